@@ -1,0 +1,60 @@
+/**
+ * One HTTP request and its reply, as the rest of the code sees them. Types only: `server.ts` makes
+ * them from uWebSockets.js, tests make them by hand.
+ */
+
+/** Receives a request body as it arrives. */
+export interface BodyConsumer {
+  /**
+   * `bytes` are only valid during the call: copy what must live on. `isLast` comes exactly once,
+   * possibly with no bytes. Never called again after `aborted`.
+   */
+  chunk(bytes: Uint8Array, isLast: boolean): void
+  /** The client went away before the reply; nothing can be sent any more. Called at most once. */
+  aborted(): void
+}
+
+export interface Reply {
+  readonly status: number
+  readonly contentType?: string
+  readonly headers?: readonly (readonly [name: string, value: string])[]
+  readonly body?: string | Uint8Array
+}
+
+export interface Exchange {
+  /** Upper case. */
+  readonly method: string
+  /** As sent, without the query string, not percent-decoded. */
+  readonly path: string
+  /** Without the `?`; empty when there is none. */
+  readonly queryString: string
+  /** True once the client is gone. */
+  readonly aborted: boolean
+  /** Percent-decoded value of the route's n-th `:parameter`. */
+  param(index: number): string
+  /** Empty when absent. `name` is lower case. Only while the handler's first call is running. */
+  header(name: string): string
+  /** Must be called before the handler's first call returns, at most once. */
+  readBody(consumer: BodyConsumer): void
+  /** Stops and resumes reading this request's body from the network (back-pressure). */
+  pause(): void
+  resume(): void
+  /**
+   * Sends the reply, once. Ignored when the client is gone. May be called before the body has been
+   * read: the rest of it is then read and thrown away within LINGER_BYTES_MAX and LINGER_MS_MAX.
+   */
+  reply(reply: Reply): void
+  /** Drops the connection without a reply: for outcomes we do not know. */
+  drop(): void
+}
+
+/** Handles one request. A throw or rejection is answered as `internal` and logged. */
+export type Handler = (exchange: Exchange) => void | Promise<void>
+
+export interface Route {
+  /** Upper case. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
+  /** As uWebSockets.js takes it: `/v1/streams/:id/keys`. */
+  readonly pattern: string
+  readonly handler: Handler
+}

@@ -1,0 +1,111 @@
+/**
+ * Every bound of the service, in one place. Relations between them are asserted at load, each
+ * has a test that hits it, and each that a client can meet is named in the error it causes.
+ */
+import assert from 'node:assert/strict'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+// --- Requests ---------------------------------------------------------------------------------
+
+/** A request body, as sent and again after decompression (spec, Limits). */
+export const BODY_BYTES_MAX = 10 * MIB
+/** One event's JSON, or one text line, as sent. A larger one is rejected alone. */
+export const EVENT_BYTES_MAX = 1 * MIB
+/** Nesting of objects and arrays in one event; the event itself is depth 1. */
+export const DEPTH_MAX = 256
+/** How many rejected events a reply describes; all are counted. */
+export const REPLY_ERRORS_MAX = 20
+/** Length of an `Idempotency-Key` header value. */
+export const IDEMPOTENCY_KEY_BYTES_MAX = 255
+/** How long an `Idempotency-Key` is remembered. */
+export const IDEMPOTENCY_TTL_MS = 24 * 3_600_000
+/** A management (REST) request body. */
+export const REST_BODY_BYTES_MAX = 1 * MIB
+/** How many bytes of a refused body are read and thrown away so that the client sees the reply. */
+export const LINGER_BYTES_MAX = 16 * MIB
+/** How long a refused body is read and thrown away. */
+export const LINGER_MS_MAX = 5_000
+/** A body that makes no progress for this long is aborted. */
+export const BODY_IDLE_MS_MAX = 30_000
+
+// --- Batches and queues -----------------------------------------------------------------------
+
+/** A batch is handed to the pool when it holds this much; larger segments compress better. */
+export const BATCH_BYTES_TARGET = 512 * KIB
+/** A batch never exceeds this: the target plus one event that was still open when it was met. */
+export const BATCH_BYTES_MAX = BATCH_BYTES_TARGET + EVENT_BYTES_MAX + 64 * KIB
+/** Requests up to this size are gathered into shared batches, per stream. */
+export const SMALL_BODY_BYTES_MAX = 64 * KIB
+/** Requests in one shared batch. */
+export const BATCH_PARTS_MAX = 4_096
+/** Bytes accepted and not yet acknowledged; past it whole requests are refused (`overloaded`). */
+export const IN_FLIGHT_BYTES_MAX = 64 * MIB
+/** Requests accepted and not yet acknowledged. */
+export const IN_FLIGHT_REQUESTS_MAX = 16_384
+/** Batches that wait for a worker, beyond those being worked on. */
+export const POOL_QUEUE_BATCHES_MAX = 1_024
+/** How long a worker may take for one batch before it is taken for hung. */
+export const POOL_TASK_MS_MAX = 30_000
+
+// --- Workers ----------------------------------------------------------------------------------
+
+/** Distinct paths of one block that reach the projection; the raw event keeps all. */
+export const BLOCK_PATHS_MAX = 1_024
+/** Key nodes a worker's path trie may hold before it starts afresh (between batches). */
+export const TRIE_NODES_MAX = 65_536
+/** Shapes a worker remembers as already described. */
+export const SHAPES_KNOWN_MAX = 16_384
+/** Shapes that one batch's schema delta describes. */
+export const DELTA_SHAPES_MAX = 256
+
+// --- Commit -----------------------------------------------------------------------------------
+
+/** Compressed bytes waiting for a commit. */
+export const COMMIT_QUEUE_BYTES_MAX = 64 * MIB
+/** Compressed bytes of one COPY transaction. */
+export const COMMIT_GROUP_BYTES_MAX = 16 * MIB
+/** How often a commit that provably stored nothing is tried again before its clients hear 503. */
+export const COMMIT_TRIES_MAX = 3
+/** How long an unknown COMMIT outcome is looked up before its connections are dropped unanswered. */
+export const COMMIT_RESOLVE_MS_MAX = 60_000
+
+// --- Materialize ------------------------------------------------------------------------------
+
+/** Native blocks kept in memory; beyond it segments are replayed from the raw store later. */
+export const MATERIALIZE_BUFFER_BYTES_MAX = 96 * MIB
+/** Rows of one stream that trigger an insert. */
+export const MATERIALIZE_INSERT_ROWS = 100_000
+/** Bytes of one stream that trigger an insert. */
+export const MATERIALIZE_INSERT_BYTES = 40 * MIB
+/** Age of the oldest waiting block that triggers an insert. */
+export const MATERIALIZE_DELAY_MS_MAX = 2_000
+/** Segments that one replay step reads from the raw store. */
+export const REPLAY_SEGMENTS_MAX = 64
+
+// --- Management -------------------------------------------------------------------------------
+
+export const NAME_CHARS_MAX = 200
+export const REDACT_FIELDS_MAX = 256
+export const REDACT_FIELD_CHARS_MAX = 512
+export const KEYS_PER_STREAM_MAX = 1_000
+export const EVENTS_PAGE_DEFAULT = 100
+export const EVENTS_PAGE_MAX = 1_000
+/** Bytes of event JSON in one page of the event list; the page ends early past it. */
+export const EVENTS_PAGE_BYTES_MAX = 16 * MIB
+export const QUERY_GROUPS_MAX = 1_000
+export const QUERY_MS_MAX = 30_000
+/** Credentials kept in memory. */
+export const CREDENTIAL_CACHE_MAX = 65_536
+/** How often each node looks whether the control plane changed; bounds how late a revocation acts. */
+export const CONTROL_POLL_MS = 400
+
+assert(EVENT_BYTES_MAX < BODY_BYTES_MAX, 'an event fits a body')
+assert(SMALL_BODY_BYTES_MAX <= BATCH_BYTES_TARGET, 'a small body fits a batch')
+assert(BATCH_BYTES_MAX >= BATCH_BYTES_TARGET + EVENT_BYTES_MAX, 'an open event fits a batch')
+assert(IN_FLIGHT_BYTES_MAX >= 2 * BODY_BYTES_MAX, 'two of the largest bodies fit in flight')
+assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')
+assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')
+assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
+assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')

@@ -1,0 +1,114 @@
+/**
+ * What the stages hand to each other. Buffers change hands with the call: who passes one on does
+ * not touch it again.
+ *
+ *   accept --AcceptedBatch--> pool --EncodedBatch--> commit --CommittedGroup--> materialize, tail
+ */
+import type { SegmentId } from './segment-id.ts'
+import type { StreamId, TransformSettings } from './stream.ts'
+
+/** How the events of a part are delimited. */
+export const FRAMINGS = ['ndjson', 'array', 'document', 'text'] as const
+export type Framing = (typeof FRAMINGS)[number]
+
+/** Why one event was rejected; the request around it lives on. */
+export const REJECT_CODES = ['malformed', 'not_an_object', 'too_large', 'too_deep'] as const
+export type RejectCode = (typeof REJECT_CODES)[number]
+
+/** A run of bytes from one request: whole lines, whole array elements, or one document. */
+export interface Part {
+  readonly framing: Framing
+  readonly start: number
+  readonly end: number
+}
+
+export interface AcceptedBatch {
+  readonly streamId: StreamId
+  readonly settings: TransformSettings
+  /** Receipt time of the newest byte, milliseconds since 1970. */
+  readonly receivedAtMs: number
+  readonly bytes: Uint8Array
+  readonly parts: readonly Part[]
+}
+
+export interface EventReject {
+  /** Position among the part's non-empty lines or elements, from 0. */
+  readonly index: number
+  /** Line within the part, from 1. */
+  readonly line: number
+  readonly code: RejectCode
+  readonly message: string
+}
+
+/** What became of one part. `firstOrdinal`..`+accepted` are its events in the segment. */
+export interface PartResult {
+  readonly accepted: number
+  readonly rejected: number
+  /** Lines seen (newlines plus an unterminated last line), for numbering the next part's lines. */
+  readonly lines: number
+  /** Events seen, good or bad, for numbering the next part's events. */
+  readonly items: number
+  /** Events whose invalid UTF-8 was replaced by U+FFFD. */
+  readonly repaired: number
+  readonly acceptedBytes: number
+  /** First `REPLY_ERRORS_MAX` rejects. */
+  readonly rejects: readonly EventReject[]
+  /** Set when the part failed as a whole (array or document framing): nothing of it is stored. */
+  readonly fatal: EventReject | undefined
+}
+
+/** A Native block with three columns that are known only at commit; see `materialize/stamp.ts`. */
+export interface EncodedBlock {
+  readonly bytes: Uint8Array
+  readonly rows: number
+  /** Byte offset of `rows` UInt64 little-endian values. */
+  readonly segmentIdOffset: number
+  /** Byte offset of `rows` Int64 milliseconds. */
+  readonly ingestedAtOffset: number
+  /** Byte offset of `rows` Int64 nanoseconds. */
+  readonly eventTimeOffset: number
+  /** Rows without a producer time: their event time is the receipt time. `'all'` is common. */
+  readonly receiptTimeRows: 'all' | Uint32Array
+}
+
+export interface ShapeDelta {
+  /** 64-bit fingerprint as 16 hex digits. */
+  readonly shape: string
+  readonly count: number
+  readonly firstOrdinal: number
+  /** `path\0type` leaves, only the first time a worker meets the shape on this stream. */
+  readonly leaves: readonly string[] | undefined
+}
+
+export interface SchemaDelta {
+  readonly shapes: readonly ShapeDelta[]
+  /** Shapes beyond `DELTA_SHAPES_MAX`, counted only. */
+  readonly shapesSkipped: number
+}
+
+export interface EncodedBatch {
+  readonly streamId: StreamId
+  readonly eventCount: number
+  /** Bytes of the accepted events as sent. */
+  readonly rawBytes: number
+  /** The compressed segment, format in `workers/encode/segment.ts`. */
+  readonly payload: Uint8Array
+  readonly block: EncodedBlock
+  readonly parts: readonly PartResult[]
+  readonly delta: SchemaDelta
+  /** Paths left out of the block because of `BLOCK_PATHS_MAX`. */
+  readonly pathsSkipped: number
+}
+
+/** One segment as it was made durable. */
+export interface CommittedSegment {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  readonly eventCount: number
+  readonly block: EncodedBlock
+  readonly delta: SchemaDelta
+}
+
+export interface CommittedGroup {
+  readonly segments: readonly CommittedSegment[]
+}

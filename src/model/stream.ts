@@ -1,0 +1,40 @@
+/** Streams, credentials and who may do what: plain types shared by both sides. */
+
+/** A stream's number: primary key, prefix of every per-stream table, and its public id in decimal. */
+export type StreamId = number & { readonly __brand: 'StreamId' }
+
+/** Settings that change what workers do with an event. Sent with every batch. */
+export interface TransformSettings {
+  readonly parseUserAgents: boolean
+  readonly redactSensitive: boolean
+  readonly redactFields: readonly string[]
+}
+
+export interface Stream extends TransformSettings {
+  readonly streamId: StreamId
+  readonly name: string
+  readonly owner: string
+  readonly retentionMs: number
+  readonly maxStoredBytes: number | null
+  /** Events a second, null for none. */
+  readonly rateBudget: number | null
+  /** Bytes a second, null for none. */
+  readonly byteBudget: number | null
+  readonly createdAtMs: number
+}
+
+export const SCOPES = [
+  'streams:read',
+  'streams:write',
+  'events:read',
+  'events:write',
+  'admin',
+] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** Who is asking, from an access token. */
+export interface Principal {
+  readonly tokenId: number
+  readonly owner: string
+  readonly scopes: ReadonlySet<Scope>
+}
