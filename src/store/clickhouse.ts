@@ -1,0 +1,185 @@
+/**
+ * ClickHouse over HTTP: the embedded engine, a server or a cluster, all the same to us. Every
+ * request has a deadline and every failure is a `StoreError` with ClickHouse's own number.
+ */
+import { Readable } from 'node:stream'
+import {
+  type ClickHouseClient,
+  ClickHouseError,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+} from '@clickhouse/client'
+import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
+
+export type QueryParams = Readonly<Record<string, unknown>>
+export type QuerySettings = ClickHouseSettings
+
+export interface ClickHouseOptions {
+  /** `http(s)://user:password@host:port/database`; never shown in a message. */
+  readonly url: string
+  readonly requestMsMax?: number
+  readonly connectionsMax?: number
+}
+
+export interface RequestOptions {
+  readonly queryId?: string
+  readonly settings?: QuerySettings
+  readonly signal?: AbortSignal
+}
+
+const REQUEST_MS_MAX_DEFAULT = 60_000
+const CONNECTIONS_MAX_DEFAULT = 8
+
+export class ClickHouse {
+  readonly #client: ClickHouseClient
+
+  constructor(options: ClickHouseOptions) {
+    assertClickHouseUrl(options.url)
+    this.#client = createClient({
+      url: options.url,
+      request_timeout: options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT,
+      max_open_connections: options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT,
+      application: 'sluice',
+      log: { level: ClickHouseLogLevel.OFF },
+    })
+  }
+
+  /**
+   * Rows of a SELECT written without FORMAT; `params` fill `{name:Type}`. 64-bit integers are
+   * strings or numbers as `output_format_json_quote_64bit_integers` says (default: numbers; ask
+   * for `toString` or that setting when they may pass 2^53).
+   */
+  async query<Row>(
+    sql: string,
+    params?: QueryParams,
+    settings?: QuerySettings,
+    options?: RequestOptions,
+  ): Promise<Row[]> {
+    try {
+      const result = await this.#client.query({
+        query: sql,
+        format: 'JSONEachRow',
+        ...(params && { query_params: params }),
+        // The server holds the answer back until it is whole, so a failure half-way is an error
+        // with a code and not a broken body. Our results are small.
+        clickhouse_settings: { wait_end_of_query: 1, ...settings, ...options?.settings },
+        ...requestFields(options),
+      })
+      return await result.json<Row>()
+    } catch (cause) {
+      throw toStoreError(cause)
+    }
+  }
+
+  /** Runs a statement that returns no rows; resolves when it has taken effect. */
+  async command(sql: string, params?: QueryParams, options?: RequestOptions): Promise<void> {
+    try {
+      await this.#client.command({
+        query: sql,
+        ...(params && { query_params: params }),
+        clickhouse_settings: { wait_end_of_query: 1, ...options?.settings },
+        ...requestFields(options),
+      })
+    } catch (cause) {
+      throw toStoreError(cause)
+    }
+  }
+
+  /**
+   * Sends Native blocks with `sql` (`INSERT INTO db.t (…) FORMAT Native`). The chunks are
+   * streamed one after another, never joined here. Resolves when ClickHouse has stored them; on
+   * an `unavailable` error it may or may not have.
+   */
+  async insertNative(
+    sql: string,
+    chunks: readonly Uint8Array[],
+    options?: RequestOptions,
+  ): Promise<void> {
+    try {
+      const { stream } = await this.#client.exec({
+        query: sql,
+        values: Readable.from(bufferViews(chunks), { objectMode: false }),
+        ...(options?.settings && { clickhouse_settings: options.settings }),
+        ...requestFields(options),
+      })
+      // The connection is given back only when the answer (it is empty) was read to its end.
+      for await (const _chunk of stream);
+    } catch (cause) {
+      throw toStoreError(cause)
+    }
+  }
+
+  /** Resolves when the server answers and accepts our credentials. */
+  async ping(): Promise<void> {
+    await this.query('SELECT 1 AS one')
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close()
+  }
+}
+
+function* bufferViews(chunks: readonly Uint8Array[]): Generator<Buffer> {
+  for (const chunk of chunks) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+}
+
+function requestFields(options: RequestOptions | undefined) {
+  return {
+    ...(options?.queryId !== undefined && { query_id: options.queryId }),
+    ...(options?.signal && { abort_signal: options.signal }),
+  }
+}
+
+function toStoreError(cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause
+  const { message, code } = errorFields(cause)
+  if (cause instanceof ClickHouseError) {
+    const number = Number(cause.code)
+    const shown = `clickhouse: ${message.trim()} (${number} ${cause.type ?? ''})`
+    return new StoreError(clickHouseKind(number), shown, { code, clickHouseCode: number })
+  }
+  const away = code !== undefined ? UNREACHABLE_CODES.has(code) : UNAVAILABLE_MESSAGE.test(message)
+  return new StoreError(away ? 'unavailable' : 'other', `clickhouse: ${message}`, { code })
+}
+
+function clickHouseKind(number: number): StoreError['kind'] {
+  if (number === NOT_ENOUGH_SPACE || number === CANNOT_WRITE_TO_FILE) return 'disk_full'
+  return UNAVAILABLE_NUMBERS.has(number) ? 'unavailable' : 'other'
+}
+
+const CANNOT_WRITE_TO_FILE = 75 // What a full disk looks like when it was not foreseen.
+const NOT_ENOUGH_SPACE = 243
+
+const UNAVAILABLE_NUMBERS: ReadonlySet<number> = new Set([
+  159, // TIMEOUT_EXCEEDED
+  164, // READONLY: a replica that lost its keeper
+  202, // TOO_MANY_SIMULTANEOUS_QUERIES
+  209, // SOCKET_TIMEOUT
+  210, // NETWORK_ERROR
+  236, // ABORTED: the server is shutting down
+  241, // MEMORY_LIMIT_EXCEEDED
+  242, // TABLE_IS_READ_ONLY
+  252, // TOO_MANY_PARTS
+  279, // ALL_CONNECTION_TRIES_FAILED
+  285, // TOO_FEW_LIVE_REPLICAS
+  319, // UNKNOWN_STATUS_OF_INSERT
+  394, // QUERY_WAS_CANCELLED
+  425, // SYSTEM_ERROR
+  999, // KEEPER_EXCEPTION
+])
+
+const UNAVAILABLE_MESSAGE = /timeout|socket hang up|aborted|premature close|request was closed/i
+
+/** Node's error for a bad URL carries the URL, password included: it must not get out. */
+function assertClickHouseUrl(url: string): void {
+  let protocol: string
+  try {
+    protocol = new URL(url).protocol
+  } catch {
+    throw new StoreError('other', 'the ClickHouse URL is not a valid URL')
+  }
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new StoreError('other', 'the ClickHouse URL must start with http:// or https://')
+  }
+}
