@@ -1,0 +1,114 @@
+/**
+ * The child process of `startEmbeddedClickHouse`: the engine of `chdb` behind HTTP on loopback,
+ * nothing else. Started with an IPC channel: it gets its settings there (a password has no place
+ * in arguments or environment), says there when it is ready, and ends when the channel closes,
+ * which also happens when the parent is killed.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { ClickHouseEngine } from './clickhouse-engine.ts'
+import { ClickHouseHttpFront } from './clickhouse-http.ts'
+
+export interface HostSettings {
+  /** Holds `data/`, `spool/` and `config.xml`. */
+  readonly directory: string
+  readonly port: number
+  readonly user: string
+  readonly password: string
+}
+
+export type HostMessage =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly code: string | undefined; readonly message: string }
+
+/** Longer than the client's own idle limit, so that the client is who closes an idle socket. */
+const KEEP_ALIVE_MS = 30_000
+const DRAIN_MS_MAX = 2_000
+
+/** What every request starts with; a request's own settings override it. */
+const SETTINGS = {
+  async_insert: 0,
+  max_insert_threads: 1,
+  max_threads: 2,
+  max_memory_usage: 700_000_000,
+  max_bytes_before_external_group_by: 300_000_000,
+  max_bytes_before_external_sort: 300_000_000,
+} as const
+
+/** Server configuration, sized for a small machine. `system.*_log` tables stay off (default). */
+const CONFIG = {
+  max_server_memory_usage: 1_000_000_000,
+  mark_cache_size: 64 * 1024 * 1024,
+  index_mark_cache_size: 16 * 1024 * 1024,
+  uncompressed_cache_size: 0,
+  index_uncompressed_cache_size: 0,
+  compiled_expression_cache_size: 32 * 1024 * 1024,
+  background_pool_size: 2,
+  background_common_pool_size: 2,
+  background_schedule_pool_size: 4,
+  background_fetches_pool_size: 1,
+  background_move_pool_size: 1,
+  // The defaults of these are larger than our pool, and tables would be refused.
+  merge_tree: {
+    number_of_free_entries_in_pool_to_execute_mutation: 2,
+    number_of_free_entries_in_pool_to_lower_max_size_of_merge: 2,
+    number_of_free_entries_in_pool_to_execute_optimize_entire_partition: 2,
+  },
+} as const
+
+interface ConfigTree {
+  readonly [name: string]: number | ConfigTree
+}
+
+function toXml(name: string, value: number | ConfigTree): string {
+  if (typeof value === 'number') return `<${name}>${value}</${name}>\n`
+  const inner = Object.entries(value).map(([key, part]) => toXml(key, part))
+  return `<${name}>\n${inner.join('')}</${name}>\n`
+}
+
+function tell(message: HostMessage): void {
+  if (process.connected) process.send?.(message)
+}
+
+async function run(settings: HostSettings): Promise<void> {
+  const data = join(settings.directory, 'data')
+  const spoolDirectory = join(settings.directory, 'spool')
+  const config = join(settings.directory, 'config.xml')
+  for (const directory of [data, spoolDirectory]) mkdirSync(directory, { recursive: true })
+  writeFileSync(config, toXml('clickhouse', CONFIG))
+
+  const engine = await ClickHouseEngine.open(data, config, SETTINGS)
+  const { user, password } = settings
+  const front = new ClickHouseHttpFront({ engine, user, password, spoolDirectory })
+  const server = createServer((request, response) => front.handle(request, response))
+  server.keepAliveTimeout = KEEP_ALIVE_MS
+  server.requestTimeout = 0 // The parent is the only client, and it has its own deadlines.
+
+  let stopping = false
+  const stop = async () => {
+    if (stopping) return
+    stopping = true
+    server.close()
+    await engine.close(DRAIN_MS_MAX)
+    // Not `process.exit`: with operations still running its handlers may wait for them.
+    process.kill(process.pid, 'SIGKILL')
+  }
+  process.on('disconnect', () => void stop())
+  process.on('SIGTERM', () => void stop())
+  process.on('SIGINT', () => undefined) // Ctrl-C reaches the whole group; the parent decides.
+
+  server.on('error', (cause: NodeJS.ErrnoException) => {
+    tell({ kind: 'failed', code: cause.code, message: cause.message })
+    void stop()
+  })
+  server.listen(settings.port, '127.0.0.1', () => tell({ kind: 'ready' }))
+}
+
+process.once('message', (settings: HostSettings) => {
+  run(settings).catch((cause: unknown) => {
+    tell({ kind: 'failed', code: undefined, message: String(cause) })
+    process.exitCode = 1
+    if (process.connected) process.disconnect()
+  })
+})

@@ -1,0 +1,265 @@
+/**
+ * ClickHouse's HTTP interface, as much of it as its clients use, in front of the embedded engine.
+ *
+ *   GET|POST /?query=…&database=…&default_format=…&param_x=…&<setting>=…   and /ping
+ *
+ * A SELECT streams out as it is computed, at the pace the client reads, unless it asks for
+ * `wait_end_of_query`; then it is computed first, so that any failure has a status. A client that
+ * goes away cancels its query. The data of an INSERT is spooled to an unlinked file on its way in.
+ */
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ClickHouseEngine, Statement } from './clickhouse-engine.ts'
+import { exceptionOf, RequestRejected, readText, spoolBody } from './clickhouse-request.ts'
+import { isStreamable, isWrite, parseInsert, resultFormat, withInfile } from './clickhouse-sql.ts'
+
+export interface HttpFrontOptions {
+  readonly engine: ClickHouseEngine
+  readonly user: string
+  readonly password: string
+  /** Where INSERT data waits; the files have no name once they are open. */
+  readonly spoolDirectory: string
+}
+
+export class ClickHouseHttpFront {
+  readonly #options: HttpFrontOptions
+
+  constructor(options: HttpFrontOptions) {
+    this.#options = options
+  }
+
+  /** The request listener of a `node:http` server. */
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    request.on('error', () => undefined) // Seen as a failed read or as a closed response.
+    response.on('error', () => undefined)
+    this.#answer(request, response).catch((cause: unknown) => {
+      sendException(response, cause, this.#options.engine.version)
+      // What the client still sends is not wanted: end the connection after the answer.
+      if (!request.complete) response.once('finish', () => request.destroy())
+    })
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://engine')
+    if (url.pathname === '/ping' || url.pathname === '/replicas_status') {
+      response.end('Ok.\n')
+      return
+    }
+    if (request.method !== 'GET' && request.method !== 'POST') {
+      throw new RequestRejected(405, `Code: 48. DB::Exception: Method not allowed.`)
+    }
+    this.#authenticate(request, url.searchParams)
+    const call = parseCall(request, url.searchParams)
+    response.setHeader('X-ClickHouse-Query-Id', call.queryId)
+
+    const insert = parseInsert(call.query)
+    if (insert !== undefined && request.method === 'POST') {
+      const spooled = await spoolBody(request, this.#options.spoolDirectory)
+      try {
+        // An INSERT of nothing is allowed and does nothing, as with the server.
+        const sql = withInfile(insert, spooled.path)
+        await this.#runWhole({ ...call, query: sql, isInsert: true }, response)
+      } finally {
+        await spooled.close()
+      }
+      return
+    }
+    const text = await readText(request)
+    const query = [call.query, text].filter((part) => part !== '').join('\n')
+    if (query === '')
+      throw new RequestRejected(400, 'Code: 62. DB::Exception: Empty query. (SYNTAX_ERROR)')
+    const whole = { ...call, query, isInsert: false }
+    if (isStreamable(query) && !call.waitEnd) await this.#runStreamed(whole, response)
+    else await this.#runWhole(whole, response)
+  }
+
+  async #runWhole(call: Call & { isInsert: boolean }, response: ServerResponse): Promise<void> {
+    const { engine } = this.#options
+    const watch = this.#cancelOnClose(call, response)
+    try {
+      const result = await engine.run(toStatement(call))
+      const writes = call.isInsert
+      const summary = {
+        read_rows: String(writes ? 0 : result.rowsRead),
+        read_bytes: String(writes ? 0 : result.bytesRead),
+        written_rows: String(writes ? result.rowsRead : 0),
+        written_bytes: String(writes ? result.bytesRead : 0),
+        total_rows_to_read: '0',
+        result_rows: '0',
+        result_bytes: String(result.bytes.byteLength),
+        elapsed_ns: String(Math.round(result.elapsed * 1e9)),
+      }
+      response.setHeader('X-ClickHouse-Summary', JSON.stringify(summary))
+      setFormatHeaders(response, call)
+      response.end(result.bytes)
+    } finally {
+      watch.stop()
+    }
+  }
+
+  async #runStreamed(call: Call, response: ServerResponse): Promise<void> {
+    const watch = this.#cancelOnClose(call, response)
+    try {
+      await this.#options.engine.stream(toStatement(call), async (bytes) => {
+        if (watch.closed()) return false
+        if (!response.headersSent) setFormatHeaders(response, call)
+        if (!response.write(bytes)) await drained(response)
+        return !watch.closed()
+      })
+      if (!response.headersSent) setFormatHeaders(response, call)
+      response.end()
+    } finally {
+      watch.stop()
+    }
+  }
+
+  #cancelOnClose(call: Call, response: ServerResponse) {
+    const { engine } = this.#options
+    let closed = false
+    const onClose = () => {
+      closed = true
+      engine.cancel(call.queryId).catch(() => undefined) // The query has ended, or will.
+    }
+    response.once('close', onClose)
+    return { closed: () => closed, stop: () => void response.off('close', onClose) }
+  }
+
+  #authenticate(request: IncomingMessage, params: URLSearchParams): void {
+    const basic = /^Basic\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    let user = headerText(request, 'x-clickhouse-user') ?? params.get('user') ?? ''
+    let password = headerText(request, 'x-clickhouse-key') ?? params.get('password') ?? ''
+    if (basic !== undefined) {
+      const text = Buffer.from(basic, 'base64').toString()
+      const colon = text.indexOf(':')
+      user = text.slice(0, Math.max(colon, 0))
+      password = text.slice(colon + 1)
+    }
+    const { options } = { options: this.#options }
+    if (same(user, options.user) && same(password, options.password)) return
+    throw new RequestRejected(
+      403,
+      'Code: 516. DB::Exception: Authentication failed: password is incorrect, or there is no ' +
+        'user with such name. (AUTHENTICATION_FAILED)',
+    )
+  }
+}
+
+interface Call {
+  readonly query: string
+  readonly queryId: string
+  readonly database: string | undefined
+  readonly format: string
+  readonly waitEnd: boolean
+  readonly settings: ReadonlyMap<string, string>
+  readonly params: ReadonlyMap<string, string>
+}
+
+/** URL parameters that the HTTP interface itself understands; the rest are settings. */
+const NOT_SETTINGS: ReadonlySet<string> = new Set([
+  'query',
+  'query_id',
+  'database',
+  'default_format',
+  'wait_end_of_query',
+  'buffer_size',
+  'user',
+  'password',
+  'quota_key',
+  'role',
+  'session_id',
+  'session_timeout',
+  'session_check',
+  'compress',
+  'decompress',
+  'stacktrace',
+  'close_session',
+  'client_protocol_version',
+])
+
+function parseCall(request: IncomingMessage, url: URLSearchParams): Call {
+  const settings = new Map<string, string>()
+  const params = new Map<string, string>()
+  for (const [name, value] of url) {
+    if (name.startsWith('param_')) params.set(name.slice('param_'.length), value)
+    else if (!NOT_SETTINGS.has(name)) settings.set(name, value)
+  }
+  const format = url.get('default_format') ?? headerText(request, 'x-clickhouse-format')
+  return {
+    query: url.get('query')?.trim() ?? '',
+    queryId: url.get('query_id') || randomUUID(),
+    database: url.get('database') || headerText(request, 'x-clickhouse-database'),
+    format: format ?? 'TabSeparated',
+    waitEnd: isOn(url.get('wait_end_of_query')),
+    settings,
+    params,
+  }
+}
+
+function toStatement(call: Call): Statement {
+  return {
+    sql: call.query,
+    format: call.format,
+    database: call.database,
+    settings: call.settings,
+    params: call.params,
+    queryId: call.queryId,
+    isWrite: isWrite(call.query),
+  }
+}
+
+function setFormatHeaders(response: ServerResponse, call: Call): void {
+  const format = resultFormat(call.query) ?? call.format
+  response.setHeader('X-ClickHouse-Format', format)
+  response.setHeader('Content-Type', contentType(format))
+}
+
+function contentType(format: string): string {
+  if (/^JSON.*EachRow/.test(format)) return 'application/x-ndjson; charset=UTF-8'
+  if (format.startsWith('JSON')) return 'application/json; charset=UTF-8'
+  if (format.startsWith('TabSeparated') || format.startsWith('TSV')) {
+    return 'text/tab-separated-values; charset=UTF-8'
+  }
+  if (format.startsWith('CSV')) return 'text/csv; charset=UTF-8'
+  return 'application/octet-stream'
+}
+
+/** Answers with ClickHouse's form of an error; when part of a result is out, cuts it short. */
+function sendException(response: ServerResponse, cause: unknown, version: string): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy()
+    return
+  }
+  const { status, code, message } = exceptionOf(cause)
+  response.statusCode = status
+  response.setHeader('X-ClickHouse-Exception-Code', String(code))
+  response.setHeader('Content-Type', 'text/plain; charset=UTF-8')
+  if (status === 413) response.setHeader('Connection', 'close')
+  response.end(`${message} (version ${version} (embedded))\n`)
+}
+
+/** Resolves when the client took what was written, or went away. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done)
+      response.off('close', done)
+      resolve()
+    }
+    response.once('drain', done)
+    response.once('close', done)
+  })
+}
+
+function headerText(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function isOn(value: string | null): boolean {
+  return value === '1' || value === 'true'
+}
+
+function same(left: string, right: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(left), digest(right))
+}

@@ -1,0 +1,177 @@
+/**
+ * The embedded ClickHouse: `clickhouse-host.ts` as a supervised child process. It ends when we
+ * end, however we end: its IPC channel closes.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { StoreError } from '../store-error.ts'
+import type { StoreLog } from '../store-log.ts'
+import { ENGINE_QUERIES_MAX, ENGINE_WRITES_MAX } from './clickhouse-engine.ts'
+import type { HostMessage, HostSettings } from './clickhouse-host.ts'
+import {
+  commandLine,
+  findFreePort,
+  isAlive,
+  sendSignal,
+  tryRead,
+  waitUntilGone,
+  workingDirectory,
+} from './processes.ts'
+import { type EmbeddedStore, type OnStateChange, type Running, Supervisor } from './supervisor.ts'
+
+export interface EmbeddedClickHouseOptions {
+  /** The service's data directory; the engine lives in `clickhouse/` below it. */
+  readonly dataDir: string
+  readonly log: StoreLog
+  readonly onStateChange?: OnStateChange
+}
+
+const USER = 'sluice'
+const START_MS_MAX = 60_000
+const STOP_MS_MAX = 8_000
+/** How long an orphan gets to end by itself: it does when its channel closes. */
+const ORPHAN_MS_MAX = 5_000
+const PORT_TRIES_MAX = 5
+/** Every engine operation that may run, some for cancellations, four for file work. */
+const THREADS = ENGINE_QUERIES_MAX + ENGINE_WRITES_MAX + 6
+
+/** Resolves when the engine answers. Throws `StoreError` when it cannot be started. */
+export async function startEmbeddedClickHouse(
+  options: EmbeddedClickHouseOptions,
+): Promise<EmbeddedStore> {
+  const { dataDir, log, onStateChange } = options
+  const directory = join(dataDir, 'clickhouse')
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const host = new Host(realpathSync(directory), log)
+  let started = false
+  const supervisor = new Supervisor({
+    name: 'embedded ClickHouse',
+    // Clients know the port of the first start; after it, only that one will do.
+    start: () => host.start({ mayMovePort: !started }),
+    log,
+    onStateChange,
+  })
+  await supervisor.start()
+  started = true
+  log.info({ pid: supervisor.pid, port: host.port }, 'embedded ClickHouse is up')
+  return {
+    url: `http://${USER}:${host.password}@127.0.0.1:${host.port}/`,
+    pid: () => supervisor.pid,
+    restartCount: () => supervisor.restartCount,
+    stop: () => supervisor.stop(),
+  }
+}
+
+class Host {
+  readonly password = randomBytes(24).toString('hex')
+  readonly #directory: string
+  readonly #log: StoreLog
+  port = 0
+
+  constructor(directory: string, log: StoreLog) {
+    this.#directory = directory
+    this.#log = log
+  }
+
+  async start(options: { mayMovePort: boolean }): Promise<Running> {
+    await this.#endOrphan()
+    for (let tries = 1; ; tries++) {
+      if (options.mayMovePort) this.port = await findFreePort()
+      try {
+        return await this.#startOnce()
+      } catch (cause) {
+        const taken = cause instanceof StoreError && cause.code === 'EADDRINUSE'
+        if (!taken || !options.mayMovePort || tries === PORT_TRIES_MAX) throw cause
+      }
+    }
+  }
+
+  async #startOnce(): Promise<Running> {
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+    const entry = fileURLToPath(new URL(`./clickhouse-host.${extension}`, import.meta.url))
+    const child = fork(entry, [], {
+      cwd: this.#directory,
+      env: { ...process.env, UV_THREADPOOL_SIZE: String(THREADS) },
+      execArgv: [],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    const exited = whenExited(child)
+    const lines = this.#forwardOutput(child)
+    try {
+      await this.#whenReady(child, exited)
+    } catch (cause) {
+      child.kill('SIGKILL')
+      await exited
+      if (!(cause instanceof StoreError)) throw cause
+      const detail = [cause.message, ...lines].join('\n')
+      throw new StoreError('unavailable', detail, { code: cause.code })
+    }
+    const pid = child.pid ?? 0
+    writeFileSync(join(this.#directory, 'host.pid'), `${pid}\n`, { mode: 0o600 })
+    return { pid, exited, stop: () => stopChild(child, exited) }
+  }
+
+  /** Sends the settings and waits for `ready`. */
+  async #whenReady(child: ChildProcess, exited: Promise<string>): Promise<void> {
+    const { port, password } = this
+    const settings: HostSettings = { directory: this.#directory, port, user: USER, password }
+    let timer: NodeJS.Timeout | undefined
+    const answer = new Promise<HostMessage>((resolve) => {
+      child.once('message', (message: HostMessage) => resolve(message))
+      const late = `no answer within ${START_MS_MAX} ms`
+      const failed = { kind: 'failed', code: undefined } as const
+      timer = setTimeout(() => resolve({ ...failed, message: late }), START_MS_MAX)
+      void exited.then((reason) => resolve({ ...failed, message: reason }))
+    })
+    child.send(settings, () => undefined) // A failure to send is seen as its exit.
+    const message = await answer
+    clearTimeout(timer)
+    if (message.kind === 'ready') return
+    const text = `embedded ClickHouse did not start: ${message.message}`
+    throw new StoreError('unavailable', text, { code: message.code })
+  }
+
+  /** Output goes to our log; the last lines are returned, live, for the error message. */
+  #forwardOutput(child: ChildProcess): readonly string[] {
+    const last: string[] = []
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        for (const line of text.split('\n').filter((part) => part !== '')) {
+          this.#log.warn({ line: line.slice(0, 500) }, 'embedded ClickHouse says')
+          last.push(line.slice(0, 500))
+          if (last.length > 20) last.shift()
+        }
+      })
+    }
+    return last
+  }
+
+  /** Waits for a host that outlived its parent, and ends it when it does not go by itself. */
+  async #endOrphan(): Promise<void> {
+    const pid = Number(tryRead(join(this.#directory, 'host.pid')) ?? 0)
+    if (!Number.isSafeInteger(pid) || pid <= 1 || !isAlive(pid)) return
+    const isHost = commandLine(pid)?.some((part) => part.includes('clickhouse-host')) === true
+    if (!isHost || workingDirectory(pid) !== this.#directory) return
+    this.#log.warn({ pid }, 'an embedded ClickHouse of an earlier process still runs; ending it')
+    if (await waitUntilGone(pid, ORPHAN_MS_MAX)) return
+    sendSignal(pid, 'SIGKILL')
+    await waitUntilGone(pid, ORPHAN_MS_MAX)
+  }
+}
+
+function whenExited(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (cause) => resolve(cause.message))
+    child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? `code ${code}`}`))
+  })
+}
+
+async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<void> {
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
+  await exited
+  clearTimeout(timer)
+}

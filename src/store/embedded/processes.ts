@@ -1,0 +1,72 @@
+/** Looking at and ending processes that are not our children, and finding free ports. */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Whether a process with this id exists (and is not a zombie, where that can be known). */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (cause) {
+    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM'
+  }
+  const stat = tryRead(`/proc/${pid}/stat`)
+  // The state follows the name, which is in parentheses and may hold any character.
+  return stat === undefined || stat[stat.lastIndexOf(')') + 2] !== 'Z'
+}
+
+/** Arguments of a process, undefined when it is gone or this is not Linux. */
+export function commandLine(pid: number): readonly string[] | undefined {
+  return tryRead(`/proc/${pid}/cmdline`)?.split('\0')
+}
+
+/** Working directory of a process, undefined when unknown. */
+export function workingDirectory(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return undefined // Gone, or not ours to look at, or not Linux.
+  }
+}
+
+/** Resolves true when the process is gone, false after `waitMs`. */
+export async function waitUntilGone(pid: number, waitMs: number): Promise<boolean> {
+  const deadline = performance.now() + waitMs
+  while (isAlive(pid)) {
+    if (performance.now() > deadline) return false
+    await sleep(20)
+  }
+  return true
+}
+
+/** Sends a signal; a process that is already gone is fine. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'ESRCH')) throw cause
+  }
+}
+
+/** A port of 127.0.0.1 that is free now. Somebody else may take it before its user does. */
+export async function findFreePort(): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => {
+        if (address !== null && typeof address === 'object') resolve(address.port)
+        else reject(new Error('no port was assigned'))
+      })
+    })
+  })
+}
+
+export function tryRead(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined // Absent, which is what callers ask.
+  }
+}
