@@ -99,10 +99,17 @@ export class Postgres implements Queryable {
 
   /**
    * A connected client of the caller's own, outside the pool; the caller calls `end()`. Its
-   * errors are the driver's: map them with `toStoreError`. `query_timeout` bounds COPY too.
+   * errors are the driver's: map them with `toStoreError`. The deadlines hold for COPY too.
    */
-  async connect(): Promise<PostgresClient> {
-    const client = new pg.Client(this.#config)
+  async connect(options: { queryMsMax?: number } = {}): Promise<PostgresClient> {
+    const { queryMsMax } = options
+    const client = new pg.Client({
+      ...this.#config,
+      ...(queryMsMax !== undefined && {
+        statement_timeout: queryMsMax,
+        query_timeout: queryMsMax + CLIENT_GRACE_MS,
+      }),
+    })
     client.on('error', (cause) => this.#reportBroken(cause))
     try {
       await client.connect()

@@ -95,8 +95,8 @@ async function run(settings: HostSettings): Promise<void> {
     process.kill(process.pid, 'SIGKILL')
   }
   process.on('disconnect', () => void stop())
-  process.on('SIGTERM', () => void stop())
-  process.on('SIGINT', () => undefined) // Ctrl-C reaches the whole group; the parent decides.
+  // Ctrl-C and service managers signal every process of ours; the parent decides when we end.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 
   server.on('error', (cause: NodeJS.ErrnoException) => {
     tell({ kind: 'failed', code: cause.code, message: cause.message })

@@ -50,7 +50,7 @@ export async function startEmbeddedClickHouse(
   const supervisor = new Supervisor({
     name: 'embedded ClickHouse',
     // Clients know the port of the first start; after it, only that one will do.
-    start: () => host.start({ mayMovePort: !started }),
+    start: (signal) => host.start({ mayMovePort: !started, signal }),
     log,
     onStateChange,
   })
@@ -65,6 +65,12 @@ export async function startEmbeddedClickHouse(
   }
 }
 
+interface StartOptions {
+  /** Only before clients know the port. */
+  readonly mayMovePort: boolean
+  readonly signal: AbortSignal
+}
+
 class Host {
   readonly password = randomBytes(24).toString('hex')
   readonly #directory: string
@@ -76,12 +82,12 @@ class Host {
     this.#log = log
   }
 
-  async start(options: { mayMovePort: boolean }): Promise<Running> {
+  async start(options: StartOptions): Promise<Running> {
     await this.#endOrphan()
     for (let tries = 1; ; tries++) {
       if (options.mayMovePort) this.port = await findFreePort()
       try {
-        return await this.#startOnce()
+        return await this.#startOnce(options.signal)
       } catch (cause) {
         const taken = cause instanceof StoreError && cause.code === 'EADDRINUSE'
         if (!taken || !options.mayMovePort || tries === PORT_TRIES_MAX) throw cause
@@ -89,7 +95,7 @@ class Host {
     }
   }
 
-  async #startOnce(): Promise<Running> {
+  async #startOnce(signal: AbortSignal): Promise<Running> {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     const entry = fileURLToPath(new URL(`./clickhouse-host.${extension}`, import.meta.url))
     const child = fork(entry, [], {
@@ -99,6 +105,8 @@ class Host {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     const exited = whenExited(child)
+    const giveUp = () => child.kill('SIGKILL')
+    signal.addEventListener('abort', giveUp)
     const lines = this.#forwardOutput(child)
     try {
       await this.#whenReady(child, exited)
@@ -108,6 +116,8 @@ class Host {
       if (!(cause instanceof StoreError)) throw cause
       const detail = [cause.message, ...lines].join('\n')
       throw new StoreError('unavailable', detail, { code: cause.code })
+    } finally {
+      signal.removeEventListener('abort', giveUp)
     }
     const pid = child.pid ?? 0
     writeFileSync(join(this.#directory, 'host.pid'), `${pid}\n`, { mode: 0o600 })
@@ -169,8 +179,9 @@ function whenExited(child: ChildProcess): Promise<string> {
   })
 }
 
+/** Closes the channel, on which the host ends by itself; signals are not for it to act on. */
 async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<void> {
-  child.kill('SIGTERM')
+  if (child.connected) child.disconnect()
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
   await exited
   clearTimeout(timer)

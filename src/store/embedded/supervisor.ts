@@ -32,8 +32,8 @@ export interface EmbeddedStore {
 export interface SupervisorOptions {
   /** For the log: `embedded PostgreSQL`. */
   readonly name: string
-  /** Starts the child; rejects when it does not come up. */
-  readonly start: () => Promise<Running>
+  /** Starts the child; rejects when it does not come up, or when `signal` says to give up. */
+  readonly start: (signal: AbortSignal) => Promise<Running>
   readonly log: StoreLog
   readonly onStateChange: OnStateChange | undefined
 }
@@ -65,7 +65,7 @@ export class Supervisor {
   /** Starts the child. Rejects when even the first start fails: then nothing is supervised. */
   async start(): Promise<void> {
     this.#say('starting')
-    this.#running = await this.#options.start()
+    this.#running = await this.#options.start(this.#stopping.signal)
     this.#say('running')
     this.#loop = this.#keep(this.#running)
   }
@@ -106,7 +106,7 @@ export class Supervisor {
       if (signal.aborted) return undefined
       this.#restartCount++
       try {
-        const running = await start()
+        const running = await start(signal)
         this.#running = running
         if (signal.aborted) {
           await running.stop() // `stop` was called meanwhile and could not see this one.

@@ -1,0 +1,259 @@
+/**
+ * The embedded PostgreSQL: the real server as a supervised child process, on loopback, with its
+ * data in `<dataDir>/postgres`. It gets SIGINT, its fast shutdown, when we die (`setpriv`); where
+ * that is missing, the next start ends it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Postgres } from '../postgres.ts'
+import { StoreError } from '../store-error.ts'
+import type { StoreLog } from '../store-log.ts'
+import { type PostgresBinaries, preparePostgresBinaries } from './postgres-binaries.ts'
+import {
+  accessData,
+  endOrphans,
+  ensureCluster,
+  ensureDirectory,
+  processesIn,
+  SUPERUSER,
+  serverEnvironment,
+} from './postgres-cluster.ts'
+import { choosePostgresUser, type RunAs } from './postgres-user.ts'
+import { findFreePort, sendSignal } from './processes.ts'
+import { type EmbeddedStore, type OnStateChange, type Running, Supervisor } from './supervisor.ts'
+
+export interface EmbeddedPostgresOptions {
+  /** The service's data directory. */
+  readonly dataDir: string
+  readonly log: StoreLog
+  readonly onStateChange?: OnStateChange
+  /** For tests: where a copy of the binaries may go. */
+  readonly copyParents?: readonly string[]
+}
+
+const DATABASE = 'sluice'
+const PORT_TRIES_MAX = 5
+/** Crash recovery replays up to `max_wal_size`; that takes a while on a slow disk. */
+const START_MS_MAX = 600_000
+const PROBE_PAUSE_MS = 25
+const FAST_SHUTDOWN_MS_MAX = 15_000
+const IMMEDIATE_SHUTDOWN_MS_MAX = 5_000
+const LOG_LINES_KEPT = 50
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: 50,
+  // What makes an acknowledgement true.
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  shared_buffers: '128MB',
+  wal_buffers: '16MB',
+  wal_compression: 'off', // Payloads are compressed already.
+  max_wal_size: '2GB',
+  checkpoint_completion_target: 0.9,
+  jit: 'off',
+  // Dynamic shared memory is scarce in containers, and so are cores here.
+  max_parallel_workers_per_gather: 0,
+  autovacuum: 'on',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  logging_collector: 'off',
+  log_destination: 'stderr',
+  // Statements and details hold values; our logs never do.
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+} as const
+
+/** Resolves when it takes connections. Throws `StoreError` when it cannot be started. */
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedStore> {
+  const { log, onStateChange } = options
+  ensureDirectory(options.dataDir)
+  const dataDir = realpathSync(options.dataDir)
+  const pgData = join(dataDir, 'postgres')
+  const runAs = choosePostgresUser(pgData)
+  const binaries = preparePostgresBinaries(runAs, log, options.copyParents)
+  await endOrphans(pgData, log)
+  const password = await ensureCluster({ dataDir, pgData, binaries, runAs, log })
+  const server = new Server({ pgData, binaries, runAs, password, log })
+  let started = false
+  const supervisor = new Supervisor({
+    name: 'embedded PostgreSQL',
+    // Clients know the port of the first start; after it, only that one will do.
+    start: (signal) => server.start({ mayMovePort: !started, signal }),
+    log,
+    onStateChange,
+  })
+  await supervisor.start()
+  started = true
+  try {
+    await ensureDatabase(server, log)
+  } catch (cause) {
+    await supervisor.stop()
+    throw cause
+  }
+  log.info({ pid: supervisor.pid, port: server.port }, 'embedded PostgreSQL is up')
+  return {
+    url: server.url(DATABASE),
+    pid: () => supervisor.pid,
+    restartCount: () => supervisor.restartCount,
+    stop: () => supervisor.stop(),
+  }
+}
+
+interface ServerOptions {
+  readonly pgData: string
+  readonly binaries: PostgresBinaries
+  readonly runAs: RunAs | undefined
+  readonly password: string
+  readonly log: StoreLog
+}
+
+interface StartOptions {
+  /** Only before clients know the port. */
+  readonly mayMovePort: boolean
+  readonly signal: AbortSignal
+}
+
+class Server {
+  readonly #options: ServerOptions
+  port = 0
+
+  constructor(options: ServerOptions) {
+    this.#options = options
+  }
+
+  url(database: string): string {
+    return `postgres://${SUPERUSER}:${this.#options.password}@127.0.0.1:${this.port}/${database}`
+  }
+
+  async start(options: StartOptions): Promise<Running> {
+    for (let tries = 1; ; tries++) {
+      await endOrphans(this.#options.pgData, this.#options.log)
+      if (options.mayMovePort) this.port = await findFreePort()
+      try {
+        return await this.#startOnce(options.signal)
+      } catch (cause) {
+        const taken = cause instanceof StoreError && /could not bind/.test(cause.message)
+        if (!taken || !options.mayMovePort || tries === PORT_TRIES_MAX) throw cause
+      }
+    }
+  }
+
+  async #startOnce(signal: AbortSignal): Promise<Running> {
+    const { child, lines } = this.#spawn()
+    const exited = whenExited(child)
+    let ended: string | undefined
+    void exited.then((reason) => {
+      ended = reason
+    })
+    try {
+      await this.#whenReady(() => (signal.aborted ? 'it is being stopped' : ended))
+    } catch (cause) {
+      child.kill('SIGQUIT')
+      await exited
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      const text = [`embedded PostgreSQL did not start: ${reason}`, ...lines].join('\n')
+      throw new StoreError('unavailable', text)
+    }
+    return { pid: child.pid ?? 0, exited, stop: () => this.#stop(child, exited) }
+  }
+
+  #spawn(): { child: ChildProcess; lines: readonly string[] } {
+    const { pgData, binaries, runAs, log } = this.#options
+    const access = accessData(pgData, runAs)
+    const settings = Object.entries({ ...SETTINGS, port: this.port })
+    const args = ['-D', access.argument, ...settings.flatMap(([k, v]) => ['-c', `${k}=${v}`])]
+    const setpriv = findSetpriv()
+    const command = setpriv ?? binaries.postgres
+    const child = spawn(
+      command,
+      setpriv === undefined ? args : ['--pdeathsig', 'INT', binaries.postgres, ...args],
+      {
+        ...runAs,
+        cwd: '/',
+        env: serverEnvironment(),
+        stdio: ['ignore', 'ignore', 'pipe', access.descriptor],
+        // Ctrl-C in a terminal is for us; we stop the server when nobody needs it any more.
+        detached: true,
+      },
+    )
+    access.close()
+    const lines: string[] = []
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      for (const line of text.split('\n').filter((part) => part !== '')) {
+        log.debug({ line }, 'embedded PostgreSQL says')
+        lines.push(line)
+        if (lines.length > LOG_LINES_KEPT) lines.shift()
+      }
+    })
+    return { child, lines }
+  }
+
+  /** Tries to connect until it works, the server ends, or it takes too long. */
+  async #whenReady(ended: () => string | undefined): Promise<void> {
+    const { log } = this.#options
+    const deadline = performance.now() + START_MS_MAX
+    const postgres = new Postgres({ url: this.url('postgres'), log, connectionsMax: 1 })
+    try {
+      for (;;) {
+        const reason = ended()
+        if (reason !== undefined) throw new StoreError('unavailable', reason)
+        try {
+          return await postgres.ping()
+        } catch (cause) {
+          if (!(cause instanceof StoreError) || cause.kind !== 'unavailable') throw cause
+          if (performance.now() > deadline) throw cause
+          await sleep(PROBE_PAUSE_MS)
+        }
+      }
+    } finally {
+      await postgres.end()
+    }
+  }
+
+  async #stop(child: ChildProcess, exited: Promise<string>): Promise<void> {
+    const isOver = async (ms: number) => {
+      const timer = new AbortController()
+      const late = sleep(ms, false, { signal: timer.signal }).catch(() => false)
+      const over = await Promise.race([exited.then(() => true), late])
+      timer.abort()
+      return over
+    }
+    child.kill('SIGINT')
+    if (await isOver(FAST_SHUTDOWN_MS_MAX)) return
+    child.kill('SIGQUIT')
+    if (await isOver(IMMEDIATE_SHUTDOWN_MS_MAX)) return
+    child.kill('SIGKILL')
+    await exited
+    for (const pid of processesIn(this.#options.pgData)) sendSignal(pid, 'SIGKILL')
+  }
+}
+
+async function ensureDatabase(server: Server, log: StoreLog): Promise<void> {
+  const postgres = new Postgres({ url: server.url('postgres'), log, connectionsMax: 1 })
+  try {
+    const text = 'SELECT 1 FROM pg_database WHERE datname = $1'
+    const { rowCount } = await postgres.query(text, [DATABASE])
+    if (rowCount === 0) await postgres.query(`CREATE DATABASE ${DATABASE}`)
+  } finally {
+    await postgres.end()
+  }
+}
+
+function findSetpriv(): string | undefined {
+  if (process.platform !== 'linux') return undefined
+  return ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path))
+}
+
+function whenExited(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (cause) => resolve(cause.message))
+    child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? `code ${code}`}`))
+  })
+}

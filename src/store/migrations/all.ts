@@ -1,0 +1,10 @@
+/** Every migration, oldest first. One that was released is never changed: add another. */
+import { sql as core } from './0001-core.ts'
+
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly sql: string
+}
+
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'core', sql: core }]
