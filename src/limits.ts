@@ -53,6 +53,12 @@ export const POOL_TASK_MS_MAX = 30_000
 
 /** Distinct paths of one block that reach the projection; the raw event keeps all. */
 export const BLOCK_PATHS_MAX = 1_024
+/** Events of one segment and block; a batch of tiny events becomes several segments. */
+export const SEGMENT_EVENTS_MAX = 8_192
+/** Rows times paths of one JSON column; with more rows, fewer paths reach the projection. */
+export const BLOCK_CELLS_MAX = 16 * MIB
+/** Arrays of objects keep typed columns of their own down to this nesting; deeper is text. */
+export const NESTED_COLUMNS_DEPTH_MAX = 3
 /** Key nodes a worker's path trie may hold before it starts afresh (between batches). */
 export const TRIE_NODES_MAX = 65_536
 /** Shapes a worker remembers as already described. */
@@ -101,11 +107,19 @@ export const CREDENTIAL_CACHE_MAX = 65_536
 /** How often each node looks whether the control plane changed; bounds how late a revocation acts. */
 export const CONTROL_POLL_MS = 400
 
+// --- Nodes ------------------------------------------------------------------------------------
+
+/** How long a node number stays with a process that does not renew it. */
+export const NODE_LEASE_MS = 15_000
+export const NODE_LEASE_RENEW_MS = 5_000
+
 assert(EVENT_BYTES_MAX < BODY_BYTES_MAX, 'an event fits a body')
 assert(SMALL_BODY_BYTES_MAX <= BATCH_BYTES_TARGET, 'a small body fits a batch')
 assert(BATCH_BYTES_MAX >= BATCH_BYTES_TARGET + EVENT_BYTES_MAX, 'an open event fits a batch')
 assert(IN_FLIGHT_BYTES_MAX >= 2 * BODY_BYTES_MAX, 'two of the largest bodies fit in flight')
+assert(SEGMENT_EVENTS_MAX * BLOCK_PATHS_MAX <= BLOCK_CELLS_MAX, 'a full block has all its paths')
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')
 assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
+assert(NODE_LEASE_RENEW_MS * 3 <= NODE_LEASE_MS, 'a lease survives two failed renewals')

@@ -61,10 +61,11 @@ CREATE TABLE nodes (
 -- Fails the transaction of a node that lost its number, and holds off whoever would take it
 -- until this transaction has ended. That also makes an unknown COMMIT outcome knowable: whoever
 -- gets the row FOR UPDATE knows that no commit of this node is under way any more.
+-- KEY SHARE and not SHARE: renewing the lease and committing must not wait for each other.
 CREATE FUNCTION assert_node_lease(node smallint, expected_epoch bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM nodes WHERE node_id = node AND epoch = expected_epoch FOR SHARE;
+  PERFORM 1 FROM nodes WHERE node_id = node AND epoch = expected_epoch FOR KEY SHARE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'node % lost its lease (epoch %)', node, expected_epoch USING ERRCODE = 'SL001';
   END IF;

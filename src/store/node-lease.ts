@@ -1,0 +1,174 @@
+/**
+ * A node number of our own, for segment ids and per-node rows. Every commit asserts it in the
+ * database (`assert_node_lease`), so a process that lost it cannot store anything under it, and
+ * claiming it waits for the commits of whoever had it before.
+ *
+ * The same data directory (identity) gets its old number back at once, since its lock makes sure
+ * that no other process uses it. Else the lowest number never used; else one whose lease ran out.
+ */
+import { NODE_LEASE_MS, NODE_LEASE_RENEW_MS } from '../limits.ts'
+import { NODE_ID_MAX } from '../model/segment-id.ts'
+import type { Postgres, Queryable } from './postgres.ts'
+import { StoreError } from './store-error.ts'
+import type { StoreLog } from './store-log.ts'
+
+export interface NodeLeaseOptions {
+  readonly postgres: Postgres
+  /** `DataDirectory.nodeIdentity`. */
+  readonly identity: string
+  readonly log: StoreLog
+  /** Called at most once: the number belongs to another process now; ingest must stop. */
+  readonly onLost: () => void
+  /** For tests. */
+  readonly nodeIdMax?: number
+  readonly renewMs?: number
+}
+
+interface Claim {
+  readonly nodeId: number
+  readonly epoch: bigint
+  readonly wasTakenOver: boolean
+}
+
+/** Orders claims among themselves; any constant that nothing else of ours uses. */
+const CLAIM_LOCK_KEY = '126943966294886'
+
+export class NodeLease {
+  readonly nodeId: number
+  readonly epoch: bigint
+  /** The number belonged to another, dead node: its segments past the checkpoint are ours now. */
+  readonly wasTakenOver: boolean
+  readonly #options: NodeLeaseOptions
+  #timer: NodeJS.Timeout | undefined
+  #renewing: Promise<void> | undefined
+  #isOver = false
+  #failures = 0
+
+  private constructor(options: NodeLeaseOptions, claim: Claim) {
+    this.#options = options
+    this.nodeId = claim.nodeId
+    this.epoch = claim.epoch
+    this.wasTakenOver = claim.wasTakenOver
+    this.#schedule()
+  }
+
+  /** Throws `StoreError`: `unavailable` also when every number is held by a living node. */
+  static async claim(options: NodeLeaseOptions): Promise<NodeLease> {
+    const { postgres, identity, log, nodeIdMax = NODE_ID_MAX } = options
+    const claim = await postgres.transaction(async (client) => {
+      await client.query('SELECT pg_advisory_xact_lock($1)', [CLAIM_LOCK_KEY])
+      return (
+        (await claimOwn(client, identity)) ??
+        (await claimUnused(client, identity, nodeIdMax)) ??
+        (await claimExpired(client, identity))
+      )
+    })
+    if (claim === undefined) {
+      const text = `all ${nodeIdMax + 1} node numbers are in use`
+      throw new StoreError('unavailable', `${text}; try again when a node has stopped`)
+    }
+    const { nodeId, epoch, wasTakenOver } = claim
+    log.info({ nodeId, epoch: String(epoch), wasTakenOver }, 'claimed a node number')
+    return new NodeLease(options, claim)
+  }
+
+  /** Ends the renewal and gives the lease up; the number stays reserved for our identity. */
+  async stop(): Promise<void> {
+    if (this.#isOver) return
+    this.#end()
+    await this.#renewing
+    const text = `UPDATE nodes SET lease_until = clock_timestamp() WHERE node_id = $1 AND epoch = $2`
+    const values = [this.nodeId, String(this.epoch)]
+    // Without the database the lease runs out by itself.
+    await this.#options.postgres.query(text, values).catch(() => undefined)
+  }
+
+  #end(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+  }
+
+  #schedule(): void {
+    const { renewMs = NODE_LEASE_RENEW_MS } = this.#options
+    this.#timer = setTimeout(() => {
+      this.#renewing = this.#renew()
+    }, renewMs)
+    this.#timer.unref()
+  }
+
+  async #renew(): Promise<void> {
+    const { postgres, log, onLost } = this.#options
+    try {
+      const { rowCount } = await postgres.query(
+        `UPDATE nodes SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+          WHERE node_id = $1 AND epoch = $2`,
+        [this.nodeId, String(this.epoch), NODE_LEASE_MS],
+      )
+      this.#failures = 0
+      if (rowCount === 0 && !this.#isOver) {
+        this.#end()
+        log.error({ nodeId: this.nodeId }, 'another process took our node number')
+        onLost()
+      }
+    } catch (cause) {
+      // Not lost: nobody took it as far as we know, and commits assert it in the database.
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      if (this.#failures++ === 0) log.warn({ reason }, 'could not renew the node lease; will retry')
+    }
+    if (!this.#isOver) this.#schedule()
+  }
+}
+
+interface ClaimRow {
+  readonly node_id: number
+  readonly epoch: string
+}
+
+async function claimOwn(client: Queryable, identity: string): Promise<Claim | undefined> {
+  // FOR UPDATE waits for every transaction that asserted the old epoch.
+  const { rows } = await client.query<ClaimRow>(
+    'SELECT node_id, epoch FROM nodes WHERE identity = $1 ORDER BY node_id LIMIT 1 FOR UPDATE',
+    [identity],
+  )
+  return rows[0] && (await advance(client, rows[0], { identity, wasTakenOver: false }))
+}
+
+async function claimUnused(
+  client: Queryable,
+  identity: string,
+  nodeIdMax: number,
+): Promise<Claim | undefined> {
+  const { rows } = await client.query<ClaimRow>(
+    `INSERT INTO nodes (node_id, identity, epoch, lease_until)
+     SELECT number, $1, 1, clock_timestamp() + $3 * interval '1 millisecond'
+       FROM generate_series(0, $2::integer) AS number
+      WHERE number NOT IN (SELECT node_id FROM nodes)
+      ORDER BY number LIMIT 1
+     RETURNING node_id, epoch`,
+    [identity, nodeIdMax, NODE_LEASE_MS],
+  )
+  return rows[0] && { nodeId: rows[0].node_id, epoch: BigInt(rows[0].epoch), wasTakenOver: false }
+}
+
+async function claimExpired(client: Queryable, identity: string): Promise<Claim | undefined> {
+  const { rows } = await client.query<ClaimRow>(
+    `SELECT node_id, epoch FROM nodes WHERE lease_until < clock_timestamp()
+      ORDER BY lease_until LIMIT 1 FOR UPDATE`,
+  )
+  return rows[0] && (await advance(client, rows[0], { identity, wasTakenOver: true }))
+}
+
+async function advance(
+  client: Queryable,
+  row: ClaimRow,
+  owner: { identity: string; wasTakenOver: boolean },
+): Promise<Claim> {
+  const epoch = BigInt(row.epoch) + 1n
+  await client.query(
+    `UPDATE nodes SET identity = $2, epoch = $3, started_at = clock_timestamp(),
+            lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+      WHERE node_id = $1`,
+    [row.node_id, owner.identity, String(epoch), NODE_LEASE_MS],
+  )
+  return { nodeId: row.node_id, epoch, wasTakenOver: owner.wasTakenOver }
+}
