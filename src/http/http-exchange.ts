@@ -1,0 +1,326 @@
+/**
+ * One request and its reply on an engine. The subtle part is a reply given before the request body
+ * has been read: closing then would reset the connection and the client could lose the reply, so
+ *
+ *   open --reply--> held --sent--> lingering --body ended, or its bounds--> done
+ *
+ * A held reply waits a moment for the rest of a small body, since the connection then lives on.
+ * Otherwise it is sent at once, marked `Connection: close`, and what still comes is thrown away.
+ */
+import assert from 'node:assert/strict'
+import { STATUS_CODES } from 'node:http'
+import { IngestError } from '../errors.ts'
+import type { Engine, EngineRequest, EngineResponse } from './engine.ts'
+import type { BodyConsumer, Exchange, Handler, Reply } from './exchange.ts'
+import { problemReply } from './problem.ts'
+
+/** What all exchanges of a server share. */
+export interface ExchangeHost {
+  readonly engine: Engine
+  /** Counts sweeps: the clock of everything coarse, so that no chunk needs to ask for the time. */
+  readonly tick: number
+  readonly bodyIdleTicksMax: number
+  readonly lingerTicksMax: number
+  readonly lingerBytesMax: number
+  /** True once the server stops: replies then close their connections. */
+  readonly stopping: boolean
+  activeRequests: number
+  /** Exchanges whose body has not ended; the sweep visits them. */
+  readonly reading: Set<HttpExchange>
+  /** Sends the held reply after the current turn, unless the body ends in it. */
+  sendHeldSoon(exchange: HttpExchange): void
+  onError(error: unknown, exchange: Exchange): void
+}
+
+/** A body this close to its end is awaited before an early reply is sent. */
+const HOLD_BYTES_MAX = 64 * 1024
+/** Engines close a silent connection after some 10 s; from this age on the sweep prevents it. */
+const KEEP_ALIVE_TICKS = 2
+
+const EMPTY = new Uint8Array(0)
+
+const OPEN = 0
+const HELD = 1
+const LINGERING = 2
+const DONE = 3
+
+const statusLines = new Map<number, string>()
+
+// The reply being written: cork() takes a function without arguments, and one closure a reply is
+// what this saves. Corking is synchronous, so no two replies are ever written at once.
+let corkedExchange: HttpExchange | undefined
+
+export class HttpExchange implements Exchange {
+  readonly method: string
+  readonly path: string
+  readonly queryString: string
+  aborted = false
+  readonly #host: ExchangeHost
+  readonly #response: EngineResponse
+  #request: EngineRequest | undefined
+  readonly #params: readonly string[]
+  /** -1 when unknown, that is chunked. */
+  readonly #bodyBytes: number
+  #consumer: BodyConsumer | undefined
+  #phase = OPEN
+  #paused = false
+  #bodyDone: boolean
+  #receivedBytes = 0
+  /** Bytes and tick at which a held or lingering exchange is given up. */
+  #receivedBytesMax = Number.MAX_SAFE_INTEGER
+  #deadlineTick = 0
+  readonly #startTick: number
+  #progressTick: number
+  #reply: Reply | undefined
+
+  constructor(
+    host: ExchangeHost,
+    response: EngineResponse,
+    request: EngineRequest,
+    target: { method: string; path: string; params: readonly string[] },
+  ) {
+    this.#host = host
+    this.#response = response
+    this.#request = request
+    this.method = target.method
+    this.path = target.path
+    this.#params = target.params
+    this.queryString = request.getQuery() ?? ''
+    this.#bodyBytes = declaredBodyBytes(request)
+    this.#bodyDone = this.#bodyBytes === 0
+    this.#startTick = this.#progressTick = host.tick
+  }
+
+  /** Calls `handler` and attaches to the engine whatever the exchange then still waits for. */
+  run(handler: Handler): void {
+    this.#host.activeRequests++
+    try {
+      const result = handler(this)
+      if (result !== undefined) result.catch((error: unknown) => this.fail(error))
+    } catch (error) {
+      this.fail(error)
+    }
+    this.#request = undefined
+    if (this.#phase === DONE) return
+
+    this.#response.onAborted(() => this.#onAborted())
+    if (this.#bodyDone) {
+      // Some native builds never report the end of a body whose declared length is 0.
+      if (this.#consumer !== undefined) this.#consume(EMPTY, true)
+      return
+    }
+    this.#host.reading.add(this)
+    this.#response.onData((chunk, isLast) => this.#onData(chunk, isLast))
+  }
+
+  param(index: number): string {
+    const value = this.#params[index]
+    assert(value !== undefined, 'the route has no such parameter')
+    return value
+  }
+
+  header(name: string): string {
+    assert(this.#request !== undefined, 'headers are gone once the handler has returned')
+    return this.#request.getHeader(name)
+  }
+
+  readBody(consumer: BodyConsumer): void {
+    assert(this.#request !== undefined, 'readBody comes too late')
+    assert(this.#consumer === undefined, 'readBody is called twice')
+    this.#consumer = consumer
+  }
+
+  pause(): void {
+    if (this.#phase !== OPEN || this.aborted || this.#bodyDone || this.#paused) return
+    this.#paused = true
+    this.#response.pause()
+  }
+
+  resume(): void {
+    if (!this.#paused || this.#phase === DONE) return
+    this.#paused = false
+    this.#progressTick = this.#host.tick // The silence so far was ours.
+    this.#response.resume()
+  }
+
+  reply(reply: Reply): void {
+    if (this.aborted) return
+    assert(this.#phase === OPEN, 'a second reply')
+    if (reply.headers !== undefined) assertHeaders(reply.headers)
+    this.resume() // A connection left paused would never read its next request.
+    if (this.#bodyDone) {
+      this.#send(reply)
+      return
+    }
+
+    this.#phase = HELD
+    this.#reply = reply
+    const restBytes = this.#bodyBytes - this.#receivedBytes
+    this.#receivedBytesMax = this.#receivedBytes + this.#host.lingerBytesMax
+    this.#deadlineTick = this.#host.tick + this.#host.lingerTicksMax
+    const isNearlyRead = this.#bodyBytes >= 0 && restBytes <= HOLD_BYTES_MAX
+    if (!isNearlyRead) this.#host.sendHeldSoon(this)
+  }
+
+  drop(): void {
+    if (this.#phase === DONE) return
+    this.#finish()
+    this.aborted = true
+    this.#response.close()
+  }
+
+  /** Answers an expected failure as what it is; anything else is `internal` and reported. */
+  fail(error: unknown): void {
+    const expected = error instanceof IngestError && error.code !== 'internal'
+    if (!expected) this.#host.onError(error, this)
+    if (this.#phase !== OPEN || this.aborted) return
+    this.reply(problemReply(expected ? error : IngestError.from(error, 'internal')))
+  }
+
+  /** Sends a held reply although the body has not ended, and lingers. */
+  sendHeld(): void {
+    const reply = this.#reply
+    if (this.#phase !== HELD || reply === undefined) return
+    this.#phase = LINGERING
+    this.#reply = undefined
+    this.#host.engine.writeRaw(this.#response, rawMessage(reply, this.method))
+  }
+
+  /** Called for an exchange in `reading`, once a tick. */
+  sweep(): void {
+    const tick = this.#host.tick
+    if (this.#phase === HELD && tick >= this.#deadlineTick) {
+      this.#deadlineTick = tick + 1 // One more tick for the client to take the reply.
+      this.sendHeld()
+    } else if (this.#phase === LINGERING && tick >= this.#deadlineTick) {
+      this.#response.close()
+    } else if (!this.#paused && tick - this.#progressTick > this.#host.bodyIdleTicksMax) {
+      this.#response.close()
+    } else if (!this.#paused && tick - this.#startTick >= KEEP_ALIVE_TICKS) {
+      // uWebSockets.js demands 16 KiB/s of every body; resume() restarts its timer. Ours is the
+      // judge: a slow fleet on a bad line is welcome, a silent one is not.
+      this.#response.resume()
+    }
+  }
+
+  #onData(chunk: ArrayBuffer | Uint8Array, isLast: boolean): void {
+    this.#progressTick = this.#host.tick
+    this.#receivedBytes += chunk.byteLength
+    if (isLast) {
+      this.#bodyDone = true
+      this.#host.reading.delete(this)
+    }
+    if (this.#phase === OPEN) {
+      this.#consume(chunk instanceof ArrayBuffer ? new Uint8Array(chunk) : chunk, isLast)
+    } else if (this.#phase === HELD) {
+      if (isLast && this.#reply !== undefined) this.#send(this.#reply)
+    } else if (this.#phase === LINGERING) {
+      if (isLast || this.#receivedBytes > this.#receivedBytesMax) this.#response.close()
+    }
+  }
+
+  #consume(bytes: Uint8Array, isLast: boolean): void {
+    try {
+      this.#consumer?.chunk(bytes, isLast)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  #onAborted(): void {
+    this.aborted = true
+    if (this.#phase === DONE) return
+    const wasOpen = this.#phase === OPEN
+    this.#finish()
+    if (!wasOpen || this.#consumer === undefined) return
+    try {
+      this.#consumer.aborted()
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  #finish(): void {
+    this.#phase = DONE
+    this.#host.activeRequests--
+    this.#host.reading.delete(this)
+  }
+
+  #send(reply: Reply): void {
+    this.#finish()
+    this.#reply = reply
+    corkedExchange = this
+    this.#response.cork(writeCorked)
+  }
+
+  /** Writes the reply to the corked response. Must not throw: the exchange is over by now. */
+  write(): void {
+    const reply = this.#reply
+    assert(reply !== undefined)
+    this.#reply = undefined
+    const response = this.#response
+    const close = this.#host.stopping
+    response.writeStatus(statusLine(reply.status))
+    if (reply.contentType !== undefined) response.writeHeader('Content-Type', reply.contentType)
+    if (reply.headers !== undefined) {
+      for (const [name, value] of reply.headers) response.writeHeader(name, value)
+    }
+    const body = reply.body ?? ''
+    const isBodyless = statusIsBodyless(reply.status)
+    if (!isBodyless && this.method !== 'HEAD') {
+      response.end(body, close)
+      return
+    }
+    if (close) response.writeHeader('Connection', 'close')
+    if (!isBodyless) response.writeHeader('Content-Length', String(byteLength(body)))
+    response.endWithoutBody()
+  }
+}
+
+function writeCorked(): void {
+  corkedExchange?.write()
+  corkedExchange = undefined
+}
+
+/** 0 for a request without a body, -1 for one whose length is not declared. */
+function declaredBodyBytes(request: EngineRequest): number {
+  const contentLength = request.getHeader('content-length')
+  // The engine has already refused a length that is not a number.
+  if (contentLength !== '') return Number(contentLength)
+  return request.getHeader('transfer-encoding') === '' ? 0 : -1
+}
+
+function statusLine(status: number): string {
+  let line = statusLines.get(status)
+  if (line === undefined) {
+    line = `${status} ${STATUS_CODES[status] ?? 'Unknown'}`
+    statusLines.set(status, line)
+  }
+  return line
+}
+
+function statusIsBodyless(status: number): boolean {
+  return status === 204 || status === 304
+}
+
+function byteLength(body: string | Uint8Array): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
+}
+
+/** Native engines write header values unchecked, so a line break would let a value add headers. */
+function assertHeaders(headers: readonly (readonly [string, string])[]): void {
+  for (const [, value] of headers) {
+    assert(!/[\r\n\0]/.test(value), 'a header value holds a line break')
+  }
+}
+
+/** A whole response after `HTTP/1.1 `, for `Engine.writeRaw`. */
+function rawMessage(reply: Reply, method: string): Uint8Array {
+  let head = `${statusLine(reply.status)}\r\n`
+  if (reply.contentType !== undefined) head += `Content-Type: ${reply.contentType}\r\n`
+  for (const [name, value] of reply.headers ?? []) head += `${name}: ${value}\r\n`
+  const body = Buffer.from(reply.body ?? '')
+  if (!statusIsBodyless(reply.status)) head += `Content-Length: ${body.length}\r\n`
+  head += `Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n`
+  return method === 'HEAD' ? Buffer.from(head) : Buffer.concat([Buffer.from(head), body])
+}

@@ -1,0 +1,254 @@
+/**
+ * The engine interface on node:http, for platforms where no native build loads. Routes match as in
+ * uWebSockets.js: a method's own routes before `any`, a literal segment before a parameter before
+ * the final wildcard.
+ */
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { Server as NetServer, type Socket } from 'node:net'
+import type {
+  EngineApp,
+  EngineHandler,
+  EngineRequest,
+  EngineResponse,
+  ListenToken,
+  TlsFiles,
+} from './engine.ts'
+
+interface NodeRoute {
+  readonly method: string
+  readonly segments: readonly string[]
+  readonly handler: EngineHandler
+}
+
+/** Throws when the certificate or key cannot be read or used. */
+export function createNodeApp(tls: TlsFiles | undefined): EngineApp {
+  const routes: NodeRoute[] = []
+  const sockets = new Set<Socket>()
+  const server: Server =
+    tls === undefined
+      ? createServer()
+      : createTlsServer({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
+  server.requestTimeout = 0 // The sweep of server.ts judges slow bodies, by progress.
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.on('request', (request, response) => dispatch(routes, request, response))
+  const add = (method: string) => (pattern: string, handler: EngineHandler) =>
+    routes.push({ method, segments: pattern.split('/'), handler })
+  return {
+    get: add('GET'),
+    post: add('POST'),
+    put: add('PUT'),
+    patch: add('PATCH'),
+    del: add('DELETE'),
+    head: add('HEAD'),
+    any: add(''),
+    listen: (host, port, _options, callback) => listen(server, host, port, callback),
+    close: () => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+function listen(
+  server: Server,
+  host: string,
+  port: number,
+  callback: (token: ListenToken) => void,
+): void {
+  const fail = () => callback(false)
+  server.once('error', fail)
+  server.listen({ host, port, exclusive: true }, () => {
+    server.removeListener('error', fail)
+    const address = server.address()
+    callback({
+      port: typeof address === 'object' && address !== null ? address.port : -1,
+      // The HTTP server's own close would also cut connections that are between two requests.
+      closeListenSocket: () => NetServer.prototype.close.call(server),
+    })
+  })
+}
+
+function dispatch(
+  routes: readonly NodeRoute[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const url = request.url ?? '/'
+  const question = url.indexOf('?')
+  const path = question < 0 ? url : url.slice(0, question)
+  const query = question < 0 ? '' : url.slice(question + 1)
+  const segments = path.split('/')
+  const route =
+    matchRoute(routes, request.method ?? '', segments) ?? matchRoute(routes, '', segments)
+  if (route === undefined) {
+    response.socket?.destroy()
+    return
+  }
+  const params = segments.filter((_, index) => route.segments[index]?.startsWith(':'))
+  const engineResponse = new NodeResponse(request, response)
+  route.handler(engineResponse, new NodeRequest(request, path, query, params))
+  engineResponse.start()
+}
+
+function matchRoute(
+  routes: readonly NodeRoute[],
+  method: string,
+  segments: readonly string[],
+): NodeRoute | undefined {
+  let best: NodeRoute | undefined
+  let bestRank = ''
+  for (const route of routes) {
+    if (route.method !== method) continue
+    const rank = rankOf(route.segments, segments)
+    if (rank > bestRank) {
+      best = route
+      bestRank = rank
+    }
+  }
+  return best
+}
+
+/** One digit a segment: literal 3, parameter 2, wildcard 1. Empty when the path does not match. */
+function rankOf(pattern: readonly string[], segments: readonly string[]): string {
+  let rank = ''
+  for (const [index, expected] of pattern.entries()) {
+    const segment = segments[index]
+    if (expected === '*' && segment !== undefined) return `${rank}1`
+    if (segment === undefined) return ''
+    if (expected === segment) rank += '3'
+    else if (expected.startsWith(':') && segment !== '') rank += '2'
+    else return ''
+  }
+  return pattern.length === segments.length ? rank : ''
+}
+
+class NodeRequest implements EngineRequest {
+  readonly #request: IncomingMessage
+  readonly #path: string
+  readonly #query: string
+  readonly #params: readonly string[]
+
+  constructor(request: IncomingMessage, path: string, query: string, params: readonly string[]) {
+    this.#request = request
+    this.#path = path
+    this.#query = query
+    this.#params = params
+  }
+
+  getHeader(lowerCaseName: string): string {
+    const value = this.#request.headers[lowerCaseName]
+    return typeof value === 'string' ? value : (value?.join(', ') ?? '')
+  }
+
+  getParameter(index: number): string | undefined {
+    return this.#params[index]
+  }
+
+  getUrl(): string {
+    return this.#path
+  }
+
+  getMethod(): string {
+    return (this.#request.method ?? '').toLowerCase()
+  }
+
+  getQuery(): string {
+    return this.#query
+  }
+}
+
+class NodeResponse implements EngineResponse {
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  #abort: (() => void) | undefined
+  #data: ((chunk: Uint8Array, isLast: boolean) => void) | undefined
+  #ended = false
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request
+    this.#response = response
+  }
+
+  /** Called once the handler has returned, as uWebSockets.js only then begins with the body. */
+  start(): void {
+    // A request error is the client going away; `close` follows and says so.
+    this.#request.on('error', () => this.#response.destroy())
+    this.#response.on('close', () => {
+      if (!this.#ended) this.#abort?.()
+    })
+    this.#request.on('data', (chunk: Uint8Array) => this.#data?.(chunk, false))
+    this.#request.on('end', () => this.#data?.(EMPTY, true))
+  }
+
+  writeStatus(status: string | Uint8Array): this {
+    const text = String(status)
+    this.#response.statusCode = Number(text.slice(0, 3))
+    this.#response.statusMessage = text.slice(4)
+    return this
+  }
+
+  writeHeader(name: string, value: string): this {
+    this.#response.setHeader(name, value)
+    return this
+  }
+
+  end(body: string | Uint8Array, closeConnection: boolean): this {
+    this.#response.setHeader('Content-Length', Buffer.byteLength(body))
+    return this.#finish(body, closeConnection)
+  }
+
+  endWithoutBody(): this {
+    return this.#finish(undefined, false)
+  }
+
+  close(): this {
+    this.#request.socket.destroy()
+    return this
+  }
+
+  cork(write: () => void): this {
+    write() // A ServerResponse sends its head with the first byte of the body anyway.
+    return this
+  }
+
+  onAborted(handler: () => void): this {
+    this.#abort = handler
+    return this
+  }
+
+  onData(handler: (chunk: Uint8Array, isLast: boolean) => void): this {
+    this.#data = handler
+    return this
+  }
+
+  pause(): this {
+    this.#request.pause()
+    return this
+  }
+
+  resume(): this {
+    this.#request.resume()
+    return this
+  }
+
+  /** See `Engine.writeRaw`. */
+  writeRaw(message: Uint8Array): void {
+    this.#request.socket.write('HTTP/1.1 ')
+    this.#request.socket.write(message)
+  }
+
+  #finish(body: string | Uint8Array | undefined, closeConnection: boolean): this {
+    this.#ended = true
+    this.#data = undefined
+    if (closeConnection) this.#response.setHeader('Connection', 'close')
+    this.#response.end(body)
+    return this
+  }
+}
+
+const EMPTY = new Uint8Array(0)

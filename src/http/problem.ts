@@ -1,0 +1,43 @@
+/** Replies that every REST surface shares: JSON, and errors as RFC 9457 problem documents. */
+import { ERRORS, type IngestError } from '../errors.ts'
+import type { Reply } from './exchange.ts'
+
+const AUTHENTICATE_HEADER = ['WWW-Authenticate', 'Bearer realm="sluice"'] as const
+
+/** A JSON reply; `value` must be representable in JSON. */
+export function jsonReply(status: number, value: unknown): Reply {
+  return { status, contentType: 'application/json', body: JSON.stringify(value) }
+}
+
+/**
+ * The problem document of `error`. `extra` members are added to it and may not replace the standard
+ * ones. An `internal` error tells the client nothing beyond its title: the details go to the log.
+ */
+export function problemReply(error: IngestError, extra?: Readonly<Record<string, unknown>>): Reply {
+  const { httpStatus, title } = ERRORS[error.code]
+  const headers: (readonly [string, string])[] = []
+  if (error.code === 'unauthenticated') headers.push(AUTHENTICATE_HEADER)
+  // Retry-After takes whole seconds, and 0 would invite an immediate retry.
+  const retryAfter =
+    error.retryAfterSeconds === undefined
+      ? undefined
+      : Math.max(1, Math.ceil(error.retryAfterSeconds))
+  if (retryAfter !== undefined) headers.push(['Retry-After', String(retryAfter)])
+
+  const problem = {
+    ...extra,
+    type: `urn:sluice:problem:${error.code}`,
+    title,
+    status: httpStatus,
+    detail:
+      error.code === 'internal' ? 'the server failed; its log has the details' : error.message,
+    code: error.code,
+    ...(retryAfter === undefined ? undefined : { retry_after: retryAfter }),
+  }
+  return {
+    status: httpStatus,
+    contentType: 'application/problem+json',
+    headers,
+    body: JSON.stringify(problem),
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * The HTTP server: routes, listening, and the one coarse timer that all exchanges share.
+ *
+ * A path that some route knows answers 405 with `Allow` to other methods; GET routes answer HEAD.
+ */
+import { createServer as createProbe } from 'node:net'
+import { IngestError } from '../errors.ts'
+import { BODY_IDLE_MS_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX } from '../limits.ts'
+import {
+  type Engine,
+  type EngineApp,
+  type EngineHandler,
+  type EngineMethod,
+  loadEngine,
+  type TlsFiles,
+} from './engine.ts'
+import type { Exchange, Handler, Reply, Route } from './exchange.ts'
+import { type ExchangeHost, HttpExchange } from './http-exchange.ts'
+import { problemReply } from './problem.ts'
+
+export interface ServerOptions {
+  readonly routes: readonly Route[]
+  /**
+   * The reply for a request no route takes. `allow` lists the methods the path knows (405), or is
+   * undefined when it knows none (404). The server adds the `Allow` header. Default: a problem.
+   */
+  readonly fallback?: (exchange: Exchange, allow: string | undefined) => Reply
+  readonly tls?: TlsFiles | undefined
+  /** Called with what a handler threw, unless it was an `IngestError` meant for the client. */
+  readonly onError: (error: unknown, exchange: Exchange) => void
+  readonly engine?: Engine
+  /** Bounds, shorter in tests. */
+  readonly bodyIdleMsMax?: number
+  readonly lingerMsMax?: number
+  readonly lingerBytesMax?: number
+}
+
+export interface HttpServer {
+  readonly engine: Engine
+  /** Requests whose handler was called and whose reply was not sent yet. */
+  readonly activeRequests: number
+  /** Open connections; undefined where the engine cannot tell. */
+  readonly connections: number | undefined
+  /** Resolves with the actual port (`port` 0 takes any free one). Rejects when it cannot bind. */
+  listen(host: string, port: number): Promise<number>
+  /** Takes no new connection; replies close theirs. Safe to call twice. */
+  stopListening(): void
+  /** Drops every connection at once. Safe to call twice. */
+  close(): void
+}
+
+const ENGINE_METHODS: Readonly<Record<Route['method'], EngineMethod>> = {
+  GET: 'get',
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'del',
+  HEAD: 'head',
+}
+/** Without it two processes could share a port, and each would get some of the requests. */
+const LISTEN_EXCLUSIVE_PORT = 1
+const SWEEP_MS_MAX = 1_000
+const NO_PARAMS: readonly string[] = []
+
+/** Throws when the TLS files cannot be used. */
+export function createServer(options: ServerOptions): HttpServer {
+  return new Server(options)
+}
+
+class Server implements HttpServer, ExchangeHost {
+  readonly engine: Engine
+  readonly reading = new Set<HttpExchange>()
+  readonly bodyIdleTicksMax: number
+  readonly lingerTicksMax: number
+  readonly lingerBytesMax: number
+  readonly onError: (error: unknown, exchange: Exchange) => void
+  activeRequests = 0
+  connections: number | undefined
+  tick = 0
+  stopping = false
+  readonly #app: EngineApp
+  readonly #sweepMs: number
+  readonly #fallback: (exchange: Exchange, allow: string | undefined) => Reply
+  #listenToken: object | undefined
+  #sweepTimer: NodeJS.Timeout | undefined
+  #held: HttpExchange[] = []
+  #closed = false
+
+  constructor(options: ServerOptions) {
+    this.engine = options.engine ?? loadEngine()
+    this.onError = options.onError
+    this.#fallback = options.fallback ?? defaultFallback
+    const bodyIdleMsMax = options.bodyIdleMsMax ?? BODY_IDLE_MS_MAX
+    const lingerMsMax = options.lingerMsMax ?? LINGER_MS_MAX
+    this.#sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(Math.min(bodyIdleMsMax, lingerMsMax) / 5))
+    this.bodyIdleTicksMax = Math.ceil(bodyIdleMsMax / this.#sweepMs)
+    this.lingerTicksMax = Math.ceil(lingerMsMax / this.#sweepMs)
+    this.lingerBytesMax = options.lingerBytesMax ?? LINGER_BYTES_MAX
+    this.#app = createApp(this.engine, options.tls)
+    this.#addRoutes(options.routes)
+    if (this.#app.filter !== undefined) {
+      this.connections = 0
+      const countConnection = (_response: unknown, change: number) => {
+        this.connections = (this.connections ?? 0) + Math.sign(change)
+      }
+      this.#app.filter(countConnection)
+    }
+  }
+
+  async listen(host: string, port: number): Promise<number> {
+    const token = await new Promise<object | false>((resolve) => {
+      this.#app.listen(host, port, LISTEN_EXCLUSIVE_PORT, resolve)
+    })
+    if (token === false) throw new Error(await explainBindFailure(host, port))
+    this.#listenToken = token
+    this.#sweepTimer = setInterval(() => this.#sweep(), this.#sweepMs)
+    this.#sweepTimer.unref()
+    return this.engine.localPort(token)
+  }
+
+  stopListening(): void {
+    this.stopping = true
+    if (this.#listenToken !== undefined) this.engine.closeListenSocket(this.#listenToken)
+    this.#listenToken = undefined
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.stopListening()
+    clearInterval(this.#sweepTimer)
+    this.#app.close()
+  }
+
+  sendHeldSoon(exchange: HttpExchange): void {
+    if (this.#held.length === 0) setImmediate(() => this.#sendHeld())
+    this.#held.push(exchange)
+  }
+
+  #sendHeld(): void {
+    const held = this.#held
+    this.#held = []
+    for (const exchange of held) exchange.sendHeld()
+  }
+
+  #sweep(): void {
+    this.tick++
+    for (const exchange of this.reading) exchange.sweep()
+  }
+
+  #addRoutes(routes: readonly Route[]): void {
+    const paths = new Map<string, { pattern: string; methods: Set<string> }>()
+    for (const { method, pattern, handler } of routes) {
+      this.#app[ENGINE_METHODS[method]](pattern, this.#engineHandler(pattern, method, handler))
+      // Two routes may name one path's parameters differently.
+      const shape = pattern.replace(/:[^/]+/g, ':')
+      const path = paths.get(shape) ?? { pattern, methods: new Set<string>() }
+      path.methods.add(method)
+      paths.set(shape, path)
+      const hasHead = routes.some((other) => other.method === 'HEAD' && other.pattern === pattern)
+      if (method !== 'GET' || hasHead) continue
+      path.methods.add('HEAD')
+      this.#app.head(pattern, this.#engineHandler(pattern, 'HEAD', handler))
+    }
+    for (const { pattern, methods } of paths.values()) {
+      this.#addFallback(pattern, [...methods].sort().join(', '))
+    }
+    if (!paths.has('/*')) this.#addFallback('/*', undefined)
+  }
+
+  #addFallback(pattern: string, allow: string | undefined): void {
+    const fallback = this.#fallback
+    const handler: Handler = (exchange) => {
+      const reply = fallback(exchange, allow)
+      if (allow === undefined) return exchange.reply(reply)
+      exchange.reply({ ...reply, headers: [...(reply.headers ?? []), ['Allow', allow]] })
+    }
+    this.#app.any(pattern, this.#engineHandler(pattern, undefined, handler))
+  }
+
+  /** `method` is undefined for any. One closure a route, so that a request needs none. */
+  #engineHandler(pattern: string, method: string | undefined, handler: Handler): EngineHandler {
+    const isLiteral = !/[:*]/.test(pattern)
+    const paramCount = pattern.split('/:').length - 1
+    return (response, request) => {
+      const raw = paramCount === 0 ? NO_PARAMS : readParams(request, paramCount)
+      const params = paramCount === 0 ? NO_PARAMS : tryDecodeParams(raw)
+      const exchange = new HttpExchange(this, response, request, {
+        method: method ?? request.getMethod().toUpperCase(),
+        path: isLiteral ? pattern : request.getUrl(),
+        params: params ?? raw,
+      })
+      exchange.run(params === undefined ? replyBadEncoding : handler)
+    }
+  }
+}
+
+function createApp(engine: Engine, tls: TlsFiles | undefined): EngineApp {
+  try {
+    return engine.createApp(tls)
+  } catch (cause) {
+    if (tls === undefined) throw cause
+    const files = `${tls.certFile} (--tls-cert) and ${tls.keyFile} (--tls-key)`
+    throw new Error(`the TLS certificate and key cannot be used: ${files}`, { cause })
+  }
+}
+
+function readParams(
+  request: { getParameter(index: number): string | undefined },
+  count: number,
+): readonly string[] {
+  const params: string[] = []
+  for (let index = 0; index < count; index++) params.push(request.getParameter(index) ?? '')
+  return params
+}
+
+/** Undefined when one is not valid percent-encoding of UTF-8. */
+function tryDecodeParams(params: readonly string[]): readonly string[] | undefined {
+  if (!params.some((param) => param.includes('%'))) return params
+  try {
+    return params.map(decodeURIComponent)
+  } catch {
+    return undefined
+  }
+}
+
+function replyBadEncoding(exchange: Exchange): void {
+  exchange.reply(
+    problemReply(new IngestError('malformed', 'the path is not percent-encoded UTF-8')),
+  )
+}
+
+function defaultFallback(_exchange: Exchange, allow: string | undefined): Reply {
+  const code = allow === undefined ? 'not_found' : 'method_not_allowed'
+  const detail = allow === undefined ? 'there is nothing at this path' : `this path takes ${allow}`
+  return problemReply(new IngestError(code, detail))
+}
+
+/** The engine only says that binding failed; node:net, tried once on the same address, says why. */
+function explainBindFailure(host: string, port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const probe = createProbe()
+    const explain = (reason: string) => {
+      resolve(`cannot listen on ${host}:${port}: ${reason}; choose others with --host and --port`)
+    }
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') explain('another process uses this port')
+      else if (error.code === 'EACCES') explain('not permitted to use this port')
+      else if (error.code === 'EADDRNOTAVAIL') explain('this machine has no such address')
+      else explain(error.code ?? error.message)
+    })
+    probe.listen({ host, port, exclusive: true }, () => {
+      probe.close()
+      explain('the port is in use or was until a moment ago')
+    })
+  })
+}
