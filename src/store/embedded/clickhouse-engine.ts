@@ -43,6 +43,8 @@ export interface Statement {
   /** Marks the running query, so that `cancel` finds it. */
   readonly queryId: string
   readonly isWrite: boolean
+  /** Whether nobody waits for the result any more: asked when its turn has come. */
+  readonly isAbandoned: () => boolean
 }
 
 /** Takes one piece of a streamed result; resolves when the next may come, false to stop. */
@@ -57,6 +59,8 @@ const WAITING_MAX = 256
 const TOO_BUSY =
   'Code: 202. DB::Exception: Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)'
 
+const CANCELLED = 'Code: 394. DB::Exception: Query was cancelled. (QUERY_WAS_CANCELLED)'
+
 export class ClickHouseEngine {
   readonly #addon: Addon
   readonly #path: string
@@ -64,7 +68,7 @@ export class ClickHouseEngine {
   readonly #anchor: Connection
   readonly #queries = new Places(ENGINE_QUERIES_MAX)
   readonly #writes = new Places(ENGINE_WRITES_MAX)
-  readonly #defaults: string
+  readonly #defaults: ReadonlyMap<string, string>
   readonly version: string
   #running = 0
   #closed = false
@@ -81,13 +85,13 @@ export class ClickHouseEngine {
   static async open(
     path: string,
     configPath: string,
-    settings: Readonly<Record<string, string | number>>,
+    settings: Readonly<Record<string, number>>,
   ): Promise<ClickHouseEngine> {
     const addon = loadAddon()
     const anchor = addon.CreateConnection(path, [`--config-file=${configPath}`])
     const { bytes } = await addon.QueryAsyncConnection(anchor, 'SELECT version()', 'TabSeparated')
     const version = Buffer.from(bytes).toString().trim()
-    const defaults = setStatement(new Map(Object.entries(settings)))
+    const defaults = new Map(Object.entries(settings).map(([k, v]) => [k, String(v)]))
     return new ClickHouseEngine(addon, path, anchor, { version, defaults })
   }
 
@@ -151,6 +155,7 @@ export class ClickHouseEngine {
     const connection = this.#addon.CreateConnection(this.#path)
     try {
       await this.#prepare(connection, statement)
+      if (statement.isAbandoned()) throw new Error(CANCELLED)
       return await fn(connection)
     } finally {
       this.#addon.CloseConnection(connection)
@@ -162,8 +167,7 @@ export class ClickHouseEngine {
   async #prepare(connection: Connection, statement: Statement): Promise<void> {
     const run = (sql: string) => this.#addon.QueryAsyncConnection(connection, sql, 'Null')
     if (statement.database !== undefined) await run(`USE ${quoteName(statement.database)}`)
-    await run(this.#defaults)
-    const settings = new Map(statement.settings)
+    const settings = new Map([...this.#defaults, ...statement.settings])
     settings.set('log_comment', statement.queryId)
     for (const [name, value] of statement.params) settings.set(`param_${name}`, value)
     await run(setStatement(settings))
@@ -172,7 +176,7 @@ export class ClickHouseEngine {
 
 interface EngineStart {
   readonly version: string
-  readonly defaults: string
+  readonly defaults: ReadonlyMap<string, string>
 }
 
 /** A counted set of places; who finds none waits in line, up to a bound. */
@@ -207,12 +211,12 @@ function loadAddon(): Addon {
   return require(loader).loadNative()
 }
 
-function setStatement(settings: ReadonlyMap<string, string | number>): string {
+function setStatement(settings: ReadonlyMap<string, string>): string {
   const assignments = [...settings].map(([name, value]) => {
     if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name)) {
       throw new Error(`Code: 115. DB::Exception: Unknown setting ${quote(name)}. (UNKNOWN_SETTING)`)
     }
-    return `${name} = ${quote(String(value))}`
+    return `${name} = ${quote(value)}`
   })
   return `SET ${assignments.join(', ')}`
 }

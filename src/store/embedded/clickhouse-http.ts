@@ -10,8 +10,24 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ClickHouseEngine, Statement } from './clickhouse-engine.ts'
-import { exceptionOf, RequestRejected, readText, spoolBody } from './clickhouse-request.ts'
-import { isStreamable, isWrite, parseInsert, resultFormat, withInfile } from './clickhouse-sql.ts'
+import {
+  exceptionOf,
+  RequestRejected,
+  readBody,
+  type Spooled,
+  spoolBody,
+  spoolBytes,
+} from './clickhouse-request.ts'
+import {
+  isInsert,
+  isStreamable,
+  isWrite,
+  multiStatementAt,
+  parseInsert,
+  resultFormat,
+  splitInlineData,
+  withInfile,
+} from './clickhouse-sql.ts'
 
 export interface HttpFrontOptions {
   readonly engine: ClickHouseEngine
@@ -52,33 +68,51 @@ export class ClickHouseHttpFront {
     const call = parseCall(request, url.searchParams)
     response.setHeader('X-ClickHouse-Query-Id', call.queryId)
 
-    const insert = parseInsert(call.query)
-    if (insert !== undefined && request.method === 'POST') {
-      const spooled = await spoolBody(request, this.#options.spoolDirectory)
-      try {
-        // An INSERT of nothing is allowed and does nothing, as with the server.
-        const sql = withInfile(insert, spooled.path)
-        await this.#runWhole({ ...call, query: sql, isInsert: true }, response)
-      } finally {
-        await spooled.close()
-      }
+    if (request.method === 'POST' && isInsert(call.query)) {
+      await this.#insert(call, await spoolBody(request, this.#options.spoolDirectory), response)
       return
     }
-    const text = await readText(request)
-    const query = [call.query, text].filter((part) => part !== '').join('\n')
-    if (query === '')
-      throw new RequestRejected(400, 'Code: 62. DB::Exception: Empty query. (SYNTAX_ERROR)')
-    const whole = { ...call, query, isInsert: false }
+    const body = await readBody(request)
+    const inline = call.query === '' ? splitInlineData(body) : undefined
+    if (inline !== undefined) {
+      const spooled = await spoolBytes(inline.data, this.#options.spoolDirectory)
+      await this.#insert({ ...call, query: inline.statement }, spooled, response)
+      return
+    }
+    const query = `${call.query}\n${body.toString()}`.trim()
+    assertOneStatement(query)
+    const whole = { ...call, query }
     if (isStreamable(query) && !call.waitEnd) await this.#runStreamed(whole, response)
     else await this.#runWhole(whole, response)
   }
 
-  async #runWhole(call: Call & { isInsert: boolean }, response: ServerResponse): Promise<void> {
+  async #insert(call: Call, data: Spooled, response: ServerResponse): Promise<void> {
+    try {
+      const insert = parseInsert(call.query)
+      if (insert !== undefined) {
+        const query = withInfile(insert, data.path)
+        await this.#runWhole({ ...call, query }, response, { isInsert: true })
+      } else if (data.bytes === 0) {
+        assertOneStatement(call.query) // INSERT … SELECT, or VALUES in the URL.
+        await this.#runWhole(call, response, { isInsert: true })
+      } else {
+        const text = 'Code: 48. DB::Exception: An INSERT with data must end with FORMAT'
+        throw new RequestRejected(501, `${text} or VALUES. (NOT_IMPLEMENTED)`)
+      }
+    } finally {
+      await data.close()
+    }
+  }
+
+  async #runWhole(
+    call: Call,
+    response: ServerResponse,
+    { isInsert: writes } = { isInsert: false },
+  ): Promise<void> {
     const { engine } = this.#options
     const watch = this.#cancelOnClose(call, response)
     try {
-      const result = await engine.run(toStatement(call))
-      const writes = call.isInsert
+      const result = await engine.run(toStatement(call, watch.closed))
       const summary = {
         read_rows: String(writes ? 0 : result.rowsRead),
         read_bytes: String(writes ? 0 : result.bytesRead),
@@ -100,7 +134,7 @@ export class ClickHouseHttpFront {
   async #runStreamed(call: Call, response: ServerResponse): Promise<void> {
     const watch = this.#cancelOnClose(call, response)
     try {
-      await this.#options.engine.stream(toStatement(call), async (bytes) => {
+      await this.#options.engine.stream(toStatement(call, watch.closed), async (bytes) => {
         if (watch.closed()) return false
         if (!response.headersSent) setFormatHeaders(response, call)
         if (!response.write(bytes)) await drained(response)
@@ -134,7 +168,7 @@ export class ClickHouseHttpFront {
       user = text.slice(0, Math.max(colon, 0))
       password = text.slice(colon + 1)
     }
-    const { options } = { options: this.#options }
+    const options = this.#options
     if (same(user, options.user) && same(password, options.password)) return
     throw new RequestRejected(
       403,
@@ -195,7 +229,7 @@ function parseCall(request: IncomingMessage, url: URLSearchParams): Call {
   }
 }
 
-function toStatement(call: Call): Statement {
+function toStatement(call: Call, isAbandoned: () => boolean): Statement {
   return {
     sql: call.query,
     format: call.format,
@@ -204,7 +238,18 @@ function toStatement(call: Call): Statement {
     params: call.params,
     queryId: call.queryId,
     isWrite: isWrite(call.query),
+    isAbandoned,
   }
+}
+
+/** The engine would run them all; ClickHouse's HTTP interface refuses, and so do we. */
+function assertOneStatement(query: string): void {
+  const reject = (text: string) => {
+    throw new RequestRejected(400, `Code: 62. DB::Exception: Syntax error: ${text}. (SYNTAX_ERROR)`)
+  }
+  if (query === '') reject('Empty query')
+  const at = multiStatementAt(query)
+  if (at !== undefined) reject(`failed at position ${at + 1}: Multi-statements are not allowed`)
 }
 
 function setFormatHeaders(response: ServerResponse, call: Call): void {

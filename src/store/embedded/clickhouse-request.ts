@@ -23,6 +23,7 @@ export class RequestRejected extends Error {
 export interface Spooled {
   /** A path that the engine, in this process, can open. */
   readonly path: string
+  readonly bytes: number
   close(): Promise<void>
 }
 
@@ -33,6 +34,17 @@ let spoolCount = 0
  * lives in the page cache for the fraction of a second that the engine needs to read it.
  */
 export async function spoolBody(request: IncomingMessage, directory: string): Promise<Spooled> {
+  return await spool(decoded(request, BODY_BYTES_MAX), directory)
+}
+
+export async function spoolBytes(bytes: Uint8Array, directory: string): Promise<Spooled> {
+  return await spool([bytes], directory)
+}
+
+async function spool(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  directory: string,
+): Promise<Spooled> {
   const name = join(directory, `insert-${process.pid}-${++spoolCount}`)
   const file = await open(name, 'wx+', 0o600)
   const isLinux = process.platform === 'linux'
@@ -42,26 +54,26 @@ export async function spoolBody(request: IncomingMessage, directory: string): Pr
   }
   try {
     if (isLinux) await unlink(name)
-    let position = 0
-    for await (const chunk of decoded(request, BODY_BYTES_MAX)) {
+    let bytes = 0
+    for await (const chunk of chunks) {
       for (let start = 0; start < chunk.byteLength; ) {
-        const { bytesWritten } = await file.write(chunk, start, chunk.byteLength - start, position)
+        const { bytesWritten } = await file.write(chunk, start, chunk.byteLength - start, bytes)
         start += bytesWritten
-        position += bytesWritten
+        bytes += bytesWritten
       }
     }
-    return { path: isLinux ? `/proc/self/fd/${file.fd}` : name, close }
+    return { path: isLinux ? `/proc/self/fd/${file.fd}` : name, bytes, close }
   } catch (cause) {
     await close()
     throw cause
   }
 }
 
-/** The body as text: a statement. */
-export async function readText(request: IncomingMessage): Promise<string> {
+/** The body of a request that carries its statement there. */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   for await (const chunk of decoded(request, STATEMENT_BYTES_MAX)) chunks.push(chunk)
-  return Buffer.concat(chunks).toString().trim()
+  return Buffer.concat(chunks)
 }
 
 async function* decoded(request: IncomingMessage, bytesMax: number): AsyncGenerator<Uint8Array> {

@@ -30,6 +30,37 @@ export function parseInsert(sql: string): InsertStatement | undefined {
   }
 }
 
+export function isInsert(sql: string): boolean {
+  return /^INSERT\s/i.test(sql.replace(COMMENTS, ''))
+}
+
+/** A body that holds an INSERT and, after `FORMAT f` and a line end, its data. */
+export function splitInlineData(
+  body: Buffer,
+): { readonly statement: string; readonly data: Buffer } | undefined {
+  // One character a byte, so that positions in the text are positions in the body.
+  const text = body.toString('latin1')
+  if (!isInsert(text)) return undefined
+  const format = /\sFORMAT\s+[A-Za-z0-9_]+[ \t]*\r?\n/i.exec(text)
+  if (format === null || /\b(?:VALUES|SELECT)\b/i.test(text.slice(0, format.index)))
+    return undefined
+  const end = format.index + format[0].length
+  return { statement: body.subarray(0, end).toString().trim(), data: body.subarray(end) }
+}
+
+/** What may hold a semicolon that ends nothing: strings, quoted names, comments. */
+const TOKENS = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|--[^\n]*|\/\*[\s\S]*?\*\/|;/gs
+
+/** Where the first statement ends when another follows it. */
+export function multiStatementAt(sql: string): number | undefined {
+  for (const match of sql.matchAll(TOKENS)) {
+    if (match[0] !== ';') continue
+    const rest = sql.slice(match.index + 1).replace(COMMENTS, '')
+    if (rest !== '' && rest !== ';') return match.index
+  }
+  return undefined
+}
+
 /** The same INSERT, reading its data from a file. */
 export function withInfile(insert: InsertStatement, path: string): string {
   return `${insert.head} FROM INFILE ${quote(path)}${insert.settings} FORMAT ${insert.format}`

@@ -1,0 +1,360 @@
+/**
+ * Goal: to its clients the embedded engine is a ClickHouse server.
+ * Method: one engine for the file; `@clickhouse/client` through our own class, and raw HTTP for
+ * what a client library hides.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { createClient } from '@clickhouse/client'
+import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { StoreError } from '../../src/store/store-error.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+
+const dataDir = makeDirectory()
+let store: EmbeddedStore
+let clickHouse: ClickHouse
+
+before(async () => {
+  store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  clickHouse = new ClickHouse({ url: store.url })
+})
+
+after(async () => {
+  await clickHouse?.close()
+  await store?.stop()
+  removeDirectory(dataDir)
+})
+
+interface Reply {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: Buffer
+}
+
+interface Sent {
+  readonly params?: Record<string, string>
+  readonly body?: Uint8Array | string
+  readonly headers?: Record<string, string>
+  readonly method?: string
+  readonly path?: string
+}
+
+function send({ params = {}, body, headers = {}, method = 'POST', path = '/' }: Sent) {
+  const url = new URL(store.url)
+  const auth = `${url.username}:${url.password}`
+  const search = new URLSearchParams(params)
+  return new Promise<Reply>((resolve, reject) => {
+    const call = request(
+      { host: url.hostname, port: url.port, method, path: `${path}?${search}`, auth, headers },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const { statusCode: status = 0, headers: replyHeaders } = response
+          resolve({ status, headers: replyHeaders, body: Buffer.concat(chunks) })
+        })
+      },
+    )
+    call.on('error', reject)
+    call.end(body)
+  })
+}
+
+/** What a server would send: the Native form of a result. */
+async function native(sql: string): Promise<Buffer> {
+  const reply = await send({ body: `${sql} FORMAT Native` })
+  assert.equal(reply.status, 200, reply.body.toString())
+  return reply.body
+}
+
+async function count(table: string): Promise<number> {
+  const rows = await clickHouse.query<{ n: number }>(`SELECT toUInt32(count()) AS n FROM ${table}`)
+  return rows[0]?.n ?? -1
+}
+
+const storeError = (kind: string, clickHouseCode?: number) => (error: unknown) => {
+  assert.ok(error instanceof StoreError)
+  assert.equal(error.kind, kind, error.message)
+  if (clickHouseCode !== undefined) assert.equal(error.clickHouseCode, clickHouseCode)
+  return true
+}
+
+test('parameters arrive as they were given', async () => {
+  const text = `it's "quoted"\\ back\\\\slash\n\t\0 é 日本 {x:String} \\N; DROP`
+  const rows = await clickHouse.query(
+    `SELECT {text:String} AS text, {list:Array(String)} AS list, {none:Nullable(String)} AS none,
+            {map:Map(String, UInt8)} AS map, {number:Int64} AS number`,
+    { text, list: ["a'b", 'c\\d', '\n'], none: null, map: { "k'": 1 }, number: -5 },
+  )
+  const list = ["a'b", 'c\\d', '\n']
+  assert.deepEqual(rows, [{ text, list, none: null, map: { "k'": 1 }, number: -5 }])
+})
+
+test('parameters and settings of one request do not reach another', async () => {
+  const calls = Array.from({ length: 60 }, async (_, i) => {
+    const settings = { max_block_size: String(1_000 + i) }
+    const rows = await clickHouse.query<{ x: string; m: string }>(
+      `SELECT {x:String} AS x, toString(getSetting('max_block_size')) AS m`,
+      { x: `v${i}` },
+      settings,
+    )
+    assert.deepEqual(rows, [{ x: `v${i}`, m: `${1_000 + i}` }])
+  })
+  await Promise.all(calls)
+  await assert.rejects(clickHouse.query('SELECT {x:String}'), storeError('other', 456))
+})
+
+test('errors have the status, code and text of the server', async () => {
+  for (const [sql, status, code] of [
+    ['SELECT * FROM nowhere', 404, 60],
+    ['SELECT nothing', 404, 47],
+    ['SELECT unknownFunction(1)', 404, 46],
+    ['SELECT FROM WHERE', 400, 62],
+    ['SELECT throwIf(1)', 400, 395],
+    ['SELECT 1; SELECT 2', 400, 62],
+    ['', 400, 62],
+  ] as const) {
+    const reply = await send({ body: sql })
+    assert.equal(reply.status, status, `${sql}: ${reply.body}`)
+    assert.equal(reply.headers['x-clickhouse-exception-code'], String(code))
+    assert.match(reply.body.toString(), new RegExp(`^Code: ${code}\\. DB::Exception: .*\\(version`))
+  }
+  await assert.rejects(clickHouse.query('SELECT * FROM nowhere'), storeError('other', 60))
+  await assert.rejects(clickHouse.query('SELECT 1', {}, { nope: 1 }), storeError('other', 115))
+})
+
+test('a semicolon inside a string or at the end is no second statement', async () => {
+  assert.equal(
+    (await send({ body: `SELECT ';' AS a, "b;c" FROM (SELECT 1 AS "b;c");` })).status,
+    200,
+  )
+  assert.equal((await send({ body: 'SELECT 1 -- a; b\n;' })).status, 200)
+})
+
+test('a failure half-way through a streamed result cuts the body short', async () => {
+  const sql = 'SELECT throwIf(number = 900000) FROM numbers(1000000) SETTINGS max_block_size=65536'
+  await assert.rejects(send({ body: sql }), /aborted|hang up|ECONNRESET/)
+  await assert.rejects(clickHouse.query(sql.split(' SETTINGS')[0] ?? ''), storeError('other', 395))
+})
+
+test('ping needs no password, everything else does', async () => {
+  const { port } = new URL(store.url)
+  const ping = await fetch(`http://127.0.0.1:${port}/ping`)
+  assert.equal(await ping.text(), 'Ok.\n')
+  const none = await fetch(`http://127.0.0.1:${port}/?query=SELECT%201`)
+  assert.equal(none.status, 403)
+  assert.equal(none.headers.get('x-clickhouse-exception-code'), '516')
+  const wrong = new ClickHouse({ url: `http://sluice:wrong@127.0.0.1:${port}/` })
+  await assert.rejects(wrong.ping(), storeError('other', 516))
+  await wrong.close()
+})
+
+test('user and password are taken from ClickHouse headers too', async () => {
+  const { port, username, password } = new URL(store.url)
+  const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password }
+  const reply = await fetch(`http://127.0.0.1:${port}/?query=SELECT%201`, { headers })
+  assert.equal(await reply.text(), '1\n')
+})
+
+test('query in the URL, database, default format, query id and summary', async () => {
+  await clickHouse.command('CREATE DATABASE IF NOT EXISTS other')
+  const params = { query: 'SELECT currentDatabase() AS d', database: 'other', query_id: 'my-id' }
+  const reply = await send({ method: 'GET', params: { ...params, default_format: 'JSONEachRow' } })
+  assert.equal(reply.body.toString(), '{"d":"other"}\n')
+  assert.equal(reply.headers['x-clickhouse-query-id'], 'my-id')
+  assert.equal(reply.headers['x-clickhouse-format'], 'JSONEachRow')
+  const plain = await send({ params: { query: 'SELECT 1, 2', wait_end_of_query: '1' } })
+  assert.equal(plain.body.toString(), '1\t2\n')
+  assert.equal(JSON.parse(String(plain.headers['x-clickhouse-summary'])).read_rows, '1')
+})
+
+test('the client library can query, insert, exec and command', async () => {
+  const client = createClient({ url: store.url, compression: { request: true, response: true } })
+  await client.command({
+    query: 'CREATE TABLE lib (a UInt32, s String) ENGINE=MergeTree ORDER BY a',
+  })
+  const values = [
+    { a: 1, s: 'x\n\ny' },
+    { a: 2, s: `;'"` },
+  ]
+  const inserted = await client.insert({ table: 'lib', values, format: 'JSONEachRow' })
+  assert.equal(inserted.summary?.written_rows, '2')
+  const result = await client.query({ query: 'SELECT * FROM lib ORDER BY a', format: 'JSON' })
+  assert.deepEqual((await result.json()).data, values)
+  const streamed = await client.query({
+    query: 'SELECT number FROM numbers(100000)',
+    format: 'CSV',
+  })
+  let lines = 0
+  for await (const rows of streamed.stream()) lines += rows.length
+  assert.equal(lines, 100_000)
+  const { stream } = await client.exec({ query: 'SELECT 1 FORMAT CSV' })
+  assert.equal(String((await stream.toArray()).join('')), '1\n')
+  assert.equal((await client.ping()).success, true)
+  await client.close()
+})
+
+test('Native blocks arrive whole, whatever bytes are in them', async () => {
+  // The first byte is the number of columns, the second of rows: line ends, blanks, quotes, …
+  for (const [columns, rows] of [
+    [9, 9],
+    [10, 10],
+    [10, 13],
+    [11, 12],
+    [13, 10],
+    [32, 32],
+  ] as const) {
+    const names = Array.from({ length: columns }, (_, i) => `c${i}`)
+    const table = `blanks_${columns}_${rows}`
+    const types = names.map((name) => `${name} UInt8`).join(', ')
+    await clickHouse.command(`CREATE TABLE ${table} (${types}) ENGINE=MergeTree ORDER BY tuple()`)
+    const select = names.map((name) => `toUInt8(10) AS ${name}`).join(', ')
+    const block = await native(`SELECT ${select} FROM numbers(${rows})`)
+    assert.equal(block[0], columns)
+    await clickHouse.insertNative(`INSERT INTO ${table} FORMAT Native`, [block])
+    assert.equal(await count(table), rows)
+    await clickHouse.insertNative(`INSERT INTO ${table} FORMAT Native`, [block, block, block])
+    assert.equal(await count(table), 4 * rows)
+  }
+})
+
+test('strings with quotes, semicolons, NUL and empty lines survive a Native insert', async () => {
+  await clickHouse.command('CREATE TABLE odd (s String) ENGINE=MergeTree ORDER BY tuple()')
+  const odd = `'";--\\\n\n\0;\n\nSELECT 1\n\n/*`
+  const escaped = odd.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')
+  const block = await native(`SELECT '${escaped}' AS s FROM numbers(2570)`)
+  await clickHouse.insertNative('INSERT INTO odd (s) SETTINGS max_threads = 1 FORMAT Native', [
+    block,
+  ])
+  const rows = await clickHouse.query<{ s: string }>('SELECT DISTINCT s FROM odd')
+  assert.deepEqual(rows, [{ s: odd }])
+  assert.equal(await count('odd'), 2_570)
+})
+
+test('100 MB go in at once; a broken block inserts nothing of it', async () => {
+  await clickHouse.command('CREATE TABLE large (n UInt64, s String) ENGINE=MergeTree ORDER BY n')
+  const block = await native(`SELECT number AS n, repeat('\\n\\nx;', 25) AS s FROM numbers(200000)`)
+  const chunks = Array.from({ length: 5 }, () => block)
+  assert.ok(block.byteLength * 5 > 100_000_000)
+  await clickHouse.insertNative('INSERT INTO large FORMAT Native', chunks)
+  assert.equal(await count('large'), 1_000_000)
+  await clickHouse.command('TRUNCATE TABLE large')
+  const broken = [block, block, block.subarray(0, block.byteLength - 10)]
+  const insert = clickHouse.insertNative('INSERT INTO large FORMAT Native', broken)
+  await assert.rejects(insert, storeError('other', 33))
+  assert.equal(await count('large'), 0)
+  await clickHouse.command('DROP TABLE large SYNC')
+})
+
+test('inserts in other forms: gzip, VALUES, inline data, nothing, and what cannot be', async () => {
+  await clickHouse.command('CREATE TABLE forms (s String) ENGINE=MergeTree ORDER BY tuple()')
+  const tsv = 'INSERT INTO forms FORMAT TSV'
+  const gzip = { 'Content-Encoding': 'gzip' }
+  const ok = async (sent: Sent, rows: number) => {
+    const reply = await send(sent)
+    assert.equal(reply.status, 200, reply.body.toString())
+    assert.equal(await count('forms'), rows)
+  }
+  await ok({ params: { query: tsv }, body: gzipSync('a\n\nb\n'), headers: gzip }, 3)
+  await ok({ params: { query: 'INSERT INTO forms VALUES' }, body: `('a'),('b;\n\n')` }, 5)
+  await ok({ body: `${tsv}\na\n\nb\n` }, 8)
+  await ok({ body: `INSERT INTO forms VALUES ('a FORMAT b\n\nc;')` }, 9)
+  await ok({ params: { query: tsv } }, 9)
+  await ok({ params: { query: 'INSERT INTO forms SELECT toString(1)' } }, 10)
+  const strange = await send({ params: { query: `${tsv} SETTINGS max_threads=1` }, body: 'a\n' })
+  assert.equal(strange.status, 501)
+  const damaged = gzipSync('a\n'.repeat(100)).subarray(0, 20)
+  assert.equal((await send({ params: { query: tsv }, body: damaged, headers: gzip })).status, 400)
+  assert.equal(await count('forms'), 10)
+})
+
+test('a body that breaks off inserts nothing', async () => {
+  await clickHouse.command('CREATE TABLE cut (s String) ENGINE=MergeTree ORDER BY tuple()')
+  const { port, username, password } = new URL(store.url)
+  const auth = Buffer.from(`${username}:${password}`).toString('base64')
+  const query = encodeURIComponent('INSERT INTO cut FORMAT TSV')
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(
+    `POST /?query=${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${auth}\r\n` +
+      'Content-Length: 1000\r\n\r\na\nb\n',
+  )
+  await sleep(200)
+  socket.destroy()
+  await sleep(200)
+  assert.equal(await count('cut'), 0)
+})
+
+test('a body over the limit is refused with 413', async () => {
+  await clickHouse.command('CREATE TABLE bomb (s String) ENGINE=Null')
+  const body = gzipSync(Buffer.alloc(257 * 1024 * 1024))
+  const headers = { 'Content-Encoding': 'gzip' }
+  const reply = await send({ params: { query: 'INSERT INTO bomb FORMAT TSV' }, body, headers })
+  assert.equal(reply.status, 413)
+  assert.match(reply.body.toString(), /over 268435456 bytes/)
+})
+
+async function runningQueries(): Promise<number> {
+  const sql = `SELECT toUInt32(count()) AS n FROM system.processes WHERE query LIKE '%SLOW%'
+    AND query NOT LIKE '%processes%'`
+  return (await clickHouse.query<{ n: number }>(sql))[0]?.n ?? -1
+}
+
+test('more long queries than may run do not hold up an insert', async () => {
+  await clickHouse.command('CREATE TABLE quick (a UInt8) ENGINE=MergeTree ORDER BY tuple()')
+  const block = await native('SELECT toUInt8(1) AS a')
+  const slow = new ClickHouse({ url: store.url, connectionsMax: 10 })
+  const sql = 'SELECT sleepEachRow(0.5) AS SLOW FROM numbers(5) SETTINGS max_block_size = 1'
+  const queries = Array.from({ length: 9 }, () => slow.query(sql))
+  await sleep(300)
+  const startedAt = performance.now()
+  await clickHouse.insertNative('INSERT INTO quick FORMAT Native', [block])
+  assert.ok(performance.now() - startedAt < 1_000, 'the insert waited for queries')
+  await Promise.all(queries)
+  await slow.close()
+})
+
+test('a client that goes away cancels its query', async () => {
+  for (const waitEnd of [0, 1] as const) {
+    const signal = AbortSignal.timeout(300)
+    const sql = 'SELECT count() AS SLOW FROM numbers(100000000000) WHERE sipHash64(number) = 1'
+    const settings = { wait_end_of_query: waitEnd }
+    await assert.rejects(clickHouse.query(sql, {}, settings, { signal }))
+    await eventually('no query runs', async () => (await runningQueries()) === 0, 3_000)
+  }
+})
+
+test('a slow reader holds the query back, not the memory', async () => {
+  const { port, username, password } = new URL(store.url)
+  const auth = Buffer.from(`${username}:${password}`).toString('base64')
+  const query = encodeURIComponent(`SELECT number, repeat('x', 1000) AS SLOW FROM numbers(3000000)`)
+  const before = hostBytes()
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(`GET /?query=${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${auth}\r\n\r\n`)
+  socket.pause()
+  await sleep(1_500)
+  const grown = hostBytes() - before
+  assert.ok(grown < 400 * 1024 * 1024, `grew by ${grown} of 3 GB`)
+  socket.destroy()
+  await eventually('no query runs', async () => (await runningQueries()) === 0, 3_000)
+})
+
+function hostBytes(): number {
+  const status = readFileSync(`/proc/${store.pid()}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
+}
+
+test('memory is bounded and no log tables exist', async () => {
+  const greedy = `SELECT length(groupArray(repeat('x', 1000))) AS n FROM numbers(3000000)`
+  await assert.rejects(clickHouse.query(greedy), storeError('unavailable', 241))
+  await clickHouse.ping()
+  const sql = `SELECT name FROM system.tables WHERE database = 'system' AND name LIKE '%\\_log'`
+  assert.deepEqual(await clickHouse.query(sql), [])
+})
