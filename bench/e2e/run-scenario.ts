@@ -1,0 +1,204 @@
+/**
+ * One end-to-end run: fresh service, warm-up, load, settle, count back.
+ *
+ * The order is the method. `JSON.parse` is timed while nothing else runs, before and after. CPU is
+ * read when the load starts, when the last event was acknowledged, and when the service has become
+ * quiet. Only then is it asked what it stores, so that asking is not billed.
+ */
+import { measureJsonParse } from '../baseline.ts'
+import { loadCorpus } from '../corpus.ts'
+import { type CpuMicros, subtractCpu } from './cpu-ledger.ts'
+import { type DiskUse, measureDisk, subtractDisk } from './disk.ts'
+import { driveLoad } from './drive-load.ts'
+import type { LoadConfig, LoadResult } from './load-config.ts'
+import { type CpuSample, type MemoryUse, ProcessWatch } from './process-watch.ts'
+import {
+  type BenchStream,
+  countStored,
+  createStream,
+  type ServiceAddress,
+  type StoredCounts,
+} from './rest.ts'
+import type { Scenario } from './scenario.ts'
+import { type RunningService, type ServiceOptions, startService } from './service.ts'
+import { settle } from './settle.ts'
+
+const BASELINE_EVENTS = 4_000
+const WARM_UP_SEED = 7
+
+export interface RunOptions extends ServiceOptions {
+  /** A service that runs already, instead of a fresh one. */
+  readonly running: (ServiceAddress & { readonly pids: readonly number[] }) | undefined
+  readonly log: (line: string) => void
+}
+
+export interface RunResult {
+  readonly scenario: Scenario
+  readonly load: LoadResult
+  /** CPU of the service from start of load to last acknowledgement, and to the quiet after it. */
+  readonly acknowledgedCpu: CpuMicros
+  readonly settledCpu: CpuMicros
+  readonly mainThreadMicros: number
+  readonly settleSeconds: number
+  readonly isQuiet: boolean
+  readonly jsonParseMicros: { readonly before: number; readonly after: number }
+  /** What the load added, warm-up not included. */
+  readonly stored: StoredCounts
+  readonly disk: DiskUse | undefined
+  readonly memory: Readonly<Record<string, MemoryUse>>
+  readonly dataDirectory: string | undefined
+}
+
+interface Target extends ServiceAddress {
+  readonly pids: readonly number[]
+  readonly dataDirectory: string | undefined
+}
+
+export async function runScenario(scenario: Scenario, options: RunOptions): Promise<RunResult> {
+  const { log } = options
+  const lines = loadCorpus({ kind: 'json', count: BASELINE_EVENTS })
+  measureJsonParse(lines) // Lets the compiler finish; the first call is half as fast.
+  const before = measureJsonParse(lines)
+  log(`JSON.parse: ${before.toFixed(2)} µs an event`)
+
+  let service: RunningService | undefined
+  let measured: Omit<RunResult, 'jsonParseMicros'>
+  try {
+    if (options.running === undefined) {
+      log('starting a fresh service')
+      service = await startService(options)
+    }
+    measured = await measure(scenario, toTarget(service, options), log)
+  } finally {
+    await service?.stop()
+  }
+  return { ...measured, jsonParseMicros: { before, after: measureJsonParse(lines) } }
+}
+
+function toTarget(service: RunningService | undefined, options: RunOptions): Target {
+  if (service !== undefined) return { ...service, pids: [service.pid] }
+  return { ...options.running!, dataDirectory: undefined }
+}
+
+async function measure(
+  scenario: Scenario,
+  target: Target,
+  log: (line: string) => void,
+): Promise<Omit<RunResult, 'jsonParseMicros'>> {
+  const watch = new ProcessWatch(target)
+  watch.start()
+  try {
+    const streams = await createStreams(scenario, target)
+    const config = toLoadConfig(scenario, target, streams)
+    await warmUp(scenario, config, { watch, target, streams, log })
+    const storedBefore = await countStored(target, streams)
+    const { dataDirectory } = target
+    const diskBefore = dataDirectory === undefined ? undefined : measureDisk(dataDirectory)
+
+    log(`${scenario.title}: load for ${scenario.seconds} s at most`)
+    let start: CpuSample | undefined
+    const load = await driveLoad(config, () => {
+      start = watch.sample()
+    })
+    const acknowledged = watch.sample()
+    log(`${load.acknowledgedEvents} events acknowledged, settling`)
+    const events = storedBefore.projectionEvents + load.acknowledgedEvents
+    const settled = await settle(watch, async () => {
+      const counts = await countStored(target, streams)
+      return counts.projectionEvents >= events
+    })
+    const storedAfter = await countStored(target, streams)
+    const diskAfter = dataDirectory === undefined ? undefined : measureDisk(dataDirectory)
+    return {
+      scenario,
+      load,
+      acknowledgedCpu: subtractCpu(acknowledged.cpu, start!.cpu),
+      settledCpu: subtractCpu(settled.sample.cpu, start!.cpu),
+      mainThreadMicros: acknowledged.mainThreadMicros - start!.mainThreadMicros,
+      settleSeconds: (settled.sample.atMs - acknowledged.atMs) / 1_000,
+      isQuiet: settled.isQuiet,
+      stored: subtractStored(storedAfter, storedBefore),
+      disk: diskAfter && diskBefore && subtractDisk(diskAfter, diskBefore),
+      memory: watch.memory(),
+      dataDirectory,
+    }
+  } finally {
+    watch.stop()
+  }
+}
+
+async function createStreams(scenario: Scenario, target: Target): Promise<BenchStream[]> {
+  const streams: BenchStream[] = []
+  // A running service may hold the streams of an earlier run.
+  const suffix = Date.now().toString(36)
+  for (let i = 0; i < scenario.streams; i++) {
+    streams.push(await createStream(target, `bench-${suffix}-${i}`, scenario.transforms))
+  }
+  return streams
+}
+
+function toLoadConfig(
+  scenario: Scenario,
+  target: Target,
+  streams: readonly BenchStream[],
+): LoadConfig {
+  const { hostname, port } = new URL(target.url)
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port),
+    surface: scenario.surface,
+    keys: streams.map(({ key }) => key),
+    connections: scenario.connections,
+    eventsPerRequest: scenario.eventsPerRequest,
+    eventsMax: scenario.eventsMax,
+    secondsMax: scenario.seconds,
+    rate: scenario.rate,
+    isGzip: scenario.isGzip,
+    corpusFile: scenario.corpusFile,
+    seed: 1,
+    distinctEvents: scenario.distinctEvents,
+  }
+}
+
+/** Loads and settles, so that compilers, caches and connection pools are not billed to the run. */
+async function warmUp(
+  scenario: Scenario,
+  config: LoadConfig,
+  {
+    watch,
+    target,
+    streams,
+    log,
+  }: {
+    watch: ProcessWatch
+    target: Target
+    streams: readonly BenchStream[]
+    log: (line: string) => void
+  },
+): Promise<void> {
+  if (scenario.warmUpSeconds === 0) return
+  log(`warming up for ${scenario.warmUpSeconds} s`)
+  const warmUpConfig = {
+    ...config,
+    secondsMax: scenario.warmUpSeconds,
+    eventsMax: Number.MAX_SAFE_INTEGER,
+    seed: WARM_UP_SEED,
+  }
+  const { acknowledgedEvents, ...rest } = await driveLoad(warmUpConfig, () => {})
+  if (acknowledgedEvents === 0) {
+    throw new Error(`nothing was acknowledged in the warm-up: ${JSON.stringify(rest)}`)
+  }
+  await settle(watch, async () => {
+    const counts = await countStored(target, streams)
+    return counts.projectionEvents >= acknowledgedEvents
+  })
+}
+
+function subtractStored(end: StoredCounts, start: StoredCounts): StoredCounts {
+  return {
+    rawEvents: end.rawEvents - start.rawEvents,
+    projectionEvents: end.projectionEvents - start.projectionEvents,
+    rawBytes: end.rawBytes - start.rawBytes,
+    projectionBytes: end.projectionBytes - start.projectionBytes,
+  }
+}

@@ -1,0 +1,127 @@
+/** What one end-to-end run does, and the presets that make up the table of `--all`. */
+import type { TransformChoice } from './rest.ts'
+
+export interface Scenario {
+  readonly name: string
+  readonly title: string
+  readonly surface: string
+  readonly connections: number
+  readonly eventsPerRequest: number
+  readonly seconds: number
+  readonly warmUpSeconds: number
+  /** Sending ends earlier when so many events are acknowledged or in flight. */
+  readonly eventsMax: number
+  /** Events a second, 0 for full load. */
+  readonly rate: number
+  readonly isGzip: boolean
+  readonly streams: number
+  readonly transforms: TransformChoice
+  readonly distinctEvents: number
+  readonly corpusFile: string | undefined
+  /** What `performance.md` promises for it; absent bounds are not judged. */
+  readonly target: ScenarioTarget
+}
+
+export interface ScenarioTarget {
+  readonly cpuMicrosPerEventMax?: number
+  readonly eventsPerSecondMin?: number
+  readonly acknowledgeP99MsMax?: number
+  readonly nodeBytesMax?: number
+  readonly rawBytesPerEventMax?: number
+  readonly projectionBytesPerEventMax?: number
+}
+
+const MIB = 1024 * 1024
+/** A memory bound for every scenario: it may not depend on the load. */
+const NODE_BYTES_MAX = 400 * MIB
+
+export const DEFAULT_SCENARIO: Scenario = {
+  name: 'custom',
+  title: 'as given on the command line',
+  surface: 'json',
+  connections: 4,
+  eventsPerRequest: 1_000,
+  seconds: 20,
+  warmUpSeconds: 6,
+  eventsMax: Number.MAX_SAFE_INTEGER,
+  rate: 0,
+  isGzip: false,
+  streams: 1,
+  transforms: {},
+  distinctEvents: 40_000,
+  corpusFile: undefined,
+  target: {},
+}
+
+const JSON_DISK = { rawBytesPerEventMax: 130, projectionBytesPerEventMax: 200 }
+
+export const PRESETS: readonly Scenario[] = [
+  {
+    ...DEFAULT_SCENARIO,
+    name: 'json',
+    title: 'JSON lines',
+    target: {
+      cpuMicrosPerEventMax: 6,
+      eventsPerSecondMin: 250_000,
+      nodeBytesMax: NODE_BYTES_MAX,
+      ...JSON_DISK,
+    },
+  },
+  {
+    ...DEFAULT_SCENARIO,
+    name: 'json-transforms',
+    title: 'JSON lines, redaction + user agents',
+    transforms: { redact_sensitive: true, parse_user_agents: true },
+    target: {
+      cpuMicrosPerEventMax: 7.5,
+      eventsPerSecondMin: 200_000,
+      nodeBytesMax: NODE_BYTES_MAX,
+    },
+  },
+  {
+    ...DEFAULT_SCENARIO,
+    name: 'json-gzip',
+    title: 'JSON lines, gzip',
+    isGzip: true,
+    target: { cpuMicrosPerEventMax: 7.5, nodeBytesMax: NODE_BYTES_MAX },
+  },
+  {
+    ...DEFAULT_SCENARIO,
+    name: 'text',
+    title: 'plain text, 230 B lines',
+    surface: 'text',
+    target: {
+      cpuMicrosPerEventMax: 3.5,
+      eventsPerSecondMin: 350_000,
+      nodeBytesMax: NODE_BYTES_MAX,
+    },
+  },
+  {
+    ...DEFAULT_SCENARIO,
+    name: 'single',
+    title: '1 event a request, 256 connections',
+    connections: 256,
+    eventsPerRequest: 1,
+    target: { eventsPerSecondMin: 20_000, nodeBytesMax: NODE_BYTES_MAX },
+  },
+  {
+    ...DEFAULT_SCENARIO,
+    name: 'tenth',
+    title: 'JSON lines, a tenth of full load',
+    rate: 25_000,
+    target: { acknowledgeP99MsMax: 20, nodeBytesMax: NODE_BYTES_MAX },
+  },
+  {
+    ...DEFAULT_SCENARIO,
+    name: 'overload',
+    title: 'JSON lines, 256 connections',
+    connections: 256,
+    target: { nodeBytesMax: NODE_BYTES_MAX },
+  },
+]
+
+export function findPreset(name: string): Scenario {
+  const preset = PRESETS.find((candidate) => candidate.name === name)
+  if (preset !== undefined) return preset
+  throw new Error(`no scenario ${name}; there are ${PRESETS.map((p) => p.name).join(', ')}`)
+}

@@ -1,0 +1,11 @@
+import { json } from './json.ts'
+import type { Surface } from './surface.ts'
+import { text } from './text.ts'
+
+const SURFACES: readonly Surface[] = [json, text]
+
+export function findSurface(name: string): Surface {
+  const surface = SURFACES.find((candidate) => candidate.name === name)
+  if (surface !== undefined) return surface
+  throw new Error(`no surface ${name}; there are ${SURFACES.map((known) => known.name).join(', ')}`)
+}
