@@ -1,0 +1,42 @@
+import type { AcceptedBatch, Framing } from '../../src/model/batch.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import type { BenchBatch, MicroBench } from '../bench.ts'
+import { padBody } from '../decode/tape-batch.ts'
+
+function createTask({ body }: BenchBatch, framing: Framing): AcceptedBatch {
+  return {
+    streamId: 1 as StreamId,
+    settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },
+    receivedAtMs: Date.UTC(2025, 10, 21),
+    bytes: padBody(body),
+    parts: [{ framing, start: 0, end: body.length }],
+  }
+}
+
+function runTask(framing: Framing): MicroBench['prepare'] {
+  return (batch) => {
+    const task = createTask(batch, framing)
+    const pipeline = new IngestPipeline()
+    return () => {
+      const { segments } = pipeline.run(task)
+      const events = segments.reduce((sum, { eventCount }) => sum + eventCount, 0)
+      if (events !== batch.lines.length) throw new Error(`${events} events came out`)
+    }
+  }
+}
+
+/** All that a worker does with a batch: decode, transform, encode. */
+export const workerTaskJson: MicroBench = {
+  name: 'ingest/worker-task',
+  title: 'whole worker task, JSON lines',
+  kind: 'json',
+  prepare: runTask('ndjson'),
+}
+
+export const workerTaskText: MicroBench = {
+  name: 'ingest/worker-task-text',
+  title: 'whole worker task, text lines of 230 B',
+  kind: 'text',
+  prepare: runTask('text'),
+}

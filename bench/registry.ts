@@ -1,0 +1,30 @@
+/** Every micro bench, in the order of the table. A new one is its file and a line here. */
+import type { MicroBench } from './bench.ts'
+import { gunzip } from './decode/gunzip.bench.ts'
+import { jsonParse, jsonParseBytes, jsonParseStringify } from './decode/json-parse.bench.ts'
+import { jsonTape } from './decode/json-tape.bench.ts'
+import { ndjsonPackage } from './decode/ndjson-package.bench.ts'
+import { simdjsonIsValid, simdjsonParse } from './decode/simdjson.bench.ts'
+import { compressionBenches } from './encode/brotli.bench.ts'
+import { nativeBlock, tapeAndNativeBlock } from './encode/native-block.bench.ts'
+import { segment } from './encode/segment.bench.ts'
+import { workerTaskJson, workerTaskText } from './ingest/worker-task.bench.ts'
+import { eventFacts } from './transform/event-facts.bench.ts'
+
+export const MICRO_BENCHES: readonly MicroBench[] = [
+  jsonParse,
+  jsonParseBytes,
+  jsonParseStringify,
+  simdjsonIsValid,
+  simdjsonParse,
+  ndjsonPackage,
+  jsonTape,
+  gunzip,
+  eventFacts,
+  nativeBlock,
+  tapeAndNativeBlock,
+  ...compressionBenches,
+  segment,
+  workerTaskJson,
+  workerTaskText,
+]
