@@ -18,37 +18,16 @@ import { CONTROL_POLL_MS, CREDENTIAL_CACHE_MAX } from '../limits.ts'
 import {
   type Credential,
   type CredentialKind,
+  type CredentialUse,
+  type StoredCredential,
   sha256,
   tryParseCredential,
 } from '../model/credential.ts'
 import type { Principal, Stream } from '../model/stream.ts'
 
-/** A live credential as the control store has it; revoked ones and deleted streams are absent. */
-export type StoredCredential = StoredKey | StoredToken
-
-export interface StoredKey {
-  readonly kind: 'key'
-  readonly id: number
-  readonly secretSha256: Uint8Array
-  readonly stream: Stream
-}
-
-export interface StoredToken {
-  readonly kind: 'token'
-  readonly id: number
-  readonly secretSha256: Uint8Array
-  readonly principal: Principal
-  readonly expiresAtMs: number | null
-}
-
-export interface CredentialUse {
-  readonly kind: CredentialKind
-  readonly id: number
-  readonly atMs: number
-}
-
 /** What authentication needs of the control store. Each may reject when the store is away. */
 export interface CredentialSource {
+  /** Revoked credentials and keys of deleted streams are absent. */
   readonly findCredential: (
     kind: CredentialKind,
     prefix: string,

@@ -4,6 +4,7 @@
  * A secret has 238 random bits, so a slow password hash would protect nothing more.
  */
 import { hash, randomBytes } from 'node:crypto'
+import type { Principal, Stream } from './stream.ts'
 
 export const CREDENTIAL_KINDS = ['key', 'token'] as const
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number]
@@ -20,6 +21,31 @@ export interface NewCredential {
   readonly text: string
   readonly prefix: string
   readonly secretSha256: Uint8Array
+}
+
+/** A live credential as the control store has it. */
+export type StoredCredential = StoredKey | StoredToken
+
+export interface StoredKey {
+  readonly kind: 'key'
+  readonly id: number
+  readonly secretSha256: Uint8Array
+  readonly stream: Stream
+}
+
+export interface StoredToken {
+  readonly kind: 'token'
+  readonly id: number
+  readonly secretSha256: Uint8Array
+  readonly principal: Principal
+  readonly expiresAtMs: number | null
+}
+
+/** That a credential was used; goes into its `last_used_at`. */
+export interface CredentialUse {
+  readonly kind: CredentialKind
+  readonly id: number
+  readonly atMs: number
 }
 
 export const CREDENTIAL_CHARS = 4 + 8 + 1 + 40

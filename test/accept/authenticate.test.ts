@@ -8,11 +8,14 @@ import {
   CredentialCache,
   type CredentialCacheOptions,
   type CredentialSource,
-  type CredentialUse,
-  type StoredCredential,
 } from '../../src/accept/authenticate.ts'
 import { IngestError } from '../../src/errors.ts'
-import { type CredentialKind, createCredential } from '../../src/model/credential.ts'
+import {
+  type CredentialKind,
+  type CredentialUse,
+  createCredential,
+  type StoredCredential,
+} from '../../src/model/credential.ts'
 import type { Scope, Stream, StreamId } from '../../src/model/stream.ts'
 
 const STREAM: Stream = {

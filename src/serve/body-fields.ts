@@ -1,0 +1,109 @@
+/**
+ * Reading the fields of a JSON body. Each reader throws `malformed` with the field's name and its
+ * limit; a value is never repeated in a message, as it may be a secret.
+ */
+import { IngestError } from '../errors.ts'
+import { NAME_CHARS_MAX } from '../limits.ts'
+import { tryParseRfc3339 } from '../model/rfc3339.ts'
+
+export type BodyFields = Readonly<Record<string, unknown>>
+
+/** The most unknown names that a message repeats, and how much of each. */
+const NAMES_SHOWN_MAX = 10
+const NAME_SHOWN_CHARS_MAX = 64
+
+/** `body` as an object that has no field outside `known`; messages call it `what`. */
+export function readFields(body: unknown, known: readonly string[], what = 'the body'): BodyFields {
+  if (!isPlainObject(body)) throw malformed(`${what} must be a JSON object`)
+  const unknown = Object.keys(body).filter((name) => !known.includes(name))
+  if (unknown.length > 0) {
+    const shown = unknown.slice(0, NAMES_SHOWN_MAX).map((name) => quoteName(name))
+    const names = known.length === 0 ? 'none' : known.join(', ')
+    throw malformed(`unknown field ${shown.join(', ')}; known are: ${names}`)
+  }
+  return body
+}
+
+/** A name that people read: no control characters, not blank. */
+export function readName(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw malformed(`"${name}" must be a string`)
+  if (value.trim() === '') throw malformed(`"${name}" must not be blank`)
+  return checkText(name, value)
+}
+
+/** As `readName`, but absent and blank are an empty text. */
+export function readOptionalName(name: string, value: unknown): string {
+  return value === undefined || value === '' ? '' : readName(name, value)
+}
+
+export function readBoolean(name: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw malformed(`"${name}" must be true or false`)
+  return value
+}
+
+/** null for none, else a positive integer that a JSON number holds exactly. */
+export function readCountOrNull(name: string, value: unknown): number | null {
+  if (value === null) return null
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
+  throw malformed(
+    `"${name}" must be null or a positive integer of at most ${Number.MAX_SAFE_INTEGER}`,
+  )
+}
+
+/** An RFC 3339 time in nanoseconds since 1970. */
+export function readTime(name: string, value: unknown): bigint {
+  const ns = typeof value === 'string' ? tryParseRfc3339(value) : undefined
+  if (ns !== undefined) return ns
+  throw malformed(`"${name}" must be an RFC 3339 time such as "2026-01-31T12:00:00Z"`)
+}
+
+/** Query-string parameters, none of them unknown or given twice. */
+export function readParameters(
+  query: URLSearchParams,
+  known: readonly string[],
+): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>()
+  for (const [name, value] of query) {
+    if (!known.includes(name)) {
+      const list = known.length === 0 ? 'none' : known.join(', ')
+      throw malformed(`unknown parameter ${quoteName(name)}; known are: ${list}`)
+    }
+    if (parameters.has(name)) throw malformed(`parameter "${name}" is given twice`)
+    parameters.set(name, value)
+  }
+  return parameters
+}
+
+/** A page size: a positive integer up to `max`, `fallback` when absent. */
+export function readLimit(
+  value: string | undefined,
+  bounds: { readonly fallback: number; readonly max: number },
+): number {
+  if (value === undefined) return bounds.fallback
+  const limit = /^[1-9][0-9]{0,8}$/.test(value) ? Number(value) : 0
+  if (limit > 0 && limit <= bounds.max) return limit
+  throw malformed(`"limit" must be an integer from 1 to ${bounds.max}`)
+}
+
+export function malformed(message: string, cause?: unknown): IngestError {
+  return new IngestError('malformed', message, { cause })
+}
+
+/** Not so: arrays, and the numbers of `exact-json.ts`. */
+function isPlainObject(value: unknown): value is BodyFields {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.getPrototypeOf(value) === Object.prototype
+}
+
+function checkText(name: string, value: string): string {
+  if (value.length > NAME_CHARS_MAX) {
+    const limit = `NAME_CHARS_MAX (${NAME_CHARS_MAX})`
+    throw malformed(`"${name}" is ${value.length} characters, over ${limit}`)
+  }
+  if (/\p{Cc}/u.test(value)) throw malformed(`"${name}" must not hold control characters`)
+  return value
+}
+
+function quoteName(name: string): string {
+  return JSON.stringify(name.slice(0, NAME_SHOWN_CHARS_MAX))
+}

@@ -1,0 +1,120 @@
+/**
+ * Guard: what every management and reading route does before and after its own work: find out who
+ * asks, check the scope, read the body, and turn failures into problem documents.
+ */
+import { IngestError } from '../errors.ts'
+import { readBody, readJsonBody } from '../http/body.ts'
+import type { Exchange, Reply, Route } from '../http/exchange.ts'
+import { problemReply } from '../http/problem.ts'
+import type { Principal, Scope, Stream, StreamId } from '../model/stream.ts'
+import { StoreError } from '../store/store-error.ts'
+
+/** Throws `IngestError`: `unauthenticated`, `forbidden` or `unavailable`. */
+export type ResolveToken = (text: string) => Promise<Principal>
+
+export interface RestRequest {
+  readonly principal: Principal
+  /** Percent-decoded path parameters, in order. */
+  readonly params: readonly string[]
+  readonly query: URLSearchParams
+  /** The parsed JSON body, its text for `body: 'text'`, or undefined where the route takes none. */
+  readonly body: unknown
+}
+
+export interface RestRoute {
+  readonly method: Route['method']
+  readonly pattern: string
+  readonly scope: Scope
+  readonly body?: 'json' | 'text'
+  readonly bodyBytesMax?: number
+  readonly run: (request: RestRequest) => Promise<Reply>
+}
+
+/** Makes a route of `rest`. A failure that is neither ours nor the client's goes to the server. */
+export function guardRoute(resolveToken: ResolveToken, rest: RestRoute): Route {
+  const paramCount = rest.pattern.split('/:').length - 1
+  const handler = async (exchange: Exchange): Promise<void> => {
+    // Headers, parameters and the body can only be asked for before the first wait.
+    const text = credentialText(exchange)
+    const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
+    const query = new URLSearchParams(exchange.queryString)
+    const body = startBody(exchange, rest)
+    body.catch(() => undefined) // It may fail while nobody waits for it yet; it is awaited below.
+    try {
+      const principal = await resolveToken(text)
+      requireScope(principal, rest.scope)
+      exchange.reply(await rest.run({ principal, params, query, body: await body }))
+    } catch (cause) {
+      exchange.reply(problemReply(toIngestError(cause)))
+    }
+  }
+  return { method: rest.method, pattern: rest.pattern, handler }
+}
+
+/** Throws `forbidden` unless the principal has `scope`; `admin` has them all. */
+export function requireScope(principal: Principal, scope: Scope): void {
+  if (principal.scopes.has(scope) || principal.scopes.has('admin')) return
+  throw new IngestError('forbidden', `this needs a token with the scope ${scope}`)
+}
+
+/** Where streams are looked up; `ControlStore` is one. */
+export interface StreamFinder {
+  findStream(streamId: StreamId): Promise<Stream | undefined>
+}
+
+/**
+ * The stream that a path names, if the principal may see it. Throws `not_found` just the same for
+ * one that is not there and one that is somebody else's.
+ */
+export async function findVisibleStream(
+  streams: StreamFinder,
+  principal: Principal,
+  idText: string | undefined,
+): Promise<Stream> {
+  const id = tryParseRowId(idText)
+  const stream = id === undefined ? undefined : await streams.findStream(id as StreamId)
+  const isOwn = principal.scopes.has('admin') || stream?.owner === principal.owner
+  if (stream !== undefined && isOwn) return stream
+  throw new IngestError('not_found', 'there is no stream with this id')
+}
+
+/** A positive 32-bit integer in canonical decimal, or undefined. */
+export function tryParseRowId(text: string | undefined): number | undefined {
+  if (text === undefined || !/^[1-9][0-9]{0,9}$/.test(text)) return undefined
+  const id = Number(text)
+  return id <= 0x7fff_ffff ? id : undefined
+}
+
+function startBody(exchange: Exchange, rest: RestRoute): Promise<unknown> {
+  if (rest.body === 'json') return readJsonBody(exchange, rest.bodyBytesMax)
+  if (rest.body === 'text') return readTextBody(exchange, rest.bodyBytesMax ?? 0)
+  return Promise.resolve(undefined)
+}
+
+async function readTextBody(exchange: Exchange, bytesMax: number): Promise<string> {
+  const encoding = exchange.header('content-encoding').trim().toLowerCase()
+  if (encoding !== '' && encoding !== 'identity') {
+    throw new IngestError('unsupported_media_type', 'this path takes no Content-Encoding')
+  }
+  const bytes = await readBody(exchange, bytesMax)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new IngestError('malformed', 'the body is not valid UTF-8', { cause })
+  }
+}
+
+/** An API key in its own header is looked at too, to say that it is the wrong kind. */
+function credentialText(exchange: Exchange): string {
+  const [, bearer] = /^bearer +(\S+) *$/i.exec(exchange.header('authorization')) ?? []
+  return bearer ?? exchange.header('x-api-key')
+}
+
+/** What the client is told. Whatever is nobody's expected failure is thrown on, to be logged. */
+function toIngestError(cause: unknown): IngestError {
+  if (cause instanceof IngestError) return cause
+  if (cause instanceof StoreError && cause.retryable) {
+    return new IngestError('unavailable', 'a store does not answer now', { cause })
+  }
+  throw cause
+}

@@ -1,0 +1,73 @@
+/** Streams: list, create, read, change, delete. */
+import type { Route } from '../http/exchange.ts'
+import { jsonReply } from '../http/problem.ts'
+import type { ControlStore } from '../store/control-store.ts'
+import { findVisibleStream, guardRoute, type ResolveToken } from './guard.ts'
+import { readIdPage, replyIdPage } from './id-page.ts'
+import { readNewSettings, readSettings, streamJson } from './stream-settings.ts'
+
+export interface StreamRoutesDeps {
+  readonly resolveToken: ResolveToken
+  readonly control: ControlStore
+}
+
+export function streamRoutes({ resolveToken, control }: StreamRoutesDeps): Route[] {
+  const pattern = '/v1/streams'
+  const one = '/v1/streams/:id'
+  return [
+    guardRoute(resolveToken, {
+      method: 'GET',
+      pattern,
+      scope: 'streams:read',
+      run: async ({ principal, query }) => {
+        const page = readIdPage(query)
+        const owner = principal.scopes.has('admin') ? undefined : principal.owner
+        const streams = await control.listStreams(owner, { ...page, limit: page.limit + 1 })
+        return replyIdPage('streams', streams.map(streamJson), page.limit)
+      },
+    }),
+    guardRoute(resolveToken, {
+      method: 'POST',
+      pattern,
+      scope: 'streams:write',
+      body: 'json',
+      run: async ({ principal, body }) => {
+        const stream = await control.createStream(principal.owner, readNewSettings(body))
+        const headers = [['Location', `/v1/streams/${stream.streamId}`]] as const
+        return { ...jsonReply(201, streamJson(stream)), headers }
+      },
+    }),
+    guardRoute(resolveToken, {
+      method: 'GET',
+      pattern: one,
+      scope: 'streams:read',
+      run: async ({ principal, params }) => {
+        const stream = await findVisibleStream(control, principal, params[0])
+        return jsonReply(200, streamJson(stream))
+      },
+    }),
+    guardRoute(resolveToken, {
+      method: 'PATCH',
+      pattern: one,
+      scope: 'streams:write',
+      body: 'json',
+      run: async ({ principal, params, body }) => {
+        const stream = await findVisibleStream(control, principal, params[0])
+        const changes = readSettings(body)
+        // An empty change must not make all nodes forget what they cached.
+        if (Object.keys(changes).length === 0) return jsonReply(200, streamJson(stream))
+        return jsonReply(200, streamJson(await control.updateStream(stream.streamId, changes)))
+      },
+    }),
+    guardRoute(resolveToken, {
+      method: 'DELETE',
+      pattern: one,
+      scope: 'streams:write',
+      run: async ({ principal, params }) => {
+        const stream = await findVisibleStream(control, principal, params[0])
+        await control.deleteStream(stream.streamId)
+        return { status: 204 }
+      },
+    }),
+  ]
+}

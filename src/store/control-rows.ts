@@ -1,0 +1,119 @@
+/** Rows of the control plane as SQL returns them, and the records made from them. */
+import type { StoredToken } from '../model/credential.ts'
+import { SCOPES, type Scope, type Stream, type StreamId } from '../model/stream.ts'
+import type { KeyRecord, TokenRecord } from './control-store.ts'
+
+/** A timestamp as milliseconds, whatever the driver would make of a timestamp. */
+function msColumn(column: string): string {
+  return `floor(extract(epoch FROM ${column}) * 1000)::float8 AS ${column}_ms`
+}
+
+/** `streams.` because keys joined with streams have a `name` and a `created_at` too. */
+export const STREAM_COLUMNS = `streams.stream_id, streams.name, owner, retention_ms,
+  max_stored_bytes, parse_user_agents, redact_sensitive, redact_fields, rate_budget, byte_budget,
+  floor(extract(epoch FROM streams.created_at) * 1000)::float8 AS created_at_ms`
+
+export interface StreamRow {
+  readonly stream_id: number
+  readonly name: string
+  readonly owner: string
+  readonly retention_ms: string
+  readonly max_stored_bytes: string | null
+  readonly parse_user_agents: boolean
+  readonly redact_sensitive: boolean
+  readonly redact_fields: readonly string[]
+  readonly rate_budget: string | null
+  readonly byte_budget: string | null
+  readonly created_at_ms: number
+}
+
+const CREDENTIAL_COLUMNS = `prefix, name, ${msColumn('created_at')}, ${msColumn('last_used_at')},
+  ${msColumn('revoked_at')}`
+
+interface CredentialRow {
+  readonly prefix: string
+  readonly name: string
+  readonly created_at_ms: number
+  readonly last_used_at_ms: number | null
+  readonly revoked_at_ms: number | null
+}
+
+export const KEY_COLUMNS = `key_id, ${CREDENTIAL_COLUMNS}`
+
+export interface KeyRow extends CredentialRow {
+  readonly key_id: number
+}
+
+export const TOKEN_COLUMNS = `token_id, owner, scopes, ${msColumn('expires_at')},
+  ${CREDENTIAL_COLUMNS}`
+
+export interface TokenRow extends CredentialRow {
+  readonly token_id: number
+  readonly owner: string
+  readonly scopes: readonly string[]
+  readonly expires_at_ms: number | null
+  /** Only where it was asked for. */
+  readonly secret_sha256?: Uint8Array
+}
+
+export function toStream(row: StreamRow): Stream {
+  return {
+    streamId: row.stream_id as StreamId,
+    name: row.name,
+    owner: row.owner,
+    retentionMs: Number(row.retention_ms),
+    maxStoredBytes: toNumber(row.max_stored_bytes),
+    parseUserAgents: row.parse_user_agents,
+    redactSensitive: row.redact_sensitive,
+    redactFields: row.redact_fields,
+    rateBudget: toNumber(row.rate_budget),
+    byteBudget: toNumber(row.byte_budget),
+    createdAtMs: row.created_at_ms,
+  }
+}
+
+export function toKey(row: KeyRow): KeyRecord {
+  return { keyId: row.key_id, ...toCredential(row) }
+}
+
+export function toToken(row: TokenRow): TokenRecord {
+  return {
+    tokenId: row.token_id,
+    owner: row.owner,
+    scopes: toScopes(row.scopes),
+    expiresAtMs: row.expires_at_ms,
+    ...toCredential(row),
+  }
+}
+
+export function toStoredToken(row: TokenRow): StoredToken {
+  const { token_id: tokenId, owner } = row
+  const scopes: ReadonlySet<Scope> = new Set(toScopes(row.scopes))
+  return {
+    kind: 'token',
+    id: tokenId,
+    secretSha256: row.secret_sha256 ?? new Uint8Array(32),
+    principal: { tokenId, owner, scopes },
+    expiresAtMs: row.expires_at_ms,
+  }
+}
+
+function toCredential(row: CredentialRow): Omit<KeyRecord, 'keyId'> {
+  return {
+    prefix: row.prefix,
+    name: row.name,
+    createdAtMs: row.created_at_ms,
+    lastUsedAtMs: row.last_used_at_ms,
+    revokedAtMs: row.revoked_at_ms,
+  }
+}
+
+/** A scope that a newer version wrote and this one does not know grants nothing here. */
+function toScopes(scopes: readonly string[]): Scope[] {
+  return SCOPES.filter((scope) => scopes.includes(scope))
+}
+
+/** Settings are safe integers when they are written, so the decimal text converts exactly. */
+function toNumber(text: string | null): number | null {
+  return text === null ? null : Number(text)
+}

@@ -1,0 +1,366 @@
+/**
+ * The control plane's SQL: streams, API keys and access tokens. Nowhere else is any.
+ *
+ * Every change first moves `control_version` in its own transaction. That row's lock also makes
+ * changes one at a time over all nodes, so a check followed by a write needs no retry; changes are
+ * rare. After the commit `onChange` tells the local node, which need not wait for its poll.
+ * Throws `IngestError` for what a client did and `StoreError` for what the store did.
+ */
+import { IngestError } from '../errors.ts'
+import { KEYS_PER_STREAM_MAX } from '../limits.ts'
+import {
+  type CredentialKind,
+  type CredentialUse,
+  createCredential,
+  type StoredCredential,
+} from '../model/credential.ts'
+import type { Scope, Stream, StreamId } from '../model/stream.ts'
+import {
+  KEY_COLUMNS,
+  type KeyRow,
+  STREAM_COLUMNS,
+  type StreamRow,
+  TOKEN_COLUMNS,
+  type TokenRow,
+  toKey,
+  toStoredToken,
+  toStream,
+  toToken,
+} from './control-rows.ts'
+import type { Postgres, Queryable } from './postgres.ts'
+
+/** What a client may set on a stream. */
+export type StreamSettings = Omit<Stream, 'streamId' | 'owner' | 'createdAtMs'>
+
+export interface KeyRecord {
+  readonly keyId: number
+  readonly prefix: string
+  readonly name: string
+  readonly createdAtMs: number
+  readonly lastUsedAtMs: number | null
+  readonly revokedAtMs: number | null
+}
+
+export interface TokenRecord extends Omit<KeyRecord, 'keyId'> {
+  readonly tokenId: number
+  readonly owner: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAtMs: number | null
+}
+
+/** A record with the credential's text, which is not stored and cannot be shown again. */
+export interface Created<R> {
+  readonly record: R
+  readonly text: string
+}
+
+export interface NewToken {
+  readonly name: string
+  readonly owner: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAtMs: number | null
+}
+
+/** Rows after the id `after`, at most `limit`, oldest first. */
+export interface PageRequest {
+  readonly after: number
+  readonly limit: number
+}
+
+/** First token of an instance: any number will do, all nodes must use the same. */
+const ADMIN_TOKEN_LOCK = 7_105_113
+
+export class ControlStore {
+  readonly #postgres: Postgres
+  readonly #onChange: () => void
+
+  constructor(postgres: Postgres, onChange: () => void) {
+    this.#postgres = postgres
+    this.#onChange = onChange
+  }
+
+  // --- Streams ----------------------------------------------------------------------------------
+
+  /** Throws `conflict` when the owner has a stream of that name. */
+  async createStream(owner: string, settings: StreamSettings): Promise<Stream> {
+    return this.#change(async (sql) => {
+      await assertNameFree(sql, owner, settings.name)
+      const { rows } = await sql.query<StreamRow>(
+        `INSERT INTO streams (owner, name, retention_ms, max_stored_bytes, parse_user_agents,
+           redact_sensitive, redact_fields, rate_budget, byte_budget)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING ${STREAM_COLUMNS}`,
+        [owner, ...settingValues(settings)],
+      )
+      return toStream(onlyRow(rows))
+    })
+  }
+
+  /** Live streams of `owner`, or of all owners when it is undefined. */
+  async listStreams(owner: string | undefined, page: PageRequest): Promise<Stream[]> {
+    const { rows } = await this.#postgres.query<StreamRow>(
+      `SELECT ${STREAM_COLUMNS} FROM streams
+       WHERE deleted_at IS NULL AND stream_id > $1 AND ($2::text IS NULL OR owner = $2)
+       ORDER BY stream_id LIMIT $3`,
+      [page.after, owner ?? null, page.limit],
+    )
+    return rows.map(toStream)
+  }
+
+  async findStream(streamId: StreamId): Promise<Stream | undefined> {
+    return selectStream(this.#postgres, streamId)
+  }
+
+  /** Throws `not_found`, and `conflict` as `createStream` does. */
+  async updateStream(streamId: StreamId, changes: Partial<StreamSettings>): Promise<Stream> {
+    return this.#change(async (sql) => {
+      const current = await selectStream(sql, streamId)
+      if (current === undefined) throw streamNotFound()
+      const next = { ...current, ...changes }
+      if (next.name !== current.name) await assertNameFree(sql, current.owner, next.name)
+      const { rows } = await sql.query<StreamRow>(
+        `UPDATE streams SET name = $2, retention_ms = $3, max_stored_bytes = $4,
+           parse_user_agents = $5, redact_sensitive = $6, redact_fields = $7, rate_budget = $8,
+           byte_budget = $9
+         WHERE stream_id = $1 RETURNING ${STREAM_COLUMNS}`,
+        [streamId, ...settingValues(next)],
+      )
+      return toStream(onlyRow(rows))
+    })
+  }
+
+  /** Hides the stream and revokes its keys; the data goes later. Throws `not_found`. */
+  async deleteStream(streamId: StreamId): Promise<void> {
+    await this.#change(async (sql) => {
+      const { rowCount } = await sql.query(
+        'UPDATE streams SET deleted_at = now() WHERE stream_id = $1 AND deleted_at IS NULL',
+        [streamId],
+      )
+      if (rowCount === 0) throw streamNotFound()
+      await sql.query(
+        'UPDATE api_keys SET revoked_at = now() WHERE stream_id = $1 AND revoked_at IS NULL',
+        [streamId],
+      )
+    })
+  }
+
+  // --- API keys ---------------------------------------------------------------------------------
+
+  /** Throws `not_found`, and `conflict` when the stream has KEYS_PER_STREAM_MAX live keys. */
+  async createKey(streamId: StreamId, name: string): Promise<Created<KeyRecord>> {
+    return this.#change(async (sql) => {
+      if ((await selectStream(sql, streamId)) === undefined) throw streamNotFound()
+      const { rows: counts } = await sql.query<{ readonly count: string }>(
+        'SELECT count(*) FROM api_keys WHERE stream_id = $1 AND revoked_at IS NULL',
+        [streamId],
+      )
+      if (Number(onlyRow(counts).count) >= KEYS_PER_STREAM_MAX) {
+        const limit = `KEYS_PER_STREAM_MAX (${KEYS_PER_STREAM_MAX})`
+        throw new IngestError('conflict', `the stream already has ${limit} live keys`)
+      }
+      const { text, prefix, secretSha256 } = createCredential('key')
+      const { rows } = await sql.query<KeyRow>(
+        `INSERT INTO api_keys (stream_id, prefix, secret_sha256, name) VALUES ($1, $2, $3, $4)
+         RETURNING ${KEY_COLUMNS}`,
+        [streamId, prefix, secretSha256, name],
+      )
+      return { record: toKey(onlyRow(rows)), text }
+    })
+  }
+
+  /** Live keys, then the newest revoked ones: KEYS_PER_STREAM_MAX together. */
+  async listKeys(streamId: StreamId): Promise<KeyRecord[]> {
+    const { rows } = await this.#postgres.query<KeyRow>(
+      `SELECT ${KEY_COLUMNS} FROM api_keys WHERE stream_id = $1
+       ORDER BY revoked_at IS NOT NULL, key_id DESC LIMIT $2`,
+      [streamId, KEYS_PER_STREAM_MAX],
+    )
+    return rows.map(toKey)
+  }
+
+  /** Revoking again changes nothing. Throws `not_found` when the stream has no such key. */
+  async revokeKey(streamId: StreamId, keyId: number): Promise<void> {
+    await this.#change(async (sql) => {
+      const { rowCount } = await sql.query(
+        `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, now())
+         WHERE stream_id = $1 AND key_id = $2`,
+        [streamId, keyId],
+      )
+      if (rowCount === 0) throw new IngestError('not_found', 'the stream has no key with this id')
+    })
+  }
+
+  // --- Access tokens ----------------------------------------------------------------------------
+
+  async createToken(token: NewToken): Promise<Created<TokenRecord>> {
+    return this.#change((sql) => insertToken(sql, token))
+  }
+
+  async listTokens(page: PageRequest): Promise<TokenRecord[]> {
+    const { rows } = await this.#postgres.query<TokenRow>(
+      `SELECT ${TOKEN_COLUMNS} FROM access_tokens WHERE token_id > $1 ORDER BY token_id LIMIT $2`,
+      [page.after, page.limit],
+    )
+    return rows.map(toToken)
+  }
+
+  /** Revoking again changes nothing. Throws `not_found`. */
+  async revokeToken(tokenId: number): Promise<void> {
+    await this.#change(async (sql) => {
+      const { rowCount } = await sql.query(
+        `UPDATE access_tokens SET revoked_at = COALESCE(revoked_at, now()) WHERE token_id = $1`,
+        [tokenId],
+      )
+      if (rowCount === 0) throw new IngestError('not_found', 'there is no token with this id')
+    })
+  }
+
+  /**
+   * The text of a new admin token when no live one exists, else undefined. Of nodes that start at
+   * the same time exactly one gets it.
+   */
+  async ensureAdminToken(): Promise<string | undefined> {
+    const created = await this.#postgres.transaction(async (sql) => {
+      await sql.query('SELECT pg_advisory_xact_lock($1)', [ADMIN_TOKEN_LOCK])
+      const { rows } = await sql.query(
+        `SELECT 1 FROM access_tokens WHERE 'admin' = ANY (scopes) AND revoked_at IS NULL
+           AND (expires_at IS NULL OR expires_at > now()) LIMIT 1`,
+      )
+      if (rows.length > 0) return undefined
+      await moveVersion(sql)
+      const admin = { name: 'first admin token', owner: 'admin', expiresAtMs: null }
+      return insertToken(sql, { ...admin, scopes: ['admin'] })
+    })
+    if (created !== undefined) this.#onChange()
+    return created?.text
+  }
+
+  // --- Authentication (the functions of `CredentialSource`) -------------------------------------
+
+  readonly findCredential = async (
+    kind: CredentialKind,
+    prefix: string,
+  ): Promise<StoredCredential | undefined> => {
+    if (kind === 'token') {
+      const { rows } = await this.#postgres.query<TokenRow>(
+        `SELECT ${TOKEN_COLUMNS}, secret_sha256 FROM access_tokens
+         WHERE prefix = $1 AND revoked_at IS NULL`,
+        [prefix],
+      )
+      return rows[0] && toStoredToken(rows[0])
+    }
+    const { rows } = await this.#postgres.query<StreamRow & KeyHash>(
+      `SELECT key_id, secret_sha256, ${STREAM_COLUMNS}
+       FROM api_keys JOIN streams USING (stream_id)
+       WHERE prefix = $1 AND revoked_at IS NULL AND deleted_at IS NULL`,
+      [prefix],
+    )
+    const row = rows[0]
+    if (row === undefined) return undefined
+    return { kind, id: row.key_id, secretSha256: row.secret_sha256, stream: toStream(row) }
+  }
+
+  readonly readVersion = async (): Promise<string> => {
+    const { rows } = await this.#postgres.query<{ readonly version: string }>(
+      'SELECT version FROM control_version',
+    )
+    return onlyRow(rows).version
+  }
+
+  /** Not a change of the control plane: caches stay. Rows that somebody else holds are skipped. */
+  readonly recordUses = async (uses: readonly CredentialUse[]): Promise<void> => {
+    for (const kind of ['key', 'token'] as const) {
+      const own = uses.filter((use) => use.kind === kind)
+      if (own.length === 0) continue
+      const [table, id] = kind === 'key' ? ['api_keys', 'key_id'] : ['access_tokens', 'token_id']
+      await this.#postgres.query(
+        `WITH used AS (
+           SELECT * FROM unnest($1::integer[], $2::float8[]) AS u (id, at_ms)
+         ), free AS (
+           SELECT ${id} FROM ${table} WHERE ${id} = ANY ($1) FOR UPDATE SKIP LOCKED
+         )
+         UPDATE ${table} AS t
+         SET last_used_at = GREATEST(t.last_used_at, to_timestamp(used.at_ms / 1000))
+         FROM used JOIN free ON free.${id} = used.id WHERE t.${id} = used.id`,
+        [own.map((use) => use.id), own.map((use) => use.atMs)],
+      )
+    }
+  }
+
+  async #change<T>(write: (sql: Queryable) => Promise<T>): Promise<T> {
+    let refusal: unknown
+    try {
+      return await this.#postgres.transaction(async (sql) => {
+        await moveVersion(sql)
+        return write(sql).catch((cause: unknown) => {
+          refusal = cause
+          throw cause
+        })
+      })
+    } catch (cause) {
+      // The transaction makes a `StoreError` of whatever rolled it back; a client's mistake is not.
+      throw refusal instanceof IngestError ? refusal : cause
+    } finally {
+      // After a failure too: a lost answer to COMMIT may hide a change that took effect.
+      this.#onChange()
+    }
+  }
+}
+
+interface KeyHash {
+  readonly key_id: number
+  readonly secret_sha256: Uint8Array
+}
+
+async function moveVersion(sql: Queryable): Promise<void> {
+  await sql.query('UPDATE control_version SET version = version + 1')
+}
+
+async function selectStream(sql: Queryable, streamId: StreamId): Promise<Stream | undefined> {
+  const { rows } = await sql.query<StreamRow>(
+    `SELECT ${STREAM_COLUMNS} FROM streams WHERE stream_id = $1 AND deleted_at IS NULL`,
+    [streamId],
+  )
+  return rows[0] && toStream(rows[0])
+}
+
+async function assertNameFree(sql: Queryable, owner: string, name: string): Promise<void> {
+  const { rows } = await sql.query(
+    'SELECT 1 FROM streams WHERE owner = $1 AND name = $2 AND deleted_at IS NULL',
+    [owner, name],
+  )
+  if (rows.length > 0) throw new IngestError('conflict', 'there is a stream of this name already')
+}
+
+async function insertToken(sql: Queryable, token: NewToken): Promise<Created<TokenRecord>> {
+  const { text, prefix, secretSha256 } = createCredential('token')
+  const { rows } = await sql.query<TokenRow>(
+    `INSERT INTO access_tokens (prefix, secret_sha256, name, owner, scopes, expires_at)
+     VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000)) RETURNING ${TOKEN_COLUMNS}`,
+    [prefix, secretSha256, token.name, token.owner, token.scopes, token.expiresAtMs],
+  )
+  return { record: toToken(onlyRow(rows)), text }
+}
+
+/** In the order of the columns in INSERT and UPDATE above. */
+function settingValues(settings: StreamSettings): readonly unknown[] {
+  return [
+    settings.name,
+    settings.retentionMs,
+    settings.maxStoredBytes,
+    settings.parseUserAgents,
+    settings.redactSensitive,
+    settings.redactFields,
+    settings.rateBudget,
+    settings.byteBudget,
+  ]
+}
+
+function onlyRow<Row>(rows: readonly Row[]): Row {
+  const row = rows[0]
+  if (row === undefined) throw new Error('a statement that returns one row returned none')
+  return row
+}
+
+export function streamNotFound(): IngestError {
+  return new IngestError('not_found', 'there is no stream with this id')
+}

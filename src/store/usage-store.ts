@@ -1,0 +1,134 @@
+/** What a stream holds, how far its projection lags, and what was refused: counters and their SQL. */
+import type { StreamId } from '../model/stream.ts'
+import type { Postgres } from './postgres.ts'
+
+export interface StreamUsage {
+  readonly events: number
+  readonly segments: number
+  /** Bytes of the events as sent. */
+  readonly rawBytes: number
+  /** Compressed bytes in the raw store. */
+  readonly storedBytes: number
+}
+
+export interface ProjectionLag {
+  /** Segments that are not in the projection yet; counted up to LAG_SEGMENTS_MAX. */
+  readonly segmentsBehind: number
+  /** Receipt time of the oldest of them, null when there is none. */
+  readonly oldestMs: number | null
+}
+
+export interface RefusalCount {
+  readonly reason: string
+  readonly count: number
+  readonly lastAtMs: number
+}
+
+export interface RefusalDelta extends RefusalCount {
+  readonly streamId: StreamId
+}
+
+/** How many of a stream's newest segments are looked at to tell how far its projection lags. */
+export const LAG_SEGMENTS_MAX = 10_000
+
+export class UsageStore {
+  readonly #postgres: Postgres
+
+  constructor(postgres: Postgres) {
+    this.#postgres = postgres
+  }
+
+  async readUsage(streamId: StreamId): Promise<StreamUsage> {
+    const { rows } = await this.#postgres.query<UsageRow>(
+      `SELECT COALESCE(sum(event_count), 0)::text AS events,
+         COALESCE(sum(segment_count), 0)::text AS segments,
+         COALESCE(sum(raw_bytes), 0)::text AS raw_bytes,
+         COALESCE(sum(stored_bytes), 0)::text AS stored_bytes
+       FROM stream_usage WHERE stream_id = $1`,
+      [streamId],
+    )
+    const row = rows[0]
+    return {
+      events: Number(row?.events ?? 0),
+      segments: Number(row?.segments ?? 0),
+      rawBytes: Number(row?.raw_bytes ?? 0),
+      storedBytes: Number(row?.stored_bytes ?? 0),
+    }
+  }
+
+  /**
+   * Walks the primary key backwards from the newest segment, so it is cheap however much the
+   * stream holds. A node without a checkpoint has nothing in the projection.
+   */
+  async readProjectionLag(streamId: StreamId): Promise<ProjectionLag> {
+    const { rows } = await this.#postgres.query<LagRow>(
+      `SELECT count(*)::text AS behind,
+         floor(extract(epoch FROM min(ingested_at)) * 1000)::float8 AS oldest_ms
+       FROM (
+         SELECT segment_id, ingested_at FROM segments WHERE stream_id = $1
+         ORDER BY segment_id DESC LIMIT $2
+       ) AS newest
+       LEFT JOIN checkpoints ON node_id = ((newest.segment_id >> 12) & 511) -- segment-id.ts
+       WHERE newest.segment_id > COALESCE(checkpoints.segment_id, -1)`,
+      [streamId, LAG_SEGMENTS_MAX],
+    )
+    return { segmentsBehind: Number(rows[0]?.behind ?? 0), oldestMs: rows[0]?.oldest_ms ?? null }
+  }
+
+  /** Refusals of all nodes, the newest reason first. */
+  async readRefusals(streamId: StreamId): Promise<RefusalCount[]> {
+    const { rows } = await this.#postgres.query<RefusalRow>(
+      `SELECT reason, sum(count)::text AS count,
+         floor(extract(epoch FROM max(last_at)) * 1000)::float8 AS last_at_ms
+       FROM stream_refusals WHERE stream_id = $1
+       GROUP BY reason ORDER BY max(last_at) DESC, reason`,
+      [streamId],
+    )
+    return rows.map((row) => ({
+      reason: row.reason,
+      count: Number(row.count),
+      lastAtMs: row.last_at_ms,
+    }))
+  }
+
+  /**
+   * Adds `deltas` to the counters of `nodeId`. A (stream, reason) pair may come up only once. No
+   * two nodes touch the same rows; a node must not run two of these at a time.
+   */
+  async recordRefusals(nodeId: number, deltas: readonly RefusalDelta[]): Promise<void> {
+    if (deltas.length === 0) return
+    await this.#postgres.query(
+      `INSERT INTO stream_refusals AS r (stream_id, node_id, reason, count, last_at)
+       SELECT stream_id, $1, reason, count, to_timestamp(last_at_ms / 1000)
+       FROM unnest($2::integer[], $3::text[], $4::bigint[], $5::float8[])
+         AS d (stream_id, reason, count, last_at_ms)
+       ON CONFLICT (stream_id, node_id, reason) DO UPDATE
+         SET count = r.count + excluded.count, last_at = GREATEST(r.last_at, excluded.last_at)`,
+      [
+        nodeId,
+        deltas.map((delta) => delta.streamId),
+        deltas.map((delta) => delta.reason),
+        deltas.map((delta) => delta.count),
+        deltas.map((delta) => delta.lastAtMs),
+      ],
+    )
+  }
+}
+
+interface UsageRow {
+  readonly events: string
+  readonly segments: string
+  readonly raw_bytes: string
+  readonly stored_bytes: string
+}
+
+interface LagRow {
+  readonly behind: string
+  readonly oldest_ms: number | null
+}
+
+interface RefusalRow {
+  readonly reason: string
+  readonly count: string
+  readonly last_at_ms: number
+}

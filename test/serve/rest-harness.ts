@@ -1,0 +1,128 @@
+/** Real stores and a real server around the routes under test; who uses it closes it. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CredentialCache } from '../../src/accept/authenticate.ts'
+import type { Route } from '../../src/http/exchange.ts'
+import { createServer } from '../../src/http/server.ts'
+import { ControlStore } from '../../src/store/control-store.ts'
+import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
+import { migratePostgres } from '../../src/store/migrations/run.ts'
+import { Postgres } from '../../src/store/postgres.ts'
+
+const nothing = () => undefined
+export const SILENT_LOG = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+export interface TestDatabase {
+  readonly postgres: Postgres
+  readonly url: string
+  close(): Promise<void>
+}
+
+export async function withDataDir<T>(start: (dataDir: string) => Promise<T>) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const remove = () => rm(dataDir, { recursive: true, force: true })
+  try {
+    return { value: await start(dataDir), remove }
+  } catch (cause) {
+    await remove()
+    throw cause
+  }
+}
+
+export async function startDatabase(): Promise<TestDatabase> {
+  const { value: store, remove } = await withDataDir((dataDir) =>
+    startEmbeddedPostgres({ dataDir, log: SILENT_LOG }),
+  )
+  const postgres = new Postgres({ url: store.url, log: SILENT_LOG })
+  await migratePostgres(postgres, { log: SILENT_LOG })
+  const close = async () => {
+    await postgres.end()
+    await store.stop()
+    await remove()
+  }
+  return { postgres, url: store.url, close }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into any reply.
+  readonly json: any
+}
+
+export interface CallOptions {
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** A string is sent as it is. */
+  readonly body?: unknown
+}
+
+export class RestHarness {
+  readonly control: ControlStore
+  readonly cache: CredentialCache
+  /** Of the first admin. */
+  adminToken = ''
+  #base = ''
+  #closeServer: () => Promise<void> = () => Promise.resolve()
+
+  private constructor(postgres: Postgres) {
+    this.control = new ControlStore(postgres, () => this.cache.invalidate())
+    this.cache = new CredentialCache({ source: this.control })
+  }
+
+  static async start(
+    postgres: Postgres,
+    routes: (harness: RestHarness) => readonly Route[],
+  ): Promise<RestHarness> {
+    const harness = new RestHarness(postgres)
+    const created = await harness.control.ensureAdminToken()
+    harness.adminToken = created ?? (await harness.token('admin', ['admin']))
+    const errors: unknown[] = []
+    const server = createServer({
+      routes: [...routes(harness)],
+      onError: (error) => errors.push(error),
+    })
+    const port = await server.listen('127.0.0.1', 0)
+    harness.#base = `http://127.0.0.1:${port}`
+    harness.#closeServer = async () => {
+      await server.close()
+      assert.deepEqual(errors, [], 'no route may fail in a way that nobody expects')
+    }
+    harness.cache.start()
+    return harness
+  }
+
+  readonly resolveToken = (text: string) => this.cache.resolveToken(text)
+
+  async token(owner: string, scopes: Parameters<ControlStore['createToken']>[0]['scopes']) {
+    const created = { name: '', owner, scopes, expiresAtMs: null }
+    return (await this.control.createToken(created)).text
+  }
+
+  /** With the admin's token unless `options` has one; an empty one sends none. */
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const token = options.token ?? this.adminToken
+    const { body } = options
+    const response = await fetch(this.#base + path, {
+      method,
+      headers: {
+        ...(token !== '' && { Authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    let json: unknown
+    if (/json/.test(response.headers.get('content-type') ?? '')) json = JSON.parse(text)
+    return { status: response.status, headers: response.headers, text, json }
+  }
+
+  async close(): Promise<void> {
+    await this.cache.stop()
+    await this.#closeServer()
+  }
+}
