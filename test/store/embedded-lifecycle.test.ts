@@ -1,0 +1,185 @@
+/**
+ * Goal: the embedded stores come back with their data from any death, theirs or ours, and
+ * nothing of them is left running without us.
+ * Method: kill -9 for real: the server, the engine, and a process that owns both.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
+import { endOrphans } from '../../src/store/embedded/postgres-cluster.ts'
+import { isAlive } from '../../src/store/embedded/processes.ts'
+import type { StoreState } from '../../src/store/embedded/supervisor.ts'
+import { Postgres } from '../../src/store/postgres.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+
+const directories: string[] = []
+const children: ChildProcess[] = []
+
+after(() => {
+  for (const child of children) child.kill('SIGKILL')
+  for (const directory of directories) removeDirectory(directory)
+})
+
+function newDirectory(): string {
+  const directory = makeDirectory()
+  directories.push(directory)
+  return directory
+}
+
+async function postgresRows(postgres: Postgres): Promise<number> {
+  const { rows } = await postgres.query<{ n: number }>('SELECT count(*)::integer AS n FROM kept')
+  return rows[0]?.n ?? -1
+}
+
+async function clickHouseRows(clickHouse: ClickHouse): Promise<number> {
+  const sql = 'SELECT toUInt32(count()) AS n FROM kept'
+  return (await clickHouse.query<{ n: number }>(sql))[0]?.n ?? -1
+}
+
+test('PostgreSQL keeps its data over stop and start, and its password stays secret', async () => {
+  const dataDir = newDirectory()
+  const log = recordingLog()
+  for (const expected of [0, 1]) {
+    const states: StoreState[] = []
+    const onStateChange = (state: StoreState) => void states.push(state)
+    const store = await startEmbeddedPostgres({ dataDir, log, onStateChange })
+    const postgres = new Postgres({ url: store.url, log })
+    await postgres.query('CREATE TABLE IF NOT EXISTS kept (n integer)')
+    assert.equal(await postgresRows(postgres), expected)
+    await postgres.query('INSERT INTO kept VALUES (1)')
+    await postgres.end()
+    const pid = store.pid() ?? 0
+    await store.stop()
+    await store.stop()
+    assert.equal(isAlive(pid), false)
+    assert.deepEqual(states, ['starting', 'running', 'stopped'])
+  }
+  const password = readFileSync(join(dataDir, 'postgres-password'), 'utf8').trim()
+  assert.ok(log.lines.every((line) => !line.includes(password)))
+})
+
+test('PostgreSQL killed with -9 is started again at the same address, nothing lost', async () => {
+  const dataDir = newDirectory()
+  const log = recordingLog()
+  const store = await startEmbeddedPostgres({ dataDir, log })
+  const postgres = new Postgres({ url: store.url, log })
+  await postgres.query('CREATE TABLE kept (n integer)')
+  for (let round = 1; round <= 3; round++) {
+    await postgres.query('INSERT INTO kept VALUES ($1)', [round])
+    const pid = store.pid() ?? 0
+    process.kill(pid, 'SIGKILL')
+    await eventually('another pid', () => ![pid, undefined].includes(store.pid()))
+    await eventually('rows are back', async () => (await postgresRows(postgres)) === round)
+    assert.equal(store.restartCount(), round)
+  }
+  await postgres.end()
+  await store.stop()
+})
+
+test('a PostgreSQL that still runs on our data is stopped before another starts', async () => {
+  const dataDir = newDirectory()
+  const log = recordingLog()
+  const store = await startEmbeddedPostgres({ dataDir, log })
+  const pid = store.pid() ?? 0
+  await endOrphans(join(dataDir, 'postgres'), log)
+  assert.equal(isAlive(pid), false)
+  await eventually('it is back', () => ![pid, undefined].includes(store.pid()))
+  await store.stop()
+})
+
+test('ClickHouse keeps its data over stop and start, and is quick to stop', async () => {
+  const dataDir = newDirectory()
+  const log = recordingLog()
+  for (const expected of [0, 1]) {
+    const store = await startEmbeddedClickHouse({ dataDir, log })
+    const clickHouse = new ClickHouse({ url: store.url })
+    await clickHouse.command(
+      'CREATE TABLE IF NOT EXISTS kept (n Int32) ENGINE=MergeTree ORDER BY n',
+    )
+    assert.equal(await clickHouseRows(clickHouse), expected)
+    await clickHouse.command('INSERT INTO kept VALUES (1)')
+    const slow = clickHouse.query('SELECT sleepEachRow(1) FROM numbers(3)').catch(() => 'cancelled')
+    const startedAt = performance.now()
+    await store.stop()
+    assert.ok(performance.now() - startedAt < 4_000)
+    assert.equal(await slow, 'cancelled')
+    await clickHouse.close()
+    assert.ok(log.lines.every((line) => !line.includes(new URL(store.url).password)))
+  }
+})
+
+test('ClickHouse killed with -9 is started again at the same address, nothing lost', async () => {
+  const dataDir = newDirectory()
+  const log = recordingLog()
+  const store = await startEmbeddedClickHouse({ dataDir, log })
+  const clickHouse = new ClickHouse({ url: store.url })
+  await clickHouse.command('CREATE TABLE kept (n Int32) ENGINE=MergeTree ORDER BY n')
+  for (let round = 1; round <= 2; round++) {
+    await clickHouse.command(`INSERT INTO kept VALUES (${round})`)
+    const pid = store.pid() ?? 0
+    process.kill(pid, 'SIGKILL')
+    await eventually('another pid', () => ![pid, undefined].includes(store.pid()))
+    await eventually('rows are back', async () => (await clickHouseRows(clickHouse)) === round)
+  }
+  await clickHouse.close()
+  await store.stop()
+})
+
+interface Owned {
+  readonly postgres: { readonly url: string; readonly pid: number }
+  readonly clickHouse: { readonly url: string; readonly pid: number }
+}
+
+async function startOwner(dataDir: string): Promise<{ owner: ChildProcess; owned: Owned }> {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const script = fileURLToPath(new URL(`./own-both-stores.${extension}`, import.meta.url))
+  const owner = spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] })
+  children.push(owner)
+  assert.ok(owner.stdout)
+  const [line] = await once(createInterface(owner.stdout), 'line')
+  return { owner, owned: JSON.parse(String(line)) }
+}
+
+test('when we are killed with -9 both stores end; the next start has all data', async () => {
+  const dataDir = newDirectory()
+  const log = recordingLog()
+  const { owner, owned } = await startOwner(dataDir)
+  const before = new Postgres({ url: owned.postgres.url, log })
+  await before.query('CREATE TABLE kept AS SELECT 1 AS n')
+  const engineBefore = new ClickHouse({ url: owned.clickHouse.url })
+  await engineBefore.command('CREATE TABLE kept (n Int32) ENGINE=MergeTree ORDER BY n')
+  await engineBefore.command('INSERT INTO kept VALUES (1)')
+  owner.kill('SIGKILL')
+  await once(owner, 'exit')
+  // At once, without waiting for them to be gone: that is the start's business.
+  const postgresStore = await startEmbeddedPostgres({ dataDir, log })
+  const clickHouseStore = await startEmbeddedClickHouse({ dataDir, log })
+  assert.equal(isAlive(owned.postgres.pid), false)
+  assert.equal(isAlive(owned.clickHouse.pid), false)
+  const postgres = new Postgres({ url: postgresStore.url, log })
+  const clickHouse = new ClickHouse({ url: clickHouseStore.url })
+  assert.equal(await postgresRows(postgres), 1)
+  assert.equal(await clickHouseRows(clickHouse), 1)
+  await Promise.all([before.end(), engineBefore.close(), postgres.end(), clickHouse.close()])
+  await Promise.all([postgresStore.stop(), clickHouseStore.stop()])
+})
+
+test('a ClickHouse host that hangs when its parent dies is ended by the next start', async () => {
+  const dataDir = newDirectory()
+  const { owner, owned } = await startOwner(dataDir)
+  process.kill(owned.clickHouse.pid, 'SIGSTOP')
+  owner.kill('SIGKILL')
+  await once(owner, 'exit')
+  await eventually('PostgreSQL ends by itself', () => !isAlive(owned.postgres.pid))
+  const store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  assert.equal(isAlive(owned.clickHouse.pid), false)
+  await store.stop()
+})

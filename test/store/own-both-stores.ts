@@ -1,0 +1,16 @@
+/** A process of its own that starts both stores, for tests that kill it. Argument: directory. */
+import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
+import { recordingLog } from './temporary.ts'
+
+const dataDir = process.argv[2] ?? ''
+const log = recordingLog()
+const postgres = await startEmbeddedPostgres({ dataDir, log })
+const clickHouse = await startEmbeddedClickHouse({ dataDir, log })
+process.stdout.write(
+  `${JSON.stringify({
+    postgres: { url: postgres.url, pid: postgres.pid() },
+    clickHouse: { url: clickHouse.url, pid: clickHouse.pid() },
+  })}\n`,
+)
+setInterval(() => undefined, 60_000)
