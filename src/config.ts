@@ -1,0 +1,368 @@
+/**
+ * Configuration: one table of options, from which the parser, `--help` and docs/configuration.md
+ * are all made. A flag beats its environment variable, which beats the default.
+ */
+import { accessSync, constants } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX, MATERIALIZE_DELAY_MS_MAX } from './limits.ts'
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export interface Config {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  readonly dataDir: string
+  /** Undefined: the embedded server. */
+  readonly postgresUrl: string | undefined
+  /** Undefined: the embedded engine. */
+  readonly clickhouseUrl: string | undefined
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
+  readonly workers: number
+  readonly logLevel: LogLevel
+  readonly inFlightBytesMax: number
+  /** Undefined: no cap on the instance. */
+  readonly storageBytesMax: number | undefined
+  readonly drainTimeoutMs: number
+  readonly materializeDelayMs: number
+  /** To be logged at start: settings that have no effect. */
+  readonly warnings: readonly string[]
+}
+
+export type ParsedArguments =
+  | { readonly kind: 'run'; readonly config: Config }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+
+/** A setting that cannot be used. The message is for the operator; `main.ts` exits with 2. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+interface OptionBase {
+  readonly flag: string
+  readonly env: string
+  /** As shown to people. */
+  readonly default: string
+  readonly sentence: string
+}
+export type Option =
+  | (OptionBase & { readonly kind: 'text' | 'path' | 'file' })
+  | (OptionBase & { readonly kind: 'url'; readonly protocols: readonly string[] })
+  | (OptionBase & { readonly kind: 'choice'; readonly choices: readonly string[] })
+  | (OptionBase & {
+      readonly kind: 'integer'
+      readonly min: number
+      readonly max: number
+      readonly unit?: string
+    })
+
+const BYTES_MAX = Number.MAX_SAFE_INTEGER
+const TIMER_MS_MAX = 2 ** 31 - 1 // A longer timer would fire at once.
+
+/** Every option, in the order people read them. */
+export const OPTIONS = {
+  host: {
+    flag: '--host',
+    env: 'SLUICE_HOST',
+    kind: 'text',
+    default: '127.0.0.1',
+    sentence: 'Address to listen on; 0.0.0.0 listens on every IPv4 address of the machine.',
+  },
+  port: {
+    flag: '--port',
+    env: 'SLUICE_PORT',
+    kind: 'integer',
+    min: 0,
+    max: 65_535,
+    default: '4800',
+    sentence: 'Port to listen on; 0 takes any free one and prints it.',
+  },
+  dataDir: {
+    flag: '--data',
+    env: 'SLUICE_DATA',
+    kind: 'path',
+    default: './data',
+    sentence: 'Directory of the embedded stores and of the first admin token.',
+  },
+  postgresUrl: {
+    flag: '--postgres-url',
+    env: 'SLUICE_POSTGRES_URL',
+    kind: 'url',
+    protocols: ['postgres:', 'postgresql:'],
+    default: 'embedded',
+    sentence: 'PostgreSQL server to use instead of the embedded one.',
+  },
+  clickhouseUrl: {
+    flag: '--clickhouse-url',
+    env: 'SLUICE_CLICKHOUSE_URL',
+    kind: 'url',
+    protocols: ['http:', 'https:'],
+    default: 'embedded',
+    sentence: "ClickHouse server's HTTP interface to use instead of the embedded engine.",
+  },
+  tlsCert: {
+    flag: '--tls-cert',
+    env: 'SLUICE_TLS_CERT',
+    kind: 'file',
+    default: 'none: plain HTTP',
+    sentence: 'PEM file of the certificate chain to serve HTTPS with; needs --tls-key too.',
+  },
+  tlsKey: {
+    flag: '--tls-key',
+    env: 'SLUICE_TLS_KEY',
+    kind: 'file',
+    default: 'none',
+    sentence: "PEM file of the certificate's private key.",
+  },
+  workers: {
+    flag: '--workers',
+    env: 'SLUICE_WORKERS',
+    kind: 'integer',
+    min: 1,
+    max: 256,
+    default: 'one less than the processors, at least 1',
+    sentence: 'Threads that decode and transform events.',
+  },
+  logLevel: {
+    flag: '--log-level',
+    env: 'SLUICE_LOG_LEVEL',
+    kind: 'choice',
+    choices: LOG_LEVELS,
+    default: 'info',
+    sentence: "Least severe of Sluice's own log lines to write to stderr.",
+  },
+  inFlightBytesMax: {
+    flag: '--in-flight-bytes-max',
+    env: 'SLUICE_IN_FLIGHT_BYTES_MAX',
+    kind: 'integer',
+    min: 2 * BODY_BYTES_MAX,
+    max: BYTES_MAX,
+    unit: 'bytes',
+    default: String(IN_FLIGHT_BYTES_MAX),
+    sentence: 'Bytes received and not yet acknowledged, past which requests are refused with 429.',
+  },
+  storageBytesMax: {
+    flag: '--storage-max-bytes',
+    env: 'SLUICE_STORAGE_MAX_BYTES',
+    kind: 'integer',
+    min: 1,
+    max: BYTES_MAX,
+    unit: 'bytes',
+    default: 'none',
+    sentence: 'Stored bytes of all streams together, past which ingest is refused with 429.',
+  },
+  drainTimeoutMs: {
+    flag: '--drain-timeout-ms',
+    env: 'SLUICE_DRAIN_TIMEOUT_MS',
+    kind: 'integer',
+    min: 0,
+    max: TIMER_MS_MAX,
+    unit: 'milliseconds',
+    default: '30000',
+    sentence: 'How long a stopping service waits for requests it has already begun.',
+  },
+  materializeDelayMs: {
+    flag: '--materialize-delay-ms',
+    env: 'SLUICE_MATERIALIZE_DELAY_MS',
+    kind: 'integer',
+    min: 0,
+    max: 600_000,
+    unit: 'milliseconds',
+    default: String(MATERIALIZE_DELAY_MS_MAX),
+    sentence: 'How long events may wait for company before they are sent on to ClickHouse.',
+  },
+} as const satisfies Record<string, Option>
+
+type OptionName = keyof typeof OPTIONS
+type Settings = ReadonlyMap<OptionName, string>
+
+const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
+const ENV_PREFIX = 'SLUICE_'
+
+/** `argv` without the program's name. Throws `ConfigError`. */
+export function parseConfig(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): ParsedArguments {
+  const flags = parseFlags(argv)
+  if (flags === 'help' || flags === 'version') return { kind: flags }
+  const settings = new Map<OptionName, string>()
+  for (const name of OPTION_NAMES) {
+    // An empty variable counts as unset: compose files and unit files make those.
+    const value = flags.get(name) ?? (env[OPTIONS[name].env] || undefined)
+    if (value === undefined) continue
+    checkSetting(OPTIONS[name], value)
+    settings.set(name, value)
+  }
+  return { kind: 'run', config: configOf(settings, unknownVariables(env)) }
+}
+
+function parseFlags(argv: readonly string[]): Settings | 'help' | 'version' {
+  const flags = new Map<OptionName, string>()
+  for (let index = 0; index < argv.length; index++) {
+    const argument = argv[index] ?? ''
+    if (argument === '--help' || argument === '-h') return 'help'
+    if (argument === '--version') return 'version'
+    const equals = argument.indexOf('=')
+    const flag = equals < 0 ? argument : argument.slice(0, equals)
+    const name = OPTION_NAMES.find((candidate) => OPTIONS[candidate].flag === flag)
+    if (name === undefined) throw new ConfigError(unknownOption(flag))
+    const value = equals < 0 ? argv[++index] : argument.slice(equals + 1)
+    if (value === undefined || value === '' || (equals < 0 && value.startsWith('--'))) {
+      throw new ConfigError(`${flag} needs a value: ${allowed(OPTIONS[name])}`)
+    }
+    flags.set(name, value)
+  }
+  return flags
+}
+
+function unknownOption(flag: string): string {
+  const shown = flag.includes('://') ? redactUrl(flag) : `"${flag}"`
+  const what = flag.startsWith('-') ? `unknown option ${flag}` : `unexpected argument ${shown}`
+  return `${what}; the options are ${OPTION_NAMES.map((name) => OPTIONS[name].flag).join(', ')}`
+}
+
+function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Set<string>(OPTION_NAMES.map((name) => OPTIONS[name].env))
+  return Object.keys(env)
+    .filter((name) => name.startsWith(ENV_PREFIX) && !known.has(name))
+    .sort()
+    .map((name) => `the environment variable ${name} is not one Sluice knows and has no effect`)
+}
+
+function checkSetting(option: Option, value: string): void {
+  if (!isAllowed(option, value)) {
+    const given = option.kind === 'url' ? redactUrl(value) : `"${value}"`
+    const names = `${option.flag} (${option.env})`
+    throw new ConfigError(`${names} is ${given}; it must be ${allowed(option)}`)
+  }
+}
+
+function isAllowed(option: Option, value: string): boolean {
+  switch (option.kind) {
+    case 'integer': {
+      const number = /^\d{1,16}$/.test(value) ? Number(value) : -1
+      return number >= option.min && number <= option.max
+    }
+    case 'choice':
+      return option.choices.includes(value)
+    case 'url':
+      return URL.canParse(value) && option.protocols.includes(new URL(value).protocol)
+    case 'file':
+      return isReadable(value)
+    default:
+      return !value.includes('\0')
+  }
+}
+
+/** What values an option takes, as the end of a sentence. */
+export function allowed(option: Option): string {
+  switch (option.kind) {
+    case 'integer': {
+      const unit = 'unit' in option ? ` ${option.unit}` : ''
+      const hasMax = option.max < BYTES_MAX
+      return `a whole number${unit ? ` of${unit}` : ''}, ${option.min}${
+        hasMax ? ` to ${option.max}` : ' or more'
+      }`
+    }
+    case 'choice':
+      return `one of ${option.choices.join(', ')}`
+    case 'url':
+      return `a URL that starts with ${option.protocols.map((p) => `${p}//`).join(' or ')}`
+    case 'file':
+      return 'a file that can be read'
+    case 'path':
+      return 'a path'
+    case 'text':
+      return 'an address or host name'
+  }
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The URL without its password; what is no URL is not shown at all, since it may hold one. */
+export function redactUrl(url: string): string {
+  if (!URL.canParse(url)) return 'not a URL (not shown, it may hold a password)'
+  const parsed = new URL(url)
+  if (parsed.password !== '') parsed.password = '***'
+  parsed.search = '' // PostgreSQL takes `?password=` too.
+  return parsed.href
+}
+
+function configOf(settings: Settings, warnings: readonly string[]): Config {
+  const text = (name: OptionName) => settings.get(name) ?? OPTIONS[name].default
+  const integer = (name: OptionName) => Number(text(name))
+  const cores = availableParallelism()
+  const cap = settings.get('storageBytesMax')
+  return {
+    host: text('host'),
+    port: integer('port'),
+    dataDir: text('dataDir'),
+    postgresUrl: settings.get('postgresUrl'),
+    clickhouseUrl: settings.get('clickhouseUrl'),
+    tls: tlsOf(settings.get('tlsCert'), settings.get('tlsKey')),
+    workers: settings.has('workers') ? integer('workers') : Math.max(1, cores - 1),
+    logLevel: text('logLevel') as LogLevel, // checkSetting has seen it.
+    inFlightBytesMax: integer('inFlightBytesMax'),
+    storageBytesMax: cap === undefined ? undefined : Number(cap),
+    drainTimeoutMs: integer('drainTimeoutMs'),
+    materializeDelayMs: integer('materializeDelayMs'),
+    warnings,
+  }
+}
+
+function tlsOf(certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
+  if (certFile === undefined && keyFile === undefined) return undefined
+  if (certFile === undefined || keyFile === undefined) {
+    const given = certFile === undefined ? OPTIONS.tlsKey.flag : OPTIONS.tlsCert.flag
+    throw new ConfigError(`only ${given} is given; --tls-cert and --tls-key go together`)
+  }
+  return { certFile, keyFile }
+}
+
+const HELP_COLUMNS = 90
+const HELP_INDENT = ' '.repeat(6)
+
+/** The text of `--help`: every option with its variable, values and default. */
+export function helpText(): string {
+  const lines = ['Usage: sluice [options]', '', 'Durable log ingest over HTTP.', '', 'Options:']
+  for (const name of OPTION_NAMES) {
+    const option: Option = OPTIONS[name]
+    lines.push(`  ${option.flag} <${placeholder(option)}>`)
+    lines.push(...wrap(option.sentence))
+    lines.push(...wrap(`Environment: ${option.env}. Takes ${allowed(option)}.`))
+    lines.push(...wrap(`Default: ${option.default}.`))
+  }
+  lines.push('  --help', ...wrap('Print this text.'))
+  lines.push('  --version', ...wrap('Print the version.'), '')
+  lines.push('Write options as "--port 4800" or "--port=4800". An option beats its variable.', '')
+  return lines.join('\n')
+}
+
+function placeholder(option: Option): string {
+  if (option.kind === 'integer') return option.unit ?? 'number'
+  return option.kind === 'text' ? 'address' : option.kind === 'choice' ? 'level' : option.kind
+}
+
+function wrap(sentence: string): string[] {
+  const lines: string[] = []
+  let line = HELP_INDENT
+  for (const word of sentence.split(' ')) {
+    if (line !== HELP_INDENT && line.length + 1 + word.length > HELP_COLUMNS) {
+      lines.push(line)
+      line = HELP_INDENT
+    }
+    line += line === HELP_INDENT ? word : ` ${word}`
+  }
+  lines.push(line)
+  return lines
+}
