@@ -77,7 +77,8 @@ export class NodeLease {
     if (this.#isOver) return
     this.#end()
     await this.#renewing
-    const text = `UPDATE nodes SET lease_until = clock_timestamp() WHERE node_id = $1 AND epoch = $2`
+    const text =
+      'UPDATE nodes SET lease_until = clock_timestamp() WHERE node_id = $1 AND epoch = $2'
     const values = [this.nodeId, String(this.epoch)]
     // Without the database the lease runs out by itself.
     await this.#options.postgres.query(text, values).catch(() => undefined)

@@ -27,7 +27,8 @@ const { startEmbeddedPostgres } = await import('./dist/src/store/embedded/postgr
 const { Postgres } = await import('./dist/src/store/postgres.js')
 const quiet = () => undefined
 const warned = []
-const log = { debug: quiet, info: (_, m) => warned.push(m), warn: (_, m) => warned.push(m), error: quiet }
+const note = (_, message) => warned.push(message)
+const log = { debug: quiet, info: note, warn: note, error: quiet }
 const store = await startEmbeddedPostgres({ dataDir, log, copyParents: [copyParent] })
 const postgres = new Postgres({ url: store.url, log })
 await postgres.query('CREATE TABLE IF NOT EXISTS kept (n integer)')

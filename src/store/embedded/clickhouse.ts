@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
@@ -35,6 +36,8 @@ const STOP_MS_MAX = 8_000
 /** How long an orphan gets to end by itself: it does when its channel closes. */
 const ORPHAN_MS_MAX = 5_000
 const PORT_TRIES_MAX = 5
+const LOG_LINES_KEPT = 20
+const LINE_CHARS_KEPT = 500
 /** Every engine operation that may run, some for cancellations, four for file work. */
 const THREADS = ENGINE_QUERIES_MAX + ENGINE_WRITES_MAX + 6
 
@@ -148,12 +151,12 @@ class Host {
   #forwardOutput(child: ChildProcess): readonly string[] {
     const last: string[] = []
     for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        for (const line of text.split('\n').filter((part) => part !== '')) {
-          this.#log.warn({ line: line.slice(0, 500) }, 'embedded ClickHouse says')
-          last.push(line.slice(0, 500))
-          if (last.length > 20) last.shift()
-        }
+      if (stream === null) continue
+      createInterface({ input: stream }).on('line', (whole) => {
+        const line = whole.slice(0, LINE_CHARS_KEPT)
+        this.#log.warn({ line }, 'embedded ClickHouse says')
+        last.push(line)
+        if (last.length > LOG_LINES_KEPT) last.shift()
       })
     }
     return last

@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Postgres } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
@@ -63,9 +64,10 @@ const SETTINGS = {
   log_timezone: 'UTC',
   logging_collector: 'off',
   log_destination: 'stderr',
-  // Statements and details hold values; our logs never do.
+  // Statements and details hold values; our logs never do. See also `showsValues`.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
+  log_line_prefix: '%m [%p] %b: ',
 } as const
 
 /** Resolves when it takes connections. Throws `StoreError` when it cannot be started. */
@@ -185,12 +187,15 @@ class Server {
     )
     access.close()
     const lines: string[] = []
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      for (const line of text.split('\n').filter((part) => part !== '')) {
-        log.debug({ line }, 'embedded PostgreSQL says')
-        lines.push(line)
-        if (lines.length > LOG_LINES_KEPT) lines.shift()
-      }
+    if (child.stderr === null) return { child, lines }
+    let isHidden = false
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      // The lines of one message after its first start with a tab.
+      isHidden = line.startsWith('\t') ? isHidden : showsValues(line)
+      if (isHidden) return
+      log.debug({ line }, 'embedded PostgreSQL says')
+      lines.push(line)
+      if (lines.length > LOG_LINES_KEPT) lines.shift()
     })
     return { child, lines }
   }
@@ -244,6 +249,11 @@ async function ensureDatabase(server: Server, log: StoreLog): Promise<void> {
   } finally {
     await postgres.end()
   }
+}
+
+/** Errors of statements quote values, and whoever sent the statement has the error anyway. */
+function showsValues(line: string): boolean {
+  return line.includes(' client backend: ') && !/ client backend: (?:LOG|FATAL|PANIC):/.test(line)
 }
 
 function findSetpriv(): string | undefined {

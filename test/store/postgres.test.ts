@@ -1,0 +1,246 @@
+/**
+ * Goal: PostgreSQL's failures reach the stages as `StoreError`s they can act on, without values
+ * or secrets; migrations, node numbers and the commit's lease check hold under concurrency.
+ * Method: one real server for the file, a database for each test that needs its own.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
+import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { migratePostgres } from '../../src/store/migrations/run.ts'
+import { NodeLease } from '../../src/store/node-lease.ts'
+import { Postgres, toStoreError } from '../../src/store/postgres.ts'
+import { StoreError } from '../../src/store/store-error.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+
+const dataDir = makeDirectory()
+const log = recordingLog()
+let store: EmbeddedStore
+let postgres: Postgres
+const opened: Postgres[] = []
+
+before(async () => {
+  store = await startEmbeddedPostgres({ dataDir, log })
+  postgres = openPostgres(store.url)
+})
+
+after(async () => {
+  for (const each of opened) await each.end()
+  await store?.stop()
+  removeDirectory(dataDir)
+})
+
+function openPostgres(url: string, statementMsMax = 10_000): Postgres {
+  const created = new Postgres({ url, log, statementMsMax, connectMsMax: 3_000 })
+  opened.push(created)
+  return created
+}
+
+/** A fresh database on the same server. */
+async function newDatabase(name: string): Promise<Postgres> {
+  await postgres.query(`CREATE DATABASE ${name}`)
+  const url = new URL(store.url)
+  url.pathname = `/${name}`
+  return openPostgres(url.href)
+}
+
+const kind = (expected: string) => (error: unknown) => {
+  assert.ok(error instanceof StoreError, String(error))
+  assert.equal(error.kind, expected, error.message)
+  return true
+}
+
+test('failures are told apart', async () => {
+  await postgres.query('CREATE TABLE failures (n integer PRIMARY KEY, s text)')
+  await postgres.query('INSERT INTO failures VALUES (1)')
+  await assert.rejects(postgres.query('INSERT INTO failures VALUES (1)'), (error) => {
+    assert.ok(error instanceof StoreError)
+    assert.equal(error.constraint, 'failures_pkey')
+    return kind('conflict')(error)
+  })
+  await assert.rejects(postgres.query('SELECT nothing'), kind('other'))
+  const raise = (state: string) =>
+    `DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE='${state}'; END $$`
+  await assert.rejects(postgres.query(raise('53100')), kind('disk_full'))
+  await assert.rejects(postgres.query(raise('SL001')), kind('lease_lost'))
+  await assert.rejects(postgres.query(raise('08006')), kind('unavailable'))
+  const nobody = openPostgres('postgres://u:secret@127.0.0.1:1/d')
+  await assert.rejects(nobody.ping(), kind('unavailable'))
+  assert.equal(toStoreError(new Error('Connection terminated unexpectedly')).kind, 'unavailable')
+  const full = Object.assign(new Error('write'), { code: 'ENOSPC' })
+  assert.equal(toStoreError(full).kind, 'disk_full')
+})
+
+test('no message and no field holds a value or the password', async () => {
+  const found: string[] = []
+  const collect = (error: unknown) => {
+    assert.ok(error instanceof StoreError)
+    found.push(`${error.stack} ${JSON.stringify(error)} ${error.cause}`)
+    return true
+  }
+  await assert.rejects(postgres.query('SELECT $1::integer', ['SECRET']), collect)
+  await postgres.query('CREATE TABLE unique_text (s text UNIQUE)')
+  await postgres.query('INSERT INTO unique_text VALUES ($1)', ['SECRET'])
+  await assert.rejects(postgres.query('INSERT INTO unique_text VALUES ($1)', ['SECRET']), collect)
+  assert.throws(() => openPostgres('postgres://u:SECRET@[bad/d'), collect)
+  assert.throws(() => openPostgres('http://u:SECRET@x/d'), collect)
+  await assert.rejects(openPostgres('postgres://u:SECRET@127.0.0.1:1/d').ping(), collect)
+  await assert.rejects(openPostgres(store.url.replace(/:[0-9a-f]+@/, ':SECRET@')).ping(), collect)
+  assert.equal(found.length, 6)
+  for (const text of [...found, ...log.lines]) assert.ok(!text.includes('SECRET'), text)
+})
+
+test('a statement that takes too long is cancelled', async () => {
+  const hasty = openPostgres(store.url, 200)
+  await assert.rejects(hasty.query('SELECT pg_sleep(30)'), kind('unavailable'))
+  await hasty.ping()
+})
+
+test('a transaction commits as a whole or not at all', async () => {
+  await postgres.query('CREATE TABLE whole (n integer PRIMARY KEY)')
+  const count = async () => (await postgres.query('SELECT * FROM whole')).rowCount
+  await postgres.transaction((client) => client.query('INSERT INTO whole VALUES (1)'))
+  const failed = postgres.transaction(async (client) => {
+    await client.query('INSERT INTO whole VALUES (2)')
+    throw new StoreError('other', 'no')
+  })
+  await assert.rejects(failed, /no/)
+  const hidden = postgres.transaction(async (client) => {
+    await client.query('INSERT INTO whole VALUES (3)')
+    await client.query('SELECT nothing').catch(() => undefined)
+  })
+  await assert.rejects(hidden, /rolled back/)
+  assert.equal(await count(), 1)
+})
+
+test('connections broken by the server are replaced and end nothing', async () => {
+  const client = await postgres.connect()
+  const others = openPostgres(store.url)
+  await others.ping()
+  await postgres.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`,
+  )
+  await assert.rejects(client.query('SELECT 1'))
+  await eventually('it answers again', () => others.ping().then(() => true))
+})
+
+test('migrations are applied once, also by many nodes at a time', async () => {
+  const database = await newDatabase('migrations')
+  const all = Array.from({ length: 4 }, () => migratePostgres(database, { log }))
+  const applied = await Promise.all(all)
+  assert.equal(
+    applied.reduce((sum, count) => sum + count),
+    1,
+  )
+  assert.equal(await migratePostgres(database, { log }), 0)
+  assert.equal((await database.query('SELECT version FROM schema_migrations')).rowCount, 1)
+})
+
+test('a newer database, another text, or a failing migration is refused with a reason', async () => {
+  const database = await newDatabase('refused')
+  const one = { version: 1, name: 'one', sql: 'CREATE TABLE one (n integer)' }
+  const two = { version: 2, name: 'two', sql: 'CREATE TABLE two (n integer); SELECT nothing' }
+  const failing = migratePostgres(database, { log, migrations: [one, two] })
+  await assert.rejects(failing, /migration 2 \(two\) failed/)
+  const fixed = { ...two, sql: 'CREATE TABLE two (n integer)' }
+  assert.equal(await migratePostgres(database, { log, migrations: [one, fixed] }), 1)
+  const older = migratePostgres(database, { log, migrations: [one] })
+  await assert.rejects(older, /version 2 \(two\), but this Sluice knows versions up to 1/)
+  const other = { ...one, sql: 'CREATE TABLE one (n bigint)' }
+  const changed = migratePostgres(database, { log, migrations: [other, fixed] })
+  await assert.rejects(changed, /another text of migration 1 \(one\)/)
+})
+
+const A = '00000000-0000-4000-8000-00000000000a'
+const B = '00000000-0000-4000-8000-00000000000b'
+const C = '00000000-0000-4000-8000-00000000000c'
+
+test('node numbers: lowest free, own again, expired last, none left', async () => {
+  const database = await newDatabase('leases')
+  await migratePostgres(database, { log })
+  const claim = (identity: string) => {
+    const onLost = () => undefined
+    return NodeLease.claim({ postgres: database, identity, log, onLost, nodeIdMax: 1, renewMs: 50 })
+  }
+  const [a, b] = await Promise.all([claim(A), claim(B)])
+  assert.deepEqual([a.nodeId, b.nodeId].toSorted(), [0, 1])
+  await assert.rejects(claim(C), /all 2 node numbers are in use/)
+
+  await b.stop()
+  const again = await claim(B)
+  assert.equal(again.nodeId, b.nodeId)
+  assert.equal(again.epoch, b.epoch + 1n)
+  assert.equal(again.wasTakenOver, false)
+
+  await again.stop()
+  const c = await claim(C)
+  assert.equal(c.nodeId, b.nodeId)
+  assert.equal(c.wasTakenOver, true)
+  await Promise.all([a.stop(), c.stop()])
+})
+
+test('who lost its number hears of it and cannot commit', async () => {
+  const database = await newDatabase('lost')
+  await migratePostgres(database, { log })
+  let lostCount = 0
+  const onLost = () => void lostCount++
+  const options = { postgres: database, identity: A, log, renewMs: 50 }
+  const first = await NodeLease.claim({ ...options, onLost })
+  await sleep(200)
+  assert.equal(lostCount, 0)
+  const assertLease = (lease: NodeLease) =>
+    database.query('SELECT assert_node_lease($1, $2)', [lease.nodeId, String(lease.epoch)])
+  await assertLease(first)
+  const second = await NodeLease.claim({ ...options, onLost: () => assert.fail('not this one') })
+  await assert.rejects(assertLease(first), kind('lease_lost'))
+  await assertLease(second)
+  await eventually('the first hears of it', () => lostCount === 1)
+  await sleep(150)
+  assert.equal(lostCount, 1)
+  await Promise.all([first.stop(), second.stop()])
+})
+
+test('a claim waits for commits under way; a renewal does not', async () => {
+  const database = await newDatabase('waiting')
+  await migratePostgres(database, { log })
+  const options = { postgres: database, identity: A, log, renewMs: 50, onLost: () => undefined }
+  const lease = await NodeLease.claim(options)
+  const until = async () => {
+    const { rows } = await database.query<{ t: Date }>('SELECT lease_until AS t FROM nodes')
+    return rows[0]?.t.getTime() ?? 0
+  }
+  let isCommitted = false
+  let claimed: Promise<NodeLease> | undefined
+  await database.transaction(async (client) => {
+    await client.query('SELECT assert_node_lease($1, $2)', [lease.nodeId, String(lease.epoch)])
+    const start = await until()
+    await eventually('the lease is renewed meanwhile', async () => (await until()) > start)
+    claimed = NodeLease.claim(options).then((next) => {
+      assert.ok(isCommitted, 'the claim overtook a commit')
+      return next
+    })
+    await sleep(300)
+    isCommitted = true
+  })
+  const next = await claimed
+  assert.equal(next?.epoch, lease.epoch + 1n)
+  await Promise.all([lease.stop(), next?.stop()])
+})
+
+test('without the database a lease is not called lost', async () => {
+  const database = await newDatabase('away')
+  await migratePostgres(database, { log })
+  const onLost = () => assert.fail('nobody took it')
+  const options = { postgres: database, identity: A, log, renewMs: 50, onLost }
+  const lease = await NodeLease.claim(options)
+  process.kill(store.pid() ?? 0, 'SIGKILL')
+  await eventually('renewed after the restart', async () => {
+    const { rows } = await database.query<{ fresh: boolean }>(
+      `SELECT lease_until > now() + interval '14 seconds' AS fresh FROM nodes`,
+    )
+    return store.restartCount() === 1 && rows[0]?.fresh === true
+  })
+  await lease.stop()
+})
