@@ -1,0 +1,127 @@
+/**
+ * Query: counts of events, filtered and grouped by a field, over the projection. It may lag ingest
+ * by a few seconds. A first small version: a request is one JSON object that later ones extend.
+ */
+import type { Reply, Route } from '../http/exchange.ts'
+import { QUERY_GROUPS_MAX } from '../limits.ts'
+import type { StreamId } from '../model/stream.ts'
+import { isFieldPath } from '../store/field-path.ts'
+import type { CountGroup, CountQuery, CountResult, FieldValue } from '../store/query-store.ts'
+import { malformed, readFields, readTime } from './body-fields.ts'
+import { ExactNumber, parseExactJson } from './exact-json.ts'
+import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+
+/** Answers from the projection; `QueryStore` is one. */
+export interface EventCounter {
+  count(query: CountQuery): Promise<CountResult>
+}
+
+export interface QueryRoutesDeps {
+  readonly resolveToken: ResolveToken
+  readonly streams: StreamFinder
+  readonly counter: EventCounter
+  readonly nowMs?: () => number
+}
+
+const QUERY_BODY_BYTES_MAX = 64 * 1024
+const FIELD_CHARS_MAX = 512
+const GROUPS_DEFAULT = 100
+const HOUR_NS = 3_600_000_000_000n
+const TIME_BASES = ['ingested_at', 'event_time'] as const
+const FIELDS = ['from', 'to', 'time_basis', 'filter', 'aggregate', 'group_by', 'limit'] as const
+
+export function queryRoutes({ resolveToken, streams, counter, nowMs }: QueryRoutesDeps): Route[] {
+  const route = guardRoute(resolveToken, {
+    method: 'POST',
+    pattern: '/v1/streams/:id/query',
+    scope: 'events:read',
+    body: 'text',
+    bodyBytesMax: QUERY_BODY_BYTES_MAX,
+    run: async ({ principal, params, body }) => {
+      const { streamId } = await findVisibleStream(streams, principal, params[0])
+      const now = (nowMs ?? Date.now)()
+      const query = readQuery(parseExactJson(String(body)), streamId, now)
+      const startMs = performance.now()
+      const result = await counter.count(query)
+      return replyCount(query, result, performance.now() - startMs)
+    },
+  })
+  return [route]
+}
+
+/** Throws `malformed`. */
+export function readQuery(body: unknown, streamId: StreamId, nowMs: number): CountQuery {
+  const fields = readFields(body, FIELDS)
+  const { aggregate, filter, group_by: groupBy, time_basis: basis } = fields
+  if (aggregate !== undefined && aggregate !== 'count') {
+    throw malformed('"aggregate" must be "count"')
+  }
+  const timeBasis = TIME_BASES.find((name) => name === (basis ?? 'ingested_at'))
+  if (timeBasis === undefined) {
+    throw malformed('"time_basis" must be "ingested_at" or "event_time"')
+  }
+  const nowNs = BigInt(nowMs) * 1_000_000n
+  // One past now, so that what was received in this very millisecond is in.
+  const toNs = fields.to === undefined ? nowNs + 1_000_000n : readTime('to', fields.to)
+  const fromNs = fields.from === undefined ? toNs - HOUR_NS : readTime('from', fields.from)
+  if (fromNs >= toNs) throw malformed('"from" must be before "to"')
+  return {
+    streamId,
+    timeBasis,
+    fromNs,
+    toNs,
+    filter: filter === undefined ? undefined : readFilter(filter),
+    groupBy: groupBy === undefined ? undefined : readFieldPath('group_by', groupBy),
+    limit: readGroupLimit(fields.limit),
+  }
+}
+
+function readFilter(value: unknown): NonNullable<CountQuery['filter']> {
+  const { field, equals } = readFields(value, ['field', 'equals'], '"filter"')
+  return { field: readFieldPath('filter.field', field), equals: readFieldValue(equals) }
+}
+
+function readFieldValue(value: unknown): FieldValue {
+  if (value === null) return { kind: 'null' }
+  if (value instanceof ExactNumber) return { kind: 'number', text: value.text }
+  if (typeof value === 'string') return { kind: 'string', value }
+  if (typeof value === 'boolean') return { kind: 'boolean', value }
+  throw malformed('"filter.equals" must be a string, a number, true, false or null')
+}
+
+function readFieldPath(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw malformed(`"${name}" must be a dotted path`)
+  if (value.length > FIELD_CHARS_MAX) {
+    throw malformed(`"${name}" is ${value.length} characters, over ${FIELD_CHARS_MAX}`)
+  }
+  if (!isFieldPath(value)) throw malformed(`"${name}" is not a path that can be queried`)
+  return value
+}
+
+function readGroupLimit(value: unknown): number {
+  if (value === undefined) return GROUPS_DEFAULT
+  const limit = value instanceof ExactNumber ? Number(value.text) : 0
+  if (Number.isInteger(limit) && limit > 0 && limit <= QUERY_GROUPS_MAX) return limit
+  throw malformed(`"limit" must be an integer from 1 to ${QUERY_GROUPS_MAX}`)
+}
+
+/** Built as text: a number that was counted keeps its digits, which `JSON.stringify` would not. */
+function replyCount(query: CountQuery, result: CountResult, elapsedMs: number): Reply {
+  const rows =
+    query.groupBy === undefined
+      ? [`{"count":${result.total}}`]
+      : result.groups.map((group) => `{"group":${groupText(group)},"count":${group.count}}`)
+  const stats = { elapsed_ms: Math.round(elapsedMs), rows_read: result.rowsRead }
+  const tail = JSON.stringify({ total: result.total, stats }).slice(1)
+  const body = `{"rows":[${rows.join(',')}],${tail}`
+  return { status: 200, contentType: 'application/json', body }
+}
+
+const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+
+function groupText({ kind, text }: CountGroup): string {
+  if (kind === 'null') return 'null'
+  if (kind === 'boolean') return text === 'true' ? 'true' : 'false'
+  // Not every float of ClickHouse is a JSON number: inf and nan are told as strings.
+  return kind === 'number' && JSON_NUMBER.test(text) ? text : JSON.stringify(text)
+}

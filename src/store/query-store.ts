@@ -1,0 +1,258 @@
+/** Queries over the projection tables in ClickHouse: counts by field, and how much they hold. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { IngestError } from '../errors.ts'
+import { QUERY_MS_MAX } from '../limits.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { ClickHouse } from './clickhouse.ts'
+import { quoteFieldPath } from './field-path.ts'
+import { StoreError } from './store-error.ts'
+
+/** A value that a field is compared with. A number comes as its JSON text, so no digit is lost. */
+export type FieldValue =
+  | { readonly kind: 'string'; readonly value: string }
+  | { readonly kind: 'number'; readonly text: string }
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  | { readonly kind: 'null' }
+
+export interface CountQuery {
+  readonly streamId: StreamId
+  readonly timeBasis: 'ingested_at' | 'event_time'
+  /** Nanoseconds since 1970, half-open. */
+  readonly fromNs: bigint
+  readonly toNs: bigint
+  readonly filter: { readonly field: string; readonly equals: FieldValue } | undefined
+  readonly groupBy: string | undefined
+  readonly limit: number
+}
+
+export const GROUP_KINDS = ['string', 'number', 'boolean', 'null', 'other'] as const
+export type GroupKind = (typeof GROUP_KINDS)[number]
+
+export interface CountGroup {
+  readonly kind: GroupKind
+  /** A number or boolean as ClickHouse writes it; empty for null. */
+  readonly text: string
+  readonly count: number
+}
+
+export interface CountResult {
+  /** Largest first; empty without `groupBy`. */
+  readonly groups: readonly CountGroup[]
+  /** All events that match, also those of groups past the limit. */
+  readonly total: number
+  /** Events of the time range. */
+  readonly rowsRead: number
+}
+
+/** Distinct values that one query may count; more would cost memory without bound. */
+export const QUERY_DISTINCT_MAX = 1_000_000
+/** Bytes of all group values of one answer. */
+export const QUERY_RESULT_BYTES_MAX = 16 * 1024 * 1024
+const QUERY_MEMORY_BYTES_MAX = 1024 ** 3
+const PROJECTION_BYTES_MS_MAX = 2_000
+
+const UNKNOWN_TABLE = 60
+const UNKNOWN_DATABASE = 81
+const TOO_MANY_ROWS = 158
+const TIMEOUT_EXCEEDED = 159
+const TOO_MANY_ROWS_OR_BYTES = 396
+const MEMORY_LIMIT_EXCEEDED = 241
+
+/** Nanoseconds that a DateTime64(9) comparison takes without wrapping. */
+const NS_MIN = -(1n << 63n)
+const NS_MAX = (1n << 63n) - 1n
+
+export class QueryStore {
+  readonly #clickhouse: ClickHouse
+  readonly #database: string
+
+  constructor(clickhouse: ClickHouse, database: string) {
+    this.#clickhouse = clickhouse
+    this.#database = database
+  }
+
+  /**
+   * Precondition: the fields pass `isFieldPath`. A stream without a table has no events. Throws
+   * `malformed` for a query that asks for too much, `unavailable` when there is no answer in time.
+   */
+  async count(query: CountQuery): Promise<CountResult> {
+    const { sql, params } = buildCount(query, this.#tableParams(query.streamId))
+    try {
+      const settings = {
+        max_execution_time: QUERY_MS_MAX / 1_000,
+        max_memory_usage: String(QUERY_MEMORY_BYTES_MAX),
+        max_rows_to_group_by: String(QUERY_DISTINCT_MAX),
+        group_by_overflow_mode: 'throw' as const,
+        max_result_bytes: String(QUERY_RESULT_BYTES_MAX),
+        output_format_json_quote_64bit_integers: 0 as const,
+      }
+      return toResult(await this.#clickhouse.query<CountRow>(sql, params, settings), query)
+    } catch (cause) {
+      return onCountFailure(cause)
+    }
+  }
+
+  /** Bytes on disk of the stream's table, null when ClickHouse does not answer at once. */
+  readonly readProjectionBytes = async (streamId: StreamId): Promise<number | null> => {
+    const sql = `SELECT sum(bytes_on_disk) AS bytes FROM system.parts
+      WHERE database = {database:String} AND table = {table:String} AND active`
+    const signal = AbortSignal.timeout(PROJECTION_BYTES_MS_MAX)
+    // The signal ends the request; the race ends our wait even if the client does not heed it.
+    const late = delay(PROJECTION_BYTES_MS_MAX, [], { ref: false })
+    try {
+      const rows = await Promise.race([
+        this.#clickhouse.query<BytesRow>(sql, this.#tableParams(streamId), {}, { signal }),
+        late,
+      ])
+      return rows[0]?.bytes === undefined ? null : Number(rows[0].bytes)
+    } catch (cause) {
+      if (cause instanceof StoreError) return null
+      throw cause
+    }
+  }
+
+  #tableParams(streamId: StreamId) {
+    return { database: this.#database, table: `events_${streamId}` }
+  }
+}
+
+interface BytesRow {
+  readonly bytes: string | number
+}
+
+interface CountRow {
+  readonly kind: GroupKind
+  readonly text: string
+  readonly count: number
+  readonly total: number
+  readonly rows_read: number
+}
+
+type Params = Record<string, string>
+
+/**
+ * Groups are made by kind and text, as ClickHouse refuses GROUP BY on a value of any type. So 1
+ * and 1.0 are one group, as they are equal to a filter, while 1 and "1" are two.
+ */
+function buildCount(query: CountQuery, table: Params): { sql: string; params: Params } {
+  const params: Params = {
+    ...table,
+    from: String(clampNs(query.fromNs)),
+    to: String(clampNs(query.toNs)),
+    limit: String(query.limit),
+  }
+  const range = `${query.timeBasis} >= fromUnixTimestamp64Nano({from:Int64}, 'UTC')
+    AND ${query.timeBasis} < fromUnixTimestamp64Nano({to:Int64}, 'UTC')`
+  const conditions = [range]
+  if (query.filter !== undefined) {
+    conditions.push(buildEquals(fieldColumn(query.filter.field), query.filter.equals, params))
+  }
+  const field = query.groupBy === undefined ? undefined : fieldColumn(query.groupBy)
+  const type = `dynamicType(${field})`
+  const kind = `multiIf(${type} = 'None', 'null', ${type} = 'String', 'string',
+    ${type} = 'Bool', 'boolean', match(${type}, '^(Int|UInt|Float)[0-9]+$'), 'number', 'other')`
+  const columns =
+    field === undefined
+      ? `'null' AS kind, '' AS text`
+      : `${kind} AS kind, ifNull(toString(${field}), '') AS text`
+  const from = `FROM {database:Identifier}.{table:Identifier}`
+  const sql = `SELECT kind, text, count() AS count, sum(count()) OVER () AS total,
+      (SELECT count() ${from} WHERE ${range}) AS rows_read
+    FROM (SELECT ${columns} ${from} WHERE ${conditions.join(' AND ')})
+    GROUP BY kind, text ORDER BY count DESC, kind, text LIMIT {limit:UInt64}`
+  return { sql, params }
+}
+
+function fieldColumn(path: string): string {
+  return `payload.${quoteFieldPath(path)}`
+}
+
+/** Fills `params` and gives the condition. Only the subcolumns of fitting types are read. */
+function buildEquals(column: string, value: FieldValue, params: Params): string {
+  if (value.kind === 'null') return `dynamicType(${column}) = 'None'`
+  if (value.kind === 'boolean') return `${column}.:Bool = ${value.value}`
+  if (value.kind === 'string') {
+    params.equals = value.value
+    return `${column}.:String = {equals:String}`
+  }
+  const { integer, float } = readNumber(value.text)
+  const conditions: string[] = []
+  if (integer !== undefined && integer >= NS_MIN && integer <= NS_MAX) {
+    params.equals_int = String(integer)
+    conditions.push(`${column}.:Int64 = {equals_int:Int64}`)
+  }
+  if (integer !== undefined && integer >= 0n && integer < 1n << 64n) {
+    params.equals_uint = String(integer)
+    conditions.push(`${column}.:UInt64 = {equals_uint:UInt64}`)
+  }
+  if (float !== undefined) {
+    params.equals_float = String(float)
+    conditions.push(`${column}.:Float64 = {equals_float:Float64}`)
+  }
+  return conditions.length === 0 ? 'false' : `(${conditions.join(' OR ')})`
+}
+
+/**
+ * The values that equal a JSON number: as an integer when it is one, as a float when that is
+ * exact or when it is no integer. 9007199254740993 is no float, and must not find its neighbour.
+ */
+export function readNumber(text: string): { integer?: bigint; float?: number } {
+  const value = Number(text)
+  const integer = tryParseInteger(text)
+  if (integer === undefined) return Number.isFinite(value) ? { float: value } : {}
+  return Number.isFinite(value) && BigInt(value) === integer
+    ? { integer, float: value }
+    : { integer }
+}
+
+/** The integer that a JSON number such as `12`, `12.0` or `1.2e1` is. */
+function tryParseInteger(text: string): bigint | undefined {
+  const match = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,9}))?$/.exec(text)
+  if (match === null) return undefined
+  const fraction = match[3] ?? ''
+  const digits = `${match[2]}${fraction}`
+  const shift = Number(match[4] ?? 0) - fraction.length
+  if (/^0+$/.test(digits)) return 0n
+  // Past 64 bits it equals no stored integer; more zeros would only cost memory.
+  if (shift > 40) return undefined
+  const kept = shift >= 0 ? digits + '0'.repeat(shift) : digits.slice(0, shift)
+  if (shift < 0 && !/^0*$/.test(digits.slice(shift))) return undefined
+  return BigInt(`${match[1]}${kept === '' ? '0' : kept}`)
+}
+
+function toResult(rows: readonly CountRow[], query: CountQuery): CountResult {
+  const groups = query.groupBy === undefined ? [] : rows
+  return {
+    groups: groups.map(({ kind, text, count }) => ({ kind, text, count })),
+    total: rows[0]?.total ?? 0,
+    rowsRead: rows[0]?.rows_read ?? 0,
+  }
+}
+
+function onCountFailure(cause: unknown): CountResult {
+  if (!(cause instanceof StoreError)) throw cause
+  switch (cause.clickHouseCode) {
+    case UNKNOWN_TABLE:
+    case UNKNOWN_DATABASE:
+      return { groups: [], total: 0, rowsRead: 0 }
+    case TOO_MANY_ROWS:
+      throw new IngestError('malformed', `"group_by" has over ${QUERY_DISTINCT_MAX} values`)
+    case TOO_MANY_ROWS_OR_BYTES: {
+      const limit = `${QUERY_RESULT_BYTES_MAX} bytes`
+      throw new IngestError('malformed', `the group values are over ${limit}; lower "limit"`)
+    }
+    case TIMEOUT_EXCEEDED: {
+      const limit = `QUERY_MS_MAX (${QUERY_MS_MAX} ms)`
+      throw new IngestError('unavailable', `the query is over ${limit}; narrow its time range`)
+    }
+    case MEMORY_LIMIT_EXCEEDED:
+      throw new IngestError('unavailable', 'the query needs too much memory; narrow its time range')
+    default:
+      throw cause
+  }
+}
+
+function clampNs(ns: bigint): bigint {
+  if (ns < NS_MIN) return NS_MIN
+  return ns > NS_MAX ? NS_MAX : ns
+}

@@ -1,0 +1,60 @@
+/**
+ * Goal: numbers keep their text, and everything else is what JSON.parse makes of it.
+ * Method: random JSON, read both ways and compared after rounding the exact numbers.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { IngestError } from '../../src/errors.ts'
+import { ExactNumber, parseExactJson } from '../../src/serve/exact-json.ts'
+
+function rounded(value: unknown): unknown {
+  if (value instanceof ExactNumber) return Number(value.text)
+  if (Array.isArray(value)) return value.map(rounded)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, inner]) => [key, rounded(inner)] as const)
+  return Object.fromEntries(entries)
+}
+
+test('numbers keep every digit', () => {
+  const texts = [
+    '0',
+    '-0',
+    '9007199254740993',
+    '-1.50',
+    '1e400',
+    '1E+2',
+    '0.1',
+    '18446744073709551615',
+  ]
+  for (const text of texts) {
+    const parsed = parseExactJson(` {"a" : [ ${text} ,"${text}"] } `)
+    assert.deepEqual(parsed, { a: [new ExactNumber(text), text] })
+  }
+})
+
+test('all else is as JSON.parse reads it', () => {
+  const json = fc.json({ maxDepth: 5 }).filter((text) => !text.includes('__proto__'))
+  fc.assert(
+    fc.property(json, (text) => {
+      // -0 and 0 differ for deepEqual after JSON.parse too, so both sides keep the sign.
+      assert.deepEqual(rounded(parseExactJson(text)), rounded(JSON.parse(text)))
+    }),
+  )
+})
+
+test('strings that look like numbers and quotes stay strings', () => {
+  const value = { 'a"1': '\\"2', '3\\': '4', '': '\\\\', b: '{"c":5}' }
+  assert.deepEqual(parseExactJson(JSON.stringify(value)), value)
+})
+
+test('what is no JSON is malformed', () => {
+  for (const text of ['', '{', '{"a":01}', '{"a":NaN}', '1 2', "{'a':1}", '{"a":"\\x"}']) {
+    assert.throws(() => parseExactJson(text), IngestError, text)
+  }
+})
+
+test('a long string costs neither stack nor quadratic time', () => {
+  const long = 'a\\"1'.repeat(50_000)
+  assert.equal(parseExactJson(JSON.stringify(long)), long)
+})
