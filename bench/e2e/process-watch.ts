@@ -10,8 +10,8 @@ import {
   tryReadWorkingDirectory,
 } from './procfs.ts'
 
-/** Often enough that an orphan's unseen last moments do not matter. */
-const SAMPLE_MS = 250
+/** Often enough that an orphan's unseen last moments do not matter; a look costs some 5 ms. */
+const SAMPLE_MS = 500
 
 export interface WatchTarget {
   readonly pids: readonly number[]

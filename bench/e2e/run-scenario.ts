@@ -21,7 +21,7 @@ import {
 } from './rest.ts'
 import type { Scenario } from './scenario.ts'
 import { type RunningService, type ServiceOptions, startService } from './service.ts'
-import { settle } from './settle.ts'
+import { type Settled, settle } from './settle.ts'
 
 const BASELINE_EVENTS = 4_000
 const WARM_UP_SEED = 7
@@ -30,6 +30,8 @@ export interface RunOptions extends ServiceOptions {
   /** A service that runs already, instead of a fresh one. */
   readonly running: (ServiceAddress & { readonly pids: readonly number[] }) | undefined
   readonly log: (line: string) => void
+  /** How long the service must be quiet to be settled; tests shorten it. */
+  readonly quietMs?: number
 }
 
 export interface RunResult {
@@ -54,6 +56,13 @@ interface Target extends ServiceAddress {
   readonly dataDirectory: string | undefined
 }
 
+interface Session {
+  readonly target: Target
+  readonly streams: readonly BenchStream[]
+  readonly watch: ProcessWatch
+  readonly options: RunOptions
+}
+
 export async function runScenario(scenario: Scenario, options: RunOptions): Promise<RunResult> {
   const { log } = options
   const lines = loadCorpus({ kind: 'json', count: BASELINE_EVENTS })
@@ -68,7 +77,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       log('starting a fresh service')
       service = await startService(options)
     }
-    measured = await measure(scenario, toTarget(service, options), log)
+    measured = await measure(scenario, toTarget(service, options), options)
   } finally {
     await service?.stop()
   }
@@ -83,14 +92,16 @@ function toTarget(service: RunningService | undefined, options: RunOptions): Tar
 async function measure(
   scenario: Scenario,
   target: Target,
-  log: (line: string) => void,
+  options: RunOptions,
 ): Promise<Omit<RunResult, 'jsonParseMicros'>> {
+  const { log } = options
   const watch = new ProcessWatch(target)
   watch.start()
   try {
     const streams = await createStreams(scenario, target)
     const config = toLoadConfig(scenario, target, streams)
-    await warmUp(scenario, config, { watch, target, streams, log })
+    const session = { target, streams, watch, options }
+    await warmUp(scenario, config, session)
     const storedBefore = await countStored(target, streams)
     const { dataDirectory } = target
     const diskBefore = dataDirectory === undefined ? undefined : measureDisk(dataDirectory)
@@ -103,10 +114,7 @@ async function measure(
     const acknowledged = watch.sample()
     log(`${load.acknowledgedEvents} events acknowledged, settling`)
     const events = storedBefore.projectionEvents + load.acknowledgedEvents
-    const settled = await settle(watch, async () => {
-      const counts = await countStored(target, streams)
-      return counts.projectionEvents >= events
-    })
+    const settled = await settleAt(session, events)
     const storedAfter = await countStored(target, streams)
     const diskAfter = dataDirectory === undefined ? undefined : measureDisk(dataDirectory)
     return {
@@ -161,23 +169,9 @@ function toLoadConfig(
 }
 
 /** Loads and settles, so that compilers, caches and connection pools are not billed to the run. */
-async function warmUp(
-  scenario: Scenario,
-  config: LoadConfig,
-  {
-    watch,
-    target,
-    streams,
-    log,
-  }: {
-    watch: ProcessWatch
-    target: Target
-    streams: readonly BenchStream[]
-    log: (line: string) => void
-  },
-): Promise<void> {
+async function warmUp(scenario: Scenario, config: LoadConfig, session: Session): Promise<void> {
   if (scenario.warmUpSeconds === 0) return
-  log(`warming up for ${scenario.warmUpSeconds} s`)
+  session.options.log(`warming up for ${scenario.warmUpSeconds} s`)
   const warmUpConfig = {
     ...config,
     secondsMax: scenario.warmUpSeconds,
@@ -188,10 +182,20 @@ async function warmUp(
   if (acknowledgedEvents === 0) {
     throw new Error(`nothing was acknowledged in the warm-up: ${JSON.stringify(rest)}`)
   }
-  await settle(watch, async () => {
-    const counts = await countStored(target, streams)
-    return counts.projectionEvents >= acknowledgedEvents
-  })
+  await settleAt(session, acknowledgedEvents)
+}
+
+/** Waits until the projection holds `events` and the service is quiet. */
+function settleAt({ target, streams, watch, options }: Session, events: number): Promise<Settled> {
+  const isCaughtUp = async () => {
+    try {
+      return (await countStored(target, streams)).projectionEvents >= events
+    } catch (error) {
+      options.log(`cannot count yet: ${error}`) // A busy store may refuse; it is asked again.
+      return false
+    }
+  }
+  return settle(watch, isCaughtUp, options.quietMs)
 }
 
 function subtractStored(end: StoredCounts, start: StoredCounts): StoredCounts {

@@ -10,7 +10,7 @@ const QUIET_MS = 3_000
 /** Share of one core that an idle service's own timers may use. */
 const QUIET_SHARE_MAX = 0.06
 const SETTLE_MS_MAX = 120_000
-const POLL_MS = 500
+const POLL_MS = 250
 
 export interface Settled {
   /** Taken when the quiet began, so that idling is not billed to the load. */
@@ -22,6 +22,7 @@ export interface Settled {
 export async function settle(
   watch: ProcessWatch,
   isCaughtUp: () => Promise<boolean>,
+  quietMs = QUIET_MS,
 ): Promise<Settled> {
   const deadlineMs = performance.now() + SETTLE_MS_MAX
   let quietSince = watch.sample()
@@ -32,7 +33,7 @@ export async function settle(
     const elapsedMs = now.atMs - quietSince.atMs
     if (busyMicros(now.cpu, quietSince.cpu) > elapsedMs * 1_000 * QUIET_SHARE_MAX + 20_000) {
       quietSince = now
-    } else if (elapsedMs >= QUIET_MS) {
+    } else if (elapsedMs >= quietMs) {
       if (await isCaughtUp()) return { sample: quietSince, isQuiet: true }
       quietSince = watch.sample()
     }

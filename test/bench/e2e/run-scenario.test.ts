@@ -26,6 +26,7 @@ async function runFake(): Promise<RunResult> {
     entry: FAKE_SERVICE,
     nodeFlags: [],
     isDataKept: false,
+    quietMs: 500,
     running: undefined,
     log,
   })
