@@ -1,0 +1,212 @@
+/**
+ * Every metric of Sluice itself, in one place, with closed label sets. Counters move once a
+ * request, batch or commit, never once an event. Gauges are read when they are scraped: their
+ * owners hand a function to `watch` and pay nothing.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { ERRORS, type ErrorCode } from '../errors.ts'
+import { REJECT_CODES } from '../model/batch.ts'
+import { StatusTally, Tally } from './tally.ts'
+
+export const SURFACES = ['native', 'text', 'bulk', 'otlp', 'rest', 'telemetry'] as const
+export type Surface = (typeof SURFACES)[number]
+
+export const REFUSAL_REASONS = [
+  ...(Object.keys(ERRORS) as ErrorCode[]),
+  'plain_text_not_accepted',
+] as const
+export type RefusalReason = (typeof REFUSAL_REASONS)[number]
+
+/** What an unknown COMMIT outcome turned out to be. */
+export const AMBIGUOUS_OUTCOMES = ['committed', 'absent', 'unresolved'] as const
+export const STORES = ['postgres', 'clickhouse'] as const
+
+/** Name and help of each gauge, by the key it is watched under. */
+const GAUGES = {
+  inFlightBytes: ['ingest_in_flight_bytes', 'Bytes received and not yet acknowledged'],
+  inFlightRequests: ['ingest_in_flight_requests', 'Requests received and not yet acknowledged'],
+  poolQueueBatches: ['ingest_pool_queue_batches', 'Batches waiting for a worker'],
+  materializeBufferBytes: ['ingest_materialize_buffer_bytes', 'Blocks waiting for ClickHouse'],
+  projectionLagSeconds: [
+    'ingest_projection_lag_seconds',
+    'Age of the oldest committed segment that is not in ClickHouse yet',
+  ],
+} as const satisfies Record<string, readonly [name: string, help: string]>
+export type GaugeName = keyof typeof GAUGES
+
+/** From a tenth of a millisecond to over ten seconds. */
+const SECONDS_BUCKETS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  30,
+]
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+export interface BuildInfo {
+  readonly version: string
+  /** The HTTP engine and its version. */
+  readonly engine: string
+}
+
+/** A registry of its own, so that tests and several services in one process do not meet. */
+export function createMetrics(build: BuildInfo) {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  new Gauge({
+    name: 'ingest_build_info',
+    help: 'Always 1; the labels say what runs',
+    labelNames: ['version', 'engine', 'node'],
+    registers: [registry],
+  }).set({ ...build, node: process.versions.node }, 1)
+  return {
+    /** The text to answer a scrape with, and its content type. */
+    contentType: registry.contentType,
+    scrape: () => registry.metrics(),
+    watch: createGauges(registry),
+    ...requestMetrics(registry),
+    ...commitMetrics(registry),
+    ...materializeMetrics(registry),
+  }
+}
+
+function requestMetrics(registry: Registry) {
+  return {
+    requests: new StatusTally({
+      name: 'ingest_requests_total',
+      help: 'Requests answered, by surface and HTTP status',
+      surfaces: SURFACES,
+      registry,
+    }),
+    requestBytes: counter(registry, 'ingest_request_bytes_total', 'Body bytes as they were sent'),
+    eventsAccepted: counter(registry, 'ingest_events_accepted_total', 'Events made durable'),
+    eventsRejected: new Tally({
+      name: 'ingest_events_rejected_total',
+      help: 'Events rejected one by one out of requests that were taken',
+      label: 'reason',
+      values: REJECT_CODES,
+      registry,
+    }),
+    utf8Repaired: counter(
+      registry,
+      'ingest_utf8_repaired_events_total',
+      'Events whose invalid UTF-8 was replaced by U+FFFD',
+    ),
+    refusals: new Tally({
+      name: 'ingest_refusals_total',
+      help: 'Whole requests that were not taken',
+      label: 'reason',
+      values: REFUSAL_REASONS,
+      registry,
+    }),
+    acknowledgeSeconds: new Histogram({
+      name: 'ingest_acknowledge_seconds',
+      help: 'From the first byte of an ingest request to its acknowledgement',
+      labelNames: ['surface'],
+      buckets: SECONDS_BUCKETS,
+      registers: [registry],
+    }),
+    batches: counter(registry, 'ingest_batches_total', 'Batches handed to workers'),
+    workerTaskSeconds: histogram(
+      registry,
+      'ingest_worker_task_seconds',
+      'From handing a batch to a worker to its result',
+    ),
+    quarantinedBatches: counter(
+      registry,
+      'ingest_quarantined_batches_total',
+      'Batches that killed their worker twice and were put aside',
+    ),
+  }
+}
+
+function commitMetrics(registry: Registry) {
+  return {
+    commitGroups: counter(registry, 'ingest_commit_groups_total', 'Transactions committed'),
+    commitSegments: counter(registry, 'ingest_commit_segments_total', 'Segments committed'),
+    commitBytes: counter(registry, 'ingest_commit_bytes_total', 'Compressed bytes committed'),
+    commitSeconds: histogram(registry, 'ingest_commit_seconds', 'One COPY transaction'),
+    commitRetries: counter(
+      registry,
+      'ingest_commit_retries_total',
+      'Commits tried again after one that provably stored nothing',
+    ),
+    commitAmbiguous: new Tally({
+      name: 'ingest_commit_ambiguous_total',
+      help: 'Commits whose outcome was unknown at first, by what it turned out to be',
+      label: 'outcome',
+      values: AMBIGUOUS_OUTCOMES,
+      registry,
+    }),
+    nodeLeaseLost: counter(
+      registry,
+      'ingest_node_lease_lost_total',
+      'Times this node lost its number to another',
+    ),
+    storeRestarts: new Tally({
+      name: 'ingest_store_restarts_total',
+      help: 'Restarts of an embedded store that had stopped by itself',
+      label: 'store',
+      values: STORES,
+      registry,
+    }),
+  }
+}
+
+function materializeMetrics(registry: Registry) {
+  return {
+    materializeRows: counter(
+      registry,
+      'ingest_materialize_rows_total',
+      'Events inserted into ClickHouse',
+    ),
+    materializeInserts: counter(
+      registry,
+      'ingest_materialize_inserts_total',
+      'Inserts into ClickHouse',
+    ),
+    materializeInsertSeconds: histogram(
+      registry,
+      'ingest_materialize_insert_seconds',
+      'One insert into ClickHouse',
+    ),
+    materializeErrors: counter(
+      registry,
+      'ingest_materialize_insert_errors_total',
+      'Inserts into ClickHouse that failed and will be tried again',
+    ),
+    replayedSegments: counter(
+      registry,
+      'ingest_replayed_segments_total',
+      'Segments read again from the raw store for ClickHouse',
+    ),
+    projectionPathsSkipped: counter(
+      registry,
+      'ingest_projection_paths_skipped_total',
+      'Paths left out of a block that had too many; the raw events keep them',
+    ),
+  }
+}
+
+/** Returns `watch`: `read` is called at each scrape and must be quick. */
+function createGauges(registry: Registry): (name: GaugeName, read: () => number) => void {
+  const readers = new Map<GaugeName, () => number>()
+  for (const [key, [name, help]] of Object.entries(GAUGES)) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(readers.get(key as GaugeName)?.() ?? 0)
+      },
+    })
+  }
+  return (name, read) => void readers.set(name, read)
+}
+
+function counter(registry: Registry, name: string, help: string): Counter {
+  return new Counter({ name, help, registers: [registry] })
+}
+
+function histogram(registry: Registry, name: string, help: string): Histogram {
+  return new Histogram({ name, help, buckets: SECONDS_BUCKETS, registers: [registry] })
+}

@@ -1,0 +1,44 @@
+/**
+ * `GET /healthz`, `/readyz`, `/metrics`: for orchestrators and scrapers. They need no credential
+ * and tell nothing about streams or events.
+ */
+import type { Exchange, Handler, Route } from '../http/exchange.ts'
+import { jsonReply } from '../http/problem.ts'
+import type { Health } from './health.ts'
+import type { Metrics } from './metrics.ts'
+
+export function createTelemetryRoutes(health: Health, metrics: Metrics): Route[] {
+  return [
+    get('/healthz', (exchange) => replyHealthz(exchange, health)),
+    get('/readyz', (exchange) => replyReadyz(exchange, health)),
+    get('/metrics', (exchange) => replyMetrics(exchange, metrics)),
+  ]
+}
+
+function get(pattern: string, handler: Handler): Route {
+  return { method: 'GET', pattern, handler }
+}
+
+function replyHealthz(exchange: Exchange, health: Health): void {
+  if (health.fatal === undefined) exchange.reply(jsonReply(200, { status: 'ok' }))
+  else exchange.reply(jsonReply(503, { status: 'failing', reason: health.fatal }))
+}
+
+function replyReadyz(exchange: Exchange, health: Health): void {
+  const { ready, stopping, checks } = health.readiness()
+  const notReady: Record<string, string> = {}
+  const degraded: Record<string, string> = {}
+  for (const [name, { ok, importance, reason }] of Object.entries(checks)) {
+    if (ok) continue
+    const failing = importance === 'required' ? notReady : degraded
+    failing[name] = reason ?? 'failing'
+  }
+  if (stopping) notReady['stopping'] = 'this node is stopping'
+  const status = ready ? 'ready' : 'not_ready'
+  exchange.reply(jsonReply(ready ? 200 : 503, { status, not_ready: notReady, degraded }))
+}
+
+async function replyMetrics(exchange: Exchange, metrics: Metrics): Promise<void> {
+  const body = await metrics.scrape()
+  exchange.reply({ status: 200, contentType: metrics.contentType, body })
+}
