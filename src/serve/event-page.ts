@@ -1,0 +1,127 @@
+/**
+ * Event pages: which events of which segments a request for the event list means, decided from
+ * the segments' counts and sizes before any payload is read.
+ */
+import { EVENTS_PAGE_BYTES_MAX, EVENTS_PAGE_DEFAULT, EVENTS_PAGE_MAX } from '../limits.ts'
+import { type EventId, tryParseEventId } from '../model/event-id.ts'
+import { ceilMs } from '../model/rfc3339.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { SegmentInfo } from '../store/event-store.ts'
+import { malformed, readLimit, readParameters, readTime } from './body-fields.ts'
+
+export interface PageQuery {
+  readonly limit: number
+  /** Exclusive cursors, at most one of them. */
+  readonly before: EventId | undefined
+  readonly after: EventId | undefined
+  /** Segments with `start <= id < end`. */
+  readonly start: bigint
+  readonly end: bigint
+}
+
+/** Events `fromOrdinal` up to, not including, `toOrdinal` of one segment. */
+export interface SegmentSlice {
+  readonly segmentId: SegmentId
+  readonly fromOrdinal: number
+  readonly toOrdinal: number
+}
+
+export interface PagePlan {
+  /** Newest first. */
+  readonly slices: readonly SegmentSlice[]
+  /** Whether the list goes on in the direction in which it was read. */
+  readonly hasMore: boolean
+}
+
+/** A segment id's milliseconds are its upper bits, so a time range is a range of ids. */
+const ID_BITS_BELOW_MS = 21n
+const SEGMENT_ID_END = (1n << 63n) - 1n
+
+/** Throws `malformed`. */
+export function readPageQuery(query: URLSearchParams): PageQuery {
+  const parameters = readParameters(query, ['limit', 'before', 'after', 'from', 'to'])
+  const bounds = { fallback: EVENTS_PAGE_DEFAULT, max: EVENTS_PAGE_MAX }
+  const limit = readLimit(parameters.get('limit'), bounds)
+  const before = readCursor('before', parameters.get('before'))
+  const after = readCursor('after', parameters.get('after'))
+  if (before !== undefined && after !== undefined) {
+    throw malformed('"before" and "after" exclude each other')
+  }
+  const from = readIdBound('from', parameters.get('from')) ?? 0n
+  const to = readIdBound('to', parameters.get('to')) ?? SEGMENT_ID_END
+  // The cursor's own segment may hold more events on the far side of the cursor.
+  const start = after !== undefined && after.segmentId > from ? after.segmentId : from
+  const end = before !== undefined && before.segmentId < to ? before.segmentId + 1n : to
+  return { limit, before, after, start, end }
+}
+
+/** How many segments decide a page: every one but the cursor's own gives it an event or more. */
+export function segmentsToList(query: PageQuery): number {
+  return query.limit + 2
+}
+
+/**
+ * `segments` are in reading order: oldest first with `after`, else newest first. A page ends early
+ * at EVENTS_PAGE_BYTES_MAX, estimated by the mean event of each segment, and has one event at
+ * least.
+ */
+export function planPage(query: PageQuery, segments: readonly SegmentInfo[]): PagePlan {
+  const slices: SegmentSlice[] = []
+  let eventsLeft = query.limit
+  let bytesLeft = EVENTS_PAGE_BYTES_MAX
+  let hasMore = false
+  for (const segment of segments) {
+    const { start, end } = ordinalsInRange(query, segment)
+    if (start >= end) continue
+    const eventBytes = segment.rawBytes / segment.eventCount
+    const fitting = slices.length === 0 ? 1 : 0
+    const affordable = Math.max(fitting, Math.floor(bytesLeft / Math.max(1, eventBytes)))
+    const taken = Math.min(end - start, eventsLeft, affordable)
+    if (taken > 0) slices.push(sliceOf(query, segment.segmentId, { start, end, taken }))
+    eventsLeft -= taken
+    bytesLeft -= taken * eventBytes
+    if (taken < end - start) {
+      hasMore = true
+      break
+    }
+  }
+  if (query.after !== undefined) slices.reverse()
+  return { slices, hasMore }
+}
+
+function ordinalsInRange(query: PageQuery, segment: SegmentInfo): { start: number; end: number } {
+  const { before, after } = query
+  return {
+    start: segment.segmentId === after?.segmentId ? after.ordinal + 1 : 0,
+    end:
+      segment.segmentId === before?.segmentId
+        ? Math.min(before.ordinal, segment.eventCount)
+        : segment.eventCount,
+  }
+}
+
+/** The first `taken` events in reading order: the oldest with `after`, else the newest. */
+function sliceOf(
+  query: PageQuery,
+  segmentId: SegmentId,
+  range: { readonly start: number; readonly end: number; readonly taken: number },
+): SegmentSlice {
+  return query.after !== undefined
+    ? { segmentId, fromOrdinal: range.start, toOrdinal: range.start + range.taken }
+    : { segmentId, fromOrdinal: range.end - range.taken, toOrdinal: range.end }
+}
+
+function readCursor(name: string, value: string | undefined): EventId | undefined {
+  if (value === undefined) return undefined
+  const id = tryParseEventId(value)
+  if (id === undefined) throw malformed(`"${name}" must be the id of an event`)
+  return id
+}
+
+/** The first segment id at or after a time, so that `from` is inclusive and `to` exclusive. */
+function readIdBound(name: string, value: string | undefined): bigint | undefined {
+  if (value === undefined) return undefined
+  const ms = ceilMs(readTime(name, value))
+  const id = (ms < 0n ? 0n : ms) << ID_BITS_BELOW_MS
+  return id < SEGMENT_ID_END ? id : SEGMENT_ID_END
+}

@@ -1,0 +1,234 @@
+/**
+ * Goal: the event list and usage over real segment rows.
+ * Method: rows are written as ingest would; payloads are event JSON lines that a stand-in for the
+ * pool's decoder splices into records.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { formatEventId } from '../../src/model/event-id.ts'
+import { makeSegmentId, type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { eventRoutes, type ReadSegments, type SegmentRead } from '../../src/serve/events.ts'
+import { usageRoutes } from '../../src/serve/usage.ts'
+import { EventStore } from '../../src/store/event-store.ts'
+import { UsageStore } from '../../src/store/usage-store.ts'
+import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
+
+let database: TestDatabase
+let rest: RestHarness
+let usage: UsageStore
+let reads: SegmentRead[] = []
+let projectionBytes: number | null = 77
+const NOW_MS = Date.parse('2026-05-05T05:05:05Z')
+
+const readSegments: ReadSegments = async (requests) => {
+  reads = [...requests]
+  const records = requests.flatMap(
+    ({ payload, segmentId, fromOrdinal, toOrdinal, newestFirst }) => {
+      const lines = Buffer.from(payload).toString().split('\n').slice(fromOrdinal, toOrdinal)
+      const made = lines.map((line, index) => {
+        const id = formatEventId({ segmentId, ordinal: fromOrdinal + index })
+        return `{"id":"${id}","payload":${line}}`
+      })
+      return newestFirst ? made.reverse() : made
+    },
+  )
+  return Buffer.from(records.join(','))
+}
+
+before(async () => {
+  database = await startDatabase()
+  usage = new UsageStore(database.postgres)
+  rest = await RestHarness.start(database.postgres, (harness) => {
+    const { resolveToken, control: streams } = harness
+    const events = new EventStore(database.postgres)
+    const readProjectionBytes = async () => projectionBytes
+    return [
+      ...eventRoutes({ resolveToken, streams, events, readSegments }),
+      ...usageRoutes({ resolveToken, streams, usage, readProjectionBytes, nowMs: () => NOW_MS }),
+    ]
+  })
+})
+
+after(async () => {
+  await rest.close()
+  await database.close()
+})
+
+async function newStream(owner: string): Promise<StreamId> {
+  const budgets = { maxStoredBytes: null, rateBudget: null, byteBudget: null }
+  const transforms = { parseUserAgents: false, redactSensitive: false, redactFields: [] }
+  const settings = { name: 'web', retentionMs: 1e9, ...budgets, ...transforms }
+  return (await rest.control.createStream(owner, settings)).streamId
+}
+
+async function commit(streamId: StreamId, at: { ms: number; node?: number }, lines: string[]) {
+  const id = makeSegmentId({ ms: at.ms, node: at.node ?? 1, counter: 0 })
+  const payload = Buffer.from(lines.join('\n'))
+  await database.postgres.query('INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $6)', [
+    streamId,
+    String(id),
+    new Date(segmentIdMs(id)),
+    lines.length,
+    payload.byteLength,
+    payload,
+  ])
+  return id
+}
+
+const idsOf = (json: { events: { id: string }[] }) => json.events.map((event) => event.id)
+const ids = (segmentId: SegmentId, ...ordinals: number[]) =>
+  ordinals.map((ordinal) => formatEventId({ segmentId, ordinal }))
+
+test('events come newest first, verbatim, in pages that the cursors join', async () => {
+  const streamId = await newStream('lister')
+  const path = `/v1/streams/${streamId}/events`
+  const empty = await rest.call('GET', path)
+  assert.deepEqual(empty.json, { events: [], next: null, previous: null })
+
+  const verbatim = '{"n": 18446744073709551615, "a":1,"a":2, "f":1.0}'
+  const first = await commit(streamId, { ms: NOW_MS }, ['{"i":0}', '{"i":1}', verbatim])
+  const second = await commit(streamId, { ms: NOW_MS + 1 }, ['{"i":3}'])
+  await commit(await newStream('other'), { ms: NOW_MS }, ['{"foreign":true}'])
+
+  const all = await rest.call('GET', path)
+  assert.deepEqual(idsOf(all.json), [...ids(second, 0), ...ids(first, 2, 1, 0)])
+  assert.ok(all.text.includes(`"payload":${verbatim}}`))
+  assert.equal(all.json.next, null)
+  assert.equal(all.json.previous, ids(second, 0)[0])
+
+  const page1 = await rest.call('GET', `${path}?limit=2`)
+  assert.deepEqual(idsOf(page1.json), [...ids(second, 0), ...ids(first, 2)])
+  const page2 = await rest.call('GET', `${path}?limit=2&before=${page1.json.next}`)
+  assert.deepEqual(idsOf(page2.json), ids(first, 1, 0))
+  assert.equal(page2.json.next, null)
+
+  const up = await rest.call('GET', `${path}?limit=2&after=${ids(first, 0)[0]}`)
+  assert.deepEqual(idsOf(up.json), ids(first, 2, 1))
+  assert.equal(up.json.next, ids(first, 1)[0])
+  const newer = await rest.call('GET', `${path}?limit=2&after=${up.json.previous}`)
+  assert.deepEqual(idsOf(newer.json), ids(second, 0))
+  const none = await rest.call('GET', `${path}?after=${newer.json.previous}`)
+  assert.deepEqual(none.json, { events: [], next: null, previous: newer.json.previous })
+})
+
+test('only the segments of the page are read', async () => {
+  const streamId = await newStream('reader')
+  for (let i = 0; i < 5; i++) await commit(streamId, { ms: NOW_MS + i }, ['{}', '{}'])
+  reads = []
+  await rest.call('GET', `/v1/streams/${streamId}/events?limit=3`)
+  const ranges = reads.map(({ fromOrdinal, toOrdinal }) => [fromOrdinal, toOrdinal])
+  assert.deepEqual(ranges, [
+    [0, 2],
+    [1, 2],
+  ])
+})
+
+test('a time range selects by receipt time', async () => {
+  const streamId = await newStream('ranger')
+  const old = await commit(streamId, { ms: NOW_MS - 1_000 }, ['{}'])
+  await commit(streamId, { ms: NOW_MS }, ['{}'])
+  const at = (ms: number) => encodeURIComponent(new Date(ms).toISOString())
+  const path = `/v1/streams/${streamId}/events?from=${at(NOW_MS - 1_000)}&to=${at(NOW_MS)}`
+  const { json } = await rest.call('GET', path)
+  assert.deepEqual(idsOf(json), ids(old, 0))
+})
+
+test('one event is read by its id', async () => {
+  const streamId = await newStream('single')
+  const segmentId = await commit(streamId, { ms: NOW_MS }, ['{"i":0}', '{"i":1}'])
+  const path = `/v1/streams/${streamId}/events`
+  const [id] = ids(segmentId, 1)
+  const found = await rest.call('GET', `${path}/${id}`)
+  assert.deepEqual(found.json, { id, payload: { i: 1 } })
+  for (const missing of [`${segmentId}-2`, '1-0', 'x', '%00', `${segmentId}`]) {
+    const answer = await rest.call('GET', `${path}/${missing}`)
+    assert.equal(answer.status, 404, missing)
+  }
+})
+
+test('bad parameters are refused by name', async () => {
+  const streamId = await newStream('bad')
+  const cases = [
+    ['limit=0', /"limit" must be an integer from 1 to 1000/],
+    ['limit=1001', /"limit" must be/],
+    ['before=x', /"before" must be the id of an event/],
+    ['after=1-', /"after" must be the id of an event/],
+    ['before=1-0&after=1-0', /"before" and "after" exclude each other/],
+    ['from=2026', /"from" must be an RFC 3339 time/],
+    ['form=2026-01-01T00:00:00Z', /unknown parameter "form"; known are: limit, before/],
+  ] as const
+  for (const [query, message] of cases) {
+    const { status, json } = await rest.call('GET', `/v1/streams/${streamId}/events?${query}`)
+    assert.equal(status, 400, query)
+    assert.match(json.detail, message)
+  }
+})
+
+test('events need events:read and a stream that the token sees', async () => {
+  const streamId = await newStream('ann')
+  const path = `/v1/streams/${streamId}/events`
+  const cases = [
+    [await rest.token('ann', ['events:read']), 200],
+    [await rest.token('ann', ['streams:read']), 403],
+    [await rest.token('bob', ['events:read']), 404],
+    ['', 401],
+  ] as const
+  for (const [token, status] of cases) {
+    assert.equal((await rest.call('GET', path, { token })).status, status)
+  }
+  assert.equal((await rest.call('GET', `${path}/1-0`, { token: cases[2][0] })).status, 404)
+})
+
+test('usage sums the counters of all nodes and tells how far the projection lags', async () => {
+  const streamId = await newStream('user')
+  const path = `/v1/streams/${streamId}/usage`
+  const nothing = await rest.call('GET', path)
+  assert.deepEqual(nothing.json, {
+    stream_id: String(streamId),
+    events: 0,
+    segments: 0,
+    raw_bytes: 0,
+    stored_bytes: { raw: 0, projection: 77 },
+    projection: { lag_seconds: 0, segments_behind: 0 },
+    refusals: [],
+    schema_learning: 'ok',
+  })
+
+  await database.postgres.query(
+    'INSERT INTO stream_usage VALUES ($1, 1, 2, 30, 400, 50), ($1, 2, 1, 10, 100, 5)',
+    [streamId],
+  )
+  // Node 1 is done up to its first segment; node 2 has no checkpoint at all.
+  const done = await commit(streamId, { ms: NOW_MS - 9_000, node: 1 }, ['{}'])
+  await commit(streamId, { ms: NOW_MS - 2_000, node: 1 }, ['{}'])
+  await commit(streamId, { ms: NOW_MS - 5_500, node: 2 }, ['{}'])
+  await database.postgres.query('INSERT INTO checkpoints VALUES (1, $1)', [String(done)])
+  const lastAtMs = NOW_MS - 3_000
+  const refused = { streamId, reason: 'rate_limited', count: 2, lastAtMs }
+  await usage.recordRefusals(1, [
+    refused,
+    { ...refused, reason: 'too_large', count: 1, lastAtMs: 5 },
+  ])
+  await usage.recordRefusals(1, [{ ...refused, count: 5, lastAtMs: lastAtMs - 1 }])
+  await usage.recordRefusals(2, [{ ...refused, count: 1, lastAtMs: lastAtMs - 1 }])
+  await usage.recordRefusals(2, [])
+
+  projectionBytes = null
+  const { json } = await rest.call('GET', path)
+  assert.deepEqual(json, {
+    stream_id: String(streamId),
+    events: 40,
+    segments: 3,
+    raw_bytes: 500,
+    stored_bytes: { raw: 55, projection: null },
+    projection: { lag_seconds: 5.5, segments_behind: 2 },
+    refusals: [
+      { reason: 'rate_limited', count: 8, last_at: new Date(lastAtMs).toISOString() },
+      { reason: 'too_large', count: 1, last_at: '1970-01-01T00:00:00.005Z' },
+    ],
+    schema_learning: 'ok',
+  })
+  const stranger = await rest.token('stranger', ['streams:read'])
+  assert.equal((await rest.call('GET', path, { token: stranger })).status, 404)
+})
