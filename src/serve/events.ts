@@ -12,8 +12,13 @@ import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/event-store.ts'
 import { readParameters } from './body-fields.ts'
-import type { SegmentSlice } from './event-page.ts'
-import { type PageQuery, planPage, readPageQuery, segmentsToList } from './event-page.ts'
+import {
+  type PageQuery,
+  planPage,
+  readPageQuery,
+  type SegmentSlice,
+  segmentsToList,
+} from './event-page.ts'
 import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
 
 /** Events `fromOrdinal` up to, not including, `toOrdinal` of a stored segment. */

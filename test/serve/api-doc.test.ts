@@ -1,0 +1,53 @@
+/** Goal: what `docs/api.md` promises is what the code does: errors, scopes and limits. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { ERRORS } from '../../src/errors.ts'
+import {
+  EVENTS_PAGE_BYTES_MAX,
+  EVENTS_PAGE_DEFAULT,
+  EVENTS_PAGE_MAX,
+  KEYS_PER_STREAM_MAX,
+  NAME_CHARS_MAX,
+  QUERY_GROUPS_MAX,
+  QUERY_MS_MAX,
+  REDACT_FIELD_CHARS_MAX,
+  REDACT_FIELDS_MAX,
+} from '../../src/limits.ts'
+import { SCOPES } from '../../src/model/stream.ts'
+import { QUERY_DISTINCT_MAX, QUERY_RESULT_BYTES_MAX } from '../../src/store/query-store.ts'
+import { LAG_SEGMENTS_MAX } from '../../src/store/usage-store.ts'
+
+// Tests run from `dist/`.
+const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
+
+test('the error table is the one of the code', () => {
+  const rows = [...text.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \| (yes|no) \| (.+) \|$/gm)]
+  const documented = rows.map(([, code, status, retry, title]) => {
+    return { code, httpStatus: Number(status), retryable: retry === 'yes', title }
+  })
+  const actual = Object.entries(ERRORS).map(([code, error]) => ({ code, ...error }))
+  assert.deepEqual(documented, actual)
+})
+
+test('the scopes are those of the code', () => {
+  const section = text.slice(text.indexOf('| Scope | Allows |'), text.indexOf('## Errors'))
+  const documented = [...section.matchAll(/^\| `([a-z:]+)` \|/gm)].map(([, scope]) => scope)
+  assert.deepEqual(documented, SCOPES)
+})
+
+test('the limits are those of the code', () => {
+  const count = (value: number) => value.toLocaleString('en')
+  const sentences = [
+    `1 to ${NAME_CHARS_MAX} characters`,
+    `at most ${REDACT_FIELDS_MAX}, of at most ${REDACT_FIELD_CHARS_MAX} characters`,
+    `most ${count(KEYS_PER_STREAM_MAX)} live keys`,
+    `1 to ${count(EVENTS_PAGE_MAX)}; ${EVENTS_PAGE_DEFAULT} when left out`,
+    `ends at about ${EVENTS_PAGE_BYTES_MAX / 2 ** 20} MiB`,
+    `1 to ${count(QUERY_GROUPS_MAX)}; 100 when left out`,
+    `may take ${QUERY_MS_MAX / 1_000} seconds, count ${count(QUERY_DISTINCT_MAX)} distinct`,
+    `answer with ${QUERY_RESULT_BYTES_MAX / 2 ** 20} MiB of group values`,
+    `among the newest ${count(LAG_SEGMENTS_MAX)} segments`,
+  ]
+  for (const sentence of sentences) assert.ok(text.includes(sentence), sentence)
+})
