@@ -31,8 +31,11 @@ const LOCK_WITHOUT_OWNER_MS = 10_000
 const PROGRESS_MS = 10_000
 
 /** What a nested npm may inherit: where to get packages from. The rest describes the outer run. */
-const NPM_SETTINGS_KEPT =
-  /^npm_config_(registry|cache|userconfig|globalconfig|(https?_|no)?_?proxy|ca|cafile|strict_ssl|offline|prefer_offline|fetch_.*)$/i
+const NPM_SETTINGS_KEPT = new RegExp(
+  '^npm_config_(registry|cache|userconfig|globalconfig|proxy|https_proxy|noproxy|ca|cafile|' +
+    'strict_ssl|offline|prefer_offline|fetch_.*)$',
+  'i',
+)
 
 async function main() {
   if (isInstalled() && isBuilt()) return

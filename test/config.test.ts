@@ -115,7 +115,8 @@ const WRONG = [
 ] as const
 
 for (const [argv, env, message] of WRONG) {
-  test(`refused: ${[...argv, ...Object.keys(env)].join(' ').replace(import.meta.dirname, '')}`, () => {
+  const shown = [...argv, ...Object.keys(env)].join(' ').replace(import.meta.dirname, '')
+  test(`refused: ${shown}`, () => {
     assert.throws(
       () => parseConfig(argv, env),
       (error) => {
@@ -163,9 +164,9 @@ function markdown(): string {
   return `# Configuration
 
 Every option is a flag and an environment variable; the flag wins, and an empty variable counts as
-unset. \`sluice --help\` prints the same table. A value that cannot be used stops the start with exit
-code 2 and a message that names the option, what was given and what is allowed. A \`SLUICE_\` variable
-that is not in the table is warned about.
+unset. \`sluice --help\` prints the same table. A value that cannot be used stops the start with
+exit code 2 and a message that names the option, what was given and what is allowed. A \`SLUICE_\`
+variable that is not in the table is warned about.
 
 | flag | variable | default | meaning |
 |---|---|---|---|

