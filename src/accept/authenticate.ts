@@ -60,7 +60,7 @@ interface Entry {
 
 /** Uses are written at most this often a credential. */
 const USES_FLUSH_MS = 60_000
-/** Look-ups under way, over all prefixes; a spray of made-up prefixes must not queue without end. */
+/** Look-ups under way, over all prefixes: a spray of made-up ones must not queue without end. */
 const LOOKUPS_MAX = 1_024
 const NO_HASH = new Uint8Array(32)
 

@@ -1,4 +1,4 @@
-/** What a stream holds, how far its projection lags, and what was refused: counters and their SQL. */
+/** What a stream holds, how far its projection lags, what was refused: counters and their SQL. */
 import type { StreamId } from '../model/stream.ts'
 import type { Postgres } from './postgres.ts'
 

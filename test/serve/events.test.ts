@@ -51,8 +51,7 @@ before(async () => {
 })
 
 after(async () => {
-  await rest.close()
-  await database.close()
+  await rest.close().finally(() => database.close())
 })
 
 async function newStream(owner: string): Promise<StreamId> {

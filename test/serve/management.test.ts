@@ -25,8 +25,7 @@ before(async () => {
 })
 
 after(async () => {
-  await rest.close()
-  await database.close()
+  await rest.close().finally(() => database.close())
 })
 
 const newStream = async (token: string, name: string) => {
@@ -258,7 +257,7 @@ test('a key shows its secret once, and is listed with when it was used and revok
   assert.equal((await rest.call('DELETE', elsewhere, { token })).status, 404)
 })
 
-test('a revoked key, and each key of a deleted stream, refuse within a second elsewhere', async () => {
+test('a revoked key, and all keys of a deleted stream, refuse elsewhere in a second', async () => {
   const token = await ownerToken('revoker')
   const otherNode = new CredentialCache({ source: new ControlStore(database.postgres, () => {}) })
   otherNode.start()

@@ -57,7 +57,12 @@ before(async () => {
 })
 
 after(async () => {
-  for (const close of closers.reverse()) await close()
+  // All of them, whatever fails: a store left running would keep the test process alive.
+  const failures: unknown[] = []
+  for (const close of closers.reverse()) {
+    await close().catch((cause: unknown) => failures.push(cause))
+  }
+  assert.deepEqual(failures, [])
 })
 
 const table = () => `sluice.events_${streamId}`

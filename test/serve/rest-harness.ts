@@ -21,7 +21,7 @@ export interface TestDatabase {
 }
 
 export async function withDataDir<T>(start: (dataDir: string) => Promise<T>) {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-serve-test-'))
   const remove = () => rm(dataDir, { recursive: true, force: true })
   try {
     return { value: await start(dataDir), remove }

@@ -1,0 +1,111 @@
+/** Goal: what a route's failures become, and that nothing of the request is asked for too late. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { IngestError } from '../../src/errors.ts'
+import type { Exchange, Reply } from '../../src/http/exchange.ts'
+import type { Principal } from '../../src/model/stream.ts'
+import { guardRoute, type RestRoute, tryParseRowId } from '../../src/serve/guard.ts'
+import { StoreError } from '../../src/store/store-error.ts'
+
+const PRINCIPAL: Principal = { tokenId: 1, owner: 'ann', scopes: new Set(['events:read']) }
+
+/** Fails the test when headers or the body are asked for after the handler's first wait. */
+function fakeExchange(headers: Readonly<Record<string, string>>, body = '') {
+  const replies: Reply[] = []
+  let isFirstCall = true
+  const exchange: Exchange = {
+    method: 'POST',
+    path: '/v1/x/7',
+    queryString: 'a=1&b=%20',
+    aborted: false,
+    param: (index) => ['7', 'eight'][index] ?? '',
+    header: (name) => {
+      assert.ok(isFirstCall, 'headers are gone')
+      return headers[name] ?? ''
+    },
+    readBody: (consumer) => {
+      assert.ok(isFirstCall, 'the body is gone')
+      setImmediate(() => consumer.chunk(Buffer.from(body), true))
+    },
+    pause: () => undefined,
+    resume: () => undefined,
+    reply: (reply) => replies.push(reply),
+    drop: () => assert.fail('nothing here has an unknown outcome'),
+  }
+  return { exchange, replies, endFirstCall: () => (isFirstCall = false) }
+}
+
+async function run(
+  route: Partial<RestRoute>,
+  options: { readonly token?: string; readonly body?: string; readonly seen?: string[] } = {},
+): Promise<Reply | undefined> {
+  const rest: RestRoute = {
+    method: 'POST',
+    pattern: '/v1/x/:id/y/:other',
+    scope: 'events:read',
+    run: async () => ({ status: 200 }),
+    ...route,
+  }
+  const resolveToken = async (text: string) => {
+    options.seen?.push(text)
+    if (text === 'away') throw new IngestError('unavailable', 'away')
+    return PRINCIPAL
+  }
+  const authorization = `bearer ${options.token ?? 'good'}`
+  const { exchange, replies, endFirstCall } = fakeExchange({ authorization }, options.body)
+  const handled = guardRoute(resolveToken, rest).handler(exchange)
+  endFirstCall()
+  await handled
+  assert.ok(replies.length <= 1)
+  return replies[0]
+}
+
+test('a route gets who asks, its parameters and its body', async () => {
+  const seen: string[] = []
+  const reply = await run(
+    {
+      body: 'json',
+      run: async ({ principal, params, query, body }) => {
+        assert.equal(principal, PRINCIPAL)
+        assert.deepEqual(params, ['7', 'eight'])
+        assert.equal(query.get('b'), ' ')
+        assert.deepEqual(body, { c: 1 })
+        return { status: 201 }
+      },
+    },
+    { body: '{"c":1}', seen },
+  )
+  assert.equal(reply?.status, 201)
+  assert.deepEqual(seen, ['good'])
+})
+
+test('failures of clients and of absent stores are told, in this order', async () => {
+  const throwing = (cause: unknown) => ({ run: () => Promise.reject(cause) })
+  const cases = [
+    [{}, { token: 'away' }, 503],
+    [{ scope: 'admin', body: 'json' }, { body: '{' }, 403],
+    [{ body: 'json' }, { body: '{' }, 400],
+    [throwing(new IngestError('conflict', 'taken')), {}, 409],
+    [throwing(new StoreError('unavailable', 'connection refused')), {}, 503],
+    [throwing(new StoreError('disk_full', 'no space')), {}, 503],
+  ] as const
+  for (const [route, options, status] of cases) {
+    const reply = await run(route, options)
+    assert.equal(reply?.status, status)
+    assert.equal(reply?.contentType, 'application/problem+json')
+    assert.ok(!String(reply?.body).includes('connection refused'), 'details stay inside')
+  }
+})
+
+test('a failure that nobody expects is thrown on, to be logged', async () => {
+  for (const cause of [new Error('bug'), new StoreError('other', 'syntax error')]) {
+    await assert.rejects(run({ run: () => Promise.reject(cause) }), cause)
+  }
+})
+
+test('row ids are positive 32-bit integers in canonical decimal', () => {
+  assert.equal(tryParseRowId('2147483647'), 2_147_483_647)
+  for (const text of [undefined, '', '0', '01', '-1', '1.0', '2147483648', '99999999999', ' 1']) {
+    assert.equal(tryParseRowId(text), undefined)
+  }
+})
