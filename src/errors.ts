@@ -59,3 +59,11 @@ export class IngestError extends Error {
     return { code: this.code, message: this.message }
   }
 }
+
+/**
+ * Nobody knows whether the request was made durable: neither an acknowledgement nor a refusal would
+ * be true. The connection is dropped without an answer, and the client decides.
+ */
+export class OutcomeUnknownError extends Error {
+  override readonly name = 'OutcomeUnknownError'
+}

@@ -32,10 +32,11 @@ export const BODY_IDLE_MS_MAX = 30_000
 
 // --- Batches and queues -----------------------------------------------------------------------
 
-/** A batch is handed to the pool when it holds this much; larger segments compress better. */
-export const BATCH_BYTES_TARGET = 512 * KIB
-/** A batch never exceeds this: the target plus one event that was still open when it was met. */
-export const BATCH_BYTES_MAX = BATCH_BYTES_TARGET + EVENT_BYTES_MAX + 64 * KIB
+/**
+ * A batch is handed to the pool when it holds this much; larger segments compress better. Only a
+ * single line or element that is longer still makes it larger, up to a whole body.
+ */
+export const BATCH_BYTES_TARGET = 768 * KIB
 /** Requests up to this size are gathered into shared batches, per stream. */
 export const SMALL_BODY_BYTES_MAX = 64 * KIB
 /** Requests in one shared batch. */
@@ -115,7 +116,7 @@ export const NODE_LEASE_RENEW_MS = 5_000
 
 assert(EVENT_BYTES_MAX < BODY_BYTES_MAX, 'an event fits a body')
 assert(SMALL_BODY_BYTES_MAX <= BATCH_BYTES_TARGET, 'a small body fits a batch')
-assert(BATCH_BYTES_MAX >= BATCH_BYTES_TARGET + EVENT_BYTES_MAX, 'an open event fits a batch')
+assert(BATCH_BYTES_TARGET < EVENT_BYTES_MAX, 'only an event too large makes a part larger')
 assert(IN_FLIGHT_BYTES_MAX >= 2 * BODY_BYTES_MAX, 'two of the largest bodies fit in flight')
 assert(SEGMENT_EVENTS_MAX * BLOCK_PATHS_MAX <= BLOCK_CELLS_MAX, 'a full block has all its paths')
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')

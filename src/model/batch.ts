@@ -44,6 +44,8 @@ export interface EventReject {
 export interface PartResult {
   readonly accepted: number
   readonly rejected: number
+  /** The rejected ones by reason; absent reasons did not occur. */
+  readonly rejectedByCode: Readonly<Partial<Record<RejectCode, number>>>
   /** Lines seen (newlines plus an unterminated last line), for numbering the next part's lines. */
   readonly lines: number
   /** Events seen, good or bad, for numbering the next part's events. */
@@ -86,18 +88,27 @@ export interface SchemaDelta {
   readonly shapesSkipped: number
 }
 
-export interface EncodedBatch {
-  readonly streamId: StreamId
+export interface EncodedSegment {
   readonly eventCount: number
-  /** Bytes of the accepted events as sent. */
+  /** Bytes of the segment's events as sent. */
   readonly rawBytes: number
   /** The compressed segment, format in `workers/encode/segment.ts`. */
   readonly payload: Uint8Array
   readonly block: EncodedBlock
-  readonly parts: readonly PartResult[]
   readonly delta: SchemaDelta
-  /** Paths left out of the block because of `BLOCK_PATHS_MAX`. */
+  /** Paths left out of the block because of `BLOCK_PATHS_MAX` or `BLOCK_CELLS_MAX`. */
   readonly pathsSkipped: number
+}
+
+/**
+ * What a worker made of an AcceptedBatch. Every segment but the last holds `SEGMENT_EVENTS_MAX`
+ * events; none when nothing was accepted. The batch's n-th accepted event is event
+ * `n % SEGMENT_EVENTS_MAX` of segment `n / SEGMENT_EVENTS_MAX`.
+ */
+export interface EncodedBatch {
+  readonly streamId: StreamId
+  readonly segments: readonly EncodedSegment[]
+  readonly parts: readonly PartResult[]
 }
 
 /** One segment as it was made durable. */

@@ -100,7 +100,8 @@ export class ClickHouse {
       const { stream } = await this.#client.exec({
         query: sql,
         values: Readable.from(bufferViews(chunks), { objectMode: false }),
-        ...(options?.settings && { clickhouse_settings: options.settings }),
+        // Servers differ in this default: we want one part, stored before the answer comes.
+        clickhouse_settings: { async_insert: 0, ...options?.settings },
         ...requestFields(options),
       })
       // The connection is given back only when the answer (it is empty) was read to its end.

@@ -37,6 +37,8 @@ export interface HttpFrontOptions {
   readonly spoolDirectory: string
 }
 
+const CANCEL_AGAIN_MS = 100
+
 export class ClickHouseHttpFront {
   readonly #options: HttpFrontOptions
 
@@ -150,12 +152,22 @@ export class ClickHouseHttpFront {
   #cancelOnClose(call: Call, response: ServerResponse) {
     const { engine } = this.#options
     let closed = false
+    let timer: NodeJS.Timeout | undefined
+    const cancel = () => {
+      engine.cancel(call.queryId).catch(() => undefined) // The query has ended, or will.
+      // Again until it ends: the first may come in the moment before the engine knows it.
+      timer = setTimeout(cancel, CANCEL_AGAIN_MS)
+    }
     const onClose = () => {
       closed = true
-      engine.cancel(call.queryId).catch(() => undefined) // The query has ended, or will.
+      cancel()
     }
     response.once('close', onClose)
-    return { closed: () => closed, stop: () => void response.off('close', onClose) }
+    const stop = () => {
+      response.off('close', onClose)
+      clearTimeout(timer)
+    }
+    return { closed: () => closed, stop }
   }
 
   #authenticate(request: IncomingMessage, params: URLSearchParams): void {

@@ -80,6 +80,8 @@ CREATE TABLE segments (
   payload bytea NOT NULL,
   PRIMARY KEY (stream_id, segment_id)
 );
+-- What a node has committed past its checkpoint, in order, over all streams.
+CREATE INDEX segments_by_id ON segments (segment_id);
 -- Already compressed: PostgreSQL must not try again.
 ALTER TABLE segments ALTER COLUMN payload SET STORAGE EXTERNAL;
 

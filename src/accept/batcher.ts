@@ -1,0 +1,177 @@
+/**
+ * Batcher: turns accepted bytes into tasks for the pool.
+ *
+ *   accept --parts--> batcher --AcceptedBatch--> pool --EncodedBatch--> accept, then commit
+ *
+ * A large request gets batches of its own, worked on while the rest of it still arrives. Small
+ * requests of one stream share a batch: an idle pool takes it at the end of the event loop's turn,
+ * a busy one when a thread is free, so the busier it is the more requests share one segment.
+ *
+ * A shared batch is committed here as a whole; parts that failed have left nothing in it.
+ */
+import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../limits.ts'
+import type {
+  AcceptedBatch,
+  EncodedBatch,
+  EncodedSegment,
+  Part,
+  PartResult,
+} from '../model/batch.ts'
+import type { Stream, StreamId } from '../model/stream.ts'
+import { BATCH_PADDING, BatchBuffers, padBatch } from '../pool/batch-buffers.ts'
+import type { FramedPart } from './body-framer.ts'
+
+/** What the batcher needs of the pool. */
+export interface BatchPool {
+  readonly hasIdleThread: boolean
+  /** Judges and encodes; rejects with an `IngestError`. */
+  encode(batch: AcceptedBatch): Promise<EncodedBatch>
+}
+
+/** Makes segments of one stream durable, together; see `commit/`. */
+export type CommitSegments = (
+  streamId: StreamId,
+  segments: readonly EncodedSegment[],
+) => Promise<unknown>
+
+interface Waiter {
+  readonly resolve: (result: PartResult) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface OpenBatch {
+  readonly stream: Stream
+  buffer: Uint8Array
+  length: number
+  readonly parts: Part[]
+  readonly waiters: Waiter[]
+}
+
+export class Batcher {
+  readonly buffers = new BatchBuffers()
+  readonly #pool: BatchPool
+  readonly #commit: CommitSegments
+  readonly #nowMs: () => number
+  /** Shared batches being filled, by stream and kind, oldest first. */
+  readonly #open = new Map<string, OpenBatch>()
+  #isScheduled = false
+
+  constructor(pool: BatchPool, commit: CommitSegments, nowMs: () => number) {
+    this.#pool = pool
+    this.#commit = commit
+    this.#nowMs = nowMs
+  }
+
+  /** Sends one part of a large request to the pool; the part's buffer is given back to us. */
+  async encodeOwn(stream: Stream, part: FramedPart): Promise<EncodedBatch> {
+    const { buffer, framing, start, end } = part
+    padBatch(buffer, end)
+    return this.#encode(stream, buffer, end, [{ framing, start, end }])
+  }
+
+  /**
+   * Adds a small, complete request to its stream's shared batch; `bytes` are copied. Resolves when
+   * what was accepted of it is durable. At most BATCH_BYTES_TARGET bytes.
+   */
+  submitShared(
+    stream: Stream,
+    framing: Part['framing'],
+    bytes: Uint8Array,
+  ): Promise<PartResult> {
+    const key = framing === 'text' ? `t${stream.streamId}` : `j${stream.streamId}`
+    let batch = this.#open.get(key)
+    if (batch !== undefined && !hasRoom(batch, bytes.length)) {
+      this.#open.delete(key)
+      this.#dispatch(batch)
+      batch = undefined
+    }
+    if (batch === undefined) {
+      const buffer = this.buffers.take(bytes.length + 1)
+      batch = { stream, buffer, length: 0, parts: [], waiters: [] }
+      this.#open.set(key, batch)
+    }
+    this.#append(batch, framing, bytes)
+    const { waiters } = batch
+    const result = new Promise<PartResult>((resolve, reject) => waiters.push({ resolve, reject }))
+    this.#schedule()
+    return result
+  }
+
+  #append(batch: OpenBatch, framing: Part['framing'], bytes: Uint8Array): void {
+    const start = batch.length
+    const end = start + bytes.length
+    if (end + 1 + BATCH_PADDING > batch.buffer.length) {
+      batch.buffer = this.buffers.grow(batch.buffer, start, Math.max(end + 1, start * 2))
+    }
+    batch.buffer.set(bytes, start)
+    batch.buffer[end] = 0x0a // Ends an unterminated last line, and keeps parts apart.
+    batch.length = end + 1
+    batch.parts.push({ framing, start, end })
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#open.size === 0) return
+    this.#isScheduled = true
+    // After this turn's network events: whatever else has arrived in it shares the batch.
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#dispatchOpen()
+    })
+  }
+
+  #dispatchOpen(): void {
+    for (const [key, batch] of this.#open) {
+      if (!this.#pool.hasIdleThread) return // `#encode` calls again when a thread is free.
+      this.#open.delete(key)
+      this.#dispatch(batch)
+    }
+  }
+
+  #dispatch(batch: OpenBatch): void {
+    const { stream, buffer, length, parts, waiters } = batch
+    padBatch(buffer, length)
+    this.#encode(stream, buffer, length, parts)
+      .then((encoded) => this.#settle(encoded, waiters))
+      .catch((error: unknown) => {
+        for (const waiter of waiters) waiter.reject(error)
+      })
+  }
+
+  async #settle(encoded: EncodedBatch, waiters: readonly Waiter[]): Promise<void> {
+    // Who has nothing in the batch need not wait for its commit.
+    for (const [i, result] of encoded.parts.entries()) {
+      if (result.accepted === 0) waiters[i]!.resolve(result)
+    }
+    if (encoded.segments.length > 0) await this.#commit(encoded.streamId, encoded.segments)
+    for (const [i, result] of encoded.parts.entries()) waiters[i]!.resolve(result)
+  }
+
+  async #encode(
+    stream: Stream,
+    buffer: Uint8Array,
+    length: number,
+    parts: readonly Part[],
+  ): Promise<EncodedBatch> {
+    try {
+      return await this.#pool.encode({
+        streamId: stream.streamId,
+        settings: {
+          parseUserAgents: stream.parseUserAgents,
+          redactSensitive: stream.redactSensitive,
+          redactFields: stream.redactFields,
+        },
+        receivedAtMs: this.#nowMs(),
+        bytes: buffer.subarray(0, length + BATCH_PADDING),
+        parts,
+      })
+    } finally {
+      this.buffers.release(buffer)
+      this.#schedule()
+    }
+  }
+}
+
+function hasRoom(batch: OpenBatch, bytes: number): boolean {
+  const fits = batch.length + bytes + 1 <= BATCH_BYTES_TARGET
+  return fits && batch.parts.length < BATCH_PARTS_MAX
+}

@@ -1,0 +1,208 @@
+/**
+ * Cuts a body into batches while it arrives: at line ends, or at the commas between an array's
+ * elements. Copies each byte once, from the network's buffer into a batch's.
+ *
+ * Whether `application/json` is an array, lines or one document is seen from its beginning; a body
+ * that turns out otherwise is judged malformed by the decoder, never taken in part.
+ */
+import { IngestError } from '../errors.ts'
+import { BATCH_BYTES_TARGET, BODY_BYTES_MAX } from '../limits.ts'
+import type { Framing } from '../model/batch.ts'
+import { BATCH_PADDING, type BatchBuffers } from '../pool/batch-buffers.ts'
+import { ElementScanner, firstToken, isDocumentStart, trimEnd } from './json-framing.ts'
+
+/** What a client declared its body to be. */
+export type BodyKind = 'ndjson' | 'json' | 'text'
+
+export interface FramedPart {
+  /** The batch's buffer, padding not written yet. Ownership passes to the sink. */
+  readonly buffer: Uint8Array
+  readonly framing: Framing
+  readonly start: number
+  readonly end: number
+  /** Line feeds that were cut off before `start`. */
+  readonly linesBefore: number
+}
+
+export interface FramerSink {
+  readonly part: (part: FramedPart) => void
+  /** The body is malformed as a whole; nothing more follows. */
+  readonly fail: (message: string) => void
+}
+
+const LINE_FEED = 0x0a
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const ARRAY_NOT_CLOSED = "invalid JSON: the array is not closed by ']' at the end of the body"
+
+function countLineFeeds(bytes: Uint8Array, end: number): number {
+  let count = 0
+  for (let i = 0; i < end; i++) if (bytes[i] === LINE_FEED) count++
+  return count
+}
+
+export class BodyFramer {
+  readonly #kind: BodyKind
+  readonly #buffers: BatchBuffers
+  readonly #sink: FramerSink
+  readonly #target: number
+  #buffer: Uint8Array | undefined
+  #length = 0
+  #framing: Framing | undefined
+  /** Where the current part starts in the buffer: behind the opening bracket of an array. */
+  #start = 0
+  #linesBefore = 0
+  #parts = 0
+  /** Bytes already searched for a place to cut. */
+  #searched = 0
+  #cut = -1
+  readonly #elements = new ElementScanner()
+
+  /** `declaredBytes`: the Content-Length where it is the length of what is pushed, else 0. */
+  constructor(kind: BodyKind, declaredBytes: number, buffers: BatchBuffers, sink: FramerSink) {
+    this.#kind = kind
+    this.#buffers = buffers
+    this.#sink = sink
+    // A body a little over the target makes two even batches rather than a large and a tiny one.
+    const batches = Math.max(1, Math.ceil(declaredBytes / BATCH_BYTES_TARGET))
+    this.#target =
+      declaredBytes > 0 ? Math.ceil(declaredBytes / batches) : BATCH_BYTES_TARGET
+  }
+
+  /**
+   * The framing of a whole `application/json` body, and the bytes to decode with it: an array comes
+   * without its brackets. No bytes at all for a body or an array that is empty.
+   */
+  static detectWhole(
+    bytes: Uint8Array,
+  ): { framing: Framing; bytes: Uint8Array; linesBefore?: number } | IngestError {
+    const first = firstToken(bytes, 0, bytes.length)
+    if (first === bytes.length) return { framing: 'ndjson', bytes: bytes.subarray(0, 0) }
+    if (bytes[first] !== OPEN_ARRAY) {
+      const lineEnd = bytes.indexOf(LINE_FEED, first)
+      const isDocument = lineEnd >= 0 && isDocumentStart(bytes, first, lineEnd)
+      return { framing: isDocument ? 'document' : 'ndjson', bytes }
+    }
+    const end = trimEnd(bytes, first, bytes.length) - 1
+    if (end === first || bytes[end] !== CLOSE_ARRAY) {
+      return new IngestError('malformed', ARRAY_NOT_CLOSED)
+    }
+    const isEmpty = firstToken(bytes, first + 1, end) === end
+    const inner = isEmpty ? bytes.subarray(0, 0) : bytes.subarray(first + 1, end)
+    return { framing: 'array', bytes: inner, linesBefore: countLineFeeds(bytes, first) }
+  }
+
+  /** Takes a copy of `bytes`. */
+  push(bytes: Uint8Array): void {
+    let at = 0
+    while (at < bytes.length) {
+      const buffer = this.#room(bytes.length - at)
+      const count = Math.min(bytes.length - at, buffer.length - BATCH_PADDING - this.#length)
+      buffer.set(bytes.subarray(at, at + count), this.#length)
+      this.#length += count
+      at += count
+      if (this.#length >= this.#target) this.#tryCut()
+    }
+  }
+
+  /** The body is complete: hands out the rest. */
+  end(): void {
+    const buffer = this.#buffer
+    if (buffer === undefined || this.#length === 0) return
+    this.#framing ??= this.#detect(buffer, true)
+    let end = this.#length
+    if (this.#framing === 'array') {
+      end = trimEnd(buffer, this.#start, end) - 1
+      if (end < this.#start || buffer[end] !== CLOSE_ARRAY) {
+        this.#sink.fail(ARRAY_NOT_CLOSED)
+        return this.discard()
+      }
+      const isEmpty = firstToken(buffer, this.#start, end) === end
+      if (isEmpty && this.#parts === 0) return this.discard()
+    }
+    this.#emit(buffer, end)
+    this.#buffer = undefined
+  }
+
+  /** Gives the buffer back; nothing more is handed out. */
+  discard(): void {
+    if (this.#buffer !== undefined) this.#buffers.release(this.#buffer)
+    this.#buffer = undefined
+    this.#length = 0
+  }
+
+  /** The buffer, with room for at least one more byte. */
+  #room(wanted: number): Uint8Array {
+    const buffer = this.#buffer
+    if (buffer === undefined) {
+      this.#buffer = this.#buffers.take(Math.min(Math.max(wanted, this.#target), BATCH_BYTES_TARGET))
+      return this.#buffer
+    }
+    if (this.#length < buffer.length - BATCH_PADDING) return buffer
+    // An event longer than a batch. The body's own limit bounds it.
+    const bytesMin = Math.min(this.#length * 2, BODY_BYTES_MAX + BATCH_PADDING)
+    this.#buffer = this.#buffers.grow(buffer, this.#length, Math.max(bytesMin, this.#length + 1))
+    return this.#buffer
+  }
+
+  #tryCut(): void {
+    const buffer = this.#buffer!
+    this.#framing ??= this.#detect(buffer, false)
+    if (this.#framing === undefined || this.#framing === 'document') return
+    const cut =
+      this.#framing === 'array' ? this.#lastComma(buffer) : this.#lastLineEnd(buffer)
+    if (cut < 0) return
+    const keepFrom = this.#framing === 'array' ? cut + 1 : cut
+    const rest = buffer.subarray(keepFrom, this.#length)
+    const next = this.#buffers.take(Math.max(rest.length, this.#target))
+    next.set(rest)
+    this.#emit(buffer, cut)
+    this.#buffer = next
+    this.#length = rest.length
+    this.#start = 0
+    this.#searched = 0
+    this.#cut = -1
+    this.#elements.reset()
+  }
+
+  #emit(buffer: Uint8Array, end: number): void {
+    const framing = this.#framing!
+    const linesBefore = this.#linesBefore
+    this.#sink.part({ buffer, framing, start: this.#start, end, linesBefore })
+    this.#linesBefore = 0
+    this.#parts++
+  }
+
+  /** Just after the last line feed, or -1. */
+  #lastLineEnd(buffer: Uint8Array): number {
+    const fresh = buffer.subarray(this.#searched, this.#length)
+    const found = fresh.lastIndexOf(LINE_FEED)
+    if (found >= 0) this.#cut = this.#searched + found + 1
+    this.#searched = this.#length
+    return this.#cut
+  }
+
+  /** The last comma between elements, or -1. */
+  #lastComma(buffer: Uint8Array): number {
+    const from = Math.max(this.#searched, this.#start)
+    const found = this.#elements.scan(buffer, from, this.#length)
+    if (found >= 0) this.#cut = found
+    this.#searched = this.#length
+    return this.#cut
+  }
+
+  /** How the body is framed; undefined while its beginning does not tell. */
+  #detect(buffer: Uint8Array, isWhole: boolean): Framing | undefined {
+    if (this.#kind !== 'json') return this.#kind
+    const first = firstToken(buffer, 0, this.#length)
+    if (first === this.#length) return isWhole ? 'ndjson' : undefined
+    if (buffer[first] === OPEN_ARRAY) {
+      this.#start = first + 1
+      this.#linesBefore = countLineFeeds(buffer, first)
+      return 'array'
+    }
+    const firstLineEnd = buffer.indexOf(LINE_FEED, first)
+    if (firstLineEnd < 0 || firstLineEnd >= this.#length) return isWhole ? 'ndjson' : undefined
+    return isDocumentStart(buffer, first, firstLineEnd) ? 'document' : 'ndjson'
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Content-Encoding: decompresses a body as a stream, off the main thread (zlib's own threads), and
+ * never past the limit: a bomb costs at most BODY_BYTES_MAX of output.
+ */
+import zlib from 'node:zlib'
+import { IngestError } from '../errors.ts'
+import { BODY_BYTES_MAX } from '../limits.ts'
+
+export interface DecompressorEvents {
+  /** Decompressed bytes, valid after the call too. */
+  readonly onBytes: (bytes: Uint8Array) => void
+  readonly onEnd: () => void
+  readonly onError: (error: IngestError) => void
+  /** Compressed input piled up, or was used up again: pause and resume the network. */
+  readonly onPressure: (isHigh: boolean) => void
+}
+
+interface ZlibWithZstd {
+  readonly createZstdDecompress?: () => zlib.Gunzip
+}
+
+const OUTPUT_CHUNK_BYTES = 64 * 1024
+const INPUT_BYTES_HIGH = 256 * 1024
+const ENCODINGS = ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'] as const
+export type Encoding = (typeof ENCODINGS)[number]
+
+/**
+ * The encoding a header value names; undefined for none. Throws `unsupported_media_type`, also for
+ * lists of encodings and for zstd on a Node that lacks it.
+ */
+export function parseContentEncoding(header: string): Encoding | undefined {
+  const name = header.trim().toLowerCase()
+  if (name === '' || name === 'identity') return undefined
+  const known = ENCODINGS.find((encoding) => encoding === name)
+  const hasZstd = (zlib as ZlibWithZstd).createZstdDecompress !== undefined
+  if (known === undefined || (known === 'zstd' && !hasZstd)) {
+    const list = ENCODINGS.filter((encoding) => encoding !== 'zstd' || hasZstd).join(', ')
+    throw new IngestError('unsupported_media_type', `Content-Encoding must be one of: ${list}`)
+  }
+  return known
+}
+
+export class Decompressor {
+  readonly #encoding: Encoding
+  readonly #events: DecompressorEvents
+  #stream: zlib.Gunzip | undefined
+  #outputBytes = 0
+  #pendingBytes = 0
+  #isHigh = false
+  #isOver = false
+
+  constructor(encoding: Encoding, events: DecompressorEvents) {
+    this.#encoding = encoding
+    this.#events = events
+  }
+
+  /** Takes a copy of `bytes`. */
+  push(bytes: Uint8Array): void {
+    if (this.#isOver || bytes.length === 0) return
+    const stream = (this.#stream ??= this.#open(bytes[0]!))
+    const copy = Buffer.from(bytes)
+    this.#pendingBytes += copy.length
+    stream.write(copy, () => this.#consumed(copy.length))
+    if (!this.#isHigh && this.#pendingBytes > INPUT_BYTES_HIGH) {
+      this.#isHigh = true
+      this.#events.onPressure(true)
+    }
+  }
+
+  /** No more input. An empty body ends at once. */
+  end(): void {
+    if (this.#isOver) return
+    if (this.#stream === undefined) {
+      this.#isOver = true
+      this.#events.onEnd()
+    } else {
+      this.#stream.end()
+    }
+  }
+
+  /** Gives up; nothing is called any more. */
+  destroy(): void {
+    this.#isOver = true
+    this.#stream?.destroy()
+  }
+
+  #consumed(bytes: number): void {
+    this.#pendingBytes -= bytes
+    if (this.#isHigh && !this.#isOver && this.#pendingBytes <= INPUT_BYTES_HIGH / 2) {
+      this.#isHigh = false
+      this.#events.onPressure(false)
+    }
+  }
+
+  #open(firstByte: number): zlib.Gunzip {
+    const stream = createStream(this.#encoding, firstByte)
+    stream.on('data', (bytes: Buffer) => {
+      if (this.#isOver) return
+      this.#outputBytes += bytes.length
+      if (this.#outputBytes > BODY_BYTES_MAX) {
+        const text = `decompressed body is over ${BODY_BYTES_MAX} bytes (BODY_BYTES_MAX)`
+        this.#fail(new IngestError('too_large', text))
+      } else {
+        this.#events.onBytes(bytes)
+      }
+    })
+    stream.on('end', () => {
+      if (this.#isOver) return
+      this.#isOver = true
+      this.#events.onEnd()
+    })
+    stream.on('error', (cause) => {
+      if (this.#isOver) return
+      const text = `the body is not valid ${this.#encoding}`
+      this.#fail(new IngestError('malformed', text, { cause }))
+    })
+    return stream
+  }
+
+  #fail(error: IngestError): void {
+    this.destroy()
+    this.#events.onError(error)
+  }
+}
+
+function createStream(encoding: Encoding, firstByte: number): zlib.Gunzip {
+  const options = { chunkSize: OUTPUT_CHUNK_BYTES }
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return zlib.createGunzip(options)
+    case 'deflate':
+      // Some clients send raw deflate under this name; a zlib header always has method 8.
+      return (firstByte & 0x0f) === 8
+        ? zlib.createInflate(options)
+        : zlib.createInflateRaw(options)
+    case 'br':
+      return zlib.createBrotliDecompress(options)
+    case 'zstd':
+      // parseContentEncoding has made sure that this Node has it.
+      return (zlib as unknown as Required<ZlibWithZstd>).createZstdDecompress()
+  }
+}

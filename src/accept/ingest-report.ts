@@ -1,0 +1,77 @@
+/** What a native ingest request is told: counts, and the first rejected events (docs/api.md). */
+import { REPLY_ERRORS_MAX } from '../limits.ts'
+import type { PartResult, RejectCode } from '../model/batch.ts'
+
+interface ReportedError {
+  readonly index: number
+  readonly line: number
+  readonly code: RejectCode
+  readonly message: string
+}
+
+export class IngestReport {
+  accepted = 0
+  rejected = 0
+  repaired = 0
+  acceptedBytes = 0
+  readonly rejectedByCode = new Map<RejectCode, number>()
+  /** The first rejects, placed in the whole request: index from 0, line from 1. */
+  readonly errors: ReportedError[] = []
+  /** Set when the request failed as a whole: a syntax error in a document or an array. */
+  fatal: ReportedError | undefined
+  #lines = 0
+  #items = 0
+  #remembered: string | undefined
+
+  /** The answer given the first time to the same Idempotency-Key. */
+  static remembered(answer: { readonly body: string }): IngestReport {
+    const report = new IngestReport()
+    report.#remembered = answer.body
+    return report
+  }
+
+  get isRemembered(): boolean {
+    return this.#remembered !== undefined
+  }
+
+  /** True when nothing of the request may be stored. */
+  get isRefused(): boolean {
+    if (this.#remembered !== undefined) return false
+    return this.fatal !== undefined || this.accepted === 0
+  }
+
+  /** The JSON of a 200 answer. */
+  get body(): string {
+    if (this.#remembered !== undefined) return this.#remembered
+    const { accepted, rejected, errors } = this
+    if (rejected === 0) return `{"accepted":${accepted},"rejected":0,"errors":[]}`
+    return JSON.stringify({ accepted, rejected, errors })
+  }
+
+  /** Line feeds of the body that no part holds. */
+  skipLines(count: number): void {
+    this.#lines += count
+  }
+
+  /** Adds the next part's outcome; parts come in body order. */
+  add(result: PartResult): void {
+    this.accepted += result.accepted
+    this.rejected += result.rejected
+    this.repaired += result.repaired
+    this.acceptedBytes += result.acceptedBytes
+    for (const reject of result.rejects) {
+      const placed = { ...reject, index: this.#items + reject.index, line: this.#lines + reject.line }
+      if (this.errors.length < REPLY_ERRORS_MAX) this.errors.push(placed)
+    }
+    for (const [code, count] of Object.entries(result.rejectedByCode)) {
+      const known = this.rejectedByCode.get(code as RejectCode) ?? 0
+      this.rejectedByCode.set(code as RejectCode, known + count)
+    }
+    if (result.fatal !== undefined && this.fatal === undefined) {
+      const { index, line } = result.fatal
+      this.fatal = { ...result.fatal, index: this.#items + index, line: this.#lines + line }
+    }
+    this.#items += result.items
+    this.#lines += result.lines
+  }
+}

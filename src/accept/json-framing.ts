@@ -1,0 +1,72 @@
+/**
+ * Just enough JSON to cut a body into parts: brackets and strings are counted, nothing is judged.
+ * What is cut wrongly because the input is malformed is malformed for the decoder as well.
+ */
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const SPACE = 0x20
+
+/** Position of the first byte that is not JSON white space, `end` when there is none. */
+export function firstToken(bytes: Uint8Array, start: number, end: number): number {
+  let at = start
+  while (at < end && isSpace(bytes[at]!)) at++
+  return at
+}
+
+/** End of `start`..`end` without trailing JSON white space. */
+export function trimEnd(bytes: Uint8Array, start: number, end: number): number {
+  let at = end
+  while (at > start && isSpace(bytes[at - 1]!)) at--
+  return at
+}
+
+function isSpace(byte: number): boolean {
+  return byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+/**
+ * Whether a line that starts a body opens more brackets than it closes: then the body is one
+ * document over several lines, not a document a line.
+ */
+export function isDocumentStart(bytes: Uint8Array, start: number, end: number): boolean {
+  const scanner = new ElementScanner()
+  scanner.scan(bytes, start, end)
+  return scanner.depth > 0
+}
+
+/** Follows nesting and strings through bytes that come in pieces. */
+export class ElementScanner {
+  depth = 0
+  #inString = false
+  #isEscaped = false
+
+  reset(): void {
+    this.depth = 0
+    this.#inString = false
+    this.#isEscaped = false
+  }
+
+  /** Moves over `start`..`end`; returns the last comma outside all brackets in it, or -1. */
+  scan(bytes: Uint8Array, start: number, end: number): number {
+    let { depth } = this
+    let inString = this.#inString
+    let isEscaped = this.#isEscaped
+    let comma = -1
+    for (let i = start; i < end; i++) {
+      const byte = bytes[i]!
+      if (inString) {
+        if (isEscaped) isEscaped = false
+        else if (byte === BACKSLASH) isEscaped = true
+        else if (byte === QUOTE) inString = false
+      } else if (byte === QUOTE) inString = true
+      else if (byte === 0x7b || byte === 0x5b) depth++
+      else if (byte === 0x7d || byte === 0x5d) depth--
+      else if (byte === COMMA && depth === 0) comma = i
+    }
+    this.depth = depth
+    this.#inString = inString
+    this.#isEscaped = isEscaped
+    return comma
+  }
+}

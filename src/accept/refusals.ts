@@ -1,0 +1,67 @@
+/**
+ * Refusals by stream and reason, gathered in memory and written now and then: a client that is
+ * refused a thousand times a second must not cost a database write each time.
+ */
+import type { StreamId } from '../model/stream.ts'
+
+export interface RefusalCount {
+  readonly streamId: StreamId
+  readonly reason: string
+  readonly count: number
+  readonly lastAtMs: number
+}
+
+/** Adds the counts to the store; rejects when it is away. */
+export type RecordRefusals = (counts: readonly RefusalCount[]) => Promise<void>
+
+const FLUSH_MS = 1_000
+
+export class Refusals {
+  readonly #record: RecordRefusals
+  readonly #nowMs: () => number
+  #counts = new Map<string, RefusalCount>()
+  #timer: NodeJS.Timeout | undefined
+  #flushing: Promise<void> = Promise.resolve()
+
+  constructor(record: RecordRefusals, nowMs: () => number) {
+    this.#record = record
+    this.#nowMs = nowMs
+  }
+
+  add(streamId: StreamId, reason: string): void {
+    this.#merge({ streamId, reason, count: 1, lastAtMs: this.#nowMs() })
+    this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref()
+  }
+
+  /** Writes what is gathered; keeps it for the next time when the store is away. Never rejects. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#flushing = this.#flushing.then(async () => {
+      if (this.#counts.size === 0) return
+      const counts = [...this.#counts.values()]
+      this.#counts = new Map()
+      try {
+        await this.#record(counts)
+      } catch {
+        for (const count of counts) this.#merge(count) // One entry a stream and reason: bounded.
+        this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref()
+      }
+    })
+    return this.#flushing
+  }
+
+  /** Writes the last counts. */
+  async stop(): Promise<void> {
+    await this.flush()
+    clearTimeout(this.#timer)
+  }
+
+  #merge(more: RefusalCount): void {
+    const key = `${more.streamId} ${more.reason}`
+    const known = this.#counts.get(key)
+    const count = more.count + (known?.count ?? 0)
+    const lastAtMs = Math.max(more.lastAtMs, known?.lastAtMs ?? 0)
+    this.#counts.set(key, { ...more, count, lastAtMs })
+  }
+}

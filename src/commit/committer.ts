@@ -1,0 +1,236 @@
+/**
+ * Commit: makes encoded segments durable in the raw store. No client is acknowledged before this.
+ *
+ *   encode --EncodedSegment--> commit --CommittedGroup--> materialize, observe, tail
+ *
+ * Group commit: what arrives while one COPY runs shares the next, so an idle system commits at once
+ * and a busy one pays for fewer, larger transactions. One at a time, and ids are given out here, so
+ * ids become visible in their order: a reader that follows never misses one behind it.
+ *
+ * Subtle: a connection that breaks during COMMIT leaves the outcome unknown. It is looked up, never
+ * guessed; while PostgreSQL cannot be asked, clients wait, and in the end their connections are
+ * dropped without an answer, because either answer might be a lie.
+ */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { IngestError, OutcomeUnknownError } from '../errors.ts'
+import {
+  COMMIT_GROUP_BYTES_MAX,
+  COMMIT_QUEUE_BYTES_MAX,
+  COMMIT_RESOLVE_MS_MAX,
+  COMMIT_TRIES_MAX,
+} from '../limits.ts'
+import type { CommittedGroup, CommittedSegment, EncodedSegment } from '../model/batch.ts'
+import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+
+export interface CommitRow {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  readonly ingestedAtMs: number
+  readonly eventCount: number
+  readonly rawBytes: number
+  readonly payload: Uint8Array
+}
+
+/** An answer to remember under an Idempotency-Key, stored with the data it answers for. */
+export interface Completion {
+  readonly keySha256: Uint8Array
+  readonly status: number
+  readonly body: string
+}
+
+export type WriteFailure =
+  /** Nothing was stored and the same may work shortly. */
+  | { readonly kind: 'retry'; readonly message: string }
+  /** Nothing was stored, and trying again is for the client. */
+  | { readonly kind: 'refused'; readonly error: IngestError }
+  /** Stored or not: `wasCommitted` tells. */
+  | { readonly kind: 'unknown'; readonly message: string }
+
+/** What commit needs of a raw store. */
+export interface RawStoreWriter {
+  /** All rows and answers in one transaction; undefined when they are durable. Never rejects. */
+  write(
+    rows: readonly CommitRow[],
+    answers: readonly (Completion & { readonly streamId: StreamId })[],
+  ): Promise<WriteFailure | undefined>
+  /** Whether an earlier `write` of `row` was committed. Rejects while the store is away. */
+  wasCommitted(row: CommitRow): Promise<boolean>
+}
+
+export interface CommitObserver {
+  readonly onGroup: (group: { segments: number; bytes: number; seconds: number }) => void
+  readonly onRetry: () => void
+  readonly onUnknown: (outcome: 'committed' | 'absent' | 'dropped') => void
+}
+
+interface Pending {
+  readonly streamId: StreamId
+  readonly segments: readonly EncodedSegment[]
+  readonly completion: Completion | undefined
+  readonly bytes: number
+  readonly resolve: (ids: readonly SegmentId[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+const RETRY_DELAY_MS = 100
+const RESOLVE_DELAY_MS = 200
+
+export class Committer {
+  readonly #store: RawStoreWriter
+  readonly #ids: SegmentIdGenerator
+  readonly #forward: (group: CommittedGroup) => void
+  readonly #observer: CommitObserver
+  readonly #resolveMsMax: number
+  #queue: Pending[] = []
+  #queueBytes = 0
+  #flushing: Promise<void> | undefined
+  #stopped = false
+
+  constructor(options: {
+    readonly store: RawStoreWriter
+    readonly ids: SegmentIdGenerator
+    /** Told of each group after it is durable, in id order. Must not throw. */
+    readonly forward: (group: CommittedGroup) => void
+    readonly observer: CommitObserver
+    readonly resolveMsMax?: number
+  }) {
+    this.#store = options.store
+    this.#ids = options.ids
+    this.#forward = options.forward
+    this.#observer = options.observer
+    this.#resolveMsMax = options.resolveMsMax ?? COMMIT_RESOLVE_MS_MAX
+  }
+
+  get queueBytes(): number {
+    return this.#queueBytes
+  }
+
+  /**
+   * Resolves with the segments' ids once all of them are durable, together. Rejects with an
+   * `IngestError` when nothing was stored, and with an `OutcomeUnknownError` when that is unknown.
+   * Refuses, never waits, when the queue is full.
+   */
+  submit(
+    streamId: StreamId,
+    segments: readonly EncodedSegment[],
+    completion?: Completion,
+  ): Promise<readonly SegmentId[]> {
+    assert(segments.length > 0)
+    let bytes = 0
+    for (const segment of segments) bytes += segment.payload.length
+    if (this.#stopped) {
+      return Promise.reject(new IngestError('unavailable', 'the service is stopping'))
+    }
+    if (this.#queueBytes + bytes > COMMIT_QUEUE_BYTES_MAX) {
+      const text = `over ${COMMIT_QUEUE_BYTES_MAX} bytes wait for commit (COMMIT_QUEUE_BYTES_MAX)`
+      return Promise.reject(new IngestError('overloaded', text))
+    }
+    this.#queueBytes += bytes
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ streamId, segments, completion, bytes, resolve, reject })
+      this.#flushing ??= this.#flush()
+    })
+  }
+
+  /** Commits what is queued, refuses what comes later. Safe to call twice. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#flushing
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const group = this.#takeGroup()
+      await this.#commitGroup(group)
+    }
+    this.#flushing = undefined
+  }
+
+  #takeGroup(): Pending[] {
+    let count = 0
+    let bytes = 0
+    for (const pending of this.#queue) {
+      if (count > 0 && bytes + pending.bytes > COMMIT_GROUP_BYTES_MAX) break
+      bytes += pending.bytes
+      count++
+    }
+    this.#queueBytes -= bytes
+    return this.#queue.splice(0, count)
+  }
+
+  async #commitGroup(group: readonly Pending[]): Promise<void> {
+    const startedAt = performance.now()
+    const committed: CommittedSegment[] = []
+    const rows: CommitRow[] = []
+    const ids: SegmentId[][] = []
+    for (const { streamId, segments } of group) {
+      const own: SegmentId[] = []
+      for (const { eventCount, rawBytes, payload, block, delta } of segments) {
+        const segmentId = this.#ids.next()
+        const ingestedAtMs = segmentIdMs(segmentId)
+        own.push(segmentId)
+        rows.push({ streamId, segmentId, ingestedAtMs, eventCount, rawBytes, payload })
+        committed.push({ streamId, segmentId, eventCount, block, delta })
+      }
+      ids.push(own)
+    }
+    try {
+      await this.#write(rows, answersOf(group))
+    } catch (error) {
+      for (const pending of group) pending.reject(error)
+      return
+    }
+    let bytes = 0
+    for (const row of rows) bytes += row.payload.length
+    const seconds = (performance.now() - startedAt) / 1000
+    this.#observer.onGroup({ segments: rows.length, bytes, seconds })
+    for (const [i, pending] of group.entries()) pending.resolve(ids[i]!)
+    this.#forward({ segments: committed })
+  }
+
+  /** Resolves when the rows are durable; throws what their clients are to be told. */
+  async #write(
+    rows: readonly CommitRow[],
+    answers: readonly (Completion & { readonly streamId: StreamId })[],
+  ): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const failure = await this.#store.write(rows, answers)
+      if (failure === undefined) return
+      if (failure.kind === 'refused') throw failure.error
+      if (failure.kind === 'unknown' && (await this.#resolve(rows[0]!))) return
+      if (attempt === COMMIT_TRIES_MAX) {
+        throw new IngestError('unavailable', 'the raw store is not available')
+      }
+      this.#observer.onRetry()
+      await sleep(RETRY_DELAY_MS * 2 ** attempt * (0.5 + Math.random()))
+    }
+  }
+
+  /** Finds out whether `row`'s transaction was committed. */
+  async #resolve(row: CommitRow): Promise<boolean> {
+    const deadline = performance.now() + this.#resolveMsMax
+    for (;;) {
+      try {
+        const isCommitted = await this.#store.wasCommitted(row)
+        this.#observer.onUnknown(isCommitted ? 'committed' : 'absent')
+        return isCommitted
+      } catch (cause) {
+        if (performance.now() > deadline) {
+          this.#observer.onUnknown('dropped')
+          throw new OutcomeUnknownError('the outcome of a COMMIT is unknown', { cause })
+        }
+      }
+      await sleep(RESOLVE_DELAY_MS)
+    }
+  }
+}
+
+function answersOf(group: readonly Pending[]): (Completion & { readonly streamId: StreamId })[] {
+  const answers: (Completion & { readonly streamId: StreamId })[] = []
+  for (const { streamId, completion } of group) {
+    if (completion !== undefined) answers.push({ ...completion, streamId })
+  }
+  return answers
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+/** Process entry: reads the configuration, starts the app, turns signals into a clean stop. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startApp } from './app.ts'
+import { type Config, ConfigError, helpText, parseConfig } from './config.ts'
+import { createLog } from './telemetry/log.ts'
+import { version } from './version.ts'
+
+const EXIT_FAILURE = 1
+const EXIT_CONFIG = 2
+
+/** One line for a shell: a stream, a key, an event. Uses nothing but curl and sed. */
+function tryLine(baseUrl: string, tokenFile: string): string {
+  const auth = `-H "Authorization: Bearer $(cat '${tokenFile}')"`
+  const json = `-H 'Content-Type: application/json'`
+  const curl = baseUrl.startsWith('https') ? 'curl -sk' : 'curl -s'
+  const stream = `${curl} ${baseUrl}/v1/streams ${auth} ${json} -d "{\\"name\\":\\"try-$(date +%s)\\"}"`
+  const key = `${curl} ${baseUrl}/v1/streams/$ID/keys ${auth} ${json} -d '{"name":"try"}'`
+  const send = `${curl} ${baseUrl}/v1/ingest -H "X-API-Key: $KEY" ${json} -d '{"message":"hello"}'`
+  const pick = (field: string) => `sed -E 's/.*"${field}":"([^"]+)".*/\\1/'`
+  return `ID=$(${stream} | ${pick('id')}); KEY=$(${key} | ${pick('key')}); ${send}`
+}
+
+function announce(config: Config, app: Awaited<ReturnType<typeof startApp>>): void {
+  const tokenFile = join(app.dataPath, 'admin-token')
+  if (app.adminToken !== undefined) {
+    writeFileSync(tokenFile, `${app.adminToken}\n`, { mode: 0o600 })
+    console.log(`First admin token: ${app.adminToken}`)
+  }
+  console.log(`Sluice ${version} listens on ${app.baseUrl}`)
+  console.log(`Admin token: in ${tokenFile}`)
+  console.log(`Data: ${app.dataPath}${config.postgresUrl ? ' (external stores)' : ''}`)
+  console.log('Try it, in another shell:')
+  console.log(`  ${tryLine(app.baseUrl, tokenFile)}`)
+}
+
+async function run(config: Config): Promise<void> {
+  const log = createLog(config.logLevel)
+  for (const warning of config.warnings) log.warn(warning)
+  let stop: (code: number, reason: string) => void = () => process.exit(EXIT_FAILURE)
+  console.log('Starting the stores …')
+  const starting = startApp(config, log, { onFatal: (reason) => stop(EXIT_FAILURE, reason) })
+  let isStopping = false
+  stop = (code, reason) => {
+    if (isStopping) return
+    isStopping = true
+    log.info({ reason }, 'stopping')
+    console.log('Stopping: acknowledging what was accepted …')
+    starting
+      .then((app) => app.stop())
+      .then(
+        () => process.exit(code),
+        (cause: unknown) => {
+          log.fatal({ err: cause }, 'could not stop cleanly')
+          process.exit(EXIT_FAILURE)
+        },
+      )
+  }
+  process.on('SIGTERM', () => stop(0, 'SIGTERM'))
+  process.on('SIGINT', () => stop(0, 'SIGINT'))
+  process.on('unhandledRejection', (cause) => {
+    log.fatal({ err: cause }, 'unhandled rejection')
+    stop(EXIT_FAILURE, 'unhandled rejection')
+  })
+  announce(config, await starting)
+}
+
+async function main(): Promise<void> {
+  try {
+    const parsed = parseConfig(process.argv.slice(2), process.env)
+    if (parsed.kind === 'help') console.log(helpText())
+    else if (parsed.kind === 'version') console.log(version)
+    else await run(parsed.config)
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause)
+    console.error(`sluice: ${message}`)
+    process.exit(cause instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE)
+  }
+}
+
+await main()

@@ -1,0 +1,220 @@
+/**
+ * Materialize: brings committed segments into the projection, exactly once, a little later.
+ *
+ *   commit --CommittedGroup--> materialize --Native blocks--> ClickHouse, then the checkpoint
+ *
+ * Two modes. **Live**: the blocks that workers built wait in memory, are coalesced per stream and
+ * inserted. **Catch-up**: segments past the checkpoint are read from the raw store; those that
+ * ClickHouse does not have are rebuilt by the same worker code. Start begins with catch-up, and
+ * whatever goes wrong in live mode (an insert of unknown outcome, too many bytes waiting, ClickHouse
+ * away) drops the memory and goes back to it. So there is one way to recover, and it is used often.
+ *
+ * Exactly once: a segment is in one block, and an insert makes one part of it; catch-up asks which
+ * segments are there before it inserts, after it made sure that no insert of ours still runs.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  MATERIALIZE_BUFFER_BYTES_MAX,
+  MATERIALIZE_INSERT_BYTES,
+  MATERIALIZE_INSERT_ROWS,
+} from '../limits.ts'
+import type { CommittedGroup } from '../model/batch.ts'
+import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import { CatchUp, type CatchUpStores } from './catch-up.ts'
+import { Progress } from './progress.ts'
+import { stampBlock } from './stamp.ts'
+import { StreamBuffer } from './stream-buffer.ts'
+
+export interface MaterializeStores extends CatchUpStores {
+  /** Records the checkpoint; may reject. It never moves back. */
+  writeCheckpoint(segmentId: SegmentId): Promise<void>
+}
+
+export interface MaterializeObserver {
+  readonly onInsert: (insert: { rows: number; bytes: number; seconds: number }) => void
+  readonly onReplayed: (segments: number) => void
+  /** Each failure in a row, with how often it has failed since the last success. */
+  readonly onError: (cause: unknown, failures: number) => void
+  readonly onModeChange: (mode: 'live' | 'catch-up', reason: string) => void
+}
+
+export interface MaterializerOptions {
+  readonly stores: MaterializeStores
+  readonly observer: MaterializeObserver
+  /** Where the last run left off. */
+  readonly checkpoint: SegmentId
+  /** How long a block may wait to be coalesced. */
+  readonly delayMs: number
+}
+
+const TICK_MS = 100
+const CHECKPOINT_MS = 500
+const RETRY_MS_MAX = 5_000
+
+export class Materializer {
+  readonly #options: MaterializerOptions
+  readonly #progress: Progress
+  readonly #buffers = new Map<StreamId, StreamBuffer>()
+  #bufferBytes = 0
+  #mode: 'live' | 'catch-up' = 'catch-up'
+  /** In catch-up: everything up to here has been read from the raw store. */
+  #cursor: SegmentId
+  /** The newest segment that commit told of. */
+  #newest: SegmentId
+  #written: SegmentId
+  #writtenAtMs = 0
+  #failures = 0
+  #isStopping = false
+  #running: Promise<void> | undefined
+  #wake: (() => void) | undefined
+
+  constructor(options: MaterializerOptions) {
+    this.#options = options
+    this.#progress = new Progress(options.checkpoint)
+    this.#cursor = options.checkpoint
+    this.#newest = options.checkpoint
+    this.#written = options.checkpoint
+  }
+
+  /** Bytes of blocks in memory, the ones being inserted included. */
+  get bufferBytes(): number {
+    return this.#bufferBytes
+  }
+
+  /** Receipt time in milliseconds of the oldest segment not in the projection, if any. */
+  get oldestPendingMs(): number | undefined {
+    const oldest = this.#progress.oldest
+    if (oldest !== undefined) return segmentIdMs(oldest)
+    return this.#newest > this.#cursor ? segmentIdMs(this.#cursor) : undefined
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Takes over a durable group. Never waits: past the bound blocks are dropped and read again. */
+  add(group: CommittedGroup): void {
+    for (const { streamId, segmentId, block } of group.segments) {
+      if (segmentId > this.#newest) this.#newest = segmentId
+      // Catch-up reads it from the raw store, or already has.
+      if (this.#mode === 'catch-up' || segmentId <= this.#cursor) continue
+      if (this.#bufferBytes + block.bytes.length > MATERIALIZE_BUFFER_BYTES_MAX) {
+        this.#fallBack('more waits than MATERIALIZE_BUFFER_BYTES_MAX')
+        continue
+      }
+      stampBlock(block, segmentId)
+      let buffer = this.#buffers.get(streamId)
+      if (buffer === undefined) {
+        buffer = new StreamBuffer(streamId, performance.now())
+        this.#buffers.set(streamId, buffer)
+      }
+      buffer.add(block, this.#progress.add(segmentId))
+      this.#bufferBytes += block.bytes.length
+      if (isFull(buffer)) this.#wake?.()
+    }
+  }
+
+  /** Inserts what waits, within `msMax`, and records the checkpoint. The rest is found at start. */
+  async stop(msMax: number): Promise<void> {
+    this.#isStopping = true
+    this.#wake?.()
+    await Promise.race([this.#running, sleep(msMax, undefined, { ref: false })])
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      try {
+        const isIdle = this.#mode === 'catch-up' ? await this.#catchUp() : await this.#insertDue()
+        await this.#recordCheckpoint()
+        this.#failures = 0
+        if (this.#isStopping && this.#isDrained()) return
+        if (isIdle) await this.#pause(TICK_MS)
+      } catch (cause) {
+        this.#failures++
+        this.#options.observer.onError(cause, this.#failures)
+        this.#fallBack('a store failed')
+        if (this.#isStopping) return
+        await this.#pause(Math.min(RETRY_MS_MAX, 100 * 2 ** this.#failures))
+      }
+    }
+  }
+
+  #isDrained(): boolean {
+    const isEmpty = this.#buffers.size === 0 && this.#progress.outstanding === 0
+    return isEmpty && this.#written === this.#progress.checkpoint
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const wake = new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    await Promise.race([wake, sleep(ms, undefined, { ref: false })])
+    this.#wake = undefined
+  }
+
+  #fallBack(reason: string): void {
+    this.#buffers.clear()
+    this.#bufferBytes = 0
+    this.#progress.clear()
+    this.#cursor = this.#progress.checkpoint
+    if (this.#mode === 'live') this.#options.observer.onModeChange('catch-up', reason)
+    this.#mode = 'catch-up'
+  }
+
+  /** One step of catch-up; goes live when the raw store holds nothing more. */
+  async #catchUp(): Promise<boolean> {
+    const step = await new CatchUp(this.#options.stores).step(this.#cursor)
+    if (step === undefined) {
+      if (this.#newest > this.#cursor) return true // Committed while we looked.
+      this.#mode = 'live'
+      this.#options.observer.onModeChange('live', 'caught up')
+      return true
+    }
+    this.#options.observer.onReplayed(step.replayed)
+    this.#cursor = step.last
+    const entry = this.#progress.add(step.last)
+    entry.isDone = true
+    return false
+  }
+
+  /** Inserts one stream's blocks if they are due. True when nothing was. */
+  async #insertDue(): Promise<boolean> {
+    const buffer = this.#takeDue()
+    if (buffer === undefined) return true
+    const startedAt = performance.now()
+    await this.#options.stores.insert(buffer.streamId, buffer.blocks)
+    const seconds = (performance.now() - startedAt) / 1000
+    this.#options.observer.onInsert({ rows: buffer.rows, bytes: buffer.bytes, seconds })
+    // After a fall-back the entries are not ours any more, and catch-up finds them inserted.
+    for (const entry of buffer.entries) entry.isDone = true
+    if (this.#mode === 'live') this.#bufferBytes -= buffer.bytes
+    return false
+  }
+
+  #takeDue(): StreamBuffer | undefined {
+    const now = performance.now()
+    let due: StreamBuffer | undefined
+    for (const buffer of this.#buffers.values()) {
+      const isOld = now - buffer.sinceMs >= this.#options.delayMs
+      if (!isOld && !isFull(buffer) && !this.#isStopping) continue
+      if (due === undefined || buffer.bytes > due.bytes) due = buffer
+    }
+    if (due !== undefined) this.#buffers.delete(due.streamId)
+    return due
+  }
+
+  async #recordCheckpoint(): Promise<void> {
+    const checkpoint = this.#progress.advance()
+    const now = performance.now()
+    if (checkpoint === this.#written) return
+    if (now - this.#writtenAtMs < CHECKPOINT_MS && !this.#isStopping) return
+    await this.#options.stores.writeCheckpoint(checkpoint)
+    this.#written = checkpoint
+    this.#writtenAtMs = now
+  }
+}
+
+function isFull(buffer: StreamBuffer): boolean {
+  return buffer.rows >= MATERIALIZE_INSERT_ROWS || buffer.bytes >= MATERIALIZE_INSERT_BYTES
+}

@@ -1,0 +1,53 @@
+/** What crosses between the main thread and the workers. Flat objects and transferred buffers. */
+import type { AcceptedBatch, EncodedBatch, EncodedSegment } from '../model/batch.ts'
+
+/**
+ * Decode, transform and encode a batch. Its bytes are shared memory: nothing is copied, and they
+ * are still here when a worker dies over them.
+ */
+export interface IngestTask {
+  readonly kind: 'ingest'
+  readonly batch: AcceptedBatch
+}
+
+export interface IngestResult {
+  readonly kind: 'ingest'
+  readonly batch: EncodedBatch
+}
+
+/** Build the block of a stored segment again, exactly as ingest built it. */
+export interface ReplayTask {
+  readonly kind: 'replay'
+  readonly streamId: number
+  readonly payload: Uint8Array
+}
+
+export interface ReplayResult {
+  readonly kind: 'replay'
+  readonly segment: Pick<EncodedSegment, 'eventCount' | 'block' | 'delta' | 'pathsSkipped'>
+}
+
+/** One run of events to be shown, from one segment. */
+export interface SegmentRead {
+  readonly payload: Uint8Array
+  readonly segmentId: string
+  readonly ingestedAtMs: number
+  readonly fromOrdinal: number
+  /** Exclusive. */
+  readonly toOrdinal: number
+  readonly newestFirst: boolean
+}
+
+/** Render events of stored segments as JSON event records, separated by commas. */
+export interface ReadTask {
+  readonly kind: 'read'
+  readonly reads: readonly SegmentRead[]
+}
+
+export interface ReadResult {
+  readonly kind: 'read'
+  readonly json: Uint8Array
+}
+
+export type PoolTask = IngestTask | ReplayTask | ReadTask
+export type PoolResult = IngestResult | ReplayResult | ReadResult

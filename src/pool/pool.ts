@@ -1,0 +1,116 @@
+/**
+ * The border between threads: runs tasks on Piscina workers, behind a bounded queue.
+ *
+ *   batcher --task--> pool --result--> batcher, serve, materialize
+ *
+ * Guarantees: a task that kills its worker, or hangs it for POOL_TASK_MS_MAX, is tried once more by
+ * itself; then it is quarantined: counted, its bytes kept for a post-mortem, and refused. It never
+ * loops. A full queue refuses (`overloaded`); nothing waits without a bound.
+ */
+import { Piscina } from 'piscina'
+import { IngestError } from '../errors.ts'
+import { POOL_QUEUE_BATCHES_MAX, POOL_TASK_MS_MAX } from '../limits.ts'
+import type {
+  IngestResult,
+  IngestTask,
+  PoolResult,
+  PoolTask,
+  ReadResult,
+  ReadTask,
+  ReplayResult,
+  ReplayTask,
+} from './messages.ts'
+
+export interface PoolOptions {
+  /** The compiled worker entry, a path. */
+  readonly workerFile: string
+  readonly threads: number
+  /** Keeps what a quarantined task held. Must not throw. */
+  readonly quarantine: (task: PoolTask, reason: string) => void
+  /** Hears how long each task took, in seconds, queueing excluded. */
+  readonly onTaskSeconds?: (kind: PoolTask['kind'], seconds: number) => void
+  readonly taskMsMax?: number
+}
+
+/** Megabytes of old space a worker may use; a batch needs a few dozen at most. */
+const WORKER_HEAP_MB_MAX = 256
+const CLOSE_MS_MAX = 10_000
+
+export class WorkerPool {
+  readonly #options: PoolOptions
+  readonly #piscina: Piscina<PoolTask, PoolResult>
+  #running = 0
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#piscina = new Piscina({
+      filename: options.workerFile,
+      minThreads: options.threads,
+      maxThreads: options.threads,
+      maxQueue: POOL_QUEUE_BATCHES_MAX,
+      idleTimeout: Number.POSITIVE_INFINITY,
+      resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB_MAX },
+      recordTiming: false,
+      workerHistogram: false,
+      closeTimeout: CLOSE_MS_MAX,
+    })
+    // Piscina reports a dying idle worker here and starts another; without a listener Node throws.
+    this.#piscina.on('error', () => undefined)
+  }
+
+  /** True when a task given now starts at once. */
+  get hasIdleThread(): boolean {
+    return this.#running < this.#options.threads
+  }
+
+  /** Tasks waiting for a thread. */
+  get queueLength(): number {
+    return Math.max(0, this.#running - this.#options.threads)
+  }
+
+  /** Resolves with what the worker made of the task. Rejects with an `IngestError`. */
+  run(task: IngestTask): Promise<IngestResult>
+  run(task: ReplayTask): Promise<ReplayResult>
+  run(task: ReadTask): Promise<ReadResult>
+  async run(task: PoolTask): Promise<PoolResult> {
+    if (this.#running >= POOL_QUEUE_BATCHES_MAX) {
+      throw new IngestError(
+        'overloaded',
+        `${POOL_QUEUE_BATCHES_MAX} batches are waiting (POOL_QUEUE_BATCHES_MAX)`,
+      )
+    }
+    this.#running++
+    try {
+      return await this.#runTwice(task)
+    } finally {
+      this.#running--
+    }
+  }
+
+  /** Waits for running tasks, then ends the threads. */
+  async stop(): Promise<void> {
+    await this.#piscina.close()
+  }
+
+  async #runTwice(task: PoolTask): Promise<PoolResult> {
+    let reason = ''
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const abort = new AbortController()
+      const startedAt = performance.now()
+      let timer: NodeJS.Timeout | undefined
+      try {
+        // Aborting a task ends its thread; Piscina then starts a fresh one.
+        timer = setTimeout(() => abort.abort(), this.#options.taskMsMax ?? POOL_TASK_MS_MAX)
+        const result = await this.#piscina.run(task, { signal: abort.signal })
+        this.#options.onTaskSeconds?.(task.kind, (performance.now() - startedAt) / 1000)
+        return result
+      } catch (cause) {
+        reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+    this.#options.quarantine(task, reason)
+    throw new IngestError('internal', 'a worker could not process the batch; it was quarantined')
+  }
+}

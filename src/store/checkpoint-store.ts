@@ -1,0 +1,67 @@
+/** Where each node's projection stands, and what it has committed since. */
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { Postgres } from './postgres.ts'
+
+interface SegmentRow {
+  readonly stream_id: number
+  readonly segment_id: string
+  readonly payload: Uint8Array
+}
+
+export class CheckpointStore {
+  readonly #postgres: Postgres
+  readonly #nodeId: number
+
+  constructor(postgres: Postgres, nodeId: number) {
+    this.#postgres = postgres
+    this.#nodeId = nodeId
+  }
+
+  /** 0 when the node has none. Throws `StoreError`. */
+  async read(): Promise<SegmentId> {
+    const { rows } = await this.#postgres.query<{ segment_id: string }>(
+      'SELECT segment_id FROM checkpoints WHERE node_id = $1',
+      [this.#nodeId],
+    )
+    return BigInt(rows[0]?.segment_id ?? '0') as SegmentId
+  }
+
+  /** The newest segment that this node ever committed, 0 for none. Throws `StoreError`. */
+  async readNewest(): Promise<SegmentId> {
+    const { rows } = await this.#postgres.query<{ segment_id: string | null }>(
+      `SELECT segment_id FROM segments WHERE ((segment_id >> 12) & 511) = $1
+        ORDER BY segment_id DESC LIMIT 1`,
+      [this.#nodeId],
+    )
+    return BigInt(rows[0]?.segment_id ?? '0') as SegmentId
+  }
+
+  /** Moves the checkpoint on, never back. Throws `StoreError`. */
+  async write(segmentId: SegmentId): Promise<void> {
+    await this.#postgres.query(
+      `INSERT INTO checkpoints AS c (node_id, segment_id) VALUES ($1, $2)
+       ON CONFLICT (node_id) DO UPDATE
+         SET segment_id = GREATEST(c.segment_id, excluded.segment_id), updated_at = now()`,
+      [this.#nodeId, String(segmentId)],
+    )
+  }
+
+  /** This node's segments after `after`, in id order, with their payloads. Throws `StoreError`. */
+  async readAfter(
+    after: SegmentId,
+    limit: number,
+  ): Promise<{ streamId: StreamId; segmentId: SegmentId; payload: Uint8Array }[]> {
+    const { rows } = await this.#postgres.query<SegmentRow>(
+      `SELECT stream_id, segment_id, payload FROM segments
+        WHERE segment_id > $1 AND ((segment_id >> 12) & 511) = $2
+        ORDER BY segment_id LIMIT $3`,
+      [String(after), this.#nodeId, limit],
+    )
+    return rows.map((row) => ({
+      streamId: row.stream_id as StreamId,
+      segmentId: BigInt(row.segment_id) as SegmentId,
+      payload: row.payload,
+    }))
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Opens both stores, embedded or external, on one code path: start the embedded ones where no URL
+ * is given, connect, migrate, claim a node number.
+ */
+import { ClickHouse } from './clickhouse.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { startEmbeddedClickHouse } from './embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from './embedded/postgres.ts'
+import type { EmbeddedStore, StoreState } from './embedded/supervisor.ts'
+import { ensureClickHouse, migratePostgres } from './migrations/run.ts'
+import { NodeLease } from './node-lease.ts'
+import { Postgres } from './postgres.ts'
+import { PROJECTION_DATABASE } from './projection-store.ts'
+import type { StoreLog } from './store-log.ts'
+
+export type StoreName = 'postgres' | 'clickhouse'
+
+export interface OpenStoresOptions {
+  readonly directory: DataDirectory
+  readonly postgresUrl: string | undefined
+  readonly clickhouseUrl: string | undefined
+  readonly log: StoreLog
+  /** Told of each embedded store that went down or came back. */
+  readonly onStateChange: (store: StoreName, state: StoreState) => void
+  readonly onLeaseLost: () => void
+}
+
+export interface Stores {
+  readonly postgres: Postgres
+  readonly clickhouse: ClickHouse
+  readonly lease: NodeLease
+  /** Closes connections, then stops what was started. */
+  close(): Promise<void>
+}
+
+/** Throws `StoreError` when a store cannot be started, reached or migrated; nothing is left running. */
+export async function openStores(options: OpenStoresOptions): Promise<Stores> {
+  const { directory, log, onStateChange } = options
+  const closers: (() => Promise<void>)[] = []
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer()
+  }
+  try {
+    const embedded = async (store: StoreName): Promise<string> => {
+      const start = store === 'postgres' ? startEmbeddedPostgres : startEmbeddedClickHouse
+      const started: EmbeddedStore = await start({
+        dataDir: directory.path,
+        log,
+        onStateChange: (state) => onStateChange(store, state),
+      })
+      closers.push(() => started.stop())
+      return started.url
+    }
+    // Both take a second or more: side by side. One that fails must not leave the other behind.
+    const urls = await Promise.allSettled([
+      options.postgresUrl ?? embedded('postgres'),
+      options.clickhouseUrl ?? embedded('clickhouse'),
+    ])
+    const [postgresUrl, clickhouseUrl] = urls.map((url) => {
+      if (url.status === 'rejected') throw url.reason
+      return url.value
+    }) as [string, string]
+    const postgres = new Postgres({ url: postgresUrl, log })
+    closers.push(() => postgres.end())
+    const clickhouse = new ClickHouse({ url: clickhouseUrl })
+    closers.push(() => clickhouse.close())
+    await migratePostgres(postgres, { log })
+    await ensureClickHouse(clickhouse, PROJECTION_DATABASE)
+    const { nodeIdentity: identity } = directory
+    const lease = await NodeLease.claim({ postgres, identity, log, onLost: options.onLeaseLost })
+    closers.push(() => lease.stop())
+    return { postgres, clickhouse, lease, close }
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The projection in ClickHouse: one MergeTree table a stream, fed with Native blocks.
+ *
+ * A table a stream gives each its own dynamic paths, its own retention by dropping partitions, and
+ * an honest size. Table names are made of our own integers; everything else goes by parameters.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PROJECTION_COLUMNS } from '../model/projection.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import { segmentIdMs } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { ClickHouse } from './clickhouse.ts'
+import { StoreError } from './store-error.ts'
+
+export const PROJECTION_DATABASE = 'sluice'
+
+const UNKNOWN_TABLE = 60
+const COLUMN_LIST = PROJECTION_COLUMNS.map(([name]) => name).join(', ')
+const COLUMN_DEFINITIONS = PROJECTION_COLUMNS.map(([name, type]) => `${name} ${type}`).join(', ')
+/** One insert makes one part: all its blocks are joined before they are written. */
+const INSERT_SETTINGS = {
+  async_insert: 0,
+  max_insert_threads: '1',
+  min_insert_block_size_rows: '4000000',
+  min_insert_block_size_bytes: '1000000000',
+} as const
+const SETTLE_MS_MAX = 120_000
+
+/** The stream's table, qualified. */
+export function projectionTable(streamId: StreamId): string {
+  return `${PROJECTION_DATABASE}.events_${streamId}`
+}
+
+export class ProjectionStore {
+  readonly #clickhouse: ClickHouse
+  /** Marks this node's inserts among all queries, whichever process of it sent them. */
+  readonly #queryIdPrefix: string
+  readonly #known = new Set<StreamId>()
+  #inserts = 0
+
+  constructor(clickhouse: ClickHouse, node: { readonly nodeId: number; readonly epoch: bigint }) {
+    this.#clickhouse = clickhouse
+    this.#queryIdPrefix = `sluice-insert-${node.nodeId}-`
+    this.#inserts = Number(node.epoch % 1_000_000n) * 1_000_000_000
+  }
+
+  /** Inserts blocks, one after another in one part. Throws `StoreError`. */
+  async insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void> {
+    if (!this.#known.has(streamId)) await this.#createTable(streamId)
+    const sql = `INSERT INTO ${projectionTable(streamId)} (${COLUMN_LIST}) FORMAT Native`
+    const queryId = `${this.#queryIdPrefix}${++this.#inserts}`
+    try {
+      await this.#clickhouse.insertNative(sql, blocks, { queryId, settings: INSERT_SETTINGS })
+    } catch (cause) {
+      // Dropped behind our back: the next try makes it again.
+      if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) {
+        this.#known.delete(streamId)
+      }
+      throw cause
+    }
+  }
+
+  /** Which of `ids` are in the stream's table. Throws `StoreError`. */
+  async findPresent(
+    streamId: StreamId,
+    ids: readonly SegmentId[],
+  ): Promise<ReadonlySet<SegmentId>> {
+    const first = ids[0]
+    const last = ids.at(-1)
+    if (first === undefined || last === undefined) return new Set()
+    try {
+      const rows = await this.#clickhouse.query<{ id: string }>(
+        `SELECT toString(segment_id) AS id FROM ${projectionTable(streamId)}
+          WHERE ingested_at >= fromUnixTimestamp64Milli({from:Int64})
+            AND ingested_at <= fromUnixTimestamp64Milli({to:Int64})
+            AND segment_id IN ({ids:Array(UInt64)})
+          GROUP BY segment_id`,
+        { from: segmentIdMs(first), to: segmentIdMs(last), ids: ids.map(String) },
+      )
+      return new Set(rows.map((row) => BigInt(row.id) as SegmentId))
+    } catch (cause) {
+      if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) return new Set()
+      throw cause
+    }
+  }
+
+  /** Waits until no insert of this node runs any more. Throws `StoreError` past SETTLE_MS_MAX. */
+  async settleInserts(): Promise<void> {
+    const deadline = performance.now() + SETTLE_MS_MAX
+    for (;;) {
+      const rows = await this.#clickhouse.query<{ running: number }>(
+        `SELECT toUInt32(count()) AS running FROM system.processes
+          WHERE startsWith(query_id, {prefix:String})`,
+        { prefix: this.#queryIdPrefix },
+      )
+      if ((rows[0]?.running ?? 0) === 0) return
+      if (performance.now() > deadline) {
+        throw new StoreError('unavailable', 'clickhouse: an insert of ours does not end')
+      }
+      await sleep(200)
+    }
+  }
+
+  async #createTable(streamId: StreamId): Promise<void> {
+    await this.#clickhouse.command(
+      `CREATE TABLE IF NOT EXISTS ${projectionTable(streamId)} (${COLUMN_DEFINITIONS})
+       ENGINE = MergeTree PARTITION BY toDate(ingested_at)
+       ORDER BY (ingested_at, segment_id, ordinal)
+       SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+    )
+    this.#known.add(streamId)
+  }
+}

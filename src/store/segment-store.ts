@@ -1,0 +1,194 @@
+/**
+ * Writing the raw store: one group of segments, their usage counters and their idempotent answers
+ * in one transaction, by binary COPY over a connection of its own.
+ *
+ * The whole transaction is one round trip: a simple query of several statements with the COPY in
+ * its midst. The statements hold only integers that we computed; idempotent answers, rare, go by
+ * parameters before it.
+ *
+ * What becomes of a COMMIT whose answer never came is found out by looking (`wasCommitted`): the
+ * transaction holds a share lock on our row in `nodes` (assert_node_lease), so whoever gets that
+ * row FOR UPDATE knows that the transaction is over, one way or the other.
+ */
+import assert from 'node:assert/strict'
+import { from as copyFrom } from 'pg-copy-streams'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import { type Postgres, type PostgresClient, toStoreError } from './postgres.ts'
+import { StoreError } from './store-error.ts'
+
+export interface SegmentRow {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  /** Milliseconds since 1970. */
+  readonly ingestedAtMs: number
+  readonly eventCount: number
+  readonly rawBytes: number
+  readonly payload: Uint8Array
+}
+
+/** The answer to remember under an Idempotency-Key that this node claimed. */
+export interface IdempotentAnswer {
+  readonly streamId: StreamId
+  readonly keySha256: Uint8Array
+  readonly status: number
+  readonly body: string
+}
+
+/** A commit that failed. `mayHaveCommitted`: only `wasCommitted` can tell whether it did. */
+export interface CommitFailure {
+  readonly error: StoreError
+  readonly mayHaveCommitted: boolean
+}
+
+export interface NodeIdentity {
+  readonly nodeId: number
+  readonly epoch: bigint
+}
+
+const COPY_SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
+const COPY_TRAILER = Buffer.from([0xff, 0xff])
+const COLUMNS = 'stream_id, segment_id, ingested_at, event_count, raw_bytes, payload'
+const COLUMN_COUNT = 6
+/** Field count, then a length before each value: 4, 8, 8, 4 and 4 bytes and the payload. */
+const ROW_HEAD_BYTES = 2 + 6 * 4 + 4 + 8 + 8 + 4 + 4
+/** Milliseconds from 1970 to 2000, where PostgreSQL's timestamps start. */
+const POSTGRES_EPOCH_MS = 946_684_800_000
+const COMMIT_MS_MAX = 30_000
+
+export class SegmentStore {
+  readonly #postgres: Postgres
+  readonly #node: NodeIdentity
+  #client: PostgresClient | undefined
+
+  constructor(postgres: Postgres, node: NodeIdentity) {
+    this.#postgres = postgres
+    this.#node = node
+  }
+
+  /** Makes the rows durable; undefined when they are. Never rejects. */
+  async commit(
+    rows: readonly SegmentRow[],
+    answers: readonly IdempotentAnswer[],
+  ): Promise<CommitFailure | undefined> {
+    assert(rows.length > 0)
+    let wasSent = false
+    try {
+      const client = await this.#connected()
+      if (answers.length > 0) await this.#answer(client, answers)
+      wasSent = true
+      await this.#copy(client, rows, answers.length === 0)
+      return undefined
+    } catch (cause) {
+      this.#disconnect()
+      const error = toStoreError(cause)
+      // An error that the server reported means that it rolled back. Anything else: who knows.
+      const isReported = error.code !== undefined && /^[0-9A-Z]{5}$/.test(error.code)
+      const isShutdown = error.code?.startsWith('57P') === true
+      return { error, mayHaveCommitted: wasSent && (!isReported || isShutdown) }
+    }
+  }
+
+  /** Whether the transaction that held `row` was committed. Waits until it is over. */
+  async wasCommitted(row: Pick<SegmentRow, 'streamId' | 'segmentId'>): Promise<boolean> {
+    return this.#postgres.transaction(async (client) => {
+      await client.query('SELECT 1 FROM nodes WHERE node_id = $1 FOR UPDATE', [this.#node.nodeId])
+      const { rowCount } = await client.query(
+        'SELECT 1 FROM segments WHERE stream_id = $1 AND segment_id = $2',
+        [row.streamId, String(row.segmentId)],
+      )
+      return rowCount === 1
+    })
+  }
+
+  async stop(): Promise<void> {
+    await this.#client?.end().catch(() => undefined)
+    this.#client = undefined
+  }
+
+  async #connected(): Promise<PostgresClient> {
+    if (this.#client !== undefined) return this.#client
+    const client = await this.#postgres.connect({ queryMsMax: COMMIT_MS_MAX })
+    client.on('end', () => {
+      if (this.#client === client) this.#client = undefined
+    })
+    this.#client = client
+    return client
+  }
+
+  #disconnect(): void {
+    const client = this.#client
+    this.#client = undefined
+    void client?.end().catch(() => undefined)
+  }
+
+  async #answer(client: PostgresClient, answers: readonly IdempotentAnswer[]): Promise<void> {
+    await client.query('BEGIN')
+    for (const { streamId, keySha256, status, body } of answers) {
+      const { rowCount } = await client.query(
+        `UPDATE idempotency_keys SET status = $3, response = $4
+          WHERE stream_id = $1 AND key_sha256 = $2 AND status IS NULL
+            AND node_id = $5 AND epoch = $6`,
+        [streamId, keySha256, status, body, this.#node.nodeId, String(this.#node.epoch)],
+      )
+      if (rowCount !== 1) throw new StoreError('conflict', 'an Idempotency-Key is no longer ours')
+    }
+  }
+
+  #copy(client: PostgresClient, rows: readonly SegmentRow[], begin: boolean): Promise<void> {
+    const { nodeId, epoch } = this.#node
+    const text =
+      `${begin ? 'BEGIN; ' : ''}SELECT assert_node_lease(${nodeId}::smallint, ${epoch}); ` +
+      `COPY segments (${COLUMNS}) FROM STDIN BINARY; ${usageSql(rows, nodeId)}; COMMIT`
+    return new Promise((resolve, reject) => {
+      const stream = client.query(copyFrom(text))
+      stream.on('finish', resolve)
+      stream.on('error', reject)
+      stream.write(COPY_SIGNATURE)
+      for (const row of rows) {
+        stream.write(encodeRowHead(row))
+        stream.write(row.payload)
+      }
+      stream.end(COPY_TRAILER)
+    })
+  }
+}
+
+/** One binary COPY tuple up to its payload's bytes (PostgreSQL docs, COPY, Binary Format). */
+export function encodeRowHead(row: SegmentRow): Buffer {
+  const head = Buffer.allocUnsafe(ROW_HEAD_BYTES)
+  let at = head.writeInt16BE(COLUMN_COUNT, 0)
+  at = head.writeInt32BE(row.streamId, head.writeInt32BE(4, at))
+  at = head.writeBigInt64BE(row.segmentId, head.writeInt32BE(8, at))
+  const micros = BigInt(row.ingestedAtMs - POSTGRES_EPOCH_MS) * 1000n
+  at = head.writeBigInt64BE(micros, head.writeInt32BE(8, at))
+  at = head.writeInt32BE(row.eventCount, head.writeInt32BE(4, at))
+  at = head.writeInt32BE(row.rawBytes, head.writeInt32BE(4, at))
+  head.writeInt32BE(row.payload.length, at)
+  return head
+}
+
+/** Adds the group to the usage counters; every value is an integer of our own making. */
+function usageSql(rows: readonly SegmentRow[], nodeId: number): string {
+  const byStream = new Map<StreamId, [segments: number, events: number, raw: number, stored: number]>()
+  for (const { streamId, eventCount, rawBytes, payload } of rows) {
+    const sums = byStream.get(streamId) ?? [0, 0, 0, 0]
+    sums[0]++
+    sums[1] += eventCount
+    sums[2] += rawBytes
+    sums[3] += payload.length
+    byStream.set(streamId, sums)
+  }
+  const values = [...byStream].map(([streamId, sums]) => {
+    assert(sums.every(Number.isSafeInteger) && Number.isSafeInteger(streamId))
+    return `(${streamId},${nodeId},${sums.join(',')})`
+  })
+  return (
+    'INSERT INTO stream_usage AS u (stream_id, node_id, segment_count, event_count, raw_bytes, ' +
+    `stored_bytes) VALUES ${values.join(',')} ON CONFLICT (stream_id, node_id) DO UPDATE SET ` +
+    'segment_count = u.segment_count + excluded.segment_count, ' +
+    'event_count = u.event_count + excluded.event_count, ' +
+    'raw_bytes = u.raw_bytes + excluded.raw_bytes, ' +
+    'stored_bytes = u.stored_bytes + excluded.stored_bytes'
+  )
+}

@@ -1,0 +1,183 @@
+/**
+ * `application/json` that is not lines: the elements of one array (cut at top-level commas by
+ * accept), or one document. A syntax error fails the part as a whole: it cannot be known what a
+ * client that sent half an array meant. Elements that are valid JSON but no event are rejected
+ * alone.
+ */
+import { EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../src/limits.ts'
+import type { DecodedEvents } from './decoded-events.ts'
+import { type JsonTape, SYNTAX_COMMA, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from './json-tape.ts'
+import { NOT_AN_OBJECT_MESSAGE, TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from './ndjson.ts'
+import type { PartOutcome } from './part-outcome.ts'
+import { ROOT } from './path-trie.ts'
+
+const LINE_FEED = 0x0a
+const SPACE = 0x20
+const COMMA = 0x2c
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_OBJECT = 0x7b
+
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** Decodes comma-separated elements; at least one. */
+export function decodeArrayElements(
+  tape: JsonTape,
+  events: DecodedEvents,
+  bytes: Uint8Array,
+  range: Range,
+  outcome: PartOutcome,
+): void {
+  const { start, end } = range
+  const tapeStart = tape.length
+  const eventStart = events.count
+  let pos = start
+  for (;;) {
+    pos = decodeElement(tape, events, bytes, { start: pos, end }, outcome)
+    if (pos < 0 || pos === end) break
+    if (bytes[pos] !== COMMA) {
+      failAt(bytes, range, pos, SYNTAX_COMMA, outcome)
+      break
+    }
+    pos++
+  }
+  finish(tape, events, bytes, { ...range, tapeStart, eventStart }, outcome)
+}
+
+/** Decodes one document, which may be spread over lines. */
+export function decodeDocument(
+  tape: JsonTape,
+  events: DecodedEvents,
+  bytes: Uint8Array,
+  range: Range,
+  outcome: PartOutcome,
+): void {
+  const tapeStart = tape.length
+  const eventStart = events.count
+  const pos = decodeElement(tape, events, bytes, range, outcome)
+  if (pos >= 0 && pos !== range.end) failAt(bytes, range, pos, SYNTAX_TRAILING, outcome)
+  finish(tape, events, bytes, { ...range, tapeStart, eventStart }, outcome)
+}
+
+/** Counts the part's lines; then takes its events back if it failed, else puts each on one line. */
+function finish(
+  tape: JsonTape,
+  events: DecodedEvents,
+  bytes: Uint8Array,
+  part: Range & { readonly tapeStart: number; readonly eventStart: number },
+  outcome: PartOutcome,
+): void {
+  outcome.lines = countLines(bytes, part.start, part.end)
+  if (outcome.failed) {
+    events.truncate(part.eventStart)
+    tape.length = part.tapeStart
+  } else if (outcome.lines > 0) {
+    for (let i = part.eventStart; i < events.count; i++) {
+      blankLineFeeds(bytes, events.start[i]!, events.end[i]!)
+    }
+  }
+}
+
+/** One element and the white space around it. Returns where it ended, or -1 after `fail`. */
+function decodeElement(
+  tape: JsonTape,
+  events: DecodedEvents,
+  bytes: Uint8Array,
+  range: Range,
+  outcome: PartOutcome,
+): number {
+  const tapeStart = tape.length
+  tape.allowLineFeeds()
+  const pos = tape.space(range.start)
+  if (range.end - pos > EVENT_BYTES_MAX) {
+    // Too large ones are not even parsed: their tape would be as large as they are.
+    const end = skipElement(bytes, pos, range.end)
+    if (end - pos > EVENT_BYTES_MAX) {
+      outcome.reject(rejectedLine(bytes, range.start, pos, outcome), 'too_large', TOO_LARGE_MESSAGE)
+      return end
+    }
+  }
+  const valueEnd = pos < range.end ? tape.parse(pos, ROOT, true) : -2
+  if (valueEnd < 0) {
+    tape.length = tapeStart
+    if (valueEnd === -1 && tape.errorCode === TOO_DEEP) {
+      outcome.reject(rejectedLine(bytes, range.start, pos, outcome), 'too_deep', TOO_DEEP_MESSAGE)
+      return skipElement(bytes, pos, range.end)
+    }
+    const at = Math.min(valueEnd === -2 ? pos : tape.errorAt, range.end)
+    failAt(bytes, range, at, valueEnd === -2 ? 1 : tape.errorCode, outcome)
+    return -1
+  }
+  const next = Math.min(tape.space(valueEnd), range.end)
+  if (valueEnd > range.end) {
+    tape.length = tapeStart
+    failAt(bytes, range, range.end, 1, outcome)
+    return -1
+  }
+  if (bytes[pos] !== OPEN_OBJECT) {
+    tape.length = tapeStart
+    outcome.reject(rejectedLine(bytes, range.start, pos, outcome), 'not_an_object', NOT_AN_OBJECT_MESSAGE)
+  } else {
+    events.add(pos, valueEnd, tape.length)
+    outcome.accept(valueEnd - pos)
+  }
+  return next
+}
+
+/**
+ * Inside valid JSON a line feed can only stand between tokens: a space says the same, and keeps an
+ * event on one line of its segment.
+ */
+function blankLineFeeds(bytes: Uint8Array, start: number, end: number): void {
+  for (let i = start; i < end; i++) {
+    if (bytes[i] === LINE_FEED) bytes[i] = SPACE
+  }
+}
+
+/** Cold: finds the comma or end after an element nested too deep to parse. */
+function skipElement(bytes: Uint8Array, start: number, end: number): number {
+  let depth = 0
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i]!
+    if (byte === QUOTE) {
+      i++
+      while (i < end && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1
+    } else if (byte === OPEN_OBJECT || byte === 0x5b) depth++
+    else if (byte === 0x7d || byte === 0x5d) depth--
+    else if (byte === COMMA && depth === 0) return i
+  }
+  return end
+}
+
+function failAt(
+  bytes: Uint8Array,
+  range: Range,
+  at: number,
+  code: number,
+  outcome: PartOutcome,
+): void {
+  const line = lineOf(bytes, range.start, at)
+  const what = at >= range.end ? 'the body ends inside a value' : TAPE_ERRORS[code]
+  outcome.fail(line, 'malformed', `invalid JSON in line ${line} of this document: ${what}`)
+}
+
+/** The line for a reject that the reply will show; counting for all of them would be quadratic. */
+function rejectedLine(bytes: Uint8Array, start: number, at: number, outcome: PartOutcome): number {
+  return outcome.rejected < REPLY_ERRORS_MAX ? lineOf(bytes, start, at) : 0
+}
+
+/** Line number of position `at`, from 1. Cold. */
+function lineOf(bytes: Uint8Array, start: number, at: number): number {
+  return 1 + countLines(bytes, start, at)
+}
+
+function countLines(bytes: Uint8Array, start: number, end: number): number {
+  let lines = 0
+  for (let i = bytes.indexOf(LINE_FEED, start); i >= 0 && i < end; i = bytes.indexOf(LINE_FEED, i + 1)) {
+    lines++
+  }
+  return lines
+}

@@ -1,0 +1,444 @@
+/**
+ * The byte tape: one forward pass over JSON bytes writes four integers a leaf, and nothing else.
+ *
+ * Input is judged exactly as `JSON.parse` judges it (RFC 8259); differential tests hold the two
+ * together. No strings, no objects, no allocation an event. Everything downstream (redaction by
+ * path, columns, event time, shape) works on these integers and on byte ranges.
+ *
+ * An entry is `[node, type, start, end]`; `start`..`end` is the value's text, for strings without
+ * the quotes. Every array (ARRAY) and every object that is an array's element (ELEMENT) is
+ * followed by an extension entry `[kinds, EXTENSION, count, tapeEnd]`: which types its elements
+ * have (bits), how many there are, and where its last descendant ends on the tape. Objects outside
+ * arrays leave no entry of their own unless they are empty (OBJECT).
+ *
+ * Subtle: there are no bounds checks. The caller guarantees that the byte after the range is a
+ * line feed followed by `TAPE_PADDING` zero bytes: no token can run past it unnoticed.
+ */
+import { DEPTH_MAX } from '../../src/limits.ts'
+import { PathTrie } from './path-trie.ts'
+
+export const NULL = 0
+export const FALSE = 1
+export const TRUE = 2
+/** An integer that fits 64 bits signed. */
+export const INT = 3
+/** A positive integer that fits 64 bits unsigned only. */
+export const UINT = 4
+/** Any other number, integers beyond 64 bits included. */
+export const FLOAT = 5
+/** A string without escapes: its bytes are its value. */
+export const STRING = 6
+/** A string with escapes. */
+export const ESCAPED = 7
+export const ARRAY = 8
+/** An empty object outside arrays. */
+export const OBJECT = 9
+export const EXTENSION = 10
+/** An entry overruled by a later duplicate key. */
+export const DEAD = 11
+/** An object that is an array's element, empty or not. */
+export const ELEMENT = 12
+
+/** Integers an entry takes. */
+export const ENTRY = 4
+/** Zero bytes that must follow the line feed after the input. */
+export const TAPE_PADDING = 8
+
+/** Why parsing stopped; `TAPE_ERRORS` has the words. */
+export const SYNTAX_VALUE = 1
+export const SYNTAX_KEY = 2
+export const SYNTAX_COLON = 3
+export const SYNTAX_COMMA = 4
+export const SYNTAX_STRING = 5
+export const SYNTAX_ESCAPE = 6
+export const SYNTAX_NUMBER = 7
+export const SYNTAX_TRAILING = 8
+export const TOO_DEEP = 9
+
+export const TAPE_ERRORS: readonly string[] = [
+  '',
+  'expected a value',
+  'expected a key in double quotes',
+  "expected ':' after the key",
+  "expected ',' or the closing bracket",
+  'control character or end of input inside a string',
+  'invalid escape in a string',
+  'invalid number',
+  'unexpected data after the value',
+  `nested deeper than ${DEPTH_MAX} levels (DEPTH_MAX)`,
+]
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const LINE_FEED = 0x0a
+const SPACE = 0x20
+const NO_KEY = 0
+
+/** 1 for bytes that end the plain run of a string: quote, backslash, control characters. */
+const STRING_STOP = new Uint8Array(256)
+STRING_STOP.fill(1, 0, 0x20)
+STRING_STOP[QUOTE] = 1
+STRING_STOP[BACKSLASH] = 1
+
+const IS_HEX = new Uint8Array(256)
+for (const char of '0123456789abcdefABCDEF') IS_HEX[char.charCodeAt(0)] = 1
+const IS_ESCAPE = new Uint8Array(256)
+for (const char of '"\\/bfnrt') IS_ESCAPE[char.charCodeAt(0)] = 1
+
+const INT64_MAX_DIGITS = Buffer.from('9223372036854775807')
+const INT64_MIN_DIGITS = Buffer.from('9223372036854775808')
+const UINT64_MAX_DIGITS = Buffer.from('18446744073709551615')
+
+/** True when the decimal digits at `start` are at most `limit`, both of `limit.length` digits. */
+function digitsAtMost(bytes: Uint8Array, start: number, limit: Uint8Array): boolean {
+  for (let i = 0; i < limit.length; i++) {
+    const digit = bytes[start + i]!
+    if (digit !== limit[i]) return digit < limit[i]!
+  }
+  return true
+}
+
+/** The tape type of a valid integer: INT, UINT, or FLOAT when 64 bits do not hold it. */
+function integerType(bytes: Uint8Array, start: number, end: number): number {
+  const negative = bytes[start] === 0x2d
+  const first = negative ? start + 1 : start
+  const count = end - first
+  if (count < 19) return INT
+  if (count === 19) {
+    if (digitsAtMost(bytes, first, negative ? INT64_MIN_DIGITS : INT64_MAX_DIGITS)) return INT
+    return negative ? FLOAT : UINT
+  }
+  return count === 20 && !negative && digitsAtMost(bytes, first, UINT64_MAX_DIGITS) ? UINT : FLOAT
+}
+
+export class JsonTape {
+  readonly trie: PathTrie
+  entries = new Int32Array(64 * 1024)
+  /** Integers in use. */
+  length = 0
+  errorCode = 0
+  errorAt = 0
+  #bytes: Uint8Array = new Uint8Array(0)
+  /** Line feeds are white space inside a document, but end a line of NDJSON. */
+  #lineFeedIsSpace = false
+  #seen = new Int32Array(0)
+  #objectSerial = 0
+
+  constructor(trie: PathTrie) {
+    this.trie = trie
+  }
+
+  /** Starts a batch: forgets all entries. Entry positions refer to `bytes`. */
+  begin(bytes: Uint8Array): void {
+    this.#bytes = bytes
+    this.length = 0
+    if (this.trie.isFull) this.trie.reset()
+    if (this.#seen.length < this.trie.parent.length || this.#objectSerial > 0x3fffffff) {
+      this.#seen = new Int32Array(this.trie.parent.length)
+      this.#objectSerial = 0
+    }
+  }
+
+  /** Moves on to other bytes within the batch (events generated beside the input). */
+  useBytes(bytes: Uint8Array): void {
+    this.#bytes = bytes
+  }
+
+  /**
+   * Parses one value at `pos` (no white space before it) under `node`. Returns where it ended, or
+   * -1 with `errorCode` and `errorAt` set; entries written for it are then to be cut off by the
+   * caller. A root object leaves only its leaves.
+   */
+  parse(pos: number, node: number, lineFeedIsSpace: boolean): number {
+    this.#lineFeedIsSpace = lineFeedIsSpace
+    if (this.#bytes[pos] === OPEN_OBJECT) return this.#object(pos + 1, node, 1)
+    return this.#value(pos, node, 0)
+  }
+
+  /** From here on `space` skips line feeds, until a `parse` says otherwise. */
+  allowLineFeeds(): void {
+    this.#lineFeedIsSpace = true
+  }
+
+  /** Skips white space from `pos`. */
+  space(pos: number): number {
+    const bytes = this.#bytes
+    for (;;) {
+      const byte = bytes[pos]!
+      if (byte > SPACE) return pos
+      if (byte === SPACE || byte === 0x09 || byte === 0x0d) pos++
+      else if (byte === LINE_FEED && this.#lineFeedIsSpace) pos++
+      else return pos
+    }
+  }
+
+  /** Appends an entry; the caller has made sure of nothing. */
+  push(node: number, type: number, start: number, end: number): void {
+    let length = this.length
+    if (length + ENTRY > this.entries.length) this.#grow()
+    const entries = this.entries
+    entries[length++] = node
+    entries[length++] = type
+    entries[length++] = start
+    entries[length++] = end
+    this.length = length
+  }
+
+  #grow(): void {
+    const grown = new Int32Array(this.entries.length * 2)
+    grown.set(this.entries)
+    this.entries = grown
+  }
+
+  #fail(code: number, at: number): number {
+    this.errorCode = code
+    this.errorAt = at
+    return -1
+  }
+
+  /** `pos` is just after the opening brace. Hot: one round a key. */
+  #object(start: number, node: number, depth: number): number {
+    if (depth > DEPTH_MAX) return this.#fail(TOO_DEEP, start - 1)
+    const bytes = this.#bytes
+    const trie = this.trie
+    const serial = ++this.#objectSerial
+    const tapeStart = this.length
+    let previous = NO_KEY
+    let pos = start
+    if (bytes[pos]! <= SPACE) pos = this.space(pos)
+    if (bytes[pos] === CLOSE_OBJECT) return pos + 1
+    for (;;) {
+      if (bytes[pos] !== QUOTE) return this.#fail(SYNTAX_KEY, pos)
+      // The key that came here last time, compared in place.
+      let key = previous === NO_KEY ? trie.first[node]! : trie.next[previous]!
+      const keyBytes = trie.keyBytes
+      let at = trie.keyStart[key]!
+      let keyEnd = pos + 1
+      const guessEnd = keyEnd + trie.keyLength[key]!
+      while (keyEnd < guessEnd && bytes[keyEnd] === keyBytes[at]) {
+        keyEnd++
+        at++
+      }
+      if (keyEnd !== guessEnd || bytes[keyEnd] !== QUOTE || key === NO_KEY) {
+        key = this.#otherKey(pos + 1, node, previous)
+        if (key < 0) return -1
+        keyEnd = pos + 1 + trie.keyLength[key]!
+      }
+      previous = key
+      pos = keyEnd + 1
+      if (bytes[pos] !== COLON) {
+        pos = this.space(pos)
+        if (bytes[pos] !== COLON) return this.#fail(SYNTAX_COLON, pos)
+      }
+      pos++
+      if (bytes[pos]! <= SPACE) pos = this.space(pos)
+      const child = trie.canonical[key]!
+      if (this.#seen[child] === serial) this.#overrule(child, tapeStart)
+      else this.#seen[child] = serial
+      pos = this.#value(pos, child, depth)
+      if (pos < 0) return -1
+      if (bytes[pos]! <= SPACE) pos = this.space(pos)
+      if (bytes[pos] !== COMMA) break
+      pos++
+      if (bytes[pos]! <= SPACE) pos = this.space(pos)
+    }
+    if (bytes[pos] !== CLOSE_OBJECT) return this.#fail(SYNTAX_COMMA, pos)
+    return pos + 1
+  }
+
+  /** A key that was not the expected one. `pos` is after the quote. Returns its node or -1. */
+  #otherKey(pos: number, node: number, previous: number): number {
+    const bytes = this.#bytes
+    let end = pos
+    while (STRING_STOP[bytes[end]!] === 0) end++
+    const escaped = bytes[end] === BACKSLASH
+    if (bytes[end] !== QUOTE) {
+      end = this.#stringEnd(end)
+      if (end < 0) return -1
+    }
+    const trie = this.trie
+    const key = trie.child(node, bytes, pos, end, escaped)
+    if (previous === NO_KEY) trie.first[node] = key
+    else trie.next[previous] = key
+    if (trie.count > this.#seen.length) {
+      const grown = new Int32Array(trie.parent.length)
+      grown.set(this.#seen)
+      this.#seen = grown
+    }
+    return key
+  }
+
+  /** Continues a string at its first special byte; returns the closing quote's position or -1. */
+  #stringEnd(start: number): number {
+    const bytes = this.#bytes
+    let pos = start
+    for (;;) {
+      while (STRING_STOP[bytes[pos]!] === 0) pos++
+      const byte = bytes[pos]
+      if (byte === QUOTE) return pos
+      if (byte !== BACKSLASH) return this.#fail(SYNTAX_STRING, pos)
+      const kind = bytes[pos + 1]!
+      if (IS_ESCAPE[kind] === 1) {
+        pos += 2
+        continue
+      }
+      if (kind !== 0x75) return this.#fail(SYNTAX_ESCAPE, pos)
+      for (let i = pos + 2; i < pos + 6; i++) {
+        if (IS_HEX[bytes[i]!] === 0) return this.#fail(SYNTAX_ESCAPE, pos)
+      }
+      pos += 6
+    }
+  }
+
+  /** One value of any kind; `depth` is that of the container around it. */
+  #value(pos: number, node: number, depth: number): number {
+    const bytes = this.#bytes
+    const byte = bytes[pos]!
+    if (byte === QUOTE) {
+      const start = pos + 1
+      let end = start
+      while (STRING_STOP[bytes[end]!] === 0) end++
+      if (bytes[end] === QUOTE) {
+        this.push(node, STRING, start, end)
+        return end + 1
+      }
+      end = this.#stringEnd(end)
+      if (end < 0) return -1
+      this.push(node, ESCAPED, start, end)
+      return end + 1
+    }
+    if ((byte - 0x30) >>> 0 < 10 || byte === 0x2d) return this.#number(pos, node)
+    if (byte === OPEN_OBJECT) {
+      const tapeStart = this.length
+      const end = this.#object(pos + 1, node, depth + 1)
+      if (end > 0 && this.length === tapeStart) this.push(node, OBJECT, pos, end)
+      return end
+    }
+    if (byte === OPEN_ARRAY) return this.#array(pos, node, depth + 1)
+    return this.#literal(pos, node)
+  }
+
+  #literal(pos: number, node: number): number {
+    const bytes = this.#bytes
+    const byte = bytes[pos]
+    if (byte === 0x74) {
+      if (bytes[pos + 1] === 0x72 && bytes[pos + 2] === 0x75 && bytes[pos + 3] === 0x65) {
+        this.push(node, TRUE, pos, pos + 4)
+        return pos + 4
+      }
+    } else if (byte === 0x6e) {
+      if (bytes[pos + 1] === 0x75 && bytes[pos + 2] === 0x6c && bytes[pos + 3] === 0x6c) {
+        this.push(node, NULL, pos, pos + 4)
+        return pos + 4
+      }
+    } else if (byte === 0x66 && bytes[pos + 1] === 0x61 && bytes[pos + 2] === 0x6c) {
+      if (bytes[pos + 3] === 0x73 && bytes[pos + 4] === 0x65) {
+        this.push(node, FALSE, pos, pos + 5)
+        return pos + 5
+      }
+    }
+    return this.#fail(SYNTAX_VALUE, pos)
+  }
+
+  #number(start: number, node: number): number {
+    const bytes = this.#bytes
+    let pos = start
+    if (bytes[pos] === 0x2d) pos++
+    const firstDigit = pos
+    while ((bytes[pos]! - 0x30) >>> 0 < 10) pos++
+    const digits = pos - firstDigit
+    if (digits === 0 || (digits > 1 && bytes[firstDigit] === 0x30)) {
+      return this.#fail(SYNTAX_NUMBER, start)
+    }
+    const byte = bytes[pos]
+    if (byte !== 0x2e && byte !== 0x65 && byte !== 0x45) {
+      this.push(node, digits < 19 ? INT : integerType(bytes, start, pos), start, pos)
+      return pos
+    }
+    if (byte === 0x2e) {
+      const fraction = ++pos
+      while ((bytes[pos]! - 0x30) >>> 0 < 10) pos++
+      if (pos === fraction) return this.#fail(SYNTAX_NUMBER, start)
+    }
+    if (bytes[pos] === 0x65 || bytes[pos] === 0x45) {
+      pos++
+      if (bytes[pos] === 0x2b || bytes[pos] === 0x2d) pos++
+      const exponent = pos
+      while ((bytes[pos]! - 0x30) >>> 0 < 10) pos++
+      if (pos === exponent) return this.#fail(SYNTAX_NUMBER, start)
+    }
+    this.push(node, FLOAT, start, pos)
+    return pos
+  }
+
+  /** `pos` is at the opening bracket. */
+  #array(open: number, node: number, depth: number): number {
+    if (depth > DEPTH_MAX) return this.#fail(TOO_DEEP, open)
+    const bytes = this.#bytes
+    const header = this.length
+    this.push(node, ARRAY, open, 0)
+    this.push(0, EXTENSION, 0, 0)
+    let kinds = 0
+    let count = 0
+    let pos = this.space(open + 1)
+    if (bytes[pos] === CLOSE_ARRAY) {
+      pos++
+    } else {
+      const element = this.trie.elementOf(node)
+      for (;;) {
+        const at = this.length
+        pos = bytes[pos] === OPEN_OBJECT
+          ? this.#elementObject(pos, element, depth + 1)
+          : this.#value(pos, element, depth)
+        if (pos < 0) return -1
+        kinds |= 1 << this.entries[at + 1]!
+        count++
+        if (bytes[pos]! <= SPACE) pos = this.space(pos)
+        const byte = bytes[pos++]
+        if (byte === CLOSE_ARRAY) break
+        if (byte !== COMMA) return this.#fail(SYNTAX_COMMA, pos - 1)
+        if (bytes[pos]! <= SPACE) pos = this.space(pos)
+      }
+    }
+    this.#close(header, kinds, count, pos)
+    return pos
+  }
+
+  /** An object inside an array: its leaves stand behind a header of its own. */
+  #elementObject(open: number, element: number, depth: number): number {
+    const header = this.length
+    this.push(element, ELEMENT, open, 0)
+    this.push(0, EXTENSION, 0, 0)
+    const end = this.#object(open + 1, element, depth)
+    if (end > 0) this.#close(header, 0, 0, end)
+    return end
+  }
+
+  #close(header: number, kinds: number, count: number, end: number): void {
+    const entries = this.entries
+    entries[header + 3] = end
+    entries[header + ENTRY] = kinds
+    entries[header + ENTRY + 2] = count
+    entries[header + ENTRY + 3] = this.length
+  }
+
+  /** A key came again in one object: what it held before counts no more (the last one wins). */
+  #overrule(node: number, tapeStart: number): void {
+    const { entries, trie } = this
+    for (let i = tapeStart; i < this.length; i += ENTRY) {
+      const type = entries[i + 1]!
+      let at = entries[i]!
+      while (at > node) at = trie.parent[at]!
+      const isBelow = at === node && type !== EXTENSION
+      const end = type === ARRAY || type === ELEMENT ? entries[i + 7]! : i + ENTRY
+      if (isBelow) for (let j = i; j < end; j += ENTRY) entries[j + 1] = DEAD
+      i = end - ENTRY
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/** Counts what becomes of one part's events, and keeps the first rejects for the reply. */
+import { REPLY_ERRORS_MAX } from '../../src/limits.ts'
+import type { EventReject, PartResult, RejectCode } from '../../src/model/batch.ts'
+
+export class PartOutcome {
+  accepted = 0
+  rejected = 0
+  lines = 0
+  items = 0
+  repaired = 0
+  acceptedBytes = 0
+  readonly #rejects: EventReject[] = []
+  readonly #rejectedByCode: Partial<Record<RejectCode, number>> = {}
+  #fatal: EventReject | undefined
+
+  accept(bytes: number): void {
+    this.accepted++
+    this.items++
+    this.acceptedBytes += bytes
+  }
+
+  /** Counts the current item (`items`) as rejected; `line` is from 1 within the part. */
+  reject(line: number, code: RejectCode, message: string): void {
+    this.rejected++
+    this.#rejectedByCode[code] = (this.#rejectedByCode[code] ?? 0) + 1
+    if (this.#rejects.length < REPLY_ERRORS_MAX) {
+      this.#rejects.push({ index: this.items, line, code, message })
+    }
+    this.items++
+  }
+
+  /** The part fails as a whole: whatever was accepted of it before is not stored. */
+  fail(line: number, code: RejectCode, message: string): void {
+    this.#fatal = { index: this.items, line, code, message }
+    this.accepted = 0
+    this.acceptedBytes = 0
+  }
+
+  get failed(): boolean {
+    return this.#fatal !== undefined
+  }
+
+  toResult(): PartResult {
+    return {
+      accepted: this.accepted,
+      rejected: this.rejected,
+      rejectedByCode: this.#rejectedByCode,
+      lines: this.lines,
+      items: this.items,
+      repaired: this.repaired,
+      acceptedBytes: this.acceptedBytes,
+      rejects: this.#rejects,
+      fatal: this.#fatal,
+    }
+  }
+}

@@ -1,0 +1,291 @@
+/**
+ * The trie of key paths that one worker has met, shared by all its streams.
+ *
+ * A node is one key under one parent. Parsing needs a node for every key of every event, so a node
+ * remembers which key followed it last time: on recurring shapes a key costs one byte-compare and
+ * no hash. Nodes are plain integers into parallel arrays; strings are made once, at creation.
+ *
+ * Three kinds of identity, all integers:
+ * - node: a key as spelled under a parent. `"a"` and `"\u0061"` are two nodes.
+ * - canonical node: the node of the decoded spelling. The tape holds only these.
+ * - column: a dotted path inside its scope. `{"a":{"b":1}}` and `{"a.b":1}` share a column. A scope
+ *   is the event, or the element of one array: elements of an array have columns of their own.
+ */
+import assert from 'node:assert/strict'
+import { hashBytes } from '../../src/bytes/hash.ts'
+import { TRIE_NODES_MAX } from '../../src/limits.ts'
+import { unescapeToString } from './json-string.ts'
+
+export const ROOT = 1
+/** Paths with more bytes than this are stored raw but get no column. */
+export const PATH_BYTES_MAX = 1_024
+const NO_COLUMN = -1
+const SHAPE_SEED_LOW = 0x2545f491
+const SHAPE_SEED_HIGH = 0x4f6cdd1d
+const DOT = 0x2e
+
+/** Names at the event's root that may hold its producer time, best first (docs/api.md). */
+export const TIME_FIELDS = [
+  '@timestamp',
+  'timestamp',
+  'time',
+  'ts',
+  'event_time',
+  'eventTime',
+  'datetime',
+  'date',
+  'created_at',
+] as const
+
+interface ColumnInfo {
+  /** Dotted path inside the scope. */
+  readonly name: string
+  readonly nameBytes: Uint8Array
+  /** 0 for the event, else the array-element node. */
+  readonly scope: number
+}
+
+export class PathTrie {
+  count = 0
+  parent = new Int32Array(0)
+  keyStart = new Int32Array(0)
+  keyLength = new Int32Array(0)
+  /** The node itself, or the node of the same key spelled without escapes. */
+  canonical = new Int32Array(0)
+  /** Which node came next after this one in the object, last time. 0 when unknown. */
+  next = new Int32Array(0)
+  /** Which node came first in this node's object, last time. 0 when unknown. */
+  first = new Int32Array(0)
+  /** The node of this node's array elements, 0 when none was met. */
+  element = new Int32Array(0)
+  /** Column of the node, or -1 for paths too long. */
+  column = new Int32Array(0)
+  /** Index + 1 into TIME_FIELDS for root keys that may hold the producer time, else 0. */
+  timeRank = new Uint8Array(0)
+  /** Hash of the full path, two independent 32-bit halves. */
+  hashLow = new Int32Array(0)
+  hashHigh = new Int32Array(0)
+  /** 1 when the key's bytes are spelled with escapes, so that they must be decoded to be read. */
+  escaped = new Uint8Array(0)
+  keyBytes = new Uint8Array(0)
+  columns: ColumnInfo[] = []
+  #keyBytesLength = 0
+  #table = new Int32Array(0)
+  #path: (string | undefined)[] = []
+  #scope = new Int32Array(0)
+  #columnByPath = new Map<string, number>()
+
+  constructor() {
+    this.reset()
+  }
+
+  /** Forgets everything; ids given out before mean nothing any more. */
+  reset(): void {
+    this.#allocate(1_024)
+    this.keyBytes = new Uint8Array(16_384)
+    this.#keyBytesLength = 0
+    this.columns = []
+    this.#path = [undefined, '']
+    this.#columnByPath = new Map()
+    this.count = ROOT + 1
+    this.canonical[ROOT] = ROOT
+    this.column[ROOT] = NO_COLUMN
+    this.hashLow[ROOT] = SHAPE_SEED_LOW
+    this.hashHigh[ROOT] = SHAPE_SEED_HIGH
+  }
+
+  /** True when the trie has grown past its bound; the owner then resets it between batches. */
+  get isFull(): boolean {
+    return this.count > TRIE_NODES_MAX
+  }
+
+  /**
+   * Finds or makes the node of a key. `start`..`end` are the bytes between the quotes, already
+   * judged to be a valid JSON string; `escaped` says whether a backslash is among them.
+   */
+  child(parent: number, bytes: Uint8Array, start: number, end: number, escaped: boolean): number {
+    const hash = hashBytes(bytes, start, end) ^ Math.imul(parent, 0x9e3779b1)
+    const mask = this.#table.length - 1
+    const length = end - start
+    const spelling = escaped ? 1 : 0
+    let slot = hash & mask
+    for (;;) {
+      const node = this.#table[slot]! // slot is masked into the table.
+      if (node === 0) break
+      const sameKind = this.parent[node] === parent && this.escaped[node] === spelling
+      if (sameKind && this.keyLength[node] === length) {
+        let at = this.keyStart[node]!
+        let i = start
+        while (i < end && bytes[i] === this.keyBytes[at]) {
+          i++
+          at++
+        }
+        if (i === end) return node
+      }
+      slot = (slot + 1) & mask
+    }
+    return this.#create(parent, bytes, start, end, escaped)
+  }
+
+  /** The node that stands for the elements of the array at `node`. */
+  elementOf(node: number): number {
+    const known = this.element[node]!
+    if (known !== 0) return known
+    const element = this.#newNode(node)
+    this.element[node] = element
+    this.canonical[element] = element
+    this.column[element] = NO_COLUMN
+    this.#scope[element] = element
+    this.#path[element] = ''
+    this.hashLow[element] = Math.imul(this.hashLow[node]! ^ 0x5b5d, 0x01000193)
+    this.hashHigh[element] = Math.imul(this.hashHigh[node]! ^ 0x5d5b, 0x85ebca6b)
+    return element
+  }
+
+  /** The full path for people: dotted, with `[]` for array elements. Walks up; not for hot code. */
+  displayPath(node: number): string {
+    const parts: string[] = []
+    for (let at = node; at > ROOT; at = this.parent[at]!) {
+      const isElement = this.element[this.parent[at]!] === at
+      const isTop = this.parent[at] === ROOT
+      parts.push(isElement ? '[]' : `${isTop ? '' : '.'}${this.#key(at)}`)
+    }
+    return parts.reverse().join('')
+  }
+
+  #key(node: number): string {
+    const start = this.keyStart[node]!
+    const end = start + this.keyLength[node]!
+    if (this.escaped[node] === 1) return unescapeToString(this.keyBytes, start, end)
+    return Buffer.from(this.keyBytes.subarray(start, end)).toString()
+  }
+
+  #create(
+    parent: number,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    escaped: boolean,
+  ): number {
+    const node = this.#newNode(parent)
+    const length = end - start
+    this.escaped[node] = escaped ? 1 : 0
+    this.#appendKey(node, bytes, start, end)
+    this.#insert(node, hashBytes(bytes, start, end), parent)
+    if (!escaped) {
+      this.canonical[node] = node
+      this.#describe(node, parent, bytes, start, length)
+      return node
+    }
+    const plain = Buffer.from(unescapeToString(bytes, start, end))
+    // The decoded key may itself hold backslashes; `escaped` keeps it apart from spelled ones.
+    const canonical = this.child(parent, plain, 0, plain.length, false)
+    this.canonical[node] = canonical
+    this.column[node] = this.column[canonical]!
+    return node
+  }
+
+  #describe(node: number, parent: number, bytes: Uint8Array, start: number, length: number): void {
+    const end = start + length
+    const nested = parent !== ROOT && this.element[this.parent[parent]!] !== parent
+    // The same steps as hashing "parent.key" in one go: a dotted key hashes like a nested one.
+    const seedLow = nested ? Math.imul(this.hashLow[parent]! ^ DOT, 0x01000193) : this.hashLow[parent]!
+    const seedHigh = nested ? Math.imul(this.hashHigh[parent]! ^ DOT, 0x01000193) : this.hashHigh[parent]!
+    this.hashLow[node] = hashBytes(bytes, start, end, seedLow)
+    this.hashHigh[node] = hashBytes(bytes, start, end, seedHigh)
+    const scope = this.#scope[parent]!
+    this.#scope[node] = scope
+    this.column[node] = NO_COLUMN
+    const parentPath = this.#path[parent]
+    if (parentPath === undefined || parentPath.length + length + 1 > PATH_BYTES_MAX) return
+    const key = Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString()
+    const name = nested ? `${parentPath}.${key}` : key
+    this.#path[node] = name
+    this.column[node] = this.#columnOf(scope, name)
+    if (parent === ROOT) {
+      this.timeRank[node] = (TIME_FIELDS as readonly string[]).indexOf(key) + 1
+    }
+  }
+
+  #columnOf(scope: number, name: string): number {
+    const identity = `${scope}/${name}`
+    const known = this.#columnByPath.get(identity)
+    if (known !== undefined) return known
+    const column = this.columns.length
+    this.columns.push({ name, nameBytes: Buffer.from(name), scope })
+    this.#columnByPath.set(identity, column)
+    return column
+  }
+
+  #newNode(parent: number): number {
+    if (this.count === this.parent.length) this.#grow()
+    const node = this.count++
+    this.parent[node] = parent
+    return node
+  }
+
+  #appendKey(node: number, bytes: Uint8Array, start: number, end: number): void {
+    const at = this.#keyBytesLength
+    const length = end - start
+    if (at + length > this.keyBytes.length) {
+      const grown = new Uint8Array(Math.max(this.keyBytes.length * 2, at + length))
+      grown.set(this.keyBytes)
+      this.keyBytes = grown
+    }
+    this.keyBytes.set(bytes.subarray(start, end), at)
+    this.keyStart[node] = at
+    this.keyLength[node] = length
+    this.#keyBytesLength = at + length
+  }
+
+  #insert(node: number, keyHash: number, parent: number): void {
+    const mask = this.#table.length - 1
+    let slot = (keyHash ^ Math.imul(parent, 0x9e3779b1)) & mask
+    while (this.#table[slot] !== 0) slot = (slot + 1) & mask
+    this.#table[slot] = node
+  }
+
+  #allocate(capacity: number): void {
+    this.parent = new Int32Array(capacity)
+    this.keyStart = new Int32Array(capacity)
+    this.keyLength = new Int32Array(capacity)
+    this.canonical = new Int32Array(capacity)
+    this.next = new Int32Array(capacity)
+    this.first = new Int32Array(capacity)
+    this.element = new Int32Array(capacity)
+    this.column = new Int32Array(capacity)
+    this.timeRank = new Uint8Array(capacity)
+    this.escaped = new Uint8Array(capacity)
+    this.hashLow = new Int32Array(capacity)
+    this.hashHigh = new Int32Array(capacity)
+    this.#scope = new Int32Array(capacity)
+    this.#table = new Int32Array(capacity * 4)
+  }
+
+  /** Doubles the arrays. The table stays at most a quarter full. */
+  #grow(): void {
+    const old = { ...this }
+    const oldScope = this.#scope
+    this.#allocate(this.parent.length * 2)
+    this.parent.set(old.parent)
+    this.keyStart.set(old.keyStart)
+    this.keyLength.set(old.keyLength)
+    this.canonical.set(old.canonical)
+    this.next.set(old.next)
+    this.first.set(old.first)
+    this.element.set(old.element)
+    this.column.set(old.column)
+    this.timeRank.set(old.timeRank)
+    this.escaped.set(old.escaped)
+    this.hashLow.set(old.hashLow)
+    this.hashHigh.set(old.hashHigh)
+    this.#scope.set(oldScope)
+    for (let node = ROOT + 1; node < this.count; node++) {
+      const parent = this.parent[node]!
+      if (this.element[parent] === node) continue // Array elements are found by `element`.
+      const start = this.keyStart[node]!
+      this.#insert(node, hashBytes(this.keyBytes, start, start + this.keyLength[node]!), parent)
+    }
+    assert(this.count <= this.parent.length)
+  }
+}

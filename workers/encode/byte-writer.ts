@@ -1,0 +1,53 @@
+/** A growing byte buffer. Writers reserve once for many writes; between them nothing is checked. */
+export class ByteWriter {
+  bytes: Buffer
+  view: DataView
+  length = 0
+
+  constructor(capacity: number) {
+    this.bytes = Buffer.allocUnsafeSlow(capacity)
+    this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, capacity)
+  }
+
+  /** Makes room for `more` bytes. `bytes` and `view` may be new afterwards. */
+  reserve(more: number): void {
+    const needed = this.length + more
+    if (needed <= this.bytes.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, needed))
+    this.bytes.copy(grown, 0, 0, this.length)
+    this.bytes = grown
+    this.view = new DataView(grown.buffer, grown.byteOffset, grown.length)
+  }
+
+  /** LEB128, as ClickHouse and protobuf write it. `value` < 2^31. Needs 5 bytes reserved. */
+  varuint(value: number): void {
+    let rest = value
+    while (rest > 0x7f) {
+      this.bytes[this.length++] = (rest & 0x7f) | 0x80
+      rest >>>= 7
+    }
+    this.bytes[this.length++] = rest
+  }
+
+  /** A small unsigned number as UInt64. Needs 8 bytes reserved. */
+  uint64(value: number): void {
+    this.view.setUint32(this.length, value, true)
+    this.view.setUint32(this.length + 4, 0, true)
+    this.length += 8
+  }
+
+  /** A length-prefixed string; reserves for itself. */
+  string(bytes: Uint8Array): void {
+    this.reserve(bytes.length + 5)
+    this.varuint(bytes.length)
+    this.bytes.set(bytes, this.length)
+    this.length += bytes.length
+  }
+
+  /** A copy of what was written, in an ArrayBuffer of its own that can be transferred. */
+  take(): Uint8Array {
+    const copy = new Uint8Array(new ArrayBuffer(this.length))
+    copy.set(this.bytes.subarray(0, this.length))
+    return copy
+  }
+}

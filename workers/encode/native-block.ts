@@ -1,0 +1,138 @@
+/**
+ * One ClickHouse Native block of a projection table, straight from the tape.
+ *
+ *   varuint columns, varuint rows; per column: string name, string type, data
+ *
+ * Three columns hold what is known only at commit: the segment id, the receipt time, and the event
+ * time of rows without a producer time. They are left zero and their offsets are handed on; main
+ * stamps them (`materialize/stamp.ts`). Several blocks one after another are one INSERT body.
+ */
+import type { EncodedBlock } from '../../src/model/batch.ts'
+import { PROJECTION_COLUMNS } from '../../src/model/projection.ts'
+import { type EventFacts, SOURCE_RECEIPT } from '../transform/event-facts.ts'
+import { ByteWriter } from './byte-writer.ts'
+import { JsonColumn, type TapeSource } from './native-json.ts'
+
+const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => {
+  const writer = new ByteWriter(256)
+  writer.string(Buffer.from(name))
+  writer.string(Buffer.from(type))
+  return writer.take()
+})
+
+/** Bytes of the fixed-width columns a row. */
+const FIXED_ROW_BYTES = 8 + 4 + 8 + 8 + 8
+const TWO_32 = 0x1_0000_0000
+
+/** Which events of the batch go into the block. */
+export interface EventRange {
+  readonly first: number
+  readonly count: number
+}
+
+export class NativeBlockEncoder {
+  readonly #writer = new ByteWriter(1024 * 1024)
+  readonly #payload = new JsonColumn(0)
+
+  /** Encodes a range of events; `tapeStart` holds where each event's entries begin. */
+  encode(
+    source: TapeSource,
+    tapeStart: Int32Array,
+    facts: EventFacts,
+    range: EventRange,
+  ): { readonly block: EncodedBlock; readonly pathsSkipped: number } {
+    const { first, count } = range
+    const writer = this.#writer
+    writer.length = 0
+    writer.reserve(count * FIXED_ROW_BYTES + 1024)
+    writer.varuint(PROJECTION_COLUMNS.length)
+    writer.varuint(count)
+    const segmentIdOffset = this.#zeros(0, count * 8)
+    this.#ordinals(count)
+    const ingestedAtOffset = this.#zeros(2, count * 8)
+    const eventTimeOffset = this.#zeros(3, count * 8)
+    const receiptTimeRows = this.#eventTimes(eventTimeOffset, facts, range)
+    this.#shapes(facts, range)
+    this.#header(5)
+    const rows = { count, start: tapeStart, end: tapeStart.subarray(1), first }
+    const pathsSkipped = this.#payload.prepare(source, rows)
+    this.#payload.writePrefix(writer)
+    this.#payload.writeData(writer)
+    const bytes = writer.take()
+    const block = {
+      bytes,
+      rows: count,
+      segmentIdOffset,
+      ingestedAtOffset,
+      eventTimeOffset,
+      receiptTimeRows,
+    }
+    return { block, pathsSkipped }
+  }
+
+  #header(column: number): void {
+    const header = HEADERS[column]!
+    this.#writer.bytes.set(header, this.#writer.length)
+    this.#writer.length += header.length
+  }
+
+  #zeros(column: number, length: number): number {
+    this.#header(column)
+    const writer = this.#writer
+    const offset = writer.length
+    writer.bytes.fill(0, offset, offset + length)
+    writer.length = offset + length
+    return offset
+  }
+
+  #ordinals(count: number): void {
+    this.#header(1)
+    const { view } = this.#writer
+    let at = this.#writer.length
+    for (let ordinal = 0; ordinal < count; ordinal++, at += 4) view.setUint32(at, ordinal, true)
+    this.#writer.length = at
+  }
+
+  #eventTimes(offset: number, facts: EventFacts, range: EventRange): 'all' | Uint32Array {
+    const { view } = this.#writer
+    let missing = 0
+    for (let row = 0; row < range.count; row++) {
+      const event = range.first + row
+      if (facts.timeSource[event] === SOURCE_RECEIPT) {
+        missing++
+        continue
+      }
+      writeNanoseconds(view, offset + row * 8, facts.timeMs[event]!, facts.timeNanos[event]!)
+    }
+    if (missing === range.count) return 'all'
+    const rows = new Uint32Array(missing)
+    for (let row = 0, i = 0; i < missing; row++) {
+      if (facts.timeSource[range.first + row] === SOURCE_RECEIPT) rows[i++] = row
+    }
+    return rows
+  }
+
+  #shapes(facts: EventFacts, range: EventRange): void {
+    this.#header(4)
+    const { view } = this.#writer
+    let at = this.#writer.length
+    const end = range.first + range.count
+    for (let event = range.first; event < end; event++, at += 8) {
+      view.setInt32(at, facts.shapeLow[event]!, true)
+      view.setInt32(at + 4, facts.shapeHigh[event]!, true)
+    }
+    this.#writer.length = at
+  }
+}
+
+/** Writes `ms` * 10^6 + `nanos` as Int64 without BigInt: 16-bit halves keep products exact. */
+export function writeNanoseconds(view: DataView, at: number, ms: number, nanos: number): void {
+  const msHigh = Math.floor(ms / 0x10000)
+  const lowHalf = (ms - msHigh * 0x10000) * 1e6 + nanos
+  const carry = Math.floor(lowHalf / 0x10000)
+  const highHalf = msHigh * 1e6 + carry
+  const high = Math.floor(highHalf / 0x10000)
+  const low = (highHalf - high * 0x10000) * 0x10000 + (lowHalf - carry * 0x10000)
+  view.setUint32(at, low % TWO_32, true)
+  view.setInt32(at + 4, high, true)
+}

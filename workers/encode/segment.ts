@@ -1,0 +1,132 @@
+/**
+ * The segment: how a run of events is stored in the raw store.
+ *
+ *   byte 0      format, 1
+ *   byte 1      flags; bit 0: explicit times follow
+ *   bytes 2-5   UInt32 LE, bytes of the events' text
+ *   [UInt32 LE bytes, explicit times]
+ *   rest        brotli of the events' JSON, each followed by a line feed
+ *
+ * Producer times from a field of the event are not stored twice: reading finds them again with the
+ * same code. Explicit times are those that the event's text does not hold (OTLP's TimeUnixNano):
+ * UInt32 LE ordinal, Float64 LE milliseconds, UInt32 LE nanoseconds beyond.
+ *
+ * Brotli at quality 1: built into every Node and within noise of zstd-1 on the corpus, in time and
+ * in size (`bench/encode/segment.bench.ts`).
+ */
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
+import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
+import type { EventRange } from './native-block.ts'
+
+const FORMAT = 1
+const FLAG_TIMES = 1
+const FIXED_HEADER_BYTES = 6
+const TIME_BYTES = 16
+const LINE_FEED = 0x0a
+
+/** A decoded segment. Events are the lines of `text`, each ended by a line feed. */
+export interface SegmentContent {
+  readonly text: Buffer
+  /** By ordinal, for events whose time is not in their text. */
+  readonly times: ReadonlyMap<number, { readonly ms: number; readonly nanos: number }>
+}
+
+export class SegmentEncoder {
+  #text = Buffer.allocUnsafeSlow(64 * 1024)
+
+  /** Encodes a range of events whose JSON is in `bytes`. The result can be transferred. */
+  encode(
+    bytes: Uint8Array,
+    events: DecodedEvents,
+    facts: EventFacts,
+    range: EventRange,
+  ): Uint8Array {
+    const text = this.#lines(bytes, events, range)
+    const times = encodeTimes(facts, range)
+    const body = brotliCompressSync(text, {
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: 1,
+        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+        [constants.BROTLI_PARAM_SIZE_HINT]: text.length,
+      },
+    })
+    const headerBytes = FIXED_HEADER_BYTES + (times.length > 0 ? 4 + times.length : 0)
+    const payload = Buffer.from(new ArrayBuffer(headerBytes + body.length))
+    payload[0] = FORMAT
+    payload[1] = times.length > 0 ? FLAG_TIMES : 0
+    payload.writeUInt32LE(text.length, 2)
+    if (times.length > 0) {
+      payload.writeUInt32LE(times.length, FIXED_HEADER_BYTES)
+      payload.set(times, FIXED_HEADER_BYTES + 4)
+    }
+    payload.set(body, headerBytes)
+    return payload
+  }
+
+  /**
+   * The events' JSON, a line each. When the input already is just that (NDJSON without blank or
+   * rejected lines), it is used where it lies.
+   */
+  #lines(bytes: Uint8Array, events: DecodedEvents, range: EventRange): Uint8Array {
+    const { start, end } = events
+    const last = range.first + range.count - 1
+    let total = 0
+    for (let i = range.first; i <= last; i++) total += end[i]! - start[i]! + 1
+    const from = start[range.first]!
+    if (end[last]! + 1 - from === total && bytes[end[last]!] === LINE_FEED) {
+      if (isLinePerEvent(bytes, events, range)) return bytes.subarray(from, from + total)
+    }
+    if (this.#text.length < total) this.#text = Buffer.allocUnsafeSlow(total * 2)
+    const text = this.#text
+    let at = 0
+    for (let i = range.first; i <= last; i++) {
+      text.set(bytes.subarray(start[i]!, end[i]!), at)
+      at += end[i]! - start[i]!
+      text[at++] = LINE_FEED
+    }
+    return text.subarray(0, total)
+  }
+}
+
+function isLinePerEvent(bytes: Uint8Array, events: DecodedEvents, range: EventRange): boolean {
+  const stop = range.first + range.count - 1
+  for (let i = range.first; i < stop; i++) {
+    const end = events.end[i]!
+    if (bytes[end] !== LINE_FEED || events.start[i + 1] !== end + 1) return false
+  }
+  return true
+}
+
+function encodeTimes(facts: EventFacts, range: EventRange): Buffer {
+  const ordinals: number[] = []
+  for (let i = 0; i < range.count; i++) {
+    if (facts.timeSource[range.first + i] === SOURCE_OTLP) ordinals.push(i)
+  }
+  const times = Buffer.alloc(ordinals.length * TIME_BYTES)
+  for (const [i, ordinal] of ordinals.entries()) {
+    times.writeUInt32LE(ordinal, i * TIME_BYTES)
+    times.writeDoubleLE(facts.timeMs[range.first + ordinal]!, i * TIME_BYTES + 4)
+    times.writeUInt32LE(facts.timeNanos[range.first + ordinal]!, i * TIME_BYTES + 12)
+  }
+  return times
+}
+
+/** The inverse of `encode`. Throws on a payload that is not a segment of this format. */
+export function decodeSegment(payload: Uint8Array): SegmentContent {
+  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.length)
+  if (bytes[0] !== FORMAT) throw new Error(`segment format ${bytes[0]} is not known`)
+  const textBytes = bytes.readUInt32LE(2)
+  const times = new Map<number, { ms: number; nanos: number }>()
+  let at = FIXED_HEADER_BYTES
+  if (((bytes[1] ?? 0) & FLAG_TIMES) !== 0) {
+    const end = at + 4 + bytes.readUInt32LE(at)
+    for (at += 4; at < end; at += TIME_BYTES) {
+      const ms = bytes.readDoubleLE(at + 4)
+      times.set(bytes.readUInt32LE(at), { ms, nanos: bytes.readUInt32LE(at + 12) })
+    }
+  }
+  const text = brotliDecompressSync(bytes.subarray(at), { maxOutputLength: textBytes + 1 })
+  if (text.length !== textBytes) throw new Error('segment is cut short')
+  return { text, times }
+}

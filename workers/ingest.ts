@@ -1,0 +1,100 @@
+/**
+ * What a worker does with a batch: decode → transform → encode. Pure: bytes and settings in, bytes
+ * out; no I/O, no clock, no randomness. State kept between batches only makes the next one faster.
+ */
+import { SEGMENT_EVENTS_MAX } from '../src/limits.ts'
+import type { AcceptedBatch, EncodedBatch, EncodedSegment, Part } from '../src/model/batch.ts'
+import { DecodedEvents } from './decode/decoded-events.ts'
+import { decodeArrayElements, decodeDocument } from './decode/json-array.ts'
+import { JsonTape } from './decode/json-tape.ts'
+import { decodeNdjson } from './decode/ndjson.ts'
+import { PartOutcome } from './decode/part-outcome.ts'
+import { PathTrie } from './decode/path-trie.ts'
+import { decodeText, EventBuffer } from './decode/text.ts'
+import { isCleanUtf8, repairParts } from './decode/utf8.ts'
+import { type EventRange, NativeBlockEncoder } from './encode/native-block.ts'
+import { SchemaDeltaEncoder } from './encode/schema-delta.ts'
+import { SegmentEncoder } from './encode/segment.ts'
+import { EventFacts } from './transform/event-facts.ts'
+
+export class IngestPipeline {
+  readonly #tape = new JsonTape(new PathTrie())
+  readonly #events = new DecodedEvents()
+  readonly #generated = new EventBuffer()
+  readonly #facts = new EventFacts()
+  readonly #blocks = new NativeBlockEncoder()
+  readonly #segments = new SegmentEncoder()
+  readonly #deltas = new SchemaDeltaEncoder()
+
+  /** Judges and encodes a batch whose parts are either all text or all JSON. */
+  run(batch: AcceptedBatch): EncodedBatch {
+    const { bytes, outcomes } = this.#decode(batch)
+    this.#facts.describe(this.#tape, bytes, this.#events)
+    return {
+      streamId: batch.streamId,
+      segments: this.#encode(bytes, batch.streamId),
+      parts: outcomes.map((outcome) => outcome.toResult()),
+    }
+  }
+
+  #decode(batch: AcceptedBatch): { bytes: Uint8Array; outcomes: PartOutcome[] } {
+    const isClean = isCleanUtf8(batch.bytes)
+    const input = isClean ? batch : repairParts(batch.bytes, batch.parts)
+    this.#events.reset()
+    this.#generated.length = 0
+    this.#tape.begin(input.bytes)
+    const outcomes = input.parts.map((part) => this.#decodePart(input.bytes, part))
+    if (!isClean) {
+      const { repaired } = input as ReturnType<typeof repairParts>
+      for (const [i, count] of repaired.entries()) outcomes[i]!.repaired = count
+    }
+    const isText = input.parts[0]?.framing === 'text'
+    return { bytes: isText ? this.#generated.bytes : input.bytes, outcomes }
+  }
+
+  #decodePart(bytes: Uint8Array, part: Part): PartOutcome {
+    const outcome = new PartOutcome()
+    switch (part.framing) {
+      case 'ndjson':
+        decodeNdjson(this.#tape, this.#events, bytes, part, outcome)
+        break
+      case 'array':
+        decodeArrayElements(this.#tape, this.#events, bytes, part, outcome)
+        break
+      case 'document':
+        decodeDocument(this.#tape, this.#events, bytes, part, outcome)
+        break
+      case 'text':
+        decodeText(this.#tape, this.#events, bytes, part, outcome, this.#generated)
+        break
+    }
+    return outcome
+  }
+
+  #encode(bytes: Uint8Array, streamId: number): EncodedSegment[] {
+    const { count } = this.#events
+    const segments: EncodedSegment[] = []
+    for (let first = 0; first < count; first += SEGMENT_EVENTS_MAX) {
+      const range = { first, count: Math.min(SEGMENT_EVENTS_MAX, count - first) }
+      segments.push(this.#encodeRange(bytes, range, streamId))
+    }
+    return segments
+  }
+
+  #encodeRange(bytes: Uint8Array, range: EventRange, streamId: number): EncodedSegment {
+    const tape = this.#tape
+    const { start, end, tapeStart } = this.#events
+    let rawBytes = 0
+    for (let i = range.first; i < range.first + range.count; i++) {
+      rawBytes += end[i]! - start[i]! + 1
+    }
+    const source = { bytes, entries: tape.entries, trie: tape.trie }
+    return {
+      eventCount: range.count,
+      rawBytes,
+      payload: this.#segments.encode(bytes, this.#events, this.#facts, range),
+      ...this.#blocks.encode(source, tapeStart, this.#facts, range),
+      delta: this.#deltas.encode(tape, this.#events, this.#facts, range, streamId),
+    }
+  }
+}

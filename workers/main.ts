@@ -1,0 +1,55 @@
+/** What a pool thread runs: one task in, one result out, the result's buffers moved, not copied. */
+import { move, transferableSymbol, valueSymbol } from 'piscina'
+import type { PoolResult, PoolTask } from '../src/pool/messages.ts'
+import { IngestPipeline } from './ingest.ts'
+import { SegmentReader } from './read-segment.ts'
+import { ReplayPipeline } from './replay.ts'
+
+const ingest = new IngestPipeline()
+const replay = new ReplayPipeline()
+const reader = new SegmentReader()
+
+/** A result and every buffer in it: Piscina's own `move` takes one buffer, ours holds several. */
+class MovedResult {
+  readonly #result: PoolResult
+  readonly #buffers: readonly ArrayBufferLike[]
+
+  constructor(result: PoolResult, buffers: readonly ArrayBufferLike[]) {
+    this.#result = result
+    this.#buffers = buffers
+  }
+
+  get [transferableSymbol](): object {
+    return this.#buffers
+  }
+
+  get [valueSymbol](): object {
+    return this.#result
+  }
+}
+
+function moved(result: PoolResult, buffers: readonly ArrayBufferLike[]): unknown {
+  return move(new MovedResult(result, buffers))
+}
+
+/** Runs one task. Throws only for our own bugs; bad input is part of the result. */
+export default function run(task: PoolTask): unknown {
+  switch (task.kind) {
+    case 'ingest': {
+      const batch = ingest.run(task.batch)
+      const buffers: ArrayBufferLike[] = []
+      for (const segment of batch.segments) {
+        buffers.push(segment.payload.buffer, segment.block.bytes.buffer)
+      }
+      return moved({ kind: 'ingest', batch }, buffers)
+    }
+    case 'replay': {
+      const segment = replay.run(task.payload, task.streamId)
+      return moved({ kind: 'replay', segment }, [segment.block.bytes.buffer])
+    }
+    case 'read': {
+      const json = reader.run(task.reads)
+      return moved({ kind: 'read', json }, [json.buffer])
+    }
+  }
+}

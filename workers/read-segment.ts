@@ -1,0 +1,71 @@
+/**
+ * Renders events of stored segments as the event records of the API. The payload is the stored
+ * text, byte for byte: never parsed into values and written again, so 64-bit integers and duplicate
+ * keys stay what they were.
+ */
+import type { SegmentRead } from '../src/pool/messages.ts'
+import { DecodedEvents } from './decode/decoded-events.ts'
+import { JsonTape } from './decode/json-tape.ts'
+import { PathTrie } from './decode/path-trie.ts'
+import { decodeStoredEvents } from './decode/stored-events.ts'
+import { ByteWriter } from './encode/byte-writer.ts'
+import { shapeText } from './encode/schema-delta.ts'
+import { EventFacts, SOURCE_RECEIPT } from './transform/event-facts.ts'
+
+const COMMA = 0x2c
+const CLOSE_OBJECT = 0x7d
+const SOURCE_NAMES = ['receipt', 'field', 'otlp'] as const
+
+export class SegmentReader {
+  readonly #tape = new JsonTape(new PathTrie())
+  readonly #events = new DecodedEvents()
+  readonly #facts = new EventFacts()
+  readonly #writer = new ByteWriter(64 * 1024)
+
+  /** Event records separated by commas; empty when no ordinal is in range. */
+  run(reads: readonly SegmentRead[]): Uint8Array {
+    this.#writer.length = 0
+    for (const read of reads) this.#readSegment(read)
+    return this.#writer.take()
+  }
+
+  #readSegment(read: SegmentRead): void {
+    const bytes = decodeStoredEvents(read.payload, this.#tape, this.#events, this.#facts)
+    const from = Math.max(0, read.fromOrdinal)
+    const to = Math.min(this.#events.count, read.toOrdinal)
+    for (let i = 0; i < to - from; i++) {
+      this.#record(read, read.newestFirst ? to - 1 - i : from + i, bytes)
+    }
+  }
+
+  #record(read: SegmentRead, ordinal: number, bytes: Uint8Array): void {
+    const facts = this.#facts
+    const ingestedAt = new Date(read.ingestedAtMs).toISOString()
+    const source = facts.timeSource[ordinal]!
+    const eventTime =
+      source === SOURCE_RECEIPT
+        ? ingestedAt
+        : formatTime(facts.timeMs[ordinal]!, facts.timeNanos[ordinal]!)
+    const head = Buffer.from(
+      `{"id":"${read.segmentId}-${ordinal}","ingested_at":"${ingestedAt}"` +
+        `,"event_time":"${eventTime}","event_time_source":"${SOURCE_NAMES[source]}"` +
+        `,"shape":"${shapeText(facts.shapeLow[ordinal]!, facts.shapeHigh[ordinal]!)}","payload":`,
+    )
+    const start = this.#events.start[ordinal]!
+    const end = this.#events.end[ordinal]!
+    const writer = this.#writer
+    writer.reserve(head.length + end - start + 2)
+    if (writer.length > 0) writer.bytes[writer.length++] = COMMA
+    writer.bytes.set(head, writer.length)
+    writer.length += head.length
+    writer.bytes.set(bytes.subarray(start, end), writer.length)
+    writer.length += end - start
+    writer.bytes[writer.length++] = CLOSE_OBJECT
+  }
+}
+
+/** RFC 3339 in UTC; nine fraction digits only where the event has them. */
+function formatTime(ms: number, nanos: number): string {
+  const text = new Date(ms).toISOString()
+  return nanos === 0 ? text : `${text.slice(0, -1)}${String(nanos).padStart(6, '0')}Z`
+}

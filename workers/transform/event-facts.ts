@@ -1,0 +1,129 @@
+/**
+ * What the transforms find out about each event: producer time and shape. Parallel arrays, reused
+ * from batch to batch.
+ */
+import { DEAD, ENTRY, ESCAPED, EXTENSION, FALSE, FLOAT, NULL, STRING, TRUE } from '../decode/json-tape.ts'
+import { ARRAY, ELEMENT, INT, type JsonTape, OBJECT, UINT } from '../decode/json-tape.ts'
+import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { Timestamp, tryTimestamp } from '../decode/timestamps.ts'
+
+export const SOURCE_RECEIPT = 0
+export const SOURCE_FIELD = 1
+export const SOURCE_OTLP = 2
+
+/** Types of the field catalog, as numbers; `CATALOG_TYPE_NAMES` has the words. */
+export const CATALOG_TYPE_NAMES = [
+  'null',
+  'boolean',
+  'integer',
+  'float',
+  'string',
+  'array',
+  'object',
+] as const
+const NOT_A_LEAF = 7
+const CATALOG_TYPES = new Uint8Array(16).fill(NOT_A_LEAF)
+CATALOG_TYPES[NULL] = 0
+CATALOG_TYPES[FALSE] = 1
+CATALOG_TYPES[TRUE] = 1
+CATALOG_TYPES[INT] = 2
+CATALOG_TYPES[UINT] = 2
+CATALOG_TYPES[FLOAT] = 3
+CATALOG_TYPES[STRING] = 4
+CATALOG_TYPES[ESCAPED] = 4
+CATALOG_TYPES[ARRAY] = 5
+CATALOG_TYPES[OBJECT] = 6
+CATALOG_TYPES[DEAD] = NOT_A_LEAF
+CATALOG_TYPES[EXTENSION] = NOT_A_LEAF
+CATALOG_TYPES[ELEMENT] = NOT_A_LEAF
+
+/** The catalog type of a tape type, or 7 when the entry is no leaf. */
+export function catalogType(tapeType: number): number {
+  return CATALOG_TYPES[tapeType]!
+}
+
+export class EventFacts {
+  /** Producer time: whole milliseconds since 1970, and nanoseconds beyond them. */
+  timeMs = new Float64Array(0)
+  timeNanos = new Int32Array(0)
+  /** Where the time comes from: SOURCE_*. With SOURCE_RECEIPT the two above mean nothing. */
+  timeSource = new Uint8Array(0)
+  /** 64-bit shape fingerprint in two halves. */
+  shapeLow = new Int32Array(0)
+  shapeHigh = new Int32Array(0)
+  readonly #timestamp = new Timestamp()
+  #seen = new Int32Array(0)
+  #serial = 0
+
+  /** Finds time and shape of every event. */
+  describe(tape: JsonTape, bytes: Uint8Array, events: DecodedEvents): void {
+    this.#reserve(events.count, tape.trie.count)
+    for (let i = 0; i < events.count; i++) {
+      this.#describeEvent(tape, bytes, i, events.tapeStart[i]!, events.tapeStart[i + 1]!)
+    }
+  }
+
+  #reserve(events: number, nodes: number): void {
+    if (this.timeMs.length < events) {
+      const capacity = events * 2
+      this.timeMs = new Float64Array(capacity)
+      this.timeNanos = new Int32Array(capacity)
+      this.timeSource = new Uint8Array(capacity)
+      this.shapeLow = new Int32Array(capacity)
+      this.shapeHigh = new Int32Array(capacity)
+    }
+    if (this.#seen.length < nodes * 8 || this.#serial > 0x3fffffff) {
+      this.#seen = new Int32Array(nodes * 16)
+      this.#serial = 0
+    }
+  }
+
+  /**
+   * The shape is a sum over the set of (path, type) leaves: it depends neither on key order nor on
+   * how often an array repeats a leaf. Each leaf's hash is mixed before it is added, so that leaves
+   * cannot cancel each other out by being similar.
+   */
+  #describeEvent(
+    tape: JsonTape,
+    bytes: Uint8Array,
+    event: number,
+    tapeStart: number,
+    tapeEnd: number,
+  ): void {
+    const { entries, trie } = tape
+    const { hashLow, hashHigh, timeRank } = trie
+    const seen = this.#seen
+    const serial = ++this.#serial
+    let low = 0
+    let high = 0
+    let bestRank = 0x7f
+    this.timeSource[event] = SOURCE_RECEIPT
+    for (let at = tapeStart; at < tapeEnd; at += ENTRY) {
+      const node = entries[at]!
+      const tapeType = entries[at + 1]!
+      const type = CATALOG_TYPES[tapeType]!
+      if (type === NOT_A_LEAF) continue
+      const stamp = node * 8 + type
+      if (seen[stamp] !== serial) {
+        seen[stamp] = serial
+        let a = Math.imul(hashLow[node]! + type, 0x85ebca6b)
+        a ^= a >>> 15
+        let b = Math.imul(hashHigh[node]! + type, 0xc2b2ae35)
+        b ^= b >>> 13
+        low = (low + Math.imul(a, 0x2c1b3c6d)) | 0
+        high = (high + Math.imul(b, 0x297a2d39)) | 0
+      }
+      const rank = timeRank[node]!
+      if (rank !== 0 && rank < bestRank && tapeType === STRING) {
+        const found = this.#timestamp
+        if (!tryTimestamp(bytes, entries[at + 2]!, entries[at + 3]!, found)) continue
+        bestRank = rank
+        this.timeMs[event] = found.ms
+        this.timeNanos[event] = found.nanos
+        this.timeSource[event] = SOURCE_FIELD
+      }
+    }
+    this.shapeLow[event] = low
+    this.shapeHigh[event] = high
+  }
+}
