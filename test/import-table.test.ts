@@ -86,9 +86,9 @@ function isAllowed({ from, to, typeOnly }: Import): boolean {
   const [home, allowed] = row
   if (home.endsWith('/') && to.startsWith(home)) return true
   if (to.startsWith(folder) && folder !== 'src/') return true
-  // app.ts wires the store into the stages. Until then they know each other by their types only.
+  // app.ts wires support into the stages; before that they know each other by their types only.
   if (isStage(from) && typeOnly && to.startsWith('src/store/')) return true
-  if (from.startsWith('src/store/') && typeOnly && isStage(to)) return true
+  if (/^src\/(store|telemetry)\//.test(from) && typeOnly && isStage(to)) return true
   return allowed.some((prefix) => to.startsWith(prefix))
 }
 
