@@ -322,13 +322,38 @@ test('more long queries than may run do not hold up an insert', async () => {
 })
 
 test('a client that goes away cancels its query', async () => {
-  for (const waitEnd of [0, 1] as const) {
-    const signal = AbortSignal.timeout(300)
+  // Short delays too: the query may just be starting.
+  for (const [waitEnd, delayMs] of [
+    [0, 300],
+    [1, 300],
+    [0, 3],
+    [1, 3],
+    [1, 4],
+    [1, 5],
+  ] as const) {
+    const signal = AbortSignal.timeout(delayMs)
     const sql = 'SELECT count() AS SLOW FROM numbers(100000000000) WHERE sipHash64(number) = 1'
     const settings = { wait_end_of_query: waitEnd }
     await assert.rejects(clickHouse.query(sql, {}, settings, { signal }))
     await eventually('no query runs', async () => (await runningQueries()) === 0, 3_000)
   }
+})
+
+test('more waiting queries than the queue holds are refused, not kept', async () => {
+  const { port, username, password } = new URL(store.url)
+  const auth = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+  const query = encodeURIComponent('SELECT sleep(3) AS SLOW')
+  const abort = new AbortController()
+  const calls = Array.from({ length: 300 }, async () => {
+    const url = `http://127.0.0.1:${port}/?query=${query}`
+    return await fetch(url, { headers: { Authorization: auth }, signal: abort.signal })
+  })
+  const first = await Promise.any(calls)
+  assert.equal(first.status, 503)
+  assert.equal(first.headers.get('x-clickhouse-exception-code'), '202')
+  abort.abort()
+  await Promise.allSettled(calls)
+  await eventually('queries are served again', () => clickHouse.ping().then(() => true))
 })
 
 test('a slow reader holds the query back, not the memory', async () => {

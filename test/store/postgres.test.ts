@@ -191,7 +191,7 @@ test('who lost its number hears of it and cannot commit', async () => {
   await sleep(200)
   assert.equal(lostCount, 0)
   const assertLease = (lease: NodeLease) =>
-    database.query('SELECT assert_node_lease($1, $2)', [lease.nodeId, String(lease.epoch)])
+    database.query('CALL assert_node_lease($1, $2)', [lease.nodeId, String(lease.epoch)])
   await assertLease(first)
   const second = await NodeLease.claim({ ...options, onLost: () => assert.fail('not this one') })
   await assert.rejects(assertLease(first), kind('lease_lost'))
@@ -214,7 +214,7 @@ test('a claim waits for commits under way; a renewal does not', async () => {
   let isCommitted = false
   let claimed: Promise<NodeLease> | undefined
   await database.transaction(async (client) => {
-    await client.query('SELECT assert_node_lease($1, $2)', [lease.nodeId, String(lease.epoch)])
+    await client.query('CALL assert_node_lease($1, $2)', [lease.nodeId, String(lease.epoch)])
     const start = await until()
     await eventually('the lease is renewed meanwhile', async () => (await until()) > start)
     claimed = NodeLease.claim(options).then((next) => {

@@ -10,6 +10,7 @@
  */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 declare const connectionBrand: unique symbol
 declare const streamBrand: unique symbol
@@ -40,11 +41,9 @@ export interface Statement {
   /** Applied before the statement, values as text. */
   readonly settings: ReadonlyMap<string, string>
   readonly params: ReadonlyMap<string, string>
-  /** Marks the running query, so that `cancel` finds it. */
-  readonly queryId: string
   readonly isWrite: boolean
-  /** Whether nobody waits for the result any more: asked when its turn has come. */
-  readonly isAbandoned: () => boolean
+  /** Nobody waits for the result any more: it is taken from the line, or stopped. */
+  readonly signal: AbortSignal
 }
 
 /** Takes one piece of a streamed result; resolves when the next may come, false to stop. */
@@ -59,6 +58,8 @@ const WAITING_MAX = 256
 const TOO_BUSY =
   'Code: 202. DB::Exception: Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)'
 
+const SHUTTING_DOWN = 'Code: 236. DB::Exception: Server is shutting down. (ABORTED)'
+const CANCEL_AGAIN_MS = 100
 const CANCELLED = 'Code: 394. DB::Exception: Query was cancelled. (QUERY_WAS_CANCELLED)'
 
 export class ClickHouseEngine {
@@ -70,7 +71,11 @@ export class ClickHouseEngine {
   readonly #writes = new Places(ENGINE_WRITES_MAX)
   readonly #defaults: ReadonlyMap<string, string>
   readonly version: string
-  #running = 0
+  /** Statements under way, by the mark that finds them in `system.processes`. */
+  readonly #running = new Set<string>()
+  readonly #cancelling = new Set<string>()
+  #killing: Promise<void> | undefined
+  #tagCount = 0
   #closed = false
 
   private constructor(addon: Addon, path: string, anchor: Connection, start: EngineStart) {
@@ -117,58 +122,74 @@ export class ClickHouseEngine {
     })
   }
 
-  /** Stops a running query; one that just ended is left alone. */
-  async cancel(queryId: string): Promise<void> {
-    if (this.#closed) return
-    const where = `Settings['log_comment'] = ${quote(queryId)}`
-    await this.#addon.QueryAsyncConnection(this.#anchor, `KILL QUERY WHERE ${where} ASYNC`, 'Null')
-  }
-
   /** Cancels what runs, waits up to `waitMs` for it, and shuts the engine down. */
   async close(waitMs: number): Promise<void> {
     if (this.#closed) return
-    if (this.#running > 0) {
-      const kill = `KILL QUERY WHERE Settings['log_comment'] != '' ASYNC`
-      await this.#addon.QueryAsyncConnection(this.#anchor, kill, 'Null').catch(() => undefined)
-    }
     this.#closed = true
+    for (const tag of this.#running) this.#cancel(tag)
     const deadline = performance.now() + waitMs
-    while (this.#running > 0 && performance.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    while (this.#running.size > 0 && performance.now() < deadline) await sleep(20)
     // Closing under a running operation aborts the engine: then dying is the cleaner end, and
     // what was acknowledged is on disk already.
-    if (this.#running === 0) this.#addon.CloseConnection(this.#anchor)
+    if (this.#running.size > 0) return
+    await this.#killing
+    this.#addon.CloseConnection(this.#anchor)
   }
 
   async #withConnection<T>(
     statement: Statement,
     fn: (connection: Connection) => Promise<T>,
   ): Promise<T> {
+    const { signal } = statement
     const places = statement.isWrite ? this.#writes : this.#queries
-    await places.take()
+    await places.take(signal)
     if (this.#closed) {
       places.give()
-      throw new Error('Code: 236. DB::Exception: Server is shutting down. (ABORTED)')
+      throw new Error(SHUTTING_DOWN)
     }
-    this.#running++
+    const tag = `sluice-${++this.#tagCount}`
+    const cancel = () => this.#cancel(tag)
+    this.#running.add(tag)
+    signal.addEventListener('abort', cancel)
     const connection = this.#addon.CreateConnection(this.#path)
     try {
-      await this.#prepare(connection, statement)
-      if (statement.isAbandoned()) throw new Error(CANCELLED)
+      await this.#prepare(connection, statement, tag)
+      if (signal.aborted) throw new Error(CANCELLED)
       return await fn(connection)
     } finally {
       this.#addon.CloseConnection(connection)
-      this.#running--
+      signal.removeEventListener('abort', cancel)
+      this.#running.delete(tag)
+      this.#cancelling.delete(tag)
       places.give()
     }
   }
 
-  async #prepare(connection: Connection, statement: Statement): Promise<void> {
+  #cancel(tag: string): void {
+    this.#cancelling.add(tag)
+    this.#killing ??= this.#kill()
+  }
+
+  /**
+   * Stops what is to be cancelled, again and again until it has ended: the first attempt may
+   * come in the moment before the engine knows the query. One at a time: calls on a connection
+   * wait for each other on pool threads, and enough of them would leave none for anything else.
+   */
+  async #kill(): Promise<void> {
+    while (this.#cancelling.size > 0) {
+      const tags = [...this.#cancelling].map(quote).join(', ')
+      const sql = `KILL QUERY WHERE Settings['log_comment'] IN (${tags}) ASYNC`
+      await this.#addon.QueryAsyncConnection(this.#anchor, sql, 'Null').catch(() => undefined)
+      await sleep(CANCEL_AGAIN_MS)
+    }
+    this.#killing = undefined
+  }
+
+  async #prepare(connection: Connection, statement: Statement, tag: string): Promise<void> {
     const run = (sql: string) => this.#addon.QueryAsyncConnection(connection, sql, 'Null')
     if (statement.database !== undefined) await run(`USE ${quoteName(statement.database)}`)
     const settings = new Map([...this.#defaults, ...statement.settings])
-    settings.set('log_comment', statement.queryId)
+    settings.set('log_comment', tag)
     for (const [name, value] of statement.params) settings.set(`param_${name}`, value)
     await run(setStatement(settings))
   }
@@ -182,25 +203,41 @@ interface EngineStart {
 /** A counted set of places; who finds none waits in line, up to a bound. */
 class Places {
   #free: number
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new Set<() => void>()
 
   constructor(count: number) {
     this.#free = count
   }
 
-  async take(): Promise<void> {
+  async take(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw new Error(CANCELLED)
     if (this.#free > 0) {
       this.#free--
       return
     }
-    if (this.#waiting.length >= WAITING_MAX) throw new Error(TOO_BUSY)
-    await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    if (this.#waiting.size >= WAITING_MAX) throw new Error(TOO_BUSY)
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () => {
+        this.#waiting.delete(enter)
+        reject(new Error(CANCELLED))
+      }
+      const enter = () => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      signal.addEventListener('abort', onAbort)
+      this.#waiting.add(enter)
+    })
   }
 
   give(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#free++
-    else next()
+    const [next] = this.#waiting // A set keeps the order of arrival.
+    if (next === undefined) {
+      this.#free++
+      return
+    }
+    this.#waiting.delete(next)
+    next()
   }
 }
 

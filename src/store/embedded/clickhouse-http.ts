@@ -37,8 +37,6 @@ export interface HttpFrontOptions {
   readonly spoolDirectory: string
 }
 
-const CANCEL_AGAIN_MS = 100
-
 export class ClickHouseHttpFront {
   readonly #options: HttpFrontOptions
 
@@ -112,9 +110,9 @@ export class ClickHouseHttpFront {
     { isInsert: writes } = { isInsert: false },
   ): Promise<void> {
     const { engine } = this.#options
-    const watch = this.#cancelOnClose(call, response)
+    const watch = watchClose(response)
     try {
-      const result = await engine.run(toStatement(call, watch.closed))
+      const result = await engine.run(toStatement(call, watch.signal))
       const summary = {
         read_rows: String(writes ? 0 : result.rowsRead),
         read_bytes: String(writes ? 0 : result.bytesRead),
@@ -134,40 +132,19 @@ export class ClickHouseHttpFront {
   }
 
   async #runStreamed(call: Call, response: ServerResponse): Promise<void> {
-    const watch = this.#cancelOnClose(call, response)
+    const watch = watchClose(response)
     try {
-      await this.#options.engine.stream(toStatement(call, watch.closed), async (bytes) => {
-        if (watch.closed()) return false
+      await this.#options.engine.stream(toStatement(call, watch.signal), async (bytes) => {
+        if (watch.signal.aborted) return false
         if (!response.headersSent) setFormatHeaders(response, call)
         if (!response.write(bytes)) await drained(response)
-        return !watch.closed()
+        return !watch.signal.aborted
       })
       if (!response.headersSent) setFormatHeaders(response, call)
       response.end()
     } finally {
       watch.stop()
     }
-  }
-
-  #cancelOnClose(call: Call, response: ServerResponse) {
-    const { engine } = this.#options
-    let closed = false
-    let timer: NodeJS.Timeout | undefined
-    const cancel = () => {
-      engine.cancel(call.queryId).catch(() => undefined) // The query has ended, or will.
-      // Again until it ends: the first may come in the moment before the engine knows it.
-      timer = setTimeout(cancel, CANCEL_AGAIN_MS)
-    }
-    const onClose = () => {
-      closed = true
-      cancel()
-    }
-    response.once('close', onClose)
-    const stop = () => {
-      response.off('close', onClose)
-      clearTimeout(timer)
-    }
-    return { closed: () => closed, stop }
   }
 
   #authenticate(request: IncomingMessage, params: URLSearchParams): void {
@@ -241,16 +218,15 @@ function parseCall(request: IncomingMessage, url: URLSearchParams): Call {
   }
 }
 
-function toStatement(call: Call, isAbandoned: () => boolean): Statement {
+function toStatement(call: Call, signal: AbortSignal): Statement {
   return {
     sql: call.query,
     format: call.format,
     database: call.database,
     settings: call.settings,
     params: call.params,
-    queryId: call.queryId,
     isWrite: isWrite(call.query),
-    isAbandoned,
+    signal,
   }
 }
 
@@ -292,6 +268,15 @@ function sendException(response: ServerResponse, cause: unknown, version: string
   response.setHeader('Content-Type', 'text/plain; charset=UTF-8')
   if (status === 413) response.setHeader('Connection', 'close')
   response.end(`${message} (version ${version} (embedded))\n`)
+}
+
+/** Aborts when the client goes away before `stop`. */
+function watchClose(response: ServerResponse): { signal: AbortSignal; stop: () => void } {
+  const controller = new AbortController()
+  const onClose = () => controller.abort()
+  if (response.destroyed) onClose()
+  response.once('close', onClose)
+  return { signal: controller.signal, stop: () => void response.off('close', onClose) }
 }
 
 /** Resolves when the client took what was written, or went away. */
