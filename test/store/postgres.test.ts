@@ -138,7 +138,7 @@ test('migrations are applied once, also by many nodes at a time', async () => {
   assert.equal((await database.query('SELECT version FROM schema_migrations')).rowCount, 1)
 })
 
-test('a newer database, another text, or a failing migration is refused with a reason', async () => {
+test('a newer database, another text or a failing migration is refused and why', async () => {
   const database = await newDatabase('refused')
   const one = { version: 1, name: 'one', sql: 'CREATE TABLE one (n integer)' }
   const two = { version: 2, name: 'two', sql: 'CREATE TABLE two (n integer); SELECT nothing' }
