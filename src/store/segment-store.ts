@@ -138,7 +138,7 @@ export class SegmentStore {
   #copy(client: PostgresClient, rows: readonly SegmentRow[], begin: boolean): Promise<void> {
     const { nodeId, epoch } = this.#node
     const text =
-      `${begin ? 'BEGIN; ' : ''}SELECT assert_node_lease(${nodeId}::smallint, ${epoch}); ` +
+      `${begin ? 'BEGIN; ' : ''}CALL assert_node_lease(${nodeId}::smallint, ${epoch}); ` +
       `COPY segments (${COLUMNS}) FROM STDIN BINARY; ${usageSql(rows, nodeId)}; COMMIT`
     return new Promise((resolve, reject) => {
       const stream = client.query(copyFrom(text))

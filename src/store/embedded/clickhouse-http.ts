@@ -14,9 +14,8 @@ import {
   exceptionOf,
   RequestRejected,
   readBody,
+  Spool,
   type Spooled,
-  spoolBody,
-  spoolBytes,
 } from './clickhouse-request.ts'
 import {
   isInsert,
@@ -33,15 +32,17 @@ export interface HttpFrontOptions {
   readonly engine: ClickHouseEngine
   readonly user: string
   readonly password: string
-  /** Where INSERT data waits; the files have no name once they are open. */
+  /** Where INSERT data waits when memory has no room; files lose their names once open. */
   readonly spoolDirectory: string
 }
 
 export class ClickHouseHttpFront {
   readonly #options: HttpFrontOptions
+  readonly #spool: Spool
 
   constructor(options: HttpFrontOptions) {
     this.#options = options
+    this.#spool = new Spool(options.spoolDirectory)
   }
 
   /** The request listener of a `node:http` server. */
@@ -69,13 +70,13 @@ export class ClickHouseHttpFront {
     response.setHeader('X-ClickHouse-Query-Id', call.queryId)
 
     if (request.method === 'POST' && isInsert(call.query)) {
-      await this.#insert(call, await spoolBody(request, this.#options.spoolDirectory), response)
+      await this.#insert(call, await this.#spool.body(request), response)
       return
     }
     const body = await readBody(request)
     const inline = call.query === '' ? splitInlineData(body) : undefined
     if (inline !== undefined) {
-      const spooled = await spoolBytes(inline.data, this.#options.spoolDirectory)
+      const spooled = await this.#spool.bytes(inline.data)
       await this.#insert({ ...call, query: inline.statement }, spooled, response)
       return
     }

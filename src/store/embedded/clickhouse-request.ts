@@ -1,5 +1,5 @@
 /** Request bodies in, exceptions out: the parts of the HTTP front that know no SQL. */
-import { open, unlink } from 'node:fs/promises'
+import { closeSync, ftruncateSync, openSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -27,45 +27,72 @@ export interface Spooled {
   close(): Promise<void>
 }
 
-let spoolCount = 0
+/** Data of INSERTs on its way to the engine. */
+export class Spool {
+  readonly #directory: string
+  /** Files not in use. They keep their pages: fresh ones cost more than the copy itself. */
+  readonly #free: number[] = []
+  #count = 0
 
-/**
- * Writes the body to a file that loses its name at once, so that no crash leaves it behind. It
- * lives in the page cache for the fraction of a second that the engine needs to read it.
- */
-export async function spoolBody(request: IncomingMessage, directory: string): Promise<Spooled> {
-  return await spool(decoded(request, BODY_BYTES_MAX), directory)
-}
-
-export async function spoolBytes(bytes: Uint8Array, directory: string): Promise<Spooled> {
-  return await spool([bytes], directory)
-}
-
-async function spool(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  directory: string,
-): Promise<Spooled> {
-  const name = join(directory, `insert-${process.pid}-${++spoolCount}`)
-  const file = await open(name, 'wx+', 0o600)
-  const isLinux = process.platform === 'linux'
-  const close = async () => {
-    await file.close()
-    if (!isLinux) await unlink(name)
+  /** Prefers memory (`/dev/shm`) where it has room, else `directory`. */
+  constructor(directory: string) {
+    this.#directory = hasRoom(SHARED_MEMORY) ? SHARED_MEMORY : directory
   }
-  try {
-    if (isLinux) await unlink(name)
-    let bytes = 0
-    for await (const chunk of chunks) {
-      for (let start = 0; start < chunk.byteLength; ) {
-        const { bytesWritten } = await file.write(chunk, start, chunk.byteLength - start, bytes)
-        start += bytesWritten
-        bytes += bytesWritten
-      }
+
+  /** Writes the body to a file without a name, so that no crash leaves it behind. */
+  async body(request: IncomingMessage): Promise<Spooled> {
+    return await this.#write(decoded(request, BODY_BYTES_MAX))
+  }
+
+  async bytes(bytes: Uint8Array): Promise<Spooled> {
+    return await this.#write([bytes])
+  }
+
+  async #write(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Spooled> {
+    const file = this.#free.pop() ?? this.#create()
+    const close = () => {
+      if (this.#free.length < FREE_FILES_MAX) this.#free.push(file)
+      else closeSync(file)
+      return Promise.resolve()
     }
-    return { path: isLinux ? `/proc/self/fd/${file.fd}` : name, bytes, close }
-  } catch (cause) {
-    await close()
-    throw cause
+    try {
+      let bytes = 0
+      for await (const chunk of chunks) {
+        // Synchronous: it is a copy into memory, cheaper than handing it to another thread.
+        for (let start = 0; start < chunk.byteLength; ) {
+          const count = writeSync(file, chunk, start, chunk.byteLength - start, bytes)
+          start += count
+          bytes += count
+        }
+      }
+      ftruncateSync(file, bytes)
+      return { path: `${DESCRIPTORS}/${file}`, bytes, close }
+    } catch (cause) {
+      await close()
+      throw cause
+    }
+  }
+
+  #create(): number {
+    const name = join(this.#directory, `sluice-insert-${process.pid}-${++this.#count}`)
+    const file = openSync(name, 'wx+', 0o600)
+    unlinkSync(name)
+    return file
+  }
+}
+
+/** Where an open file without a name can be opened again, by its number. */
+const DESCRIPTORS = process.platform === 'linux' ? '/proc/self/fd' : '/dev/fd'
+const SHARED_MEMORY = '/dev/shm'
+const SHARED_MEMORY_BYTES_MIN = 512 * 1024 * 1024
+const FREE_FILES_MAX = 2
+
+function hasRoom(directory: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(directory)
+    return bavail * bsize >= SHARED_MEMORY_BYTES_MIN
+  } catch {
+    return false
   }
 }
 

@@ -62,7 +62,7 @@ CREATE TABLE nodes (
 -- until this transaction has ended. That also makes an unknown COMMIT outcome knowable: whoever
 -- gets the row FOR UPDATE knows that no commit of this node is under way any more.
 -- KEY SHARE and not SHARE: renewing the lease and committing must not wait for each other.
-CREATE FUNCTION assert_node_lease(node smallint, expected_epoch bigint) RETURNS void
+CREATE PROCEDURE assert_node_lease(node smallint, expected_epoch bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM nodes WHERE node_id = node AND epoch = expected_epoch FOR KEY SHARE;
