@@ -88,7 +88,8 @@ export class IngestPipeline {
     for (let i = range.first; i < range.first + range.count; i++) {
       rawBytes += end[i]! - start[i]! + 1
     }
-    const source = { bytes, entries: tape.entries, trie: tape.trie }
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const source = { bytes, view, entries: tape.entries, trie: tape.trie }
     return {
       eventCount: range.count,
       rawBytes,

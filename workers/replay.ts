@@ -28,7 +28,8 @@ export class ReplayPipeline {
     const bytes = decodeStoredEvents(payload, tape, this.#events, this.#facts)
     const range = { first: 0, count: this.#events.count }
     assert(range.count > 0)
-    const source = { bytes, entries: tape.entries, trie: tape.trie }
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const source = { bytes, view, entries: tape.entries, trie: tape.trie }
     return {
       eventCount: range.count,
       ...this.#blocks.encode(source, this.#events.tapeStart, this.#facts, range),

@@ -80,11 +80,46 @@ const LINE_FEED = 0x0a
 const SPACE = 0x20
 const NO_KEY = 0
 
-/** 1 for bytes that end the plain run of a string: quote, backslash, control characters. */
-const STRING_STOP = new Uint8Array(256)
-STRING_STOP.fill(1, 0, 0x20)
-STRING_STOP[QUOTE] = 1
-STRING_STOP[BACKSLASH] = 1
+/**
+ * Position of the first quote, backslash or control character from `pos` on.
+ *
+ * Four bytes at a time: `(x - 0x01…) & ~x & 0x80…` marks the zero bytes of x (and, above the first,
+ * perhaps others: only the lowest mark counts), so xor with a repeated byte finds that byte, and
+ * subtracting 0x20 finds what is below it. Half the time of a byte loop (`bench/decode`).
+ */
+function stringStop(view: DataView, pos: number): number {
+  for (;;) {
+    const word = view.getInt32(pos, true)
+    const quote = word ^ 0x22222222
+    const backslash = word ^ 0x5c5c5c5c
+    const marks =
+      (((quote - 0x01010101) & ~quote) |
+        ((backslash - 0x01010101) & ~backslash) |
+        ((word - 0x20202020) & ~word)) &
+      0x80808080
+    if (marks !== 0) return pos + ((31 - Math.clz32(marks & -marks)) >> 3)
+    pos += 4
+  }
+}
+
+/** Keeps the first 1, 2 or 3 bytes of a little-endian word. */
+const LOW_BYTES = Int32Array.of(0, 0xff, 0xffff, 0xffffff)
+
+/** Whether the key `key` with its closing quote stands at `pos`. */
+function isKeyAt(view: DataView, pos: number, trie: PathTrie, key: number): boolean {
+  const { keyView } = trie
+  let at = trie.keyStart[key]!
+  let left = trie.keyLength[key]! + 1
+  // A key holds no line feed, so a comparison ends at the input's last one at the latest.
+  while (left >= 4) {
+    if (view.getInt32(pos, true) !== keyView.getInt32(at, true)) return false
+    pos += 4
+    at += 4
+    left -= 4
+  }
+  const difference = view.getInt32(pos, true) ^ keyView.getInt32(at, true)
+  return (difference & LOW_BYTES[left]!) === 0
+}
 
 const IS_HEX = new Uint8Array(256)
 for (const char of '0123456789abcdefABCDEF') IS_HEX[char.charCodeAt(0)] = 1
@@ -125,6 +160,7 @@ export class JsonTape {
   errorCode = 0
   errorAt = 0
   #bytes: Uint8Array = new Uint8Array(0)
+  #view: DataView = new DataView(new ArrayBuffer(0))
   /** Line feeds are white space inside a document, but end a line of NDJSON. */
   #lineFeedIsSpace = false
   #seen = new Int32Array(0)
@@ -137,17 +173,13 @@ export class JsonTape {
   /** Starts a batch: forgets all entries. Entry positions refer to `bytes`. */
   begin(bytes: Uint8Array): void {
     this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.length = 0
     if (this.trie.isFull) this.trie.reset()
     if (this.#seen.length < this.trie.parent.length || this.#objectSerial > 0x3fffffff) {
       this.#seen = new Int32Array(this.trie.parent.length)
       this.#objectSerial = 0
     }
-  }
-
-  /** Moves on to other bytes within the batch (events generated beside the input). */
-  useBytes(bytes: Uint8Array): void {
-    this.#bytes = bytes
   }
 
   /**
@@ -206,6 +238,7 @@ export class JsonTape {
   #object(start: number, node: number, depth: number): number {
     if (depth > DEPTH_MAX) return this.#fail(TOO_DEEP, start - 1)
     const bytes = this.#bytes
+    const view = this.#view
     const trie = this.trie
     const serial = ++this.#objectSerial
     const tapeStart = this.length
@@ -217,21 +250,12 @@ export class JsonTape {
       if (bytes[pos] !== QUOTE) return this.#fail(SYNTAX_KEY, pos)
       // The key that came here last time, compared in place.
       let key = previous === NO_KEY ? trie.first[node]! : trie.next[previous]!
-      const keyBytes = trie.keyBytes
-      let at = trie.keyStart[key]!
-      let keyEnd = pos + 1
-      const guessEnd = keyEnd + trie.keyLength[key]!
-      while (keyEnd < guessEnd && bytes[keyEnd] === keyBytes[at]) {
-        keyEnd++
-        at++
-      }
-      if (keyEnd !== guessEnd || bytes[keyEnd] !== QUOTE || key === NO_KEY) {
+      if (key === NO_KEY || !isKeyAt(view, pos + 1, trie, key)) {
         key = this.#otherKey(pos + 1, node, previous)
         if (key < 0) return -1
-        keyEnd = pos + 1 + trie.keyLength[key]!
       }
       previous = key
-      pos = keyEnd + 1
+      pos += trie.keyLength[key]! + 2
       if (bytes[pos] !== COLON) {
         pos = this.space(pos)
         if (bytes[pos] !== COLON) return this.#fail(SYNTAX_COLON, pos)
@@ -255,8 +279,7 @@ export class JsonTape {
   /** A key that was not the expected one. `pos` is after the quote. Returns its node or -1. */
   #otherKey(pos: number, node: number, previous: number): number {
     const bytes = this.#bytes
-    let end = pos
-    while (STRING_STOP[bytes[end]!] === 0) end++
+    let end = stringStop(this.#view, pos)
     const escaped = bytes[end] === BACKSLASH
     if (bytes[end] !== QUOTE) {
       end = this.#stringEnd(end)
@@ -279,7 +302,7 @@ export class JsonTape {
     const bytes = this.#bytes
     let pos = start
     for (;;) {
-      while (STRING_STOP[bytes[pos]!] === 0) pos++
+      pos = stringStop(this.#view, pos)
       const byte = bytes[pos]
       if (byte === QUOTE) return pos
       if (byte !== BACKSLASH) return this.#fail(SYNTAX_STRING, pos)
@@ -302,8 +325,7 @@ export class JsonTape {
     const byte = bytes[pos]!
     if (byte === QUOTE) {
       const start = pos + 1
-      let end = start
-      while (STRING_STOP[bytes[end]!] === 0) end++
+      let end = stringStop(this.#view, start)
       if (bytes[end] === QUOTE) {
         this.push(node, STRING, start, end)
         return end + 1

@@ -23,6 +23,9 @@ const NO_COLUMN = -1
 const SHAPE_SEED_LOW = 0x2545f491
 const SHAPE_SEED_HIGH = 0x4f6cdd1d
 const DOT = 0x2e
+const QUOTE = 0x22
+/** Keys are compared four bytes at a time, past their end. */
+const KEY_PADDING = 8
 
 /** Names at the event's root that may hold its producer time, best first (docs/api.md). */
 export const TIME_FIELDS = [
@@ -67,7 +70,9 @@ export class PathTrie {
   hashHigh = new Int32Array(0)
   /** 1 when the key's bytes are spelled with escapes, so that they must be decoded to be read. */
   escaped = new Uint8Array(0)
-  keyBytes = new Uint8Array(0)
+  /** Keys, each with its closing quote behind it, so that one comparison takes in both. */
+  keyBytes: Uint8Array = new Uint8Array(0)
+  keyView: DataView = new DataView(this.keyBytes.buffer)
   columns: ColumnInfo[] = []
   #keyBytesLength = 0
   #table = new Int32Array(0)
@@ -82,7 +87,7 @@ export class PathTrie {
   /** Forgets everything; ids given out before mean nothing any more. */
   reset(): void {
     this.#allocate(1_024)
-    this.keyBytes = new Uint8Array(16_384)
+    this.#setKeyBytes(new Uint8Array(16_384))
     this.#keyBytesLength = 0
     this.columns = []
     this.#path = [undefined, '']
@@ -227,15 +232,21 @@ export class PathTrie {
   #appendKey(node: number, bytes: Uint8Array, start: number, end: number): void {
     const at = this.#keyBytesLength
     const length = end - start
-    if (at + length > this.keyBytes.length) {
-      const grown = new Uint8Array(Math.max(this.keyBytes.length * 2, at + length))
+    if (at + length + KEY_PADDING > this.keyBytes.length) {
+      const grown = new Uint8Array(Math.max(this.keyBytes.length * 2, at + length + KEY_PADDING))
       grown.set(this.keyBytes)
-      this.keyBytes = grown
+      this.#setKeyBytes(grown)
     }
     this.keyBytes.set(bytes.subarray(start, end), at)
+    this.keyBytes[at + length] = QUOTE
     this.keyStart[node] = at
     this.keyLength[node] = length
-    this.#keyBytesLength = at + length
+    this.#keyBytesLength = at + length + 1
+  }
+
+  #setKeyBytes(bytes: Uint8Array): void {
+    this.keyBytes = bytes
+    this.keyView = new DataView(bytes.buffer)
   }
 
   #insert(node: number, keyHash: number, parent: number): void {

@@ -3,9 +3,12 @@
  * sort over the tape; no object and no list a path.
  */
 import { BLOCK_CELLS_MAX, BLOCK_PATHS_MAX } from '../../src/limits.ts'
-import { ARRAY, DEAD, ELEMENT, ENTRY } from '../decode/json-tape.ts'
+import { ARRAY, ELEMENT, ENTRY } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
+
+/** A slot and a native type fit 16 bits: 1,024 paths by 16 types is 2^14. */
+const NO_CELL = -1
 
 /** A run of tape entries that makes one row. */
 export interface TapeRows {
@@ -34,11 +37,16 @@ export class ColumnIndex {
   #slotOf = new Int32Array(1_024)
   #lastRow = new Int32Array(BLOCK_PATHS_MAX)
   #fill = new Int32Array(BLOCK_PATHS_MAX)
+  /** By entry: its slot and native type, or NO_CELL. */
+  #marks = new Int16Array(16_384)
 
   /** Indexes `rows`. Cells are then at `cellStart[slot]`.. in row order. */
   build(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
     this.slots = 0
     this.skipped = 0
+    if (this.#marks.length < entries.length / ENTRY) {
+      this.#marks = new Int16Array(entries.length / ENTRY)
+    }
     if (this.#slotOf.length < trie.columns.length) {
       this.#slotOf = new Int32Array(trie.columns.length * 2)
     }
@@ -56,18 +64,17 @@ export class ColumnIndex {
       this.cellRow = new Int32Array(cells * 2)
       this.cellEntry = new Int32Array(cells * 2)
     }
-    this.#place(entries, trie, rows, nestedAllowed)
+    this.#place(entries, rows)
   }
 
-  /** The slot of a column, or -1 when it has none in this block. */
-  #slot(column: number): number {
-    const slot = this.#slotOf[column]!
-    return slot < this.slots && this.column[slot] === column ? slot : -1
-  }
-
+  /** First pass: which columns there are and how many cells each has; marks each entry's place. */
   #count(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
     const pathsMax = Math.min(BLOCK_PATHS_MAX, Math.max(1, Math.floor(BLOCK_CELLS_MAX / rows.count)))
     const columnOf = trie.column
+    const { typeMask, textBytes, cellStart } = this
+    const slotOf = this.#slotOf
+    const lastRow = this.#lastRow
+    const marks = this.#marks
     for (let row = 0; row < rows.count; row++) {
       const end = rows.end[rows.first + row]!
       for (let at = rows.start[rows.first + row]!; at < end; ) {
@@ -76,21 +83,23 @@ export class ColumnIndex {
         at = type === ARRAY || type === ELEMENT ? entries[at + 7]! : at + ENTRY
         const native = nativeTypeOf(entries, entry, nestedAllowed)
         const column = columnOf[entries[entry]!]!
+        marks[entry >> 2] = NO_CELL
         if (native === NO_TYPE || column < 0) continue
-        let slot = this.#slot(column)
-        if (slot < 0) {
+        let slot = slotOf[column]!
+        if (slot >= this.slots || this.column[slot] !== column) {
           if (this.slots >= pathsMax) {
             this.skipped++
             continue
           }
           slot = this.#open(column)
         }
-        this.typeMask[slot]! |= 1 << native
-        this.textBytes[slot]! += entries[entry + 3]! - entries[entry + 2]!
+        marks[entry >> 2] = (slot << 4) | native
+        typeMask[slot]! |= 1 << native
+        textBytes[slot]! += entries[entry + 3]! - entries[entry + 2]!
         // The same path twice in one row (a dotted key beside a nested one) is one cell.
-        if (this.#lastRow[slot] !== row) {
-          this.#lastRow[slot] = row
-          this.cellStart[slot]!++
+        if (lastRow[slot] !== row) {
+          lastRow[slot] = row
+          cellStart[slot]!++
         }
       }
     }
@@ -107,28 +116,35 @@ export class ColumnIndex {
     return slot
   }
 
-  #place(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
-    const columnOf = trie.column
+  /** Second pass: puts each entry where its column's cells are. */
+  #place(entries: Int32Array, rows: TapeRows): void {
     const { cellRow, cellEntry } = this
+    const lastRow = this.#lastRow
+    const fill = this.#fill
+    const marks = this.#marks
     for (let row = 0; row < rows.count; row++) {
       const end = rows.end[rows.first + row]!
       for (let at = rows.start[rows.first + row]!; at < end; ) {
         const type = entries[at + 1]!
         const entry = at
         at = type === ARRAY || type === ELEMENT ? entries[at + 7]! : at + ENTRY
-        if (type === DEAD) continue
-        const column = columnOf[entries[entry]!]!
-        const slot = column < 0 ? -1 : this.#slot(column)
-        if (slot < 0 || nativeTypeOf(entries, entry, nestedAllowed) === NO_TYPE) continue
-        let cell = this.#fill[slot]!
-        if (this.#lastRow[slot] === row) cell--
+        const mark = marks[entry >> 2]!
+        if (mark === NO_CELL) continue
+        const slot = mark >> 4
+        let cell = fill[slot]!
+        if (lastRow[slot] === row) cell--
         else {
-          this.#lastRow[slot] = row
-          this.#fill[slot] = cell + 1
+          lastRow[slot] = row
+          fill[slot] = cell + 1
         }
         cellRow[cell] = row
         cellEntry[cell] = entry
       }
     }
+  }
+
+  /** Native type of a cell's entry. */
+  nativeType(entry: number): number {
+    return this.#marks[entry >> 2]! & 15
   }
 }

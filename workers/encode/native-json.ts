@@ -10,25 +10,30 @@
  * first, and the index is kept until the data is written.
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
-import { ARRAY, ELEMENT, ENTRY, ESCAPED, NULL, STRING, TRUE } from '../decode/json-tape.ts'
+import { ARRAY, ELEMENT, ENTRY, NULL } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import type { ByteWriter } from './byte-writer.ts'
 import { ColumnIndex, type TapeRows } from './column-index.ts'
 import {
-  ARRAY_BOOL,
-  ARRAY_FLOAT64,
   ARRAY_JSON,
-  ARRAY_STRING,
   BOOL,
   FLOAT64,
   INT64,
   NATIVE_TYPES,
+  NO_TYPE,
   nativeTypeName,
-  nativeTypeOf,
   STRING_TYPE,
   UINT64,
 } from './native-types.ts'
-import { writeFloat, writeInteger, writeString } from './native-values.ts'
+import {
+  COPY_SLACK,
+  type Cells,
+  type TextSource,
+  writeBooleans,
+  writeFloats,
+  writeIntegers,
+  writeStrings,
+} from './native-values.ts'
 
 const FLATTENED_VERSION = 3
 /** Room a cell may need beyond its text: offsets, discriminator, length prefix. */
@@ -37,9 +42,7 @@ const CELL_BYTES = 24
 const ARRAY_BYTES_FACTOR = 9
 
 /** What encoding reads: one batch's tape. */
-export interface TapeSource {
-  readonly bytes: Uint8Array
-  readonly entries: Int32Array
+export interface TapeSource extends TextSource {
   readonly trie: PathTrie
 }
 
@@ -83,25 +86,17 @@ export class JsonColumn {
     const { entries } = source
     const starts: number[] = []
     const ends: number[] = []
-    this.#eachCell(slot, ARRAY_JSON, (entry) => {
-      const end = entries[entry + 7]!
-      for (let at = entry + 2 * ENTRY; at < end; at = entries[at + 7]!) {
+    const cells = this.#cellsOf(slot, ARRAY_JSON, false)
+    for (let cell = cells.start; cell < cells.end; cell++) {
+      const array = cells.entries[cell]!
+      const end = entries[array + 7]!
+      for (let at = array + 2 * ENTRY; at < end; at = entries[at + 7]!) {
         starts.push(at + 2 * ENTRY)
         ends.push(entries[at + 7]!)
       }
-    })
+    }
     const start = Int32Array.from(starts)
     return { count: start.length, start, end: Int32Array.from(ends), first: 0 }
-  }
-
-  #eachCell(slot: number, native: number, visit: (entry: number) => void): void {
-    const { entries } = this.#source!
-    const index = this.#index
-    const end = index.cellStart[slot + 1]!
-    for (let cell = index.cellStart[slot]!; cell < end; cell++) {
-      const entry = index.cellEntry[cell]!
-      if (nativeTypeOf(entries, entry, this.#nestedAllowed) === native) visit(entry)
-    }
   }
 
   /** Writes the column's prefix: paths and types, nested ones included. */
@@ -135,19 +130,18 @@ export class JsonColumn {
       const end = index.cellStart[slot + 1]!
       const hasArrays = (mask & ((1 << BOOL) - 1)) !== 0
       const textBytes = index.textBytes[slot]! * (hasArrays ? ARRAY_BYTES_FACTOR : 1)
-      writer.reserve(this.#rowCount + (end - start) * CELL_BYTES + textBytes)
+      writer.reserve(this.#rowCount + (end - start) * CELL_BYTES + textBytes + COPY_SLACK)
       this.#writeDiscriminators(writer, slot, mask)
       for (let type = 0; type < NATIVE_TYPES; type++) {
         if ((mask & (1 << type)) === 0) continue
         this.#writeType(writer, slot, type, mask === 1 << type)
         // A nested column has used up the room that was reserved above.
-        if (type === ARRAY_JSON) writer.reserve((end - start) * CELL_BYTES + textBytes)
+        if (type === ARRAY_JSON) writer.reserve((end - start) * CELL_BYTES + textBytes + COPY_SLACK)
       }
     }
   }
 
   #writeDiscriminators(writer: ByteWriter, slot: number, mask: number): void {
-    const { entries } = this.#source!
     const index = this.#index
     const start = index.cellStart[slot]!
     const end = index.cellStart[slot + 1]!
@@ -163,7 +157,7 @@ export class JsonColumn {
       }
       bytes.fill(types, base, base + this.#rowCount)
       for (let cell = start; cell < end; cell++) {
-        const native = nativeTypeOf(entries, index.cellEntry[cell]!, this.#nestedAllowed)
+        const native = index.nativeType(index.cellEntry[cell]!)
         bytes[base + index.cellRow[cell]!] = this.#discriminator[native]!
       }
     }
@@ -171,82 +165,82 @@ export class JsonColumn {
   }
 
   #writeType(writer: ByteWriter, slot: number, type: number, isOnlyType: boolean): void {
-    if (type < BOOL) {
-      if (type === ARRAY_JSON) this.#writeNested(writer, slot)
-      else this.#writeArrays(writer, slot, type)
-      return
-    }
-    const { entries, bytes } = this.#source!
+    if (type === ARRAY_JSON) return this.#writeNested(writer, slot)
+    const cells = this.#cellsOf(slot, type, isOnlyType)
+    if (type < BOOL) this.#writeArrays(writer, cells, type)
+    else writeScalars(writer, this.#source!, cells, type)
+  }
+
+  /** The slot's cells of one type. */
+  #cellsOf(slot: number, type: number, isOnlyType: boolean): Cells {
     const index = this.#index
+    const start = index.cellStart[slot]!
     const end = index.cellStart[slot + 1]!
-    for (let cell = index.cellStart[slot]!; cell < end; cell++) {
+    if (isOnlyType) return { entries: index.cellEntry, start, end }
+    const entries = new Int32Array(end - start)
+    let count = 0
+    for (let cell = start; cell < end; cell++) {
       const entry = index.cellEntry[cell]!
-      if (!isOnlyType && nativeTypeOf(entries, entry, this.#nestedAllowed) !== type) continue
-      const valueStart = entries[entry + 2]!
-      const valueEnd = entries[entry + 3]!
-      if (type === STRING_TYPE) {
-        writeString(writer, bytes, valueStart, valueEnd, entries[entry + 1]!)
-      } else if (type === INT64 || type === UINT64) {
-        writeInteger(writer, bytes, valueStart, valueEnd)
-      } else if (type === FLOAT64) {
-        writeFloat(writer, bytes, valueStart, valueEnd)
-      } else {
-        writer.bytes[writer.length++] = entries[entry + 1] === TRUE ? 1 : 0
-      }
+      if (index.nativeType(entry) === type) entries[count++] = entry
     }
+    return { entries, start: 0, end: count }
   }
 
   #writeNested(writer: ByteWriter, slot: number): void {
     const { entries } = this.#source!
+    const cells = this.#cellsOf(slot, ARRAY_JSON, false)
     let offset = 0
-    this.#eachCell(slot, ARRAY_JSON, (entry) => {
-      offset += entries[entry + 6]!
+    for (let cell = cells.start; cell < cells.end; cell++) {
+      offset += entries[cells.entries[cell]! + 6]!
       writer.uint64(offset)
-    })
+    }
     this.#nested.get(slot)!.writeData(writer)
   }
 
   /** `Array(Nullable(T))`: offsets, then for all elements their null flags, then their values. */
-  #writeArrays(writer: ByteWriter, slot: number, type: number): void {
-    const { entries } = this.#source!
-    let offset = 0
-    this.#eachCell(slot, type, (entry) => {
-      offset += entries[entry + 6]!
-      writer.uint64(offset)
-    })
-    this.#eachCell(slot, type, (entry) => {
-      const end = entries[entry + 7]!
-      for (let at = entry + 2 * ENTRY; at < end; at = nextElement(entries, at)) {
+  #writeArrays(writer: ByteWriter, cells: Cells, type: number): void {
+    const source = this.#source!
+    const { entries } = source
+    let count = 0
+    for (let cell = cells.start; cell < cells.end; cell++) {
+      count += entries[cells.entries[cell]! + 6]!
+      writer.uint64(count)
+    }
+    const elements = new Int32Array(count)
+    let index = 0
+    for (let cell = cells.start; cell < cells.end; cell++) {
+      const array = cells.entries[cell]!
+      const end = entries[array + 7]!
+      for (let at = array + 2 * ENTRY; at < end; at = nextElement(entries, at)) {
+        elements[index++] = at
         writer.bytes[writer.length++] = entries[at + 1] === NULL ? 1 : 0
       }
-    })
-    this.#eachCell(slot, type, (entry) => {
-      const end = entries[entry + 7]!
-      for (let at = entry + 2 * ENTRY; at < end; at = nextElement(entries, at)) {
-        this.#writeElement(writer, at, type)
-      }
-    })
-  }
-
-  #writeElement(writer: ByteWriter, at: number, type: number): void {
-    const { entries, bytes } = this.#source!
-    const kind = entries[at + 1]!
-    const isNull = kind === NULL
-    if (type === ARRAY_STRING) {
-      // Elements that are no strings among strings keep their JSON text.
-      const textKind = kind === ESCAPED ? ESCAPED : STRING
-      if (isNull) writer.bytes[writer.length++] = 0
-      else writeString(writer, bytes, entries[at + 2]!, entries[at + 3]!, textKind)
-    } else if (type === ARRAY_BOOL) {
-      writer.bytes[writer.length++] = kind === TRUE ? 1 : 0
-    } else if (isNull) {
-      writer.uint64(0)
-    } else if (type === ARRAY_FLOAT64) {
-      writeFloat(writer, bytes, entries[at + 2]!, entries[at + 3]!)
-    } else {
-      writeInteger(writer, bytes, entries[at + 2]!, entries[at + 3]!)
+    }
+    const scalar = ELEMENT_TYPES[type]!
+    // Runs without nulls go in one call; a null takes the place of an empty or zero value.
+    for (let start = 0; start < count; ) {
+      let end = start
+      while (end < count && entries[elements[end]! + 1] !== NULL) end++
+      writeScalars(writer, source, { entries: elements, start, end }, scalar)
+      if (end < count) writeNull(writer, scalar)
+      start = end + 1
     }
   }
+}
+
+/** The type of an array's elements, by the array's type. */
+const ELEMENT_TYPES: readonly number[] = [NO_TYPE, BOOL, FLOAT64, INT64, STRING_TYPE, UINT64]
+
+function writeScalars(writer: ByteWriter, source: TextSource, cells: Cells, type: number): void {
+  if (type === STRING_TYPE) writeStrings(writer, source, cells)
+  else if (type === FLOAT64) writeFloats(writer, source, cells)
+  else if (type === BOOL) writeBooleans(writer, source, cells)
+  else writeIntegers(writer, source, cells)
+}
+
+function writeNull(writer: ByteWriter, type: number): void {
+  if (type === STRING_TYPE || type === BOOL) writer.bytes[writer.length++] = 0
+  else writer.uint64(0)
 }
 
 function nextElement(entries: Int32Array, at: number): number {
