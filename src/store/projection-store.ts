@@ -75,7 +75,7 @@ export class ProjectionStore {
             AND ingested_at <= fromUnixTimestamp64Milli({to:Int64})
             AND segment_id IN ({ids:Array(UInt64)})
           GROUP BY segment_id`,
-        { from: segmentIdMs(first), to: segmentIdMs(last), ids: ids.map(String) },
+        { from: segmentIdMs(first), to: segmentIdMs(last), ids },
       )
       return new Set(rows.map((row) => BigInt(row.id) as SegmentId))
     } catch (cause) {

@@ -1,0 +1,221 @@
+/**
+ * Concurrent writers of every kind, and a ledger of what each of their requests was told. Every
+ * event carries an id of its own, so that `verify.ts` can tell what became of each.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { type Answer, type Api, JSON_TYPE, NDJSON_TYPE, type Stream } from './api.ts'
+
+export const WRITER_KINDS = [
+  'single',
+  'array',
+  'ndjson',
+  'gzip',
+  'large',
+  'text',
+  'malformed',
+  'idempotent',
+] as const
+export type WriterKind = (typeof WRITER_KINDS)[number]
+
+/** What a client was told last. `unanswered`: stored or not, but as a whole. */
+export type Outcome = 'acknowledged' | 'refused' | 'unanswered'
+
+export interface SentRequest {
+  readonly firstEvent: number
+  readonly eventCount: number
+  outcome: Outcome
+}
+
+export interface Writer {
+  readonly name: string
+  readonly kind: WriterKind
+  readonly stream: Stream
+  readonly sent: SentRequest[]
+}
+
+/** Writers' events go to as many groups as a query answers with, and fewer. */
+export const BUCKET_EVENTS = 1_000
+
+const EVENTS: Readonly<Record<WriterKind, number>> = {
+  single: 1,
+  array: 20,
+  ndjson: 50,
+  gzip: 200,
+  large: 9_000, // Over BATCH_BYTES_TARGET and SEGMENT_EVENTS_MAX: several batches and segments.
+  text: 30,
+  malformed: 10,
+  idempotent: 25,
+}
+const FILLER = 'the quick brown fox jumps over the lazy dog '.repeat(4)
+/** Large requests would crowd out the others. */
+const LARGE_PAUSE_FACTOR = 200
+/** After an answer that says later, and when nobody answers. */
+const BACK_OFF_MS = 50
+
+/** The id that the verification looks for in an event, whatever its form. */
+export function eventId(writer: string, event: number): string {
+  return `${writer}-${event}`
+}
+
+function eventJson(writer: Writer, event: number): string {
+  const { name } = writer
+  const bucket = Math.floor(event / BUCKET_EVENTS)
+  const filler = writer.kind === 'large' ? FILLER : 'x'
+  return JSON.stringify({ id: eventId(name, event), writer: name, bucket, event, filler })
+}
+
+function bodyOf(writer: Writer, request: SentRequest): string | Uint8Array {
+  const numbers = Array.from({ length: request.eventCount }, (_, i) => request.firstEvent + i)
+  const events = numbers.map((event) => eventJson(writer, event))
+  switch (writer.kind) {
+    case 'single':
+      return events.join('\n')
+    case 'array':
+    case 'idempotent':
+      return `[${events.join(',')}]`
+    case 'malformed':
+      return `[${events.join(',')},{"id":]`
+    case 'gzip':
+      return gzipSync(events.join('\n'), { level: 1 })
+    case 'text':
+      return numbers.map((event) => eventId(writer.name, event)).join('\n')
+    case 'ndjson':
+    case 'large':
+      return `${events.join('\n')}\n`
+  }
+}
+
+function headersOf(writer: Writer, request: SentRequest): Record<string, string> {
+  if (writer.kind === 'gzip') return { 'content-type': NDJSON_TYPE, 'content-encoding': 'gzip' }
+  if (writer.kind === 'ndjson' || writer.kind === 'large') return { 'content-type': NDJSON_TYPE }
+  if (writer.kind !== 'idempotent') return { 'content-type': JSON_TYPE }
+  return {
+    'content-type': JSON_TYPE,
+    'idempotency-key': `${writer.name}-${request.firstEvent}`,
+  }
+}
+
+export interface LoadCounts {
+  readonly acknowledged: number
+  readonly refused: number
+  readonly unanswered: number
+}
+
+export class Load {
+  readonly writers: readonly Writer[]
+  /** Answers by status, 0 for none. */
+  readonly statuses = new Map<number, number>()
+  /** What looked like a lie or a bug; must stay empty. */
+  readonly surprises: string[] = []
+  readonly #api: Api
+  readonly #pauseMs: number
+  #isOn = false
+  #running: Promise<unknown> = Promise.resolve()
+
+  private constructor(api: Api, writers: readonly Writer[], pauseMs: number) {
+    this.#api = api
+    this.writers = writers
+    this.#pauseMs = pauseMs
+  }
+
+  /** Writers of these kinds; each has a stream, text ones apart from the others. */
+  static async create(
+    api: Api,
+    kinds: readonly WriterKind[],
+    options: { readonly pauseMs?: number } = {},
+  ): Promise<Load> {
+    const shared = await api.createStream()
+    const writers: Writer[] = []
+    for (const [i, kind] of kinds.entries()) {
+      const stream = kind === 'text' ? await api.createStream() : shared
+      writers.push({ name: `${kind}${i}`, kind, stream, sent: [] })
+    }
+    return new Load(api, writers, options.pauseMs ?? 2)
+  }
+
+  /** All writers send, one request after the other each, until `stop`. */
+  start(): void {
+    this.#isOn = true
+    this.#running = Promise.all(this.writers.map((writer) => this.#write(writer)))
+  }
+
+  /** Resolves when every request under way was answered or broke. */
+  async stop(): Promise<void> {
+    this.#isOn = false
+    await this.#running
+  }
+
+  get counts(): LoadCounts {
+    const counts = { acknowledged: 0, refused: 0, unanswered: 0 }
+    for (const writer of this.writers) for (const { outcome } of writer.sent) counts[outcome]++
+    return counts
+  }
+
+  /** Sends every idempotent request that has no good answer yet, until it has one. */
+  async settleIdempotent(): Promise<void> {
+    for (const writer of this.writers.filter((one) => one.kind === 'idempotent')) {
+      for (const request of writer.sent) {
+        await this.#settle(writer, request)
+      }
+    }
+  }
+
+  async #settle(writer: Writer, request: SentRequest): Promise<void> {
+    for (let tries = 0; tries < 100; tries++) {
+      if (request.outcome === 'acknowledged') return
+      if (tries > 0) await sleep(BACK_OFF_MS * 4)
+      await this.#send(writer, request)
+    }
+    throw new Error(`${writer.name} gets no good answer under its Idempotency-Key`)
+  }
+
+  async #write(writer: Writer): Promise<void> {
+    const eventCount = EVENTS[writer.kind]
+    while (this.#isOn) {
+      const last = writer.sent.at(-1)
+      const firstEvent = last === undefined ? 0 : last.firstEvent + last.eventCount
+      // Under a key the same request is sent until it is acknowledged, as clients do.
+      const isRetry = writer.kind === 'idempotent' && last !== undefined
+      const again = isRetry && last.outcome !== 'acknowledged' ? last : undefined
+      const request: SentRequest = again ?? { firstEvent, eventCount, outcome: 'unanswered' }
+      if (again === undefined) writer.sent.push(request)
+      await this.#send(writer, request)
+      const pauseMs = writer.kind === 'large' ? this.#pauseMs * LARGE_PAUSE_FACTOR : this.#pauseMs
+      await sleep(request.outcome === 'unanswered' ? BACK_OFF_MS : pauseMs)
+    }
+  }
+
+  async #send(writer: Writer, request: SentRequest): Promise<void> {
+    const { key } = writer.stream
+    const body = bodyOf(writer, request)
+    let answer: Answer | undefined
+    try {
+      answer =
+        writer.kind === 'text'
+          ? await this.#api.ingestText(key, body)
+          : await this.#api.ingest(key, body, headersOf(writer, request))
+    } catch {
+      request.outcome = 'unanswered' // The connection broke, or was dropped unanswered.
+    }
+    this.statuses.set(answer?.status ?? 0, (this.statuses.get(answer?.status ?? 0) ?? 0) + 1)
+    if (answer !== undefined) this.#note(writer, request, answer)
+  }
+
+  #note(writer: Writer, request: SentRequest, answer: Answer): void {
+    const { status, text } = answer
+    if (status === 200) {
+      request.outcome = 'acknowledged'
+      const { accepted, rejected } = JSON.parse(text) as { accepted: number; rejected: number }
+      const isWhole = accepted === request.eventCount && rejected === 0
+      if (!isWhole || writer.kind === 'malformed') this.surprises.push(`${writer.name}: ${text}`)
+      return
+    }
+    request.outcome = 'refused'
+    const isExpected =
+      (writer.kind === 'malformed' && status === 400) ||
+      (writer.kind === 'idempotent' && status === 409) ||
+      ((status === 503 || status === 429) && Number(answer.headers['retry-after']) > 0)
+    if (!isExpected) this.surprises.push(`${writer.name}: ${status} ${text}`)
+  }
+}

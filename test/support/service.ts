@@ -1,0 +1,210 @@
+/**
+ * The service as a process of a test's own: started on a free port, stopped, killed, looked at.
+ * With TEST_SHOW_SERVICE set, what it prints goes to stderr.
+ *
+ * Whatever it leaves behind is found by its working directory, which lies in its data directory.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { listProcesses, readCommandLine, tryReadWorkingDirectory } from '../../bench/e2e/procfs.ts'
+import { isAlive, sendSignal } from '../../src/store/embedded/processes.ts'
+
+export const ENTRY = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+const START_MS_MAX = 90_000
+const STOP_MS_MAX = 60_000
+const OUTPUT_CHARS_MAX = 256 * 1024
+const LISTENS = /^Sluice \S+ listens on (\S+)$/m
+
+/** A new directory for data; `removeDataDir` takes it away. */
+export function makeDataDir(): string {
+  return realpathSync(mkdtempSync(join(tmpdir(), 'sluice-e2e-')))
+}
+
+/** Removes the directory, after ending whatever still works in it. */
+export async function removeDataDir(path: string): Promise<void> {
+  for (const pid of processesUnder(path)) sendSignal(pid, 'SIGKILL')
+  await untilNoneUnder(path, 10_000)
+  rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+}
+
+/** Processes whose working directory lies in `path`: the stores of a service with that data. */
+export function processesUnder(path: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid && isAlive(pid))
+    .filter((pid) => tryReadWorkingDirectory(pid)?.startsWith(`${path}/`) === true)
+}
+
+/** Those that are left after `waitMs`. */
+export async function untilNoneUnder(path: string, waitMs: number): Promise<number[]> {
+  const deadline = performance.now() + waitMs
+  for (;;) {
+    const left = processesUnder(path)
+    if (left.length === 0 || performance.now() > deadline) return left
+    await sleep(50)
+  }
+}
+
+export interface ServiceOptions {
+  readonly dataDir: string
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface StoreProcesses {
+  /** PostgreSQL's first process. */
+  readonly postmaster: number | undefined
+  readonly backends: readonly number[]
+  readonly clickHouseHost: number | undefined
+}
+
+export class Service {
+  readonly dataDir: string
+  url = ''
+  /** The first admin token. */
+  token = ''
+  readonly exited: Promise<Exit>
+  readonly #child: ChildProcess
+  #output = ''
+  #exit: Exit | undefined
+
+  private constructor(options: ServiceOptions) {
+    this.dataDir = options.dataDir
+    const args = [ENTRY, '--data', options.dataDir, '--port', '0', ...(options.args ?? [])]
+    this.#child = spawn(process.execPath, args, {
+      env: { ...cleanEnvironment(), ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output = (this.#output + text).slice(-OUTPUT_CHARS_MAX)
+        if (process.env.TEST_SHOW_SERVICE) process.stderr.write(text)
+      })
+    }
+    const killAtExit = () => this.#child.kill('SIGKILL')
+    process.once('exit', killAtExit)
+    this.exited = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => {
+        process.off('exit', killAtExit)
+        this.#exit = { code, signal }
+        resolve(this.#exit)
+      })
+    })
+  }
+
+  /** Resolves when it listens; throws with its output when it ends before. */
+  static async start(options: ServiceOptions): Promise<Service> {
+    const service = new Service(options)
+    const deadline = performance.now() + START_MS_MAX
+    for (;;) {
+      const url = LISTENS.exec(service.output)?.[1]
+      if (url !== undefined) {
+        service.url = url
+        service.token = readFileSync(join(options.dataDir, 'admin-token'), 'utf8').trim()
+        return service
+      }
+      if (service.#exit !== undefined || performance.now() > deadline) {
+        await service.kill()
+        throw new Error(`the service did not start:\n${service.output}`)
+      }
+      await sleep(20)
+    }
+  }
+
+  /** Runs it with these arguments alone until it ends by itself. */
+  static async runToEnd(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Exit & { readonly stdout: string; readonly stderr: string }> {
+    const child = spawn(process.execPath, [ENTRY, ...args], {
+      env: { ...cleanEnvironment(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: START_MS_MAX,
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+    })
+    return await new Promise((resolve) => {
+      child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
+    })
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port)
+  }
+
+  /** What it has printed so far, to both streams, or the end of that. */
+  get output(): string {
+    return this.#output
+  }
+
+  get isRunning(): boolean {
+    return this.#exit === undefined
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** kill -9. */
+  async kill(): Promise<void> {
+    this.signal('SIGKILL')
+    await this.exited
+  }
+
+  /** SIGTERM, and SIGKILL after a while. Resolves with how it ended. */
+  async stop(): Promise<Exit> {
+    this.signal('SIGTERM')
+    const timer = setTimeout(() => this.signal('SIGKILL'), STOP_MS_MAX)
+    const exit = await this.exited
+    clearTimeout(timer)
+    return exit
+  }
+
+  /** Its embedded stores, as far as they run now. */
+  stores(): StoreProcesses {
+    const all = listProcesses()
+    const children = all.filter((one) => one.ppid === this.pid)
+    const postmaster = children.find((one) => one.comm === 'postgres')?.pid
+    return {
+      postmaster,
+      backends: all
+        .filter((one) => one.ppid === postmaster && isBackend(one.pid))
+        .map((one) => one.pid),
+      clickHouseHost: children.find((one) => readCommandLine(one.pid).includes('clickhouse-host'))
+        ?.pid,
+    }
+  }
+}
+
+/** A backend shows its user, database and client: `postgres: sluice sluice 127.0.0.1(5) idle`. */
+function isBackend(pid: number): boolean {
+  return /^postgres: sluice /.test(readCommandLine(pid))
+}
+
+/** Ours, without what would configure a service. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env)
+  return Object.fromEntries(
+    entries.filter(([name]) => !/^(SLUICE_|PG|NODE_TEST|NODE_OPTIONS$)/.test(name)),
+  )
+}
