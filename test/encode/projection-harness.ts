@@ -1,0 +1,105 @@
+/** The real engine with projection tables as the service makes them, and the way into them. */
+import { after, before } from 'node:test'
+import { stampBlock } from '../../src/materialize/stamp.ts'
+import type { AcceptedBatch, EncodedBatch, Framing } from '../../src/model/batch.ts'
+import type { SegmentId } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { ensureClickHouse } from '../../src/store/migrations/run.ts'
+import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection-store.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+
+const PADDING = 16
+
+/** A batch of one part, as accept hands it on. */
+export function batchOf(text: string | Uint8Array, framing: Framing = 'ndjson'): AcceptedBatch {
+  const body = Buffer.from(text)
+  const bytes = Buffer.concat([body, Buffer.from('\n'), Buffer.alloc(PADDING)])
+  return {
+    streamId: 1 as StreamId,
+    settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },
+    receivedAtMs: 0,
+    bytes,
+    parts: [{ framing, start: 0, end: body.length }],
+  }
+}
+
+/** What the engine prints 64-bit and special numbers as, so that nothing is lost in JSON. */
+const EXACT = {
+  output_format_json_quote_64bit_integers: 1,
+  output_format_json_quote_denormals: 1,
+} as const
+
+export class ProjectionHarness {
+  readonly #dataDir = makeDirectory()
+  #engine: EmbeddedStore | undefined
+  #clickhouse: ClickHouse | undefined
+  #store: ProjectionStore | undefined
+  #streams = 0
+  #segments = 1_767_323_045_678n << 21n
+
+  /** Starts the engine before the file's tests and stops it after them. */
+  constructor() {
+    before(async () => {
+      this.#engine = await startEmbeddedClickHouse({ dataDir: this.#dataDir, log: recordingLog() })
+      this.#clickhouse = new ClickHouse({ url: this.#engine.url })
+      await ensureClickHouse(this.#clickhouse, PROJECTION_DATABASE)
+      this.#store = new ProjectionStore(this.#clickhouse, { nodeId: 1, epoch: 1n })
+    })
+    after(async () => {
+      await this.#clickhouse?.close()
+      await this.#engine?.stop()
+      removeDirectory(this.#dataDir)
+    })
+  }
+
+  get clickhouse(): ClickHouse {
+    return this.#clickhouse!
+  }
+
+  newStream(): StreamId {
+    return ++this.#streams as StreamId
+  }
+
+  /** Stamps and inserts the blocks of all batches in one INSERT; returns their segment ids. */
+  async insert(streamId: StreamId, ...batches: readonly EncodedBatch[]): Promise<SegmentId[]> {
+    const ids: SegmentId[] = []
+    const blocks: Uint8Array[] = []
+    for (const { block } of batches.flatMap(({ segments }) => segments)) {
+      const id = ++this.#segments as SegmentId
+      stampBlock(block, id)
+      ids.push(id)
+      blocks.push(block.bytes)
+    }
+    await this.#store!.insert(streamId, blocks)
+    return ids
+  }
+
+  /** Encodes one event a line with a fresh pipeline and inserts them. */
+  async insertLines(streamId: StreamId, lines: readonly string[]): Promise<SegmentId[]> {
+    return this.insert(streamId, new IngestPipeline().run(batchOf(lines.join('\n'))))
+  }
+
+  /** The engine's raw answer. */
+  async native(sql: string): Promise<Buffer> {
+    const url = new URL(this.#engine!.url)
+    const authorization = `Basic ${btoa(`${url.username}:${url.password}`)}`
+    const reply = await fetch(url.origin, { method: 'POST', body: sql, headers: { authorization } })
+    const bytes = Buffer.from(await reply.arrayBuffer())
+    if (!reply.ok) throw new Error(bytes.toString())
+    return bytes
+  }
+
+  /** Rows of a SELECT over the stream's table, 64-bit integers quoted. */
+  async select<Row>(streamId: StreamId, columns: string, rest = ''): Promise<Row[]> {
+    return this.clickhouse.query<Row>(
+      `SELECT ${columns} FROM ${PROJECTION_DATABASE}.events_${streamId} ${rest}
+        ORDER BY segment_id, ordinal`,
+      {},
+      EXACT,
+    )
+  }
+}
