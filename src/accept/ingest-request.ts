@@ -174,7 +174,7 @@ export class IngestRequest implements BodyConsumer {
     try {
       await this.#services.commit(streamId, segments, completion)
     } catch (cause) {
-      if (!(cause instanceof OutcomeUnknownError)) await claim?.release()
+      await claim?.release() // Keeps the key where the answer was stored after all.
       throw cause
     }
     this.#finish(report)
