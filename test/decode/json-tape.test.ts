@@ -65,6 +65,12 @@ function tryParse(text: string): { value: unknown } | undefined {
   }
 }
 
+/** Escapes of lone surrogates become U+FFFD, as in UTF-8: two of them as keys are then one key. */
+function withoutLoneSurrogates(text: string): string {
+  const escapes = /\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|\\ud[89a-f][0-9a-f]{2}|\\./gi
+  return text.replace(escapes, (found) => (found.length === 6 ? '\\ufffd' : found))
+}
+
 function isObject(value: unknown): boolean {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
@@ -87,7 +93,7 @@ function assertJudged(tape: JsonTape, line: Uint8Array, hint: string): void {
   else if (!isObject(expected.value)) assert.equal(reject?.code, 'not_an_object', what)
   else {
     assert.equal(reject, undefined, what)
-    assert.equal(read[0], canonical(expected.value), what)
+    assert.equal(read[0], canonical(JSON.parse(withoutLoneSurrogates(text))), what)
   }
 }
 

@@ -90,7 +90,7 @@ function decodeElement(
   outcome: PartOutcome,
 ): number {
   const tapeStart = tape.length
-  tape.allowLineFeeds()
+  tape.allowLineFeeds(true)
   const pos = tape.space(range.start)
   if (range.end - pos > EVENT_BYTES_MAX) {
     // Too large ones are not even parsed: their tape would be as large as they are.

@@ -193,9 +193,9 @@ export class JsonTape {
     return this.#value(pos, node, 0)
   }
 
-  /** From here on `space` skips line feeds, until a `parse` says otherwise. */
-  allowLineFeeds(): void {
-    this.#lineFeedIsSpace = true
+  /** Whether `space` skips line feeds from here on, until a `parse` says otherwise. */
+  allowLineFeeds(isAllowed: boolean): void {
+    this.#lineFeedIsSpace = isAllowed
   }
 
   /** Skips white space from `pos`. */

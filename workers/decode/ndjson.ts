@@ -30,6 +30,7 @@ export function decodeNdjson(
 ): void {
   const { end } = range
   let lineStart = range.start
+  tape.allowLineFeeds(false) // A document before it in the batch may have left them allowed.
   while (lineStart < end) {
     outcome.lines++
     // Lines too long are not even parsed: their tape would be as large as they are.

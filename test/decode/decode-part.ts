@@ -1,0 +1,54 @@
+/** One part decoded with a fresh tape: what tests of the decoders share. */
+import type { Framing, PartResult } from '../../src/model/batch.ts'
+import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
+import { decodeArrayElements, decodeDocument } from '../../workers/decode/json-array.ts'
+import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
+import { decodeNdjson } from '../../workers/decode/ndjson.ts'
+import { PartOutcome } from '../../workers/decode/part-outcome.ts'
+import { PathTrie } from '../../workers/decode/path-trie.ts'
+import { decodeText, EventBuffer } from '../../workers/decode/text.ts'
+
+export interface DecodedPart {
+  /** The events' JSON, as it will be stored. */
+  readonly events: readonly string[]
+  readonly result: PartResult
+}
+
+/** Decodes `body`, the whole of a part. */
+export function decodePart(framing: Framing, body: string | Uint8Array): DecodedPart {
+  return decodeParts([[framing, body]])[0]!
+}
+
+/** Decodes the parts of one batch, one after another as shared batches hold them. */
+export function decodeParts(
+  parts: readonly (readonly [Framing, string | Uint8Array])[],
+): DecodedPart[] {
+  const bytes = Buffer.concat([
+    ...parts.flatMap(([, body]) => [Buffer.from(body), Buffer.from('\n')]),
+    Buffer.alloc(TAPE_PADDING),
+  ])
+  const tape = new JsonTape(new PathTrie())
+  const events = new DecodedEvents()
+  events.reset()
+  tape.begin(bytes)
+  const generated = new EventBuffer()
+  const decoded: DecodedPart[] = []
+  let start = 0
+  for (const [framing, body] of parts) {
+    const range = { start, end: start + Buffer.from(body).length }
+    const outcome = new PartOutcome()
+    const first = events.count
+    if (framing === 'ndjson') decodeNdjson(tape, events, bytes, range, outcome)
+    else if (framing === 'array') decodeArrayElements(tape, events, bytes, range, outcome)
+    else if (framing === 'document') decodeDocument(tape, events, bytes, range, outcome)
+    else decodeText(tape, events, bytes, range, outcome, generated)
+    const source = framing === 'text' ? generated.bytes : bytes
+    const texts: string[] = []
+    for (let i = first; i < events.count; i++) {
+      texts.push(Buffer.from(source.subarray(events.start[i]!, events.end[i]!)).toString())
+    }
+    decoded.push({ events: texts, result: outcome.toResult() })
+    start = range.end + 1
+  }
+  return decoded
+}
