@@ -31,12 +31,12 @@ export function decodeArrayElements(
   range: Range,
   outcome: PartOutcome,
 ): void {
-  const { start, end } = range
+  const { end } = range
   const tapeStart = tape.length
   const eventStart = events.count
-  let pos = start
+  let pos = range.start
   for (;;) {
-    pos = decodeElement(tape, events, bytes, { start: pos, end }, outcome)
+    pos = decodeElement(tape, events, bytes, pos, range, outcome)
     if (pos < 0 || pos === end) break
     if (bytes[pos] !== COMMA) {
       failAt(bytes, range, pos, SYNTAX_COMMA, outcome)
@@ -57,7 +57,7 @@ export function decodeDocument(
 ): void {
   const tapeStart = tape.length
   const eventStart = events.count
-  const pos = decodeElement(tape, events, bytes, range, outcome)
+  const pos = decodeElement(tape, events, bytes, range.start, range, outcome)
   if (pos >= 0 && pos !== range.end) failAt(bytes, range, pos, SYNTAX_TRAILING, outcome)
   finish(tape, events, bytes, { ...range, tapeStart, eventStart }, outcome)
 }
@@ -81,17 +81,21 @@ function finish(
   }
 }
 
-/** One element and the white space around it. Returns where it ended, or -1 after `fail`. */
+/**
+ * The element at `start` and the white space around it, in the part `range`, from whose start lines
+ * are counted. Returns where it ended, or -1 after `fail`.
+ */
 function decodeElement(
   tape: JsonTape,
   events: DecodedEvents,
   bytes: Uint8Array,
+  start: number,
   range: Range,
   outcome: PartOutcome,
 ): number {
   const tapeStart = tape.length
-  tape.allowLineFeeds(true)
-  const pos = tape.space(range.start)
+  tape.allowLineFeeds()
+  const pos = tape.space(start)
   if (range.end - pos > EVENT_BYTES_MAX) {
     // Too large ones are not even parsed: their tape would be as large as they are.
     const end = skipElement(bytes, pos, range.end)
