@@ -94,7 +94,7 @@ function decodeElement(
   outcome: PartOutcome,
 ): number {
   const tapeStart = tape.length
-  tape.allowLineFeeds()
+  tape.allowLineFeeds(true)
   const pos = tape.space(start)
   if (range.end - pos > EVENT_BYTES_MAX) {
     // Too large ones are not even parsed: their tape would be as large as they are.
