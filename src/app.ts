@@ -20,6 +20,7 @@ import type { Route } from './http/exchange.ts'
 import { createServer } from './http/server.ts'
 import { Materializer } from './materialize/materializer.ts'
 import { SegmentIdGenerator } from './model/segment-id.ts'
+import { BatchBuffers } from './pool/batch-buffers.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineTask } from './pool/quarantine.ts'
 import { serveRoutes } from './serve/routes.ts'
@@ -122,7 +123,8 @@ async function start(
     onTaskSeconds: (_kind, seconds) => metrics.workerTaskSeconds.observe(seconds),
   })
   stoppers.push(() => pool.stop())
-  const materializer = await startMaterializer(config, stores, pool, log, metrics)
+  const buffers = new BatchBuffers()
+  const materializer = await startMaterializer(config, stores, pool, buffers, log, metrics)
   stoppers.push(() => materializer.stop(config.drainTimeoutMs))
   const segments = new SegmentStore(stores.postgres, stores.lease)
   stoppers.push(() => segments.stop())
@@ -131,6 +133,7 @@ async function start(
     ids: await createIds(stores),
     forward: (group) => materializer.add(group),
     observer: commitObserver(metrics),
+    release: (payload) => buffers.releaseView(payload),
   })
   stoppers.push(() => committer.stop())
 
@@ -150,11 +153,12 @@ async function start(
       get hasIdleThread() {
         return pool.hasIdleThread
       },
-      encode: async (batch) => {
+      encode: async (batch, output) => {
         metrics.batches.inc()
-        return (await pool.run({ kind: 'ingest', batch })).batch
+        return (await pool.run({ kind: 'ingest', batch, output })).batch
       },
     },
+    buffers,
     (streamId, encoded) => committer.submit(streamId, encoded),
     Date.now,
   )
@@ -219,6 +223,7 @@ async function startMaterializer(
   config: Config,
   stores: Stores,
   pool: WorkerPool,
+  buffers: BatchBuffers,
   log: Log,
   metrics: ReturnType<typeof createMetrics>,
 ): Promise<Materializer> {
@@ -239,6 +244,7 @@ async function startMaterializer(
     observer: materializeObserver(metrics, log),
     checkpoint: await checkpoints.read(),
     delayMs: config.materializeDelayMs,
+    release: (block) => buffers.releaseView(block),
   })
   metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
   metrics.watch('projectionLagSeconds', () => {

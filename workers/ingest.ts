@@ -4,6 +4,7 @@
  */
 import { SEGMENT_EVENTS_MAX } from '../src/limits.ts'
 import type { AcceptedBatch, EncodedBatch, EncodedSegment, Part } from '../src/model/batch.ts'
+import type { SegmentOutput } from '../src/pool/messages.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { decodeArrayElements, decodeDocument } from './decode/json-array.ts'
 import { JsonTape } from './decode/json-tape.ts'
@@ -13,6 +14,7 @@ import { PathTrie } from './decode/path-trie.ts'
 import { decodeText, EventBuffer } from './decode/text.ts'
 import { isCleanUtf8, repairParts } from './decode/utf8.ts'
 import { type EventRange, NativeBlockEncoder } from './encode/native-block.ts'
+import { tapeSource } from './encode/native-json.ts'
 import { SchemaDeltaEncoder } from './encode/schema-delta.ts'
 import { SegmentEncoder } from './encode/segment.ts'
 import { EventFacts } from './transform/event-facts.ts'
@@ -26,13 +28,16 @@ export class IngestPipeline {
   readonly #segments = new SegmentEncoder()
   readonly #deltas = new SchemaDeltaEncoder()
 
-  /** Judges and encodes a batch whose parts are either all text or all JSON. */
-  run(batch: AcceptedBatch): EncodedBatch {
+  /**
+   * Judges and encodes a batch whose parts are either all text or all JSON. A single segment's
+   * bytes go to `output` where they fit.
+   */
+  run(batch: AcceptedBatch, output?: SegmentOutput): EncodedBatch {
     const { bytes, outcomes } = this.#decode(batch)
     this.#facts.describe(this.#tape, bytes, this.#events)
     return {
       streamId: batch.streamId,
-      segments: this.#encode(bytes, batch.streamId),
+      segments: this.#encode(bytes, batch.streamId, output),
       parts: outcomes.map((outcome) => outcome.toResult()),
     }
   }
@@ -71,30 +76,35 @@ export class IngestPipeline {
     return outcome
   }
 
-  #encode(bytes: Uint8Array, streamId: number): EncodedSegment[] {
+  #encode(bytes: Uint8Array, streamId: number, output?: SegmentOutput): EncodedSegment[] {
     const { count } = this.#events
     const segments: EncodedSegment[] = []
     for (let first = 0; first < count; first += SEGMENT_EVENTS_MAX) {
       const range = { first, count: Math.min(SEGMENT_EVENTS_MAX, count - first) }
-      segments.push(this.#encodeRange(bytes, range, streamId))
+      const into = count <= SEGMENT_EVENTS_MAX ? output : undefined
+      segments.push(this.#encodeRange(bytes, range, streamId, into))
     }
     return segments
   }
 
-  #encodeRange(bytes: Uint8Array, range: EventRange, streamId: number): EncodedSegment {
+  #encodeRange(
+    bytes: Uint8Array,
+    range: EventRange,
+    streamId: number,
+    output?: SegmentOutput,
+  ): EncodedSegment {
     const tape = this.#tape
     const { start, end, tapeStart } = this.#events
     let rawBytes = 0
     for (let i = range.first; i < range.first + range.count; i++) {
       rawBytes += end[i]! - start[i]! + 1
     }
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    const source = { bytes, view, entries: tape.entries, trie: tape.trie }
+    const source = tapeSource(bytes, tape)
     return {
       eventCount: range.count,
       rawBytes,
-      payload: this.#segments.encode(bytes, this.#events, this.#facts, range),
-      ...this.#blocks.encode(source, tapeStart, this.#facts, range),
+      payload: this.#segments.encode(bytes, this.#events, this.#facts, range, output?.payload),
+      ...this.#blocks.encode(source, tapeStart, this.#facts, range, output?.block),
       delta: this.#deltas.encode(tape, this.#events, this.#facts, range, streamId),
     }
   }

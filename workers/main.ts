@@ -36,10 +36,12 @@ function moved(result: PoolResult, buffers: readonly ArrayBufferLike[]): unknown
 export default function run(task: PoolTask): unknown {
   switch (task.kind) {
     case 'ingest': {
-      const batch = ingest.run(task.batch)
+      const batch = ingest.run(task.batch, task.output)
       const buffers: ArrayBufferLike[] = []
       for (const segment of batch.segments) {
-        buffers.push(segment.payload.buffer, segment.block.bytes.buffer)
+        for (const { buffer } of [segment.payload, segment.block.bytes]) {
+          if (!(buffer instanceof SharedArrayBuffer)) buffers.push(buffer)
+        }
       }
       return moved({ kind: 'ingest', batch }, buffers)
     }

@@ -9,6 +9,7 @@ import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
 import { decodeStoredEvents } from './decode/stored-events.ts'
 import { NativeBlockEncoder } from './encode/native-block.ts'
+import { tapeSource } from './encode/native-json.ts'
 import { SchemaDeltaEncoder } from './encode/schema-delta.ts'
 import { EventFacts } from './transform/event-facts.ts'
 
@@ -28,8 +29,7 @@ export class ReplayPipeline {
     const bytes = decodeStoredEvents(payload, tape, this.#events, this.#facts)
     const range = { first: 0, count: this.#events.count }
     assert(range.count > 0)
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    const source = { bytes, view, entries: tape.entries, trie: tape.trie }
+    const source = tapeSource(bytes, tape)
     return {
       eventCount: range.count,
       ...this.#blocks.encode(source, this.#events.tapeStart, this.#facts, range),

@@ -1,4 +1,5 @@
 import { NativeBlockEncoder } from '../../workers/encode/native-block.ts'
+import { tapeSource } from '../../workers/encode/native-json.ts'
 import { EventFacts } from '../../workers/transform/event-facts.ts'
 import type { MicroBench } from '../bench.ts'
 import { TapeBatch } from '../decode/tape-batch.ts'
@@ -11,7 +12,7 @@ export const nativeBlock: MicroBench = {
     const { tape, bytes, events } = new TapeBatch(batch)
     const facts = new EventFacts()
     facts.describe(tape, bytes, events)
-    const source = { bytes, entries: tape.entries, trie: tape.trie }
+    const source = tapeSource(bytes, tape)
     const encoder = new NativeBlockEncoder()
     const range = { first: 0, count: events.count }
     return () => encoder.encode(source, events.tapeStart, facts, range).block.bytes.length
@@ -31,7 +32,7 @@ export const tapeAndNativeBlock: MicroBench = {
     return () => {
       decoded.decode()
       facts.describe(tape, bytes, events)
-      const source = { bytes, entries: tape.entries, trie: tape.trie }
+      const source = tapeSource(bytes, tape)
       const range = { first: 0, count: events.count }
       return encoder.encode(source, events.tapeStart, facts, range).block.bytes.length
     }

@@ -18,14 +18,15 @@ import type {
   PartResult,
 } from '../model/batch.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
-import { BATCH_PADDING, BatchBuffers, padBatch } from '../pool/batch-buffers.ts'
+import { BATCH_PADDING, type BatchBuffers, padBatch } from '../pool/batch-buffers.ts'
+import type { SegmentOutput } from '../pool/messages.ts'
 import type { FramedPart } from './body-framer.ts'
 
 /** What the batcher needs of the pool. */
 export interface BatchPool {
   readonly hasIdleThread: boolean
   /** Judges and encodes; rejects with an `IngestError`. */
-  encode(batch: AcceptedBatch): Promise<EncodedBatch>
+  encode(batch: AcceptedBatch, output: SegmentOutput): Promise<EncodedBatch>
 }
 
 /** Makes segments of one stream durable, together; see `commit/`. */
@@ -33,6 +34,23 @@ export type CommitSegments = (
   streamId: StreamId,
   segments: readonly EncodedSegment[],
 ) => Promise<unknown>
+
+/** Names and types of a block's columns, beside what grows with the events. */
+const BLOCK_HEAD_BYTES = 2_048
+
+/** Guesses an output's size from its input's: a little above the largest ratio seen lately. */
+class OutputRatio {
+  #ratio = 1
+
+  bytesFor(inputBytes: number): number {
+    return BLOCK_HEAD_BYTES + Math.ceil(inputBytes * this.#ratio)
+  }
+
+  saw(inputBytes: number, outputBytes: number): void {
+    const ratio = (1.05 * Math.max(0, outputBytes - BLOCK_HEAD_BYTES)) / inputBytes
+    this.#ratio = Math.min(2, Math.max(ratio, 0.9 * this.#ratio))
+  }
+}
 
 interface Waiter {
   readonly resolve: (result: PartResult) => void
@@ -48,16 +66,24 @@ interface OpenBatch {
 }
 
 export class Batcher {
-  readonly buffers = new BatchBuffers()
+  readonly buffers: BatchBuffers
   readonly #pool: BatchPool
   readonly #commit: CommitSegments
   readonly #nowMs: () => number
   /** Shared batches being filled, by stream and kind, oldest first. */
   readonly #open = new Map<string, OpenBatch>()
+  readonly #blockRatio = new OutputRatio()
+  readonly #payloadRatio = new OutputRatio()
   #isScheduled = false
 
-  constructor(pool: BatchPool, commit: CommitSegments, nowMs: () => number) {
+  constructor(
+    pool: BatchPool,
+    buffers: BatchBuffers,
+    commit: CommitSegments,
+    nowMs: () => number,
+  ) {
     this.#pool = pool
+    this.buffers = buffers
     this.#commit = commit
     this.#nowMs = nowMs
   }
@@ -152,8 +178,12 @@ export class Batcher {
     length: number,
     parts: readonly Part[],
   ): Promise<EncodedBatch> {
+    const output = {
+      block: this.buffers.take(this.#blockRatio.bytesFor(length)),
+      payload: this.buffers.take(this.#payloadRatio.bytesFor(length)),
+    }
     try {
-      return await this.#pool.encode({
+      const batch = {
         streamId: stream.streamId,
         settings: {
           parseUserAgents: stream.parseUserAgents,
@@ -163,11 +193,34 @@ export class Batcher {
         receivedAtMs: this.#nowMs(),
         bytes: buffer.subarray(0, length + BATCH_PADDING),
         parts,
-      })
-    } finally {
+      }
+      const encoded = await this.#pool.encode(batch, output)
+      // Only now: after a failure a worker that is being ended may still be at work on them.
       this.buffers.release(buffer)
+      return this.#withOutput(encoded, output, length)
+    } finally {
       this.#schedule()
     }
+  }
+
+  /**
+   * Releases what the worker did not use of `output`. What comes back over the border is another
+   * SharedArrayBuffer object for the same memory: the one we gave takes its place.
+   */
+  #withOutput(encoded: EncodedBatch, output: SegmentOutput, inputBytes: number): EncodedBatch {
+    const [segment] = encoded.segments
+    const isBlockUsed = segment?.block.bytes.buffer instanceof SharedArrayBuffer
+    const isPayloadUsed = segment?.payload.buffer instanceof SharedArrayBuffer
+    if (!isBlockUsed) this.buffers.release(output.block)
+    if (!isPayloadUsed) this.buffers.release(output.payload)
+    if (segment === undefined) return encoded
+    const { block, payload } = segment
+    this.#blockRatio.saw(inputBytes, block.bytes.length)
+    this.#payloadRatio.saw(inputBytes, payload.length)
+    const bytes = isBlockUsed ? output.block.subarray(0, block.bytes.length) : block.bytes
+    const ownPayload = isPayloadUsed ? output.payload.subarray(0, payload.length) : payload
+    const own = { ...segment, payload: ownPayload, block: { ...block, bytes } }
+    return { ...encoded, segments: [own, ...encoded.segments.slice(1)] }
   }
 }
 

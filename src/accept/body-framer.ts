@@ -108,7 +108,12 @@ export class BodyFramer {
   /** The body is complete: hands out the rest. */
   end(): void {
     const buffer = this.#buffer
-    if (buffer === undefined || this.#length === 0) return
+    if (buffer === undefined) return
+    if (this.#length === 0) {
+      // The last cut was at the last byte. Behind a comma an array must go on, and be closed.
+      if (this.#framing === 'array') this.#sink.fail(ARRAY_NOT_CLOSED)
+      return this.discard()
+    }
     this.#framing ??= this.#detect(buffer, true)
     let end = this.#length
     if (this.#framing === 'array') {

@@ -82,6 +82,7 @@ export class Committer {
   readonly #ids: SegmentIdGenerator
   readonly #forward: (group: CommittedGroup) => void
   readonly #observer: CommitObserver
+  readonly #release: (payload: Uint8Array) => void
   readonly #resolveMsMax: number
   #queue: Pending[] = []
   #queueBytes = 0
@@ -94,12 +95,15 @@ export class Committer {
     /** Told of each group after it is durable, in id order. Must not throw. */
     readonly forward: (group: CommittedGroup) => void
     readonly observer: CommitObserver
+    /** Takes back payloads that are durable; not called for those of a failed commit. */
+    readonly release?: (payload: Uint8Array) => void
     readonly resolveMsMax?: number
   }) {
     this.#store = options.store
     this.#ids = options.ids
     this.#forward = options.forward
     this.#observer = options.observer
+    this.#release = options.release ?? (() => undefined)
     this.#resolveMsMax = options.resolveMsMax ?? COMMIT_RESOLVE_MS_MAX
   }
 
@@ -186,6 +190,7 @@ export class Committer {
     for (const row of rows) bytes += row.payload.length
     const seconds = (performance.now() - startedAt) / 1000
     this.#observer.onGroup({ segments: rows.length, bytes, seconds })
+    for (const row of rows) this.#release(row.payload)
     for (const [i, pending] of group.entries()) pending.resolve(ids[i]!)
     this.#forward({ segments: committed })
   }

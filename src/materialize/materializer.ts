@@ -46,6 +46,8 @@ export interface MaterializerOptions {
   readonly checkpoint: SegmentId
   /** How long a block may wait to be coalesced. */
   readonly delayMs: number
+  /** Takes back blocks that nothing uses any more. */
+  readonly release?: (block: Uint8Array) => void
 }
 
 const TICK_MS = 100
@@ -98,9 +100,13 @@ export class Materializer {
     for (const { streamId, segmentId, block } of group.segments) {
       if (segmentId > this.#newest) this.#newest = segmentId
       // Catch-up reads it from the raw store, or already has.
-      if (this.#mode === 'catch-up' || segmentId <= this.#cursor) continue
+      if (this.#mode === 'catch-up' || segmentId <= this.#cursor) {
+        this.#options.release?.(block.bytes)
+        continue
+      }
       if (this.#bufferBytes + block.bytes.length > MATERIALIZE_BUFFER_BYTES_MAX) {
         this.#fallBack('more waits than MATERIALIZE_BUFFER_BYTES_MAX')
+        this.#options.release?.(block.bytes)
         continue
       }
       stampBlock(block, segmentId)
@@ -154,12 +160,17 @@ export class Materializer {
   }
 
   #fallBack(reason: string): void {
+    for (const buffer of this.#buffers.values()) this.#releaseAll(buffer)
     this.#buffers.clear()
     this.#bufferBytes = 0
     this.#progress.clear()
     this.#cursor = this.#progress.checkpoint
     if (this.#mode === 'live') this.#options.observer.onModeChange('catch-up', reason)
     this.#mode = 'catch-up'
+  }
+
+  #releaseAll(buffer: StreamBuffer): void {
+    for (const block of buffer.blocks) this.#options.release?.(block)
   }
 
   /** One step of catch-up; goes live when the raw store holds nothing more. */
@@ -186,6 +197,7 @@ export class Materializer {
     await this.#options.stores.insert(buffer.streamId, buffer.blocks)
     const seconds = (performance.now() - startedAt) / 1000
     this.#options.observer.onInsert({ rows: buffer.rows, bytes: buffer.bytes, seconds })
+    this.#releaseAll(buffer)
     // After a fall-back the entries are not ours any more, and catch-up finds them inserted.
     for (const entry of buffer.entries) entry.isDone = true
     if (this.#mode === 'live') this.#bufferBytes -= buffer.bytes

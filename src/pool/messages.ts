@@ -8,6 +8,16 @@ import type { AcceptedBatch, EncodedBatch, EncodedSegment } from '../model/batch
 export interface IngestTask {
   readonly kind: 'ingest'
   readonly batch: AcceptedBatch
+  /**
+   * Where block and payload go when the batch makes one segment and they fit; else the worker
+   * makes buffers of its own. Nobody else touches them while the task is under way.
+   */
+  readonly output: SegmentOutput | undefined
+}
+
+export interface SegmentOutput {
+  readonly block: Uint8Array
+  readonly payload: Uint8Array
 }
 
 export interface IngestResult {

@@ -101,7 +101,10 @@ export class WorkerPool {
       try {
         // Aborting a task ends its thread; Piscina then starts a fresh one.
         timer = setTimeout(() => abort.abort(), this.#options.taskMsMax ?? POOL_TASK_MS_MAX)
-        const result = await this.#piscina.run(task, { signal: abort.signal })
+        // The second time without shared output: the first thread may not have ended yet.
+        const again = task.kind === 'ingest' ? { ...task, output: undefined } : task
+        const given = attempt === 0 ? task : again
+        const result = await this.#piscina.run(given, { signal: abort.signal })
         this.#options.onTaskSeconds?.(task.kind, (performance.now() - startedAt) / 1000)
         return result
       } catch (cause) {

@@ -24,6 +24,14 @@ const INSERT_SETTINGS = {
   min_insert_block_size_rows: '4000000',
   min_insert_block_size_bytes: '1000000000',
 } as const
+/**
+ * Compact parts up to a gigabyte: a wide part is some hundred files, and making them cost as much
+ * as the insert itself. No automatic statistics: they would be computed anew with every merge.
+ * Synced, because the checkpoint in PostgreSQL says that the rows are there.
+ */
+const TABLE_SETTINGS =
+  'min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 100000000, ' +
+  "auto_statistics_types = '', fsync_after_insert = 1, fsync_part_directory = 1"
 const SETTLE_MS_MAX = 120_000
 
 /** The stream's table, qualified. */
@@ -106,7 +114,7 @@ export class ProjectionStore {
       `CREATE TABLE IF NOT EXISTS ${projectionTable(streamId)} (${COLUMN_DEFINITIONS})
        ENGINE = MergeTree PARTITION BY toDate(ingested_at)
        ORDER BY (ingested_at, segment_id, ordinal)
-       SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+       SETTINGS ${TABLE_SETTINGS}`,
     )
     this.#known.add(streamId)
   }

@@ -44,9 +44,10 @@ export class ByteWriter {
     this.length += bytes.length
   }
 
-  /** A copy of what was written, in an ArrayBuffer of its own that can be transferred. */
-  take(): Uint8Array {
-    const copy = new Uint8Array(new ArrayBuffer(this.length))
+  /** A copy of what was written: in `into` if it fits, else in an ArrayBuffer of its own. */
+  take(into?: Uint8Array): Uint8Array {
+    const fits = into !== undefined && into.length >= this.length
+    const copy = fits ? into.subarray(0, this.length) : new Uint8Array(this.length)
     copy.set(this.bytes.subarray(0, this.length))
     return copy
   }

@@ -34,12 +34,16 @@ export class NativeBlockEncoder {
   readonly #writer = new ByteWriter(1024 * 1024)
   readonly #payload = new JsonColumn(0)
 
-  /** Encodes a range of events; `tapeStart` holds where each event's entries begin. */
+  /**
+   * Encodes a range of events; `tapeStart` holds where each event's entries begin. The bytes are
+   * in `into` if they fit.
+   */
   encode(
     source: TapeSource,
     tapeStart: Int32Array,
     facts: EventFacts,
     range: EventRange,
+    into?: Uint8Array,
   ): { readonly block: EncodedBlock; readonly pathsSkipped: number } {
     const { first, count } = range
     const writer = this.#writer
@@ -58,7 +62,7 @@ export class NativeBlockEncoder {
     const pathsSkipped = this.#payload.prepare(source, rows)
     this.#payload.writePrefix(writer)
     this.#payload.writeData(writer)
-    const bytes = writer.take()
+    const bytes = writer.take(into)
     const block = {
       bytes,
       rows: count,

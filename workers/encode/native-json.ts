@@ -46,6 +46,15 @@ export interface TapeSource extends TextSource {
   readonly trie: PathTrie
 }
 
+/** What a batch's tape and bytes are to the encoders. */
+export function tapeSource(
+  bytes: Uint8Array,
+  tape: { readonly entries: Int32Array; readonly trie: PathTrie },
+): TapeSource {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return { bytes, view, entries: tape.entries, trie: tape.trie }
+}
+
 export class JsonColumn {
   readonly #depth: number
   readonly #index = new ColumnIndex()

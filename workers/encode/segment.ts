@@ -35,12 +35,13 @@ export interface SegmentContent {
 export class SegmentEncoder {
   #text = Buffer.allocUnsafeSlow(64 * 1024)
 
-  /** Encodes a range of events whose JSON is in `bytes`. The result can be transferred. */
+  /** Encodes a range of events whose JSON is in `bytes`. The result is in `into` if it fits. */
   encode(
     bytes: Uint8Array,
     events: DecodedEvents,
     facts: EventFacts,
     range: EventRange,
+    into?: Uint8Array,
   ): Uint8Array {
     const text = this.#lines(bytes, events, range)
     const times = encodeTimes(facts, range)
@@ -52,7 +53,10 @@ export class SegmentEncoder {
       },
     })
     const headerBytes = FIXED_HEADER_BYTES + (times.length > 0 ? 4 + times.length : 0)
-    const payload = Buffer.from(new ArrayBuffer(headerBytes + body.length))
+    const length = headerBytes + body.length
+    const fits = into !== undefined && into.length >= length
+    const target = fits ? into.subarray(0, length) : new Uint8Array(length)
+    const payload = Buffer.from(target.buffer, target.byteOffset, length)
     payload[0] = FORMAT
     payload[1] = times.length > 0 ? FLAG_TIMES : 0
     payload.writeUInt32LE(text.length, 2)
@@ -61,7 +65,7 @@ export class SegmentEncoder {
       payload.set(times, FIXED_HEADER_BYTES + 4)
     }
     payload.set(body, headerBytes)
-    return payload
+    return target
   }
 
   /**
