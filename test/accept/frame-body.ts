@@ -1,0 +1,88 @@
+/** A body through framer and worker code as one request goes, without pool, network or commit. */
+import { BodyFramer, type BodyKind } from '../../src/accept/body-framer.ts'
+import { IngestReport } from '../../src/accept/ingest-report.ts'
+import type { AcceptedBatch, Framing } from '../../src/model/batch.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { BATCH_PADDING, BatchBuffers, padBatch } from '../../src/pool/batch-buffers.ts'
+import { decodeSegment } from '../../workers/encode/segment.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+
+export interface Outcome {
+  /** The stored events' JSON; none when the request is refused. */
+  readonly events: readonly string[]
+  readonly accepted: number
+  readonly rejected: number
+  /** Described rejects as `index line code`, in order. */
+  readonly errors: readonly string[]
+  readonly fatal: string | undefined
+  readonly parts: number
+}
+
+export interface FrameOptions {
+  /** Stands for the Content-Length; small ones make small batches. */
+  readonly declaredBytes?: number
+}
+
+const pipeline = new IngestPipeline()
+
+/** The first bytes of a batch's buffer, as the batcher hands them to the pool. */
+export function batchOfPart(
+  buffer: Uint8Array,
+  part: { readonly framing: Framing; readonly start: number; readonly end: number },
+): AcceptedBatch {
+  padBatch(buffer, part.end)
+  return {
+    streamId: 1 as StreamId,
+    settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },
+    receivedAtMs: 0,
+    bytes: buffer.subarray(0, part.end + BATCH_PADDING),
+    parts: [{ framing: part.framing, start: part.start, end: part.end }],
+  }
+}
+
+/** Judges a body that arrives in `chunks`. */
+export function frameBody(
+  kind: BodyKind,
+  chunks: readonly Uint8Array[],
+  options: FrameOptions = {},
+): Outcome {
+  const report = new IngestReport()
+  const events: string[] = []
+  let failure: string | undefined
+  let parts = 0
+  const framer = new BodyFramer(kind, options.declaredBytes ?? 0, new BatchBuffers(), {
+    part: ({ buffer, framing, start, end, linesBefore }) => {
+      parts++
+      const encoded = pipeline.run(batchOfPart(buffer, { framing, start, end }))
+      report.skipLines(linesBefore)
+      report.add(encoded.parts[0]!)
+      for (const { payload } of encoded.segments) {
+        events.push(...decodeSegment(payload).text.toString().split('\n').slice(0, -1))
+      }
+    },
+    fail: (message) => {
+      failure = message
+    },
+  })
+  for (const chunk of chunks) framer.push(chunk)
+  framer.end()
+  const { fatal } = report
+  const isRefused = fatal !== undefined || failure !== undefined
+  return {
+    events: isRefused ? [] : events,
+    accepted: isRefused ? 0 : report.accepted,
+    rejected: isRefused ? 0 : report.rejected,
+    errors: isRefused
+      ? []
+      : report.errors.map(({ index, line, code }) => `${index} ${line} ${code}`),
+    fatal: fatal === undefined ? failure : `${fatal.line} ${fatal.code}`,
+    parts,
+  }
+}
+
+/** `bytes` cut at `offsets`, which may repeat. */
+export function cutAt(bytes: Uint8Array, offsets: readonly number[]): Uint8Array[] {
+  const sorted = offsets.map((at) => at % (bytes.length + 1)).sort((a, b) => a - b)
+  const edges = [0, ...sorted, bytes.length]
+  return edges.slice(1).map((end, i) => bytes.subarray(edges[i], end))
+}
