@@ -53,6 +53,8 @@ export class BodyFramer {
   #start = 0
   #linesBefore = 0
   #parts = 0
+  /** Where the search for the body's first token is: each byte is looked at once. */
+  #first = 0
   /** Bytes already searched for a place to cut. */
   #searched = 0
   #cut = -1
@@ -199,15 +201,18 @@ export class BodyFramer {
   /** How the body is framed; undefined while its beginning does not tell. */
   #detect(buffer: Uint8Array, isWhole: boolean): Framing | undefined {
     if (this.#kind !== 'json') return this.#kind
-    const first = firstToken(buffer, 0, this.#length)
+    const first = firstToken(buffer, this.#first, this.#length)
+    this.#first = first
     if (first === this.#length) return isWhole ? 'ndjson' : undefined
     if (buffer[first] === OPEN_ARRAY) {
       this.#start = first + 1
       this.#linesBefore = countLineFeeds(buffer, first)
       return 'array'
     }
-    const firstLineEnd = buffer.indexOf(LINE_FEED, first)
-    if (firstLineEnd < 0 || firstLineEnd >= this.#length) return isWhole ? 'ndjson' : undefined
-    return isDocumentStart(buffer, first, firstLineEnd) ? 'document' : 'ndjson'
+    const from = Math.max(first, this.#searched)
+    const firstLineEnd = buffer.subarray(from, this.#length).indexOf(LINE_FEED)
+    this.#searched = firstLineEnd < 0 ? this.#length : from
+    if (firstLineEnd < 0) return isWhole ? 'ndjson' : undefined
+    return isDocumentStart(buffer, first, from + firstLineEnd) ? 'document' : 'ndjson'
   }
 }

@@ -270,6 +270,17 @@ test('a body of BODY_BYTES_MAX without any place to cut fits', () => {
   assert.deepEqual([outcome.parts, outcome.errors], [1, ['0 1 too_large']])
 })
 
+test('a body that does not tell its framing is not searched again with each chunk', () => {
+  for (const fill of [' ', 'x']) {
+    const chunk = Buffer.alloc(1_400, fill)
+    const startedAt = performance.now()
+    const chunks = Array.from({ length: Math.floor(BODY_BYTES_MAX / 1_400) }, () => chunk)
+    frameBody('json', chunks)
+    // It was half a minute and more.
+    assert(performance.now() - startedAt < 3_000, JSON.stringify(fill))
+  }
+})
+
 test('a whole small body is framed as the same body in pieces is', () => {
   const bodies = fc.oneof(
     lineBody,
