@@ -162,6 +162,7 @@ async function start(
     (streamId, encoded) => committer.submit(streamId, encoded),
     Date.now,
   )
+  pool.watchIdle(() => batcher.threadIdle())
   metrics.watch('inFlightBytes', () => inFlight.bytes)
   metrics.watch('inFlightRequests', () => inFlight.requests)
   metrics.watch('poolQueueBatches', () => pool.queueLength)

@@ -135,6 +135,11 @@ export class Batcher {
     batch.parts.push({ framing, start, end })
   }
 
+  /** To be told whenever a thread is free again, also after work that is not ours. */
+  threadIdle(): void {
+    this.#schedule()
+  }
+
   #schedule(): void {
     if (this.#isScheduled || this.#open.size === 0) return
     this.#isScheduled = true
@@ -147,7 +152,7 @@ export class Batcher {
 
   #dispatchOpen(): void {
     for (const [key, batch] of this.#open) {
-      if (!this.#pool.hasIdleThread) return // `#encode` calls again when a thread is free.
+      if (!this.#pool.hasIdleThread) return // `threadIdle` calls again.
       this.#open.delete(key)
       this.#dispatch(batch)
     }

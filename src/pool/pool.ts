@@ -40,6 +40,7 @@ export class WorkerPool {
   readonly #options: PoolOptions
   readonly #piscina: Piscina<PoolTask, PoolResult>
   #running = 0
+  #onIdleThread: () => void = () => undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
@@ -56,6 +57,11 @@ export class WorkerPool {
     })
     // Piscina reports a dying idle worker here and starts another; without a listener Node throws.
     this.#piscina.on('error', () => undefined)
+  }
+
+  /** Has `listener` told whenever a task, of whatever kind, has left its thread. */
+  watchIdle(listener: () => void): void {
+    this.#onIdleThread = listener
   }
 
   /** True when a task given now starts at once. */
@@ -84,6 +90,7 @@ export class WorkerPool {
       return await this.#runTwice(task)
     } finally {
       this.#running--
+      this.#onIdleThread()
     }
   }
 
