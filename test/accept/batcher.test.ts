@@ -1,0 +1,260 @@
+/**
+ * Goal: small requests share batches without their outcomes mixing; buffers come back once, and
+ * never while somebody may still use them.
+ * Method: a fake pool that is answered by hand, with the worker's real code for the answers.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Batcher } from '../../src/accept/batcher.ts'
+import { IngestError } from '../../src/errors.ts'
+import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../../src/limits.ts'
+import type { AcceptedBatch, EncodedBatch, EncodedSegment } from '../../src/model/batch.ts'
+import type { Stream, StreamId } from '../../src/model/stream.ts'
+import { BatchBuffers } from '../../src/pool/batch-buffers.ts'
+import type { SegmentOutput } from '../../src/pool/messages.ts'
+import { decodeSegment } from '../../workers/encode/segment.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+
+interface Task {
+  readonly batch: AcceptedBatch
+  readonly output: SegmentOutput
+  readonly resolve: (encoded: EncodedBatch) => void
+  readonly reject: (error: unknown) => void
+}
+
+class FakePool {
+  hasIdleThread = true
+  readonly tasks: Task[] = []
+  readonly #pipeline = new IngestPipeline()
+
+  encode(batch: AcceptedBatch, output: SegmentOutput): Promise<EncodedBatch> {
+    return new Promise((resolve, reject) => this.tasks.push({ batch, output, resolve, reject }))
+  }
+
+  /** Does the oldest task's work. */
+  work(): AcceptedBatch {
+    const { batch, output, resolve } = this.tasks.shift()!
+    resolve(this.#pipeline.run(batch, output))
+    return batch
+  }
+}
+
+/** Counts what is out, and fails when a buffer comes back that is not. */
+class CheckedBuffers extends BatchBuffers {
+  readonly out = new Set<ArrayBufferLike>()
+
+  override take(bytesMin: number): Uint8Array {
+    const buffer = super.take(bytesMin)
+    assert(!this.out.has(buffer.buffer), 'a buffer is given out twice')
+    this.out.add(buffer.buffer)
+    return buffer
+  }
+
+  override release(buffer: Uint8Array): void {
+    assert(this.out.delete(buffer.buffer), 'a buffer comes back twice')
+    super.release(buffer)
+  }
+}
+
+function setUp() {
+  const pool = new FakePool()
+  const buffers = new CheckedBuffers()
+  const commits: { readonly texts: readonly string[]; readonly resolve: () => void }[] = []
+  let commitError: unknown
+  const commit = (_streamId: StreamId, segments: readonly EncodedSegment[]) => {
+    if (commitError !== undefined) return Promise.reject(commitError)
+    const texts = segments.map(({ payload }) => decodeSegment(payload).text.toString())
+    return new Promise<void>((resolve) => commits.push({ texts, resolve }))
+  }
+  const batcher = new Batcher(pool, buffers, commit, () => 1_234)
+  const failCommits = (error: unknown) => {
+    commitError = error
+  }
+  return { pool, buffers, commits, batcher, failCommits }
+}
+
+const stream = (id: number): Stream => ({
+  streamId: id as StreamId,
+  name: 's',
+  owner: 'o',
+  retentionMs: 1,
+  maxStoredBytes: null,
+  rateBudget: null,
+  byteBudget: null,
+  createdAtMs: 0,
+  parseUserAgents: id === 1,
+  redactSensitive: false,
+  redactFields: ['a.b'],
+})
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const bytes = (text: string) => Buffer.from(text)
+
+test('requests of one stream and turn share a batch and its commit; each hears its own', async () => {
+  const { pool, commits, batcher, buffers } = setUp()
+  const results = [
+    batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}\n{"a":2}')),
+    batcher.submitShared(stream(1), 'ndjson', bytes('{"bad\n{"a":3}\n')),
+    batcher.submitShared(stream(1), 'array', bytes('{"a":4},7')),
+    batcher.submitShared(stream(1), 'document', bytes('{"a":\n5}')),
+    batcher.submitShared(stream(1), 'array', bytes('{"a":6},{"a"')),
+    batcher.submitShared(stream(1), 'ndjson', bytes('\n \n')),
+    batcher.submitShared(stream(1), 'ndjson', bytes('{"a":7}')),
+  ]
+  await turn()
+  assert.equal(pool.tasks.length, 1)
+  const { settings, receivedAtMs, parts } = pool.work()
+  assert.deepEqual(settings, {
+    parseUserAgents: true,
+    redactSensitive: false,
+    redactFields: ['a.b'],
+  })
+  assert.deepEqual([receivedAtMs, parts.length], [1_234, 7])
+  // Who has nothing to store does not wait for the commit.
+  assert.equal((await results[4])?.fatal?.code, 'malformed')
+  assert.equal((await results[5])?.items, 0)
+  assert.deepEqual(commits[0]?.texts, ['{"a":1}\n{"a":2}\n{"a":3}\n{"a":4}\n{"a": 5}\n{"a":7}\n'])
+  let isSettled = false
+  void results[0]?.then(() => {
+    isSettled = true
+  })
+  await turn()
+  assert.equal(isSettled, false, 'acknowledged before the commit')
+  commits[0]?.resolve()
+  const counts = (await Promise.all(results)).map((result) => [result.accepted, result.rejected])
+  assert.deepEqual(counts, [
+    [2, 0],
+    [1, 1],
+    [1, 1],
+    [1, 0],
+    [0, 0],
+    [0, 0],
+    [1, 0],
+  ])
+  // Block and payload are still out: committer and materializer give them back.
+  assert.equal(buffers.out.size, 2)
+})
+
+test('streams and text have batches of their own; later turns too', async () => {
+  const { pool, batcher } = setUp()
+  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  void batcher.submitShared(stream(2), 'ndjson', bytes('{"a":2}'))
+  void batcher.submitShared(stream(1), 'text', bytes('line'))
+  await turn()
+  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":3}'))
+  await turn()
+  const seen = pool.tasks.map(({ batch }) => [
+    batch.streamId,
+    batch.parts.map((part) => part.framing),
+  ])
+  assert.deepEqual(seen, [
+    [1, ['ndjson']],
+    [2, ['ndjson']],
+    [1, ['text']],
+    [1, ['ndjson']],
+  ])
+})
+
+test('a busy pool lets requests gather; a free thread takes them', async () => {
+  const { pool, batcher } = setUp()
+  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  await turn()
+  pool.hasIdleThread = false
+  for (let i = 0; i < 5; i++) {
+    void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":2}'))
+    await turn()
+  }
+  assert.equal(pool.tasks.length, 1)
+  pool.hasIdleThread = true
+  pool.work()
+  await turn()
+  await turn()
+  assert.deepEqual(
+    pool.tasks.map(({ batch }) => batch.parts.length),
+    [5],
+  )
+})
+
+test('a shared batch holds BATCH_PARTS_MAX requests, then another is begun', async () => {
+  const { pool, batcher } = setUp()
+  pool.hasIdleThread = false
+  for (let i = 0; i <= BATCH_PARTS_MAX; i++)
+    void batcher.submitShared(stream(1), 'text', bytes('x'))
+  assert.deepEqual(
+    pool.tasks.map(({ batch }) => batch.parts.length),
+    [BATCH_PARTS_MAX],
+  )
+})
+
+test('a shared batch holds BATCH_BYTES_TARGET bytes, then another is begun', async () => {
+  const { pool, batcher, commits } = setUp()
+  pool.hasIdleThread = false
+  const line = `{"a":"${'x'.repeat(60_000)}"}`
+  const fits = Math.floor(BATCH_BYTES_TARGET / (line.length + 1))
+  const results = Array.from({ length: fits + 1 }, () => {
+    return batcher.submitShared(stream(1), 'ndjson', bytes(line))
+  })
+  assert.deepEqual(
+    pool.tasks.map(({ batch }) => batch.parts.length),
+    [fits],
+  )
+  pool.hasIdleThread = true
+  pool.work()
+  await turn()
+  await turn()
+  pool.work()
+  await turn()
+  for (const { resolve } of commits) resolve()
+  assert((await Promise.all(results)).every(({ accepted }) => accepted === 1))
+})
+
+test('a pool that fails fails its requests only, and its buffers are not used again', async () => {
+  const { pool, batcher, buffers, commits } = setUp()
+  const failing = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  await turn()
+  const task = pool.tasks.shift()!
+  task.reject(new IngestError('internal', 'died'))
+  await assert.rejects(failing, /died/)
+  assert.equal(buffers.out.size, 3)
+  const next = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":2}'))
+  await turn()
+  assert.notEqual(pool.tasks[0]?.batch.bytes.buffer, task.batch.bytes.buffer)
+  pool.work()
+  await turn()
+  commits[0]?.resolve()
+  assert.equal((await next).accepted, 1)
+})
+
+test('a commit that fails is told to those who had something in it', async () => {
+  const { pool, batcher, failCommits } = setUp()
+  failCommits(new IngestError('unavailable', 'away'))
+  const stored = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  const empty = batcher.submitShared(stream(1), 'ndjson', bytes('x'))
+  stored.catch(() => undefined)
+  await turn()
+  pool.work()
+  assert.equal((await empty).rejected, 1)
+  await assert.rejects(stored, /away/)
+})
+
+test('a large request has a batch of its own; what the worker did not use comes back', async () => {
+  const { pool, batcher, buffers } = setUp()
+  const parts = ['{"a":1}\n', '{"a":2}\nx\n', 'y\n'].map((text) => {
+    const buffer = batcher.buffers.take(text.length)
+    buffer.set(bytes(text))
+    const part = { buffer, framing: 'ndjson', start: 0, end: text.length, linesBefore: 0 } as const
+    return batcher.encodeOwn(stream(1), part)
+  })
+  while (pool.tasks.length > 0) pool.work()
+  const encoded = await Promise.all(parts)
+  assert.deepEqual(
+    encoded.map(({ segments }) => segments.length),
+    [1, 1, 0],
+  )
+  assert.equal(buffers.out.size, 4)
+  for (const { payload, block } of encoded.flatMap(({ segments }) => segments)) {
+    buffers.releaseView(payload)
+    buffers.releaseView(block.bytes)
+  }
+  assert.equal(buffers.out.size, 0)
+})

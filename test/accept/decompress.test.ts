@@ -1,0 +1,171 @@
+/**
+ * Goal: a compressed body is what it was before, wherever the network cut it; a bad one is refused
+ * with the right code, and a bomb costs no more than the limit.
+ * Method: bodies compressed by zlib itself, in random chunks; truncated, damaged and endless ones.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import zlib from 'node:zlib'
+import fc from 'fast-check'
+import { Decompressor, type Encoding, parseContentEncoding } from '../../src/accept/decompress.ts'
+import { IngestError } from '../../src/errors.ts'
+import { BODY_BYTES_MAX } from '../../src/limits.ts'
+import { testSeed } from '../decode/json-cases.ts'
+import { cutAt } from './frame-body.ts'
+
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+
+interface Decompressed {
+  readonly bytes: Buffer
+  readonly error: IngestError | undefined
+  readonly pressure: readonly boolean[]
+}
+
+/** Pushes all chunks at once, as a fast network does. */
+function decompress(encoding: Encoding, chunks: readonly Uint8Array[]): Promise<Decompressed> {
+  return new Promise((resolve) => {
+    const output: Uint8Array[] = []
+    const pressure: boolean[] = []
+    let ends = 0
+    const finish = (error?: IngestError) => {
+      assert.equal(++ends, 1, 'ended or failed once')
+      // Whatever else would be reported comes before this.
+      setImmediate(() => resolve({ bytes: Buffer.concat(output), error, pressure }))
+    }
+    const decompressor = new Decompressor(encoding, {
+      onBytes: (bytes) => {
+        assert.equal(ends, 0, 'no bytes after the end')
+        output.push(bytes)
+      },
+      onEnd: () => finish(),
+      onError: finish,
+      onPressure: (isHigh) => pressure.push(isHigh),
+    })
+    for (const chunk of chunks) {
+      const copy = Buffer.from(chunk)
+      decompressor.push(copy)
+      copy.fill(0xff) // The network takes its buffer back.
+    }
+    decompressor.end()
+  })
+}
+
+type Compress = (bytes: Uint8Array) => Buffer
+
+const COMPRESS: readonly (readonly [name: string, Encoding, Compress])[] = [
+  ['gzip', 'gzip', (bytes) => zlib.gzipSync(bytes)],
+  ['x-gzip', 'x-gzip', (bytes) => zlib.gzipSync(bytes, { level: 1 })],
+  ['deflate', 'deflate', (bytes) => zlib.deflateSync(bytes)],
+  ['deflate, small window', 'deflate', (bytes) => zlib.deflateSync(bytes, { windowBits: 9 })],
+  ['raw deflate', 'deflate', (bytes) => zlib.deflateRawSync(bytes)],
+  ['raw deflate, stored', 'deflate', (bytes) => zlib.deflateRawSync(bytes, { level: 0 })],
+  ['br', 'br', (bytes) => zlib.brotliCompressSync(bytes, { params: { [BROTLI_QUALITY]: 1 } })],
+]
+const BROTLI_QUALITY = zlib.constants.BROTLI_PARAM_QUALITY
+
+for (const [name, encoding, compress] of COMPRESS) {
+  test(`${name}: the body does not depend on where the network cut it`, async () => {
+    const body = fc.oneof(
+      fc.uint8Array({ maxLength: 2_000 }),
+      fc.nat(200_000).map((length) => Buffer.alloc(length, 'log line\n')),
+    )
+    const cuts = fc.array(fc.nat(3_000), { maxLength: 6 })
+    const property = fc.asyncProperty(body, cuts, async (bytes, offsets) => {
+      const { bytes: output, error } = await decompress(encoding, cutAt(compress(bytes), offsets))
+      assert.equal(error, undefined)
+      assert(output.equals(bytes))
+    })
+    await fc.assert(property, { seed, numRuns: 60, interruptAfterTimeLimit: 600 })
+  })
+
+  test(`${name}: a truncated body is malformed, wherever it ends`, async () => {
+    const whole = compress(Buffer.from('{"a":1}\n'.repeat(50)))
+    for (let end = 1; end < whole.length; end += 1 + (end >> 3)) {
+      const { error } = await decompress(encoding, [whole.subarray(0, end)])
+      assert.equal(error?.code, 'malformed', `${end} of ${whole.length} bytes`)
+    }
+  })
+
+  test(`${name}: exactly BODY_BYTES_MAX comes out, a bomb stops there`, async () => {
+    const full = await decompress(encoding, [compress(Buffer.alloc(BODY_BYTES_MAX, ' '))])
+    assert.deepEqual([full.error, full.bytes.length], [undefined, BODY_BYTES_MAX])
+    const bomb = compress(Buffer.alloc(4 * BODY_BYTES_MAX, ' '))
+    const { bytes, error } = await decompress(encoding, cutAt(bomb, [1, 100, 1_000]))
+    assert.equal(error?.code, 'too_large')
+    assert.match(error?.message ?? '', /BODY_BYTES_MAX/)
+    assert(bytes.length <= BODY_BYTES_MAX, `${bytes.length} bytes came out`)
+  })
+}
+
+test('what is not compressed so is malformed', async () => {
+  for (const encoding of ['gzip', 'deflate', 'br'] as const) {
+    for (const body of ['{"a":1}\n{"b":2}', '\0\0\0\0', '\xff'.repeat(64)]) {
+      const { error } = await decompress(encoding, [Buffer.from(body, 'latin1')])
+      assert.equal(error?.code, 'malformed', `${encoding} ${JSON.stringify(body)}`)
+      assert.equal(error?.message, `the body is not valid ${encoding}`)
+    }
+  }
+})
+
+test('damage to a gzip body is noticed by its checksum', async () => {
+  const body = zlib.gzipSync(Buffer.from('{"a":1}\n'.repeat(20)), { level: 0 })
+  body[40]! ^= 1
+  const { error } = await decompress('gzip', [body])
+  assert.equal(error?.code, 'malformed')
+})
+
+test('several gzip members are one body', async () => {
+  const members = ['{"a":1}\n', '{"b":2}\n'].map((text) => zlib.gzipSync(text))
+  const { bytes, error } = await decompress('gzip', members)
+  assert.deepEqual([bytes.toString(), error], ['{"a":1}\n{"b":2}\n', undefined])
+})
+
+test('an empty body is empty', async () => {
+  const { bytes, error } = await decompress('gzip', [])
+  assert.deepEqual([bytes.length, error], [0, undefined])
+})
+
+test('input that piles up asks for a pause, and for more when it was used up', async () => {
+  const random = randomBytes(1 << 20)
+  const compressed = zlib.gzipSync(random)
+  assert(compressed.length > 300_000)
+  const { bytes, pressure } = await decompress(
+    'gzip',
+    cutAt(compressed, [100_000, 200_000, 280_000]),
+  )
+  assert(bytes.equals(random))
+  assert.deepEqual(pressure.slice(0, 2), [true, false])
+})
+
+test('nothing is called after destroy', async () => {
+  const fail = () => assert.fail('called after destroy')
+  const events = { onBytes: fail, onEnd: fail, onError: fail, onPressure: fail }
+  const decompressor = new Decompressor('gzip', events)
+  decompressor.push(zlib.gzipSync('x'))
+  decompressor.end()
+  decompressor.destroy()
+  decompressor.push(Buffer.from('more'))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+})
+
+test('encodings by name; unknown ones and lists are refused with 415', () => {
+  assert.equal(parseContentEncoding(''), undefined)
+  assert.equal(parseContentEncoding('identity'), undefined)
+  assert.equal(parseContentEncoding(' GZip '), 'gzip')
+  assert.equal(parseContentEncoding('x-gzip'), 'x-gzip')
+  for (const name of ['compress', 'gzip, gzip', 'gzip, br', 'snappy', 'lz4', '*']) {
+    assert.throws(
+      () => parseContentEncoding(name),
+      (error) => {
+        assert(error instanceof IngestError)
+        assert.equal(error.code, 'unsupported_media_type')
+        return true
+      },
+    )
+  }
+  const hasZstd = 'createZstdDecompress' in zlib
+  if (hasZstd) assert.equal(parseContentEncoding('zstd'), 'zstd')
+  else assert.throws(() => parseContentEncoding('zstd'), /gzip, x-gzip, deflate, br/)
+})

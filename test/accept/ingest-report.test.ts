@@ -1,0 +1,85 @@
+/** Goal: a reply describes the request as one body, in however many parts it was judged. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { IngestReport } from '../../src/accept/ingest-report.ts'
+import { REPLY_ERRORS_MAX } from '../../src/limits.ts'
+import type { EventReject, PartResult } from '../../src/model/batch.ts'
+
+function part(fields: Partial<PartResult>): PartResult {
+  return {
+    accepted: 0,
+    rejected: 0,
+    rejectedByCode: {},
+    lines: 0,
+    items: 0,
+    repaired: 0,
+    acceptedBytes: 0,
+    rejects: [],
+    fatal: undefined,
+    ...fields,
+  }
+}
+
+const reject = (index: number, line: number): EventReject => {
+  return { index, line, code: 'malformed', message: 'm' }
+}
+
+test('indexes and lines continue from part to part', () => {
+  const report = new IngestReport()
+  report.skipLines(2)
+  report.add(part({ accepted: 2, rejected: 1, items: 3, lines: 5, rejects: [reject(1, 2)] }))
+  report.add(part({ accepted: 1, rejected: 1, items: 2, lines: 2, rejects: [reject(0, 1)] }))
+  assert.deepEqual(report.errors, [reject(1, 4), reject(3, 8)])
+  assert.equal(report.isRefused, false)
+  assert.deepEqual(JSON.parse(report.body), {
+    accepted: 3,
+    rejected: 2,
+    errors: [reject(1, 4), reject(3, 8)],
+  })
+})
+
+test('sums and reasons are added up', () => {
+  const report = new IngestReport()
+  const one = { accepted: 1, acceptedBytes: 10, repaired: 1, rejected: 2 }
+  report.add(part({ ...one, rejectedByCode: { malformed: 1, too_deep: 1 } }))
+  report.add(part({ ...one, rejectedByCode: { malformed: 2 } }))
+  assert.deepEqual([report.acceptedBytes, report.repaired, report.rejected], [20, 2, 4])
+  assert.deepEqual(
+    [...report.rejectedByCode],
+    [
+      ['malformed', 3],
+      ['too_deep', 1],
+    ],
+  )
+})
+
+test('REPLY_ERRORS_MAX errors are described over all parts', () => {
+  const report = new IngestReport()
+  const rejects = Array.from({ length: REPLY_ERRORS_MAX - 1 }, (_, i) => reject(i, i + 1))
+  const rejected = rejects.length
+  const items = rejected
+  for (let i = 0; i < 2; i++) report.add(part({ accepted: 1, rejected, items, rejects }))
+  assert.equal(report.errors.length, REPLY_ERRORS_MAX)
+  assert.equal(report.rejected, 2 * rejected)
+})
+
+test('nothing accepted, or one part failed as a whole: the request is refused', () => {
+  const empty = new IngestReport()
+  assert.equal(empty.isRefused, true)
+  const report = new IngestReport()
+  report.add(part({ accepted: 5, items: 5, lines: 4 }))
+  assert.equal(report.isRefused, false)
+  report.add(part({ items: 1, lines: 3, fatal: reject(1, 3) }))
+  report.add(part({ fatal: reject(0, 1) }))
+  assert.equal(report.isRefused, true)
+  assert.deepEqual(report.fatal, reject(6, 7))
+})
+
+test('an answer that was remembered is given again byte for byte', () => {
+  const body = '{"accepted":3,"rejected":0,"errors":[]}'
+  const report = IngestReport.remembered({ body })
+  assert.deepEqual([report.body, report.isRefused, report.isRemembered], [body, false, true])
+  const fresh = new IngestReport()
+  fresh.add(part({ accepted: 3 }))
+  assert.equal(fresh.body, body)
+})
