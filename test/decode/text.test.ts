@@ -1,0 +1,54 @@
+/** Goal: each non-empty line of text becomes `{"message": line}`, valid JSON whatever it holds. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { EVENT_BYTES_MAX } from '../../src/limits.ts'
+import { escapeInto } from '../../workers/decode/text.ts'
+import { decodePart } from './decode-part.ts'
+import { testSeed } from './json-cases.ts'
+
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+
+test('lines, line ends and blank ones', () => {
+  const { events, result } = decodePart('text', 'one\r\n\n\r\n  two \n\rthree\r\r\nlast')
+  assert.deepEqual(
+    events.map((text) => JSON.parse(text).message),
+    ['one', '  two ', '\rthree\r', 'last'],
+  )
+  assert.deepEqual([result.accepted, result.items, result.lines], [4, 4, 6])
+})
+
+test('any line is read back as it was sent', () => {
+  const line = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 80 })
+    .map((text) => Buffer.from(text.replace(/[\n\r]/g, '')).toString() || 'x')
+  fc.assert(
+    fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (lines) => {
+      const { events } = decodePart('text', lines.join('\n'))
+      assert.deepEqual(
+        events.map((text) => JSON.parse(text)),
+        lines.map((message) => ({ message })),
+      )
+    }),
+    { seed, numRuns: 1_000, interruptAfterTimeLimit: 1_000 },
+  )
+})
+
+test('every control character is escaped as JSON asks', () => {
+  for (let byte = 0; byte < 256; byte++) {
+    const out = Buffer.alloc(8)
+    const text = out.toString('latin1', 0, escapeInto(Uint8Array.of(byte), 0, 1, out, 0))
+    assert.equal(JSON.parse(`"${text}"`), String.fromCharCode(byte))
+    assert.equal(text.length > 1, byte < 0x20 || byte === 0x22 || byte === 0x5c)
+  }
+})
+
+test('a line of EVENT_BYTES_MAX is taken even if it grows; one byte more is rejected alone', () => {
+  const fits = '\u0001'.repeat(EVENT_BYTES_MAX)
+  const { events, result } = decodePart('text', `${fits}\r\n${fits}x\nrest`)
+  assert.deepEqual([result.accepted, result.rejected], [2, 1])
+  const { index, line, code } = result.rejects[0]!
+  assert.deepEqual([index, line, code], [1, 2, 'too_large'])
+  assert.equal(JSON.parse(events[0]!).message, fits)
+})
