@@ -100,11 +100,14 @@ export class IngestPipeline {
       rawBytes += end[i]! - start[i]! + 1
     }
     const source = tapeSource(bytes, tape)
+    const facts = this.#facts
+    const encoded = this.#blocks.encode(source, tapeStart, facts, range, output?.block)
+    const index = this.#blocks.columnIndex
     return {
       eventCount: range.count,
       rawBytes,
-      payload: this.#segments.encode(bytes, this.#events, this.#facts, range, output?.payload),
-      ...this.#blocks.encode(source, tapeStart, this.#facts, range, output?.block),
+      payload: this.#segments.encode(source, index, this.#events, facts, range, output?.payload),
+      ...encoded,
       delta: this.#deltas.encode(tape, this.#events, this.#facts, range, streamId),
     }
   }

@@ -1,3 +1,5 @@
+import { NativeBlockEncoder } from '../../workers/encode/native-block.ts'
+import { tapeSource } from '../../workers/encode/native-json.ts'
 import { SegmentEncoder } from '../../workers/encode/segment.ts'
 import { EventFacts } from '../../workers/transform/event-facts.ts'
 import type { MicroBench } from '../bench.ts'
@@ -12,8 +14,11 @@ export const segment: MicroBench = {
     const { tape, bytes, events } = new TapeBatch(batch)
     const facts = new EventFacts()
     facts.describe(tape, bytes, events)
-    const encoder = new SegmentEncoder()
+    const source = tapeSource(bytes, tape)
     const range = { first: 0, count: events.count }
-    return () => encoder.encode(bytes, events, facts, range).length
+    const blocks = new NativeBlockEncoder()
+    blocks.encode(source, events.tapeStart, facts, range)
+    const encoder = new SegmentEncoder()
+    return () => encoder.encode(source, blocks.columnIndex, events, facts, range).length
   },
 }

@@ -8,7 +8,7 @@ import type { PathTrie } from '../decode/path-trie.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
 
 /** A slot and a native type fit 16 bits: 1,024 paths by 16 types is 2^14. */
-const NO_CELL = -1
+export const NO_CELL = -1
 
 /** A run of tape entries that makes one row. */
 export interface TapeRows {
@@ -37,15 +37,15 @@ export class ColumnIndex {
   #slotOf = new Int32Array(1_024)
   #lastRow = new Int32Array(BLOCK_PATHS_MAX)
   #fill = new Int32Array(BLOCK_PATHS_MAX)
-  /** By entry: its slot and native type, or NO_CELL. */
-  #marks = new Int16Array(16_384)
+  /** By entry: `slot << 4 | native type`, or NO_CELL. */
+  marks = new Int16Array(16_384)
 
   /** Indexes `rows`. Cells are then at `cellStart[slot]`.. in row order. */
   build(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
     this.slots = 0
     this.skipped = 0
-    if (this.#marks.length < entries.length / ENTRY) {
-      this.#marks = new Int16Array(entries.length / ENTRY)
+    if (this.marks.length < entries.length / ENTRY) {
+      this.marks = new Int16Array(entries.length / ENTRY)
     }
     if (this.#slotOf.length < trie.columns.length) {
       this.#slotOf = new Int32Array(trie.columns.length * 2)
@@ -74,7 +74,7 @@ export class ColumnIndex {
     const { typeMask, textBytes, cellStart } = this
     const slotOf = this.#slotOf
     const lastRow = this.#lastRow
-    const marks = this.#marks
+    const marks = this.marks
     for (let row = 0; row < rows.count; row++) {
       const end = rows.end[rows.first + row]!
       for (let at = rows.start[rows.first + row]!; at < end; ) {
@@ -121,7 +121,7 @@ export class ColumnIndex {
     const { cellRow, cellEntry } = this
     const lastRow = this.#lastRow
     const fill = this.#fill
-    const marks = this.#marks
+    const marks = this.marks
     for (let row = 0; row < rows.count; row++) {
       const end = rows.end[rows.first + row]!
       for (let at = rows.start[rows.first + row]!; at < end; ) {
@@ -145,6 +145,6 @@ export class ColumnIndex {
 
   /** Native type of a cell's entry. */
   nativeType(entry: number): number {
-    return this.#marks[entry >> 2]! & 15
+    return this.marks[entry >> 2]! & 15
   }
 }

@@ -11,6 +11,7 @@ import type { EncodedBlock } from '../../src/model/batch.ts'
 import { PROJECTION_COLUMNS } from '../../src/model/projection.ts'
 import { type EventFacts, SOURCE_RECEIPT } from '../transform/event-facts.ts'
 import { ByteWriter } from './byte-writer.ts'
+import type { ColumnIndex } from './column-index.ts'
 import { JsonColumn, type TapeSource } from './native-json.ts'
 
 const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => {
@@ -72,6 +73,11 @@ export class NativeBlockEncoder {
       receiptTimeRows,
     }
     return { block, pathsSkipped }
+  }
+
+  /** The payload column's index of the block encoded last. */
+  get columnIndex(): ColumnIndex {
+    return this.#payload.index
   }
 
   #header(column: number): void {

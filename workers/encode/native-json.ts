@@ -73,6 +73,11 @@ export class JsonColumn {
     return this.#depth < NESTED_COLUMNS_DEPTH_MAX
   }
 
+  /** Where each path's cells are; valid after `prepare`, until the next. */
+  get index(): ColumnIndex {
+    return this.#index
+  }
+
   /** Indexes the rows; returns how many entries found no column. */
   prepare(source: TapeSource, rows: TapeRows): number {
     this.#source = source

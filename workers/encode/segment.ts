@@ -2,10 +2,11 @@
  * The segment: how a run of events is stored in the raw store.
  *
  *   byte 0      format, 1
- *   byte 1      flags; bit 0: explicit times follow
+ *   byte 1      flags; bit 0: explicit times follow; bit 1: the text is in column layout
  *   bytes 2-5   UInt32 LE, bytes of the events' text
  *   [UInt32 LE bytes, explicit times]
- *   rest        brotli of the events' JSON, each followed by a line feed
+ *   rest        brotli of the events' JSON, each followed by a line feed, or of the same text in
+ *               column layout (`segment-columns.ts`)
  *
  * Producer times from a field of the event are not stored twice: reading finds them again with the
  * same code. Explicit times are those that the event's text does not hold (OTLP's TimeUnixNano):
@@ -15,15 +16,21 @@
  * in size (`bench/encode/segment.bench.ts`).
  */
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
+import { decodeColumns } from '../decode/segment-columns.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
+import type { ColumnIndex } from './column-index.ts'
 import type { EventRange } from './native-block.ts'
+import type { TextSource } from './native-values.ts'
+import { SegmentColumns } from './segment-columns.ts'
 
 const FORMAT = 1
 const FLAG_TIMES = 1
+const FLAG_COLUMNS = 2
 const FIXED_HEADER_BYTES = 6
 const TIME_BYTES = 16
 const LINE_FEED = 0x0a
+const OUTPUT_CHUNK_BYTES = 64 * 1024
 
 /** A decoded segment. Events are the lines of `text`, each ended by a line feed. */
 export interface SegmentContent {
@@ -34,18 +41,26 @@ export interface SegmentContent {
 
 export class SegmentEncoder {
   #text = Buffer.allocUnsafeSlow(64 * 1024)
+  readonly #columns = new SegmentColumns()
 
-  /** Encodes a range of events whose JSON is in `bytes`. The result is in `into` if it fits. */
+  /**
+   * Encodes a range of events whose JSON is in `source.bytes`. `index` is that of the block made
+   * of just this range. The result is in `into` if it fits.
+   */
   encode(
-    bytes: Uint8Array,
+    source: TextSource,
+    index: ColumnIndex,
     events: DecodedEvents,
     facts: EventFacts,
     range: EventRange,
     into?: Uint8Array,
   ): Uint8Array {
-    const text = this.#lines(bytes, events, range)
+    const columns = this.#columns.tryEncode(source, index, events, facts, range)
+    const textBytes = textLength(events, range)
+    const text = columns ?? this.#lines(source.bytes, events, range, textBytes)
     const times = encodeTimes(facts, range)
     const body = brotliCompressSync(text, {
+      chunkSize: OUTPUT_CHUNK_BYTES,
       params: {
         [constants.BROTLI_PARAM_QUALITY]: 1,
         [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
@@ -58,8 +73,8 @@ export class SegmentEncoder {
     const target = fits ? into.subarray(0, length) : new Uint8Array(length)
     const payload = Buffer.from(target.buffer, target.byteOffset, length)
     payload[0] = FORMAT
-    payload[1] = times.length > 0 ? FLAG_TIMES : 0
-    payload.writeUInt32LE(text.length, 2)
+    payload[1] = (times.length > 0 ? FLAG_TIMES : 0) | (columns === undefined ? 0 : FLAG_COLUMNS)
+    payload.writeUInt32LE(textBytes, 2)
     if (times.length > 0) {
       payload.writeUInt32LE(times.length, FIXED_HEADER_BYTES)
       payload.set(times, FIXED_HEADER_BYTES + 4)
@@ -72,11 +87,14 @@ export class SegmentEncoder {
    * The events' JSON, a line each. When the input already is just that (NDJSON without blank or
    * rejected lines), it is used where it lies.
    */
-  #lines(bytes: Uint8Array, events: DecodedEvents, range: EventRange): Uint8Array {
+  #lines(
+    bytes: Uint8Array,
+    events: DecodedEvents,
+    range: EventRange,
+    total: number,
+  ): Uint8Array {
     const { start, end } = events
     const last = range.first + range.count - 1
-    let total = 0
-    for (let i = range.first; i <= last; i++) total += end[i]! - start[i]! + 1
     const from = start[range.first]!
     if (end[last]! + 1 - from === total && bytes[end[last]!] === LINE_FEED) {
       if (isLinePerEvent(bytes, events, range)) return bytes.subarray(from, from + total)
@@ -91,6 +109,14 @@ export class SegmentEncoder {
     }
     return text.subarray(0, total)
   }
+}
+
+/** Bytes of the events' JSON, a line feed behind each. */
+function textLength(events: DecodedEvents, range: EventRange): number {
+  let total = range.count
+  const end = range.first + range.count
+  for (let i = range.first; i < end; i++) total += events.end[i]! - events.start[i]!
+  return total
 }
 
 function isLinePerEvent(bytes: Uint8Array, events: DecodedEvents, range: EventRange): boolean {
@@ -130,7 +156,9 @@ export function decodeSegment(payload: Uint8Array): SegmentContent {
       times.set(bytes.readUInt32LE(at), { ms, nanos: bytes.readUInt32LE(at + 12) })
     }
   }
-  const text = brotliDecompressSync(bytes.subarray(at), { maxOutputLength: textBytes + 1 })
+  const isColumns = ((bytes[1] ?? 0) & FLAG_COLUMNS) !== 0
+  const layout = brotliDecompressSync(bytes.subarray(at))
+  const text = isColumns ? decodeColumns(layout, textBytes) : layout
   if (text.length !== textBytes) throw new Error('segment is cut short')
   return { text, times }
 }
