@@ -10,7 +10,8 @@ import fc from 'fast-check'
 import { BLOCK_PATHS_MAX, NESTED_COLUMNS_DEPTH_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { testSeed } from '../decode/json-cases.ts'
-import { batchOf, ProjectionHarness } from './projection-harness.ts'
+import { batchOf } from './batch-of.ts'
+import { ProjectionHarness } from './projection-harness.ts'
 import {
   documentTree,
   leavesOf,

@@ -1,7 +1,7 @@
 /** The real engine with projection tables as the service makes them, and the way into them. */
 import { after, before } from 'node:test'
 import { stampBlock } from '../../src/materialize/stamp.ts'
-import type { AcceptedBatch, EncodedBatch, Framing } from '../../src/model/batch.ts'
+import type { EncodedBatch } from '../../src/model/batch.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
@@ -11,21 +11,7 @@ import { ensureClickHouse } from '../../src/store/migrations/run.ts'
 import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
-
-const PADDING = 16
-
-/** A batch of one part, as accept hands it on. */
-export function batchOf(text: string | Uint8Array, framing: Framing = 'ndjson'): AcceptedBatch {
-  const body = Buffer.from(text)
-  const bytes = Buffer.concat([body, Buffer.from('\n'), Buffer.alloc(PADDING)])
-  return {
-    streamId: 1 as StreamId,
-    settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },
-    receivedAtMs: 0,
-    bytes,
-    parts: [{ framing, start: 0, end: body.length }],
-  }
-}
+import { batchOf } from './batch-of.ts'
 
 /** What the engine prints 64-bit and special numbers as, so that nothing is lost in JSON. */
 const EXACT = {

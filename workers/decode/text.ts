@@ -4,7 +4,7 @@
  */
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
 import type { DecodedEvents } from './decoded-events.ts'
-import { ESCAPED, type JsonTape, STRING } from './json-tape.ts'
+import { ESCAPED, type JsonTape, STRING, TAPE_PADDING } from './json-tape.ts'
 import { TOO_LARGE_MESSAGE } from './ndjson.ts'
 import type { PartOutcome } from './part-outcome.ts'
 import { ROOT } from './path-trie.ts'
@@ -41,10 +41,11 @@ export class EventBuffer {
   bytes: Buffer = Buffer.allocUnsafeSlow(256 * 1024)
   length = 0
 
-  /** Makes room for `more` bytes behind `length`. */
+  /** Makes room for `more` bytes behind `length`, and for words read past the last event's end. */
   reserve(more: number): void {
-    if (this.length + more <= this.bytes.length) return
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + more))
+    const needed = this.length + more + TAPE_PADDING
+    if (needed <= this.bytes.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, needed))
     this.bytes.copy(grown, 0, 0, this.length)
     this.bytes = grown
   }

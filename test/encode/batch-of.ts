@@ -1,0 +1,31 @@
+/** Batches as accept hands them to the workers. */
+import type { AcceptedBatch, Framing, Part } from '../../src/model/batch.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { BATCH_PADDING } from '../../src/pool/batch-buffers.ts'
+
+/** A batch of one part. */
+export function batchOf(body: string | Uint8Array, framing: Framing = 'ndjson'): AcceptedBatch {
+  return batchOfParts([[framing, body]])
+}
+
+/** A shared batch: parts one after another, each ended by a line feed. */
+export function batchOfParts(
+  bodies: readonly (readonly [Framing, string | Uint8Array])[],
+): AcceptedBatch {
+  const pieces: Uint8Array[] = []
+  const parts: Part[] = []
+  let length = 0
+  for (const [framing, body] of bodies) {
+    const bytes = Buffer.from(body)
+    parts.push({ framing, start: length, end: length + bytes.length })
+    pieces.push(bytes, Buffer.from('\n'))
+    length += bytes.length + 1
+  }
+  return {
+    streamId: 1 as StreamId,
+    settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },
+    receivedAtMs: 0,
+    bytes: Buffer.concat([...pieces, Buffer.from('\n'), Buffer.alloc(BATCH_PADDING)]),
+    parts,
+  }
+}

@@ -1,0 +1,109 @@
+/** Goal: a batch of many parts is judged part by part and encoded as one run of events. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DELTA_SHAPES_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
+import type { EncodedBatch } from '../../src/model/batch.ts'
+import { decodeSegment } from '../../workers/encode/segment.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { batchOf, batchOfParts } from '../encode/batch-of.ts'
+
+function textOf(encoded: EncodedBatch): string {
+  return encoded.segments.map(({ payload }) => decodeSegment(payload).text.toString()).join('')
+}
+
+test('parts of every JSON framing share a batch; a failed one leaves nothing in it', () => {
+  const encoded = new IngestPipeline().run(
+    batchOfParts([
+      ['ndjson', '{"a":1}\n{"a":2}\n'],
+      ['array', '{"bad":1},{"bad":2},'],
+      ['document', '{"a":\n3}'],
+      ['document', '{"bad":\n4}}'],
+      ['ndjson', '\n\n{"bad":\n{"a":4}'],
+      ['array', '{"a":5},5'],
+    ]),
+  )
+  assert.equal(textOf(encoded), '{"a":1}\n{"a":2}\n{"a": 3}\n{"a":4}\n{"a":5}\n')
+  const counts = encoded.parts.map((part) => [part.accepted, part.rejected, part.fatal?.line])
+  assert.deepEqual(counts, [
+    [2, 0, undefined],
+    [0, 0, 1],
+    [1, 0, undefined],
+    [0, 0, 2],
+    [1, 1, undefined],
+    [1, 1, undefined],
+  ])
+  const [segment] = encoded.segments
+  assert.deepEqual([segment?.eventCount, segment?.block.rows], [5, 5])
+  assert.equal(segment?.rawBytes, textOf(encoded).length)
+})
+
+test('segments hold SEGMENT_EVENTS_MAX events; one event more makes another', () => {
+  for (const count of [1, SEGMENT_EVENTS_MAX, SEGMENT_EVENTS_MAX + 1, 2 * SEGMENT_EVENTS_MAX]) {
+    const lines = Array.from({ length: count }, (_, i) => `{"i":${i}}`)
+    const encoded = new IngestPipeline().run(batchOf(lines.join('\n')))
+    assert.equal(textOf(encoded), `${lines.join('\n')}\n`)
+    const counts = encoded.segments.map(({ eventCount }) => eventCount)
+    assert.equal(counts.length, Math.ceil(count / SEGMENT_EVENTS_MAX))
+    assert(counts.slice(0, -1).every((each) => each === SEGMENT_EVENTS_MAX))
+    assert.equal(encoded.parts[0]?.accepted, count)
+  }
+})
+
+test('a batch without any event makes no segment', () => {
+  for (const body of ['', '\n\n', 'x', '[]', '7']) {
+    const { segments, parts } = new IngestPipeline().run(batchOf(body))
+    assert.deepEqual([segments.length, parts[0]?.accepted], [0, 0], body)
+  }
+})
+
+test('invalid UTF-8 is repaired and counted, in its own event only', () => {
+  const bad = Buffer.from([0xff, 0xc3])
+  const body = Buffer.concat([
+    Buffer.from('{"a":"é"}\n{"b":"'),
+    bad,
+    Buffer.from('"}\n{"c":1}\n'),
+    bad,
+    Buffer.from('\n'),
+  ])
+  const encoded = new IngestPipeline().run(batchOf(body))
+  assert.equal(textOf(encoded), '{"a":"é"}\n{"b":"\ufffd\ufffd"}\n{"c":1}\n')
+  const { accepted, rejected, repaired } = encoded.parts[0]!
+  assert.deepEqual([accepted, rejected, repaired], [3, 1, 2])
+})
+
+test('text that fills the buffer of generated events to its end', () => {
+  for (let last = 599_990; last < 600_010; last++) {
+    const lines = ['a', 'b', 'c', 'd', 'x'.repeat(last)]
+    const encoded = new IngestPipeline().run(batchOf(lines.join('\n'), 'text'))
+    const stored = textOf(encoded)
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line).message)
+    assert.deepEqual(stored, lines)
+  }
+  const pipeline = new IngestPipeline()
+  const line = 'y'.repeat(1_009) // 1,024 bytes as an event: 256 of them fill the first buffer.
+  for (let count = 250; count < 260; count++) {
+    const body = Array.from({ length: count }, () => line).join('\n')
+    assert.equal(pipeline.run(batchOf(body, 'text')).parts[0]?.accepted, count)
+  }
+})
+
+test('the schema delta describes each shape once a stream, and at most DELTA_SHAPES_MAX', () => {
+  const pipeline = new IngestPipeline()
+  const body = '{"a":1,"b":{"c":["x"]}}\n{"z":null}\n{"b":{"c":["y","z"]},"a":2}'
+  const [first] = pipeline.run(batchOf(body)).segments
+  const seen = first!.delta.shapes.map(({ count, firstOrdinal, leaves }) => {
+    return [count, firstOrdinal, leaves?.map((leaf) => leaf.replace('\0', ' ')).sort()]
+  })
+  assert.deepEqual(seen, [
+    [2, 0, ['a integer', 'b.c array', 'b.c[] string']],
+    [1, 1, ['z null']],
+  ])
+  const [again] = pipeline.run(batchOf(body)).segments
+  assert(again!.delta.shapes.every(({ leaves }) => leaves === undefined))
+  const many = Array.from({ length: DELTA_SHAPES_MAX + 7 }, (_, i) => `{"k${i}":1}`)
+  const { delta } = pipeline.run(batchOf([...many, many[0]].join('\n'))).segments[0]!
+  assert.deepEqual([delta.shapes.length, delta.shapesSkipped], [DELTA_SHAPES_MAX, 7])
+  assert.equal(delta.shapes[0]?.count, 2)
+})
