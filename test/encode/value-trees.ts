@@ -216,6 +216,13 @@ const { tree: anyTree } = fc.letrec<{ tree: Tree; object: Tree }>((tie) => {
   }
 })
 
+/** A random scalar. */
+export const scalarTree = fc.oneof(
+  fc.constantFrom('null', 'true', 'false').map((text) => ({ kind: 'literal', text })),
+  numberText.map((text) => ({ kind: 'number', text })),
+  anyString.map((text) => ({ kind: 'string', text })),
+) as fc.Arbitrary<Tree>
+
 /** A random document. */
 export const documentTree: fc.Arbitrary<ObjectTree> = fc
   .array(fc.tuple(fc.constantFrom(...KEYS), anyTree), { maxLength: 6 })

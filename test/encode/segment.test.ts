@@ -1,0 +1,239 @@
+/**
+ * Goal: a segment gives back the events that went in, a line each, and their explicit times.
+ * Method: batches of every framing through the pipeline; the payload is decoded by brotli and the
+ * documented header, and by our own reader.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { brotliDecompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import { BLOCK_PATHS_MAX } from '../../src/limits.ts'
+import type { Framing } from '../../src/model/batch.ts'
+import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
+import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
+import { decodeNdjson } from '../../workers/decode/ndjson.ts'
+import { PartOutcome } from '../../workers/decode/part-outcome.ts'
+import { PathTrie } from '../../workers/decode/path-trie.ts'
+import { NativeBlockEncoder } from '../../workers/encode/native-block.ts'
+import { tapeSource } from '../../workers/encode/native-json.ts'
+import { decodeSegment, SegmentEncoder } from '../../workers/encode/segment.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { EventFacts, SOURCE_OTLP } from '../../workers/transform/event-facts.ts'
+import { testSeed } from '../decode/json-cases.ts'
+import { batchOf } from './batch-of.ts'
+import { documentTree, type ObjectTree, render, scalarTree, type Tree } from './value-trees.ts'
+
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+
+const pipeline = new IngestPipeline()
+
+function storedLines(body: string, framing: Framing): string[] {
+  const lines = pipeline.run(batchOf(body, framing)).segments.map(({ payload }) => {
+    const text = decodeSegment(payload).text.toString()
+    assert(text.endsWith('\n'))
+    return text.slice(0, -1)
+  })
+  return lines.join('\n').split('\n')
+}
+
+test('NDJSON comes back line by line, without blank and rejected lines', () => {
+  const event = documentTree.map(render)
+  const junk = fc.constantFrom('', ' ', '\t\r', '{"a":', '7', '[{}]')
+  const line = fc.oneof(
+    { arbitrary: event, weight: 3 },
+    { arbitrary: event.map((text) => ` ${text}\t`), weight: 1 },
+    { arbitrary: junk, weight: 1 },
+  )
+  const end = fc.constantFrom('\n', '\n', '\n', '\r\n')
+  fc.assert(
+    fc.property(event, fc.array(fc.tuple(line, end), { maxLength: 10 }), (first, rest) => {
+      const lines = rest.map(([text]) => text.trim()).filter((text) => text.endsWith('}'))
+      const body = `${first}\n${rest.flat().join('')}`
+      assert.deepEqual(storedLines(body, 'ndjson'), [first, ...lines])
+    }),
+    { seed, numRuns: 500, interruptAfterTimeLimit: 1_000 },
+  )
+})
+
+/** `tree` with each scalar replaced. */
+function withValues(tree: Tree, next: (old: Tree) => Tree): Tree {
+  if (tree.kind === 'array') {
+    return { kind: 'array', items: tree.items.map((item) => withValues(item, next)) }
+  }
+  if (tree.kind !== 'object') return next(tree)
+  const entries = tree.entries.map(([key, value]) => [key, withValues(value, next)] as const)
+  return { kind: 'object', entries }
+}
+
+/** Keys twice, dotted beside nested, spelled in two ways: what one column cannot tell apart. */
+const TWICE: readonly (readonly [string, Tree])[] = [
+  ['a.b', { kind: 'number', text: '1' }],
+  ['a', { kind: 'object', entries: [['b', { kind: 'number', text: '2' }]] }],
+  ['\\u0061', { kind: 'string', text: '' }],
+  ['c', { kind: 'literal', text: 'null' }],
+  ['c', { kind: 'array', items: [] }],
+]
+
+const recurring = fc
+  .tuple(
+    fc.array(documentTree, { minLength: 1, maxLength: 4 }),
+    fc.array(fc.constantFrom(...TWICE), { maxLength: 3 }),
+    fc.array(scalarTree, { minLength: 1, maxLength: 12 }),
+    fc.array(fc.nat(3), { minLength: 8, maxLength: 60 }),
+  )
+  .map(([documents, twice, values, picks]) => {
+    const shapes = [...documents, { kind: 'object', entries: twice } as ObjectTree]
+    let at = 0
+    return picks.map((pick, i) => {
+      const shape = shapes[pick % shapes.length]!
+      return render(
+        withValues(shape, (old) => {
+          // Mostly of the same kind, so that the events have one template.
+          const value = values[(at++ * 7 + i) % values.length]!
+          return value.kind === old.kind && old.kind !== 'literal' ? value : old
+        }),
+      )
+    })
+  })
+
+test('recurring events, which are stored by columns, come back byte for byte', () => {
+  let columns = 0
+  let count = 0
+  fc.assert(
+    fc.property(recurring, fc.constantFrom('\n', '\n', ' \r\n', '\n\n'), (lines, end) => {
+      const [segment] = pipeline.run(batchOf(lines.join(end))).segments
+      assert.deepEqual(decodeSegment(segment!.payload).text.toString().split('\n'), [...lines, ''])
+      columns += (segment!.payload[1]! >> 1) & 1
+      count++
+    }),
+    { seed, numRuns: 2_000, interruptAfterTimeLimit: 2_000 },
+  )
+  assert(columns > count / 4 && columns < count, `${columns} of ${count} were stored by columns`)
+})
+
+test('spaces inside events, many columns and values of every length come back too', () => {
+  const bodies = [
+    Array.from({ length: 40 }, (_, i) => `{ "a" : "${'x'.repeat(i * 5)}" ,\t"b":[ ${i} ] }`),
+    Array.from(
+      { length: 200 },
+      (_, i) => `{"a":"","b":"${'é'.repeat(i % 7)}","c":${'9'.repeat((i % 60) + 1)}}`,
+    ),
+    Array.from({ length: 9 }, (_, i) => {
+      const entries = Array.from({ length: BLOCK_PATHS_MAX + 20 }, (_, k) => `"k${k}":${k * i}`)
+      return `{${entries.join(',')}}`
+    }),
+    Array.from({ length: 300 }, (_, i) => `{"k${i % 60}":${i},"s":"v"}`),
+    Array.from({ length: 300 }, (_, i) => `{"k${i % 70}":${i},"s":"v"}`),
+  ]
+  for (const lines of bodies) assert.deepEqual(storedLines(lines.join('\n'), 'ndjson'), lines)
+  const document = `[${bodies[1]!.join(',\n')}]`.slice(1, -1)
+  assert.deepEqual(storedLines(document, 'array'), bodies[1])
+})
+
+test('arrays, documents over several lines and text are lines too', () => {
+  assert.deepEqual(storedLines('{"a":1},{"b":\n2} , 7,\n{"c":3}', 'array'), [
+    '{"a":1}',
+    '{"b": 2}',
+    '{"c":3}',
+  ])
+  assert.deepEqual(storedLines('{\n"a":\n[1,\n2]}', 'document'), ['{ "a": [1, 2]}'])
+  assert.deepEqual(storedLines('x"y\n\n\\z\r\n', 'text'), [
+    '{"message":"x\\"y"}',
+    '{"message":"\\\\z"}',
+  ])
+})
+
+test('the bytes are as documented: format, flags, length, brotli', () => {
+  const [segment] = pipeline.run(batchOf('{"a":1}\n{"b":"é"}')).segments
+  const payload = Buffer.from(segment!.payload)
+  const text = '{"a":1}\n{"b":"é"}\n'
+  assert.deepEqual([payload[0], payload[1]], [1, 0])
+  assert.equal(payload.readUInt32LE(2), Buffer.byteLength(text))
+  assert.equal(brotliDecompressSync(payload.subarray(6)).toString(), text)
+  assert.equal(segment!.rawBytes, Buffer.byteLength(text))
+})
+
+/** Segments of events whose producer times are not in their text, as OTLP's are. */
+function withTimes(texts: readonly string[], otlp: readonly (number | undefined)[]) {
+  const body = Buffer.from(texts.join('\n'))
+  const bytes = Buffer.concat([body, Buffer.from('\n'), Buffer.alloc(TAPE_PADDING)])
+  const tape = new JsonTape(new PathTrie())
+  const events = new DecodedEvents()
+  events.reset()
+  tape.begin(bytes)
+  decodeNdjson(tape, events, bytes, { start: 0, end: body.length }, new PartOutcome())
+  const facts = new EventFacts()
+  facts.describe(tape, bytes, events)
+  for (const [i, ms] of otlp.entries()) {
+    if (ms === undefined) continue
+    facts.timeSource[i] = SOURCE_OTLP
+    facts.timeMs[i] = ms
+    facts.timeNanos[i] = i
+  }
+  const source = tapeSource(bytes, tape)
+  const blocks = new NativeBlockEncoder()
+  const encoder = new SegmentEncoder()
+  return (first: number, count: number) => {
+    const range = { first, count }
+    blocks.encode(source, events, facts, range)
+    return decodeSegment(encoder.encode(source, blocks.columnIndex, events, facts, range))
+  }
+}
+
+test('explicit times are kept for the events that have them, in their range', () => {
+  const texts = Array.from({ length: 12 }, (_, i) => `{"a":${i}}`)
+  const times = [1, undefined, -3_000, 1_767_323_045_678]
+  const decode = withTimes(texts, times)
+  for (const count of [3, 11]) {
+    const { text, times: kept } = decode(1, count)
+    assert.deepEqual(text.toString().split('\n').slice(0, -1), texts.slice(1, 1 + count))
+    assert.deepEqual(
+      [...kept],
+      [
+        [1, { ms: -3_000, nanos: 2 }],
+        [2, { ms: 1_767_323_045_678, nanos: 3 }],
+      ],
+    )
+  }
+  assert.deepEqual([...decode(1, 1).times], [])
+})
+
+test('an encoder gives back each segment whatever it encoded before', () => {
+  const bodies = ['{"a":1} \n\n{"b":2}', `{"a":"${'x'.repeat(200_000)}"} \n{}`, '{"c":3} ']
+  for (const body of [...bodies, ...bodies.reverse()]) {
+    const expected = body
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+    assert.deepEqual(storedLines(body, 'ndjson'), expected)
+  }
+})
+
+test('a given buffer is used when the segment fits, and left alone when it does not', () => {
+  const body = `{"a":"${Buffer.from(Array.from({ length: 99 }, (_, i) => (i * 7) % 90)).toString('hex')}"}`
+  const [own] = new IngestPipeline().run(batchOf(body)).segments
+  const { payload, block } = own!
+  for (const room of [0, -1, 5]) {
+    const output = {
+      payload: new Uint8Array(payload.length + room),
+      block: new Uint8Array(block.bytes.length + room),
+    }
+    const [given] = new IngestPipeline().run(batchOf(body), output).segments
+    assert.deepEqual(Buffer.from(given!.payload), Buffer.from(payload))
+    assert.deepEqual(Buffer.from(given!.block.bytes), Buffer.from(block.bytes))
+    assert.equal(given!.payload.buffer === output.payload.buffer, room >= 0)
+  }
+})
+
+test('damaged payloads are refused, not misread', () => {
+  const payload = Buffer.from(pipeline.run(batchOf('{"a":1}\n{"b":2}')).segments[0]!.payload)
+  const damaged = (change: (copy: Buffer) => Uint8Array) => {
+    assert.throws(() => decodeSegment(change(Buffer.from(payload))))
+  }
+  damaged((copy) => copy.fill(2, 0, 1))
+  damaged((copy) => copy.subarray(0, copy.length - 3))
+  damaged((copy) => copy.fill(1, 2, 3))
+  damaged((copy) => copy.fill(255, 2, 3))
+  damaged(() => new Uint8Array(0))
+})

@@ -1,0 +1,78 @@
+/**
+ * Goal: replay builds byte for byte the block that ingest built, for whatever was stored, so that a
+ * crash shows in nothing.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Random } from '../../bench/random.ts'
+import type { EncodedBatch, Framing } from '../../src/model/batch.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { ReplayPipeline } from '../../workers/replay.ts'
+import { forMilliseconds, randomObject, testSeed } from '../decode/json-cases.ts'
+import { batchOf } from '../encode/batch-of.ts'
+import { documentTree, render } from '../encode/value-trees.ts'
+
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+
+// One of each for all tests: what they have met before must not matter either.
+const ingest = new IngestPipeline()
+const replay = new ReplayPipeline()
+
+function assertReplayed({ segments }: EncodedBatch, hint = ''): void {
+  for (const { eventCount, payload, block, pathsSkipped } of segments) {
+    const again = replay.run(payload, 1)
+    assert.deepEqual([again.eventCount, again.pathsSkipped], [eventCount, pathsSkipped], hint)
+    const { bytes, ...rest } = again.block
+    const { bytes: expected, ...expectedRest } = block
+    assert(Buffer.from(bytes).equals(Buffer.from(expected)), `${hint}: the blocks differ`)
+    assert.deepEqual(rest, expectedRest, hint)
+  }
+}
+
+const bodies: fc.Arbitrary<readonly [Framing, string]> = fc
+  .tuple(
+    fc.constantFrom('ndjson', 'array', 'text', 'document'),
+    fc.array(documentTree.map(render), { minLength: 1, maxLength: 12 }),
+  )
+  .map(([framing, events]) => {
+    if (framing === 'array') return [framing, events.join('\n, ')] as const
+    if (framing === 'document') return [framing, events[0]!.replaceAll('":', '":\n')] as const
+    return [framing, events.join('\r\n')] as const
+  })
+
+test('blocks are equal for events of every framing', () => {
+  fc.assert(
+    fc.property(bodies, ([framing, body]) => assertReplayed(ingest.run(batchOf(body, framing)))),
+    { seed, numRuns: 1_000, interruptAfterTimeLimit: 1_200 },
+  )
+})
+
+test('blocks are equal for recurring and for hostile events, with times and without', () => {
+  let round = seed
+  forMilliseconds(1_000, () => {
+    const random = new Random(++round)
+    const shapes = Array.from({ length: 3 }, () => randomObject(random, 4))
+    const times = ['"2026-01-02T03:04:05.000000001Z"', '"1969-12-31 23:59"', '"now"', '7']
+    const lines = Array.from({ length: 1 + random.below(30) }, () => {
+      if (random.chance(0.3)) return `{"ts":${random.pick(times)},"n":${random.below(99)}}`
+      return random.chance(0.8) ? random.pick(shapes) : randomObject(random, 4)
+    })
+    assertReplayed(ingest.run(batchOf(lines.join('\n'))), `round ${round}`)
+  })
+})
+
+test('repaired UTF-8, empty events and too many paths replay alike', () => {
+  const wide = `{${Array.from({ length: 1_100 }, (_, i) => `"k${i}":${i}`).join(',')}}`
+  assertReplayed(ingest.run(batchOf(`{}\n${wide}\n{}`)))
+  assertReplayed(ingest.run(batchOf(Buffer.from('{"a":"\xff"}\n{"\xff":1}', 'latin1'))))
+  assertReplayed(ingest.run(batchOf('{}')))
+})
+
+test('a damaged segment throws: replay never invents a block', () => {
+  const [segment] = ingest.run(batchOf('{"a":1}\n{"a":2}')).segments
+  const payload = Buffer.from(segment!.payload)
+  assert.throws(() => replay.run(payload.subarray(0, payload.length - 2), 1))
+  assert.throws(() => replay.run(payload.fill(9, 0, 1), 1), /format/)
+})
