@@ -54,6 +54,8 @@ export interface ServiceOptions {
   readonly dataDir: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** For a node on stores whose admin token another node has made. */
+  readonly token?: string
 }
 
 export interface Exit {
@@ -110,7 +112,8 @@ export class Service {
       const url = LISTENS.exec(service.output)?.[1]
       if (url !== undefined) {
         service.url = url
-        service.token = readFileSync(join(options.dataDir, 'admin-token'), 'utf8').trim()
+        const tokenFile = join(options.dataDir, 'admin-token')
+        service.token = options.token ?? readFileSync(tokenFile, 'utf8').trim()
         return service
       }
       if (service.#exit !== undefined || performance.now() > deadline) {

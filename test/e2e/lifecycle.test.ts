@@ -1,0 +1,216 @@
+/**
+ * Goal: the life of the process as an operator sees it: starting, stopping under load, restarting,
+ * what it prints, what it says about itself, and how it says that it cannot start.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { request } from 'node:https'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OPTIONS } from '../../src/config.ts'
+import { RawClient } from '../http/raw-client.ts'
+import { Api, call } from '../support/api.ts'
+import { Load } from '../support/load.ts'
+import { makeDataDir, removeDataDir, Service, untilNoneUnder } from '../support/service.ts'
+import { verify } from '../support/verify.ts'
+
+describe('one service', () => {
+  const dataDir = makeDataDir()
+  let service: Service
+  let api: Api
+
+  before(async () => {
+    service = await Service.start({ dataDir })
+    api = new Api(service)
+  })
+
+  after(async () => {
+    await service?.kill()
+    await removeDataDir(dataDir)
+  })
+
+  test('the token is printed once and kept for its owner alone', () => {
+    assert.ok(service.output.includes(`First admin token: ${service.token}\n`))
+    assert.equal(statSync(join(dataDir, 'admin-token')).mode & 0o777, 0o600)
+    assert.equal(statSync(dataDir).mode & 0o077, 0)
+  })
+
+  test('the line it prints to try it works when it is pasted', () => {
+    const line = /in another shell:\n {2}(.+)\n/.exec(service.output)?.[1] ?? ''
+    for (const shell of ['sh', 'bash']) {
+      const { stdout, stderr, status } = spawnSync(shell, ['-c', line], { encoding: 'utf8' })
+      assert.equal(stdout, '{"accepted":1,"rejected":0,"errors":[]}', `${status} ${stderr}`)
+      spawnSync('sleep', ['1.1']) // It names its stream after the second.
+    }
+  })
+
+  test('a second one on the same data says so and ends with 1', async () => {
+    const { code, stderr } = await Service.runToEnd(['--data', dataDir, '--port', '0'])
+    assert.equal(code, 1)
+    assert.match(stderr, /^sluice: data directory \S+ is in use by process \d+; stop it or use/m)
+    assert.ok(stderr.includes(`process ${service.pid};`))
+    assert.equal((await call(`${service.url}/readyz`)).status, 200, 'the first one does not mind')
+  })
+
+  test('a port in use is told with the way out, and nothing stays behind', async () => {
+    const other = makeDataDir()
+    try {
+      const args = ['--data', other, '--port', String(service.port)]
+      const { code, stderr } = await Service.runToEnd(args)
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /sluice: cannot listen on 127\.0\.0\.1:\d+: .*; choose others with --host/,
+      )
+      assert.deepEqual(await untilNoneUnder(other, 2_000), [])
+    } finally {
+      await removeDataDir(other)
+    }
+  })
+
+  test('healthz, readyz and metrics need no credential', async () => {
+    assert.equal((await call(`${service.url}/healthz`)).text, '{"status":"ok"}')
+    const ready = await call(`${service.url}/readyz`)
+    assert.equal(ready.text, '{"status":"ready","not_ready":{},"degraded":{}}')
+    const stream = await api.createStream()
+    await api.ingest(stream.key, '{"a":1}\nbad')
+    const { text, headers } = await call(`${service.url}/metrics`)
+    assert.match(String(headers['content-type']), /^text\/plain/)
+    for (const line of [
+      /^ingest_build_info\{version="[\d.]+",engine="[^"]+",node="[\d.]+"\} 1$/m,
+      /^ingest_requests_total\{surface="native",status="200"\} [1-9]\d*$/m,
+      /^ingest_events_accepted_total [1-9]\d*$/m,
+      /^ingest_events_rejected_total\{reason="malformed"\} 1$/m,
+      /^ingest_commit_groups_total [1-9]\d*$/m,
+      /^ingest_in_flight_bytes 0$/m,
+      /^ingest_acknowledge_seconds_count\{surface="native"\} [1-9]\d*$/m,
+    ]) {
+      assert.match(text, line)
+    }
+    assert.doesNotMatch(text, /NaN/)
+  })
+
+  test('SIGTERM under load: what was taken is acknowledged, nothing is left, data stays', async (t) => {
+    const load = await Load.create(api, ['single', 'ndjson', 'gzip', 'large', 'text', 'idempotent'])
+    load.start()
+    await sleep(1_000)
+    const unfinished = await RawClient.connect(service.port)
+    const { id, key } = await api.createStream()
+    unfinished.write(`POST /v1/ingest HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n`)
+    unfinished.write('Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{"late"')
+    await sleep(200)
+    const startedAt = performance.now()
+    service.signal('SIGTERM')
+    await sleep(300)
+    assert.ok(service.isRunning, 'it waits for a request that it has begun')
+    unfinished.write(':1}')
+    assert.match(await unfinished.until(/"accepted"/), /^HTTP\/1\.1 200 /)
+    const exit = await service.exited
+    await load.stop()
+    assert.deepEqual(exit, { code: 0, signal: null })
+    assert.ok(performance.now() - startedAt < 20_000)
+    assert.deepEqual(await untilNoneUnder(dataDir, 0), [], 'no store is left')
+    service = await Service.start({ dataDir })
+    api.url = service.url
+    assert.doesNotMatch(service.output, /First admin token/)
+    await load.settleIdempotent()
+    assert.deepEqual((await api.page(id)).events[0]?.payload, { late: 1 })
+    t.diagnostic(JSON.stringify({ ...load.counts, ...Object.fromEntries(load.statuses) }))
+    await verify(api, load)
+  })
+})
+
+describe('how it is told', () => {
+  test('--help lists every option with its variable', async () => {
+    const { code, stdout } = await Service.runToEnd(['--help'])
+    assert.equal(code, 0)
+    for (const { flag, env } of Object.values(OPTIONS)) {
+      assert.ok(stdout.includes(`  ${flag} <`) && stdout.includes(env), flag)
+    }
+  })
+
+  test('--version', async () => {
+    const { code, stdout } = await Service.runToEnd(['--version'])
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+    assert.deepEqual([code, stdout], [0, `${version}\n`])
+  })
+
+  const BAD = [
+    [['--no-such-option', '1'], {}, /--no-such-option/],
+    [['--port', '70000'], {}, /--port .*70000.* 0 to 65535/],
+    [['--port'], {}, /--port needs a value/],
+    [[], { SLUICE_WORKERS: '0' }, /SLUICE_WORKERS.*"0"/],
+    [['--tls-cert', '/no/such/file'], {}, /--tls-cert/],
+    [['--in-flight-bytes-max', '1'], {}, /--in-flight-bytes-max.*20971520 or more/],
+    [['--postgres-url', 'mysql://u:secret@h/d'], {}, /--postgres-url/],
+  ] as const
+
+  test('a setting that cannot be used ends it with 2 and is named', async () => {
+    for (const [args, env, pattern] of BAD) {
+      const { code, stderr } = await Service.runToEnd(args, env)
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, pattern)
+      assert.doesNotMatch(stderr, /secret|at file:/)
+    }
+  })
+
+  test('a data directory that cannot be made, a store that is not there: 1, in words', async () => {
+    const { code, stderr } = await Service.runToEnd(['--data', '/dev/null/data', '--port', '0'])
+    assert.equal(code, 1)
+    assert.match(stderr, /^sluice: .*\/dev\/null\/data/m)
+    const dataDir = makeDataDir()
+    const port = await unusedPort()
+    const url = `postgres://user:secret@127.0.0.1:${port}/none`
+    const away = await Service.runToEnd(['--data', dataDir, '--port', '0', '--postgres-url', url])
+    assert.equal(away.code, 1)
+    assert.match(away.stderr, /^sluice: postgresql: .*ECONNREFUSED/m)
+    assert.doesNotMatch(away.stderr + away.stdout, /secret/)
+    assert.deepEqual(await untilNoneUnder(dataDir, 2_000), [])
+    await removeDataDir(dataDir)
+  })
+})
+
+function unusedPort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+test('TLS: https only, with the certificate that was given', async () => {
+  const dataDir = makeDataDir()
+  mkdirSync(join(dataDir, 'tls'))
+  const [cert, key] = [join(dataDir, 'tls', 'cert.pem'), join(dataDir, 'tls', 'key.pem')]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
+  const files = ['-nodes', '-keyout', key, '-out', cert, '-days', '2']
+  assert.equal(spawnSync('openssl', [...made, ...files, ...subject]).status, 0, 'openssl is there')
+  const service = await Service.start({ dataDir, args: ['--tls-cert', cert, '--tls-key', key] })
+  try {
+    assert.match(service.url, /^https:/)
+    const status = await new Promise((resolve, reject) => {
+      const options = { ca: readFileSync(cert) }
+      const get = request(`${service.url}/readyz`, options, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      get.on('error', reject)
+      get.end()
+    })
+    assert.equal(status, 200)
+    await assert.rejects(call(service.url.replace('https:', 'http:')))
+    const line = /in another shell:\n {2}(.+)\n/.exec(service.output)?.[1] ?? ''
+    const { stdout } = spawnSync('sh', ['-c', line], { encoding: 'utf8' })
+    assert.equal(stdout, '{"accepted":1,"rejected":0,"errors":[]}')
+    assert.deepEqual(await service.stop(), { code: 0, signal: null })
+  } finally {
+    await service.kill()
+    await removeDataDir(dataDir)
+  }
+})
