@@ -64,7 +64,13 @@ const DRAIN_POLL_MS = 20
 export async function startApp(config: Config, log: Log, events: AppEvents): Promise<App> {
   const stoppers: (() => unknown)[] = []
   const stopAll = async () => {
-    for (const stopper of stoppers.splice(0).reverse()) await stopper()
+    for (const stopper of stoppers.splice(0).reverse()) {
+      try {
+        await stopper()
+      } catch (cause) {
+        log.error({ err: cause }, 'a part of the service did not stop cleanly')
+      }
+    }
   }
   try {
     return await start(config, log, events, stoppers, stopAll)
@@ -133,6 +139,7 @@ async function start(
     ids: await createIds(stores),
     forward: (group) => materializer.add(group),
     observer: commitObserver(metrics),
+    onUnforwarded: () => materializer.resync(),
     release: (payload) => buffers.releaseView(payload),
   })
   stoppers.push(() => committer.stop())
@@ -216,8 +223,10 @@ async function start(
 /** Ids go on above whatever this node has committed, even when the clock went back meanwhile. */
 async function createIds(stores: Stores): Promise<SegmentIdGenerator> {
   const { nodeId } = stores.lease
-  const newest = await new CheckpointStore(stores.postgres, nodeId).readNewest()
-  return new SegmentIdGenerator(nodeId, Date.now, newest)
+  const checkpoints = new CheckpointStore(stores.postgres, nodeId)
+  // The newest segment may have been removed since; the checkpoint remembers it.
+  const [newest, checkpoint] = await Promise.all([checkpoints.readNewest(), checkpoints.read()])
+  return new SegmentIdGenerator(nodeId, Date.now, newest > checkpoint ? newest : checkpoint)
 }
 
 async function startMaterializer(

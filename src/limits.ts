@@ -58,6 +58,9 @@ export const BLOCK_PATHS_MAX = 1_024
 export const SEGMENT_EVENTS_MAX = 8_192
 /** Rows times paths of one JSON column; with more rows, fewer paths reach the projection. */
 export const BLOCK_CELLS_MAX = 16 * MIB
+/** Cells that any JSON column may have, and how many more for each byte of its rows' text. */
+export const BLOCK_CELLS_MIN = 64 * KIB
+export const BLOCK_CELLS_PER_BYTE = 8
 /** Arrays of objects keep typed columns of their own down to this nesting; deeper is text. */
 export const NESTED_COLUMNS_DEPTH_MAX = 3
 /** Key nodes a worker's path trie may hold before it starts afresh (between batches). */

@@ -13,7 +13,7 @@ import { PartOutcome } from './decode/part-outcome.ts'
 import { PathTrie } from './decode/path-trie.ts'
 import { decodeText, EventBuffer } from './decode/text.ts'
 import { isCleanUtf8, repairParts } from './decode/utf8.ts'
-import { type EventRange, NativeBlockEncoder } from './encode/native-block.ts'
+import { type EventRange, NativeBlockEncoder, textLength } from './encode/native-block.ts'
 import { tapeSource } from './encode/native-json.ts'
 import { SchemaDeltaEncoder } from './encode/schema-delta.ts'
 import { SegmentEncoder } from './encode/segment.ts'
@@ -94,18 +94,14 @@ export class IngestPipeline {
     output?: SegmentOutput,
   ): EncodedSegment {
     const tape = this.#tape
-    const { start, end, tapeStart } = this.#events
-    let rawBytes = 0
-    for (let i = range.first; i < range.first + range.count; i++) {
-      rawBytes += end[i]! - start[i]! + 1
-    }
+    const events = this.#events
     const source = tapeSource(bytes, tape)
     const facts = this.#facts
-    const encoded = this.#blocks.encode(source, tapeStart, facts, range, output?.block)
+    const encoded = this.#blocks.encode(source, events, facts, range, output?.block)
     const index = this.#blocks.columnIndex
     return {
       eventCount: range.count,
-      rawBytes,
+      rawBytes: textLength(events, range),
       payload: this.#segments.encode(source, index, this.#events, facts, range, output?.payload),
       ...encoded,
       delta: this.#deltas.encode(tape, this.#events, this.#facts, range, streamId),

@@ -32,7 +32,7 @@ export class ReplayPipeline {
     const source = tapeSource(bytes, tape)
     return {
       eventCount: range.count,
-      ...this.#blocks.encode(source, this.#events.tapeStart, this.#facts, range),
+      ...this.#blocks.encode(source, this.#events, this.#facts, range),
       delta: this.#deltas.encode(tape, this.#events, this.#facts, range, streamId),
     }
   }

@@ -15,7 +15,7 @@ export const nativeBlock: MicroBench = {
     const source = tapeSource(bytes, tape)
     const encoder = new NativeBlockEncoder()
     const range = { first: 0, count: events.count }
-    return () => encoder.encode(source, events.tapeStart, facts, range).block.bytes.length
+    return () => encoder.encode(source, events, facts, range).block.bytes.length
   },
 }
 
@@ -34,7 +34,7 @@ export const tapeAndNativeBlock: MicroBench = {
       facts.describe(tape, bytes, events)
       const source = tapeSource(bytes, tape)
       const range = { first: 0, count: events.count }
-      return encoder.encode(source, events.tapeStart, facts, range).block.bytes.length
+      return encoder.encode(source, events, facts, range).block.bytes.length
     }
   },
 }

@@ -17,7 +17,7 @@ export const segment: MicroBench = {
     const source = tapeSource(bytes, tape)
     const range = { first: 0, count: events.count }
     const blocks = new NativeBlockEncoder()
-    blocks.encode(source, events.tapeStart, facts, range)
+    blocks.encode(source, events, facts, range)
     const encoder = new SegmentEncoder()
     return () => encoder.encode(source, blocks.columnIndex, events, facts, range).length
   },

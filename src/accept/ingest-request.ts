@@ -49,6 +49,8 @@ export class IngestRequest implements BodyConsumer {
   readonly #options: IngestRequestOptions
   #countedBytes: number
   #receivedBytes = 0
+  #decompressedBytes = 0
+  #encodedBytes = 0
   #framer: BodyFramer | undefined
   #decompressor: Decompressor | undefined
   /** Encoded parts of a large request, in body order. */
@@ -94,16 +96,22 @@ export class IngestRequest implements BodyConsumer {
   #count(bytes: number): void {
     this.#receivedBytes += bytes
     if (this.#receivedBytes > BODY_BYTES_MAX) throw bodyTooLarge()
-    if (this.#receivedBytes > this.#countedBytes) {
-      this.#services.inFlight.grow(this.#receivedBytes - this.#countedBytes)
-      this.#countedBytes = this.#receivedBytes
-    }
+    this.#hold(this.#receivedBytes)
+  }
+
+  /** Makes sure that at least `bytes` are counted as in flight. Throws `overloaded`. */
+  #hold(bytes: number): void {
+    if (bytes <= this.#countedBytes) return
+    this.#services.inFlight.grow(bytes - this.#countedBytes)
+    this.#countedBytes = bytes
   }
 
   #createDecompressor(encoding: Encoding): Decompressor {
     return new Decompressor(encoding, {
       onBytes: (bytes) => {
         try {
+          this.#decompressedBytes += bytes.length
+          this.#hold(this.#decompressedBytes)
           this.#push(bytes)
         } catch (cause) {
           this.#finish(IngestError.from(cause, 'internal'))
@@ -121,12 +129,26 @@ export class IngestRequest implements BodyConsumer {
       part: (part) => {
         const batch = this.#services.batcher.encodeOwn(this.#options.stream, part)
         // It is awaited when the body has ended; a failure before that is not unhandled.
-        batch.catch(() => undefined)
+        batch.then(
+          (encoded) => this.#holdEncoded(encoded),
+          () => undefined,
+        )
         this.#encoded.push({ batch, linesBefore: part.linesBefore })
       },
       fail: (message) => this.#finish(new IngestError('malformed', message)),
     })
     this.#framer.push(bytes)
+  }
+
+  /** Blocks wait in memory until the whole request was judged: they count as well. */
+  #holdEncoded(encoded: EncodedBatch): void {
+    if (this.#isOver) return
+    for (const { block } of encoded.segments) this.#encodedBytes += block.bytes.length
+    try {
+      this.#hold(this.#encodedBytes)
+    } catch (cause) {
+      this.#finish(IngestError.from(cause, 'internal'))
+    }
   }
 
   /** A whole small body: no framer, no batch of its own. */
@@ -202,7 +224,8 @@ export class IngestRequest implements BodyConsumer {
   }
 }
 
-function releaseClaim(claim: IdempotencyClaim): void {
+/** Gives a claimed Idempotency-Key back: its request stored nothing. */
+export function releaseClaim(claim: IdempotencyClaim): void {
   if (claim.kind === 'claimed') void claim.release()
 }
 

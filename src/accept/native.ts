@@ -17,7 +17,7 @@ import type { BodyKind } from './body-framer.ts'
 import { parseContentEncoding } from './decompress.ts'
 import { claimIdempotencyKey, type IdempotencyStore } from './idempotency.ts'
 import type { IngestReport } from './ingest-report.ts'
-import { bodyTooLarge, IngestRequest, type IngestServices } from './ingest-request.ts'
+import { bodyTooLarge, IngestRequest, type IngestServices, releaseClaim } from './ingest-request.ts'
 
 export type NativeSurface = 'native' | 'text'
 
@@ -94,10 +94,23 @@ class NativeHandler {
     } catch (cause) {
       return this.#end(IngestError.from(cause, 'internal'))
     }
-    const held = new HeldBody(exchange)
-    exchange.readBody(held)
-    this.#deps.credentials
+    this.#lookUp(key, head)
+  }
+
+  /** The credential is not cached: holds the body back while it is looked up. */
+  #lookUp(key: string, head: Head): void {
+    const { inFlight, credentials } = this.#deps
+    const bytes = head.contentLength || 0
+    try {
+      inFlight.enter(bytes)
+    } catch (cause) {
+      return this.#end(IngestError.from(cause, 'internal'))
+    }
+    const held = new HeldBody(this.#exchange)
+    this.#exchange.readBody(held)
+    credentials
       .resolveKey(key)
+      .finally(() => inFlight.leave(bytes))
       .then(({ stream }) => held.release(this.#accept(stream, head)))
       .catch((cause: unknown) => this.#end(IngestError.from(cause, 'internal')))
   }
@@ -114,14 +127,19 @@ class NativeHandler {
         ? undefined
         : claimIdempotencyKey(idempotency, stream.streamId, head.idempotencyKey)
     claim?.catch(() => undefined) // Awaited when the body has ended.
-    return new IngestRequest(this.#deps, this.#exchange, {
-      stream,
-      kind,
-      encoding,
-      declaredBytes: head.contentLength || 0,
-      claim,
-      done: (outcome) => this.#end(outcome),
-    })
+    try {
+      return new IngestRequest(this.#deps, this.#exchange, {
+        stream,
+        kind,
+        encoding,
+        declaredBytes: head.contentLength || 0,
+        claim,
+        done: (outcome) => this.#end(outcome),
+      })
+    } catch (cause) {
+      void claim?.then(releaseClaim, () => undefined)
+      throw cause
+    }
   }
 
   #bodyKind(mediaType: string): BodyKind {

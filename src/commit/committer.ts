@@ -45,6 +45,10 @@ export type WriteFailure =
   | { readonly kind: 'retry'; readonly message: string }
   /** Nothing was stored, and trying again is for the client. */
   | { readonly kind: 'refused'; readonly error: IngestError }
+  /** The ids are there already: an earlier try was committed after all. */
+  | { readonly kind: 'exists'; readonly message: string }
+  /** Nothing was stored, because an answer's Idempotency-Key is not ours any more. */
+  | { readonly kind: 'answers' }
   /** Stored or not: `wasCommitted` tells. */
   | { readonly kind: 'unknown'; readonly message: string }
 
@@ -74,6 +78,8 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
+class AnswersLostError extends Error {}
+
 const RETRY_DELAY_MS = 100
 const RESOLVE_DELAY_MS = 200
 
@@ -82,6 +88,7 @@ export class Committer {
   readonly #ids: SegmentIdGenerator
   readonly #forward: (group: CommittedGroup) => void
   readonly #observer: CommitObserver
+  readonly #onUnforwarded: () => void
   readonly #release: (payload: Uint8Array) => void
   readonly #resolveMsMax: number
   #queue: Pending[] = []
@@ -95,6 +102,8 @@ export class Committer {
     /** Told of each group after it is durable, in id order. Must not throw. */
     readonly forward: (group: CommittedGroup) => void
     readonly observer: CommitObserver
+    /** Something may be durable that `forward` was not told of. */
+    readonly onUnforwarded?: () => void
     /** Takes back payloads that are durable; not called for those of a failed commit. */
     readonly release?: (payload: Uint8Array) => void
     readonly resolveMsMax?: number
@@ -103,6 +112,7 @@ export class Committer {
     this.#ids = options.ids
     this.#forward = options.forward
     this.#observer = options.observer
+    this.#onUnforwarded = options.onUnforwarded ?? (() => undefined)
     this.#release = options.release ?? (() => undefined)
     this.#resolveMsMax = options.resolveMsMax ?? COMMIT_RESOLVE_MS_MAX
   }
@@ -145,11 +155,11 @@ export class Committer {
   }
 
   async #flush(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const group = this.#takeGroup()
-      await this.#commitGroup(group)
+    try {
+      while (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup())
+    } finally {
+      this.#flushing = undefined
     }
-    this.#flushing = undefined
   }
 
   #takeGroup(): Pending[] {
@@ -183,8 +193,7 @@ export class Committer {
     try {
       await this.#write(rows, answersOf(group))
     } catch (error) {
-      for (const pending of group) pending.reject(error)
-      return
+      return this.#failGroup(group, error)
     }
     let bytes = 0
     for (const row of rows) bytes += row.payload.length
@@ -193,6 +202,21 @@ export class Committer {
     for (const row of rows) this.#release(row.payload)
     for (const [i, pending] of group.entries()) pending.resolve(ids[i]!)
     this.#forward({ segments: committed })
+  }
+
+  async #failGroup(group: readonly Pending[], error: unknown): Promise<void> {
+    if (error instanceof AnswersLostError) {
+      // Who lost their Idempotency-Key must not take their neighbours down with them.
+      const text = 'another request has taken this Idempotency-Key over'
+      const others = group.filter((pending) => pending.completion === undefined)
+      for (const pending of group) {
+        if (pending.completion !== undefined) pending.reject(new IngestError('conflict', text))
+      }
+      return others.length === 0 ? undefined : this.#commitGroup(others)
+    }
+    // It may be in the raw store all the same, and nobody further on was told of it.
+    if (error instanceof OutcomeUnknownError) this.#onUnforwarded()
+    for (const pending of group) pending.reject(error)
   }
 
   /** Resolves when the rows are durable; throws what their clients are to be told. */
@@ -204,7 +228,9 @@ export class Committer {
       const failure = await this.#store.write(rows, answers)
       if (failure === undefined) return
       if (failure.kind === 'refused') throw failure.error
-      if (failure.kind === 'unknown' && (await this.#resolve(rows[0]!))) return
+      if (failure.kind === 'answers') throw new AnswersLostError()
+      const mayBeThere = failure.kind === 'unknown' || failure.kind === 'exists'
+      if (mayBeThere && (await this.#resolve(rows[0]!))) return
       if (attempt === COMMIT_TRIES_MAX) {
         throw new IngestError('unavailable', 'the raw store is not available')
       }

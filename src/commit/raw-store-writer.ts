@@ -28,6 +28,9 @@ function toWriteFailure({ error, mayHaveCommitted }: CommitFailure): WriteFailur
     case 'lease_lost':
       return refused('this node lost its number and is stopping')
     case 'conflict':
+      if (error.constraint === 'segments_pkey') return { kind: 'exists', message: error.message }
+      if (error.constraint === 'idempotency_keys_claim') return { kind: 'answers' }
+      return refused('the raw store refused the data')
     case 'other':
       return refused('the raw store refused the data')
   }

@@ -2,7 +2,7 @@
  * Catch-up: one step reads the next committed segments from the raw store, asks ClickHouse which of
  * them it has, rebuilds the others' blocks in the pool, and inserts them.
  */
-import { REPLAY_SEGMENTS_MAX } from '../limits.ts'
+import { MATERIALIZE_INSERT_BYTES, REPLAY_SEGMENTS_MAX } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -33,11 +33,24 @@ export interface CatchUpStep {
   readonly replayed: number
 }
 
+/** How often one segment may fail by itself before it is left out, so that others go on. */
+const SEGMENT_FAILURES_MAX = 5
+
 export class CatchUp {
   readonly #stores: CatchUpStores
+  readonly #onSetAside: (segmentId: SegmentId, cause: unknown) => void
+  /** Bytes of one insert; smaller after failures, so that in the end one segment goes alone. */
+  #sliceBytes = MATERIALIZE_INSERT_BYTES
+  readonly #failures = new Map<SegmentId, number>()
+  readonly #setAside = new Set<SegmentId>()
 
-  constructor(stores: CatchUpStores) {
+  /** `onSetAside`: a segment cannot be projected; it stays in the raw store. */
+  constructor(
+    stores: CatchUpStores,
+    onSetAside: (segmentId: SegmentId, cause: unknown) => void = () => undefined,
+  ) {
     this.#stores = stores
+    this.#onSetAside = onSetAside
   }
 
   /** Brings the next segments in; undefined when there are none. Rejects when a store fails. */
@@ -62,16 +75,74 @@ export class CatchUp {
   async #bring(streamId: StreamId, segments: readonly StoredSegment[]): Promise<number> {
     const ids = segments.map((segment) => segment.segmentId)
     const present = await this.#stores.findPresent(streamId, ids)
-    const absent = segments.filter((segment) => !present.has(segment.segmentId))
-    if (absent.length === 0) return 0
-    const blocks = await Promise.all(
-      absent.map(async (segment) => {
-        const block = await this.#stores.rebuild(segment)
-        stampBlock(block, segment.segmentId)
-        return block.bytes
-      }),
-    )
-    await this.#stores.insert(streamId, blocks)
+    const absent = segments.filter(({ segmentId }) => {
+      return !present.has(segmentId) && !this.#setAside.has(segmentId)
+    })
+    let slice = new Slice()
+    for (const segment of absent) {
+      const block = await this.#rebuild(segment)
+      if (block === undefined) continue
+      if (slice.blocks.length > 0 && slice.bytes + block.length > this.#sliceBytes) {
+        await this.#insert(streamId, slice)
+        slice = new Slice()
+      }
+      slice.add(segment.segmentId, block)
+    }
+    if (slice.blocks.length > 0) await this.#insert(streamId, slice)
     return absent.length
   }
+
+  async #rebuild(segment: StoredSegment): Promise<Uint8Array | undefined> {
+    try {
+      const block = await this.#stores.rebuild(segment)
+      stampBlock(block, segment.segmentId)
+      return block.bytes
+    } catch (cause) {
+      if (this.#giveUp(segment.segmentId, cause)) return undefined
+      throw cause
+    }
+  }
+
+  /** Inserts a slice. One that fails is made smaller for the next try. */
+  async #insert(streamId: StreamId, slice: Slice): Promise<void> {
+    try {
+      await this.#stores.insert(streamId, slice.blocks)
+      this.#sliceBytes = Math.min(MATERIALIZE_INSERT_BYTES, this.#sliceBytes * 2)
+    } catch (cause) {
+      this.#sliceBytes = Math.max(1, Math.floor(this.#sliceBytes / 4))
+      const [only] = slice.ids
+      if (slice.ids.length === 1 && only !== undefined && this.#giveUp(only, cause)) return
+      throw cause
+    }
+  }
+
+  /** Counts a segment's failures that are not the store's being away; true when it is set aside. */
+  #giveUp(segmentId: SegmentId, cause: unknown): boolean {
+    if (isAway(cause)) return false
+    const failures = (this.#failures.get(segmentId) ?? 0) + 1
+    this.#failures.set(segmentId, failures)
+    if (failures < SEGMENT_FAILURES_MAX) return false
+    this.#failures.delete(segmentId)
+    this.#setAside.add(segmentId)
+    this.#onSetAside(segmentId, cause)
+    return true
+  }
+}
+
+/** Blocks of one insert. */
+class Slice {
+  readonly ids: SegmentId[] = []
+  readonly blocks: Uint8Array[] = []
+  bytes = 0
+
+  add(segmentId: SegmentId, block: Uint8Array): void {
+    this.ids.push(segmentId)
+    this.blocks.push(block)
+    this.bytes += block.length
+  }
+}
+
+/** Whether a store's error only says: not now. Memory limits count as such, a bad block does not. */
+function isAway(cause: unknown): boolean {
+  return cause instanceof Error && 'retryable' in cause && cause.retryable === true
 }

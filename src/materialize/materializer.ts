@@ -36,6 +36,8 @@ export interface MaterializeObserver {
   readonly onReplayed: (segments: number) => void
   /** Each failure in a row, with how often it has failed since the last success. */
   readonly onError: (cause: unknown, failures: number) => void
+  /** A segment that cannot be projected was left out, after several tries. */
+  readonly onSetAside?: (segmentId: SegmentId, cause: unknown) => void
   readonly onModeChange: (mode: 'live' | 'catch-up', reason: string) => void
 }
 
@@ -57,6 +59,7 @@ const RETRY_MS_MAX = 5_000
 export class Materializer {
   readonly #options: MaterializerOptions
   readonly #progress: Progress
+  readonly #catchUpSteps: CatchUp
   readonly #buffers = new Map<StreamId, StreamBuffer>()
   #bufferBytes = 0
   #mode: 'live' | 'catch-up' = 'catch-up'
@@ -74,6 +77,7 @@ export class Materializer {
   constructor(options: MaterializerOptions) {
     this.#options = options
     this.#progress = new Progress(options.checkpoint)
+    this.#catchUpSteps = new CatchUp(options.stores, options.observer.onSetAside)
     this.#cursor = options.checkpoint
     this.#newest = options.checkpoint
     this.#written = options.checkpoint
@@ -88,7 +92,8 @@ export class Materializer {
   get oldestPendingMs(): number | undefined {
     const oldest = this.#progress.oldest
     if (oldest !== undefined) return segmentIdMs(oldest)
-    return this.#newest > this.#cursor ? segmentIdMs(this.#cursor) : undefined
+    const isBehind = this.#newest > this.#cursor || this.#failures > 0
+    return isBehind ? segmentIdMs(this.#cursor) : undefined
   }
 
   start(): void {
@@ -119,6 +124,11 @@ export class Materializer {
       this.#bufferBytes += block.bytes.length
       if (isFull(buffer)) this.#wake?.()
     }
+  }
+
+  /** Something may have been committed that `add` was not told of: looks into the raw store. */
+  resync(): void {
+    this.#fallBack('a commit was not handed on')
   }
 
   /** Inserts what waits, within `msMax`, and records the checkpoint. The rest is found at start. */
@@ -175,7 +185,7 @@ export class Materializer {
 
   /** One step of catch-up; goes live when the raw store holds nothing more. */
   async #catchUp(): Promise<boolean> {
-    const step = await new CatchUp(this.#options.stores).step(this.#cursor)
+    const step = await this.#catchUpSteps.step(this.#cursor)
     if (step === undefined) {
       if (this.#newest > this.#cursor) return true // Committed while we looked.
       this.#mode = 'live'

@@ -7,6 +7,7 @@
  * itself; then it is quarantined: counted, its bytes kept for a post-mortem, and refused. It never
  * loops. A full queue refuses (`overloaded`); nothing waits without a bound.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Piscina } from 'piscina'
 import { IngestError } from '../errors.ts'
 import { POOL_QUEUE_BATCHES_MAX, POOL_TASK_MS_MAX } from '../limits.ts'
@@ -34,12 +35,18 @@ export interface PoolOptions {
 
 /** Megabytes of old space a worker may use; a batch needs a few dozen at most. */
 const WORKER_HEAP_MB_MAX = 256
+/** After a task that killed its thread. */
+const RETRY_DELAY_MS = 500
 const CLOSE_MS_MAX = 10_000
 
 export class WorkerPool {
   readonly #options: PoolOptions
   readonly #piscina: Piscina<PoolTask, PoolResult>
+  /** Tasks taken and not finished. */
   #running = 0
+  /** Tasks on a thread. */
+  #started = 0
+  readonly #waiting: (() => void)[] = []
   #onIdleThread: () => void = () => undefined
 
   constructor(options: PoolOptions) {
@@ -99,10 +106,27 @@ export class WorkerPool {
     await this.#piscina.close()
   }
 
+  /** Resolves when a thread is free, first come, first served. */
+  #takeThread(): Promise<void> | undefined {
+    if (this.#started < this.#options.threads) {
+      this.#started++
+      return undefined
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #giveThread(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#started--
+    else next()
+  }
+
   async #runTwice(task: PoolTask): Promise<PoolResult> {
     let reason = ''
     for (let attempt = 0; attempt < 2; attempt++) {
       const abort = new AbortController()
+      // The deadline is for the work: waiting for a thread is not the task's fault.
+      await this.#takeThread()
       const startedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
       try {
@@ -118,7 +142,10 @@ export class WorkerPool {
         reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
       } finally {
         clearTimeout(timer)
+        this.#giveThread()
       }
+      // Its thread is being ended, and may have shared buffers in its hands until it has.
+      await sleep(RETRY_DELAY_MS)
     }
     this.#options.quarantine(task, reason)
     throw new IngestError('internal', 'a worker could not process the batch; it was quarantined')

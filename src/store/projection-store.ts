@@ -98,9 +98,11 @@ export class ProjectionStore {
     const deadline = performance.now() + SETTLE_MS_MAX
     for (;;) {
       const rows = await this.#clickhouse.query<{ running: number }>(
+        // The embedded engine shows our query id only at the end of its own mark.
         `SELECT toUInt32(count()) AS running FROM system.processes
-          WHERE startsWith(query_id, {prefix:String})`,
-        { prefix: this.#queryIdPrefix },
+          WHERE startsWith(query_id, {prefix:String})
+             OR position(Settings['log_comment'], {tag:String}) > 0`,
+        { prefix: this.#queryIdPrefix, tag: `/${this.#queryIdPrefix}` },
       )
       if ((rows[0]?.running ?? 0) === 0) return
       if (performance.now() > deadline) {

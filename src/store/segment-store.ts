@@ -41,6 +41,9 @@ export interface CommitFailure {
   readonly mayHaveCommitted: boolean
 }
 
+/** The `constraint` that the conflict over an Idempotency-Key names. */
+const IDEMPOTENCY_CONSTRAINT = 'idempotency_keys_claim'
+
 export interface NodeIdentity {
   readonly nodeId: number
   readonly epoch: bigint
@@ -83,9 +86,7 @@ export class SegmentStore {
       this.#disconnect()
       const error = toStoreError(cause)
       // An error that the server reported means that it rolled back. Anything else: who knows.
-      const isReported = error.code !== undefined && /^[0-9A-Z]{5}$/.test(error.code)
-      const isShutdown = error.code?.startsWith('57P') === true
-      return { error, mayHaveCommitted: wasSent && (!isReported || isShutdown) }
+      return { error, mayHaveCommitted: wasSent && !isRolledBack(error.code) }
     }
   }
 
@@ -131,7 +132,10 @@ export class SegmentStore {
             AND node_id = $5 AND epoch = $6`,
         [streamId, keySha256, status, body, this.#node.nodeId, String(this.#node.epoch)],
       )
-      if (rowCount !== 1) throw new StoreError('conflict', 'an Idempotency-Key is no longer ours')
+      if (rowCount !== 1) {
+        const details = { constraint: IDEMPOTENCY_CONSTRAINT }
+        throw new StoreError('conflict', 'an Idempotency-Key is no longer ours', details)
+      }
     }
   }
 
@@ -143,7 +147,11 @@ export class SegmentStore {
     return new Promise((resolve, reject) => {
       const stream = client.query(copyFrom(text))
       stream.on('finish', resolve)
-      stream.on('error', reject)
+      stream.on('error', (cause) => {
+        // At once: a drain of the socket would call the copy again, which has ended.
+        socketOf(client).destroy()
+        reject(cause)
+      })
       stream.write(COPY_SIGNATURE)
       for (const row of rows) {
         stream.write(encodeRowHead(row))
@@ -152,6 +160,18 @@ export class SegmentStore {
       stream.end(COPY_TRAILER)
     })
   }
+}
+
+/** The driver keeps its socket to itself, in words only. */
+function socketOf(client: PostgresClient): { destroy(): void } {
+  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
+}
+
+/** Whether an error is the server's word that the transaction was rolled back. */
+function isRolledBack(code: string | undefined): boolean {
+  if (code === undefined || !/^[0-9A-Z]{5}$/.test(code)) return false
+  // EPIPE has the form of an SQLSTATE; poolers report lost servers as class 08; 57P is a shutdown.
+  return !code.startsWith('E') && !code.startsWith('08') && !code.startsWith('57P')
 }
 
 /** One binary COPY tuple up to its payload's bytes (PostgreSQL docs, COPY, Binary Format). */

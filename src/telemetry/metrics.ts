@@ -179,6 +179,11 @@ function materializeMetrics(registry: Registry) {
       'ingest_replayed_segments_total',
       'Segments read again from the raw store for ClickHouse',
     ),
+    segmentsSetAside: counter(
+      registry,
+      'ingest_projection_segments_set_aside_total',
+      'Segments that could not be projected after several tries; the raw store keeps them',
+    ),
     projectionPathsSkipped: counter(
       registry,
       'ingest_projection_paths_skipped_total',

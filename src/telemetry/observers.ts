@@ -57,6 +57,11 @@ export function materializeObserver(metrics: Metrics, log: Log): MaterializeObse
       const reason = cause instanceof Error ? cause.message : String(cause)
       log.warn({ reason, failures }, 'the projection could not be brought forward; will retry')
     },
+    onSetAside: (segmentId, cause) => {
+      metrics.segmentsSetAside.inc()
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      log.error({ segmentId: String(segmentId), reason }, 'a segment cannot be projected')
+    },
     onModeChange: (mode, reason) => log.info({ mode, reason }, 'projection mode changed'),
   }
 }

@@ -163,7 +163,10 @@ export class JsonTape {
   #view: DataView = new DataView(new ArrayBuffer(0))
   /** Line feeds are white space inside a document, but end a line of NDJSON. */
   #lineFeedIsSpace = false
+  /** By node: the object that had it last, and the entries of its value there. */
   #seen = new Int32Array(0)
+  #valueStart = new Int32Array(0)
+  #valueEnd = new Int32Array(0)
   #objectSerial = 0
 
   constructor(trie: PathTrie) {
@@ -177,7 +180,7 @@ export class JsonTape {
     this.length = 0
     if (this.trie.isFull) this.trie.reset()
     if (this.#seen.length < this.trie.parent.length || this.#objectSerial > 0x3fffffff) {
-      this.#seen = new Int32Array(this.trie.parent.length)
+      this.#allocateNodes(this.trie.parent.length)
       this.#objectSerial = 0
     }
   }
@@ -241,7 +244,6 @@ export class JsonTape {
     const view = this.#view
     const trie = this.trie
     const serial = ++this.#objectSerial
-    const tapeStart = this.length
     let previous = NO_KEY
     let pos = start
     if (bytes[pos]! <= SPACE) pos = this.space(pos)
@@ -263,10 +265,12 @@ export class JsonTape {
       pos++
       if (bytes[pos]! <= SPACE) pos = this.space(pos)
       const child = trie.canonical[key]!
-      if (this.#seen[child] === serial) this.#overrule(child, tapeStart)
+      if (this.#seen[child] === serial) this.#overrule(child)
       else this.#seen[child] = serial
+      this.#valueStart[child] = this.length
       pos = this.#value(pos, child, depth)
       if (pos < 0) return -1
+      this.#valueEnd[child] = this.length
       if (bytes[pos]! <= SPACE) pos = this.space(pos)
       if (bytes[pos] !== COMMA) break
       pos++
@@ -290,11 +294,19 @@ export class JsonTape {
     if (previous === NO_KEY) trie.first[node] = key
     else trie.next[previous] = key
     if (trie.count > this.#seen.length) {
-      const grown = new Int32Array(trie.parent.length)
-      grown.set(this.#seen)
-      this.#seen = grown
+      const [seen, start, end] = [this.#seen, this.#valueStart, this.#valueEnd]
+      this.#allocateNodes(trie.parent.length)
+      this.#seen.set(seen)
+      this.#valueStart.set(start)
+      this.#valueEnd.set(end)
     }
     return key
+  }
+
+  #allocateNodes(count: number): void {
+    this.#seen = new Int32Array(count)
+    this.#valueStart = new Int32Array(count)
+    this.#valueEnd = new Int32Array(count)
   }
 
   /** Continues a string at its first special byte; returns the closing quote's position or -1. */
@@ -451,16 +463,9 @@ export class JsonTape {
   }
 
   /** A key came again in one object: what it held before counts no more (the last one wins). */
-  #overrule(node: number, tapeStart: number): void {
-    const { entries, trie } = this
-    for (let i = tapeStart; i < this.length; i += ENTRY) {
-      const type = entries[i + 1]!
-      let at = entries[i]!
-      while (at > node) at = trie.parent[at]!
-      const isBelow = at === node && type !== EXTENSION
-      const end = type === ARRAY || type === ELEMENT ? entries[i + 7]! : i + ENTRY
-      if (isBelow) for (let j = i; j < end; j += ENTRY) entries[j + 1] = DEAD
-      i = end - ENTRY
-    }
+  #overrule(node: number): void {
+    const { entries } = this
+    const end = this.#valueEnd[node]!
+    for (let i = this.#valueStart[node]!; i < end; i += ENTRY) entries[i + 1] = DEAD
   }
 }

@@ -147,6 +147,16 @@ export class PathTrie {
     return element
   }
 
+  /** Whether the full path has more than PATH_BYTES_MAX bytes. */
+  isTooLong(node: number): boolean {
+    let bytes = 0
+    for (let at = node; at > ROOT; at = this.parent[at]!) {
+      bytes += this.keyLength[at]! + 2
+      if (bytes > PATH_BYTES_MAX) return true
+    }
+    return false
+  }
+
   /** The full path for people: dotted, with `[]` for array elements. Walks up; not for hot code. */
   displayPath(node: number): string {
     const parts: string[] = []

@@ -2,7 +2,12 @@
  * Turns row order into column order: which cells each path of a block has. Two passes of counting
  * sort over the tape; no object and no list a path.
  */
-import { BLOCK_CELLS_MAX, BLOCK_PATHS_MAX } from '../../src/limits.ts'
+import {
+  BLOCK_CELLS_MAX,
+  BLOCK_CELLS_MIN,
+  BLOCK_CELLS_PER_BYTE,
+  BLOCK_PATHS_MAX,
+} from '../../src/limits.ts'
 import { ARRAY, ELEMENT, ENTRY } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
@@ -17,6 +22,8 @@ export interface TapeRows {
   readonly start: Int32Array
   readonly end: Int32Array
   readonly first: number
+  /** Bytes of the rows' JSON. Bounds the discriminators that wide and sparse rows may cost. */
+  readonly textBytes: number
 }
 
 export class ColumnIndex {
@@ -69,7 +76,11 @@ export class ColumnIndex {
 
   /** First pass: which columns there are and how many cells each has; marks each entry's place. */
   #count(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
-    const pathsMax = Math.min(BLOCK_PATHS_MAX, Math.max(1, Math.floor(BLOCK_CELLS_MAX / rows.count)))
+    const cellsMax = Math.min(
+      BLOCK_CELLS_MAX,
+      Math.max(BLOCK_CELLS_MIN, BLOCK_CELLS_PER_BYTE * rows.textBytes),
+    )
+    const pathsMax = Math.min(BLOCK_PATHS_MAX, Math.max(1, Math.floor(cellsMax / rows.count)))
     const columnOf = trie.column
     const { typeMask, textBytes, cellStart } = this
     const slotOf = this.#slotOf

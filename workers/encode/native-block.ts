@@ -9,6 +9,7 @@
  */
 import type { EncodedBlock } from '../../src/model/batch.ts'
 import { PROJECTION_COLUMNS } from '../../src/model/projection.ts'
+import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { type EventFacts, SOURCE_RECEIPT } from '../transform/event-facts.ts'
 import { ByteWriter } from './byte-writer.ts'
 import type { ColumnIndex } from './column-index.ts'
@@ -25,6 +26,14 @@ const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => {
 const FIXED_ROW_BYTES = 8 + 4 + 8 + 8 + 8
 const TWO_32 = 0x1_0000_0000
 
+/** Bytes of the events' JSON, a line feed behind each. */
+export function textLength(events: DecodedEvents, range: EventRange): number {
+  let total = range.count
+  const end = range.first + range.count
+  for (let i = range.first; i < end; i++) total += events.end[i]! - events.start[i]!
+  return total
+}
+
 /** Which events of the batch go into the block. */
 export interface EventRange {
   readonly first: number
@@ -35,13 +44,10 @@ export class NativeBlockEncoder {
   readonly #writer = new ByteWriter(1024 * 1024)
   readonly #payload = new JsonColumn(0)
 
-  /**
-   * Encodes a range of events; `tapeStart` holds where each event's entries begin. The bytes are
-   * in `into` if they fit.
-   */
+  /** Encodes a range of events. The bytes are in `into` if they fit. */
   encode(
     source: TapeSource,
-    tapeStart: Int32Array,
+    events: DecodedEvents,
     facts: EventFacts,
     range: EventRange,
     into?: Uint8Array,
@@ -59,7 +65,9 @@ export class NativeBlockEncoder {
     const receiptTimeRows = this.#eventTimes(eventTimeOffset, facts, range)
     this.#shapes(facts, range)
     this.#header(5)
-    const rows = { count, start: tapeStart, end: tapeStart.subarray(1), first }
+    const { tapeStart } = events
+    const textBytes = textLength(events, range)
+    const rows = { count, start: tapeStart, end: tapeStart.subarray(1), first, textBytes }
     const pathsSkipped = this.#payload.prepare(source, rows)
     this.#payload.writePrefix(writer)
     this.#payload.writeData(writer)

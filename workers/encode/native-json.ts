@@ -110,7 +110,8 @@ export class JsonColumn {
       }
     }
     const start = Int32Array.from(starts)
-    return { count: start.length, start, end: Int32Array.from(ends), first: 0 }
+    const textBytes = this.#index.textBytes[slot]!
+    return { count: start.length, start, end: Int32Array.from(ends), first: 0, textBytes }
   }
 
   /** Writes the column's prefix: paths and types, nested ones included. */

@@ -4,7 +4,7 @@
  * `DELTA_SHAPES_MAX`; the events themselves are stored whatever happens here.
  */
 import { LRUCache } from 'lru-cache'
-import { DELTA_SHAPES_MAX, SHAPES_KNOWN_MAX } from '../../src/limits.ts'
+import { BLOCK_PATHS_MAX, DELTA_SHAPES_MAX, SHAPES_KNOWN_MAX } from '../../src/limits.ts'
 import type { SchemaDelta, ShapeDelta } from '../../src/model/batch.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { ENTRY, type JsonTape } from '../decode/json-tape.ts'
@@ -88,8 +88,11 @@ function leavesOf(tape: JsonTape, events: DecodedEvents, event: number): string[
   const end = events.tapeStart[event + 1]!
   for (let at = events.tapeStart[event]!; at < end; at += ENTRY) {
     const type = CATALOG_TYPE_NAMES[catalogType(tape.entries[at + 1]!)]
-    if (type === undefined) continue
-    leaves.add(`${tape.trie.displayPath(tape.entries[at]!)}\0${type}`)
+    const node = tape.entries[at]!
+    // Paths without a column are too long to be shown; no string is made of them.
+    if (type === undefined || tape.trie.isTooLong(node)) continue
+    leaves.add(`${tape.trie.displayPath(node)}\0${type}`)
+    if (leaves.size === BLOCK_PATHS_MAX) break
   }
   return [...leaves]
 }

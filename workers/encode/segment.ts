@@ -20,7 +20,7 @@ import { decodeColumns } from '../decode/segment-columns.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
 import type { ColumnIndex } from './column-index.ts'
-import type { EventRange } from './native-block.ts'
+import { type EventRange, textLength } from './native-block.ts'
 import type { TextSource } from './native-values.ts'
 import { SegmentColumns } from './segment-columns.ts'
 
@@ -109,14 +109,6 @@ export class SegmentEncoder {
     }
     return text.subarray(0, total)
   }
-}
-
-/** Bytes of the events' JSON, a line feed behind each. */
-function textLength(events: DecodedEvents, range: EventRange): number {
-  let total = range.count
-  const end = range.first + range.count
-  for (let i = range.first; i < end; i++) total += events.end[i]! - events.start[i]!
-  return total
 }
 
 function isLinePerEvent(bytes: Uint8Array, events: DecodedEvents, range: EventRange): boolean {

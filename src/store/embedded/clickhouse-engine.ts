@@ -42,6 +42,8 @@ export interface Statement {
   readonly settings: ReadonlyMap<string, string>
   readonly params: ReadonlyMap<string, string>
   readonly isWrite: boolean
+  /** The client's own name for it; see `tagOf`. */
+  readonly queryId: string
   /** Nobody waits for the result any more: it is taken from the line, or stopped. */
   readonly signal: AbortSignal
 }
@@ -147,7 +149,7 @@ export class ClickHouseEngine {
       places.give()
       throw new Error(SHUTTING_DOWN)
     }
-    const tag = `sluice-${++this.#tagCount}`
+    const tag = tagOf(++this.#tagCount, statement.queryId)
     const cancel = () => this.#cancel(tag)
     this.#running.add(tag)
     signal.addEventListener('abort', cancel)
@@ -193,6 +195,15 @@ export class ClickHouseEngine {
     for (const [name, value] of statement.params) settings.set(`param_${name}`, value)
     await run(setStatement(settings))
   }
+}
+
+/**
+ * What `system.processes` shows of a statement as its `log_comment`. The engine gives every query
+ * an id of its own making and takes none from us, so the client's is looked for here. The number
+ * before it tells statements apart that came with the same id.
+ */
+function tagOf(number: number, queryId: string): string {
+  return `sluice-${number}/${queryId}`
 }
 
 interface EngineStart {

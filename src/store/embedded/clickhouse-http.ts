@@ -227,6 +227,7 @@ function toStatement(call: Call, signal: AbortSignal): Statement {
     settings: call.settings,
     params: call.params,
     isWrite: isWrite(call.query),
+    queryId: call.queryId,
     signal,
   }
 }
