@@ -116,6 +116,8 @@ export const CONTROL_POLL_MS = 400
 /** How long a node number stays with a process that does not renew it. */
 export const NODE_LEASE_MS = 15_000
 export const NODE_LEASE_RENEW_MS = 5_000
+/** A node whose lease ran out this long ago is gone; the next new one takes its number over. */
+export const NODE_DEAD_MS = 120_000
 
 assert(EVENT_BYTES_MAX < BODY_BYTES_MAX, 'an event fits a body')
 assert(SMALL_BODY_BYTES_MAX <= BATCH_BYTES_TARGET, 'a small body fits a batch')

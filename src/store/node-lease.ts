@@ -4,9 +4,12 @@
  * claiming it waits for the commits of whoever had it before.
  *
  * The same data directory (identity) gets its old number back at once, since its lock makes sure
- * that no other process uses it. Else the lowest number never used; else one whose lease ran out.
+ * that no other process uses it. Else the number of a node that has been gone for a while: what it
+ * committed past its checkpoint gets into the projection only by whoever has its number, and where
+ * data directories do not outlive their process no identity comes back. Else the lowest number
+ * never used; else one whose lease has only just run out, which its node may still come back to.
  */
-import { NODE_LEASE_MS, NODE_LEASE_RENEW_MS } from '../limits.ts'
+import { NODE_DEAD_MS, NODE_LEASE_MS, NODE_LEASE_RENEW_MS } from '../limits.ts'
 import { NODE_ID_MAX } from '../model/segment-id.ts'
 import type { Postgres, Queryable } from './postgres.ts'
 import { StoreError } from './store-error.ts'
@@ -59,8 +62,9 @@ export class NodeLease {
       await client.query('SELECT pg_advisory_xact_lock($1)', [CLAIM_LOCK_KEY])
       return (
         (await claimOwn(client, identity)) ??
+        (await claimExpired(client, identity, NODE_DEAD_MS)) ??
         (await claimUnused(client, identity, nodeIdMax)) ??
-        (await claimExpired(client, identity))
+        (await claimExpired(client, identity, 0))
       )
     })
     if (claim === undefined) {
@@ -151,10 +155,17 @@ async function claimUnused(
   return rows[0] && { nodeId: rows[0].node_id, epoch: BigInt(rows[0].epoch), wasTakenOver: false }
 }
 
-async function claimExpired(client: Queryable, identity: string): Promise<Claim | undefined> {
+/** A number whose lease ran out at least `ms` ago, the longest first. */
+async function claimExpired(
+  client: Queryable,
+  identity: string,
+  ms: number,
+): Promise<Claim | undefined> {
   const { rows } = await client.query<ClaimRow>(
-    `SELECT node_id, epoch FROM nodes WHERE lease_until < clock_timestamp()
+    `SELECT node_id, epoch FROM nodes
+      WHERE lease_until < clock_timestamp() - $1 * interval '1 millisecond'
       ORDER BY lease_until LIMIT 1 FOR UPDATE`,
+    [ms],
   )
   return rows[0] && (await advance(client, rows[0], { identity, wasTakenOver: true }))
 }

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { NODE_DEAD_MS } from '../../src/limits.ts'
 import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { migratePostgres } from '../../src/store/migrations/run.ts'
@@ -179,6 +180,32 @@ test('node numbers: lowest free, own again, expired last, none left', async () =
   assert.equal(c.nodeId, b.nodeId)
   assert.equal(c.wasTakenOver, true)
   await Promise.all([a.stop(), c.stop()])
+})
+
+test('a new node takes the number of one long gone, not of one just gone', async () => {
+  const database = await newDatabase('dead')
+  await migratePostgres(database, { log })
+  const claim = async (identity: string) => {
+    const onLost = () => undefined
+    const lease = await NodeLease.claim({ postgres: database, identity, log, onLost })
+    await lease.stop()
+    return [lease.nodeId, lease.wasTakenOver]
+  }
+  const age = (identity: string, ms: number) =>
+    database.query(
+      `UPDATE nodes SET lease_until = clock_timestamp() - $2 * interval '1 millisecond'
+        WHERE identity = $1`,
+      [identity, ms],
+    )
+  assert.deepEqual(await claim(A), [0, false])
+  await age(A, NODE_DEAD_MS - 10_000)
+  assert.deepEqual(await claim(B), [1, false])
+  await age(A, NODE_DEAD_MS + 1_000)
+  await age(B, NODE_DEAD_MS + 2_000)
+  assert.deepEqual(await claim(A), [0, false], 'its own comes first')
+  await age(A, NODE_DEAD_MS + 1_000)
+  assert.deepEqual(await claim(C), [1, true], 'the one gone for longest')
+  assert.deepEqual(await claim(B), [0, true])
 })
 
 test('who lost its number hears of it and cannot commit', async () => {
