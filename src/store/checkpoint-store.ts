@@ -9,6 +9,9 @@ interface SegmentRow {
   readonly payload: Uint8Array
 }
 
+/** As in the index `segments_by_node`: written otherwise, the index would not be used. */
+const NODE_OF_SEGMENT = '((segment_id >> 12) & 511)'
+
 export class CheckpointStore {
   readonly #postgres: Postgres
   readonly #nodeId: number
@@ -30,7 +33,7 @@ export class CheckpointStore {
   /** The newest segment that this node ever committed, 0 for none. Throws `StoreError`. */
   async readNewest(): Promise<SegmentId> {
     const { rows } = await this.#postgres.query<{ segment_id: string | null }>(
-      `SELECT segment_id FROM segments WHERE ((segment_id >> 12) & 511) = $1
+      `SELECT segment_id FROM segments WHERE ${NODE_OF_SEGMENT} = $1
         ORDER BY segment_id DESC LIMIT 1`,
       [this.#nodeId],
     )
@@ -54,7 +57,7 @@ export class CheckpointStore {
   ): Promise<{ streamId: StreamId; segmentId: SegmentId; payload: Uint8Array }[]> {
     const { rows } = await this.#postgres.query<SegmentRow>(
       `SELECT stream_id, segment_id, payload FROM segments
-        WHERE segment_id > $1 AND ((segment_id >> 12) & 511) = $2
+        WHERE segment_id > $1 AND ${NODE_OF_SEGMENT} = $2
         ORDER BY segment_id LIMIT $3`,
       [String(after), this.#nodeId, limit],
     )

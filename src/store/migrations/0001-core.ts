@@ -1,4 +1,4 @@
-/** The core tables. Every per-stream table leads its key with `stream_id`, to be distributed by it. */
+/** The core tables. Tables per stream lead their key with `stream_id`, to be distributed by it. */
 export const sql = `
 CREATE TABLE streams (
   stream_id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -80,8 +80,9 @@ CREATE TABLE segments (
   payload bytea NOT NULL,
   PRIMARY KEY (stream_id, segment_id)
 );
--- What a node has committed past its checkpoint, in order, over all streams.
-CREATE INDEX segments_by_id ON segments (segment_id);
+-- What a node has committed past its checkpoint, in order, over all streams. The node number is
+-- part of the id; queries must write the expression just so (src/store/checkpoint-store.ts).
+CREATE INDEX segments_by_node ON segments (((segment_id >> 12) & 511), segment_id);
 -- Already compressed: PostgreSQL must not try again.
 ALTER TABLE segments ALTER COLUMN payload SET STORAGE EXTERNAL;
 

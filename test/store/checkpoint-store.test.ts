@@ -1,0 +1,104 @@
+/**
+ * Goal: a node finds its own segments among those of all nodes, and by an index: neither a start
+ * nor a catch-up step may read the others'.
+ * Method: a real server; every statement of the store is explained before it runs.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import { CheckpointStore } from '../../src/store/checkpoint-store.ts'
+import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
+import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { migratePostgres } from '../../src/store/migrations/run.ts'
+import { Postgres, type QueryResult } from '../../src/store/postgres.ts'
+import { makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+
+const SEGMENTS = 20_000
+/** All segments are of these two; the others have none, which is the worst to find out. */
+const OLD_NODE = 3
+const NEW_NODE = 7
+const NEW_NODE_FROM = SEGMENTS - 100
+
+const dataDir = makeDirectory()
+const log = recordingLog()
+let store: EmbeddedStore
+let postgres: ExplainingPostgres
+
+class ExplainingPostgres extends Postgres {
+  plan = ''
+
+  override async query<Row>(
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<QueryResult<Row>> {
+    const { rows } = await super.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values)
+    this.plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    return super.query(text, values)
+  }
+}
+
+before(async () => {
+  store = await startEmbeddedPostgres({ dataDir, log })
+  postgres = new ExplainingPostgres({ url: store.url, log })
+  await migratePostgres(postgres, { log })
+  await postgres.query(
+    `INSERT INTO segments
+     SELECT n % 50, ((n::bigint << 21) | (CASE WHEN n < $2 THEN $3 ELSE $4 END::bigint << 12)),
+            now(), 1, 1, ''
+       FROM generate_series(1, $1::integer) AS n`,
+    [SEGMENTS, NEW_NODE_FROM, OLD_NODE, NEW_NODE],
+  )
+  const client = await postgres.connect()
+  await client.query('ANALYZE segments')
+  await client.end()
+})
+
+after(async () => {
+  await postgres?.end()
+  await store?.stop()
+  removeDirectory(dataDir)
+})
+
+const idOf = (n: number, node: number) => makeSegmentId({ ms: n, node, counter: 0 })
+
+function assertIndexed(): void {
+  assert.match(postgres.plan, /using segments_by_node on segments/)
+  assert.match(postgres.plan, /Index Cond: .*segment_id >> 12\) & .*511/)
+  assert.doesNotMatch(postgres.plan, /Filter|Sort/, postgres.plan)
+}
+
+test("a node's newest segment is found by index, also when it has none", async () => {
+  for (const [node, newest] of [
+    [OLD_NODE, idOf(NEW_NODE_FROM - 1, OLD_NODE)],
+    [NEW_NODE, idOf(SEGMENTS, NEW_NODE)],
+    [511, 0n],
+  ] as const) {
+    assert.equal(await new CheckpointStore(postgres, node).readNewest(), newest)
+    assertIndexed()
+  }
+})
+
+test("a node's segments past its checkpoint are found by index, in order", async () => {
+  const old = new CheckpointStore(postgres, OLD_NODE)
+  const after = idOf(1_000, OLD_NODE)
+  const found = await old.readAfter(after, 3)
+  assertIndexed()
+  const expected = [1_001, 1_002, 1_003].map((n) => idOf(n, OLD_NODE))
+  assert.deepEqual(
+    found.map(({ segmentId }) => segmentId),
+    expected,
+  )
+  assert.deepEqual(
+    found.map(({ streamId }) => streamId),
+    [1, 2, 3],
+  )
+
+  for (const [node, count] of [
+    [NEW_NODE, 64],
+    [0, 0],
+  ] as const) {
+    const rows = await new CheckpointStore(postgres, node).readAfter(0n as SegmentId, 64)
+    assert.equal(rows.length, count)
+    assertIndexed()
+  }
+})
