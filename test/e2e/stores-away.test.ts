@@ -180,8 +180,9 @@ describe('disk full', () => {
 function fillUp(path: string): void {
   for (const bytes of [1_048_576, 65_536, 4_096]) {
     const piece = Buffer.alloc(bytes, 1)
-    try {
+    const write = () => {
       for (;;) writeFileSync(path, piece, { flag: 'a' })
-    } catch {}
+    }
+    assert.throws(write, { code: 'ENOSPC' })
   }
 }
