@@ -63,7 +63,7 @@ test('a key belongs to its stream', async () => {
   assert.equal((await api.events(two.id)).length, 2)
 })
 
-test('concurrent requests with one key: stored once, the others are told so or to wait', async () => {
+test('concurrent requests with one key: stored once, others are told so or to wait', async () => {
   const stream = await api.createStream()
   for (let round = 0; round < 5; round++) {
     const send = () => api.ingest(stream.key, `{"round":${round}}`, withKey(`c${round}`))

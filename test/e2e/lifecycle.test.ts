@@ -93,7 +93,7 @@ describe('one service', () => {
     assert.doesNotMatch(text, /NaN/)
   })
 
-  test('SIGTERM under load: what was taken is acknowledged, nothing is left, data stays', async (t) => {
+  test('SIGTERM under load: what was taken is acknowledged, data stays', async (t) => {
     const load = await Load.create(api, ['single', 'ndjson', 'gzip', 'large', 'text', 'idempotent'])
     load.start()
     await sleep(1_000)

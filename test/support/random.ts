@@ -1,4 +1,4 @@
-/** Repeatable randomness for tests that choose their moments: the seed is printed, and can be set. */
+/** Repeatable randomness for tests that choose their moments: the seed is printed, can be set. */
 const SEED_VARIABLE = 'TEST_SEED'
 
 export interface Random {
