@@ -287,18 +287,11 @@ export class ControlStore {
   }
 
   async #change<T>(write: (sql: Queryable) => Promise<T>): Promise<T> {
-    let refusal: unknown
     try {
       return await this.#postgres.transaction(async (sql) => {
         await moveVersion(sql)
-        return write(sql).catch((cause: unknown) => {
-          refusal = cause
-          throw cause
-        })
+        return write(sql)
       })
-    } catch (cause) {
-      // The transaction makes a `StoreError` of whatever rolled it back; a client's mistake is not.
-      throw refusal instanceof IngestError ? refusal : cause
     } finally {
       // After a failure too: a lost answer to COMMIT may hide a change that took effect.
       this.#onChange()

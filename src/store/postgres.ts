@@ -76,14 +76,19 @@ export class Postgres implements Queryable {
     }
   }
 
-  /** Runs `fn` between BEGIN and COMMIT; whatever it throws rolls back and is passed on. */
+  /**
+   * Runs `fn` between BEGIN and COMMIT; whatever it throws rolls back and is passed on as it is.
+   * What the store does comes as `StoreError`, from its queries too.
+   */
   async transaction<T>(fn: (client: Queryable) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((cause) => Promise.reject(toStoreError(cause)))
     let broken = false
+    const run = (text: string) =>
+      client.query(text).catch((cause) => Promise.reject(toStoreError(cause)))
     try {
-      await client.query('BEGIN')
+      await run('BEGIN')
       const value = await fn(new TransactionClient(client))
-      const { command } = await client.query('COMMIT')
+      const { command } = await run('COMMIT')
       // PostgreSQL answers ROLLBACK, without an error, when a statement failed and `fn` hid it.
       if (command !== 'COMMIT') throw new StoreError('other', 'transaction was rolled back')
       return value
@@ -91,7 +96,7 @@ export class Postgres implements Queryable {
       await client.query('ROLLBACK').catch(() => {
         broken = true // The server rolls back by itself when the connection goes.
       })
-      throw cause instanceof StoreError ? cause : toStoreError(cause)
+      throw cause
     } finally {
       client.release(broken)
     }

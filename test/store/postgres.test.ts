@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { IngestError } from '../../src/errors.ts'
 import { NODE_DEAD_MS } from '../../src/limits.ts'
 import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
@@ -113,6 +114,27 @@ test('a transaction commits as a whole or not at all', async () => {
   })
   await assert.rejects(hidden, /rolled back/)
   assert.equal(await count(), 1)
+})
+
+test('a transaction passes on what its callback threw, and maps what the store did', async () => {
+  await postgres.query('CREATE TABLE late (n integer UNIQUE DEFERRABLE INITIALLY DEFERRED, s text)')
+  const refusal = new IngestError('conflict', 'timeout of a client, says the client')
+  const failed = postgres.transaction(async (client) => {
+    await client.query('INSERT INTO late VALUES (1)')
+    throw refusal
+  })
+  await assert.rejects(failed, (error) => error === refusal)
+  assert.equal((await postgres.query('SELECT * FROM late')).rowCount, 0)
+
+  const query = postgres.transaction((client) => client.query('SELECT nothing'))
+  await assert.rejects(query, kind('other'))
+  const commit = postgres.transaction((client) => client.query('INSERT INTO late VALUES (2), (2)'))
+  await assert.rejects(commit, kind('conflict'))
+  const broken = postgres.transaction(async (client) => {
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    await postgres.query('SELECT pg_terminate_backend($1, 5000)', [rows[0]?.pid])
+  })
+  await assert.rejects(broken, kind('unavailable'))
 })
 
 test('connections broken by the server are replaced and end nothing', async () => {
