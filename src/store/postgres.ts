@@ -37,6 +37,14 @@ const CONNECT_MS_MAX_DEFAULT = 10_000
 /** How much later than the server the client gives up: the server's answer says more. */
 const CLIENT_GRACE_MS = 5_000
 const POOL_IDLE_MS_MAX = 30_000
+/**
+ * When the network loses us, the server's end of a connection goes within a minute. By default
+ * it would stay for hours and hold its locks: no timeout of a statement ends a COPY that waits
+ * for data, and nobody could claim our node number. Over a unix socket these have no effect.
+ */
+const SESSION_OPTIONS =
+  '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3 ' +
+  '-c tcp_user_timeout=60000'
 
 export class Postgres implements Queryable {
   readonly #pool: pg.Pool
@@ -48,7 +56,7 @@ export class Postgres implements Queryable {
     assertPostgresUrl(options.url)
     this.#log = options.log
     this.#config = {
-      connectionString: options.url,
+      ...withSessionOptions(options.url),
       application_name: 'sluice',
       connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX_DEFAULT,
       statement_timeout: statementMsMax,
@@ -199,6 +207,16 @@ const UNAVAILABLE_MESSAGE =
 
 function toResult<Row>(result: pg.QueryResult): QueryResult<Row> {
   return { rows: result.rows, rowCount: result.rowCount ?? 0 }
+}
+
+/** The driver lets `options` of the URL replace those of its configuration: we want both. */
+function withSessionOptions(url: string): { connectionString: string; options: string } {
+  const parsed = new URL(url)
+  const own = parsed.searchParams.get('options')
+  if (own === null) return { connectionString: url, options: SESSION_OPTIONS }
+  parsed.searchParams.delete('options')
+  // Of settings given twice the last one counts: the operator's.
+  return { connectionString: parsed.href, options: `${SESSION_OPTIONS} ${own}` }
 }
 
 /** Node's error for a bad URL carries the URL, password included: it must not get out. */

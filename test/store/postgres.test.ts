@@ -149,6 +149,33 @@ test('connections broken by the server are replaced and end nothing', async () =
   await eventually('it answers again', () => others.ping().then(() => true))
 })
 
+test('the server gives up a lost connection within about a minute', async () => {
+  const tcp = {
+    tcp_keepalives_count: '3',
+    tcp_keepalives_idle: '30',
+    tcp_keepalives_interval: '10',
+    tcp_user_timeout: '60000',
+  }
+  // For these the server shows what the socket itself answers.
+  const text = "SELECT name, setting FROM pg_settings WHERE name ~ '^tcp_|^work_mem$'"
+  const toSettings = ({ rows }: { rows: { name: string; setting: string }[] }) =>
+    Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
+
+  const dedicated = await postgres.connect()
+  const { work_mem: _, ...found } = toSettings(await dedicated.query(text))
+  assert.deepEqual(found, tcp)
+  await dedicated.end()
+
+  const url = new URL(store.url)
+  url.searchParams.set('options', '-c work_mem=7MB -c tcp_keepalives_idle=20')
+  url.searchParams.set('application_name', 'an operator & more')
+  const own = openPostgres(url.href)
+  const expected = { ...tcp, tcp_keepalives_idle: '20', work_mem: '7168' }
+  assert.deepEqual(toSettings(await own.query(text)), expected)
+  const { rows } = await own.query('SHOW application_name')
+  assert.deepEqual(rows, [{ application_name: 'an operator & more' }])
+})
+
 test('migrations are applied once, also by many nodes at a time', async () => {
   const database = await newDatabase('migrations')
   const all = Array.from({ length: 4 }, () => migratePostgres(database, { log }))
