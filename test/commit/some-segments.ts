@@ -1,0 +1,25 @@
+/** Encoded segments for tests that care for ids and bytes, not for what is in them. */
+import type { EncodedBlock, EncodedSegment } from '../../src/model/batch.ts'
+
+/** A block of `rows` rows with room for what is stamped into it. */
+export function someBlock(rows = 1, extraBytes = 0): EncodedBlock {
+  return {
+    bytes: new Uint8Array(rows * 24 + extraBytes),
+    rows,
+    segmentIdOffset: 0,
+    ingestedAtOffset: rows * 8,
+    eventTimeOffset: rows * 16,
+    receiptTimeRows: 'all',
+  }
+}
+
+export function someSegment(payloadBytes = 8, block = someBlock()): EncodedSegment {
+  return {
+    eventCount: block.rows,
+    rawBytes: 100,
+    payload: new Uint8Array(payloadBytes),
+    block,
+    delta: { shapes: [], shapesSkipped: 0 },
+    pathsSkipped: 0,
+  }
+}
