@@ -5,6 +5,7 @@
  *                                                                              │
  *                                             materialize (ClickHouse) ◀───────┘   serve reads both
  */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -13,31 +14,33 @@ import { Batcher } from './accept/batcher.ts'
 import { InFlight } from './accept/in-flight.ts'
 import { nativeIngestRoutes } from './accept/native.ts'
 import { Refusals } from './accept/refusals.ts'
+import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { Committer } from './commit/committer.ts'
 import { createRawStoreWriter } from './commit/raw-store-writer.ts'
 import type { Config } from './config.ts'
+import { loadEngine } from './http/engine.ts'
 import type { Route } from './http/exchange.ts'
 import { createServer } from './http/server.ts'
+import { BATCH_BYTES_TARGET } from './limits.ts'
 import { Materializer } from './materialize/materializer.ts'
 import { SegmentIdGenerator } from './model/segment-id.ts'
-import { BatchBuffers } from './pool/batch-buffers.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineTask } from './pool/quarantine.ts'
 import { serveRoutes } from './serve/routes.ts'
 import { CheckpointStore } from './store/checkpoint-store.ts'
 import { ControlStore } from './store/control-store.ts'
-import { openDataDirectory } from './store/data-directory.ts'
+import { type DataDirectory, openDataDirectory } from './store/data-directory.ts'
 import { EventStore } from './store/event-store.ts'
 import { IdempotencyStore } from './store/idempotency-store.ts'
-import { openStores, type Stores } from './store/open-stores.ts'
+import { openStores, type StoreName, type Stores } from './store/open-stores.ts'
 import { PROJECTION_DATABASE, ProjectionStore } from './store/projection-store.ts'
 import { QueryStore } from './store/query-store.ts'
 import { SegmentStore } from './store/segment-store.ts'
 import { UsageStore } from './store/usage-store.ts'
 import { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { commitObserver, ingestMeter, materializeObserver } from './telemetry/observers.ts'
-import { createMetrics } from './telemetry/metrics.ts'
 import { createTelemetryRoutes } from './telemetry/routes.ts'
 import { version } from './version.ts'
 
@@ -45,6 +48,8 @@ export interface App {
   readonly baseUrl: string
   /** The first admin token, when this start created it. */
   readonly adminToken: string | undefined
+  /** Where the token is kept; absent when another node created it. */
+  readonly tokenFile: string
   readonly dataPath: string
   /** Acknowledges what was accepted, then stops everything. Safe to call twice. */
   stop(): Promise<void>
@@ -59,6 +64,20 @@ export interface AppEvents {
 const WORKER_FILE = fileURLToPath(new URL('../workers/main.js', import.meta.url))
 const IDEMPOTENCY_PURGE_MS = 60_000
 const DRAIN_POLL_MS = 20
+const HEALTH_CHECK_MS = 2_000
+
+/** What the parts of one running service share. */
+interface Context {
+  readonly config: Config
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly health: Health
+  readonly stores: Stores
+  readonly buffers: BatchBuffers
+  /** Ends parts of the service, the last one first. */
+  readonly stoppers: (() => unknown)[]
+  readonly onLeaseLost: () => void
+}
 
 /** Starts the service. Rejects when it cannot; nothing is left running then. */
 export async function startApp(config: Config, log: Log, events: AppEvents): Promise<App> {
@@ -73,7 +92,7 @@ export async function startApp(config: Config, log: Log, events: AppEvents): Pro
     }
   }
   try {
-    return await start(config, log, events, stoppers, stopAll)
+    return await start(config, log, events, { stoppers, stopAll })
   } catch (cause) {
     await stopAll()
     throw cause
@@ -84,19 +103,82 @@ async function start(
   config: Config,
   log: Log,
   events: AppEvents,
-  stoppers: (() => unknown)[],
-  stopAll: () => Promise<void>,
+  { stoppers, stopAll }: { stoppers: (() => unknown)[]; stopAll: () => Promise<void> },
 ): Promise<App> {
   const directory = await openDataDirectory(config.dataDir)
   stoppers.push(() => directory.close())
+  const engine = loadEngine()
+  log.info({ engine: engine.name, engineVersion: engine.version }, 'http engine')
+  const metrics = createMetrics({ version, engine: `${engine.name} ${engine.version}` })
+  const context = await openContext(config, log, events, { directory, metrics, stoppers })
+
+  const { stores } = context
+  const control = new ControlStore(stores.postgres, () => credentials.invalidate())
+  const credentials = new CredentialCache({ source: control })
+  credentials.start()
+  stoppers.push(() => credentials.stop())
+  const pool = startPool(context, directory.path)
+  const materializer = await startMaterializer(context, pool)
+  const committer = await startCommitter(context, materializer)
+  const usage = new UsageStore(stores.postgres)
+  const state = { isStopping: false }
+  const routes = [
+    ...startIngest(context, { pool, committer, credentials, usage, state }),
+    ...serveRoutes({
+      resolveToken: (text) => credentials.resolveToken(text),
+      control,
+      usage,
+      events: new EventStore(stores.postgres),
+      query: new QueryStore(stores.clickhouse, PROJECTION_DATABASE),
+      readSegments: async (reads) => (await pool.run({ kind: 'read', reads })).json,
+    }),
+    ...createTelemetryRoutes(context.health, metrics),
+  ]
+  const tokenFile = join(directory.path, 'admin-token')
+  const adminToken = await control.ensureAdminToken((text) => {
+    writeFileSync(tokenFile, `${text}\n`, { mode: 0o600 })
+  })
+  const server = createServer({
+    routes,
+    engine,
+    ...(config.tls && { tls: config.tls }),
+    onError: (error, exchange) => log.error({ err: error, path: exchange.path }, 'request failed'),
+  })
+  const port = await server.listen(config.host, config.port)
+  stoppers.push(() => server.close())
+  return {
+    baseUrl: `${config.tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,
+    adminToken,
+    tokenFile,
+    dataPath: directory.path,
+    stop: async () => {
+      if (state.isStopping) return
+      state.isStopping = true
+      context.health.stop()
+      server.stopListening()
+      const deadline = performance.now() + config.drainTimeoutMs
+      while (server.activeRequests > 0 && performance.now() < deadline) await sleep(DRAIN_POLL_MS)
+      await stopAll()
+    },
+  }
+}
+
+/** Opens the stores and watches them. */
+async function openContext(
+  config: Config,
+  log: Log,
+  events: AppEvents,
+  parts: { directory: DataDirectory; metrics: Metrics; stoppers: (() => unknown)[] },
+): Promise<Context> {
+  const { directory, metrics, stoppers } = parts
   const health = new Health()
   health.declare('postgres', 'required')
   health.declare('clickhouse', 'degraded')
-  const metrics = createMetrics({ version, engine: 'uWebSockets.js' })
   const onLeaseLost = () => {
+    const reason = 'the node number belongs to another process'
     metrics.nodeLeaseLost.inc()
-    health.fail('the node number belongs to another process')
-    events.onFatal('the node number belongs to another process')
+    health.fail(reason)
+    events.onFatal(reason)
   }
   const stores = await openStores({
     directory,
@@ -110,32 +192,56 @@ async function start(
     onLeaseLost,
   })
   stoppers.push(() => stores.close())
-  health.report('postgres')
-  health.report('clickhouse')
+  const checks = [
+    watchStore('postgres', () => stores.postgres.ping(), health),
+    watchStore('clickhouse', () => stores.clickhouse.ping(), health),
+  ]
+  stoppers.push(...checks.map((timer) => () => clearInterval(timer)))
+  const buffers = new BatchBuffers(BATCH_BYTES_TARGET)
+  return { config, log, metrics, health, stores, buffers, stoppers, onLeaseLost }
+}
 
-  const control = new ControlStore(stores.postgres, () => credentials.invalidate())
-  const credentials = new CredentialCache({ source: control })
-  credentials.start()
-  stoppers.push(() => credentials.stop())
+/** Asks a store now and then whether it answers: an external one tells nobody that it went away. */
+function watchStore(name: StoreName, ping: () => Promise<void>, health: Health): NodeJS.Timeout {
+  health.report(name)
+  let isAsking = false
+  const timer = setInterval(() => {
+    if (isAsking) return
+    isAsking = true
+    ping()
+      .then(
+        () => health.report(name),
+        () => health.report(name, 'it does not answer'),
+      )
+      .finally(() => {
+        isAsking = false
+      })
+  }, HEALTH_CHECK_MS)
+  return timer.unref()
+}
 
+function startPool({ config, log, metrics, stoppers }: Context, dataPath: string): WorkerPool {
   const pool = new WorkerPool({
     workerFile: WORKER_FILE,
     threads: config.workers,
     quarantine: (task, reason) => {
       metrics.quarantinedBatches.inc()
-      const file = quarantineTask(join(directory.path, 'quarantine'), task, Date.now())
+      const file = quarantineTask(join(dataPath, 'quarantine'), task, Date.now())
       log.error({ file, reason, kind: task.kind }, 'a batch killed its worker twice')
     },
     onTaskSeconds: (_kind, seconds) => metrics.workerTaskSeconds.observe(seconds),
   })
   stoppers.push(() => pool.stop())
-  const buffers = new BatchBuffers()
-  const materializer = await startMaterializer(config, stores, pool, buffers, log, metrics)
-  stoppers.push(() => materializer.stop(config.drainTimeoutMs))
+  metrics.watch('poolQueueBatches', () => pool.queueLength)
+  return pool
+}
+
+async function startCommitter(context: Context, materializer: Materializer): Promise<Committer> {
+  const { stores, metrics, buffers, stoppers } = context
   const segments = new SegmentStore(stores.postgres, stores.lease)
   stoppers.push(() => segments.stop())
   const committer = new Committer({
-    store: createRawStoreWriter(segments, onLeaseLost),
+    store: createRawStoreWriter(segments, context.onLeaseLost),
     ids: await createIds(stores),
     forward: (group) => materializer.add(group),
     observer: commitObserver(metrics),
@@ -143,18 +249,30 @@ async function start(
     release: (payload) => buffers.releaseView(payload),
   })
   stoppers.push(() => committer.stop())
+  return committer
+}
 
+/** Accept and batcher; returns the routes of the ingest surfaces. */
+function startIngest(
+  { config, stores, metrics, buffers, stoppers }: Context,
+  parts: {
+    readonly pool: WorkerPool
+    readonly committer: Committer
+    readonly credentials: CredentialCache
+    readonly usage: UsageStore
+    readonly state: { readonly isStopping: boolean }
+  },
+): Route[] {
+  const { pool, committer, credentials, usage, state } = parts
   const inFlight = new InFlight(config.inFlightBytesMax)
-  const usage = new UsageStore(stores.postgres)
-  const refusals = new Refusals(
-    (counts) => usage.recordRefusals(stores.lease.nodeId, counts),
-    Date.now,
-  )
+  metrics.watch('inFlightBytes', () => inFlight.bytes)
+  metrics.watch('inFlightRequests', () => inFlight.requests)
+  const { nodeId } = stores.lease
+  const refusals = new Refusals((counts) => usage.recordRefusals(nodeId, counts), Date.now)
   stoppers.push(() => refusals.stop())
   const idempotency = new IdempotencyStore(stores.postgres, stores.lease)
   const purge = setInterval(() => void idempotency.purge().catch(() => 0), IDEMPOTENCY_PURGE_MS)
   stoppers.push(() => clearInterval(purge))
-  let isStopping = false
   const batcher = new Batcher(
     {
       get hasIdleThread() {
@@ -162,7 +280,11 @@ async function start(
       },
       encode: async (batch, output) => {
         metrics.batches.inc()
-        return (await pool.run({ kind: 'ingest', batch, output })).batch
+        const encoded = (await pool.run({ kind: 'ingest', batch, output })).batch
+        for (const { pathsSkipped } of encoded.segments) {
+          if (pathsSkipped > 0) metrics.projectionPathsSkipped.inc(pathsSkipped)
+        }
+        return encoded
       },
     },
     buffers,
@@ -170,54 +292,15 @@ async function start(
     Date.now,
   )
   pool.watchIdle(() => batcher.threadIdle())
-  metrics.watch('inFlightBytes', () => inFlight.bytes)
-  metrics.watch('inFlightRequests', () => inFlight.requests)
-  metrics.watch('poolQueueBatches', () => pool.queueLength)
-
-  const routes: Route[] = [
-    ...nativeIngestRoutes({
-      batcher,
-      inFlight,
-      commit: (streamId, encoded, completion) => committer.submit(streamId, encoded, completion),
-      credentials,
-      idempotency,
-      meter: ingestMeter(metrics, refusals),
-      isStopping: () => isStopping,
-    }),
-    ...serveRoutes({
-      credentials,
-      control,
-      usage,
-      events: new EventStore(stores.postgres),
-      query: new QueryStore(stores.clickhouse, PROJECTION_DATABASE),
-      readSegments: async (reads) => (await pool.run({ kind: 'read', reads })).json,
-    }),
-    ...createTelemetryRoutes(health, metrics),
-  ]
-  const adminToken = await control.ensureAdminToken()
-  const server = createServer({
-    routes,
-    ...(config.tls && { tls: config.tls }),
-    onError: (error, exchange) => log.error({ err: error, path: exchange.path }, 'request failed'),
+  return nativeIngestRoutes({
+    batcher,
+    inFlight,
+    commit: (streamId, encoded, completion) => committer.submit(streamId, encoded, completion),
+    credentials,
+    idempotency,
+    meter: ingestMeter(metrics, refusals),
+    isStopping: () => state.isStopping,
   })
-  log.info({ engine: server.engine.name, engineVersion: server.engine.version }, 'http engine')
-  const port = await server.listen(config.host, config.port)
-  stoppers.push(() => server.close())
-
-  return {
-    baseUrl: `${config.tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,
-    adminToken,
-    dataPath: directory.path,
-    stop: async () => {
-      if (isStopping) return
-      isStopping = true
-      health.stop()
-      server.stopListening()
-      const deadline = performance.now() + config.drainTimeoutMs
-      while (server.activeRequests > 0 && performance.now() < deadline) await sleep(DRAIN_POLL_MS)
-      await stopAll()
-    },
-  }
 }
 
 /** Ids go on above whatever this node has committed, even when the clock went back meanwhile. */
@@ -230,12 +313,8 @@ async function createIds(stores: Stores): Promise<SegmentIdGenerator> {
 }
 
 async function startMaterializer(
-  config: Config,
-  stores: Stores,
+  { config, stores, buffers, log, metrics, stoppers }: Context,
   pool: WorkerPool,
-  buffers: BatchBuffers,
-  log: Log,
-  metrics: ReturnType<typeof createMetrics>,
 ): Promise<Materializer> {
   const checkpoints = new CheckpointStore(stores.postgres, stores.lease.nodeId)
   const projection = new ProjectionStore(stores.clickhouse, stores.lease)
@@ -262,6 +341,7 @@ async function startMaterializer(
     return oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
   })
   materializer.start()
+  stoppers.push(() => materializer.stop(config.drainTimeoutMs))
   return materializer
 }
 

@@ -78,7 +78,9 @@ export const COMMIT_QUEUE_BYTES_MAX = 64 * MIB
 export const COMMIT_GROUP_BYTES_MAX = 16 * MIB
 /** How often a commit that provably stored nothing is tried again before its clients hear 503. */
 export const COMMIT_TRIES_MAX = 3
-/** How long an unknown COMMIT outcome is looked up before its connections are dropped unanswered. */
+/**
+ * How long an unknown COMMIT outcome is looked up before its connections are dropped unanswered.
+ */
 export const COMMIT_RESOLVE_MS_MAX = 60_000
 
 // --- Materialize ------------------------------------------------------------------------------
@@ -108,7 +110,9 @@ export const QUERY_GROUPS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000
 /** Credentials kept in memory. */
 export const CREDENTIAL_CACHE_MAX = 65_536
-/** How often each node looks whether the control plane changed; bounds how late a revocation acts. */
+/**
+ * How often each node looks whether the control plane changed; bounds how late a revocation acts.
+ */
 export const CONTROL_POLL_MS = 400
 
 // --- Nodes ------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** Process entry: reads the configuration, starts the app, turns signals into a clean stop. */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { startApp } from './app.ts'
 import { type Config, ConfigError, helpText, parseConfig } from './config.ts'
 import { createLog } from './telemetry/log.ts'
@@ -15,7 +14,8 @@ function tryLine(baseUrl: string, tokenFile: string): string {
   const auth = `-H "Authorization: Bearer $(cat '${tokenFile}')"`
   const json = `-H 'Content-Type: application/json'`
   const curl = baseUrl.startsWith('https') ? 'curl -sk' : 'curl -s'
-  const stream = `${curl} ${baseUrl}/v1/streams ${auth} ${json} -d "{\\"name\\":\\"try-$(date +%s)\\"}"`
+  const name = '"{\\"name\\":\\"try-$(date +%s)\\"}"'
+  const stream = `${curl} ${baseUrl}/v1/streams ${auth} ${json} -d ${name}`
   const key = `${curl} ${baseUrl}/v1/streams/$ID/keys ${auth} ${json} -d '{"name":"try"}'`
   const send = `${curl} ${baseUrl}/v1/ingest -H "X-API-Key: $KEY" ${json} -d '{"message":"hello"}'`
   const pick = (field: string) => `sed -E 's/.*"${field}":"([^"]+)".*/\\1/'`
@@ -23,14 +23,13 @@ function tryLine(baseUrl: string, tokenFile: string): string {
 }
 
 function announce(config: Config, app: Awaited<ReturnType<typeof startApp>>): void {
-  const tokenFile = join(app.dataPath, 'admin-token')
-  if (app.adminToken !== undefined) {
-    writeFileSync(tokenFile, `${app.adminToken}\n`, { mode: 0o600 })
-    console.log(`First admin token: ${app.adminToken}`)
-  }
+  const { tokenFile } = app
+  if (app.adminToken !== undefined) console.log(`First admin token: ${app.adminToken}`)
   console.log(`Sluice ${version} listens on ${app.baseUrl}`)
-  console.log(`Admin token: in ${tokenFile}`)
+  const hasToken = existsSync(tokenFile)
+  console.log(`Admin token: ${hasToken ? `in ${tokenFile}` : 'as printed at the first start'}`)
   console.log(`Data: ${app.dataPath}${config.postgresUrl ? ' (external stores)' : ''}`)
+  if (!hasToken) return
   console.log('Try it, in another shell:')
   console.log(`  ${tryLine(app.baseUrl, tokenFile)}`)
 }

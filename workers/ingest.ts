@@ -3,8 +3,13 @@
  * out; no I/O, no clock, no randomness. State kept between batches only makes the next one faster.
  */
 import { SEGMENT_EVENTS_MAX } from '../src/limits.ts'
-import type { AcceptedBatch, EncodedBatch, EncodedSegment, Part } from '../src/model/batch.ts'
-import type { SegmentOutput } from '../src/pool/messages.ts'
+import type {
+  AcceptedBatch,
+  EncodedBatch,
+  EncodedSegment,
+  Part,
+  SegmentOutput,
+} from '../src/model/batch.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { decodeArrayElements, decodeDocument } from './decode/json-array.ts'
 import { JsonTape } from './decode/json-tape.ts'

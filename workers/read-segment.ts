@@ -3,7 +3,7 @@
  * text, byte for byte: never parsed into values and written again, so 64-bit integers and duplicate
  * keys stay what they were.
  */
-import type { SegmentRead } from '../src/pool/messages.ts'
+import type { SegmentRead } from '../src/model/batch.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'

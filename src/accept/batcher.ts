@@ -9,6 +9,8 @@
  *
  * A shared batch is committed here as a whole; parts that failed have left nothing in it.
  */
+
+import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../limits.ts'
 import type {
   AcceptedBatch,
@@ -16,10 +18,9 @@ import type {
   EncodedSegment,
   Part,
   PartResult,
+  SegmentOutput,
 } from '../model/batch.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
-import { BATCH_PADDING, type BatchBuffers, padBatch } from '../pool/batch-buffers.ts'
-import type { SegmentOutput } from '../pool/messages.ts'
 import type { FramedPart } from './body-framer.ts'
 
 /** What the batcher needs of the pool. */
@@ -76,12 +77,7 @@ export class Batcher {
   readonly #payloadRatio = new OutputRatio()
   #isScheduled = false
 
-  constructor(
-    pool: BatchPool,
-    buffers: BatchBuffers,
-    commit: CommitSegments,
-    nowMs: () => number,
-  ) {
+  constructor(pool: BatchPool, buffers: BatchBuffers, commit: CommitSegments, nowMs: () => number) {
     this.#pool = pool
     this.buffers = buffers
     this.#commit = commit
@@ -99,11 +95,7 @@ export class Batcher {
    * Adds a small, complete request to its stream's shared batch; `bytes` are copied. Resolves when
    * what was accepted of it is durable. At most BATCH_BYTES_TARGET bytes.
    */
-  submitShared(
-    stream: Stream,
-    framing: Part['framing'],
-    bytes: Uint8Array,
-  ): Promise<PartResult> {
+  submitShared(stream: Stream, framing: Part['framing'], bytes: Uint8Array): Promise<PartResult> {
     const key = framing === 'text' ? `t${stream.streamId}` : `j${stream.streamId}`
     let batch = this.#open.get(key)
     if (batch !== undefined && !hasRoom(batch, bytes.length)) {

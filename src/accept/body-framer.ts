@@ -5,10 +5,11 @@
  * Whether `application/json` is an array, lines or one document is seen from its beginning; a body
  * that turns out otherwise is judged malformed by the decoder, never taken in part.
  */
+
+import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
 import { IngestError } from '../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_BYTES_MAX } from '../limits.ts'
 import type { Framing } from '../model/batch.ts'
-import { BATCH_PADDING, type BatchBuffers } from '../pool/batch-buffers.ts'
 import { ElementScanner, firstToken, isDocumentStart, trimEnd } from './json-framing.ts'
 
 /** What a client declared its body to be. */
@@ -67,8 +68,7 @@ export class BodyFramer {
     this.#sink = sink
     // A body a little over the target makes two even batches rather than a large and a tiny one.
     const batches = Math.max(1, Math.ceil(declaredBytes / BATCH_BYTES_TARGET))
-    this.#target =
-      declaredBytes > 0 ? Math.ceil(declaredBytes / batches) : BATCH_BYTES_TARGET
+    this.#target = declaredBytes > 0 ? Math.ceil(declaredBytes / batches) : BATCH_BYTES_TARGET
   }
 
   /**
@@ -142,7 +142,9 @@ export class BodyFramer {
   #room(wanted: number): Uint8Array {
     const buffer = this.#buffer
     if (buffer === undefined) {
-      this.#buffer = this.#buffers.take(Math.min(Math.max(wanted, this.#target), BATCH_BYTES_TARGET))
+      this.#buffer = this.#buffers.take(
+        Math.min(Math.max(wanted, this.#target), BATCH_BYTES_TARGET),
+      )
       return this.#buffer
     }
     if (this.#length < buffer.length - BATCH_PADDING) return buffer
@@ -156,8 +158,7 @@ export class BodyFramer {
     const buffer = this.#buffer!
     this.#framing ??= this.#detect(buffer, false)
     if (this.#framing === undefined || this.#framing === 'document') return
-    const cut =
-      this.#framing === 'array' ? this.#lastComma(buffer) : this.#lastLineEnd(buffer)
+    const cut = this.#framing === 'array' ? this.#lastComma(buffer) : this.#lastLineEnd(buffer)
     if (cut < 0) return
     const keepFrom = this.#framing === 'array' ? cut + 1 : cut
     const rest = buffer.subarray(keepFrom, this.#length)

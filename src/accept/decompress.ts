@@ -131,9 +131,7 @@ function createStream(encoding: Encoding, firstByte: number): zlib.Gunzip {
       return zlib.createGunzip(options)
     case 'deflate':
       // Some clients send raw deflate under this name; a zlib header always has method 8.
-      return (firstByte & 0x0f) === 8
-        ? zlib.createInflate(options)
-        : zlib.createInflateRaw(options)
+      return (firstByte & 0x0f) === 8 ? zlib.createInflate(options) : zlib.createInflateRaw(options)
     case 'br':
       return zlib.createBrotliDecompress(options)
     case 'zstd':

@@ -26,7 +26,9 @@ export interface IdempotencyStore {
   readonly release: (streamId: StreamId, keySha256: Uint8Array) => Promise<void>
 }
 
-/** Claims `key`. Rejects: `malformed` key, `conflict` while another request holds it, `unavailable`. */
+/**
+ * Claims `key`. Rejects: `malformed` key, `conflict` while another request holds it, `unavailable`.
+ */
 export async function claimIdempotencyKey(
   store: IdempotencyStore,
   streamId: StreamId,

@@ -60,7 +60,11 @@ export class IngestReport {
     this.repaired += result.repaired
     this.acceptedBytes += result.acceptedBytes
     for (const reject of result.rejects) {
-      const placed = { ...reject, index: this.#items + reject.index, line: this.#lines + reject.line }
+      const placed = {
+        ...reject,
+        index: this.#items + reject.index,
+        line: this.#lines + reject.line,
+      }
       if (this.errors.length < REPLY_ERRORS_MAX) this.errors.push(placed)
     }
     for (const [code, count] of Object.entries(result.rejectedByCode)) {

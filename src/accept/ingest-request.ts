@@ -125,18 +125,23 @@ export class IngestRequest implements BodyConsumer {
 
   #push(bytes: Uint8Array): void {
     const { kind, encoding, declaredBytes } = this.#options
-    this.#framer ??= new BodyFramer(kind, encoding ? 0 : declaredBytes, this.#services.batcher.buffers, {
-      part: (part) => {
-        const batch = this.#services.batcher.encodeOwn(this.#options.stream, part)
-        // It is awaited when the body has ended; a failure before that is not unhandled.
-        batch.then(
-          (encoded) => this.#holdEncoded(encoded),
-          () => undefined,
-        )
-        this.#encoded.push({ batch, linesBefore: part.linesBefore })
+    this.#framer ??= new BodyFramer(
+      kind,
+      encoding ? 0 : declaredBytes,
+      this.#services.batcher.buffers,
+      {
+        part: (part) => {
+          const batch = this.#services.batcher.encodeOwn(this.#options.stream, part)
+          // It is awaited when the body has ended; a failure before that is not unhandled.
+          batch.then(
+            (encoded) => this.#holdEncoded(encoded),
+            () => undefined,
+          )
+          this.#encoded.push({ batch, linesBefore: part.linesBefore })
+        },
+        fail: (message) => this.#finish(new IngestError('malformed', message)),
       },
-      fail: (message) => this.#finish(new IngestError('malformed', message)),
-    })
+    )
     this.#framer.push(bytes)
   }
 

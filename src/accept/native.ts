@@ -69,6 +69,8 @@ class NativeHandler {
   readonly #surface: NativeSurface
   readonly #startedAt = performance.now()
   #streamId: StreamId | undefined
+  /** Where the error's code does not say enough. */
+  #refusalReason: string | undefined
 
   constructor(deps: NativeDeps, exchange: Exchange, surface: NativeSurface) {
     this.#deps = deps
@@ -149,6 +151,8 @@ class NativeHandler {
     }
     if (mediaType === 'application/json') return 'json'
     if (NDJSON_TYPES.includes(mediaType)) return 'ndjson'
+    // Text sent where JSON is due has a reason of its own (spec, Errors 1).
+    this.#refusalReason = 'plain_text_not_accepted'
     const text = `send application/json or ${NDJSON_TYPES.join(', ')}; text goes to /v1/ingest/text`
     throw new IngestError('unsupported_media_type', text)
   }
@@ -172,19 +176,19 @@ class NativeHandler {
   }
 
   #refuse(error: IngestError, extra?: Readonly<Record<string, unknown>>): void {
-    const reply = problemReply(error, extra)
+    const isMalformed = error.code === 'malformed'
+    const nothing = isMalformed ? { accepted: 0, rejected: 0, errors: [] } : undefined
+    const reply = problemReply(error, extra ?? nothing)
     this.#exchange.reply(reply)
     this.#deps.meter.onReply(this.#surface, reply.status)
-    // Text sent where JSON is due has a reason of its own (spec, Errors 1).
-    const isText = error.code === 'unsupported_media_type' && this.#surface === 'native'
-    this.#deps.meter.onRefused(this.#streamId, isText ? 'plain_text_not_accepted' : error.code)
+    this.#deps.meter.onRefused(this.#streamId, this.#refusalReason ?? error.code)
   }
 }
 
 function nothingAcceptable(report: IngestReport): IngestError {
   const first = report.fatal ?? report.errors[0]
   if (first === undefined) return new IngestError('malformed', 'the body holds no event')
-  const where = `event ${first.index} in line ${first.line}: ${first.message}`
+  const where = `event ${first.index}, line ${first.line}: ${first.message}`
   return new IngestError('malformed', `nothing was stored; ${where}`)
 }
 

@@ -142,7 +142,9 @@ class Slice {
   }
 }
 
-/** Whether a store's error only says: not now. Memory limits count as such, a bad block does not. */
+/**
+ * Whether a store's error only says: not now. Memory limits count as such, a bad block does not.
+ */
 function isAway(cause: unknown): boolean {
   return cause instanceof Error && 'retryable' in cause && cause.retryable === true
 }

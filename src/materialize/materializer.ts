@@ -6,7 +6,7 @@
  * Two modes. **Live**: the blocks that workers built wait in memory, are coalesced per stream and
  * inserted. **Catch-up**: segments past the checkpoint are read from the raw store; those that
  * ClickHouse does not have are rebuilt by the same worker code. Start begins with catch-up, and
- * whatever goes wrong in live mode (an insert of unknown outcome, too many bytes waiting, ClickHouse
+ * whatever goes wrong in live mode (an insert of unknown outcome, too much waiting, ClickHouse
  * away) drops the memory and goes back to it. So there is one way to recover, and it is used often.
  *
  * Exactly once: a segment is in one block, and an insert makes one part of it; catch-up asks which
@@ -92,8 +92,9 @@ export class Materializer {
   get oldestPendingMs(): number | undefined {
     const oldest = this.#progress.oldest
     if (oldest !== undefined) return segmentIdMs(oldest)
+    // Live, nothing but the outstanding is behind, and the cursor stands still.
     const isBehind = this.#newest > this.#cursor || this.#failures > 0
-    return isBehind ? segmentIdMs(this.#cursor) : undefined
+    return this.#mode === 'catch-up' && isBehind ? segmentIdMs(this.#cursor) : undefined
   }
 
   start(): void {

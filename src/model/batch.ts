@@ -123,3 +123,20 @@ export interface CommittedSegment {
 export interface CommittedGroup {
   readonly segments: readonly CommittedSegment[]
 }
+
+/** Shared memory for the bytes of one segment's block and payload. */
+export interface SegmentOutput {
+  readonly block: Uint8Array
+  readonly payload: Uint8Array
+}
+
+/** One run of events to be shown, from one segment. */
+export interface SegmentRead {
+  readonly payload: Uint8Array
+  readonly segmentId: string
+  readonly ingestedAtMs: number
+  readonly fromOrdinal: number
+  /** Exclusive. */
+  readonly toOrdinal: number
+  readonly newestFirst: boolean
+}

@@ -1,6 +1,8 @@
 /** Streams, credentials and who may do what: plain types shared by both sides. */
 
-/** A stream's number: primary key, prefix of every per-stream table, and its public id in decimal. */
+/**
+ * A stream's number: primary key, prefix of every per-stream table, and its public id in decimal.
+ */
 export type StreamId = number & { readonly __brand: 'StreamId' }
 
 /** Settings that change what workers do with an event. Sent with every batch. */

@@ -1,5 +1,11 @@
 /** What crosses between the main thread and the workers. Flat objects and transferred buffers. */
-import type { AcceptedBatch, EncodedBatch, EncodedSegment } from '../model/batch.ts'
+import type {
+  AcceptedBatch,
+  EncodedBatch,
+  EncodedSegment,
+  SegmentOutput,
+  SegmentRead,
+} from '../model/batch.ts'
 
 /**
  * Decode, transform and encode a batch. Its bytes are shared memory: nothing is copied, and they
@@ -13,11 +19,6 @@ export interface IngestTask {
    * makes buffers of its own. Nobody else touches them while the task is under way.
    */
   readonly output: SegmentOutput | undefined
-}
-
-export interface SegmentOutput {
-  readonly block: Uint8Array
-  readonly payload: Uint8Array
 }
 
 export interface IngestResult {
@@ -35,17 +36,6 @@ export interface ReplayTask {
 export interface ReplayResult {
   readonly kind: 'replay'
   readonly segment: Pick<EncodedSegment, 'eventCount' | 'block' | 'delta' | 'pathsSkipped'>
-}
-
-/** One run of events to be shown, from one segment. */
-export interface SegmentRead {
-  readonly payload: Uint8Array
-  readonly segmentId: string
-  readonly ingestedAtMs: number
-  readonly fromOrdinal: number
-  /** Exclusive. */
-  readonly toOrdinal: number
-  readonly newestFirst: boolean
 }
 
 /** Render events of stored segments as JSON event records, separated by commas. */

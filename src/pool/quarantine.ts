@@ -10,7 +10,11 @@ import type { PoolTask } from './messages.ts'
 const FILES_MAX = 16
 
 /** Writes the task's input under `directory`; returns the file, or undefined when it is full. */
-export function quarantineTask(directory: string, task: PoolTask, nowMs: number): string | undefined {
+export function quarantineTask(
+  directory: string,
+  task: PoolTask,
+  nowMs: number,
+): string | undefined {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   if (readdirSync(directory).length >= FILES_MAX) return undefined
   const file = join(directory, `${new Date(nowMs).toISOString().replaceAll(':', '')}-${task.kind}`)

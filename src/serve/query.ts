@@ -4,8 +4,8 @@
  */
 import type { Reply, Route } from '../http/exchange.ts'
 import { QUERY_GROUPS_MAX } from '../limits.ts'
+import { isFieldPath } from '../model/field-path.ts'
 import type { StreamId } from '../model/stream.ts'
-import { isFieldPath } from '../store/field-path.ts'
 import type { CountGroup, CountQuery, CountResult, FieldValue } from '../store/query-store.ts'
 import { malformed, readFields, readTime } from './body-fields.ts'
 import { ExactNumber, parseExactJson } from './exact-json.ts'

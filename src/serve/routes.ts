@@ -1,13 +1,14 @@
 /** Everything that is read and managed over REST, in one list. */
-import type { CredentialCache } from '../accept/authenticate.ts'
+
 import type { Route } from '../http/exchange.ts'
-import type { SegmentRead as PoolRead } from '../pool/messages.ts'
+import type { SegmentRead as StoredRead } from '../model/batch.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { ControlStore } from '../store/control-store.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { QueryStore } from '../store/query-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import { eventRoutes } from './events.ts'
+import type { ResolveToken } from './guard.ts'
 import { keyRoutes } from './keys.ts'
 import { queryRoutes } from './query.ts'
 import { streamRoutes } from './streams.ts'
@@ -15,18 +16,17 @@ import { tokenRoutes } from './tokens.ts'
 import { usageRoutes } from './usage.ts'
 
 export interface ServeDeps {
-  readonly credentials: Pick<CredentialCache, 'resolveToken'>
+  readonly resolveToken: ResolveToken
   readonly control: ControlStore
   readonly usage: UsageStore
   readonly events: EventStore
   readonly query: QueryStore
   /** Renders event records of stored segments; runs in the pool. */
-  readonly readSegments: (reads: readonly PoolRead[]) => Promise<Uint8Array>
+  readonly readSegments: (reads: readonly StoredRead[]) => Promise<Uint8Array>
 }
 
 export function serveRoutes(deps: ServeDeps): Route[] {
-  const { control, usage, events, query } = deps
-  const resolveToken = (text: string) => deps.credentials.resolveToken(text)
+  const { resolveToken, control, usage, events, query } = deps
   return [
     ...streamRoutes({ resolveToken, control }),
     ...keyRoutes({ resolveToken, control }),

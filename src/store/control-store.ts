@@ -216,9 +216,10 @@ export class ControlStore {
 
   /**
    * The text of a new admin token when no live one exists, else undefined. Of nodes that start at
-   * the same time exactly one gets it.
+   * the same time exactly one gets it. `keep` is told before it becomes valid, so that a crash in
+   * between leaves no token that nobody knows; what it throws undoes the creation.
    */
-  async ensureAdminToken(): Promise<string | undefined> {
+  async ensureAdminToken(keep?: (text: string) => void): Promise<string | undefined> {
     const created = await this.#postgres.transaction(async (sql) => {
       await sql.query('SELECT pg_advisory_xact_lock($1)', [ADMIN_TOKEN_LOCK])
       const { rows } = await sql.query(
@@ -228,7 +229,9 @@ export class ControlStore {
       if (rows.length > 0) return undefined
       await moveVersion(sql)
       const admin = { name: 'first admin token', owner: 'admin', expiresAtMs: null }
-      return insertToken(sql, { ...admin, scopes: ['admin'] })
+      const inserted = await insertToken(sql, { ...admin, scopes: ['admin'] })
+      keep?.(inserted.text)
+      return inserted
     })
     if (created !== undefined) this.#onChange()
     return created?.text

@@ -33,7 +33,9 @@ export interface Stores {
   close(): Promise<void>
 }
 
-/** Throws `StoreError` when a store cannot be started, reached or migrated; nothing is left running. */
+/**
+ * Throws `StoreError` when a store cannot be started, reached or migrated; nothing is left running.
+ */
 export async function openStores(options: OpenStoresOptions): Promise<Stores> {
   const { directory, log, onStateChange } = options
   const closers: (() => Promise<void>)[] = []

@@ -32,7 +32,8 @@ const INSERT_SETTINGS = {
  */
 const TABLE_SETTINGS =
   'min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 100000000, ' +
-  "auto_statistics_types = '', merge_selector_base = 16, fsync_after_insert = 1, fsync_part_directory = 1"
+  "auto_statistics_types = '', merge_selector_base = 16, " +
+  'fsync_after_insert = 1, fsync_part_directory = 1'
 const SETTLE_MS_MAX = 120_000
 
 /** The stream's table, qualified. */

@@ -190,7 +190,10 @@ export function encodeRowHead(row: SegmentRow): Buffer {
 
 /** Adds the group to the usage counters; every value is an integer of our own making. */
 function usageSql(rows: readonly SegmentRow[], nodeId: number): string {
-  const byStream = new Map<StreamId, [segments: number, events: number, raw: number, stored: number]>()
+  const byStream = new Map<
+    StreamId,
+    [segments: number, events: number, raw: number, stored: number]
+  >()
   for (const { streamId, eventCount, rawBytes, payload } of rows) {
     const sums = byStream.get(streamId) ?? [0, 0, 0, 0]
     sums[0]++

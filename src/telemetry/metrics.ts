@@ -77,7 +77,7 @@ function requestMetrics(registry: Registry) {
       surfaces: SURFACES,
       registry,
     }),
-    requestBytes: counter(registry, 'ingest_request_bytes_total', 'Body bytes as they were sent'),
+    requestBytes: counter(registry, 'ingest_request_bytes_total', 'Bytes of accepted events'),
     eventsAccepted: counter(registry, 'ingest_events_accepted_total', 'Events made durable'),
     eventsRejected: new Tally({
       name: 'ingest_events_rejected_total',

@@ -6,12 +6,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Batcher } from '../../src/accept/batcher.ts'
+import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
 import { IngestError } from '../../src/errors.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../../src/limits.ts'
-import type { AcceptedBatch, EncodedBatch, EncodedSegment } from '../../src/model/batch.ts'
+import type {
+  AcceptedBatch,
+  EncodedBatch,
+  EncodedSegment,
+  SegmentOutput,
+} from '../../src/model/batch.ts'
 import type { Stream, StreamId } from '../../src/model/stream.ts'
-import { BatchBuffers } from '../../src/pool/batch-buffers.ts'
-import type { SegmentOutput } from '../../src/pool/messages.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 
@@ -58,7 +62,7 @@ class CheckedBuffers extends BatchBuffers {
 
 function setUp() {
   const pool = new FakePool()
-  const buffers = new CheckedBuffers()
+  const buffers = new CheckedBuffers(BATCH_BYTES_TARGET)
   const commits: { readonly texts: readonly string[]; readonly resolve: () => void }[] = []
   let commitError: unknown
   const commit = (_streamId: StreamId, segments: readonly EncodedSegment[]) => {
@@ -90,7 +94,7 @@ const stream = (id: number): Stream => ({
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const bytes = (text: string) => Buffer.from(text)
 
-test('requests of one stream and turn share a batch and its commit; each hears its own', async () => {
+test('requests of one stream and turn share a batch; each hears its own result', async () => {
   const { pool, commits, batcher, buffers } = setUp()
   const results = [
     batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}\n{"a":2}')),

@@ -9,8 +9,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { BodyFramer, type BodyKind } from '../../src/accept/body-framer.ts'
+import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
-import { BatchBuffers } from '../../src/pool/batch-buffers.ts'
 import { testSeed } from '../decode/json-cases.ts'
 import { cutAt, frameBody, type Outcome } from './frame-body.ts'
 
@@ -172,7 +172,8 @@ test('documents over several lines do not depend on cuts', () => {
     .tuple(fc.constantFrom('', '\n', ' '), fc.array(anyPiece, { maxLength: 5 }), fc.boolean())
     .map(([before, items, isClosed]) => {
       const entries = items.map((item, i) => `\n "k${i}":\r\n${item}`)
-      return `${before}{\n"n":1${entries.map((entry) => `,${entry}`).join('')}${isClosed ? '\n}' : ''}`
+      const members = entries.map((entry) => `,${entry}`).join('')
+      return `${before}{\n"n":1${members}${isClosed ? '\n}' : ''}`
     })
   assertCutsDoNotShow('json', body, (text, outcome) => {
     assert.deepEqual(byValue(outcome), judgeWhole(text))
@@ -291,7 +292,7 @@ test('a whole small body is framed as the same body in pieces is', () => {
     const part = BodyFramer.detectWhole(bytesOf(text))
     const framed: { framing: string; text: string; linesBefore: number }[] = []
     let hasFailed = false
-    const framer = new BodyFramer('json', 0, new BatchBuffers(), {
+    const framer = new BodyFramer('json', 0, new BatchBuffers(BATCH_BYTES_TARGET), {
       part: ({ buffer, framing, start, end, linesBefore }) => {
         framed.push({
           framing,

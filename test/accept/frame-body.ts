@@ -1,9 +1,11 @@
 /** A body through framer and worker code as one request goes, without pool, network or commit. */
+
 import { BodyFramer, type BodyKind } from '../../src/accept/body-framer.ts'
 import { IngestReport } from '../../src/accept/ingest-report.ts'
+import { BATCH_PADDING, BatchBuffers, padBatch } from '../../src/bytes/batch-buffers.ts'
+import { BATCH_BYTES_TARGET } from '../../src/limits.ts'
 import type { AcceptedBatch, Framing } from '../../src/model/batch.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { BATCH_PADDING, BatchBuffers, padBatch } from '../../src/pool/batch-buffers.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 
@@ -50,20 +52,25 @@ export function frameBody(
   const events: string[] = []
   let failure: string | undefined
   let parts = 0
-  const framer = new BodyFramer(kind, options.declaredBytes ?? 0, new BatchBuffers(), {
-    part: ({ buffer, framing, start, end, linesBefore }) => {
-      parts++
-      const encoded = pipeline.run(batchOfPart(buffer, { framing, start, end }))
-      report.skipLines(linesBefore)
-      report.add(encoded.parts[0]!)
-      for (const { payload } of encoded.segments) {
-        events.push(...decodeSegment(payload).text.toString().split('\n').slice(0, -1))
-      }
+  const framer = new BodyFramer(
+    kind,
+    options.declaredBytes ?? 0,
+    new BatchBuffers(BATCH_BYTES_TARGET),
+    {
+      part: ({ buffer, framing, start, end, linesBefore }) => {
+        parts++
+        const encoded = pipeline.run(batchOfPart(buffer, { framing, start, end }))
+        report.skipLines(linesBefore)
+        report.add(encoded.parts[0]!)
+        for (const { payload } of encoded.segments) {
+          events.push(...decodeSegment(payload).text.toString().split('\n').slice(0, -1))
+        }
+      },
+      fail: (message) => {
+        failure = message
+      },
     },
-    fail: (message) => {
-      failure = message
-    },
-  })
+  )
   for (const chunk of chunks) framer.push(chunk)
   framer.end()
   const { fatal } = report

@@ -1,4 +1,6 @@
-/** Random JSON texts, valid and broken, biased towards what parsers get wrong; seeds for fuzzing. */
+/**
+ * Random JSON texts, valid and broken, biased towards what parsers get wrong; seeds for fuzzing.
+ */
 import type { Random } from '../../bench/random.ts'
 
 /** The run's seed: printed, and set by SLUICE_TEST_SEED to repeat a run. */

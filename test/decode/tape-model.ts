@@ -3,6 +3,8 @@
  * bytes. Written from the tape's documentation alone, and slow.
  */
 import assert from 'node:assert/strict'
+import type { JsonTape } from '../../workers/decode/json-tape.ts'
+import { ROOT } from '../../workers/decode/path-trie.ts'
 import {
   ARRAY,
   DEAD,
@@ -13,14 +15,12 @@ import {
   FALSE,
   FLOAT,
   INT,
-  type JsonTape,
   NULL,
   OBJECT,
   STRING,
   TRUE,
   UINT,
-} from '../../workers/decode/json-tape.ts'
-import { ROOT } from '../../workers/decode/path-trie.ts'
+} from '../../workers/decode/tape-types.ts'
 
 /** A value in a canonical spelling: keys sorted, strings well-formed, -0 and overflow visible. */
 export function canonical(value: unknown): string {

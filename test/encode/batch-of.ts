@@ -1,7 +1,8 @@
 /** Batches as accept hands them to the workers. */
+
+import { BATCH_PADDING } from '../../src/bytes/batch-buffers.ts'
 import type { AcceptedBatch, Framing, Part } from '../../src/model/batch.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { BATCH_PADDING } from '../../src/pool/batch-buffers.ts'
 
 /** A batch of one part. */
 export function batchOf(body: string | Uint8Array, framing: Framing = 'ndjson'): AcceptedBatch {

@@ -211,7 +211,8 @@ test('an encoder gives back each segment whatever it encoded before', () => {
 })
 
 test('a given buffer is used when the segment fits, and left alone when it does not', () => {
-  const body = `{"a":"${Buffer.from(Array.from({ length: 99 }, (_, i) => (i * 7) % 90)).toString('hex')}"}`
+  const numbers = Array.from({ length: 99 }, (_, i) => (i * 7) % 90)
+  const body = `{"a":"${Buffer.from(numbers).toString('hex')}"}`
   const [own] = new IngestPipeline().run(batchOf(body)).segments
   const { payload, block } = own!
   for (const room of [0, -1, 5]) {

@@ -83,7 +83,7 @@ test('settleInserts waits for an insert of its own node, and only for that', asy
   await insert
 })
 
-test('log_comment ends with the query id, whatever is in it, and finds what to cancel', async () => {
+test('log_comment ends with the query id, whatever is in it, and finds a query', async () => {
   const queryId = `it's \\ a' OR "1"; é {x:String} \\' --`
   const sql = 'SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1'
   const abort = new AbortController()

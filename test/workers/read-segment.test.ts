@@ -1,7 +1,9 @@
-/** Goal: events are shown as they were stored, byte for byte, with what the service knows of them. */
+/**
+ * Goal: events are shown as they were stored, byte for byte, with what the service knows of them.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SegmentRead } from '../../src/pool/messages.ts'
+import type { SegmentRead } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { SegmentReader } from '../../workers/read-segment.ts'
 import { batchOf } from '../encode/batch-of.ts'

@@ -123,7 +123,11 @@ function decodeElement(
   }
   if (bytes[pos] !== OPEN_OBJECT) {
     tape.length = tapeStart
-    outcome.reject(rejectedLine(bytes, range.start, pos, outcome), 'not_an_object', NOT_AN_OBJECT_MESSAGE)
+    outcome.reject(
+      rejectedLine(bytes, range.start, pos, outcome),
+      'not_an_object',
+      NOT_AN_OBJECT_MESSAGE,
+    )
   } else {
     events.add(pos, valueEnd, tape.length)
     outcome.accept(valueEnd - pos)
@@ -165,7 +169,7 @@ function failAt(
 ): void {
   const line = lineOf(bytes, range.start, at)
   const what = at >= range.end ? 'the body ends inside a value' : TAPE_ERRORS[code]
-  outcome.fail(line, 'malformed', `invalid JSON in line ${line} of this document: ${what}`)
+  outcome.fail(line, 'malformed', `invalid JSON: ${what}`)
 }
 
 /** The line for a reject that the reply will show; counting for all of them would be quadratic. */
@@ -180,7 +184,11 @@ function lineOf(bytes: Uint8Array, start: number, at: number): number {
 
 function countLines(bytes: Uint8Array, start: number, end: number): number {
   let lines = 0
-  for (let i = bytes.indexOf(LINE_FEED, start); i >= 0 && i < end; i = bytes.indexOf(LINE_FEED, i + 1)) {
+  for (
+    let i = bytes.indexOf(LINE_FEED, start);
+    i >= 0 && i < end;
+    i = bytes.indexOf(LINE_FEED, i + 1)
+  ) {
     lines++
   }
   return lines

@@ -81,9 +81,10 @@ export function unescapeInto(
     let point = hexUnit(bytes, i + 2)
     i += 6
     if (point >= 0xd800 && point <= 0xdfff) {
-      const low = point < 0xdc00 && i + 6 <= end && bytes[i] === BACKSLASH && bytes[i + 1] === LOWER_U
-        ? hexUnit(bytes, i + 2)
-        : 0
+      const low =
+        point < 0xdc00 && i + 6 <= end && bytes[i] === BACKSLASH && bytes[i + 1] === LOWER_U
+          ? hexUnit(bytes, i + 2)
+          : 0
       if (low >= 0xdc00 && low <= 0xdfff) {
         point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00)
         i += 6

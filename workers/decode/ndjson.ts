@@ -10,6 +10,7 @@ import type { PartOutcome } from './part-outcome.ts'
 import { ROOT } from './path-trie.ts'
 
 const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
 const OPEN_OBJECT = 0x7b
 
 export const TOO_LARGE_MESSAGE = `event is over ${EVENT_BYTES_MAX} bytes (EVENT_BYTES_MAX)`
@@ -34,10 +35,14 @@ export function decodeNdjson(
   while (lineStart < end) {
     outcome.lines++
     // Lines too long are not even parsed: their tape would be as large as they are.
-    if (end - lineStart > lineBytesMax && bytes.indexOf(LINE_FEED, lineStart) - lineStart > lineBytesMax) {
-      outcome.reject(outcome.lines, 'too_large', TOO_LARGE_MESSAGE)
-      lineStart = bytes.indexOf(LINE_FEED, lineStart) + 1
-      continue
+    if (end - lineStart > lineBytesMax) {
+      const next = bytes.indexOf(LINE_FEED, lineStart)
+      const lineEnd = bytes[next - 1] === CARRIAGE_RETURN ? next - 1 : next
+      if (lineEnd - lineStart > lineBytesMax) {
+        outcome.reject(outcome.lines, 'too_large', TOO_LARGE_MESSAGE)
+        lineStart = next + 1
+        continue
+      }
     }
     const tapeStart = tape.length
     const pos = tape.space(lineStart)
@@ -75,7 +80,11 @@ function rejectLine(
   } else {
     const code = parsed ? SYNTAX_TRAILING : tape.errorCode
     const byte = (parsed ? at.lineEnd : tape.errorAt) - at.lineStart + 1
-    outcome.reject(line, 'malformed', `invalid JSON at byte ${byte} of the line: ${TAPE_ERRORS[code]}`)
+    outcome.reject(
+      line,
+      'malformed',
+      `invalid JSON at byte ${byte} of the line: ${TAPE_ERRORS[code]}`,
+    )
   }
   return next + 1
 }

@@ -175,13 +175,7 @@ export class PathTrie {
     return Buffer.from(this.keyBytes.subarray(start, end)).toString()
   }
 
-  #create(
-    parent: number,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    escaped: boolean,
-  ): number {
+  #create(parent: number, bytes: Uint8Array, start: number, end: number, escaped: boolean): number {
     const node = this.#newNode(parent)
     const length = end - start
     this.escaped[node] = escaped ? 1 : 0
@@ -204,8 +198,12 @@ export class PathTrie {
     const end = start + length
     const nested = parent !== ROOT && this.element[this.parent[parent]!] !== parent
     // The same steps as hashing "parent.key" in one go: a dotted key hashes like a nested one.
-    const seedLow = nested ? Math.imul(this.hashLow[parent]! ^ DOT, 0x01000193) : this.hashLow[parent]!
-    const seedHigh = nested ? Math.imul(this.hashHigh[parent]! ^ DOT, 0x01000193) : this.hashHigh[parent]!
+    const seedLow = nested
+      ? Math.imul(this.hashLow[parent]! ^ DOT, 0x01000193)
+      : this.hashLow[parent]!
+    const seedHigh = nested
+      ? Math.imul(this.hashHigh[parent]! ^ DOT, 0x01000193)
+      : this.hashHigh[parent]!
     this.hashLow[node] = hashBytes(bytes, start, end, seedLow)
     this.hashHigh[node] = hashBytes(bytes, start, end, seedHigh)
     const scope = this.#scope[parent]!

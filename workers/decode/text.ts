@@ -4,10 +4,11 @@
  */
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
 import type { DecodedEvents } from './decoded-events.ts'
-import { ESCAPED, type JsonTape, STRING, TAPE_PADDING } from './json-tape.ts'
+import { type JsonTape, TAPE_PADDING } from './json-tape.ts'
 import { TOO_LARGE_MESSAGE } from './ndjson.ts'
 import type { PartOutcome } from './part-outcome.ts'
 import { ROOT } from './path-trie.ts'
+import { ESCAPED, STRING } from './tape-types.ts'
 
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
@@ -51,7 +52,9 @@ export class EventBuffer {
   }
 }
 
-/** Decodes the lines of `range` of `bytes`. A last line without a line feed must be followed by one. */
+/**
+ * Decodes the lines of `range` of `bytes`. A last line without a line feed must be followed by one.
+ */
 export function decodeText(
   tape: JsonTape,
   events: DecodedEvents,

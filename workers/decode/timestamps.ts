@@ -87,7 +87,8 @@ export function tryTimestamp(
   const hour = twoDigits(bytes, start + 11)
   const minute = twoDigits(bytes, start + 14)
   if (separator !== 0x54 && separator !== 0x20 && separator !== 0x74) return false
-  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || bytes[start + 13] !== COLON) return false
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || bytes[start + 13] !== COLON)
+    return false
   let at = start + 16
   let second = 0
   let fraction = 0
@@ -111,5 +112,5 @@ export function tryTimestamp(
   const clock = ((hour * 60 + minute - offset) * 60 + second) * 1_000
   into.ms = day + clock + fractionMs
   into.nanos = fraction - fractionMs * 1_000_000
-  return into.ms === into.ms // NaN when the date or the offset was not one.
+  return !Number.isNaN(into.ms) // NaN when the date or the offset was not one.
 }

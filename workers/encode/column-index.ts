@@ -8,8 +8,8 @@ import {
   BLOCK_CELLS_PER_BYTE,
   BLOCK_PATHS_MAX,
 } from '../../src/limits.ts'
-import { ARRAY, ELEMENT, ENTRY } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
+import { ARRAY, ELEMENT, ENTRY } from '../decode/tape-types.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
 
 /** A slot and a native type fit 16 bits: 1,024 paths by 16 types is 2^14. */

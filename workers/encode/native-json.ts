@@ -10,8 +10,8 @@
  * first, and the index is kept until the data is written.
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
-import { ARRAY, ELEMENT, ENTRY, NULL } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
+import { ARRAY, ELEMENT, ENTRY, NULL } from '../decode/tape-types.ts'
 import type { ByteWriter } from './byte-writer.ts'
 import { ColumnIndex, type TapeRows } from './column-index.ts'
 import {
@@ -26,8 +26,8 @@ import {
   UINT64,
 } from './native-types.ts'
 import {
-  COPY_SLACK,
   type Cells,
+  COPY_SLACK,
   type TextSource,
   writeBooleans,
   writeFloats,
@@ -268,4 +268,3 @@ function bitCount(mask: number): number {
   for (let rest = mask; rest !== 0; rest &= rest - 1) count++
   return count
 }
-

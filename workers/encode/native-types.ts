@@ -17,7 +17,7 @@ import {
   STRING,
   TRUE,
   UINT,
-} from '../decode/json-tape.ts'
+} from '../decode/tape-types.ts'
 
 export const ARRAY_JSON = 0
 export const ARRAY_BOOL = 1

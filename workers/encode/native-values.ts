@@ -3,7 +3,7 @@
  * position in a local variable. The caller has reserved the room, `COPY_SLACK` bytes included.
  */
 import { unescapeInto } from '../decode/json-string.ts'
-import { ESCAPED, TRUE } from '../decode/json-tape.ts'
+import { ESCAPED, TRUE } from '../decode/tape-types.ts'
 import type { ByteWriter } from './byte-writer.ts'
 
 const MINUS = 0x2d
@@ -46,7 +46,8 @@ export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cell
       continue
     }
     out[at++] = length // Below 0x80: one byte of varuint.
-    for (let i = 0; i < length; i += 4) outView.setInt32(at + i, view.getInt32(start + i, true), true)
+    for (let i = 0; i < length; i += 4)
+      outView.setInt32(at + i, view.getInt32(start + i, true), true)
     at += length
   }
   writer.length = at

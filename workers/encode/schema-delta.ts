@@ -3,11 +3,11 @@
  * shapes this worker has not described before, their (path, type) leaves. Bounded by
  * `DELTA_SHAPES_MAX`; the events themselves are stored whatever happens here.
  */
-import { LRUCache } from 'lru-cache'
 import { BLOCK_PATHS_MAX, DELTA_SHAPES_MAX, SHAPES_KNOWN_MAX } from '../../src/limits.ts'
 import type { SchemaDelta, ShapeDelta } from '../../src/model/batch.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { ENTRY, type JsonTape } from '../decode/json-tape.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
+import { ENTRY } from '../decode/tape-types.ts'
 import { CATALOG_TYPE_NAMES, catalogType, type EventFacts } from '../transform/event-facts.ts'
 import type { EventRange } from './native-block.ts'
 
@@ -19,7 +19,8 @@ interface MutableShape {
 }
 
 export class SchemaDeltaEncoder {
-  readonly #known = new LRUCache<string, true>({ max: SHAPES_KNOWN_MAX })
+  /** Emptied when it is full: then shapes are described once more, which does no harm. */
+  readonly #known = new Set<string>()
 
   encode(
     tape: JsonTape,
@@ -33,8 +34,11 @@ export class SchemaDeltaEncoder {
     for (const shape of shapes) {
       const text = shapeText(shape.low, shape.high)
       const key = `${streamId}/${text}`
-      const isKnown = this.#known.get(key) === true
-      if (!isKnown) this.#known.set(key, true)
+      const isKnown = this.#known.has(key)
+      if (!isKnown) {
+        if (this.#known.size >= SHAPES_KNOWN_MAX) this.#known.clear()
+        this.#known.add(key)
+      }
       deltas.push({
         shape: text,
         count: shape.count,

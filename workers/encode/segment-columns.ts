@@ -16,10 +16,11 @@
  * whole in the last column. Segments with many templates are not worth it: `tryEncode` says so.
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { ARRAY, ELEMENT, ENTRY } from '../decode/json-tape.ts'
+import { LOW_BYTES } from '../decode/json-scan.ts'
+import { ARRAY, ELEMENT, ENTRY } from '../decode/tape-types.ts'
 import type { EventFacts } from '../transform/event-facts.ts'
 import { ByteWriter } from './byte-writer.ts'
-import { NO_CELL, type ColumnIndex } from './column-index.ts'
+import { type ColumnIndex, NO_CELL } from './column-index.ts'
 import type { EventRange } from './native-block.ts'
 import type { TextSource } from './native-values.ts'
 
@@ -31,8 +32,6 @@ const WORD_COPY_MAX = 96
 export const COLUMN_PADDING = 4
 const LINE_FEED = 0x0a
 const VARUINT_BYTES = 5
-/** Keeps the first 1, 2 or 3 bytes of a little-endian word. */
-const LOW_BYTES = Int32Array.of(0, 0xff, 0xffff, 0xffffff)
 
 interface Template {
   readonly columns: Int32Array

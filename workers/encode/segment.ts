@@ -16,8 +16,8 @@
  * in size (`bench/encode/segment.bench.ts`).
  */
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
-import { decodeColumns } from '../decode/segment-columns.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { decodeColumns } from '../decode/segment-columns.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
 import type { ColumnIndex } from './column-index.ts'
 import { type EventRange, textLength } from './native-block.ts'
@@ -87,12 +87,7 @@ export class SegmentEncoder {
    * The events' JSON, a line each. When the input already is just that (NDJSON without blank or
    * rejected lines), it is used where it lies.
    */
-  #lines(
-    bytes: Uint8Array,
-    events: DecodedEvents,
-    range: EventRange,
-    total: number,
-  ): Uint8Array {
+  #lines(bytes: Uint8Array, events: DecodedEvents, range: EventRange, total: number): Uint8Array {
     const { start, end } = events
     const last = range.first + range.count - 1
     const from = start[range.first]!

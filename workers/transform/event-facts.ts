@@ -2,9 +2,25 @@
  * What the transforms find out about each event: producer time and shape. Parallel arrays, reused
  * from batch to batch.
  */
-import { DEAD, ENTRY, ESCAPED, EXTENSION, FALSE, FLOAT, NULL, STRING, TRUE } from '../decode/json-tape.ts'
-import { ARRAY, ELEMENT, INT, type JsonTape, OBJECT, UINT } from '../decode/json-tape.ts'
+
 import type { DecodedEvents } from '../decode/decoded-events.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
+import {
+  ARRAY,
+  DEAD,
+  ELEMENT,
+  ENTRY,
+  ESCAPED,
+  EXTENSION,
+  FALSE,
+  FLOAT,
+  INT,
+  NULL,
+  OBJECT,
+  STRING,
+  TRUE,
+  UINT,
+} from '../decode/tape-types.ts'
 import { Timestamp, tryTimestamp } from '../decode/timestamps.ts'
 
 export const SOURCE_RECEIPT = 0

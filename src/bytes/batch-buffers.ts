@@ -7,28 +7,36 @@
  * A buffer is released only by whoever knows that nobody reads or writes it any more. After a
  * failure that is not known, and the garbage collector gets it.
  */
-import { BATCH_BYTES_TARGET } from '../limits.ts'
-
 /** Room behind the data for the line feed and zeros that the tape relies on. */
 export const BATCH_PADDING = 16
 const KIB = 1024
-/** Sizes kept, and how many idle ones of each. The last holds the target and what met it. */
-const CLASSES = [
-  { bytes: 16 * KIB, freeMax: 256 },
-  { bytes: 64 * KIB, freeMax: 64 },
-  { bytes: 160 * KIB, freeMax: 64 },
-  { bytes: 512 * KIB, freeMax: 96 },
-  { bytes: BATCH_BYTES_TARGET + 128 * KIB, freeMax: 16 },
-] as const
+
+interface SizeClass {
+  readonly bytes: number
+  readonly freeMax: number
+  readonly free: Uint8Array[]
+}
 
 export class BatchBuffers {
-  readonly #free: Uint8Array[][] = CLASSES.map(() => [])
+  /** Sizes kept, and how many idle ones of each. The last holds a full batch and what met it. */
+  readonly #classes: readonly SizeClass[]
+
+  /** `batchBytes`: data of a batch that is handed on because it is full. */
+  constructor(batchBytes: number) {
+    this.#classes = [
+      { bytes: 16 * KIB, freeMax: 256, free: [] },
+      { bytes: 64 * KIB, freeMax: 64, free: [] },
+      { bytes: 160 * KIB, freeMax: 64, free: [] },
+      { bytes: 512 * KIB, freeMax: 96, free: [] },
+      { bytes: batchBytes + 128 * KIB, freeMax: 16, free: [] },
+    ]
+  }
 
   /** A buffer with room for `bytesMin` of data and the padding. Contents are undefined. */
   take(bytesMin: number): Uint8Array {
-    const index = CLASSES.findIndex(({ bytes }) => bytesMin + BATCH_PADDING <= bytes)
-    const size = CLASSES[index]?.bytes ?? bytesMin + BATCH_PADDING
-    return this.#free[index]?.pop() ?? new Uint8Array(new SharedArrayBuffer(size))
+    const fitting = this.#classes.find(({ bytes }) => bytesMin + BATCH_PADDING <= bytes)
+    const size = fitting?.bytes ?? bytesMin + BATCH_PADDING
+    return fitting?.free.pop() ?? new Uint8Array(new SharedArrayBuffer(size))
   }
 
   /** Releases the buffer that `view` looks at the beginning of, if it is one of ours. */
@@ -46,9 +54,8 @@ export class BatchBuffers {
 
   /** Gives a buffer back. Nobody may use it afterwards. */
   release(buffer: Uint8Array): void {
-    const index = CLASSES.findIndex(({ bytes }) => bytes === buffer.length)
-    const free = this.#free[index]
-    if (free !== undefined && free.length < CLASSES[index]!.freeMax) free.push(buffer)
+    const own = this.#classes.find(({ bytes }) => bytes === buffer.length)
+    if (own !== undefined && own.free.length < own.freeMax) own.free.push(buffer)
   }
 }
 

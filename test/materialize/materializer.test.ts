@@ -1,0 +1,280 @@
+/**
+ * Goal: every committed segment reaches the projection exactly once, and the checkpoint never
+ * passes one that has not, whatever the stores do.
+ * Method: stores in memory that fail by script or at random, inserts of unknown outcome included.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Random } from '../../bench/random.ts'
+import {
+  MATERIALIZE_BUFFER_BYTES_MAX,
+  MATERIALIZE_INSERT_BYTES,
+  MATERIALIZE_INSERT_ROWS,
+  REPLAY_SEGMENTS_MAX,
+} from '../../src/limits.ts'
+import { Materializer } from '../../src/materialize/materializer.ts'
+import type { SegmentId } from '../../src/model/segment-id.ts'
+import { testSeed } from '../decode/json-cases.ts'
+import { eventually } from '../store/temporary.ts'
+import { FakeStores, type Fate } from './fake-stores.ts'
+
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+
+function setUp(stores: FakeStores, delayMs = 20) {
+  const modes: string[] = []
+  const errors: number[] = []
+  const setAside: SegmentId[] = []
+  const released: Uint8Array[] = []
+  let replayed = 0
+  const materializer = new Materializer({
+    stores,
+    observer: {
+      onInsert: () => undefined,
+      onReplayed: (count) => (replayed += count),
+      onError: (_cause, failures) => errors.push(failures),
+      onSetAside: (segmentId) => setAside.push(segmentId),
+      onModeChange: (mode) => modes.push(mode),
+    },
+    checkpoint: 0n as SegmentId,
+    delayMs,
+    release: (block) => {
+      assert(!released.includes(block), 'a block is released twice')
+      released.push(block)
+    },
+  })
+  const isLive = () => eventually('live', () => modes.at(-1) === 'live')
+  return { materializer, modes, errors, setAside, released, isLive, replayed: () => replayed }
+}
+
+function assertExactlyOnce(stores: FakeStores): void {
+  const expected = stores.raw.map(({ streamId, segmentId }) => `${streamId}/${segmentId}`)
+  const seen = stores.projected.map(({ streamId, segmentId }) => `${streamId}/${segmentId}`)
+  assert.deepEqual(seen.sort(), expected.sort())
+}
+
+const isComplete = (stores: FakeStores) => () => {
+  return stores.projected.length >= stores.raw.length
+}
+
+test('it starts by catching up, in steps of REPLAY_SEGMENTS_MAX, and then goes live', async () => {
+  const stores = new FakeStores()
+  for (let i = 0; i < 2 * REPLAY_SEGMENTS_MAX + 5; i++) stores.commit(1 + (i % 3))
+  const { materializer, isLive, replayed } = setUp(stores)
+  assert.equal(materializer.oldestPendingMs, undefined)
+  materializer.start()
+  await isLive()
+  assertExactlyOnce(stores)
+  assert.equal(replayed(), stores.raw.length)
+  assert.equal(stores.inserts.length, 9, 'one insert a stream and step')
+  await materializer.stop(1_000)
+  assert.equal(stores.checkpoints.at(-1), stores.raw.at(-1)?.segmentId)
+})
+
+test('catching up inserts only what is not there', async () => {
+  const stores = new FakeStores()
+  for (let i = 0; i < 10; i++) stores.commit(1)
+  stores.projected.push(...stores.raw.slice(0, 4), ...stores.raw.slice(6, 8))
+  const { materializer, isLive, replayed } = setUp(stores)
+  materializer.start()
+  await isLive()
+  assertExactlyOnce(stores)
+  assert.equal(replayed(), 4)
+  await materializer.stop(1_000)
+})
+
+test('live: blocks of a stream wait, share one insert, and come back', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive, released, modes } = setUp(stores, 150)
+  materializer.start()
+  await isLive()
+  for (let i = 0; i < 6; i++) materializer.add({ segments: [stores.commit(1), stores.commit(2)] })
+  assert.equal(materializer.bufferBytes, 12 * 24)
+  assert.equal(materializer.oldestPendingMs, 1_000)
+  await eventually('inserted', isComplete(stores))
+  assert.deepEqual(stores.inserts, [6, 6])
+  await eventually('released', () => released.length === 12)
+  assert.deepEqual([materializer.bufferBytes, materializer.oldestPendingMs], [0, undefined])
+  await eventually('checkpoint', () => stores.checkpoints.at(-1) === stores.raw.at(-1)?.segmentId)
+  assert.deepEqual(modes, ['live'])
+  assertExactlyOnce(stores)
+  await materializer.stop(1_000)
+})
+
+for (const [name, rows, bytes, blocks] of [
+  ['MATERIALIZE_INSERT_ROWS', MATERIALIZE_INSERT_ROWS / 2, 0, 2],
+  ['MATERIALIZE_INSERT_BYTES', 1, MATERIALIZE_INSERT_BYTES / 4, 4],
+] as const) {
+  test(`${name} in one stream are inserted before their time`, async () => {
+    const stores = new FakeStores()
+    const { materializer, isLive } = setUp(stores, 60_000)
+    materializer.start()
+    await isLive()
+    stores.rowsPerBlock = rows
+    stores.blockBytes = bytes
+    materializer.add({ segments: [stores.commit(2)] })
+    for (let i = 0; i < blocks; i++) materializer.add({ segments: [stores.commit(1)] })
+    await eventually('the full one is inserted', () => stores.projected.length === blocks, 5_000)
+    assert(stores.projected.every(({ streamId }) => streamId === 1))
+    await materializer.stop(1_000)
+    assertExactlyOnce(stores)
+  })
+}
+
+test('past MATERIALIZE_BUFFER_BYTES_MAX memory is dropped and read again', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive, modes, released } = setUp(stores, 60_000)
+  materializer.start()
+  await isLive()
+  const quarter = MATERIALIZE_BUFFER_BYTES_MAX / 4 - 24
+  stores.blockBytes = quarter
+  for (let i = 1; i <= 4; i++) materializer.add({ segments: [stores.commit(i)] })
+  assert.equal(materializer.bufferBytes, MATERIALIZE_BUFFER_BYTES_MAX)
+  stores.blockBytes = 0
+  materializer.add({ segments: [stores.commit(5), stores.commit(6)] })
+  assert.deepEqual([materializer.bufferBytes, modes.at(-1)], [0, 'catch-up'])
+  assert.equal(released.length, 6)
+  await isLive()
+  assertExactlyOnce(stores)
+  await materializer.stop(1_000)
+})
+
+test('an insert whose outcome is unknown is looked up, not repeated', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive, modes, errors, released } = setUp(stores)
+  materializer.start()
+  await isLive()
+  let fates: Fate[] = ['lost']
+  stores.fate = (operation) => (operation === 'insert' ? (fates.shift() ?? 'ok') : 'ok')
+  materializer.add({ segments: [stores.commit(1), stores.commit(1)] })
+  await eventually('back to live', () => modes.join() === 'live,catch-up,live')
+  assertExactlyOnce(stores)
+  assert.deepEqual([errors, stores.inserts], [[1], [2]])
+  assert.equal(released.length, 0, 'nobody knows who still reads them')
+  fates = ['fails', 'fails']
+  materializer.add({ segments: [stores.commit(1)] })
+  await eventually('inserted', isComplete(stores))
+  assertExactlyOnce(stores)
+  assert.deepEqual(errors, [1, 1, 2])
+  await materializer.stop(1_000)
+})
+
+test('while a store is away it tells so, and goes on by itself', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive, errors } = setUp(stores)
+  materializer.start()
+  await isLive()
+  stores.fate = () => 'fails'
+  materializer.add({ segments: [stores.commit(1, 5_000)] })
+  await eventually('three failures', () => errors.length >= 3)
+  assert.deepEqual(errors.slice(0, 3), [1, 2, 3])
+  assert.notEqual(materializer.oldestPendingMs, undefined)
+  stores.fate = () => 'ok'
+  await isLive()
+  assertExactlyOnce(stores)
+  assert.equal(materializer.oldestPendingMs, undefined)
+  await materializer.stop(1_000)
+})
+
+test('a commit that was not handed on is found by resync', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive } = setUp(stores)
+  materializer.start()
+  await isLive()
+  stores.commit(1)
+  materializer.resync()
+  materializer.add({ segments: [stores.commit(2)] })
+  await eventually('both are there', isComplete(stores))
+  assertExactlyOnce(stores)
+  await materializer.stop(1_000)
+})
+
+test('stop inserts what waits and records it; what comes then is left for the next start', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive } = setUp(stores, 60_000)
+  materializer.start()
+  await isLive()
+  const segments = [stores.commit(1), stores.commit(2), stores.commit(1)]
+  materializer.add({ segments })
+  await materializer.stop(2_000)
+  assertExactlyOnce(stores)
+  assert.equal(stores.checkpoints.at(-1), segments.at(-1)?.segmentId)
+})
+
+test('stop does not wait longer than it may', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive } = setUp(stores, 60_000)
+  materializer.start()
+  await isLive()
+  stores.insert = () => new Promise(() => undefined)
+  materializer.add({ segments: [stores.commit(1)] })
+  const startedAt = performance.now()
+  const keepAlive = setTimeout(() => undefined, 5_000)
+  await materializer.stop(100)
+  clearTimeout(keepAlive)
+  assert(performance.now() - startedAt < 2_000)
+})
+
+/** One life of the service: commits at random until `until`, stores fail at random. */
+async function live(stores: FakeStores, random: Random, checkpoint: SegmentId): Promise<void> {
+  const observer = {
+    onInsert: () => undefined,
+    onReplayed: () => undefined,
+    onError: () => undefined,
+    onModeChange: () => undefined,
+  }
+  const failing = random.unit() * 0.3
+  stores.fate = (operation) => {
+    const hasPassed = stores.checkpoints.at(-1) ?? 0n
+    const behind = stores.raw.find(({ segmentId }) => {
+      return (
+        segmentId <= hasPassed && !stores.projected.some((each) => each.segmentId === segmentId)
+      )
+    })
+    assert.equal(behind, undefined, `the checkpoint passed a segment (${operation})`)
+    if (!random.chance(failing)) return 'ok'
+    return random.chance(0.5) ? 'lost' : 'fails'
+  }
+  const materializer = new Materializer({ stores, observer, checkpoint, delayMs: 1 })
+  materializer.start()
+  for (let i = 0; i < 40; i++) {
+    const segments = Array.from({ length: 1 + random.below(3) }, () => {
+      return stores.commit(1 + random.below(3))
+    })
+    // Now and then commit does not hand on what it made durable.
+    if (random.chance(0.05)) materializer.resync()
+    else materializer.add({ segments })
+    await new Promise((resolve) => setTimeout(resolve, random.below(8)))
+  }
+  stores.fate = () => 'ok'
+  if (random.chance(0.5)) await materializer.stop(2_000)
+  else await eventually('all are projected', isComplete(stores))
+  await materializer.stop(2_000)
+}
+
+test('random failures and restarts: exactly once, and the checkpoint passes nothing', async () => {
+  const lives = Array.from({ length: 6 }, async (_, i) => {
+    const random = new Random(seed + i)
+    const stores = new FakeStores()
+    await live(stores, random, 0n as SegmentId)
+    await live(stores, random, stores.checkpoints.at(-1) ?? (0n as SegmentId))
+    const last = new Materializer({
+      stores,
+      observer: {
+        onInsert: () => undefined,
+        onReplayed: () => undefined,
+        onError: assert.fail,
+        onModeChange: () => undefined,
+      },
+      checkpoint: stores.checkpoints.at(-1) ?? (0n as SegmentId),
+      delayMs: 1,
+    })
+    last.start()
+    await eventually('all are projected', isComplete(stores))
+    await last.stop(2_000)
+    assertExactlyOnce(stores)
+    const rising = stores.checkpoints.every((id, n) => n === 0 || id > stores.checkpoints[n - 1]!)
+    assert(rising, 'the checkpoint moved back')
+  })
+  await Promise.all(lives)
+})
