@@ -1,0 +1,189 @@
+/**
+ * Goal: a batch that kills or hangs its worker is tried once more, then quarantined with its bytes;
+ * everybody else's batches are done. A full pool refuses.
+ * Method: real threads with a worker (`bad-worker.ts`) that misbehaves on command.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { IngestError } from '../../src/errors.ts'
+import { POOL_QUEUE_BATCHES_MAX } from '../../src/limits.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import type { IngestTask, PoolTask } from '../../src/pool/messages.ts'
+import { WorkerPool } from '../../src/pool/pool.ts'
+import { quarantineTask } from '../../src/pool/quarantine.ts'
+import { makeDirectory, removeDirectory } from '../store/temporary.ts'
+
+const directory = makeDirectory()
+const pools: WorkerPool[] = []
+
+after(async () => {
+  for (const pool of pools) await pool.stop()
+  removeDirectory(directory)
+})
+
+const BAD_WORKER = fileURLToPath(new URL('./bad-worker.js', import.meta.url))
+const REAL_WORKER = fileURLToPath(new URL('../../workers/main.js', import.meta.url))
+
+interface Quarantined {
+  readonly task: PoolTask
+  readonly reason: string
+}
+
+function createPool(options: { threads?: number; taskMsMax?: number; workerFile?: string } = {}) {
+  const { threads = 1, taskMsMax = 30_000, workerFile = BAD_WORKER } = options
+  const quarantined: Quarantined[] = []
+  const pool = new WorkerPool({
+    workerFile,
+    threads,
+    taskMsMax,
+    quarantine: (task, reason) => quarantined.push({ task, reason }),
+  })
+  pools.push(pool)
+  return { pool, quarantined }
+}
+
+function taskOf(command: string): IngestTask {
+  const body = Buffer.from(command)
+  const bytes = new Uint8Array(new SharedArrayBuffer(body.length + 17))
+  bytes.set(body)
+  bytes[body.length] = 0x0a
+  return {
+    kind: 'ingest',
+    output: { block: new Uint8Array(8), payload: new Uint8Array(8) },
+    batch: {
+      streamId: 5 as StreamId,
+      settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },
+      receivedAtMs: 0,
+      bytes,
+      parts: [{ framing: 'ndjson', start: 0, end: body.length }],
+    },
+  }
+}
+
+const internal = (error: unknown) => {
+  assert(error instanceof IngestError)
+  assert.equal(error.code, 'internal')
+  assert.match(error.message, /quarantined/)
+  return true
+}
+
+const textOf = ({ task }: Quarantined) => {
+  assert(task.kind === 'ingest')
+  return Buffer.from(task.batch.bytes)
+    .toString('latin1', 0, 12)
+    .trim()
+    .replace(/\n\0*$/, '')
+}
+
+for (const [command, reason] of [
+  ['throw', /a bug of ours/],
+  ['die', /exit/i],
+] as const) {
+  test(`a batch that makes its worker ${command} is quarantined with its bytes`, async () => {
+    const { pool, quarantined } = createPool()
+    const before = pool.run(taskOf('work'))
+    const bad = pool.run(taskOf(command))
+    const behind = pool.run(taskOf('work'))
+    bad.catch(() => undefined)
+    await Promise.all([before, behind])
+    await assert.rejects(bad, internal)
+    assert.deepEqual(quarantined.map(textOf), [command])
+    assert.match(quarantined[0]!.reason, reason)
+    await pool.run(taskOf('work'))
+    assert.equal(pool.queueLength, 0)
+  })
+}
+
+test('a batch that hangs is ended after its time, twice, and others go on meanwhile', async () => {
+  const { pool, quarantined } = createPool({ threads: 2, taskMsMax: 300 })
+  await pool.run(taskOf('work'))
+  const hanging = pool.run(taskOf('hang'))
+  hanging.catch(() => undefined)
+  for (let i = 0; i < 20; i++) await pool.run(taskOf('work'))
+  await assert.rejects(hanging, internal)
+  assert.deepEqual(quarantined.map(textOf), ['hang'])
+  await pool.run(taskOf('work'))
+})
+
+test('a batch that takes more memory than a worker may is quarantined', async () => {
+  const { pool, quarantined } = createPool()
+  await assert.rejects(pool.run(taskOf('allocate')), internal)
+  assert.match(quarantined[0]!.reason, /memory/i)
+  await pool.run(taskOf('work'))
+})
+
+test('a worker that died by accident: the second try succeeds, without shared output', async () => {
+  const { pool, quarantined } = createPool()
+  const { batch } = await pool.run(taskOf(`once ${join(directory, 'mark')}`))
+  assert.equal(quarantined.length, 0)
+  assert.equal((batch as unknown as { hadOutput: boolean }).hadOutput, false)
+  const first = await pool.run(taskOf('work'))
+  assert.equal((first.batch as unknown as { hadOutput: boolean }).hadOutput, true)
+})
+
+test('several bad batches among many good ones: each good one is done', async () => {
+  const { pool, quarantined } = createPool({ threads: 2 })
+  const commands = Array.from({ length: 40 }, (_, i) => (i % 10 === 3 ? 'die' : 'work'))
+  const results = await Promise.allSettled(commands.map((command) => pool.run(taskOf(command))))
+  const outcomes = results.map(({ status }) => (status === 'fulfilled' ? 'work' : 'die'))
+  assert.deepEqual(outcomes, commands)
+  assert.equal(quarantined.length, 4)
+})
+
+test('POOL_QUEUE_BATCHES_MAX batches wait, one more is refused', async () => {
+  const { pool } = createPool()
+  assert.equal(pool.hasIdleThread, true)
+  const running = [pool.run(taskOf('sleep 300'))]
+  assert.equal(pool.hasIdleThread, false)
+  while (running.length < POOL_QUEUE_BATCHES_MAX) running.push(pool.run(taskOf('work')))
+  assert.equal(pool.queueLength, POOL_QUEUE_BATCHES_MAX - 1)
+  await assert.rejects(pool.run(taskOf('work')), (error) => {
+    assert(error instanceof IngestError)
+    assert.equal(error.code, 'overloaded')
+    return true
+  })
+  await Promise.all(running)
+  assert.deepEqual([pool.queueLength, pool.hasIdleThread], [0, true])
+  await pool.run(taskOf('work'))
+})
+
+test('stop waits for what runs', async () => {
+  const { pool } = createPool()
+  await pool.run(taskOf('work'))
+  const running = pool.run(taskOf('sleep 200'))
+  await pool.stop()
+  await running
+})
+
+test('the real worker: results come over the border whole, a damaged segment is quarantined', async () => {
+  const { pool, quarantined } = createPool({ workerFile: REAL_WORKER })
+  const task = taskOf('{"a":1}\n{"a":"x"}')
+  const { batch } = await pool.run({ ...task, output: undefined })
+  const [segment] = batch.segments
+  assert.deepEqual([segment?.eventCount, batch.parts[0]?.accepted], [2, 2])
+  const payload = Uint8Array.from(segment!.payload)
+  const replayed = await pool.run({ kind: 'replay', streamId: 5, payload })
+  assert.deepEqual(Buffer.from(replayed.segment.block.bytes), Buffer.from(segment!.block.bytes))
+  const read = { payload, segmentId: '1', ingestedAtMs: 0, fromOrdinal: 1, toOrdinal: 2 }
+  const { json } = await pool.run({ kind: 'read', reads: [{ ...read, newestFirst: false }] })
+  assert.equal(JSON.parse(Buffer.from(json).toString()).payload.a, 'x')
+  const damaged = payload.slice(0, payload.length - 2)
+  await assert.rejects(pool.run({ kind: 'replay', streamId: 5, payload: damaged }), internal)
+  assert.equal(quarantined.length, 1)
+})
+
+test('quarantine files hold the bytes, are private, and are few', () => {
+  const path = join(directory, 'quarantine')
+  const task = taskOf('poison')
+  const file = quarantineTask(path, task, 1_767_323_045_678)
+  assert(file !== undefined && existsSync(file))
+  assert.deepEqual(readFileSync(file), Buffer.from(task.batch.bytes))
+  assert.deepEqual([statSync(file).mode & 0o777, statSync(path).mode & 0o777], [0o600, 0o700])
+  for (let i = 1; i < 30; i++) quarantineTask(path, task, 1_767_323_045_678 + i)
+  assert.equal(readdirSync(path).length, 16)
+  assert.equal(quarantineTask(path, task, 1_767_323_099_999), undefined)
+  assert(readdirSync(path).every((name) => !name.includes(':')))
+})
