@@ -11,7 +11,7 @@ import fc from 'fast-check'
 import { BodyFramer, type BodyKind } from '../../src/accept/body-framer.ts'
 import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
-import { testSeed } from '../decode/json-cases.ts'
+import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { cutAt, frameBody, type Outcome } from './frame-body.ts'
 
 const seed = testSeed()
@@ -137,7 +137,7 @@ function assertCutsDoNotShow(
     const singles = Array.from(bytes, (byte) => Uint8Array.of(byte))
     assert.deepEqual(seen(frameBody(kind, singles, { declaredBytes })), whole, 'byte by byte')
   })
-  fc.assert(property, { seed, numRuns: 2_000, interruptAfterTimeLimit: 1_000 })
+  fc.assert(property, fuzzed(seed, 2_000, 450))
 }
 
 test('NDJSON does not depend on cuts and is judged line by line', () => {

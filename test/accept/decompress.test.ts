@@ -11,7 +11,7 @@ import fc from 'fast-check'
 import { Decompressor, type Encoding, parseContentEncoding } from '../../src/accept/decompress.ts'
 import { IngestError } from '../../src/errors.ts'
 import { BODY_BYTES_MAX } from '../../src/limits.ts'
-import { testSeed } from '../decode/json-cases.ts'
+import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { cutAt } from './frame-body.ts'
 
 const seed = testSeed()
@@ -77,7 +77,7 @@ for (const [name, encoding, compress] of COMPRESS) {
       assert.equal(error, undefined)
       assert(output.equals(bytes))
     })
-    await fc.assert(property, { seed, numRuns: 60, interruptAfterTimeLimit: 600 })
+    await fc.assert(property, fuzzed(seed, 60, 150))
   })
 
   test(`${name}: a truncated body is malformed, wherever it ends`, async () => {

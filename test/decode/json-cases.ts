@@ -3,23 +3,6 @@
  */
 import type { Random } from '../../bench/random.ts'
 
-/** The run's seed: printed, and set by SLUICE_TEST_SEED to repeat a run. */
-export function testSeed(): number {
-  const given = process.env.SLUICE_TEST_SEED
-  return given === undefined ? (Date.now() ^ (process.pid << 16)) >>> 0 : Number(given)
-}
-
-/** Runs `step` for `ms` milliseconds, at least once; returns how often. */
-export function forMilliseconds(ms: number, step: () => void): number {
-  const deadline = performance.now() + ms
-  let count = 0
-  do {
-    step()
-    count++
-  } while (performance.now() < deadline)
-  return count
-}
-
 /** Few keys, so that duplicates happen; the last group are spellings of the same names. */
 const KEYS = [
   'a',

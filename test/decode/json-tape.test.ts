@@ -14,10 +14,11 @@ import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { PathTrie } from '../../workers/decode/path-trie.ts'
-import { forMilliseconds, mutate, randomObject, randomValue, testSeed } from './json-cases.ts'
+import { forMilliseconds, testSeed } from './fuzzing.ts'
+import { mutate, randomObject, randomValue } from './json-cases.ts'
 import { canonical, readEvent } from './tape-model.ts'
 
-const FUZZ_MS = 1_200
+const FUZZ_MS = 600
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
 import { escapeInto } from '../../workers/decode/text.ts'
 import { decodePart } from './decode-part.ts'
-import { testSeed } from './json-cases.ts'
+import { fuzzed, testSeed } from './fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
@@ -31,7 +31,7 @@ test('any line is read back as it was sent', () => {
         lines.map((message) => ({ message })),
       )
     }),
-    { seed, numRuns: 1_000, interruptAfterTimeLimit: 1_000 },
+    fuzzed(seed, 1_000, 300),
   )
 })
 

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Timestamp, tryTimestamp } from '../../workers/decode/timestamps.ts'
 import { writeNanoseconds } from '../../workers/encode/native-block.ts'
-import { testSeed } from './json-cases.ts'
+import { testSeed } from './fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

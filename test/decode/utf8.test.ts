@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isCleanUtf8, repairParts } from '../../workers/decode/utf8.ts'
-import { testSeed } from './json-cases.ts'
+import { fuzzed, testSeed } from './fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
@@ -43,7 +43,7 @@ test('each part is what the WHATWG decoder makes of it', () => {
         assert.equal(repaired.repaired[i], units.filter((unit) => !isCleanUtf8(unit)).length)
       }
     }),
-    { seed, numRuns: 1_500, interruptAfterTimeLimit: 1_000 },
+    fuzzed(seed, 1_500, 400),
   )
 })
 

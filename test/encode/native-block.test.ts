@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { BLOCK_PATHS_MAX, NESTED_COLUMNS_DEPTH_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
-import { testSeed } from '../decode/json-cases.ts'
+import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { batchOf } from './batch-of.ts'
 import { ProjectionHarness } from './projection-harness.ts'
 import {
@@ -313,7 +313,7 @@ test('random documents are stored as the model says', async () => {
   const stream = harness.newStream()
   const documents = fc.array(documentTree, { minLength: 1, maxLength: 8 })
   const property = fc.asyncProperty(documents, (trees) => assertStored(trees, stream))
-  await fc.assert(property, { seed, numRuns: 1_000, interruptAfterTimeLimit: 2_500 })
+  await fc.assert(property, fuzzed(seed, 1_000, 1_300))
 })
 
 test('one pipeline encodes batch after batch as a fresh one would', () => {
@@ -325,7 +325,7 @@ test('one pipeline encodes batch after batch as a fresh one would', () => {
     assert.deepEqual(Buffer.from(own!.block.bytes), Buffer.from(fresh!.block.bytes))
     assert.deepEqual(Buffer.from(own!.payload), Buffer.from(fresh!.payload))
   })
-  fc.assert(property, { seed, numRuns: 200, interruptAfterTimeLimit: 2_000 })
+  fc.assert(property, fuzzed(seed, 200, 1_300))
 })
 
 test('the payload column is byte for byte what the engine writes itself', async () => {

@@ -19,7 +19,7 @@ import { tapeSource } from '../../workers/encode/native-json.ts'
 import { decodeSegment, SegmentEncoder } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { EventFacts, SOURCE_OTLP } from '../../workers/transform/event-facts.ts'
-import { testSeed } from '../decode/json-cases.ts'
+import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { batchOf } from './batch-of.ts'
 import { documentTree, type ObjectTree, render, scalarTree, type Tree } from './value-trees.ts'
 
@@ -52,7 +52,7 @@ test('NDJSON comes back line by line, without blank and rejected lines', () => {
       const body = `${first}\n${rest.flat().join('')}`
       assert.deepEqual(storedLines(body, 'ndjson'), [first, ...lines])
     }),
-    { seed, numRuns: 500, interruptAfterTimeLimit: 1_000 },
+    fuzzed(seed, 500, 700),
   )
 })
 
@@ -107,7 +107,7 @@ test('recurring events, which are stored by columns, come back byte for byte', (
       columns += (segment!.payload[1]! >> 1) & 1
       count++
     }),
-    { seed, numRuns: 2_000, interruptAfterTimeLimit: 2_000 },
+    fuzzed(seed, 2_000, 700),
   )
   assert(columns > count / 4 && columns < count, `${columns} of ${count} were stored by columns`)
 })

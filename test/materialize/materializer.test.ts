@@ -14,7 +14,7 @@ import {
 } from '../../src/limits.ts'
 import { Materializer } from '../../src/materialize/materializer.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
-import { testSeed } from '../decode/json-cases.ts'
+import { testSeed } from '../decode/fuzzing.ts'
 import { eventually } from '../store/temporary.ts'
 import { FakeStores, type Fate } from './fake-stores.ts'
 

@@ -12,7 +12,7 @@ import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { PathTrie, TIME_FIELDS } from '../../workers/decode/path-trie.ts'
 import { shapeText } from '../../workers/encode/schema-delta.ts'
 import { EventFacts, SOURCE_FIELD, SOURCE_RECEIPT } from '../../workers/transform/event-facts.ts'
-import { testSeed } from '../decode/json-cases.ts'
+import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { documentTree, type ObjectTree, render, type Tree } from '../encode/value-trees.ts'
 
 const seed = testSeed()
@@ -110,7 +110,7 @@ test('shapes do not depend on key order, on neighbours, or on what a worker met 
         alone,
       )
     }),
-    { seed, numRuns: 1_000, interruptAfterTimeLimit: 1_500 },
+    fuzzed(seed, 1_000, 600),
   )
 })
 

@@ -9,7 +9,8 @@ import { Random } from '../../bench/random.ts'
 import type { EncodedBatch, Framing } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
-import { forMilliseconds, randomObject, testSeed } from '../decode/json-cases.ts'
+import { forMilliseconds, fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { randomObject } from '../decode/json-cases.ts'
 import { batchOf } from '../encode/batch-of.ts'
 import { documentTree, render } from '../encode/value-trees.ts'
 
@@ -45,13 +46,13 @@ const bodies: fc.Arbitrary<readonly [Framing, string]> = fc
 test('blocks are equal for events of every framing', () => {
   fc.assert(
     fc.property(bodies, ([framing, body]) => assertReplayed(ingest.run(batchOf(body, framing)))),
-    { seed, numRuns: 1_000, interruptAfterTimeLimit: 1_200 },
+    fuzzed(seed, 1_000, 600),
   )
 })
 
 test('blocks are equal for recurring and for hostile events, with times and without', () => {
   let round = seed
-  forMilliseconds(1_000, () => {
+  forMilliseconds(500, () => {
     const random = new Random(++round)
     const shapes = Array.from({ length: 3 }, () => randomObject(random, 4))
     const times = ['"2026-01-02T03:04:05.000000001Z"', '"1969-12-31 23:59"', '"now"', '7']
