@@ -106,7 +106,15 @@ class NativeHandler {
     try {
       inFlight.enter(bytes)
     } catch (cause) {
-      return this.#end(IngestError.from(cause, 'internal'))
+      // Refused whatever the key says; but if it is valid, its stream is to know.
+      credentials
+        .resolveKey(key)
+        .then(({ stream }) => {
+          this.#streamId = stream.streamId
+          throw cause
+        })
+        .catch((error: unknown) => this.#end(IngestError.from(error, 'internal')))
+      return
     }
     const held = new HeldBody(this.#exchange)
     this.#exchange.readBody(held)
