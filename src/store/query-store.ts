@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { IngestError } from '../errors.ts'
 import { QUERY_MS_MAX } from '../limits.ts'
+import { quoteFieldPath } from '../model/field-path.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
-import { quoteFieldPath } from '../model/field-path.ts'
 import { StoreError } from './store-error.ts'
 
 /** A value that a field is compared with. A number comes as its JSON text, so no digit is lost. */
