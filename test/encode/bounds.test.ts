@@ -1,0 +1,102 @@
+/** Goal: wide, sparse and deep events cost a block no more than its bounds; nothing of them is lost. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  BATCH_BYTES_TARGET,
+  BLOCK_CELLS_MIN,
+  BLOCK_CELLS_PER_BYTE,
+  BLOCK_PATHS_MAX,
+  NESTED_COLUMNS_DEPTH_MAX,
+  SHAPES_KNOWN_MAX,
+} from '../../src/limits.ts'
+import type { EncodedSegment } from '../../src/model/batch.ts'
+import { PATH_BYTES_MAX } from '../../workers/decode/path-trie.ts'
+import { decodeSegment } from '../../workers/encode/segment.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { ReplayPipeline } from '../../workers/replay.ts'
+import { batchOf } from './batch-of.ts'
+
+function encode(body: string): EncodedSegment {
+  const [segment] = new IngestPipeline().run(batchOf(body)).segments
+  assert(segment !== undefined)
+  assert.equal(decodeSegment(segment.payload).text.toString(), `${body}\n`)
+  const replayed = new ReplayPipeline().run(segment.payload, 1)
+  assert(Buffer.from(replayed.block.bytes).equals(Buffer.from(segment.block.bytes)))
+  return segment
+}
+
+/** An array of `count` objects, nearly all empty, and one with `paths` keys. */
+function sparseArray(count: number, paths: number): string {
+  const wide = Array.from({ length: paths }, (_, i) => `"${i.toString(36)}":1`).join(',')
+  return `[${'{},'.repeat(count)}{${wide}}]`
+}
+
+test('sparse rows have at most BLOCK_CELLS_PER_BYTE cells a byte of text', () => {
+  const rows = [`{${Array.from({ length: 1_000 }, (_, i) => `"k${i}":1`).join(',')}}`]
+  while (rows.length < 8_000) rows.push('{}')
+  const body = rows.join('\n')
+  const cells = BLOCK_CELLS_PER_BYTE * (body.length + 1)
+  assert(cells > BLOCK_CELLS_MIN && cells < rows.length * 1_000)
+  const { block, pathsSkipped } = encode(body)
+  assert.equal(pathsSkipped, 1_000 - Math.floor(cells / rows.length))
+  assert(block.bytes.length < cells + rows.length * 40 + 50_000, `${block.bytes.length} bytes`)
+})
+
+test('few rows keep all their paths, however short they are', () => {
+  const paths = Math.floor(BLOCK_CELLS_MIN / 64)
+  assert.equal(paths, BLOCK_PATHS_MAX)
+  const wide = `{${Array.from({ length: paths }, (_, i) => `"k${i}":1`).join(',')}}`
+  assert.equal(encode([wide, ...Array.from({ length: 63 }, () => '{}')].join('\n')).pathsSkipped, 0)
+})
+
+test('a batch of sparse arrays of objects makes no block out of proportion', () => {
+  const array = sparseArray(16_000, BLOCK_PATHS_MAX)
+  const count = Math.floor(BATCH_BYTES_TARGET / array.length)
+  const body = `{${Array.from({ length: count }, (_, i) => `"a${i}":${array}`).join(',')}}`
+  const { block, pathsSkipped } = encode(body)
+  assert(pathsSkipped > 0)
+  const bytesMax = (2 * BLOCK_CELLS_PER_BYTE + 24) * body.length
+  assert(block.bytes.length < bytesMax, `${block.bytes.length} bytes from ${body.length}`)
+})
+
+test('arrays of objects within arrays of objects stay in proportion as well', () => {
+  let value = sparseArray(500, 400)
+  for (let depth = 1; depth < NESTED_COLUMNS_DEPTH_MAX; depth++) {
+    value = `[${Array.from({ length: 5 }, (_, i) => `{"k${i}":${value}}`).join(',')}]`
+  }
+  const body = `{"a":${value}}`
+  const { block } = encode(body)
+  const bytesMax = NESTED_COLUMNS_DEPTH_MAX * (2 * BLOCK_CELLS_PER_BYTE + 24) * body.length
+  assert(block.bytes.length < bytesMax, `${block.bytes.length} bytes from ${body.length}`)
+})
+
+test('a path of up to PATH_BYTES_MAX has a column, a longer one is in the raw event only', () => {
+  for (const extra of [-10, 1, 5_000]) {
+    const key = 'k'.repeat(PATH_BYTES_MAX + extra)
+    const { block, delta } = encode(`{"a":1,"${key}":2,"o":{"${key}":{"x":3}}}`)
+    const isThere = Buffer.from(block.bytes).includes(key)
+    assert.equal(isThere, extra < 0)
+    assert.deepEqual(delta.shapes[0]?.leaves?.[0], 'a\0integer')
+  }
+})
+
+test('a worker remembers SHAPES_KNOWN_MAX shapes, and describes a forgotten one again', () => {
+  const pipeline = new IngestPipeline()
+  const isDescribed = (line: string) => {
+    const [segment] = pipeline.run(batchOf(line)).segments
+    return segment?.delta.shapes[0]?.leaves !== undefined
+  }
+  assert.equal(isDescribed('{"first":1}'), true)
+  assert.equal(isDescribed('{"first":2}'), false)
+  const keys = Math.ceil(Math.sqrt(2 * SHAPES_KNOWN_MAX))
+  let shapes = 0
+  for (let i = 0; i < keys; i++) {
+    for (let from = 0; from <= i; from += 200) {
+      const lines: string[] = []
+      for (let j = from; j <= Math.min(i, from + 199); j++) lines.push(`{"k${i}":1,"v${j}":""}`)
+      shapes += pipeline.run(batchOf(lines.join('\n'))).segments[0]!.delta.shapes.length
+    }
+  }
+  assert(shapes >= SHAPES_KNOWN_MAX)
+  assert.equal(isDescribed('{"first":3}'), true)
+})
