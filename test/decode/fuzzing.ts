@@ -6,7 +6,7 @@ export function testSeed(): number {
   return given === undefined ? (Date.now() ^ (process.pid << 16)) >>> 0 : Number(given)
 }
 
-/** `ms` times SLUICE_TEST_FUZZ_FACTOR: a long run looks for what the short one of `npm test` misses. */
+/** `ms` times SLUICE_TEST_FUZZ_FACTOR: long runs look for what short ones miss. */
 export function fuzzMs(ms: number): number {
   return ms * Number(process.env.SLUICE_TEST_FUZZ_FACTOR ?? 1)
 }

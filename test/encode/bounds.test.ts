@@ -1,4 +1,4 @@
-/** Goal: wide, sparse and deep events cost a block no more than its bounds; nothing of them is lost. */
+/** Goal: wide, sparse and deep events cost a block no more than its bounds allow. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

@@ -189,7 +189,7 @@ test('a commit that was not handed on is found by resync', async () => {
   await materializer.stop(1_000)
 })
 
-test('stop inserts what waits and records it; what comes then is left for the next start', async () => {
+test('stop inserts what waits and records the checkpoint', async () => {
   const stores = new FakeStores()
   const { materializer, isLive } = setUp(stores, 60_000)
   materializer.start()

@@ -1,4 +1,4 @@
-/** Goal: the checkpoint stands before the first segment that is outstanding, and never moves back. */
+/** Goal: the checkpoint stands before the first outstanding segment, and never moves back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

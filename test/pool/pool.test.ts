@@ -158,7 +158,7 @@ test('stop waits for what runs', async () => {
   await running
 })
 
-test('the real worker: results come over the border whole, a damaged segment is quarantined', async () => {
+test('the real worker: results come over whole, a damaged segment is quarantined', async () => {
   const { pool, quarantined } = createPool({ workerFile: REAL_WORKER })
   const task = taskOf('{"a":1}\n{"a":"x"}')
   const { batch } = await pool.run({ ...task, output: undefined })
