@@ -42,7 +42,7 @@ export const SMALL_BODY_BYTES_MAX = 64 * KIB
 /** Requests in one shared batch. */
 export const BATCH_PARTS_MAX = 4_096
 /** Bytes accepted and not yet acknowledged; past it whole requests are refused (`overloaded`). */
-export const IN_FLIGHT_BYTES_MAX = 64 * MIB
+export const IN_FLIGHT_BYTES_MAX = 32 * MIB
 /** Requests accepted and not yet acknowledged. */
 export const IN_FLIGHT_REQUESTS_MAX = 16_384
 /** Batches that wait for a worker, beyond those being worked on. */
