@@ -35,7 +35,7 @@ test('everything has a default', () => {
     clickhouseUrl: undefined,
     tls: undefined,
     logLevel: 'info',
-    inFlightBytesMax: 64 * 1024 * 1024,
+    inFlightBytesMax: 32 * 1024 * 1024,
     storageBytesMax: undefined,
     drainTimeoutMs: 30_000,
     materializeDelayMs: 2_000,
