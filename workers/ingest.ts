@@ -25,13 +25,18 @@ import { SegmentEncoder } from './encode/segment.ts'
 import { EventFacts } from './transform/event-facts.ts'
 
 export class IngestPipeline {
-  readonly #tape = new JsonTape(new PathTrie())
+  readonly #tape: JsonTape
   readonly #events = new DecodedEvents()
   readonly #generated = new EventBuffer()
   readonly #facts = new EventFacts()
   readonly #blocks = new NativeBlockEncoder()
   readonly #segments = new SegmentEncoder()
   readonly #deltas = new SchemaDeltaEncoder()
+
+  /** `seed`: see `PathTrie`. */
+  constructor(seed = 0) {
+    this.#tape = new JsonTape(new PathTrie(seed))
+  }
 
   /**
    * Judges and encodes a batch whose parts are either all text or all JSON. A single segment's

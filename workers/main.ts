@@ -1,13 +1,14 @@
 /** What a pool thread runs: one task in, one result out, the result's buffers moved, not copied. */
-import { move, transferableSymbol, valueSymbol } from 'piscina'
-import type { PoolResult, PoolTask } from '../src/pool/messages.ts'
+import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
+import type { PoolResult, PoolTask, WorkerData } from '../src/pool/messages.ts'
 import { IngestPipeline } from './ingest.ts'
 import { SegmentReader } from './read-segment.ts'
 import { ReplayPipeline } from './replay.ts'
 
-const ingest = new IngestPipeline()
-const replay = new ReplayPipeline()
-const reader = new SegmentReader()
+const { hashSeed } = workerData as WorkerData
+const ingest = new IngestPipeline(hashSeed)
+const replay = new ReplayPipeline(hashSeed)
+const reader = new SegmentReader(hashSeed)
 
 /** A result and every buffer in it: Piscina's own `move` takes one buffer, ours holds several. */
 class MovedResult {

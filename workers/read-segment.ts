@@ -17,10 +17,15 @@ const CLOSE_OBJECT = 0x7d
 const SOURCE_NAMES = ['receipt', 'field', 'otlp'] as const
 
 export class SegmentReader {
-  readonly #tape = new JsonTape(new PathTrie())
+  readonly #tape: JsonTape
   readonly #events = new DecodedEvents()
   readonly #facts = new EventFacts()
   readonly #writer = new ByteWriter(64 * 1024)
+
+  /** `seed`: see `PathTrie`. */
+  constructor(seed = 0) {
+    this.#tape = new JsonTape(new PathTrie(seed))
+  }
 
   /** Event records separated by commas; empty when no ordinal is in range. */
   run(reads: readonly SegmentRead[]): Uint8Array {

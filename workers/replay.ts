@@ -14,11 +14,16 @@ import { SchemaDeltaEncoder } from './encode/schema-delta.ts'
 import { EventFacts } from './transform/event-facts.ts'
 
 export class ReplayPipeline {
-  readonly #tape = new JsonTape(new PathTrie())
+  readonly #tape: JsonTape
   readonly #events = new DecodedEvents()
   readonly #facts = new EventFacts()
   readonly #blocks = new NativeBlockEncoder()
   readonly #deltas = new SchemaDeltaEncoder()
+
+  /** `seed`: see `PathTrie`. */
+  constructor(seed = 0) {
+    this.#tape = new JsonTape(new PathTrie(seed))
+  }
 
   /** Throws when the payload is damaged: a committed segment always decodes. */
   run(

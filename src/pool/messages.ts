@@ -7,6 +7,12 @@ import type {
   SegmentRead,
 } from '../model/batch.ts'
 
+/** What a worker is given at its start. */
+export interface WorkerData {
+  /** Random, 32 bits: seeds the worker's tables of keys. */
+  readonly hashSeed: number
+}
+
 /**
  * Decode, transform and encode a batch. Its bytes are shared memory: nothing is copied, and they
  * are still here when a worker dies over them.

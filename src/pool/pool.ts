@@ -7,6 +7,7 @@
  * itself; then it is quarantined: counted, its bytes kept for a post-mortem, and refused. It never
  * loops. A full queue refuses (`overloaded`); nothing waits without a bound.
  */
+import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Piscina } from 'piscina'
 import { IngestError } from '../errors.ts'
@@ -20,6 +21,7 @@ import type {
   ReadTask,
   ReplayResult,
   ReplayTask,
+  WorkerData,
 } from './messages.ts'
 
 export interface PoolOptions {
@@ -53,6 +55,7 @@ export class WorkerPool {
     this.#options = options
     this.#piscina = new Piscina({
       filename: options.workerFile,
+      workerData: { hashSeed: randomInt(2 ** 32) } satisfies WorkerData,
       minThreads: options.threads,
       maxThreads: options.threads,
       maxQueue: POOL_QUEUE_BATCHES_MAX,

@@ -74,13 +74,19 @@ export class PathTrie {
   keyBytes: Uint8Array = new Uint8Array(0)
   keyView: DataView = new DataView(this.keyBytes.buffer)
   columns: ColumnInfo[] = []
+  readonly #seed: number
   #keyBytesLength = 0
   #table = new Int32Array(0)
   #path: (string | undefined)[] = []
   #scope = new Int32Array(0)
   #columnByPath = new Map<string, number>()
 
-  constructor() {
+  /**
+   * `seed` is for the table of keys only, never for what is stored: a client that does not know it
+   * cannot make keys that all meet in one place of the table.
+   */
+  constructor(seed = 0) {
+    this.#seed = seed
     this.reset()
   }
 
@@ -109,7 +115,7 @@ export class PathTrie {
    * judged to be a valid JSON string; `escaped` says whether a backslash is among them.
    */
   child(parent: number, bytes: Uint8Array, start: number, end: number, escaped: boolean): number {
-    const hash = hashBytes(bytes, start, end) ^ Math.imul(parent, 0x9e3779b1)
+    const hash = hashBytes(bytes, start, end, this.#seed) ^ Math.imul(parent, 0x9e3779b1)
     const mask = this.#table.length - 1
     const length = end - start
     const spelling = escaped ? 1 : 0
@@ -180,7 +186,7 @@ export class PathTrie {
     const length = end - start
     this.escaped[node] = escaped ? 1 : 0
     this.#appendKey(node, bytes, start, end)
-    this.#insert(node, hashBytes(bytes, start, end), parent)
+    this.#insert(node, hashBytes(bytes, start, end, this.#seed), parent)
     if (!escaped) {
       this.canonical[node] = node
       this.#describe(node, parent, bytes, start, length)
@@ -303,7 +309,8 @@ export class PathTrie {
       const parent = this.parent[node]!
       if (this.element[parent] === node) continue // Array elements are found by `element`.
       const start = this.keyStart[node]!
-      this.#insert(node, hashBytes(this.keyBytes, start, start + this.keyLength[node]!), parent)
+      const end = start + this.keyLength[node]!
+      this.#insert(node, hashBytes(this.keyBytes, start, end, this.#seed), parent)
     }
     assert(this.count <= this.parent.length)
   }

@@ -1,0 +1,53 @@
+/**
+ * Goal: a client cannot make the trie slow by choosing keys that meet in one place of its table.
+ * Method: keys are made to collide under one seed; under another they must be spread, which shows
+ * in the time that finding them takes.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hashBytes } from '../../src/bytes/hash.ts'
+import { PathTrie, ROOT } from '../../workers/decode/path-trie.ts'
+
+const KNOWN_SEED = 0x811c9dc5
+const KEYS = 4_000
+const PLACES = 0xfff
+
+function collidingKeys(): Buffer[] {
+  const keys: Buffer[] = []
+  for (let i = 0; keys.length < KEYS; i++) {
+    const key = Buffer.from(`k${i.toString(36)}`)
+    if ((hashBytes(key, 0, key.length, KNOWN_SEED) & PLACES) === 0) keys.push(key)
+  }
+  return keys
+}
+
+/** Milliseconds to make all nodes and find them again. */
+function timeOf(seed: number, keys: readonly Buffer[]): number {
+  const trie = new PathTrie(seed)
+  const startedAt = performance.now()
+  for (let round = 0; round < 2; round++) {
+    for (const key of keys) trie.child(ROOT, key, 0, key.length, false)
+  }
+  return performance.now() - startedAt
+}
+
+test('keys that collide under one seed do not under another', () => {
+  const keys = collidingKeys()
+  timeOf(1, keys)
+  const places = (seed: number) =>
+    new Set(keys.map((key) => hashBytes(key, 0, key.length, seed) & PLACES)).size
+  assert.equal(places(KNOWN_SEED), 1)
+  // FNV's low bits mix little: some hundred places, not all. That is enough against one chain.
+  assert(places(0x1234567) > KEYS / 16, 'spread over the table')
+  const known = Math.min(timeOf(KNOWN_SEED, keys), timeOf(KNOWN_SEED, keys))
+  const secret = Math.min(timeOf(0x1234567, keys), timeOf(0x1234567, keys))
+  assert(secret < known, `${secret} ms with a secret seed, ${known} ms with a known one`)
+})
+
+test('the seed changes nothing that is stored', () => {
+  const key = Buffer.from('some.key')
+  const [one, other] = [new PathTrie(1), new PathTrie(2)]
+  const nodes = [one, other].map((trie) => trie.child(ROOT, key, 0, key.length, false))
+  assert.equal(one.hashLow[nodes[0]!], other.hashLow[nodes[1]!])
+  assert.equal(one.hashHigh[nodes[0]!], other.hashHigh[nodes[1]!])
+})
