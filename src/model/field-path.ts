@@ -29,5 +29,7 @@ export function quoteFieldPath(path: string): string {
  * its own syntax even within quotes: ^`a` (the object at a) and a.:`T` (the values of type T).
  */
 export function isFieldPath(path: string): boolean {
-  return path !== '' && !path.startsWith('^`') && !path.includes('.:`')
+  // Behind the column's name the path follows a dot, so its own beginning counts as well.
+  const behindDot = `.${path}`
+  return path !== '' && !behindDot.includes('.^`') && !behindDot.includes('.:`')
 }
