@@ -53,9 +53,29 @@ function writeCodePoint(point: number, out: Uint8Array, at: number): number {
   return at + 4
 }
 
+/** Views of the source and of the target, for copying by words. */
+export interface ByteViews {
+  readonly from: DataView
+  readonly to: DataView
+}
+
+/** Copies whole words before the next backslash; returns how many bytes. See `stringStop`. */
+function copyUntilBackslash(views: ByteViews, start: number, end: number, at: number): number {
+  const { from, to } = views
+  let i = start
+  for (; i + 4 <= end; i += 4) {
+    const word = from.getInt32(i, true)
+    const backslash = word ^ 0x5c5c5c5c
+    if (((backslash - 0x01010101) & ~backslash & 0x80808080) !== 0) break
+    to.setInt32(at + i - start, word, true)
+  }
+  return i - start
+}
+
 /**
  * Writes the decoded string to `out` from `at` and returns where it ended. Never writes more bytes
- * than `end - start`: every escape is at least as long as what it stands for.
+ * than `end - start`: every escape is at least as long as what it stands for. With `views` of both
+ * buffers, runs without escapes go four bytes at a time.
  */
 export function unescapeInto(
   bytes: Uint8Array,
@@ -63,9 +83,16 @@ export function unescapeInto(
   end: number,
   out: Uint8Array,
   at: number,
+  views?: ByteViews,
 ): number {
   let i = start
   while (i < end) {
+    if (views !== undefined) {
+      const copied = copyUntilBackslash(views, i, end, at)
+      i += copied
+      at += copied
+      if (i === end) break
+    }
     const byte = bytes[i]!
     if (byte !== BACKSLASH) {
       out[at++] = byte

@@ -4,6 +4,7 @@
  */
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
 import type { DecodedEvents } from './decoded-events.ts'
+import { stringStop } from './json-scan.ts'
 import { type JsonTape, TAPE_PADDING } from './json-tape.ts'
 import { TOO_LARGE_MESSAGE } from './ndjson.ts'
 import type { PartOutcome } from './part-outcome.ts'
@@ -21,12 +22,6 @@ const MESSAGE_KEY = Buffer.from('message')
 /** The longest escape, `\u001b`, for one byte. */
 const ESCAPE_BYTES_MAX = 6
 
-/** 1 for bytes that JSON wants escaped inside a string. */
-const NEEDS_ESCAPE = new Uint8Array(256)
-NEEDS_ESCAPE.fill(1, 0, 0x20)
-NEEDS_ESCAPE[QUOTE] = 1
-NEEDS_ESCAPE[BACKSLASH] = 1
-
 /** The short escapes; 0 where only the `\u` form exists. */
 const SHORT_ESCAPE = new Uint8Array(256)
 SHORT_ESCAPE[QUOTE] = QUOTE
@@ -40,6 +35,7 @@ const HEX = Buffer.from('0123456789abcdef')
 /** Collects the generated events of a batch; kept and reused by its worker. */
 export class EventBuffer {
   bytes: Buffer = Buffer.allocUnsafeSlow(256 * 1024)
+  view: DataView = viewOf(this.bytes)
   length = 0
 
   /** Makes room for `more` bytes behind `length`, and for words read past the last event's end. */
@@ -49,7 +45,12 @@ export class EventBuffer {
     const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, needed))
     this.bytes.copy(grown, 0, 0, this.length)
     this.bytes = grown
+    this.view = viewOf(grown)
   }
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /**
@@ -64,12 +65,12 @@ export function decodeText(
   into: EventBuffer,
 ): void {
   const node = tape.trie.child(ROOT, MESSAGE_KEY, 0, MESSAGE_KEY.length, false)
+  const view = viewOf(bytes)
   const { end } = range
   let start = range.start
   while (start < end) {
     outcome.lines++
-    let stop = start
-    while (NEEDS_ESCAPE[bytes[stop]!] === 0) stop++
+    const stop = stringStop(view, start)
     let plain = bytes[stop] === LINE_FEED
     let next = stop
     if (!plain) {
@@ -80,7 +81,7 @@ export function decodeText(
     if (lineEnd - start > EVENT_BYTES_MAX) {
       outcome.reject(outcome.lines, 'too_large', TOO_LARGE_MESSAGE)
     } else if (lineEnd > start) {
-      writeEvent(tape, events, into, { bytes, start, end: lineEnd, node, plain })
+      writeEvent(tape, events, into, { bytes, view, start, end: lineEnd, node, plain })
       outcome.accept(next + 1 - start)
     }
     start = next + 1
@@ -89,6 +90,7 @@ export function decodeText(
 
 interface Line {
   readonly bytes: Uint8Array
+  readonly view: DataView
   readonly start: number
   readonly end: number
   readonly node: number
@@ -108,7 +110,7 @@ function writeEvent(tape: JsonTape, events: DecodedEvents, into: EventBuffer, li
     out.set(bytes.subarray(start, end), at)
     at += length
   } else {
-    at = escapeInto(bytes, start, end, out, at)
+    at = escapeLine(line, into, at)
   }
   const type = at - valueStart === length ? STRING : ESCAPED
   tape.push(line.node, type, valueStart, at)
@@ -119,20 +121,22 @@ function writeEvent(tape: JsonTape, events: DecodedEvents, into: EventBuffer, li
   into.length = at + SUFFIX_BYTES
 }
 
-/** Writes `start`..`end` as the inside of a JSON string; returns where it ended. */
-export function escapeInto(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  out: Uint8Array,
-  at: number,
-): number {
-  for (let i = start; i < end; i++) {
-    const byte = bytes[i]! // The caller's range is within `bytes`.
-    if (NEEDS_ESCAPE[byte] === 0) {
-      out[at++] = byte
-      continue
-    }
+/**
+ * Writes the line as the inside of a JSON string from `at` on; returns where it ended. Runs that
+ * need no escape go a word at a time, past their end: the next write or the suffix takes that.
+ */
+function escapeLine(line: Line, into: EventBuffer, at: number): number {
+  const { bytes, view, end } = line
+  const out = into.bytes
+  const outView = into.view
+  for (let i = line.start; i < end; i++) {
+    const stop = Math.min(stringStop(view, i), end)
+    const length = stop - i
+    for (let j = 0; j < length; j += 4) outView.setInt32(at + j, view.getInt32(i + j, true), true)
+    at += length
+    i = stop
+    if (i === end) break
+    const byte = bytes[i]!
     out[at++] = BACKSLASH
     const short = SHORT_ESCAPE[byte]!
     if (short !== 0) {

@@ -2,7 +2,7 @@
  * Writes runs of values of one type in ClickHouse's Native encoding: one call a column, with the
  * position in a local variable. The caller has reserved the room, `COPY_SLACK` bytes included.
  */
-import { unescapeInto } from '../decode/json-string.ts'
+import { type ByteViews, unescapeInto } from '../decode/json-string.ts'
 import { ESCAPED, TRUE } from '../decode/tape-types.ts'
 import type { ByteWriter } from './byte-writer.ts'
 
@@ -35,6 +35,7 @@ export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cell
   const { entries, bytes, view } = source
   const out = writer.bytes
   const outView = writer.view
+  const views = { from: view, to: outView }
   let at = writer.length
   for (let cell = cells.start; cell < cells.end; cell++) {
     const entry = cells.entries[cell]!
@@ -42,7 +43,8 @@ export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cell
     const end = entries[entry + 3]!
     const length = end - start
     if (entries[entry + 1] === ESCAPED || length > WORD_COPY_MAX) {
-      at = writeLongString(out, at, bytes, start, end, entries[entry + 1] === ESCAPED)
+      const escaped = entries[entry + 1] === ESCAPED
+      at = writeLongString(out, at, bytes, start, end, escaped ? views : undefined)
       continue
     }
     out[at++] = length // Below 0x80: one byte of varuint.
@@ -53,23 +55,23 @@ export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cell
   writer.length = at
 }
 
-/** One string, escaped or long; returns where it ended. */
+/** One string, escaped (then with views) or long; returns where it ended. */
 function writeLongString(
   out: Uint8Array,
   at: number,
   bytes: Uint8Array,
   start: number,
   end: number,
-  escaped: boolean,
+  escapedViews: ByteViews | undefined,
 ): number {
-  if (!escaped) {
+  if (escapedViews === undefined) {
     const dataStart = putVaruint(out, at, end - start)
     out.set(bytes.subarray(start, end), dataStart)
     return dataStart + end - start
   }
   // The decoded length is not known yet: decode behind room for it, then close the gap.
   const decodedStart = at + 5
-  const decodedEnd = unescapeInto(bytes, start, end, out, decodedStart)
+  const decodedEnd = unescapeInto(bytes, start, end, out, decodedStart, escapedViews)
   const dataStart = putVaruint(out, at, decodedEnd - decodedStart)
   out.copyWithin(dataStart, decodedStart, decodedEnd)
   return dataStart + decodedEnd - decodedStart
