@@ -70,6 +70,8 @@ export class Materializer {
   #written: SegmentId
   #writtenAtMs = 0
   #failures = 0
+  /** Counts falls back: what was read before one may lack what it was about. */
+  #generation = 0
   #isStopping = false
   #running: Promise<void> | undefined
   #wake: (() => void) | undefined
@@ -171,6 +173,7 @@ export class Materializer {
   }
 
   #fallBack(reason: string): void {
+    this.#generation++
     for (const buffer of this.#buffers.values()) this.#releaseAll(buffer)
     this.#buffers.clear()
     this.#bufferBytes = 0
@@ -186,7 +189,9 @@ export class Materializer {
 
   /** One step of catch-up; goes live when the raw store holds nothing more. */
   async #catchUp(): Promise<boolean> {
+    const generation = this.#generation
     const step = await this.#catchUpSteps.step(this.#cursor)
+    if (generation !== this.#generation) return false // Looks again, from the checkpoint.
     if (step === undefined) {
       if (this.#newest > this.#cursor) return true // Committed while we looked.
       this.#mode = 'live'

@@ -189,6 +189,26 @@ test('a commit that was not handed on is found by resync', async () => {
   await materializer.stop(1_000)
 })
 
+test('a resync that comes while catch-up looks is not forgotten', async () => {
+  const stores = new FakeStores()
+  const { materializer } = setUp(stores)
+  const readAfter = stores.readAfter.bind(stores)
+  let isFirst = true
+  stores.readAfter = async (after, limit) => {
+    const found = await readAfter(after, limit)
+    if (isFirst) {
+      isFirst = false
+      stores.commit(1) // Not in what was found, and not handed on.
+      materializer.resync()
+    }
+    return found
+  }
+  materializer.start()
+  await eventually('it is there', () => stores.projected.length === 1)
+  assertExactlyOnce(stores)
+  await materializer.stop(1_000)
+})
+
 test('stop inserts what waits and records the checkpoint', async () => {
   const stores = new FakeStores()
   const { materializer, isLive } = setUp(stores, 60_000)
