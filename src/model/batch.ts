@@ -8,18 +8,78 @@ import type { SegmentId } from './segment-id.ts'
 import type { StreamId, TransformSettings } from './stream.ts'
 
 /** How the events of a part are delimited. */
-export const FRAMINGS = ['ndjson', 'array', 'document', 'text'] as const
+export const FRAMINGS = [
+  'ndjson',
+  'array',
+  'document',
+  'text',
+  'bulk',
+  'otlp-protobuf',
+  'otlp-json',
+] as const
 export type Framing = (typeof FRAMINGS)[number]
 
 /** Why one event was rejected; the request around it lives on. */
 export const REJECT_CODES = ['malformed', 'not_an_object', 'too_large', 'too_deep'] as const
 export type RejectCode = (typeof REJECT_CODES)[number]
 
-/** A run of bytes from one request: whole lines, whole array elements, or one document. */
-export interface Part {
-  readonly framing: Framing
+/** A range of a batch's bytes. */
+export interface ByteRange {
   readonly start: number
   readonly end: number
+}
+
+/**
+ * A run of bytes from one request: whole lines, whole array elements, one document, whole bulk
+ * actions with their documents, or whole log records.
+ */
+export interface Part extends ByteRange {
+  readonly framing: Framing
+  /** Bulk: what each item of the reply holds. */
+  readonly itemFields?: BulkItemFields
+  /** OTLP protobuf: where in its request a part begins that is not the first. */
+  readonly resume?: OtlpResume
+}
+
+/** Bits of what an item of the bulk reply holds, by operation; see `filter_path`. */
+export interface BulkItemFields {
+  readonly index: number
+  readonly create: number
+  readonly update: number
+  readonly delete: number
+}
+
+export const ITEM_INDEX = 1
+export const ITEM_ID = 2
+export const ITEM_VERSION = 4
+export const ITEM_RESULT = 8
+export const ITEM_SHARDS = 16
+export const ITEM_SEQ_NO = 32
+export const ITEM_PRIMARY_TERM = 64
+export const ITEM_STATUS = 128
+export const ITEM_ERROR_TYPE = 256
+export const ITEM_ERROR_REASON = 512
+export const ITEM_ALL = 1_023
+
+/** The items of a bulk reply for one part, in request order, separated by commas. */
+export interface BulkItems {
+  readonly json: Uint8Array
+  /**
+   * Places in `json` that hold 19 zero digits each: the segment id of the part's n-th accepted
+   * event, for those whose id is ours, in order. Pairs of (byte offset, n).
+   */
+  readonly idPlaces: Uint32Array
+  readonly hasErrors: boolean
+}
+
+/** A part of an OTLP request that begins between two records of one ScopeLogs message. */
+export interface OtlpResume {
+  /** The Resource and the InstrumentationScope messages, in the batch's bytes before the part. */
+  readonly resource: ByteRange | undefined
+  readonly scope: ByteRange | undefined
+  /** Bytes left of the ScopeLogs and of the ResourceLogs message around it, from the start. */
+  readonly scopeLogsBytes: number
+  readonly resourceLogsBytes: number
 }
 
 export interface AcceptedBatch {
@@ -57,6 +117,8 @@ export interface PartResult {
   readonly rejects: readonly EventReject[]
   /** Set when the part failed as a whole (array or document framing): nothing of it is stored. */
   readonly fatal: EventReject | undefined
+  /** Of a bulk part: its items of the reply. */
+  readonly bulkItems?: BulkItems | undefined
 }
 
 /** A Native block with three columns that are known only at commit; see `materialize/stamp.ts`. */

@@ -77,6 +77,17 @@ export class EventFacts {
     for (let i = 0; i < events.count; i++) {
       this.#describeEvent(tape, bytes, i, events.tapeStart[i]!, events.tapeStart[i + 1]!)
     }
+    if (events.hasTimes) this.#takeGivenTimes(events)
+  }
+
+  /** A time that came with the protocol rules over any field (spec, Event). */
+  #takeGivenTimes(events: DecodedEvents): void {
+    for (let i = 0; i < Math.min(events.count, events.timeGiven.length); i++) {
+      if (events.timeGiven[i] === 0) continue
+      this.timeMs[i] = events.timeMs[i]!
+      this.timeNanos[i] = events.timeNanos[i]!
+      this.timeSource[i] = SOURCE_OTLP
+    }
   }
 
   #reserve(events: number, nodes: number): void {
