@@ -12,16 +12,19 @@
 
 import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../limits.ts'
-import type {
-  AcceptedBatch,
-  EncodedBatch,
-  EncodedSegment,
-  Part,
-  PartResult,
-  SegmentOutput,
+import {
+  type AcceptedBatch,
+  type EncodedBatch,
+  type EncodedSegment,
+  type Framing,
+  isGenerated,
+  type Part,
+  type SegmentOutput,
 } from '../model/batch.ts'
+import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { FramedPart } from './body-framer.ts'
+import type { PartOptions, PlacedPart } from './dialect.ts'
 
 /** What the batcher needs of the pool. */
 export interface BatchPool {
@@ -34,7 +37,7 @@ export interface BatchPool {
 export type CommitSegments = (
   streamId: StreamId,
   segments: readonly EncodedSegment[],
-) => Promise<unknown>
+) => Promise<readonly SegmentId[]>
 
 /** Names and types of a block's columns, beside what grows with the events. */
 const BLOCK_HEAD_BYTES = 2_048
@@ -54,7 +57,7 @@ class OutputRatio {
 }
 
 interface Waiter {
-  readonly resolve: (result: PartResult) => void
+  readonly resolve: (placed: PlacedPart) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -85,18 +88,23 @@ export class Batcher {
   }
 
   /** Sends one part of a large request to the pool; the part's buffer is given back to us. */
-  async encodeOwn(stream: Stream, part: FramedPart): Promise<EncodedBatch> {
-    const { buffer, framing, start, end } = part
-    padBatch(buffer, end)
-    return this.#encode(stream, buffer, end, [{ framing, start, end }])
+  async encodeOwn(stream: Stream, part: FramedPart, options?: PartOptions): Promise<EncodedBatch> {
+    const { buffer, linesBefore, ...range } = part
+    padBatch(buffer, part.end)
+    return this.#encode(stream, buffer, part.end, [{ ...range, ...options }])
   }
 
   /**
    * Adds a small, complete request to its stream's shared batch; `bytes` are copied. Resolves when
    * what was accepted of it is durable. At most BATCH_BYTES_TARGET bytes.
    */
-  submitShared(stream: Stream, framing: Part['framing'], bytes: Uint8Array): Promise<PartResult> {
-    const key = framing === 'text' ? `t${stream.streamId}` : `j${stream.streamId}`
+  submitShared(
+    stream: Stream,
+    framing: Framing,
+    bytes: Uint8Array,
+    options?: PartOptions,
+  ): Promise<PlacedPart> {
+    const key = `${isGenerated(framing) ? 'g' : 'j'}${stream.streamId}`
     let batch = this.#open.get(key)
     if (batch !== undefined && !hasRoom(batch, bytes.length)) {
       this.#open.delete(key)
@@ -108,14 +116,14 @@ export class Batcher {
       batch = { stream, buffer, length: 0, parts: [], waiters: [] }
       this.#open.set(key, batch)
     }
-    this.#append(batch, framing, bytes)
+    this.#append(batch, bytes, { framing, ...options })
     const { waiters } = batch
-    const result = new Promise<PartResult>((resolve, reject) => waiters.push({ resolve, reject }))
+    const placed = new Promise<PlacedPart>((resolve, reject) => waiters.push({ resolve, reject }))
     this.#schedule()
-    return result
+    return placed
   }
 
-  #append(batch: OpenBatch, framing: Part['framing'], bytes: Uint8Array): void {
+  #append(batch: OpenBatch, bytes: Uint8Array, part: Omit<Part, 'start' | 'end'>): void {
     const start = batch.length
     const end = start + bytes.length
     if (end + 1 + BATCH_PADDING > batch.buffer.length) {
@@ -124,7 +132,7 @@ export class Batcher {
     batch.buffer.set(bytes, start)
     batch.buffer[end] = 0x0a // Ends an unterminated last line, and keeps parts apart.
     batch.length = end + 1
-    batch.parts.push({ framing, start, end })
+    batch.parts.push({ ...part, start, end })
   }
 
   /** To be told whenever a thread is free again, also after work that is not ours. */
@@ -163,10 +171,15 @@ export class Batcher {
   async #settle(encoded: EncodedBatch, waiters: readonly Waiter[]): Promise<void> {
     // Who has nothing in the batch need not wait for its commit.
     for (const [i, result] of encoded.parts.entries()) {
-      if (result.accepted === 0) waiters[i]!.resolve(result)
+      if (result.accepted === 0) waiters[i]!.resolve({ result, segmentIds: [], firstEvent: 0 })
     }
-    if (encoded.segments.length > 0) await this.#commit(encoded.streamId, encoded.segments)
-    for (const [i, result] of encoded.parts.entries()) waiters[i]!.resolve(result)
+    if (encoded.segments.length === 0) return
+    const segmentIds = await this.#commit(encoded.streamId, encoded.segments)
+    let firstEvent = 0
+    for (const [i, result] of encoded.parts.entries()) {
+      waiters[i]!.resolve({ result, segmentIds, firstEvent })
+      firstEvent += result.accepted
+    }
   }
 
   async #encode(

@@ -9,11 +9,11 @@
 import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
 import { IngestError } from '../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_BYTES_MAX } from '../limits.ts'
-import type { Framing } from '../model/batch.ts'
+import type { Framing, Part } from '../model/batch.ts'
 import { ElementScanner, firstToken, isDocumentStart, trimEnd } from './json-framing.ts'
 
-/** What a client declared its body to be. */
-export type BodyKind = 'ndjson' | 'json' | 'text'
+/** What a client declared its body to be: a framing, or JSON whose framing its beginning shows. */
+export type BodyKind = Framing | 'json'
 
 export interface FramedPart {
   /** The batch's buffer, padding not written yet. Ownership passes to the sink. */
@@ -23,6 +23,7 @@ export interface FramedPart {
   readonly end: number
   /** Line feeds that were cut off before `start`. */
   readonly linesBefore: number
+  readonly resume?: Part['resume']
 }
 
 export interface FramerSink {

@@ -1,4 +1,4 @@
-/** What a native ingest request is told: counts, and the first rejected events (docs/api.md). */
+/** What became of a request's events: counts, and the first rejected ones (docs/api.md). */
 import { REPLY_ERRORS_MAX } from '../limits.ts'
 import type { PartResult, RejectCode } from '../model/batch.ts'
 
@@ -21,28 +21,9 @@ export class IngestReport {
   fatal: ReportedError | undefined
   #lines = 0
   #items = 0
-  #remembered: string | undefined
 
-  /** The answer given the first time to the same Idempotency-Key. */
-  static remembered(answer: { readonly body: string }): IngestReport {
-    const report = new IngestReport()
-    report.#remembered = answer.body
-    return report
-  }
-
-  get isRemembered(): boolean {
-    return this.#remembered !== undefined
-  }
-
-  /** True when nothing of the request may be stored. */
-  get isRefused(): boolean {
-    if (this.#remembered !== undefined) return false
-    return this.fatal !== undefined || this.accepted === 0
-  }
-
-  /** The JSON of a 200 answer. */
+  /** The JSON of a native 200 answer. */
   get body(): string {
-    if (this.#remembered !== undefined) return this.#remembered
     const { accepted, rejected, errors } = this
     if (rejected === 0) return `{"accepted":${accepted},"rejected":0,"errors":[]}`
     return JSON.stringify({ accepted, rejected, errors })

@@ -1,5 +1,5 @@
 /**
- * One native ingest request, from its first byte to its reply.
+ * One ingest request's body, from its first byte to what is to be told of it.
  *
  * Guarantee: a request is atomic. Nothing of it is committed before its whole body was received and
  * judged, and all of it is committed in one transaction. It is acknowledged after that, only.
@@ -10,11 +10,13 @@
 import { IngestError, OutcomeUnknownError } from '../errors.ts'
 import type { BodyConsumer, Exchange } from '../http/exchange.ts'
 import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../limits.ts'
-import type { EncodedBatch, EncodedSegment, PartResult } from '../model/batch.ts'
+import type { EncodedBatch, EncodedSegment } from '../model/batch.ts'
+import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { Batcher } from './batcher.ts'
-import { BodyFramer, type BodyKind } from './body-framer.ts'
+import { BodyFramer } from './body-framer.ts'
 import { Decompressor, type Encoding } from './decompress.ts'
+import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import type { IdempotencyClaim } from './idempotency.ts'
 import type { InFlight } from './in-flight.ts'
 import { IngestReport } from './ingest-report.ts'
@@ -27,20 +29,39 @@ export interface IngestServices {
   readonly commit: (
     streamId: StreamId,
     segments: readonly EncodedSegment[],
-    completion?: { readonly keySha256: Uint8Array; readonly status: number; readonly body: string },
-  ) => Promise<unknown>
+    completion?: {
+      readonly keySha256: Uint8Array
+      readonly status: number
+      /** The answer, given the segments' ids. */
+      readonly body: (segmentIds: readonly SegmentId[]) => string
+    },
+  ) => Promise<readonly SegmentId[]>
 }
+
+/** How a request ends. */
+export type Outcome =
+  | {
+      readonly kind: 'accepted'
+      readonly answer: Answer
+      /** Absent when the answer is the one remembered under the Idempotency-Key. */
+      readonly report: IngestReport | undefined
+    }
+  /** The body was judged, and nothing of it is stored. */
+  | { readonly kind: 'refused'; readonly error: IngestError; readonly report: IngestReport }
+  | IngestError
+  | OutcomeUnknownError
 
 export interface IngestRequestOptions {
   readonly stream: Stream
-  readonly kind: BodyKind
+  readonly plan: BodyPlan
+  readonly dialect: Pick<Dialect, 'judge' | 'answer'>
   readonly encoding: Encoding | undefined
   /** Content-Length, 0 when unknown. */
   readonly declaredBytes: number
   /** Set when the client sent an Idempotency-Key. */
   readonly claim: Promise<IdempotencyClaim> | undefined
   /** Sends the outcome and counts it; called once, never after an abort. */
-  readonly done: (outcome: IngestReport | IngestError | OutcomeUnknownError) => void
+  readonly done: (outcome: Outcome) => void
 }
 
 export class IngestRequest implements BodyConsumer {
@@ -124,14 +145,18 @@ export class IngestRequest implements BodyConsumer {
   }
 
   #push(bytes: Uint8Array): void {
-    const { kind, encoding, declaredBytes } = this.#options
+    const { plan, encoding, declaredBytes } = this.#options
     this.#framer ??= new BodyFramer(
-      kind,
+      plan.kind,
       encoding ? 0 : declaredBytes,
       this.#services.batcher.buffers,
       {
         part: (part) => {
-          const batch = this.#services.batcher.encodeOwn(this.#options.stream, part)
+          const batch = this.#services.batcher.encodeOwn(
+            this.#options.stream,
+            part,
+            plan.partOptions,
+          )
           // It is awaited when the body has ended; a failure before that is not unhandled.
           batch.then(
             (encoded) => this.#holdEncoded(encoded),
@@ -158,16 +183,18 @@ export class IngestRequest implements BodyConsumer {
 
   /** A whole small body: no framer, no batch of its own. */
   #submitSmall(bytes: Uint8Array): void {
-    const { stream, kind } = this.#options
+    const { stream, plan } = this.#options
     const report = new IngestReport()
-    const part = kind === 'json' ? BodyFramer.detectWhole(bytes) : { framing: kind, bytes }
+    const part =
+      plan.kind === 'json' ? BodyFramer.detectWhole(bytes) : { framing: plan.kind, bytes }
     if (part instanceof IngestError) return this.#finish(part)
-    if (part.bytes.length === 0) return this.#finish(report)
+    if (part.bytes.length === 0) return this.#finishJudged(report, [])
     report.skipLines(part.linesBefore ?? 0)
-    this.#services.batcher.submitShared(stream, part.framing, part.bytes).then(
-      (result) => {
-        report.add(result)
-        this.#finish(report)
+    const { batcher } = this.#services
+    batcher.submitShared(stream, part.framing, part.bytes, plan.partOptions).then(
+      (placed) => {
+        report.add(placed.result)
+        this.#finishJudged(report, [placed])
       },
       (cause: unknown) => this.#finishFailed(cause),
     )
@@ -183,28 +210,45 @@ export class IngestRequest implements BodyConsumer {
   /** Judges the whole request, then makes all of it durable at once. */
   async #complete(): Promise<void> {
     const report = new IngestReport()
-    const segments: EncodedSegment[] = []
+    const batches: EncodedBatch[] = []
     for (const { batch, linesBefore } of this.#encoded) {
       const encoded = await batch
-      const [result] = encoded.parts as readonly [PartResult]
       report.skipLines(linesBefore)
-      report.add(result)
-      segments.push(...encoded.segments)
+      report.add(encoded.parts[0]!)
+      batches.push(encoded)
     }
     const claim = await this.#options.claim
     if (this.#isOver) return
-    if (claim?.kind === 'done') return this.#finish(IngestReport.remembered(claim))
-    if (report.isRefused) return this.#finish(report)
-    const { streamId } = this.#options.stream
-    const completion = claim && { keySha256: claim.keySha256, status: 200, body: report.body }
+    if (claim?.kind === 'done') {
+      return this.#finish({ kind: 'accepted', answer: claim.body, report: undefined })
+    }
+    const { dialect, stream } = this.#options
+    const segments = batches.flatMap((batch) => batch.segments)
+    if (segments.length === 0 || dialect.judge(report) !== undefined) {
+      return this.#finishJudged(report, placeParts(batches, []))
+    }
+    const completion = claim && {
+      keySha256: claim.keySha256,
+      status: 200,
+      body: (ids: readonly SegmentId[]) => asText(dialect.answer(report, placeParts(batches, ids))),
+    }
     this.#keepsClaim = true
+    let ids: readonly SegmentId[]
     try {
-      await this.#services.commit(streamId, segments, completion)
+      ids = await this.#services.commit(stream.streamId, segments, completion)
     } catch (cause) {
       await claim?.release() // Keeps the key where the answer was stored after all.
       throw cause
     }
-    this.#finish(report)
+    this.#finishJudged(report, placeParts(batches, ids))
+  }
+
+  #finishJudged(report: IngestReport, parts: readonly PlacedPart[]): void {
+    if (this.#isOver) return
+    const { dialect } = this.#options
+    const error = dialect.judge(report)
+    if (error !== undefined) return this.#finish({ kind: 'refused', error, report })
+    this.#finish({ kind: 'accepted', answer: dialect.answer(report, parts), report })
   }
 
   #finishFailed(cause: unknown): void {
@@ -212,7 +256,7 @@ export class IngestRequest implements BodyConsumer {
     this.#finish(isUnknown ? cause : IngestError.from(cause, 'internal'))
   }
 
-  #finish(outcome: IngestReport | IngestError | OutcomeUnknownError): void {
+  #finish(outcome: Outcome): void {
     if (this.#isOver) return
     this.#release()
     this.#options.done(outcome)
@@ -227,6 +271,23 @@ export class IngestRequest implements BodyConsumer {
     this.#decompressor?.destroy()
     if (!this.#keepsClaim) void this.#options.claim?.then(releaseClaim, () => undefined)
   }
+}
+
+/** Gives each batch's only part the ids of its segments. */
+function placeParts(
+  batches: readonly EncodedBatch[],
+  segmentIds: readonly SegmentId[],
+): PlacedPart[] {
+  let at = 0
+  return batches.map(({ parts, segments }) => {
+    const own = segmentIds.slice(at, at + segments.length)
+    at += segments.length
+    return { result: parts[0]!, segmentIds: own, firstEvent: 0 }
+  })
+}
+
+function asText(answer: Answer): string {
+  return typeof answer === 'string' ? answer : Buffer.from(answer).toString()
 }
 
 /** Gives a claimed Idempotency-Key back: its request stored nothing. */

@@ -40,6 +40,11 @@ export interface Completion {
   readonly body: string
 }
 
+/** An answer that names the segments it is about. */
+export interface PendingCompletion extends Omit<Completion, 'body'> {
+  readonly body: (segmentIds: readonly SegmentId[]) => string
+}
+
 export type WriteFailure =
   /** Nothing was stored and the same may work shortly. */
   | { readonly kind: 'retry'; readonly message: string }
@@ -72,7 +77,7 @@ export interface CommitObserver {
 interface Pending {
   readonly streamId: StreamId
   readonly segments: readonly EncodedSegment[]
-  readonly completion: Completion | undefined
+  readonly completion: PendingCompletion | undefined
   readonly bytes: number
   readonly resolve: (ids: readonly SegmentId[]) => void
   readonly reject: (error: unknown) => void
@@ -129,7 +134,7 @@ export class Committer {
   submit(
     streamId: StreamId,
     segments: readonly EncodedSegment[],
-    completion?: Completion,
+    completion?: PendingCompletion,
   ): Promise<readonly SegmentId[]> {
     assert(segments.length > 0)
     let bytes = 0
@@ -191,7 +196,7 @@ export class Committer {
       ids.push(own)
     }
     try {
-      await this.#write(rows, answersOf(group))
+      await this.#write(rows, answersOf(group, ids))
     } catch (error) {
       return this.#failGroup(group, error)
     }
@@ -258,10 +263,14 @@ export class Committer {
   }
 }
 
-function answersOf(group: readonly Pending[]): (Completion & { readonly streamId: StreamId })[] {
+function answersOf(
+  group: readonly Pending[],
+  ids: readonly (readonly SegmentId[])[],
+): (Completion & { readonly streamId: StreamId })[] {
   const answers: (Completion & { readonly streamId: StreamId })[] = []
-  for (const { streamId, completion } of group) {
-    if (completion !== undefined) answers.push({ ...completion, streamId })
+  for (const [i, { streamId, completion }] of group.entries()) {
+    if (completion === undefined) continue
+    answers.push({ ...completion, body: completion.body(ids[i]!), streamId })
   }
   return answers
 }

@@ -19,6 +19,14 @@ export const FRAMINGS = [
 ] as const
 export type Framing = (typeof FRAMINGS)[number]
 
+/**
+ * Whether the events' JSON is written by the decoder, not found in the input. A batch holds parts
+ * of one sort only.
+ */
+export function isGenerated(framing: Framing): boolean {
+  return framing === 'text' || framing === 'otlp-protobuf' || framing === 'otlp-json'
+}
+
 /** Why one event was rejected; the request around it lives on. */
 export const REJECT_CODES = ['malformed', 'not_an_object', 'too_large', 'too_deep'] as const
 export type RejectCode = (typeof REJECT_CODES)[number]
@@ -36,9 +44,11 @@ export interface ByteRange {
 export interface Part extends ByteRange {
   readonly framing: Framing
   /** Bulk: what each item of the reply holds. */
-  readonly itemFields?: BulkItemFields
+  readonly itemFields?: BulkItemFields | undefined
+  /** Bulk: the index of actions that name none, as in the request's path. */
+  readonly defaultIndex?: string | undefined
   /** OTLP protobuf: where in its request a part begins that is not the first. */
-  readonly resume?: OtlpResume
+  readonly resume?: OtlpResume | undefined
 }
 
 /** Bits of what an item of the bulk reply holds, by operation; see `filter_path`. */

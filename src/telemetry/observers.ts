@@ -1,5 +1,5 @@
 /** What the stages tell, turned into metrics and log lines. */
-import type { IngestMeter } from '../accept/native.ts'
+import type { IngestMeter } from '../accept/ingest-handler.ts'
 import type { Refusals } from '../accept/refusals.ts'
 import type { CommitObserver } from '../commit/committer.ts'
 import type { MaterializeObserver } from '../materialize/materializer.ts'
@@ -9,15 +9,13 @@ import type { Metrics, RefusalReason } from './metrics.ts'
 export function ingestMeter(metrics: Metrics, refusals: Refusals): IngestMeter {
   return {
     onReply: (surface, status) => metrics.requests.add(surface, status),
-    onAcknowledged: (surface, seconds, report) => {
-      metrics.acknowledgeSeconds.observe({ surface }, seconds)
+    onAcknowledged: (surface, seconds) => metrics.acknowledgeSeconds.observe({ surface }, seconds),
+    onJudged: (_streamId, report, isStored) => {
+      for (const [code, count] of report.rejectedByCode) metrics.eventsRejected.add(code, count)
+      if (!isStored) return
       metrics.eventsAccepted.inc(report.accepted)
       metrics.requestBytes.inc(report.acceptedBytes)
       if (report.repaired > 0) metrics.utf8Repaired.inc(report.repaired)
-      for (const [code, count] of report.rejectedByCode) metrics.eventsRejected.add(code, count)
-    },
-    onRejected: (report) => {
-      for (const [code, count] of report.rejectedByCode) metrics.eventsRejected.add(code, count)
     },
     onRefused: (streamId, reason) => {
       metrics.refusals.add(reason as RefusalReason)

@@ -15,6 +15,7 @@ import type {
   EncodedSegment,
   SegmentOutput,
 } from '../../src/model/batch.ts'
+import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { Stream, StreamId } from '../../src/model/stream.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
@@ -68,7 +69,12 @@ function setUp() {
   const commit = (_streamId: StreamId, segments: readonly EncodedSegment[]) => {
     if (commitError !== undefined) return Promise.reject(commitError)
     const texts = segments.map(({ payload }) => decodeSegment(payload).text.toString())
-    return new Promise<void>((resolve) => commits.push({ texts, resolve }))
+    return new Promise<readonly SegmentId[]>((resolve) => {
+      commits.push({
+        texts,
+        resolve: () => resolve(segments.map((_, i) => BigInt(i) as SegmentId)),
+      })
+    })
   }
   const batcher = new Batcher(pool, buffers, commit, () => 1_234)
   const failCommits = (error: unknown) => {
@@ -115,8 +121,8 @@ test('requests of one stream and turn share a batch; each hears its own result',
   })
   assert.deepEqual([receivedAtMs, parts.length], [1_234, 7])
   // Who has nothing to store does not wait for the commit.
-  assert.equal((await results[4])?.fatal?.code, 'malformed')
-  assert.equal((await results[5])?.items, 0)
+  assert.equal((await results[4])?.result.fatal?.code, 'malformed')
+  assert.equal((await results[5])?.result.items, 0)
   assert.deepEqual(commits[0]?.texts, ['{"a":1}\n{"a":2}\n{"a":3}\n{"a":4}\n{"a": 5}\n{"a":7}\n'])
   let isSettled = false
   void results[0]?.then(() => {
@@ -125,7 +131,20 @@ test('requests of one stream and turn share a batch; each hears its own result',
   await turn()
   assert.equal(isSettled, false, 'acknowledged before the commit')
   commits[0]?.resolve()
-  const counts = (await Promise.all(results)).map((result) => [result.accepted, result.rejected])
+  const placed = await Promise.all(results)
+  const counts = placed.map(({ result }) => [result.accepted, result.rejected])
+  assert.deepEqual(
+    placed.map(({ segmentIds, firstEvent }) => [segmentIds.length, firstEvent]),
+    [
+      [1, 0],
+      [1, 2],
+      [1, 3],
+      [1, 4],
+      [0, 0],
+      [0, 0],
+      [1, 5],
+    ],
+  )
   assert.deepEqual(counts, [
     [2, 0],
     [1, 1],
@@ -209,7 +228,7 @@ test('a shared batch holds BATCH_BYTES_TARGET bytes, then another is begun', asy
   pool.work()
   await turn()
   for (const { resolve } of commits) resolve()
-  assert((await Promise.all(results)).every(({ accepted }) => accepted === 1))
+  assert((await Promise.all(results)).every(({ result }) => result.accepted === 1))
 })
 
 test('a pool that fails fails its requests only, and its buffers are not used again', async () => {
@@ -226,7 +245,7 @@ test('a pool that fails fails its requests only, and its buffers are not used ag
   pool.work()
   await turn()
   commits[0]?.resolve()
-  assert.equal((await next).accepted, 1)
+  assert.equal((await next).result.accepted, 1)
 })
 
 test('a commit that fails is told to those who had something in it', async () => {
@@ -237,7 +256,7 @@ test('a commit that fails is told to those who had something in it', async () =>
   stored.catch(() => undefined)
   await turn()
   pool.work()
-  assert.equal((await empty).rejected, 1)
+  assert.equal((await empty).result.rejected, 1)
   await assert.rejects(stored, /away/)
 })
 

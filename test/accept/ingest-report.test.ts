@@ -30,7 +30,6 @@ test('indexes and lines continue from part to part', () => {
   report.add(part({ accepted: 2, rejected: 1, items: 3, lines: 5, rejects: [reject(1, 2)] }))
   report.add(part({ accepted: 1, rejected: 1, items: 2, lines: 2, rejects: [reject(0, 1)] }))
   assert.deepEqual(report.errors, [reject(1, 4), reject(3, 8)])
-  assert.equal(report.isRefused, false)
   assert.deepEqual(JSON.parse(report.body), {
     accepted: 3,
     rejected: 2,
@@ -63,23 +62,17 @@ test('REPLY_ERRORS_MAX errors are described over all parts', () => {
   assert.equal(report.rejected, 2 * rejected)
 })
 
-test('nothing accepted, or one part failed as a whole: the request is refused', () => {
-  const empty = new IngestReport()
-  assert.equal(empty.isRefused, true)
+test('the first part that failed as a whole is told, in its place', () => {
   const report = new IngestReport()
   report.add(part({ accepted: 5, items: 5, lines: 4 }))
-  assert.equal(report.isRefused, false)
+  assert.equal(report.fatal, undefined)
   report.add(part({ items: 1, lines: 3, fatal: reject(1, 3) }))
   report.add(part({ fatal: reject(0, 1) }))
-  assert.equal(report.isRefused, true)
   assert.deepEqual(report.fatal, reject(6, 7))
 })
 
-test('an answer that was remembered is given again byte for byte', () => {
-  const body = '{"accepted":3,"rejected":0,"errors":[]}'
-  const report = IngestReport.remembered({ body })
-  assert.deepEqual([report.body, report.isRefused, report.isRemembered], [body, false, true])
-  const fresh = new IngestReport()
-  fresh.add(part({ accepted: 3 }))
-  assert.equal(fresh.body, body)
+test('a body without rejects is the short one', () => {
+  const report = new IngestReport()
+  report.add(part({ accepted: 3 }))
+  assert.equal(report.body, '{"accepted":3,"rejected":0,"errors":[]}')
 })

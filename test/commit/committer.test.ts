@@ -221,16 +221,17 @@ test('a refusal is passed on at once, and the queue goes on', async () => {
   assert(id! > store.writes[0]!.rows[0]!.segmentId, 'ids rise over failed groups too')
 })
 
-const answer = (body: string) => ({ keySha256: new Uint8Array(32), status: 200, body })
+const answer = (body: string) => ({ keySha256: new Uint8Array(32), status: 200, body: () => body })
 
 test('idempotent answers go with their rows', async () => {
   const store = new FakeStore()
   const { committer } = setUp(store)
-  await committer.submit(stream(1), [someSegment()], answer('{"accepted":1}'))
+  const named = { ...answer(''), body: (ids: readonly SegmentId[]) => `{"segments":[${ids}]}` }
+  const ids = await committer.submit(stream(1), [someSegment(), someSegment()], named)
   await committer.submit(stream(1), [someSegment()])
   assert.deepEqual(
     store.writes.map(({ answers }) => answers),
-    [['{"accepted":1}'], []],
+    [[`{"segments":[${ids}]}`], []],
   )
 })
 

@@ -1,0 +1,48 @@
+/**
+ * What differs between the ingest surfaces: how a request presents its key, what its body holds,
+ * and how the outcome is told. Everything else is one path (`ingest-handler.ts`).
+ */
+import type { IngestError } from '../errors.ts'
+import type { Reply } from '../http/exchange.ts'
+import type { Part, PartResult } from '../model/batch.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { BodyKind } from './body-framer.ts'
+import type { IngestReport } from './ingest-report.ts'
+
+export type IngestSurface = 'native' | 'text' | 'bulk' | 'otlp'
+
+/** What a part carries to the decoder beside its bytes. */
+export type PartOptions = Pick<Part, 'itemFields' | 'defaultIndex'>
+
+export interface BodyPlan {
+  readonly kind: BodyKind
+  readonly partOptions?: PartOptions | undefined
+}
+
+/** One part of a request, made durable. */
+export interface PlacedPart {
+  readonly result: PartResult
+  /** The segments of the part's batch, in order; empty when nothing of the batch was accepted. */
+  readonly segmentIds: readonly SegmentId[]
+  /** Number of the part's first accepted event among the events of its batch. */
+  readonly firstEvent: number
+}
+
+/** The body of a successful answer; an Idempotency-Key remembers it as text. */
+export type Answer = string | Uint8Array
+
+/** One request in the terms of its surface. Made while the handler's first call is running. */
+export interface Dialect {
+  readonly surface: IngestSurface
+  /** The API key as presented; empty when there is none. */
+  readonly apiKey: string
+  /** Judges the head of a request whose key was valid. Throws what refuses it. */
+  plan(): BodyPlan
+  /** Set where an error's code does not say enough about why the request was refused. */
+  readonly refusalReason?: string | undefined
+  /** Judges what became of the body; undefined when it is to be stored and answered. */
+  judge(report: IngestReport): IngestError | undefined
+  answer(report: IngestReport, parts: readonly PlacedPart[]): Answer
+  acceptedReply(answer: Answer): Reply
+  refusedReply(error: IngestError, report: IngestReport | undefined): Reply
+}

@@ -1,0 +1,201 @@
+/**
+ * One ingest request from its head to its reply, whatever surface it came by:
+ *
+ *   credential → budgets → media type and encoding → size → bytes in flight → body → reply
+ *
+ * Every refusal comes before anything of the request is accepted, is for the whole request, and is
+ * counted on the stream when its key was valid.
+ */
+import { IngestError, OutcomeUnknownError } from '../errors.ts'
+import type { BodyConsumer, Exchange, Handler } from '../http/exchange.ts'
+import { BODY_BYTES_MAX } from '../limits.ts'
+import type { Stream, StreamId } from '../model/stream.ts'
+import { type CredentialCache, unauthenticated } from './authenticate.ts'
+import { parseContentEncoding } from './decompress.ts'
+import type { Dialect, IngestSurface } from './dialect.ts'
+import { claimIdempotencyKey, type IdempotencyStore } from './idempotency.ts'
+import type { IngestReport } from './ingest-report.ts'
+import {
+  bodyTooLarge,
+  IngestRequest,
+  type IngestServices,
+  type Outcome,
+  releaseClaim,
+} from './ingest-request.ts'
+
+/** Hears how requests end, for metrics and the streams' counts. Must not throw. */
+export interface IngestMeter {
+  readonly onReply: (surface: IngestSurface, status: number) => void
+  readonly onAcknowledged: (surface: IngestSurface, seconds: number) => void
+  /** A body was judged: what became of its events, also when none of them was stored. */
+  readonly onJudged: (streamId: StreamId, report: IngestReport, isStored: boolean) => void
+  /** `streamId` is undefined when no valid key came with it. */
+  readonly onRefused: (streamId: StreamId | undefined, reason: string) => void
+}
+
+export interface IngestDeps extends IngestServices {
+  readonly credentials: CredentialCache
+  readonly idempotency: IdempotencyStore
+  readonly meter: IngestMeter
+  readonly isStopping: () => boolean
+}
+
+/** A handler for requests of one surface. */
+export function ingestHandler(
+  deps: IngestDeps,
+  createDialect: (exchange: Exchange) => Dialect,
+): Handler {
+  return (exchange) => new IngestHandler(deps, exchange, createDialect(exchange)).start()
+}
+
+/** What is read of a request's head before the handler's first call returns. */
+interface Head {
+  readonly contentEncoding: string
+  /** NaN when absent. */
+  readonly contentLength: number
+  readonly idempotencyKey: string
+}
+
+class IngestHandler {
+  readonly #deps: IngestDeps
+  readonly #exchange: Exchange
+  readonly #dialect: Dialect
+  readonly #startedAt = performance.now()
+  #streamId: StreamId | undefined
+
+  constructor(deps: IngestDeps, exchange: Exchange, dialect: Dialect) {
+    this.#deps = deps
+    this.#exchange = exchange
+    this.#dialect = dialect
+  }
+
+  start(): void {
+    const exchange = this.#exchange
+    const length = exchange.header('content-length')
+    const head = {
+      contentEncoding: exchange.header('content-encoding'),
+      contentLength: length === '' ? Number.NaN : Number(length),
+      idempotencyKey: exchange.header('idempotency-key'),
+    }
+    const { apiKey } = this.#dialect
+    try {
+      if (this.#deps.isStopping()) throw new IngestError('unavailable', 'the service is stopping')
+      const resolved = this.#deps.credentials.tryResolveKey(apiKey)
+      if (resolved === undefined) throw unauthenticated()
+      if (resolved !== 'lookup') return exchange.readBody(this.#accept(resolved.stream, head))
+    } catch (cause) {
+      return this.#refuse(IngestError.from(cause, 'internal'))
+    }
+    this.#lookUp(apiKey, head)
+  }
+
+  /** The credential is not cached: holds the body back while it is looked up. */
+  #lookUp(key: string, head: Head): void {
+    const { inFlight, credentials } = this.#deps
+    const bytes = head.contentLength || 0
+    try {
+      inFlight.enter(bytes)
+    } catch (cause) {
+      // Refused whatever the key says; but if it is valid, its stream is to know.
+      credentials
+        .resolveKey(key)
+        .then(({ stream }) => {
+          this.#streamId = stream.streamId
+          throw cause
+        })
+        .catch((error: unknown) => this.#refuse(IngestError.from(error, 'internal')))
+      return
+    }
+    const held = new HeldBody(this.#exchange)
+    this.#exchange.readBody(held)
+    credentials
+      .resolveKey(key)
+      .finally(() => inFlight.leave(bytes))
+      .then(({ stream }) => held.release(this.#accept(stream, head)))
+      .catch((cause: unknown) => this.#refuse(IngestError.from(cause, 'internal')))
+  }
+
+  /** Judges the head; throws what refuses the request. */
+  #accept(stream: Stream, head: Head): IngestRequest {
+    this.#streamId = stream.streamId
+    const plan = this.#dialect.plan()
+    const encoding = parseContentEncoding(head.contentEncoding)
+    if (head.contentLength > BODY_BYTES_MAX) throw bodyTooLarge()
+    const { idempotency } = this.#deps
+    const claim =
+      head.idempotencyKey === ''
+        ? undefined
+        : claimIdempotencyKey(idempotency, stream.streamId, head.idempotencyKey)
+    claim?.catch(() => undefined) // Awaited when the body has ended.
+    try {
+      return new IngestRequest(this.#deps, this.#exchange, {
+        stream,
+        plan,
+        dialect: this.#dialect,
+        encoding,
+        declaredBytes: head.contentLength || 0,
+        claim,
+        done: (outcome) => this.#end(stream.streamId, outcome),
+      })
+    } catch (cause) {
+      void claim?.then(releaseClaim, () => undefined)
+      throw cause
+    }
+  }
+
+  #end(streamId: StreamId, outcome: Outcome): void {
+    const { meter } = this.#deps
+    if (outcome instanceof OutcomeUnknownError) return this.#exchange.drop()
+    if (outcome instanceof IngestError) return this.#refuse(outcome)
+    if (outcome.kind === 'refused') {
+      meter.onJudged(streamId, outcome.report, false)
+      return this.#refuse(outcome.error, outcome.report)
+    }
+    const { report } = outcome
+    const reply = this.#dialect.acceptedReply(outcome.answer)
+    this.#exchange.reply(reply)
+    if (report !== undefined) meter.onJudged(streamId, report, true)
+    meter.onReply(this.#dialect.surface, reply.status)
+    meter.onAcknowledged(this.#dialect.surface, (performance.now() - this.#startedAt) / 1000)
+  }
+
+  #refuse(error: IngestError, report?: IngestReport): void {
+    const dialect = this.#dialect
+    const reply = dialect.refusedReply(error, report)
+    this.#exchange.reply(reply)
+    this.#deps.meter.onReply(dialect.surface, reply.status)
+    this.#deps.meter.onRefused(this.#streamId, dialect.refusalReason ?? error.code)
+  }
+}
+
+/** Holds back a body while its credential is looked up. */
+class HeldBody implements BodyConsumer {
+  readonly #exchange: Exchange
+  readonly #chunks: { readonly bytes: Uint8Array; readonly isLast: boolean }[] = []
+  #next: BodyConsumer | undefined
+  #isAborted = false
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  chunk(bytes: Uint8Array, isLast: boolean): void {
+    if (this.#next !== undefined) return this.#next.chunk(bytes, isLast)
+    this.#chunks.push({ bytes: Uint8Array.from(bytes), isLast })
+    if (!isLast) this.#exchange.pause()
+  }
+
+  aborted(): void {
+    this.#isAborted = true
+    this.#next?.aborted()
+  }
+
+  /** Passes on what was held, and from now on everything. */
+  release(next: BodyConsumer): void {
+    this.#next = next
+    if (this.#isAborted) return next.aborted()
+    const isComplete = this.#chunks.at(-1)?.isLast === true
+    for (const { bytes, isLast } of this.#chunks.splice(0)) next.chunk(bytes, isLast)
+    if (!isComplete) this.#exchange.resume()
+  }
+}
