@@ -27,12 +27,13 @@ const INSERT_SETTINGS = {
 /**
  * Compact parts up to a gigabyte: a wide part is some hundred files, and making them cost as much
  * as the insert itself. No automatic statistics: they would be computed anew with every merge.
- * Merges wait for sixteen parts of a size instead of five: half the levels, half the rewriting.
+ * Merges wait for some thirty parts of a size instead of five (the base falls as parts add up): one
+ * merge costs as much as the insert, so fewer levels are what halves the work.
  * Synced, because the checkpoint in PostgreSQL says that the rows are there.
  */
 const TABLE_SETTINGS =
   'min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 100000000, ' +
-  "auto_statistics_types = '', merge_selector_base = 16, " +
+  "auto_statistics_types = '', merge_selector_base = 64, " +
   'fsync_after_insert = 1, fsync_part_directory = 1'
 const SETTLE_MS_MAX = 120_000
 
