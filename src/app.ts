@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CredentialCache } from './accept/authenticate.ts'
 import { Batcher } from './accept/batcher.ts'
+import { elasticFallback, elasticProbeRoutes } from './accept/elastic-probes.ts'
 import { InFlight } from './accept/in-flight.ts'
 import { nativeIngestRoutes } from './accept/native.ts'
 import { Refusals } from './accept/refusals.ts'
@@ -132,6 +133,7 @@ async function start(
       query: new QueryStore(stores.clickhouse, PROJECTION_DATABASE),
       readSegments: async (reads) => (await pool.run({ kind: 'read', reads })).json,
     }),
+    ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(context.health, metrics),
   ]
   const tokenFile = join(directory.path, 'admin-token')
@@ -140,6 +142,7 @@ async function start(
   })
   const server = createServer({
     routes,
+    fallback: elasticFallback(credentials),
     engine,
     ...(config.tls && { tls: config.tls }),
     onError: (error, exchange) => log.error({ err: error, path: exchange.path }, 'request failed'),

@@ -224,8 +224,9 @@ export class IngestRequest implements BodyConsumer {
     }
     const { dialect, stream } = this.#options
     const segments = batches.flatMap((batch) => batch.segments)
-    if (segments.length === 0 || dialect.judge(report) !== undefined) {
-      return this.#finishJudged(report, placeParts(batches, []))
+    const judged = placeParts(batches, [])
+    if (segments.length === 0 || dialect.judge(report, judged) !== undefined) {
+      return this.#finishJudged(report, judged)
     }
     const completion = claim && {
       keySha256: claim.keySha256,
@@ -246,7 +247,7 @@ export class IngestRequest implements BodyConsumer {
   #finishJudged(report: IngestReport, parts: readonly PlacedPart[]): void {
     if (this.#isOver) return
     const { dialect } = this.#options
-    const error = dialect.judge(report)
+    const error = dialect.judge(report, parts)
     if (error !== undefined) return this.#finish({ kind: 'refused', error, report })
     this.#finish({ kind: 'accepted', answer: dialect.answer(report, parts), report })
   }

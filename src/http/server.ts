@@ -18,13 +18,15 @@ import type { Exchange, Handler, Reply, Route } from './exchange.ts'
 import { type ExchangeHost, HttpExchange } from './http-exchange.ts'
 import { problemReply } from './problem.ts'
 
+export type Fallback = (exchange: Exchange, allow: string | undefined) => Reply | Promise<Reply>
+
 export interface ServerOptions {
   readonly routes: readonly Route[]
   /**
    * The reply for a request no route takes. `allow` lists the methods the path knows (405), or is
    * undefined when it knows none (404). The server adds the `Allow` header. Default: a problem.
    */
-  readonly fallback?: (exchange: Exchange, allow: string | undefined) => Reply
+  readonly fallback?: Fallback
   readonly tls?: TlsFiles | undefined
   /** Called with what a handler threw, unless it was an `IngestError` meant for the client. */
   readonly onError: (error: unknown, exchange: Exchange) => void
@@ -80,7 +82,7 @@ class Server implements HttpServer, ExchangeHost {
   stopping = false
   readonly #app: EngineApp
   readonly #sweepMs: number
-  readonly #fallback: (exchange: Exchange, allow: string | undefined) => Reply
+  readonly #fallback: Fallback
   #listenToken: object | undefined
   #sweepTimer: NodeJS.Timeout | undefined
   #held: HttpExchange[] = []
@@ -170,8 +172,8 @@ class Server implements HttpServer, ExchangeHost {
 
   #addFallback(pattern: string, allow: string | undefined): void {
     const fallback = this.#fallback
-    const handler: Handler = (exchange) => {
-      const reply = fallback(exchange, allow)
+    const handler: Handler = async (exchange) => {
+      const reply = await fallback(exchange, allow)
       if (allow === undefined) return exchange.reply(reply)
       exchange.reply({ ...reply, headers: [...(reply.headers ?? []), ['Allow', allow]] })
     }
