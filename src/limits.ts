@@ -52,6 +52,16 @@ export const POOL_TASK_MS_MAX = 30_000
 
 // --- Workers ----------------------------------------------------------------------------------
 
+/**
+ * Events' JSON made of one OTLP request: a resource stands once in it, but in each of its events.
+ * A request's estimate is held against it while it arrives, a batch's events when they are made.
+ */
+export const OTLP_GENERATED_BYTES_MAX = 32 * MIB
+/** The same by bytes of one OTLP JSON request, so that those sharing a batch stay within it. */
+export const OTLP_GENERATED_PER_BYTE_MAX = 40
+/** A worker's buffer of generated events that is larger is given up after its batch. */
+export const EVENT_BUFFER_KEEP_BYTES = 8 * MIB
+
 /** Distinct paths of one block that reach the projection; the raw event keeps all. */
 export const BLOCK_PATHS_MAX = 1_024
 /** Events of one segment and block; a batch of tiny events becomes several segments. */
@@ -126,6 +136,10 @@ export const NODE_DEAD_MS = 120_000
 assert(EVENT_BYTES_MAX < BODY_BYTES_MAX, 'an event fits a body')
 assert(SMALL_BODY_BYTES_MAX <= BATCH_BYTES_TARGET, 'a small body fits a batch')
 assert(BATCH_BYTES_TARGET < EVENT_BYTES_MAX, 'only an event too large makes a part larger')
+assert(
+  BATCH_BYTES_TARGET * OTLP_GENERATED_PER_BYTE_MAX <= OTLP_GENERATED_BYTES_MAX,
+  'a shared batch of OTLP requests within their bounds is within its own',
+)
 assert(IN_FLIGHT_BYTES_MAX >= 2 * BODY_BYTES_MAX, 'two of the largest bodies fit in flight')
 assert(SEGMENT_EVENTS_MAX * BLOCK_PATHS_MAX <= BLOCK_CELLS_MAX, 'a full block has all its paths')
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')

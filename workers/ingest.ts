@@ -2,21 +2,26 @@
  * What a worker does with a batch: decode → transform → encode. Pure: bytes and settings in, bytes
  * out; no I/O, no clock, no randomness. State kept between batches only makes the next one faster.
  */
+import assert from 'node:assert/strict'
 import { SEGMENT_EVENTS_MAX } from '../src/limits.ts'
-import type {
-  AcceptedBatch,
-  EncodedBatch,
-  EncodedSegment,
-  Part,
-  SegmentOutput,
+import {
+  type AcceptedBatch,
+  BATCH_KINDS,
+  type EncodedBatch,
+  type EncodedSegment,
+  type Part,
+  type SegmentOutput,
 } from '../src/model/batch.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
+import { EventBuffer } from './decode/event-buffer.ts'
 import { decodeArrayElements, decodeDocument } from './decode/json-array.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { decodeNdjson } from './decode/ndjson.ts'
+import { OtlpJsonDecoder } from './decode/otlp-json.ts'
+import { OtlpDecoder } from './decode/otlp-protobuf.ts'
 import { PartOutcome } from './decode/part-outcome.ts'
 import { PathTrie } from './decode/path-trie.ts'
-import { decodeText, EventBuffer } from './decode/text.ts'
+import { decodeText } from './decode/text.ts'
 import { isCleanUtf8, repairParts } from './decode/utf8.ts'
 import { type EventRange, NativeBlockEncoder, textLength } from './encode/native-block.ts'
 import { tapeSource } from './encode/native-json.ts'
@@ -28,6 +33,8 @@ export class IngestPipeline {
   readonly #tape: JsonTape
   readonly #events = new DecodedEvents()
   readonly #generated = new EventBuffer()
+  readonly #otlp: OtlpDecoder
+  readonly #otlpJson: OtlpJsonDecoder
   readonly #facts = new EventFacts()
   readonly #blocks = new NativeBlockEncoder()
   readonly #segments = new SegmentEncoder()
@@ -36,11 +43,13 @@ export class IngestPipeline {
   /** `seed`: see `PathTrie`. */
   constructor(seed = 0) {
     this.#tape = new JsonTape(new PathTrie(seed))
+    this.#otlp = new OtlpDecoder(this.#tape, this.#events, this.#generated)
+    this.#otlpJson = new OtlpJsonDecoder(this.#otlp)
   }
 
   /**
-   * Judges and encodes a batch whose parts are either all text or all JSON. A single segment's
-   * bytes go to `output` where they fit.
+   * Judges and encodes a batch whose parts are of one kind (`BATCH_KINDS`). A single segment's bytes
+   * go to `output` where they fit.
    */
   run(batch: AcceptedBatch, output?: SegmentOutput): EncodedBatch {
     const { bytes, outcomes } = this.#decode(batch)
@@ -53,21 +62,28 @@ export class IngestPipeline {
   }
 
   #decode(batch: AcceptedBatch): { bytes: Uint8Array; outcomes: PartOutcome[] } {
-    const isClean = isCleanUtf8(batch.bytes)
+    const kind = BATCH_KINDS[batch.parts[0]?.framing ?? 'ndjson']
+    assert(
+      batch.parts.every(({ framing }) => BATCH_KINDS[framing] === kind),
+      'parts of one kind',
+    )
+    // Protobuf is not text; its decoder repairs strings one by one.
+    const isClean = kind === 'binary' || isCleanUtf8(batch.bytes)
     const input = isClean ? batch : repairParts(batch.bytes, batch.parts)
     this.#events.reset()
-    this.#generated.length = 0
+    this.#generated.reset()
     this.#tape.begin(input.bytes)
     const outcomes = input.parts.map((part) => this.#decodePart(input.bytes, part))
     if (!isClean) {
       const { repaired } = input as ReturnType<typeof repairParts>
       for (const [i, count] of repaired.entries()) outcomes[i]!.repaired = count
     }
-    const isText = input.parts[0]?.framing === 'text'
-    return { bytes: isText ? this.#generated.bytes : input.bytes, outcomes }
+    return { bytes: kind === 'json' ? input.bytes : this.#generated.bytes, outcomes }
   }
 
   #decodePart(bytes: Uint8Array, part: Part): PartOutcome {
+    if (part.framing === 'otlp-protobuf') return this.#otlp.decode(bytes, part)
+    if (part.framing === 'otlp-json') return this.#otlpJson.decode(bytes, part)
     const outcome = new PartOutcome()
     switch (part.framing) {
       case 'ndjson':

@@ -14,10 +14,10 @@ import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffe
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../limits.ts'
 import {
   type AcceptedBatch,
+  BATCH_KINDS,
   type EncodedBatch,
   type EncodedSegment,
   type Framing,
-  isGenerated,
   type Part,
   type SegmentOutput,
 } from '../model/batch.ts'
@@ -65,6 +65,7 @@ interface OpenBatch {
   readonly stream: Stream
   buffer: Uint8Array
   length: number
+  eventBytes: number
   readonly parts: Part[]
   readonly waiters: Waiter[]
 }
@@ -96,27 +97,30 @@ export class Batcher {
 
   /**
    * Adds a small, complete request to its stream's shared batch; `bytes` are copied. Resolves when
-   * what was accepted of it is durable. At most BATCH_BYTES_TARGET bytes.
+   * what was accepted of it is durable. At most BATCH_BYTES_TARGET bytes. `eventBytes` is what its
+   * events will have, where that is more.
    */
   submitShared(
     stream: Stream,
     framing: Framing,
     bytes: Uint8Array,
     options?: PartOptions,
+    eventBytes = bytes.length,
   ): Promise<PlacedPart> {
-    const key = `${isGenerated(framing) ? 'g' : 'j'}${stream.streamId}`
+    const key = `${BATCH_KINDS[framing]} ${stream.streamId}`
     let batch = this.#open.get(key)
-    if (batch !== undefined && !hasRoom(batch, bytes.length)) {
+    if (batch !== undefined && !hasRoom(batch, bytes.length, eventBytes)) {
       this.#open.delete(key)
       this.#dispatch(batch)
       batch = undefined
     }
     if (batch === undefined) {
       const buffer = this.buffers.take(bytes.length + 1)
-      batch = { stream, buffer, length: 0, parts: [], waiters: [] }
+      batch = { stream, buffer, length: 0, eventBytes: 0, parts: [], waiters: [] }
       this.#open.set(key, batch)
     }
     this.#append(batch, bytes, { framing, ...options })
+    batch.eventBytes += eventBytes + 1
     const { waiters } = batch
     const placed = new Promise<PlacedPart>((resolve, reject) => waiters.push({ resolve, reject }))
     this.#schedule()
@@ -234,7 +238,8 @@ export class Batcher {
   }
 }
 
-function hasRoom(batch: OpenBatch, bytes: number): boolean {
+function hasRoom(batch: OpenBatch, bytes: number, eventBytes: number): boolean {
   const fits = batch.length + bytes + 1 <= BATCH_BYTES_TARGET
-  return fits && batch.parts.length < BATCH_PARTS_MAX
+  const eventsFit = batch.eventBytes + eventBytes + 1 <= BATCH_BYTES_TARGET
+  return fits && eventsFit && batch.parts.length < BATCH_PARTS_MAX
 }

@@ -23,7 +23,9 @@ export interface FramedPart {
   readonly end: number
   /** Line feeds that were cut off before `start`. */
   readonly linesBefore: number
+  /** See `Part`. */
   readonly resume?: Part['resume']
+  readonly continues?: Part['continues']
 }
 
 export interface FramerSink {

@@ -20,12 +20,18 @@ export const FRAMINGS = [
 export type Framing = (typeof FRAMINGS)[number]
 
 /**
- * Whether the events' JSON is written by the decoder, not found in the input. A batch holds parts
- * of one sort only.
+ * Parts of one kind may share a batch: what events are in the input as JSON, those that are
+ * generated from it, and those whose input is no text at all.
  */
-export function isGenerated(framing: Framing): boolean {
-  return framing === 'text' || framing === 'otlp-protobuf' || framing === 'otlp-json'
-}
+export const BATCH_KINDS = {
+  ndjson: 'json',
+  array: 'json',
+  document: 'json',
+  bulk: 'json',
+  text: 'generated',
+  'otlp-json': 'generated',
+  'otlp-protobuf': 'binary',
+} as const satisfies Record<Framing, string>
 
 /** Why one event was rejected; the request around it lives on. */
 export const REJECT_CODES = ['malformed', 'not_an_object', 'too_large', 'too_deep'] as const
@@ -49,6 +55,8 @@ export interface Part extends ByteRange {
   readonly defaultIndex?: string | undefined
   /** OTLP protobuf: where in its request a part begins that is not the first. */
   readonly resume?: OtlpResume | undefined
+  /** OTLP protobuf: the messages around the part's last record go on in the next part. */
+  readonly continues?: boolean | undefined
 }
 
 /** Bits of what an item of the bulk reply holds, by operation; see `filter_path`. */

@@ -1,12 +1,13 @@
 /** One part decoded with a fresh tape: what tests of the decoders share. */
 import type { Framing, PartResult } from '../../src/model/batch.ts'
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
+import { EventBuffer } from '../../workers/decode/event-buffer.ts'
 import { decodeArrayElements, decodeDocument } from '../../workers/decode/json-array.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { PathTrie } from '../../workers/decode/path-trie.ts'
-import { decodeText, EventBuffer } from '../../workers/decode/text.ts'
+import { decodeText } from '../../workers/decode/text.ts'
 
 export interface DecodedPart {
   /** The events' JSON, as it will be stored. */

@@ -4,8 +4,10 @@
  */
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
 import type { DecodedEvents } from './decoded-events.ts'
+import { type EventBuffer, viewOf } from './event-buffer.ts'
+import { ESCAPE_BYTES_MAX, writeEscape } from './json-escape.ts'
 import { stringStop } from './json-scan.ts'
-import { type JsonTape, TAPE_PADDING } from './json-tape.ts'
+import type { JsonTape } from './json-tape.ts'
 import { TOO_LARGE_MESSAGE } from './ndjson.ts'
 import type { PartOutcome } from './part-outcome.ts'
 import { ROOT } from './path-trie.ts'
@@ -14,45 +16,10 @@ import { ESCAPED, STRING } from './tape-types.ts'
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const CLOSE_OBJECT = 0x7d
 const PREFIX = Buffer.from('{"message":"')
 const SUFFIX_BYTES = 3
 const MESSAGE_KEY = Buffer.from('message')
-/** The longest escape, `\u001b`, for one byte. */
-const ESCAPE_BYTES_MAX = 6
-
-/** The short escapes; 0 where only the `\u` form exists. */
-const SHORT_ESCAPE = new Uint8Array(256)
-SHORT_ESCAPE[QUOTE] = QUOTE
-SHORT_ESCAPE[BACKSLASH] = BACKSLASH
-SHORT_ESCAPE[0x08] = 0x62
-SHORT_ESCAPE[0x09] = 0x74
-SHORT_ESCAPE[0x0c] = 0x66
-SHORT_ESCAPE[CARRIAGE_RETURN] = 0x72
-const HEX = Buffer.from('0123456789abcdef')
-
-/** Collects the generated events of a batch; kept and reused by its worker. */
-export class EventBuffer {
-  bytes: Buffer = Buffer.allocUnsafeSlow(256 * 1024)
-  view: DataView = viewOf(this.bytes)
-  length = 0
-
-  /** Makes room for `more` bytes behind `length`, and for words read past the last event's end. */
-  reserve(more: number): void {
-    const needed = this.length + more + TAPE_PADDING
-    if (needed <= this.bytes.length) return
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, needed))
-    this.bytes.copy(grown, 0, 0, this.length)
-    this.bytes = grown
-    this.view = viewOf(grown)
-  }
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-}
-
 /**
  * Decodes the lines of `range` of `bytes`. A last line without a line feed must be followed by one.
  */
@@ -136,18 +103,7 @@ function escapeLine(line: Line, into: EventBuffer, at: number): number {
     at += length
     i = stop
     if (i === end) break
-    const byte = bytes[i]!
-    out[at++] = BACKSLASH
-    const short = SHORT_ESCAPE[byte]!
-    if (short !== 0) {
-      out[at++] = short
-      continue
-    }
-    out[at++] = 0x75
-    out[at++] = 0x30
-    out[at++] = 0x30
-    out[at++] = HEX[byte >> 4]!
-    out[at++] = HEX[byte & 15]!
+    at = writeEscape(bytes[i]!, out, at)
   }
   return at
 }

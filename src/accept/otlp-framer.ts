@@ -1,0 +1,208 @@
+/**
+ * Cuts an OTLP protobuf body into batches while it arrives, between log records: a collector sends
+ * thousands of them in one message. Copies each byte once, from the network's buffer into a batch's.
+ *
+ * A part that begins between two records has their resource and scope in front of it, and says how
+ * long the messages around them still are (`Part.resume`). It is cut only where resource and scope
+ * are known; should another one come behind such a cut, the request is malformed. So where a body
+ * is cut does not show in its events.
+ *
+ * A resource stands once in the body and in many events: what a batch holds is therefore measured
+ * in bytes of the events it will make, and so is what a request may ask for.
+ */
+import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
+import { IngestError } from '../errors.ts'
+import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, OTLP_GENERATED_BYTES_MAX } from '../limits.ts'
+import type { OtlpResume } from '../model/batch.ts'
+import type { FramedPart } from './body-framer.ts'
+import {
+  OtlpScan,
+  SCAN_BOUNDARY,
+  SCAN_CHANGED,
+  SCAN_MORE,
+  type Span,
+  spanBytes,
+} from './otlp-scan.ts'
+
+export interface OtlpFramerSink {
+  readonly part: (part: FramedPart) => void
+  /** The body is refused as a whole; nothing more follows. */
+  readonly fail: (error: IngestError) => void
+}
+
+const CHANGED = 'invalid OTLP request: a resource or scope stands behind its log records'
+const CUT_SHORT = 'invalid OTLP request: the body ends inside a message'
+
+export class OtlpFramer {
+  readonly #buffers: BatchBuffers
+  readonly #sink: OtlpFramerSink
+  readonly #target: number
+  readonly #firstBytes: number
+  readonly #scan = new OtlpScan()
+  #buffer: Uint8Array | undefined
+  #length = 0
+  /** Where the part starts in the buffer: behind the resource and the scope that it resumes. */
+  #start = 0
+  #resume: OtlpResume | undefined
+  /** `generatedBytes` of the scan when the part began. */
+  #generatedBefore = 0
+  #isOver = false
+
+  /**
+   * `declaredBytes`: the Content-Length where it is the length of what is pushed, else 0.
+   * `target`: bytes of a part, or of its events, that make it full.
+   */
+  constructor(
+    declaredBytes: number,
+    buffers: BatchBuffers,
+    sink: OtlpFramerSink,
+    target = BATCH_BYTES_TARGET,
+  ) {
+    this.#buffers = buffers
+    this.#sink = sink
+    // A body a little over the target makes two even batches rather than a large and a tiny one.
+    const batches = Math.max(1, Math.ceil(declaredBytes / target))
+    this.#target = declaredBytes > 0 ? Math.ceil(declaredBytes / batches) : target
+    this.#firstBytes = this.#target
+  }
+
+  /**
+   * Bytes of JSON that a whole body's events will have, for `Batcher.submitShared`, or why it is
+   * refused. A body that is not understood is left to the decoder: it counts as it is.
+   */
+  static measureWhole(bytes: Uint8Array): number | IngestError {
+    const scan = new OtlpScan()
+    while (scan.next(bytes, bytes.length) === SCAN_BOUNDARY) {
+      if (scan.generatedBytes > OTLP_GENERATED_BYTES_MAX) return generatedTooLarge()
+    }
+    return Math.max(bytes.length, scan.generatedBytes)
+  }
+
+  /** Takes a copy of `bytes`. */
+  push(bytes: Uint8Array): void {
+    let at = 0
+    while (at < bytes.length && !this.#isOver) {
+      const buffer = this.#room(bytes.length - at)
+      const count = Math.min(bytes.length - at, buffer.length - BATCH_PADDING - this.#length)
+      buffer.set(bytes.subarray(at, at + count), this.#length)
+      this.#length += count
+      at += count
+      this.#readOn()
+    }
+  }
+
+  /** The body is complete: hands out the rest. */
+  end(): void {
+    const buffer = this.#buffer
+    if (this.#isOver) return
+    this.#isOver = true
+    if (buffer === undefined) return
+    if (this.#length > this.#start) {
+      this.#emit(buffer, this.#length, false)
+      this.#buffer = undefined
+      return
+    }
+    // The last cut was at the last byte: then all messages must be complete there.
+    if (this.#resume !== undefined) this.#sink.fail(new IngestError('malformed', CUT_SHORT))
+    this.discard()
+  }
+
+  /** Gives the buffer back; nothing more is handed out. */
+  discard(): void {
+    if (this.#buffer !== undefined) this.#buffers.release(this.#buffer)
+    this.#buffer = undefined
+    this.#length = 0
+    this.#isOver = true
+  }
+
+  /** The buffer, with room for at least one more byte. */
+  #room(wanted: number): Uint8Array {
+    const buffer = this.#buffer
+    if (buffer === undefined) {
+      const bytes = Math.min(Math.max(wanted, this.#firstBytes), BATCH_BYTES_TARGET)
+      this.#buffer = this.#buffers.take(bytes)
+      return this.#buffer
+    }
+    if (this.#length < buffer.length - BATCH_PADDING) return buffer
+    // More than a batch without a place to cut. The body's own limit bounds it: what is in front
+    // of the part was in the body before.
+    const bytesMin = Math.min(this.#length * 2, BODY_BYTES_MAX + BATCH_PADDING)
+    this.#buffer = this.#buffers.grow(buffer, this.#length, Math.max(bytesMin, this.#length + 1))
+    return this.#buffer
+  }
+
+  #readOn(): void {
+    const scan = this.#scan
+    for (;;) {
+      const found = scan.next(this.#buffer!, this.#length)
+      if (found === SCAN_MORE) return
+      if (found === SCAN_CHANGED) return this.#fail(new IngestError('malformed', CHANGED))
+      if (scan.generatedBytes > OTLP_GENERATED_BYTES_MAX) return this.#fail(generatedTooLarge())
+      const partBytes = Math.max(scan.at - this.#start, scan.generatedBytes - this.#generatedBefore)
+      if (partBytes >= this.#target && scan.isCutExact) this.#cut()
+    }
+  }
+
+  #fail(error: IngestError): void {
+    this.discard()
+    this.#sink.fail(error)
+  }
+
+  /** Hands out what is before the scan's place, and goes on behind it in a new buffer. */
+  #cut(): void {
+    const scan = this.#scan
+    const buffer = this.#buffer!
+    const { at, level } = scan
+    const resources = level > 0 ? scan.resources : []
+    const scopes = level > 1 ? scan.scopes : []
+    const resourceBytes = spanBytes(resources)
+    const start = resourceBytes + spanBytes(scopes)
+    const restBytes = this.#length - at
+    const next = this.#buffers.take(Math.max(start + restBytes, this.#target))
+    copySpans(buffer, resources, next, 0)
+    copySpans(buffer, scopes, next, resourceBytes)
+    next.set(buffer.subarray(at, this.#length), start)
+    const scopeLogsBytes = level > 1 ? scan.scopeLogsEnd - at : 0
+    const resourceLogsBytes = level > 0 ? scan.resourceLogsEnd - at : 0
+    this.#emit(buffer, at, resourceLogsBytes > 0)
+    this.#buffer = next
+    this.#length = start + restBytes
+    this.#start = start
+    scan.cut()
+    scan.shift(start - at)
+    const resource = { start: 0, end: resourceBytes }
+    const scope = { start: resourceBytes, end: start }
+    if (level > 0) scan.resources = [resource]
+    if (level > 1) scan.scopes = [scope]
+    this.#resume =
+      resourceLogsBytes === 0
+        ? undefined
+        : { resource, scope: level > 1 ? scope : undefined, scopeLogsBytes, resourceLogsBytes }
+    this.#generatedBefore = scan.generatedBytes
+  }
+
+  #emit(buffer: Uint8Array, end: number, continues: boolean): void {
+    const resume = this.#resume
+    this.#sink.part({
+      buffer,
+      framing: 'otlp-protobuf',
+      start: this.#start,
+      end,
+      linesBefore: 0,
+      continues,
+      resume,
+    })
+  }
+}
+
+function copySpans(from: Uint8Array, spans: readonly Span[], to: Uint8Array, at: number): void {
+  for (const { start, end } of spans) {
+    to.set(from.subarray(start, end), at)
+    at += end - start
+  }
+}
+
+function generatedTooLarge(): IngestError {
+  const limit = `${OTLP_GENERATED_BYTES_MAX} bytes (OTLP_GENERATED_BYTES_MAX)`
+  return new IngestError('too_large', `the request's events would be over ${limit}`)
+}

@@ -1,0 +1,36 @@
+/**
+ * Where decoders write the JSON of events whose input is not JSON: text lines, OTLP log records.
+ */
+import { EVENT_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
+import { TAPE_PADDING } from './json-tape.ts'
+
+const FIRST_BYTES = 256 * 1024
+
+/** Collects the generated events of a batch; kept and reused by its worker. */
+export class EventBuffer {
+  bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  view: DataView = viewOf(this.bytes)
+  length = 0
+
+  /** Starts a batch. What one large batch needed is not kept for all that follow. */
+  reset(): void {
+    this.length = 0
+    if (this.bytes.length <= EVENT_BUFFER_KEEP_BYTES) return
+    this.bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+    this.view = viewOf(this.bytes)
+  }
+
+  /** Makes room for `more` bytes behind `length`, and for words read past the last event's end. */
+  reserve(more: number): void {
+    const needed = this.length + more + TAPE_PADDING
+    if (needed <= this.bytes.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, needed))
+    this.bytes.copy(grown, 0, 0, this.length)
+    this.bytes = grown
+    this.view = viewOf(grown)
+  }
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

@@ -1,0 +1,269 @@
+/** Scalars of OTLP JSON to the protobuf wire. */
+import type { EventBuffer } from './event-buffer.ts'
+import { type JsonReader, LITERAL_NULL, LITERAL_TRUE, MINUS, QUOTE } from './json-reader.ts'
+import { IS_HEX } from './json-scan.ts'
+import { unescapeInto } from './json-string.ts'
+import {
+  FIELD_BOOL,
+  FIELD_BYTES,
+  FIELD_DOUBLE,
+  FIELD_FIXED64,
+  FIELD_HEX,
+  FIELD_INT64,
+  FIELD_SEVERITY,
+  FIELD_STRING,
+  type JsonField,
+} from './otlp-json-fields.ts'
+import { writePaddedLength } from './otlp-merge.ts'
+
+const VARINT = 0
+const EIGHT_BYTES = 1
+const LENGTH_DELIMITED = 2
+/** Of the lengths that are filled in afterwards. */
+export const LENGTH_BYTES = 4
+const VARINT_BYTES_MAX = 10
+const UINT64_DIGITS_MAX = 20
+const TWO_32 = 0x1_0000_0000
+const HIGH_SIGN = 0x8000_0000
+
+const SEVERITY_NAME =
+  /^SEVERITY_NUMBER_(?:(UNSPECIFIED)|(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)([234]?))$/
+const SEVERITY_GROUPS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
+const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+const NON_FINITE = new Set(['NaN', 'Infinity', '-Infinity'])
+
+/** Both alphabets of base64; 0xff for what is in neither. */
+const BASE64 = new Uint8Array(256).fill(0xff)
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+for (let i = 0; i < 64; i++) BASE64[ALPHABET.charCodeAt(i)] = i
+BASE64[0x2d] = 62
+BASE64[0x5f] = 63
+const PAD = 0x3d
+
+export class OtlpJsonValues {
+  readonly #reader: JsonReader
+  readonly #wire: EventBuffer
+  /** The 64-bit integer last read, in two unsigned halves. */
+  #high = 0
+  #low = 0
+
+  constructor(reader: JsonReader, wire: EventBuffer) {
+    this.#reader = reader
+    this.#wire = wire
+  }
+
+  /** Reads the value at the reader's place and writes it as `field`. */
+  write(field: JsonField): void {
+    const { number } = field
+    switch (field.kind) {
+      case FIELD_STRING:
+        return this.#string(number)
+      case FIELD_BOOL:
+        return this.#bool(number)
+      case FIELD_INT64:
+        this.#integer(true)
+        return this.#varint(number)
+      case FIELD_FIXED64:
+        this.#integer(false)
+        this.#tag(number, EIGHT_BYTES, 8)
+        this.#wire.view.setUint32(this.#wire.length, this.#low, true)
+        this.#wire.view.setUint32(this.#wire.length + 4, this.#high, true)
+        this.#wire.length += 8
+        return
+      case FIELD_DOUBLE:
+        return this.#double(number)
+      case FIELD_SEVERITY:
+        return this.#severity(number)
+      case FIELD_BYTES:
+        return this.#bytes(number)
+      case FIELD_HEX:
+        return this.#hex(number)
+    }
+  }
+
+  #tag(number: number, wireType: number, bytes: number): void {
+    const wire = this.#wire
+    wire.reserve(1 + bytes)
+    wire.bytes[wire.length++] = number * 8 + wireType
+  }
+
+  #expectString(): void {
+    if (this.#reader.peek() !== QUOTE) this.#reader.fail('expected a string')
+    this.#reader.string()
+  }
+
+  /** Writes the string just read, decoded, as a field. Returns where its contents start. */
+  #text(number: number): number {
+    const wire = this.#wire
+    const { source, stringStart, stringEnd } = this.#reader
+    // Decoding never makes it longer; words are copied past its end.
+    this.#tag(number, LENGTH_DELIMITED, LENGTH_BYTES + stringEnd - stringStart)
+    const start = wire.length + LENGTH_BYTES
+    const views = { from: source.view, to: wire.view }
+    const end = unescapeInto(source.bytes, stringStart, stringEnd, wire.bytes, start, views)
+    this.#endBytes(start, end)
+    return start
+  }
+
+  #endBytes(start: number, end: number): void {
+    writePaddedLength(this.#wire.bytes, start - LENGTH_BYTES, end - start)
+    this.#wire.length = end
+  }
+
+  #string(number: number): void {
+    this.#expectString()
+    this.#text(number)
+  }
+
+  #bool(number: number): void {
+    const literal = this.#reader.literal()
+    if (literal === LITERAL_NULL) this.#reader.fail('expected true or false')
+    this.#tag(number, VARINT, 1)
+    this.#wire.bytes[this.#wire.length++] = literal === LITERAL_TRUE ? 1 : 0
+  }
+
+  /** Reads an integer of 64 bits, bare or as a string. */
+  #integer(isSigned: boolean): void {
+    const reader: JsonReader = this.#reader // Annotated, so that `fail` ends the flow.
+    const start = reader.peek() === QUOTE ? reader.pos + 1 : reader.pos
+    const text = this.#numberText()
+    const negative = text.startsWith('-')
+    const digits = negative ? text.slice(1) : text
+    if (/^[0-9]+$/.test(digits) && digits.length <= 15) {
+      const value = Number(digits)
+      this.#setHalves(Math.floor(value / TWO_32), value % TWO_32, negative && value !== 0)
+      if (negative && value !== 0 && !isSigned) reader.fail('expected a number from 0 on', start)
+      return
+    }
+    const value = exactInteger(text)
+    if (value === undefined || BigInt[isSigned ? 'asIntN' : 'asUintN'](64, value) !== value) {
+      reader.fail('expected an integer of 64 bits', start)
+    }
+    const bits = BigInt.asUintN(64, value)
+    this.#setHalves(Number(bits >> 32n), Number(bits & 0xffffffffn), false)
+  }
+
+  #setHalves(high: number, low: number, negate: boolean): void {
+    this.#low = negate ? -low >>> 0 : low
+    this.#high = negate ? (low === 0 ? -high : ~high) >>> 0 : high
+  }
+
+  /** The number at the reader's place, bare or in a string, as it is spelled. */
+  #numberText(): string {
+    const reader = this.#reader
+    const { bytes } = reader.source
+    const byte = reader.peek()
+    let start = reader.pos
+    let end: number
+    if (byte === QUOTE) {
+      reader.string()
+      start = reader.stringStart
+      end = reader.stringEnd
+    } else {
+      if (byte !== MINUS && (byte - 0x30) >>> 0 >= 10) reader.fail('expected a number')
+      reader.number()
+      end = reader.pos
+    }
+    // The copy leaves shared memory. Longer ones are no number that matters.
+    return Buffer.from(bytes.subarray(start, Math.min(end, start + 400))).toString('latin1')
+  }
+
+  #varint(number: number): void {
+    const wire = this.#wire
+    this.#tag(number, VARINT, VARINT_BYTES_MAX)
+    let { length } = wire
+    let low = this.#low
+    let high = this.#high
+    while (high !== 0 || low >= 0x80) {
+      wire.bytes[length++] = (low & 0x7f) | 0x80
+      low = ((low >>> 7) | (high << 25)) >>> 0
+      high >>>= 7
+    }
+    wire.bytes[length++] = low
+    wire.length = length
+  }
+
+  #double(number: number): void {
+    const reader = this.#reader
+    const { pos } = reader
+    const text = this.#numberText()
+    if (!NON_FINITE.has(text) && !NUMBER.test(text)) reader.fail('expected a number', pos)
+    this.#tag(number, EIGHT_BYTES, 8)
+    this.#wire.view.setFloat64(this.#wire.length, Number(text), true)
+    this.#wire.length += 8
+  }
+
+  #severity(number: number): void {
+    const reader = this.#reader
+    const start = reader.pos
+    if (reader.peek() === QUOTE) {
+      const named = SEVERITY_NAME.exec(this.#numberText())
+      if (named === null) reader.pos = start
+      else {
+        const group = SEVERITY_GROUPS.indexOf(named[2] ?? '')
+        this.#setHalves(0, group < 0 ? 0 : group * 4 + Number(named[3] || 1), false)
+        return this.#varint(number)
+      }
+    }
+    this.#integer(true)
+    const isInt32 =
+      (this.#high === 0 && this.#low < HIGH_SIGN) ||
+      (this.#high === 0xffffffff && this.#low >= HIGH_SIGN)
+    if (!isInt32) reader.fail('expected an integer of 32 bits', start)
+    this.#varint(number)
+  }
+
+  /** Base64 with either alphabet, padded or not. */
+  #bytes(number: number): void {
+    const reader = this.#reader
+    this.#expectString()
+    const start = reader.stringStart
+    const from = this.#text(number)
+    const { bytes } = this.#wire
+    let end = this.#wire.length
+    for (let pads = 0; pads < 2 && end > from && bytes[end - 1] === PAD; pads++) end--
+    if ((end - from) % 4 === 1) reader.fail('expected base64', start)
+    let at = from
+    let bits = 0
+    let count = 0
+    for (let i = from; i < end; i++) {
+      const six = BASE64[bytes[i]!]!
+      if (six === 0xff) reader.fail('expected base64', start)
+      bits = ((bits << 6) | six) & 0xfff
+      count += 6
+      if (count < 8) continue
+      count -= 8
+      bytes[at++] = bits >> count
+    }
+    this.#endBytes(from, at)
+  }
+
+  /** An id in hexadecimal digits of any case; anything else is no id. */
+  #hex(number: number): void {
+    this.#expectString()
+    const from = this.#text(number)
+    const { bytes, length } = this.#wire
+    let isHex = (length - from) % 2 === 0
+    for (let i = from; i < length; i++) isHex &&= IS_HEX[bytes[i]!] === 1
+    let at = from
+    if (isHex) {
+      for (let i = from; i < length; i += 2) {
+        bytes[at++] = hexDigit(bytes[i]!) * 16 + hexDigit(bytes[i + 1]!)
+      }
+    }
+    this.#endBytes(from, at)
+  }
+}
+
+function hexDigit(byte: number): number {
+  return byte <= 0x39 ? byte - 0x30 : (byte | 0x20) - 0x57
+}
+
+/** The integer that `text` spells, also as 1.5e3; undefined when it is none or far too large. */
+function exactInteger(text: string): bigint | undefined {
+  if (/^-?(0|[1-9][0-9]*)$/.test(text)) {
+    return text.length <= UINT64_DIGITS_MAX + 1 ? BigInt(text) : undefined
+  }
+  const value = NUMBER.test(text) ? Number(text) : Number.NaN
+  return Number.isSafeInteger(value) ? BigInt(value) : undefined
+}

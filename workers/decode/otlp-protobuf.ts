@@ -1,0 +1,295 @@
+/**
+ * OTLP logs in protobuf: an ExportLogsServiceRequest, or a part of one that accept cut between log
+ * records. Each LogRecord becomes one event. A record that is too deep or too large is rejected
+ * alone; a malformed wire fails the part as a whole, as it cannot be known what was meant.
+ *
+ * Messages that no event is made of (the attributes of a record with a kvlist body) are skipped
+ * unread.
+ *
+ * Subtle: where the part goes on in another one, the messages around its last record are longer
+ * than the part. Everywhere else that is malformed.
+ */
+import { EVENT_BYTES_MAX, OTLP_GENERATED_BYTES_MAX } from '../../src/limits.ts'
+import type { OtlpResume, Part } from '../../src/model/batch.ts'
+import type { DecodedEvents } from './decoded-events.ts'
+import { type EventBuffer, viewOf } from './event-buffer.ts'
+import { EventBuilder } from './event-builder.ts'
+import type { JsonTape } from './json-tape.ts'
+import { TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from './ndjson.ts'
+import { nanosBeyondMs, nanosToMs } from './number-text.ts'
+import {
+  AnyValueDecoder,
+  EVENT_TOO_DEEP,
+  NEEDS_MERGE,
+  TAG_FIRST_MESSAGE,
+} from './otlp-any-value.ts'
+import { LOG_RECORD_SCHEMA, mergeRepeated } from './otlp-merge.ts'
+import { OtlpRecordWriter } from './otlp-record.ts'
+import { PartOutcome } from './part-outcome.ts'
+import { type ByteSource, EVENT_TOO_LARGE, paddedSource } from './scalar-writer.ts'
+import { FIELD_TOO_LONG, toWireError, WireError } from './wire-error.ts'
+
+const TAG_RESOURCE_LOGS = TAG_FIRST_MESSAGE
+const TAG_RESOURCE = TAG_FIRST_MESSAGE
+const TAG_SCOPE = TAG_FIRST_MESSAGE
+const TAG_SCOPE_LOGS = 0x12
+const TAG_LOG_RECORD = 0x12
+/** OTLP has no lines that a reject could name. */
+const NO_LINE = 0
+/** Later times do not fit the signed nanoseconds that event times are kept in. */
+const TIME_HIGH_MAX = 0x7fffffff
+
+/** The range of a part, and what is known about it. */
+export type OtlpPart = Pick<Part, 'start' | 'end' | 'resume' | 'continues'>
+
+export class OtlpDecoder {
+  readonly #events: DecodedEvents
+  readonly #values: AnyValueDecoder
+  readonly #builder: EventBuilder
+  readonly #records: OtlpRecordWriter
+  #outcome = new PartOutcome()
+  #partEnd = 0
+  /** Whether messages may be longer than the part. */
+  #continues = false
+  #recordStart = 0
+  /** Bytes of JSON that may still be made of the part, dropped events included. */
+  #generatedLeft = 0
+
+  constructor(tape: JsonTape, events: DecodedEvents, into: EventBuffer) {
+    this.#events = events
+    this.#builder = new EventBuilder(tape, into)
+    this.#values = new AnyValueDecoder(this.#builder)
+    this.#records = new OtlpRecordWriter(this.#values)
+  }
+
+  /** Decodes a part of `bytes`, behind which `TAPE_PADDING` bytes can be read. */
+  decode(
+    bytes: Uint8Array,
+    part: OtlpPart,
+    generatedBytesMax = OTLP_GENERATED_BYTES_MAX,
+  ): PartOutcome {
+    const source = { bytes, view: viewOf(bytes) }
+    return (
+      this.#tryDecode(source, part, generatedBytesMax, false) ??
+      this.#tryDecode(source, part, generatedBytesMax, true)!
+    )
+  }
+
+  /** Undefined when strings turn out to need repairs and `repairs` is not set. */
+  #tryDecode(
+    source: ByteSource,
+    part: OtlpPart,
+    generatedBytesMax: number,
+    repairs: boolean,
+  ): PartOutcome | undefined {
+    const builder = this.#builder
+    const events = this.#events
+    const { tape } = builder
+    const outcome = new PartOutcome()
+    builder.begin()
+    builder.repairs = repairs
+    this.#outcome = outcome
+    this.#generatedLeft = generatedBytesMax
+    this.#recordStart = part.start
+    const before = { at: builder.at, events: events.count, tape: tape.length }
+    try {
+      this.#values.readFrom(source, part.end)
+      this.#records.begin()
+      this.#request(part)
+    } catch (cause) {
+      const { code, message } = toWireError(cause)
+      const isPlace = code === 'malformed'
+      const { reader } = this.#values
+      const at = this.#values.source === source ? reader.pos : this.#recordStart
+      const where = isPlace ? `invalid protobuf at byte ${at - part.start}: ` : ''
+      outcome.fail(NO_LINE, code, `${where}${message}`)
+    }
+    const isClean = repairs || outcome.failed || builder.isCleanSince(before.at)
+    if (outcome.failed || !isClean) {
+      events.truncate(before.events)
+      tape.length = before.tape
+      builder.at = before.at
+    }
+    builder.end()
+    return isClean ? outcome : undefined
+  }
+
+  #request(part: OtlpPart): void {
+    const { start, end, resume } = part
+    const values = this.#values
+    this.#partEnd = end
+    this.#continues = part.continues === true
+    values.reader.pos = start
+    if (resume !== undefined) {
+      this.#resourceLogs(start, this.#checkedEnd(start + resume.resourceLogsBytes), resume)
+    }
+    const { reader } = values
+    while (reader.pos < end) {
+      const tag = reader.tag()
+      if (tag !== TAG_RESOURCE_LOGS) {
+        values.skip(tag)
+        continue
+      }
+      const messageEnd = this.#checkedEnd(reader.size() + reader.pos)
+      this.#resourceLogs(reader.pos, messageEnd)
+    }
+    values.assertEnd(end)
+  }
+
+  /** A message that ends at `end`, of the request itself. */
+  #checkedEnd(end: number): number {
+    if (end > this.#partEnd && !this.#continues) throw new WireError(FIELD_TOO_LONG)
+    return end
+  }
+
+  /** Where the message ends whose length is next, inside one that ends at `outerEnd`. */
+  #messageEnd(outerEnd: number): number {
+    const { reader } = this.#values
+    const length = reader.size()
+    if (reader.pos + length > outerEnd) throw new WireError(FIELD_TOO_LONG)
+    return reader.pos + length
+  }
+
+  /** Reads from the reader's place to `messageEnd`, or to the part's end if that is before. */
+  #resourceLogs(start: number, messageEnd: number, resume?: OtlpResume): void {
+    const values = this.#values
+    const { reader } = values
+    const end = Math.min(messageEnd, this.#partEnd)
+    const resumedEnd = start + (resume?.scopeLogsBytes ?? 0)
+    if (resumedEnd > messageEnd) throw new WireError(FIELD_TOO_LONG)
+    const fieldsStart = Math.min(resumedEnd, end)
+    this.#findResource(fieldsStart, messageEnd, resume)
+    if (resumedEnd > start) this.#scopeLogs(start, resumedEnd, resume)
+    reader.pos = fieldsStart
+    while (reader.pos < end) {
+      const tag = reader.tag()
+      if (tag !== TAG_SCOPE_LOGS) {
+        values.skip(tag)
+        continue
+      }
+      const scopeLogsEnd = this.#messageEnd(messageEnd)
+      this.#scopeLogs(reader.pos, scopeLogsEnd)
+    }
+    values.assertEnd(end)
+  }
+
+  #findResource(start: number, messageEnd: number, resume: OtlpResume | undefined): void {
+    const values = this.#values
+    const { reader } = values
+    const { resource } = this.#records
+    const end = Math.min(messageEnd, this.#partEnd)
+    resource.clear()
+    if (resume?.resource !== undefined) resource.set(resume.resource.start, resume.resource.end)
+    let count = 0
+    reader.pos = start
+    while (reader.pos < end) {
+      const tag = reader.tag()
+      if (tag === TAG_SCOPE_LOGS) reader.pos = Math.min(this.#messageEnd(messageEnd), end)
+      else if (tag !== TAG_RESOURCE) values.skip(tag)
+      else {
+        // Accept cuts only where the resource is known, and fails the request when it changes.
+        if (resume !== undefined) throw new WireError('a resource behind log records')
+        const fieldEnd = values.fieldEnd(end)
+        if (count++ === 0) resource.set(reader.pos, fieldEnd)
+        else resource.add(values.source, reader.pos, fieldEnd)
+        reader.pos = fieldEnd
+      }
+    }
+    values.assertEnd(end)
+  }
+
+  #scopeLogs(start: number, messageEnd: number, resume?: OtlpResume): void {
+    const values = this.#values
+    const { reader } = values
+    const end = Math.min(messageEnd, this.#partEnd)
+    this.#findScope(start, end, resume)
+    reader.pos = start
+    while (reader.pos < end) {
+      const tag = reader.tag()
+      if (tag !== TAG_LOG_RECORD) {
+        values.skip(tag)
+        continue
+      }
+      const recordEnd = values.fieldEnd(end)
+      this.#record(reader.pos, recordEnd)
+      reader.pos = recordEnd
+    }
+    values.assertEnd(end)
+  }
+
+  #findScope(start: number, end: number, resume: OtlpResume | undefined): void {
+    const values = this.#values
+    const { reader } = values
+    const { scope } = this.#records
+    scope.clear()
+    if (resume?.scope !== undefined) scope.set(resume.scope.start, resume.scope.end)
+    let count = 0
+    reader.pos = start
+    while (reader.pos < end) {
+      const tag = reader.tag()
+      if (tag !== TAG_SCOPE) {
+        values.skip(tag)
+        continue
+      }
+      if (resume !== undefined) throw new WireError('a scope behind log records')
+      const fieldEnd = values.fieldEnd(end)
+      if (count++ === 0) scope.set(reader.pos, fieldEnd)
+      else scope.add(values.source, reader.pos, fieldEnd)
+      reader.pos = fieldEnd
+    }
+    values.assertEnd(end)
+  }
+
+  #record(start: number, end: number): void {
+    const builder = this.#builder
+    this.#recordStart = start
+    builder.beginEvent()
+    const eventAt = builder.at
+    let isWritten = this.#records.write(start, end)
+    if (!isWritten && builder.error === NEEDS_MERGE) isWritten = this.#writeMerged(start, end)
+    const eventStart = isWritten ? builder.endEvent() : -1
+    this.#generatedLeft -= builder.at - eventAt
+    if (this.#generatedLeft < 0) {
+      throw new WireError(
+        `events are over ${OTLP_GENERATED_BYTES_MAX} bytes (OTLP_GENERATED_BYTES_MAX)`,
+        'too_large',
+      )
+    }
+    if (eventStart < 0) return this.#reject()
+    const events = this.#events
+    events.add(eventStart, builder.at - 1, builder.tape.length)
+    this.#outcome.accept(end - start)
+    if (builder.isRepaired) this.#outcome.repaired++
+    const { timeHigh, timeLow } = this.#records
+    if ((timeHigh !== 0 || timeLow !== 0) && timeHigh <= TIME_HIGH_MAX) {
+      events.setTime(nanosToMs(timeHigh, timeLow), nanosBeyondMs(timeHigh, timeLow))
+    }
+  }
+
+  /** Cold: the record has a message twice that counts once. */
+  #writeMerged(start: number, end: number): boolean {
+    const builder = this.#builder
+    const values = this.#values
+    if (end - start > EVENT_BYTES_MAX) {
+      builder.error = EVENT_TOO_LARGE
+      return false
+    }
+    builder.dropEvent()
+    builder.beginEvent()
+    const merged = mergeRepeated(values.source.bytes, start, end, LOG_RECORD_SCHEMA)
+    const outer = values.swap(paddedSource(merged), merged.length)
+    const isWritten = this.#records.write(0, merged.length)
+    values.restore(outer)
+    return isWritten
+  }
+
+  #reject(): void {
+    this.#builder.dropEvent()
+    const isDeep = this.#builder.error === EVENT_TOO_DEEP
+    this.#outcome.reject(
+      NO_LINE,
+      isDeep ? 'too_deep' : 'too_large',
+      isDeep ? TOO_DEEP_MESSAGE : TOO_LARGE_MESSAGE,
+    )
+  }
+}
