@@ -15,6 +15,13 @@ export const BODY_BYTES_MAX = 10 * MIB
 export const EVENT_BYTES_MAX = 1 * MIB
 /** Nesting of objects and arrays in one event; the event itself is depth 1. */
 export const DEPTH_MAX = 256
+/** How much of the index in a bulk request's path its items repeat. */
+export const BULK_INDEX_CHARS_MAX = 255
+/**
+ * Items of one bulk reply. They can be many times the request, whose shortest action with its
+ * document has 16 bytes; a full item has about 180.
+ */
+export const BULK_REPLY_BYTES_MAX = 24 * MIB
 /** How many rejected events a reply describes; all are counted. */
 export const REPLY_ERRORS_MAX = 20
 /** Length of an `Idempotency-Key` header value. */
@@ -68,6 +75,8 @@ export const BLOCK_PATHS_MAX = 1_024
 export const SEGMENT_EVENTS_MAX = 8_192
 /** Rows times paths of one JSON column; with more rows, fewer paths reach the projection. */
 export const BLOCK_CELLS_MAX = 16 * MIB
+/** Room for the items of a bulk reply that a worker keeps between parts. */
+export const BULK_ITEM_BYTES_KEPT = 1 * MIB
 /** Cells that any JSON column may have, and how many more for each byte of its rows' text. */
 export const BLOCK_CELLS_MIN = 64 * KIB
 export const BLOCK_CELLS_PER_BYTE = 8
@@ -141,6 +150,7 @@ assert(
   'a shared batch of OTLP requests within their bounds is within its own',
 )
 assert(IN_FLIGHT_BYTES_MAX >= 2 * BODY_BYTES_MAX, 'two of the largest bodies fit in flight')
+assert(BULK_REPLY_BYTES_MAX < IN_FLIGHT_BYTES_MAX, 'the largest bulk reply fits in flight')
 assert(SEGMENT_EVENTS_MAX * BLOCK_PATHS_MAX <= BLOCK_CELLS_MAX, 'a full block has all its paths')
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')
 assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')

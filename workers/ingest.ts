@@ -12,6 +12,7 @@ import {
   type Part,
   type SegmentOutput,
 } from '../src/model/batch.ts'
+import { decodeBulk } from './decode/bulk.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { EventBuffer } from './decode/event-buffer.ts'
 import { decodeArrayElements, decodeDocument } from './decode/json-array.ts'
@@ -23,6 +24,7 @@ import { PartOutcome } from './decode/part-outcome.ts'
 import { PathTrie } from './decode/path-trie.ts'
 import { decodeText } from './decode/text.ts'
 import { isCleanUtf8, repairParts } from './decode/utf8.ts'
+import { BulkItemWriter } from './encode/bulk-items.ts'
 import { type EventRange, NativeBlockEncoder, textLength } from './encode/native-block.ts'
 import { tapeSource } from './encode/native-json.ts'
 import { SchemaDeltaEncoder } from './encode/schema-delta.ts'
@@ -35,6 +37,7 @@ export class IngestPipeline {
   readonly #generated = new EventBuffer()
   readonly #otlp: OtlpDecoder
   readonly #otlpJson: OtlpJsonDecoder
+  readonly #bulkItems = new BulkItemWriter()
   readonly #facts = new EventFacts()
   readonly #blocks = new NativeBlockEncoder()
   readonly #segments = new SegmentEncoder()
@@ -88,6 +91,9 @@ export class IngestPipeline {
     switch (part.framing) {
       case 'ndjson':
         decodeNdjson(this.#tape, this.#events, bytes, part, outcome)
+        break
+      case 'bulk':
+        decodeBulk(this.#tape, this.#events, bytes, part, outcome, this.#bulkItems)
         break
       case 'array':
         decodeArrayElements(this.#tape, this.#events, bytes, part, outcome)

@@ -44,6 +44,9 @@ export default function run(task: PoolTask): unknown {
           if (!(buffer instanceof SharedArrayBuffer)) buffers.push(buffer)
         }
       }
+      for (const { bulkItems } of batch.parts) {
+        if (bulkItems !== undefined) buffers.push(bulkItems.json.buffer, bulkItems.idPlaces.buffer)
+      }
       return moved({ kind: 'ingest', batch }, buffers)
     }
     case 'replay': {

@@ -1,6 +1,6 @@
 /**
- * Cuts a body into batches while it arrives: at line ends, or at the commas between an array's
- * elements. Copies each byte once, from the network's buffer into a batch's.
+ * Cuts a body into batches while it arrives: at line ends, between bulk actions with their documents,
+ * or at the commas between an array's elements. Copies each byte once, from the network's buffer into a batch's.
  *
  * Whether `application/json` is an array, lines or one document is seen from its beginning; a body
  * that turns out otherwise is judged malformed by the decoder, never taken in part.
@@ -10,6 +10,7 @@ import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
 import { IngestError } from '../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_BYTES_MAX } from '../limits.ts'
 import type { Framing, Part } from '../model/batch.ts'
+import { BulkCutter } from './bulk-framing.ts'
 import { ElementScanner, firstToken, isDocumentStart, trimEnd } from './json-framing.ts'
 
 /** What a client declared its body to be: a framing, or JSON whose framing its beginning shows. */
@@ -63,6 +64,7 @@ export class BodyFramer {
   #searched = 0
   #cut = -1
   readonly #elements = new ElementScanner()
+  readonly #actions = new BulkCutter()
 
   /** `declaredBytes`: the Content-Length where it is the length of what is pushed, else 0. */
   constructor(kind: BodyKind, declaredBytes: number, buffers: BatchBuffers, sink: FramerSink) {
@@ -161,7 +163,7 @@ export class BodyFramer {
     const buffer = this.#buffer!
     this.#framing ??= this.#detect(buffer, false)
     if (this.#framing === undefined || this.#framing === 'document') return
-    const cut = this.#framing === 'array' ? this.#lastComma(buffer) : this.#lastLineEnd(buffer)
+    const cut = this.#findCut(buffer)
     if (cut < 0) return
     const keepFrom = this.#framing === 'array' ? cut + 1 : cut
     const rest = buffer.subarray(keepFrom, this.#length)
@@ -174,6 +176,14 @@ export class BodyFramer {
     this.#searched = 0
     this.#cut = -1
     this.#elements.reset()
+    this.#actions.reset()
+  }
+
+  /** The last place to cut at, or -1. */
+  #findCut(buffer: Uint8Array): number {
+    if (this.#framing === 'array') return this.#lastComma(buffer)
+    if (this.#framing === 'bulk') return this.#actions.cut(buffer, this.#length)
+    return this.#lastLineEnd(buffer)
   }
 
   #emit(buffer: Uint8Array, end: number): void {

@@ -84,7 +84,7 @@ export interface BulkItems {
   readonly json: Uint8Array
   /**
    * Places in `json` that hold 19 zero digits each: the segment id of the part's n-th accepted
-   * event, for those whose id is ours, in order. Pairs of (byte offset, n).
+   * event, from 0, for those whose id is ours, in order. Pairs of (byte offset, n).
    */
   readonly idPlaces: Uint32Array
   readonly hasErrors: boolean

@@ -1,5 +1,6 @@
 /** One part decoded with a fresh tape: what tests of the decoders share. */
-import type { Framing, PartResult } from '../../src/model/batch.ts'
+import type { Framing, Part, PartResult } from '../../src/model/batch.ts'
+import { decodeBulk } from '../../workers/decode/bulk.ts'
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
 import { EventBuffer } from '../../workers/decode/event-buffer.ts'
 import { decodeArrayElements, decodeDocument } from '../../workers/decode/json-array.ts'
@@ -8,6 +9,7 @@ import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { PathTrie } from '../../workers/decode/path-trie.ts'
 import { decodeText } from '../../workers/decode/text.ts'
+import { BulkItemWriter } from '../../workers/encode/bulk-items.ts'
 
 export interface DecodedPart {
   /** The events' JSON, as it will be stored. */
@@ -15,14 +17,21 @@ export interface DecodedPart {
   readonly result: PartResult
 }
 
+/** What a part carries beside its bytes. */
+export type PartOptions = Pick<Part, 'itemFields' | 'defaultIndex'>
+
 /** Decodes `body`, the whole of a part. */
-export function decodePart(framing: Framing, body: string | Uint8Array): DecodedPart {
-  return decodeParts([[framing, body]])[0]!
+export function decodePart(
+  framing: Framing,
+  body: string | Uint8Array,
+  options: PartOptions = {},
+): DecodedPart {
+  return decodeParts([[framing, body, options]])[0]!
 }
 
 /** Decodes the parts of one batch, one after another as shared batches hold them. */
 export function decodeParts(
-  parts: readonly (readonly [Framing, string | Uint8Array])[],
+  parts: readonly (readonly [Framing, string | Uint8Array, PartOptions?])[],
 ): DecodedPart[] {
   const bytes = Buffer.concat([
     ...parts.flatMap(([, body]) => [Buffer.from(body), Buffer.from('\n')]),
@@ -33,13 +42,16 @@ export function decodeParts(
   events.reset()
   tape.begin(bytes)
   const generated = new EventBuffer()
+  const items = new BulkItemWriter()
   const decoded: DecodedPart[] = []
   let start = 0
-  for (const [framing, body] of parts) {
+  for (const [framing, body, options] of parts) {
     const range = { start, end: start + Buffer.from(body).length }
     const outcome = new PartOutcome()
     const first = events.count
-    if (framing === 'ndjson') decodeNdjson(tape, events, bytes, range, outcome)
+    const part = { framing, ...range, ...options }
+    if (framing === 'bulk') decodeBulk(tape, events, bytes, part, outcome, items)
+    else if (framing === 'ndjson') decodeNdjson(tape, events, bytes, range, outcome)
     else if (framing === 'array') decodeArrayElements(tape, events, bytes, range, outcome)
     else if (framing === 'document') decodeDocument(tape, events, bytes, range, outcome)
     else decodeText(tape, events, bytes, range, outcome, generated)

@@ -4,6 +4,7 @@
  * and the end of a line needs no search: parsing arrives there.
  */
 import { DEPTH_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
+import type { RejectCode } from '../../src/model/batch.ts'
 import type { DecodedEvents } from './decoded-events.ts'
 import { type JsonTape, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from './json-tape.ts'
 import type { PartOutcome } from './part-outcome.ts'
@@ -67,24 +68,37 @@ export function decodeNdjson(
 function rejectLine(
   tape: JsonTape,
   bytes: Uint8Array,
-  at: { readonly lineStart: number; readonly valueEnd: number; readonly lineEnd: number },
+  at: ParsedLine,
   outcome: PartOutcome,
 ): number {
   const next = bytes.indexOf(LINE_FEED, at.lineStart)
-  const line = outcome.lines
-  const parsed = at.valueEnd >= 0
-  if (!parsed && tape.errorCode === TOO_DEEP) {
-    outcome.reject(line, 'too_deep', TOO_DEEP_MESSAGE)
-  } else if (parsed && bytes[at.lineEnd] === LINE_FEED) {
-    outcome.reject(line, 'not_an_object', NOT_AN_OBJECT_MESSAGE)
-  } else {
-    const code = parsed ? SYNTAX_TRAILING : tape.errorCode
-    const byte = (parsed ? at.lineEnd : tape.errorAt) - at.lineStart + 1
-    outcome.reject(
-      line,
-      'malformed',
-      `invalid JSON at byte ${byte} of the line: ${TAPE_ERRORS[code]}`,
-    )
-  }
+  const { code, message } = faultOfLine(tape, bytes, at)
+  outcome.reject(outcome.lines, code, message)
   return next + 1
+}
+
+/** Where parsing a line got to. */
+export interface ParsedLine {
+  readonly lineStart: number
+  /** -1 when there was no value; the tape then says why. */
+  readonly valueEnd: number
+  /** First byte behind the value that is no white space. */
+  readonly lineEnd: number
+}
+
+/** Why a line is not an event: what is not well-formed is malformed, the rest is no object. */
+export function faultOfLine(
+  tape: JsonTape,
+  bytes: Uint8Array,
+  at: ParsedLine,
+): { readonly code: RejectCode; readonly message: string } {
+  const parsed = at.valueEnd >= 0
+  if (!parsed && tape.errorCode === TOO_DEEP) return { code: 'too_deep', message: TOO_DEEP_MESSAGE }
+  if (parsed && bytes[at.lineEnd] === LINE_FEED) {
+    return { code: 'not_an_object', message: NOT_AN_OBJECT_MESSAGE }
+  }
+  const code = parsed ? SYNTAX_TRAILING : tape.errorCode
+  const byte = (parsed ? at.lineEnd : tape.errorAt) - at.lineStart + 1
+  const message = `invalid JSON at byte ${byte} of the line: ${TAPE_ERRORS[code]}`
+  return { code: 'malformed', message }
 }

@@ -1,6 +1,6 @@
 /** Counts what becomes of one part's events, and keeps the first rejects for the reply. */
 import { REPLY_ERRORS_MAX } from '../../src/limits.ts'
-import type { EventReject, PartResult, RejectCode } from '../../src/model/batch.ts'
+import type { BulkItems, EventReject, PartResult, RejectCode } from '../../src/model/batch.ts'
 
 export class PartOutcome {
   accepted = 0
@@ -9,6 +9,8 @@ export class PartOutcome {
   items = 0
   repaired = 0
   acceptedBytes = 0
+  /** Of a bulk part, once it was decoded. */
+  bulkItems: BulkItems | undefined
   readonly #rejects: EventReject[] = []
   readonly #rejectedByCode: Partial<Record<RejectCode, number>> = {}
   #fatal: EventReject | undefined
@@ -51,6 +53,7 @@ export class PartOutcome {
       acceptedBytes: this.acceptedBytes,
       rejects: this.#rejects,
       fatal: this.#fatal,
+      bulkItems: this.bulkItems,
     }
   }
 }

@@ -3,10 +3,12 @@
  * does it. A line feed is never part of a multi-byte sequence, so lines stay lines.
  */
 import { isUtf8 } from 'node:buffer'
-import type { Part } from '../../src/model/batch.ts'
+import type { Framing, Part } from '../../src/model/batch.ts'
 import { TAPE_PADDING } from './json-tape.ts'
 
 const LINE_FEED = 0x0a
+/** Repaired and counted line by line. */
+const LINE_FRAMINGS: ReadonlySet<Framing> = new Set(['ndjson', 'bulk', 'text'])
 
 export interface RepairedParts {
   readonly bytes: Uint8Array
@@ -27,11 +29,12 @@ export function repairParts(bytes: Uint8Array, parts: readonly Part[]): Repaired
   const repaired: number[] = []
   let length = 0
   for (const part of parts) {
-    const lines = part.framing === 'ndjson' || part.framing === 'text'
-    const result = lines ? repairLines(bytes, part) : repairWhole(bytes, part)
+    const result = LINE_FRAMINGS.has(part.framing)
+      ? repairLines(bytes, part)
+      : repairWhole(bytes, part)
     // The byte after a part is always a line feed.
     pieces.push(result.bytes, Uint8Array.of(LINE_FEED))
-    newParts.push({ framing: part.framing, start: length, end: length + result.bytes.length })
+    newParts.push({ ...part, start: length, end: length + result.bytes.length })
     repaired.push(result.repaired)
     length += result.bytes.length + 1
   }

@@ -1,0 +1,138 @@
+/**
+ * What a bulk request is told, as Elasticsearch tells it: compact, `errors` directly before
+ * `items`, one item an action in request order. Clients search these bytes for literals or count
+ * items (docs/bulk.md), so what the workers wrote is joined here and not touched but for the ids of
+ * segments, which are known only now.
+ */
+import { type ErrorCode, IngestError } from '../errors.ts'
+import { BULK_REPLY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../limits.ts'
+import type { PlacedPart } from './dialect.ts'
+import { type BulkFilter, NO_BULK_FILTER } from './filter-path.ts'
+
+/** Digits that stand for a segment's id in what the workers write. */
+const ID_DIGITS = 19
+const COMMA = 0x2c
+
+export interface BulkReplyOptions {
+  readonly filter: BulkFilter
+  /** Milliseconds since the request's beginning. */
+  readonly tookMs: number
+}
+
+/** The body of the 200 answer; `parts` are all of the request's, in order. */
+export function encodeBulkReply(
+  parts: readonly PlacedPart[],
+  options: BulkReplyOptions,
+): Uint8Array {
+  const { filter, tookMs } = options
+  const fields: string[] = []
+  if (filter.took) fields.push(`"took":${tookMs}`)
+  if (filter.errors) fields.push(`"errors":${hasErrors(parts)}`)
+  const itemBytes = bulkItemBytes(parts)
+  // As in Elasticsearch, a filter that leaves nothing of any item leaves no list of them either.
+  const hasItems = itemBytes > 0 || filter === NO_BULK_FILTER
+  if (hasItems) fields.push('"items":[')
+  const head = `{${fields.join(',')}`
+  const tail = hasItems ? ']}' : '}'
+  const reply = Buffer.allocUnsafe(head.length + itemBytes + tail.length)
+  let length = reply.write(head, 'latin1')
+  const before = length
+  for (const part of parts) {
+    if (part.result.bulkItems === undefined || part.result.bulkItems.json.length === 0) continue
+    if (length > before) reply[length++] = COMMA
+    length = placeItems(reply, length, part)
+  }
+  length += reply.write(tail, length, 'latin1')
+  return reply.subarray(0, length)
+}
+
+/** Bytes that the items of these parts take in a reply, with a comma for each part. */
+export function bulkItemBytes(parts: readonly Pick<PlacedPart, 'result'>[]): number {
+  let bytes = 0
+  for (const { result } of parts) {
+    const length = result.bulkItems?.json.length ?? 0
+    if (length > 0) bytes += length + 1
+  }
+  return bytes
+}
+
+/** To be asked before anything is committed: why a reply with that many bytes is not made. */
+export function judgeBulkReply(itemBytes: number): IngestError | undefined {
+  if (itemBytes <= BULK_REPLY_BYTES_MAX) return undefined
+  const limit = `over ${BULK_REPLY_BYTES_MAX} bytes (BULK_REPLY_BYTES_MAX)`
+  return new IngestError(
+    'too_large',
+    `the reply's items are ${limit}: send fewer actions a request, or use filter_path`,
+  )
+}
+
+function hasErrors(parts: readonly PlacedPart[]): boolean {
+  return parts.some(({ result }) => result.bulkItems?.hasErrors === true)
+}
+
+/** Copies a part's items to `reply` from `at`, ids filled in; returns where they ended. */
+function placeItems(reply: Buffer, at: number, part: PlacedPart): number {
+  const { bulkItems } = part.result
+  if (bulkItems === undefined) return at
+  const { json, idPlaces } = bulkItems
+  const ids = part.segmentIds.map((id) => Buffer.from(String(id)))
+  if (ids.some((id) => id.length !== ID_DIGITS)) return placeShortIds(reply, at, part, ids)
+  reply.set(json, at)
+  for (let i = 0; i < idPlaces.length; i += 2) {
+    const segment = Math.floor((part.firstEvent + idPlaces[i + 1]!) / SEGMENT_EVENTS_MAX)
+    const id = ids[segment]!
+    const place = at + idPlaces[i]!
+    for (let digit = 0; digit < ID_DIGITS; digit++) reply[place + digit] = id[digit]!
+  }
+  return at + json.length
+}
+
+/** Ids of other lengths than those of our time: what is behind one moves. */
+function placeShortIds(
+  reply: Buffer,
+  at: number,
+  part: PlacedPart,
+  ids: readonly Buffer[],
+): number {
+  const { json, idPlaces } = part.result.bulkItems!
+  let from = 0
+  let to = at
+  for (let i = 0; i < idPlaces.length; i += 2) {
+    const place = idPlaces[i]!
+    const segment = Math.floor((part.firstEvent + idPlaces[i + 1]!) / SEGMENT_EVENTS_MAX)
+    const id = ids[segment]!
+    reply.set(json.subarray(from, place), to)
+    to += place - from
+    reply.set(id, to)
+    to += id.length
+    from = place + ID_DIGITS
+  }
+  reply.set(json.subarray(from), to)
+  return to + json.length - from
+}
+
+/**
+ * The error types of whole requests. Not `es_rejected_execution_exception`: there are clients that
+ * drop what they sent when they read it.
+ */
+const ERROR_TYPES = {
+  malformed: 'illegal_argument_exception',
+  unauthenticated: 'security_exception',
+  forbidden: 'security_exception',
+  not_found: 'resource_not_found_exception',
+  method_not_allowed: 'illegal_argument_exception',
+  conflict: 'resource_already_exists_exception',
+  too_large: 'content_too_long_exception',
+  unsupported_media_type: 'media_type_header_exception',
+  rate_limited: 'circuit_breaking_exception',
+  storage_cap_reached: 'circuit_breaking_exception',
+  overloaded: 'circuit_breaking_exception',
+  internal: 'exception',
+  unavailable: 'unavailable_shards_exception',
+} as const satisfies Record<ErrorCode, string>
+
+/** The body of an answer that refuses a whole request with `status`. */
+export function encodeBulkError(error: IngestError, status: number): string {
+  const cause = { type: ERROR_TYPES[error.code], reason: error.message }
+  return JSON.stringify({ error: { root_cause: [cause], ...cause }, status })
+}

@@ -1,0 +1,114 @@
+/**
+ * `filter_path` as Elasticsearch reads it, applied to the one answer that we filter: comma-separated
+ * patterns of dotted names, `*` for any part of a name, `**` for one or more names, a leading `-`
+ * for what to leave out. A pattern takes in what is below it. An object or array of which nothing
+ * is left is left out as well.
+ */
+import {
+  type BulkItemFields,
+  ITEM_ALL,
+  ITEM_ERROR_REASON,
+  ITEM_ERROR_TYPE,
+  ITEM_ID,
+  ITEM_INDEX,
+  ITEM_PRIMARY_TERM,
+  ITEM_RESULT,
+  ITEM_SEQ_NO,
+  ITEM_SHARDS,
+  ITEM_STATUS,
+  ITEM_VERSION,
+} from '../model/batch.ts'
+
+/** What of a bulk reply is sent. */
+export interface BulkFilter {
+  readonly took: boolean
+  readonly errors: boolean
+  readonly items: BulkItemFields
+}
+
+export const NO_BULK_FILTER: BulkFilter = {
+  took: true,
+  errors: true,
+  items: { index: ITEM_ALL, create: ITEM_ALL, update: ITEM_ALL, delete: ITEM_ALL },
+}
+
+/** Every value of an item by its path. `_shards` is sent as a whole or not at all. */
+const ITEM_PATHS: readonly (readonly [readonly string[], number])[] = [
+  [['_index'], ITEM_INDEX],
+  [['_id'], ITEM_ID],
+  [['_version'], ITEM_VERSION],
+  [['result'], ITEM_RESULT],
+  [['_shards', 'total'], ITEM_SHARDS],
+  [['_shards', 'successful'], ITEM_SHARDS],
+  [['_shards', 'failed'], ITEM_SHARDS],
+  [['_seq_no'], ITEM_SEQ_NO],
+  [['_primary_term'], ITEM_PRIMARY_TERM],
+  [['status'], ITEM_STATUS],
+  [['error', 'type'], ITEM_ERROR_TYPE],
+  [['error', 'reason'], ITEM_ERROR_REASON],
+]
+
+type Pattern = readonly string[]
+
+/** The filter of a request; `text` is the parameter's decoded value, absent or empty for none. */
+export function parseFilterPath(text: string | undefined): BulkFilter {
+  const includes: Pattern[] = []
+  const excludes: Pattern[] = []
+  for (const each of (text ?? '').split(',')) {
+    const pattern = each.trim()
+    if (pattern.startsWith('-')) excludes.push(pattern.slice(1).split('.'))
+    else if (pattern !== '') includes.push(pattern.split('.'))
+  }
+  if (includes.length === 0 && excludes.length === 0) return NO_BULK_FILTER
+  const isSent = (path: readonly string[]) =>
+    (includes.length === 0 || includes.some((pattern) => covers(pattern, path))) &&
+    !excludes.some((pattern) => covers(pattern, path))
+  const fieldsOf = (operation: string) =>
+    ITEM_PATHS.reduce((fields, [path, bit]) => {
+      return isSent(['items', operation, ...path]) ? fields | bit : fields
+    }, 0)
+  return {
+    took: isSent(['took']),
+    errors: isSent(['errors']),
+    items: {
+      index: fieldsOf('index'),
+      create: fieldsOf('create'),
+      update: fieldsOf('update'),
+      delete: fieldsOf('delete'),
+    },
+  }
+}
+
+/** Whether `pattern` matches `path` or something that `path` is in. */
+function covers(pattern: Pattern, path: readonly string[], p = 0, at = 0): boolean {
+  const segment = pattern[p]
+  if (segment === undefined) return true
+  const name = path[at]
+  if (name === undefined || !matchesName(segment, name)) return false
+  if (covers(pattern, path, p + 1, at + 1)) return true
+  return segment === '**' && covers(pattern, path, p, at + 1)
+}
+
+/** `*` matches any characters, none included. Time is at most the product of the lengths. */
+function matchesName(segment: string, name: string): boolean {
+  let star = -1
+  let resumeAt = 0
+  let s = 0
+  let n = 0
+  while (n < name.length) {
+    if (segment[s] === '*') {
+      star = s++
+      resumeAt = n
+    } else if (segment[s] === name[n]) {
+      s++
+      n++
+    } else if (star >= 0) {
+      s = star + 1
+      n = ++resumeAt
+    } else {
+      return false
+    }
+  }
+  while (segment[s] === '*') s++
+  return s === segment.length
+}

@@ -1,0 +1,274 @@
+/**
+ * Writes the items of a bulk reply, one an action, as bytes: what Elasticsearch answers, compact,
+ * its fields in its order. What is the same for all items of an operation is made once.
+ *
+ * Ids of ours hold the segment's id, which is known at commit only: 19 zero digits stand in its
+ * place, and the place is noted. `accept/bulk-reply.ts` fills it.
+ */
+import {
+  BULK_CREATE,
+  BULK_DELETE,
+  BULK_INDEX,
+  BULK_OPERATIONS,
+  BULK_UPDATE,
+} from '../../src/bytes/bulk-action.ts'
+import { BULK_INDEX_CHARS_MAX, BULK_ITEM_BYTES_KEPT, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
+import {
+  type BulkItemFields,
+  type BulkItems,
+  ITEM_ALL,
+  ITEM_ERROR_REASON,
+  ITEM_ERROR_TYPE,
+  ITEM_ID,
+  ITEM_INDEX,
+  ITEM_PRIMARY_TERM,
+  ITEM_RESULT,
+  ITEM_SEQ_NO,
+  ITEM_SHARDS,
+  ITEM_STATUS,
+  ITEM_VERSION,
+} from '../../src/model/batch.ts'
+import { ByteWriter } from './byte-writer.ts'
+
+/** The error types of items. Clients tell by them whether to send an action again: never. */
+export type BulkErrorType = 'document_parsing_exception' | 'illegal_argument_exception'
+
+/** What an action's line says about its item; ranges are JSON string contents, -1 for none. */
+export interface BulkItemMeta {
+  readonly operation: number
+  readonly indexStart: number
+  readonly indexEnd: number
+  readonly idStart: number
+  readonly idEnd: number
+}
+
+const ID_ZEROS = '0000000000000000000'
+const COMMA = 0x2c
+const ASCII_0 = 0x30
+const ORDINAL_DIGITS_MAX = String(SEGMENT_EVENTS_MAX - 1).length
+const FIRST_BYTES = 64 * 1024
+
+/** The item of one operation around what differs between its actions. */
+interface ItemTemplate {
+  readonly hasIndex: boolean
+  readonly hasId: boolean
+  /** Up to the index; from there to the id, sent or ours; from there to the end. */
+  readonly head: Uint8Array
+  readonly beforeSentId: Uint8Array
+  readonly beforeOwnId: Uint8Array
+  readonly tail: Uint8Array
+}
+
+/** In Elasticsearch's order. */
+const SUCCESS_FIELDS = [
+  [ITEM_VERSION, '"_version":1'],
+  [ITEM_RESULT, '"result":"created"'],
+  [ITEM_SHARDS, '"_shards":{"total":1,"successful":1,"failed":0}'],
+  [ITEM_SEQ_NO, '"_seq_no":0'],
+  [ITEM_PRIMARY_TERM, '"_primary_term":1'],
+  [ITEM_STATUS, '"status":201'],
+] as const
+
+const ALL_FIELDS: BulkItemFields = {
+  index: ITEM_ALL,
+  create: ITEM_ALL,
+  update: ITEM_ALL,
+  delete: ITEM_ALL,
+}
+
+const OPERATIONS = [0, BULK_INDEX, BULK_CREATE, BULK_UPDATE, BULK_DELETE]
+const TEMPLATES = new Map<number, ItemTemplate>()
+
+/** Kept for as long as the worker lives: there are no more than 4 times 2^10. */
+function templateOf(operation: number, fields: number): ItemTemplate {
+  const key = operation * (ITEM_ALL + 1) + fields
+  let template = TEMPLATES.get(key)
+  if (template === undefined) {
+    template = createTemplate(operation, fields)
+    TEMPLATES.set(key, template)
+  }
+  return template
+}
+
+function createTemplate(operation: number, fields: number): ItemTemplate {
+  const hasIndex = (fields & ITEM_INDEX) !== 0
+  const hasId = (fields & ITEM_ID) !== 0
+  const rest = SUCCESS_FIELDS.filter(([bit]) => (fields & bit) !== 0).map(([, json]) => json)
+  const id = hasId ? `${hasIndex ? ',' : ''}"_id":"` : ''
+  const separator = (hasIndex || hasId) && rest.length > 0 ? ',' : ''
+  return {
+    hasIndex,
+    hasId,
+    head: Buffer.from(`{"${BULK_OPERATIONS[operation]}":{${hasIndex ? '"_index":"' : ''}`),
+    beforeSentId: Buffer.from(`${hasIndex ? '"' : ''}${id}`),
+    beforeOwnId: Buffer.from(`${hasIndex ? '"' : ''}${id}${hasId ? `${ID_ZEROS}-` : ''}`),
+    tail: Buffer.from(`${hasId ? '"' : ''}${separator}${rest.join(',')}}}`),
+  }
+}
+
+const SUCCESS_MASK = SUCCESS_FIELDS.reduce((mask, [bit]) => mask | bit, ITEM_INDEX | ITEM_ID)
+
+export class BulkItemWriter {
+  #out = new ByteWriter(FIRST_BYTES)
+  #places = new Uint32Array(2_048)
+  #placesLength = 0
+  #hasErrors = false
+  #fields = ALL_FIELDS
+  /** Of stored actions, by operation. */
+  #templates: readonly (ItemTemplate | undefined)[] = []
+  /** Contents of the JSON string that stands for an index nobody named. */
+  #defaultIndex: Uint8Array = new Uint8Array(0)
+  #bytes: Uint8Array = new Uint8Array(0)
+
+  /** Starts the items of a part of `bytes`. */
+  begin(bytes: Uint8Array, fields = ALL_FIELDS, defaultIndex = ''): void {
+    this.#out.length = 0
+    this.#placesLength = 0
+    this.#hasErrors = false
+    this.#fields = fields
+    this.#templates = OPERATIONS.map((operation) => {
+      const wanted = fieldsOf(fields, operation) & SUCCESS_MASK
+      return wanted === 0 ? undefined : templateOf(operation, wanted)
+    })
+    this.#bytes = bytes
+    const index = defaultIndex.slice(0, BULK_INDEX_CHARS_MAX)
+    this.#defaultIndex = Buffer.from(JSON.stringify(index).slice(1, -1))
+  }
+
+  /**
+   * Adds the item of an action that was stored. `batchEvent` and `partEvent` number its event among
+   * those of the batch and of the part. Hot.
+   */
+  stored(meta: BulkItemMeta, batchEvent: number, partEvent: number): void {
+    const template = this.#templates[meta.operation]
+    if (template === undefined) return // Nothing of the item is wanted.
+    const { hasIndex, hasId, head, tail } = template
+    const hasOwnId = hasId && meta.idStart < 0
+    const middle = hasOwnId ? template.beforeOwnId : template.beforeSentId
+    this.#reserve(meta, head.length + middle.length + tail.length + ORDINAL_DIGITS_MAX)
+    const out = this.#out
+    this.#separate()
+    this.#copy(head)
+    if (hasIndex) this.#index(meta)
+    this.#copy(middle)
+    if (hasOwnId) {
+      this.#place(out.length - ID_ZEROS.length - 1, partEvent)
+      this.#ordinal(batchEvent % SEGMENT_EVENTS_MAX)
+    } else if (hasId) {
+      this.#range(meta.idStart, meta.idEnd)
+    }
+    this.#copy(tail)
+  }
+
+  /** Adds the item of an action that was not stored. `reason` names no contents. */
+  failed(meta: BulkItemMeta, type: BulkErrorType, reason: string): void {
+    this.#hasErrors = true
+    const fields = fieldsOf(this.#fields, meta.operation)
+    const wantsError = (fields & (ITEM_ERROR_TYPE | ITEM_ERROR_REASON)) !== 0
+    const wantsStatus = (fields & ITEM_STATUS) !== 0
+    const idMask = meta.idStart < 0 ? 0 : ITEM_ID
+    const named = fields & (ITEM_INDEX | idMask)
+    if (named === 0 && !wantsStatus && !wantsError) return
+    const { hasIndex, hasId, head, beforeSentId } = templateOf(meta.operation, named)
+    const parts: string[] = []
+    if (wantsStatus) parts.push('"status":400')
+    if (wantsError) parts.push(`"error":${errorJson(fields, type, reason)}`)
+    const separator = named !== 0 && parts.length > 0 ? ',' : ''
+    const tail = Buffer.from(`${hasId ? '"' : ''}${separator}${parts.join(',')}}}`)
+    this.#reserve(meta, head.length + beforeSentId.length + tail.length)
+    this.#separate()
+    this.#copy(head)
+    if (hasIndex) this.#index(meta)
+    this.#copy(beforeSentId)
+    if (hasId) this.#range(meta.idStart, meta.idEnd)
+    this.#copy(tail)
+  }
+
+  /** The part's items, in memory of their own. */
+  take(): BulkItems {
+    const items = {
+      json: this.#out.take(),
+      idPlaces: this.#places.slice(0, this.#placesLength),
+      hasErrors: this.#hasErrors,
+    }
+    // A part of nothing but tiny actions needs many times its own size; that is not kept.
+    if (this.#out.bytes.length > BULK_ITEM_BYTES_KEPT) {
+      this.#out = new ByteWriter(FIRST_BYTES)
+      this.#places = new Uint32Array(2_048)
+    }
+    return items
+  }
+
+  #reserve(meta: BulkItemMeta, bytes: number): void {
+    const index = Math.max(this.#defaultIndex.length, meta.indexEnd - meta.indexStart)
+    this.#out.reserve(1 + bytes + index + meta.idEnd - meta.idStart)
+  }
+
+  #separate(): void {
+    const out = this.#out
+    if (out.length > 0) out.bytes[out.length++] = COMMA
+  }
+
+  #copy(bytes: Uint8Array): void {
+    this.#out.bytes.set(bytes, this.#out.length)
+    this.#out.length += bytes.length
+  }
+
+  #index(meta: BulkItemMeta): void {
+    if (meta.indexStart < 0) this.#copy(this.#defaultIndex)
+    else this.#range(meta.indexStart, meta.indexEnd)
+  }
+
+  /** Copies from the part. Names and ids are short: a loop is faster than a view and a call. */
+  #range(start: number, end: number): void {
+    const from = this.#bytes
+    const to = this.#out.bytes
+    let at = this.#out.length
+    for (let i = start; i < end; i++) to[at++] = from[i]!
+    this.#out.length = at
+  }
+
+  #place(at: number, partEvent: number): void {
+    if (this.#placesLength === this.#places.length) {
+      const grown = new Uint32Array(this.#places.length * 2)
+      grown.set(this.#places)
+      this.#places = grown
+    }
+    this.#places[this.#placesLength++] = at
+    this.#places[this.#placesLength++] = partEvent
+  }
+
+  #ordinal(ordinal: number): void {
+    const { bytes } = this.#out
+    let digits = 1
+    for (let rest = ordinal; rest >= 10; rest = (rest / 10) | 0) digits++
+    let rest = ordinal
+    for (let at = this.#out.length + digits - 1; at >= this.#out.length; at--) {
+      bytes[at] = ASCII_0 + (rest % 10)
+      rest = (rest / 10) | 0
+    }
+    this.#out.length += digits
+  }
+}
+
+function fieldsOf(fields: BulkItemFields, operation: number): number {
+  switch (operation) {
+    case BULK_INDEX:
+      return fields.index
+    case BULK_CREATE:
+      return fields.create
+    case BULK_UPDATE:
+      return fields.update
+    case BULK_DELETE:
+      return fields.delete
+    default:
+      return 0
+  }
+}
+
+function errorJson(fields: number, type: BulkErrorType, reason: string): string {
+  return JSON.stringify({
+    ...((fields & ITEM_ERROR_TYPE) !== 0 && { type }),
+    ...((fields & ITEM_ERROR_REASON) !== 0 && { reason }),
+  })
+}
