@@ -1,5 +1,6 @@
 /** Every micro bench, in the order of the table. A new one is its file and a line here. */
 import type { MicroBench } from './bench.ts'
+import { bulkOwnIds, bulkSameAction } from './decode/bulk.bench.ts'
 import { gunzip } from './decode/gunzip.bench.ts'
 import { jsonParse, jsonParseBytes, jsonParseStringify } from './decode/json-parse.bench.ts'
 import { jsonTape } from './decode/json-tape.bench.ts'
@@ -19,6 +20,8 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   simdjsonParse,
   ndjsonPackage,
   jsonTape,
+  bulkSameAction,
+  bulkOwnIds,
   gunzip,
   eventFacts,
   nativeBlock,

@@ -15,11 +15,14 @@ export const BODY_BYTES_MAX = 10 * MIB
 export const EVENT_BYTES_MAX = 1 * MIB
 /** Nesting of objects and arrays in one event; the event itself is depth 1. */
 export const DEPTH_MAX = 256
-/** How much of the index in a bulk request's path its items repeat. */
-export const BULK_INDEX_CHARS_MAX = 255
+/** The index in a bulk request's path, as JSON; a longer one is not repeated in items. */
+export const BULK_INDEX_BYTES_MAX = 255
+/** An item of a bulk reply beside the index and the id that its action names. */
+export const BULK_ITEM_BYTES_MAX = 640
 /**
- * Items of one bulk reply. They can be many times the request, whose shortest action with its
- * document has 16 bytes; a full item has about 180.
+ * Items of one bulk reply; a request that makes more is refused. They can be many times the body,
+ * in which four bytes are enough for an action and its document (both malformed). A usual item has
+ * 180 bytes.
  */
 export const BULK_REPLY_BYTES_MAX = 24 * MIB
 /** How many rejected events a reply describes; all are counted. */
@@ -150,6 +153,10 @@ assert(
   'a shared batch of OTLP requests within their bounds is within its own',
 )
 assert(IN_FLIGHT_BYTES_MAX >= 2 * BODY_BYTES_MAX, 'two of the largest bodies fit in flight')
+assert(
+  (SMALL_BODY_BYTES_MAX / 4) * BULK_ITEM_BYTES_MAX + SMALL_BODY_BYTES_MAX <= BULK_REPLY_BYTES_MAX,
+  'the reply to a small body, which shares its commit with others, is never too large',
+)
 assert(BULK_REPLY_BYTES_MAX < IN_FLIGHT_BYTES_MAX, 'the largest bulk reply fits in flight')
 assert(SEGMENT_EVENTS_MAX * BLOCK_PATHS_MAX <= BLOCK_CELLS_MAX, 'a full block has all its paths')
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')

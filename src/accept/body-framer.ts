@@ -1,6 +1,7 @@
 /**
- * Cuts a body into batches while it arrives: at line ends, between bulk actions with their documents,
- * or at the commas between an array's elements. Copies each byte once, from the network's buffer into a batch's.
+ * Cuts a body into batches while it arrives: at line ends, between bulk actions with their
+ * documents, or at the commas between an array's elements. Copies each byte once, from the
+ * network's buffer into a batch's.
  *
  * Whether `application/json` is an array, lines or one document is seen from its beginning; a body
  * that turns out otherwise is judged malformed by the decoder, never taken in part.

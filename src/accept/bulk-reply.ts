@@ -4,8 +4,10 @@
  * items (docs/bulk.md), so what the workers wrote is joined here and not touched but for the ids of
  * segments, which are known only now.
  */
+import assert from 'node:assert/strict'
 import { type ErrorCode, IngestError } from '../errors.ts'
 import { BULK_REPLY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../limits.ts'
+import type { PartResult } from '../model/batch.ts'
 import type { PlacedPart } from './dialect.ts'
 import { type BulkFilter, NO_BULK_FILTER } from './filter-path.ts'
 
@@ -28,7 +30,7 @@ export function encodeBulkReply(
   const fields: string[] = []
   if (filter.took) fields.push(`"took":${tookMs}`)
   if (filter.errors) fields.push(`"errors":${hasErrors(parts)}`)
-  const itemBytes = bulkItemBytes(parts)
+  const itemBytes = bulkItemBytes(parts.map(({ result }) => result))
   // As in Elasticsearch, a filter that leaves nothing of any item leaves no list of them either.
   const hasItems = itemBytes > 0 || filter === NO_BULK_FILTER
   if (hasItems) fields.push('"items":[')
@@ -47,10 +49,10 @@ export function encodeBulkReply(
 }
 
 /** Bytes that the items of these parts take in a reply, with a comma for each part. */
-export function bulkItemBytes(parts: readonly Pick<PlacedPart, 'result'>[]): number {
+export function bulkItemBytes(parts: readonly PartResult[]): number {
   let bytes = 0
-  for (const { result } of parts) {
-    const length = result.bulkItems?.json.length ?? 0
+  for (const { bulkItems } of parts) {
+    const length = bulkItems?.json.length ?? 0
     if (length > 0) bytes += length + 1
   }
   return bytes
@@ -76,6 +78,7 @@ function placeItems(reply: Buffer, at: number, part: PlacedPart): number {
   if (bulkItems === undefined) return at
   const { json, idPlaces } = bulkItems
   const ids = part.segmentIds.map((id) => Buffer.from(String(id)))
+  assert(ids.length > 0 || idPlaces.length === 0)
   if (ids.some((id) => id.length !== ID_DIGITS)) return placeShortIds(reply, at, part, ids)
   reply.set(json, at)
   for (let i = 0; i < idPlaces.length; i += 2) {

@@ -1,8 +1,8 @@
 /**
- * `filter_path` as Elasticsearch reads it, applied to the one answer that we filter: comma-separated
- * patterns of dotted names, `*` for any part of a name, `**` for one or more names, a leading `-`
- * for what to leave out. A pattern takes in what is below it. An object or array of which nothing
- * is left is left out as well.
+ * `filter_path` as Elasticsearch reads it, applied to the one answer that we filter: patterns of
+ * dotted names between commas, `*` for any part of a name, `**` for one or more names, a leading
+ * `-` for what to leave out. A pattern takes in what is below it. Objects and arrays of which
+ * nothing is left are left out as well.
  */
 import {
   type BulkItemFields,

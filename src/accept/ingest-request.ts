@@ -15,6 +15,7 @@ import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { Batcher } from './batcher.ts'
 import { BodyFramer } from './body-framer.ts'
+import { bulkItemBytes, judgeBulkReply } from './bulk-reply.ts'
 import { Decompressor, type Encoding } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import type { IdempotencyClaim } from './idempotency.ts'
@@ -72,6 +73,7 @@ export class IngestRequest implements BodyConsumer {
   #receivedBytes = 0
   #decompressedBytes = 0
   #encodedBytes = 0
+  #itemBytes = 0
   #framer: BodyFramer | undefined
   #decompressor: Decompressor | undefined
   /** Encoded parts of a large request, in body order. */
@@ -170,10 +172,15 @@ export class IngestRequest implements BodyConsumer {
     this.#framer.push(bytes)
   }
 
-  /** Blocks wait in memory until the whole request was judged: they count as well. */
+  /** Blocks and items wait in memory until the whole request was judged: they count as well. */
   #holdEncoded(encoded: EncodedBatch): void {
     if (this.#isOver) return
     for (const { block } of encoded.segments) this.#encodedBytes += block.bytes.length
+    const itemBytes = bulkItemBytes(encoded.parts)
+    this.#itemBytes += itemBytes
+    this.#encodedBytes += itemBytes
+    const error = judgeBulkReply(this.#itemBytes)
+    if (error !== undefined) return this.#finish(error)
     try {
       this.#hold(this.#encodedBytes)
     } catch (cause) {

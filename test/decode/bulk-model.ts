@@ -1,4 +1,4 @@
-/** Bulk bodies judged the plain way, with JSON.parse and objects: what our decoder must agree with. */
+/** Bulk bodies judged the plain way, with JSON.parse and objects: our decoder must agree. */
 
 export interface ModelItem {
   readonly operation: string

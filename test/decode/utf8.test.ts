@@ -21,9 +21,9 @@ const piece = fc.oneof(
 const body = fc.array(piece, { maxLength: 12 }).map((pieces) => Buffer.concat(pieces))
 
 test('each part is what the WHATWG decoder makes of it', () => {
-  const framings = ['ndjson', 'array', 'text', 'document'] as const
+  const framings = ['ndjson', 'array', 'text', 'document', 'bulk'] as const
   fc.assert(
-    fc.property(fc.array(body, { minLength: 1, maxLength: 4 }), (bodies) => {
+    fc.property(fc.array(body, { minLength: 1, maxLength: 5 }), (bodies) => {
       const parts: { framing: (typeof framings)[number]; start: number; end: number }[] = []
       let length = 0
       for (const [i, each] of bodies.entries()) {
@@ -38,7 +38,7 @@ test('each part is what the WHATWG decoder makes of it', () => {
         assert.equal(text, expected)
         assert.equal(repaired.bytes[part.end], 0x0a)
         assert.equal(part.framing, framings[i])
-        const isLines = part.framing === 'ndjson' || part.framing === 'text'
+        const isLines = ['ndjson', 'text', 'bulk'].includes(part.framing)
         const units = isLines ? lines(bodies[i]!) : [bodies[i]!]
         assert.equal(repaired.repaired[i], units.filter((unit) => !isCleanUtf8(unit)).length)
       }
@@ -53,6 +53,13 @@ function lines(bytes: Buffer): Buffer[] {
     .split('\n')
     .map((line) => Buffer.from(line, 'latin1'))
 }
+
+test('a part keeps what its surface asked for', () => {
+  const itemFields = { index: 1, create: 2, update: 3, delete: 4 }
+  const part = { framing: 'bulk', start: 0, end: 1, itemFields, defaultIndex: 'x' } as const
+  const { parts } = repairParts(Buffer.from('ff0a', 'hex'), [part])
+  assert.deepEqual(parts, [{ ...part, end: 3 }])
+})
 
 test('clean input is known as such', () => {
   assert(isCleanUtf8(Buffer.from('é日本😀\ufeff\0')))

@@ -30,7 +30,7 @@ export class BulkAction implements BulkItemMeta {
   idEnd = -1
   /** Why the action is rejected; empty when it is good. */
   fault = ''
-  /** Length of the good line at `#lineStart` with its line feed; 0 when there is none to compare. */
+  /** Of the good line at `#lineStart` with its line feed; 0 when there is none to compare. */
   lineBytes = 0
   #lineStart = 0
   readonly #tape: JsonTape

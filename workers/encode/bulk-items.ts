@@ -12,7 +12,12 @@ import {
   BULK_OPERATIONS,
   BULK_UPDATE,
 } from '../../src/bytes/bulk-action.ts'
-import { BULK_INDEX_CHARS_MAX, BULK_ITEM_BYTES_KEPT, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
+import {
+  BULK_INDEX_BYTES_MAX,
+  BULK_ITEM_BYTES_KEPT,
+  BULK_REPLY_BYTES_MAX,
+  SEGMENT_EVENTS_MAX,
+} from '../../src/limits.ts'
 import {
   type BulkItemFields,
   type BulkItems,
@@ -106,6 +111,15 @@ function createTemplate(operation: number, fields: number): ItemTemplate {
   }
 }
 
+/** The end of an error's item, and what it was made of. */
+interface ErrorTail {
+  readonly named: number
+  readonly fields: number
+  readonly type: BulkErrorType
+  readonly reason: string
+  readonly tail: Uint8Array
+}
+
 const SUCCESS_MASK = SUCCESS_FIELDS.reduce((mask, [bit]) => mask | bit, ITEM_INDEX | ITEM_ID)
 
 export class BulkItemWriter {
@@ -118,6 +132,7 @@ export class BulkItemWriter {
   #templates: readonly (ItemTemplate | undefined)[] = []
   /** Contents of the JSON string that stands for an index nobody named. */
   #defaultIndex: Uint8Array = new Uint8Array(0)
+  #lastError: ErrorTail | undefined
   #bytes: Uint8Array = new Uint8Array(0)
 
   /** Starts the items of a part of `bytes`. */
@@ -131,8 +146,8 @@ export class BulkItemWriter {
       return wanted === 0 ? undefined : templateOf(operation, wanted)
     })
     this.#bytes = bytes
-    const index = defaultIndex.slice(0, BULK_INDEX_CHARS_MAX)
-    this.#defaultIndex = Buffer.from(JSON.stringify(index).slice(1, -1))
+    const index = Buffer.from(JSON.stringify(defaultIndex).slice(1, -1))
+    this.#defaultIndex = index.length <= BULK_INDEX_BYTES_MAX ? index : index.subarray(0, 0)
   }
 
   /**
@@ -141,7 +156,7 @@ export class BulkItemWriter {
    */
   stored(meta: BulkItemMeta, batchEvent: number, partEvent: number): void {
     const template = this.#templates[meta.operation]
-    if (template === undefined) return // Nothing of the item is wanted.
+    if (template === undefined || this.#isFull) return // Nothing of the item is wanted.
     const { hasIndex, hasId, head, tail } = template
     const hasOwnId = hasId && meta.idStart < 0
     const middle = hasOwnId ? template.beforeOwnId : template.beforeSentId
@@ -168,13 +183,9 @@ export class BulkItemWriter {
     const wantsStatus = (fields & ITEM_STATUS) !== 0
     const idMask = meta.idStart < 0 ? 0 : ITEM_ID
     const named = fields & (ITEM_INDEX | idMask)
-    if (named === 0 && !wantsStatus && !wantsError) return
+    if ((named === 0 && !wantsStatus && !wantsError) || this.#isFull) return
     const { hasIndex, hasId, head, beforeSentId } = templateOf(meta.operation, named)
-    const parts: string[] = []
-    if (wantsStatus) parts.push('"status":400')
-    if (wantsError) parts.push(`"error":${errorJson(fields, type, reason)}`)
-    const separator = named !== 0 && parts.length > 0 ? ',' : ''
-    const tail = Buffer.from(`${hasId ? '"' : ''}${separator}${parts.join(',')}}}`)
+    const tail = this.#errorTail(named, fields, type, reason)
     this.#reserve(meta, head.length + beforeSentId.length + tail.length)
     this.#separate()
     this.#copy(head)
@@ -197,6 +208,28 @@ export class BulkItemWriter {
       this.#places = new Uint32Array(2_048)
     }
     return items
+  }
+
+  /** No more are written when the request will be refused for what is there. */
+  get #isFull(): boolean {
+    return this.#out.length > BULK_REPLY_BYTES_MAX
+  }
+
+  /** The end of an error's item, made anew only when it differs from the last one's. */
+  #errorTail(named: number, fields: number, type: BulkErrorType, reason: string): Uint8Array {
+    const last = this.#lastError
+    const isSame = last?.reason === reason && last.type === type
+    if (isSame && last.named === named && last.fields === fields) return last.tail
+    const parts: string[] = []
+    if ((fields & ITEM_STATUS) !== 0) parts.push('"status":400')
+    if ((fields & (ITEM_ERROR_TYPE | ITEM_ERROR_REASON)) !== 0) {
+      parts.push(`"error":${errorJson(fields, type, reason)}`)
+    }
+    const quote = (named & ITEM_ID) !== 0 ? '"' : ''
+    const separator = named !== 0 && parts.length > 0 ? ',' : ''
+    const tail = Buffer.from(`${quote}${separator}${parts.join(',')}}}`)
+    this.#lastError = { named, fields, type, reason, tail }
+    return tail
   }
 
   #reserve(meta: BulkItemMeta, bytes: number): void {
