@@ -5,7 +5,7 @@
  * segments, which are known only now.
  */
 import assert from 'node:assert/strict'
-import { type ErrorCode, IngestError } from '../errors.ts'
+import { IngestError } from '../errors.ts'
 import { BULK_REPLY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../limits.ts'
 import type { PartResult } from '../model/batch.ts'
 import type { PlacedPart } from './dialect.ts'
@@ -112,30 +112,4 @@ function placeShortIds(
   }
   reply.set(json.subarray(from), to)
   return to + json.length - from
-}
-
-/**
- * The error types of whole requests. Not `es_rejected_execution_exception`: there are clients that
- * drop what they sent when they read it.
- */
-const ERROR_TYPES = {
-  malformed: 'illegal_argument_exception',
-  unauthenticated: 'security_exception',
-  forbidden: 'security_exception',
-  not_found: 'resource_not_found_exception',
-  method_not_allowed: 'illegal_argument_exception',
-  conflict: 'resource_already_exists_exception',
-  too_large: 'content_too_long_exception',
-  unsupported_media_type: 'media_type_header_exception',
-  rate_limited: 'circuit_breaking_exception',
-  storage_cap_reached: 'circuit_breaking_exception',
-  overloaded: 'circuit_breaking_exception',
-  internal: 'exception',
-  unavailable: 'unavailable_shards_exception',
-} as const satisfies Record<ErrorCode, string>
-
-/** The body of an answer that refuses a whole request with `status`. */
-export function encodeBulkError(error: IngestError, status: number): string {
-  const cause = { type: ERROR_TYPES[error.code], reason: error.message }
-  return JSON.stringify({ error: { root_cause: [cause], ...cause }, status })
 }

@@ -4,10 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeBulkError, encodeBulkReply, judgeBulkReply } from '../../src/accept/bulk-reply.ts'
+import { encodeBulkReply, judgeBulkReply } from '../../src/accept/bulk-reply.ts'
 import type { PlacedPart } from '../../src/accept/dialect.ts'
 import { NO_BULK_FILTER } from '../../src/accept/filter-path.ts'
-import { IngestError } from '../../src/errors.ts'
 import {
   BULK_INDEX_BYTES_MAX,
   BULK_ITEM_BYTES_MAX,
@@ -195,14 +194,4 @@ test('an item has at most BULK_ITEM_BYTES_MAX bytes beside what its action names
     assert(item(`${longest}i`).includes('"_index":""'))
     assert(item('\u0000'.repeat(50)).includes('"_index":""'))
   }
-})
-
-test('a refused request is told in the form of Elasticsearch', () => {
-  const error = new IngestError('overloaded', 'too many bytes in flight')
-  assert.equal(
-    encodeBulkError(error, 429),
-    '{"error":{"root_cause":[{"type":"circuit_breaking_exception",' +
-      '"reason":"too many bytes in flight"}],"type":"circuit_breaking_exception",' +
-      '"reason":"too many bytes in flight"},"status":429}',
-  )
 })
