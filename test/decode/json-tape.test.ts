@@ -40,7 +40,7 @@ function decode(tape: JsonTape, text: string | Uint8Array) {
   decodeNdjson(tape, events, bytes, { start: 0, end }, outcome)
   const read: string[] = []
   for (let i = 0; i < events.count; i++) {
-    read.push(readEvent(tape, bytes, events.tapeStart[i]!, events.tapeStart[i + 1]!))
+    read.push(readEvent(tape, bytes, events.tapeStart[i]!, events.tapeEnd[i]!))
   }
   return { read, result: outcome.toResult() }
 }

@@ -1,3 +1,5 @@
+import type { ByteRange } from '../../src/model/batch.ts'
+
 /**
  * The events of one batch as decode leaves them: byte ranges and tape ranges, in order. Parallel
  * integer arrays, so that an event costs no object.
@@ -7,8 +9,11 @@ export class DecodedEvents {
   /** Where an event's JSON starts and ends in the batch's event bytes. */
   start = new Int32Array(4_096)
   end = new Int32Array(4_096)
-  /** Index into the tape of the event's first entry; it ends where the next event's begins. */
-  tapeStart = new Int32Array(4_097)
+  /** The event's entries on the tape. Those of an event that was rewritten stand behind the rest. */
+  tapeStart = new Int32Array(4_096)
+  tapeEnd = new Int32Array(4_096)
+  /** Where the entries of the next event begin. */
+  #tapeNext = 0
   /** Whether any event's producer time came with the protocol; only then the next three count. */
   hasTimes = false
   /** 1 where it did. */
@@ -20,7 +25,7 @@ export class DecodedEvents {
   reset(): void {
     this.count = 0
     this.hasTimes = false
-    this.tapeStart[0] = 0
+    this.#tapeNext = 0
   }
 
   /** Adds an event whose entries are the tape's newest, up to `tapeEnd`. */
@@ -29,8 +34,18 @@ export class DecodedEvents {
     if (index === this.start.length) this.#grow()
     this.start[index] = start
     this.end[index] = end
-    this.tapeStart[index + 1] = tapeEnd
+    this.tapeStart[index] = this.#tapeNext
+    this.tapeEnd[index] = tapeEnd
+    this.#tapeNext = tapeEnd
     this.count = index + 1
+  }
+
+  /** The event was rewritten: its JSON and its entries, the tape's newest, lie elsewhere now. */
+  move(index: number, json: ByteRange, tapeStart: number, tapeEnd: number): void {
+    this.start[index] = json.start
+    this.end[index] = json.end
+    this.tapeStart[index] = tapeStart
+    this.tapeEnd[index] = tapeEnd
   }
 
   /** Gives the newest event a producer time that stands beside its JSON. */
@@ -63,16 +78,19 @@ export class DecodedEvents {
   truncate(count: number): number {
     if (this.hasTimes) this.timeGiven.fill(0, count)
     this.count = count
-    return this.tapeStart[count]!
+    this.#tapeNext = count === 0 ? 0 : this.tapeEnd[count - 1]!
+    return this.#tapeNext
   }
 
   #grow(): void {
-    const { start, end, tapeStart } = this
+    const { start, end, tapeStart, tapeEnd } = this
     this.start = new Int32Array(start.length * 2)
     this.end = new Int32Array(start.length * 2)
-    this.tapeStart = new Int32Array(start.length * 2 + 1)
+    this.tapeStart = new Int32Array(start.length * 2)
+    this.tapeEnd = new Int32Array(start.length * 2)
     this.start.set(start)
     this.end.set(end)
     this.tapeStart.set(tapeStart)
+    this.tapeEnd.set(tapeEnd)
   }
 }

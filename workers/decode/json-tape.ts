@@ -108,12 +108,18 @@ export class JsonTape {
   /**
    * Parses one value at `pos` (no white space before it) under `node`. Returns where it ended, or
    * -1 with `errorCode` and `errorAt` set; entries written for it are then to be cut off by the
-   * caller. A root object leaves only its leaves.
+   * caller. A root object leaves only its leaves. `depth` is that of the container around it.
    */
-  parse(pos: number, node: number, lineFeedIsSpace: boolean): number {
+  parse(pos: number, node: number, lineFeedIsSpace: boolean, depth = 0): number {
     this.#lineFeedIsSpace = lineFeedIsSpace
-    if (this.#bytes[pos] === OPEN_OBJECT) return this.#object(pos + 1, node, 1)
-    return this.#value(pos, node, 0)
+    if (this.#bytes[pos] === OPEN_OBJECT) return this.#object(pos + 1, node, depth + 1)
+    return this.#value(pos, node, depth)
+  }
+
+  /** Goes on with `bytes`, which begin with what the batch's bytes were so far. */
+  extend(bytes: Uint8Array): void {
+    this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
   /** Whether `space` skips line feeds from here on, until a `parse` says otherwise. */

@@ -50,6 +50,8 @@ interface ColumnInfo {
 
 export class PathTrie {
   count = 0
+  /** Changes when all ids given out before lose their meaning. */
+  generation = 0
   parent = new Int32Array(0)
   keyStart = new Int32Array(0)
   keyLength = new Int32Array(0)
@@ -92,6 +94,7 @@ export class PathTrie {
 
   /** Forgets everything; ids given out before mean nothing any more. */
   reset(): void {
+    this.generation++
     this.#allocate(1_024)
     this.#setKeyBytes(new Uint8Array(16_384))
     this.#keyBytesLength = 0
@@ -169,12 +172,13 @@ export class PathTrie {
     for (let at = node; at > ROOT; at = this.parent[at]!) {
       const isElement = this.element[this.parent[at]!] === at
       const isTop = this.parent[at] === ROOT
-      parts.push(isElement ? '[]' : `${isTop ? '' : '.'}${this.#key(at)}`)
+      parts.push(isElement ? '[]' : `${isTop ? '' : '.'}${this.key(at)}`)
     }
     return parts.reverse().join('')
   }
 
-  #key(node: number): string {
+  /** The key of a node as people write it. Not for hot code. */
+  key(node: number): string {
     const start = this.keyStart[node]!
     const end = start + this.keyLength[node]!
     if (this.escaped[node] === 1) return unescapeToString(this.keyBytes, start, end)

@@ -65,9 +65,9 @@ export class NativeBlockEncoder {
     const receiptTimeRows = this.#eventTimes(eventTimeOffset, facts, range)
     this.#shapes(facts, range)
     this.#header(5)
-    const { tapeStart } = events
+    const { tapeStart, tapeEnd } = events
     const textBytes = textLength(events, range)
-    const rows = { count, start: tapeStart, end: tapeStart.subarray(1), first, textBytes }
+    const rows = { count, start: tapeStart, end: tapeEnd, first, textBytes }
     const pathsSkipped = this.#payload.prepare(source, rows)
     this.#payload.writePrefix(writer)
     this.#payload.writeData(writer)

@@ -89,7 +89,7 @@ function countShapes(
 /** The event's leaves as `path\0type`, each once. */
 function leavesOf(tape: JsonTape, events: DecodedEvents, event: number): string[] {
   const leaves = new Set<string>()
-  const end = events.tapeStart[event + 1]!
+  const end = events.tapeEnd[event]!
   for (let at = events.tapeStart[event]!; at < end; at += ENTRY) {
     const type = CATALOG_TYPE_NAMES[catalogType(tape.entries[at + 1]!)]
     const node = tape.entries[at]!

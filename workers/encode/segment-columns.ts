@@ -77,7 +77,7 @@ export class SegmentColumns {
       const event = range.first + i
       const isRaw = this.#templates[this.#templateOf[i]!]!.isRaw
       if (isRaw) this.#appendRaw(events.start[event]!, events.end[event]!)
-      else this.#appendValues(events.tapeStart[event]!, events.tapeStart[event + 1]!)
+      else this.#appendValues(events.tapeStart[event]!, events.tapeEnd[event]!)
     }
     return writer.bytes.subarray(0, writer.length)
   }
@@ -121,7 +121,7 @@ export class SegmentColumns {
         bytesOf[index.slots]! += events.end[event]! - events.start[event]! + 1
         continue
       }
-      const end = events.tapeStart[event + 1]!
+      const end = events.tapeEnd[event]!
       for (let at = events.tapeStart[event]!; at < end; at = nextEntry(entries, at)) {
         const mark = index.marks[at >> 2]!
         if (mark !== NO_CELL) bytesOf[mark >> 4]! += entries[at + 3]! - entries[at + 2]! + 1
@@ -161,7 +161,7 @@ export class SegmentColumns {
     const { entries, view } = this.#source!
     const { marks } = this.#index!
     const { columns, gapStart, gapLength } = template
-    const end = events.tapeStart[event + 1]!
+    const end = events.tapeEnd[event]!
     let pos = events.start[event]!
     let value = 0
     for (let entry = events.tapeStart[event]!; entry < end; entry = nextEntry(entries, entry)) {
@@ -189,7 +189,7 @@ export class SegmentColumns {
     const columns: number[] = []
     const gapStart: number[] = []
     const gapLength: number[] = []
-    const end = events.tapeStart[event + 1]!
+    const end = events.tapeEnd[event]!
     let pos = events.start[event]!
     for (let entry = events.tapeStart[event]!; entry < end; entry = nextEntry(entries, entry)) {
       const mark = marks[entry >> 2]!

@@ -75,7 +75,7 @@ export class EventFacts {
   describe(tape: JsonTape, bytes: Uint8Array, events: DecodedEvents): void {
     this.#reserve(events.count, tape.trie.count)
     for (let i = 0; i < events.count; i++) {
-      this.#describeEvent(tape, bytes, i, events.tapeStart[i]!, events.tapeStart[i + 1]!)
+      this.#describeEvent(tape, bytes, i, events.tapeStart[i]!, events.tapeEnd[i]!)
     }
     if (events.hasTimes) this.#takeGivenTimes(events)
   }
