@@ -1,0 +1,136 @@
+/**
+ * Which keys are redacted. A key is judged once, when its trie node is first met, and remembered
+ * by node: an event costs one look into a byte array a value.
+ *
+ * Segments are compared, never substrings: lower case, without `-` and `_`. A key that holds dots
+ * is several segments, as everywhere in Sluice: `{"user.password":…}` is `{"user":{"password":…}}`.
+ * `redact_fields` are compared the same way, from the event's root; arrays take no segment.
+ */
+import type { PathTrie } from '../decode/path-trie.ts'
+import { ROOT } from '../decode/path-trie.ts'
+
+const DENYLIST =
+  'password passwd pwd passphrase secret clientsecret secretkey token accesstoken refreshtoken ' +
+  'idtoken authtoken sessiontoken bearertoken apikey apisecret xapikey authorization ' +
+  'proxyauthorization cookie setcookie xauthtoken xcsrftoken xamzsecuritytoken csrftoken ' +
+  'xsrftoken privatekey signingkey encryptionkey accesskey secretaccesskey awssecretaccesskey ' +
+  'credential credentials connectionstring dbpassword databasepassword mysqlpwd pgpassword ' +
+  'creditcard cardnumber cvv cvc ssn socialsecuritynumber pin otp sessionid phpsessid jsessionid'
+
+export const DENYLISTED_SEGMENTS: ReadonlySet<string> = new Set(DENYLIST.split(' '))
+
+const KNOWN = 1
+/** The value of this key is redacted as a whole: its name is on the denylist. */
+export const DENYLISTED = 2
+/** The same, because `redact_fields` names its path. */
+export const LISTED = 4
+/** Within a value that is redacted as a whole. */
+export const WITHIN_REDACTED = 8
+/** `_raw` or `_svc_raw`: cleared when something beside or below is redacted. */
+export const RAW = 16
+/** Within the value of such a key. */
+export const WITHIN_RAW = 32
+export const REDACTED_WHOLE = DENYLISTED | LISTED
+
+const RAW_KEYS: ReadonlySet<string> = new Set(['_raw', '_svc_raw'])
+const NO_FIELD = 0
+
+export function normalizeSegment(segment: string): string {
+  return segment.replace(/[-_]/g, '').toLowerCase()
+}
+
+/** One segment of the paths in `redact_fields`; those that begin alike share their beginning. */
+interface FieldStep {
+  readonly steps: Map<string, number>
+  isEnd: boolean
+}
+
+export class RedactKeys {
+  /** Index 0 is no step of any path, index 1 the root. */
+  readonly #fields: FieldStep[] = [createStep(), createStep()]
+  #trie: PathTrie | undefined
+  #generation = -1
+  #flags = new Uint8Array(0)
+  #field = new Int32Array(0)
+
+  constructor(fields: readonly string[]) {
+    for (const field of fields) {
+      let step = 1
+      for (const segment of field.split('.').map(normalizeSegment)) {
+        let next = this.#fields[step]!.steps.get(segment)
+        if (next === undefined) {
+          next = this.#fields.push(createStep()) - 1
+          this.#fields[step]!.steps.set(segment, next)
+        }
+        step = next
+      }
+      this.#fields[step]!.isEnd = true
+    }
+  }
+
+  /** Starts a batch, whose nodes are of `trie`. */
+  begin(trie: PathTrie): void {
+    if (this.#trie === trie && this.#generation === trie.generation) return
+    this.#trie = trie
+    this.#generation = trie.generation
+    this.#flags = new Uint8Array(trie.parent.length)
+    this.#field = new Int32Array(this.#fields.length > 2 ? trie.parent.length : 0)
+  }
+
+  /** Flags of a canonical node: DENYLISTED, LISTED, … */
+  flagsOf(node: number): number {
+    const flags = this.#flags[node]
+    return flags === undefined || flags === 0 ? this.#judge(node) : flags
+  }
+
+  /** Cold: once a node. No deeper than events are. */
+  #judge(node: number): number {
+    const trie = this.#trie!
+    if (node >= this.#flags.length) this.#grow(trie.parent.length)
+    if (node <= ROOT) {
+      if (this.#field.length > 0) this.#field[node] = 1
+      this.#flags[node] = KNOWN
+      return KNOWN
+    }
+    const parent = trie.parent[node]!
+    const above = this.flagsOf(parent)
+    let flags = KNOWN
+    if ((above & (REDACTED_WHOLE | WITHIN_REDACTED)) !== 0) flags |= WITHIN_REDACTED
+    if ((above & (RAW | WITHIN_RAW)) !== 0) flags |= WITHIN_RAW
+    const field = this.#field[parent] ?? NO_FIELD
+    if (trie.element[parent] === node) {
+      if (this.#field.length > 0) this.#field[node] = field
+    } else {
+      flags |= this.#judgeKey(trie.key(node), field, node)
+    }
+    this.#flags[node] = flags
+    return flags
+  }
+
+  #judgeKey(key: string, parentField: number, node: number): number {
+    const segments = key.split('.')
+    let flags = RAW_KEYS.has(segments.at(-1)!) ? RAW : 0
+    let field = parentField
+    for (const segment of segments) {
+      const normalized = normalizeSegment(segment)
+      if (DENYLISTED_SEGMENTS.has(normalized)) flags |= DENYLISTED
+      field = this.#fields[field]!.steps.get(normalized) ?? NO_FIELD
+      if (this.#fields[field]!.isEnd) flags |= LISTED
+    }
+    if (this.#field.length > 0) this.#field[node] = field
+    return flags
+  }
+
+  #grow(length: number): void {
+    const [flags, field] = [this.#flags, this.#field]
+    this.#flags = new Uint8Array(length)
+    this.#flags.set(flags)
+    if (field.length === 0) return
+    this.#field = new Int32Array(length)
+    this.#field.set(field)
+  }
+}
+
+function createStep(): FieldStep {
+  return { steps: new Map(), isEnd: false }
+}
