@@ -89,6 +89,14 @@ export const NESTED_COLUMNS_DEPTH_MAX = 3
 export const TRIE_NODES_MAX = 65_536
 /** Shapes a worker remembers as already described. */
 export const SHAPES_KNOWN_MAX = 16_384
+/** Transform settings that a worker keeps compiled; streams with the same ones share them. */
+export const TRANSFORM_PLANS_MAX = 64
+/** Bytes of a user agent string that are parsed; what comes after is not looked at. */
+export const USER_AGENT_BYTES_MAX = 500
+/** User agent strings of one event that are parsed; each may add an object to it. */
+export const USER_AGENTS_PER_EVENT_MAX = 32
+/** User agent strings whose parsed form a worker remembers. */
+export const USER_AGENT_CACHE_MAX = 8_192
 /** Shapes that one batch's schema delta describes. */
 export const DELTA_SHAPES_MAX = 256
 

@@ -30,6 +30,7 @@ import { tapeSource } from './encode/native-json.ts'
 import { SchemaDeltaEncoder } from './encode/schema-delta.ts'
 import { SegmentEncoder } from './encode/segment.ts'
 import { EventFacts } from './transform/event-facts.ts'
+import { Transforms } from './transform/plan.ts'
 
 export class IngestPipeline {
   readonly #tape: JsonTape
@@ -38,6 +39,7 @@ export class IngestPipeline {
   readonly #otlp: OtlpDecoder
   readonly #otlpJson: OtlpJsonDecoder
   readonly #bulkItems = new BulkItemWriter()
+  readonly #transforms = new Transforms()
   readonly #facts = new EventFacts()
   readonly #blocks = new NativeBlockEncoder()
   readonly #segments = new SegmentEncoder()
@@ -55,12 +57,15 @@ export class IngestPipeline {
    * go to `output` where they fit.
    */
   run(batch: AcceptedBatch, output?: SegmentOutput): EncodedBatch {
-    const { bytes, outcomes } = this.#decode(batch)
+    const { bytes: decoded, outcomes } = this.#decode(batch)
+    const { settings } = batch
+    const { bytes, ...counts } = this.#transforms.run(this.#tape, this.#events, decoded, settings)
     this.#facts.describe(this.#tape, bytes, this.#events)
     return {
       streamId: batch.streamId,
       segments: this.#encode(bytes, batch.streamId, output),
       parts: outcomes.map((outcome) => outcome.toResult()),
+      transforms: counts,
     }
   }
 

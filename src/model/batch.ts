@@ -189,6 +189,16 @@ export interface EncodedBatch {
   readonly streamId: StreamId
   readonly segments: readonly EncodedSegment[]
   readonly parts: readonly PartResult[]
+  readonly transforms: TransformCounts
+}
+
+/** What the transforms did to a batch, for metrics. */
+export interface TransformCounts {
+  readonly eventsExtracted: number
+  readonly eventsRedacted: number
+  /** Look-ups of user agent strings: remembered, and parsed. */
+  readonly userAgentHits: number
+  readonly userAgentMisses: number
 }
 
 /** One segment as it was made durable. */

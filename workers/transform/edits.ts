@@ -1,0 +1,80 @@
+/**
+ * Edits of one event's bytes, in the order in which they stand there. An edit replaces a range
+ * (an empty one: inserts). An edit that begins within the range of one before it is void.
+ */
+
+/** What redaction writes. */
+export const REDACTED_STRING = Buffer.from('"[REDACTED]"')
+export const NULL_TEXT = Buffer.from('null')
+
+/** The reason of edits that add what is not redaction. */
+export const INSERTED = 255
+
+export class Edits {
+  count = 0
+  start = new Int32Array(64)
+  end = new Int32Array(64)
+  /** The tape entry that is replaced or inserted behind, for edits that the tape can follow. */
+  entry = new Int32Array(64)
+  /** Node of the JSON object that an insertion holds; 0 for other edits. */
+  node = new Int32Array(64)
+  /** Why, as `redact-event.ts` numbers it; 0 for an edit that turned out to be needless. */
+  reason = new Uint8Array(64)
+  text: Uint8Array[] = []
+
+  clear(): void {
+    this.count = 0
+  }
+
+  /** Adds an edit; returns its index. */
+  add(start: number, end: number, text: Uint8Array, reason: number, entry = -1): number {
+    const index = this.count++
+    if (index === this.start.length) this.#grow()
+    this.start[index] = start
+    this.end[index] = end
+    this.text[index] = text
+    this.reason[index] = reason
+    this.entry[index] = entry
+    this.node[index] = 0
+    return index
+  }
+
+  /** Inserts an object's key and the object, known as `node`, behind the value of `entry`. */
+  insert(at: number, entry: number, key: Uint8Array, object: Uint8Array, node: number): void {
+    this.add(at, at, key, INSERTED, entry)
+    const index = this.add(at, at, object, INSERTED, entry)
+    this.node[index] = node
+  }
+
+  /** Copies an edit to another place. */
+  copy(from: number, to: number): void {
+    this.start[to] = this.start[from]!
+    this.end[to] = this.end[from]!
+    this.text[to] = this.text[from]!
+    this.reason[to] = this.reason[from]!
+    this.entry[to] = this.entry[from]!
+    this.node[to] = this.node[from]!
+  }
+
+  /** How many bytes longer the edited range can be at most. */
+  get growthMax(): number {
+    let bytes = 0
+    for (let i = 0; i < this.count; i++) bytes += this.text[i]!.length
+    return bytes
+  }
+
+  #grow(): void {
+    const { start, end, entry, node, reason } = this
+    const capacity = start.length * 2
+    this.start = new Int32Array(capacity)
+    this.end = new Int32Array(capacity)
+    this.entry = new Int32Array(capacity)
+    this.node = new Int32Array(capacity)
+    this.reason = new Uint8Array(capacity)
+    this.start.set(start)
+    this.end.set(end)
+    this.entry.set(entry)
+    this.node.set(node)
+    this.reason.set(reason)
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The transforms of a stream, and their order, which is fixed here:
+ *
+ *   extract `log` → redact → parse user agents → event time → shape
+ *
+ * Extraction comes first so that redaction sees the keys inside; redaction before anything that
+ * stores or shows. Event time and shape (`event-facts.ts`) read what the others left.
+ *
+ * A stream's settings are compiled once into a plan. Streams with equal settings share it.
+ */
+import { LRUCache } from 'lru-cache'
+import { TRANSFORM_PLANS_MAX } from '../../src/limits.ts'
+import type { TransformCounts } from '../../src/model/batch.ts'
+import type { TransformSettings } from '../../src/model/stream.ts'
+import type { DecodedEvents } from '../decode/decoded-events.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
+import { EventRewriter } from './event-rewriter.ts'
+import { extractLogs } from './extract-log.ts'
+import { Redaction } from './redact.ts'
+import { RedactKeys } from './redact-keys.ts'
+import { SecretScanner } from './secrets.ts'
+import { UserAgents } from './user-agent.ts'
+import { UserAgentFields } from './user-agent-fields.ts'
+
+interface Plan {
+  readonly keys: RedactKeys
+  readonly redaction: Redaction
+}
+
+export interface TransformedBatch extends TransformCounts {
+  /** What the events' positions and the tape refer to from now on. */
+  readonly bytes: Uint8Array
+}
+
+/** A worker's transforms; the state kept between batches only makes the next one faster. */
+export class Transforms {
+  readonly #rewriter = new EventRewriter()
+  readonly #scanner = new SecretScanner()
+  readonly #agents = new UserAgents()
+  readonly #agentFields = new UserAgentFields()
+  readonly #plans = new LRUCache<string, Plan>({ max: TRANSFORM_PLANS_MAX })
+
+  /** Changes the events of a batch as its stream's settings say, on the tape and in the bytes. */
+  run(
+    tape: JsonTape,
+    events: DecodedEvents,
+    bytes: Uint8Array,
+    settings: TransformSettings,
+  ): TransformedBatch {
+    if (events.count === 0) return { ...NO_COUNTS, bytes }
+    const rewriter = this.#rewriter
+    rewriter.begin(tape, events, bytes)
+    const inputEnd = events.end[events.count - 1]!
+    const eventsExtracted = extractLogs(tape, events, rewriter)
+    const eventsRedacted = settings.redactSensitive
+      ? this.#redact(tape, events, settings, inputEnd, eventsExtracted > 0)
+      : 0
+    const agents = this.#agents
+    agents.resetCounts()
+    if (settings.parseUserAgents) this.#agentFields.run(tape, events, rewriter, agents)
+    return {
+      bytes: rewriter.bytes,
+      eventsExtracted,
+      eventsRedacted,
+      userAgentHits: agents.hits,
+      userAgentMisses: agents.misses,
+    }
+  }
+
+  /** Extracted events stand behind the others: two rounds, each in the order of the bytes. */
+  #redact(
+    tape: JsonTape,
+    events: DecodedEvents,
+    settings: TransformSettings,
+    inputEnd: number,
+    hasExtracted: boolean,
+  ): number {
+    const { keys, redaction } = this.#planOf(settings)
+    const rewriter = this.#rewriter
+    keys.begin(tape.trie)
+    this.#scanner.begin(rewriter.bytes)
+    const extractedEnd = hasExtracted ? rewriter.length : inputEnd
+    const redacted = redaction.run(tape, events, rewriter, { start: 0, end: inputEnd })
+    if (!hasExtracted) return redacted
+    const range = { start: inputEnd, end: extractedEnd }
+    return redacted + redaction.run(tape, events, rewriter, range)
+  }
+
+  #planOf({ redactFields }: TransformSettings): Plan {
+    const identity = redactFields.join('\0')
+    const known = this.#plans.get(identity)
+    if (known !== undefined) return known
+    const keys = new RedactKeys(redactFields)
+    const plan = { keys, redaction: new Redaction(keys, this.#scanner) }
+    this.#plans.set(identity, plan)
+    return plan
+  }
+}
+
+const NO_COUNTS: TransformCounts = {
+  eventsExtracted: 0,
+  eventsRedacted: 0,
+  userAgentHits: 0,
+  userAgentMisses: 0,
+}

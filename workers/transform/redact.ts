@@ -1,0 +1,120 @@
+/**
+ * Redaction of a batch. The tape tells which events anything is to be redacted in, and where, for
+ * most of them; events that it cannot answer for are walked by their text (`redact-event.ts`):
+ *
+ * - an object under a redacted key: the tape does not say where it begins
+ * - anything inside an array, whose entry says which types its elements have
+ * - `_raw` or `_svc_raw` in an event with something redacted
+ * - duplicate keys: what was overruled is in the text, and its entries lost their types
+ */
+import type { DecodedEvents } from '../decode/decoded-events.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
+import { ARRAY, DEAD, ENTRY, ESCAPED, EXTENSION, NULL, STRING } from '../decode/tape-types.ts'
+import { Edits, NULL_TEXT, REDACTED_STRING } from './edits.ts'
+import type { EventRewriter } from './event-rewriter.ts'
+import { EventRedactor, REASON_DENYLISTED, REASON_SECRET } from './redact-event.ts'
+import { RAW, REDACTED_WHOLE, type RedactKeys, WITHIN_RAW, WITHIN_REDACTED } from './redact-keys.ts'
+import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
+
+const NOTHING = 0
+/** `#edits` has it all. */
+const SPLICE = 1
+/** The text must be walked. */
+const WALK = 2
+/** Nothing here is `KNOWN` alone: any of these needs a closer look. */
+const SPECIAL = REDACTED_WHOLE | WITHIN_REDACTED | RAW | WITHIN_RAW
+
+export class Redaction {
+  readonly #keys: RedactKeys
+  readonly #scanner: SecretScanner
+  readonly #edits = new Edits()
+  readonly #redactor: EventRedactor
+
+  constructor(keys: RedactKeys, scanner: SecretScanner) {
+    this.#keys = keys
+    this.#scanner = scanner
+    this.#redactor = new EventRedactor(new Edits(), keys, scanner)
+  }
+
+  /**
+   * Redacts the events from `first` to before `stop`... whose bytes begin in `range`; those of one
+   * range stand in order. Returns how many were changed.
+   */
+  run(
+    tape: JsonTape,
+    events: DecodedEvents,
+    rewriter: EventRewriter,
+    range: { readonly start: number; readonly end: number },
+  ): number {
+    const scanner = this.#scanner
+    const redactor = this.#redactor
+    let changed = 0
+    for (let i = 0; i < events.count; i++) {
+      const start = events.start[i]!
+      if (start < range.start || start >= range.end) continue
+      scanner.mark()
+      const way = this.#judge(tape, events.tapeStart[i]!, events.tapeEnd[i]!)
+      if (way === NOTHING) continue
+      if (way === SPLICE) {
+        rewriter.splice(i, this.#edits)
+      } else {
+        scanner.rewind()
+        const found = redactor.find(tape.trie, rewriter.bytes, rewriter.view, start)
+        if (found === 0) continue
+        rewriter.rewrite(i, redactor.edits)
+      }
+      changed++
+      scanner.moved(rewriter.bytes)
+    }
+    return changed
+  }
+
+  /** Looks at each entry of an event: what is to be done with it? Hot. */
+  #judge(tape: JsonTape, tapeStart: number, tapeEnd: number): number {
+    const { entries } = tape
+    const keys = this.#keys
+    const edits = this.#edits
+    edits.clear()
+    let arrayEnd = 0
+    let hasRaw = false
+    let isInArray = false
+    for (let at = tapeStart; at < tapeEnd; at += ENTRY) {
+      const type = entries[at + 1]!
+      if (type === EXTENSION) continue
+      if (type === DEAD) return WALK
+      const flags = keys.flagsOf(entries[at]!)
+      if ((flags & SPECIAL) !== 0) {
+        if ((flags & WITHIN_REDACTED) !== 0) return WALK
+        hasRaw ||= (flags & (RAW | WITHIN_RAW)) !== 0
+        if ((flags & REDACTED_WHOLE) !== 0) {
+          if (at < arrayEnd) return WALK
+          if (type !== NULL) this.#replace(entries, at, REASON_DENYLISTED)
+          if (type === ARRAY) at = entries[at + 7]! - ENTRY
+          continue
+        }
+      }
+      if (type === ARRAY && at >= arrayEnd) arrayEnd = entries[at + 7]!
+      if (type !== STRING && type !== ESCAPED) continue
+      const kind = this.#scan(type, entries[at + 2]!, entries[at + 3]!)
+      if (kind === NO_SECRET) continue
+      isInArray ||= at < arrayEnd
+      this.#replace(entries, at, REASON_SECRET + kind)
+    }
+    if (edits.count === 0) return NOTHING
+    return hasRaw || isInArray ? WALK : SPLICE
+  }
+
+  #scan(type: number, start: number, end: number): number {
+    if (end - start < SECRET_BYTES_MIN) return NO_SECRET
+    return type === STRING ? this.#scanner.scan(start, end) : this.#scanner.scanEscaped(start, end)
+  }
+
+  #replace(entries: Int32Array, at: number, reason: number): void {
+    const type = entries[at + 1]!
+    const start = entries[at + 2]!
+    const end = entries[at + 3]!
+    const isString = type === STRING || type === ESCAPED
+    if (isString) this.#edits.add(start - 1, end + 1, REDACTED_STRING, reason, at)
+    else this.#edits.add(start, end, NULL_TEXT, reason, at)
+  }
+}

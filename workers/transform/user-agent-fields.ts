@@ -1,0 +1,230 @@
+/**
+ * Adds `{field}_parsed` beside the user agent strings of a batch's events, at any depth.
+ *
+ * Field names are compared as they are spelled, the last segments of a key that holds dots too, so
+ * that OpenTelemetry's flat `user_agent.original` counts like the nested one. A sibling that is
+ * there already is kept, however it is spelled.
+ */
+import { DEPTH_MAX, USER_AGENTS_PER_EVENT_MAX } from '../../src/limits.ts'
+import type { DecodedEvents } from '../decode/decoded-events.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
+import { type PathTrie, ROOT } from '../decode/path-trie.ts'
+import { ARRAY, DEAD, ELEMENT, ENTRY, ESCAPED, EXTENSION, STRING } from '../decode/tape-types.ts'
+import { Edits } from './edits.ts'
+import type { EventRewriter } from './event-rewriter.ts'
+import { NO_USER_AGENT, type UserAgents } from './user-agent.ts'
+
+const NAMES = [
+  'user_agent',
+  'userAgent',
+  'useragent',
+  'user-agent',
+  'User-Agent',
+  'http_user_agent',
+  'ua',
+  'agent',
+]
+/** Of Elastic's schema and OpenTelemetry's: `user_agent.original`. */
+const ORIGINAL = 'original'
+const ORIGINAL_PARENT = 'user_agent'
+const SUFFIX = '_parsed'
+
+const FIELD_NAMES: ReadonlySet<string> = new Set(NAMES)
+const SIBLING_NAMES: ReadonlySet<string> = new Set([...NAMES, ORIGINAL].map((n) => n + SUFFIX))
+
+const KNOWN = 1
+const FIELD = 2
+/** The sibling of some field, or within it. */
+const SIBLING = 4
+
+/** What is written beside one field. */
+interface Sibling {
+  /** `,"user_agent_parsed":` */
+  readonly key: Uint8Array
+  readonly node: number
+}
+
+export class UserAgentFields {
+  readonly #edits = new Edits()
+  #trie: PathTrie | undefined
+  #generation = -1
+  #flags = new Uint8Array(0)
+  #siblings = new Map<number, Sibling>()
+
+  /** Adds siblings in all events of a batch; returns in how many events. */
+  run(tape: JsonTape, events: DecodedEvents, rewriter: EventRewriter, agents: UserAgents): number {
+    this.#begin(tape.trie)
+    const edits = this.#edits
+    let changed = 0
+    let source = rewriter.bytes
+    let bytes = bufferOf(source)
+    for (let i = 0; i < events.count; i++) {
+      const tapeStart = events.tapeStart[i]!
+      const tapeEnd = events.tapeEnd[i]!
+      edits.clear()
+      const isSpliced = this.#find(tape, bytes, tapeStart, tapeEnd, agents)
+      if (edits.count === 0) continue
+      if (isSpliced) rewriter.splice(i, edits)
+      else rewriter.rewrite(i, edits)
+      changed++
+      if (rewriter.bytes !== source) {
+        source = rewriter.bytes
+        bytes = bufferOf(source)
+      }
+    }
+    return changed
+  }
+
+  #begin(trie: PathTrie): void {
+    if (this.#trie === trie && this.#generation === trie.generation) return
+    this.#trie = trie
+    this.#generation = trie.generation
+    this.#flags = new Uint8Array(trie.parent.length)
+    this.#siblings = new Map()
+  }
+
+  /** Fills `#edits` for one event; returns whether the tape can follow them. Hot. */
+  #find(
+    tape: JsonTape,
+    bytes: Buffer,
+    tapeStart: number,
+    tapeEnd: number,
+    agents: UserAgents,
+  ): boolean {
+    const { entries } = tape
+    const flagsOf = this.#flags
+    let arrayEnd = 0
+    let isSpliced = true
+    let hasSibling = false
+    let found = 0
+    for (let at = tapeStart; at < tapeEnd; at += ENTRY) {
+      const type = entries[at + 1]!
+      if (type === EXTENSION || type === DEAD) continue
+      const node = entries[at]!
+      const flags = flagsOf[node] || this.#judge(node)
+      if (type === ARRAY && at >= arrayEnd) arrayEnd = entries[at + 7]!
+      if (flags === KNOWN) continue
+      if ((flags & SIBLING) !== 0) hasSibling = true
+      if ((flags & FIELD) === 0 || (type !== STRING && type !== ESCAPED)) continue
+      if (found++ === USER_AGENTS_PER_EVENT_MAX) break
+      if (at < arrayEnd) isSpliced = false
+      this.#add(bytes, entries, at, agents)
+    }
+    // A break may have left a sibling unseen.
+    if (this.#edits.count > 0 && (hasSibling || found > USER_AGENTS_PER_EVENT_MAX)) {
+      this.#keepExisting(entries, tapeStart, tapeEnd)
+    }
+    return isSpliced
+  }
+
+  #add(bytes: Buffer, entries: Int32Array, at: number, agents: UserAgents): void {
+    const start = entries[at + 2]!
+    const end = entries[at + 3]!
+    const parsed =
+      entries[at + 1] === STRING
+        ? agents.lookUp(bytes, start, end)
+        : agents.lookUpEscaped(bytes, start, end)
+    if (parsed === NO_USER_AGENT) return
+    const { key, node } = this.#siblingOf(entries[at]!)
+    this.#edits.insert(end + 1, at, key, parsed, node)
+  }
+
+  #siblingOf(field: number): Sibling {
+    const known = this.#siblings.get(field)
+    if (known !== undefined) return known
+    const trie = this.#trie!
+    const name = trie.key(field) + SUFFIX
+    const bytes = Buffer.from(name)
+    const node = trie.child(trie.parent[field]!, bytes, 0, bytes.length, false)
+    const sibling = { key: Buffer.from(`,${JSON.stringify(name)}:`), node }
+    this.#siblings.set(field, sibling)
+    return sibling
+  }
+
+  /** Cold: takes back the edits of fields whose sibling the event has. */
+  #keepExisting(entries: Int32Array, tapeStart: number, tapeEnd: number): void {
+    const edits = this.#edits
+    let kept = 0
+    for (let i = 0; i < edits.count; i += 2) {
+      const at = edits.entry[i]!
+      if (this.#hasSibling(entries, tapeStart, tapeEnd, at)) continue
+      edits.copy(i, kept++)
+      edits.copy(i + 1, kept++)
+    }
+    edits.count = kept
+  }
+
+  /** Whether the object that holds the field at `field` holds its sibling as well. */
+  #hasSibling(entries: Int32Array, tapeStart: number, tapeEnd: number, field: number): boolean {
+    const trie = this.#trie!
+    let from = tapeStart
+    let to = tapeEnd
+    for (let at = tapeStart; at < field; at += ENTRY) {
+      // The innermost array element around the field: the same nodes mean other objects outside.
+      if (entries[at + 1] === ELEMENT && entries[at + 7]! > field) {
+        from = at + 2 * ENTRY
+        to = entries[at + 7]!
+      }
+    }
+    const parent = trie.parent[entries[field]!]!
+    const name = trie.key(entries[field]!) + SUFFIX
+    for (let at = from; at < to; at += ENTRY) {
+      const type = entries[at + 1]!
+      if (type === EXTENSION || type === DEAD) continue
+      let node = entries[at]!
+      if (((this.#flags[node] || this.#judge(node)) & SIBLING) === 0) continue
+      while (node > ROOT && trie.parent[node] !== parent) node = trie.parent[node]!
+      if (node <= ROOT) continue
+      const key = trie.key(node)
+      if (key === name || key.startsWith(`${name}.`)) return true
+    }
+    return false
+  }
+
+  /** Cold: once a node. */
+  #judge(node: number): number {
+    const trie = this.#trie!
+    if (node >= this.#flags.length) {
+      const flags = this.#flags
+      this.#flags = new Uint8Array(trie.parent.length)
+      this.#flags.set(flags)
+    }
+    let flags = KNOWN
+    if (node > ROOT) {
+      const parent = trie.parent[node]!
+      flags |= (this.#flags[parent] || this.#judge(parent)) & SIBLING
+      if (trie.element[parent] !== node) flags |= judgeKey(trie, node, parent)
+    }
+    this.#flags[node] = flags
+    return flags
+  }
+}
+
+function judgeKey(trie: PathTrie, node: number, parent: number): number {
+  const segments = trie.key(node).split('.')
+  const last = segments.at(-1)!
+  let flags = segments.some((segment) => SIBLING_NAMES.has(segment)) ? SIBLING : 0
+  const isOriginal =
+    last === ORIGINAL &&
+    (segments.length > 1 ? segments.at(-2) : nameOf(trie, parent)) === ORIGINAL_PARENT
+  // The sibling is an object in the field's object, and must not be too deep to be read back.
+  if ((isOriginal || FIELD_NAMES.has(last)) && depthOf(trie, node) < DEPTH_MAX) flags |= FIELD
+  return flags
+}
+
+/** The last segment of a node's key; nothing for the root and for elements of arrays. */
+function nameOf(trie: PathTrie, node: number): string {
+  if (node <= ROOT || trie.element[trie.parent[node]!] === node) return ''
+  return trie.key(node).split('.').at(-1)!
+}
+
+/** The depth of the object that holds a node's key; the event itself is depth 1. */
+function depthOf(trie: PathTrie, node: number): number {
+  let depth = 0
+  for (let at = node; at > ROOT; at = trie.parent[at]!) depth++
+  return depth
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+}

@@ -1,0 +1,70 @@
+/**
+ * What a user agent string says about browser, system and device, as the JSON of the object that
+ * is put beside it. Parsing runs some hundred regular expressions, so results are remembered; the
+ * same strings come back all day.
+ *
+ * Strings are cut to `USER_AGENT_BYTES_MAX` before they are parsed: that bounds what a hostile one
+ * can cost (docs/decisions/0010-user-agents.md has the measurements).
+ */
+import { LRUCache } from 'lru-cache'
+import UAParser from 'ua-parser-js'
+import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
+import { unescapeInto } from '../decode/json-string.ts'
+
+/** Nothing recognized: nothing is added. */
+export const NO_USER_AGENT = new Uint8Array(0)
+
+export class UserAgents {
+  /** Since `resetCounts`. */
+  hits = 0
+  misses = 0
+  /** By the bytes of the string, one character each. */
+  readonly #parsed = new LRUCache<string, Uint8Array>({ max: USER_AGENT_CACHE_MAX })
+  readonly #decoded = Buffer.allocUnsafeSlow(USER_AGENT_BYTES_MAX)
+
+  resetCounts(): void {
+    this.hits = 0
+    this.misses = 0
+  }
+
+  /** The JSON of the parsed string at `start`..`end`, or NO_USER_AGENT. */
+  lookUp(bytes: Buffer, start: number, end: number): Uint8Array {
+    const stop = Math.min(end, start + USER_AGENT_BYTES_MAX)
+    const key = bytes.toString('latin1', start, stop)
+    const known = this.#parsed.get(key)
+    if (known !== undefined) {
+      this.hits++
+      return known
+    }
+    this.misses++
+    const parsed = parseUserAgent(bytes.toString('utf8', start, stop))
+    this.#parsed.set(key, parsed)
+    return parsed
+  }
+
+  /** The same for a string with escapes; one that is too long to be decoded here is not parsed. */
+  lookUpEscaped(bytes: Buffer, start: number, end: number): Uint8Array {
+    if (end - start > USER_AGENT_BYTES_MAX) return NO_USER_AGENT
+    const length = unescapeInto(bytes, start, end, this.#decoded, 0)
+    return this.lookUp(this.#decoded, 0, length)
+  }
+}
+
+/** Cold: the object's JSON, without the keys that have no value. */
+export function parseUserAgent(text: string): Uint8Array {
+  const parser = new UAParser(text)
+  const browser = parser.getBrowser()
+  const system = parser.getOS()
+  const device = parser.getDevice()
+  const fields = {
+    browser_family: browser.name,
+    browser_version: browser.version,
+    os_family: system.name,
+    os_version: system.version,
+    device_family: device.model,
+    device_brand: device.vendor,
+    device_type: device.type,
+  }
+  const json = JSON.stringify(fields, (_, value) => (value === '' ? undefined : value))
+  return json === '{}' ? NO_USER_AGENT : Buffer.from(json)
+}
