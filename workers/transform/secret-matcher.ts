@@ -225,7 +225,7 @@ export class SecretMatcher {
     const bytes = this.#bytes
     let start = from
     let scheme = from
-    if (from - this.#start >= 7 && bytes[from - 1] === 0x20) {
+    if (from - this.#start >= 6 && bytes[from - 1] === 0x20) {
       const stop = Math.max(this.#start, from - SPACES_MAX)
       while (scheme > stop && bytes[scheme - 1] === 0x20) scheme--
     } else if (from - this.#start >= 6 && isPercentSpace(bytes, from)) {
@@ -246,7 +246,17 @@ export class SecretMatcher {
     for (let i = 0; i < word.length; i++) {
       if ((this.#bytes[start + i]! | 0x20) !== word[i]) return false
     }
-    return start === this.#start || (BYTE_CLASS[this.#bytes[start - 1]!]! & ALNUM) === 0
+    return start === this.#start || this.#isWordStart(start)
+  }
+
+  /** Whether what stands before `at` is no word: other signs, or what `#runStart` knows of. */
+  #isWordStart(at: number): boolean {
+    const bytes = this.#bytes
+    if ((BYTE_CLASS[bytes[at - 1]!]! & ALNUM) === 0) return true
+    for (let from = Math.max(this.#start, at - ANSI_BYTES_MAX); from < at; from++) {
+      if (this.#runStart(from, at) === at) return true
+    }
+    return false
   }
 }
 

@@ -1,0 +1,22 @@
+/**
+ * Goal: the scanner finds every format wherever it is met, and nothing else.
+ * Method: the report of `npm run bench:redaction` over fewer samples, from a fixed seed.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadCorpus } from '../../../bench/corpus.ts'
+import { measureReport } from '../../../bench/redaction/report.ts'
+
+const lines = [
+  ...loadCorpus({ kind: 'json', count: 1_000 }),
+  ...loadCorpus({ kind: 'text', count: 1_000 }),
+]
+
+test('secrets of every format are found in every surrounding, look-alikes stay', () => {
+  const report = measureReport(4, lines)
+  for (const { name, samples, found, missedIn } of report.formats) {
+    assert(found >= samples * 0.98, `${name}: ${found} of ${samples}, missed in ${missedIn}`)
+  }
+  assert(report.recall >= 0.995, `recall ${report.recall}`)
+  assert.deepEqual(report.falseHits, [])
+})

@@ -1,0 +1,144 @@
+/** Goal: user agent strings get their sibling where one belongs, and nothing else is touched. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  DEPTH_MAX,
+  USER_AGENT_BYTES_MAX,
+  USER_AGENT_CACHE_MAX,
+  USER_AGENTS_PER_EVENT_MAX,
+} from '../../src/limits.ts'
+import { UserAgents } from '../../workers/transform/user-agent.ts'
+import { AGENTS, REDACT, transformed, Worker } from './transform-harness.ts'
+
+const FIREFOX = 'Mozilla/5.0 (X11; Ubuntu; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0'
+const PARSED = { browser_family: 'Firefox', browser_version: '132.0', os_family: 'Ubuntu' }
+const PHONE =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_6_1 like Mac OS X) AppleWebKit/605.1.15 ' +
+  '(KHTML, like Gecko) Version/17.6 Mobile/15E148 Safari/604.1'
+
+function add(event: object): unknown {
+  return JSON.parse(transformed(JSON.stringify(event), AGENTS))
+}
+
+test('every field name, at any depth, right behind its field', () => {
+  const names = ['user_agent', 'userAgent', 'useragent', 'user-agent', 'User-Agent']
+  for (const name of [
+    ...names,
+    'http_user_agent',
+    'ua',
+    'agent',
+    'user_agent.original',
+    'http.ua',
+  ]) {
+    const sibling = { [name]: FIREFOX, [`${name}_parsed`]: PARSED }
+    assert.deepEqual(add({ a: 1, [name]: FIREFOX, z: 2 }), { a: 1, ...sibling, z: 2 })
+    assert.deepEqual(add({ a: { b: [[{ [name]: FIREFOX }], 3] } }), { a: { b: [[sibling], 3] } })
+  }
+  const nested = { user_agent: { original: FIREFOX, original_parsed: PARSED } }
+  assert.deepEqual(add({ user_agent: { original: FIREFOX } }), nested)
+})
+
+test('all of what can be known, under its own names', () => {
+  assert.deepEqual(add({ ua: PHONE }), {
+    ua: PHONE,
+    ua_parsed: {
+      browser_family: 'Mobile Safari',
+      browser_version: '17.6',
+      os_family: 'iOS',
+      os_version: '17.6.1',
+      device_family: 'iPhone',
+      device_brand: 'Apple',
+      device_type: 'mobile',
+    },
+  })
+})
+
+test('other values, other fields and strings that say nothing stay alone', () => {
+  const events = [
+    { agent: { name: FIREFOX } },
+    { ua: [FIREFOX], agent: 7, user_agent: null },
+    { my_user_agent: FIREFOX, original: FIREFOX, UserAgent: FIREFOX },
+    { ua: 'something else', agent: '' },
+  ]
+  for (const event of events) assert.deepEqual(add(event), event)
+})
+
+test('an existing sibling is kept, whichever way it is spelled', () => {
+  for (const sibling of [
+    '"ua_parsed":1',
+    '"ua_parsed":{}',
+    '"ua_parsed":[{"a":1}]',
+    '"ua\\u005fparsed":{"a":{}}',
+    '"ua_parsed.x":1',
+  ]) {
+    for (const line of [
+      `{"ua":"${FIREFOX}",${sibling}}`,
+      `{"l":[{${sibling},"ua":"${FIREFOX}"}]}`,
+    ]) {
+      assert.equal(transformed(line, AGENTS), line)
+    }
+  }
+  const others = [{ ua: FIREFOX }, { ua: FIREFOX, ua_parsed: null }, { x: { ua_parsed: 1 } }]
+  const expected = [{ ua: FIREFOX, ua_parsed: PARSED }, others[1], others[2]]
+  assert.deepEqual(add({ others, ua_parsed: 1 }), { others: expected, ua_parsed: 1 })
+})
+
+test('escapes, duplicate keys and white space', () => {
+  const spelled = FIREFOX.replaceAll('/', '\\/')
+  const json = JSON.stringify(PARSED)
+  assert.equal(
+    transformed(`{"u\\u0061":"${spelled}"}`, AGENTS),
+    `{"u\\u0061":"${spelled}","ua_parsed":${json}}`,
+  )
+  const twice = `{"ua":"${FIREFOX}", "ua" : "${PHONE}" , "z":1}`
+  const events = JSON.parse(transformed(twice, AGENTS))
+  assert.deepEqual([events.ua, events.ua_parsed.device_brand, events.z], [PHONE, 'Apple', 1])
+})
+
+test('redacted before it is parsed', () => {
+  const settings = { ...REDACT, parseUserAgents: true, redactFields: ['ua'] }
+  assert.equal(transformed(`{"ua":"${FIREFOX}"}`, settings), '{"ua":"[REDACTED]"}')
+})
+
+test('USER_AGENT_BYTES_MAX: no more of a string is looked at', () => {
+  const padded = `${' '.repeat(USER_AGENT_BYTES_MAX - FIREFOX.length)}${FIREFOX}`
+  assert.deepEqual(add({ ua: padded }), { ua: padded, ua_parsed: PARSED })
+  const tooLong = ` ${' '.repeat(USER_AGENT_BYTES_MAX)}${FIREFOX}`
+  assert.deepEqual(add({ ua: tooLong }), { ua: tooLong })
+})
+
+test('USER_AGENTS_PER_EVENT_MAX: the first ones of an event', () => {
+  const list = Array.from({ length: USER_AGENTS_PER_EVENT_MAX + 5 }, () => ({ ua: FIREFOX }))
+  const { l } = add({ l: list }) as { l: { ua_parsed?: object }[] }
+  assert.equal(
+    l.filter(({ ua_parsed }) => ua_parsed !== undefined).length,
+    USER_AGENTS_PER_EVENT_MAX,
+  )
+  assert.equal(l.at(-1)?.ua_parsed, undefined)
+})
+
+test('DEPTH_MAX: a sibling that would be too deep is not added', () => {
+  const deep = (depth: number) =>
+    `${'{"a":'.repeat(depth - 1)}{"ua":"${FIREFOX}"}${'}'.repeat(depth - 1)}`
+  assert.equal(transformed(deep(DEPTH_MAX), AGENTS), deep(DEPTH_MAX))
+  assert.notEqual(transformed(deep(DEPTH_MAX - 1), AGENTS), deep(DEPTH_MAX - 1))
+})
+
+test('USER_AGENT_CACHE_MAX: looked up once, forgotten when too many came since', () => {
+  const agents = new UserAgents()
+  const lookUp = (text: string) => agents.lookUp(Buffer.from(text), 0, text.length)
+  lookUp('x0')
+  lookUp('x0')
+  assert.deepEqual([agents.hits, agents.misses], [1, 1])
+  for (let i = 1; i <= USER_AGENT_CACHE_MAX; i++) lookUp(`x${i}`)
+  lookUp('x0')
+  assert.deepEqual([agents.hits, agents.misses], [1, USER_AGENT_CACHE_MAX + 2])
+})
+
+test('the batch says how many look-ups there were', () => {
+  const worker = new Worker()
+  const line = JSON.stringify({ ua: FIREFOX, list: [{ ua: PHONE }] })
+  const first = worker.run([line, line], AGENTS).batch
+  assert.deepEqual([first.userAgentHits, first.userAgentMisses], [2, 2])
+  assert.equal(worker.run([line], AGENTS).batch.userAgentMisses, 0)
+})

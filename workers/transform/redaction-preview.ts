@@ -1,0 +1,102 @@
+/**
+ * What redaction would make of a sample: the same extraction, keys and scanner as at ingest, with
+ * the reason of each change. Stores nothing.
+ */
+import { DecodedEvents } from '../decode/decoded-events.ts'
+import { decodeDocument } from '../decode/json-array.ts'
+import { JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
+import { PartOutcome } from '../decode/part-outcome.ts'
+import { PathTrie } from '../decode/path-trie.ts'
+import { Edits } from './edits.ts'
+import { EventRewriter } from './event-rewriter.ts'
+import { extractLogs } from './extract-log.ts'
+import {
+  EventRedactor,
+  REASON_DENYLISTED,
+  REASON_LISTED,
+  REASON_NONE,
+  REASON_RAW,
+  REASON_SECRET,
+} from './redact-event.ts'
+import { RedactKeys } from './redact-keys.ts'
+import { NO_SECRET, SECRET_KINDS, SecretScanner } from './secrets.ts'
+
+export type RedactionReason =
+  | 'denylisted_key'
+  | 'redact_field'
+  | 'raw_cleared'
+  | `secret_value:${string}`
+
+export interface RedactionChange {
+  /** Dotted, `[]` for the elements of an array; empty for a sample that is a string. */
+  readonly path: string
+  readonly reason: RedactionReason
+}
+
+export interface RedactionPreview {
+  /** JSON. */
+  readonly redacted: string
+  readonly changes: readonly RedactionChange[]
+}
+
+/** Previews a JSON object. Undefined when the sample is not one that ingest would accept. */
+export function previewEvent(
+  sample: Uint8Array,
+  redactFields: readonly string[],
+): RedactionPreview | undefined {
+  const bytes = padded(sample)
+  const tape = new JsonTape(new PathTrie())
+  const events = new DecodedEvents()
+  const outcome = new PartOutcome()
+  events.reset()
+  tape.begin(bytes)
+  decodeDocument(tape, events, bytes, { start: 0, end: sample.length }, outcome)
+  if (events.count !== 1) return undefined
+  const rewriter = new EventRewriter()
+  rewriter.begin(tape, events, bytes)
+  extractLogs(tape, events, rewriter)
+
+  const keys = new RedactKeys(redactFields)
+  const scanner = new SecretScanner()
+  const edits = new Edits()
+  const redactor = new EventRedactor(edits, keys, scanner)
+  keys.begin(tape.trie)
+  scanner.begin(rewriter.bytes)
+  redactor.find(tape.trie, rewriter.bytes, rewriter.view, events.start[0]!)
+  const changes: RedactionChange[] = []
+  let pos = events.start[0]!
+  for (let i = 0; i < edits.count; i++) {
+    if (edits.reason[i] === REASON_NONE || edits.start[i]! < pos) continue
+    pos = edits.end[i]!
+    const path = tape.trie.displayPath(redactor.nodes[i]!)
+    changes.push({ path, reason: reasonName(edits.reason[i]!) })
+  }
+  rewriter.rewrite(0, edits)
+  const redacted = rewriter.bytes.subarray(events.start[0]!, events.end[0]!)
+  return { redacted: Buffer.from(redacted).toString(), changes }
+}
+
+/** Previews one string value, as it stands in some field that no rule names. */
+export function previewString(sample: string): RedactionPreview {
+  const bytes = Buffer.from(sample)
+  const scanner = new SecretScanner()
+  scanner.begin(bytes)
+  const kind = scanner.scan(0, bytes.length)
+  if (kind === NO_SECRET) return { redacted: JSON.stringify(sample), changes: [] }
+  const reason = reasonName(REASON_SECRET + kind)
+  return { redacted: '"[REDACTED]"', changes: [{ path: '', reason }] }
+}
+
+function reasonName(reason: number): RedactionReason {
+  if (reason === REASON_DENYLISTED) return 'denylisted_key'
+  if (reason === REASON_LISTED) return 'redact_field'
+  if (reason === REASON_RAW) return 'raw_cleared'
+  return `secret_value:${SECRET_KINDS[reason - REASON_SECRET]!}`
+}
+
+function padded(sample: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(sample.length + 1 + TAPE_PADDING)
+  bytes.set(sample)
+  bytes[sample.length] = 0x0a
+  return bytes
+}
