@@ -11,6 +11,10 @@ import { nativeBlock, tapeAndNativeBlock } from './encode/native-block.bench.ts'
 import { segment } from './encode/segment.bench.ts'
 import { workerTaskJson, workerTaskText } from './ingest/worker-task.bench.ts'
 import { eventFacts } from './transform/event-facts.bench.ts'
+import { extractionBenches } from './transform/extract-log.bench.ts'
+import { redactionBenches } from './transform/redaction.bench.ts'
+import { secretRegex, secretScan } from './transform/secrets.bench.ts'
+import { userAgentBenches } from './transform/user-agents.bench.ts'
 
 export const MICRO_BENCHES: readonly MicroBench[] = [
   jsonParse,
@@ -23,6 +27,11 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   bulkSameAction,
   bulkOwnIds,
   gunzip,
+  secretScan,
+  secretRegex,
+  ...redactionBenches,
+  ...extractionBenches,
+  ...userAgentBenches,
   eventFacts,
   nativeBlock,
   tapeAndNativeBlock,

@@ -8,6 +8,7 @@ import type { Random } from '../random.ts'
 const LOWER = 'abcdefghijklmnopqrstuvwxyz'
 const UPPER = LOWER.toUpperCase()
 const DIGITS = '0123456789'
+const BASE32 = `${UPPER}234567`
 const HEX = `${DIGITS}abcdef`
 const ALNUM = LOWER + UPPER + DIGITS
 const BASE64 = `${ALNUM}+/`
@@ -44,8 +45,8 @@ function pem(random: Random, label: string, lineEnd: string, lines: number): str
 
 /** By name of the format; several entries where a vendor has several forms. */
 export const SECRET_MAKERS: Readonly<Record<string, Maker>> = {
-  aws: (r, d) => r.pick(['AK', 'AS', 'AB']) + 'IA' + d(`${UPPER}234567`, 16),
-  'aws-acca': (_, d) => 'AC' + 'CA' + d(`${UPPER}234567`, 16),
+  aws: (r, d) => `${r.pick(['AK', 'AS', 'AB'])}IA${d(BASE32, 16)}`,
+  'aws-acca': (_, d) => `AC${'CA'}${d(BASE32, 16)}`,
   github: (r, d) => `gh${r.pick(['p', 'o', 'u', 's', 'r'])}_${d(ALNUM, 36)}`,
   'github-long': (_, d) => `ghr_${d(ALNUM, 76)}`,
   'github-stateless': (r, d) => `ghs_${d(DIGITS, 6)}_${jwt(r)}`,
@@ -60,7 +61,7 @@ export const SECRET_MAKERS: Readonly<Record<string, Maker>> = {
   'slack-rotating': (_, d) => `xox${'e'}.xox${'p'}-1-${d(UPPER + DIGITS, 163)}`,
   'slack-app': (_, d) => `xa${'pp'}-1-A${d(UPPER + DIGITS, 10)}-${d(DIGITS, 13)}-${d(HEX, 64)}`,
   'slack-webhook': (_, d) =>
-    `https://hooks.slack.com/${'services'}/T${d(UPPER + DIGITS, 8)}/B${d(UPPER + DIGITS, 10)}/${d(ALNUM, 24)}`,
+    `https://hooks.slack.com/${'services'}/T${d(BASE32, 8)}/B${d(BASE32, 10)}/${d(ALNUM, 24)}`,
   stripe: (r, d) =>
     `${r.pick(['sk', 'rk'])}_${r.pick(['live', 'test'])}_${d(ALNUM, r.pick([24, 99]))}`,
   'stripe-short': (_, d) => `sk_${'live'}_${d(ALNUM, 12)}`,
@@ -88,7 +89,7 @@ export const SECRET_MAKERS: Readonly<Record<string, Maker>> = {
   pulumi: (_, d) => `pu${'l'}-${d(HEX, 40)}`,
   rubygems: (_, d) => `ruby${'gems'}_${d(HEX, 48)}`,
   sentry: (_, d) =>
-    `sntr${'ys'}_${base64Of({ iat: 1_700_000_000.1, url: 'https://s.example', region_url: 'https://r' })}_${d(BASE64, 43)}`,
+    `sntr${'ys'}_${base64Of({ iat: 1_700_000_000.1, region_url: 'https://r' })}_${d(BASE64, 43)}`,
   notion: (_, d) => `nt${'n'}_${d(DIGITS, 11)}${d(ALNUM, 35)}`,
   age: (_, d) => `AGE-${'SECRET'}-KEY-1${d('QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L', 58)}`,
   onepassword: (_, d) => `op${'s'}_${base64Of({ signInAddress: 'x', secretKey: d(ALNUM, 200) })}`,
@@ -107,7 +108,7 @@ export const SECRET_MAKERS: Readonly<Record<string, Maker>> = {
   basic: (r, d) =>
     `Basic ${Buffer.from(`${r.pick(['admin', 'svc'])}:${d(ALNUM, 10)}`).toString('base64')}`,
   'url-password': (r, d) =>
-    `${r.pick(['postgres', 'mongodb+srv', 'https', 'redis', 'amqp'])}://app:${d(ALNUM, 12)}@db.internal:5432/x`,
+    `${r.pick(['postgres', 'mongodb+srv', 'https', 'amqp'])}://app:${d(ALNUM, 12)}@db:5432/x`,
   'url-password-only': (_, d) => `redis://:${d(ALNUM, 16)}@cache:6379`,
 }
 

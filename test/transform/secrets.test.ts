@@ -25,7 +25,7 @@ test('a secret is found at every offset of its value and of its batch', (t) => {
   }
 })
 
-test('a value is judged by itself: its neighbours in the batch neither hide nor complete it', () => {
+test('a value is judged by itself: its neighbours neither hide nor complete it', () => {
   const scanner = new SecretScanner()
   const secret = drawSecret(random, 'github')
   const bytes = Buffer.from(`x@y${secret}://a:b@c PRIVATE KEY${' '.repeat(16)}`)

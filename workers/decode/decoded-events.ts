@@ -9,7 +9,7 @@ export class DecodedEvents {
   /** Where an event's JSON starts and ends in the batch's event bytes. */
   start = new Int32Array(4_096)
   end = new Int32Array(4_096)
-  /** The event's entries on the tape. Those of an event that was rewritten stand behind the rest. */
+  /** The event's entries on the tape; those of a rewritten event stand behind the rest. */
   tapeStart = new Int32Array(4_096)
   tapeEnd = new Int32Array(4_096)
   /** Where the entries of the next event begin. */

@@ -3,7 +3,7 @@
  * by node: an event costs one look into a byte array a value.
  *
  * Segments are compared, never substrings: lower case, without `-` and `_`. A key that holds dots
- * is several segments, as everywhere in Sluice: `{"user.password":…}` is `{"user":{"password":…}}`.
+ * is several segments: `{"user.password":…}` is `{"user":{"password":…}}`, as everywhere.
  * `redact_fields` are compared the same way, from the event's root; arrays take no segment.
  */
 import type { PathTrie } from '../decode/path-trie.ts'

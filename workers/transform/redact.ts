@@ -21,7 +21,7 @@ const NOTHING = 0
 const SPLICE = 1
 /** The text must be walked. */
 const WALK = 2
-/** Nothing here is `KNOWN` alone: any of these needs a closer look. */
+/** Flags of keys that need a closer look. */
 const SPECIAL = REDACTED_WHOLE | WITHIN_REDACTED | RAW | WITHIN_RAW
 
 export class Redaction {
@@ -37,8 +37,8 @@ export class Redaction {
   }
 
   /**
-   * Redacts the events from `first` to before `stop`... whose bytes begin in `range`; those of one
-   * range stand in order. Returns how many were changed.
+   * Redacts the events whose bytes begin in `range`, where they stand in order. Returns how many
+   * were changed.
    */
   run(
     tape: JsonTape,

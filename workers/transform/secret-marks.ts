@@ -12,23 +12,27 @@ const DASH = 0x2d
 const USER_INFO_BYTES_MAX = 512
 /** Longest word before PRIVATE KEY: `ENCRYPTED `, `OPENSSH `. */
 const LABEL_BYTES_MAX = 40
-const KEY_WORDS_BYTES = 11
 /** Base64 before an END line whose BEGIN was cut off. */
 const CUT_BYTES_MIN = 16
+const KEY_WORDS = Buffer.from('PRIVATE KEY')
+const KEY_WORDS_MARK = 3
 const BEGIN = Buffer.from('-----BEGIN ')
 const END = Buffer.from('-----END ')
 /** `docker://nginx:1.25@sha256:…` names an image. */
 const IMAGE_DIGEST = Buffer.from('sha256:')
 const BLOCK = Buffer.from(' BLOCK')
 
-/** What ends user information, besides white space and control characters. */
+/**
+ * What ends user information, besides white space and control characters. An `@` before the last
+ * one was judged already: no byte is read for more than one of them.
+ */
 const ENDS_USER_INFO = new Uint8Array(256)
 ENDS_USER_INFO.fill(1, 0, SPACE + 1)
-for (const char of '/?#"\'<>`') ENDS_USER_INFO[char.charCodeAt(0)] = 1
+for (const char of '@/?#"\'<>`') ENDS_USER_INFO[char.charCodeAt(0)] = 1
 
 /**
- * Whether `scheme://user:password@` ends at the `@` at `at`. The user may be missing (`redis://:…`),
- * the password may not; masks and templates (`****`, `${PASSWORD}`, `%s`) are none.
+ * Whether `scheme://user:password@` ends at the `@` at `at`. The user may be missing
+ * (`redis://:…`), the password may not; masks and templates (`****`, `${PASSWORD}`) are none.
  */
 export function urlPasswordAt(bytes: Uint8Array, start: number, end: number, at: number): boolean {
   if (at + 1 >= end) return false
@@ -62,15 +66,17 @@ function isPassword(bytes: Uint8Array, start: number, end: number): boolean {
 }
 
 /**
- * Whether the PRIVATE KEY at `at` is of a PEM block's first line, or of its last line with some
+ * Whether the V at `mark` is that of the words PRIVATE KEY in a PEM block's first line, or of its last line with some
  * of the key before it.
  */
-export function privateKeyAt(bytes: Uint8Array, start: number, end: number, at: number): boolean {
+export function privateKeyAt(bytes: Uint8Array, start: number, end: number, mark: number): boolean {
+  const at = mark - KEY_WORDS_MARK
+  if (at < start || !isAt(bytes, at, end, KEY_WORDS)) return false
   let from = at
   const stop = Math.max(start, at - LABEL_BYTES_MAX)
   while (from > stop && isLabel(bytes[from - 1]!)) from--
   if (from === start || bytes[from - 1] !== DASH) return false
-  let after = at + KEY_WORDS_BYTES
+  let after = at + KEY_WORDS.length
   if (isAt(bytes, after, end, BLOCK)) after += BLOCK.length
   // The dashes may be cut off with the rest, but nothing else may stand in their place.
   if (after < end && bytes[after] !== DASH) return false

@@ -69,6 +69,9 @@ for (const format of SECRET_FORMATS.map(compile)) {
 }
 const IS_PAIR = Uint8Array.from(FORMATS_BY_PAIR, (formats) => (formats === undefined ? 0 : 1))
 
+/** A token begins where no word goes on. */
+const IS_WORD = Uint8Array.from(BYTE_CLASS, (kinds) => ((kinds & WORD) === 0 ? 0 : 1))
+
 const OPENAI_MARK = Buffer.from('T3BlbkFJ')
 const BEARER = Buffer.from('bearer')
 const BASIC = Buffer.from('basic')
@@ -88,6 +91,9 @@ export class SecretMatcher {
   #end = 0
   /** By alphabet: `#to` is where it ends when read from any byte between `#from` and there. */
   readonly #from = new Int32Array(ALPHABETS.length)
+  /** The value that they are of. */
+  readonly #of = new Int32Array(ALPHABETS.length)
+  #serial = 0
   readonly #to = new Int32Array(ALPHABETS.length)
   #markFrom = 0
   #markAt = 0
@@ -98,8 +104,7 @@ export class SecretMatcher {
     this.#start = start
     this.#end = end
     this.#markFrom = -1
-    this.#from.fill(-1)
-    this.#to.fill(-1)
+    this.#serial = (this.#serial + 1) | 0
   }
 
   /** The kind of the first secret that begins in the run, or NO_SECRET. */
@@ -111,15 +116,15 @@ export class SecretMatcher {
       if (kind !== NO_SECRET) return kind
     }
     if (this.#isAuthorization(from, to)) return AUTHORIZATION
-    let afterWord = false
     const last = to - 1
-    for (let at = from; at < last; at++) {
-      const byte = bytes[at]!
-      if (!afterWord && IS_PAIR[pairOf(byte, bytes[at + 1]!)] === 1) {
+    let at = from
+    while (at < last) {
+      if (IS_PAIR[pairOf(bytes[at]!, bytes[at + 1]!)] === 1) {
         const kind = this.#matchAt(at, at === from || bytes[at - 1] !== 0x2d)
         if (kind !== NO_SECRET) return kind
       }
-      afterWord = (BYTE_CLASS[byte]! & WORD) !== 0
+      while (at < last && IS_WORD[bytes[at]!] === 1) at++
+      at++
     }
     return NO_SECRET
   }
@@ -181,10 +186,12 @@ export class SecretMatcher {
   /** Where `format`'s alphabet ends, read from `body`. Each byte is read once an alphabet. */
   #reach(format: CompiledFormat, body: number): number {
     const index = format.alphabetIndex
-    if (body >= this.#from[index]! && body < this.#to[index]!) return this.#to[index]!
+    const isKnown = this.#of[index] === this.#serial
+    if (isKnown && body >= this.#from[index]! && body < this.#to[index]!) return this.#to[index]!
     const { alphabet } = format
     let end = body
     while (end < this.#end && (BYTE_CLASS[this.#bytes[end]!]! & alphabet) !== 0) end++
+    this.#of[index] = this.#serial
     this.#from[index] = body
     this.#to[index] = end
     return end
