@@ -54,7 +54,7 @@ export function urlPasswordAt(bytes: Uint8Array, start: number, end: number, at:
 function isPassword(bytes: Uint8Array, start: number, end: number): boolean {
   if (start === end) return false
   const first = bytes[start]!
-  // `$` and a brace, `{`, `[REDACTED]`, and the formats of printf.
+  // Templates, `[REDACTED]`, and the formats of printf.
   if (first === 0x7b || first === 0x5b) return false
   if (first === 0x24 && bytes[start + 1] === 0x7b) return false
   if (first === 0x25 && end - start === 2) return false
@@ -66,8 +66,8 @@ function isPassword(bytes: Uint8Array, start: number, end: number): boolean {
 }
 
 /**
- * Whether the V at `mark` is that of the words PRIVATE KEY in a PEM block's first line, or of its last line with some
- * of the key before it.
+ * Whether the V at `mark` is that of the words PRIVATE KEY in a PEM block's first line, or in its
+ * last line with some of the key before it.
  */
 export function privateKeyAt(bytes: Uint8Array, start: number, end: number, mark: number): boolean {
   const at = mark - KEY_WORDS_MARK
