@@ -91,6 +91,8 @@ export const TRIE_NODES_MAX = 65_536
 export const SHAPES_KNOWN_MAX = 16_384
 /** Transform settings that a worker keeps compiled; streams with the same ones share them. */
 export const TRANSFORM_PLANS_MAX = 64
+/** A buffer of rewritten events that grew past this is not kept for the batches that follow. */
+export const REWRITE_BUFFER_KEEP_BYTES = 8 * MIB
 /** Bytes of a user agent string that are parsed; what comes after is not looked at. */
 export const USER_AGENT_BYTES_MAX = 500
 /** User agent strings of one event that are parsed; each may add an object to it. */

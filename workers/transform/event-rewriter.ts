@@ -10,6 +10,7 @@
  * outside arrays; `rewrite` parses the new text, and is for everything else.
  */
 import assert from 'node:assert/strict'
+import { REWRITE_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { ROOT } from '../decode/path-trie.ts'
@@ -18,8 +19,6 @@ import { EventBuffer } from '../decode/text.ts'
 import { type Edits, REDACTED_STRING } from './edits.ts'
 
 const LINE_FEED = 0x0a
-/** A larger buffer is not kept for the batches that follow. */
-const KEEP_BYTES = 8 * 1024 * 1024
 
 export class EventRewriter {
   #out = new EventBuffer()
@@ -31,7 +30,7 @@ export class EventRewriter {
 
   /** Starts a batch as decode left it. */
   begin(tape: JsonTape, events: DecodedEvents, bytes: Uint8Array): void {
-    if (this.#out.bytes.length > KEEP_BYTES) this.#out = new EventBuffer()
+    if (this.#out.bytes.length > REWRITE_BUFFER_KEEP_BYTES) this.#out = new EventBuffer()
     this.#tape = tape
     this.#events = events
     this.#bytes = bytes
