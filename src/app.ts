@@ -11,9 +11,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CredentialCache } from './accept/authenticate.ts'
 import { Batcher } from './accept/batcher.ts'
+import { bulkRoutes } from './accept/bulk.ts'
 import { elasticFallback, elasticProbeRoutes } from './accept/elastic-probes.ts'
 import { InFlight } from './accept/in-flight.ts'
+import type { IngestDeps } from './accept/ingest-handler.ts'
 import { nativeIngestRoutes } from './accept/native.ts'
+import { otlpRoutes } from './accept/otlp.ts'
 import { Refusals } from './accept/refusals.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { Committer } from './commit/committer.ts'
@@ -295,7 +298,7 @@ function startIngest(
     Date.now,
   )
   pool.watchIdle(() => batcher.threadIdle())
-  return nativeIngestRoutes({
+  const deps: IngestDeps = {
     batcher,
     inFlight,
     commit: (streamId, encoded, completion) => committer.submit(streamId, encoded, completion),
@@ -303,7 +306,8 @@ function startIngest(
     idempotency,
     meter: ingestMeter(metrics, refusals),
     isStopping: () => state.isStopping,
-  })
+  }
+  return [...nativeIngestRoutes(deps), ...bulkRoutes(deps), ...otlpRoutes(deps)]
 }
 
 /** Ids go on above whatever this node has committed, even when the clock went back meanwhile. */

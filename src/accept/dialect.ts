@@ -40,11 +40,8 @@ export interface Dialect {
   plan(): BodyPlan
   /** Set where an error's code does not say enough about why the request was refused. */
   readonly refusalReason?: string | undefined
-  /**
-   * Judges what became of the body; undefined when it is to be stored and answered. Asked before
-   * anything is stored, but for small bodies, of whose bytes alone that must be clear.
-   */
-  judge(report: IngestReport, parts: readonly PlacedPart[]): IngestError | undefined
+  /** Judges what became of the body; undefined when it is to be stored and answered. */
+  judge(report: IngestReport): IngestError | undefined
   answer(report: IngestReport, parts: readonly PlacedPart[]): Answer
   acceptedReply(answer: Answer): Reply
   refusedReply(error: IngestError, report: IngestReport | undefined): Reply

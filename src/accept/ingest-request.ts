@@ -14,13 +14,14 @@ import type { EncodedBatch, EncodedSegment } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { Batcher } from './batcher.ts'
-import { BodyFramer } from './body-framer.ts'
+import { BodyFramer, type FramedPart } from './body-framer.ts'
 import { bulkItemBytes, judgeBulkReply } from './bulk-reply.ts'
 import { Decompressor, type Encoding } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import type { IdempotencyClaim } from './idempotency.ts'
 import type { InFlight } from './in-flight.ts'
 import { IngestReport } from './ingest-report.ts'
+import { OtlpFramer } from './otlp-framer.ts'
 
 /** What every request shares. */
 export interface IngestServices {
@@ -74,7 +75,7 @@ export class IngestRequest implements BodyConsumer {
   #decompressedBytes = 0
   #encodedBytes = 0
   #itemBytes = 0
-  #framer: BodyFramer | undefined
+  #framer: BodyFramer | OtlpFramer | undefined
   #decompressor: Decompressor | undefined
   /** Encoded parts of a large request, in body order. */
   readonly #encoded: { readonly batch: Promise<EncodedBatch>; readonly linesBefore: number }[] = []
@@ -147,29 +148,28 @@ export class IngestRequest implements BodyConsumer {
   }
 
   #push(bytes: Uint8Array): void {
-    const { plan, encoding, declaredBytes } = this.#options
-    this.#framer ??= new BodyFramer(
-      plan.kind,
-      encoding ? 0 : declaredBytes,
-      this.#services.batcher.buffers,
-      {
-        part: (part) => {
-          const batch = this.#services.batcher.encodeOwn(
-            this.#options.stream,
-            part,
-            plan.partOptions,
-          )
-          // It is awaited when the body has ended; a failure before that is not unhandled.
-          batch.then(
-            (encoded) => this.#holdEncoded(encoded),
-            () => undefined,
-          )
-          this.#encoded.push({ batch, linesBefore: part.linesBefore })
-        },
-        fail: (message) => this.#finish(new IngestError('malformed', message)),
-      },
-    )
+    this.#framer ??= this.#createFramer()
     this.#framer.push(bytes)
+  }
+
+  #createFramer(): BodyFramer | OtlpFramer {
+    const { plan, encoding, stream } = this.#options
+    const declaredBytes = encoding ? 0 : this.#options.declaredBytes
+    const { batcher } = this.#services
+    const sink = {
+      part: (part: FramedPart) => {
+        const batch = batcher.encodeOwn(stream, part, plan.partOptions)
+        // It is awaited when the body has ended; a failure before that is not unhandled.
+        batch.then(
+          (encoded) => this.#holdEncoded(encoded),
+          () => undefined,
+        )
+        this.#encoded.push({ batch, linesBefore: part.linesBefore })
+      },
+      fail: (error: IngestError) => this.#finish(error),
+    }
+    if (plan.kind === 'otlp-protobuf') return new OtlpFramer(declaredBytes, batcher.buffers, sink)
+    return new BodyFramer(plan.kind, declaredBytes, batcher.buffers, sink)
   }
 
   /** Blocks and items wait in memory until the whole request was judged: they count as well. */
@@ -197,8 +197,11 @@ export class IngestRequest implements BodyConsumer {
     if (part instanceof IngestError) return this.#finish(part)
     if (part.bytes.length === 0) return this.#finishJudged(report, [])
     report.skipLines(part.linesBefore ?? 0)
+    const isOtlp = plan.kind === 'otlp-protobuf'
+    const eventBytes = isOtlp ? OtlpFramer.measureWhole(bytes) : part.bytes.length
+    if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
     const { batcher } = this.#services
-    batcher.submitShared(stream, part.framing, part.bytes, plan.partOptions).then(
+    batcher.submitShared(stream, part.framing, part.bytes, plan.partOptions, eventBytes).then(
       (placed) => {
         report.add(placed.result)
         this.#finishJudged(report, [placed])
@@ -232,7 +235,7 @@ export class IngestRequest implements BodyConsumer {
     const { dialect, stream } = this.#options
     const segments = batches.flatMap((batch) => batch.segments)
     const judged = placeParts(batches, [])
-    if (segments.length === 0 || dialect.judge(report, judged) !== undefined) {
+    if (segments.length === 0 || dialect.judge(report) !== undefined) {
       return this.#finishJudged(report, judged)
     }
     const completion = claim && {
@@ -254,7 +257,7 @@ export class IngestRequest implements BodyConsumer {
   #finishJudged(report: IngestReport, parts: readonly PlacedPart[]): void {
     if (this.#isOver) return
     const { dialect } = this.#options
-    const error = dialect.judge(report, parts)
+    const error = dialect.judge(report)
     if (error !== undefined) return this.#finish({ kind: 'refused', error, report })
     this.#finish({ kind: 'accepted', answer: dialect.answer(report, parts), report })
   }

@@ -14,7 +14,7 @@ import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
 import { IngestError } from '../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, OTLP_GENERATED_BYTES_MAX } from '../limits.ts'
 import type { OtlpResume } from '../model/batch.ts'
-import type { FramedPart } from './body-framer.ts'
+import type { FramerSink } from './body-framer.ts'
 import {
   OtlpScan,
   SCAN_BOUNDARY,
@@ -24,18 +24,12 @@ import {
   spanBytes,
 } from './otlp-scan.ts'
 
-export interface OtlpFramerSink {
-  readonly part: (part: FramedPart) => void
-  /** The body is refused as a whole; nothing more follows. */
-  readonly fail: (error: IngestError) => void
-}
-
 const CHANGED = 'invalid OTLP request: a resource or scope stands behind its log records'
 const CUT_SHORT = 'invalid OTLP request: the body ends inside a message'
 
 export class OtlpFramer {
   readonly #buffers: BatchBuffers
-  readonly #sink: OtlpFramerSink
+  readonly #sink: FramerSink
   readonly #target: number
   readonly #firstBytes: number
   readonly #scan = new OtlpScan()
@@ -55,7 +49,7 @@ export class OtlpFramer {
   constructor(
     declaredBytes: number,
     buffers: BatchBuffers,
-    sink: OtlpFramerSink,
+    sink: FramerSink,
     target = BATCH_BYTES_TARGET,
   ) {
     this.#buffers = buffers

@@ -33,6 +33,7 @@ const RPC_CODES: Readonly<Record<number, number>> = {
   415: 3,
   429: 8, // RESOURCE_EXHAUSTED
   500: 13, // INTERNAL
+  501: 12,
   503: 14, // UNAVAILABLE
 }
 const RPC_UNKNOWN = 2

@@ -59,8 +59,8 @@ export function runBulk(chunks: readonly Uint8Array[], options: BulkOptions = {}
         }
       }
     },
-    fail: (message) => {
-      throw new Error(message)
+    fail: (error) => {
+      throw error
     },
   })
   for (const chunk of chunks) framer.push(chunk)

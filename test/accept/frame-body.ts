@@ -66,8 +66,8 @@ export function frameBody(
           events.push(...decodeSegment(payload).text.toString().split('\n').slice(0, -1))
         }
       },
-      fail: (message) => {
-        failure = message
+      fail: (error) => {
+        failure = error.message
       },
     },
   )

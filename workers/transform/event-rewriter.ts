@@ -12,10 +12,10 @@
 import assert from 'node:assert/strict'
 import { REWRITE_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { EventBuffer } from '../decode/event-buffer.ts'
 import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { ROOT } from '../decode/path-trie.ts'
 import { ARRAY, ENTRY, EXTENSION, NULL, STRING } from '../decode/tape-types.ts'
-import { EventBuffer } from '../decode/text.ts'
 import { type Edits, REDACTED_STRING } from './edits.ts'
 
 const LINE_FEED = 0x0a

@@ -14,11 +14,11 @@
  * would reach deeper stays a string.
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
+import type { EventBuffer } from '../decode/event-buffer.ts'
 import { unescapeInto } from '../decode/json-string.ts'
 import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
 import { ENTRY, ESCAPED, STRING } from '../decode/tape-types.ts'
-import type { EventBuffer } from '../decode/text.ts'
 import { copyEntries, type EventRewriter } from './event-rewriter.ts'
 
 const LOG_KEY = Buffer.from('log')

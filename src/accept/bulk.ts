@@ -1,0 +1,144 @@
+/**
+ * The bulk-compatible surface: `_bulk` and the single-document writes of Elasticsearch, at the host
+ * root. The index is cosmetic: the key says which stream an event goes to.
+ *
+ * Refusals are for the whole request, before anything of it is accepted: senders lose data on
+ * replies that mix them into the items.
+ */
+import { IngestError } from '../errors.ts'
+import { mediaTypeOf } from '../http/body.ts'
+import type { Exchange, Reply, Route } from '../http/exchange.ts'
+import { SEGMENT_EVENTS_MAX } from '../limits.ts'
+import { formatEventId } from '../model/event-id.ts'
+import { encodeBulkReply } from './bulk-reply.ts'
+import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
+import { ElasticReplies } from './elastic-reply.ts'
+import { type BulkFilter, parseFilterPath } from './filter-path.ts'
+import { type IngestDeps, ingestHandler } from './ingest-handler.ts'
+import type { IngestReport } from './ingest-report.ts'
+import { elasticKey } from './presented-key.ts'
+
+/** Elastic's clients send their own family of types: `application/vnd.elasticsearch+x-ndjson`. */
+const MEDIA_TYPES = /^application\/(?:vnd\.elasticsearch\+)?(?:x-ndjson|json)$/
+
+export function bulkRoutes(deps: IngestDeps): Route[] {
+  const bulk = ingestHandler(deps, (exchange) => new BulkDialect(exchange, undefined))
+  const indexBulk = ingestHandler(deps, (exchange) => new BulkDialect(exchange, exchange.param(0)))
+  const withoutId = ingestHandler(deps, (exchange) => new DocumentDialect(exchange, undefined))
+  const withId = ingestHandler(deps, (exchange) => new DocumentDialect(exchange, exchange.param(1)))
+  const routes: Route[] = [{ method: 'POST', pattern: '/:index/_doc', handler: withoutId }]
+  for (const method of ['POST', 'PUT'] as const) {
+    routes.push(
+      { method, pattern: '/_bulk', handler: bulk },
+      { method, pattern: '/:index/_bulk', handler: indexBulk },
+      { method, pattern: '/:index/_doc/:id', handler: withId },
+      { method, pattern: '/:index/_create/:id', handler: withId },
+    )
+  }
+  return routes
+}
+
+/** What the two have in common: credentials, media types, refusals. */
+abstract class ElasticDialect {
+  readonly surface = 'bulk'
+  readonly apiKey: string
+  refusalReason: string | undefined
+  protected readonly replies: ElasticReplies
+  readonly #contentType: string
+
+  constructor(exchange: Exchange) {
+    this.apiKey = elasticKey(exchange.header('authorization'))
+    this.replies = new ElasticReplies(exchange)
+    this.#contentType = exchange.header('content-type')
+  }
+
+  protected assertMediaType(): void {
+    const mediaType = mediaTypeOf(this.#contentType)
+    if (mediaType === '' || MEDIA_TYPES.test(mediaType)) return
+    if (mediaType === 'text/plain') this.refusalReason = 'plain_text_not_accepted'
+    const text = 'send application/x-ndjson or application/json'
+    throw new IngestError('unsupported_media_type', text)
+  }
+
+  refusedReply(error: IngestError): Reply {
+    return this.replies.error(error)
+  }
+}
+
+class BulkDialect extends ElasticDialect implements Dialect {
+  readonly #defaultIndex: string | undefined
+  readonly #filter: BulkFilter
+  readonly #startedAt = performance.now()
+
+  constructor(exchange: Exchange, defaultIndex: string | undefined) {
+    super(exchange)
+    this.#defaultIndex = defaultIndex
+    const { queryString } = exchange
+    const hasFilter = queryString.includes('filter_path')
+    const filterPath = hasFilter ? new URLSearchParams(queryString).get('filter_path') : null
+    this.#filter = parseFilterPath(filterPath ?? undefined)
+  }
+
+  plan(): BodyPlan {
+    this.assertMediaType()
+    const partOptions = { itemFields: this.#filter.items, defaultIndex: this.#defaultIndex }
+    return { kind: 'bulk', partOptions }
+  }
+
+  /** Bad items are told in the reply, one by one. */
+  judge(report: IngestReport): IngestError | undefined {
+    if (report.accepted + report.rejected > 0) return undefined
+    return new IngestError('malformed', 'request body is required')
+  }
+
+  answer(_report: IngestReport, parts: readonly PlacedPart[]): Answer {
+    const tookMs = Math.round(performance.now() - this.#startedAt)
+    return encodeBulkReply(parts, { filter: this.#filter, tookMs })
+  }
+
+  acceptedReply(answer: Answer): Reply {
+    return this.replies.reply(200, answer)
+  }
+}
+
+/** `_doc` and `_create`: one document, stored like a bulk request of one item. */
+class DocumentDialect extends ElasticDialect implements Dialect {
+  readonly #index: string
+  readonly #id: string | undefined
+
+  constructor(exchange: Exchange, id: string | undefined) {
+    super(exchange)
+    this.#index = exchange.param(0)
+    this.#id = id
+  }
+
+  plan(): BodyPlan {
+    this.assertMediaType()
+    return { kind: 'document' }
+  }
+
+  judge(report: IngestReport): IngestError | undefined {
+    if (report.fatal === undefined && report.accepted > 0) return undefined
+    const reason = (report.fatal ?? report.errors[0])?.message ?? 'request body is required'
+    return new IngestError('malformed', reason)
+  }
+
+  answer(_report: IngestReport, parts: readonly PlacedPart[]): Answer {
+    const { segmentIds, firstEvent } = parts[0]!
+    const segmentId = segmentIds[Math.floor(firstEvent / SEGMENT_EVENTS_MAX)]!
+    const ordinal = firstEvent % SEGMENT_EVENTS_MAX
+    return JSON.stringify({
+      _index: this.#index,
+      _id: this.#id ?? formatEventId({ segmentId, ordinal }),
+      _version: 1,
+      result: 'created',
+      _shards: { total: 1, successful: 1, failed: 0 },
+      _seq_no: 0,
+      _primary_term: 1,
+    })
+  }
+
+  acceptedReply(answer: Answer): Reply {
+    return this.replies.reply(201, answer)
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * OTLP logs over HTTP (opentelemetry.io/docs/specs/otlp, 1.11): `POST /v1/otlp/v1/logs`, which
+ * collectors are configured with as the endpoint `/v1/otlp`, and the protocol's own `/v1/logs`.
+ * Other signals answer that they are not implemented, so that exporters stop.
+ */
+import { ERRORS, IngestError } from '../errors.ts'
+import { mediaTypeOf } from '../http/body.ts'
+import type { Exchange, Handler, Reply, Route } from '../http/exchange.ts'
+import type { Answer, BodyPlan, Dialect } from './dialect.ts'
+import { type IngestDeps, ingestHandler } from './ingest-handler.ts'
+import type { IngestReport } from './ingest-report.ts'
+import {
+  OTLP_CONTENT_TYPES,
+  type OtlpEncoding,
+  otlpError,
+  otlpPartialSuccess,
+  otlpStatus,
+  otlpSuccess,
+} from './otlp-reply.ts'
+import { headerOrBearerKey } from './presented-key.ts'
+
+const LOGS = ['/v1/otlp/v1/logs', '/v1/logs']
+const OTHER_SIGNALS = ['traces', 'metrics', 'profiles']
+
+export function otlpRoutes(deps: IngestDeps): Route[] {
+  const logs = ingestHandler(deps, (exchange) => new OtlpDialect(exchange))
+  const routes: Route[] = LOGS.map((pattern) => ({ method: 'POST', pattern, handler: logs }))
+  for (const signal of OTHER_SIGNALS) {
+    for (const root of ['/v1/otlp/v1', '/v1']) {
+      routes.push({ method: 'POST', pattern: `${root}/${signal}`, handler: replyNotImplemented })
+    }
+  }
+  return routes
+}
+
+/** A request whose type is neither is told why in JSON. */
+function encodingOf(mediaType: string): OtlpEncoding {
+  return mediaType === OTLP_CONTENT_TYPES.protobuf ? 'protobuf' : 'json'
+}
+
+class OtlpDialect implements Dialect {
+  readonly surface = 'otlp'
+  readonly apiKey: string
+  readonly #mediaType: string
+  readonly #encoding: OtlpEncoding
+  refusalReason: string | undefined
+
+  constructor(exchange: Exchange) {
+    this.apiKey = headerOrBearerKey(exchange)
+    this.#mediaType = mediaTypeOf(exchange.header('content-type'))
+    this.#encoding = encodingOf(this.#mediaType)
+  }
+
+  plan(): BodyPlan {
+    const { protobuf, json } = OTLP_CONTENT_TYPES
+    if (this.#mediaType === protobuf) return { kind: 'otlp-protobuf' }
+    if (this.#mediaType === json) return { kind: 'otlp-json' }
+    if (this.#mediaType === 'text/plain') this.refusalReason = 'plain_text_not_accepted'
+    throw new IngestError('unsupported_media_type', `send ${protobuf} or ${json}`)
+  }
+
+  judge(report: IngestReport): IngestError | undefined {
+    return report.fatal && new IngestError('malformed', report.fatal.message)
+  }
+
+  /** Remembered as JSON, whichever encoding it is sent in. Empty for a full success. */
+  answer(report: IngestReport): Answer {
+    const { rejected, errors } = report
+    if (rejected === 0) return ''
+    const [first] = errors
+    const where = first === undefined ? '' : `; record ${first.index}: ${first.message}`
+    const message = `${rejected} log records were rejected${where}`
+    return JSON.stringify({ rejected, message })
+  }
+
+  acceptedReply(answer: Answer): Reply {
+    return this.#reply(200, this.#body(String(answer)))
+  }
+
+  #body(answer: string): Uint8Array {
+    if (answer === '') return otlpSuccess(this.#encoding)
+    const { rejected, message } = JSON.parse(answer) as { rejected: number; message: string }
+    return otlpPartialSuccess(this.#encoding, rejected, message)
+  }
+
+  refusedReply(error: IngestError): Reply {
+    const isInternal = error.code === 'internal'
+    const told = isInternal ? new IngestError('internal', 'the server failed') : error
+    const { retryAfterSeconds } = error
+    const headers: (readonly [string, string])[] = []
+    if (retryAfterSeconds !== undefined) {
+      headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds)))])
+    }
+    if (error.code === 'unauthenticated') headers.push(CHALLENGE)
+    const reply = this.#reply(ERRORS[error.code].httpStatus, otlpError(this.#encoding, told))
+    return { ...reply, headers }
+  }
+
+  #reply(status: number, body: Uint8Array): Reply {
+    return { status, contentType: OTLP_CONTENT_TYPES[this.#encoding], body }
+  }
+}
+
+const CHALLENGE = ['WWW-Authenticate', 'Bearer realm="sluice"'] as const
+const NOT_IMPLEMENTED = 501
+
+const replyNotImplemented: Handler = (exchange) => {
+  const encoding = encodingOf(mediaTypeOf(exchange.header('content-type')))
+  exchange.reply({
+    status: NOT_IMPLEMENTED,
+    contentType: OTLP_CONTENT_TYPES[encoding],
+    body: otlpStatus(encoding, NOT_IMPLEMENTED, 'only logs are accepted: send them to /v1/logs'),
+  })
+}
