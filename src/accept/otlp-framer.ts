@@ -1,6 +1,6 @@
 /**
  * Cuts an OTLP protobuf body into batches while it arrives, between log records: a collector sends
- * thousands of them in one message. Copies each byte once, from the network's buffer into a batch's.
+ * thousands of them in one message. Copies each byte once, from the network into a batch.
  *
  * A part that begins between two records has their resource and scope in front of it, and says how
  * long the messages around them still are (`Part.resume`). It is cut only where resource and scope

@@ -75,7 +75,7 @@ export class OtlpScan {
     return SCAN_MORE
   }
 
-  /** The last boundary was cut at; fields that belong to what is before it may not come any more. */
+  /** The last boundary was cut at; fields for what is before it may not come any more. */
   cut(): void {
     this.#isResourceCut = this.level >= LEVEL_RESOURCE_LOGS
     this.#isScopeCut = this.level >= LEVEL_SCOPE_LOGS

@@ -7,7 +7,8 @@
  * which is also its copy. Nothing is allocated an event.
  *
  * Values are refused with false, keys with -1, once the event is too large: `error` says so, and
- * the event is then dropped. Marks are written always; there is room for them. Depth is counted by the caller, who recurses.
+ * the event is then dropped. Marks are written always; there is room for them. Depth is counted
+ * by the caller, who recurses.
  *
  * Subtle: strings and keys are read four bytes at a time, up to `TAPE_PADDING` bytes past their
  * end; see `ByteSource`.

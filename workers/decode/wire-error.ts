@@ -14,7 +14,7 @@ export class WireError extends Error {
   }
 }
 
-/** What is wrong with the wire, said without its contents; anything else thrown is a bug of ours. */
+/** What is wrong with the wire, said without its contents; anything else thrown is our bug. */
 export function toWireError(error: unknown): WireError {
   if (error instanceof WireError) return error
   const message = error instanceof Error ? error.message : ''
