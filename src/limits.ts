@@ -128,6 +128,60 @@ export const MATERIALIZE_DELAY_MS_MAX = 2_000
 /** Segments that one replay step reads from the raw store. */
 export const REPLAY_SEGMENTS_MAX = 64
 
+// --- Retention --------------------------------------------------------------------------------
+
+/** How often the node that enforces retention looks whether a stream is over its cap. */
+export const RETAIN_ROUND_MS = 5_000
+/** How often it looks for segments that are too old. */
+export const RETAIN_AGE_SCAN_MS = 30_000
+/** Rows that one DELETE removes; fewer when they are large, by `RETAIN_STEP_MS_TARGET`. */
+export const RETAIN_STEP_ROWS_MAX = 1_024
+/** How long one DELETE should take. As long again nothing is done, so that ingest gets its turn. */
+export const RETAIN_STEP_MS_TARGET = 40
+/** How long rows of one stream are removed before the next one gets its turn. */
+export const RETAIN_TURN_MS = 2_000
+/** How long one statement of retention or compaction may take. */
+export const RETAIN_STATEMENT_MS_MAX = 30_000
+/** Rows that are looked at, at a time, to find out how much must go. */
+export const RETAIN_WALK_ROWS_MAX = 1_000
+/**
+ * A cap removes nothing younger: a transaction that is under way may hold ids as old as this, and
+ * its events must not vanish just when they are acknowledged.
+ */
+export const RETAIN_YOUNGEST_MS = 10_000
+/** How often the projection's sizes are read. */
+export const RETAIN_PROJECTION_MS = 10_000
+/** How often rows may be deleted out of one projection table. */
+export const RETAIN_TRIM_MS = 300_000
+/** Share of a projection's partition that must be removed before the rest is written anew. */
+export const RETAIN_TRIM_SHARE = 0.25
+/** How long after its deletion a stream may still get events, from requests under way. */
+export const RETAIN_PURGE_GRACE_MS = 600_000
+/** How far over its cap, by this factor, a stream refuses ingest. */
+export const STORAGE_CAP_SLACK = 1.1
+/** How often a node looks which streams are over their cap. */
+export const STORAGE_POLL_MS = 1_000
+
+// --- Compaction -------------------------------------------------------------------------------
+
+/** A merged row holds segments of one such stretch of time only, counted from 1970. */
+export const COMPACT_WINDOW_MS = 900_000
+/** How long after its end a stretch is compacted: a commit may still bring segments into it. */
+export const COMPACT_AGE_MS = 600_000
+/** Rows at least this old no longer wait for a checkpoint: compaction passes them by. */
+export const COMPACT_WAIT_MS_MAX = 86_400_000
+/** Segments of one merged row. */
+export const COMPACT_MEMBERS_MAX = 1_024
+/** Bytes of events of one merged row, as sent. */
+export const COMPACT_BYTES_MAX = 768 * KIB
+/** Rows with more bytes or more events than this stay as they are. */
+export const COMPACT_SMALL_BYTES_MAX = 96 * KIB
+export const COMPACT_SMALL_EVENTS_MAX = 1_024
+/** Rows that are looked at, at a time. */
+export const COMPACT_WALK_ROWS_MAX = 4_096
+/** Streams that one round of compaction takes up. */
+export const COMPACT_STREAMS_MAX = 256
+
 // --- Management -------------------------------------------------------------------------------
 
 export const NAME_CHARS_MAX = 200
@@ -174,3 +228,10 @@ assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
 assert(NODE_LEASE_RENEW_MS * 3 <= NODE_LEASE_MS, 'a lease survives two failed renewals')
+assert(RETAIN_TRIM_SHARE > 0 && RETAIN_TRIM_SHARE < 1, 'what is trimmed is a part')
+assert(COMMIT_RESOLVE_MS_MAX < COMPACT_AGE_MS, 'no commit is under way in a stretch being merged')
+assert(COMMIT_RESOLVE_MS_MAX < RETAIN_PURGE_GRACE_MS, 'a deleted stream outlives its commits')
+assert(86_400_000 % COMPACT_WINDOW_MS === 0, 'a merged row is of one day, as is a partition')
+assert(COMPACT_MEMBERS_MAX < COMPACT_WALK_ROWS_MAX, 'a walk sees the end of a run')
+assert(COMPACT_SMALL_BYTES_MAX * 2 <= COMPACT_BYTES_MAX, 'two small rows fit a merged one')
+assert(COMPACT_SMALL_EVENTS_MAX * 2 <= SEGMENT_EVENTS_MAX, 'two small rows fit a merged one')

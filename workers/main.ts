@@ -1,6 +1,7 @@
 /** What a pool thread runs: one task in, one result out, the result's buffers moved, not copied. */
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
 import type { PoolResult, PoolTask, WorkerData } from '../src/pool/messages.ts'
+import { CompactPipeline } from './compact.ts'
 import { IngestPipeline } from './ingest.ts'
 import { SegmentReader } from './read-segment.ts'
 import { ReplayPipeline } from './replay.ts'
@@ -9,6 +10,7 @@ const { hashSeed } = workerData as WorkerData
 const ingest = new IngestPipeline(hashSeed)
 const replay = new ReplayPipeline(hashSeed)
 const reader = new SegmentReader(hashSeed)
+const compact = new CompactPipeline(hashSeed)
 
 /** A result and every buffer in it: Piscina's own `move` takes one buffer, ours holds several. */
 class MovedResult {
@@ -50,12 +52,16 @@ export default function run(task: PoolTask): unknown {
       return moved({ kind: 'ingest', batch }, buffers)
     }
     case 'replay': {
-      const segment = replay.run(task.payload, task.streamId)
+      const segment = replay.run(task.payload, task.streamId, task.part)
       return moved({ kind: 'replay', segment }, [segment.block.bytes.buffer])
     }
     case 'read': {
       const json = reader.run(task.reads)
       return moved({ kind: 'read', json }, [json.buffer])
+    }
+    case 'compact': {
+      const merged = compact.run(task.payloads)
+      return moved({ kind: 'compact', ...merged }, [merged.payload.buffer])
     }
   }
 }

@@ -21,6 +21,9 @@ export class SegmentReader {
   readonly #events = new DecodedEvents()
   readonly #facts = new EventFacts()
   readonly #writer = new ByteWriter(64 * 1024)
+  /** What `#events` and `#facts` describe, and their bytes. */
+  #payload: Uint8Array | undefined
+  #bytes: Uint8Array = new Uint8Array(0)
 
   /** `seed`: see `PathTrie`. */
   constructor(seed = 0) {
@@ -30,40 +33,49 @@ export class SegmentReader {
   /** Event records separated by commas; empty when no ordinal is in range. */
   run(reads: readonly SegmentRead[]): Uint8Array {
     this.#writer.length = 0
+    this.#payload = undefined
     for (const read of reads) this.#readSegment(read)
+    this.#payload = undefined
     return this.#writer.take()
   }
 
+  /** Segments that share a payload come one after another: it is decoded once. */
   #readSegment(read: SegmentRead): void {
-    const bytes = decodeStoredEvents(read.payload, this.#tape, this.#events, this.#facts)
+    if (read.payload !== this.#payload) {
+      this.#bytes = decodeStoredEvents(read.payload, this.#tape, this.#events, this.#facts)
+      this.#payload = read.payload
+    }
+    const first = read.firstEvent ?? 0
     const from = Math.max(0, read.fromOrdinal)
-    const to = Math.min(this.#events.count, read.toOrdinal)
+    const to = Math.min(this.#events.count - first, read.toOrdinal)
     for (let i = 0; i < to - from; i++) {
-      this.#record(read, read.newestFirst ? to - 1 - i : from + i, bytes)
+      this.#record(read, first, read.newestFirst ? to - 1 - i : from + i)
     }
   }
 
-  #record(read: SegmentRead, ordinal: number, bytes: Uint8Array): void {
+  /** `ordinal` is the event's in its segment, whose first is the payload's `first`. */
+  #record(read: SegmentRead, first: number, ordinal: number): void {
     const facts = this.#facts
+    const event = first + ordinal
     const ingestedAt = new Date(read.ingestedAtMs).toISOString()
-    const source = facts.timeSource[ordinal]!
+    const source = facts.timeSource[event]!
     const eventTime =
       source === SOURCE_RECEIPT
         ? ingestedAt
-        : formatTime(facts.timeMs[ordinal]!, facts.timeNanos[ordinal]!)
+        : formatTime(facts.timeMs[event]!, facts.timeNanos[event]!)
     const head = Buffer.from(
       `{"id":"${read.segmentId}-${ordinal}","ingested_at":"${ingestedAt}"` +
         `,"event_time":"${eventTime}","event_time_source":"${SOURCE_NAMES[source]}"` +
-        `,"shape":"${shapeText(facts.shapeLow[ordinal]!, facts.shapeHigh[ordinal]!)}","payload":`,
+        `,"shape":"${shapeText(facts.shapeLow[event]!, facts.shapeHigh[event]!)}","payload":`,
     )
-    const start = this.#events.start[ordinal]!
-    const end = this.#events.end[ordinal]!
+    const start = this.#events.start[event]!
+    const end = this.#events.end[event]!
     const writer = this.#writer
     writer.reserve(head.length + end - start + 2)
     if (writer.length > 0) writer.bytes[writer.length++] = COMMA
     writer.bytes.set(head, writer.length)
     writer.length += head.length
-    writer.bytes.set(bytes.subarray(start, end), writer.length)
+    writer.bytes.set(this.#bytes.subarray(start, end), writer.length)
     writer.length += end - start
     writer.bytes[writer.length++] = CLOSE_OBJECT
   }

@@ -25,19 +25,25 @@ export class ReplayPipeline {
     this.#tape = new JsonTape(new PathTrie(seed))
   }
 
-  /** Throws when the payload is damaged: a committed segment always decodes. */
+  /**
+   * `part`: only these events, of segments with `counts` events each. Throws when the payload is
+   * damaged: a committed segment always decodes.
+   */
   run(
     payload: Uint8Array,
     streamId: number,
+    part?: { readonly first: number; readonly counts: readonly number[] },
   ): Pick<EncodedSegment, 'eventCount' | 'block' | 'delta' | 'pathsSkipped'> {
     const tape = this.#tape
     const bytes = decodeStoredEvents(payload, tape, this.#events, this.#facts)
-    const range = { first: 0, count: this.#events.count }
-    assert(range.count > 0)
+    const counts = part?.counts ?? [this.#events.count]
+    const first = part?.first ?? 0
+    const range = { first, count: counts.reduce((sum, count) => sum + count, 0) }
+    assert(range.count > 0 && first + range.count <= this.#events.count)
     const source = tapeSource(bytes, tape)
     return {
       eventCount: range.count,
-      ...this.#blocks.encode(source, this.#events, this.#facts, range),
+      ...this.#blocks.encode(source, this.#events, this.#facts, range, undefined, counts),
       delta: this.#deltas.encode(tape, this.#events, this.#facts, range, streamId),
     }
   }

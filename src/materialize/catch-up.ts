@@ -5,13 +5,22 @@
 import { MATERIALIZE_INSERT_BYTES, REPLAY_SEGMENTS_MAX } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
+import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
-import { stampBlock } from './stamp.ts'
+import { stampBlock, stampMembers } from './stamp.ts'
 
 export interface StoredSegment {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
   readonly payload: Uint8Array
+  /** Of a row that compaction merged: its segments. Each may be in the projection or not. */
+  readonly members?: readonly SegmentMember[]
+}
+
+/** Some events of a stored segment, of several segments with so many events each. */
+export interface SegmentPart {
+  readonly first: number
+  readonly counts: readonly number[]
 }
 
 export interface CatchUpStores {
@@ -21,8 +30,8 @@ export interface CatchUpStores {
   settleInserts(): Promise<void>
   /** Which of the segments the stream's projection table has. */
   findPresent(streamId: StreamId, ids: readonly SegmentId[]): Promise<ReadonlySet<SegmentId>>
-  /** Rebuilds a segment's block, through the worker code. */
-  rebuild(segment: StoredSegment): Promise<EncodedBlock>
+  /** Rebuilds a segment's block, or that of a part of it, through the worker code. */
+  rebuild(segment: StoredSegment, part?: SegmentPart): Promise<EncodedBlock>
   /** Inserts blocks of one stream; makes its table when it is missing. */
   insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void>
 }
@@ -73,29 +82,37 @@ export class CatchUp {
   }
 
   async #bring(streamId: StreamId, segments: readonly StoredSegment[]): Promise<number> {
-    const ids = segments.map((segment) => segment.segmentId)
+    const ids = segments.flatMap((segment) => idsOf(segment)).sort((a, b) => (a < b ? -1 : 1))
     const present = await this.#stores.findPresent(streamId, ids)
-    const absent = segments.filter(({ segmentId }) => {
-      return !present.has(segmentId) && !this.#setAside.has(segmentId)
-    })
+    let replayed = 0
     let slice = new Slice()
-    for (const segment of absent) {
-      const block = await this.#rebuild(segment)
-      if (block === undefined) continue
-      if (slice.blocks.length > 0 && slice.bytes + block.length > this.#sliceBytes) {
-        await this.#insert(streamId, slice)
-        slice = new Slice()
+    for (const segment of segments) {
+      if (this.#setAside.has(segment.segmentId)) continue
+      for (const piece of absentPieces(segment, present)) {
+        replayed++
+        const block = await this.#rebuild(segment, piece)
+        if (block === undefined) break
+        if (slice.blocks.length > 0 && slice.bytes + block.length > this.#sliceBytes) {
+          await this.#insert(streamId, slice)
+          slice = new Slice()
+        }
+        slice.add(segment.segmentId, block)
       }
-      slice.add(segment.segmentId, block)
     }
     if (slice.blocks.length > 0) await this.#insert(streamId, slice)
-    return absent.length
+    return replayed
   }
 
-  async #rebuild(segment: StoredSegment): Promise<Uint8Array | undefined> {
+  async #rebuild(segment: StoredSegment, piece: Piece): Promise<Uint8Array | undefined> {
     try {
-      const block = await this.#stores.rebuild(segment)
-      stampBlock(block, segment.segmentId)
+      if (piece === 'all') {
+        const block = await this.#stores.rebuild(segment)
+        stampBlock(block, segment.segmentId)
+        return block.bytes
+      }
+      const counts = piece.members.map((member) => member.eventCount)
+      const block = await this.#stores.rebuild(segment, { first: piece.first, counts })
+      stampMembers(block, piece.members)
       return block.bytes
     } catch (cause) {
       if (this.#giveUp(segment.segmentId, cause)) return undefined
@@ -127,6 +144,29 @@ export class CatchUp {
     this.#onSetAside(segmentId, cause)
     return true
   }
+}
+
+/** What of a stored segment is to be brought in: all, or members that lie side by side. */
+type Piece = 'all' | { readonly first: number; readonly members: readonly SegmentMember[] }
+
+function idsOf({ segmentId, members }: StoredSegment): readonly SegmentId[] {
+  return members?.map((member) => member.segmentId) ?? [segmentId]
+}
+
+function absentPieces(segment: StoredSegment, present: ReadonlySet<SegmentId>): Piece[] {
+  const { segmentId, members } = segment
+  if (members === undefined) return present.has(segmentId) ? [] : ['all']
+  const pieces: { readonly first: number; readonly members: SegmentMember[] }[] = []
+  let event = 0
+  let wasAbsent = false
+  for (const member of members) {
+    const isAbsent = !present.has(member.segmentId)
+    if (isAbsent && wasAbsent) pieces.at(-1)?.members.push(member)
+    else if (isAbsent) pieces.push({ first: event, members: [member] })
+    event += member.eventCount
+    wasAbsent = isAbsent
+  }
+  return pieces
 }
 
 /** Blocks of one insert. */

@@ -2,8 +2,10 @@
  * Fills the columns of a Native block that are known only at commit: segment id, receipt time, and
  * the event time of rows without a producer time.
  */
+import assert from 'node:assert/strict'
 import type { EncodedBlock } from '../model/batch.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
+import type { SegmentMember } from '../model/segment-members.ts'
 
 const VALUE_BYTES = 8
 const NANOS_PER_MS = 1_000_000n
@@ -22,6 +24,36 @@ export function stampBlock(block: EncodedBlock, segmentId: SegmentId): void {
       buffer.writeBigInt64LE(ms * NANOS_PER_MS, block.eventTimeOffset + row * VALUE_BYTES)
     }
   }
+}
+
+/** A block of several segments: each stamps its own rows. */
+export function stampMembers(block: EncodedBlock, members: readonly SegmentMember[]): void {
+  const { bytes, receiptTimeRows } = block
+  let row = 0
+  let next = 0
+  for (const { segmentId, eventCount: rows } of members) {
+    const end = row + rows
+    let timeless: 'all' | Uint32Array = 'all'
+    if (receiptTimeRows !== 'all') {
+      const from = next
+      while (next < receiptTimeRows.length && receiptTimeRows[next]! < end) next++
+      const first = row
+      timeless = receiptTimeRows.slice(from, next).map((each) => each - first)
+    }
+    stampBlock(
+      {
+        bytes,
+        rows,
+        segmentIdOffset: block.segmentIdOffset + row * VALUE_BYTES,
+        ingestedAtOffset: block.ingestedAtOffset + row * VALUE_BYTES,
+        eventTimeOffset: block.eventTimeOffset + row * VALUE_BYTES,
+        receiptTimeRows: timeless,
+      },
+      segmentId,
+    )
+    row = end
+  }
+  assert.equal(row, block.rows)
 }
 
 /** `count` times the same value, by doubling what is there: no loop over the rows. */

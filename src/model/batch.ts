@@ -228,5 +228,7 @@ export interface SegmentRead {
   readonly fromOrdinal: number
   /** Exclusive. */
   readonly toOrdinal: number
+  /** Events of the payload before the segment's first: it may hold several segments. */
+  readonly firstEvent?: number
   readonly newestFirst: boolean
 }

@@ -37,6 +37,8 @@ export interface ReplayTask {
   readonly kind: 'replay'
   readonly streamId: number
   readonly payload: Uint8Array
+  /** Only these events of it, and how many are of one segment each; without it, one of all. */
+  readonly part?: { readonly first: number; readonly counts: readonly number[] }
 }
 
 export interface ReplayResult {
@@ -55,5 +57,19 @@ export interface ReadResult {
   readonly json: Uint8Array
 }
 
-export type PoolTask = IngestTask | ReplayTask | ReadTask
-export type PoolResult = IngestResult | ReplayResult | ReadResult
+/** Make one payload of the events of several, in their order. */
+export interface CompactTask {
+  readonly kind: 'compact'
+  readonly payloads: readonly Uint8Array[]
+}
+
+export interface CompactResult {
+  readonly kind: 'compact'
+  readonly eventCount: number
+  /** Bytes of the events as sent. */
+  readonly rawBytes: number
+  readonly payload: Uint8Array
+}
+
+export type PoolTask = IngestTask | ReplayTask | ReadTask | CompactTask
+export type PoolResult = IngestResult | ReplayResult | ReadResult | CompactResult

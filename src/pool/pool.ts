@@ -13,6 +13,8 @@ import { Piscina } from 'piscina'
 import { IngestError } from '../errors.ts'
 import { POOL_QUEUE_BATCHES_MAX, POOL_TASK_MS_MAX } from '../limits.ts'
 import type {
+  CompactResult,
+  CompactTask,
   IngestResult,
   IngestTask,
   PoolResult,
@@ -88,6 +90,7 @@ export class WorkerPool {
   run(task: IngestTask): Promise<IngestResult>
   run(task: ReplayTask): Promise<ReplayResult>
   run(task: ReadTask): Promise<ReadResult>
+  run(task: CompactTask): Promise<CompactResult>
   async run(task: PoolTask): Promise<PoolResult> {
     if (this.#running >= POOL_QUEUE_BATCHES_MAX) {
       throw new IngestError(

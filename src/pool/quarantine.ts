@@ -25,5 +25,7 @@ export function quarantineTask(
 function bytesOf(task: PoolTask): Uint8Array {
   if (task.kind === 'ingest') return Uint8Array.from(task.batch.bytes)
   if (task.kind === 'replay') return task.payload
-  return Buffer.concat(task.reads.map((read) => read.payload))
+  if (task.kind === 'compact') return Buffer.concat(task.payloads)
+  // Several reads may share a payload.
+  return Buffer.concat([...new Set(task.reads.map((read) => read.payload))])
 }

@@ -10,7 +10,7 @@ import type { Reply, Route } from '../http/exchange.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { EventStore } from '../store/event-store.ts'
+import type { EventStore, SegmentInfo, SegmentPlace } from '../store/event-store.ts'
 import { readParameters } from './body-fields.ts'
 import {
   type PageQuery,
@@ -25,6 +25,8 @@ import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } f
 export interface SegmentRead extends SegmentSlice {
   readonly payload: Uint8Array
   readonly newestFirst: boolean
+  /** Events of the payload before the segment's first: it may hold several segments. */
+  readonly firstEvent?: number
 }
 
 /**
@@ -66,21 +68,29 @@ export function eventRoutes(deps: EventRoutesDeps): Route[] {
   ]
 }
 
+/**
+ * How often a page is looked up. Between listing segments and reading their rows, compaction may
+ * have merged them; what is read then would be the wrong events or none.
+ */
+const READ_TRIES_MAX = 4
+
 async function readPage(
   deps: EventRoutesDeps,
   streamId: StreamId,
   query: PageQuery,
 ): Promise<Reply> {
   const isUpwards = query.after !== undefined
-  const segments = await deps.events.listSegments({
-    streamId,
-    start: query.start,
-    end: query.end,
-    newestFirst: !isUpwards,
-    limit: segmentsToList(query),
+  const { slices, hasMore, records } = await tryUntilStill(async () => {
+    const segments = await deps.events.listSegments({
+      streamId,
+      start: query.start,
+      end: query.end,
+      newestFirst: !isUpwards,
+      limit: segmentsToList(query),
+    })
+    const plan = planPage(query, segments)
+    return { ...plan, records: await readSlices(deps, streamId, plan.slices, segments) }
   })
-  const { slices, hasMore } = planPage(query, segments)
-  const records = await readSlices(deps, streamId, slices)
   const [newest, oldest] = [slices[0], slices.at(-1)]
   // Upwards the cursor itself lies below the page, so there always is something older.
   const next =
@@ -103,36 +113,56 @@ async function readEvent(
 ): Promise<Reply> {
   const id = tryParseEventId(idText)
   if (id === undefined) throw eventNotFound()
-  const [segment] = await deps.events.listSegments({
-    streamId,
-    start: id.segmentId,
-    end: id.segmentId + 1n,
-    newestFirst: true,
-    limit: 1,
-  })
-  if (segment === undefined || id.ordinal >= segment.eventCount) throw eventNotFound()
   const { segmentId, ordinal } = id
   const slice = { segmentId, fromOrdinal: ordinal, toOrdinal: ordinal + 1 }
-  const body = await readSlices(deps, streamId, [slice])
-  // Retention may have removed it just now.
-  if (body.byteLength === 0) throw eventNotFound()
-  return { status: 200, contentType: 'application/json', body }
+  const range = { streamId, start: segmentId, end: segmentId + 1n, newestFirst: true, limit: 1 }
+  const { records } = await tryUntilStill(async () => {
+    const segments = await deps.events.listSegments(range)
+    if (ordinal >= (segments[0]?.eventCount ?? 0)) throw eventNotFound()
+    return { records: await readSlices(deps, streamId, [slice], segments) }
+  })
+  return { status: 200, contentType: 'application/json', body: records }
 }
 
-/** Records of `slices`; those of segments that retention just removed are left out. */
+/** Tries `read` again while its `records` are undefined, because rows changed under it. */
+async function tryUntilStill<T extends { readonly records: Uint8Array | undefined }>(
+  read: () => Promise<T>,
+): Promise<T & { readonly records: Uint8Array }> {
+  for (let attempt = 0; attempt < READ_TRIES_MAX; attempt++) {
+    const result = await read()
+    const { records } = result
+    if (records !== undefined) return { ...result, records }
+  }
+  throw new IngestError('unavailable', 'the stream is being reorganised; try again')
+}
+
+/** Records of `slices`, or undefined when a row is not any more what `segments` says. */
 async function readSlices(
   deps: EventRoutesDeps,
   streamId: StreamId,
   slices: readonly SegmentSlice[],
-): Promise<Uint8Array> {
+  segments: readonly SegmentInfo[],
+): Promise<Uint8Array | undefined> {
   if (slices.length === 0) return new Uint8Array(0)
-  const ids: readonly SegmentId[] = slices.map((slice) => slice.segmentId)
-  const payloads = await deps.events.readPayloads(streamId, ids)
-  const reads = slices.flatMap((slice) => {
-    const payload = payloads.get(slice.segmentId)
-    return payload === undefined ? [] : [{ ...slice, payload, newestFirst: true }]
+  const places = new Map(segments.map((segment) => [segment.segmentId, placeOf(segment)]))
+  const wanted = slices.flatMap((slice) => {
+    const place = places.get(slice.segmentId)
+    return place === undefined ? [] : [{ slice, place }]
   })
-  return reads.length === 0 ? new Uint8Array(0) : deps.readSegments(reads)
+  const rowIds: ReadonlySet<SegmentId> = new Set(wanted.map(({ place }) => place.row))
+  const rows = await deps.events.readPayloads(streamId, [...rowIds])
+  const reads: SegmentRead[] = []
+  for (const { slice, place } of wanted) {
+    const row = rows.get(place.row)
+    if (row?.eventCount !== place.rowEventCount) return undefined
+    const { payload } = row
+    reads.push({ ...slice, payload, newestFirst: true, firstEvent: place.firstEvent })
+  }
+  return deps.readSegments(reads)
+}
+
+function placeOf({ segmentId, eventCount, place }: SegmentInfo): SegmentPlace {
+  return place ?? { row: segmentId, rowEventCount: eventCount, firstEvent: 0 }
 }
 
 function eventNotFound(): IngestError {

@@ -1,5 +1,6 @@
 /** Where each node's projection stands, and what it has committed since. */
 import type { SegmentId } from '../model/segment-id.ts'
+import { decodeMembers, type SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { Postgres } from './postgres.ts'
 
@@ -7,10 +8,19 @@ interface SegmentRow {
   readonly stream_id: number
   readonly segment_id: string
   readonly payload: Uint8Array
+  readonly members: Uint8Array | null
 }
 
 /** As in the index `segments_by_node`: written otherwise, the index would not be used. */
 const NODE_OF_SEGMENT = '((segment_id >> 12) & 511)'
+
+export interface CommittedRow {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  readonly payload: Uint8Array
+  /** Of a merged row. */
+  readonly members?: readonly SegmentMember[]
+}
 
 export class CheckpointStore {
   readonly #postgres: Postgres
@@ -50,21 +60,21 @@ export class CheckpointStore {
     )
   }
 
-  /** This node's segments after `after`, in id order, with their payloads. Throws `StoreError`. */
-  async readAfter(
-    after: SegmentId,
-    limit: number,
-  ): Promise<{ streamId: StreamId; segmentId: SegmentId; payload: Uint8Array }[]> {
+  /**
+   * This node's segments after `after`, in id order, with their payloads. A merged row counts as
+   * its first member's node's, which then brings in all of it. Throws `StoreError`.
+   */
+  async readAfter(after: SegmentId, limit: number): Promise<CommittedRow[]> {
     const { rows } = await this.#postgres.query<SegmentRow>(
-      `SELECT stream_id, segment_id, payload FROM segments
+      `SELECT stream_id, segment_id, payload, members FROM segments
         WHERE segment_id > $1 AND ${NODE_OF_SEGMENT} = $2
         ORDER BY segment_id LIMIT $3`,
       [String(after), this.#nodeId, limit],
     )
-    return rows.map((row) => ({
-      streamId: row.stream_id as StreamId,
-      segmentId: BigInt(row.segment_id) as SegmentId,
-      payload: row.payload,
-    }))
+    return rows.map(({ stream_id, segment_id, payload, members }) => {
+      const segmentId = BigInt(segment_id) as SegmentId
+      const row = { streamId: stream_id as StreamId, segmentId, payload }
+      return members === null ? row : { ...row, members: decodeMembers(members, segmentId) }
+    })
   }
 }

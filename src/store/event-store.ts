@@ -1,13 +1,31 @@
-/** Reading segments of the raw store for the event list. Their payloads are fetched apart. */
+/**
+ * Reading segments of the raw store for the event list. Their payloads are fetched apart.
+ *
+ * Compaction merges rows; what is listed here are segments all the same, each under the id that
+ * its events were acknowledged with, and with its place in the row that now holds it. Segments that
+ * retention removed are not listed, even when their row is still there.
+ */
+import { COMPACT_WINDOW_MS } from '../limits.ts'
 import type { SegmentId } from '../model/segment-id.ts'
+import { decodeMembers } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { Postgres } from './postgres.ts'
 
 export interface SegmentInfo {
   readonly segmentId: SegmentId
   readonly eventCount: number
-  /** Bytes of its events as sent. */
+  /** Bytes of its events as sent; within a merged row its share of them. */
   readonly rawBytes: number
+  /** Where its events are; without it, they are a row of their own from the first event on. */
+  readonly place?: SegmentPlace
+}
+
+export interface SegmentPlace {
+  readonly row: SegmentId
+  /** Events of the row. One of the same id with another count is another row, merged since. */
+  readonly rowEventCount: number
+  /** Events of the row before the segment's first. */
+  readonly firstEvent: number
 }
 
 /** Segments with `start <= id < end`. */
@@ -16,8 +34,15 @@ export interface SegmentRange {
   readonly start: bigint
   readonly end: bigint
   readonly newestFirst: boolean
+  /**
+   * What is returned has so many segments, or is all there is; or else its first `limit - 2`
+   * events can be told from it, and that there are more.
+   */
   readonly limit: number
 }
+
+/** Merged rows begin at most this far before the last segment they hold. */
+const ROW_SPAN = BigInt(COMPACT_WINDOW_MS) << 21n
 
 export class EventStore {
   readonly #postgres: Postgres
@@ -26,43 +51,142 @@ export class EventStore {
     this.#postgres = postgres
   }
 
-  /** The first `limit` segments of a range. Reads no payload: those are stored out of line. */
+  /** The first segments of a range. Reads no payload: those are stored out of line. */
   async listSegments(range: SegmentRange): Promise<SegmentInfo[]> {
-    const order = range.newestFirst ? 'DESC' : 'ASC'
-    const { rows } = await this.#postgres.query<InfoRow>(
-      `SELECT segment_id, event_count, raw_bytes FROM segments
-       WHERE stream_id = $1 AND segment_id >= $2 AND segment_id < $3
-       ORDER BY segment_id ${order} LIMIT $4`,
-      [range.streamId, String(range.start), String(range.end), range.limit],
+    const { rows } = await this.#postgres.query<ListedRow>(
+      range.newestFirst ? NEWEST_FIRST : OLDEST_FIRST,
+      [range.streamId, String(range.start), String(range.end), range.limit, String(ROW_SPAN)],
     )
-    return rows.map((row) => ({
-      segmentId: BigInt(row.segment_id) as SegmentId,
-      eventCount: row.event_count,
-      rawBytes: row.raw_bytes,
-    }))
+    const bounds = completeBounds(range, rows)
+    const segments = rows.flatMap(expandRow).filter(({ segmentId }) => {
+      return segmentId >= bounds.start && segmentId < bounds.end
+    })
+    const sign = range.newestFirst ? -1 : 1
+    return segments.sort((a, b) => (a.segmentId < b.segmentId ? -sign : sign))
   }
 
-  /** Payloads by id. Segments that retention removed in the meantime are absent. */
+  /** Payloads of rows by id. Those that were removed or merged in the meantime are absent. */
   async readPayloads(
     streamId: StreamId,
-    segmentIds: readonly SegmentId[],
-  ): Promise<Map<SegmentId, Uint8Array>> {
+    rowIds: readonly SegmentId[],
+  ): Promise<Map<SegmentId, StoredPayload>> {
     const { rows } = await this.#postgres.query<PayloadRow>(
-      `SELECT segment_id, payload FROM segments
+      `SELECT segment_id, event_count, payload FROM segments
        WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[])`,
-      [streamId, segmentIds.map(String)],
+      [streamId, rowIds.map(String)],
     )
-    return new Map(rows.map((row) => [BigInt(row.segment_id) as SegmentId, row.payload]))
+    return new Map(
+      rows.map(({ segment_id, event_count, payload }) => {
+        return [BigInt(segment_id) as SegmentId, { payload, eventCount: event_count }]
+      }),
+    )
   }
 }
 
-interface InfoRow {
+export interface StoredPayload {
+  readonly payload: Uint8Array
+  readonly eventCount: number
+}
+
+interface ListedRow {
   readonly segment_id: string
   readonly event_count: number
   readonly raw_bytes: number
+  readonly members: Uint8Array | null
+  /** Where the range begins when what was removed is left out. */
+  readonly start: string
+  /** The row behind it in reading order, null when that is unknown or there is none. */
+  readonly next_id: string | null
+  /** There are more rows than those listed. */
+  readonly is_cut: boolean
+  /** It begins before the others and reaches into them; only listed for that. */
+  readonly is_edge: boolean
+}
+
+/**
+ * Rows up to `limit` ($4), but no more than needed for so many events; events count that are in
+ * the range ($2, $3) for certain. To them the merged rows ($5: how far they reach) that begin
+ * below the lowest listed one and reach above it.
+ */
+function listSql(direction: 'ASC' | 'DESC'): string {
+  const columns = 'segment_id, last_segment_id, event_count, raw_bytes, members'
+  const low =
+    direction === 'ASC'
+      ? 'listed.start'
+      : 'CASE WHEN cut.is_cut THEN cut.lowest ELSE listed.start END'
+  return `
+  WITH listed AS (
+    SELECT GREATEST($2::bigint, COALESCE(
+      (SELECT removed_before FROM stream_storage WHERE stream_id = $1), 0)) AS start
+  ), candidates AS (
+    SELECT ${columns} FROM segments
+    WHERE stream_id = $1 AND segment_id >= (SELECT start FROM listed) AND segment_id < $3::bigint
+    ORDER BY segment_id ${direction} LIMIT $4::integer
+  ), counted AS (
+    SELECT *, lead(segment_id) OVER (ORDER BY segment_id ${direction}) AS next_id,
+      sum(CASE WHEN segment_id > (SELECT start FROM listed)
+                AND COALESCE(last_segment_id, segment_id) < $3::bigint - 1
+               THEN event_count ELSE 0 END)
+        OVER (ORDER BY segment_id ${direction} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        AS events_before
+    FROM candidates
+  ), rows AS (
+    SELECT * FROM counted WHERE COALESCE(events_before, 0) <= $4::integer
+  ), cut AS (
+    SELECT (SELECT count(*) FROM candidates) = $4::integer
+        OR (SELECT count(*) FROM rows) < (SELECT count(*) FROM candidates) AS is_cut,
+      (SELECT min(segment_id) FROM rows) AS lowest
+  )
+  SELECT segment_id, event_count, raw_bytes, members, start, next_id, is_cut, false AS is_edge
+  FROM rows, listed, cut
+  UNION ALL
+  SELECT s.segment_id, s.event_count, s.raw_bytes, s.members, start, NULL, is_cut, true
+  FROM listed, cut, segments s
+  WHERE s.stream_id = $1 AND s.last_segment_id IS NOT NULL
+    AND s.segment_id >= ${low} - $5::bigint AND s.segment_id < ${low}
+    AND s.segment_id < $3::bigint AND s.last_segment_id >= ${low}`
+}
+
+const NEWEST_FIRST = listSql('DESC')
+const OLDEST_FIRST = listSql('ASC')
+
+/**
+ * The part of the range in which nothing is missing from `rows`. Rows that were left out for
+ * `limit` may hold segments beyond the last row that was listed, but none before it.
+ */
+function completeBounds(
+  range: SegmentRange,
+  rows: readonly ListedRow[],
+): { readonly start: bigint; readonly end: bigint } {
+  const start = BigInt(rows[0]?.start ?? range.start)
+  const sign = range.newestFirst ? -1n : 1n
+  let last: ListedRow | undefined
+  for (const row of rows) {
+    if (row.is_edge) continue
+    const isFurther = (BigInt(row.segment_id) - BigInt(last?.segment_id ?? 0)) * sign > 0n
+    if (last === undefined || isFurther) last = row
+  }
+  if (last === undefined || !last.is_cut) return { start, end: range.end }
+  if (range.newestFirst) return { start: BigInt(last.segment_id), end: range.end }
+  // Whatever was left out begins at the next row, or if that is unknown, behind this row's start.
+  const next = last.next_id === null ? BigInt(last.segment_id) + 1n : BigInt(last.next_id)
+  return { start, end: next < range.end ? next : range.end }
+}
+
+function expandRow(row: ListedRow): SegmentInfo[] {
+  const segmentId = BigInt(row.segment_id) as SegmentId
+  const { event_count: rowEventCount, raw_bytes: rawBytes } = row
+  if (row.members === null) return [{ segmentId, eventCount: rowEventCount, rawBytes }]
+  let firstEvent = 0
+  return decodeMembers(row.members, segmentId).map((member) => {
+    const place = { row: segmentId, rowEventCount, firstEvent }
+    firstEvent += member.eventCount
+    return { ...member, rawBytes: (rawBytes * member.eventCount) / rowEventCount, place }
+  })
 }
 
 interface PayloadRow {
   readonly segment_id: string
+  readonly event_count: number
   readonly payload: Uint8Array
 }

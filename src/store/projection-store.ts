@@ -36,6 +36,8 @@ const TABLE_SETTINGS =
   "auto_statistics_types = '', merge_selector_base = 64, " +
   'fsync_after_insert = 1, fsync_part_directory = 1'
 const SETTLE_MS_MAX = 120_000
+/** Ids asked for at a time: they travel in the request's URL, whose length is bounded. */
+const PRESENT_IDS_MAX = 256
 
 /** The stream's table, qualified. */
 export function projectionTable(streamId: StreamId): string {
@@ -71,14 +73,23 @@ export class ProjectionStore {
     }
   }
 
-  /** Which of `ids` are in the stream's table. Throws `StoreError`. */
+  /** Which of `ids`, in their order, are in the stream's table. Throws `StoreError`. */
   async findPresent(
     streamId: StreamId,
     ids: readonly SegmentId[],
   ): Promise<ReadonlySet<SegmentId>> {
+    const present = new Set<SegmentId>()
+    for (let at = 0; at < ids.length; at += PRESENT_IDS_MAX) {
+      const some = ids.slice(at, at + PRESENT_IDS_MAX)
+      for (const id of await this.#findSome(streamId, some)) present.add(id)
+    }
+    return present
+  }
+
+  async #findSome(streamId: StreamId, ids: readonly SegmentId[]): Promise<SegmentId[]> {
     const first = ids[0]
     const last = ids.at(-1)
-    if (first === undefined || last === undefined) return new Set()
+    if (first === undefined || last === undefined) return []
     try {
       const rows = await this.#clickhouse.query<{ id: string }>(
         `SELECT toString(segment_id) AS id FROM ${projectionTable(streamId)}
@@ -88,9 +99,9 @@ export class ProjectionStore {
           GROUP BY segment_id`,
         { from: segmentIdMs(first), to: segmentIdMs(last), ids },
       )
-      return new Set(rows.map((row) => BigInt(row.id) as SegmentId))
+      return rows.map((row) => BigInt(row.id) as SegmentId)
     } catch (cause) {
-      if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) return new Set()
+      if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) return []
       throw cause
     }
   }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { IngestError } from '../errors.ts'
 import { QUERY_MS_MAX } from '../limits.ts'
 import { quoteFieldPath } from '../model/field-path.ts'
+import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
 import { StoreError } from './store-error.ts'
@@ -65,10 +66,17 @@ const NS_MAX = (1n << 63n) - 1n
 export class QueryStore {
   readonly #clickhouse: ClickHouse
   readonly #database: string
+  readonly #readRemovedBefore: (streamId: StreamId) => Promise<SegmentId>
 
-  constructor(clickhouse: ClickHouse, database: string) {
+  /** `readRemovedBefore`: segments below it are removed, though their rows may still be here. */
+  constructor(
+    clickhouse: ClickHouse,
+    database: string,
+    readRemovedBefore: (streamId: StreamId) => Promise<SegmentId> = async () => 0n as SegmentId,
+  ) {
     this.#clickhouse = clickhouse
     this.#database = database
+    this.#readRemovedBefore = readRemovedBefore
   }
 
   /**
@@ -76,7 +84,9 @@ export class QueryStore {
    * `malformed` for a query that asks for too much, `unavailable` when there is no answer in time.
    */
   async count(query: CountQuery): Promise<CountResult> {
-    const { sql, params } = buildCount(query, this.#tableParams(query.streamId))
+    const removedBefore = await this.#readRemovedBefore(query.streamId)
+    const table = this.#tableParams(query.streamId)
+    const { sql, params } = buildCount(query, { ...table, ...removedParams(removedBefore) })
     try {
       const settings = {
         max_execution_time: QUERY_MS_MAX / 1_000,
@@ -142,7 +152,7 @@ function buildCount(query: CountQuery, table: Params): { sql: string; params: Pa
     limit: String(query.limit),
   }
   const range = `${query.timeBasis} >= fromUnixTimestamp64Nano({from:Int64}, 'UTC')
-    AND ${query.timeBasis} < fromUnixTimestamp64Nano({to:Int64}, 'UTC')`
+    AND ${query.timeBasis} < fromUnixTimestamp64Nano({to:Int64}, 'UTC') AND ${NOT_REMOVED}`
   const conditions = [range]
   if (query.filter !== undefined) {
     conditions.push(buildEquals(fieldColumn(query.filter.field), query.filter.equals, params))
@@ -161,6 +171,14 @@ function buildCount(query: CountQuery, table: Params): { sql: string; params: Pa
     FROM (SELECT ${columns} ${from} WHERE ${conditions.join(' AND ')})
     GROUP BY kind, text ORDER BY count DESC, kind, text LIMIT {limit:UInt64}`
   return { sql, params }
+}
+
+/** The first condition is implied by the second; it is what the primary key can use. */
+const NOT_REMOVED = `ingested_at >= fromUnixTimestamp64Milli({removedMs:Int64}, 'UTC')
+    AND segment_id >= {removedBefore:UInt64}`
+
+function removedParams(before: SegmentId): Params {
+  return { removedBefore: String(before), removedMs: String(segmentIdMs(before)) }
 }
 
 function fieldColumn(path: string): string {

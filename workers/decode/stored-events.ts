@@ -7,28 +7,41 @@ import { type JsonTape, TAPE_PADDING } from './json-tape.ts'
 import { decodeNdjson } from './ndjson.ts'
 import { PartOutcome } from './part-outcome.ts'
 
-/** Fills `events` and `facts`; returns the bytes they refer to. Throws on a damaged payload. */
+/**
+ * Fills `events` and `facts` with the events of a payload, or of several one after another; returns
+ * the bytes they refer to. Throws on a damaged payload.
+ */
 export function decodeStoredEvents(
-  payload: Uint8Array,
+  payload: Uint8Array | readonly Uint8Array[],
   tape: JsonTape,
   events: DecodedEvents,
   facts: EventFacts,
 ): Uint8Array {
-  const { text, times } = decodeSegment(payload)
-  const bytes = Buffer.alloc(text.length + 1 + TAPE_PADDING)
-  text.copy(bytes)
-  bytes[text.length] = 0x0a
-  const outcome = new PartOutcome()
+  const payloads = payload instanceof Uint8Array ? [payload] : payload
+  const contents = payloads.map(decodeSegment)
+  const textBytes = contents.reduce((sum, { text }) => sum + text.length, 0)
+  const bytes = Buffer.alloc(textBytes + 1 + TAPE_PADDING)
+  bytes[textBytes] = 0x0a
   events.reset()
   tape.begin(bytes)
-  const range = { start: 0, end: text.length }
-  decodeNdjson(tape, events, bytes, range, outcome, Number.POSITIVE_INFINITY)
-  assert.equal(outcome.rejected, 0, 'a stored event no longer parses')
+  const firstEvents: number[] = []
+  let at = 0
+  for (const { text } of contents) {
+    firstEvents.push(events.count)
+    const range = { start: at, end: at + text.copy(bytes, at) }
+    const outcome = new PartOutcome()
+    decodeNdjson(tape, events, bytes, range, outcome, Number.POSITIVE_INFINITY)
+    assert.equal(outcome.rejected, 0, 'a stored event no longer parses')
+    at = range.end
+  }
   facts.describe(tape, bytes, events)
-  for (const [ordinal, time] of times) {
-    facts.timeMs[ordinal] = time.ms
-    facts.timeNanos[ordinal] = time.nanos
-    facts.timeSource[ordinal] = SOURCE_OTLP
+  for (const [index, { times }] of contents.entries()) {
+    for (const [ordinal, time] of times) {
+      const event = firstEvents[index]! + ordinal
+      facts.timeMs[event] = time.ms
+      facts.timeNanos[event] = time.nanos
+      facts.timeSource[event] = SOURCE_OTLP
+    }
   }
   return bytes
 }

@@ -44,13 +44,17 @@ export class NativeBlockEncoder {
   readonly #writer = new ByteWriter(1024 * 1024)
   readonly #payload = new JsonColumn(0)
 
-  /** Encodes a range of events. The bytes are in `into` if they fit. */
+  /**
+   * Encodes a range of events. The bytes are in `into` if they fit. `counts`: the range is of
+   * several segments, with so many events each; ordinals begin anew with each of them.
+   */
   encode(
     source: TapeSource,
     events: DecodedEvents,
     facts: EventFacts,
     range: EventRange,
     into?: Uint8Array,
+    counts: readonly number[] = [range.count],
   ): { readonly block: EncodedBlock; readonly pathsSkipped: number } {
     const { first, count } = range
     const writer = this.#writer
@@ -59,7 +63,7 @@ export class NativeBlockEncoder {
     writer.varuint(PROJECTION_COLUMNS.length)
     writer.varuint(count)
     const segmentIdOffset = this.#zeros(0, count * 8)
-    this.#ordinals(count)
+    this.#ordinals(counts)
     const ingestedAtOffset = this.#zeros(2, count * 8)
     const eventTimeOffset = this.#zeros(3, count * 8)
     const receiptTimeRows = this.#eventTimes(eventTimeOffset, facts, range)
@@ -103,11 +107,13 @@ export class NativeBlockEncoder {
     return offset
   }
 
-  #ordinals(count: number): void {
+  #ordinals(counts: readonly number[]): void {
     this.#header(1)
     const { view } = this.#writer
     let at = this.#writer.length
-    for (let ordinal = 0; ordinal < count; ordinal++, at += 4) view.setUint32(at, ordinal, true)
+    for (const count of counts) {
+      for (let ordinal = 0; ordinal < count; ordinal++, at += 4) view.setUint32(at, ordinal, true)
+    }
     this.#writer.length = at
   }
 

@@ -1,5 +1,6 @@
 /** Every migration, oldest first. One that was released is never changed: add another. */
 import { sql as core } from './0001-core.ts'
+import { sql as retain } from './0003-retain.ts'
 
 export interface Migration {
   readonly version: number
@@ -7,4 +8,7 @@ export interface Migration {
   readonly sql: string
 }
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'core', sql: core }]
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'core', sql: core },
+  { version: 3, name: 'retain', sql: retain },
+]

@@ -1,0 +1,128 @@
+/**
+ * Merges small neighbouring rows, so that a stream fed by tiny requests does not become millions
+ * of them. Each stretch of time once, when it is over and nothing comes into it any more.
+ *
+ * Events keep their ids, readers see the same before and after, and a kill leaves the one or the
+ * other: `compaction-store.ts`. The payloads are merged in the pool, when a thread has nothing
+ * better to do.
+ */
+import assert from 'node:assert/strict'
+import {
+  COMPACT_AGE_MS,
+  COMPACT_STREAMS_MAX,
+  COMPACT_WAIT_MS_MAX,
+  COMPACT_WALK_ROWS_MAX,
+  COMPACT_WINDOW_MS,
+  RETAIN_TURN_MS,
+} from '../limits.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type {
+  CompactableStream,
+  CompactionStore,
+  MergedRow,
+  RowInfo,
+} from '../store/compaction-store.ts'
+import { planRuns } from './compact-plan.ts'
+import { pause, type RetainObserver } from './retainer.ts'
+
+export interface CompactorOptions {
+  readonly store: CompactionStore
+  /** Makes one payload of several, in the pool. Rejects with an `IngestError`. */
+  readonly merge: (payloads: readonly Uint8Array[]) => Promise<MergedRow>
+  readonly hasIdleThread: () => boolean
+  readonly observer: Pick<RetainObserver, 'onCompacted' | 'onSkipped'>
+  readonly nowMs: () => number
+  /** For tests. */
+  readonly everyMs?: number
+}
+
+/** How often it looks for streams with stretches to be merged. */
+const ROUND_MS = 60_000
+const IDLE_WAIT_MS_MAX = 1_000
+const IDLE_POLL_MS = 20
+const ID_BITS_BELOW_MS = 21n
+
+export class Compactor {
+  readonly #options: CompactorOptions
+  #queue: CompactableStream[] = []
+  #lookedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: CompactorOptions) {
+    this.#options = options
+  }
+
+  /** True when there is more to be merged at once. Throws `StoreError`. */
+  async round(signal: AbortSignal): Promise<boolean> {
+    const { store, nowMs, everyMs = ROUND_MS } = this.#options
+    const now = nowMs()
+    const end = Math.floor((now - COMPACT_AGE_MS) / COMPACT_WINDOW_MS) * COMPACT_WINDOW_MS
+    const horizon = idAt(end)
+    if (this.#queue.length === 0) {
+      if (performance.now() - this.#lookedAtMs < everyMs) return false
+      this.#lookedAtMs = performance.now()
+      this.#queue = await store.listStreams(horizon, COMPACT_STREAMS_MAX)
+    }
+    if (this.#queue.length === 0) return false
+    const checkpoints = await store.readCheckpoints()
+    const waitedBefore = idAt(now - COMPACT_WAIT_MS_MAX)
+    const turnEndsMs = performance.now() + RETAIN_TURN_MS
+    while (this.#queue.length > 0 && performance.now() < turnEndsMs && !signal.aborted) {
+      const stream = this.#queue.shift()!
+      const range = { from: stream.from, before: horizon, limit: COMPACT_WALK_ROWS_MAX }
+      const rows = await store.listRows(stream.streamId, range)
+      const hasMore = rows.length === COMPACT_WALK_ROWS_MAX
+      const plan = planRuns(rows, { checkpoints, waitedBefore, hasMore })
+      for (const run of plan.runs) {
+        if (signal.aborted) return false
+        await this.#mergeRun(stream.streamId, run, signal)
+      }
+      const last = rows.at(-1)
+      const beyond = hasMore && last !== undefined ? last.segmentId + 1n : horizon
+      const nextFrom = plan.nextFrom ?? (beyond as SegmentId)
+      if (nextFrom > stream.from) await store.moveOn(stream.streamId, nextFrom)
+      if (hasMore && !plan.isBlocked) this.#queue.push({ ...stream, from: nextFrom })
+    }
+    return this.#queue.length > 0
+  }
+
+  async #mergeRun(
+    streamId: StreamId,
+    rows: readonly RowInfo[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, observer } = this.#options
+    await this.#waitForThread(signal)
+    const startedAtMs = performance.now()
+    const payloads = await store.readPayloads(streamId, rows)
+    if (payloads === undefined) return
+    let merged: MergedRow
+    try {
+      merged = await this.#options.merge(payloads)
+      const events = rows.reduce((sum, row) => sum + row.eventCount, 0)
+      const bytes = rows.reduce((sum, row) => sum + row.rawBytes, 0)
+      assert(merged.eventCount === events && merged.rawBytes === bytes, 'no event more or less')
+    } catch (cause) {
+      observer.onSkipped(cause)
+      return
+    }
+    if (await store.replace(streamId, rows, merged)) {
+      const before = rows.reduce((sum, row) => sum + row.payloadBytes, 0)
+      observer.onCompacted({ rows: rows.length, bytesSaved: before - merged.payload.length })
+    }
+    await pause(performance.now() - startedAtMs, signal)
+  }
+
+  /** Ingest has the pool first; but a pool that is never idle must not end compaction. */
+  async #waitForThread(signal: AbortSignal): Promise<void> {
+    const deadline = performance.now() + IDLE_WAIT_MS_MAX
+    while (!this.#options.hasIdleThread() && performance.now() < deadline && !signal.aborted) {
+      await pause(IDLE_POLL_MS, signal)
+    }
+  }
+}
+
+/** The first segment id of a time. */
+function idAt(ms: number): SegmentId {
+  return (BigInt(Math.max(0, Math.floor(ms))) << ID_BITS_BELOW_MS) as SegmentId
+}

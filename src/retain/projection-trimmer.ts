@@ -1,0 +1,107 @@
+/**
+ * Removes from the projection what the marks say is removed: tables of deleted streams, whole days,
+ * and the removed part of the day that the mark is in.
+ *
+ * It compares what ClickHouse has with the marks, every time anew. So an insert that was under way
+ * when its segment was removed, or one that a node replays later, is noticed and removed with the
+ * next round; readers never see it, they heed the mark themselves.
+ *
+ * Deleting rows writes the rest of their part anew. It is done when a quarter of a partition or
+ * more is removed, not more than once in a while for one table, and for one table at a time.
+ */
+import { RETAIN_TRIM_MS, RETAIN_TRIM_SHARE } from '../limits.ts'
+import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { ProjectionParts, ProjectionTable } from '../store/projection-parts.ts'
+import type { StorageStore, StreamState } from '../store/storage-store.ts'
+import type { RetainObserver } from './retainer.ts'
+
+export interface ProjectionTrimmerOptions {
+  readonly parts: ProjectionParts
+  readonly storage: StorageStore
+  readonly observer: Pick<RetainObserver, 'onTrimmed'>
+  /** For tests. */
+  readonly trimMs?: number
+}
+
+const DAY_MS = 86_400_000
+
+export class ProjectionTrimmer {
+  readonly #options: ProjectionTrimmerOptions
+  /** When a table's partitions were last looked into; only of tables that are there. */
+  #trimmedAtMs = new Map<StreamId, number>()
+
+  constructor(options: ProjectionTrimmerOptions) {
+    this.#options = options
+  }
+
+  /** Records sizes, then removes what is due. Throws `StoreError`. */
+  async round(signal: AbortSignal): Promise<boolean> {
+    const { parts, storage } = this.#options
+    const tables = await parts.listTables()
+    const states = await storage.recordProjection(tables)
+    const trimmedAtMs = new Map<StreamId, number>()
+    for (const table of tables) {
+      if (signal.aborted) break
+      const state = states.get(table.streamId)
+      if (state === undefined) continue
+      const at = this.#trimmedAtMs.get(table.streamId) ?? Number.NEGATIVE_INFINITY
+      const next = await this.#trimTable(table, state, at)
+      if (next !== undefined) trimmedAtMs.set(table.streamId, next)
+    }
+    this.#trimmedAtMs = trimmedAtMs
+    return false
+  }
+
+  /** Returns when the table was last looked into, undefined when it is gone. */
+  async #trimTable(
+    table: ProjectionTable,
+    { removedBefore, events, isGone }: StreamState,
+    lastMs: number,
+  ): Promise<number | undefined> {
+    const { parts, observer, trimMs = RETAIN_TRIM_MS } = this.#options
+    const { streamId, oldestMs, rows } = table
+    if (isGone) {
+      await parts.dropTable(streamId)
+      observer.onTrimmed('table')
+      return undefined
+    }
+    const markMs = segmentIdMs(removedBefore)
+    if (oldestMs === undefined || oldestMs >= markMs) return lastMs
+    const nowMs = performance.now()
+    const isDayOver = Math.floor(oldestMs / DAY_MS) < Math.floor(markMs / DAY_MS)
+    // Much may have been removed in a short while, by a cap. Then it is done sooner.
+    const isMuch = rows - events >= rows * RETAIN_TRIM_SHARE
+    const waitMs = isMuch ? trimMs / 5 : trimMs
+    if (!isDayOver && nowMs - lastMs < waitMs) return lastMs
+    await this.#trimPartitions(streamId, removedBefore)
+    return nowMs
+  }
+
+  async #trimPartitions(streamId: StreamId, removedBefore: SegmentId): Promise<void> {
+    const { parts, observer } = this.#options
+    const markMs = segmentIdMs(removedBefore)
+    for (const { id, rows } of await parts.listPartitions(streamId, markMs)) {
+      if (partitionEndMs(id) <= markMs) {
+        await parts.dropPartition(streamId, id)
+        observer.onTrimmed('partition')
+        continue
+      }
+      const removed = await parts.countBefore(streamId, id, removedBefore)
+      if (removed === 0 || removed < rows * RETAIN_TRIM_SHARE) continue
+      if (removed === rows) {
+        await parts.dropPartition(streamId, id)
+        observer.onTrimmed('partition')
+      } else if (!(await parts.isDeleting())) {
+        await parts.startDelete(streamId, id, removedBefore)
+        observer.onTrimmed('rows')
+      }
+    }
+  }
+}
+
+/** Where the day of a partition such as `20260505` ends. */
+export function partitionEndMs(id: string): number {
+  const [year, month, day] = [id.slice(0, 4), id.slice(4, 6), id.slice(6, 8)].map(Number)
+  return Date.UTC(year ?? 0, (month ?? 1) - 1, day) + DAY_MS
+}

@@ -1,0 +1,120 @@
+/**
+ * Retain: removes what streams no longer hold, in both stores, and merges small rows.
+ *
+ *   mark (readers see nothing below it) ─▶ rows of the raw store go ─▶ the projection is trimmed
+ *
+ * One process over all nodes does it, whoever holds the lock. Everything is found by looking at
+ * the stores, nothing is remembered: it may be killed at any moment, a store may be away, and what
+ * comes in late below a mark is found and removed like everything else.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RETAIN_PROJECTION_MS, RETAIN_ROUND_MS } from '../limits.ts'
+
+export type RemoveReason = 'age' | 'bytes' | 'deleted'
+export type RetainPart = 'rows' | 'projection' | 'compaction'
+
+export interface RetainObserver {
+  readonly onWorker: (isWorker: boolean) => void
+  readonly onRemoved: (
+    reason: RemoveReason,
+    removed: { readonly rows: number; readonly events: number; readonly bytes: number },
+  ) => void
+  /** A partition or a whole table of the projection is gone, or rows in it are being deleted. */
+  readonly onTrimmed: (what: 'table' | 'partition' | 'rows') => void
+  readonly onCompacted: (merged: { readonly rows: number; readonly bytesSaved: number }) => void
+  /** A row that cannot be merged; it stays as it is. */
+  readonly onSkipped: (cause: unknown) => void
+  /** Each failure in a row, with how often it has failed since the last success. */
+  readonly onError: (part: RetainPart, cause: unknown, failures: number) => void
+}
+
+/** One round of work; resolves with whether there is more to be done at once. */
+export type Round = (signal: AbortSignal) => Promise<boolean>
+
+export interface RetainerOptions {
+  readonly lock: {
+    readonly isHeld: boolean
+    tryHold(): Promise<boolean>
+    stop(): Promise<void>
+  }
+  /** Work in the lock's own session. */
+  readonly removeRows: Round
+  readonly compact: Round
+  readonly trimProjection: Round
+  readonly observer: RetainObserver
+  /** For tests. */
+  readonly roundMs?: number
+  readonly projectionMs?: number
+}
+
+const STOP_MS_MAX = 5_000
+
+export class Retainer {
+  readonly #options: RetainerOptions
+  readonly #stopping = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+  #wasWorker = false
+
+  constructor(options: RetainerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    const { roundMs = RETAIN_ROUND_MS, projectionMs = RETAIN_PROJECTION_MS } = this.#options
+    // ClickHouse may be away or slow; that must not hold up the raw store.
+    this.#running = Promise.all([
+      this.#repeat('rows', roundMs, (signal) => this.#workOnRows(signal)),
+      this.#repeat('projection', projectionMs, async (signal) => {
+        return this.#options.lock.isHeld && (await this.#options.trimProjection(signal))
+      }),
+    ])
+  }
+
+  /** Ends after the statement under way, and lets another node go on. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.race([this.#running, sleep(STOP_MS_MAX, undefined, { ref: false })])
+    await this.#options.lock.stop()
+  }
+
+  async #workOnRows(signal: AbortSignal): Promise<boolean> {
+    const { lock, observer } = this.#options
+    const isWorker = await lock.tryHold()
+    if (isWorker !== this.#wasWorker) observer.onWorker(isWorker)
+    this.#wasWorker = isWorker
+    if (!isWorker) return false
+    const isBusy = await this.#options.removeRows(signal)
+    return (await this.#compact(signal)) || isBusy
+  }
+
+  /** What goes wrong with merging is no reason to keep what is too old. */
+  async #compact(signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.#options.compact(signal)
+    } catch (cause) {
+      if (!signal.aborted) this.#options.observer.onError('compaction', cause, 1)
+      return false
+    }
+  }
+
+  async #repeat(part: RetainPart, everyMs: number, round: Round): Promise<void> {
+    const { signal } = this.#stopping
+    let failures = 0
+    while (!signal.aborted) {
+      let isBusy = false
+      try {
+        isBusy = await round(signal)
+        failures = 0
+      } catch (cause) {
+        failures++
+        if (!signal.aborted) this.#options.observer.onError(part, cause, failures)
+      }
+      if (!isBusy) await pause(everyMs, signal)
+    }
+  }
+}
+
+/** Resolves after `ms`, or at once when `signal` is aborted. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
+}

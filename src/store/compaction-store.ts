@@ -1,0 +1,191 @@
+/**
+ * Compaction's SQL. Replacing rows by the one they were merged into is a single statement, so a
+ * reader sees the ones or the other; and it counts what it deletes, so rows that retention removed
+ * in the meantime do not come back.
+ */
+import type { SegmentId } from '../model/segment-id.ts'
+import { decodeMembers, encodeMembers, type SegmentMember } from '../model/segment-members.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { Queryable } from './postgres.ts'
+import { REMOVED_NODE_ID } from './storage-sql.ts'
+
+export interface CompactableStream {
+  readonly streamId: StreamId
+  /** Compaction has been through everything below. */
+  readonly from: SegmentId
+}
+
+/** A row of the raw store without its payload. */
+export interface RowInfo {
+  readonly segmentId: SegmentId
+  readonly lastSegmentId: SegmentId
+  readonly eventCount: number
+  readonly rawBytes: number
+  readonly payloadBytes: number
+  readonly members: readonly SegmentMember[]
+}
+
+export interface MergedRow {
+  readonly eventCount: number
+  readonly rawBytes: number
+  readonly payload: Uint8Array
+}
+
+/**
+ * The checkpoints that a row must have been passed by before it may be merged, each a table with
+ * `node_id` and `segment_id`. Whoever follows committed segments with a checkpoint of its own
+ * belongs here: it reads rows past its checkpoint by the node in their id.
+ */
+export const CHECKPOINT_TABLES: readonly string[] = ['checkpoints']
+
+const UNFLUSHED = `(SELECT set_config('synchronous_commit', 'off', true))`
+
+export class CompactionStore {
+  readonly #session: Queryable
+
+  constructor(session: Queryable) {
+    this.#session = session
+  }
+
+  /** For each node, up to where all who follow its segments have got. */
+  async readCheckpoints(): Promise<Map<number, SegmentId>> {
+    const each = CHECKPOINT_TABLES.map((table) => `SELECT node_id, segment_id FROM ${table}`)
+    const { rows } = await this.#session.query<{ node_id: number; segment_id: string }>(
+      `SELECT node_id, min(segment_id)::text AS segment_id
+       FROM (${each.join(' UNION ALL ')}) AS each
+       GROUP BY node_id HAVING count(*) = $1`,
+      [CHECKPOINT_TABLES.length],
+    )
+    return new Map(rows.map((row) => [row.node_id, BigInt(row.segment_id) as SegmentId]))
+  }
+
+  /** Live streams with rows below `before` that compaction has not been through. */
+  async listStreams(before: bigint, limit: number): Promise<CompactableStream[]> {
+    const { rows } = await this.#session.query<{ stream_id: number; from_id: string }>(
+      `SELECT stream_id, from_id::text FROM (
+         SELECT s.stream_id,
+           GREATEST(COALESCE(m.compacted_before, 0), COALESCE(m.removed_before, 0)) AS from_id
+         FROM streams s LEFT JOIN stream_storage m ON m.stream_id = s.stream_id
+         WHERE s.deleted_at IS NULL
+       ) AS streams
+       WHERE EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = streams.stream_id
+                     AND g.segment_id >= from_id AND g.segment_id < $1)
+       ORDER BY from_id LIMIT $2`,
+      [String(before), limit],
+    )
+    return rows.map((row) => ({
+      streamId: row.stream_id as StreamId,
+      from: BigInt(row.from_id) as SegmentId,
+    }))
+  }
+
+  /** Rows with `from <= id < before`, in id order. */
+  async listRows(
+    streamId: StreamId,
+    range: { readonly from: bigint; readonly before: bigint; readonly limit: number },
+  ): Promise<RowInfo[]> {
+    const { rows } = await this.#session.query<InfoRow>(
+      `SELECT segment_id, COALESCE(last_segment_id, segment_id) AS last_segment_id, event_count,
+         raw_bytes, octet_length(payload) AS payload_bytes, members
+       FROM segments WHERE stream_id = $1 AND segment_id >= $2 AND segment_id < $3
+       ORDER BY segment_id LIMIT $4`,
+      [streamId, String(range.from), String(range.before), range.limit],
+    )
+    return rows.map(toRowInfo)
+  }
+
+  /** Payloads in the order of `rows`; undefined when one of them is not there any more. */
+  async readPayloads(
+    streamId: StreamId,
+    rows: readonly RowInfo[],
+  ): Promise<Uint8Array[] | undefined> {
+    const { rows: found } = await this.#session.query<{ payload: Uint8Array }>(
+      `SELECT payload FROM segments WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[])
+       ORDER BY segment_id`,
+      [streamId, rows.map((row) => String(row.segmentId))],
+    )
+    return found.length === rows.length ? found.map((row) => row.payload) : undefined
+  }
+
+  /** Puts `merged` in the place of `rows`; false, and nothing happened, when they have changed. */
+  async replace(streamId: StreamId, rows: readonly RowInfo[], merged: MergedRow): Promise<boolean> {
+    const [first, last] = [rows[0], rows.at(-1)]
+    if (first === undefined || last === undefined) return false
+    const members = rows.flatMap((row) => row.members)
+    const payloadBytes = rows.reduce((sum, row) => sum + row.payloadBytes, 0)
+    // Data-modifying parts of one statement see the same snapshot: the INSERT would meet the first
+    // row's key, so that row is changed in place and the others are deleted.
+    const { rows: result } = await this.#session.query<{ done: boolean }>(
+      `WITH found AS (
+         SELECT segment_id, event_count FROM segments
+         WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[]) FOR UPDATE
+       ), same AS (
+         SELECT count(*) = cardinality($2::bigint[]) AND sum(event_count) = $3::integer AS done
+         FROM found
+       ), others AS (
+         DELETE FROM segments USING same WHERE done AND stream_id = $1
+           AND segment_id = ANY ($2::bigint[]) AND segment_id <> $4::bigint
+       ), merged AS (
+         UPDATE segments SET last_segment_id = $5::bigint, event_count = $3::integer,
+           raw_bytes = $6::integer, payload = $7::bytea, members = $8::bytea
+         FROM same WHERE done AND stream_id = $1 AND segment_id = $4::bigint
+       ), counted AS (
+         INSERT INTO stream_usage AS u
+           (stream_id, node_id, segment_count, event_count, raw_bytes, stored_bytes)
+         SELECT $1, ${REMOVED_NODE_ID}, 1 - cardinality($2::bigint[]), 0, 0, $9::bigint
+         FROM same WHERE done
+         ON CONFLICT (stream_id, node_id) DO UPDATE SET
+           segment_count = u.segment_count + excluded.segment_count,
+           stored_bytes = u.stored_bytes + excluded.stored_bytes
+       )
+       SELECT COALESCE(done, false) AS done, ${UNFLUSHED} FROM same`,
+      [
+        streamId,
+        rows.map((row) => String(row.segmentId)),
+        merged.eventCount,
+        String(first.segmentId),
+        String(last.lastSegmentId),
+        merged.rawBytes,
+        merged.payload,
+        encodeMembers(members),
+        merged.payload.length - payloadBytes,
+      ],
+    )
+    return result[0]?.done === true
+  }
+
+  /** Records that compaction has been through everything below `before`. */
+  async moveOn(streamId: StreamId, before: bigint): Promise<void> {
+    await this.#session.query(
+      `INSERT INTO stream_storage AS m (stream_id, compacted_before) VALUES ($1, $2)
+       ON CONFLICT (stream_id) DO UPDATE
+         SET compacted_before = GREATEST(m.compacted_before, excluded.compacted_before)
+       RETURNING ${UNFLUSHED}`,
+      [streamId, String(before)],
+    )
+  }
+}
+
+interface InfoRow {
+  readonly segment_id: string
+  readonly last_segment_id: string
+  readonly event_count: number
+  readonly raw_bytes: number
+  readonly payload_bytes: number
+  readonly members: Uint8Array | null
+}
+
+function toRowInfo(row: InfoRow): RowInfo {
+  const segmentId = BigInt(row.segment_id) as SegmentId
+  return {
+    segmentId,
+    lastSegmentId: BigInt(row.last_segment_id) as SegmentId,
+    eventCount: row.event_count,
+    rawBytes: row.raw_bytes,
+    payloadBytes: row.payload_bytes,
+    members:
+      row.members === null
+        ? [{ segmentId, eventCount: row.event_count }]
+        : decodeMembers(row.members, segmentId),
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Removing from the projection: what its tables hold, dropping tables and whole days, deleting
+ * what lies before a mark within a day.
+ *
+ * `ALTER TABLE … DELETE` and not a lightweight DELETE: on our compact parts both write the part
+ * anew, but only the former leaves the rows out and moves the part's `min_time`, by which we see
+ * what is left to be done. Measured: docs/decisions/0010-removing-from-clickhouse.md.
+ */
+import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { ClickHouse } from './clickhouse.ts'
+import { PROJECTION_DATABASE, projectionTable } from './projection-store.ts'
+
+export interface ProjectionTable {
+  readonly streamId: StreamId
+  readonly rows: number
+  /** On disk. */
+  readonly bytes: number
+  /** Receipt time of the oldest row, to the second below; undefined when there is none. */
+  readonly oldestMs: number | undefined
+}
+
+export interface ProjectionPartition {
+  /** `20260505` */
+  readonly id: string
+  readonly rows: number
+}
+
+const TABLE_PREFIX = 'events_'
+const REQUEST_MS_MAX = 30_000
+
+export class ProjectionParts {
+  readonly #clickhouse: ClickHouse
+
+  constructor(clickhouse: ClickHouse) {
+    this.#clickhouse = clickhouse
+  }
+
+  /** All projection tables. Throws `StoreError`, as everything here does. */
+  async listTables(): Promise<ProjectionTable[]> {
+    const rows = await this.#query<TableRow>(
+      `SELECT name, toFloat64(rows) AS rows, toFloat64(bytes) AS bytes, oldest
+       FROM system.tables LEFT JOIN (
+         SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes,
+           toUnixTimestamp(min(min_time)) AS oldest
+         FROM system.parts WHERE database = {database:String} AND active AND rows > 0
+         GROUP BY table
+       ) AS parts ON parts.table = name
+       WHERE database = {database:String} AND match(name, '^${TABLE_PREFIX}[0-9]+$')`,
+      { database: PROJECTION_DATABASE },
+    )
+    return rows.map((row) => ({
+      streamId: Number(row.name.slice(TABLE_PREFIX.length)) as StreamId,
+      rows: row.rows,
+      bytes: row.bytes,
+      oldestMs: row.rows === 0 ? undefined : row.oldest * 1_000,
+    }))
+  }
+
+  /** Partitions of the stream's table that hold rows from before `ms`. */
+  async listPartitions(streamId: StreamId, ms: number): Promise<ProjectionPartition[]> {
+    return this.#query<ProjectionPartition>(
+      `SELECT partition_id AS id, toFloat64(sum(rows)) AS rows FROM system.parts
+       WHERE database = {database:String} AND table = {table:String} AND active AND rows > 0
+       GROUP BY partition_id HAVING toUnixTimestamp(min(min_time)) * 1000 < {ms:Int64}
+       ORDER BY partition_id`,
+      { database: PROJECTION_DATABASE, table: `${TABLE_PREFIX}${streamId}`, ms },
+    )
+  }
+
+  async dropTable(streamId: StreamId): Promise<void> {
+    await this.#command(`DROP TABLE IF EXISTS ${projectionTable(streamId)} SYNC`)
+  }
+
+  async dropPartition(streamId: StreamId, id: string): Promise<void> {
+    const sql = `ALTER TABLE ${projectionTable(streamId)} DROP PARTITION ID {id:String}`
+    await this.#command(sql, { id })
+  }
+
+  /** Rows of segments below `before` in a partition: an index range. */
+  async countBefore(streamId: StreamId, id: string, before: SegmentId): Promise<number> {
+    const rows = await this.#query<{ n: number }>(
+      `SELECT toFloat64(count()) AS n FROM ${projectionTable(streamId)}
+       WHERE _partition_id = {id:String} AND ${BEFORE}`,
+      { id, ...beforeParams(before) },
+    )
+    return rows[0]?.n ?? 0
+  }
+
+  /** Whether a deletion of rows is under way in any projection table. */
+  async isDeleting(): Promise<boolean> {
+    const rows = await this.#query<{ n: number }>(
+      `SELECT toFloat64(count()) AS n FROM system.mutations
+       WHERE database = {database:String} AND NOT is_done`,
+      { database: PROJECTION_DATABASE },
+    )
+    return (rows[0]?.n ?? 0) > 0
+  }
+
+  /** Starts deleting rows of segments below `before`; `isDeleting` until it is done. */
+  async startDelete(streamId: StreamId, id: string, before: SegmentId): Promise<void> {
+    await this.#command(
+      `ALTER TABLE ${projectionTable(streamId)} DELETE IN PARTITION ID {id:String} WHERE ${BEFORE}`,
+      { id, ...beforeParams(before) },
+    )
+  }
+
+  #query<Row>(sql: string, params: Record<string, unknown>): Promise<Row[]> {
+    const signal = AbortSignal.timeout(REQUEST_MS_MAX)
+    return this.#clickhouse.query<Row>(sql, params, {}, { signal })
+  }
+
+  #command(sql: string, params: Record<string, unknown> = {}): Promise<void> {
+    return this.#clickhouse.command(sql, params, { signal: AbortSignal.timeout(REQUEST_MS_MAX) })
+  }
+}
+
+/** The first condition is implied by the second; it is what the primary key can use. */
+const BEFORE =
+  `ingested_at <= fromUnixTimestamp64Milli({beforeMs:Int64}, 'UTC') ` +
+  `AND segment_id < {before:UInt64}`
+
+function beforeParams(before: SegmentId): Record<string, unknown> {
+  return { before: String(before), beforeMs: segmentIdMs(before) }
+}
+
+interface TableRow {
+  readonly name: string
+  readonly rows: number
+  readonly bytes: number
+  readonly oldest: number
+}

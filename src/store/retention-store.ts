@@ -1,0 +1,220 @@
+/**
+ * Retention's SQL. The order makes it safe to be killed anywhere: first the mark
+ * (`stream_storage.removed_before`), durably, from when on readers see nothing below it; then rows
+ * go, in small statements; what is below the mark and still there is found again at any time.
+ *
+ * `session` is the worker's own, see `worker-lock.ts`.
+ */
+import { RETAIN_PURGE_GRACE_MS } from '../limits.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { Queryable } from './postgres.ts'
+import { HELD_STREAMS, REMOVED_NODE_ID } from './storage-sql.ts'
+
+export interface RemovedRows {
+  readonly rows: number
+  readonly events: number
+  /** Compressed bytes. */
+  readonly bytes: number
+}
+
+export interface OverCap {
+  readonly streamId: StreamId
+  /** Bytes that must go. */
+  readonly excessBytes: number
+  /** Bytes that the projection has for an event of the stream, on average. */
+  readonly projectionBytesPerEvent: number
+}
+
+export interface OldRow {
+  readonly lastSegmentId: SegmentId
+  readonly eventCount: number
+  readonly payloadBytes: number
+}
+
+/** Above every segment id: all of the stream is removed. */
+export const ALL_REMOVED = ((1n << 63n) - 1n) as SegmentId
+
+/** Bits of a segment id below its milliseconds. */
+const ID_BITS_BELOW_MS = 21
+/** Ends in a transaction whose flush nobody waits for: redoing it after a crash is harmless. */
+const UNFLUSHED = `(SELECT set_config('synchronous_commit', 'off', true))`
+/** Tables that hold something of a stream besides `segments`; their key leads with the stream. */
+const PER_STREAM_TABLES = ['api_keys', 'stream_usage', 'stream_refusals', 'idempotency_keys']
+
+export class RetentionStore {
+  readonly #session: Queryable
+
+  constructor(session: Queryable) {
+    this.#session = session
+  }
+
+  /** Milliseconds since 1970 by the database's clock. */
+  async readClock(): Promise<number> {
+    const { rows } = await this.#session.query<{ ms: number }>(
+      'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+    )
+    return rows[0]?.ms ?? 0
+  }
+
+  /**
+   * Marks what each stream's retention ended for; returns those streams. Only where a row below
+   * the new mark exists, so that idle streams cost an index probe.
+   */
+  async markByAge(nowMs: number): Promise<StreamId[]> {
+    const { rows } = await this.#session.query<{ stream_id: number }>(
+      `INSERT INTO stream_storage AS m (stream_id, removed_before)
+       SELECT stream_id, mark FROM (
+         SELECT stream_id, ($1::bigint - retention_ms) << ${ID_BITS_BELOW_MS} AS mark
+         FROM streams WHERE deleted_at IS NULL AND retention_ms < $1::bigint
+       ) AS ends
+       WHERE EXISTS (SELECT 1 FROM segments g
+                     WHERE g.stream_id = ends.stream_id AND g.segment_id < ends.mark)
+       ON CONFLICT (stream_id) DO UPDATE SET removed_before = excluded.removed_before
+         WHERE m.removed_before < excluded.removed_before
+       RETURNING stream_id`,
+      [Math.floor(nowMs)],
+    )
+    return rows.map((row) => row.stream_id as StreamId)
+  }
+
+  /** Marks everything of the streams that were deleted; returns those with rows left. */
+  async markDeleted(): Promise<StreamId[]> {
+    await this.#session.query(
+      `INSERT INTO stream_storage AS m (stream_id, removed_before)
+       SELECT stream_id, $1 FROM streams WHERE deleted_at IS NOT NULL AND purged_at IS NULL
+       ON CONFLICT (stream_id) DO UPDATE SET removed_before = excluded.removed_before
+         WHERE m.removed_before < excluded.removed_before`,
+      [String(ALL_REMOVED)],
+    )
+    const { rows } = await this.#session.query<{ stream_id: number }>(
+      `SELECT stream_id FROM streams s WHERE deleted_at IS NOT NULL AND purged_at IS NULL
+         AND EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = s.stream_id)`,
+    )
+    return rows.map((row) => row.stream_id as StreamId)
+  }
+
+  /** Moves the stream's mark on, never back; durable when it resolves. */
+  async mark(streamId: StreamId, before: SegmentId): Promise<void> {
+    await this.#session.query(
+      `INSERT INTO stream_storage AS m (stream_id, removed_before) VALUES ($1, $2)
+       ON CONFLICT (stream_id) DO UPDATE
+         SET removed_before = GREATEST(m.removed_before, excluded.removed_before)`,
+      [streamId, String(before)],
+    )
+  }
+
+  /** Streams with rows that lie below their mark. */
+  async findUnfinished(): Promise<StreamId[]> {
+    const { rows } = await this.#session.query<{ stream_id: number }>(
+      `SELECT stream_id FROM stream_storage m
+       WHERE removed_before > 0 AND EXISTS (
+         SELECT 1 FROM segments g WHERE g.stream_id = m.stream_id
+           AND g.segment_id < m.removed_before
+           AND COALESCE(g.last_segment_id, g.segment_id) < m.removed_before)`,
+    )
+    return rows.map((row) => row.stream_id as StreamId)
+  }
+
+  /** Deletes the oldest rows below the stream's mark, `limit` at most, and counts them out. */
+  async removeRows(streamId: StreamId, limit: number): Promise<RemovedRows> {
+    const { rows } = await this.#session.query<RemovedRow>(
+      `WITH gone AS (
+         DELETE FROM segments WHERE stream_id = $1 AND segment_id IN (
+           SELECT g.segment_id FROM segments g, stream_storage m
+           WHERE m.stream_id = $1 AND g.stream_id = $1 AND g.segment_id < m.removed_before
+             AND COALESCE(g.last_segment_id, g.segment_id) < m.removed_before
+           ORDER BY g.segment_id LIMIT $2)
+         RETURNING event_count, raw_bytes, octet_length(payload) AS bytes
+       ), sums AS (
+         SELECT count(*) AS rows, COALESCE(sum(event_count), 0) AS events,
+           COALESCE(sum(raw_bytes), 0) AS raw_bytes, COALESCE(sum(bytes), 0) AS bytes FROM gone
+       ), counted AS (
+         INSERT INTO stream_usage AS u
+           (stream_id, node_id, segment_count, event_count, raw_bytes, stored_bytes)
+         SELECT $1, ${REMOVED_NODE_ID}, -rows, -events, -raw_bytes, -bytes FROM sums WHERE rows > 0
+         ON CONFLICT (stream_id, node_id) DO UPDATE SET
+           segment_count = u.segment_count + excluded.segment_count,
+           event_count = u.event_count + excluded.event_count,
+           raw_bytes = u.raw_bytes + excluded.raw_bytes,
+           stored_bytes = u.stored_bytes + excluded.stored_bytes
+       )
+       SELECT rows::float8, events::float8, bytes::float8, ${UNFLUSHED} FROM sums`,
+      [streamId, limit],
+    )
+    const { rows: count = 0, events = 0, bytes = 0 } = rows[0] ?? {}
+    return { rows: count, events, bytes }
+  }
+
+  async findOverCap(): Promise<OverCap[]> {
+    const { rows } = await this.#session.query<OverCapRow>(
+      `SELECT stream_id, held_bytes - max_stored_bytes AS excess, projection_bytes_per_event
+       FROM (${HELD_STREAMS}) AS streams WHERE held_bytes > max_stored_bytes`,
+    )
+    return rows.map((row) => ({
+      streamId: row.stream_id as StreamId,
+      excessBytes: row.excess,
+      projectionBytesPerEvent: row.projection_bytes_per_event,
+    }))
+  }
+
+  /** The oldest rows of a stream that are not removed and begin before `before`. */
+  async listOldest(streamId: StreamId, before: bigint, limit: number): Promise<OldRow[]> {
+    const { rows } = await this.#session.query<OldestRow>(
+      `SELECT COALESCE(last_segment_id, segment_id) AS last_id, event_count,
+         octet_length(payload) AS payload_bytes
+       FROM segments WHERE stream_id = $1 AND segment_id < $2 AND segment_id >= COALESCE(
+         (SELECT removed_before FROM stream_storage WHERE stream_id = $1), 0)
+       ORDER BY segment_id LIMIT $3`,
+      [streamId, String(before), limit],
+    )
+    return rows.map((row) => ({
+      lastSegmentId: BigInt(row.last_id) as SegmentId,
+      eventCount: row.event_count,
+      payloadBytes: row.payload_bytes,
+    }))
+  }
+
+  /**
+   * Deletes what is left of streams that were deleted a while ago and have no rows any more;
+   * returns how many. The row in `streams` stays, without its name: ids are not used again, and a
+   * late insert into ClickHouse is still known to be nobody's.
+   */
+  async purgeDeleted(): Promise<number> {
+    const { rows } = await this.#session.query<{ stream_id: number }>(
+      `SELECT stream_id FROM streams s WHERE deleted_at IS NOT NULL AND purged_at IS NULL
+         AND deleted_at < now() - $1 * interval '1 millisecond'
+         AND NOT EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = s.stream_id) LIMIT 100`,
+      [RETAIN_PURGE_GRACE_MS],
+    )
+    const ids = rows.map((row) => row.stream_id)
+    if (ids.length === 0) return 0
+    for (const table of PER_STREAM_TABLES) {
+      await this.#session.query(`DELETE FROM ${table} WHERE stream_id = ANY ($1::integer[])`, [ids])
+    }
+    await this.#session.query(
+      `UPDATE streams SET purged_at = now(), name = '', redact_fields = '{}'
+       WHERE stream_id = ANY ($1::integer[])`,
+      [ids],
+    )
+    return ids.length
+  }
+}
+
+interface RemovedRow {
+  readonly rows: number
+  readonly events: number
+  readonly bytes: number
+}
+
+interface OverCapRow {
+  readonly stream_id: number
+  readonly excess: number
+  readonly projection_bytes_per_event: number
+}
+
+interface OldestRow {
+  readonly last_id: string
+  readonly event_count: number
+  readonly payload_bytes: number
+}

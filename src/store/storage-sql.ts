@@ -1,0 +1,24 @@
+/** What a stream holds, as SQL: one rule for retention, which makes room, and for refusing ingest. */
+
+/** The row of `stream_usage` in which retention and compaction count, so that commits never wait. */
+export const REMOVED_NODE_ID = -1
+
+/**
+ * Live streams with what they hold: compressed bytes of the raw store, and of the projection the
+ * share of the events that are still held. Rows that wait to be deleted from ClickHouse do not
+ * count: removing more of the raw store would not make them go sooner.
+ */
+export const HELD_STREAMS = `
+  SELECT s.stream_id, s.max_stored_bytes, held.projection_bytes_per_event,
+    held.raw_bytes + held.projection_bytes_per_event
+      * LEAST(held.events, held.projection_rows) AS held_bytes
+  FROM streams s, LATERAL (
+    SELECT COALESCE(sum(u.stored_bytes), 0)::float8 AS raw_bytes,
+      COALESCE(sum(u.event_count), 0)::float8 AS events,
+      COALESCE(max(p.projection_rows), 0)::float8 AS projection_rows,
+      COALESCE(max(p.projection_bytes::float8 / NULLIF(p.projection_rows, 0)), 0)
+        AS projection_bytes_per_event
+    FROM stream_usage u LEFT JOIN stream_storage p ON p.stream_id = u.stream_id
+    WHERE u.stream_id = s.stream_id
+  ) AS held
+  WHERE s.deleted_at IS NULL AND s.max_stored_bytes IS NOT NULL`

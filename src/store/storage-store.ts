@@ -1,0 +1,118 @@
+/** How far streams were removed and how much they hold, for readers and for refusing ingest. */
+import { STORAGE_CAP_SLACK } from '../limits.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { Postgres } from './postgres.ts'
+import { HELD_STREAMS } from './storage-sql.ts'
+
+export interface StorageState {
+  /** Streams that are further over their cap than STORAGE_CAP_SLACK. */
+  readonly overCap: ReadonlySet<StreamId>
+  /** Stored bytes of all streams in both stores; undefined when it was not asked for. */
+  readonly totalBytes: number | undefined
+}
+
+export interface ProjectionSize {
+  readonly streamId: StreamId
+  readonly rows: number
+  readonly bytes: number
+}
+
+export interface StreamState {
+  readonly removedBefore: SegmentId
+  /** Events in the raw store. */
+  readonly events: number
+  /** Deleted, and no row of it is left in PostgreSQL. */
+  readonly isGone: boolean
+}
+
+export class StorageStore {
+  readonly #postgres: Postgres
+
+  constructor(postgres: Postgres) {
+    this.#postgres = postgres
+  }
+
+  /** The stream's mark: its segments below are removed, wherever they still are. */
+  async readRemovedBefore(streamId: StreamId): Promise<SegmentId> {
+    const { rows } = await this.#postgres.query<{ removed_before: string }>(
+      'SELECT removed_before FROM stream_storage WHERE stream_id = $1',
+      [streamId],
+    )
+    return BigInt(rows[0]?.removed_before ?? '0') as SegmentId
+  }
+
+  async readState(options: { readonly total: boolean }): Promise<StorageState> {
+    const { rows } = await this.#postgres.query<{ stream_id: number }>(
+      `SELECT stream_id FROM (${HELD_STREAMS}) AS streams
+       WHERE held_bytes > max_stored_bytes * $1::float8`,
+      [STORAGE_CAP_SLACK],
+    )
+    const overCap = new Set(rows.map((row) => row.stream_id as StreamId))
+    return { overCap, totalBytes: options.total ? await this.readTotalBytes() : undefined }
+  }
+
+  async readTotalBytes(): Promise<number> {
+    const { rows } = await this.#postgres.query<{ bytes: number }>(
+      `SELECT (SELECT COALESCE(sum(stored_bytes), 0) FROM stream_usage)::float8
+         + (SELECT COALESCE(sum(projection_bytes), 0) FROM stream_storage)::float8 AS bytes`,
+    )
+    return rows[0]?.bytes ?? 0
+  }
+
+  /**
+   * Records the sizes of projection tables and returns what is known of their streams. A table of
+   * a stream that the database does not know is left out: it may be from before a backup.
+   */
+  async recordProjection(sizes: readonly ProjectionSize[]): Promise<Map<StreamId, StreamState>> {
+    const ids = sizes.map((size) => size.streamId)
+    await this.#postgres.query(
+      `INSERT INTO stream_storage AS m (stream_id, projection_rows, projection_bytes)
+       SELECT stream_id, rows, bytes
+       FROM unnest($1::integer[], $2::bigint[], $3::bigint[]) AS n (stream_id, rows, bytes)
+       WHERE EXISTS (SELECT 1 FROM streams s WHERE s.stream_id = n.stream_id)
+       ON CONFLICT (stream_id) DO UPDATE SET projection_rows = excluded.projection_rows,
+         projection_bytes = excluded.projection_bytes
+       WHERE (m.projection_rows, m.projection_bytes)
+         <> (excluded.projection_rows, excluded.projection_bytes)`,
+      [ids, sizes.map((size) => size.rows), sizes.map((size) => size.bytes)],
+    )
+    // Tables that are gone: dropped, or lost with ClickHouse's data.
+    await this.#postgres.query(
+      `UPDATE stream_storage SET projection_rows = 0, projection_bytes = 0
+       WHERE projection_rows <> 0 AND stream_id <> ALL ($1::integer[])`,
+      [ids],
+    )
+    return this.#readStates(ids)
+  }
+
+  async #readStates(ids: readonly StreamId[]): Promise<Map<StreamId, StreamState>> {
+    const { rows } = await this.#postgres.query<StateRow>(
+      `SELECT s.stream_id, COALESCE(m.removed_before, 0)::text AS removed_before,
+         (SELECT COALESCE(sum(event_count), 0) FROM stream_usage u
+          WHERE u.stream_id = s.stream_id)::float8 AS events,
+         s.deleted_at IS NOT NULL AND NOT EXISTS (
+           SELECT 1 FROM segments g WHERE g.stream_id = s.stream_id) AS is_gone
+       FROM streams s LEFT JOIN stream_storage m ON m.stream_id = s.stream_id
+       WHERE s.stream_id = ANY ($1::integer[])`,
+      [ids],
+    )
+    return new Map(
+      rows.map((row) => [
+        row.stream_id as StreamId,
+        {
+          removedBefore: BigInt(row.removed_before) as SegmentId,
+          events: row.events,
+          isGone: row.is_gone,
+        },
+      ]),
+    )
+  }
+}
+
+interface StateRow {
+  readonly stream_id: number
+  readonly removed_before: string
+  readonly events: number
+  readonly is_gone: boolean
+}

@@ -1,0 +1,47 @@
+/**
+ * Compaction's work: the events of several stored segments, in order, as one payload. Pure, and
+ * made of the decoder and the encoder of ingest, so a merged payload is an ordinary segment: the
+ * events' text byte for byte, and the times that stand beside it.
+ */
+import assert from 'node:assert/strict'
+import { DecodedEvents } from './decode/decoded-events.ts'
+import { JsonTape } from './decode/json-tape.ts'
+import { PathTrie } from './decode/path-trie.ts'
+import { decodeStoredEvents } from './decode/stored-events.ts'
+import { NativeBlockEncoder, textLength } from './encode/native-block.ts'
+import { tapeSource } from './encode/native-json.ts'
+import { SegmentEncoder } from './encode/segment.ts'
+import { EventFacts } from './transform/event-facts.ts'
+
+export interface CompactedSegment {
+  readonly eventCount: number
+  readonly rawBytes: number
+  readonly payload: Uint8Array
+}
+
+export class CompactPipeline {
+  readonly #tape: JsonTape
+  readonly #events = new DecodedEvents()
+  readonly #facts = new EventFacts()
+  readonly #blocks = new NativeBlockEncoder()
+  readonly #segments = new SegmentEncoder()
+
+  /** `seed`: see `PathTrie`. */
+  constructor(seed = 0) {
+    this.#tape = new JsonTape(new PathTrie(seed))
+  }
+
+  /** Throws when a payload is damaged. */
+  run(payloads: readonly Uint8Array[]): CompactedSegment {
+    const events = this.#events
+    const facts = this.#facts
+    const bytes = decodeStoredEvents(payloads, this.#tape, events, facts)
+    const range = { first: 0, count: events.count }
+    assert(range.count > 0)
+    const source = tapeSource(bytes, this.#tape)
+    // Only for its index of paths, which the column layout is made from.
+    this.#blocks.encode(source, events, facts, range)
+    const payload = this.#segments.encode(source, this.#blocks.columnIndex, events, facts, range)
+    return { eventCount: range.count, rawBytes: textLength(events, range), payload }
+  }
+}
