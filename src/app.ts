@@ -18,6 +18,7 @@ import type { IngestDeps } from './accept/ingest-handler.ts'
 import { nativeIngestRoutes } from './accept/native.ts'
 import { otlpRoutes } from './accept/otlp.ts'
 import { Refusals } from './accept/refusals.ts'
+import { startRetainer, startStorageCaps } from './app-retain.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { Committer } from './commit/committer.ts'
 import { createRawStoreWriter } from './commit/raw-store-writer.ts'
@@ -30,6 +31,7 @@ import { Materializer } from './materialize/materializer.ts'
 import { SegmentIdGenerator } from './model/segment-id.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineTask } from './pool/quarantine.ts'
+import type { StorageCaps } from './retain/storage-caps.ts'
 import { serveRoutes } from './serve/routes.ts'
 import { CheckpointStore } from './store/checkpoint-store.ts'
 import { ControlStore } from './store/control-store.ts'
@@ -40,6 +42,7 @@ import { openStores, type StoreName, type Stores } from './store/open-stores.ts'
 import { PROJECTION_DATABASE, ProjectionStore } from './store/projection-store.ts'
 import { QueryStore } from './store/query-store.ts'
 import { SegmentStore } from './store/segment-store.ts'
+import { StorageStore } from './store/storage-store.ts'
 import { UsageStore } from './store/usage-store.ts'
 import { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
@@ -71,7 +74,7 @@ const DRAIN_POLL_MS = 20
 const HEALTH_CHECK_MS = 2_000
 
 /** What the parts of one running service share. */
-interface Context {
+export interface Context {
   readonly config: Config
   readonly log: Log
   readonly metrics: Metrics
@@ -124,16 +127,21 @@ async function start(
   const pool = startPool(context, directory.path)
   const materializer = await startMaterializer(context, pool)
   const committer = await startCommitter(context, materializer)
+  startRetainer(context, pool)
+  const caps = await startStorageCaps(context)
+  const storage = new StorageStore(stores.postgres)
   const usage = new UsageStore(stores.postgres)
   const state = { isStopping: false }
   const routes = [
-    ...startIngest(context, { pool, committer, credentials, usage, state }),
+    ...startIngest(context, { pool, committer, credentials, usage, caps, state }),
     ...serveRoutes({
       resolveToken: (text) => credentials.resolveToken(text),
       control,
       usage,
       events: new EventStore(stores.postgres),
-      query: new QueryStore(stores.clickhouse, PROJECTION_DATABASE),
+      query: new QueryStore(stores.clickhouse, PROJECTION_DATABASE, (streamId) =>
+        storage.readRemovedBefore(streamId),
+      ),
       readSegments: async (reads) => (await pool.run({ kind: 'read', reads })).json,
     }),
     ...elasticProbeRoutes(credentials),
@@ -266,10 +274,11 @@ function startIngest(
     readonly committer: Committer
     readonly credentials: CredentialCache
     readonly usage: UsageStore
+    readonly caps: StorageCaps
     readonly state: { readonly isStopping: boolean }
   },
 ): Route[] {
-  const { pool, committer, credentials, usage, state } = parts
+  const { pool, committer, credentials, usage, caps, state } = parts
   const inFlight = new InFlight(config.inFlightBytesMax)
   metrics.watch('inFlightBytes', () => inFlight.bytes)
   metrics.watch('inFlightRequests', () => inFlight.requests)
@@ -305,6 +314,7 @@ function startIngest(
     credentials,
     idempotency,
     meter: ingestMeter(metrics, refusals),
+    checkStorage: (stream) => caps.check(stream),
     isStopping: () => state.isStopping,
   }
   return [...nativeIngestRoutes(deps), ...bulkRoutes(deps), ...otlpRoutes(deps)]
@@ -332,8 +342,9 @@ async function startMaterializer(
       settleInserts: () => projection.settleInserts(),
       findPresent: (streamId, ids) => projection.findPresent(streamId, ids),
       insert: (streamId, blocks) => projection.insert(streamId, blocks),
-      rebuild: async ({ streamId, payload }) => {
-        const { segment } = await pool.run({ kind: 'replay', streamId, payload })
+      rebuild: async ({ streamId, payload }, part) => {
+        const task = { kind: 'replay', streamId, payload, ...(part && { part }) } as const
+        const { segment } = await pool.run(task)
         return segment.block
       },
     },

@@ -37,6 +37,8 @@ export interface IngestDeps extends IngestServices {
   readonly credentials: CredentialCache
   readonly idempotency: IdempotencyStore
   readonly meter: IngestMeter
+  /** Throws `storage_cap_reached`. */
+  readonly checkStorage?: (stream: Stream) => void
   readonly isStopping: () => boolean
 }
 
@@ -118,6 +120,7 @@ class IngestHandler {
   /** Judges the head; throws what refuses the request. */
   #accept(stream: Stream, head: Head): IngestRequest {
     this.#streamId = stream.streamId
+    this.#deps.checkStorage?.(stream)
     const plan = this.#dialect.plan()
     const encoding = parseContentEncoding(head.contentEncoding)
     if (head.contentLength > BODY_BYTES_MAX) throw bodyTooLarge()

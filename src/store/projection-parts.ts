@@ -41,9 +41,9 @@ export class ProjectionParts {
     const rows = await this.#query<TableRow>(
       `SELECT name, toFloat64(rows) AS rows, toFloat64(bytes) AS bytes, oldest
        FROM system.tables LEFT JOIN (
-         SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes,
+         SELECT table, sum(p.rows) AS rows, sum(bytes_on_disk) AS bytes,
            toUnixTimestamp(min(min_time)) AS oldest
-         FROM system.parts WHERE database = {database:String} AND active AND rows > 0
+         FROM system.parts AS p WHERE database = {database:String} AND active AND p.rows > 0
          GROUP BY table
        ) AS parts ON parts.table = name
        WHERE database = {database:String} AND match(name, '^${TABLE_PREFIX}[0-9]+$')`,
@@ -60,8 +60,8 @@ export class ProjectionParts {
   /** Partitions of the stream's table that hold rows from before `ms`. */
   async listPartitions(streamId: StreamId, ms: number): Promise<ProjectionPartition[]> {
     return this.#query<ProjectionPartition>(
-      `SELECT partition_id AS id, toFloat64(sum(rows)) AS rows FROM system.parts
-       WHERE database = {database:String} AND table = {table:String} AND active AND rows > 0
+      `SELECT partition_id AS id, toFloat64(sum(p.rows)) AS rows FROM system.parts AS p
+       WHERE database = {database:String} AND table = {table:String} AND active AND p.rows > 0
        GROUP BY partition_id HAVING toUnixTimestamp(min(min_time)) * 1000 < {ms:Int64}
        ORDER BY partition_id`,
       { database: PROJECTION_DATABASE, table: `${TABLE_PREFIX}${streamId}`, ms },

@@ -1,6 +1,6 @@
-/** What a stream holds, as SQL: one rule for retention, which makes room, and for refusing ingest. */
+/** What a stream holds, as SQL: one rule for making room and for refusing ingest. */
 
-/** The row of `stream_usage` in which retention and compaction count, so that commits never wait. */
+/** The node whose row of `stream_usage` retention counts in, so that commits never wait for it. */
 export const REMOVED_NODE_ID = -1
 
 /**

@@ -21,6 +21,11 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 export const AMBIGUOUS_OUTCOMES = ['committed', 'absent', 'unresolved'] as const
 export const STORES = ['postgres', 'clickhouse'] as const
 
+/** Why events were removed. */
+export const REMOVE_REASONS = ['age', 'bytes', 'deleted'] as const
+export const TRIM_KINDS = ['table', 'partition', 'rows'] as const
+export const RETAIN_PARTS = ['rows', 'projection', 'compaction'] as const
+
 /** Name and help of each gauge, by the key it is watched under. */
 const GAUGES = {
   inFlightBytes: ['ingest_in_flight_bytes', 'Bytes received and not yet acknowledged'],
@@ -31,6 +36,12 @@ const GAUGES = {
     'ingest_projection_lag_seconds',
     'Age of the oldest committed segment that is not in ClickHouse yet',
   ],
+  retainWorker: ['ingest_retain_worker', 'Whether this node is the one that enforces retention'],
+  storageBytes: [
+    'ingest_storage_bytes',
+    'Stored bytes of all streams in both stores; read only with --storage-max-bytes',
+  ],
+  streamsOverCap: ['ingest_streams_over_cap', 'Streams that refuse ingest for their size'],
 } as const satisfies Record<string, readonly [name: string, help: string]>
 export type GaugeName = keyof typeof GAUGES
 
@@ -66,6 +77,7 @@ export function createMetrics(build: BuildInfo) {
     ...requestMetrics(registry),
     ...commitMetrics(registry),
     ...materializeMetrics(registry),
+    ...retainMetrics(registry),
   }
 }
 
@@ -189,6 +201,49 @@ function materializeMetrics(registry: Registry) {
       'ingest_projection_paths_skipped_total',
       'Paths left out of a block that had too many; the raw events keep them',
     ),
+  }
+}
+
+function retainMetrics(registry: Registry) {
+  const removed = (name: string, help: string) =>
+    new Tally({ name, help, label: 'reason', values: REMOVE_REASONS, registry })
+  return {
+    removedRows: removed('ingest_removed_segments_total', 'Rows removed from the raw store'),
+    removedEvents: removed('ingest_removed_events_total', 'Events removed from the raw store'),
+    removedBytes: removed(
+      'ingest_removed_bytes_total',
+      'Compressed bytes removed from the raw store',
+    ),
+    projectionTrims: new Tally({
+      name: 'ingest_projection_removals_total',
+      help: 'Removals from the projection, by what was removed at once',
+      label: 'what',
+      values: TRIM_KINDS,
+      registry,
+    }),
+    compactedRows: counter(
+      registry,
+      'ingest_compacted_segments_total',
+      'Rows of the raw store that were merged with others',
+    ),
+    compactedMerges: counter(registry, 'ingest_compactions_total', 'Rows that they became'),
+    compactedBytesSaved: counter(
+      registry,
+      'ingest_compacted_bytes_saved_total',
+      'Compressed bytes that merging saved',
+    ),
+    compactSkipped: counter(
+      registry,
+      'ingest_compactions_skipped_total',
+      'Merges that failed; their rows stay as they are',
+    ),
+    retainErrors: new Tally({
+      name: 'ingest_retain_errors_total',
+      help: 'Rounds of retention that failed and will be tried again',
+      label: 'part',
+      values: RETAIN_PARTS,
+      registry,
+    }),
   }
 }
 

@@ -3,6 +3,7 @@ import type { IngestMeter } from '../accept/ingest-handler.ts'
 import type { Refusals } from '../accept/refusals.ts'
 import type { CommitObserver } from '../commit/committer.ts'
 import type { MaterializeObserver } from '../materialize/materializer.ts'
+import type { RetainObserver } from '../retain/retainer.ts'
 import type { Log } from './log.ts'
 import type { Metrics, RefusalReason } from './metrics.ts'
 
@@ -61,5 +62,35 @@ export function materializeObserver(metrics: Metrics, log: Log): MaterializeObse
       log.error({ segmentId: String(segmentId), reason }, 'a segment cannot be projected')
     },
     onModeChange: (mode, reason) => log.info({ mode, reason }, 'projection mode changed'),
+  }
+}
+
+export function retainObserver(metrics: Metrics, log: Log): RetainObserver {
+  return {
+    onWorker: (isWorker) => {
+      log.info({ isWorker }, isWorker ? 'this node enforces retention' : 'another node does')
+    },
+    onRemoved: (reason, { rows, events, bytes }) => {
+      metrics.removedRows.add(reason, rows)
+      metrics.removedEvents.add(reason, events)
+      metrics.removedBytes.add(reason, bytes)
+    },
+    onTrimmed: (what) => metrics.projectionTrims.add(what),
+    onCompacted: ({ rows, bytesSaved }) => {
+      metrics.compactedRows.inc(rows)
+      metrics.compactedMerges.inc()
+      if (bytesSaved > 0) metrics.compactedBytesSaved.inc(bytesSaved)
+    },
+    onSkipped: (cause) => {
+      metrics.compactSkipped.inc()
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      log.warn({ reason }, 'small rows could not be merged; they stay as they are')
+    },
+    onError: (part, cause, failures) => {
+      metrics.retainErrors.add(part)
+      if (failures > FAILURES_LOGGED && failures % 100 !== 0) return
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      log.warn({ part, reason, failures }, 'retention could not go on; will retry')
+    },
   }
 }

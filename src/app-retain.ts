@@ -1,0 +1,72 @@
+/** The part of the composition root that builds retention, compaction and storage caps. */
+import type { Context } from './app.ts'
+import { RETAIN_STATEMENT_MS_MAX } from './limits.ts'
+import type { WorkerPool } from './pool/pool.ts'
+import { Compactor } from './retain/compactor.ts'
+import { ProjectionTrimmer } from './retain/projection-trimmer.ts'
+import { Retainer } from './retain/retainer.ts'
+import { RowRemover } from './retain/row-remover.ts'
+import { StorageCaps } from './retain/storage-caps.ts'
+import { CompactionStore } from './store/compaction-store.ts'
+import { ProjectionParts } from './store/projection-parts.ts'
+import { RetentionStore } from './store/retention-store.ts'
+import { StorageStore } from './store/storage-store.ts'
+import { WorkerLock } from './store/worker-lock.ts'
+import { retainObserver } from './telemetry/observers.ts'
+
+/** Like the keys of migrations and of node numbers. */
+const RETAIN_LOCK_KEY = '126943966294887'
+
+export function startRetainer(context: Context, pool: WorkerPool): void {
+  const { stores, metrics, log, stoppers } = context
+  const lock = new WorkerLock(stores.postgres, {
+    key: RETAIN_LOCK_KEY,
+    statementMsMax: RETAIN_STATEMENT_MS_MAX,
+  })
+  const observer = retainObserver(metrics, log)
+  const remover = new RowRemover({
+    store: new RetentionStore(lock.session),
+    observer,
+    nowMs: Date.now,
+  })
+  const compactor = new Compactor({
+    store: new CompactionStore(lock.session),
+    merge: (payloads) => pool.run({ kind: 'compact', payloads }),
+    hasIdleThread: () => pool.hasIdleThread,
+    observer,
+    nowMs: Date.now,
+  })
+  const trimmer = new ProjectionTrimmer({
+    parts: new ProjectionParts(stores.clickhouse),
+    storage: new StorageStore(stores.postgres),
+    observer,
+  })
+  const retainer = new Retainer({
+    lock,
+    removeRows: (signal) => remover.round(signal),
+    compact: (signal) => compactor.round(signal),
+    trimProjection: (signal) => trimmer.round(signal),
+    observer,
+  })
+  metrics.watch('retainWorker', () => Number(lock.isHeld))
+  retainer.start()
+  stoppers.push(() => retainer.stop())
+}
+
+export async function startStorageCaps({
+  config,
+  stores,
+  metrics,
+  stoppers,
+}: Context): Promise<StorageCaps> {
+  const storage = new StorageStore(stores.postgres)
+  const caps = new StorageCaps({
+    readState: (options) => storage.readState(options),
+    storageBytesMax: config.storageBytesMax,
+  })
+  metrics.watch('storageBytes', () => caps.totalBytes)
+  metrics.watch('streamsOverCap', () => caps.streamsOverCap)
+  await caps.start()
+  stoppers.push(() => caps.stop())
+  return caps
+}

@@ -1,0 +1,256 @@
+/**
+ * Real stores with streams whose segments are as old as a test wants them, and retention's parts
+ * over them. Segments are made by the worker code and committed as ingest commits them.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { stampBlock } from '../../src/materialize/stamp.ts'
+import type { EncodedSegment } from '../../src/model/batch.ts'
+import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { Compactor } from '../../src/retain/compactor.ts'
+import { ProjectionTrimmer } from '../../src/retain/projection-trimmer.ts'
+import type { RetainObserver } from '../../src/retain/retainer.ts'
+import { RowRemover } from '../../src/retain/row-remover.ts'
+import { CheckpointStore } from '../../src/store/checkpoint-store.ts'
+import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { CompactionStore } from '../../src/store/compaction-store.ts'
+import { ControlStore, type StreamSettings } from '../../src/store/control-store.ts'
+import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
+import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { ensureClickHouse, migratePostgres } from '../../src/store/migrations/run.ts'
+import { NodeLease } from '../../src/store/node-lease.ts'
+import { Postgres } from '../../src/store/postgres.ts'
+import { ProjectionParts } from '../../src/store/projection-parts.ts'
+import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection-store.ts'
+import { QueryStore } from '../../src/store/query-store.ts'
+import { RetentionStore } from '../../src/store/retention-store.ts'
+import { SegmentStore } from '../../src/store/segment-store.ts'
+import { StorageStore } from '../../src/store/storage-store.ts'
+import { UsageStore } from '../../src/store/usage-store.ts'
+import { WorkerLock } from '../../src/store/worker-lock.ts'
+import { CompactPipeline } from '../../workers/compact.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { batchOf } from '../encode/batch-of.ts'
+import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+
+export const NEVER = new AbortController().signal
+
+export interface NewSegment {
+  readonly ms: number
+  readonly node?: number
+  readonly lines: readonly string[]
+}
+
+export class RetainHarness {
+  readonly postgres: Postgres
+  readonly control: ControlStore
+  readonly usage: UsageStore
+  readonly storage: StorageStore
+  readonly observed: string[] = []
+  readonly observer: RetainObserver
+  clickhouse: ClickHouse | undefined
+  readonly #dataDir: string
+  readonly #stores: EmbeddedStore[]
+  readonly #lease: NodeLease
+  readonly #segments: SegmentStore
+  readonly #pipeline = new IngestPipeline()
+  readonly #compacting = new CompactPipeline()
+  readonly #closers: (() => Promise<unknown>)[] = []
+  #counter = 0
+  #streams = 0
+  #locks = 0
+
+  private constructor(parts: {
+    dataDir: string
+    stores: EmbeddedStore[]
+    postgres: Postgres
+    lease: NodeLease
+  }) {
+    this.#dataDir = parts.dataDir
+    this.#stores = parts.stores
+    this.postgres = parts.postgres
+    this.#lease = parts.lease
+    this.#segments = new SegmentStore(this.postgres, parts.lease)
+    this.control = new ControlStore(this.postgres, () => undefined)
+    this.usage = new UsageStore(this.postgres)
+    this.storage = new StorageStore(this.postgres)
+    this.observer = {
+      onWorker: (isWorker) => this.observed.push(`worker ${isWorker}`),
+      onRemoved: (reason, { rows }) => this.observed.push(`removed ${reason} ${rows}`),
+      onTrimmed: (what) => this.observed.push(`trimmed ${what}`),
+      onCompacted: ({ rows }) => this.observed.push(`compacted ${rows}`),
+      onSkipped: (cause) => this.observed.push(`skipped ${cause}`),
+      onError: (part, cause) => this.observed.push(`error ${part} ${cause}`),
+    }
+  }
+
+  static async start(options: { clickhouse: boolean }): Promise<RetainHarness> {
+    const dataDir = makeDirectory()
+    const log = recordingLog()
+    const stores = [await startEmbeddedPostgres({ dataDir, log })]
+    const postgres = new Postgres({ url: stores[0]!.url, log })
+    await migratePostgres(postgres, { log })
+    const identity = randomUUID()
+    const lease = await NodeLease.claim({ postgres, identity, log, onLost: () => undefined })
+    if (options.clickhouse) stores.push(await startEmbeddedClickHouse({ dataDir, log }))
+    const harness = new RetainHarness({ dataDir, stores, postgres, lease })
+    if (options.clickhouse) {
+      harness.clickhouse = new ClickHouse({ url: stores[1]!.url })
+      await ensureClickHouse(harness.clickhouse, PROJECTION_DATABASE)
+    }
+    return harness
+  }
+
+  async close(): Promise<void> {
+    for (const closer of this.#closers) await closer()
+    await this.#segments.stop()
+    await this.#lease.stop()
+    await this.clickhouse?.close()
+    await this.postgres.end()
+    for (const store of this.#stores) await store.stop()
+    removeDirectory(this.#dataDir)
+  }
+
+  get clickHouseUrl(): string {
+    return this.#stores[1]!.url
+  }
+
+  get clickHousePid(): number | undefined {
+    return this.#stores[1]!.pid()
+  }
+
+  async newStream(settings: Partial<StreamSettings> = {}): Promise<StreamId> {
+    const budgets = { maxStoredBytes: null, rateBudget: null, byteBudget: null }
+    const transforms = { parseUserAgents: false, redactSensitive: false, redactFields: [] }
+    const name = `stream ${++this.#streams}`
+    const all = { name, retentionMs: 30 * 86_400_000, ...budgets, ...transforms, ...settings }
+    return (await this.control.createStream('owner', all)).streamId
+  }
+
+  /** Commits segments; returns their ids. Equal times get rising counters. */
+  async commit(streamId: StreamId, segments: readonly NewSegment[]): Promise<SegmentId[]> {
+    const rows = segments.map(({ ms, node = 1, lines }) => {
+      const segmentId = makeSegmentId({ ms, node, counter: this.#counter++ % 4_096 })
+      const { payload, eventCount, rawBytes } = this.encode(lines)
+      return { streamId, segmentId, ingestedAtMs: ms, eventCount, rawBytes, payload }
+    })
+    for (let at = 0; at < rows.length; at += 1_000) {
+      assert.equal(await this.#segments.commit(rows.slice(at, at + 1_000), []), undefined)
+    }
+    return rows.map((row) => row.segmentId)
+  }
+
+  encode(lines: readonly string[]): EncodedSegment {
+    const { segments } = this.#pipeline.run(batchOf(lines.join('\n')))
+    assert.equal(segments.length, 1)
+    return { ...segments[0]!, payload: Uint8Array.from(segments[0]!.payload) }
+  }
+
+  /** Brings segments into the projection, one insert for all. */
+  async project(
+    streamId: StreamId,
+    ids: readonly SegmentId[],
+    segments: readonly NewSegment[],
+  ): Promise<void> {
+    const projection = new ProjectionStore(this.clickhouse!, { nodeId: 1, epoch: 1n })
+    const blocks = segments.map(({ lines }, index) => {
+      const { block } = this.encode(lines)
+      stampBlock(block, ids[index]!)
+      return Uint8Array.from(block.bytes)
+    })
+    await projection.insert(streamId, blocks)
+  }
+
+  async commitAndProject(
+    streamId: StreamId,
+    segments: readonly NewSegment[],
+  ): Promise<SegmentId[]> {
+    const ids = await this.commit(streamId, segments)
+    await this.project(streamId, ids, segments)
+    return ids
+  }
+
+  /** Says that everything of a node up to now is in the projection. */
+  async checkpoint(node: number, ms = Date.now()): Promise<void> {
+    const id = makeSegmentId({ ms, node, counter: 0 })
+    await new CheckpointStore(this.postgres, node).write(id)
+  }
+
+  /** Locks of one key exclude each other. */
+  newLock(key = ++this.#locks): WorkerLock {
+    const lock = new WorkerLock(this.postgres, { key: String(key), statementMsMax: 10_000 })
+    this.#closers.push(() => lock.stop())
+    return lock
+  }
+
+  async heldLock(): Promise<WorkerLock> {
+    const lock = this.newLock()
+    assert.ok(await lock.tryHold())
+    return lock
+  }
+
+  newRemover(lock: WorkerLock, nowMs: () => number = Date.now): RowRemover {
+    const store = new RetentionStore(lock.session)
+    return new RowRemover({ store, observer: this.observer, nowMs, ageScanMs: 0, youngestMs: 0 })
+  }
+
+  newCompactor(lock: WorkerLock, nowMs: () => number = Date.now): Compactor {
+    return new Compactor({
+      store: new CompactionStore(lock.session),
+      merge: async (payloads) => this.#compacting.run(payloads),
+      hasIdleThread: () => true,
+      observer: this.observer,
+      nowMs,
+      everyMs: 0,
+    })
+  }
+
+  newTrimmer(trimMs = 0, clickhouse = this.clickhouse!): ProjectionTrimmer {
+    const parts = new ProjectionParts(clickhouse)
+    return new ProjectionTrimmer({ parts, storage: this.storage, observer: this.observer, trimMs })
+  }
+
+  /** Rounds until nothing is left to be done at once. */
+  async untilIdle(worker: { round(signal: AbortSignal): Promise<boolean> }): Promise<void> {
+    while (await worker.round(NEVER));
+  }
+
+  /** Ids of the rows in the raw store, oldest first. */
+  async rowIds(streamId: StreamId): Promise<SegmentId[]> {
+    const { rows } = await this.postgres.query<{ segment_id: string }>(
+      'SELECT segment_id FROM segments WHERE stream_id = $1 ORDER BY segment_id',
+      [streamId],
+    )
+    return rows.map((row) => BigInt(row.segment_id) as SegmentId)
+  }
+
+  /** Rows of the projection table, removed ones that are still there included; -1 without one. */
+  async projectedRows(streamId: StreamId): Promise<number> {
+    const tables = await new ProjectionParts(this.clickhouse!).listTables()
+    return tables.find((table) => table.streamId === streamId)?.rows ?? -1
+  }
+
+  /** What a query over all time counts. */
+  async counted(streamId: StreamId): Promise<number> {
+    const query = new QueryStore(this.clickhouse!, PROJECTION_DATABASE, (id) =>
+      this.storage.readRemovedBefore(id),
+    )
+    const range = { timeBasis: 'ingested_at', fromNs: 0n, toNs: 1n << 62n } as const
+    const rest = { filter: undefined, groupBy: undefined, limit: 10 }
+    return (await query.count({ streamId, ...range, ...rest })).total
+  }
+
+  /** Usage counts what the rows say, whatever was done. */
+  async assertUsageIsTrue(streamId: StreamId): Promise<void> {
+    const { rows } = await this.postgres.query<Record<string, number>>(
+      `SELECT count(*)::float8 AS segments, COALESCE(sum(event_count), 0)::float8 AS events,
+         COALESCE(sum(raw_bytes), 0)::float8 AS "rawBytes",
+         COALESCE(sum(octet_length(payload)), 0)::float8 AS "storedBytes"
+       FROM segments WHERE stream_id = $1`,
+      [streamId],
+    )
+    assert.deepEqual({ ...(await this.usage.readUsage(streamId)) }, { ...rows[0] })
+  }
+}
