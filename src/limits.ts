@@ -133,7 +133,7 @@ export const REPLAY_SEGMENTS_MAX = 64
 /** How often the node that enforces retention looks whether a stream is over its cap. */
 export const RETAIN_ROUND_MS = 5_000
 /** How often it looks for segments that are too old. */
-export const RETAIN_AGE_SCAN_MS = 30_000
+export const RETAIN_AGE_SCAN_MS = 10_000
 /** Rows that one DELETE removes; fewer when they are large, by `RETAIN_STEP_MS_TARGET`. */
 export const RETAIN_STEP_ROWS_MAX = 1_024
 /** How long one DELETE should take. As long again nothing is done, so that ingest gets its turn. */

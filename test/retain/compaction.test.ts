@@ -179,7 +179,7 @@ test('random small segments: everything reads the same when they are merged', as
   }
 })
 
-test('a mark in the midst of a merged row hides its first segments, and the row goes later', async () => {
+test('a mark amid a merged row hides its first segments, and the row goes later', async () => {
   const streamId = await harness.newStream()
   const segments = Array.from({ length: 30 }, (_, n) => ({
     ms: NOON + n * 1_000,

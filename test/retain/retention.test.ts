@@ -259,7 +259,7 @@ test('with ClickHouse away rows go, and the projection follows when it is back',
   await retainer.stop()
 })
 
-test('one worker at a time; who loses the session is no worker, and another one goes on', async () => {
+test('one worker at a time; who loses the session is none, and another goes on', async () => {
   const key = 1_000
   const [first, second] = [harness.newLock(key), harness.newLock(key)]
   assert.ok(await first.tryHold())
@@ -274,6 +274,38 @@ test('one worker at a time; who loses the session is no worker, and another one 
   await second.stop()
   await eventually('it has it again', () => first.tryHold())
   await first.stop()
+})
+
+test('of two nodes one works, and the other when that one stops', async () => {
+  const retainers = ['first', 'second'].map((name) => {
+    const lock = harness.newLock(2_000)
+    const rounds: string[] = []
+    const work = (what: string) => async () => {
+      rounds.push(what)
+      return false
+    }
+    const retainer = new Retainer({
+      lock,
+      removeRows: work('rows'),
+      compact: work('compaction'),
+      trimProjection: work('projection'),
+      observer: { ...harness.observer, onWorker: (is) => rounds.push(`${name} ${is}`) },
+      roundMs: 10,
+      projectionMs: 10,
+    })
+    return { retainer, rounds, name }
+  })
+  const [first, second] = retainers as [(typeof retainers)[0], (typeof retainers)[0]]
+  first.retainer.start()
+  await eventually('the first works', () => first.rounds.includes('projection'))
+  second.retainer.start()
+  const count = first.rounds.length
+  await eventually('it goes on', () => first.rounds.length > count + 9)
+  assert.deepEqual(second.rounds, [])
+  await first.retainer.stop()
+  await eventually('the second works', () => second.rounds.includes('projection'))
+  assert.deepEqual(second.rounds.slice(0, 3), ['second true', 'rows', 'compaction'])
+  await second.retainer.stop()
 })
 
 test('a partition ends with its day', () => {
