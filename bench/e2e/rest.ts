@@ -38,6 +38,14 @@ export async function createStream(
   return { id, key: String(readField(created, ['key'])) }
 }
 
+export async function updateStream(
+  service: ServiceAddress,
+  { id }: BenchStream,
+  settings: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await call(service, 'PATCH', `/v1/streams/${id}`, settings)
+}
+
 /** True once the service answers with our token, so that a store's URL is not taken for it. */
 export async function isService(service: ServiceAddress): Promise<boolean> {
   try {

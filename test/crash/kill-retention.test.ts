@@ -143,29 +143,33 @@ test('kill -9 amid retention and compaction loses nothing and brings nothing bac
     30_000,
   )
 
-  assert.deepEqual(
-    (await api.events(merged.id)).map(({ id }) => id),
-    ids.merged,
-  )
-  assert.deepEqual(
-    (await api.events(halved.id)).map(({ id }) => id),
-    young,
-  )
-  const order = (await api.events(merged.id)).map(({ payload }) => payload.n)
-  assert.equal(new Set(order).size, EVENTS)
-  assert.equal((await api.count(merged.id)).total, EVENTS)
-  assert.equal((await api.count(halved.id)).total, EVENTS / 2)
-  assert.equal((await api.usage(merged.id)).events, EVENTS)
-  await withPostgres(async (postgres) => {
-    const { rows: sums } = await postgres.query(
-      `SELECT stream_id FROM (
-         SELECT stream_id, count(*) AS n, sum(event_count) AS e, sum(raw_bytes) AS r,
-           sum(octet_length(payload)) AS s FROM segments GROUP BY stream_id) AS held
-       JOIN (SELECT stream_id, sum(segment_count) AS un, sum(event_count) AS ue,
-               sum(raw_bytes) AS ur, sum(stored_bytes) AS us
-             FROM stream_usage GROUP BY stream_id) AS counted USING (stream_id)
-       WHERE (n, e, r, s) <> (un, ue, ur, us)`,
-    )
-    assert.deepEqual(sums, [], 'usage counts what is there')
-  })
+  await assertStored(api, merged, ids.merged)
+  await assertStored(api, halved, young)
+  await withPostgres(assertUsageIsTrue)
 })
+
+/** The stream has just these events, newest first, in both stores. */
+async function assertStored(api: Api, stream: Stream, ids: readonly string[]): Promise<void> {
+  const events = await api.events(stream.id)
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    ids,
+  )
+  assert.equal(new Set(events.map(({ payload }) => payload.n)).size, ids.length)
+  assert.equal((await api.count(stream.id)).total, ids.length)
+  assert.equal((await api.usage(stream.id)).events, ids.length)
+}
+
+/** Usage counts what is there. */
+async function assertUsageIsTrue(postgres: Postgres): Promise<void> {
+  const { rows: sums } = await postgres.query(
+    `SELECT stream_id FROM (
+       SELECT stream_id, count(*) AS n, sum(event_count) AS e, sum(raw_bytes) AS r,
+         sum(octet_length(payload)) AS s FROM segments GROUP BY stream_id) AS held
+     JOIN (SELECT stream_id, sum(segment_count) AS un, sum(event_count) AS ue,
+             sum(raw_bytes) AS ur, sum(stored_bytes) AS us
+           FROM stream_usage GROUP BY stream_id) AS counted USING (stream_id)
+     WHERE (n, e, r, s) <> (un, ue, ur, us)`,
+  )
+  assert.deepEqual(sums, [])
+}

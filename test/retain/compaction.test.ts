@@ -251,7 +251,7 @@ test('what waits: a checkpoint behind, a window that is not over; and for how lo
   assert.equal((await harness.rowIds(waiting)).length, 6, 'and not looked at again')
 })
 
-test('more rows than one look, more members than one row, more streams than one round', async () => {
+test('more rows than one look, members than one row, streams than one round', async () => {
   const count = COMPACT_WALK_ROWS_MAX + 100
   const streamId = await harness.newStream()
   const start = Math.ceil(NOON / COMPACT_WINDOW_MS) * COMPACT_WINDOW_MS
