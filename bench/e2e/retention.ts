@@ -3,7 +3,8 @@
  *
  * One stream is filled, then capped so that most of it must go, while another stream gets half of
  * the load that the filling was able to take. Its acknowledge latencies are compared with those of
- * the same load before. Requests fall due at fixed times, so a stall is charged in full.
+ * the same load before and after it, as merges of what was loaded earlier make every load differ
+ * from the one before. Requests fall due at fixed times, so a stall is charged in full.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -15,8 +16,8 @@ import {
   type BenchStream,
   countStored,
   createStream,
+  readUsage,
   type ServiceAddress,
-  type StoredCounts,
   updateStream,
 } from './rest.ts'
 import { type RunningService, startService } from './service.ts'
@@ -43,12 +44,17 @@ const KEPT_SHARE = 0.1
 const RATIO_MAX = 2
 const REMOVE_MS_MAX = 1_800_000
 const POLL_MS = 250
+/** Asking costs the service something, and it is not asked in the load it is compared with. */
+const USAGE_POLL_MS = 1_000
+const QUIET_MS = 10_000
+
+type Usage = Awaited<ReturnType<typeof readUsage>>
 
 interface Removal {
   readonly rawSeconds: number
   readonly projectionSeconds: number
-  readonly before: StoredCounts
-  readonly after: StoredCounts
+  readonly before: Usage
+  readonly after: Usage
 }
 
 async function run(): Promise<void> {
@@ -65,6 +71,7 @@ async function run(): Promise<void> {
     say(`filling ${toFill} events`)
     const fill = await driveLoad({ ...base, keys: [filled.key], eventsMax: toFill }, () => {})
     await untilProjected(service, filled, fill.acknowledgedEvents)
+    await sleep(QUIET_MS) // ClickHouse merges what the filling left: not part of the comparison.
     const full = fill.acknowledgedEvents / fill.seconds
     const rate = Number(values.rate) || Math.round(full / 2)
     const half: LoadConfig = { ...base, keys: [loaded.key], rate, secondsMax: seconds }
@@ -82,7 +89,10 @@ async function run(): Promise<void> {
     removal.catch(() => undefined) // Awaited below.
     do during.push(await driveLoad(half, () => {}))
     while (!isOver)
-    print({ without, during, removal: await removal, rate, isJson: values.json })
+    const removed = await removal
+    say('load without removal, again')
+    const again = await driveLoad(half, () => {})
+    print({ without: [without, again], during, removal: removed, rate, isJson: values.json })
   } finally {
     await service.stop()
   }
@@ -120,14 +130,14 @@ async function untilProjected(
 
 /** Caps the stream and waits until what is over the cap has left both stores. */
 async function remove(service: ServiceAddress, stream: BenchStream): Promise<Removal> {
-  const before = await countStored(service, [stream])
+  const before = await readUsage(service, stream)
   const cap = Math.floor((before.rawBytes + before.projectionBytes) * KEPT_SHARE)
   const startedAtMs = performance.now()
   const secondsPassed = () => (performance.now() - startedAtMs) / 1_000
   await updateStream(service, stream, { max_stored_bytes: cap })
   let rawSeconds = Number.NaN
   for (;;) {
-    const after = await countStored(service, [stream])
+    const after = await readUsage(service, stream)
     const isRawDone = after.rawEvents <= before.rawEvents * KEPT_SHARE * 1.1
     if (isRawDone && Number.isNaN(rawSeconds)) rawSeconds = secondsPassed()
     // A quarter of the partition may wait.
@@ -135,12 +145,13 @@ async function remove(service: ServiceAddress, stream: BenchStream): Promise<Rem
       return { rawSeconds, projectionSeconds: secondsPassed(), before, after }
     }
     if (secondsPassed() * 1_000 > REMOVE_MS_MAX) throw new Error('the removal does not end')
-    await sleep(POLL_MS)
+    await sleep(USAGE_POLL_MS)
   }
 }
 
 interface Outcome {
-  readonly without: LoadResult
+  /** Before the removal and after it. */
+  readonly without: readonly [LoadResult, LoadResult]
   readonly during: readonly LoadResult[]
   readonly removal: Removal
   readonly rate: number
@@ -150,7 +161,8 @@ interface Outcome {
 function print({ without, during, removal, rate, isJson }: Outcome): void {
   // Of several loads the worst: a mean would hide the one that met the removal.
   const worst = during.reduce((a, b) => (b.acknowledge.p99 > a.acknowledge.p99 ? b : a))
-  const ratio = worst.acknowledge.p99 / without.acknowledge.p99
+  const usual = (without[0].acknowledge.p99 + without[1].acknowledge.p99) / 2
+  const ratio = worst.acknowledge.p99 / usual
   const removed = removal.before.rawEvents - removal.after.rawEvents
   const refused = during.reduce((sum, load) => sum + load.refusals, 0)
   if (isJson) {
@@ -159,7 +171,11 @@ function print({ without, during, removal, rate, isJson }: Outcome): void {
   console.log(
     formatTable(
       ['load', 'events/s', 'p50 ms', 'p90 ms', 'p99 ms', 'max ms'],
-      [row('without removal', without), row('with removal', worst)],
+      [
+        row('before removal', without[0]),
+        row('with removal', worst),
+        row('after removal', without[1]),
+      ],
     ),
   )
   console.log(
@@ -168,7 +184,7 @@ function print({ without, during, removal, rate, isJson }: Outcome): void {
   )
   const verdict = ratio <= RATIO_MAX ? 'met' : 'MISSED'
   console.log(
-    `p99 with removal is ${ratio.toFixed(2)} x without; target ${RATIO_MAX} x: ${verdict}`,
+    `p99 with removal is ${ratio.toFixed(2)} x the mean without; target ${RATIO_MAX} x: ${verdict}`,
   )
 }
 
