@@ -101,6 +101,18 @@ export const USER_AGENTS_PER_EVENT_MAX = 32
 export const USER_AGENT_CACHE_MAX = 8_192
 /** Shapes that one batch's schema delta describes. */
 export const DELTA_SHAPES_MAX = 256
+/** After this long a worker describes a shape again: fields were seen, values have changed. */
+export const SHAPE_DESCRIBE_MS = 60_000
+/** Characters of one shape's description; leaves past it are left out. */
+export const SHAPE_LEAVES_CHARS_MAX = 256 * KIB
+/** Characters of descriptions in one batch's delta; what does not fit is described later. */
+export const DELTA_LEAVES_CHARS_MAX = 256 * KIB
+/** Characters of descriptions that a worker makes in a second, over all streams. */
+export const DESCRIBE_CHARS_PER_SECOND = 1 * MIB
+/** Distinct samples of a field. */
+export const FIELD_SAMPLES_MAX = 5
+/** A sample's value, in bytes of UTF-8; longer strings are cut. */
+export const SAMPLE_BYTES_MAX = 256
 
 // --- Commit -----------------------------------------------------------------------------------
 
@@ -114,6 +126,27 @@ export const COMMIT_TRIES_MAX = 3
  * How long an unknown COMMIT outcome is looked up before its connections are dropped unanswered.
  */
 export const COMMIT_RESOLVE_MS_MAX = 60_000
+
+// --- Observe ----------------------------------------------------------------------------------
+
+/** How often what was learned is written. */
+export const OBSERVE_FLUSH_MS = 1_000
+/** What is known of streams in memory; past it the longest unused ones are forgotten. */
+export const OBSERVE_CACHE_BYTES_MAX = 32 * MIB
+/** Descriptions waiting for their stream to be loaded; past it they are learned from the store. */
+export const OBSERVE_WAITING_BYTES_MAX = 8 * MIB
+/** Streams of one write. */
+export const OBSERVE_WRITE_STREAMS_MAX = 64
+/** A field that is known is not written again sooner, for its being seen once more. */
+export const FIELD_REFRESH_MS = 30_000
+/** The same while it has fewer than `FIELD_SAMPLES_MAX` samples. */
+export const FIELD_SAMPLE_MS = 5_000
+/** Shapes that came without a description and wait to be looked up in the raw store. */
+export const OBSERVE_LOOKUPS_MAX = 1_024
+/** Bytes of a shape's paths that are kept with it. */
+export const SHAPE_PATHS_BYTES_MAX = 64 * KIB
+/** The largest hard cap that a stream may be given. */
+export const SCHEMA_CAP_MAX = 10_000
 
 // --- Materialize ------------------------------------------------------------------------------
 
@@ -223,6 +256,7 @@ assert(
 )
 assert(BULK_REPLY_BYTES_MAX < IN_FLIGHT_BYTES_MAX, 'the largest bulk reply fits in flight')
 assert(SEGMENT_EVENTS_MAX * BLOCK_PATHS_MAX <= BLOCK_CELLS_MAX, 'a full block has all its paths')
+assert(FIELD_SAMPLE_MS <= FIELD_REFRESH_MS && FIELD_REFRESH_MS <= SHAPE_DESCRIBE_MS)
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')
 assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')

@@ -27,7 +27,7 @@ import { isCleanUtf8, repairParts } from './decode/utf8.ts'
 import { BulkItemWriter } from './encode/bulk-items.ts'
 import { type EventRange, NativeBlockEncoder, textLength } from './encode/native-block.ts'
 import { tapeSource } from './encode/native-json.ts'
-import { SchemaDeltaEncoder } from './encode/schema-delta.ts'
+import { type DeltaOrigin, SchemaDeltaEncoder } from './encode/schema-delta.ts'
 import { SegmentEncoder } from './encode/segment.ts'
 import { EventFacts } from './transform/event-facts.ts'
 import { Transforms } from './transform/plan.ts'
@@ -63,7 +63,7 @@ export class IngestPipeline {
     this.#facts.describe(this.#tape, bytes, this.#events)
     return {
       streamId: batch.streamId,
-      segments: this.#encode(bytes, batch.streamId, output),
+      segments: this.#encode(bytes, batch, output),
       parts: outcomes.map((outcome) => outcome.toResult()),
       transforms: counts,
     }
@@ -113,13 +113,13 @@ export class IngestPipeline {
     return outcome
   }
 
-  #encode(bytes: Uint8Array, streamId: number, output?: SegmentOutput): EncodedSegment[] {
+  #encode(bytes: Uint8Array, origin: DeltaOrigin, output?: SegmentOutput): EncodedSegment[] {
     const { count } = this.#events
     const segments: EncodedSegment[] = []
     for (let first = 0; first < count; first += SEGMENT_EVENTS_MAX) {
       const range = { first, count: Math.min(SEGMENT_EVENTS_MAX, count - first) }
       const into = count <= SEGMENT_EVENTS_MAX ? output : undefined
-      segments.push(this.#encodeRange(bytes, range, streamId, into))
+      segments.push(this.#encodeRange(bytes, range, origin, into))
     }
     return segments
   }
@@ -127,7 +127,7 @@ export class IngestPipeline {
   #encodeRange(
     bytes: Uint8Array,
     range: EventRange,
-    streamId: number,
+    origin: DeltaOrigin,
     output?: SegmentOutput,
   ): EncodedSegment {
     const tape = this.#tape
@@ -141,7 +141,7 @@ export class IngestPipeline {
       rawBytes: textLength(events, range),
       payload: this.#segments.encode(source, index, this.#events, facts, range, output?.payload),
       ...encoded,
-      delta: this.#deltas.encode(tape, this.#events, this.#facts, range, streamId),
+      delta: this.#deltas.encode(source, this.#events, this.#facts, range, origin),
     }
   }
 }

@@ -44,7 +44,10 @@ export class ReplayPipeline {
     return {
       eventCount: range.count,
       ...this.#blocks.encode(source, this.#events, this.#facts, range, undefined, counts),
-      delta: this.#deltas.encode(tape, this.#events, this.#facts, range, streamId),
+      delta: this.#deltas.encode(source, this.#events, this.#facts, range, {
+        streamId,
+        receivedAtMs: undefined,
+      }),
     }
   }
 }

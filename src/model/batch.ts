@@ -158,13 +158,16 @@ export interface ShapeDelta {
   readonly shape: string
   readonly count: number
   readonly firstOrdinal: number
-  /** `path\0type` leaves, only the first time a worker meets the shape on this stream. */
+  /**
+   * Its leaves (`decodeLeaf`) with the objects they lie in, where the worker describes the shape:
+   * the first time it meets it on this stream, and again every `SHAPE_DESCRIBE_MS`.
+   */
   readonly leaves: readonly string[] | undefined
 }
 
 export interface SchemaDelta {
   readonly shapes: readonly ShapeDelta[]
-  /** Shapes beyond `DELTA_SHAPES_MAX`, counted only. */
+  /** Events of shapes beyond `DELTA_SHAPES_MAX`, counted only. */
   readonly shapesSkipped: number
 }
 

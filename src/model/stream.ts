@@ -1,4 +1,5 @@
 /** Streams, credentials and who may do what: plain types shared by both sides. */
+import type { SchemaCaps } from './schema.ts'
 
 /**
  * A stream's number: primary key, prefix of every per-stream table, and its public id in decimal.
@@ -22,6 +23,7 @@ export interface Stream extends TransformSettings {
   readonly rateBudget: number | null
   /** Bytes a second, null for none. */
   readonly byteBudget: number | null
+  readonly schemaCaps: SchemaCaps
   readonly createdAtMs: number
 }
 

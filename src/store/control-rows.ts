@@ -2,6 +2,7 @@
 import type { StoredToken } from '../model/credential.ts'
 import { SCOPES, type Scope, type Stream, type StreamId } from '../model/stream.ts'
 import type { KeyRecord, TokenRecord } from './control-store.ts'
+import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
 
 /** A timestamp as milliseconds, whatever the driver would make of a timestamp. */
 function msColumn(column: string): string {
@@ -11,9 +12,10 @@ function msColumn(column: string): string {
 /** `streams.` because keys joined with streams have a `name` and a `created_at` too. */
 export const STREAM_COLUMNS = `streams.stream_id, streams.name, owner, retention_ms,
   max_stored_bytes, parse_user_agents, redact_sensitive, redact_fields, rate_budget, byte_budget,
+  ${CAP_COLUMNS},
   floor(extract(epoch FROM streams.created_at) * 1000)::float8 AS created_at_ms`
 
-export interface StreamRow {
+export interface StreamRow extends CapRow {
   readonly stream_id: number
   readonly name: string
   readonly owner: string
@@ -68,6 +70,7 @@ export function toStream(row: StreamRow): Stream {
     redactFields: row.redact_fields,
     rateBudget: toNumber(row.rate_budget),
     byteBudget: toNumber(row.byte_budget),
+    schemaCaps: toCaps(row),
     createdAtMs: row.created_at_ms,
   }
 }

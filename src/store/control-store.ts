@@ -87,8 +87,9 @@ export class ControlStore {
       await assertNameFree(sql, owner, settings.name)
       const { rows } = await sql.query<StreamRow>(
         `INSERT INTO streams (owner, name, retention_ms, max_stored_bytes, parse_user_agents,
-           redact_sensitive, redact_fields, rate_budget, byte_budget)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING ${STREAM_COLUMNS}`,
+           redact_sensitive, redact_fields, rate_budget, byte_budget, field_soft_cap,
+           field_hard_cap, shape_soft_cap, shape_hard_cap)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING ${STREAM_COLUMNS}`,
         [owner, ...settingValues(settings)],
       )
       return toStream(onlyRow(rows))
@@ -120,7 +121,8 @@ export class ControlStore {
       const { rows } = await sql.query<StreamRow>(
         `UPDATE streams SET name = $2, retention_ms = $3, max_stored_bytes = $4,
            parse_user_agents = $5, redact_sensitive = $6, redact_fields = $7, rate_budget = $8,
-           byte_budget = $9
+           byte_budget = $9, field_soft_cap = $10, field_hard_cap = $11, shape_soft_cap = $12,
+           shape_hard_cap = $13
          WHERE stream_id = $1 RETURNING ${STREAM_COLUMNS}`,
         [streamId, ...settingValues(next)],
       )
@@ -348,6 +350,10 @@ function settingValues(settings: StreamSettings): readonly unknown[] {
     settings.redactFields,
     settings.rateBudget,
     settings.byteBudget,
+    settings.schemaCaps.fieldsSoft,
+    settings.schemaCaps.fieldsHard,
+    settings.schemaCaps.shapesSoft,
+    settings.schemaCaps.shapesHard,
   ]
 }
 

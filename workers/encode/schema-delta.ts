@@ -1,52 +1,93 @@
 /**
  * What a run of events says about its stream's schema: which shapes occurred, how often, and for
- * shapes this worker has not described before, their (path, type) leaves. Bounded by
- * `DELTA_SHAPES_MAX`; the events themselves are stored whatever happens here.
+ * shapes that this worker has not described lately, their leaves with samples.
+ *
+ * Bounded by `DELTA_SHAPES_MAX` and `DELTA_LEAVES_CHARS_MAX` a batch and by
+ * `DESCRIBE_CHARS_PER_SECOND` a worker: a client that sends nothing but new shapes has few of them
+ * described. Those that wait are described when they come again, or looked up by the main thread.
+ * The events themselves are stored whatever happens here.
  */
-import { BLOCK_PATHS_MAX, DELTA_SHAPES_MAX, SHAPES_KNOWN_MAX } from '../../src/limits.ts'
+import {
+  DELTA_LEAVES_CHARS_MAX,
+  DELTA_SHAPES_MAX,
+  DESCRIBE_CHARS_PER_SECOND,
+  FIELD_SAMPLES_MAX,
+  SHAPE_DESCRIBE_MS,
+  SHAPES_KNOWN_MAX,
+} from '../../src/limits.ts'
 import type { SchemaDelta, ShapeDelta } from '../../src/model/batch.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
-import { ENTRY } from '../decode/tape-types.ts'
-import { CATALOG_TYPE_NAMES, catalogType, type EventFacts } from '../transform/event-facts.ts'
+import type { EventFacts } from '../transform/event-facts.ts'
 import type { EventRange } from './native-block.ts'
+import type { TapeSource } from './native-json.ts'
+import { ShapeLeaves } from './shape-leaves.ts'
 
 interface MutableShape {
   count: number
-  readonly firstOrdinal: number
+  /** Of its first events, for samples. */
+  readonly ordinals: number[]
   readonly low: number
   readonly high: number
 }
 
+/** Whose delta it is, and the time it came with: workers have no clock. */
+export interface DeltaOrigin {
+  readonly streamId: number
+  /** Undefined: every shape is described, whatever was described before. */
+  readonly receivedAtMs: number | undefined
+}
+
 export class SchemaDeltaEncoder {
-  /** Emptied when it is full: then shapes are described once more, which does no harm. */
-  readonly #known = new Set<string>()
+  /** When each shape was described. Emptied when it is full: then they are described once more. */
+  readonly #described = new Map<string, number>()
+  readonly #leaves = new ShapeLeaves()
+  /** Characters that may be described; refilled by the batches' own time. */
+  #budget = DESCRIBE_CHARS_PER_SECOND
+  #budgetAtMs = 0
 
   encode(
-    tape: JsonTape,
+    source: TapeSource,
     events: DecodedEvents,
     facts: EventFacts,
     range: EventRange,
-    streamId: number,
+    origin: DeltaOrigin,
   ): SchemaDelta {
     const { shapes, skipped } = countShapes(facts, range)
     const deltas: ShapeDelta[] = []
-    for (const shape of shapes) {
-      const text = shapeText(shape.low, shape.high)
-      const key = `${streamId}/${text}`
-      const isKnown = this.#known.has(key)
-      if (!isKnown) {
-        if (this.#known.size >= SHAPES_KNOWN_MAX) this.#known.clear()
-        this.#known.add(key)
+    let left = origin.receivedAtMs === undefined ? Number.POSITIVE_INFINITY : DELTA_LEAVES_CHARS_MAX
+    if (origin.receivedAtMs !== undefined) this.#refill(origin.receivedAtMs)
+    for (const { low, high, count, ordinals } of shapes) {
+      const shape = shapeText(low, high)
+      let leaves: readonly string[] | undefined
+      if (left > 0 && this.#isDue(origin, shape)) {
+        leaves = this.#leaves.describe(source, events, range.first, ordinals)
+        left -= this.#leaves.chars
+        this.#budget -= this.#leaves.chars
       }
-      deltas.push({
-        shape: text,
-        count: shape.count,
-        firstOrdinal: shape.firstOrdinal,
-        leaves: isKnown ? undefined : leavesOf(tape, events, range.first + shape.firstOrdinal),
-      })
+      deltas.push({ shape, count, firstOrdinal: ordinals[0]!, leaves })
     }
     return { shapes: deltas, shapesSkipped: skipped }
+  }
+
+  /** Whether to describe the shape now; if so, it is taken for described. */
+  #isDue({ streamId, receivedAtMs }: DeltaOrigin, shape: string): boolean {
+    if (receivedAtMs === undefined) return true
+    if (this.#budget <= 0) return false
+    const key = `${streamId}/${shape}`
+    const describedAtMs = this.#described.get(key)
+    if (describedAtMs !== undefined && receivedAtMs - describedAtMs < SHAPE_DESCRIBE_MS) {
+      return false
+    }
+    if (this.#described.size >= SHAPES_KNOWN_MAX) this.#described.clear()
+    this.#described.set(key, receivedAtMs)
+    return true
+  }
+
+  #refill(nowMs: number): void {
+    const chars = ((nowMs - this.#budgetAtMs) * DESCRIBE_CHARS_PER_SECOND) / 1_000
+    if (chars <= 0) return // Batches may come a little out of order.
+    this.#budget = Math.min(DESCRIBE_CHARS_PER_SECOND, this.#budget + chars)
+    this.#budgetAtMs = nowMs
   }
 }
 
@@ -66,37 +107,21 @@ function countShapes(
   for (let ordinal = 0; ordinal < range.count; ordinal++) {
     const low = facts.shapeLow[range.first + ordinal]!
     const high = facts.shapeHigh[range.first + ordinal]!
-    if (last !== undefined && last.low === low && last.high === high) {
-      last.count++
-      continue
+    if (last === undefined || last.low !== low || last.high !== high) {
+      // 53 bits of the fingerprint: enough to tell 256 shapes of one batch apart.
+      const key = (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0)
+      last = byShape.get(key)
+      if (last === undefined) {
+        if (byShape.size === DELTA_SHAPES_MAX) {
+          skipped++
+          continue
+        }
+        last = { count: 0, ordinals: [], low, high }
+        byShape.set(key, last)
+      }
     }
-    // 53 bits of the fingerprint: enough to tell 256 shapes of one batch apart.
-    const key = (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0)
-    const known = byShape.get(key)
-    if (known !== undefined) {
-      known.count++
-      last = known
-    } else if (byShape.size < DELTA_SHAPES_MAX) {
-      last = { count: 1, firstOrdinal: ordinal, low, high }
-      byShape.set(key, last)
-    } else {
-      skipped++
-    }
+    last.count++
+    if (last.count <= FIELD_SAMPLES_MAX) last.ordinals.push(ordinal)
   }
   return { shapes: byShape.values(), skipped }
-}
-
-/** The event's leaves as `path\0type`, each once. */
-function leavesOf(tape: JsonTape, events: DecodedEvents, event: number): string[] {
-  const leaves = new Set<string>()
-  const end = events.tapeEnd[event]!
-  for (let at = events.tapeStart[event]!; at < end; at += ENTRY) {
-    const type = CATALOG_TYPE_NAMES[catalogType(tape.entries[at + 1]!)]
-    const node = tape.entries[at]!
-    // Paths without a column are too long to be shown; no string is made of them.
-    if (type === undefined || tape.trie.isTooLong(node)) continue
-    leaves.add(`${tape.trie.displayPath(node)}\0${type}`)
-    if (leaves.size === BLOCK_PATHS_MAX) break
-  }
-  return [...leaves]
 }

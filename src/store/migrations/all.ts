@@ -1,5 +1,6 @@
 /** Every migration, oldest first. One that was released is never changed: add another. */
 import { sql as core } from './0001-core.ts'
+import { sql as observe } from './0002-observe.ts'
 import { sql as retain } from './0003-retain.ts'
 
 export interface Migration {
@@ -10,5 +11,6 @@ export interface Migration {
 
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'core', sql: core },
+  { version: 2, name: 'observe', sql: observe },
   { version: 3, name: 'retain', sql: retain },
 ]

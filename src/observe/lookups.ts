@@ -1,0 +1,42 @@
+/**
+ * Shapes that were counted and that no worker described: its description was lost with a request
+ * that failed after its events had been decoded, or was put off. A stored event tells it again.
+ */
+import { OBSERVE_LOOKUPS_MAX } from '../limits.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+
+export interface Lookup {
+  readonly streamId: StreamId
+  readonly shape: string
+  /** A segment that holds the shape. */
+  readonly segmentId: SegmentId
+}
+
+export class Lookups {
+  readonly #waiting = new Map<string, Lookup>()
+
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  /** Past OBSERVE_LOOKUPS_MAX nothing is added: the shape comes again, or stays without paths. */
+  add(lookup: Lookup): void {
+    const key = `${lookup.streamId}/${lookup.shape}`
+    if (this.#waiting.size >= OBSERVE_LOOKUPS_MAX || this.#waiting.has(key)) return
+    this.#waiting.set(key, lookup)
+  }
+
+  /** The oldest, and all others that wait for the same segment. */
+  take(): readonly Lookup[] {
+    let segmentId: SegmentId | undefined
+    const taken: Lookup[] = []
+    for (const [key, lookup] of this.#waiting) {
+      segmentId ??= lookup.segmentId
+      if (lookup.segmentId !== segmentId) continue
+      taken.push(lookup)
+      this.#waiting.delete(key)
+    }
+    return taken
+  }
+}

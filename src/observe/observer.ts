@@ -1,0 +1,325 @@
+/**
+ * Observe: learns fields and shapes from what was committed, a little later.
+ *
+ *   commit --CommittedGroup--> observe --SchemaChange--> catalog in PostgreSQL
+ *
+ * As materialize does, it has two modes and one way to recover. **Live**: what workers found out is
+ * merged in memory and written every `OBSERVE_FLUSH_MS`. **Catch-up**: segments past the node's
+ * checkpoint are read from the raw store and learned from through the same worker code. It begins
+ * there, and whatever goes wrong drops the memory and goes back to it.
+ *
+ * A segment counts once: a stream's counts and the mark up to which they count are written in one
+ * transaction, and segments up to the mark are passed over. So neither an unknown outcome of a
+ * write nor learning a segment again does harm.
+ *
+ * What is in memory is bounded by the streams' caps and by OBSERVE_CACHE_BYTES_MAX over all.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OBSERVE_FLUSH_MS, OBSERVE_WRITE_STREAMS_MAX, REPLAY_SEGMENTS_MAX } from '../limits.ts'
+import type { CommittedGroup, SchemaDelta } from '../model/batch.ts'
+import type { KnownSchema, SchemaChange, SchemaCounts } from '../model/schema-changes.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import { type Lookup, Lookups } from './lookups.ts'
+import { SchemaCache } from './schema-cache.ts'
+import type { Skipped } from './stream-schema.ts'
+
+export interface StoredSegment {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  readonly payload: Uint8Array
+}
+
+export interface ObserveStores {
+  /** Live streams among these, as the catalog has them. */
+  load(streamIds: readonly StreamId[]): Promise<readonly KnownSchema[]>
+  /** All changes and the checkpoint in one transaction. */
+  write(changes: readonly SchemaChange[], checkpoint?: SegmentId): Promise<readonly SchemaCounts[]>
+  /** This node's segments after `after`, in id order, at most `limit`. */
+  readAfter(after: SegmentId, limit: number): Promise<readonly StoredSegment[]>
+  /** One segment's payload, undefined when it is gone. */
+  readPayload(streamId: StreamId, segmentId: SegmentId): Promise<Uint8Array | undefined>
+  /** Shapes of this node that an earlier run left without a description. */
+  readUndescribed(): Promise<readonly Lookup[]>
+  /** What a segment says, every shape described; through the worker code. */
+  learn(segment: Pick<StoredSegment, 'streamId' | 'payload'>): Promise<SchemaDelta>
+}
+
+export interface ObserveObserver {
+  readonly onWrite: (write: { streams: number; seconds: number }) => void
+  /** Leaves and events past the hard caps. */
+  readonly onSkipped: (skipped: Readonly<Skipped>) => void
+  readonly onReplayed: (segments: number) => void
+  readonly onError: (cause: unknown, failures: number) => void
+  /** A segment that cannot be learned from was passed over, after several tries. */
+  readonly onPassedOver: (segmentId: SegmentId, cause: unknown) => void
+  readonly onModeChange: (mode: 'live' | 'catch-up', reason: string) => void
+}
+
+export interface ObserverOptions {
+  readonly stores: ObserveStores
+  readonly observer: ObserveObserver
+  /** Where the last run left off. */
+  readonly checkpoint: SegmentId
+  readonly flushMs?: number
+}
+
+const RETRY_MS_MAX = 5_000
+/** Segments read for descriptions between two writes. */
+const LOOKUPS_A_ROUND = 4
+/** How often one segment may fail by itself before it is passed over. */
+const SEGMENT_FAILURES_MAX = 3
+
+export class Observer {
+  readonly #options: ObserverOptions
+  readonly #cache = new SchemaCache()
+  readonly #lookups = new Lookups()
+  #mode: 'live' | 'catch-up' = 'catch-up'
+  /** Everything up to here was learned from, or is in the cache. */
+  #cursor: SegmentId
+  /** The newest segment that commit told of. */
+  #newest: SegmentId
+  #written: SegmentId
+  #flushedAtMs = 0
+  #failures = 0
+  #failing: { readonly segmentId: SegmentId; count: number } | undefined
+  #generation = 0
+  #hasReadUndescribed = false
+  #isStopping = false
+  #running: Promise<void> | undefined
+  #wake: (() => void) | undefined
+
+  constructor(options: ObserverOptions) {
+    this.#options = options
+    this.#cursor = options.checkpoint
+    this.#newest = options.checkpoint
+    this.#written = options.checkpoint
+  }
+
+  /** Rough bytes of what is in memory. */
+  get cacheBytes(): number {
+    return this.#cache.bytes
+  }
+
+  get isCaughtUp(): boolean {
+    return this.#mode === 'live' && this.#written >= this.#newest
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Learns from a durable group. Never waits. Costs a lookup a segment and one a shape. */
+  add(group: CommittedGroup): void {
+    for (const { streamId, segmentId, delta } of group.segments) {
+      if (segmentId > this.#newest) this.#newest = segmentId
+      // Catch-up reads it from the raw store, or already has.
+      if (this.#mode === 'catch-up' || segmentId <= this.#cursor) continue
+      this.#cursor = segmentId
+      this.#learn(streamId, segmentId, delta)
+      if (this.#cache.isOverfull) this.#fallBack('more waits than OBSERVE_WAITING_BYTES_MAX')
+    }
+  }
+
+  /** Something may have been committed that `add` was not told of: looks into the raw store. */
+  resync(): void {
+    this.#fallBack('a commit was not handed on')
+  }
+
+  /** Writes what was learned, within `msMax`. The rest is found at start. */
+  async stop(msMax: number): Promise<void> {
+    this.#isStopping = true
+    this.#wake?.()
+    await Promise.race([this.#running, sleep(msMax, undefined, { ref: false })])
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      try {
+        await this.#round()
+        this.#failures = 0
+        if (this.#isStopping && (await this.#isDrained())) return
+      } catch (cause) {
+        this.#failures++
+        this.#options.observer.onError(cause, this.#failures)
+        this.#fallBack('a store failed')
+        if (this.#isStopping) return
+        await this.#pause(Math.min(RETRY_MS_MAX, 100 * 2 ** this.#failures))
+      }
+    }
+  }
+
+  async #isDrained(): Promise<boolean> {
+    if (this.#mode === 'catch-up') return true // Where it is, the next start goes on.
+    await this.#flush()
+    return this.#cache.changed().length === 0
+  }
+
+  async #round(): Promise<void> {
+    if (this.#mode === 'catch-up') {
+      if (!(await this.#catchUp())) return
+    } else {
+      await this.#load(this.#cache.unloaded())
+      const isDue = performance.now() - this.#flushedAtMs >= this.#flushMs
+      if (isDue && !this.#isStopping) {
+        await this.#flush()
+        await this.#describe()
+      }
+    }
+    if (this.#isStopping || this.#cache.unloaded().length > 0) return
+    const dueMs = this.#flushedAtMs + this.#flushMs - performance.now()
+    await this.#pause(Math.max(10, dueMs))
+  }
+
+  get #flushMs(): number {
+    return this.#options.flushMs ?? OBSERVE_FLUSH_MS
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const wake = new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    await Promise.race([wake, sleep(ms, undefined, { ref: false })])
+    this.#wake = undefined
+  }
+
+  #fallBack(reason: string): void {
+    this.#generation++
+    this.#cache.clear()
+    this.#cursor = this.#written
+    if (this.#mode === 'live') this.#options.observer.onModeChange('catch-up', reason)
+    this.#mode = 'catch-up'
+  }
+
+  #learn(streamId: StreamId, segmentId: SegmentId, delta: SchemaDelta): void {
+    const schema = this.#cache.add(streamId, segmentId, delta)
+    if (schema === undefined) {
+      this.#wake?.() // To load it now: what waits for that takes memory.
+      return
+    }
+    for (const { shape, leaves } of delta.shapes) {
+      if (leaves !== undefined || schema.isDescribed(shape)) continue
+      this.#lookups.add({ streamId, shape, segmentId })
+    }
+  }
+
+  async #load(streamIds: readonly StreamId[]): Promise<void> {
+    for (let at = 0; at < streamIds.length; at += OBSERVE_WRITE_STREAMS_MAX) {
+      const part = streamIds.slice(at, at + OBSERVE_WRITE_STREAMS_MAX)
+      const generation = this.#generation
+      const known = await this.#options.stores.load(part)
+      if (generation !== this.#generation) return
+      for (const { streamId, segmentId, delta } of this.#cache.loaded(part, known)) {
+        this.#learn(streamId, segmentId, delta)
+      }
+    }
+  }
+
+  /** Writes what changed, at most OBSERVE_WRITE_STREAMS_MAX streams at a time. */
+  async #flush(): Promise<void> {
+    // Until none waits: the checkpoint must not pass over what is not in a change.
+    while (this.#cache.unloaded().length > 0) await this.#load(this.#cache.unloaded())
+    this.#flushedAtMs = performance.now()
+    this.#tellSkipped()
+    const generation = this.#generation
+    // Whatever comes while it is being written is written next time, and not in this checkpoint.
+    const checkpoint = this.#cursor
+    const changed = this.#cache.changed().map((schema) => {
+      this.#cache.touch(schema)
+      return { schema, sizes: schema.sizes, change: schema.take() }
+    })
+    if (changed.length === 0 && checkpoint === this.#written) return
+    for (let at = 0; at === 0 || at < changed.length; at += OBSERVE_WRITE_STREAMS_MAX) {
+      const part = changed.slice(at, at + OBSERVE_WRITE_STREAMS_MAX)
+      const isLast = at + OBSERVE_WRITE_STREAMS_MAX >= changed.length
+      const changes = part.map(({ change }) => change)
+      const startedAt = performance.now()
+      const counts = await this.#options.stores.write(changes, isLast ? checkpoint : undefined)
+      const seconds = (performance.now() - startedAt) / 1_000
+      this.#options.observer.onWrite({ streams: part.length, seconds })
+      if (generation !== this.#generation) return
+      const byStream = new Map(counts.map((count) => [count.streamId, count]))
+      for (const { schema, sizes } of part) {
+        const count = byStream.get(schema.streamId)
+        if (count === undefined) this.#cache.forget(schema.streamId)
+        else schema.confirm(count, sizes)
+      }
+    }
+    this.#written = checkpoint
+    this.#cache.evict()
+  }
+
+  #tellSkipped(): void {
+    const { fields, shapes } = this.#cache.skipped
+    if (fields + shapes > 0) this.#options.observer.onSkipped({ fields, shapes })
+    this.#cache.skipped.fields = 0
+    this.#cache.skipped.shapes = 0
+  }
+
+  /** One step of catch-up. True when there was nothing to do. */
+  async #catchUp(): Promise<boolean> {
+    const generation = this.#generation
+    const newest = this.#newest
+    const segments = await this.#options.stores.readAfter(this.#cursor, REPLAY_SEGMENTS_MAX)
+    if (generation !== this.#generation) return false
+    const last = segments.at(-1)
+    if (last === undefined) {
+      if (this.#newest > newest) return false // Committed while we looked.
+      // What we were told of and is not there has been removed since.
+      if (newest > this.#cursor) this.#cursor = newest
+      this.#mode = 'live'
+      this.#options.observer.onModeChange('live', 'caught up')
+      return true
+    }
+    await this.#load(this.#cache.missing(segments.map(({ streamId }) => streamId)))
+    let replayed = 0
+    for (const segment of segments) {
+      if (generation !== this.#generation || this.#isStopping) return false
+      if (this.#cache.has(segment.streamId, segment.segmentId)) continue
+      const delta = await this.#replay(segment)
+      if (generation !== this.#generation) return false
+      if (delta !== undefined) this.#learn(segment.streamId, segment.segmentId, delta)
+      replayed++
+    }
+    this.#cursor = last.segmentId
+    this.#options.observer.onReplayed(replayed)
+    await this.#flush()
+    return false
+  }
+
+  /** Undefined for a segment that fails again and again by itself. */
+  async #replay(segment: StoredSegment): Promise<SchemaDelta | undefined> {
+    try {
+      return await this.#options.stores.learn(segment)
+    } catch (cause) {
+      if (cause instanceof Error && 'retryable' in cause && cause.retryable === true) throw cause
+      const { segmentId } = segment
+      if (this.#failing?.segmentId !== segmentId) this.#failing = { segmentId, count: 0 }
+      if (++this.#failing.count < SEGMENT_FAILURES_MAX) throw cause
+      this.#options.observer.onPassedOver(segmentId, cause)
+      return undefined
+    }
+  }
+
+  /** Reads a few segments for shapes that came without a description. */
+  async #describe(): Promise<void> {
+    const { stores } = this.#options
+    if (!this.#hasReadUndescribed) {
+      this.#hasReadUndescribed = true
+      for (const lookup of await stores.readUndescribed()) this.#lookups.add(lookup)
+    }
+    const generation = this.#generation
+    for (let round = 0; round < LOOKUPS_A_ROUND && this.#lookups.size > 0; round++) {
+      const wanted = this.#lookups.take()
+      const { streamId, segmentId } = wanted[0]!
+      await this.#load(this.#cache.missing([streamId]))
+      const isWanted = wanted.some(({ shape }) => !this.#cache.isDescribed(streamId, shape))
+      if (!isWanted || generation !== this.#generation) continue
+      const payload = await stores.readPayload(streamId, segmentId)
+      if (payload === undefined) continue
+      const delta = await this.#replay({ streamId, segmentId, payload })
+      if (generation !== this.#generation || delta === undefined) continue
+      this.#cache.describe(streamId, segmentId, delta)
+    }
+  }
+}

@@ -1,0 +1,204 @@
+/** The catalog as people read it: fields, shapes, the state of learning; and Resolve. */
+import { EVENTS_PAGE_BYTES_MAX } from '../limits.ts'
+import { FIELD_TYPES, type FieldType, type SchemaCaps } from '../model/schema.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { Postgres } from './postgres.ts'
+import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
+
+export interface FieldRecord {
+  readonly path: string
+  readonly types: readonly FieldType[]
+  readonly firstSeenMs: number
+  readonly lastSeenMs: number
+  /** JSON values, the newest first. */
+  readonly samples: readonly string[]
+  readonly resolvedAtMs: number | null
+}
+
+export interface FieldPage {
+  /** Only paths after this one, in the order of their bytes. */
+  readonly after: string | undefined
+  readonly limit: number
+  /** Only paths that begin so. */
+  readonly prefix: string | undefined
+  readonly type: FieldType | undefined
+  readonly conflict: boolean | undefined
+}
+
+export interface ShapeRecord {
+  readonly shape: string
+  readonly events: number
+  readonly firstSeenMs: number
+  readonly lastSeenMs: number
+  readonly exampleSegmentId: SegmentId
+  readonly exampleOrdinal: number
+  /** A JSON array of [path, type]; null until the shape was described. */
+  readonly pathsJson: string | null
+}
+
+export interface ShapePage {
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+export interface SchemaState {
+  readonly caps: SchemaCaps
+  readonly fields: number
+  readonly shapes: number
+  /** Fields in a type conflict. */
+  readonly conflicts: number
+}
+
+const SEEN = FIELD_TYPES.map((type) => `seen_${type}_ms`)
+/** As `hasTypeConflict`. */
+const IS_CONFLICT = `(${[
+  '(seen_integer_ms > 0 OR seen_float_ms > 0)',
+  ...FIELD_TYPES.filter((type) => !['null', 'integer', 'float'].includes(type)).map((type) => {
+    return `(seen_${type}_ms > 0)`
+  }),
+]
+  .map((kind) => `${kind}::integer`)
+  .join(' + ')} > 1)`
+const FIELD_COLUMNS = `path, first_seen_ms, last_seen_ms, samples, resolved_ms, ${SEEN.join(', ')}`
+
+/** Numbers come as text: PostgreSQL's bigint. */
+type FieldRow = Readonly<Record<string, string>> & { readonly samples: readonly string[] }
+
+export class SchemaStore {
+  readonly #postgres: Postgres
+
+  constructor(postgres: Postgres) {
+    this.#postgres = postgres
+  }
+
+  /** Fields in the order of their paths' bytes. */
+  async listFields(streamId: StreamId, page: FieldPage): Promise<FieldRecord[]> {
+    const type = page.type === undefined ? 'true' : `seen_${page.type}_ms > 0`
+    const { rows } = await this.#postgres.query<FieldRow>(
+      `SELECT ${FIELD_COLUMNS} FROM stream_fields
+       WHERE stream_id = $1 AND ($2::text IS NULL OR path > $2 COLLATE "C")
+         AND ($3::text IS NULL OR starts_with(path, $3)) AND ${type}
+         AND ($4::boolean IS NULL OR ${IS_CONFLICT} = $4)
+       ORDER BY path LIMIT $5`,
+      [streamId, page.after ?? null, page.prefix ?? null, page.conflict ?? null, page.limit],
+    )
+    return rows.map(toField)
+  }
+
+  /**
+   * Takes the type that was seen last for the right one and forgets the others; whatever is seen
+   * again from now on counts again. Undefined when the stream has no such field.
+   */
+  async resolveField(streamId: StreamId, path: string): Promise<FieldRecord | undefined> {
+    return this.#postgres.transaction(async (sql) => {
+      // Moves the generation first: that waits for nodes that are writing, and has all load anew.
+      await sql.query(
+        'UPDATE stream_schemas SET generation = generation + 1 WHERE stream_id = $1',
+        [streamId],
+      )
+      const newest = `GREATEST(${SEEN.join(', ')})`
+      const { rows } = await sql.query<FieldRow>(
+        `UPDATE stream_fields SET resolved_ms = (extract(epoch FROM clock_timestamp()) * 1000),
+           ${SEEN.map((seen, at) => {
+             // Of two that were seen in the same millisecond one stays.
+             const later = SEEN.slice(at + 1).map((other) => `${other} < ${newest}`)
+             const isOnly = [`${seen} = ${newest}`, ...later].join(' AND ')
+             return `${seen} = CASE WHEN ${isOnly} THEN ${seen} ELSE 0 END`
+           }).join(', ')}
+         WHERE stream_id = $1 AND path = $2 RETURNING ${FIELD_COLUMNS}`,
+        [streamId, path],
+      )
+      return rows[0] && toField(rows[0])
+    })
+  }
+
+  /** The shapes met last first; the page ends early past EVENTS_PAGE_BYTES_MAX of paths. */
+  async listShapes(streamId: StreamId, page: ShapePage): Promise<ShapeRecord[]> {
+    const { rows } = await this.#postgres.query<ShapeRow>(
+      `SELECT * FROM (
+         SELECT shape, event_count, first_seen_ms, last_seen_ms, example_segment_id,
+           example_ordinal, paths,
+           sum(octet_length(paths)) OVER (ORDER BY first_seen_ms DESC, shape) AS bytes,
+           row_number() OVER (ORDER BY first_seen_ms DESC, shape) AS number
+         FROM stream_shapes LEFT JOIN stream_shape_paths USING (stream_id, shape)
+         WHERE stream_id = $1 AND ($2::text IS NULL OR (-first_seen_ms, shape) > (
+           SELECT -first_seen_ms, shape FROM stream_shapes WHERE stream_id = $1 AND shape = $2))
+       ) AS page
+       WHERE number <= $3 AND (number = 1 OR COALESCE(bytes, 0) <= $4) ORDER BY number`,
+      [streamId, page.after ?? null, page.limit, EVENTS_PAGE_BYTES_MAX],
+    )
+    return rows.map((row) => ({
+      shape: row.shape,
+      events: Number(row.event_count),
+      firstSeenMs: Number(row.first_seen_ms),
+      lastSeenMs: Number(row.last_seen_ms),
+      exampleSegmentId: BigInt(row.example_segment_id) as SegmentId,
+      exampleOrdinal: row.example_ordinal,
+      pathsJson: row.paths,
+    }))
+  }
+
+  /** How much the stream has learned. Nothing when it has no events yet, or is not there. */
+  async readState(streamId: StreamId): Promise<SchemaState | undefined> {
+    const { rows } = await this.#postgres.query<StateRow>(
+      `SELECT COALESCE(field_count, 0) AS fields, COALESCE(shape_count, 0) AS shapes,
+         ${CAP_COLUMNS},
+         (SELECT count(*)::integer FROM stream_fields AS f
+          WHERE f.stream_id = streams.stream_id AND ${IS_CONFLICT}) AS conflicts
+       FROM streams LEFT JOIN stream_schemas USING (stream_id) WHERE streams.stream_id = $1`,
+      [streamId],
+    )
+    const row = rows[0]
+    if (row === undefined) return undefined
+    const { fields, shapes, conflicts } = row
+    return { caps: toCaps(row), fields, shapes, conflicts }
+  }
+
+  /** Forgets all of a deleted stream. Safe to call again. */
+  async deleteStream(streamId: StreamId): Promise<void> {
+    await this.#postgres.transaction(async (sql) => {
+      // This row first: nodes that are still writing hold it.
+      for (const table of SCHEMA_TABLES) {
+        await sql.query(`DELETE FROM ${table} WHERE stream_id = $1`, [streamId])
+      }
+    })
+  }
+}
+
+const SCHEMA_TABLES = [
+  'stream_schemas',
+  'stream_fields',
+  'stream_shapes',
+  'stream_shape_paths',
+  'stream_schema_marks',
+  'stream_rejects',
+] as const
+
+interface ShapeRow {
+  readonly shape: string
+  readonly event_count: string
+  readonly first_seen_ms: string
+  readonly last_seen_ms: string
+  readonly example_segment_id: string
+  readonly example_ordinal: number
+  readonly paths: string | null
+}
+
+interface StateRow extends CapRow {
+  readonly fields: number
+  readonly shapes: number
+  readonly conflicts: number
+}
+
+function toField(row: FieldRow): FieldRecord {
+  const resolvedMs = Number(row.resolved_ms)
+  return {
+    path: row.path ?? '',
+    types: FIELD_TYPES.filter((type) => Number(row[`seen_${type}_ms`]) > 0),
+    firstSeenMs: Number(row.first_seen_ms),
+    lastSeenMs: Number(row.last_seen_ms),
+    samples: row.samples,
+    resolvedAtMs: resolvedMs === 0 ? null : resolvedMs,
+  }
+}

@@ -1,0 +1,353 @@
+/**
+ * Observe's side of the catalog: loading streams, and merging what a node learned.
+ *
+ * One transaction a write, with the streams' rows of `stream_schemas` locked in id order: several
+ * nodes write the same streams one after another and cannot deadlock, and caps hold exactly. The
+ * node's mark in each stream moves in the same transaction as its counts, so a segment counts once:
+ * a write that is repeated finds the mark there and changes nothing.
+ */
+import { FIELD_SAMPLES_MAX } from '../limits.ts'
+import { FIELD_TYPES } from '../model/schema.ts'
+import type { KnownSchema, SchemaChange, SchemaCounts } from '../model/schema-changes.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { Postgres, Queryable } from './postgres.ts'
+import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
+import { StoreError } from './store-error.ts'
+
+/** A shape that nothing has described yet, and a segment that has it. */
+export interface UndescribedShape {
+  readonly streamId: StreamId
+  readonly shape: string
+  readonly segmentId: SegmentId
+}
+
+const COUNT_COLUMNS = `s.stream_id, s.field_count, s.shape_count, s.generation, ${CAP_COLUMNS}`
+
+interface CountRow extends CapRow {
+  readonly stream_id: number
+  readonly field_count: number
+  readonly shape_count: number
+  readonly generation: string
+}
+
+export class SchemaWriter {
+  readonly #postgres: Postgres
+  readonly #node: { readonly nodeId: number; readonly epoch: bigint }
+
+  constructor(postgres: Postgres, node: { readonly nodeId: number; readonly epoch: bigint }) {
+    this.#postgres = postgres
+    this.#node = node
+  }
+
+  /** 0 when the node has none. Throws `StoreError`. */
+  async readCheckpoint(): Promise<SegmentId> {
+    const { rows } = await this.#postgres.query<{ segment_id: string }>(
+      'SELECT segment_id FROM observe_checkpoints WHERE node_id = $1',
+      [this.#node.nodeId],
+    )
+    return BigInt(rows[0]?.segment_id ?? '0') as SegmentId
+  }
+
+  /** What is known of live streams; deleted ones are not in it. Throws `StoreError`. */
+  async load(streamIds: readonly StreamId[]): Promise<KnownSchema[]> {
+    await this.#postgres.query(
+      `INSERT INTO stream_schemas (stream_id)
+       SELECT stream_id FROM streams WHERE stream_id = ANY ($1) AND deleted_at IS NULL
+       ORDER BY stream_id ON CONFLICT DO NOTHING`,
+      [streamIds],
+    )
+    // Marks first: what another process of our node still writes shows in them later, not earlier.
+    const marks = await readMarks(this.#postgres, streamIds, this.#node.nodeId)
+    const { rows } = await this.#postgres.query<CountRow>(
+      `SELECT ${COUNT_COLUMNS} FROM stream_schemas AS s JOIN streams USING (stream_id)
+       WHERE s.stream_id = ANY ($1) AND deleted_at IS NULL`,
+      [streamIds],
+    )
+    const [types, shapes] = await Promise.all([
+      this.#loadTypes(streamIds),
+      this.#loadShapes(streamIds),
+    ])
+    return rows.map((row) => {
+      const counts = toCounts(row)
+      const { streamId } = counts
+      const typesByPath = types.get(streamId) ?? new Map()
+      const describedByShape = shapes.get(streamId) ?? new Map()
+      const mark = marks.get(streamId) ?? (0n as SegmentId)
+      return { ...counts, mark, typesByPath, describedByShape }
+    })
+  }
+
+  async #loadTypes(streamIds: readonly StreamId[]): Promise<Map<StreamId, Map<string, number>>> {
+    const bits = FIELD_TYPES.map((type, bit) => `((seen_${type}_ms > 0)::integer << ${bit})`)
+    const { rows } = await this.#postgres.query<{
+      readonly stream_id: StreamId
+      readonly path: string
+      readonly types: number
+    }>(
+      `SELECT stream_id, path, ${bits.join(' | ')} AS types FROM stream_fields
+       WHERE stream_id = ANY ($1)`,
+      [streamIds],
+    )
+    const byStream = new Map<StreamId, Map<string, number>>()
+    for (const row of rows) mapOf(byStream, row.stream_id).set(row.path, row.types)
+    return byStream
+  }
+
+  async #loadShapes(streamIds: readonly StreamId[]): Promise<Map<StreamId, Map<string, boolean>>> {
+    const { rows } = await this.#postgres.query<{
+      readonly stream_id: StreamId
+      readonly shape: string
+      readonly is_described: boolean
+    }>(
+      `SELECT stream_id, shape, p.shape IS NOT NULL AS is_described
+       FROM stream_shapes LEFT JOIN stream_shape_paths AS p USING (stream_id, shape)
+       WHERE stream_id = ANY ($1)`,
+      [streamIds],
+    )
+    const byStream = new Map<StreamId, Map<string, boolean>>()
+    for (const row of rows) mapOf(byStream, row.stream_id).set(row.shape, row.is_described)
+    return byStream
+  }
+
+  /** Shapes that this node met first and that nothing described before it stopped. */
+  async readUndescribed(limit: number): Promise<UndescribedShape[]> {
+    const { rows } = await this.#postgres.query<{
+      readonly stream_id: StreamId
+      readonly shape: string
+      readonly example_segment_id: string
+    }>(
+      `SELECT stream_id, shape, example_segment_id FROM stream_shapes
+       LEFT JOIN stream_shape_paths AS p USING (stream_id, shape)
+       WHERE p.shape IS NULL AND ((example_segment_id >> 12) & 511) = $1 LIMIT $2`,
+      [this.#node.nodeId, limit],
+    )
+    return rows.map(({ stream_id: streamId, shape, example_segment_id: segmentId }) => {
+      return { streamId, shape, segmentId: BigInt(segmentId) as SegmentId }
+    })
+  }
+
+  /**
+   * Merges the changes and moves the node's checkpoint, together. A change that is there already
+   * is left out; one of a deleted stream is dropped. Returns the streams that live as they are now.
+   * Throws `StoreError`; then nothing changed, unless the answer to COMMIT was lost.
+   */
+  async write(changes: readonly SchemaChange[], checkpoint?: SegmentId): Promise<SchemaCounts[]> {
+    const { nodeId, epoch } = this.#node
+    return this.#postgres.transaction(async (sql) => {
+      await sql.query('CALL assert_node_lease($1::smallint, $2)', [nodeId, String(epoch)])
+      const streamIds = changes.map(({ streamId }) => streamId)
+      const locked = await lock(sql, streamIds)
+      const applied = await this.#select(sql, changes, locked)
+      if (applied.length > 0) {
+        await mergeShapes(sql, applied)
+        await mergePaths(sql, applied)
+        await mergeFields(sql, applied)
+        await this.#writeMarks(sql, applied)
+      }
+      if (checkpoint !== undefined) await this.#writeCheckpoint(sql, checkpoint)
+      const { rows } = await sql.query<CountRow>(
+        `SELECT ${COUNT_COLUMNS} FROM stream_schemas AS s JOIN streams USING (stream_id)
+         WHERE s.stream_id = ANY ($1)`,
+        [[...locked]],
+      )
+      return rows.map(toCounts)
+    })
+  }
+
+  /** The changes that are not there yet. */
+  async #select(
+    sql: Queryable,
+    changes: readonly SchemaChange[],
+    locked: ReadonlySet<StreamId>,
+  ): Promise<SchemaChange[]> {
+    // A statement of its own, after the lock: it sees what whoever had the lock before has written.
+    const marks = await readMarks(sql, [...locked], this.#node.nodeId)
+    return changes.filter(({ streamId, after, through }) => {
+      const mark = marks.get(streamId) ?? 0n
+      if (!locked.has(streamId) || mark >= through) return false
+      if (mark > after) throw new StoreError('conflict', 'some of these segments were learned from')
+      return true
+    })
+  }
+
+  async #writeMarks(sql: Queryable, changes: readonly SchemaChange[]): Promise<void> {
+    await sql.query(
+      `INSERT INTO stream_schema_marks AS m (stream_id, node_id, segment_id)
+       SELECT stream_id, $1, segment_id FROM unnest($2::integer[], $3::bigint[])
+         AS c (stream_id, segment_id)
+       ON CONFLICT (stream_id, node_id) DO UPDATE
+         SET segment_id = GREATEST(m.segment_id, excluded.segment_id)`,
+      [
+        this.#node.nodeId,
+        changes.map(({ streamId }) => streamId),
+        changes.map(({ through }) => String(through)),
+      ],
+    )
+  }
+
+  async #writeCheckpoint(sql: Queryable, checkpoint: SegmentId): Promise<void> {
+    await sql.query(
+      `INSERT INTO observe_checkpoints AS c (node_id, segment_id) VALUES ($1, $2)
+       ON CONFLICT (node_id) DO UPDATE
+         SET segment_id = GREATEST(c.segment_id, excluded.segment_id), updated_at = now()`,
+      [this.#node.nodeId, String(checkpoint)],
+    )
+  }
+}
+
+/** Those of the streams that live, their catalogs locked until the end of the transaction. */
+async function lock(sql: Queryable, streamIds: readonly StreamId[]): Promise<Set<StreamId>> {
+  const { rows } = await sql.query<{ readonly stream_id: StreamId }>(
+    `SELECT s.stream_id FROM stream_schemas AS s JOIN streams USING (stream_id)
+     WHERE s.stream_id = ANY ($1) AND deleted_at IS NULL ORDER BY s.stream_id FOR UPDATE OF s`,
+    [streamIds],
+  )
+  return new Set(rows.map((row) => row.stream_id))
+}
+
+async function readMarks(
+  sql: Queryable,
+  streamIds: readonly StreamId[],
+  nodeId: number,
+): Promise<Map<StreamId, SegmentId>> {
+  const { rows } = await sql.query<{ readonly stream_id: StreamId; readonly segment_id: string }>(
+    `SELECT stream_id, segment_id FROM stream_schema_marks
+     WHERE stream_id = ANY ($1) AND node_id = $2`,
+    [streamIds, nodeId],
+  )
+  return new Map(rows.map((row) => [row.stream_id, BigInt(row.segment_id) as SegmentId]))
+}
+
+/** Rows that are there are updated; of the others, in order, as many as the hard cap leaves. */
+async function mergeShapes(sql: Queryable, changes: readonly SchemaChange[]): Promise<void> {
+  const rows = changes.flatMap(({ streamId, shapes }) =>
+    shapes.map((shape) => ({ streamId, shape })),
+  )
+  if (rows.length === 0) return
+  await sql.query(
+    `WITH incoming AS (
+       SELECT * FROM unnest($1::integer[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[],
+         $6::bigint[], $7::integer[]) WITH ORDINALITY
+       AS i (stream_id, shape, count, first_ms, last_ms, segment_id, ordinal, place)
+     ), updated AS (
+       UPDATE stream_shapes AS t SET event_count = t.event_count + i.count,
+         first_seen_ms = LEAST(t.first_seen_ms, i.first_ms),
+         last_seen_ms = GREATEST(t.last_seen_ms, i.last_ms)
+       FROM incoming AS i WHERE t.stream_id = i.stream_id AND t.shape = i.shape
+       RETURNING t.stream_id, t.shape
+     ), fresh AS (
+       SELECT i.*, row_number() OVER (PARTITION BY i.stream_id ORDER BY i.place) AS number
+       FROM incoming AS i LEFT JOIN updated AS u USING (stream_id, shape) WHERE u.shape IS NULL
+     ), inserted AS (
+       INSERT INTO stream_shapes (stream_id, shape, first_seen_ms, last_seen_ms, event_count,
+         example_segment_id, example_ordinal)
+       SELECT stream_id, shape, first_ms, last_ms, count, segment_id, ordinal
+       FROM fresh JOIN stream_schemas USING (stream_id) JOIN streams USING (stream_id)
+       WHERE number <= shape_hard_cap - shape_count AND count > 0
+       RETURNING stream_id
+     )
+     UPDATE stream_schemas AS s SET shape_count = s.shape_count + added.count
+     FROM (SELECT stream_id, count(*) AS count FROM inserted GROUP BY stream_id) AS added
+     WHERE s.stream_id = added.stream_id`,
+    [
+      rows.map(({ streamId }) => streamId),
+      rows.map(({ shape }) => shape.shape),
+      rows.map(({ shape }) => shape.count),
+      rows.map(({ shape }) => shape.firstSeenMs),
+      rows.map(({ shape }) => shape.lastSeenMs),
+      rows.map(({ shape }) => String(shape.exampleSegmentId)),
+      rows.map(({ shape }) => shape.exampleOrdinal),
+    ],
+  )
+}
+
+async function mergePaths(sql: Queryable, changes: readonly SchemaChange[]): Promise<void> {
+  const rows = changes.flatMap(({ streamId, shapes }) => {
+    return shapes.flatMap(({ shape, paths }) =>
+      paths === undefined ? [] : [{ streamId, shape, paths }],
+    )
+  })
+  if (rows.length === 0) return
+  await sql.query(
+    `INSERT INTO stream_shape_paths (stream_id, shape, paths)
+     SELECT i.* FROM unnest($1::integer[], $2::text[], $3::text[]) AS i (stream_id, shape, paths)
+     JOIN stream_shapes USING (stream_id, shape)
+     ON CONFLICT DO NOTHING`,
+    [
+      rows.map(({ streamId }) => streamId),
+      rows.map(({ shape }) => shape),
+      rows.map(({ paths }) => JSON.stringify(paths)),
+    ],
+  )
+}
+
+const SEEN = FIELD_TYPES.map((type) => `seen_${type}_ms`)
+const SEEN_FROM = 6
+
+/** As `mergeShapes`. A type that was seen only before the path was resolved stays forgotten. */
+const MERGE_FIELDS = `
+  WITH incoming AS (
+    SELECT i.*, ARRAY(SELECT jsonb_array_elements_text(i.samples_json::jsonb)) AS samples
+    FROM unnest($1::integer[], $2::text[], $3::bigint[], $4::bigint[], $5::text[],
+      ${SEEN.map((_, n) => `$${SEEN_FROM + n}::bigint[]`).join(', ')}) WITH ORDINALITY
+    AS i (stream_id, path, first_ms, last_ms, samples_json, ${SEEN.join(', ')}, place)
+  ), updated AS (
+    UPDATE stream_fields AS t SET
+      first_seen_ms = LEAST(t.first_seen_ms, i.first_ms),
+      last_seen_ms = GREATEST(t.last_seen_ms, i.last_ms),
+      samples = first_samples(i.samples, t.samples, ${FIELD_SAMPLES_MAX}),
+      ${SEEN.map((seen) => {
+        return `${seen} = CASE WHEN i.${seen} > t.resolved_ms
+          THEN GREATEST(t.${seen}, i.${seen}) ELSE t.${seen} END`
+      }).join(', ')}
+    FROM incoming AS i WHERE t.stream_id = i.stream_id AND t.path = i.path
+    RETURNING t.stream_id, t.path
+  ), fresh AS (
+    SELECT i.*, row_number() OVER (PARTITION BY i.stream_id ORDER BY i.place) AS number
+    FROM incoming AS i LEFT JOIN updated AS u USING (stream_id, path) WHERE u.path IS NULL
+  ), inserted AS (
+    INSERT INTO stream_fields (stream_id, path, first_seen_ms, last_seen_ms, samples,
+      ${SEEN.join(', ')})
+    SELECT stream_id, path, first_ms, last_ms, samples, ${SEEN.join(', ')}
+    FROM fresh JOIN stream_schemas USING (stream_id) JOIN streams USING (stream_id)
+    WHERE number <= field_hard_cap - field_count
+    RETURNING stream_id
+  )
+  UPDATE stream_schemas AS s SET field_count = s.field_count + added.count
+  FROM (SELECT stream_id, count(*) AS count FROM inserted GROUP BY stream_id) AS added
+  WHERE s.stream_id = added.stream_id`
+
+async function mergeFields(sql: Queryable, changes: readonly SchemaChange[]): Promise<void> {
+  const rows = changes.flatMap(({ streamId, fields }) =>
+    fields.map((field) => ({ streamId, field })),
+  )
+  if (rows.length === 0) return
+  await sql.query(MERGE_FIELDS, [
+    rows.map(({ streamId }) => streamId),
+    rows.map(({ field }) => field.path),
+    rows.map(({ field }) => field.firstSeenMs),
+    rows.map(({ field }) => field.lastSeenMs),
+    rows.map(({ field }) => JSON.stringify(field.samples)),
+    ...FIELD_TYPES.map((_, number) => rows.map(({ field }) => field.typeSeenMs[number] ?? 0)),
+  ])
+}
+
+function toCounts(row: CountRow): SchemaCounts {
+  return {
+    streamId: row.stream_id as StreamId,
+    caps: toCaps(row),
+    generation: BigInt(row.generation),
+    fields: row.field_count,
+    shapes: row.shape_count,
+  }
+}
+
+function mapOf<V>(maps: Map<StreamId, Map<string, V>>, streamId: StreamId): Map<string, V> {
+  let map = maps.get(streamId)
+  if (map === undefined) {
+    map = new Map()
+    maps.set(streamId, map)
+  }
+  return map
+}
