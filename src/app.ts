@@ -19,6 +19,7 @@ import { nativeIngestRoutes } from './accept/native.ts'
 import { otlpRoutes } from './accept/otlp.ts'
 import { Refusals } from './accept/refusals.ts'
 import { startRetainer, startStorageCaps } from './app-retain.ts'
+import { startObserver } from './app-observe.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { Committer } from './commit/committer.ts'
 import { createRawStoreWriter } from './commit/raw-store-writer.ts'
@@ -29,6 +30,7 @@ import { createServer } from './http/server.ts'
 import { BATCH_BYTES_TARGET } from './limits.ts'
 import { Materializer } from './materialize/materializer.ts'
 import { SegmentIdGenerator } from './model/segment-id.ts'
+import type { Observer } from './observe/observer.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineTask } from './pool/quarantine.ts'
 import type { StorageCaps } from './retain/storage-caps.ts'
@@ -37,10 +39,12 @@ import { CheckpointStore } from './store/checkpoint-store.ts'
 import { ControlStore } from './store/control-store.ts'
 import { type DataDirectory, openDataDirectory } from './store/data-directory.ts'
 import { EventStore } from './store/event-store.ts'
+import { FieldStatsStore } from './store/field-stats-store.ts'
 import { IdempotencyStore } from './store/idempotency-store.ts'
 import { openStores, type StoreName, type Stores } from './store/open-stores.ts'
 import { PROJECTION_DATABASE, ProjectionStore } from './store/projection-store.ts'
 import { QueryStore } from './store/query-store.ts'
+import { SchemaStore } from './store/schema-store.ts'
 import { SegmentStore } from './store/segment-store.ts'
 import { StorageStore } from './store/storage-store.ts'
 import { UsageStore } from './store/usage-store.ts'
@@ -126,7 +130,8 @@ async function start(
   stoppers.push(() => credentials.stop())
   const pool = startPool(context, directory.path)
   const materializer = await startMaterializer(context, pool)
-  const committer = await startCommitter(context, materializer)
+  const observer = await startObserver(context, pool)
+  const committer = await startCommitter(context, materializer, observer)
   startRetainer(context, pool)
   const caps = await startStorageCaps(context)
   const storage = new StorageStore(stores.postgres)
@@ -142,6 +147,8 @@ async function start(
       query: new QueryStore(stores.clickhouse, PROJECTION_DATABASE, (streamId) =>
         storage.readRemovedBefore(streamId),
       ),
+      schemas: new SchemaStore(stores.postgres),
+      fieldStats: new FieldStatsStore(stores.clickhouse, PROJECTION_DATABASE),
       readSegments: async (reads) => (await pool.run({ kind: 'read', reads })).json,
     }),
     ...elasticProbeRoutes(credentials),
@@ -250,16 +257,26 @@ function startPool({ config, log, metrics, stoppers }: Context, dataPath: string
   return pool
 }
 
-async function startCommitter(context: Context, materializer: Materializer): Promise<Committer> {
+async function startCommitter(
+  context: Context,
+  materializer: Materializer,
+  schemaObserver: Observer,
+): Promise<Committer> {
   const { stores, metrics, buffers, stoppers } = context
   const segments = new SegmentStore(stores.postgres, stores.lease)
   stoppers.push(() => segments.stop())
   const committer = new Committer({
     store: createRawStoreWriter(segments, context.onLeaseLost),
     ids: await createIds(stores),
-    forward: (group) => materializer.add(group),
+    forward: (group) => {
+      materializer.add(group)
+      schemaObserver.add(group)
+    },
     observer: commitObserver(metrics),
-    onUnforwarded: () => materializer.resync(),
+    onUnforwarded: () => {
+      materializer.resync()
+      schemaObserver.resync()
+    },
     release: (payload) => buffers.releaseView(payload),
   })
   stoppers.push(() => committer.stop())
@@ -285,6 +302,8 @@ function startIngest(
   const { nodeId } = stores.lease
   const refusals = new Refusals((counts) => usage.recordRefusals(nodeId, counts), Date.now)
   stoppers.push(() => refusals.stop())
+  const rejects = new Refusals((counts) => usage.recordRejects(nodeId, counts), Date.now)
+  stoppers.push(() => rejects.stop())
   const idempotency = new IdempotencyStore(stores.postgres, stores.lease)
   const purge = setInterval(() => void idempotency.purge().catch(() => 0), IDEMPOTENCY_PURGE_MS)
   stoppers.push(() => clearInterval(purge))
@@ -313,7 +332,7 @@ function startIngest(
     commit: (streamId, encoded, completion) => committer.submit(streamId, encoded, completion),
     credentials,
     idempotency,
-    meter: ingestMeter(metrics, refusals),
+    meter: ingestMeter(metrics, refusals, rejects),
     checkStorage: (stream) => caps.check(stream),
     isStopping: () => state.isStopping,
   }

@@ -24,6 +24,9 @@ export interface Config {
   readonly inFlightBytesMax: number
   /** Undefined: no cap on the instance. */
   readonly storageBytesMax: number | undefined
+  /** Of streams without budgets of their own; undefined: none. */
+  readonly rateBudget: number | undefined
+  readonly byteBudget: number | undefined
   readonly drainTimeoutMs: number
   readonly materializeDelayMs: number
   /** To be logged at start: settings that have no effect. */
@@ -152,6 +155,26 @@ export const OPTIONS = {
     unit: 'bytes',
     default: 'none',
     sentence: 'Stored bytes of all streams together, past which ingest is refused with 429.',
+  },
+  rateBudget: {
+    flag: '--rate-budget',
+    env: 'SLUICE_RATE_BUDGET',
+    kind: 'integer',
+    min: 1,
+    max: BYTES_MAX,
+    unit: 'events',
+    default: 'none',
+    sentence: 'Events a second that a stream without a rate_budget of its own may send.',
+  },
+  byteBudget: {
+    flag: '--byte-budget',
+    env: 'SLUICE_BYTE_BUDGET',
+    kind: 'integer',
+    min: 1,
+    max: BYTES_MAX,
+    unit: 'bytes',
+    default: 'none',
+    sentence: 'Bytes a second that a stream without a byte_budget of its own may send.',
   },
   drainTimeoutMs: {
     flag: '--drain-timeout-ms',
@@ -302,7 +325,7 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
   const text = (name: OptionName) => settings.get(name) ?? OPTIONS[name].default
   const integer = (name: OptionName) => Number(text(name))
   const cores = availableParallelism()
-  const cap = settings.get('storageBytesMax')
+  const optional = (name: OptionName) => (settings.has(name) ? integer(name) : undefined)
   return {
     host: text('host'),
     port: integer('port'),
@@ -313,7 +336,9 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     workers: settings.has('workers') ? integer('workers') : Math.max(1, cores - 1),
     logLevel: text('logLevel') as LogLevel, // checkSetting has seen it.
     inFlightBytesMax: integer('inFlightBytesMax'),
-    storageBytesMax: cap === undefined ? undefined : Number(cap),
+    storageBytesMax: optional('storageBytesMax'),
+    rateBudget: optional('rateBudget'),
+    byteBudget: optional('byteBudget'),
     drainTimeoutMs: integer('drainTimeoutMs'),
     materializeDelayMs: integer('materializeDelayMs'),
     warnings,

@@ -40,6 +40,11 @@ export const LINGER_MS_MAX = 5_000
 /** A body that makes no progress for this long is aborted. */
 export const BODY_IDLE_MS_MAX = 30_000
 
+/** A stream that was quiet may use so long's worth of its budgets at once. */
+export const BUDGET_BURST_MS = 5_000
+/** Streams whose budgets are in memory; past it those in no debt start anew. */
+export const BUDGET_STREAMS_MAX = 65_536
+
 // --- Batches and queues -----------------------------------------------------------------------
 
 /**
@@ -225,6 +230,13 @@ export const EVENTS_PAGE_DEFAULT = 100
 export const EVENTS_PAGE_MAX = 1_000
 /** Bytes of event JSON in one page of the event list; the page ends early past it. */
 export const EVENTS_PAGE_BYTES_MAX = 16 * MIB
+export const FIELDS_PAGE_DEFAULT = 1_000
+export const FIELDS_PAGE_MAX = 10_000
+export const SHAPES_PAGE_DEFAULT = 100
+export const SHAPES_PAGE_MAX = 1_000
+/** Most frequent values of a field in its statistics. */
+export const STATS_TOP_DEFAULT = 10
+export const STATS_TOP_MAX = 100
 export const QUERY_GROUPS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000
 /** Credentials kept in memory. */

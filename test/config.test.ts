@@ -37,6 +37,8 @@ test('everything has a default', () => {
     logLevel: 'info',
     inFlightBytesMax: 32 * 1024 * 1024,
     storageBytesMax: undefined,
+    rateBudget: undefined,
+    byteBudget: undefined,
     drainTimeoutMs: 30_000,
     materializeDelayMs: 2_000,
     warnings: [],
@@ -74,6 +76,8 @@ test('every option is read from its flag and from its variable', () => {
     logLevel: 'debug',
     inFlightBytesMax: '30000000',
     storageBytesMax: '5',
+    rateBudget: '6',
+    byteBudget: '7',
     drainTimeoutMs: '9',
     materializeDelayMs: '8',
   }

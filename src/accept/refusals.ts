@@ -1,6 +1,7 @@
 /**
- * Refusals by stream and reason, gathered in memory and written now and then: a client that is
- * refused a thousand times a second must not cost a database write each time.
+ * Refused requests, or rejected events, by stream and reason: gathered in memory and written now
+ * and then, as a client that is refused a thousand times a second must not cost a database write
+ * each time. Reasons are a closed set, so memory is bounded by the number of streams.
  */
 import type { StreamId } from '../model/stream.ts'
 
@@ -28,8 +29,8 @@ export class Refusals {
     this.#nowMs = nowMs
   }
 
-  add(streamId: StreamId, reason: string): void {
-    this.#merge({ streamId, reason, count: 1, lastAtMs: this.#nowMs() })
+  add(streamId: StreamId, reason: string, count = 1): void {
+    this.#merge({ streamId, reason, count, lastAtMs: this.#nowMs() })
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref()
   }
 

@@ -15,6 +15,7 @@
  * What is in memory is bounded by the streams' caps and by OBSERVE_CACHE_BYTES_MAX over all.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ERRORS, IngestError } from '../errors.ts'
 import { OBSERVE_FLUSH_MS, OBSERVE_WRITE_STREAMS_MAX, REPLAY_SEGMENTS_MAX } from '../limits.ts'
 import type { CommittedGroup, SchemaDelta } from '../model/batch.ts'
 import type { KnownSchema, SchemaChange, SchemaCounts } from '../model/schema-changes.ts'
@@ -292,7 +293,7 @@ export class Observer {
     try {
       return await this.#options.stores.learn(segment)
     } catch (cause) {
-      if (cause instanceof Error && 'retryable' in cause && cause.retryable === true) throw cause
+      if (isNotNow(cause)) throw cause
       const { segmentId } = segment
       if (this.#failing?.segmentId !== segmentId) this.#failing = { segmentId, count: 0 }
       if (++this.#failing.count < SEGMENT_FAILURES_MAX) throw cause
@@ -322,4 +323,10 @@ export class Observer {
       this.#cache.describe(streamId, segmentId, delta)
     }
   }
+}
+
+/** Whether an error only says: not now. A full pool is no fault of the segment. */
+function isNotNow(cause: unknown): boolean {
+  if (cause instanceof IngestError) return ERRORS[cause.code].retryable
+  return cause instanceof Error && 'retryable' in cause && cause.retryable === true
 }

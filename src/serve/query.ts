@@ -119,7 +119,8 @@ function replyCount(query: CountQuery, result: CountResult, elapsedMs: number): 
 
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
-function groupText({ kind, text }: CountGroup): string {
+/** A group's value as JSON. */
+export function groupText({ kind, text }: CountGroup): string {
   if (kind === 'null') return 'null'
   if (kind === 'boolean') return text === 'true' ? 'true' : 'false'
   // Not every float of ClickHouse is a JSON number: inf and nan are told as strings.

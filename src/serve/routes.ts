@@ -5,11 +5,16 @@ import type { SegmentRead as StoredRead } from '../model/batch.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { ControlStore } from '../store/control-store.ts'
 import type { EventStore } from '../store/event-store.ts'
+import type { FieldStatsStore } from '../store/field-stats-store.ts'
 import type { QueryStore } from '../store/query-store.ts'
+import type { SchemaStore } from '../store/schema-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import { eventRoutes } from './events.ts'
+import { fieldStatsRoutes } from './field-stats.ts'
+import { fieldRoutes } from './fields.ts'
 import type { ResolveToken } from './guard.ts'
 import { keyRoutes } from './keys.ts'
+import { keepBytes } from './projection-bytes.ts'
 import { queryRoutes } from './query.ts'
 import { streamRoutes } from './streams.ts'
 import { tokenRoutes } from './tokens.ts'
@@ -21,12 +26,14 @@ export interface ServeDeps {
   readonly usage: UsageStore
   readonly events: EventStore
   readonly query: QueryStore
+  readonly schemas: SchemaStore
+  readonly fieldStats: FieldStatsStore
   /** Renders event records of stored segments; runs in the pool. */
   readonly readSegments: (reads: readonly StoredRead[]) => Promise<Uint8Array>
 }
 
 export function serveRoutes(deps: ServeDeps): Route[] {
-  const { resolveToken, control, usage, events, query } = deps
+  const { resolveToken, control, usage, events, query, schemas, fieldStats } = deps
   return [
     ...streamRoutes({ resolveToken, control }),
     ...keyRoutes({ resolveToken, control }),
@@ -35,7 +42,14 @@ export function serveRoutes(deps: ServeDeps): Route[] {
       resolveToken,
       streams: control,
       usage,
-      readProjectionBytes: query.readProjectionBytes,
+      readSchemaState: (streamId) => schemas.readState(streamId),
+      readProjectionBytes: keepBytes(query.readProjectionBytes, () => performance.now()),
+    }),
+    ...fieldRoutes({ resolveToken, streams: control, schemas }),
+    ...fieldStatsRoutes({
+      resolveToken,
+      streams: control,
+      readStats: (stats) => fieldStats.read(stats),
     }),
     ...eventRoutes({
       resolveToken,

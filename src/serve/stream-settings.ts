@@ -1,12 +1,18 @@
 /** A stream's settings: read from a request, checked, and written as JSON. One table for all. */
-import { REDACT_FIELD_CHARS_MAX, REDACT_FIELDS_MAX } from '../limits.ts'
+import { REDACT_FIELD_CHARS_MAX, REDACT_FIELDS_MAX, SCHEMA_CAP_MAX } from '../limits.ts'
 import { formatDuration, tryParseDuration } from '../model/duration.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
+import { SCHEMA_CAPS_DEFAULT, type SchemaCaps } from '../model/schema.ts'
 import type { Stream } from '../model/stream.ts'
 import type { StreamSettings } from '../store/control-store.ts'
 import { malformed, readBoolean, readCountOrNull, readFields, readName } from './body-fields.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
+
+/** Some settings of a stream; of its caps those that are named. */
+export type SettingChanges = Omit<Partial<StreamSettings>, 'schemaCaps'> & {
+  readonly schemaCaps?: Partial<SchemaCaps>
+}
 
 /** For each setting, by its name in the API: reads a value into `into`, or throws `malformed`. */
 const READERS = {
@@ -34,10 +40,19 @@ const READERS = {
   byte_budget: (value, into) => {
     into.byteBudget = readCountOrNull('byte_budget', value)
   },
-} as const satisfies Record<
-  string,
-  (value: unknown, into: Partial<Mutable<StreamSettings>>) => void
->
+  field_soft_cap: (value, into) => {
+    into.schemaCaps = { ...into.schemaCaps, fieldsSoft: readCap('field_soft_cap', value) }
+  },
+  field_hard_cap: (value, into) => {
+    into.schemaCaps = { ...into.schemaCaps, fieldsHard: readCap('field_hard_cap', value) }
+  },
+  shape_soft_cap: (value, into) => {
+    into.schemaCaps = { ...into.schemaCaps, shapesSoft: readCap('shape_soft_cap', value) }
+  },
+  shape_hard_cap: (value, into) => {
+    into.schemaCaps = { ...into.schemaCaps, shapesHard: readCap('shape_hard_cap', value) }
+  },
+} as const satisfies Record<string, (value: unknown, into: Mutable<SettingChanges>) => void>
 
 type SettingName = keyof typeof READERS
 const SETTING_NAMES = Object.keys(READERS) as readonly SettingName[]
@@ -50,20 +65,39 @@ const DEFAULTS: Omit<StreamSettings, 'name'> = {
   redactFields: [],
   rateBudget: null,
   byteBudget: null,
+  schemaCaps: SCHEMA_CAPS_DEFAULT,
 }
 
 /** The settings of a new stream. Throws `malformed`. */
 export function readNewSettings(body: unknown): StreamSettings {
-  const settings = readSettings(body)
-  const { name } = settings
+  const changes = readSettings(body)
+  const { name } = changes
   if (name === undefined) throw malformed('"name" is required')
-  return { ...DEFAULTS, ...settings, name }
+  return { ...DEFAULTS, ...completeSettings(changes, DEFAULTS), name }
+}
+
+/** Changes with caps that are whole and fit together. Throws `malformed`. */
+export function completeSettings(
+  changes: SettingChanges,
+  current: Pick<StreamSettings, 'schemaCaps'>,
+): Partial<StreamSettings> {
+  const { schemaCaps, ...others } = changes
+  if (schemaCaps === undefined) return others
+  const caps = { ...current.schemaCaps, ...schemaCaps }
+  for (const [name, soft, hard] of [
+    ['field', caps.fieldsSoft, caps.fieldsHard],
+    ['shape', caps.shapesSoft, caps.shapesHard],
+  ] as const) {
+    if (soft <= hard) continue
+    throw malformed(`"${name}_soft_cap" (${soft}) must not be over "${name}_hard_cap" (${hard})`)
+  }
+  return { ...others, schemaCaps: caps }
 }
 
 /** Those settings that `body` has. Throws `malformed`. */
-export function readSettings(body: unknown): Partial<StreamSettings> {
+export function readSettings(body: unknown): SettingChanges {
   const fields = readFields(body, SETTING_NAMES)
-  const settings: Partial<Mutable<StreamSettings>> = {}
+  const settings: Mutable<SettingChanges> = {}
   for (const name of SETTING_NAMES) {
     if (fields[name] !== undefined) READERS[name](fields[name], settings)
   }
@@ -83,8 +117,18 @@ export function streamJson(stream: Stream) {
     redact_fields: stream.redactFields,
     rate_budget: stream.rateBudget,
     byte_budget: stream.byteBudget,
+    field_soft_cap: stream.schemaCaps.fieldsSoft,
+    field_hard_cap: stream.schemaCaps.fieldsHard,
+    shape_soft_cap: stream.schemaCaps.shapesSoft,
+    shape_hard_cap: stream.schemaCaps.shapesHard,
     created_at: formatTimeMs(stream.createdAtMs),
   }
+}
+
+function readCap(name: string, value: unknown): number {
+  const isCap = typeof value === 'number' && Number.isInteger(value) && value > 0
+  if (isCap && value <= SCHEMA_CAP_MAX) return value
+  throw malformed(`"${name}" must be an integer from 1 to ${SCHEMA_CAP_MAX} (SCHEMA_CAP_MAX)`)
 }
 
 function readRetention(value: unknown): number {

@@ -4,7 +4,7 @@ import { jsonReply } from '../http/problem.ts'
 import type { ControlStore } from '../store/control-store.ts'
 import { findVisibleStream, guardRoute, type ResolveToken } from './guard.ts'
 import { readIdPage, replyIdPage } from './id-page.ts'
-import { readNewSettings, readSettings, streamJson } from './stream-settings.ts'
+import { completeSettings, readNewSettings, readSettings, streamJson } from './stream-settings.ts'
 
 export interface StreamRoutesDeps {
   readonly resolveToken: ResolveToken
@@ -56,7 +56,8 @@ export function streamRoutes({ resolveToken, control }: StreamRoutesDeps): Route
         const changes = readSettings(body)
         // An empty change must not make all nodes forget what they cached.
         if (Object.keys(changes).length === 0) return jsonReply(200, streamJson(stream))
-        return jsonReply(200, streamJson(await control.updateStream(stream.streamId, changes)))
+        const settings = completeSettings(changes, stream)
+        return jsonReply(200, streamJson(await control.updateStream(stream.streamId, settings)))
       },
     }),
     guardRoute(resolveToken, {

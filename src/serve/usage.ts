@@ -1,15 +1,21 @@
-/** Usage of a stream: what it holds, how far its projection lags, and what was refused. */
+/**
+ * Usage of a stream: what it holds and has learned, how far its projection lags, what was refused
+ * and rejected. For those who can see the stream: its owner and admins.
+ */
 import type { Route } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
+import { learningState, SCHEMA_CAPS_DEFAULT, worseState } from '../model/schema.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { UsageStore } from '../store/usage-store.ts'
+import type { SchemaState } from '../store/schema-store.ts'
+import type { RefusalCount, UsageStore } from '../store/usage-store.ts'
 import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
 
 export interface UsageRoutesDeps {
   readonly resolveToken: ResolveToken
   readonly streams: StreamFinder
   readonly usage: UsageStore
+  readonly readSchemaState: (streamId: StreamId) => Promise<SchemaState | undefined>
   /** Bytes on disk of the stream's projection table, null when that cannot be told now. */
   readonly readProjectionBytes: (streamId: StreamId) => Promise<number | null>
   readonly nowMs?: () => number
@@ -23,11 +29,14 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
     scope: 'streams:read',
     run: async ({ principal, params }) => {
       const { streamId } = await findVisibleStream(deps.streams, principal, params[0])
-      const [usage, lag, refusals, projectionBytes] = await Promise.all([
+      const [usage, span, lag, refusals, rejects, projectionBytes, schema] = await Promise.all([
         deps.usage.readUsage(streamId),
+        deps.usage.readSpan(streamId),
         deps.usage.readProjectionLag(streamId),
         deps.usage.readRefusals(streamId),
+        deps.usage.readRejects(streamId),
         deps.readProjectionBytes(streamId),
+        deps.readSchemaState(streamId),
       ])
       const lagMs = lag.oldestMs === null ? 0 : Math.max(0, nowMs() - lag.oldestMs)
       return jsonReply(200, {
@@ -36,15 +45,45 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
         segments: usage.segments,
         raw_bytes: usage.rawBytes,
         stored_bytes: { raw: usage.storedBytes, projection: projectionBytes },
+        oldest_event_at: timeOrNull(span.oldestMs),
+        newest_event_at: timeOrNull(span.newestMs),
         projection: { lag_seconds: lagMs / 1_000, segments_behind: lag.segmentsBehind },
-        // For the owner and for admins: just those who can see the stream at all.
-        refusals: refusals.map(({ reason, count, lastAtMs }) => {
-          return { reason, count, last_at: formatTimeMs(lastAtMs) }
-        }),
-        // No catalog learns yet, so no cap can have been met.
-        schema_learning: 'ok',
+        refusals: refusals.map(countJson),
+        rejected_events: rejects.map(countJson),
+        ...schemaJson(schema),
       })
     },
   })
   return [route]
+}
+
+/** `schema_learning`: the worse of the two states; `schema`: the numbers. */
+function schemaJson(schema: SchemaState | undefined) {
+  const { caps, fields, shapes, conflicts } = schema ?? NOTHING_LEARNED
+  const fieldCaps = { soft: caps.fieldsSoft, hard: caps.fieldsHard }
+  const shapeCaps = { soft: caps.shapesSoft, hard: caps.shapesHard }
+  const fieldState = learningState(fields, fieldCaps)
+  const shapeState = learningState(shapes, shapeCaps)
+  return {
+    schema_learning: worseState(fieldState, shapeState),
+    schema: {
+      fields: { state: fieldState, count: fields, ...capsJson(fieldCaps) },
+      shapes: { state: shapeState, count: shapes, ...capsJson(shapeCaps) },
+      type_conflicts: conflicts,
+    },
+  }
+}
+
+const NOTHING_LEARNED = { caps: SCHEMA_CAPS_DEFAULT, fields: 0, shapes: 0, conflicts: 0 }
+
+function capsJson({ soft, hard }: { readonly soft: number; readonly hard: number }) {
+  return { soft_cap: soft, hard_cap: hard }
+}
+
+function countJson({ reason, count, lastAtMs }: RefusalCount) {
+  return { reason, count, last_at: formatTimeMs(lastAtMs) }
+}
+
+function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : formatTimeMs(ms)
 }

@@ -27,10 +27,14 @@ export interface NodeLeaseOptions {
   readonly renewMs?: number
 }
 
-interface Claim {
+interface Claimed {
   readonly nodeId: number
   readonly epoch: bigint
   readonly wasTakenOver: boolean
+}
+
+interface Claim extends Claimed {
+  readonly liveNodes: number
 }
 
 /** Orders claims among themselves; any constant that nothing else of ours uses. */
@@ -46,13 +50,20 @@ export class NodeLease {
   #renewing: Promise<void> | undefined
   #isOver = false
   #failures = 0
+  #liveNodes: number
 
   private constructor(options: NodeLeaseOptions, claim: Claim) {
     this.#options = options
     this.nodeId = claim.nodeId
     this.epoch = claim.epoch
     this.wasTakenOver = claim.wasTakenOver
+    this.#liveNodes = claim.liveNodes
     this.#schedule()
+  }
+
+  /** Nodes with a lease, this one among them, as of the last renewal. */
+  get liveNodes(): number {
+    return this.#liveNodes
   }
 
   /** Throws `StoreError`: `unavailable` also when every number is held by a living node. */
@@ -60,12 +71,12 @@ export class NodeLease {
     const { postgres, identity, log, nodeIdMax = NODE_ID_MAX } = options
     const claim = await postgres.transaction(async (client) => {
       await client.query('SELECT pg_advisory_xact_lock($1)', [CLAIM_LOCK_KEY])
-      return (
+      const claimed =
         (await claimOwn(client, identity)) ??
         (await claimExpired(client, identity, NODE_DEAD_MS)) ??
         (await claimUnused(client, identity, nodeIdMax)) ??
         (await claimExpired(client, identity, 0))
-      )
+      return claimed && { ...claimed, liveNodes: await countLive(client) }
     })
     if (claim === undefined) {
       const text = `all ${nodeIdMax + 1} node numbers are in use`
@@ -110,6 +121,7 @@ export class NodeLease {
         [this.nodeId, String(this.epoch), NODE_LEASE_MS],
       )
       this.#failures = 0
+      this.#liveNodes = await countLive(postgres)
       if (rowCount === 0 && !this.#isOver) {
         this.#end()
         log.error({ nodeId: this.nodeId }, 'another process took our node number')
@@ -124,12 +136,19 @@ export class NodeLease {
   }
 }
 
+async function countLive(client: Queryable): Promise<number> {
+  const { rows } = await client.query<{ readonly live: number }>(
+    'SELECT count(*)::integer AS live FROM nodes WHERE lease_until > clock_timestamp()',
+  )
+  return Math.max(1, rows[0]?.live ?? 1)
+}
+
 interface ClaimRow {
   readonly node_id: number
   readonly epoch: string
 }
 
-async function claimOwn(client: Queryable, identity: string): Promise<Claim | undefined> {
+async function claimOwn(client: Queryable, identity: string): Promise<Claimed | undefined> {
   // FOR UPDATE waits for every transaction that asserted the old epoch.
   const { rows } = await client.query<ClaimRow>(
     'SELECT node_id, epoch FROM nodes WHERE identity = $1 ORDER BY node_id LIMIT 1 FOR UPDATE',
@@ -142,7 +161,7 @@ async function claimUnused(
   client: Queryable,
   identity: string,
   nodeIdMax: number,
-): Promise<Claim | undefined> {
+): Promise<Claimed | undefined> {
   const { rows } = await client.query<ClaimRow>(
     `INSERT INTO nodes (node_id, identity, epoch, lease_until)
      SELECT number, $1, 1, clock_timestamp() + $3 * interval '1 millisecond'
@@ -160,7 +179,7 @@ async function claimExpired(
   client: Queryable,
   identity: string,
   ms: number,
-): Promise<Claim | undefined> {
+): Promise<Claimed | undefined> {
   const { rows } = await client.query<ClaimRow>(
     `SELECT node_id, epoch FROM nodes
       WHERE lease_until < clock_timestamp() - $1 * interval '1 millisecond'
@@ -174,7 +193,7 @@ async function advance(
   client: Queryable,
   row: ClaimRow,
   owner: { identity: string; wasTakenOver: boolean },
-): Promise<Claim> {
+): Promise<Claimed> {
   const epoch = BigInt(row.epoch) + 1n
   await client.query(
     `UPDATE nodes SET identity = $2, epoch = $3, started_at = clock_timestamp(),

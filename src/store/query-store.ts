@@ -52,6 +52,15 @@ export const QUERY_RESULT_BYTES_MAX = 16 * 1024 * 1024
 const QUERY_MEMORY_BYTES_MAX = 1024 ** 3
 const PROJECTION_BYTES_MS_MAX = 2_000
 
+/** What any query may cost; one that groups says what is to happen past the distinct values. */
+export const QUERY_SETTINGS = {
+  max_execution_time: QUERY_MS_MAX / 1_000,
+  max_memory_usage: String(QUERY_MEMORY_BYTES_MAX),
+  max_rows_to_group_by: String(QUERY_DISTINCT_MAX),
+  max_result_bytes: String(QUERY_RESULT_BYTES_MAX),
+  output_format_json_quote_64bit_integers: 0,
+} as const
+
 const UNKNOWN_TABLE = 60
 const UNKNOWN_DATABASE = 81
 const TOO_MANY_ROWS = 158
@@ -59,7 +68,6 @@ const TIMEOUT_EXCEEDED = 159
 const TOO_MANY_ROWS_OR_BYTES = 396
 const MEMORY_LIMIT_EXCEEDED = 241
 
-/** Nanoseconds that a DateTime64(9) comparison takes without wrapping. */
 const NS_MIN = -(1n << 63n)
 const NS_MAX = (1n << 63n) - 1n
 
@@ -88,17 +96,11 @@ export class QueryStore {
     const table = this.#tableParams(query.streamId)
     const { sql, params } = buildCount(query, { ...table, ...removedParams(removedBefore) })
     try {
-      const settings = {
-        max_execution_time: QUERY_MS_MAX / 1_000,
-        max_memory_usage: String(QUERY_MEMORY_BYTES_MAX),
-        max_rows_to_group_by: String(QUERY_DISTINCT_MAX),
-        group_by_overflow_mode: 'throw' as const,
-        max_result_bytes: String(QUERY_RESULT_BYTES_MAX),
-        output_format_json_quote_64bit_integers: 0 as const,
-      }
+      const settings = { ...QUERY_SETTINGS, group_by_overflow_mode: 'throw' as const }
       return toResult(await this.#clickhouse.query<CountRow>(sql, params, settings), query)
     } catch (cause) {
-      return onCountFailure(cause)
+      throwQueryFailure(cause)
+      return { groups: [], total: 0, rowsRead: 0 }
     }
   }
 
@@ -181,7 +183,8 @@ function removedParams(before: SegmentId): Params {
   return { removedBefore: String(before), removedMs: String(segmentIdMs(before)) }
 }
 
-function fieldColumn(path: string): string {
+/** A field's column. Precondition: `isFieldPath(path)`. */
+export function fieldColumn(path: string): string {
   return `payload.${quoteFieldPath(path)}`
 }
 
@@ -247,12 +250,13 @@ function toResult(rows: readonly CountRow[], query: CountQuery): CountResult {
   }
 }
 
-function onCountFailure(cause: unknown): CountResult {
+/** Throws what the client is to be told; returns when there is no table, so no events yet. */
+export function throwQueryFailure(cause: unknown): void {
   if (!(cause instanceof StoreError)) throw cause
   switch (cause.clickHouseCode) {
     case UNKNOWN_TABLE:
     case UNKNOWN_DATABASE:
-      return { groups: [], total: 0, rowsRead: 0 }
+      return
     case TOO_MANY_ROWS:
       throw new IngestError('malformed', `"group_by" has over ${QUERY_DISTINCT_MAX} values`)
     case TOO_MANY_ROWS_OR_BYTES: {
@@ -270,7 +274,8 @@ function onCountFailure(cause: unknown): CountResult {
   }
 }
 
-function clampNs(ns: bigint): bigint {
+/** A time as a DateTime64(9) comparison takes it without wrapping. */
+export function clampNs(ns: bigint): bigint {
   if (ns < NS_MIN) return NS_MIN
   return ns > NS_MAX ? NS_MAX : ns
 }

@@ -37,6 +37,11 @@ export interface ShapeRecord {
   readonly pathsJson: string | null
 }
 
+export interface ShapeList {
+  readonly shapes: readonly ShapeRecord[]
+  readonly hasMore: boolean
+}
+
 export interface ShapePage {
   readonly after: string | undefined
   readonly limit: number
@@ -114,13 +119,14 @@ export class SchemaStore {
   }
 
   /** The shapes met last first; the page ends early past EVENTS_PAGE_BYTES_MAX of paths. */
-  async listShapes(streamId: StreamId, page: ShapePage): Promise<ShapeRecord[]> {
+  async listShapes(streamId: StreamId, page: ShapePage): Promise<ShapeList> {
     const { rows } = await this.#postgres.query<ShapeRow>(
       `SELECT * FROM (
          SELECT shape, event_count, first_seen_ms, last_seen_ms, example_segment_id,
            example_ordinal, paths,
            sum(octet_length(paths)) OVER (ORDER BY first_seen_ms DESC, shape) AS bytes,
-           row_number() OVER (ORDER BY first_seen_ms DESC, shape) AS number
+           row_number() OVER (ORDER BY first_seen_ms DESC, shape) AS number,
+           count(*) OVER ()::integer AS total
          FROM stream_shapes LEFT JOIN stream_shape_paths USING (stream_id, shape)
          WHERE stream_id = $1 AND ($2::text IS NULL OR (-first_seen_ms, shape) > (
            SELECT -first_seen_ms, shape FROM stream_shapes WHERE stream_id = $1 AND shape = $2))
@@ -128,7 +134,7 @@ export class SchemaStore {
        WHERE number <= $3 AND (number = 1 OR COALESCE(bytes, 0) <= $4) ORDER BY number`,
       [streamId, page.after ?? null, page.limit, EVENTS_PAGE_BYTES_MAX],
     )
-    return rows.map((row) => ({
+    const shapes = rows.map((row) => ({
       shape: row.shape,
       events: Number(row.event_count),
       firstSeenMs: Number(row.first_seen_ms),
@@ -137,6 +143,7 @@ export class SchemaStore {
       exampleOrdinal: row.example_ordinal,
       pathsJson: row.paths,
     }))
+    return { shapes, hasMore: (rows[0]?.total ?? 0) > shapes.length }
   }
 
   /** How much the stream has learned. Nothing when it has no events yet, or is not there. */
@@ -183,6 +190,7 @@ interface ShapeRow {
   readonly example_segment_id: string
   readonly example_ordinal: number
   readonly paths: string | null
+  readonly total: number
 }
 
 interface StateRow extends CapRow {

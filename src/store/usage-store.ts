@@ -1,4 +1,5 @@
 /** What a stream holds, how far its projection lags, what was refused: counters and their SQL. */
+import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { Postgres } from './postgres.ts'
 
@@ -16,6 +17,12 @@ export interface ProjectionLag {
   readonly segmentsBehind: number
   /** Receipt time of the oldest of them, null when there is none. */
   readonly oldestMs: number | null
+}
+
+/** Receipt times of a stream's oldest and newest event, null when it has none. */
+export interface EventSpan {
+  readonly oldestMs: number | null
+  readonly newestMs: number | null
 }
 
 export interface RefusalCount {
@@ -75,12 +82,37 @@ export class UsageStore {
     return { segmentsBehind: Number(rows[0]?.behind ?? 0), oldestMs: rows[0]?.oldest_ms ?? null }
   }
 
-  /** Refusals of all nodes, the newest reason first. */
-  async readRefusals(streamId: StreamId): Promise<RefusalCount[]> {
+  /** The ends of the primary key. */
+  async readSpan(streamId: StreamId): Promise<EventSpan> {
+    const { rows } = await this.#postgres.query<{
+      readonly oldest: string | null
+      readonly newest: string | null
+    }>(
+      `SELECT min(segment_id)::text AS oldest, max(segment_id)::text AS newest
+       FROM segments WHERE stream_id = $1`,
+      [streamId],
+    )
+    const toMs = (id: string | null | undefined) => {
+      return id === null || id === undefined ? null : segmentIdMs(BigInt(id) as SegmentId)
+    }
+    return { oldestMs: toMs(rows[0]?.oldest), newestMs: toMs(rows[0]?.newest) }
+  }
+
+  /** Refused requests of all nodes, the newest reason first. */
+  readRefusals(streamId: StreamId): Promise<RefusalCount[]> {
+    return this.#readCounts('stream_refusals', streamId)
+  }
+
+  /** Rejected events of all nodes, the newest reason first. */
+  readRejects(streamId: StreamId): Promise<RefusalCount[]> {
+    return this.#readCounts('stream_rejects', streamId)
+  }
+
+  async #readCounts(table: CountTable, streamId: StreamId): Promise<RefusalCount[]> {
     const { rows } = await this.#postgres.query<RefusalRow>(
       `SELECT reason, sum(count)::text AS count,
          floor(extract(epoch FROM max(last_at)) * 1000)::float8 AS last_at_ms
-       FROM stream_refusals WHERE stream_id = $1
+       FROM ${table} WHERE stream_id = $1
        GROUP BY reason ORDER BY max(last_at) DESC, reason`,
       [streamId],
     )
@@ -95,10 +127,23 @@ export class UsageStore {
    * Adds `deltas` to the counters of `nodeId`. A (stream, reason) pair may come up only once. No
    * two nodes touch the same rows; a node must not run two of these at a time.
    */
-  async recordRefusals(nodeId: number, deltas: readonly RefusalDelta[]): Promise<void> {
+  recordRefusals(nodeId: number, deltas: readonly RefusalDelta[]): Promise<void> {
+    return this.#recordCounts('stream_refusals', nodeId, deltas)
+  }
+
+  /** As `recordRefusals`, for events that were rejected out of requests. */
+  recordRejects(nodeId: number, deltas: readonly RefusalDelta[]): Promise<void> {
+    return this.#recordCounts('stream_rejects', nodeId, deltas)
+  }
+
+  async #recordCounts(
+    table: CountTable,
+    nodeId: number,
+    deltas: readonly RefusalDelta[],
+  ): Promise<void> {
     if (deltas.length === 0) return
     await this.#postgres.query(
-      `INSERT INTO stream_refusals AS r (stream_id, node_id, reason, count, last_at)
+      `INSERT INTO ${table} AS r (stream_id, node_id, reason, count, last_at)
        SELECT stream_id, $1, reason, count, to_timestamp(last_at_ms / 1000)
        FROM unnest($2::integer[], $3::text[], $4::bigint[], $5::float8[])
          AS d (stream_id, reason, count, last_at_ms)
@@ -114,6 +159,8 @@ export class UsageStore {
     )
   }
 }
+
+type CountTable = 'stream_refusals' | 'stream_rejects'
 
 interface UsageRow {
   readonly events: string

@@ -31,6 +31,9 @@ const GAUGES = {
   inFlightBytes: ['ingest_in_flight_bytes', 'Bytes received and not yet acknowledged'],
   inFlightRequests: ['ingest_in_flight_requests', 'Requests received and not yet acknowledged'],
   poolQueueBatches: ['ingest_pool_queue_batches', 'Batches waiting for a worker'],
+  observeCacheBytes: ['ingest_observe_cache_bytes', 'What is known of streams, in memory'],
+  budgetStreams: ['ingest_budget_streams', 'Streams whose budgets are in memory'],
+  liveNodes: ['ingest_live_nodes', 'Nodes that share the budgets of streams'],
   materializeBufferBytes: ['ingest_materialize_buffer_bytes', 'Blocks waiting for ClickHouse'],
   projectionLagSeconds: [
     'ingest_projection_lag_seconds',
@@ -76,6 +79,7 @@ export function createMetrics(build: BuildInfo) {
     watch: createGauges(registry),
     ...requestMetrics(registry),
     ...commitMetrics(registry),
+    ...observeMetrics(registry),
     ...materializeMetrics(registry),
     ...retainMetrics(registry),
   }
@@ -161,6 +165,41 @@ function commitMetrics(registry: Registry) {
       values: STORES,
       registry,
     }),
+  }
+}
+
+function observeMetrics(registry: Registry) {
+  return {
+    observeWriteSeconds: histogram(
+      registry,
+      'ingest_observe_write_seconds',
+      'One transaction of the field catalog',
+    ),
+    observeErrors: counter(
+      registry,
+      'ingest_observe_errors_total',
+      'Steps of observe that failed and are tried again',
+    ),
+    observeReplayedSegments: counter(
+      registry,
+      'ingest_observe_replayed_segments_total',
+      'Segments read again from the raw store for the field catalog',
+    ),
+    observeSegmentsPassedOver: counter(
+      registry,
+      'ingest_observe_segments_passed_over_total',
+      'Segments that could not be learned from after several tries',
+    ),
+    observeFieldsSkipped: counter(
+      registry,
+      'ingest_observe_fields_skipped_total',
+      'Times that a new field was skipped because its stream is at the hard cap',
+    ),
+    observeShapesSkipped: counter(
+      registry,
+      'ingest_observe_shape_events_skipped_total',
+      'Events whose new shape was skipped because of a bound',
+    ),
   }
 }
 

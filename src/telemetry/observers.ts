@@ -3,16 +3,20 @@ import type { IngestMeter } from '../accept/ingest-handler.ts'
 import type { Refusals } from '../accept/refusals.ts'
 import type { CommitObserver } from '../commit/committer.ts'
 import type { MaterializeObserver } from '../materialize/materializer.ts'
+import type { ObserveObserver } from '../observe/observer.ts'
 import type { RetainObserver } from '../retain/retainer.ts'
 import type { Log } from './log.ts'
 import type { Metrics, RefusalReason } from './metrics.ts'
 
-export function ingestMeter(metrics: Metrics, refusals: Refusals): IngestMeter {
+export function ingestMeter(metrics: Metrics, refusals: Refusals, rejects: Refusals): IngestMeter {
   return {
     onReply: (surface, status) => metrics.requests.add(surface, status),
     onAcknowledged: (surface, seconds) => metrics.acknowledgeSeconds.observe({ surface }, seconds),
-    onJudged: (_streamId, report, isStored) => {
-      for (const [code, count] of report.rejectedByCode) metrics.eventsRejected.add(code, count)
+    onJudged: (streamId, report, isStored) => {
+      for (const [code, count] of report.rejectedByCode) {
+        metrics.eventsRejected.add(code, count)
+        rejects.add(streamId, code, count)
+      }
       if (!isStored) return
       metrics.eventsAccepted.inc(report.accepted)
       metrics.requestBytes.inc(report.acceptedBytes)
@@ -92,5 +96,28 @@ export function retainObserver(metrics: Metrics, log: Log): RetainObserver {
       const reason = cause instanceof Error ? cause.message : String(cause)
       log.warn({ part, reason, failures }, 'retention could not go on; will retry')
     },
+  }
+}
+
+export function observeObserver(metrics: Metrics, log: Log): ObserveObserver {
+  return {
+    onWrite: ({ seconds }) => metrics.observeWriteSeconds.observe(seconds),
+    onSkipped: ({ fields, shapes }) => {
+      metrics.observeFieldsSkipped.inc(fields)
+      metrics.observeShapesSkipped.inc(shapes)
+    },
+    onReplayed: (segments) => metrics.observeReplayedSegments.inc(segments),
+    onError: (cause, failures) => {
+      metrics.observeErrors.inc()
+      if (failures > FAILURES_LOGGED && failures % 100 !== 0) return
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      log.warn({ reason, failures }, 'the field catalog could not be written; will retry')
+    },
+    onPassedOver: (segmentId, cause) => {
+      metrics.observeSegmentsPassedOver.inc()
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      log.error({ segmentId: String(segmentId), reason }, 'a segment cannot be learned from')
+    },
+    onModeChange: (mode, reason) => log.info({ mode, reason }, 'observe mode changed'),
   }
 }

@@ -2,6 +2,7 @@
  * Goal: who gets in, who does not, and what the store is asked, without a store.
  * Method: a source that counts its calls and can be held, changed or switched off.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -16,6 +17,7 @@ import {
   createCredential,
   type StoredCredential,
 } from '../../src/model/credential.ts'
+import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import type { Scope, Stream, StreamId } from '../../src/model/stream.ts'
 
 const STREAM: Stream = {
@@ -26,6 +28,7 @@ const STREAM: Stream = {
   maxStoredBytes: null,
   rateBudget: null,
   byteBudget: null,
+  schemaCaps: SCHEMA_CAPS_DEFAULT,
   createdAtMs: 0,
   parseUserAgents: false,
   redactSensitive: false,

@@ -15,6 +15,7 @@ import type {
   EncodedSegment,
   SegmentOutput,
 } from '../../src/model/batch.ts'
+import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { Stream, StreamId } from '../../src/model/stream.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
@@ -91,6 +92,7 @@ const stream = (id: number): Stream => ({
   maxStoredBytes: null,
   rateBudget: null,
   byteBudget: null,
+  schemaCaps: SCHEMA_CAPS_DEFAULT,
   createdAtMs: 0,
   parseUserAgents: id === 1,
   redactSensitive: false,

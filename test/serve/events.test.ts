@@ -6,11 +6,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { formatEventId } from '../../src/model/event-id.ts'
+import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import { makeSegmentId, type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { eventRoutes, type ReadSegments, type SegmentRead } from '../../src/serve/events.ts'
 import { usageRoutes } from '../../src/serve/usage.ts'
 import { EventStore } from '../../src/store/event-store.ts'
+import { SchemaStore } from '../../src/store/schema-store.ts'
 import { UsageStore } from '../../src/store/usage-store.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 
@@ -43,9 +45,17 @@ before(async () => {
     const { resolveToken, control: streams } = harness
     const events = new EventStore(database.postgres)
     const readProjectionBytes = async () => projectionBytes
+    const schemas = new SchemaStore(database.postgres)
     return [
       ...eventRoutes({ resolveToken, streams, events, readSegments }),
-      ...usageRoutes({ resolveToken, streams, usage, readProjectionBytes, nowMs: () => NOW_MS }),
+      ...usageRoutes({
+        resolveToken,
+        streams,
+        usage,
+        readSchemaState: (streamId) => schemas.readState(streamId),
+        readProjectionBytes,
+        nowMs: () => NOW_MS,
+      }),
     ]
   })
 })
@@ -55,7 +65,12 @@ after(async () => {
 })
 
 async function newStream(owner: string): Promise<StreamId> {
-  const budgets = { maxStoredBytes: null, rateBudget: null, byteBudget: null }
+  const budgets = {
+    maxStoredBytes: null,
+    rateBudget: null,
+    byteBudget: null,
+    schemaCaps: SCHEMA_CAPS_DEFAULT,
+  }
   const transforms = { parseUserAgents: false, redactSensitive: false, redactFields: [] }
   const settings = { name: 'web', retentionMs: 1e9, ...budgets, ...transforms }
   return (await rest.control.createStream(owner, settings)).streamId

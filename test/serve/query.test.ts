@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { isFieldPath, quoteFieldPath } from '../../src/model/field-path.ts'
+import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { queryRoutes } from '../../src/serve/query.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
@@ -47,7 +48,12 @@ before(async () => {
   })
   closers.push(() => away.close())
   const settings = { name: 'web', retentionMs: 1e9, maxStoredBytes: null, rateBudget: null }
-  const others = { byteBudget: null, parseUserAgents: false, redactSensitive: false }
+  const others = {
+    byteBudget: null,
+    schemaCaps: SCHEMA_CAPS_DEFAULT,
+    parseUserAgents: false,
+    redactSensitive: false,
+  }
   const stream = await rest.control.createStream('ann', {
     ...settings,
     ...others,

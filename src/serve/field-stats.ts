@@ -1,0 +1,91 @@
+/** Statistics of one field, from the projection: it may lag ingest by a few seconds. */
+import type { Route } from '../http/exchange.ts'
+import { STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../limits.ts'
+import { isFieldPath } from '../model/field-path.ts'
+import type { StreamId } from '../model/stream.ts'
+import {
+  type FieldStats,
+  type FieldStatsQuery,
+  type NumberStats,
+  QUANTILES,
+} from '../store/field-stats-store.ts'
+import { malformed, readLimit, readParameters, readTime } from './body-fields.ts'
+import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+import { groupText } from './query.ts'
+
+export interface FieldStatsRoutesDeps {
+  readonly resolveToken: ResolveToken
+  readonly streams: StreamFinder
+  /** Precondition: the path passes `isFieldPath`. */
+  readonly readStats: (query: FieldStatsQuery) => Promise<FieldStats>
+  readonly nowMs?: () => number
+}
+
+const FIELD_CHARS_MAX = 512
+const HOUR_NS = 3_600_000_000_000n
+const TIME_BASES = ['ingested_at', 'event_time'] as const
+const PARAMETERS = ['from', 'to', 'time_basis', 'limit'] as const
+
+export function fieldStatsRoutes(deps: FieldStatsRoutesDeps): Route[] {
+  const { resolveToken, streams, readStats, nowMs = Date.now } = deps
+  const route = guardRoute(resolveToken, {
+    method: 'GET',
+    pattern: '/v1/streams/:id/fields/:path/stats',
+    scope: 'events:read',
+    run: async ({ principal, params, query }) => {
+      const { streamId } = await findVisibleStream(streams, principal, params[0])
+      const stats = await readStats(readStatsQuery(streamId, params[1] ?? '', query, nowMs()))
+      return {
+        status: 200,
+        contentType: 'application/json',
+        body: statsJson(params[1] ?? '', stats),
+      }
+    },
+  })
+  return [route]
+}
+
+function readStatsQuery(
+  streamId: StreamId,
+  path: string,
+  query: URLSearchParams,
+  nowMs: number,
+): FieldStatsQuery {
+  const parameters = readParameters(query, PARAMETERS)
+  if (path.length > FIELD_CHARS_MAX || !isFieldPath(path)) {
+    throw malformed(`the path cannot be queried, or has over ${FIELD_CHARS_MAX} characters`)
+  }
+  const basis = parameters.get('time_basis') ?? 'ingested_at'
+  const timeBasis = TIME_BASES.find((name) => name === basis)
+  if (timeBasis === undefined) {
+    throw malformed('"time_basis" must be "ingested_at" or "event_time"')
+  }
+  const [to, from] = [parameters.get('to'), parameters.get('from')]
+  // One past now, so that what was received in this very millisecond is in.
+  const toNs = to === undefined ? BigInt(nowMs + 1) * 1_000_000n : readTime('to', to)
+  const fromNs = from === undefined ? toNs - HOUR_NS : readTime('from', from)
+  if (fromNs >= toNs) throw malformed('"from" must be before "to"')
+  const bounds = { fallback: STATS_TOP_DEFAULT, max: STATS_TOP_MAX }
+  return {
+    streamId,
+    path,
+    timeBasis,
+    fromNs,
+    toNs,
+    top: readLimit(parameters.get('limit'), bounds),
+  }
+}
+
+/** Built as text, as a query's answer is: numbers among the top values keep their digits. */
+function statsJson(path: string, { events, count, distinct, numbers, top }: FieldStats): string {
+  const head = JSON.stringify({ path, events, count, distinct, numbers: numbersJson(numbers) })
+  const values = top.map((group) => `{"value":${groupText(group)},"count":${group.count}}`)
+  return `${head.slice(0, -1)},"top":[${values.join(',')}]}`
+}
+
+function numbersJson(numbers: NumberStats | undefined) {
+  if (numbers === undefined) return null
+  const { count, min, max, average, quantiles } = numbers
+  const named = QUANTILES.map((quantile, at) => [`p${quantile * 100}`, quantiles[at]])
+  return { count, min, max, average, ...Object.fromEntries(named) }
+}

@@ -1,0 +1,149 @@
+/** The catalog: fields with their types, conflicts and samples; Resolve; shapes. */
+
+import { IngestError } from '../errors.ts'
+import type { Reply, Route } from '../http/exchange.ts'
+import {
+  FIELDS_PAGE_DEFAULT,
+  FIELDS_PAGE_MAX,
+  SHAPES_PAGE_DEFAULT,
+  SHAPES_PAGE_MAX,
+} from '../limits.ts'
+import { formatTimeMs } from '../model/rfc3339.ts'
+import { FIELD_TYPES, type FieldType, hasTypeConflict } from '../model/schema.ts'
+import type {
+  FieldPage,
+  FieldRecord,
+  SchemaStore,
+  ShapePage,
+  ShapeRecord,
+} from '../store/schema-store.ts'
+import { malformed, readLimit, readParameters } from './body-fields.ts'
+import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+
+export interface FieldRoutesDeps {
+  readonly resolveToken: ResolveToken
+  readonly streams: StreamFinder
+  readonly schemas: SchemaStore
+}
+
+const PATH_CHARS_MAX = 1_024
+const FIELD_PARAMETERS = ['limit', 'after', 'prefix', 'type', 'conflict'] as const
+
+export function fieldRoutes({ resolveToken, streams, schemas }: FieldRoutesDeps): Route[] {
+  const stream = '/v1/streams/:id'
+  return [
+    guardRoute(resolveToken, {
+      method: 'GET',
+      pattern: `${stream}/fields`,
+      scope: 'streams:read',
+      run: async ({ principal, params, query }) => {
+        const page = readFieldPage(query)
+        const { streamId } = await findVisibleStream(streams, principal, params[0])
+        const records = await schemas.listFields(streamId, { ...page, limit: page.limit + 1 })
+        const shown = records.slice(0, page.limit)
+        const next = records.length > shown.length ? shown.at(-1)?.path : undefined
+        return replyPage('fields', shown.map(fieldJson), next)
+      },
+    }),
+    guardRoute(resolveToken, {
+      method: 'POST',
+      pattern: `${stream}/fields/:path/resolve`,
+      scope: 'streams:write',
+      run: async ({ principal, params }) => {
+        const { streamId } = await findVisibleStream(streams, principal, params[0])
+        const field = await schemas.resolveField(streamId, readPath(params[1]))
+        if (field !== undefined) return replyText(fieldJson(field))
+        throw new IngestError('not_found', 'the stream has no field with this path')
+      },
+    }),
+    guardRoute(resolveToken, {
+      method: 'GET',
+      pattern: `${stream}/shapes`,
+      scope: 'streams:read',
+      run: async ({ principal, params, query }) => {
+        const page = readShapePage(query)
+        const { streamId } = await findVisibleStream(streams, principal, params[0])
+        const { shapes, hasMore } = await schemas.listShapes(streamId, page)
+        const next = hasMore ? shapes.at(-1)?.shape : undefined
+        return replyPage('shapes', shapes.map(shapeJson), next)
+      },
+    }),
+  ]
+}
+
+/** Throws `malformed`. */
+export function readFieldPage(query: URLSearchParams): FieldPage {
+  const parameters = readParameters(query, FIELD_PARAMETERS)
+  const bounds = { fallback: FIELDS_PAGE_DEFAULT, max: FIELDS_PAGE_MAX }
+  const type = parameters.get('type')
+  if (type !== undefined && !FIELD_TYPES.includes(type as FieldType)) {
+    throw malformed(`"type" must be one of ${FIELD_TYPES.join(', ')}`)
+  }
+  const conflict = parameters.get('conflict')
+  if (conflict !== undefined && conflict !== 'true' && conflict !== 'false') {
+    throw malformed('"conflict" must be true or false')
+  }
+  return {
+    limit: readLimit(parameters.get('limit'), bounds),
+    after: readOptionalPath(parameters.get('after')),
+    prefix: readOptionalPath(parameters.get('prefix')),
+    type: type as FieldType | undefined, // Checked above.
+    conflict: conflict === undefined ? undefined : conflict === 'true',
+  }
+}
+
+function readShapePage(query: URLSearchParams): ShapePage {
+  const parameters = readParameters(query, ['limit', 'after'])
+  const bounds = { fallback: SHAPES_PAGE_DEFAULT, max: SHAPES_PAGE_MAX }
+  const after = parameters.get('after')
+  if (after !== undefined && !/^[0-9a-f]{16}$/.test(after)) {
+    throw malformed('"after" must be the "next" of an earlier page')
+  }
+  return { limit: readLimit(parameters.get('limit'), bounds), after }
+}
+
+function readOptionalPath(path: string | undefined): string | undefined {
+  return path === undefined ? undefined : readPath(path)
+}
+
+function readPath(path: string | undefined): string {
+  if (path === undefined || path.length > PATH_CHARS_MAX || path.includes('\0')) {
+    throw malformed(`a path has at most ${PATH_CHARS_MAX} characters, and no U+0000`)
+  }
+  return path
+}
+
+/** As text: samples are JSON already, and a number keeps its digits. */
+function fieldJson(field: FieldRecord): string {
+  const head = JSON.stringify({
+    path: field.path,
+    types: field.types,
+    conflict: hasTypeConflict(field.types),
+    first_seen_at: formatTimeMs(field.firstSeenMs),
+    last_seen_at: formatTimeMs(field.lastSeenMs),
+    resolved_at: field.resolvedAtMs === null ? null : formatTimeMs(field.resolvedAtMs),
+  })
+  return `${head.slice(0, -1)},"samples":[${field.samples.join(',')}]}`
+}
+
+function shapeJson(shape: ShapeRecord): string {
+  const head = JSON.stringify({
+    shape: shape.shape,
+    events: shape.events,
+    first_seen_at: formatTimeMs(shape.firstSeenMs),
+    last_seen_at: formatTimeMs(shape.lastSeenMs),
+    example_event_id: `${shape.exampleSegmentId}-${shape.exampleOrdinal}`,
+  })
+  if (shape.pathsJson === null) return `${head.slice(0, -1)},"paths":null}`
+  const paths = JSON.parse(shape.pathsJson) as readonly (readonly [string, FieldType])[]
+  const shown = paths.map(([path, type]) => ({ path, type }))
+  return `${head.slice(0, -1)},"paths":${JSON.stringify(shown)}}`
+}
+
+function replyPage(name: string, page: readonly string[], next: string | undefined): Reply {
+  return replyText(`{"${name}":[${page.join(',')}],"next":${JSON.stringify(next ?? null)}}`)
+}
+
+function replyText(body: string): Reply {
+  return { status: 200, contentType: 'application/json', body }
+}

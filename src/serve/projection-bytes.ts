@@ -1,0 +1,27 @@
+/** Keeps answers for a few seconds: pages that show usage ask again and again. */
+import type { StreamId } from '../model/stream.ts'
+
+export type ReadBytes = (streamId: StreamId) => Promise<number | null>
+
+const KEEP_MS = 5_000
+const STREAMS_MAX = 1_000
+
+interface Kept {
+  readonly bytes: Promise<number | null>
+  readonly untilMs: number
+}
+
+/** `read` at most once every KEEP_MS a stream; what it could not tell is asked for again. */
+export function keepBytes(read: ReadBytes, nowMs: () => number): ReadBytes {
+  const kept = new Map<StreamId, Kept>()
+  return (streamId) => {
+    const known = kept.get(streamId)
+    if (known !== undefined && known.untilMs > nowMs()) return known.bytes
+    if (kept.size >= STREAMS_MAX) kept.clear()
+    const bytes = read(streamId)
+    const forget = () => void kept.delete(streamId)
+    bytes.then((value) => value ?? forget(), forget)
+    kept.set(streamId, { bytes, untilMs: nowMs() + KEEP_MS })
+    return bytes
+  }
+}
