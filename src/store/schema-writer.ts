@@ -164,10 +164,12 @@ export class SchemaWriter {
     // A statement of its own, after the lock: it sees what whoever had the lock before has written.
     const marks = await readMarks(sql, [...locked], this.#node.nodeId)
     return changes.filter(({ streamId, after, through }) => {
+      if (!locked.has(streamId)) return false
+      // Without segments it only describes, and counts nothing: that may be repeated.
       const mark = marks.get(streamId) ?? 0n
-      if (!locked.has(streamId) || mark >= through) return false
-      if (mark > after) throw new StoreError('conflict', 'some of these segments were learned from')
-      return true
+      if (after === through || mark <= after) return true
+      if (mark >= through) return false
+      throw new StoreError('conflict', 'some of these segments were learned from')
     })
   }
 

@@ -76,7 +76,7 @@ test('a path of up to PATH_BYTES_MAX has a column, a longer one is in the raw ev
     const { block, delta } = encode(`{"a":1,"${key}":2,"o":{"${key}":{"x":3}}}`)
     const isThere = Buffer.from(block.bytes).includes(key)
     assert.equal(isThere, extra < 0)
-    assert.deepEqual(delta.shapes[0]?.leaves?.[0], 'a\0integer')
+    assert.deepEqual(delta.shapes[0]?.leaves?.[0], 'a\0integer\x001')
   }
 })
 

@@ -94,10 +94,10 @@ test('the schema delta describes each shape once a stream, and at most DELTA_SHA
   const body = '{"a":1,"b":{"c":["x"]}}\n{"z":null}\n{"b":{"c":["y","z"]},"a":2}'
   const [first] = pipeline.run(batchOf(body)).segments
   const seen = first!.delta.shapes.map(({ count, firstOrdinal, leaves }) => {
-    return [count, firstOrdinal, leaves?.map((leaf) => leaf.replace('\0', ' ')).sort()]
+    return [count, firstOrdinal, leaves?.map((leaf) => leaf.replaceAll('\0', ' ')).sort()]
   })
   assert.deepEqual(seen, [
-    [2, 0, ['a integer', 'b.c array', 'b.c[] string']],
+    [2, 0, ['a integer 1 2', 'b object', 'b.c array', 'b.c[] string "x" "y" "z"']],
     [1, 1, ['z null']],
   ])
   const [again] = pipeline.run(batchOf(body)).segments

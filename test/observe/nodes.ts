@@ -1,0 +1,150 @@
+/** Nodes that learn into one real PostgreSQL, with the worker code in this thread. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CommittedSegment, EncodedSegment } from '../../src/model/batch.ts'
+import { SegmentIdGenerator } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { Observer, type ObserverOptions } from '../../src/observe/observer.ts'
+import { CheckpointStore } from '../../src/store/checkpoint-store.ts'
+import { ControlStore } from '../../src/store/control-store.ts'
+import { EventStore } from '../../src/store/event-store.ts'
+import { NodeLease } from '../../src/store/node-lease.ts'
+import type { Postgres } from '../../src/store/postgres.ts'
+import { SchemaWriter } from '../../src/store/schema-writer.ts'
+import { SegmentStore } from '../../src/store/segment-store.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { ReplayPipeline } from '../../workers/replay.ts'
+import { batchOf } from '../encode/batch-of.ts'
+import { SILENT_LOG } from '../serve/rest-harness.ts'
+import { DEFAULT_SETTINGS } from './settings.ts'
+
+export async function newStream(
+  postgres: Postgres,
+  caps: Partial<typeof DEFAULT_SETTINGS.schemaCaps> = {},
+): Promise<StreamId> {
+  const control = new ControlStore(postgres, () => undefined)
+  const name = `stream-${Math.random()}`
+  const schemaCaps = { ...DEFAULT_SETTINGS.schemaCaps, ...caps }
+  return (await control.createStream('owner', { ...DEFAULT_SETTINGS, schemaCaps, name })).streamId
+}
+
+export class TestNode {
+  readonly lease: NodeLease
+  readonly writer: SchemaWriter
+  readonly errors: unknown[] = []
+  replayed = 0
+  skippedFields = 0
+  skippedShapes = 0
+  observer: Observer
+  /** Changed by tests that have stores fail. */
+  stores: ObserverOptions['stores']
+  readonly #segments: SegmentStore
+  readonly #ids: SegmentIdGenerator
+  readonly #replay = new ReplayPipeline()
+  #ingest = new IngestPipeline()
+
+  private constructor(postgres: Postgres, lease: NodeLease) {
+    this.lease = lease
+    this.writer = new SchemaWriter(postgres, lease)
+    this.#segments = new SegmentStore(postgres, lease)
+    this.#ids = new SegmentIdGenerator(lease.nodeId, Date.now)
+    const checkpoints = new CheckpointStore(postgres, lease.nodeId)
+    const events = new EventStore(postgres)
+    this.stores = {
+      load: (streamIds) => this.writer.load(streamIds),
+      write: (changes, checkpoint) => this.writer.write(changes, checkpoint),
+      readAfter: (after, limit) => checkpoints.readAfter(after, limit),
+      readPayload: async (streamId, segmentId) =>
+        (await events.readPayloads(streamId, [segmentId])).get(segmentId),
+      readUndescribed: () => this.writer.readUndescribed(1_000),
+      learn: async ({ streamId, payload }) => this.#replay.run(payload, streamId).delta,
+    }
+    this.observer = this.#createObserver(0n as never)
+  }
+
+  static async create(postgres: Postgres, identity: string): Promise<TestNode> {
+    const onLost = () => undefined
+    const lease = await NodeLease.claim({ postgres, identity, log: SILENT_LOG, onLost })
+    return new TestNode(postgres, lease)
+  }
+
+  /** Starts observe as a fresh process would. */
+  async start(): Promise<void> {
+    this.observer = this.#createObserver(await this.writer.readCheckpoint())
+    this.observer.start()
+    await this.caughtUp()
+  }
+
+  /** As after kill -9: what was in memory is gone, workers know nothing. */
+  crash(): void {
+    const dead = this.stores
+    const gone = () => Promise.reject(new Error('this process is dead'))
+    this.stores = { ...dead }
+    Object.assign(dead, { write: gone, load: gone, readAfter: gone })
+    void this.observer.stop(0)
+    this.#ingest = new IngestPipeline()
+    this.stores.write = (changes, checkpoint) => this.writer.write(changes, checkpoint)
+  }
+
+  #createObserver(checkpoint: Awaited<ReturnType<SchemaWriter['readCheckpoint']>>): Observer {
+    return new Observer({
+      stores: this.stores,
+      observer: {
+        onWrite: () => undefined,
+        onSkipped: ({ fields, shapes }) => {
+          this.skippedFields += fields
+          this.skippedShapes += shapes
+        },
+        onReplayed: (segments) => {
+          this.replayed += segments
+        },
+        onError: (cause) => this.errors.push(cause),
+        onPassedOver: (_, cause) => this.errors.push(cause),
+        onModeChange: () => undefined,
+      },
+      checkpoint,
+      flushMs: 20,
+    })
+  }
+
+  /** What a worker makes of a body; nothing is stored. */
+  encode(streamId: StreamId, body: string): readonly EncodedSegment[] {
+    return this.#ingest.run({ ...batchOf(body), streamId, receivedAtMs: Date.now() }).segments
+  }
+
+  /** Commits a body and tells observe of it, unless `isTold` is false. */
+  async commit(streamId: StreamId, body: string, isTold = true): Promise<void> {
+    await this.commitSegments(streamId, this.encode(streamId, body), isTold)
+  }
+
+  async commitSegments(
+    streamId: StreamId,
+    encoded: readonly EncodedSegment[],
+    isTold = true,
+  ): Promise<void> {
+    const segments: CommittedSegment[] = encoded.map(({ eventCount, block, delta }) => {
+      return { streamId, segmentId: this.#ids.next(), eventCount, block, delta }
+    })
+    const rows = segments.map(({ segmentId, eventCount }, i) => {
+      const { payload, rawBytes } = encoded[i]!
+      return { streamId, segmentId, ingestedAtMs: Date.now(), eventCount, rawBytes, payload }
+    })
+    const failure = await this.#segments.commit(rows, [])
+    if (failure !== undefined) throw failure.error
+    if (isTold) this.observer.add({ segments })
+  }
+
+  /** Waits until all that was committed is in the catalog. */
+  async caughtUp(): Promise<void> {
+    const deadline = performance.now() + 20_000
+    while (!this.observer.isCaughtUp) {
+      if (performance.now() > deadline) throw new Error('observe does not catch up')
+      await sleep(5)
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.observer.stop(5_000)
+    await this.#segments.stop()
+    await this.lease.stop()
+  }
+}
