@@ -204,9 +204,17 @@ test('usage sums the counters of all nodes and tells how far the projection lags
     segments: 0,
     raw_bytes: 0,
     stored_bytes: { raw: 0, projection: 77 },
+    oldest_event_at: null,
+    newest_event_at: null,
     projection: { lag_seconds: 0, segments_behind: 0 },
     refusals: [],
+    rejected_events: [],
     schema_learning: 'ok',
+    schema: {
+      fields: { state: 'ok', count: 0, soft_cap: 800, hard_cap: 1_000 },
+      shapes: { state: 'ok', count: 0, soft_cap: 500, hard_cap: 1_000 },
+      type_conflicts: 0,
+    },
   })
 
   await database.postgres.query(
@@ -227,6 +235,10 @@ test('usage sums the counters of all nodes and tells how far the projection lags
   await usage.recordRefusals(1, [{ ...refused, count: 5, lastAtMs: lastAtMs - 1 }])
   await usage.recordRefusals(2, [{ ...refused, count: 1, lastAtMs: lastAtMs - 1 }])
   await usage.recordRefusals(2, [])
+  const rejected = { streamId, reason: 'malformed', count: 3, lastAtMs }
+  await usage.recordRejects(1, [rejected])
+  await usage.recordRejects(2, [{ ...rejected, count: 4 }])
+  await database.postgres.query('INSERT INTO stream_schemas VALUES ($1, 7, 500)', [streamId])
 
   projectionBytes = null
   const { json } = await rest.call('GET', path)
@@ -236,12 +248,20 @@ test('usage sums the counters of all nodes and tells how far the projection lags
     segments: 3,
     raw_bytes: 500,
     stored_bytes: { raw: 55, projection: null },
+    oldest_event_at: new Date(NOW_MS - 9_000).toISOString(),
+    newest_event_at: new Date(NOW_MS - 2_000).toISOString(),
     projection: { lag_seconds: 5.5, segments_behind: 2 },
     refusals: [
       { reason: 'rate_limited', count: 8, last_at: new Date(lastAtMs).toISOString() },
       { reason: 'too_large', count: 1, last_at: '1970-01-01T00:00:00.005Z' },
     ],
-    schema_learning: 'ok',
+    rejected_events: [{ reason: 'malformed', count: 7, last_at: new Date(lastAtMs).toISOString() }],
+    schema_learning: 'soft_cap',
+    schema: {
+      fields: { state: 'ok', count: 7, soft_cap: 800, hard_cap: 1_000 },
+      shapes: { state: 'soft_cap', count: 500, soft_cap: 500, hard_cap: 1_000 },
+      type_conflicts: 0,
+    },
   })
   const stranger = await rest.token('stranger', ['streams:read'])
   assert.equal((await rest.call('GET', path, { token: stranger })).status, 404)

@@ -10,7 +10,7 @@ import { keyRoutes } from '../../src/serve/keys.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
 import { tokenRoutes } from '../../src/serve/tokens.ts'
 import { ControlStore } from '../../src/store/control-store.ts'
-import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
+import { RestHarness, startDatabase, type TestDatabase, withoutCaps } from './rest-harness.ts'
 
 let database: TestDatabase
 let rest: RestHarness
@@ -40,7 +40,7 @@ test('a stream has the documented fields and defaults', async () => {
   const token = await ownerToken('defaults')
   const created = await rest.call('POST', '/v1/streams', { token, body: { name: 'web' } })
   assert.equal(created.status, 201)
-  const { id, created_at: createdAt, ...others } = created.json
+  const { id, created_at: createdAt, ...others } = withoutCaps(created.json)
   assert.match(id, /^[1-9][0-9]*$/)
   assert.match(createdAt, /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   assert.deepEqual(others, {

@@ -126,3 +126,9 @@ export class RestHarness {
     await this.#closeServer()
   }
 }
+
+/** A stream as the API shows it, less the caps of its schema: `schema-caps.test.ts` looks at them. */
+export function withoutCaps(stream: Answer['json']): Answer['json'] {
+  const names = Object.keys(stream).filter((name) => !/^(field|shape)_(soft|hard)_cap$/.test(name))
+  return Object.fromEntries(names.map((name) => [name, stream[name]]))
+}
