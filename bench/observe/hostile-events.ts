@@ -47,3 +47,8 @@ export function distinctShapes(count: number): HostileLoad {
 /** The event of a stream beside it, always of one shape. */
 export const NEIGHBOUR_EVENT =
   '{"level":"info","service":{"name":"checkout"},"message":"order placed","took_ms":12}'
+
+/** To compare with: as many requests, all of one shape. */
+export function ordinary(count: number): HostileLoad {
+  return { name: `${count} ordinary events`, events: count, event: () => NEIGHBOUR_EVENT }
+}

@@ -16,6 +16,7 @@ import {
   distinctShapes,
   type HostileLoad,
   NEIGHBOUR_EVENT,
+  ordinary,
 } from './hostile-events.ts'
 
 const BATCH_EVENTS = 1_000
@@ -125,10 +126,16 @@ async function main(): Promise<void> {
     const hostile = await createStream(target, `hostile-${Date.now()}`, {})
     const neighbour = await createStream(target, `neighbour-${Date.now()}`, {})
     const streams = { hostile, neighbour }
-    // The same load once before counting: heaps and tables grow to their size with any events.
-    await runPhase(target, streams, distinctShapes(20_000))
+    // Before counting: heaps and tables grow to their size at work with whatever is sent.
+    await runPhase(target, streams, distinctKeys(300_000))
+    await runPhase(target, streams, ordinary(100_000))
     const phases: Phase[] = [await runPhase(target, streams, undefined)]
-    for (const load of [distinctKeys(Number(values.keys)), distinctShapes(Number(values.shapes))]) {
+    const loads = [
+      distinctKeys(Number(values.keys)),
+      distinctShapes(Number(values.shapes)),
+      ordinary(100_000),
+    ]
+    for (const load of loads) {
       phases.push(await runPhase(target, streams, load))
     }
     phases.push(await runPhase(target, streams, undefined))

@@ -113,7 +113,7 @@ test('what does not fit a delta, or the second, is described later', () => {
     const keys = Array.from({ length: 40 }, (_, i) => `"s${shape}_${i}_${'k'.repeat(90)}":1`)
     return `{${keys.join(',')}}`
   }
-  const lines = Array.from({ length: 120 }, (_, shape) => wide(shape)).join('\n')
+  const lines = Array.from({ length: 50 }, (_, shape) => wide(shape)).join('\n')
   const rounds: number[] = []
   let chars = 0
   for (let round = 0; round < 40; round++) {
@@ -124,10 +124,10 @@ test('what does not fit a delta, or the second, is described later', () => {
     assert(deltaChars < DELTA_LEAVES_CHARS_MAX + 10_000, `${deltaChars}`)
     chars += deltaChars
   }
-  assert(rounds[0]! < 120 && rounds[1]! > 0)
+  assert(rounds[0]! < 50 && rounds[1]! > 0)
   assert.equal(
     rounds.reduce((sum, count) => sum + count, 0),
-    120,
+    50,
   )
   // Other shapes, until the second is used up: then nothing, and a second later again.
   let last = -1

@@ -7,12 +7,22 @@ import {
   EVENTS_PAGE_BYTES_MAX,
   EVENTS_PAGE_DEFAULT,
   EVENTS_PAGE_MAX,
+  FIELD_SAMPLES_MAX,
+  FIELDS_PAGE_DEFAULT,
+  FIELDS_PAGE_MAX,
   KEYS_PER_STREAM_MAX,
   NAME_CHARS_MAX,
   QUERY_GROUPS_MAX,
   QUERY_MS_MAX,
   REDACT_FIELD_CHARS_MAX,
   REDACT_FIELDS_MAX,
+  SAMPLE_BYTES_MAX,
+  SCHEMA_CAP_MAX,
+  SHAPE_PATHS_BYTES_MAX,
+  SHAPES_PAGE_DEFAULT,
+  SHAPES_PAGE_MAX,
+  STATS_TOP_DEFAULT,
+  STATS_TOP_MAX,
 } from '../../src/limits.ts'
 import { SCOPES } from '../../src/model/stream.ts'
 import { QUERY_DISTINCT_MAX, QUERY_RESULT_BYTES_MAX } from '../../src/store/query-store.ts'
@@ -47,6 +57,12 @@ test('the limits are those of the code', () => {
     `1 to ${count(QUERY_GROUPS_MAX)}; 100 when left out`,
     `may take ${QUERY_MS_MAX / 1_000} seconds, count ${count(QUERY_DISTINCT_MAX)} distinct`,
     `answer with ${QUERY_RESULT_BYTES_MAX / 2 ** 20} MiB of group values`,
+    `1 to ${count(FIELDS_PAGE_MAX)}; ${count(FIELDS_PAGE_DEFAULT)} when left out`,
+    `1 to ${count(SHAPES_PAGE_MAX)}, ${SHAPES_PAGE_DEFAULT} when left out`,
+    `up to ${FIELD_SAMPLES_MAX} distinct values of at most ${SAMPLE_BYTES_MAX} bytes`,
+    `1 to ${count(SCHEMA_CAP_MAX)} |`,
+    `1 to ${STATS_TOP_MAX}, ${STATS_TOP_DEFAULT}\nwhen left out`,
+    `at most ${SHAPE_PATHS_BYTES_MAX / 1_024} KiB\nof paths`,
     `among the newest ${count(LAG_SEGMENTS_MAX)} segments`,
   ]
   for (const sentence of sentences) assert.ok(text.includes(sentence), sentence)
