@@ -112,7 +112,7 @@ export const SHAPE_DESCRIBE_MS = 60_000
 export const SHAPE_LEAVES_CHARS_MAX = 256 * KIB
 /** Characters of descriptions in one batch's delta; what does not fit is described later. */
 export const DELTA_LEAVES_CHARS_MAX = 128 * KIB
-/** Characters of descriptions that a worker makes in a second, over all streams: 5 % of its time. */
+/** Characters of descriptions that a worker makes in a second: at most 5 % of its time. */
 export const DESCRIBE_CHARS_PER_SECOND = 256 * KIB
 /** Distinct samples of a field. */
 export const FIELD_SAMPLES_MAX = 5

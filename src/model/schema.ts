@@ -1,4 +1,4 @@
-/** What a stream's schema is made of: field types, conflicts between them, caps and their states. */
+/** What a stream's schema is made of: field types, conflicts between them, caps and states. */
 
 /** Types of the field catalog, in the order of their numbers. */
 export const FIELD_TYPES = [

@@ -3,12 +3,7 @@ import type { Route } from '../http/exchange.ts'
 import { STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../limits.ts'
 import { isFieldPath } from '../model/field-path.ts'
 import type { StreamId } from '../model/stream.ts'
-import {
-  type FieldStats,
-  type FieldStatsQuery,
-  type NumberStats,
-  QUANTILES,
-} from '../store/field-stats-store.ts'
+import type { FieldStats, FieldStatsQuery, NumberStats } from '../store/field-stats-store.ts'
 import { malformed, readLimit, readParameters, readTime } from './body-fields.ts'
 import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
 import { groupText } from './query.ts'
@@ -86,6 +81,6 @@ function statsJson(path: string, { events, count, distinct, numbers, top }: Fiel
 function numbersJson(numbers: NumberStats | undefined) {
   if (numbers === undefined) return null
   const { count, min, max, average, quantiles } = numbers
-  const named = QUANTILES.map((quantile, at) => [`p${quantile * 100}`, quantiles[at]])
+  const named = quantiles.map(({ quantile, value }) => [`p${quantile * 100}`, value])
   return { count, min, max, average, ...Object.fromEntries(named) }
 }

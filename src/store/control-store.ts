@@ -89,7 +89,8 @@ export class ControlStore {
         `INSERT INTO streams (owner, name, retention_ms, max_stored_bytes, parse_user_agents,
            redact_sensitive, redact_fields, rate_budget, byte_budget, field_soft_cap,
            field_hard_cap, shape_soft_cap, shape_hard_cap)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING ${STREAM_COLUMNS}`,
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+         RETURNING ${STREAM_COLUMNS}`,
         [owner, ...settingValues(settings)],
       )
       return toStream(onlyRow(rows))

@@ -22,15 +22,14 @@ export interface FieldStatsQuery {
   readonly top: number
 }
 
-export const QUANTILES = [0.5, 0.9, 0.95, 0.99] as const
+const QUANTILES = [0.5, 0.9, 0.95, 0.99] as const
 
 export interface NumberStats {
   readonly count: number
   readonly min: number
   readonly max: number
   readonly average: number
-  /** In the order of QUANTILES. */
-  readonly quantiles: readonly number[]
+  readonly quantiles: readonly { readonly quantile: number; readonly value: number }[]
 }
 
 export interface FieldStats {
@@ -46,7 +45,7 @@ export interface FieldStats {
   readonly top: readonly CountGroup[]
 }
 
-/** Characters of a value's text; of a longer one the beginning is shown, and counted as one value. */
+/** Characters of a value's text; of a longer one the beginning is shown and counted. */
 const VALUE_CHARS_MAX = 1_024
 
 export class FieldStatsStore {
@@ -142,11 +141,11 @@ function toTotals(row: TotalsRow | undefined): Omit<FieldStats, 'top'> {
   if (numbers === 0 || min === null || max === null || average === null) {
     return { events, count, distinct, numbers: undefined }
   }
-  const known = quantiles.map((value) => value ?? 0)
+  const named = QUANTILES.map((quantile, at) => ({ quantile, value: quantiles[at] ?? 0 }))
   return {
     events,
     count,
     distinct,
-    numbers: { count: numbers, min, max, average, quantiles: known },
+    numbers: { count: numbers, min, max, average, quantiles: named },
   }
 }

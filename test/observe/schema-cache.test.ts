@@ -100,7 +100,7 @@ test('of the paths of a shape SHAPE_PATHS_BYTES_MAX are kept with it', () => {
   assert(bytes <= SHAPE_PATHS_BYTES_MAX && bytes > SHAPE_PATHS_BYTES_MAX * 0.9, `${bytes}`)
 })
 
-test('streams that were written are forgotten past OBSERVE_CACHE_BYTES_MAX, the oldest first', () => {
+test('past OBSERVE_CACHE_BYTES_MAX written streams are forgotten, the oldest first', () => {
   const cache = new SchemaCache()
   const paths = Array.from({ length: 1_000 }, (_, i) => `${i}${'p'.repeat(500)}`)
   const typesByPath = new Map(paths.map((path) => [path, 1]))

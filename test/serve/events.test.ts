@@ -194,6 +194,12 @@ test('events need events:read and a stream that the token sees', async () => {
   assert.equal((await rest.call('GET', `${path}/1-0`, { token: cases[2][0] })).status, 404)
 })
 
+const schemaOf = (fields: object, shapes: object) => ({
+  fields: { ...fields, soft_cap: 800, hard_cap: 1_000 },
+  shapes: { ...shapes, soft_cap: 500, hard_cap: 1_000 },
+  type_conflicts: 0,
+})
+
 test('usage sums the counters of all nodes and tells how far the projection lags', async () => {
   const streamId = await newStream('user')
   const path = `/v1/streams/${streamId}/usage`
@@ -210,11 +216,7 @@ test('usage sums the counters of all nodes and tells how far the projection lags
     refusals: [],
     rejected_events: [],
     schema_learning: 'ok',
-    schema: {
-      fields: { state: 'ok', count: 0, soft_cap: 800, hard_cap: 1_000 },
-      shapes: { state: 'ok', count: 0, soft_cap: 500, hard_cap: 1_000 },
-      type_conflicts: 0,
-    },
+    schema: schemaOf({ state: 'ok', count: 0 }, { state: 'ok', count: 0 }),
   })
 
   await database.postgres.query(
@@ -257,11 +259,7 @@ test('usage sums the counters of all nodes and tells how far the projection lags
     ],
     rejected_events: [{ reason: 'malformed', count: 7, last_at: new Date(lastAtMs).toISOString() }],
     schema_learning: 'soft_cap',
-    schema: {
-      fields: { state: 'ok', count: 7, soft_cap: 800, hard_cap: 1_000 },
-      shapes: { state: 'soft_cap', count: 500, soft_cap: 500, hard_cap: 1_000 },
-      type_conflicts: 0,
-    },
+    schema: schemaOf({ state: 'ok', count: 7 }, { state: 'soft_cap', count: 500 }),
   })
   const stranger = await rest.token('stranger', ['streams:read'])
   assert.equal((await rest.call('GET', path, { token: stranger })).status, 404)

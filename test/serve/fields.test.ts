@@ -146,7 +146,7 @@ test('only those who see the stream see its catalog, and only writers resolve', 
   }
 })
 
-test("the projection's bytes are asked for seldom, and again when they could not be told", async () => {
+test('projection bytes are asked for seldom, and again when they were not told', async () => {
   let now = 0
   let asked = 0
   const answers = [7, null, 9]

@@ -127,7 +127,7 @@ export class RestHarness {
   }
 }
 
-/** A stream as the API shows it, less the caps of its schema: `schema-caps.test.ts` looks at them. */
+/** A stream as the API shows it, less its caps: `schema-caps.test.ts` looks at those. */
 export function withoutCaps(stream: Answer['json']): Answer['json'] {
   const names = Object.keys(stream).filter((name) => !/^(field|shape)_(soft|hard)_cap$/.test(name))
   return Object.fromEntries(names.map((name) => [name, stream[name]]))
