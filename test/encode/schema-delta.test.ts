@@ -148,3 +148,21 @@ test('one shape alone is described up to SHAPE_LEAVES_CHARS_MAX', () => {
   const chars = shape!.leaves!.join(' ').length
   assert(chars <= SHAPE_LEAVES_CHARS_MAX + 2_000 && chars > SHAPE_LEAVES_CHARS_MAX / 2, `${chars}`)
 })
+
+test('samples are what is stored: redacted, extracted, rewritten', () => {
+  const settings = { parseUserAgents: false, redactSensitive: true, redactFields: ['card.no'] }
+  const line = (n: number) => {
+    const log = JSON.stringify({ token: `t-${n}`, x: n })
+    return JSON.stringify({ plain: `v${n}`, password: `hunter${n}`, card: { no: 4110 + n }, log })
+  }
+  const body = `${line(1)}\n${line(2)}`
+  const pipeline = new IngestPipeline()
+  const [segment] = pipeline.run({ ...batchOf(body), settings }).segments
+  const leaves = segment!.delta.shapes.flatMap(({ leaves }) => (leaves ?? []).map(decodeLeaf))
+  const samples = Object.fromEntries(leaves.map(({ path, samples }) => [path, samples.join(' ')]))
+  assert.deepEqual(
+    [samples.plain, samples.password, samples['log.token'], samples['log.x']],
+    ['"v1" "v2"', '"[REDACTED]"', '"[REDACTED]"', '1 2'],
+  )
+  assert.doesNotMatch(JSON.stringify(leaves), /hunter|t-1|t-2|4111|4112/)
+})
