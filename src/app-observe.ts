@@ -1,9 +1,10 @@
 /** Parts of the composition root: the observe stage, and the streams' budgets. */
 import { Budgets } from './accept/budgets.ts'
 import type { Config } from './config.ts'
-import { Observer } from './observe/observer.ts'
+import { segmentIdNode } from './model/segment-id.ts'
+import { Observer, type StoredSegment } from './observe/observer.ts'
 import type { WorkerPool } from './pool/pool.ts'
-import { CheckpointStore } from './store/checkpoint-store.ts'
+import { CheckpointStore, type CommittedRow } from './store/checkpoint-store.ts'
 import { EventStore } from './store/event-store.ts'
 import type { Stores } from './store/open-stores.ts'
 import { SchemaWriter } from './store/schema-writer.ts'
@@ -34,13 +35,17 @@ export async function startObserver(
     stores: {
       load: (streamIds) => writer.load(streamIds),
       write: (changes, checkpoint) => writer.write(changes, checkpoint),
-      readAfter: (after, limit) => checkpoints.readAfter(after, limit),
+      readAfter: async (after, limit) => {
+        const rows = await checkpoints.readAfter(after, limit)
+        return rows.flatMap((row) => segmentsOf(row, stores.lease.nodeId))
+      },
       readPayload: async (streamId, segmentId) => {
-        return (await events.readPayloads(streamId, [segmentId])).get(segmentId)
+        return (await events.readPayloads(streamId, [segmentId])).get(segmentId)?.payload
       },
       readUndescribed: () => writer.readUndescribed(UNDESCRIBED_MAX),
-      learn: async ({ streamId, payload }) => {
-        return (await pool.run({ kind: 'replay', streamId, payload })).segment.delta
+      learn: async ({ streamId, payload, part }) => {
+        const task = { kind: 'replay' as const, streamId, payload, ...(part && { part }) }
+        return (await pool.run(task)).segment.delta
       },
     },
     observer: observeObserver(metrics, log),
@@ -50,6 +55,20 @@ export async function startObserver(
   observer.start()
   stoppers.push(() => observer.stop(config.drainTimeoutMs))
   return observer
+}
+
+/** This node's segments of a row: those of others in a merged row are for their nodes to count. */
+function segmentsOf(row: CommittedRow, nodeId: number): StoredSegment[] {
+  if (row.members === undefined) return [row]
+  const { streamId, segmentId: rowId, payload } = row
+  const own: StoredSegment[] = []
+  let first = 0
+  for (const { segmentId, eventCount } of row.members) {
+    const part = { first, counts: [eventCount] }
+    if (segmentIdNode(segmentId) === nodeId) own.push({ streamId, segmentId, payload, part, rowId })
+    first += eventCount
+  }
+  return own
 }
 
 /** To be asked at the head of each request, and told what it used. */

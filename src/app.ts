@@ -18,8 +18,8 @@ import type { IngestDeps } from './accept/ingest-handler.ts'
 import { nativeIngestRoutes } from './accept/native.ts'
 import { otlpRoutes } from './accept/otlp.ts'
 import { Refusals } from './accept/refusals.ts'
+import { createBudgets, startObserver } from './app-observe.ts'
 import { startRetainer, startStorageCaps } from './app-retain.ts'
-import { startObserver } from './app-observe.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { Committer } from './commit/committer.ts'
 import { createRawStoreWriter } from './commit/raw-store-writer.ts'
@@ -334,6 +334,7 @@ function startIngest(
     idempotency,
     meter: ingestMeter(metrics, refusals, rejects),
     checkStorage: (stream) => caps.check(stream),
+    budgets: createBudgets({ config, stores, metrics }),
     isStopping: () => state.isStopping,
   }
   return [...nativeIngestRoutes(deps), ...bulkRoutes(deps), ...otlpRoutes(deps)]

@@ -53,8 +53,8 @@ export class IngestPipeline {
   }
 
   /**
-   * Judges and encodes a batch whose parts are of one kind (`BATCH_KINDS`). A single segment goes to
-   * `output` where it fits.
+   * Judges and encodes a batch whose parts are of one kind (`BATCH_KINDS`). A single segment goes
+   * to `output` where it fits.
    */
   run(batch: AcceptedBatch, output?: SegmentOutput): EncodedBatch {
     const { bytes: decoded, outcomes } = this.#decode(batch)

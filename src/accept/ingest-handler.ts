@@ -11,6 +11,7 @@ import type { BodyConsumer, Exchange, Handler } from '../http/exchange.ts'
 import { BODY_BYTES_MAX } from '../limits.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import { type CredentialCache, unauthenticated } from './authenticate.ts'
+import type { Budgets } from './budgets.ts'
 import { parseContentEncoding } from './decompress.ts'
 import type { Dialect, IngestSurface } from './dialect.ts'
 import { claimIdempotencyKey, type IdempotencyStore } from './idempotency.ts'
@@ -38,7 +39,8 @@ export interface IngestDeps extends IngestServices {
   readonly idempotency: IdempotencyStore
   readonly meter: IngestMeter
   /** Throws `storage_cap_reached`. */
-  readonly checkStorage?: (stream: Stream) => void
+  readonly checkStorage: (stream: Stream) => void
+  readonly budgets: Pick<Budgets, 'check' | 'charge'>
   readonly isStopping: () => boolean
 }
 
@@ -120,7 +122,8 @@ class IngestHandler {
   /** Judges the head; throws what refuses the request. */
   #accept(stream: Stream, head: Head): IngestRequest {
     this.#streamId = stream.streamId
-    this.#deps.checkStorage?.(stream)
+    this.#deps.checkStorage(stream)
+    this.#deps.budgets.check(stream)
     const plan = this.#dialect.plan()
     const encoding = parseContentEncoding(head.contentEncoding)
     if (head.contentLength > BODY_BYTES_MAX) throw bodyTooLarge()
@@ -138,7 +141,7 @@ class IngestHandler {
         encoding,
         declaredBytes: head.contentLength || 0,
         claim,
-        done: (outcome) => this.#end(stream.streamId, outcome),
+        done: (outcome) => this.#end(stream, outcome),
       })
     } catch (cause) {
       void claim?.then(releaseClaim, () => undefined)
@@ -146,10 +149,12 @@ class IngestHandler {
     }
   }
 
-  #end(streamId: StreamId, outcome: Outcome): void {
+  #end(stream: Stream, outcome: Outcome): void {
     const { meter } = this.#deps
+    const { streamId } = stream
     if (outcome instanceof OutcomeUnknownError) return this.#exchange.drop()
     if (outcome instanceof IngestError) return this.#refuse(outcome)
+    if (outcome.report !== undefined) this.#charge(stream, outcome.report)
     if (outcome.kind === 'refused') {
       meter.onJudged(streamId, outcome.report, false)
       return this.#refuse(outcome.error, outcome.report)
@@ -160,6 +165,12 @@ class IngestHandler {
     if (report !== undefined) meter.onJudged(streamId, report, true)
     meter.onReply(this.#dialect.surface, reply.status)
     meter.onAcknowledged(this.#dialect.surface, (performance.now() - this.#startedAt) / 1000)
+  }
+
+  /** Rejected events cost as much work as others, and count. */
+  #charge(stream: Stream, report: IngestReport): void {
+    const { accepted, rejected, acceptedBytes } = report
+    this.#deps.budgets.charge(stream, { events: accepted + rejected, bytes: acceptedBytes })
   }
 
   #refuse(error: IngestError, report?: IngestReport): void {

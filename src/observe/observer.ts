@@ -29,6 +29,9 @@ export interface StoredSegment {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
   readonly payload: Uint8Array
+  /** Of a merged row: which of its events, and the row's id, by which rows are read on. */
+  readonly part?: { readonly first: number; readonly counts: readonly number[] }
+  readonly rowId?: SegmentId
 }
 
 export interface ObserveStores {
@@ -43,7 +46,7 @@ export interface ObserveStores {
   /** Shapes of this node that an earlier run left without a description. */
   readUndescribed(): Promise<readonly Lookup[]>
   /** What a segment says, every shape described; through the worker code. */
-  learn(segment: Pick<StoredSegment, 'streamId' | 'payload'>): Promise<SchemaDelta>
+  learn(segment: Pick<StoredSegment, 'streamId' | 'payload' | 'part'>): Promise<SchemaDelta>
 }
 
 export interface ObserveObserver {
@@ -282,7 +285,7 @@ export class Observer {
       if (delta !== undefined) this.#learn(segment.streamId, segment.segmentId, delta)
       replayed++
     }
-    this.#cursor = last.segmentId
+    this.#cursor = last.rowId ?? last.segmentId
     this.#options.observer.onReplayed(replayed)
     await this.#flush()
     return false

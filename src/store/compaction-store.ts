@@ -36,7 +36,7 @@ export interface MergedRow {
  * `node_id` and `segment_id`. Whoever follows committed segments with a checkpoint of its own
  * belongs here: it reads rows past its checkpoint by the node in their id.
  */
-export const CHECKPOINT_TABLES: readonly string[] = ['checkpoints']
+export const CHECKPOINT_TABLES: readonly string[] = ['checkpoints', 'observe_checkpoints']
 
 const UNFLUSHED = `(SELECT set_config('synchronous_commit', 'off', true))`
 

@@ -4,7 +4,7 @@
  *
  * `ALTER TABLE … DELETE` and not a lightweight DELETE: on our compact parts both write the part
  * anew, but only the former leaves the rows out and moves the part's `min_time`, by which we see
- * what is left to be done. Measured: docs/decisions/0010-removing-from-clickhouse.md.
+ * what is left to be done. Measured: docs/decisions/0013-removing-from-clickhouse.md.
  */
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'

@@ -54,7 +54,7 @@ export class TestNode {
       write: (changes, checkpoint) => this.writer.write(changes, checkpoint),
       readAfter: (after, limit) => checkpoints.readAfter(after, limit),
       readPayload: async (streamId, segmentId) =>
-        (await events.readPayloads(streamId, [segmentId])).get(segmentId),
+        (await events.readPayloads(streamId, [segmentId])).get(segmentId)?.payload,
       readUndescribed: () => this.writer.readUndescribed(1_000),
       learn: async ({ streamId, payload }) => this.#replay.run(payload, streamId).delta,
     }

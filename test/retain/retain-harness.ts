@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import type { EncodedSegment } from '../../src/model/batch.ts'
+import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { Compactor } from '../../src/retain/compactor.ts'
@@ -125,7 +126,15 @@ export class RetainHarness {
     const budgets = { maxStoredBytes: null, rateBudget: null, byteBudget: null }
     const transforms = { parseUserAgents: false, redactSensitive: false, redactFields: [] }
     const name = `stream ${++this.#streams}`
-    const all = { name, retentionMs: 30 * 86_400_000, ...budgets, ...transforms, ...settings }
+    const schemaCaps = SCHEMA_CAPS_DEFAULT
+    const all = {
+      name,
+      schemaCaps,
+      retentionMs: 30 * 86_400_000,
+      ...budgets,
+      ...transforms,
+      ...settings,
+    }
     return (await this.control.createStream('owner', all)).streamId
   }
 

@@ -4,7 +4,7 @@
  * same strings come back all day.
  *
  * Strings are cut to `USER_AGENT_BYTES_MAX` before they are parsed: that bounds what a hostile one
- * can cost (docs/decisions/0010-user-agents.md has the measurements).
+ * can cost (docs/decisions/0011-user-agents.md has the measurements).
  */
 import { LRUCache } from 'lru-cache'
 import UAParser from 'ua-parser-js'
