@@ -7,6 +7,7 @@ import {
   BLOCK_CELLS_PER_BYTE,
   BLOCK_PATHS_MAX,
   NESTED_COLUMNS_DEPTH_MAX,
+  SHAPE_DESCRIBE_MS,
   SHAPES_KNOWN_MAX,
 } from '../../src/limits.ts'
 import type { EncodedSegment } from '../../src/model/batch.ts'
@@ -82,8 +83,13 @@ test('a path of up to PATH_BYTES_MAX has a column, a longer one is in the raw ev
 
 test('a worker remembers SHAPES_KNOWN_MAX shapes, and describes a forgotten one again', () => {
   const pipeline = new IngestPipeline()
+  let receivedAtMs = 1e12
+  const run = (body: string) => {
+    receivedAtMs += 100 // For its budget of descriptions to be refilled.
+    return pipeline.run({ ...batchOf(body), receivedAtMs }).segments
+  }
   const isDescribed = (line: string) => {
-    const [segment] = pipeline.run(batchOf(line)).segments
+    const [segment] = run(line)
     return segment?.delta.shapes[0]?.leaves !== undefined
   }
   assert.equal(isDescribed('{"first":1}'), true)
@@ -94,9 +100,9 @@ test('a worker remembers SHAPES_KNOWN_MAX shapes, and describes a forgotten one 
     for (let from = 0; from <= i; from += 200) {
       const lines: string[] = []
       for (let j = from; j <= Math.min(i, from + 199); j++) lines.push(`{"k${i}":1,"v${j}":""}`)
-      shapes += pipeline.run(batchOf(lines.join('\n'))).segments[0]!.delta.shapes.length
+      shapes += run(lines.join('\n'))[0]!.delta.shapes.length
     }
   }
-  assert(shapes >= SHAPES_KNOWN_MAX)
+  assert(shapes >= SHAPES_KNOWN_MAX && receivedAtMs < 1e12 + SHAPE_DESCRIBE_MS)
   assert.equal(isDescribed('{"first":3}'), true)
 })
