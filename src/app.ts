@@ -20,6 +20,7 @@ import { otlpRoutes } from './accept/otlp.ts'
 import { Refusals } from './accept/refusals.ts'
 import { createBudgets, startObserver } from './app-observe.ts'
 import { startRetainer, startStorageCaps } from './app-retain.ts'
+import { createServeRoutes } from './app-serve.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { Committer } from './commit/committer.ts'
 import { createRawStoreWriter } from './commit/raw-store-writer.ts'
@@ -29,24 +30,19 @@ import type { Route } from './http/exchange.ts'
 import { createServer } from './http/server.ts'
 import { BATCH_BYTES_TARGET } from './limits.ts'
 import { Materializer } from './materialize/materializer.ts'
+import type { EncodedBatch } from './model/batch.ts'
 import { SegmentIdGenerator } from './model/segment-id.ts'
 import type { Observer } from './observe/observer.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineTask } from './pool/quarantine.ts'
 import type { StorageCaps } from './retain/storage-caps.ts'
-import { serveRoutes } from './serve/routes.ts'
 import { CheckpointStore } from './store/checkpoint-store.ts'
 import { ControlStore } from './store/control-store.ts'
 import { type DataDirectory, openDataDirectory } from './store/data-directory.ts'
-import { EventStore } from './store/event-store.ts'
-import { FieldStatsStore } from './store/field-stats-store.ts'
 import { IdempotencyStore } from './store/idempotency-store.ts'
 import { openStores, type StoreName, type Stores } from './store/open-stores.ts'
-import { PROJECTION_DATABASE, ProjectionStore } from './store/projection-store.ts'
-import { QueryStore } from './store/query-store.ts'
-import { SchemaStore } from './store/schema-store.ts'
+import { ProjectionStore } from './store/projection-store.ts'
 import { SegmentStore } from './store/segment-store.ts'
-import { StorageStore } from './store/storage-store.ts'
 import { UsageStore } from './store/usage-store.ts'
 import { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
@@ -134,23 +130,11 @@ async function start(
   const committer = await startCommitter(context, materializer, observer)
   startRetainer(context, pool)
   const caps = await startStorageCaps(context)
-  const storage = new StorageStore(stores.postgres)
   const usage = new UsageStore(stores.postgres)
   const state = { isStopping: false }
   const routes = [
     ...startIngest(context, { pool, committer, credentials, usage, caps, state }),
-    ...serveRoutes({
-      resolveToken: (text) => credentials.resolveToken(text),
-      control,
-      usage,
-      events: new EventStore(stores.postgres),
-      query: new QueryStore(stores.clickhouse, PROJECTION_DATABASE, (streamId) =>
-        storage.readRemovedBefore(streamId),
-      ),
-      schemas: new SchemaStore(stores.postgres),
-      fieldStats: new FieldStatsStore(stores.clickhouse, PROJECTION_DATABASE),
-      readSegments: async (reads) => (await pool.run({ kind: 'read', reads })).json,
-    }),
+    ...createServeRoutes({ stores, pool, control, credentials, usage }),
     ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(context.health, metrics),
   ]
@@ -307,18 +291,28 @@ function startIngest(
   const idempotency = new IdempotencyStore(stores.postgres, stores.lease)
   const purge = setInterval(() => void idempotency.purge().catch(() => 0), IDEMPOTENCY_PURGE_MS)
   stoppers.push(() => clearInterval(purge))
+  const count = (encoded: EncodedBatch) => {
+    metrics.batches.inc()
+    metrics.countTransforms(encoded.transforms)
+    for (const { pathsSkipped } of encoded.segments) {
+      if (pathsSkipped > 0) metrics.projectionPathsSkipped.inc(pathsSkipped)
+    }
+    return encoded
+  }
   const batcher = new Batcher(
     {
       get hasIdleThread() {
         return pool.hasIdleThread
       },
       encode: async (batch, output) => {
-        metrics.batches.inc()
-        const encoded = (await pool.run({ kind: 'ingest', batch, output })).batch
-        for (const { pathsSkipped } of encoded.segments) {
-          if (pathsSkipped > 0) metrics.projectionPathsSkipped.inc(pathsSkipped)
-        }
-        return encoded
+        return count((await pool.run({ kind: 'ingest', batch, output })).batch)
+      },
+      encodeInTurn: async (supply) => {
+        const result = await pool.runInTurn(() => {
+          const task = supply()
+          return task && { kind: 'ingest', ...task }
+        })
+        return result && count(result.batch)
       },
     },
     buffers,

@@ -5,6 +5,7 @@ import { CompactPipeline } from './compact.ts'
 import { IngestPipeline } from './ingest.ts'
 import { SegmentReader } from './read-segment.ts'
 import { ReplayPipeline } from './replay.ts'
+import { previewEvent, previewString } from './transform/redaction-preview.ts'
 
 const { hashSeed } = workerData as WorkerData
 const ingest = new IngestPipeline(hashSeed)
@@ -54,6 +55,14 @@ export default function run(task: PoolTask): unknown {
     case 'replay': {
       const segment = replay.run(task.payload, task.streamId, task.part)
       return moved({ kind: 'replay', segment }, [segment.block.bytes.buffer])
+    }
+    case 'preview': {
+      const { sample, redactFields } = task
+      const preview =
+        sample.kind === 'string'
+          ? previewString(sample.text)
+          : previewEvent(Buffer.from(sample.text), redactFields)
+      return { kind: 'preview', preview } satisfies PoolResult
     }
     case 'read': {
       const json = reader.run(task.reads)

@@ -5,7 +5,8 @@
  *
  * A large request gets batches of its own, worked on while the rest of it still arrives. Small
  * requests of one stream share a batch: an idle pool takes it at the end of the event loop's turn,
- * a busy one when a thread is free, so the busier it is the more requests share one segment.
+ * a busy one when a thread is free, so the busier it is the more requests share one segment. Shared
+ * batches stand in line with large ones, one place for all of them: neither starves the other.
  *
  * A shared batch is committed here as a whole; parts that failed have left nothing in it.
  */
@@ -31,6 +32,13 @@ export interface BatchPool {
   readonly hasIdleThread: boolean
   /** Judges and encodes; rejects with an `IngestError`. */
   encode(batch: AcceptedBatch, output: SegmentOutput): Promise<EncodedBatch>
+  /** The same in line with what was given before; `supply` is asked when a thread is there. */
+  encodeInTurn(supply: () => EncodeTask | undefined): Promise<EncodedBatch | undefined>
+}
+
+export interface EncodeTask {
+  readonly batch: AcceptedBatch
+  readonly output: SegmentOutput
 }
 
 /** Makes segments of one stream durable, together; see `commit/`. */
@@ -80,6 +88,8 @@ export class Batcher {
   readonly #blockRatio = new OutputRatio()
   readonly #payloadRatio = new OutputRatio()
   #isScheduled = false
+  /** A place in the pool's line is ours, for the oldest shared batch there is then. */
+  #isInLine = false
 
   constructor(pool: BatchPool, buffers: BatchBuffers, commit: CommitSegments, nowMs: () => number) {
     this.#pool = pool
@@ -156,9 +166,46 @@ export class Batcher {
 
   #dispatchOpen(): void {
     for (const [key, batch] of this.#open) {
-      if (!this.#pool.hasIdleThread) return // `threadIdle` calls again.
+      if (!this.#pool.hasIdleThread) return this.#standInLine()
       this.#open.delete(key)
       this.#dispatch(batch)
+    }
+  }
+
+  #standInLine(): void {
+    if (this.#isInLine) return
+    this.#isInLine = true
+    this.#encodeInTurn().catch(() => {
+      // Nothing was taken: the pool is full. `threadIdle` calls again.
+      this.#isInLine = false
+    })
+  }
+
+  async #encodeInTurn(): Promise<void> {
+    let taken: { readonly batch: OpenBatch; readonly task: EncodeTask } | undefined
+    const supply = () => {
+      this.#isInLine = false
+      const [oldest] = this.#open
+      if (oldest === undefined) return undefined
+      const [key, batch] = oldest
+      this.#open.delete(key)
+      padBatch(batch.buffer, batch.length)
+      const { stream, buffer, length, parts } = batch
+      taken = { batch, task: this.#createTask(stream, buffer, length, parts) }
+      this.#schedule() // The next one stands in line for its own turn.
+      return taken.task
+    }
+    try {
+      const encoded = await this.#pool.encodeInTurn(supply)
+      if (taken === undefined || encoded === undefined) return
+      const { batch, task } = taken
+      this.buffers.release(batch.buffer)
+      await this.#settle(this.#withOutput(encoded, task.output, batch.length), batch.waiters)
+    } catch (error) {
+      if (taken === undefined) throw error
+      for (const waiter of taken.batch.waiters) waiter.reject(error)
+    } finally {
+      this.#schedule()
     }
   }
 
@@ -192,22 +239,8 @@ export class Batcher {
     length: number,
     parts: readonly Part[],
   ): Promise<EncodedBatch> {
-    const output = {
-      block: this.buffers.take(this.#blockRatio.bytesFor(length)),
-      payload: this.buffers.take(this.#payloadRatio.bytesFor(length)),
-    }
+    const { batch, output } = this.#createTask(stream, buffer, length, parts)
     try {
-      const batch = {
-        streamId: stream.streamId,
-        settings: {
-          parseUserAgents: stream.parseUserAgents,
-          redactSensitive: stream.redactSensitive,
-          redactFields: stream.redactFields,
-        },
-        receivedAtMs: this.#nowMs(),
-        bytes: buffer.subarray(0, length + BATCH_PADDING),
-        parts,
-      }
       const encoded = await this.#pool.encode(batch, output)
       // Only now: after a failure a worker that is being ended may still be at work on them.
       this.buffers.release(buffer)
@@ -215,6 +248,30 @@ export class Batcher {
     } finally {
       this.#schedule()
     }
+  }
+
+  #createTask(
+    stream: Stream,
+    buffer: Uint8Array,
+    length: number,
+    parts: readonly Part[],
+  ): EncodeTask {
+    const output = {
+      block: this.buffers.take(this.#blockRatio.bytesFor(length)),
+      payload: this.buffers.take(this.#payloadRatio.bytesFor(length)),
+    }
+    const batch = {
+      streamId: stream.streamId,
+      settings: {
+        parseUserAgents: stream.parseUserAgents,
+        redactSensitive: stream.redactSensitive,
+        redactFields: stream.redactFields,
+      },
+      receivedAtMs: this.#nowMs(),
+      bytes: buffer.subarray(0, length + BATCH_PADDING),
+      parts,
+    }
+    return { batch, output }
   }
 
   /**

@@ -190,10 +190,13 @@ export class Materializer {
   /** One step of catch-up; goes live when the raw store holds nothing more. */
   async #catchUp(): Promise<boolean> {
     const generation = this.#generation
+    const newest = this.#newest
     const step = await this.#catchUpSteps.step(this.#cursor)
     if (generation !== this.#generation) return false // Looks again, from the checkpoint.
     if (step === undefined) {
-      if (this.#newest > this.#cursor) return true // Committed while we looked.
+      if (this.#newest > newest) return false // Committed while we looked.
+      // What we were told of and is not there has been removed since.
+      if (newest > this.#cursor) this.#progress.add((this.#cursor = newest)).isDone = true
       this.#mode = 'live'
       this.#options.observer.onModeChange('live', 'caught up')
       return true

@@ -6,6 +6,7 @@ import type {
   SegmentOutput,
   SegmentRead,
 } from '../model/batch.ts'
+import type { RedactionPreview } from '../model/redaction-preview.ts'
 
 /** What a worker is given at its start. */
 export interface WorkerData {
@@ -71,5 +72,18 @@ export interface CompactResult {
   readonly payload: Uint8Array
 }
 
-export type PoolTask = IngestTask | ReplayTask | ReadTask | CompactTask
-export type PoolResult = IngestResult | ReplayResult | ReadResult | CompactResult
+/** What redaction would make of a sample: an event's JSON, or the value of a string field. */
+export interface PreviewTask {
+  readonly kind: 'preview'
+  readonly sample: { readonly kind: 'event' | 'string'; readonly text: string }
+  readonly redactFields: readonly string[]
+}
+
+export interface PreviewResult {
+  readonly kind: 'preview'
+  /** Undefined when ingest would not accept the sample. */
+  readonly preview: RedactionPreview | undefined
+}
+
+export type PoolTask = IngestTask | ReplayTask | ReadTask | CompactTask | PreviewTask
+export type PoolResult = IngestResult | ReplayResult | ReadResult | CompactResult | PreviewResult

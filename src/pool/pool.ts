@@ -19,6 +19,8 @@ import type {
   IngestTask,
   PoolResult,
   PoolTask,
+  PreviewResult,
+  PreviewTask,
   ReadResult,
   ReadTask,
   ReplayResult,
@@ -91,13 +93,9 @@ export class WorkerPool {
   run(task: ReplayTask): Promise<ReplayResult>
   run(task: ReadTask): Promise<ReadResult>
   run(task: CompactTask): Promise<CompactResult>
+  run(task: PreviewTask): Promise<PreviewResult>
   async run(task: PoolTask): Promise<PoolResult> {
-    if (this.#running >= POOL_QUEUE_BATCHES_MAX) {
-      throw new IngestError(
-        'overloaded',
-        `${POOL_QUEUE_BATCHES_MAX} batches are waiting (POOL_QUEUE_BATCHES_MAX)`,
-      )
-    }
+    this.#assertRoom()
     this.#running++
     try {
       return await this.#runTwice(task)
@@ -105,6 +103,31 @@ export class WorkerPool {
       this.#running--
       this.#onIdleThread()
     }
+  }
+
+  /**
+   * Like `run`, but what is to be done is asked for when a thread is there for it, in line with the
+   * tasks that came before. Undefined when there is nothing to be done then.
+   */
+  async runInTurn(supply: () => IngestTask | undefined): Promise<IngestResult | undefined> {
+    this.#assertRoom()
+    this.#running++
+    try {
+      await this.#takeThread()
+      const task = supply()
+      if (task !== undefined) return (await this.#runTwice(task, true)) as IngestResult
+      this.#giveThread()
+      return undefined
+    } finally {
+      this.#running--
+      this.#onIdleThread()
+    }
+  }
+
+  #assertRoom(): void {
+    if (this.#running < POOL_QUEUE_BATCHES_MAX) return
+    const text = `${POOL_QUEUE_BATCHES_MAX} batches are waiting (POOL_QUEUE_BATCHES_MAX)`
+    throw new IngestError('overloaded', text)
   }
 
   /** Waits for running tasks, then ends the threads. */
@@ -127,12 +150,13 @@ export class WorkerPool {
     else next()
   }
 
-  async #runTwice(task: PoolTask): Promise<PoolResult> {
+  /** `hasThread`: the caller has taken one for the first attempt. */
+  async #runTwice(task: PoolTask, hasThread = false): Promise<PoolResult> {
     let reason = ''
     for (let attempt = 0; attempt < 2; attempt++) {
       const abort = new AbortController()
       // The deadline is for the work: waiting for a thread is not the task's fault.
-      await this.#takeThread()
+      if (attempt > 0 || !hasThread) await this.#takeThread()
       const startedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
       try {

@@ -16,6 +16,7 @@ import type { ResolveToken } from './guard.ts'
 import { keyRoutes } from './keys.ts'
 import { keepBytes } from './projection-bytes.ts'
 import { queryRoutes } from './query.ts'
+import { type PreviewRedaction, redactPreviewRoutes } from './redact-preview.ts'
 import { streamRoutes } from './streams.ts'
 import { tokenRoutes } from './tokens.ts'
 import { usageRoutes } from './usage.ts'
@@ -30,6 +31,7 @@ export interface ServeDeps {
   readonly fieldStats: FieldStatsStore
   /** Renders event records of stored segments; runs in the pool. */
   readonly readSegments: (reads: readonly StoredRead[]) => Promise<Uint8Array>
+  readonly previewRedaction: PreviewRedaction
 }
 
 export function serveRoutes(deps: ServeDeps): Route[] {
@@ -64,6 +66,7 @@ export function serveRoutes(deps: ServeDeps): Route[] {
           })),
         ),
     }),
+    ...redactPreviewRoutes({ resolveToken, streams: control, preview: deps.previewRedaction }),
     ...queryRoutes({ resolveToken, streams: control, counter: query }),
   ]
 }

@@ -1,4 +1,5 @@
 /** Statistics of one field over the projection: how often, which values, how large. */
+import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
 import {
@@ -6,7 +7,10 @@ import {
   clampNs,
   fieldColumn,
   type GroupKind,
+  NOT_REMOVED,
   QUERY_SETTINGS,
+  type ReadRemovedBefore,
+  removedParams,
   throwQueryFailure,
 } from './query-store.ts'
 
@@ -51,10 +55,17 @@ const VALUE_CHARS_MAX = 1_024
 export class FieldStatsStore {
   readonly #clickhouse: ClickHouse
   readonly #database: string
+  readonly #readRemovedBefore: ReadRemovedBefore
 
-  constructor(clickhouse: ClickHouse, database: string) {
+  /** `readRemovedBefore`: segments below it are removed, whether or not ClickHouse knows yet. */
+  constructor(
+    clickhouse: ClickHouse,
+    database: string,
+    readRemovedBefore: ReadRemovedBefore = async () => 0n as SegmentId,
+  ) {
     this.#clickhouse = clickhouse
     this.#database = database
+    this.#readRemovedBefore = readRemovedBefore
   }
 
   /** A stream without a table has no events. Throws `unavailable` when it takes too much. */
@@ -65,6 +76,7 @@ export class FieldStatsStore {
       from: String(clampNs(query.fromNs)),
       to: String(clampNs(query.toNs)),
       top: String(query.top),
+      ...removedParams(await this.#readRemovedBefore(query.streamId)),
     }
     // Past QUERY_DISTINCT_MAX values those met by then go on being counted.
     const settings = { ...QUERY_SETTINGS, group_by_overflow_mode: 'any' as const }
@@ -101,7 +113,7 @@ interface TopRow {
 
 function rangeSql({ timeBasis }: FieldStatsQuery): string {
   return `${timeBasis} >= fromUnixTimestamp64Nano({from:Int64}, 'UTC')
-    AND ${timeBasis} < fromUnixTimestamp64Nano({to:Int64}, 'UTC')`
+    AND ${timeBasis} < fromUnixTimestamp64Nano({to:Int64}, 'UTC') AND ${NOT_REMOVED}`
 }
 
 /**

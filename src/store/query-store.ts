@@ -71,16 +71,18 @@ const MEMORY_LIMIT_EXCEEDED = 241
 const NS_MIN = -(1n << 63n)
 const NS_MAX = (1n << 63n) - 1n
 
+export type ReadRemovedBefore = (streamId: StreamId) => Promise<SegmentId>
+
 export class QueryStore {
   readonly #clickhouse: ClickHouse
   readonly #database: string
-  readonly #readRemovedBefore: (streamId: StreamId) => Promise<SegmentId>
+  readonly #readRemovedBefore: ReadRemovedBefore
 
   /** `readRemovedBefore`: segments below it are removed, though their rows may still be here. */
   constructor(
     clickhouse: ClickHouse,
     database: string,
-    readRemovedBefore: (streamId: StreamId) => Promise<SegmentId> = async () => 0n as SegmentId,
+    readRemovedBefore: ReadRemovedBefore = async () => 0n as SegmentId,
   ) {
     this.#clickhouse = clickhouse
     this.#database = database
@@ -176,10 +178,10 @@ function buildCount(query: CountQuery, table: Params): { sql: string; params: Pa
 }
 
 /** The first condition is implied by the second; it is what the primary key can use. */
-const NOT_REMOVED = `ingested_at >= fromUnixTimestamp64Milli({removedMs:Int64}, 'UTC')
+export const NOT_REMOVED = `ingested_at >= fromUnixTimestamp64Milli({removedMs:Int64}, 'UTC')
     AND segment_id >= {removedBefore:UInt64}`
 
-function removedParams(before: SegmentId): Params {
+export function removedParams(before: SegmentId): Params {
   return { removedBefore: String(before), removedMs: String(segmentIdMs(before)) }
 }
 

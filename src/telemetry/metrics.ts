@@ -5,7 +5,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { ERRORS, type ErrorCode } from '../errors.ts'
-import { REJECT_CODES } from '../model/batch.ts'
+import { REJECT_CODES, type TransformCounts } from '../model/batch.ts'
 import { StatusTally, Tally } from './tally.ts'
 
 export const SURFACES = ['native', 'text', 'bulk', 'otlp', 'rest', 'telemetry'] as const
@@ -122,6 +122,7 @@ function requestMetrics(registry: Registry) {
       registers: [registry],
     }),
     batches: counter(registry, 'ingest_batches_total', 'Batches handed to workers'),
+    countTransforms: transformCounters(registry),
     workerTaskSeconds: histogram(
       registry,
       'ingest_worker_task_seconds',
@@ -132,6 +133,29 @@ function requestMetrics(registry: Registry) {
       'ingest_quarantined_batches_total',
       'Batches that killed their worker twice and were put aside',
     ),
+  }
+}
+
+/** Counts what the transforms did to a batch. */
+function transformCounters(registry: Registry): (counts: TransformCounts) => void {
+  const extracted = counter(
+    registry,
+    'ingest_events_extracted_total',
+    'Events whose log string was made an object',
+  )
+  const redacted = counter(registry, 'ingest_events_redacted_total', 'Events redacted in part')
+  const userAgents = new Tally({
+    name: 'ingest_user_agent_lookups_total',
+    help: 'User agent strings, by whether they were remembered or had to be parsed',
+    label: 'result',
+    values: ['hit', 'miss'] as const,
+    registry,
+  })
+  return ({ eventsExtracted, eventsRedacted, userAgentHits, userAgentMisses }) => {
+    if (eventsExtracted > 0) extracted.inc(eventsExtracted)
+    if (eventsRedacted > 0) redacted.inc(eventsRedacted)
+    if (userAgentHits > 0) userAgents.add('hit', userAgentHits)
+    if (userAgentMisses > 0) userAgents.add('miss', userAgentMisses)
   }
 }
 

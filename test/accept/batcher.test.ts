@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Batcher } from '../../src/accept/batcher.ts'
+import { Batcher, type EncodeTask } from '../../src/accept/batcher.ts'
 import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
 import { IngestError } from '../../src/errors.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../../src/limits.ts'
@@ -35,6 +35,18 @@ class FakePool {
 
   encode(batch: AcceptedBatch, output: SegmentOutput): Promise<EncodedBatch> {
     return new Promise((resolve, reject) => this.tasks.push({ batch, output, resolve, reject }))
+  }
+
+  readonly turns: (() => void)[] = []
+
+  encodeInTurn(supply: () => EncodeTask | undefined): Promise<EncodedBatch | undefined> {
+    return new Promise((resolve, reject) => {
+      this.turns.push(() => {
+        const task = supply()
+        if (task === undefined) resolve(undefined)
+        else this.tasks.push({ ...task, resolve, reject })
+      })
+    })
   }
 
   /** Does the oldest task's work. */
@@ -198,6 +210,46 @@ test('a busy pool lets requests gather; a free thread takes them', async () => {
     pool.tasks.map(({ batch }) => batch.parts.length),
     [5],
   )
+})
+
+test('with a busy pool shared batches stand in line, one place for all of them', async () => {
+  const { pool, batcher, commits } = setUp()
+  pool.hasIdleThread = false
+  const first = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  const other = batcher.submitShared(stream(2), 'ndjson', bytes('{"a":2}'))
+  await turn()
+  const late = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":3}'))
+  await turn()
+  assert.deepEqual([pool.tasks.length, pool.turns.length], [0, 1])
+  pool.turns.shift()!() // A thread is there: what has gathered until now is taken.
+  assert.deepEqual(
+    pool.tasks.map(({ batch }) => batch.parts.length),
+    [2],
+  )
+  await turn()
+  assert.equal(pool.turns.length, 1, 'the next stream stands in line by itself')
+  pool.turns.shift()!()
+  pool.work()
+  pool.work()
+  await turn()
+  for (const { resolve } of commits) resolve()
+  const results = await Promise.all([first, other, late])
+  assert(results.every(({ result }) => result.accepted === 1))
+  await turn()
+  assert.equal(pool.turns.length, 0)
+})
+
+test('a turn that comes when nothing is left is given back', async () => {
+  const { pool, batcher } = setUp()
+  pool.hasIdleThread = false
+  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  await turn()
+  pool.hasIdleThread = true
+  batcher.threadIdle()
+  await turn()
+  assert.deepEqual([pool.tasks.length, pool.turns.length], [1, 1])
+  pool.turns.shift()!()
+  assert.equal(pool.tasks.length, 1)
 })
 
 test('a shared batch holds BATCH_PARTS_MAX requests, then another is begun', async () => {

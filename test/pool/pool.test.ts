@@ -133,6 +133,25 @@ test('several bad batches among many good ones: each good one is done', async ()
   assert.equal(quarantined.length, 4)
 })
 
+test('runInTurn: asked for its task when its turn has come, and may have none', async () => {
+  const { pool } = createPool()
+  const order: string[] = []
+  const first = pool.run(taskOf('sleep 100')).then(() => order.push('first'))
+  const inTurn = pool.runInTurn(() => {
+    order.push('asked')
+    return taskOf('work')
+  })
+  const last = pool.run(taskOf('work')).then(() => order.push('last'))
+  const nothing = pool.runInTurn(() => undefined)
+  assert.deepEqual(order, [], 'not asked before its turn')
+  assert((await inTurn) !== undefined)
+  await Promise.all([first, last])
+  assert.deepEqual([...order].sort(), ['asked', 'first', 'last'])
+  assert(order.indexOf('asked') < order.indexOf('last'))
+  assert.equal(await nothing, undefined)
+  assert.equal(pool.hasIdleThread, true)
+})
+
 test('POOL_QUEUE_BATCHES_MAX batches wait, one more is refused', async () => {
   const { pool } = createPool()
   assert.equal(pool.hasIdleThread, true)

@@ -181,10 +181,15 @@ export class RetainHarness {
     return ids
   }
 
-  /** Says that everything of a node up to now is in the projection. */
+  /** Says that everything of a node up to now is in the projection and in the catalog. */
   async checkpoint(node: number, ms = Date.now()): Promise<void> {
     const id = makeSegmentId({ ms, node, counter: 0 })
     await new CheckpointStore(this.postgres, node).write(id)
+    await this.postgres.query(
+      `INSERT INTO observe_checkpoints (node_id, segment_id) VALUES ($1, $2)
+       ON CONFLICT (node_id) DO UPDATE SET segment_id = excluded.segment_id`,
+      [node, String(id)],
+    )
   }
 
   /** Locks of one key exclude each other. */
