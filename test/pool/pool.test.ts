@@ -143,7 +143,7 @@ test('runInTurn: asked for its task when its turn has come, and may have none', 
   })
   const last = pool.run(taskOf('work')).then(() => order.push('last'))
   const nothing = pool.runInTurn(() => undefined)
-  assert.deepEqual(order, [], 'not asked before its turn')
+  assert.equal(order.length, 0, 'not asked before its turn')
   assert((await inTurn) !== undefined)
   await Promise.all([first, last])
   assert.deepEqual([...order].sort(), ['asked', 'first', 'last'])
