@@ -39,9 +39,7 @@ export async function startObserver(
         const rows = await checkpoints.readAfter(after, limit)
         return rows.flatMap((row) => segmentsOf(row, stores.lease.nodeId))
       },
-      readPayload: async (streamId, segmentId) => {
-        return (await events.readPayloads(streamId, [segmentId])).get(segmentId)?.payload
-      },
+      readSegment: (streamId, segmentId) => events.readSegment(streamId, segmentId),
       readUndescribed: () => writer.readUndescribed(UNDESCRIBED_MAX),
       learn: async ({ streamId, payload, part }) => {
         const task = { kind: 'replay' as const, streamId, payload, ...(part && { part }) }

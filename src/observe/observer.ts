@@ -41,8 +41,11 @@ export interface ObserveStores {
   write(changes: readonly SchemaChange[], checkpoint?: SegmentId): Promise<readonly SchemaCounts[]>
   /** This node's segments after `after`, in id order, at most `limit`. */
   readAfter(after: SegmentId, limit: number): Promise<readonly StoredSegment[]>
-  /** One segment's payload, undefined when it is gone. */
-  readPayload(streamId: StreamId, segmentId: SegmentId): Promise<Uint8Array | undefined>
+  /** One segment, undefined when it is gone. */
+  readSegment(
+    streamId: StreamId,
+    segmentId: SegmentId,
+  ): Promise<Pick<StoredSegment, 'payload' | 'part'> | undefined>
   /** Shapes of this node that an earlier run left without a description. */
   readUndescribed(): Promise<readonly Lookup[]>
   /** What a segment says, every shape described; through the worker code. */
@@ -319,9 +322,9 @@ export class Observer {
       await this.#load(this.#cache.missing([streamId]))
       const isWanted = wanted.some(({ shape }) => !this.#cache.isDescribed(streamId, shape))
       if (!isWanted || generation !== this.#generation) continue
-      const payload = await stores.readPayload(streamId, segmentId)
-      if (payload === undefined) continue
-      const delta = await this.#replay({ streamId, segmentId, payload })
+      const stored = await stores.readSegment(streamId, segmentId)
+      if (stored === undefined) continue
+      const delta = await this.#replay({ streamId, segmentId, ...stored })
       if (generation !== this.#generation || delta === undefined) continue
       this.#cache.describe(streamId, segmentId, delta)
     }

@@ -65,6 +65,24 @@ export class EventStore {
     return segments.sort((a, b) => (a.segmentId < b.segmentId ? -sign : sign))
   }
 
+  /** One segment's payload, undefined when it is gone. */
+  async readSegment(
+    streamId: StreamId,
+    segmentId: SegmentId,
+  ): Promise<StoredSegmentPayload | undefined> {
+    const range = { start: segmentId, end: segmentId + 1n, newestFirst: true, limit: 1 }
+    const [segment] = await this.listSegments({ streamId, ...range })
+    if (segment === undefined) return undefined
+    const row = segment.place?.row ?? segmentId
+    const stored = (await this.readPayloads(streamId, [row])).get(row)
+    if (stored?.eventCount !== (segment.place?.rowEventCount ?? segment.eventCount)) {
+      return undefined // Merged or removed just now.
+    }
+    const { payload } = stored
+    if (segment.place === undefined) return { payload }
+    return { payload, part: { first: segment.place.firstEvent, counts: [segment.eventCount] } }
+  }
+
   /** Payloads of rows by id. Those that were removed or merged in the meantime are absent. */
   async readPayloads(
     streamId: StreamId,
@@ -81,6 +99,12 @@ export class EventStore {
       }),
     )
   }
+}
+
+/** A segment's payload, and which of its events are the segment's if not all are. */
+export interface StoredSegmentPayload {
+  readonly payload: Uint8Array
+  readonly part?: { readonly first: number; readonly counts: readonly number[] }
 }
 
 export interface StoredPayload {

@@ -57,7 +57,7 @@ export class FieldStatsStore {
   readonly #database: string
   readonly #readRemovedBefore: ReadRemovedBefore
 
-  /** `readRemovedBefore`: segments below it are removed, whether or not ClickHouse knows yet. */
+  /** `readRemovedBefore`: as of `QueryStore`. */
   constructor(
     clickhouse: ClickHouse,
     database: string,

@@ -71,6 +71,7 @@ const MEMORY_LIMIT_EXCEEDED = 241
 const NS_MIN = -(1n << 63n)
 const NS_MAX = (1n << 63n) - 1n
 
+/** A stream's mark: segments below it are removed, though their rows may still be here. */
 export type ReadRemovedBefore = (streamId: StreamId) => Promise<SegmentId>
 
 export class QueryStore {
@@ -78,7 +79,6 @@ export class QueryStore {
   readonly #database: string
   readonly #readRemovedBefore: ReadRemovedBefore
 
-  /** `readRemovedBefore`: segments below it are removed, though their rows may still be here. */
   constructor(
     clickhouse: ClickHouse,
     database: string,

@@ -40,7 +40,18 @@ const ID_BITS_BELOW_MS = 21
 /** Ends in a transaction whose flush nobody waits for: redoing it after a crash is harmless. */
 const UNFLUSHED = `(SELECT set_config('synchronous_commit', 'off', true))`
 /** Tables that hold something of a stream besides `segments`; their key leads with the stream. */
-const PER_STREAM_TABLES = ['api_keys', 'stream_usage', 'stream_refusals', 'idempotency_keys']
+const PER_STREAM_TABLES = [
+  'api_keys',
+  'stream_usage',
+  'stream_refusals',
+  'stream_rejects',
+  'stream_schemas',
+  'stream_fields',
+  'stream_shapes',
+  'stream_shape_paths',
+  'stream_schema_marks',
+  'idempotency_keys',
+]
 
 export class RetentionStore {
   readonly #session: Queryable

@@ -34,7 +34,7 @@ export class StorageStore {
   }
 
   /** The stream's mark: its segments below are removed, wherever they still are. */
-  async readRemovedBefore(streamId: StreamId): Promise<SegmentId> {
+  readonly readRemovedBefore = async (streamId: StreamId): Promise<SegmentId> => {
     const { rows } = await this.#postgres.query<{ removed_before: string }>(
       'SELECT removed_before FROM stream_storage WHERE stream_id = $1',
       [streamId],

@@ -53,10 +53,9 @@ export class TestNode {
       load: (streamIds) => this.writer.load(streamIds),
       write: (changes, checkpoint) => this.writer.write(changes, checkpoint),
       readAfter: (after, limit) => checkpoints.readAfter(after, limit),
-      readPayload: async (streamId, segmentId) =>
-        (await events.readPayloads(streamId, [segmentId])).get(segmentId)?.payload,
+      readSegment: (streamId, segmentId) => events.readSegment(streamId, segmentId),
       readUndescribed: () => this.writer.readUndescribed(1_000),
-      learn: async ({ streamId, payload }) => this.#replay.run(payload, streamId).delta,
+      learn: async ({ streamId, payload, part }) => this.#replay.run(payload, streamId, part).delta,
     }
     this.observer = this.#createObserver(0n as never)
   }

@@ -182,13 +182,13 @@ test('a description that was lost with a refused request is looked up', async ()
 
 test('a shape that was not described when the process died is looked up at start', async () => {
   const stream = await newStream(database.postgres)
-  const { readPayload } = one.stores
+  const { readSegment } = one.stores
   one.encode(stream, '{"late":true}')
-  one.stores.readPayload = async () => undefined
+  one.stores.readSegment = async () => undefined
   await one.commit(stream, '{"late":true}')
   await one.caughtUp()
   one.crash()
-  one.stores.readPayload = readPayload
+  one.stores.readSegment = readSegment
   assert.deepEqual(await fieldsOf(stream), {})
   await one.start()
   await eventually('the field is there', async () => (await fieldsOf(stream)).late === 'boolean')

@@ -20,6 +20,7 @@ import { type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { eventRoutes } from '../../src/serve/events.ts'
 import { CheckpointStore } from '../../src/store/checkpoint-store.ts'
+import { CHECKPOINT_TABLES } from '../../src/store/compaction-store.ts'
 import { EventStore } from '../../src/store/event-store.ts'
 import { ProjectionStore } from '../../src/store/projection-store.ts'
 import { SegmentReader } from '../../workers/read-segment.ts'
@@ -271,6 +272,41 @@ test('more rows than one look, members than one row, streams than one round', as
   const events = (await walk(streamId, 1_000)).flatMap((each) => each.events)
   assert.equal(new Set(events.map(({ id }) => id)).size, count)
   await harness.assertUsageIsTrue(streamId)
+})
+
+test('a row waits for everybody who follows its node', async () => {
+  const streamId = await harness.newStream()
+  const at = (n: number) => ({ ms: NOON + n, node: 78, lines: ['{"a":1}'] })
+  await harness.commit(streamId, [at(0), at(1)])
+  const start = Math.ceil(NOON / COMPACT_WINDOW_MS) * COMPACT_WINDOW_MS + COMPACT_WINDOW_MS
+  for (const table of CHECKPOINT_TABLES) {
+    await compact(start + COMPACT_AGE_MS)
+    assert.equal((await harness.rowIds(streamId)).length, 2, `before ${table}`)
+    await harness.postgres.query(`INSERT INTO ${table} (node_id, segment_id) VALUES (78, $1)`, [
+      String(BigInt(NOON + 10) << 21n),
+    ])
+  }
+  await compact(start + COMPACT_AGE_MS)
+  assert.equal((await harness.rowIds(streamId)).length, 1)
+})
+
+test('a segment of a merged row is read by itself, with its own events', async () => {
+  const streamId = await harness.newStream()
+  const segments = [3, 1, 2].map((count, n) => ({
+    ms: NOON + n,
+    lines: Array.from({ length: count }, (_, i) => `{"n":${n},"i":${i}}`),
+  }))
+  const ids = await harness.commit(streamId, segments)
+  await compact()
+  const store = new EventStore(harness.postgres)
+  const parts = []
+  for (const id of ids) parts.push((await store.readSegment(streamId, id))?.part)
+  assert.deepEqual(parts, [
+    { first: 0, counts: [3] },
+    { first: 3, counts: [1] },
+    { first: 4, counts: [2] },
+  ])
+  assert.equal(await store.readSegment(streamId, (ids[2]! + 1n) as SegmentId), undefined)
 })
 
 test('a row that cannot be merged is left alone, and the others are merged', async () => {

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import type { EncodedSegment } from '../../src/model/batch.ts'
-import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { Compactor } from '../../src/retain/compactor.ts'
@@ -34,6 +33,7 @@ import { WorkerLock } from '../../src/store/worker-lock.ts'
 import { CompactPipeline } from '../../workers/compact.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { batchOf } from '../encode/batch-of.ts'
+import { DEFAULT_SETTINGS } from '../observe/settings.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 
 export const NEVER = new AbortController().signal
@@ -123,18 +123,8 @@ export class RetainHarness {
   }
 
   async newStream(settings: Partial<StreamSettings> = {}): Promise<StreamId> {
-    const budgets = { maxStoredBytes: null, rateBudget: null, byteBudget: null }
-    const transforms = { parseUserAgents: false, redactSensitive: false, redactFields: [] }
     const name = `stream ${++this.#streams}`
-    const schemaCaps = SCHEMA_CAPS_DEFAULT
-    const all = {
-      name,
-      schemaCaps,
-      retentionMs: 30 * 86_400_000,
-      ...budgets,
-      ...transforms,
-      ...settings,
-    }
+    const all = { name, ...DEFAULT_SETTINGS, ...settings }
     return (await this.control.createStream('owner', all)).streamId
   }
 
@@ -181,7 +171,7 @@ export class RetainHarness {
     return ids
   }
 
-  /** Says that everything of a node up to now is in the projection and in the catalog. */
+  /** Says that everything of a node up to now is in the projection and was learned from. */
   async checkpoint(node: number, ms = Date.now()): Promise<void> {
     const id = makeSegmentId({ ms, node, counter: 0 })
     await new CheckpointStore(this.postgres, node).write(id)

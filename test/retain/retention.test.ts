@@ -10,7 +10,9 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { partitionEndMs } from '../../src/retain/projection-trimmer.ts'
 import { Retainer } from '../../src/retain/retainer.ts'
 import { EventStore } from '../../src/store/event-store.ts'
+import { FieldStatsStore } from '../../src/store/field-stats-store.ts'
 import { ProjectionParts } from '../../src/store/projection-parts.ts'
+import { PROJECTION_DATABASE } from '../../src/store/projection-store.ts'
 import { eventually } from '../store/temporary.ts'
 import { NEVER, type NewSegment, RetainHarness } from './retain-harness.ts'
 
@@ -77,6 +79,11 @@ test('within a day the rest is written anew, and only once a quarter is removed'
   await trimmer.round(NEVER)
   assert.equal(await harness.projectedRows(streamId), 1_000, 'a fifth waits')
   assert.equal(await harness.counted(streamId), 800)
+  const stats = new FieldStatsStore(harness.clickhouse!, PROJECTION_DATABASE, (id) =>
+    harness.storage.readRemovedBefore(id),
+  )
+  const range = { timeBasis: 'ingested_at', fromNs: 0n, toNs: 1n << 62n } as const
+  assert.equal((await stats.read({ streamId, path: 'n', ...range, top: 1 })).events, 800)
   await removeBefore(40)
   await trimmer.round(NEVER)
   await eventually('deleted', async () => (await harness.projectedRows(streamId)) === 600)
@@ -192,6 +199,7 @@ test('a deleted stream leaves both stores, also what comes in late, and its name
   const { text: key } = await harness.control.createKey(streamId, 'key')
   const segments = segmentsFrom(NOW - 60_000, 30, 10)
   const ids = await harness.commitAndProject(streamId, segments)
+  await harness.postgres.query('INSERT INTO stream_schemas (stream_id) VALUES ($1)', [streamId])
   await harness.control.deleteStream(streamId)
   const prefix = key.split('_')[1] ?? ''
   assert.equal(await harness.control.findCredential('key', prefix), undefined, 'at once')
@@ -213,7 +221,13 @@ test('a deleted stream leaves both stores, also what comes in late, and its name
 
   const left = async () => {
     const count = (table: string) => `(SELECT count(*) FROM ${table} WHERE stream_id = $1)`
-    const tables = ['api_keys', 'stream_usage', 'stream_refusals', 'idempotency_keys']
+    // Every table that has something of a stream, whoever adds one.
+    const { rows: found } = await harness.postgres.query<{ name: string }>(
+      `SELECT table_name AS name FROM information_schema.columns
+       WHERE table_schema = 'public' AND column_name = 'stream_id'
+         AND table_name NOT IN ('streams', 'stream_storage')`,
+    )
+    const tables = found.map(({ name }) => name)
     const { rows } = await harness.postgres.query<{ n: number; name: string }>(
       `SELECT (${tables.map(count).join(' + ')})::float8 AS n, name FROM streams
        WHERE stream_id = $1`,
