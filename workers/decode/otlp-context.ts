@@ -7,6 +7,8 @@ import { type AnyValueDecoder, EVENT_TOO_DEEP, NEEDS_MERGE } from './otlp-any-va
 import { type MergeSchema, mergeRepeated } from './otlp-merge.ts'
 import { type ByteSource, paddedSource } from './scalar-writer.ts'
 
+const NOWHERE = paddedSource(new Uint8Array(0))
+
 /** Writes the message `start`..`end` at the node; see `AnyValueDecoder.value`. */
 export type WriteMessage = (node: number, start: number, end: number) => boolean
 
@@ -14,10 +16,11 @@ export class OtlpContext {
   readonly #schema: MergeSchema
   readonly #write: WriteMessage
   readonly #fragment = new EventFragment()
-  /** Where it stands; undefined in a source means that of the part. */
-  #source: ByteSource | undefined
+  #source = NOWHERE
   start = 0
   end = 0
+  /** Whether there is nothing in it that an event has; undefined until somebody looked. */
+  isBlank: boolean | undefined = true
   #isRendered = false
   #isTooDeep = false
   #isRepaired = false
@@ -29,24 +32,23 @@ export class OtlpContext {
 
   /** There is none: as good as an empty one. */
   clear(): void {
-    this.set(0, 0)
+    this.set(NOWHERE, 0, 0)
   }
 
-  /** It is at `start`..`end` of the part's bytes. */
-  set(start: number, end: number): void {
+  set(source: ByteSource, start: number, end: number): void {
+    this.#source = source
     this.start = start
     this.end = end
-    this.#source = undefined
+    this.isBlank = start === end ? true : undefined
     this.#isRendered = false
     this.#isTooDeep = false
   }
 
   /** Once more in the message around it: the two are merged, which is to put them together. */
-  add(part: ByteSource, start: number, end: number): void {
-    const bytes = (this.#source ?? part).bytes.subarray(this.start, this.end)
-    const both = Buffer.concat([bytes, part.bytes.subarray(start, end)])
-    this.set(0, both.length)
-    this.#source = paddedSource(both)
+  add(source: ByteSource, start: number, end: number): void {
+    const bytes = this.#source.bytes.subarray(this.start, this.end)
+    const both = Buffer.concat([bytes, source.bytes.subarray(start, end)])
+    this.set(paddedSource(both), 0, both.length)
   }
 
   /** Writes it into the current event; false when the event is to be rejected. */
@@ -71,10 +73,10 @@ export class OtlpContext {
     if (!isWritten && builder.error === NEEDS_MERGE) {
       builder.at = byteStart
       builder.tape.length = tapeStart
-      const { bytes } = this.#source ?? values.source
-      const merged = mergeRepeated(bytes, this.start, this.end, this.#schema)
-      this.set(0, merged.length)
-      this.#source = paddedSource(merged)
+      const merged = mergeRepeated(this.#source.bytes, this.start, this.end, this.#schema)
+      const { isBlank } = this
+      this.set(paddedSource(merged), 0, merged.length)
+      this.isBlank = isBlank
       isWritten = this.#writeOnce(values, node)
     }
     this.#isRepaired = builder.isRepaired
@@ -88,10 +90,15 @@ export class OtlpContext {
   }
 
   #writeOnce(values: AnyValueDecoder, node: number): boolean {
-    if (this.#source === undefined) return this.#write(node, this.start, this.end)
+    return this.within(values, () => this.#write(node, this.start, this.end))
+  }
+
+  /** Does `work` while `values` reads where this stands. */
+  within(values: AnyValueDecoder, work: () => boolean): boolean {
+    if (this.#source === values.source) return work()
     const outer = values.swap(this.#source, this.end)
-    const isWritten = this.#write(node, this.start, this.end)
+    const result = work()
     values.restore(outer)
-    return isWritten
+    return result
   }
 }

@@ -179,7 +179,9 @@ export class OtlpDecoder {
     const { resource } = this.#records
     const end = Math.min(messageEnd, this.#partEnd)
     resource.clear()
-    if (resume?.resource !== undefined) resource.set(resume.resource.start, resume.resource.end)
+    if (resume?.resource !== undefined) {
+      resource.set(values.source, resume.resource.start, resume.resource.end)
+    }
     let count = 0
     reader.pos = start
     while (reader.pos < end) {
@@ -190,7 +192,7 @@ export class OtlpDecoder {
         // Accept cuts only where the resource is known, and fails the request when it changes.
         if (resume !== undefined) throw new WireError('a resource behind log records')
         const fieldEnd = values.fieldEnd(end)
-        if (count++ === 0) resource.set(reader.pos, fieldEnd)
+        if (count++ === 0) resource.set(values.source, reader.pos, fieldEnd)
         else resource.add(values.source, reader.pos, fieldEnd)
         reader.pos = fieldEnd
       }
@@ -222,7 +224,9 @@ export class OtlpDecoder {
     const { reader } = values
     const { scope } = this.#records
     scope.clear()
-    if (resume?.scope !== undefined) scope.set(resume.scope.start, resume.scope.end)
+    if (resume?.scope !== undefined) {
+      scope.set(values.source, resume.scope.start, resume.scope.end)
+    }
     let count = 0
     reader.pos = start
     while (reader.pos < end) {
@@ -233,7 +237,7 @@ export class OtlpDecoder {
       }
       if (resume !== undefined) throw new WireError('a scope behind log records')
       const fieldEnd = values.fieldEnd(end)
-      if (count++ === 0) scope.set(reader.pos, fieldEnd)
+      if (count++ === 0) scope.set(values.source, reader.pos, fieldEnd)
       else scope.add(values.source, reader.pos, fieldEnd)
       reader.pos = fieldEnd
     }

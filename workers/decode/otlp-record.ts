@@ -257,7 +257,8 @@ export class OtlpRecordWriter {
     }
     if (!this.#writeId(keys.trace_id, this.#traceId, TRACE_ID_BYTES)) return false
     if (!this.#writeId(keys.span_id, this.#spanId, SPAN_ID_BYTES)) return false
-    if (this.scope.end > this.scope.start) {
+    this.scope.isBlank ??= this.#isScopeBlank()
+    if (!this.scope.isBlank) {
       builder.knownKey(keys.scope, false)
       if (!this.scope.append(values, keys.scope)) return false
     }
@@ -322,6 +323,16 @@ export class OtlpRecordWriter {
     }
     builder.closeObject(node, open, tapeStart)
     return true
+  }
+
+  #isScopeBlank(): boolean {
+    const { scope } = this
+    return scope.within(this.#values, () => {
+      this.#readScope(scope.start, scope.end)
+      const hasName = this.#scopeName.end > this.#scopeName.start
+      const hasVersion = this.#scopeVersion.end > this.#scopeVersion.start
+      return !hasName && !hasVersion && !this.#hasScopeAttributes
+    })
   }
 
   #readScope(start: number, end: number): void {
