@@ -5,11 +5,12 @@ import { gunzip } from './decode/gunzip.bench.ts'
 import { jsonParse, jsonParseBytes, jsonParseStringify } from './decode/json-parse.bench.ts'
 import { jsonTape } from './decode/json-tape.bench.ts'
 import { ndjsonPackage } from './decode/ndjson-package.bench.ts'
+import { otlpJson, otlpKvlist, otlpProtobufjs, otlpWrapped } from './decode/otlp.bench.ts'
 import { simdjsonIsValid, simdjsonParse } from './decode/simdjson.bench.ts'
 import { compressionBenches } from './encode/brotli.bench.ts'
 import { nativeBlock, tapeAndNativeBlock } from './encode/native-block.bench.ts'
 import { segment } from './encode/segment.bench.ts'
-import { workerTaskJson, workerTaskText } from './ingest/worker-task.bench.ts'
+import { workerTaskJson, workerTaskOtlp, workerTaskText } from './ingest/worker-task.bench.ts'
 import { eventFacts } from './transform/event-facts.bench.ts'
 import { extractionBenches } from './transform/extract-log.bench.ts'
 import { redactionBenches } from './transform/redaction.bench.ts'
@@ -26,6 +27,10 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   jsonTape,
   bulkSameAction,
   bulkOwnIds,
+  otlpKvlist,
+  otlpWrapped,
+  otlpJson,
+  otlpProtobufjs,
   gunzip,
   secretScan,
   secretRegex,
@@ -39,4 +44,5 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   segment,
   workerTaskJson,
   workerTaskText,
+  workerTaskOtlp,
 ]

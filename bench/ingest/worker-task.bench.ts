@@ -3,8 +3,10 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import type { BenchBatch, MicroBench } from '../bench.ts'
 import { padBody } from '../decode/tape-batch.ts'
+import { otlpProtobuf } from '../otlp-request.ts'
 
-function createTask({ body }: BenchBatch, framing: Framing): AcceptedBatch {
+function createTask(batch: BenchBatch, framing: Framing): AcceptedBatch {
+  const body = framing === 'otlp-protobuf' ? otlpProtobuf(batch.lines, 'kvlist') : batch.body
   return {
     streamId: 1 as StreamId,
     settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },
@@ -39,4 +41,11 @@ export const workerTaskText: MicroBench = {
   title: 'whole worker task, text lines of 230 B',
   kind: 'text',
   prepare: runTask('text'),
+}
+
+export const workerTaskOtlp: MicroBench = {
+  name: 'ingest/worker-task-otlp',
+  title: 'whole worker task, OTLP protobuf, kvlist bodies',
+  kind: 'json',
+  prepare: runTask('otlp-protobuf'),
 }

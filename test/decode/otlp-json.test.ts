@@ -121,7 +121,8 @@ class JsonSpeller {
     if (this.#random.chance(0.8)) return text
     // Every character as an escape: the same string.
     const units = [...JSON.parse(text)].join('').split('')
-    return `"${units.map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
+    const escapes = units.map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'))
+    return `"${escapes.map((digits) => `\\u${digits}`).join('')}"`
   }
 
   #object(members: Record<string, string | null>): string {

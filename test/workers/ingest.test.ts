@@ -1,10 +1,11 @@
 /** Goal: a batch of many parts is judged part by part and encoded as one run of events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DELTA_SHAPES_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
+import { DELTA_SHAPES_MAX, EVENT_BUFFER_KEEP_BYTES, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import type { EncodedBatch } from '../../src/model/batch.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { otlpMessages } from '../decode/otlp-oracle.ts'
 import { batchOf, batchOfParts } from '../encode/batch-of.ts'
 
 function textOf(encoded: EncodedBatch): string {
@@ -106,4 +107,99 @@ test('the schema delta describes each shape once a stream, and at most DELTA_SHA
   const { delta } = pipeline.run(batchOf([...many, many[0]].join('\n'))).segments[0]!
   assert.deepEqual([delta.shapes.length, delta.shapesSkipped], [DELTA_SHAPES_MAX, 7])
   assert.equal(delta.shapes[0]?.count, 2)
+})
+
+const requestType = otlpMessages.lookupType('sluice.otlp.ExportLogsServiceRequest')
+
+function otlpBody(...logRecords: object[]): Uint8Array {
+  const scopeLogs = [{ scope: {}, logRecords }]
+  return requestType.encode(requestType.fromObject({ resourceLogs: [{ scopeLogs }] })).finish()
+}
+
+test('OTLP parts share a batch by encoding; times come from the protocol, to the nanosecond', () => {
+  const timeUnixNano = '1763719200123456789'
+  const values = [
+    { key: 'at', value: { stringValue: '2001-01-01T00:00:00Z' } },
+    { key: 'time', value: { stringValue: '2001-01-01T00:00:00Z' } },
+  ]
+  const kvlist = { body: { kvlistValue: { values } } }
+  const bad = Buffer.of(0x0a, 0x7f)
+  const parts: ['otlp-protobuf', Uint8Array][] = [
+    ['otlp-protobuf', otlpBody({ ...kvlist, timeUnixNano }, kvlist)],
+    ['otlp-protobuf', bad],
+    ['otlp-protobuf', otlpBody({ body: { stringValue: 'x' }, timeUnixNano })],
+  ]
+  const pipeline = new IngestPipeline()
+  const encoded = pipeline.run(batchOfParts(parts))
+  const counts = encoded.parts.map((part) => [part.accepted, part.fatal?.code])
+  assert.deepEqual(counts, [
+    [2, undefined],
+    [0, 'malformed'],
+    [1, undefined],
+  ])
+  const event = '{"at":"2001-01-01T00:00:00Z","time":"2001-01-01T00:00:00Z"}'
+  const known = '"attributes":{},"resource":{},"severity":null'
+  const wrapped = `{"body":"x",${known},"time_unix_nano":"${timeUnixNano}"}`
+  assert.equal(textOf(encoded), `${event}\n${event}\n${wrapped}\n`)
+  const [segment] = encoded.segments
+  const { times } = decodeSegment(segment!.payload)
+  const given = { ms: 1_763_719_200_123, nanos: 456_789 }
+  assert.deepEqual(
+    [...times],
+    [
+      [0, given],
+      [2, given],
+    ],
+  )
+  const { block } = segment!
+  const view = new DataView(block.bytes.buffer, block.bytes.byteOffset + block.eventTimeOffset)
+  const nanoseconds = [0, 8, 16].map((at) => view.getBigInt64(at, true))
+  assert.deepEqual(nanoseconds, [
+    BigInt(timeUnixNano),
+    BigInt(Date.UTC(2001, 0, 1)) * 1_000_000n,
+    BigInt(timeUnixNano),
+  ])
+})
+
+test('OTLP JSON shares a batch with text, and is repaired as a document', () => {
+  const requestWith = (text: Uint8Array) =>
+    Buffer.concat([
+      Buffer.from('{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"'),
+      text,
+      Buffer.from('"}}]}]}]}'),
+    ])
+  const { parts } = new IngestPipeline().run(
+    batchOfParts([
+      ['otlp-json', requestWith(Buffer.from('é'))],
+      ['text', 'a line'],
+      ['otlp-json', requestWith(Buffer.of(0xff))],
+      ['otlp-json', '{"resourceLogs":[}'],
+    ]),
+  )
+  assert.deepEqual(
+    parts.map(({ accepted, repaired, fatal }) => [accepted, repaired, fatal?.code]),
+    [
+      [1, 0, undefined],
+      [1, 0, undefined],
+      [1, 1, undefined],
+      [0, 0, 'malformed'],
+    ],
+  )
+})
+
+test('parts of two kinds in one batch are a bug', () => {
+  const batch = batchOfParts([
+    ['text', 'x'],
+    ['otlp-protobuf', ''],
+  ])
+  assert.throws(() => new IngestPipeline().run(batch), /one kind/)
+})
+
+test('a batch after a very large one starts with a small buffer again', () => {
+  const pipeline = new IngestPipeline()
+  const large = { body: { stringValue: '\u0001'.repeat(170_000) } }
+  const body = otlpBody(...Array.from({ length: 10 }, () => large))
+  assert(body.length * 6 > EVENT_BUFFER_KEEP_BYTES)
+  assert.equal(pipeline.run(batchOf(body, 'otlp-protobuf')).parts[0]?.accepted, 10)
+  assert.equal(pipeline.run(batchOf('a\nb', 'text')).parts[0]?.accepted, 2)
 })

@@ -1,6 +1,6 @@
 /**
  * Writes events as JSON and their tape at once: byte for byte and entry for entry what `JsonTape`
- * would write if it parsed that JSON (`test/decode/event-builder.test.ts` compares the two).
+ * would write if it parsed that JSON (`test/decode/decode-otlp.ts` compares the two).
  *
  * For events that do not arrive as JSON, or not as they are stored. Values come as byte ranges of
  * any buffer; keys are predicted by the trie as in parsing, so a known one costs one comparison,

@@ -3,9 +3,12 @@
  * else is copied as it is.
  */
 
+import { LOW_BYTES } from './json-scan.ts'
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const SPACE = 0x20
+const LETTERS = 0x61616161
 const HEX = Buffer.from('0123456789abcdef')
 
 /** The longest escape, `\u001b`, for one byte. */
@@ -50,7 +53,7 @@ function hasSpecial(word: number): boolean {
 
 /**
  * Writes `start`..`end` of `from` as the inside of a JSON string into `to` from `at` on; returns
- * where it ended. The caller has made room for ESCAPE_BYTES_MAX a byte.
+ * where it ended. The caller has made room for ESCAPE_BYTES_MAX a byte, and for a word behind.
  */
 export function writeEscaped(
   from: DataView,
@@ -68,6 +71,16 @@ export function writeEscaped(
       to.setInt32(at, word, true)
       i += 4
       at += 4
+    }
+    if (i + 4 > end) {
+      // The last bytes, as a word: what is behind them is read as letters, and written over later.
+      const left = end - i
+      const mask = LOW_BYTES[left]!
+      const word = from.getInt32(i, true)
+      if (!hasSpecial((word & mask) | (LETTERS & ~mask))) {
+        to.setInt32(at, word, true)
+        return at + left
+      }
     }
     const stop = Math.min(end, i + 4)
     for (; i < stop; i++) {

@@ -45,9 +45,11 @@ export function nanosToMs(high: number, low: number): number {
   return quotient * TWO_32 + Math.floor((rest * TWO_32 + low) / 1e6)
 }
 
-/** Nanoseconds beyond the milliseconds. */
+/** Nanoseconds beyond the milliseconds. Not by `%`, which is slow on doubles this large. */
 export function nanosBeyondMs(high: number, low: number): number {
-  return ((high % 1e6) * TWO_32 + low) % 1e6
+  const rest = high - Math.floor(high / 1e6) * 1e6
+  const nanos = rest * TWO_32 + low
+  return nanos - Math.floor(nanos / 1e6) * 1e6
 }
 
 /** Writes an unsigned integer of 64 bits; both halves are unsigned. */

@@ -28,6 +28,8 @@ export interface JsonField {
 
 export interface JsonMessage {
   readonly fields: JsonField[]
+  /** Place of the field that was found last: mostly, the next one is behind it. */
+  last: number
 }
 
 /** Fields that a message has at most. */
@@ -39,7 +41,7 @@ function field(to: JsonMessage, number: number, name: string, kind: number, mess
   to.fields.push({ number, kind, names, index: to.fields.length, ...(message && { message }) })
 }
 
-const message = (): JsonMessage => ({ fields: [] })
+const message = (): JsonMessage => ({ fields: [], last: -1 })
 
 export const REQUEST = message()
 const resourceLogs = message()
@@ -93,19 +95,28 @@ field(keyValue, 2, 'value', FIELD_MESSAGE, ANY_VALUE)
 
 /** The field of that name, if any. */
 export function findField(
-  fields: readonly JsonField[],
+  to: JsonMessage,
   bytes: Uint8Array,
   start: number,
   end: number,
 ): JsonField | undefined {
-  const length = end - start
-  for (const one of fields) {
-    for (const name of one.names) {
-      if (name.length !== length) continue
-      let i = 0
-      while (i < length && name[i] === bytes[start + i]) i++
-      if (i === length) return one
+  const { fields } = to
+  let at = to.last
+  for (let tries = 0; tries < fields.length; tries++) {
+    at = at + 1 < fields.length ? at + 1 : 0
+    const one = fields[at]!
+    const { names } = one
+    for (let i = 0; i < names.length; i++) {
+      if (!isName(names[i]!, bytes, start, end)) continue
+      to.last = at
+      return one
     }
   }
   return undefined
+}
+
+function isName(name: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  if (name.length !== end - start) return false
+  for (let i = 0; i < name.length; i++) if (name[i] !== bytes[start + i]) return false
+  return true
 }

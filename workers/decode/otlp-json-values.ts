@@ -23,6 +23,7 @@ const LENGTH_DELIMITED = 2
 export const LENGTH_BYTES = 4
 const VARINT_BYTES_MAX = 10
 const UINT64_DIGITS_MAX = 20
+const NUMBER_CHARS_MAX = 400
 const TWO_32 = 0x1_0000_0000
 const HIGH_SIGN = 0x8000_0000
 
@@ -46,6 +47,9 @@ export class OtlpJsonValues {
   /** The 64-bit integer last read, in two unsigned halves. */
   #high = 0
   #low = 0
+  /** The number last found. */
+  #start = 0
+  #end = 0
 
   constructor(reader: JsonReader, wire: EventBuffer) {
     this.#reader = reader
@@ -124,23 +128,39 @@ export class OtlpJsonValues {
 
   /** Reads an integer of 64 bits, bare or as a string. */
   #integer(isSigned: boolean): void {
-    const reader: JsonReader = this.#reader // Annotated, so that `fail` ends the flow.
+    const reader: JsonReader = this.#reader
     const start = reader.peek() === QUOTE ? reader.pos + 1 : reader.pos
-    const text = this.#numberText()
-    const negative = text.startsWith('-')
-    const digits = negative ? text.slice(1) : text
-    if (/^[0-9]+$/.test(digits) && digits.length <= 15) {
-      const value = Number(digits)
-      this.#setHalves(Math.floor(value / TWO_32), value % TWO_32, negative && value !== 0)
-      if (negative && value !== 0 && !isSigned) reader.fail('expected a number from 0 on', start)
-      return
+    this.#findNumber()
+    const { bytes } = reader.source
+    if (!this.#digits(bytes, this.#start, this.#end, isSigned)) {
+      const value = exactInteger(this.#numberText())
+      if (value === undefined || BigInt[isSigned ? 'asIntN' : 'asUintN'](64, value) !== value) {
+        reader.fail('expected an integer of 64 bits', start)
+      }
+      const bits = BigInt.asUintN(64, value)
+      this.#setHalves(Number(bits >> 32n), Number(bits & 0xffffffffn), false)
     }
-    const value = exactInteger(text)
-    if (value === undefined || BigInt[isSigned ? 'asIntN' : 'asUintN'](64, value) !== value) {
-      reader.fail('expected an integer of 64 bits', start)
+  }
+
+  /** Reads plain digits; false when they are something else, or do not fit. */
+  #digits(bytes: Uint8Array, start: number, end: number, isSigned: boolean): boolean {
+    const isNegative = isSigned && bytes[start] === MINUS
+    const first = isNegative ? start + 1 : start
+    if (first === end || end - first > UINT64_DIGITS_MAX) return false
+    if (bytes[first] === 0x30 && end - first > 1) return false
+    let high = 0
+    let low = 0
+    for (let i = first; i < end; i++) {
+      const digit = bytes[i]! - 0x30
+      if (digit >>> 0 >= 10) return false
+      low = low * 10 + digit
+      const carry = Math.floor(low / TWO_32)
+      low -= carry * TWO_32
+      high = high * 10 + carry
     }
-    const bits = BigInt.asUintN(64, value)
-    this.#setHalves(Number(bits >> 32n), Number(bits & 0xffffffffn), false)
+    if (high >= (isSigned ? HIGH_SIGN : TWO_32)) return false
+    this.#setHalves(high, low, isNegative)
+    return true
   }
 
   #setHalves(high: number, low: number, negate: boolean): void {
@@ -148,24 +168,28 @@ export class OtlpJsonValues {
     this.#high = negate ? (low === 0 ? -high : ~high) >>> 0 : high
   }
 
-  /** The number at the reader's place, bare or in a string, as it is spelled. */
-  #numberText(): string {
+  /** Reads the number at the reader's place, bare or in a string, to `#start`..`#end`. */
+  #findNumber(): void {
     const reader = this.#reader
-    const { bytes } = reader.source
     const byte = reader.peek()
-    let start = reader.pos
-    let end: number
+    this.#start = reader.pos
     if (byte === QUOTE) {
       reader.string()
-      start = reader.stringStart
-      end = reader.stringEnd
-    } else {
-      if (byte !== MINUS && (byte - 0x30) >>> 0 >= 10) reader.fail('expected a number')
-      reader.number()
-      end = reader.pos
+      this.#start = reader.stringStart
+      this.#end = reader.stringEnd
+      return
     }
+    if (byte !== MINUS && (byte - 0x30) >>> 0 >= 10) reader.fail('expected a number')
+    reader.number()
+    this.#end = reader.pos
+  }
+
+  /** What `#findNumber` found, as it is spelled. */
+  #numberText(): string {
+    const { bytes } = this.#reader.source
     // The copy leaves shared memory. Longer ones are no number that matters.
-    return Buffer.from(bytes.subarray(start, Math.min(end, start + 400))).toString('latin1')
+    const end = Math.min(this.#end, this.#start + NUMBER_CHARS_MAX)
+    return Buffer.from(bytes.subarray(this.#start, end)).toString('latin1')
   }
 
   #varint(number: number): void {
@@ -186,6 +210,7 @@ export class OtlpJsonValues {
   #double(number: number): void {
     const reader = this.#reader
     const { pos } = reader
+    this.#findNumber()
     const text = this.#numberText()
     if (!NON_FINITE.has(text) && !NUMBER.test(text)) reader.fail('expected a number', pos)
     this.#tag(number, EIGHT_BYTES, 8)
@@ -197,6 +222,7 @@ export class OtlpJsonValues {
     const reader = this.#reader
     const start = reader.pos
     if (reader.peek() === QUOTE) {
+      this.#findNumber()
       const named = SEVERITY_NAME.exec(this.#numberText())
       if (named === null) reader.pos = start
       else {

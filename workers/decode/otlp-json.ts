@@ -118,7 +118,7 @@ class OtlpJsonWriter {
     if (reader.peek() !== OPEN_OBJECT) reader.fail('expected an object')
     if (!reader.open(CLOSE_OBJECT)) return
     const base = level * MESSAGE_FIELDS_MAX
-    this.#starts.fill(0, base, base + message.fields.length)
+    for (let i = 0; i < message.fields.length; i++) this.#starts[base + i] = 0
     do {
       reader.key()
       const field = this.#findField(message)
@@ -139,11 +139,11 @@ class OtlpJsonWriter {
 
   #findField(message: JsonMessage): JsonField | undefined {
     const { stringStart, stringEnd, isEscaped } = this.#reader
-    if (!isEscaped) return findField(message.fields, this.#bytes, stringStart, stringEnd)
+    if (!isEscaped) return findField(message, this.#bytes, stringStart, stringEnd)
     const length = stringEnd - stringStart
     if (this.#key.length < length) this.#key = new Uint8Array(length)
     const end = unescapeInto(this.#bytes, stringStart, stringEnd, this.#key, 0)
-    return findField(message.fields, this.#key, 0, end)
+    return findField(message, this.#key, 0, end)
   }
 
   /** Makes unknown fields of what an earlier key of the same name wrote. */
