@@ -70,7 +70,7 @@ function checkTape(event: number): void {
   const parsedEnd = parsed.parse(0, ROOT, false)
   assert.equal(parsedEnd, end - start, 'the event is valid JSON')
   const tapeStart = events.tapeStart[event]!
-  const written = relativeEntries(tape, tapeStart, events.tapeStart[event + 1]!, start)
+  const written = relativeEntries(tape, tapeStart, events.tapeEnd[event]!, start)
   assert.deepEqual(written, relativeEntries(parsed, 0, parsed.length, 0))
 }
 

@@ -116,7 +116,7 @@ function otlpBody(...logRecords: object[]): Uint8Array {
   return requestType.encode(requestType.fromObject({ resourceLogs: [{ scopeLogs }] })).finish()
 }
 
-test('OTLP parts share a batch by encoding; times come from the protocol, to the nanosecond', () => {
+test('OTLP parts share a batch; times come from the protocol, to the nanosecond', () => {
   const timeUnixNano = '1763719200123456789'
   const values = [
     { key: 'at', value: { stringValue: '2001-01-01T00:00:00Z' } },
