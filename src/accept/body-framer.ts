@@ -163,7 +163,8 @@ export class BodyFramer {
   #tryCut(): void {
     const buffer = this.#buffer!
     this.#framing ??= this.#detect(buffer, false)
-    if (this.#framing === undefined || this.#framing === 'document') return
+    if (this.#framing === undefined) return
+    if (this.#framing === 'document' || this.#framing === 'otlp-json') return
     const cut = this.#findCut(buffer)
     if (cut < 0) return
     const keepFrom = this.#framing === 'array' ? cut + 1 : cut

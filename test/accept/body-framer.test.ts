@@ -314,3 +314,11 @@ test('a whole small body is framed as the same body in pieces is', () => {
   })
   fc.assert(property, { seed, numRuns: 500 })
 })
+
+test('an OTLP document is one part, however many lines and bytes it has', () => {
+  const record = '{"body":{"kvlistValue":{"values":[]}}}'
+  const records = Array(1_000).fill(record).join(',\n')
+  const body = Buffer.from(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[\n${records}\n]}]}]}`)
+  const { parts, accepted, fatal } = frameBody('otlp-json', [body], { declaredBytes: 100 })
+  assert.deepEqual([parts, accepted, fatal], [1, 1_000, undefined])
+})
