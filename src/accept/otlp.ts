@@ -60,7 +60,9 @@ class OtlpDialect implements Dialect {
   }
 
   judge(report: IngestReport): IngestError | undefined {
-    return report.fatal && new IngestError('malformed', report.fatal.message)
+    if (report.fatal === undefined) return undefined
+    const isTooLarge = report.fatal.code === 'too_large'
+    return new IngestError(isTooLarge ? 'too_large' : 'malformed', report.fatal.message)
   }
 
   /** Remembered as JSON, whichever encoding it is sent in. Empty for a full success. */
