@@ -29,6 +29,8 @@ export interface ServiceOptions {
   readonly entry?: string | undefined
   /** Flags of Node itself, before the entry. */
   readonly nodeFlags: readonly string[]
+  /** Options of the service, after the entry. */
+  readonly serviceFlags?: readonly string[]
   readonly isDataKept: boolean
 }
 
@@ -38,7 +40,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const base = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   chmodSync(base, 0o711) // PostgreSQL runs under another uid and must get through.
   const dataDirectory = join(base, 'data')
-  const args = [...options.nodeFlags, entry, '--data', dataDirectory, '--port', '0']
+  const own = ['--data', dataDirectory, '--port', '0', ...(options.serviceFlags ?? [])]
+  const args = [...options.nodeFlags, entry, ...own]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const output = collectOutput(child)
   const killOnExit = () => child.kill('SIGTERM')

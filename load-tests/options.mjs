@@ -1,0 +1,108 @@
+/**
+ * What a load test can be told, once for the runner (flags), for k6 (the same names in the
+ * environment) and for `--help`. Pure: runs in Node and in k6.
+ */
+import { SCENARIOS } from './scenarios.mjs'
+
+/** `env` is also the flag in kebab-case unless `isSecret`: a command line is no place for those. */
+export const OPTIONS = [
+  ['BASE_URL', 'url', 'the service; without it one is started and removed again'],
+  ['TOKEN', 'secret', 'admin token (or streams:write, streams:read, events:read) to make streams'],
+  ['API_KEY', 'secret', 'a key of a stream of yours, instead of making one'],
+  ['STREAM_ID', 'text', 'the stream of API_KEY: with TOKEN its events are counted after the run'],
+  ['VUS', 'count', 'virtual users, each with a connection of its own'],
+  ['DURATION', 'duration', 'how long to send: 90s, 10m, 2h'],
+  ['EVENTS_PER_REQUEST', 'count', 'events in a request'],
+  ['RATE', 'rate', 'events a second, sent when due; 0: as fast as the answers come'],
+  ['STREAMS', 'count', 'streams to make; the virtual users go round them'],
+  ['OTLP_ENCODING', 'encoding', 'protobuf or json'],
+  ['COMPRESSION', 'compression', 'none or gzip; k6 compresses each request, at its own cost'],
+  ['ACK_P99_MS_MAX', 'count', 'fails when the 99th percentile of acknowledgements is above'],
+  ['EVENTS_PER_SECOND_MIN', 'rate', 'fails when fewer events a second are acknowledged'],
+  ['REFUSED_SHARE_MAX', 'share', 'fails when a larger share of requests is refused, 0 to 1'],
+  ['MEMORY_GROWTH_MIB_MAX', 'count', 'soak: fails when the service grows more in its second half'],
+  ['PROJECTION_SECONDS_MAX', 'rate', 'how long queries may take to count all events'],
+  ['KEEP_STREAMS', 'flag', 'leaves the streams that were made'],
+  ['CORPUS', 'text', 'a file with an event (a JSON object) a line, instead of generated ones'],
+  ['PREPARE', 'text', 'runs nothing: puts the bodies into this folder, for k6 on other machines'],
+  ['SUMMARY_JSON', 'text', 'writes the figures to this file too'],
+].map(([env, kind, sentence]) => ({
+  env,
+  kind,
+  sentence,
+  flag: kind === 'secret' ? undefined : `--${env.toLowerCase().replaceAll('_', '-')}`,
+}))
+
+/** For every scenario that does not say otherwise. */
+const DEFAULTS = {
+  BASE_URL: '',
+  TOKEN: '',
+  API_KEY: '',
+  STREAM_ID: '',
+  VUS: '4',
+  DURATION: '30s',
+  EVENTS_PER_REQUEST: '1000',
+  RATE: '0',
+  STREAMS: '1',
+  OTLP_ENCODING: 'protobuf',
+  COMPRESSION: 'none',
+  ACK_P99_MS_MAX: '1000',
+  EVENTS_PER_SECOND_MIN: '1',
+  REFUSED_SHARE_MAX: '0',
+  MEMORY_GROWTH_MIB_MAX: '128',
+  PROJECTION_SECONDS_MAX: '60',
+  KEEP_STREAMS: '',
+  CORPUS: '',
+  PREPARE: '',
+  SUMMARY_JSON: '',
+}
+
+const PARSERS = {
+  text: (value) => value,
+  secret: (value) => value,
+  url: (value) =>
+    value === '' || /^https?:\/\/[^/]/.test(value) ? value.replace(/\/+$/, '') : null,
+  count: (value) => (/^[1-9]\d{0,8}$/.test(value) ? Number(value) : null),
+  rate: (value) => (/^\d{1,9}$/.test(value) ? Number(value) : null),
+  share: (value) => (/^(0|1|0?\.\d+)$/.test(value) ? Number(value) : null),
+  duration: tryParseSeconds,
+  encoding: (value) => (['protobuf', 'json'].includes(value) ? value : null),
+  compression: (value) => (['none', 'gzip'].includes(value) ? value : null),
+  flag: (value) => !['', '0', 'false', 'no'].includes(value),
+}
+
+/** What a scenario's option is when nobody sets it, as text. */
+export function defaultOf(scenario, env) {
+  return SCENARIOS[scenario].defaults[env] ?? DEFAULTS[env]
+}
+
+/**
+ * The options of a scenario by their names in the environment. An empty variable counts as unset.
+ * Throws with the option's name and what it takes, never with a value: it may be a secret.
+ */
+export function readOptions(environment, scenario) {
+  const options = {}
+  for (const { env, kind } of OPTIONS) {
+    const given = environment[env]
+    const value = PARSERS[kind](
+      given === undefined || given === '' ? defaultOf(scenario, env) : given,
+    )
+    if (value === null) throw new Error(`${env} is not a ${kind === 'rate' ? 'number' : kind}`)
+    options[env] = value
+  }
+  return options
+}
+
+/** What a scenario sends: each surface with its events a request. */
+export function bodiesOf(scenario, options) {
+  return SCENARIOS[scenario].bodies.map(({ surface, eventCount }) => ({
+    surface,
+    eventCount: eventCount ?? options.EVENTS_PER_REQUEST,
+  }))
+}
+
+function tryParseSeconds(value) {
+  const match = /^(\d{1,6})(s|m|h)$/.exec(value)
+  const seconds = match === null ? 0 : Number(match[1]) * { s: 1, m: 60, h: 3_600 }[match[2]]
+  return seconds > 0 ? seconds : null
+}
