@@ -34,6 +34,7 @@ test('kill -9 of the ClickHouse process: ingest goes on, the projection catches 
   t.diagnostic(`TEST_SEED=${seed}`)
   const api = new Api(service)
   const load = await Load.create(api, KINDS)
+  t.after(() => load.stop())
   load.start()
   let wasDegraded = false
   for (let round = 0; round < ROUNDS; round++) {

@@ -72,6 +72,7 @@ async function killUnderLoad(
 test('kill -9 of the postmaster: not ready meanwhile, then ingest goes on', async (t) => {
   t.diagnostic(`TEST_SEED=${seed}`)
   const load = await Load.create(api, KINDS)
+  t.after(() => load.stop())
   const verified = await killUnderLoad(load, async () => {
     const { postmaster } = service.stores()
     assert.ok(postmaster !== undefined)
@@ -87,6 +88,7 @@ test('kill -9 of the postmaster: not ready meanwhile, then ingest goes on', asyn
 
 test('kill -9 of every backend: the server starts itself anew, ingest goes on', async (t) => {
   const load = await Load.create(api, KINDS)
+  t.after(() => load.stop())
   const verified = await killUnderLoad(load, async () => {
     const { backends } = service.stores()
     assert.ok(backends.length > 0)

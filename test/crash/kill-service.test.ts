@@ -47,6 +47,7 @@ test('kill -9 at random moments: acknowledged is stored once, a request is atomi
   t.diagnostic(`TEST_SEED=${seed}`)
   const api = new Api(service)
   const load = await Load.create(api, KINDS)
+  t.after(() => load.stop())
   for (let round = 0; round < ROUNDS; round++) {
     load.start()
     await sleep(LOAD_MS_MIN + next() * (LOAD_MS_MAX - LOAD_MS_MIN))

@@ -95,6 +95,7 @@ describe('one service', () => {
 
   test('SIGTERM under load: what was taken is acknowledged, data stays', async (t) => {
     const load = await Load.create(api, ['single', 'ndjson', 'gzip', 'large', 'text', 'idempotent'])
+    t.after(() => load.stop())
     load.start()
     await sleep(1_000)
     const unfinished = await RawClient.connect(service.port)

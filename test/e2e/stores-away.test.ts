@@ -53,6 +53,7 @@ describe('PostgreSQL away', () => {
 
   test('killed again and again: 503, not ready, alive; then all goes on', async (t) => {
     const load = await Load.create(api, ['single', 'ndjson', 'idempotent'], { pauseMs: 20 })
+    t.after(() => load.stop())
     const { stream } = load.writers[0] ?? assert.fail()
     load.start()
     await sleep(300)
@@ -87,6 +88,7 @@ describe('PostgreSQL away', () => {
 
   test('stopped in its tracks: writers wait, nothing is made up, all goes on', async (t) => {
     const load = await Load.create(api, ['single', 'array', 'large', 'idempotent'], { pauseMs: 5 })
+    t.after(() => load.stop())
     load.start()
     await sleep(500)
     const { postmaster, backends } = service.stores()

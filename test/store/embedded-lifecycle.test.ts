@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
@@ -93,6 +93,16 @@ test('a PostgreSQL that still runs on our data is stopped before another starts'
   assert.equal(isAlive(pid), false)
   await eventually('it is back', () => ![pid, undefined].includes(store.pid()))
   await store.stop()
+})
+
+test('a PostgreSQL killed while it took its lock starts again: the file is empty', async () => {
+  const dataDir = newDirectory()
+  const log = recordingLog()
+  for (const lock of [undefined, '', '\n', 'not a number\n']) {
+    if (lock !== undefined) writeFileSync(join(dataDir, 'postgres', 'postmaster.pid'), lock)
+    const store = await startEmbeddedPostgres({ dataDir, log })
+    await store.stop()
+  }
 })
 
 test('ClickHouse keeps its data over stop and start, and is quick to stop', async () => {

@@ -158,12 +158,16 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
  */
 export async function endOrphans(pgData: string, log: StoreLog): Promise<void> {
   const pidFile = join(pgData, 'postmaster.pid')
-  const pid = Number(tryRead(pidFile)?.split('\n')[0] ?? 0)
+  const lock = tryRead(pidFile)
+  const pid = Number(lock?.split('\n')[0] ?? 0)
+  const hasOwner = Number.isSafeInteger(pid) && pid > 1
   const directory = existsSync(pgData) ? realpathSync(pgData) : pgData
-  if (Number.isSafeInteger(pid) && pid > 1 && isAlive(pid)) {
-    if (workingDirectory(pid) === directory) await endPostmaster(pid, log)
-    // After a reboot the number may belong to anybody, and PostgreSQL would refuse to start.
-    else if (process.platform === 'linux') rmSync(pidFile, { force: true })
+  if (hasOwner && isAlive(pid) && workingDirectory(pid) === directory) {
+    await endPostmaster(pid, log)
+  } else if (lock !== undefined && process.platform === 'linux' && (!hasOwner || isAlive(pid))) {
+    // PostgreSQL would refuse to start, for ever: after a reboot the number may belong to
+    // anybody, and a server killed before it wrote its number left an empty file.
+    rmSync(pidFile, { force: true })
   }
   const children = processesIn(directory)
   if (children.length > 0) log.warn({ pids: children }, 'waiting for old PostgreSQL processes')
