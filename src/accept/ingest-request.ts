@@ -238,10 +238,15 @@ export class IngestRequest implements BodyConsumer {
     if (segments.length === 0 || dialect.judge(report) !== undefined) {
       return this.#finishJudged(report, judged)
     }
+    // What is remembered is what is sent: an answer that is made again may hold another duration.
+    let remembered: string | undefined
     const completion = claim && {
       keySha256: claim.keySha256,
       status: 200,
-      body: (ids: readonly SegmentId[]) => asText(dialect.answer(report, placeParts(batches, ids))),
+      body: (ids: readonly SegmentId[]) => {
+        remembered = asText(dialect.answer(report, placeParts(batches, ids)))
+        return remembered
+      },
     }
     this.#keepsClaim = true
     let ids: readonly SegmentId[]
@@ -250,6 +255,9 @@ export class IngestRequest implements BodyConsumer {
     } catch (cause) {
       await claim?.release() // Keeps the key where the answer was stored after all.
       throw cause
+    }
+    if (remembered !== undefined) {
+      return this.#finish({ kind: 'accepted', answer: remembered, report })
     }
     this.#finishJudged(report, placeParts(batches, ids))
   }
