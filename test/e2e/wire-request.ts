@@ -6,6 +6,7 @@ export interface WireAnswer {
   /** Lower-case names. */
   readonly headers: ReadonlyMap<string, string>
   readonly text: string
+  readonly bytes: Buffer
 }
 
 const ANSWER_MS_MAX = 30_000
@@ -33,8 +34,9 @@ export async function sendWire(
 }
 
 async function readAnswer(client: RawClient, isHead: boolean): Promise<WireAnswer> {
-  await client.until(/^(HTTP\/1\.1 1\d\d [^]*?\r\n\r\n)?HTTP\/1\.1 [2-5][^]*?\r\n\r\n/, ANSWER_MS_MAX)
-  const final = client.received.replace(/^HTTP\/1\.1 1\d\d [^]*?\r\n\r\n/, '')
+  const interim = /^HTTP\/1\.1 1\d\d .*?\r\n\r\n/s
+  await client.until(/^(HTTP\/1\.1 1\d\d .*?\r\n\r\n)?HTTP\/1\.1 [2-5].*?\r\n\r\n/s, ANSWER_MS_MAX)
+  const final = client.received.replace(interim, '')
   const bodyAt = final.indexOf('\r\n\r\n') + 4
   const [statusLine, ...lines] = final.slice(0, bodyAt - 4).split('\r\n')
   const headers = new Map<string, string>()
@@ -50,6 +52,6 @@ async function readAnswer(client: RawClient, isHead: boolean): Promise<WireAnswe
     if (performance.now() > deadline || client.closed) throw new Error('the answer was cut off')
     await new Promise((resolve) => setTimeout(resolve, 2))
   }
-  const text = Buffer.from(client.received.slice(skipped + bodyAt, end), 'latin1').toString()
-  return { status: Number(statusLine!.slice(9, 12)), headers, text }
+  const bytes = Buffer.from(client.received.slice(skipped + bodyAt, end), 'latin1')
+  return { status: Number(statusLine!.slice(9, 12)), headers, text: bytes.toString(), bytes }
 }
