@@ -34,7 +34,7 @@ function buildRequest(
   const head = [
     `POST ${surface.path} HTTP/1.1`,
     `Host: ${config.host}:${config.port}`,
-    `X-API-Key: ${key}`,
+    surface.authorization?.(key) ?? `X-API-Key: ${key}`,
     `Content-Type: ${surface.contentType}`,
     `Content-Length: ${payload.length}`,
     ...(config.isGzip ? ['Content-Encoding: gzip'] : []),

@@ -1,8 +1,10 @@
+import { bulk } from './bulk.ts'
 import { json } from './json.ts'
+import { otlp } from './otlp.ts'
 import type { Surface } from './surface.ts'
 import { text } from './text.ts'
 
-const SURFACES: readonly Surface[] = [json, text]
+const SURFACES: readonly Surface[] = [json, text, bulk, otlp]
 
 export function findSurface(name: string): Surface {
   const surface = SURFACES.find((candidate) => candidate.name === name)

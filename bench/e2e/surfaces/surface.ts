@@ -6,6 +6,8 @@ export interface Surface {
   readonly path: string
   readonly contentType: string
   readonly corpus: CorpusKind
+  /** The header that presents the key where it is not `X-API-Key`. */
+  authorization?(key: string): string
   /** One request body for these lines. */
   encodeBody(lines: readonly string[]): Buffer
   /** How many of the `sent` events a 2xx reply acknowledges. */
