@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { encodeLogsRequest, field } from '../../bench/e2e/surfaces/otlp-request.ts'
+import { encodeLogsRequest, field } from './otlp-encoder.ts'
 import { DEPTH_MAX } from '../../src/limits.ts'
 import { Api, type Stream } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'

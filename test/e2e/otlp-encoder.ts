@@ -1,7 +1,6 @@
 /**
  * ExportLogsServiceRequest in protobuf, written by hand from the public field numbers: a second
- * opinion on what the service reads, without the package that it reads with. Requests are built
- * before a load starts, so this is written to be plain and not to be fast.
+ * opinion on what the service reads, without the package that it reads with.
  */
 
 /** One log record; what is absent is left out of the message. */
@@ -19,8 +18,8 @@ export interface LogsRequestOptions {
 }
 
 const DEFAULT_OPTIONS: Required<LogsRequestOptions> = {
-  resource: { 'service.name': 'bench', 'host.name': 'bench-1', 'deployment.environment': 'test' },
-  scope: { name: 'bench', version: '1.0.0' },
+  resource: { 'service.name': 'shop', 'host.name': 'web-1', 'deployment.environment': 'test' },
+  scope: { name: 'shop', version: '1.0.0' },
 }
 
 const VARINT = 0

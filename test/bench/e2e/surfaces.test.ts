@@ -1,0 +1,32 @@
+/** Goal: what the load client counts as acknowledged is what the service said it stored. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findPreset, PRESETS } from '../../../bench/e2e/scenario.ts'
+import { findSurface } from '../../../bench/e2e/surfaces/all.ts'
+
+const LINES = ['{"a":1,"timestamp":"2026-01-01T00:00:00Z"}', '{"a":[1.5,"x",null]}']
+
+test('every preset has its surface', () => {
+  for (const { surface } of PRESETS) assert.equal(findSurface(surface).name, surface)
+  assert.equal(findPreset('bulk-gzip').isGzip, true)
+  assert.throws(() => findSurface('carrier-pigeon'), /there are json, text, bulk, otlp/)
+})
+
+test('bulk: pairs, Basic credentials, only items with 201 count', () => {
+  const bulk = findSurface('bulk')
+  const action = '{"create":{"_index":"logs"}}'
+  const body = `${action}\n${LINES[0]}\n${action}\n${LINES[1]}\n`
+  assert.equal(bulk.encodeBody(LINES).toString(), body)
+  assert.equal(bulk.authorization?.('lax_x'), 'Authorization: Basic YmVuY2g6bGF4X3g=')
+  const item = (status: number) => `{"create":{"_index":"logs","status":${status}}}`
+  const reply = `{"took":1,"errors":true,"items":[${[201, 400, 201].map(item).join(',')}]}`
+  assert.equal(bulk.countAccepted(reply, 3), 2)
+  assert.equal(bulk.countAccepted('{}', 3), 0)
+})
+
+test('OTLP: only an empty reply acknowledges', () => {
+  const otlp = findSurface('otlp')
+  assert.ok(otlp.encodeBody(LINES).length > 50)
+  assert.equal(otlp.countAccepted('', 2), 2)
+  assert.equal(otlp.countAccepted('\n\u0002\b\u0001', 2), 0)
+})
