@@ -9,12 +9,12 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { encodeLogsRequest } from './otlp-encoder.ts'
 import { Random } from '../../bench/random.ts'
 import { fuzzMs, testSeed } from '../decode/fuzzing.ts'
 import { RawClient } from '../http/raw-client.ts'
 import { type Answer, Api, call, type Stream } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
+import { encodeLogsRequest } from './otlp-encoder.ts'
 
 const seed = testSeed()
 const FUZZ_MS = 2_500

@@ -6,10 +6,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { encodeLogsRequest, field } from './otlp-encoder.ts'
 import { DEPTH_MAX } from '../../src/limits.ts'
 import { Api, type Stream } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
+import { encodeLogsRequest, field } from './otlp-encoder.ts'
 import { sendWire, type WireAnswer } from './wire-request.ts'
 
 const MIB = 1024 * 1024
