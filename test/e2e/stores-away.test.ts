@@ -10,6 +10,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CONTROL_POLL_MS } from '../../src/limits.ts'
 import { sendSignal } from '../../src/store/embedded/processes.ts'
 import { type Answer, Api, call, NDJSON_TYPE, readProblem } from '../support/api.ts'
 import { Load } from '../support/load.ts'
@@ -56,7 +57,7 @@ describe('PostgreSQL away', () => {
     t.after(() => load.stop())
     const { stream } = load.writers[0] ?? assert.fail()
     load.start()
-    await sleep(300)
+    await sleep(2 * CONTROL_POLL_MS) // The new keys are noticed, and cached again.
     const end = performance.now() + 4_000
     let isDown = true
     const killing = (async () => {
