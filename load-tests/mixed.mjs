@@ -1,4 +1,4 @@
-/** Every surface at once, as a fleet of different shippers: a slow one may not hold up another. */
+/** Every surface at once, as a fleet of different shippers. */
 import { createScenario, rateThresholds, steadyLoad } from './support/scenario.mjs'
 
 const scenario = createScenario('mixed')

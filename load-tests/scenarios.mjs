@@ -45,7 +45,7 @@ export const SCENARIOS = {
       EVENTS_PER_REQUEST: '200',
       DURATION: '30m',
       RATE: '5000',
-      ACK_P99_MS_MAX: '500',
+      ACK_P99_MS_MAX: '1000',
       STREAMS: '2',
     },
   },

@@ -123,7 +123,8 @@ function readOptionsOrExplain(environment, scenario) {
   } catch (error) {
     throw new UsageError(error.message)
   }
-  if (options.BASE_URL !== '' && options.TOKEN === '' && options.API_KEY === '') {
+  const { PREPARE } = options
+  if (PREPARE === '' && options.BASE_URL !== '' && options.TOKEN === '' && options.API_KEY === '') {
     throw new UsageError('with BASE_URL set TOKEN (to make a stream) or API_KEY in the environment')
   }
   return options
@@ -172,10 +173,26 @@ async function startThrowAwayService(scenario) {
 async function writeBodies(folder, scenario, options) {
   const { loadCorpus } = await import('../dist/bench/corpus.js')
   const file = options.CORPUS === '' ? undefined : options.CORPUS
-  const lines = loadCorpus({ kind: 'json', count: CORPUS_EVENTS, file })
+  const lines = loadLines(() => loadCorpus({ kind: 'json', count: CORPUS_EVENTS, file }))
   for (const { surface, eventCount } of bodiesOf(scenario, options)) {
     const path = join(folder, fileOf(surface, eventCount))
     writeFileSync(path, encodeBodies(lines, surface, options, eventCount))
+  }
+}
+
+/** Lines of a file are checked here, once: else each request would have an event rejected. */
+function loadLines(load) {
+  try {
+    const lines = load()
+    for (const line of lines) {
+      if (!/^\s*\{/.test(line)) throw new Error('a line is no object')
+      JSON.parse(line)
+    }
+    return lines
+  } catch (error) {
+    // What JSON.parse says quotes the line, which is nobody else's business.
+    const reason = error instanceof SyntaxError ? 'a line is no JSON' : error.message
+    throw new UsageError(`CORPUS cannot be used: ${reason}`)
   }
 }
 

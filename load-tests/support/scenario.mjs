@@ -18,6 +18,7 @@ const GRACEFUL_STOP = '60s'
 export function createScenario(name) {
   const options = readOptions(__ENV, name)
   const turns = openBodies(name, options)
+  let parts = []
 
   /** One request of this user's next body; waits as long as a refusal says, or `waitMax`. */
   function sendNext(surface, data, { eventCount = options.EVENTS_PER_REQUEST, waitMax = 60 } = {}) {
@@ -32,19 +33,22 @@ export function createScenario(name) {
   return {
     options,
     sendNext,
-    k6Options: (scenarios, thresholds = {}) => ({
-      scenarios,
-      thresholds: { ...sharedThresholds(options, Object.keys(scenarios)), ...thresholds },
-      summaryTrendStats: ['min', 'avg', 'p(50)', 'p(90)', 'p(99)', 'max', 'count'],
-      // A connection for each user that stays; nothing recorded that nobody looks at.
-      systemTags: ['scenario'],
-      setupTimeout: '60s',
-      teardownTimeout: `${options.PROJECTION_SECONDS_MAX + 120}s`,
-    }),
+    k6Options: (scenarios, thresholds = {}) => {
+      parts = Object.keys(scenarios)
+      return {
+        scenarios,
+        thresholds: { ...sharedThresholds(options, parts), ...thresholds },
+        summaryTrendStats: ['min', 'avg', 'p(50)', 'p(90)', 'p(99)', 'max', 'count'],
+        // Nothing is recorded that nobody looks at.
+        systemTags: ['scenario'],
+        setupTimeout: '60s',
+        teardownTimeout: `${options.PROJECTION_SECONDS_MAX + 120}s`,
+      }
+    },
     setup: () => makeStreams(options, name),
     teardown: (data) => settleStreams(options, data),
     handleSummary: (data) => {
-      const summary = summarize(data, name)
+      const summary = summarize(data, name, parts)
       return {
         stdout: formatSummary(summary),
         ...(options.SUMMARY_JSON === ''

@@ -3,6 +3,7 @@
  * and nothing else may be. k6 only.
  */
 import { sleep } from 'k6'
+import execution from 'k6/execution'
 import http from 'k6/http'
 import { metrics } from './metrics.mjs'
 
@@ -10,8 +11,16 @@ import { metrics } from './metrics.mjs'
 const KEY_SETTLE_SECONDS = 1
 const POLL_SECONDS = 0.5
 
-/** Throws, which ends the run, when there is nothing to send to. */
+/** Ends the run with one line that says why when there is nothing to send to. */
 export function makeStreams(options, scenario) {
+  try {
+    return tryMakeStreams(options, scenario)
+  } catch (error) {
+    return execution.test.abort(error.message)
+  }
+}
+
+function tryMakeStreams(options, scenario) {
   if (options.BASE_URL === '') throw new Error('BASE_URL says where the service is')
   let streams
   if (options.API_KEY !== '') {
@@ -36,17 +45,21 @@ export function makeStreams(options, scenario) {
 
 /** Adds what is stored to the account of what was acknowledged, then waits for the projection. */
 export function settleStreams(options, { streams, isCounted }) {
-  if (isCounted) {
-    const stored = streams.map(({ id, storedBefore }) => countStored(options, id) - storedBefore)
-    const storedAll = stored.reduce((sum, count) => sum + count, 0)
-    metrics.eventsMissing.add(-storedAll)
-    metrics.eventsCounted.add(storedAll)
-    metrics.eventsUnqueried.add(storedAll - waitForQueries(options, streams, storedAll))
+  try {
+    if (isCounted) countAll(options, streams)
+  } finally {
+    for (const { id, isOurs } of streams) {
+      if (isOurs && !options.KEEP_STREAMS) call(options, 'DELETE', `/v1/streams/${id}`)
+    }
   }
-  if (options.KEEP_STREAMS) return
-  for (const { id, isOurs } of streams) {
-    if (isOurs) call(options, 'DELETE', `/v1/streams/${id}`)
-  }
+}
+
+function countAll(options, streams) {
+  const stored = streams.map(({ id, storedBefore }) => countStored(options, id) - storedBefore)
+  const storedAll = stored.reduce((sum, count) => sum + count, 0)
+  metrics.eventsMissing.add(-storedAll)
+  metrics.eventsCounted.add(storedAll)
+  metrics.eventsUnqueried.add(storedAll - waitForQueries(options, streams, storedAll))
 }
 
 /** Stops at the first count that has all, or more, which is as wrong as less. */
@@ -97,6 +110,7 @@ function call(options, method, path, body) {
     },
   )
   if (answer.status >= 200 && answer.status < 300) return answer.body ? answer.json() : undefined
-  // The body of an error names no secret; the path no more than an id.
-  throw new Error(`${method} ${path}: ${answer.status} ${answer.error} ${answer.body}`)
+  // No secret is in the body of an error; in a path no more than an id.
+  const what = answer.status === 0 ? answer.error : `${answer.status} ${answer.body}`
+  throw new Error(`${method} ${options.BASE_URL}${path}: ${what}`)
 }

@@ -3,21 +3,28 @@
  */
 const MIB = 1024 * 1024
 
-export function summarize(data, name) {
+/** `parts` are k6's scenarios in their order: k6 hands out its metrics in none. */
+export function summarize(data, name, parts) {
   const value = (metric, stat) => data.metrics[metric]?.values[stat]
-  const scenarios = partsOf(data)
-  const parts = scenarios.map((part) => ({ part, ...figures(value, `{scenario:${part}}`) }))
+  const hasAnswers = (part) => {
+    const refused = `refused{scenario:${part}}`
+    return (value(refused, 'passes') ?? 0) + (value(refused, 'fails') ?? 0) > 0
+  }
+  const sending = parts.filter(hasAnswers)
+  const rows = sending.map((part) => ({ part, ...figures(value, `{scenario:${part}}`) }))
   const isCounted = value('events_counted', 'value') !== undefined
   return {
     scenario: name,
     total: figures(value, ''),
-    parts: parts.length > 1 ? parts : [],
+    parts: rows.length > 1 ? rows : [],
     answers: answersByStatus(data),
     refusedUncleanly: value('refused_uncleanly', 'count') ?? 0,
     refusalMs: percentiles(value, 'refusal_ms'),
     failed: value('failed', 'count') ?? 0,
     rejected: value('events_rejected', 'count') ?? 0,
     droppedIterations: value('dropped_iterations', 'count') ?? 0,
+    /** As far as the streams were made at all. */
+    isCountWanted: data.setup_data?.isCounted ?? false,
     stored: isCounted ? value('events_counted', 'value') : undefined,
     missing: isCounted ? value('events_missing', 'count') : undefined,
     missingInQueries: isCounted ? value('events_missing_in_queries', 'count') : undefined,
@@ -29,16 +36,19 @@ export function summarize(data, name) {
 }
 
 export function formatSummary(summary) {
+  if (Object.keys(summary.answers).length === 0) {
+    return `\nload test ${summary.scenario}\n\nFAILED: nothing was sent, see the error\n\n`
+  }
   const rows = [...summary.parts, { part: 'all', ...summary.total }]
   const lines = [
     '',
     `load test ${summary.scenario}`,
     '',
     ...formatTable([
-      ['', 'requests', 'events', 'events/s', 'MiB/s', 'ack p50', 'p90', 'p99', 'max ms', 'refused'],
+      ['', 'acks', 'events', 'events/s', 'MiB/s', 'ack p50', 'p90', 'p99', 'max ms', 'refused'],
       ...rows.map((row) => [
         row.part,
-        grouped(row.requests),
+        grouped(row.acknowledgements),
         grouped(row.events),
         grouped(row.eventsPerSecond),
         row.mibPerSecond.toFixed(1),
@@ -59,13 +69,6 @@ export function formatSummary(summary) {
   return `${lines.join('\n')}\n`
 }
 
-/** Those of k6's scenarios that send. */
-function partsOf(data) {
-  return Object.keys(data.metrics)
-    .map((metric) => /^clock_ms\{scenario:(.+)\}$/.exec(metric)?.[1])
-    .filter((part) => part !== undefined)
-}
-
 function figures(value, tag) {
   const events = value(`events_acknowledged${tag}`, 'count') ?? 0
   const first = value(`clock_ms${tag}`, 'min') ?? 0
@@ -73,7 +76,7 @@ function figures(value, tag) {
   const perSecond = (count) => (seconds > 0 ? count / seconds : 0)
   return {
     seconds,
-    requests: value(`ack_ms${tag}`, 'count') ?? 0,
+    acknowledgements: value(`ack_ms${tag}`, 'count') ?? 0,
     events,
     eventsPerSecond: perSecond(events),
     mibPerSecond: perSecond(value(`bytes_acknowledged${tag}`, 'count') ?? 0) / MIB,
@@ -114,8 +117,9 @@ function failedThresholds(data) {
 }
 
 function describeAnswers({ answers }) {
-  const texts = Object.entries(answers).map(([status, count]) => `${status}: ${grouped(count)}`)
-  return texts.length > 0 ? texts.join('   ') : 'none'
+  return Object.entries(answers)
+    .map(([status, count]) => `${status}: ${grouped(count)}`)
+    .join('   ')
 }
 
 function describeRefusals({ answers, refusedUncleanly, refusalMs }) {
@@ -125,7 +129,9 @@ function describeRefusals({ answers, refusedUncleanly, refusalMs }) {
   return [`refusals   ${unclean} with Retry-After; p50 ${p50}, p99 ${p99}, max ${max} ms`]
 }
 
-function describeStored({ total, stored, missing, missingInQueries, projectionSeconds }) {
+function describeStored(summary) {
+  const { total, stored, missing, missingInQueries, projectionSeconds } = summary
+  if (summary.isCountWanted && stored === undefined) return 'could not be counted: see the error'
   if (stored === undefined) return 'not counted (needs TOKEN, and STREAM_ID with API_KEY)'
   const account =
     missing === 0
