@@ -1,8 +1,8 @@
 /**
- * Encodes an export request of OTLP logs as protobuf, by hand. Field numbers
- * as in `proto/otlp-logs.proto`; `test/load-tests/otlp-protobuf.test.ts` holds it against one
- * that protobufjs makes of that file. Takes the JSON form of a request, so that both encodings
- * of a load test carry the same.
+ * Encodes an export request of OTLP logs as protobuf, by hand, and reads the answer: k6 has no
+ * packages. Field numbers as in `proto/otlp-logs.proto`; `test/load-tests/bodies.test.ts` has
+ * protobufjs decode what is encoded here. Takes the JSON form of a request, so that both
+ * encodings of a load test carry the same.
  */
 export function encodeExportRequest(request) {
   const out = { bytes: new Uint8Array(64 * 1024), length: 0 }
@@ -12,21 +12,43 @@ export function encodeExportRequest(request) {
   return out.bytes.slice(0, out.length)
 }
 
+const PARTIAL_SUCCESS = (1 << 3) | 2
+const REJECTED_LOG_RECORDS = (1 << 3) | 0
+const ERROR_MESSAGE = (2 << 3) | 2
+
 /**
  * `rejected_log_records` of an answer: 0 when it has no partial success, -1 when it cannot be
- * read. Only the fields that the answer can have are read.
+ * read or has fields that an answer does not have.
  */
 export function tryReadRejected(bytes) {
   if (bytes.length === 0) return 0
-  // Field 1, a message; in it field 1, a varint, comes first when it is there.
-  if (bytes[0] !== 0x0a || bytes.length < 2) return -1
-  if (bytes[2] !== 0x08) return 0
+  const cursor = { bytes, at: 0 }
+  if (readVarint(cursor) !== PARTIAL_SUCCESS) return -1
+  if (readVarint(cursor) !== bytes.length - cursor.at) return -1
   let rejected = 0
-  for (let i = 3, scale = 1; i < bytes.length; i++, scale *= 128) {
-    rejected += (bytes[i] & 0x7f) * scale
-    if (bytes[i] < 0x80) return rejected
+  while (cursor.at < bytes.length) {
+    const tag = readVarint(cursor)
+    if (tag === REJECTED_LOG_RECORDS) rejected = readVarint(cursor)
+    else if (tag === ERROR_MESSAGE) skipText(cursor)
+    else return -1
   }
-  return -1
+  return cursor.at === bytes.length ? rejected : -1
+}
+
+function skipText(cursor) {
+  const length = readVarint(cursor)
+  cursor.at += length
+}
+
+/** NaN past the end: equal to nothing, and no position is smaller than it. */
+function readVarint(cursor) {
+  let value = 0
+  for (let scale = 1; cursor.at < cursor.bytes.length; scale *= 128) {
+    const byte = cursor.bytes[cursor.at++]
+    value += (byte & 0x7f) * scale
+    if (byte < 0x80) return value
+  }
+  return Number.NaN
 }
 
 function writeResourceLogs(out, { resource, scopeLogs }) {
@@ -41,8 +63,8 @@ function writeResourceLogs(out, { resource, scopeLogs }) {
 
 function writeRecord(out, record) {
   writeFixedNanos(out, 1, record.timeUnixNano)
-  writeVarintField(out, 2, record.severityNumber)
-  writeString(out, 3, record.severityText)
+  if (record.severityNumber !== undefined) writeVarintField(out, 2, record.severityNumber)
+  if (record.severityText !== undefined) writeString(out, 3, record.severityText)
   writeMessage(out, 5, () => writeValue(out, record.body))
   writeAttributes(out, 6, record.attributes)
   if (record.traceId !== undefined) writeHex(out, 9, record.traceId)

@@ -11,6 +11,12 @@ const RESOURCE_NAMES = {
   version: 'service.version',
 }
 
+/** Attributes that have members of a record, with their hexadecimal digits. */
+const TRACE_IDS = [
+  ['trace.trace_id', 'traceId', 32],
+  ['trace.span_id', 'spanId', 16],
+]
+
 export function makeExportRequest(events) {
   const byHost = new Map()
   for (const event of events) {
@@ -30,29 +36,38 @@ export function makeExportRequest(events) {
   }
 }
 
-/** Every member finds its place: what has none of its own becomes an attribute. */
+/** Every member but null finds its place: what has none of its own becomes an attribute. */
 function toRecord(event) {
-  const { timestamp, level, message, trace, ...rest } = event
+  const { timestamp, level, message, ...rest } = event
   const ms = Date.parse(timestamp)
   const timeUnixNano = `${Number.isNaN(ms) ? Date.now() : ms}000000`
   const attributes = []
   for (const [key, value] of Object.entries(rest)) {
-    if (RESOURCE_NAMES[key] === undefined) addAttributes(attributes, key, value)
+    if (!Object.hasOwn(RESOURCE_NAMES, key)) addAttributes(attributes, key, value)
   }
-  const { trace_id: traceId, span_id: spanId, ...restOfTrace } = trace ?? {}
-  for (const [key, value] of Object.entries(restOfTrace)) {
-    addAttributes(attributes, `trace.${key}`, value)
-  }
+  const ids = takeTraceIds(attributes)
   return {
     timeUnixNano,
     observedTimeUnixNano: timeUnixNano,
-    severityNumber: SEVERITY_NUMBERS[level] ?? 0,
-    severityText: String(level ?? ''),
-    body: toValue(typeof message === 'string' ? message : JSON.stringify(message ?? '')),
+    ...(Object.hasOwn(SEVERITY_NUMBERS, level) ? { severityNumber: SEVERITY_NUMBERS[level] } : {}),
+    ...(level ? { severityText: String(level) } : {}),
+    body: toValue(message ?? ''),
     attributes,
-    ...(isHex(traceId, 32) ? { traceId } : {}),
-    ...(isHex(spanId, 16) ? { spanId } : {}),
+    ...ids,
   }
+}
+
+/** Moves those that are ids out of the attributes. */
+function takeTraceIds(attributes) {
+  const ids = {}
+  for (const [name, member, length] of TRACE_IDS) {
+    const index = attributes.findIndex(({ key }) => key === name)
+    const text = attributes[index]?.value.stringValue
+    if (!isHex(text, length)) continue
+    ids[member] = text
+    attributes.splice(index, 1)
+  }
+  return ids
 }
 
 /** Attributes are flat: an object's members are named with a dot. */

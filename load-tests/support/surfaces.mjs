@@ -56,21 +56,28 @@ export function isAnswerBinary(surface, options) {
 
 /** How many of `eventCount` events an answer with 200 accepted; -1 when it does not say. */
 export function tryReadAccepted(surface, body, eventCount, options) {
+  try {
+    return readAccepted(surface, body, eventCount, options)
+  } catch {
+    return -1 // No JSON, or none of ours.
+  }
+}
+
+function readAccepted(surface, body, eventCount, options) {
   if (surface === 'native') {
     const match = /"accepted":(\d+)/.exec(body ?? '')
     return match === null ? -1 : Number(match[1])
   }
-  if (surface === 'bulk') return tryReadBulkAccepted(body ?? '', eventCount)
+  if (surface === 'bulk') return readBulkAccepted(body ?? '', eventCount)
   const rejected = isAnswerBinary(surface, options)
     ? tryReadRejected(new Uint8Array(body ?? new ArrayBuffer(0)))
     : Number(JSON.parse(body || '{}').partialSuccess?.rejectedLogRecords ?? 0)
-  return rejected < 0 ? -1 : eventCount - rejected
+  return rejected >= 0 && rejected <= eventCount ? eventCount - rejected : -1
 }
 
 /** Clients search the beginning of an answer too: an item an event is long to parse. */
-function tryReadBulkAccepted(body, eventCount) {
+function readBulkAccepted(body, eventCount) {
   if (body.slice(0, 200).includes('"errors":false')) return eventCount
   const { items } = JSON.parse(body)
-  if (!Array.isArray(items)) return -1
   return items.filter((item) => Object.values(item)[0]?.status < 300).length
 }
