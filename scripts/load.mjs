@@ -160,7 +160,9 @@ async function startThrowAwayService(scenario) {
   const { startService } = await import('../dist/bench/e2e/service.js')
   console.error('load: starting a service on empty data ...')
   const { serviceFlags = [] } = SCENARIOS[scenario]
-  const service = await startService({ nodeFlags: [], serviceFlags, isDataKept: false })
+  // k6 still counts what is stored after an interrupt.
+  const own = { isDataKept: false, isDetached: true }
+  const service = await startService({ nodeFlags: [], serviceFlags, ...own })
   console.error(`load: it listens on ${service.url}, process ${service.pid}`)
   const stop = async () => {
     console.error('load: stopping it, removing its data')

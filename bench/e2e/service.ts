@@ -32,6 +32,8 @@ export interface ServiceOptions {
   /** Options of the service, after the entry. */
   readonly serviceFlags?: readonly string[]
   readonly isDataKept: boolean
+  /** An interrupt in the terminal does not reach it: whoever handles that stops it. */
+  readonly isDetached?: boolean
 }
 
 export async function startService(options: ServiceOptions): Promise<RunningService> {
@@ -42,7 +44,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const dataDirectory = join(base, 'data')
   const own = ['--data', dataDirectory, '--port', '0', ...(options.serviceFlags ?? [])]
   const args = [...options.nodeFlags, entry, ...own]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: options.isDetached ?? false,
+  })
   const output = collectOutput(child)
   const killOnExit = () => child.kill('SIGTERM')
   process.once('exit', killOnExit)
