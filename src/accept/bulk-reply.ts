@@ -1,8 +1,8 @@
 /**
  * What a bulk request is told, as Elasticsearch tells it: compact, `errors` directly before
  * `items`, one item an action in request order. Clients search these bytes for literals or count
- * items (docs/elastic.md), so what the workers wrote is joined here and not touched but for the ids of
- * segments, which are known only now.
+ * items (docs/elastic.md), so what the workers wrote is joined here and not touched but for the ids
+ * of segments, which are known only now.
  */
 import assert from 'node:assert/strict'
 import { IngestError } from '../errors.ts'
