@@ -1,15 +1,26 @@
 /**
- * Keeps the bytes of a batch that killed a worker twice, for a post-mortem. Files are private
- * (0600), few and bounded: an attacker who found such a batch must not fill the disk with it.
+ * Keeps what a batch that killed a worker twice held, for a post-mortem. Files are private (0600),
+ * few and bounded: an attacker who found such a batch must not fill the disk with it.
+ *
+ * The bytes are as they were sent, before redaction. Where the stream redacts they are not written,
+ * as nothing may store what its owner wants gone; a description of the batch is. Stored events,
+ * which reading, replay and compaction work on, were redacted when they came.
  */
+import { createHmac, randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PoolTask } from './messages.ts'
+import type { IngestTask, PoolTask, PreviewTask } from './messages.ts'
 
 /** Files kept; later ones are only counted. */
 const FILES_MAX = 16
 
-/** Writes the task's input under `directory`; returns the file, or undefined when it is full. */
+/**
+ * Keys the fingerprints of one process: it tells equal batches from others, but a short batch
+ * cannot be found out by trying what its secret may be, as from a plain hash.
+ */
+const FINGERPRINT_KEY = randomBytes(32)
+
+/** Writes what may be kept of the task under `directory`; the file, or undefined if it is full. */
 export function quarantineTask(
   directory: string,
   task: PoolTask,
@@ -17,9 +28,39 @@ export function quarantineTask(
 ): string | undefined {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   if (readdirSync(directory).length >= FILES_MAX) return undefined
-  const file = join(directory, `${new Date(nowMs).toISOString().replaceAll(':', '')}-${task.kind}`)
-  writeFileSync(file, bytesOf(task), { mode: 0o600, flag: 'wx' })
+  const name = `${new Date(nowMs).toISOString().replaceAll(':', '')}-${task.kind}`
+  const isDescribed =
+    task.kind === 'preview' || (task.kind === 'ingest' && task.batch.settings.redactSensitive)
+  const file = join(directory, isDescribed ? `${name}.json` : name)
+  const content = isDescribed ? describe(task) : bytesOf(task)
+  writeFileSync(file, content, { mode: 0o600, flag: 'wx' })
   return file
+}
+
+/** Nothing in it is of the events: no byte, no key, no index or id that a client sent. */
+function describe(task: IngestTask | PreviewTask): string {
+  const bytes = bytesOf(task)
+  const description = {
+    kind: task.kind,
+    bytes_not_kept:
+      task.kind === 'ingest'
+        ? 'the stream has redact_sensitive on, and these bytes were not redacted yet'
+        : 'a sample for the redaction preview is never stored',
+    bytes: bytes.length,
+    fingerprint: createHmac('sha256', FINGERPRINT_KEY).update(bytes).digest('hex'),
+    ...(task.kind === 'ingest' ? describeBatch(task) : { sample: task.sample.kind }),
+  }
+  return `${JSON.stringify(description, undefined, 2)}\n`
+}
+
+function describeBatch({ batch }: IngestTask): object {
+  return {
+    stream_id: String(batch.streamId),
+    received_at: new Date(batch.receivedAtMs).toISOString(),
+    parse_user_agents: batch.settings.parseUserAgents,
+    redact_fields: batch.settings.redactFields.length,
+    parts: batch.parts.map(({ framing, start, end }) => ({ framing, bytes: end - start })),
+  }
 }
 
 function bytesOf(task: PoolTask): Uint8Array {

@@ -1,9 +1,11 @@
 /**
- * Goal: a batch that kills or hangs its worker is tried once more, then quarantined with its bytes;
- * everybody else's batches are done. A full pool refuses.
+ * Goal: a batch that kills or hangs its worker is tried once more, then quarantined with its bytes,
+ * or without them where they may hold secrets; everybody else's batches are done. A full pool
+ * refuses.
  * Method: real threads with a worker (`bad-worker.ts`) that misbehaves on command.
  */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -205,4 +207,31 @@ test('quarantine files hold the bytes, are private, and are few', () => {
   assert.equal(readdirSync(path).length, 16)
   assert.equal(quarantineTask(path, task, 1_767_323_099_999), undefined)
   assert(readdirSync(path).every((name) => !name.includes(':')))
+})
+
+test('quarantine files of what is not redacted yet hold a description instead of the bytes', () => {
+  const secret = 'hunter2-hunter2'
+  const { batch, ...rest } = taskOf(`{"password":"${secret}"}`)
+  const settings = { ...batch.settings, redactSensitive: true, redactFields: [`x.${secret}`] }
+  const part = { ...batch.parts[0]!, framing: 'bulk' as const, defaultIndex: secret }
+  const task = { ...rest, batch: { ...batch, settings, parts: [part] } }
+  const sample = { kind: 'string', text: secret } as const
+  const preview: PoolTask = { kind: 'preview', sample, redactFields: [] }
+  const path = join(directory, 'described')
+  const read = (of: PoolTask, nowMs: number) => {
+    const file = quarantineTask(path, of, nowMs)
+    assert(file !== undefined && file.endsWith('.json'))
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    const text = readFileSync(file, 'utf8')
+    assert(!text.includes('hunter2'), text)
+    return JSON.parse(text)
+  }
+  const first = read(task, 0)
+  const plainHash = createHash('sha256').update(batch.bytes).digest('hex')
+  assert.deepEqual([first.kind, first.stream_id, first.bytes], ['ingest', '5', batch.bytes.length])
+  assert.match(first.bytes_not_kept, /redact_sensitive/)
+  assert.deepEqual(first.parts, [{ framing: 'bulk', bytes: part.end }])
+  assert.notEqual(first.fingerprint, plainHash, 'a short secret cannot be tried against it')
+  assert.equal(read(task, 1).fingerprint, first.fingerprint)
+  assert.match(read(preview, 2).bytes_not_kept, /preview/)
 })
