@@ -104,6 +104,16 @@ export const USER_AGENT_BYTES_MAX = 500
 export const USER_AGENTS_PER_EVENT_MAX = 32
 /** User agent strings whose parsed form a worker remembers. */
 export const USER_AGENT_CACHE_MAX = 8_192
+/**
+ * Parsing of strings that are not remembered, of a stream in one batch, and what it gets back each
+ * second; strings beyond it stay without their sibling. Up to 128 bytes cost 1, more as their
+ * length squared (500 bytes: 16). A full batch of lines that all have another usual string fits; of
+ * the slowest strings known, a second's worth is a tenth of a second.
+ */
+export const USER_AGENT_COST_MAX = 4_096
+export const USER_AGENT_COST_PER_SECOND = 1_024
+/** Streams for which a worker remembers it; past it those longest unused start anew. */
+export const USER_AGENT_BUDGET_STREAMS_MAX = 4_096
 /** Shapes that one batch's schema delta describes. */
 export const DELTA_SHAPES_MAX = 256
 /** After this long a worker describes a shape again: fields were seen, values have changed. */

@@ -1,6 +1,7 @@
 /**
  * What a worker does with a batch: decode → transform → encode. Pure: bytes and settings in, bytes
- * out; no I/O, no clock, no randomness. State kept between batches only makes the next one faster.
+ * out; no I/O, no clock, no randomness. State kept between batches only makes the next one faster;
+ * budgets of optional work (descriptions of shapes, user agents) go by the batches' receipt times.
  */
 import assert from 'node:assert/strict'
 import { SEGMENT_EVENTS_MAX } from '../src/limits.ts'
@@ -58,8 +59,7 @@ export class IngestPipeline {
    */
   run(batch: AcceptedBatch, output?: SegmentOutput): EncodedBatch {
     const { bytes: decoded, outcomes } = this.#decode(batch)
-    const { settings } = batch
-    const { bytes, ...counts } = this.#transforms.run(this.#tape, this.#events, decoded, settings)
+    const { bytes, ...counts } = this.#transforms.run(this.#tape, this.#events, decoded, batch)
     this.#facts.describe(this.#tape, bytes, this.#events)
     return {
       streamId: batch.streamId,

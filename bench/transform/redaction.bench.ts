@@ -1,5 +1,5 @@
 /** All of a batch is decoded each time, so `transform/off` is to be taken off the others. */
-import type { TransformSettings } from '../../src/model/stream.ts'
+import type { StreamId, TransformSettings } from '../../src/model/stream.ts'
 import { Transforms } from '../../workers/transform/plan.ts'
 import type { BenchBatch, MicroBench } from '../bench.ts'
 import { TapeBatch } from '../decode/tape-batch.ts'
@@ -26,9 +26,10 @@ export function transformBench(
       const tapeBatch = new TapeBatch(changedBatch(batch, change))
       const { tape, events, bytes } = tapeBatch
       const transforms = new Transforms()
+      const origin = { streamId: 1 as StreamId, settings, receivedAtMs: 0 }
       return () => {
         tapeBatch.decode()
-        return transforms.run(tape, events, bytes, settings)
+        return transforms.run(tape, events, bytes, origin)
       }
     },
   }

@@ -1,4 +1,5 @@
-import { parseUserAgent } from '../../workers/transform/user-agent.ts'
+import { USER_AGENT_BYTES_MAX } from '../../src/limits.ts'
+import { parseUserAgent, UserAgents } from '../../workers/transform/user-agent.ts'
 import type { MicroBench } from '../bench.ts'
 import { OFF, transformBench } from './redaction.bench.ts'
 
@@ -14,9 +15,43 @@ const uncached: MicroBench = {
   },
 }
 
+/** Strings of what the slowest expressions look for, no two alike. */
+function hostileStrings(count: number): Buffer[] {
+  return Array.from({ length: count }, (_, i) =>
+    Buffer.from(`Android ${i}; ${'droid '.repeat(100)}`.slice(0, USER_AGENT_BYTES_MAX)),
+  )
+}
+
+const hostile: MicroBench = {
+  name: 'transform/user-agents-hostile',
+  title: 'a hostile user agent in each, budget full at first',
+  kind: 'json',
+  prepare: ({ lines }) => {
+    const strings = hostileStrings(lines.length)
+    return () => {
+      const agents = new UserAgents()
+      agents.begin(1, 0)
+      for (const bytes of strings) agents.lookUp(bytes, 0, bytes.length)
+      return agents.misses
+    }
+  },
+}
+
+const hostileUnbounded: MicroBench = {
+  name: 'transform/user-agents-hostile-unbounded',
+  title: 'the same without a budget',
+  kind: 'json',
+  prepare: ({ lines }) => {
+    const strings = hostileStrings(lines.length).map(String)
+    return () => strings.map(parseUserAgent)
+  },
+}
+
 export const userAgentBenches: readonly MicroBench[] = [
   transformBench('user-agents', 'user agents, remembered', AGENTS),
   uncached,
+  hostile,
+  hostileUnbounded,
   transformBench('all-on', 'redaction, user agents and extraction on', {
     ...AGENTS,
     redactSensitive: true,

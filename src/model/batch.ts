@@ -202,6 +202,8 @@ export interface TransformCounts {
   /** Look-ups of user agent strings: remembered, and parsed. */
   readonly userAgentHits: number
   readonly userAgentMisses: number
+  /** Strings that were not parsed: their stream's budget was spent. */
+  readonly userAgentsSkipped: number
 }
 
 /** One segment as it was made durable. */

@@ -146,16 +146,18 @@ function transformCounters(registry: Registry): (counts: TransformCounts) => voi
   const redacted = counter(registry, 'ingest_events_redacted_total', 'Events redacted in part')
   const userAgents = new Tally({
     name: 'ingest_user_agent_lookups_total',
-    help: 'User agent strings, by whether they were remembered or had to be parsed',
+    help: 'User agent strings: remembered, parsed, or not parsed as the budget was spent',
     label: 'result',
-    values: ['hit', 'miss'] as const,
+    values: ['hit', 'miss', 'skipped'] as const,
     registry,
   })
-  return ({ eventsExtracted, eventsRedacted, userAgentHits, userAgentMisses }) => {
+  return (counts) => {
+    const { eventsExtracted, eventsRedacted, userAgentHits, userAgentMisses } = counts
     if (eventsExtracted > 0) extracted.inc(eventsExtracted)
     if (eventsRedacted > 0) redacted.inc(eventsRedacted)
     if (userAgentHits > 0) userAgents.add('hit', userAgentHits)
     if (userAgentMisses > 0) userAgents.add('miss', userAgentMisses)
+    if (counts.userAgentsSkipped > 0) userAgents.add('skipped', counts.userAgentsSkipped)
   }
 }
 

@@ -1,6 +1,6 @@
 /** Runs the transforms over a batch and reads the events back, from the bytes and from the tape. */
 import assert from 'node:assert/strict'
-import type { TransformSettings } from '../../src/model/stream.ts'
+import type { StreamId, TransformSettings } from '../../src/model/stream.ts'
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
@@ -30,7 +30,11 @@ export class Worker {
   readonly #transforms = new Transforms()
 
   /** Transforms lines of JSON, and checks the tape against the text that came out. */
-  run(lines: readonly string[], settings: TransformSettings): Transformed {
+  run(
+    lines: readonly string[],
+    settings: TransformSettings,
+    { streamId = 1, receivedAtMs = 0 } = {},
+  ): Transformed {
     const body = Buffer.from(lines.map((line) => `${line}\n`).join(''))
     const input = Buffer.concat([body, Buffer.from('\n'), Buffer.alloc(TAPE_PADDING)])
     const tape = this.#tape
@@ -40,7 +44,8 @@ export class Worker {
     tape.begin(input)
     decodeNdjson(tape, events, input, { start: 0, end: body.length }, outcome)
     assert.equal(outcome.accepted, lines.length, 'the test sends valid events')
-    const batch = this.#transforms.run(tape, events, input, settings)
+    const origin = { streamId: streamId as StreamId, settings, receivedAtMs }
+    const batch = this.#transforms.run(tape, events, input, origin)
     const texts = lines.map((_, i) => {
       const text = batch.bytes.subarray(events.start[i]!, events.end[i]!)
       return Buffer.from(text).toString()

@@ -1,13 +1,21 @@
-/** Goal: user agent strings get their sibling where one belongs, and nothing else is touched. */
+/**
+ * Goal: user agent strings get their sibling where one belongs, and nothing else is touched; a
+ * client that sends hostile ones spends its own stream's budget and nobody else's time.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  BATCH_BYTES_TARGET,
   DEPTH_MAX,
+  USER_AGENT_BUDGET_STREAMS_MAX,
   USER_AGENT_BYTES_MAX,
   USER_AGENT_CACHE_MAX,
+  USER_AGENT_COST_MAX,
+  USER_AGENT_COST_PER_SECOND,
   USER_AGENTS_PER_EVENT_MAX,
 } from '../../src/limits.ts'
 import { UserAgents } from '../../workers/transform/user-agent.ts'
+import { userAgentCost } from '../../workers/transform/user-agent-budget.ts'
 import { AGENTS, REDACT, transformed, Worker } from './transform-harness.ts'
 
 const FIREFOX = 'Mozilla/5.0 (X11; Ubuntu; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0'
@@ -126,13 +134,18 @@ test('DEPTH_MAX: a sibling that would be too deep is not added', () => {
 
 test('USER_AGENT_CACHE_MAX: looked up once, forgotten when too many came since', () => {
   const agents = new UserAgents()
+  agents.begin(1, 0)
   const lookUp = (text: string) => agents.lookUp(Buffer.from(text), 0, text.length)
   lookUp('x0')
   lookUp('x0')
   assert.deepEqual([agents.hits, agents.misses], [1, 1])
-  for (let i = 1; i <= USER_AGENT_CACHE_MAX; i++) lookUp(`x${i}`)
+  for (let i = 1; i <= USER_AGENT_CACHE_MAX; i++) {
+    lookUp(`x${i}`)
+    if (i % 1_000 === 0) agents.begin(1, i * 1_000)
+  }
+  agents.begin(1, 1e9)
   lookUp('x0')
-  assert.deepEqual([agents.hits, agents.misses], [1, USER_AGENT_CACHE_MAX + 2])
+  assert.deepEqual([agents.hits, agents.misses, agents.skipped], [0, 1, 0])
 })
 
 test('the batch says how many look-ups there were', () => {
@@ -140,5 +153,64 @@ test('the batch says how many look-ups there were', () => {
   const line = JSON.stringify({ ua: FIREFOX, list: [{ ua: PHONE }] })
   const first = worker.run([line, line], AGENTS).batch
   assert.deepEqual([first.userAgentHits, first.userAgentMisses], [2, 2])
+  assert.equal(first.userAgentsSkipped, 0)
   assert.equal(worker.run([line], AGENTS).batch.userAgentMisses, 0)
+})
+
+/** Strings of nothing but the words that the slowest expressions look for; each is another one. */
+function hostileLines(count: number, from = 0): string[] {
+  return Array.from({ length: count }, (_, i) => {
+    const ua = `Android ${from + i}; ${'droid '.repeat(100)}`.slice(0, USER_AGENT_BYTES_MAX)
+    return JSON.stringify({ ua })
+  })
+}
+
+test('USER_AGENT_COST_MAX: a batch of hostile strings has the first ones parsed', () => {
+  const worker = new Worker()
+  const affordable = USER_AGENT_COST_MAX / userAgentCost(USER_AGENT_BYTES_MAX)
+  const lines = hostileLines(affordable + 100)
+  const { texts, batch } = worker.run([...lines, `{"ua":"${FIREFOX}"}`], AGENTS)
+  assert.deepEqual([batch.userAgentMisses, batch.userAgentsSkipped], [affordable, 101])
+  const isParsed = texts.map((text) => text.includes('ua_parsed'))
+  assert.deepEqual([isParsed[0], isParsed[affordable - 1]], [true, true])
+  assert.deepEqual(texts.slice(affordable, -1), lines.slice(affordable), 'stored as sent')
+  // What is remembered costs nothing, and another stream has its own budget.
+  assert.equal(worker.run(lines.slice(0, 9), AGENTS).batch.userAgentHits, 9)
+  const other = worker.run([`{"ua":"${FIREFOX}"}`], AGENTS, { streamId: 2 })
+  assert.deepEqual(JSON.parse(other.texts[0]!), { ua: FIREFOX, ua_parsed: PARSED })
+})
+
+test('USER_AGENT_COST_PER_SECOND: comes back with time, not with a clock set back', () => {
+  const worker = new Worker()
+  worker.run(hostileLines(USER_AGENT_COST_MAX / 16), AGENTS, { receivedAtMs: 50_000 })
+  const parsedAt = (receivedAtMs: number, from: number) =>
+    worker.run(hostileLines(500, from), AGENTS, { receivedAtMs }).batch.userAgentMisses
+  assert.equal(parsedAt(50_000, 1_000), 0)
+  assert.equal(parsedAt(51_000, 2_000), USER_AGENT_COST_PER_SECOND / 16)
+  assert.equal(parsedAt(20_000, 3_000), 0)
+  assert.equal(parsedAt(90_000, 4_000), USER_AGENT_COST_MAX / 16, 'no more than a full bucket')
+})
+
+test('USER_AGENT_BUDGET_STREAMS_MAX: a forgotten stream starts anew', () => {
+  const agents = new UserAgents()
+  const lookUp = (text: string) => agents.lookUp(Buffer.from(text), 0, text.length)
+  agents.begin(1, 0)
+  for (let i = 0; i <= USER_AGENT_COST_MAX; i++) lookUp(`x${i}`)
+  assert.equal(agents.skipped, 1)
+  for (let id = 2; id <= USER_AGENT_BUDGET_STREAMS_MAX + 1; id++) agents.begin(id, 0)
+  agents.begin(1, 0)
+  lookUp('new')
+  assert.deepEqual([agents.misses, agents.skipped], [1, 0])
+})
+
+test('ordinary traffic stays within: a full batch of lines, each with a new usual string', () => {
+  const lines: string[] = []
+  for (let bytes = 0; bytes < BATCH_BYTES_TARGET; bytes += lines.at(-1)!.length + 1) {
+    const i = lines.length
+    const ua = FIREFOX.replaceAll('132.0', `${i % 200}.${i}`)
+    const request = { remote_addr: `10.0.0.${i % 256}`, path: `/products/${i}`, status: 200 }
+    lines.push(JSON.stringify({ time: '2026-01-02T03:04:05Z', ...request, user_agent: ua }))
+  }
+  const { batch } = new Worker().run(lines, AGENTS)
+  assert.deepEqual([batch.userAgentMisses, batch.userAgentsSkipped], [lines.length, 0])
 })

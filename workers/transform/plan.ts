@@ -10,7 +10,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { TRANSFORM_PLANS_MAX } from '../../src/limits.ts'
-import type { TransformCounts } from '../../src/model/batch.ts'
+import type { AcceptedBatch, TransformCounts } from '../../src/model/batch.ts'
 import type { TransformSettings } from '../../src/model/stream.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
@@ -22,6 +22,9 @@ import { SecretScanner } from './secrets.ts'
 import { UserAgents } from './user-agent.ts'
 import { UserAgentFields } from './user-agent-fields.ts'
 
+/** What the transforms want to know of a batch. */
+export type TransformOrigin = Pick<AcceptedBatch, 'streamId' | 'settings' | 'receivedAtMs'>
+
 interface Plan {
   readonly keys: RedactKeys
   readonly redaction: Redaction
@@ -32,7 +35,10 @@ export interface TransformedBatch extends TransformCounts {
   readonly bytes: Uint8Array
 }
 
-/** A worker's transforms; the state kept between batches only makes the next one faster. */
+/**
+ * A worker's transforms. The state kept between batches only makes the next one faster, but for
+ * the budget of user agents: who spent it gets no more siblings for a while.
+ */
 export class Transforms {
   readonly #rewriter = new EventRewriter()
   readonly #scanner = new SecretScanner()
@@ -45,7 +51,7 @@ export class Transforms {
     tape: JsonTape,
     events: DecodedEvents,
     bytes: Uint8Array,
-    settings: TransformSettings,
+    { streamId, settings, receivedAtMs }: TransformOrigin,
   ): TransformedBatch {
     if (events.count === 0) return { ...NO_COUNTS, bytes }
     const rewriter = this.#rewriter
@@ -56,7 +62,7 @@ export class Transforms {
       ? this.#redact(tape, events, settings, inputEnd, eventsExtracted > 0)
       : 0
     const agents = this.#agents
-    agents.resetCounts()
+    agents.begin(streamId, receivedAtMs)
     if (settings.parseUserAgents) this.#agentFields.run(tape, events, rewriter, agents)
     return {
       bytes: rewriter.bytes,
@@ -64,6 +70,7 @@ export class Transforms {
       eventsRedacted,
       userAgentHits: agents.hits,
       userAgentMisses: agents.misses,
+      userAgentsSkipped: agents.skipped,
     }
   }
 
@@ -102,4 +109,5 @@ const NO_COUNTS: TransformCounts = {
   eventsRedacted: 0,
   userAgentHits: 0,
   userAgentMisses: 0,
+  userAgentsSkipped: 0,
 }

@@ -4,27 +4,35 @@
  * same strings come back all day.
  *
  * Strings are cut to `USER_AGENT_BYTES_MAX` before they are parsed: that bounds what a hostile one
- * can cost (docs/decisions/0011-user-agents.md has the measurements).
+ * can cost (docs/decisions/0011-user-agents.md has the measurements). How many of them, the budget
+ * does (`user-agent-budget.ts`).
  */
 import { LRUCache } from 'lru-cache'
 import UAParser from 'ua-parser-js'
 import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
 import { unescapeInto } from '../decode/json-string.ts'
+import { UserAgentBudget } from './user-agent-budget.ts'
 
 /** Nothing recognized: nothing is added. */
 export const NO_USER_AGENT = new Uint8Array(0)
 
 export class UserAgents {
-  /** Since `resetCounts`. */
+  /** In this batch. */
   hits = 0
   misses = 0
+  /** Not remembered, and not parsed as the stream's budget was spent. */
+  skipped = 0
   /** By the bytes of the string, one character each. */
   readonly #parsed = new LRUCache<string, Uint8Array>({ max: USER_AGENT_CACHE_MAX })
   readonly #decoded = Buffer.allocUnsafeSlow(USER_AGENT_BYTES_MAX)
+  readonly #budget = new UserAgentBudget()
 
-  resetCounts(): void {
+  /** Starts a batch: whose budget pays for it, and when it was received. */
+  begin(streamId: number, receivedAtMs: number): void {
     this.hits = 0
     this.misses = 0
+    this.skipped = 0
+    this.#budget.begin(streamId, receivedAtMs)
   }
 
   /** The JSON of the parsed string at `start`..`end`, or NO_USER_AGENT. */
@@ -35,6 +43,10 @@ export class UserAgents {
     if (known !== undefined) {
       this.hits++
       return known
+    }
+    if (!this.#budget.tryTake(stop - start)) {
+      this.skipped++
+      return NO_USER_AGENT
     }
     this.misses++
     const parsed = parseUserAgent(bytes.toString('utf8', start, stop))
