@@ -84,44 +84,46 @@ function events(): string[] {
   return made
 }
 
+async function post(path: string, headers: Record<string, string>, body: string | Uint8Array) {
+  const answer = await call(`${service.url}${path}`, { method: 'POST', headers, body })
+  assertNothingOf(answer.text, `the answer of ${path}`)
+  return answer
+}
+
+const NDJSON = { 'content-type': 'application/x-ndjson' }
+const keyHeader = () => ({ 'x-api-key': stream.key })
+
+/** Sends secrets by every surface; returns how many events that makes. */
 async function sendEverywhere(): Promise<number> {
-  let sent = 0
-  const post = async (path: string, headers: Record<string, string>, body: string | Uint8Array) => {
-    const answer = await call(`${service.url}${path}`, { method: 'POST', headers, body })
-    assertNothingOf(answer.text, `the answer of ${path}`)
-    return answer
-  }
-  const key = { 'x-api-key': stream.key }
-  const basic = `Basic ${Buffer.from(`x:${stream.key}`).toString('base64')}`
+  return (await sendNative()) + (await sendBulk()) + (await sendText()) + (await sendOtlp())
+}
 
+async function sendNative(): Promise<number> {
   const lines = events()
-  sent += lines.length
-  const native = await post(
-    '/v1/ingest',
-    { ...key, 'content-type': 'application/x-ndjson' },
-    lines.join('\n'),
-  )
+  const native = await post('/v1/ingest', { ...keyHeader(), ...NDJSON }, lines.join('\n'))
   assert.equal(native.status, 200)
+  return lines.length
+}
 
+async function sendBulk(): Promise<number> {
   const documents = events()
-  sent += documents.length
+  const authorization = `Basic ${Buffer.from(`x:${stream.key}`).toString('base64')}`
   const bulk = documents.map((each) => `{"index":{}}\n${each}\n`).join('')
-  const bulked = await post(
-    '/_bulk',
-    { authorization: basic, 'content-type': 'application/x-ndjson' },
-    bulk,
-  )
+  const bulked = await post('/_bulk', { authorization, ...NDJSON }, bulk)
   assert.match(bulked.text, /"errors":false/)
+  return documents.length
+}
 
+async function sendText(): Promise<number> {
   const text = Object.values(SECRETS).map((secret) => `GET /?q=1 ${secret().replaceAll('\n', ' ')}`)
-  sent += text.length
-  const asText = await post(
-    '/v1/ingest/text',
-    { ...key, 'content-type': 'text/plain' },
-    text.join('\n'),
-  )
+  const headers = { ...keyHeader(), 'content-type': 'text/plain' }
+  const asText = await post('/v1/ingest/text', headers, text.join('\n'))
   assert.equal(asText.status, 200)
+  return text.length
+}
 
+/** The same records as JSON and as protobuf. */
+async function sendOtlp(): Promise<number> {
   const records = Object.values(SECRETS).map((secret, i) => ({
     timeUnixNano: `${1_700_000_000_000_000_000n + BigInt(i)}`,
     body: i % 2 === 0 ? { stringValue: secret() } : kvlist({ note: secret(), password: marker() }),
@@ -140,7 +142,7 @@ async function sendEverywhere(): Promise<number> {
   }
   const asJson = await post(
     '/v1/otlp/v1/logs',
-    { ...key, 'content-type': 'application/json' },
+    { ...keyHeader(), 'content-type': 'application/json' },
     JSON.stringify(otlp),
   )
   assert.deepEqual([asJson.status, asJson.text], [200, '{}'])
@@ -151,11 +153,11 @@ async function sendEverywhere(): Promise<number> {
   const bytes = message.encode(message.fromObject(otlp)).finish()
   const asProtobuf = await post(
     '/v1/logs',
-    { ...key, 'content-type': 'application/x-protobuf' },
+    { ...keyHeader(), 'content-type': 'application/x-protobuf' },
     bytes,
   )
   assert.equal(asProtobuf.status, 200)
-  return sent + 2 * records.length
+  return 2 * records.length
 }
 
 const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } })
