@@ -1,8 +1,12 @@
-/** `npm run bench:redaction`: what the secret scanner finds, misses, and takes for a secret. */
+/**
+ * `npm run bench:redaction`: what redaction finds, misses, and takes for a secret, on two sets that
+ * were written apart from each other.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { loadCorpus } from '../corpus.ts'
 import { formatTable } from '../table.ts'
+import { measureField } from './field/measure.ts'
 import { measureReport } from './report.ts'
 
 const ACCESS_LOG = '../shared/data/apache_access.log'
@@ -27,14 +31,44 @@ const lines = [
 if (existsSync(values.lines)) lines.push(...readLines(values.lines))
 else console.log(`without real log lines: ${values.lines} is not there`)
 
-const report = measureReport(Number(values.samples), lines, Number(values.seed))
-const rows = report.formats.map(({ name, samples, found, missedIn }) => [
-  name,
-  String(samples),
-  (found / samples).toFixed(4),
-  missedIn === undefined ? '' : JSON.stringify(missedIn),
-])
-console.log(formatTable(['format', 'samples', 'recall', 'missed in'], rows))
-console.log(`recall ${report.recall.toFixed(4)}`)
-console.log(`false hits ${report.falseHits.length} of ${report.lookAlikes} that must stay`)
-for (const hit of new Set(report.falseHits)) console.log(`  ${hit}`)
+interface Row {
+  readonly name: string
+  readonly samples: number
+  readonly found: number
+  readonly missedIn: string
+}
+
+function printRecall(rows: readonly Row[], recall: number): void {
+  const cells = rows.map(({ name, samples, found, missedIn }) => [
+    name,
+    String(samples),
+    (found / samples).toFixed(4),
+    missedIn,
+  ])
+  console.log(formatTable(['format', 'samples', 'recall', 'missed in'], cells))
+  console.log(`recall ${recall.toFixed(4)}`)
+}
+
+function printFalseHits(hits: readonly string[], count: number): void {
+  console.log(`false hits ${hits.length} of ${count} that must stay`)
+  for (const hit of new Set(hits)) console.log(`  ${hit}`)
+}
+
+const samples = Number(values.samples)
+const seed = Number(values.seed)
+
+console.log('First set: string values, by the scanner')
+const report = measureReport(samples, lines, seed)
+const formats = report.formats.map(({ missedIn, ...format }) => {
+  return { ...format, missedIn: missedIn === undefined ? '' : JSON.stringify(missedIn) }
+})
+printRecall(formats, report.recall)
+printFalseHits(report.falseHits, report.lookAlikes)
+
+console.log('\nSecond set: events as services send them, through all of redaction')
+const field = measureField(Math.ceil(samples / 5), seed)
+const rows = field.formats.map(({ missedIn, ...format }) => {
+  return { ...format, missedIn: missedIn.join(', ') }
+})
+printRecall(rows, field.recall)
+printFalseHits(field.falseHits, field.ordinary)

@@ -78,10 +78,11 @@ export function previewEvent(
 
 /** Previews one string value, as it stands in some field that no rule names. */
 export function previewString(sample: string): RedactionPreview {
-  const bytes = Buffer.from(sample)
+  // As it would come: values with backslashes have escapes.
+  const bytes = Buffer.from(JSON.stringify(sample))
   const scanner = new SecretScanner()
   scanner.begin(bytes)
-  const kind = scanner.scan(0, bytes.length)
+  const kind = scanner.scanEscaped(1, bytes.length - 1)
   if (kind === NO_SECRET) return { redacted: JSON.stringify(sample), changes: [] }
   const reason = reasonName(REASON_SECRET + kind)
   return { redacted: '"[REDACTED]"', changes: [{ path: '', reason }] }

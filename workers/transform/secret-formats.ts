@@ -48,7 +48,7 @@ export interface SecretFormat {
   /** No more than this many bytes of the alphabet follow; Infinity when only `min` counts. */
   readonly max: number
   /** Tells the few formats apart that a count of bytes does not describe. */
-  readonly rule?: 'jwt' | 'legacy_openai'
+  readonly rule?: 'jwt' | 'legacy_openai' | 'sluice'
 }
 
 const ANY = Number.POSITIVE_INFINITY
@@ -94,6 +94,12 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   ...format('sendgrid_key', 'SG.', WORD_DOT_DASH | BASE64_SIGN, 66),
   ...format('npm_token', 'npm_', ALNUM, 36),
   ...format('pypi_token', 'pypi-AgEIcHlwaS5vcmc pypi-AgENdGVzdC5weXBpLm9yZw', WORD_DASH, 40, ANY),
+  // Temporary credentials: protocol buffers that begin alike.
+  ...format('aws_session_token', 'IQoJb3JpZ2lu FwoGZXIvYXdz', BASE64, 100, ANY),
+  ...format('aws_bedrock_key', 'ABSK', BASE64, 100, ANY),
+  // Keys of storage accounts, and of the message services; 64 and 32 bytes as base64.
+  ...format('azure_key', 'AccountKey=', BASE64, 86, 90),
+  ...format('azure_key', 'SharedAccessKey=', BASE64, 43, 90),
   ...format('digitalocean_token', 'dop_v1_ doo_v1_ dor_v1_', HEX, 64),
   ...format('shopify_token', 'shpat_ shpca_ shppa_ shpss_', HEX, 32),
   ...format('huggingface_token', 'hf_ api_org_', ALNUM, 34),
@@ -138,7 +144,45 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   ...format('square_token', 'sq0atp- sq0csp-', WORD_DASH, 22, 60),
   ...format('brevo_key', 'xkeysib-', ALNUM | DASH, 81),
   ...format('heroku_key', 'HRKU-AA', WORD_DASH, 58),
-  ...format('sluice_key', 'lax_ lap_', WORD, 41, ANY),
+  ...format(
+    'discord_webhook',
+    'discord.com/api/webhooks/ discordapp.com/api/webhooks/',
+    BASE64_WORD,
+    60,
+    ANY,
+  ),
+  ...format('teams_webhook', 'webhook.office.com/webhookb2/', WORD_DASH, 36, ANY),
+  ...format('tailscale_key', 'tskey-auth- tskey-api- tskey-client- tskey-', WORD_DASH, 24, ANY),
+  ...format('dynatrace_token', 'dt0c01. dt0s01. dt0s16.', WORD_DOT_DASH, 80, 100),
+  ...format('artifactory_key', 'AKCp', ALNUM, 65, 75),
+  ...format('netlify_token', 'nfp_', ALNUM, 36, 60),
+  ...format('figma_token', 'figd_', WORD_DASH, 36, 60),
+  ...format('circleci_token', 'CCIPAT_', WORD, 40, ANY),
+  ...format('contentful_token', 'CFPAT-', WORD_DASH, 43, 64),
+  ...format('alibaba_key', 'LTAI', ALNUM, 16, 24),
+  ...format('nuget_key', 'oy2', ALNUM, 43),
+  ...format('clojars_token', 'CLOJARS_', ALNUM, 60),
+  ...format('openshift_token', 'sha256~', WORD_DASH, 43),
+  ...format('dropbox_token', 'sl.', WORD_DOT_DASH, 130, ANY),
+  ...format('nvidia_key', 'nvapi-', WORD_DASH, 60, 80),
+  ...format('langsmith_key', 'lsv2_pt_ lsv2_sk_', WORD, 40, 60),
+  ...format('notion_token', 'secret_', ALNUM, 43),
+  ...format('supabase_token', 'sb_secret_', WORD_DASH, 24, 60),
+  ...format('atlassian_token', 'ATCTT3', BASE64_WORD, 40, ANY),
+  ...format('atlassian_token', 'ATBB', ALNUM, 24, 40),
+  { ...format('sluice_key', 'lax_', WORD, 26, ANY)[0]!, rule: 'sluice' },
+  { ...format('sluice_key', 'lap_', WORD, 26, ANY)[0]!, rule: 'sluice' },
+  // PEM blocks as base64, in which Kubernetes and CI systems hand them around.
+  ...format(
+    'private_key',
+    'LS0tLS1CRUdJTiBQUklWQVRFIEtFWS LS0tLS1CRUdJTiBSU0EgUFJJVkFURS',
+    BASE64,
+    16,
+    ANY,
+  ),
+  ...format('private_key', 'LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS', BASE64, 16, ANY),
+  ...format('private_key', 'LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUg', BASE64, 16, ANY),
+  ...format('private_key', 'LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURS', BASE64, 16, ANY),
   { kind: 'jwt', prefix: 'ey', alphabet: WORD_DASH, min: 17, max: ANY, rule: 'jwt' },
 ]
 

@@ -2,12 +2,13 @@
  * Secrets that a rare mark gives away: the `@` behind the password of a URL, and the words PRIVATE
  * KEY of a PEM block. Each looks at a bounded stretch around the mark.
  */
-import { ALNUM, BYTE_CLASS, UPPER_DIGITS } from './secret-formats.ts'
+import { ALNUM, BYTE_CLASS, UNDERSCORE, UPPER_DIGITS } from './secret-formats.ts'
 
 const COLON = 0x3a
 const SLASH = 0x2f
 const SPACE = 0x20
 const DASH = 0x2d
+const DOLLAR = 0x24
 /** Longest `user:password` before the `@`. */
 const USER_INFO_BYTES_MAX = 512
 /** Longest word before PRIVATE KEY: `ENCRYPTED `, `OPENSSH `. */
@@ -54,15 +55,26 @@ export function urlPasswordAt(bytes: Uint8Array, start: number, end: number, at:
 function isPassword(bytes: Uint8Array, start: number, end: number): boolean {
   if (start === end) return false
   const first = bytes[start]!
-  // Templates, `[REDACTED]`, and the formats of printf.
+  const second = bytes[start + 1]!
+  // Templates, `[REDACTED]`, `***REDACTED***`.
   if (first === 0x7b || first === 0x5b) return false
-  if (first === 0x24 && bytes[start + 1] === 0x7b) return false
-  if (first === 0x25 && end - start === 2) return false
+  if (first === 0x2a && second === 0x2a) return false
+  if (first === DOLLAR && (second === 0x7b || isVariable(bytes, start + 1, end))) return false
+  // The formats of printf: `%s`, `%(password)s`.
+  if (first === 0x25 && (end - start === 2 || second === 0x28 || second === 0x7b)) return false
   const isMask = first === 0x2a || first === 0x2e || (first | 0x20) === 0x78
   for (let i = start; i < end && isMask; i++) {
     if (bytes[i] !== first) return true
   }
   return !isMask
+}
+
+/** The name of an environment variable. */
+function isVariable(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    if ((BYTE_CLASS[bytes[i]!]! & (UPPER_DIGITS | UNDERSCORE)) === 0) return false
+  }
+  return end - start > 2
 }
 
 /**

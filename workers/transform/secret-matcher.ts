@@ -12,10 +12,10 @@ import {
   BYTE_CLASS,
   DASH,
   DIGIT,
-  LOWER,
   PRIVATE_KEY_KIND,
   SECRET_FORMATS,
   type SecretFormat,
+  UNDERSCORE,
   UPPER,
   URL_PASSWORD_KIND,
   WORD,
@@ -83,6 +83,10 @@ const EQUALS = 0x3d
 const BACKSLASH = 0x5c
 const PERCENT = 0x25
 const ESCAPE = 0x1b
+const UNDERSCORE_SIGN = 0x5f
+/** Eight and 32 or more as we make them; a little apart, as this is a search and no check. */
+const OUR_PREFIX_BYTES_MAX = 16
+const OUR_SECRET_BYTES_MIN = 24
 const HEX_DIGITS = DIGIT | 8
 
 export class SecretMatcher {
@@ -180,6 +184,7 @@ export class SecretMatcher {
     if (count < format.min || count > format.max) return false
     if (end < this.#end && (BYTE_CLASS[this.#bytes[end]!]! & WORD) !== 0) return false
     if (format.rule === 'legacy_openai') return this.#hasOpenAiMark(body, end)
+    if (format.rule === 'sluice') return isOurKey(this.#bytes, body, end)
     return isRandom(this.#bytes, body, end, format.alphabet)
   }
 
@@ -202,8 +207,9 @@ export class SecretMatcher {
     const bytes = this.#bytes
     if (headerEnd - body < format.min || bytes[headerEnd] !== DOT) return false
     const payload = headerEnd + 1
-    if (payload + 2 > this.#end || bytes[payload] !== 0x65 || bytes[payload + 1] !== 0x79)
-      return false
+    if (payload + 2 > this.#end || bytes[payload] !== 0x65) return false
+    // `{"`, or `{` and the end of a line.
+    if (bytes[payload + 1] !== 0x79 && bytes[payload + 1] !== 0x77) return false
     const payloadEnd = this.#reach(format, payload + 2)
     if (payloadEnd >= this.#end || bytes[payloadEnd] !== DOT) return false
     if (payloadEnd - payload - 2 < format.min) return false
@@ -275,6 +281,19 @@ function isAt(bytes: Uint8Array, at: number, end: number, text: Uint8Array): boo
   return true
 }
 
+/** `<prefix>_<secret>`, both without `_`: what is behind `lax_` and `lap_`. */
+function isOurKey(bytes: Uint8Array, start: number, end: number): boolean {
+  const prefixEnd = Math.min(end, start + OUR_PREFIX_BYTES_MAX + 1)
+  let at = start
+  while (at < prefixEnd && (BYTE_CLASS[bytes[at]!]! & ALNUM) !== 0) at++
+  if (at === start || at === end || bytes[at] !== UNDERSCORE_SIGN) return false
+  const secret = at + 1
+  for (at = secret; at < end && at - secret < OUR_SECRET_BYTES_MIN; at++) {
+    if ((BYTE_CLASS[bytes[at]!]! & ALNUM) === 0) return false
+  }
+  return at - secret === OUR_SECRET_BYTES_MIN
+}
+
 function isDigit(byte: number): boolean {
   return (byte - 0x30) >>> 0 < 10
 }
@@ -297,7 +316,7 @@ function isTail(byte: number): boolean {
 
 /**
  * Whether a body looks drawn at random rather than written: no single byte repeated, as in masks
- * and placeholders; and where dashes may be in it, not lower-case words with dashes.
+ * and placeholders; and where dashes may be in it, not lower-case words joined by them.
  */
 function isRandom(bytes: Uint8Array, start: number, end: number, alphabet: number): boolean {
   const stop = Math.min(end, start + 64)
@@ -308,25 +327,32 @@ function isRandom(bytes: Uint8Array, start: number, end: number, alphabet: numbe
     classes |= BYTE_CLASS[bytes[i]!]!
   }
   if (isRepeated) return false
-  return (alphabet & DASH) === 0 || (classes & (DIGIT | UPPER)) !== 0
+  return (alphabet & (DASH | UNDERSCORE)) === 0 || (classes & (DIGIT | UPPER)) !== 0
 }
 
 /**
- * Whether a run is a credential and not prose (`Basic authentication-required`) or parameters of
- * a challenge (`Bearer error=invalid_token`): `=` only at its end, and a digit, or a capital
- * inside a word.
+ * Whether a run is a credential and not prose (`Basic authentication-required`, `Bearer
+ * TokenAuthenticationFilter`) or parameters of a challenge (`Bearer error=invalid_token`): `=` only
+ * at its end, and digits, or without them capitals as often as chance has them.
  */
 function isCredential(bytes: Uint8Array, start: number, to: number): boolean {
-  let isMixed = false
+  let end = to
+  // The end of a sentence.
+  while (end > start && bytes[end - 1] === DOT) end--
+  let digits = 0
+  let capitals = 0
   let isPadded = false
-  let before = 0
-  for (let i = start; i < to; i++) {
+  for (let i = start; i < end; i++) {
     const byte = bytes[i]!
     const kind = BYTE_CLASS[byte]!
     if (byte === EQUALS) isPadded = true
     else if (isPadded && (kind & BASE64_SIGN) === 0) return false
-    if ((kind & DIGIT) !== 0 || ((kind & UPPER) !== 0 && (before & LOWER) !== 0)) isMixed = true
-    before = kind
+    if ((kind & DIGIT) !== 0) digits++
+    else if ((kind & UPPER) !== 0) capitals++
   }
-  return isMixed
+  const length = end - start
+  if (length < AUTHORIZATION_BYTES_MIN) return false
+  // `OAuth2AuthorizationFilter`, `shop-authentication-v2`: one digit in many letters.
+  if (digits > 1 || (digits === 1 && length < 20)) return true
+  return capitals * 4 > length && capitals < length
 }

@@ -13,9 +13,11 @@
  *    latter a single letter is searched, as `memchr` does it twice as fast as a string.
  *
  * The other way, one regular expression over the batch, costs more (`bench/transform/secrets`).
- * Values with escapes are judged in their decoded form, so no spelling hides a token.
+ * Values with escapes are judged in their decoded form, so no spelling hides a token. If that holds
+ * escapes still (JSON within a string, what nginx logs of a body), those are decoded as well.
  */
 import { unescapeInto } from '../decode/json-string.ts'
+import { unescapeLoosely } from './loose-escapes.ts'
 import { BYTE_CLASS } from './secret-formats.ts'
 import { privateKeyAt, urlPasswordAt } from './secret-marks.ts'
 import { NO_SECRET, PRIVATE_KEY, SecretMatcher, URL_PASSWORD } from './secret-matcher.ts'
@@ -29,6 +31,8 @@ export const SECRET_BYTES_MIN = 8
 const AT = 0x40
 /** The V of PRIVATE KEY: rare in logs, and one byte is found twice as fast as several. */
 const LETTER_V = 0x56
+/** How often a decoded value is decoded once more: JSON in JSON in JSON. */
+const NESTED_ESCAPES_MAX = 3
 /** Ends native searches in the decoded form. */
 const SENTINEL = Buffer.from('@V')
 
@@ -90,12 +94,31 @@ export class SecretScanner {
     const decoded = this.#decoded
     const views = { from: this.#view, to: this.#decodedView }
     const length = unescapeInto(this.#bytes, start, end, decoded, 0, views)
+    const kind = this.#scanDecoded(length)
+    return kind === NO_SECRET ? this.#scanNested(length) : kind
+  }
+
+  #scanDecoded(length: number): number {
+    const decoded = this.#decoded
     decoded.set(SENTINEL, length)
     if (placeOf(decoded, AT, 0) < length || placeOf(decoded, LETTER_V, 0) < length) {
       const kind = scanMarks(decoded, 0, length)
       if (kind !== NO_SECRET) return kind
     }
     return scanRuns(this.#matcher, decoded, 0, length)
+  }
+
+  /** Judges what the decoded form is the spelling of, if it is one. */
+  #scanNested(decodedLength: number): number {
+    let length = decodedLength
+    for (let level = 0; level < NESTED_ESCAPES_MAX; level++) {
+      const left = unescapeLoosely(this.#decoded, length)
+      if (left === length) return NO_SECRET
+      length = left
+      const kind = this.#scanDecoded(length)
+      if (kind !== NO_SECRET) return kind
+    }
+    return NO_SECRET
   }
 }
 

@@ -1,10 +1,11 @@
 /**
  * Goal: the scanner finds every format wherever it is met, and nothing else.
- * Method: the report of `npm run bench:redaction` over fewer samples, from a fixed seed.
+ * Method: the reports of `npm run bench:redaction` over fewer samples, from a fixed seed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadCorpus } from '../../../bench/corpus.ts'
+import { measureField } from '../../../bench/redaction/field/measure.ts'
 import { measureReport } from '../../../bench/redaction/report.ts'
 
 const lines = [
@@ -18,5 +19,14 @@ test('secrets of every format are found in every surrounding, look-alikes stay',
     assert(found >= samples * 0.98, `${name}: ${found} of ${samples}, missed in ${missedIn}`)
   }
   assert(report.recall >= 0.995, `recall ${report.recall}`)
+  assert.deepEqual(report.falseHits, [])
+})
+
+test('events as services send them: nothing of a secret is left, ordinary ones stay', () => {
+  const report = measureField(1)
+  for (const { name, samples, found, missedIn } of report.formats) {
+    assert(found >= samples * 0.98, `${name}: ${found} of ${samples}, missed in ${missedIn}`)
+  }
+  assert(report.recall >= 0.998, `recall ${report.recall}`)
   assert.deepEqual(report.falseHits, [])
 })
