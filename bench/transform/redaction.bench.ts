@@ -63,6 +63,9 @@ export const redactionBenches: readonly MicroBench[] = [
   transformBench('redact-object', 'redaction, a denylisted object in each', REDACT, (line) =>
     withMember(line, '"credentials":{"a":"b"},"_raw":"t"'),
   ),
+  transformBench('redact-json-in-string', 'redaction, JSON in a string in each', REDACT, (line) =>
+    withMember(line, `"payload":${JSON.stringify(line)}`),
+  ),
   transformBench('redact-10-fields', 'redaction, 10 redact_fields, no hits', {
     ...REDACT,
     redactFields: fields(10),
