@@ -220,7 +220,8 @@ test('quarantine files of what is not redacted yet hold a description instead of
   const path = join(directory, 'described')
   const read = (of: PoolTask, nowMs: number) => {
     const file = quarantineTask(path, of, nowMs)
-    assert(file !== undefined && file.endsWith('.json'))
+    assert(file !== undefined)
+    assert(file.endsWith('.json'))
     assert.equal(statSync(file).mode & 0o777, 0o600)
     const text = readFileSync(file, 'utf8')
     assert(!text.includes('hunter2'), text)
