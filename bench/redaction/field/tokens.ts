@@ -1,6 +1,6 @@
 /**
  * Secrets of a second set, written from the vendors' descriptions and as they are met in the
- * field, apart from `samples.ts` and from the scanner's own table. Made at run time; no literal
+ * field, without looking at `samples.ts`. Made at run time; no literal
  * here is one. Each has a core that must not be left of it.
  */
 import type { Random } from '../../random.ts'
