@@ -92,6 +92,9 @@ export const BLOCK_CELLS_PER_BYTE = 8
 export const NESTED_COLUMNS_DEPTH_MAX = 3
 /** Key nodes a worker's path trie may hold before it starts afresh (between batches). */
 export const TRIE_NODES_MAX = 65_536
+/** Entries of an event that may have a layout, and states that a worker keeps of all layouts. */
+export const LAYOUT_ENTRIES_MAX = 256
+export const LAYOUT_STATES_MAX = 32_768
 /** Shapes a worker remembers as already described. */
 export const SHAPES_KNOWN_MAX = 16_384
 /** Transform settings that a worker keeps compiled; streams with the same ones share them. */

@@ -52,3 +52,23 @@ export class ByteWriter {
     return copy
   }
 }
+
+/** Bytes that `copyWords` may write behind the end, and read. */
+export const WORD_SLACK = 8
+
+/**
+ * Copies `length` bytes of UTF-8 by words of eight: quicker than `set` for short texts. The words
+ * travel as doubles. That keeps every bit: no eight bytes of valid UTF-8 are a NaN, whose last byte
+ * would be 0x7f or 0xff behind one of 0xf0 or more.
+ */
+export function copyWords(
+  to: DataView,
+  toStart: number,
+  from: DataView,
+  fromStart: number,
+  length: number,
+): void {
+  for (let i = 0; i < length; i += 8) {
+    to.setFloat64(toStart + i, from.getFloat64(fromStart + i, true), true)
+  }
+}

@@ -1,19 +1,23 @@
 /**
  * Turns row order into column order: which cells each path of a block has. Two passes of counting
- * sort over the tape; no object and no list a path.
+ * sort, no object and no list a path. Rows of one layout (`EventLayouts`) have their cells at the
+ * same places: these are found once. Other rows are read entry by entry.
  */
 import {
   BLOCK_CELLS_MAX,
   BLOCK_CELLS_MIN,
   BLOCK_CELLS_PER_BYTE,
   BLOCK_PATHS_MAX,
+  LAYOUT_STATES_MAX,
 } from '../../src/limits.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ARRAY, ELEMENT, ENTRY } from '../decode/tape-types.ts'
+import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
 
-/** A slot and a native type fit 16 bits: 1,024 paths by 16 types is 2^14. */
-export const NO_CELL = -1
+const NO_CELL = -1
+/** The row was read entry by entry. */
+export const NO_TEMPLATE_ROW = -1
 
 /** A run of tape entries that makes one row. */
 export interface TapeRows {
@@ -24,6 +28,20 @@ export interface TapeRows {
   readonly first: number
   /** Bytes of the rows' JSON. Bounds the discriminators that wide and sparse rows may cost. */
   readonly textBytes: number
+  /** Layout of row `i` at `first + i`; undefined where none has one. */
+  readonly layout: Int32Array | undefined
+}
+
+/** The cells of all rows of one layout. */
+export interface RowLayout {
+  readonly layout: number
+  /** Slot of each cell, and its entry, counted from the row's first; in the entries' order. */
+  readonly slots: Int32Array
+  readonly offsets: Int32Array
+  /** One path came twice (a dotted key beside a nested one): one cell holds less than the row. */
+  readonly isAmbiguous: boolean
+  readonly skipped: number
+  rows: number
 }
 
 export class ColumnIndex {
@@ -41,23 +59,28 @@ export class ColumnIndex {
   cellEntry = new Int32Array(16_384)
   /** Entries that found no column: too many paths. */
   skipped = 0
+  /** The layouts that occur, and by row which of them it has, or NO_TEMPLATE_ROW. */
+  layouts: RowLayout[] = []
+  layoutOf = new Int32Array(1_024)
   #slotOf = new Int32Array(1_024)
   #lastRow = new Int32Array(BLOCK_PATHS_MAX)
   #fill = new Int32Array(BLOCK_PATHS_MAX)
-  /** By entry: `slot << 4 | native type`, or NO_CELL. */
-  marks = new Int16Array(16_384)
+  /** By layout: its number in `layouts`, if the entry there says so too. */
+  #numberOf = new Int32Array(0)
+  /** Slot by entry, or NO_CELL; of rows without a layout. */
+  #marks = new Int16Array(0)
 
   /** Indexes `rows`. Cells are then at `cellStart[slot]`.. in row order. */
   build(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
     this.slots = 0
     this.skipped = 0
-    if (this.marks.length < entries.length / ENTRY) {
-      this.marks = new Int16Array(entries.length / ENTRY)
-    }
+    this.layouts = []
+    if (this.layoutOf.length < rows.count) this.layoutOf = new Int32Array(rows.count * 2)
     if (this.#slotOf.length < trie.columns.length) {
       this.#slotOf = new Int32Array(trie.columns.length * 2)
     }
     this.#count(entries, trie, rows, nestedAllowed)
+    this.#countLayouts()
     let cells = 0
     for (let slot = 0; slot < this.slots; slot++) {
       const count = this.cellStart[slot]!
@@ -74,46 +97,107 @@ export class ColumnIndex {
     this.#place(entries, rows)
   }
 
-  /** First pass: which columns there are and how many cells each has; marks each entry's place. */
+  /** First pass: which columns there are and how many cells each has. */
   #count(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
     const cellsMax = Math.min(
       BLOCK_CELLS_MAX,
       Math.max(BLOCK_CELLS_MIN, BLOCK_CELLS_PER_BYTE * rows.textBytes),
     )
     const pathsMax = Math.min(BLOCK_PATHS_MAX, Math.max(1, Math.floor(cellsMax / rows.count)))
-    const columnOf = trie.column
-    const { typeMask, textBytes, cellStart } = this
-    const slotOf = this.#slotOf
-    const lastRow = this.#lastRow
-    const marks = this.marks
+    const reader = { entries, trie, pathsMax, nestedAllowed }
     for (let row = 0; row < rows.count; row++) {
+      const layout = rows.layout?.[rows.first + row] ?? NO_LAYOUT
+      const start = rows.start[rows.first + row]!
       const end = rows.end[rows.first + row]!
-      for (let at = rows.start[rows.first + row]!; at < end; ) {
-        const type = entries[at + 1]!
-        const entry = at
-        at = type === ARRAY || type === ELEMENT ? entries[at + 7]! : at + ENTRY
-        const native = nativeTypeOf(entries, entry, nestedAllowed)
-        const column = columnOf[entries[entry]!]!
-        marks[entry >> 2] = NO_CELL
-        if (native === NO_TYPE || column < 0) continue
-        let slot = slotOf[column]!
-        if (slot >= this.slots || this.column[slot] !== column) {
-          if (this.slots >= pathsMax) {
-            this.skipped++
-            continue
-          }
-          slot = this.#open(column)
-        }
-        marks[entry >> 2] = (slot << 4) | native
-        typeMask[slot]! |= 1 << native
-        textBytes[slot]! += entries[entry + 3]! - entries[entry + 2]!
-        // The same path twice in one row (a dotted key beside a nested one) is one cell.
-        if (lastRow[slot] !== row) {
-          lastRow[slot] = row
-          cellStart[slot]!++
-        }
+      if (layout === NO_LAYOUT) {
+        this.layoutOf[row] = NO_TEMPLATE_ROW
+        this.#countRow(reader, row, start, end)
+        continue
       }
+      if (this.#numberOf.length === 0) this.#numberOf = new Int32Array(LAYOUT_STATES_MAX)
+      let number = this.#numberOf[layout]!
+      if (this.layouts[number]?.layout !== layout) {
+        number = this.layouts.length
+        this.#numberOf[layout] = number
+        this.layouts.push(this.#readLayout(reader, layout, row, start, end))
+      }
+      this.layoutOf[row] = number
+      this.layouts[number]!.rows++
     }
+  }
+
+  /** Marks each entry of a row with its slot, and counts its cells. */
+  #countRow(reader: EntryReader, row: number, start: number, end: number): void {
+    const { entries } = reader
+    if (this.#marks.length < entries.length / ENTRY) {
+      const marks = new Int16Array(entries.length / ENTRY)
+      marks.set(this.#marks)
+      this.#marks = marks
+    }
+    for (let at = start; at < end; at = nextEntry(entries, at)) {
+      const slot = this.#slotAt(reader, at)
+      this.#marks[at >> 2] = slot
+      if (slot === NO_CELL) continue
+      this.textBytes[slot]! += entries[at + 3]! - entries[at + 2]!
+      // The same path twice in one row (a dotted key beside a nested one) is one cell.
+      if (this.#lastRow[slot] === row) continue
+      this.#lastRow[slot] = row
+      this.cellStart[slot]!++
+    }
+  }
+
+  /** Finds the cells of a layout in the first row that has it. */
+  #readLayout(
+    reader: EntryReader,
+    layout: number,
+    row: number,
+    start: number,
+    end: number,
+  ): RowLayout {
+    const { entries } = reader
+    const slots: number[] = []
+    const offsets: number[] = []
+    let isAmbiguous = false
+    const skippedBefore = this.skipped
+    for (let at = start; at < end; at = nextEntry(entries, at)) {
+      const slot = this.#slotAt(reader, at)
+      if (slot === NO_CELL) continue
+      if (this.#lastRow[slot] === row) {
+        isAmbiguous = true
+        offsets[slots.indexOf(slot)] = at - start // The last one counts.
+        continue
+      }
+      this.#lastRow[slot] = row
+      slots.push(slot)
+      offsets.push(at - start)
+    }
+    const skipped = this.skipped - skippedBefore
+    this.skipped = skippedBefore
+    return {
+      layout,
+      slots: Int32Array.from(slots),
+      offsets: Int32Array.from(offsets),
+      isAmbiguous,
+      skipped,
+      rows: 0,
+    }
+  }
+
+  /** The slot of the entry at `at`, opened if it is new; NO_CELL when it is not stored. */
+  #slotAt({ entries, trie, pathsMax, nestedAllowed }: EntryReader, at: number): number {
+    const native = nativeTypeOf(entries, at, nestedAllowed)
+    const column = trie.column[entries[at]!]!
+    if (native === NO_TYPE || column < 0) return NO_CELL
+    let slot = this.#slotOf[column]!
+    if (slot >= this.slots || this.column[slot] !== column) {
+      if (this.slots >= pathsMax) {
+        this.skipped++
+        return NO_CELL
+      }
+      slot = this.#open(column)
+    }
+    this.typeMask[slot]! |= 1 << native
+    return slot
   }
 
   #open(column: number): number {
@@ -127,35 +211,61 @@ export class ColumnIndex {
     return slot
   }
 
+  #countLayouts(): void {
+    for (const { slots, rows, skipped } of this.layouts) {
+      this.skipped += rows * skipped
+      for (let i = 0; i < slots.length; i++) this.cellStart[slots[i]!]! += rows
+    }
+  }
+
   /** Second pass: puts each entry where its column's cells are. */
   #place(entries: Int32Array, rows: TapeRows): void {
-    const { cellRow, cellEntry } = this
-    const lastRow = this.#lastRow
+    const { cellRow, cellEntry, textBytes, layoutOf, layouts } = this
     const fill = this.#fill
-    const marks = this.marks
     for (let row = 0; row < rows.count; row++) {
-      const end = rows.end[rows.first + row]!
-      for (let at = rows.start[rows.first + row]!; at < end; ) {
-        const type = entries[at + 1]!
-        const entry = at
-        at = type === ARRAY || type === ELEMENT ? entries[at + 7]! : at + ENTRY
-        const mark = marks[entry >> 2]!
-        if (mark === NO_CELL) continue
-        const slot = mark >> 4
-        let cell = fill[slot]!
-        if (lastRow[slot] === row) cell--
-        else {
-          lastRow[slot] = row
-          fill[slot] = cell + 1
-        }
+      const start = rows.start[rows.first + row]!
+      const number = layoutOf[row]!
+      if (number === NO_TEMPLATE_ROW) {
+        this.#placeRow(entries, row, start, rows.end[rows.first + row]!)
+        continue
+      }
+      const { slots, offsets } = layouts[number]!
+      for (let i = 0; i < slots.length; i++) {
+        const slot = slots[i]!
+        const entry = start + offsets[i]!
+        const cell = fill[slot]!
+        fill[slot] = cell + 1
         cellRow[cell] = row
         cellEntry[cell] = entry
+        textBytes[slot]! += entries[entry + 3]! - entries[entry + 2]!
       }
     }
   }
 
-  /** Native type of a cell's entry. */
-  nativeType(entry: number): number {
-    return this.marks[entry >> 2]! & 15
+  #placeRow(entries: Int32Array, row: number, start: number, end: number): void {
+    for (let at = start; at < end; at = nextEntry(entries, at)) {
+      const slot = this.#marks[at >> 2]!
+      if (slot === NO_CELL) continue
+      let cell = this.#fill[slot]!
+      if (this.#lastRow[slot] === row) cell--
+      else {
+        this.#lastRow[slot] = row
+        this.#fill[slot] = cell + 1
+      }
+      this.cellRow[cell] = row
+      this.cellEntry[cell] = at
+    }
   }
+}
+
+interface EntryReader {
+  readonly entries: Int32Array
+  readonly trie: PathTrie
+  readonly pathsMax: number
+  readonly nestedAllowed: boolean
+}
+
+function nextEntry(entries: Int32Array, at: number): number {
+  const type = entries[at + 1]!
+  return type === ARRAY || type === ELEMENT ? entries[at + 7]! : at + ENTRY
 }

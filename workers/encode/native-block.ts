@@ -71,7 +71,7 @@ export class NativeBlockEncoder {
     this.#header(5)
     const { tapeStart, tapeEnd } = events
     const textBytes = textLength(events, range)
-    const rows = { count, start: tapeStart, end: tapeEnd, first, textBytes }
+    const rows = { count, start: tapeStart, end: tapeEnd, first, textBytes, layout: facts.layout }
     const pathsSkipped = this.#payload.prepare(source, rows)
     this.#payload.writePrefix(writer)
     this.#payload.writeData(writer)

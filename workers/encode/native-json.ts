@@ -22,6 +22,7 @@ import {
   NATIVE_TYPES,
   NO_TYPE,
   nativeTypeName,
+  nativeTypeOf,
   STRING_TYPE,
   UINT64,
 } from './native-types.ts'
@@ -111,7 +112,8 @@ export class JsonColumn {
     }
     const start = Int32Array.from(starts)
     const textBytes = this.#index.textBytes[slot]!
-    return { count: start.length, start, end: Int32Array.from(ends), first: 0, textBytes }
+    const end = Int32Array.from(ends)
+    return { count: start.length, start, end, first: 0, textBytes, layout: undefined }
   }
 
   /** Writes the column's prefix: paths and types, nested ones included. */
@@ -172,11 +174,15 @@ export class JsonColumn {
       }
       bytes.fill(types, base, base + this.#rowCount)
       for (let cell = start; cell < end; cell++) {
-        const native = index.nativeType(index.cellEntry[cell]!)
+        const native = this.#nativeType(index.cellEntry[cell]!)
         bytes[base + index.cellRow[cell]!] = this.#discriminator[native]!
       }
     }
     writer.length = base + this.#rowCount
+  }
+
+  #nativeType(entry: number): number {
+    return nativeTypeOf(this.#source!.entries, entry, this.#nestedAllowed)
   }
 
   #writeType(writer: ByteWriter, slot: number, type: number, isOnlyType: boolean): void {
@@ -196,7 +202,7 @@ export class JsonColumn {
     let count = 0
     for (let cell = start; cell < end; cell++) {
       const entry = index.cellEntry[cell]!
-      if (index.nativeType(entry) === type) entries[count++] = entry
+      if (this.#nativeType(entry) === type) entries[count++] = entry
     }
     return { entries, start: 0, end: count }
   }

@@ -4,14 +4,14 @@
  */
 import { type ByteViews, unescapeInto } from '../decode/json-string.ts'
 import { ESCAPED, TRUE } from '../decode/tape-types.ts'
-import type { ByteWriter } from './byte-writer.ts'
+import { type ByteWriter, copyWords, WORD_SLACK } from './byte-writer.ts'
 
 const MINUS = 0x2d
 const TWO_32 = 0x1_0000_0000
 /** Up to here copying word by word beats a call into `set` (`bench/encode`). */
 const WORD_COPY_MAX = 96
 /** Bytes that a copy by words may write behind its end, to be overwritten by what follows. */
-export const COPY_SLACK = 8
+export const COPY_SLACK = WORD_SLACK
 
 /** Powers of ten that a double holds exactly. */
 const EXACT_POWERS = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** exponent)
@@ -48,8 +48,7 @@ export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cell
       continue
     }
     out[at++] = length // Below 0x80: one byte of varuint.
-    for (let i = 0; i < length; i += 4)
-      outView.setInt32(at + i, view.getInt32(start + i, true), true)
+    copyWords(outView, at, view, start, length)
     at += length
   }
   writer.length = at

@@ -12,29 +12,33 @@
  *   varuint columns; UInt32 LE bytes of each and of the raw column; their values, each with a line
  *   feed behind it, and behind each column COLUMN_PADDING bytes; gap: varuint length, bytes
  *
- * A template that names a column twice (a dotted key beside a nested one) is raw: its events stand
- * whole in the last column. Segments with many templates are not worth it: `tryEncode` says so.
+ * Events of the raw template stand whole in the last column: those without a layout, and those
+ * past the templates. Where most are such, rows are better: `tryEncode` says so.
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { LOW_BYTES } from '../decode/json-scan.ts'
-import { ARRAY, ELEMENT, ENTRY } from '../decode/tape-types.ts'
-import type { EventFacts } from '../transform/event-facts.ts'
-import { ByteWriter } from './byte-writer.ts'
-import { type ColumnIndex, NO_CELL } from './column-index.ts'
+import { ByteWriter, copyWords, WORD_SLACK } from './byte-writer.ts'
+import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from './column-index.ts'
 import type { EventRange } from './native-block.ts'
 import type { TextSource } from './native-values.ts'
 
 const TEMPLATES_MAX = 64
 /** Below this many events a template each, templates cost more than they save. */
 const EVENTS_PER_TEMPLATE_MIN = 4
+/** Templates that an event is compared with: they have its slots and differ in what is between. */
+const TEMPLATES_TRIED_MAX = 4
 const WORD_COPY_MAX = 96
 /** What copying by words may overwrite behind a column. */
-export const COLUMN_PADDING = 4
+export const COLUMN_PADDING = WORD_SLACK
 const LINE_FEED = 0x0a
 const VARUINT_BYTES = 5
+/** Room before the columns for what is known only when they are full. */
+const HEADER_ROOM = 32 * 1024
 
 interface Template {
-  readonly columns: Int32Array
+  readonly number: number
+  /** Slots of the values; none for the raw template. */
+  readonly slots: Int32Array
   /** The gap before each value, and the one behind the last: where the first such event has it. */
   readonly gapStart: Int32Array
   readonly gapLength: Int32Array
@@ -43,236 +47,276 @@ interface Template {
 
 export class SegmentColumns {
   readonly #writer = new ByteWriter(256 * 1024)
+  readonly #header = new ByteWriter(HEADER_ROOM)
   #templates: Template[] = []
+  /** The templates of each of the index's layouts; one list for those with the same slots. */
+  #byLayout: Template[][] = []
   #templateOf = new Uint8Array(1024)
-  readonly #byShape = new Map<number, number>()
-  /** Where each column's next value goes. */
+  #raw: Template | undefined
+  #rawCount = 0
+  /** Where each column begins and where its next value goes; the raw column is the last. */
+  #columnStart = new Int32Array(64)
   #cursor = new Int32Array(64)
+  /** The raw column: the one behind the index's. */
+  #rawColumn = 0
   #source: TextSource | undefined
-  #index: ColumnIndex | undefined
 
   /** The layout of a range of events, valid until the next call; undefined when rows are better. */
   tryEncode(
     source: TextSource,
     index: ColumnIndex,
     events: DecodedEvents,
-    facts: EventFacts,
     range: EventRange,
   ): Uint8Array | undefined {
     this.#source = source
-    this.#index = index
-    if (!this.#findTemplates(events, facts, range)) return undefined
-    const writer = this.#writer
-    writer.length = 0
-    this.#writeTemplates()
-    writer.reserve(range.count + 4 * VARUINT_BYTES + 4 * (index.slots + 1))
-    writer.varuint(range.count)
-    if (this.#templates.length > 1) {
-      writer.bytes.set(this.#templateOf.subarray(0, range.count), writer.length)
-      writer.length += range.count
-    }
-    writer.varuint(index.slots)
-    this.#reserveColumns(events, range)
+    this.#templates = []
+    this.#byLayout = shareBySlots(index.layouts)
+    this.#raw = undefined
+    this.#rawCount = 0
+    if (this.#templateOf.length < range.count) this.#templateOf = new Uint8Array(range.count * 2)
+    this.#reserveColumns(index)
+    const templatesMax = Math.min(TEMPLATES_MAX, range.count / EVENTS_PER_TEMPLATE_MIN)
     for (let i = 0; i < range.count; i++) {
-      const event = range.first + i
-      const isRaw = this.#templates[this.#templateOf[i]!]!.isRaw
-      if (isRaw) this.#appendRaw(events.start[event]!, events.end[event]!)
-      else this.#appendValues(events.tapeStart[event]!, events.tapeEnd[event]!)
+      const number = index.layoutOf[i]!
+      const layout = number === NO_TEMPLATE_ROW ? undefined : index.layouts[number]!
+      const template = this.#append(layout, number, events, range.first + i, templatesMax)
+      this.#templateOf[i] = template.number
     }
-    return writer.bytes.subarray(0, writer.length)
+    if (this.#rawCount * 2 > range.count) return undefined
+    this.#closeColumns()
+    return this.#withHeader(range.count)
+  }
+
+  /** Room for each column, at most what its values need. */
+  #reserveColumns(index: ColumnIndex): void {
+    const { slots, cellStart, textBytes } = index
+    this.#rawColumn = slots
+    if (this.#cursor.length <= slots) {
+      this.#cursor = new Int32Array(slots * 2 + 1)
+      this.#columnStart = new Int32Array(slots * 2 + 1)
+    }
+    let at = HEADER_ROOM
+    for (let slot = 0; slot <= slots; slot++) {
+      this.#columnStart[slot] = at
+      this.#cursor[slot] = at
+      if (slot === slots) break
+      at += textBytes[slot]! + cellStart[slot + 1]! - cellStart[slot]! + COLUMN_PADDING
+    }
+    this.#writer.length = 0
+    this.#writer.reserve(at + COLUMN_PADDING)
+  }
+
+  /** Appends an event's values to their columns; returns the template that goes with them. */
+  #append(
+    layout: RowLayout | undefined,
+    number: number,
+    events: DecodedEvents,
+    event: number,
+    templatesMax: number,
+  ): Template {
+    if (layout === undefined || layout.isAmbiguous) return this.#appendRaw(events, event)
+    const templates = this.#byLayout[number]!
+    for (let i = 0; i < templates.length; i++) {
+      if (this.#tryAppend(templates[i]!, layout, events, event)) return templates[i]!
+    }
+    if (templates.length === TEMPLATES_TRIED_MAX || this.#templates.length + 1 > templatesMax) {
+      return this.#appendRaw(events, event)
+    }
+    const template = this.#createTemplate(layout, events, event)
+    templates.push(template)
+    this.#tryAppend(template, layout, events, event)
+    return template
   }
 
   /**
-   * Lays out the columns: their sizes are known, so events can be written one after another, each
-   * value to its column, while the event is in the processor's cache.
+   * Appends the values of an event of the template's layout. False, with nothing appended, when
+   * the text between them is not the template's.
    */
-  #reserveColumns(events: DecodedEvents, range: EventRange): void {
-    const index = this.#index!
-    const writer = this.#writer
-    const bytesOf = this.#columnBytes(events, range)
-    let total = 0
-    for (let slot = 0; slot <= index.slots; slot++) total += bytesOf[slot]! + COLUMN_PADDING
-    const sizes = writer.length
-    writer.reserve(4 * (index.slots + 1) + total + COLUMN_PADDING)
-    writer.length += 4 * (index.slots + 1)
-    if (this.#cursor.length <= index.slots) this.#cursor = new Int32Array(index.slots * 2 + 1)
-    for (let slot = 0; slot <= index.slots; slot++) {
-      writer.view.setUint32(sizes + 4 * slot, bytesOf[slot]!, true)
-      this.#cursor[slot] = writer.length
-      writer.length += bytesOf[slot]! + COLUMN_PADDING
-    }
-  }
-
-  /** Bytes of each column, the raw one last. */
-  #columnBytes(events: DecodedEvents, range: EventRange): Float64Array {
-    const index = this.#index!
-    const bytesOf = new Float64Array(index.slots + 1)
-    for (let slot = 0; slot < index.slots; slot++) {
-      const cells = index.cellStart[slot + 1]! - index.cellStart[slot]!
-      bytesOf[slot] = index.textBytes[slot]! + cells
-    }
-    if (!this.#templates.some((template) => template.isRaw)) return bytesOf
-    // A column named twice in a row counts its text twice but has one cell: count again, exactly.
-    bytesOf.fill(0)
-    const { entries } = this.#source!
-    for (let i = 0; i < range.count; i++) {
-      const event = range.first + i
-      if (this.#templates[this.#templateOf[i]!]!.isRaw) {
-        bytesOf[index.slots]! += events.end[event]! - events.start[event]! + 1
-        continue
-      }
-      const end = events.tapeEnd[event]!
-      for (let at = events.tapeStart[event]!; at < end; at = nextEntry(entries, at)) {
-        const mark = index.marks[at >> 2]!
-        if (mark !== NO_CELL) bytesOf[mark >> 4]! += entries[at + 3]! - entries[at + 2]! + 1
-      }
-    }
-    return bytesOf
-  }
-
-  /** Finds each event's template. False when there are too many. */
-  #findTemplates(events: DecodedEvents, facts: EventFacts, range: EventRange): boolean {
-    const templates: Template[] = []
-    this.#templates = templates
-    if (this.#templateOf.length < range.count) this.#templateOf = new Uint8Array(range.count * 2)
-    const max = Math.min(TEMPLATES_MAX, range.count / EVENTS_PER_TEMPLATE_MIN)
-    // Events of one shape nearly always have one template, and shapes alternate.
-    const byShape = this.#byShape
-    byShape.clear()
-    for (let i = 0; i < range.count; i++) {
-      const event = range.first + i
-      const shape = facts.shapeLow[event]!
-      let number = byShape.get(shape) ?? -1
-      if (number < 0 || !this.#matches(templates[number]!, events, event)) {
-        number = templates.findIndex((template) => this.#matches(template, events, event))
-        if (number < 0) {
-          if (templates.length + 1 > max) return false
-          number = templates.length
-          templates.push(this.#createTemplate(events, event))
-        }
-        byShape.set(shape, number)
-      }
-      this.#templateOf[i] = number
-    }
-    return true
-  }
-
-  #matches(template: Template, events: DecodedEvents, event: number): boolean {
-    const { entries, view } = this.#source!
-    const { marks } = this.#index!
-    const { columns, gapStart, gapLength } = template
-    const end = events.tapeEnd[event]!
-    let pos = events.start[event]!
-    let value = 0
-    for (let entry = events.tapeStart[event]!; entry < end; entry = nextEntry(entries, entry)) {
-      const mark = marks[entry >> 2]!
-      if (mark === NO_CELL) continue
-      let left = entries[entry + 2]! - pos
-      if (columns[value] !== mark >> 4 || gapLength[value] !== left) return false
-      let other = gapStart[value]!
-      for (; left >= 4; left -= 4, pos += 4, other += 4) {
-        if (view.getInt32(pos, true) !== view.getInt32(other, true)) return false
-      }
-      const rest = view.getInt32(pos, true) ^ view.getInt32(other, true)
-      if ((rest & LOW_BYTES[left]!) !== 0) return false
-      pos = entries[entry + 3]!
-      value++
-    }
-    const length = events.end[event]! - pos
-    const isSame = value === columns.length && gapLength[value] === length
-    return isSame && sameBytes(view, pos, gapStart[value]!, length)
-  }
-
-  #createTemplate(events: DecodedEvents, event: number): Template {
-    const { entries } = this.#source!
-    const { marks } = this.#index!
-    const columns: number[] = []
-    const gapStart: number[] = []
-    const gapLength: number[] = []
-    const end = events.tapeEnd[event]!
-    let pos = events.start[event]!
-    for (let entry = events.tapeStart[event]!; entry < end; entry = nextEntry(entries, entry)) {
-      const mark = marks[entry >> 2]!
-      if (mark === NO_CELL) continue
-      columns.push(mark >> 4)
-      gapStart.push(pos)
-      gapLength.push(entries[entry + 2]! - pos)
-      pos = entries[entry + 3]!
-    }
-    gapStart.push(pos)
-    gapLength.push(events.end[event]! - pos)
-    const isRaw = new Set(columns).size < columns.length
-    return {
-      columns: Int32Array.from(columns),
-      gapStart: Int32Array.from(gapStart),
-      gapLength: Int32Array.from(gapLength),
-      isRaw,
-    }
-  }
-
-  #writeTemplates(): void {
-    const writer = this.#writer
-    const { bytes } = this.#source!
-    writer.reserve(VARUINT_BYTES)
-    writer.varuint(this.#templates.length)
-    for (const { columns, gapStart, gapLength, isRaw } of this.#templates) {
-      writer.reserve(VARUINT_BYTES + 1)
-      writer.varuint(columns.length)
-      writer.bytes[writer.length++] = isRaw ? 1 : 0
-      for (const [i, start] of gapStart.entries()) {
-        writer.reserve(VARUINT_BYTES)
-        const column = columns[i]
-        if (column !== undefined) writer.varuint(column)
-        writer.string(bytes.subarray(start, start + gapLength[i]!))
-      }
-    }
-  }
-
-  #appendValues(tapeStart: number, tapeEnd: number): void {
+  #tryAppend(template: Template, layout: RowLayout, events: DecodedEvents, event: number): boolean {
     const { entries, bytes, view } = this.#source!
-    const { marks } = this.#index!
+    const { slots, offsets } = layout
+    const { gapStart, gapLength } = template
     const out = this.#writer.bytes
     const outView = this.#writer.view
     const cursor = this.#cursor
-    for (let at = tapeStart; at < tapeEnd; at = nextEntry(entries, at)) {
-      const mark = marks[at >> 2]!
-      if (mark === NO_CELL) continue
-      const start = entries[at + 2]!
-      const length = entries[at + 3]! - start
-      let to = cursor[mark >> 4]!
-      if (length > WORD_COPY_MAX) {
-        out.set(bytes.subarray(start, start + length), to)
-      } else {
-        // May write three bytes too many: the next value or the padding takes them.
-        for (let i = 0; i < length; i += 4) {
-          outView.setInt32(to + i, view.getInt32(start + i, true), true)
-        }
+    const tapeStart = events.tapeStart[event]!
+    let pos = events.start[event]!
+    for (let i = 0; i < slots.length; i++) {
+      const entry = tapeStart + offsets[i]!
+      const start = entries[entry + 2]!
+      const end = entries[entry + 3]!
+      const gap = start - pos
+      if (gap !== gapLength[i] || !sameBytes(view, pos, gapStart[i]!, gap)) {
+        return this.#undo(layout, tapeStart, i)
       }
-      to += length
-      out[to] = LINE_FEED
-      cursor[mark >> 4] = to + 1
+      pos = end
+      const to = cursor[slots[i]!]!
+      const length = end - start
+      if (length > WORD_COPY_MAX) {
+        out.set(bytes.subarray(start, end), to)
+      } else {
+        // May write seven bytes too many: the next value or the padding takes them.
+        copyWords(outView, to, view, start, length)
+      }
+      out[to + length] = LINE_FEED
+      cursor[slots[i]!] = to + length + 1
     }
+    const length = events.end[event]! - pos
+    const isSame = gapLength[slots.length] === length
+    if (isSame && sameBytes(view, pos, gapStart[slots.length]!, length)) return true
+    return this.#undo(layout, tapeStart, slots.length)
   }
 
-  #appendRaw(start: number, end: number): void {
-    const writer = this.#writer
-    const column = this.#index!.slots
+  /** Takes the event's first `count` values back. */
+  #undo({ slots, offsets }: RowLayout, tapeStart: number, count: number): false {
+    const { entries } = this.#source!
+    for (let i = 0; i < count; i++) {
+      const entry = tapeStart + offsets[i]!
+      this.#cursor[slots[i]!]! -= entries[entry + 3]! - entries[entry + 2]! + 1
+    }
+    return false
+  }
+
+  #createTemplate(layout: RowLayout, events: DecodedEvents, event: number): Template {
+    const { entries } = this.#source!
+    const { slots, offsets } = layout
+    const gapStart = new Int32Array(slots.length + 1)
+    const gapLength = new Int32Array(slots.length + 1)
+    const tapeStart = events.tapeStart[event]!
+    let pos = events.start[event]!
+    for (const [i, offset] of offsets.entries()) {
+      gapStart[i] = pos
+      gapLength[i] = entries[tapeStart + offset + 2]! - pos
+      pos = entries[tapeStart + offset + 3]!
+    }
+    gapStart[slots.length] = pos
+    gapLength[slots.length] = events.end[event]! - pos
+    return this.#add({ slots, gapStart, gapLength, isRaw: false })
+  }
+
+  #add(parts: Omit<Template, 'number'>): Template {
+    const template = { number: this.#templates.length, ...parts }
+    this.#templates.push(template)
+    return template
+  }
+
+  #appendRaw(events: DecodedEvents, event: number): Template {
+    const none = new Int32Array(1)
+    this.#raw ??= this.#add({
+      slots: none.subarray(1),
+      gapStart: none,
+      gapLength: none,
+      isRaw: true,
+    })
+    this.#rawCount++
+    const start = events.start[event]!
+    const length = events.end[event]! - start
+    const column = this.#rawColumn
     const at = this.#cursor[column]!
-    writer.bytes.set(this.#source!.bytes.subarray(start, end), at)
-    writer.bytes[at + end - start] = LINE_FEED
-    this.#cursor[column] = at + end - start + 1
+    this.#writer.length = at
+    this.#writer.reserve(length + 1 + COLUMN_PADDING)
+    this.#writer.bytes.set(this.#source!.bytes.subarray(start, start + length), at)
+    this.#writer.bytes[at + length] = LINE_FEED
+    this.#cursor[column] = at + length + 1
+    return this.#raw
+  }
+
+  /** Moves the columns together: raw events have left room in them. */
+  #closeColumns(): void {
+    const { bytes, view } = this.#writer
+    let at = HEADER_ROOM
+    for (let column = 0; column <= this.#rawColumn; column++) {
+      const start = this.#columnStart[column]!
+      const end = this.#cursor[column]!
+      if (start !== at) bytes.copyWithin(at, start, end)
+      this.#columnStart[column] = at
+      at += end - start
+      this.#cursor[column] = at
+      // Nothing of an earlier batch is stored there.
+      view.setFloat64(at, 0, true)
+      at += COLUMN_PADDING
+    }
+    this.#writer.length = at
+  }
+
+  /** Puts the header directly before the columns. */
+  #withHeader(count: number): Uint8Array {
+    this.#writeHeader(count)
+    const header = this.#header
+    const writer = this.#writer
+    const missing = Math.max(0, header.length - HEADER_ROOM)
+    if (missing > 0) {
+      writer.reserve(missing)
+      writer.bytes.copyWithin(HEADER_ROOM + missing, HEADER_ROOM, writer.length)
+      writer.length += missing
+    }
+    const start = HEADER_ROOM + missing - header.length
+    writer.bytes.set(header.bytes.subarray(0, header.length), start)
+    return writer.bytes.subarray(start, writer.length)
+  }
+
+  #writeHeader(count: number): void {
+    const writer = this.#header
+    const { bytes } = this.#source!
+    writer.length = 0
+    writer.reserve(VARUINT_BYTES)
+    writer.varuint(this.#templates.length)
+    for (const { slots, gapStart, gapLength, isRaw } of this.#templates) {
+      writer.reserve(VARUINT_BYTES + 1)
+      writer.varuint(slots.length)
+      writer.bytes[writer.length++] = isRaw ? 1 : 0
+      for (const [i, start] of gapStart.entries()) {
+        writer.reserve(VARUINT_BYTES)
+        if (i < slots.length) writer.varuint(slots[i]!)
+        writer.string(bytes.subarray(start, start + gapLength[i]!))
+      }
+    }
+    const columns = this.#rawColumn + 1
+    writer.reserve(count + 2 * VARUINT_BYTES + 4 * columns)
+    writer.varuint(count)
+    if (this.#templates.length > 1) {
+      writer.bytes.set(this.#templateOf.subarray(0, count), writer.length)
+      writer.length += count
+    }
+    writer.varuint(this.#rawColumn)
+    for (let column = 0; column < columns; column++, writer.length += 4) {
+      const size = this.#cursor[column]! - this.#columnStart[column]!
+      writer.view.setUint32(writer.length, size, true)
+    }
   }
 }
 
-function nextEntry(entries: Int32Array, at: number): number {
-  const type = entries[at + 1]!
-  return type === ARRAY || type === ELEMENT ? entries[at + 7]! : at + ENTRY
+/**
+ * A list for each layout, the same one for layouts with equal slots: a number may be an integer
+ * here and a float there, and the text between the values is the same.
+ */
+function shareBySlots(layouts: readonly RowLayout[]): Template[][] {
+  const byHash = new Map<number, { slots: Int32Array; templates: Template[] }>()
+  return layouts.map(({ slots }) => {
+    let hash = slots.length
+    for (let i = 0; i < slots.length; i++) hash = Math.imul(hash ^ slots[i]!, 0x01000193)
+    const known = byHash.get(hash)
+    if (known !== undefined && haveEqualItems(known.slots, slots)) return known.templates
+    const templates: Template[] = []
+    byHash.set(hash, { slots, templates })
+    return templates
+  })
+}
+
+function haveEqualItems(a: Int32Array, b: Int32Array): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
 }
 
 /** Whether the `length` bytes at `a` and at `b` are the same. Reads up to three bytes further. */
 function sameBytes(view: DataView, a: number, b: number, length: number): boolean {
   let left = length
-  while (left >= 4) {
+  for (; left >= 8; left -= 8, a += 8, b += 8) {
+    // As doubles: text has neither a NaN nor the two zeros, so they are equal if the bytes are.
+    if (view.getFloat64(a, true) !== view.getFloat64(b, true)) return false
+  }
+  if (left >= 4) {
     if (view.getInt32(a, true) !== view.getInt32(b, true)) return false
     a += 4
     b += 4

@@ -55,7 +55,7 @@ export class SegmentEncoder {
     range: EventRange,
     into?: Uint8Array,
   ): Uint8Array {
-    const columns = this.#columns.tryEncode(source, index, events, facts, range)
+    const columns = this.#columns.tryEncode(source, index, events, range)
     const textBytes = textLength(events, range)
     const text = columns ?? this.#lines(source.bytes, events, range, textBytes)
     const times = encodeTimes(facts, range)

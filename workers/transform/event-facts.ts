@@ -22,6 +22,7 @@ import {
   UINT,
 } from '../decode/tape-types.ts'
 import { Timestamp, tryTimestamp } from '../decode/timestamps.ts'
+import { EventLayouts, NO_LAYOUT } from './event-layouts.ts'
 
 export const SOURCE_RECEIPT = 0
 export const SOURCE_FIELD = 1
@@ -67,6 +68,9 @@ export class EventFacts {
   /** 64-bit shape fingerprint in two halves. */
   shapeLow = new Int32Array(0)
   shapeHigh = new Int32Array(0)
+  /** Layout, or NO_LAYOUT; see `EventLayouts`. */
+  layout = new Int32Array(0)
+  readonly #layouts = new EventLayouts()
   readonly #timestamp = new Timestamp()
   #seen = new Int32Array(0)
   #serial = 0
@@ -74,8 +78,22 @@ export class EventFacts {
   /** Finds time and shape of every event. */
   describe(tape: JsonTape, bytes: Uint8Array, events: DecodedEvents): void {
     this.#reserve(events.count, tape.trie.count)
+    const layouts = this.#layouts
+    layouts.begin(tape.trie)
     for (let i = 0; i < events.count; i++) {
-      this.#describeEvent(tape, bytes, i, events.tapeStart[i]!, events.tapeEnd[i]!)
+      const start = events.tapeStart[i]!
+      const end = events.tapeEnd[i]!
+      const layout = layouts.find(tape.entries, start, end)
+      this.layout[i] = layout
+      const known = layout === NO_LAYOUT ? undefined : layouts.facts[layout]
+      if (known === undefined) {
+        this.#describeEvent(tape, bytes, i, start, end)
+        if (layout !== NO_LAYOUT) layouts.facts[layout] = this.#layoutFacts(tape, i, start, end)
+        continue
+      }
+      this.shapeLow[i] = known.shapeLow
+      this.shapeHigh[i] = known.shapeHigh
+      this.#takeTime(tape.entries, bytes, i, start, known.times)
     }
     if (events.hasTimes) this.#takeGivenTimes(events)
   }
@@ -90,6 +108,43 @@ export class EventFacts {
     }
   }
 
+  /** What the event just described says of its layout. */
+  #layoutFacts({ entries, trie }: JsonTape, event: number, tapeStart: number, tapeEnd: number) {
+    const times: { rank: number; offset: number }[] = []
+    for (let at = tapeStart; at < tapeEnd; at += ENTRY) {
+      const type = entries[at + 1]!
+      const rank = type === STRING || type === ESCAPED ? trie.timeRank[entries[at]!]! : 0
+      if (rank !== 0) times.push({ rank, offset: at - tapeStart })
+    }
+    times.sort((a, b) => a.rank - b.rank)
+    return {
+      shapeLow: this.shapeLow[event]!,
+      shapeHigh: this.shapeHigh[event]!,
+      times: Int32Array.from(times, ({ offset }) => offset),
+    }
+  }
+
+  /** The first of the event's strings at `offsets` that is a time is its producer time. */
+  #takeTime(
+    entries: Int32Array,
+    bytes: Uint8Array,
+    event: number,
+    tapeStart: number,
+    offsets: Int32Array,
+  ): void {
+    this.timeSource[event] = SOURCE_RECEIPT
+    for (let i = 0; i < offsets.length; i++) {
+      const at = tapeStart + offsets[i]!
+      if (entries[at + 1] !== STRING) continue
+      const found = this.#timestamp
+      if (!tryTimestamp(bytes, entries[at + 2]!, entries[at + 3]!, found)) continue
+      this.timeMs[event] = found.ms
+      this.timeNanos[event] = found.nanos
+      this.timeSource[event] = SOURCE_FIELD
+      return
+    }
+  }
+
   #reserve(events: number, nodes: number): void {
     if (this.timeMs.length < events) {
       const capacity = events * 2
@@ -98,6 +153,7 @@ export class EventFacts {
       this.timeSource = new Uint8Array(capacity)
       this.shapeLow = new Int32Array(capacity)
       this.shapeHigh = new Int32Array(capacity)
+      this.layout = new Int32Array(capacity)
     }
     if (this.#seen.length < nodes * 8 || this.#serial > 0x3fffffff) {
       this.#seen = new Int32Array(nodes * 16)

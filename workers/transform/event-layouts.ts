@@ -1,0 +1,105 @@
+/**
+ * Layouts: which events have the same paths with the same kinds of values in the same order.
+ *
+ * What follows from that alone (shape, where the producer time is, columns, templates) is worked
+ * out once a layout and not once an event. A layout is a state of an automaton that reads an
+ * event's tape entry by entry; so two events are in one state only if their entries are of one
+ * sequence: nothing is hashed, nothing can collide. Bounded: events that find no room have no
+ * layout and take the long way, with the same result.
+ */
+import { LAYOUT_ENTRIES_MAX, LAYOUT_STATES_MAX } from '../../src/limits.ts'
+import type { PathTrie } from '../decode/path-trie.ts'
+import { ENTRY, ESCAPED, EXTENSION, FALSE, STRING, TRUE } from '../decode/tape-types.ts'
+
+/** The event has no layout. */
+export const NO_LAYOUT = -1
+
+/** States looked at beyond those expected, an event: hostile ones must not make long searches. */
+const STEPS_MAX = 1_024
+const ROOT_STATE = 0
+const NO_STATE = 0
+const NO_KEY = -1
+
+/** Tape types, but for what differs between equal kinds: `true` and `false`, escaped and not. */
+const KINDS = Int32Array.from({ length: 16 }, (_, type) => type)
+KINDS[TRUE] = FALSE
+KINDS[ESCAPED] = STRING
+
+/** What is known of a layout. */
+interface LayoutFacts {
+  readonly shapeLow: number
+  readonly shapeHigh: number
+  /** Where strings are that may be the producer time, from the event's first entry; best first. */
+  readonly times: Int32Array
+}
+
+export class EventLayouts {
+  /** Facts of the layouts whose events were described, by layout. */
+  facts: (LayoutFacts | undefined)[] = []
+  /** The entry that leads into a state: path or extent, and kind. */
+  readonly #key = new Int32Array(LAYOUT_STATES_MAX)
+  /** The state that followed last, and the next of those that follow the same one. */
+  readonly #next = new Int32Array(LAYOUT_STATES_MAX)
+  readonly #sibling = new Int32Array(LAYOUT_STATES_MAX)
+  #states = 0
+  #steps = 0
+  #generation = -1
+
+  /** Before each batch. Forgets all layouts when their paths mean nothing or room gets scarce. */
+  begin(trie: PathTrie): void {
+    const hasRoom = this.#states <= LAYOUT_STATES_MAX / 2
+    if (trie.generation === this.#generation && hasRoom) return
+    this.#generation = trie.generation
+    this.#states = 1
+    this.#key[ROOT_STATE] = NO_KEY
+    this.#next[ROOT_STATE] = NO_STATE
+    this.facts = []
+  }
+
+  /** The layout of the event whose entries are from `start` to `end`, or NO_LAYOUT. */
+  find(entries: Int32Array, start: number, end: number): number {
+    if (end - start > LAYOUT_ENTRIES_MAX * ENTRY) return NO_LAYOUT
+    const keys = this.#key
+    const next = this.#next
+    this.#steps = STEPS_MAX
+    let state = ROOT_STATE
+    for (let at = start; at < end; at += ENTRY) {
+      const type = entries[at + 1]!
+      // An extension says how far its array or object reaches: its entries are not its siblings.
+      const path = type === EXTENSION ? entries[at + 3]! - at : entries[at]!
+      const key = (path << 4) | KINDS[type]!
+      let found = next[state]!
+      if (keys[found] !== key) {
+        found = this.#follow(state, key)
+        if (found === NO_STATE) return NO_LAYOUT
+      }
+      state = found
+    }
+    return state
+  }
+
+  /**
+   * The state that follows by `key`, which comes to the front of those that follow: events of one
+   * stream are alike. Makes it when there is room.
+   */
+  #follow(state: number, key: number): number {
+    let before = NO_STATE
+    let at = this.#next[state]!
+    while (at !== NO_STATE && this.#key[at] !== key) {
+      if (--this.#steps < 0) return NO_STATE
+      before = at
+      at = this.#sibling[at]!
+    }
+    if (at === NO_STATE) {
+      if (this.#states === LAYOUT_STATES_MAX) return NO_STATE
+      at = this.#states++
+      this.#key[at] = key
+      this.#next[at] = NO_STATE
+    } else {
+      this.#sibling[before] = this.#sibling[at]!
+    }
+    this.#sibling[at] = this.#next[state]!
+    this.#next[state] = at
+    return at
+  }
+}
