@@ -1,9 +1,10 @@
 /** What redaction would make of a sample, by the worker code of ingest; stores nothing. */
 import { IngestError } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
-import { EVENT_BYTES_MAX } from '../limits.ts'
+import { EVENT_BYTES_MAX, REST_BODY_BYTES_MAX } from '../limits.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import { malformed } from './body-fields.ts'
+import { readMemberTexts } from './exact-json.ts'
 import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
 import { readSettings } from './stream-settings.ts'
 
@@ -31,22 +32,21 @@ export function redactPreviewRoutes({
       method: 'POST',
       pattern: '/v1/streams/:id/redact/preview',
       scope: 'streams:read',
-      body: 'json',
+      body: 'text',
+      bodyBytesMax: REST_BODY_BYTES_MAX,
       run: async ({ principal, params, body }) => {
         const stream = await findVisibleStream(streams, principal, params[0])
-        const { sample, settings } = readRequest(body)
+        const { kind, text, settings } = readRequest(String(body))
         // Who asks what redaction would do wants to see it done, also before it is switched on.
         const isOn = settings.redactSensitive ?? true
-        const text = typeof sample === 'string' ? sample : JSON.stringify(sample)
         if (Buffer.byteLength(text) > EVENT_BYTES_MAX) {
           const limit = `${EVENT_BYTES_MAX} bytes (EVENT_BYTES_MAX)`
           throw new IngestError('too_large', `sample is over ${limit}`)
         }
-        const kind = typeof sample === 'string' ? 'string' : 'event'
         const redactFields = settings.redactFields ?? stream.redactFields
         const found = isOn
           ? await preview({ kind, text }, redactFields)
-          : { redacted: JSON.stringify(sample), changes: [] }
+          : { redacted: kind === 'string' ? JSON.stringify(text) : text, changes: [] }
         if (found === undefined) throw malformed('sample is nested too deep to be an event')
         const changes = JSON.stringify(found.changes)
         // What is redacted is JSON already; parsing it would lose digits.
@@ -57,19 +57,31 @@ export function redactPreviewRoutes({
   ]
 }
 
-function readRequest(body: unknown): {
-  sample: string | object
+/** An event's text is as it was sent: parsing would lose digits and duplicate keys. */
+function readRequest(body: string): {
+  kind: 'event' | 'string'
+  text: string
   settings: ReturnType<typeof readSettings>
 } {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  const parsed = parseJson(body)
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw malformed('the body must be an object with a sample')
   }
-  const unknown = Object.keys(body).filter((name) => !MEMBERS.includes(name))
+  const unknown = Object.keys(parsed).filter((name) => !MEMBERS.includes(name))
   if (unknown.length > 0) throw malformed(`unknown: ${unknown.slice(0, 5).join(', ')}`)
-  const { sample, ...settings } = body as Readonly<Record<string, unknown>>
-  const isObject = typeof sample === 'object' && sample !== null && !Array.isArray(sample)
-  if (typeof sample !== 'string' && !isObject) {
+  const { sample, ...settings } = parsed as Readonly<Record<string, unknown>>
+  const read = readSettings(settings)
+  if (typeof sample === 'string') return { kind: 'string', text: sample, settings: read }
+  if (typeof sample !== 'object' || sample === null || Array.isArray(sample)) {
     throw malformed('sample must be an object or a string')
   }
-  return { sample: sample as string | object, settings: readSettings(settings) }
+  return { kind: 'event', text: readMemberTexts(body).get('sample') ?? '', settings: read }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw malformed('the body is not valid JSON', cause)
+  }
 }

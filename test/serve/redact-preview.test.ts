@@ -106,3 +106,10 @@ test('whoever may not see the stream does not see it here', async () => {
   assert.equal((await preview({ sample: {} }, stranger)).status, 404)
   assert.equal((await preview({ sample: {} }, '')).status, 401)
 })
+
+test('what is not redacted comes back as it was sent', async () => {
+  const sample = '{"id":9007199254740993,"f":1.0,"d":1,"d":2,"x":1e400,"password":"p"}'
+  const answer = await harness.call('POST', path, { body: `{"sample":${sample}}` })
+  assert.equal(answer.status, 200)
+  assert(answer.text.includes('{"id":9007199254740993,"f":1.0,"d":1,"d":2,"x":1e400,"password":"['))
+})

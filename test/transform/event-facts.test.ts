@@ -150,6 +150,25 @@ test('the first time field that holds a date-time wins, wherever it stands', () 
   }
 })
 
+test('a time is found however its text is spelled', () => {
+  const worker = new Worker()
+  const escaped = [...'2026-01-02T03:04:05Z'].map((char) => {
+    return `\\u00${char.charCodeAt(0).toString(16)}`
+  })
+  const lines = [
+    '{"time":"2026-01-02T05:04:05\\u002b02:00"}',
+    '{"time":"2026-01-02T03:04:05\\u005a"}',
+    `{"time":"${escaped.join('')}"}`,
+    `{"time":"${escaped.join('')}","time_":"${'\\n'.repeat(300)}"}`,
+  ]
+  worker.describe(...lines, `{"time":"${'\\n'.repeat(300)}"}`)
+  for (const [i, line] of lines.entries()) {
+    assert.equal(worker.facts.timeSource[i], SOURCE_FIELD, line)
+    assert.equal(worker.facts.timeMs[i], Date.UTC(2026, 0, 2, 3, 4, 5), line)
+  }
+  assert.equal(worker.facts.timeSource[lines.length], SOURCE_RECEIPT)
+})
+
 test('no date-time in a time field at the root: the receipt time holds', () => {
   const worker = new Worker()
   const lines = [

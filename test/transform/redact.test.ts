@@ -25,6 +25,9 @@ const random = new Random(seed)
 const SECRET = drawSecret(random, 'github')
 const JWT = drawSecret(random, 'jwt')
 
+const LOG_TWICE = '{"log":"{\\"pwd\\":\\"p\\"}","log":"{\\"pwd\\":\\"q\\"}"}'
+const LOG_TWICE_REDACTED = '{"log":null,"log":{"pwd":"[REDACTED]","_raw":null}}'
+
 const RULES: readonly (readonly [name: string, before: string, after: string])[] = [
   ['strings', '{"password":"x","a":1}', '{"password":"[REDACTED]","a":1}'],
   ['other types', '{"pin":12,"otp":true,"cvv":1.5}', '{"pin":null,"otp":null,"cvv":null}'],
@@ -62,13 +65,14 @@ const RULES: readonly (readonly [name: string, before: string, after: string])[]
     '{"a":{"_raw":"t"},"b":{"pwd":1}}',
     '{"a":{"_raw":"t"},"b":{"pwd":null}}',
   ],
+  ['raw array', `{"_raw":["${SECRET}","b"],"_svc_raw":"t"}`, '{"_raw":null,"_svc_raw":null}'],
+  ['log overruled', '{"log":"{\\"pwd\\":1}","log":"x"}', '{"log":null,"log":"x"}'],
+  ['log overruled, harmless', '{"log":"a","log":"x"}', '{"log":"a","log":"x"}'],
+  ['log overruled by its like', LOG_TWICE, LOG_TWICE_REDACTED],
+  ['log that is broken', '{"log":"{\\"pwd\\":1"}', '{"log":"{\\"pwd\\":1"}'],
   ['raw alone', `{"_raw":"${SECRET}","a":1}`, '{"_raw":"[REDACTED]","a":1}'],
   ['raw of both', `{"_raw":"${SECRET}","_svc_raw":"t"}`, '{"_raw":"[REDACTED]","_svc_raw":null}'],
-  [
-    'raw with a secret inside',
-    '{"_raw":{"pwd":1,"b":2},"c":3}',
-    '{"_raw":{"pwd":null,"b":2},"c":3}',
-  ],
+  ['raw with a secret inside', '{"_raw":{"pwd":1,"b":2},"c":3}', '{"_raw":null,"c":3}'],
 ]
 
 for (const [name, before, after] of RULES) {

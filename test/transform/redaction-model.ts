@@ -49,7 +49,7 @@ export function redactTree(tree: TreeObject, rules: ModelRules): TreeObject {
     const count = sum(members)
     const cleared = members.map(({ key, value, count: own }): readonly [string, Tree] => [
       key,
-      RAW.test(key) && count > own ? null : value,
+      RAW.test(key) && (count > own || (own > 0 && typeof value !== 'string')) ? null : value,
     ])
     return { value: { members: cleared }, count }
   }

@@ -4,6 +4,7 @@
  */
 
 import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { unescapeInto } from '../decode/json-string.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import {
   ARRAY,
@@ -38,7 +39,10 @@ export const CATALOG_TYPE_NAMES = [
   'array',
   'object',
 ] as const
+const STRING_LEAF = 4
 const NOT_A_LEAF = 7
+/** A longer text is no time, however it is spelled. */
+const ESCAPED_TIME_BYTES_MAX = 6 * 64
 const CATALOG_TYPES = new Uint8Array(16).fill(NOT_A_LEAF)
 CATALOG_TYPES[NULL] = 0
 CATALOG_TYPES[FALSE] = 1
@@ -72,6 +76,7 @@ export class EventFacts {
   layout = new Int32Array(0)
   readonly #layouts = new EventLayouts()
   readonly #timestamp = new Timestamp()
+  readonly #unescaped = new Uint8Array(ESCAPED_TIME_BYTES_MAX)
   #seen = new Int32Array(0)
   #serial = 0
 
@@ -135,14 +140,23 @@ export class EventFacts {
     this.timeSource[event] = SOURCE_RECEIPT
     for (let i = 0; i < offsets.length; i++) {
       const at = tapeStart + offsets[i]!
-      if (entries[at + 1] !== STRING) continue
+      if (!this.#tryTime(bytes, entries, at)) continue
       const found = this.#timestamp
-      if (!tryTimestamp(bytes, entries[at + 2]!, entries[at + 3]!, found)) continue
       this.timeMs[event] = found.ms
       this.timeNanos[event] = found.nanos
       this.timeSource[event] = SOURCE_FIELD
       return
     }
+  }
+
+  /** Reads the string at `at` as a time; an escaped one (`+` as `\\u002b`) as what it says. */
+  #tryTime(bytes: Uint8Array, entries: Int32Array, at: number): boolean {
+    const start = entries[at + 2]!
+    const end = entries[at + 3]!
+    if (entries[at + 1] === STRING) return tryTimestamp(bytes, start, end, this.#timestamp)
+    if (end - start > ESCAPED_TIME_BYTES_MAX) return false
+    const length = unescapeInto(bytes, start, end, this.#unescaped, 0)
+    return tryTimestamp(this.#unescaped, 0, length, this.#timestamp)
   }
 
   #reserve(events: number, nodes: number): void {
@@ -197,9 +211,9 @@ export class EventFacts {
         high = (high + Math.imul(b, 0x297a2d39)) | 0
       }
       const rank = timeRank[node]!
-      if (rank !== 0 && rank < bestRank && tapeType === STRING) {
+      if (rank !== 0 && rank < bestRank && type === STRING_LEAF) {
         const found = this.#timestamp
-        if (!tryTimestamp(bytes, entries[at + 2]!, entries[at + 3]!, found)) continue
+        if (!this.#tryTime(bytes, entries, at)) continue
         bestRank = rank
         this.timeMs[event] = found.ms
         this.timeNanos[event] = found.nanos

@@ -64,7 +64,7 @@ export function extractLogs(
 }
 
 /** Cheap, and only ever wrong about strings that are no object. */
-function mayBeObject(bytes: Uint8Array, start: number, end: number): boolean {
+export function mayBeObject(bytes: Uint8Array, start: number, end: number): boolean {
   if (end - start < 2) return false
   const first = bytes[start]!
   return first === OPEN_OBJECT || first === SPACE || first === BACKSLASH

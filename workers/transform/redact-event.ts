@@ -9,10 +9,15 @@
  * `_raw` and `_svc_raw` hold the text that their siblings were read from. They are cleared in
  * every object that anything else was redacted in or below, whichever comes first, so such a key
  * gets an edit when it is met, which counts only once its object is closed.
+ *
+ * A root `log` that still holds an object as a string could not be extracted: a later `log`
+ * overrules it, or it nests too deep. Its keys cannot be judged, so it is cleared as a whole.
  */
 import { stringStop } from '../decode/json-scan.ts'
+import { unescapeToString } from '../decode/json-string.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
 import { type Edits, NULL_TEXT, REDACTED_STRING } from './edits.ts'
+import { logNode, mayBeObject } from './extract-log.ts'
 import { DENYLISTED, RAW, REDACTED_WHOLE, type RedactKeys } from './redact-keys.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
 
@@ -43,6 +48,7 @@ export class EventRedactor {
   #trie: PathTrie | undefined
   /** Values redacted so far, clearing aside. */
   #redacted = 0
+  #logNode = 0
   /** For open objects: the edits of their raw keys, and how much was redacted within those. */
   readonly #rawEdits: number[] = []
   readonly #rawOwn: number[] = []
@@ -66,6 +72,7 @@ export class EventRedactor {
     this.#rawOwn.length = 0
     this.#redacted = 0
     this.#trie = trie
+    this.#logNode = logNode(trie)
     this.#bytes = bytes
     this.#view = view
     this.#object(start, ROOT)
@@ -121,7 +128,11 @@ export class EventRedactor {
     const edit = this.#edit(pos, pos, NULL_TEXT, REASON_NONE, node)
     const end = this.#value(pos, node, flags)
     this.edits.end[edit] = end
-    if (this.#bytes[pos] !== LETTER_N) {
+    const isString = this.#bytes[pos] === QUOTE
+    if (!isString && this.#redacted > before && (flags & REDACTED_WHOLE) === 0) {
+      // It is itself above what was redacted; the rest of it may hold the same text.
+      this.edits.reason[edit] = REASON_RAW
+    } else if (this.#bytes[pos] !== LETTER_N) {
       this.#rawEdits.push(edit)
       this.#rawOwn.push(this.#redacted - before)
     }
@@ -161,6 +172,11 @@ export class EventRedactor {
   #string(pos: number, node: number): number {
     const start = pos + 1
     const end = this.#stringEnd(start)
+    if (node === this.#logNode && isObjectText(this.#bytes, start, end)) {
+      this.#edit(pos, end + 1, NULL_TEXT, REASON_RAW, node)
+      this.#redacted++
+      return end + 1
+    }
     const kind = scanString(this.#scanner, this.#view, start, end)
     if (kind !== NO_SECRET) {
       this.#edit(pos, end + 1, REDACTED_STRING, REASON_SECRET + kind, node)
@@ -216,6 +232,17 @@ export class EventRedactor {
   #edit(start: number, end: number, text: Uint8Array, reason: number, node: number): number {
     this.nodes.push(node)
     return this.edits.add(start, end, text, reason)
+  }
+}
+
+/** Whether a JSON string holds an object, as `JSON.parse` judges it. Not for hot code. */
+function isObjectText(bytes: Uint8Array, start: number, end: number): boolean {
+  if (!mayBeObject(bytes, start, end)) return false
+  try {
+    const value: unknown = JSON.parse(unescapeToString(bytes, start, end))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false // Broken JSON is text, and is scanned as such.
   }
 }
 

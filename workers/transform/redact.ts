@@ -6,12 +6,14 @@
  * - anything inside an array, whose entry says which types its elements have
  * - `_raw` or `_svc_raw` in an event with something redacted
  * - duplicate keys: what was overruled is in the text, and its entries lost their types
+ * - a root `log` that may hold an object which could not be extracted
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import { ARRAY, DEAD, ENTRY, ESCAPED, EXTENSION, NULL, STRING } from '../decode/tape-types.ts'
 import { Edits, NULL_TEXT, REDACTED_STRING } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
+import { logNode, mayBeObject } from './extract-log.ts'
 import { EventRedactor, REASON_DENYLISTED, REASON_SECRET } from './redact-event.ts'
 import { RAW, REDACTED_WHOLE, type RedactKeys, WITHIN_RAW, WITHIN_REDACTED } from './redact-keys.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
@@ -29,6 +31,7 @@ export class Redaction {
   readonly #scanner: SecretScanner
   readonly #edits = new Edits()
   readonly #redactor: EventRedactor
+  #logNode = 0
 
   constructor(keys: RedactKeys, scanner: SecretScanner) {
     this.#keys = keys
@@ -48,12 +51,14 @@ export class Redaction {
   ): number {
     const scanner = this.#scanner
     const redactor = this.#redactor
+    this.#logNode = logNode(tape.trie)
     let changed = 0
     for (let i = 0; i < events.count; i++) {
       const start = events.start[i]!
       if (start < range.start || start >= range.end) continue
       scanner.mark()
-      const way = this.#judge(tape, events.tapeStart[i]!, events.tapeEnd[i]!)
+      const { bytes } = rewriter
+      const way = this.#judge(tape, bytes, events.tapeStart[i]!, events.tapeEnd[i]!)
       if (way === NOTHING) continue
       if (way === SPLICE) {
         rewriter.splice(i, this.#edits)
@@ -70,7 +75,7 @@ export class Redaction {
   }
 
   /** Looks at each entry of an event: what is to be done with it? Hot. */
-  #judge(tape: JsonTape, tapeStart: number, tapeEnd: number): number {
+  #judge(tape: JsonTape, bytes: Uint8Array, tapeStart: number, tapeEnd: number): number {
     const { entries } = tape
     const keys = this.#keys
     const edits = this.#edits
@@ -95,6 +100,9 @@ export class Redaction {
       }
       if (type === ARRAY && at >= arrayEnd) arrayEnd = entries[at + 7]!
       if (type !== STRING && type !== ESCAPED) continue
+      if (entries[at] === this.#logNode) {
+        if (mayBeObject(bytes, entries[at + 2]!, entries[at + 3]!)) return WALK
+      }
       const kind = this.#scan(type, entries[at + 2]!, entries[at + 3]!)
       if (kind === NO_SECRET) continue
       isInArray ||= at < arrayEnd
