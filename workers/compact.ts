@@ -26,9 +26,8 @@ export class CompactPipeline {
   readonly #blocks = new NativeBlockEncoder()
   readonly #segments = new SegmentEncoder()
 
-  /** `seed`: see `PathTrie`. */
-  constructor(seed = 0) {
-    this.#tape = new JsonTape(new PathTrie(seed))
+  constructor(tape = new JsonTape(new PathTrie())) {
+    this.#tape = tape
   }
 
   /** Throws when a payload is damaged. */

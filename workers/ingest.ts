@@ -46,9 +46,8 @@ export class IngestPipeline {
   readonly #segments = new SegmentEncoder()
   readonly #deltas = new SchemaDeltaEncoder()
 
-  /** `seed`: see `PathTrie`. */
-  constructor(seed = 0) {
-    this.#tape = new JsonTape(new PathTrie(seed))
+  constructor(tape = new JsonTape(new PathTrie())) {
+    this.#tape = tape
     this.#otlp = new OtlpDecoder(this.#tape, this.#events, this.#generated)
     this.#otlpJson = new OtlpJsonDecoder(this.#otlp)
   }

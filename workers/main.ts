@@ -2,16 +2,20 @@
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
 import type { PoolResult, PoolTask, WorkerData } from '../src/pool/messages.ts'
 import { CompactPipeline } from './compact.ts'
+import { JsonTape } from './decode/json-tape.ts'
+import { PathTrie } from './decode/path-trie.ts'
 import { IngestPipeline } from './ingest.ts'
 import { SegmentReader } from './read-segment.ts'
 import { ReplayPipeline } from './replay.ts'
 import { previewEvent, previewString } from './transform/redaction-preview.ts'
 
 const { hashSeed } = workerData as WorkerData
-const ingest = new IngestPipeline(hashSeed)
-const replay = new ReplayPipeline(hashSeed)
-const reader = new SegmentReader(hashSeed)
-const compact = new CompactPipeline(hashSeed)
+/** One for all: a task begins it anew, and what it remembers of keys is there only once. */
+const tape = new JsonTape(new PathTrie(hashSeed))
+const ingest = new IngestPipeline(tape)
+const replay = new ReplayPipeline(tape)
+const reader = new SegmentReader(tape)
+const compact = new CompactPipeline(tape)
 
 /** A result and every buffer in it: Piscina's own `move` takes one buffer, ours holds several. */
 class MovedResult {

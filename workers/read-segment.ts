@@ -25,9 +25,8 @@ export class SegmentReader {
   #payload: Uint8Array | undefined
   #bytes: Uint8Array = new Uint8Array(0)
 
-  /** `seed`: see `PathTrie`. */
-  constructor(seed = 0) {
-    this.#tape = new JsonTape(new PathTrie(seed))
+  constructor(tape = new JsonTape(new PathTrie())) {
+    this.#tape = tape
   }
 
   /** Event records separated by commas; empty when no ordinal is in range. */

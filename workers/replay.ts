@@ -20,9 +20,8 @@ export class ReplayPipeline {
   readonly #blocks = new NativeBlockEncoder()
   readonly #deltas = new SchemaDeltaEncoder()
 
-  /** `seed`: see `PathTrie`. */
-  constructor(seed = 0) {
-    this.#tape = new JsonTape(new PathTrie(seed))
+  constructor(tape = new JsonTape(new PathTrie())) {
+    this.#tape = tape
   }
 
   /**

@@ -11,14 +11,14 @@ const KEYS_AN_EVENT = 10
 /** So many keys make all the shapes: two of them at a time, each pair once. */
 const SHAPE_KEYS = 500
 
-/** `count` distinct keys, each in one event. */
-export function distinctKeys(count: number): HostileLoad {
+/** `count` distinct keys, each in one event, and others in each round. */
+export function distinctKeys(count: number, round = 0): HostileLoad {
   return {
     name: `${count} distinct keys`,
     events: Math.ceil(count / KEYS_AN_EVENT),
     event: (n) => {
       const keys = Array.from({ length: KEYS_AN_EVENT }, (_, k) => {
-        return `"key-${n * KEYS_AN_EVENT + k}":"value of ${k}"`
+        return `"key-${round}-${n * KEYS_AN_EVENT + k}":"value of ${k}"`
       })
       return `{${keys.join(',')}}`
     },
@@ -26,7 +26,7 @@ export function distinctKeys(count: number): HostileLoad {
 }
 
 /** `count` distinct shapes of few keys: the types of ten of them, and two of SHAPE_KEYS. */
-export function distinctShapes(count: number): HostileLoad {
+export function distinctShapes(count: number, round = 0): HostileLoad {
   const values = ['1', '"x"']
   return {
     name: `${count} distinct shapes`,
@@ -34,7 +34,7 @@ export function distinctShapes(count: number): HostileLoad {
     event: (n) => {
       const key = n % SHAPE_KEYS
       let rest = Math.floor(n / SHAPE_KEYS)
-      const fields = [`"s${key}":1`]
+      const fields = [`"s${round}-${key}":1`]
       for (let bit = 0; bit < 10; bit++) {
         fields.push(`"b${bit}":${values[rest % 2]}`)
         rest = Math.floor(rest / 2)
@@ -48,7 +48,9 @@ export function distinctShapes(count: number): HostileLoad {
 export const NEIGHBOUR_EVENT =
   '{"level":"info","service":{"name":"checkout"},"message":"order placed","took_ms":12}'
 
-/** To compare with: as many requests, all of one shape. */
-export function ordinary(count: number): HostileLoad {
-  return { name: `${count} ordinary events`, events: count, event: () => NEIGHBOUR_EVENT }
+/** To compare with: as many events as of `distinctKeys`, and as large, all of one shape. */
+export function ordinary(keys: number): HostileLoad {
+  const event = distinctKeys(KEYS_AN_EVENT).event(0).replaceAll('"key-0-', '"key-0-00000')
+  const events = Math.ceil(keys / KEYS_AN_EVENT)
+  return { name: `${events} ordinary events`, events, event: () => event }
 }

@@ -2,8 +2,10 @@
  * What a client costs that sends nothing but new keys and new shapes: resident memory before,
  * while and after it, and how long a stream beside it waits for its acknowledgements.
  *
- *   node dist/bench/observe/main.js [--keys 1000000] [--shapes 100000] [--url URL --token TOKEN
- *     --pid PID]
+ *   node dist/bench/observe/main.js [--keys 1000000] [--shapes 100000] [--rounds 3]
+ *     [--url URL --token TOKEN --pid PID]
+ *
+ * Each flood comes several times, with other keys and shapes: what is kept of them would add up.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -23,6 +25,8 @@ const BATCH_EVENTS = 1_000
 const CONNECTIONS = 4
 const NEIGHBOUR_PAUSE_MS = 20
 const SETTLE_MS = 5_000
+/** The service gives up buffers that it does not use, and Node collects them. */
+const QUIET_MS = 45_000
 const MIB = 1024 * 1024
 
 interface Target extends ServiceAddress {
@@ -63,6 +67,7 @@ async function runPhase(
   target: Target,
   streams: { readonly hostile: BenchStream; readonly neighbour: BenchStream },
   load: HostileLoad | undefined,
+  quietMs = SETTLE_MS,
 ): Promise<Phase> {
   const rssStart = rssMib(target)
   const startedAt = performance.now()
@@ -89,7 +94,7 @@ async function runPhase(
     }
   }
   const beside = neighbour()
-  if (load === undefined) await sleep(SETTLE_MS)
+  if (load === undefined) await sleep(quietMs)
   else await Promise.all(Array.from({ length: CONNECTIONS }, () => writer(load)))
   const seconds = (performance.now() - startedAt) / 1_000
   isOver = true
@@ -113,6 +118,7 @@ async function main(): Promise<void> {
     options: {
       keys: { type: 'string', default: '1000000' },
       shapes: { type: 'string', default: '100000' },
+      rounds: { type: 'string', default: '3' },
       url: { type: 'string' },
       token: { type: 'string' },
       pid: { type: 'string' },
@@ -126,19 +132,18 @@ async function main(): Promise<void> {
     const hostile = await createStream(target, `hostile-${Date.now()}`, {})
     const neighbour = await createStream(target, `neighbour-${Date.now()}`, {})
     const streams = { hostile, neighbour }
-    // Before counting: heaps and tables grow to their size at work with whatever is sent.
-    await runPhase(target, streams, distinctKeys(300_000))
-    await runPhase(target, streams, ordinary(100_000))
     const phases: Phase[] = [await runPhase(target, streams, undefined)]
+    const [keys, shapes, rounds] = [values.keys, values.shapes, values.rounds].map(Number)
+    if (!keys || !shapes || !rounds) throw new Error('--keys, --shapes and --rounds are numbers')
     const loads = [
-      distinctKeys(Number(values.keys)),
-      distinctShapes(Number(values.shapes)),
-      ordinary(100_000),
+      ordinary(keys),
+      ordinary(keys),
+      ...Array.from({ length: rounds }, (_, round) => distinctKeys(keys, round)),
+      ...Array.from({ length: rounds }, (_, round) => distinctShapes(shapes, round)),
+      ordinary(keys),
     ]
-    for (const load of loads) {
-      phases.push(await runPhase(target, streams, load))
-    }
-    phases.push(await runPhase(target, streams, undefined))
+    for (const load of loads) phases.push(await runPhase(target, streams, load))
+    phases.push(await runPhase(target, streams, undefined, QUIET_MS))
     console.log(formatTable(COLUMNS, phases.map(toRow)))
     const headers = { Authorization: `Bearer ${target.token}` }
     const reply = await fetch(`${target.url}/v1/streams/${hostile.id}/usage`, { headers })

@@ -41,6 +41,11 @@ export interface PoolOptions {
 
 /** Megabytes of old space a worker may use; a batch needs a few dozen at most. */
 const WORKER_HEAP_MB_MAX = 256
+/**
+ * Megabytes of its young space. A task leaves little garbage; Node's own bound of 48 is memory that
+ * a worker would take and never give back.
+ */
+const WORKER_YOUNG_MB_MAX = 16
 /** After a task that killed its thread. */
 const RETRY_DELAY_MS = 500
 const CLOSE_MS_MAX = 10_000
@@ -64,7 +69,10 @@ export class WorkerPool {
       maxThreads: options.threads,
       maxQueue: POOL_QUEUE_BATCHES_MAX,
       idleTimeout: Number.POSITIVE_INFINITY,
-      resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB_MAX },
+      resourceLimits: {
+        maxOldGenerationSizeMb: WORKER_HEAP_MB_MAX,
+        maxYoungGenerationSizeMb: WORKER_YOUNG_MB_MAX,
+      },
       recordTiming: false,
       workerHistogram: false,
       closeTimeout: CLOSE_MS_MAX,

@@ -14,12 +14,12 @@
 import assert from 'node:assert/strict'
 import { hashBytes } from '../../src/bytes/hash.ts'
 import { TRIE_NODES_MAX } from '../../src/limits.ts'
+import { ColumnNames, NO_COLUMN } from './column-names.ts'
 import { unescapeToString } from './json-string.ts'
 
 export const ROOT = 1
 /** Paths with more bytes than this are stored raw but get no column. */
 export const PATH_BYTES_MAX = 1_024
-const NO_COLUMN = -1
 const SHAPE_SEED_LOW = 0x2545f491
 const SHAPE_SEED_HIGH = 0x4f6cdd1d
 const DOT = 0x2e
@@ -40,13 +40,12 @@ export const TIME_FIELDS = [
   'created_at',
 ] as const
 
-interface ColumnInfo {
-  /** Dotted path inside the scope. */
-  readonly name: string
-  readonly nameBytes: Uint8Array
-  /** 0 for the event, else the array-element node. */
-  readonly scope: number
-}
+const TIME_FIELD_CHARS_MAX = Math.max(...TIME_FIELDS.map((name) => name.length))
+const NODES_FIRST = 1_024
+/** Larger arrays, made for one batch, are not kept. */
+const NODES_KEPT_MAX = 2 * TRIE_NODES_MAX
+const KEY_BYTES_FIRST = 16_384
+const KEY_BYTES_KEPT_MAX = 64 * NODES_KEPT_MAX
 
 export class PathTrie {
   count = 0
@@ -75,13 +74,12 @@ export class PathTrie {
   /** Keys, each with its closing quote behind it, so that one comparison takes in both. */
   keyBytes: Uint8Array = new Uint8Array(0)
   keyView: DataView = new DataView(this.keyBytes.buffer)
-  columns: ColumnInfo[] = []
+  readonly columns: ColumnNames
   readonly #seed: number
   #keyBytesLength = 0
   #table = new Int32Array(0)
-  #path: (string | undefined)[] = []
+  /** 0 for the event, else the array-element node that the path is inside of. */
   #scope = new Int32Array(0)
-  #columnByPath = new Map<string, number>()
 
   /**
    * `seed` is for the table of keys only, never for what is stored: a client that does not know it
@@ -89,18 +87,22 @@ export class PathTrie {
    */
   constructor(seed = 0) {
     this.#seed = seed
+    this.columns = new ColumnNames(seed)
     this.reset()
   }
 
   /** Forgets everything; ids given out before mean nothing any more. */
   reset(): void {
     this.generation++
-    this.#allocate(1_024)
-    this.#setKeyBytes(new Uint8Array(16_384))
+    const kept = this.parent.length
+    if (kept === 0 || kept > NODES_KEPT_MAX) this.#allocate(NODES_FIRST)
+    else this.#clear()
+    const keyBytes = this.keyBytes.length
+    if (keyBytes === 0 || keyBytes > KEY_BYTES_KEPT_MAX) {
+      this.#setKeyBytes(new Uint8Array(KEY_BYTES_FIRST))
+    }
     this.#keyBytesLength = 0
-    this.columns = []
-    this.#path = [undefined, '']
-    this.#columnByPath = new Map()
+    this.columns.reset(NODES_KEPT_MAX)
     this.count = ROOT + 1
     this.canonical[ROOT] = ROOT
     this.column[ROOT] = NO_COLUMN
@@ -150,7 +152,6 @@ export class PathTrie {
     this.canonical[element] = element
     this.column[element] = NO_COLUMN
     this.#scope[element] = element
-    this.#path[element] = ''
     this.hashLow[element] = Math.imul(this.hashLow[node]! ^ 0x5b5d, 0x01000193)
     this.hashHigh[element] = Math.imul(this.hashHigh[node]! ^ 0x5d5b, 0x85ebca6b)
     return element
@@ -219,25 +220,15 @@ export class PathTrie {
     const scope = this.#scope[parent]!
     this.#scope[node] = scope
     this.column[node] = NO_COLUMN
-    const parentPath = this.#path[parent]
-    if (parentPath === undefined || parentPath.length + length + 1 > PATH_BYTES_MAX) return
-    const key = Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString()
-    const name = nested ? `${parentPath}.${key}` : key
-    this.#path[node] = name
-    this.column[node] = this.#columnOf(scope, name)
-    if (parent === ROOT) {
+    const above = nested ? this.column[parent]! : NO_COLUMN
+    if (nested && above === NO_COLUMN) return
+    const parentLength = nested ? this.columns.lengthOf(above) : 0
+    if (parentLength + length + 1 > PATH_BYTES_MAX) return
+    this.column[node] = this.columns.find(scope, above, bytes, start, end)
+    if (parent === ROOT && length <= TIME_FIELD_CHARS_MAX) {
+      const key = Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString()
       this.timeRank[node] = (TIME_FIELDS as readonly string[]).indexOf(key) + 1
     }
-  }
-
-  #columnOf(scope: number, name: string): number {
-    const identity = `${scope}/${name}`
-    const known = this.#columnByPath.get(identity)
-    if (known !== undefined) return known
-    const column = this.columns.length
-    this.columns.push({ name, nameBytes: Buffer.from(name), scope })
-    this.#columnByPath.set(identity, column)
-    return column
   }
 
   #newNode(parent: number): number {
@@ -289,6 +280,24 @@ export class PathTrie {
     this.hashHigh = new Int32Array(capacity)
     this.#scope = new Int32Array(capacity)
     this.#table = new Int32Array(capacity * 4)
+  }
+
+  #clear(): void {
+    this.#table.fill(0)
+    for (const array of this.#nodeArrays()) array.fill(0, 0, this.count)
+  }
+
+  #nodeArrays(): readonly (Int32Array | Uint8Array)[] {
+    const { parent, keyStart, keyLength, canonical, next, first, element, column } = this
+    const { timeRank, escaped, hashLow, hashHigh } = this
+    const links = [parent, canonical, next, first, element, column, this.#scope]
+    return [...links, keyStart, keyLength, timeRank, escaped, hashLow, hashHigh]
+  }
+
+  /** Bytes of all buffers, what the columns' names take included. */
+  get bytes(): number {
+    const arrays = [...this.#nodeArrays(), this.#table, this.keyBytes]
+    return this.columns.bytes + arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)
   }
 
   /** Doubles the arrays. The table stays at most a quarter full. */

@@ -76,8 +76,8 @@ export class ColumnIndex {
     this.skipped = 0
     this.layouts = []
     if (this.layoutOf.length < rows.count) this.layoutOf = new Int32Array(rows.count * 2)
-    if (this.#slotOf.length < trie.columns.length) {
-      this.#slotOf = new Int32Array(trie.columns.length * 2)
+    if (this.#slotOf.length < trie.columns.count) {
+      this.#slotOf = new Int32Array(trie.columns.count * 2)
     }
     this.#count(entries, trie, rows, nestedAllowed)
     this.#countLayouts()

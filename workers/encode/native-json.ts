@@ -124,7 +124,7 @@ export class JsonColumn {
     writer.uint64(FLATTENED_VERSION)
     writer.varuint(index.slots)
     for (let slot = 0; slot < index.slots; slot++) {
-      writer.string(trie.columns[index.column[slot]!]!.nameBytes)
+      writer.string(trie.columns.nameOf(index.column[slot]!))
     }
     for (let slot = 0; slot < index.slots; slot++) {
       const mask = index.typeMask[slot]!
