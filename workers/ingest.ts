@@ -33,6 +33,8 @@ import { SegmentEncoder } from './encode/segment.ts'
 import { EventFacts } from './transform/event-facts.ts'
 import { Transforms } from './transform/plan.ts'
 
+type Encoded = Omit<EncodedSegment, 'sentBytes'>
+
 export class IngestPipeline {
   readonly #tape: JsonTape
   readonly #events = new DecodedEvents()
@@ -62,7 +64,7 @@ export class IngestPipeline {
     this.#facts.describe(this.#tape, bytes, this.#events)
     return {
       streamId: batch.streamId,
-      segments: this.#encode(bytes, batch, output),
+      segments: shareSentBytes(this.#encode(bytes, batch, output), outcomes),
       parts: outcomes.map((outcome) => outcome.toResult()),
       transforms: counts,
     }
@@ -89,8 +91,12 @@ export class IngestPipeline {
   }
 
   #decodePart(bytes: Uint8Array, part: Part): PartOutcome {
-    if (part.framing === 'otlp-protobuf') return this.#otlp.decode(bytes, part)
-    if (part.framing === 'otlp-json') return this.#otlpJson.decode(bytes, part)
+    if (part.framing === 'otlp-protobuf' || part.framing === 'otlp-json') {
+      const isBinary = part.framing === 'otlp-protobuf'
+      const outcome = (isBinary ? this.#otlp : this.#otlpJson).decode(bytes, part)
+      outcome.shareBytes(part.end - part.start)
+      return outcome
+    }
     const outcome = new PartOutcome()
     switch (part.framing) {
       case 'ndjson':
@@ -112,9 +118,9 @@ export class IngestPipeline {
     return outcome
   }
 
-  #encode(bytes: Uint8Array, origin: DeltaOrigin, output?: SegmentOutput): EncodedSegment[] {
+  #encode(bytes: Uint8Array, origin: DeltaOrigin, output?: SegmentOutput): Encoded[] {
     const { count } = this.#events
-    const segments: EncodedSegment[] = []
+    const segments: Encoded[] = []
     for (let first = 0; first < count; first += SEGMENT_EVENTS_MAX) {
       const range = { first, count: Math.min(SEGMENT_EVENTS_MAX, count - first) }
       const into = count <= SEGMENT_EVENTS_MAX ? output : undefined
@@ -128,7 +134,7 @@ export class IngestPipeline {
     range: EventRange,
     origin: DeltaOrigin,
     output?: SegmentOutput,
-  ): EncodedSegment {
+  ): Encoded {
     const tape = this.#tape
     const events = this.#events
     const source = tapeSource(bytes, tape)
@@ -143,4 +149,21 @@ export class IngestPipeline {
       delta: this.#deltas.encode(source, this.#events, this.#facts, range, origin),
     }
   }
+}
+
+/** A batch of several segments, of tiny events, shares by their number; not a byte is lost. */
+function shareSentBytes(
+  segments: readonly Encoded[],
+  outcomes: readonly PartOutcome[],
+): EncodedSegment[] {
+  let bytes = 0
+  for (const { acceptedBytes } of outcomes) bytes += acceptedBytes
+  let events = 0
+  for (const { eventCount } of segments) events += eventCount
+  return segments.map((segment) => {
+    const sentBytes = Math.round((bytes * segment.eventCount) / events)
+    bytes -= sentBytes
+    events -= segment.eventCount
+    return { ...segment, sentBytes }
+  })
 }

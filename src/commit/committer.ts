@@ -30,6 +30,7 @@ export interface CommitRow {
   readonly ingestedAtMs: number
   readonly eventCount: number
   readonly rawBytes: number
+  readonly sentBytes: number
   readonly payload: Uint8Array
 }
 
@@ -186,11 +187,12 @@ export class Committer {
     const ids: SegmentId[][] = []
     for (const { streamId, segments } of group) {
       const own: SegmentId[] = []
-      for (const { eventCount, rawBytes, payload, block, delta } of segments) {
+      for (const { eventCount, rawBytes, sentBytes, payload, block, delta } of segments) {
         const segmentId = this.#ids.next()
         const ingestedAtMs = segmentIdMs(segmentId)
         own.push(segmentId)
-        rows.push({ streamId, segmentId, ingestedAtMs, eventCount, rawBytes, payload })
+        const sizes = { eventCount, rawBytes, sentBytes }
+        rows.push({ streamId, segmentId, ingestedAtMs, ...sizes, payload })
         committed.push({ streamId, segmentId, eventCount, block, delta })
       }
       ids.push(own)

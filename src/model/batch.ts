@@ -130,6 +130,10 @@ export interface PartResult {
   readonly items: number
   /** Events whose invalid UTF-8 was replaced by U+FFFD. */
   readonly repaired: number
+  /**
+   * Bytes of the accepted events as sent, after decompression: lines with their line end, elements
+   * of an array, documents of a bulk request; of OTLP the part, shared by all its records.
+   */
   readonly acceptedBytes: number
   /** First `REPLY_ERRORS_MAX` rejects. */
   readonly rejects: readonly EventReject[]
@@ -173,8 +177,10 @@ export interface SchemaDelta {
 
 export interface EncodedSegment {
   readonly eventCount: number
-  /** Bytes of the segment's events as sent. */
+  /** Bytes of the segment's events as JSON, after all transforms. */
   readonly rawBytes: number
+  /** Bytes of the segment's events as sent: `PartResult.acceptedBytes`. */
+  readonly sentBytes: number
   /** The compressed segment, format in `workers/encode/segment.ts`. */
   readonly payload: Uint8Array
   readonly block: EncodedBlock

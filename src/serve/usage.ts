@@ -43,7 +43,7 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
         stream_id: String(streamId),
         events: usage.events,
         segments: usage.segments,
-        raw_bytes: usage.rawBytes,
+        raw_bytes: usage.sentBytes,
         stored_bytes: { raw: usage.storedBytes, projection: projectionBytes },
         oldest_event_at: timeOrNull(span.oldestMs),
         newest_event_at: timeOrNull(span.newestMs),

@@ -117,21 +117,23 @@ export class CompactionStore {
     // row's key, so that row is changed in place and the others are deleted.
     const { rows: result } = await this.#session.query<{ done: boolean }>(
       `WITH found AS (
-         SELECT segment_id, event_count FROM segments
+         SELECT segment_id, event_count, COALESCE(sent_bytes, raw_bytes) AS sent_bytes
+         FROM segments
          WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[]) FOR UPDATE
        ), same AS (
-         SELECT count(*) = cardinality($2::bigint[]) AND sum(event_count) = $3::integer AS done
-         FROM found
+         SELECT count(*) = cardinality($2::bigint[]) AND sum(event_count) = $3::integer AS done,
+           sum(sent_bytes) AS sent_bytes FROM found
        ), others AS (
          DELETE FROM segments USING same WHERE done AND stream_id = $1
            AND segment_id = ANY ($2::bigint[]) AND segment_id <> $4::bigint
        ), merged AS (
          UPDATE segments SET last_segment_id = $5::bigint, event_count = $3::integer,
-           raw_bytes = $6::integer, payload = $7::bytea, members = $8::bytea
+           raw_bytes = $6::integer, sent_bytes = same.sent_bytes, payload = $7::bytea,
+           members = $8::bytea
          FROM same WHERE done AND stream_id = $1 AND segment_id = $4::bigint
        ), counted AS (
          INSERT INTO stream_usage AS u
-           (stream_id, node_id, segment_count, event_count, raw_bytes, stored_bytes)
+           (stream_id, node_id, segment_count, event_count, sent_bytes, stored_bytes)
          SELECT $1, ${REMOVED_NODE_ID}, 1 - cardinality($2::bigint[]), 0, 0, $9::bigint
          FROM same WHERE done
          ON CONFLICT (stream_id, node_id) DO UPDATE SET

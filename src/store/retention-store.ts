@@ -136,18 +136,19 @@ export class RetentionStore {
            WHERE m.stream_id = $1 AND g.stream_id = $1 AND g.segment_id < m.removed_before
              AND COALESCE(g.last_segment_id, g.segment_id) < m.removed_before
            ORDER BY g.segment_id LIMIT $2)
-         RETURNING event_count, raw_bytes, octet_length(payload) AS bytes
+         RETURNING event_count, COALESCE(sent_bytes, raw_bytes) AS sent_bytes,
+           octet_length(payload) AS bytes
        ), sums AS (
          SELECT count(*) AS rows, COALESCE(sum(event_count), 0) AS events,
-           COALESCE(sum(raw_bytes), 0) AS raw_bytes, COALESCE(sum(bytes), 0) AS bytes FROM gone
+           COALESCE(sum(sent_bytes), 0) AS sent_bytes, COALESCE(sum(bytes), 0) AS bytes FROM gone
        ), counted AS (
          INSERT INTO stream_usage AS u
-           (stream_id, node_id, segment_count, event_count, raw_bytes, stored_bytes)
-         SELECT $1, ${REMOVED_NODE_ID}, -rows, -events, -raw_bytes, -bytes FROM sums WHERE rows > 0
+           (stream_id, node_id, segment_count, event_count, sent_bytes, stored_bytes)
+         SELECT $1, ${REMOVED_NODE_ID}, -rows, -events, -sent_bytes, -bytes FROM sums WHERE rows > 0
          ON CONFLICT (stream_id, node_id) DO UPDATE SET
            segment_count = u.segment_count + excluded.segment_count,
            event_count = u.event_count + excluded.event_count,
-           raw_bytes = u.raw_bytes + excluded.raw_bytes,
+           sent_bytes = u.sent_bytes + excluded.sent_bytes,
            stored_bytes = u.stored_bytes + excluded.stored_bytes
        )
        SELECT rows::float8, events::float8, bytes::float8, ${UNFLUSHED} FROM sums`,

@@ -23,7 +23,9 @@ export interface SegmentRow {
   /** Milliseconds since 1970. */
   readonly ingestedAtMs: number
   readonly eventCount: number
+  /** Bytes of its events as JSON, and as they were sent. */
   readonly rawBytes: number
+  readonly sentBytes: number
   readonly payload: Uint8Array
 }
 
@@ -51,10 +53,10 @@ export interface NodeIdentity {
 
 const COPY_SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const COPY_TRAILER = Buffer.from([0xff, 0xff])
-const COLUMNS = 'stream_id, segment_id, ingested_at, event_count, raw_bytes, payload'
-const COLUMN_COUNT = 6
-/** Field count, then a length before each value: 4, 8, 8, 4 and 4 bytes and the payload. */
-const ROW_HEAD_BYTES = 2 + 6 * 4 + 4 + 8 + 8 + 4 + 4
+const COLUMNS = 'stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes, payload'
+const COLUMN_COUNT = 7
+/** Field count, then a length before each value: 4, 8, 8, 4, 4 and 4 bytes and the payload. */
+const ROW_HEAD_BYTES = 2 + 7 * 4 + 4 + 8 + 8 + 4 + 4 + 4
 /** Milliseconds from 1970 to 2000, where PostgreSQL's timestamps start. */
 const POSTGRES_EPOCH_MS = 946_684_800_000
 const COMMIT_MS_MAX = 30_000
@@ -184,6 +186,7 @@ export function encodeRowHead(row: SegmentRow): Buffer {
   at = head.writeBigInt64BE(micros, head.writeInt32BE(8, at))
   at = head.writeInt32BE(row.eventCount, head.writeInt32BE(4, at))
   at = head.writeInt32BE(row.rawBytes, head.writeInt32BE(4, at))
+  at = head.writeInt32BE(row.sentBytes, head.writeInt32BE(4, at))
   head.writeInt32BE(row.payload.length, at)
   return head
 }
@@ -192,13 +195,13 @@ export function encodeRowHead(row: SegmentRow): Buffer {
 function usageSql(rows: readonly SegmentRow[], nodeId: number): string {
   const byStream = new Map<
     StreamId,
-    [segments: number, events: number, raw: number, stored: number]
+    [segments: number, events: number, sent: number, stored: number]
   >()
-  for (const { streamId, eventCount, rawBytes, payload } of rows) {
+  for (const { streamId, eventCount, sentBytes, payload } of rows) {
     const sums = byStream.get(streamId) ?? [0, 0, 0, 0]
     sums[0]++
     sums[1] += eventCount
-    sums[2] += rawBytes
+    sums[2] += sentBytes
     sums[3] += payload.length
     byStream.set(streamId, sums)
   }
@@ -207,11 +210,11 @@ function usageSql(rows: readonly SegmentRow[], nodeId: number): string {
     return `(${streamId},${nodeId},${sums.join(',')})`
   })
   return (
-    'INSERT INTO stream_usage AS u (stream_id, node_id, segment_count, event_count, raw_bytes, ' +
+    'INSERT INTO stream_usage AS u (stream_id, node_id, segment_count, event_count, sent_bytes, ' +
     `stored_bytes) VALUES ${values.join(',')} ON CONFLICT (stream_id, node_id) DO UPDATE SET ` +
     'segment_count = u.segment_count + excluded.segment_count, ' +
     'event_count = u.event_count + excluded.event_count, ' +
-    'raw_bytes = u.raw_bytes + excluded.raw_bytes, ' +
+    'sent_bytes = u.sent_bytes + excluded.sent_bytes, ' +
     'stored_bytes = u.stored_bytes + excluded.stored_bytes'
   )
 }

@@ -6,8 +6,8 @@ import type { Postgres } from './postgres.ts'
 export interface StreamUsage {
   readonly events: number
   readonly segments: number
-  /** Bytes of the events as sent. */
-  readonly rawBytes: number
+  /** Bytes of the events as sent, after decompression. */
+  readonly sentBytes: number
   /** Compressed bytes in the raw store. */
   readonly storedBytes: number
 }
@@ -49,7 +49,7 @@ export class UsageStore {
     const { rows } = await this.#postgres.query<UsageRow>(
       `SELECT COALESCE(sum(event_count), 0)::text AS events,
          COALESCE(sum(segment_count), 0)::text AS segments,
-         COALESCE(sum(raw_bytes), 0)::text AS raw_bytes,
+         COALESCE(sum(sent_bytes), 0)::text AS sent_bytes,
          COALESCE(sum(stored_bytes), 0)::text AS stored_bytes
        FROM stream_usage WHERE stream_id = $1`,
       [streamId],
@@ -58,7 +58,7 @@ export class UsageStore {
     return {
       events: Number(row?.events ?? 0),
       segments: Number(row?.segments ?? 0),
-      rawBytes: Number(row?.raw_bytes ?? 0),
+      sentBytes: Number(row?.sent_bytes ?? 0),
       storedBytes: Number(row?.stored_bytes ?? 0),
     }
   }
@@ -165,7 +165,7 @@ type CountTable = 'stream_refusals' | 'stream_rejects'
 interface UsageRow {
   readonly events: string
   readonly segments: string
-  readonly raw_bytes: string
+  readonly sent_bytes: string
   readonly stored_bytes: string
 }
 

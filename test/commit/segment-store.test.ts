@@ -54,7 +54,15 @@ let counter = 0
 function row(streamId: StreamId, payload: Uint8Array, eventCount = 1): SegmentRow {
   const ms = 1_767_323_045_678 + counter
   const segmentId = makeSegmentId({ ms, node: lease.nodeId, counter: counter++ })
-  return { streamId, segmentId, ingestedAtMs: ms, eventCount, rawBytes: 1_000, payload }
+  return {
+    streamId,
+    segmentId,
+    ingestedAtMs: ms,
+    eventCount,
+    rawBytes: 900,
+    sentBytes: 1_000,
+    payload,
+  }
 }
 
 interface Stored {
@@ -62,6 +70,7 @@ interface Stored {
   readonly ingested_ms: string
   readonly event_count: number
   readonly raw_bytes: number
+  readonly sent_bytes: number
   readonly sha256: string
   readonly bytes: number
 }
@@ -69,7 +78,7 @@ interface Stored {
 async function storedRows(streamId: StreamId): Promise<readonly Stored[]> {
   const { rows } = await postgres.query<Stored>(
     `SELECT segment_id, (extract(epoch FROM ingested_at) * 1000)::bigint AS ingested_ms,
-            event_count, raw_bytes, encode(sha256(payload), 'hex') AS sha256,
+            event_count, raw_bytes, sent_bytes, encode(sha256(payload), 'hex') AS sha256,
             length(payload) AS bytes
        FROM segments WHERE stream_id = $1 ORDER BY segment_id`,
     [streamId],
@@ -81,7 +90,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 async function usage(streamId: StreamId): Promise<unknown> {
   const { rows } = await postgres.query(
-    `SELECT segment_count, event_count, raw_bytes, stored_bytes FROM stream_usage
+    `SELECT segment_count, event_count, sent_bytes, stored_bytes FROM stream_usage
       WHERE stream_id = $1`,
     [streamId],
   )
@@ -104,7 +113,8 @@ test('rows arrive as they were sent, whatever their bytes and sizes', async () =
     segment_id: String(each.segmentId),
     ingested_ms: String(each.ingestedAtMs),
     event_count: each.eventCount,
-    raw_bytes: 1_000,
+    raw_bytes: 900,
+    sent_bytes: 1_000,
     sha256: sha256(each.payload),
     bytes: each.payload.length,
   }))
@@ -119,13 +129,13 @@ test('usage counters add up, by stream, over groups', async () => {
   assert.deepEqual(await usage(first), {
     segment_count: '3',
     event_count: '8',
-    raw_bytes: '3000',
+    sent_bytes: '3000',
     stored_bytes: '17',
   })
   assert.deepEqual(await usage(second), {
     segment_count: '1',
     event_count: '1',
-    raw_bytes: '1000',
+    sent_bytes: '1000',
     stored_bytes: '1',
   })
 })
@@ -185,7 +195,7 @@ test('the same id again is refused and changes nothing; it can be looked up', as
   assert.deepEqual(await usage(stream), {
     segment_count: '1',
     event_count: '1',
-    raw_bytes: '1000',
+    sent_bytes: '1000',
     stored_bytes: '1',
   })
   const writer = createRawStoreWriter(store, () => assert.fail('the lease is ours'))

@@ -17,6 +17,7 @@ export function someSegment(payloadBytes = 8, block = someBlock()): EncodedSegme
   return {
     eventCount: block.rows,
     rawBytes: 100,
+    sentBytes: 120,
     payload: new Uint8Array(payloadBytes),
     block,
     delta: { shapes: [], shapesSkipped: 0 },

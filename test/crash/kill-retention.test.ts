@@ -164,10 +164,10 @@ async function assertStored(api: Api, stream: Stream, ids: readonly string[]): P
 async function assertUsageIsTrue(postgres: Postgres): Promise<void> {
   const { rows: sums } = await postgres.query(
     `SELECT stream_id FROM (
-       SELECT stream_id, count(*) AS n, sum(event_count) AS e, sum(raw_bytes) AS r,
+       SELECT stream_id, count(*) AS n, sum(event_count) AS e, sum(sent_bytes) AS r,
          sum(octet_length(payload)) AS s FROM segments GROUP BY stream_id) AS held
      JOIN (SELECT stream_id, sum(segment_count) AS un, sum(event_count) AS ue,
-             sum(raw_bytes) AS ur, sum(stored_bytes) AS us
+             sum(sent_bytes) AS ur, sum(stored_bytes) AS us
            FROM stream_usage GROUP BY stream_id) AS counted USING (stream_id)
      WHERE (n, e, r, s) <> (un, ue, ur, us)`,
   )

@@ -124,8 +124,9 @@ export class TestNode {
       return { streamId, segmentId: this.#ids.next(), eventCount, block, delta }
     })
     const rows = segments.map(({ segmentId, eventCount }, i) => {
-      const { payload, rawBytes } = encoded[i]!
-      return { streamId, segmentId, ingestedAtMs: Date.now(), eventCount, rawBytes, payload }
+      const { payload, rawBytes, sentBytes } = encoded[i]!
+      const sizes = { eventCount, rawBytes, sentBytes }
+      return { streamId, segmentId, ingestedAtMs: Date.now(), ...sizes, payload }
     })
     const failure = await this.#segments.commit(rows, [])
     if (failure !== undefined) throw failure.error

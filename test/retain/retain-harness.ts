@@ -132,8 +132,9 @@ export class RetainHarness {
   async commit(streamId: StreamId, segments: readonly NewSegment[]): Promise<SegmentId[]> {
     const rows = segments.map(({ ms, node = 1, lines }) => {
       const segmentId = makeSegmentId({ ms, node, counter: this.#counter++ % 4_096 })
-      const { payload, eventCount, rawBytes } = this.encode(lines)
-      return { streamId, segmentId, ingestedAtMs: ms, eventCount, rawBytes, payload }
+      const { payload, eventCount, rawBytes, sentBytes } = this.encode(lines)
+      const sizes = { eventCount, rawBytes, sentBytes }
+      return { streamId, segmentId, ingestedAtMs: ms, ...sizes, payload }
     })
     for (let at = 0; at < rows.length; at += 1_000) {
       assert.equal(await this.#segments.commit(rows.slice(at, at + 1_000), []), undefined)
@@ -250,7 +251,7 @@ export class RetainHarness {
   async assertUsageIsTrue(streamId: StreamId): Promise<void> {
     const { rows } = await this.postgres.query<Record<string, number>>(
       `SELECT count(*)::float8 AS segments, COALESCE(sum(event_count), 0)::float8 AS events,
-         COALESCE(sum(raw_bytes), 0)::float8 AS "rawBytes",
+         COALESCE(sum(sent_bytes), 0)::float8 AS "sentBytes",
          COALESCE(sum(octet_length(payload)), 0)::float8 AS "storedBytes"
        FROM segments WHERE stream_id = $1`,
       [streamId],

@@ -188,8 +188,8 @@ class BulkDecoder {
     const valueEnd = tape.parse(pos, ROOT, false)
     const lineEnd = valueEnd < 0 ? -1 : tape.space(valueEnd)
     if (lineEnd >= 0 && bytes[lineEnd] === LINE_FEED && bytes[pos] === OPEN_OBJECT) {
-      this.#accept(pos, valueEnd, lineEnd + 1 - lineStart)
       this.#next = lineEnd + 1
+      this.#accept(pos, valueEnd, lineStart)
       return
     }
     tape.length = mark
@@ -197,11 +197,12 @@ class BulkDecoder {
     this.#rejectLine(lineStart, valueEnd, lineEnd)
   }
 
-  #accept(start: number, end: number, lineBytes: number): void {
+  /** The line began at `lineStart`; behind its line feed, if it has one, is `#next`. */
+  #accept(start: number, end: number, lineStart: number): void {
     const events = this.#events
     this.#items.stored(this.#action, events.count, this.#outcome.accepted)
     events.add(start, end, this.#tape.length)
-    this.#outcome.accept(lineBytes)
+    this.#outcome.accept(Math.min(this.#next, this.#end) - lineStart)
   }
 
   #rejectLine(lineStart: number, valueEnd: number, lineEnd: number): void {
@@ -247,6 +248,6 @@ class BulkDecoder {
     if (chosen < 0 || bytes[chosen] === LETTER_N) return this.#rejectAction(NO_SCRIPT)
     if (bytes[chosen] !== OPEN_OBJECT) return this.#reject('not_an_object', NOT_AN_OBJECT_MESSAGE)
     const end = tape.parse(chosen, ROOT, false)
-    this.#accept(chosen, end, this.#next - lineStart)
+    this.#accept(chosen, end, lineStart)
   }
 }

@@ -55,7 +55,7 @@ export function decodeNdjson(
     const lineEnd = valueEnd < 0 ? -1 : tape.space(valueEnd)
     if (lineEnd >= 0 && bytes[lineEnd] === LINE_FEED && bytes[pos] === OPEN_OBJECT) {
       events.add(pos, valueEnd, tape.length)
-      outcome.accept(lineEnd + 1 - lineStart)
+      outcome.accept(Math.min(lineEnd + 1, end) - lineStart)
       lineStart = lineEnd + 1
       continue
     }

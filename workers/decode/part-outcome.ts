@@ -21,6 +21,11 @@ export class PartOutcome {
     this.acceptedBytes += bytes
   }
 
+  /** What all items took together, where they share some of it: each has the same part. */
+  shareBytes(bytes: number): void {
+    if (this.accepted > 0) this.acceptedBytes = Math.round((bytes * this.accepted) / this.items)
+  }
+
   /** Counts the current item (`items`) as rejected; `line` is from 1 within the part. */
   reject(line: number, code: RejectCode, message: string): void {
     this.rejected++

@@ -49,7 +49,7 @@ export function decodeText(
       outcome.reject(outcome.lines, 'too_large', TOO_LARGE_MESSAGE)
     } else if (lineEnd > start) {
       writeEvent(tape, events, into, { bytes, view, start, end: lineEnd, node, plain })
-      outcome.accept(next + 1 - start)
+      outcome.accept(Math.min(next + 1, end) - start)
     }
     start = next + 1
   }

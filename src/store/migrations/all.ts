@@ -2,6 +2,7 @@
 import { sql as core } from './0001-core.ts'
 import { sql as observe } from './0002-observe.ts'
 import { sql as retain } from './0003-retain.ts'
+import { sql as sentBytes } from './0004-sent-bytes.ts'
 
 export interface Migration {
   readonly version: number
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'core', sql: core },
   { version: 2, name: 'observe', sql: observe },
   { version: 3, name: 'retain', sql: retain },
+  { version: 4, name: 'sent-bytes', sql: sentBytes },
 ]
