@@ -28,7 +28,7 @@ import type { Config } from './config.ts'
 import { loadEngine } from './http/engine.ts'
 import type { Route } from './http/exchange.ts'
 import { createServer } from './http/server.ts'
-import { BATCH_BYTES_TARGET } from './limits.ts'
+import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
 import { Materializer } from './materialize/materializer.ts'
 import type { EncodedBatch } from './model/batch.ts'
 import { SegmentIdGenerator } from './model/segment-id.ts'
@@ -203,6 +203,8 @@ async function openContext(
   ]
   stoppers.push(...checks.map((timer) => () => clearInterval(timer)))
   const buffers = new BatchBuffers(BATCH_BYTES_TARGET)
+  const trim = setInterval(() => buffers.trim(), BUFFERS_IDLE_MS).unref()
+  stoppers.push(() => clearInterval(trim))
   return { config, log, metrics, health, stores, buffers, stoppers, onLeaseLost }
 }
 

@@ -56,6 +56,8 @@ export const BATCH_BYTES_TARGET = 768 * KIB
 export const SMALL_BODY_BYTES_MAX = 64 * KIB
 /** Requests in one shared batch. */
 export const BATCH_PARTS_MAX = 4_096
+/** Buffers that were not used for this long are given up. */
+export const BUFFERS_IDLE_MS = 15_000
 /** Bytes accepted and not yet acknowledged; past it whole requests are refused (`overloaded`). */
 export const IN_FLIGHT_BYTES_MAX = 32 * MIB
 /** Requests accepted and not yet acknowledged. */
@@ -91,7 +93,7 @@ export const BLOCK_CELLS_PER_BYTE = 8
 /** Arrays of objects keep typed columns of their own down to this nesting; deeper is text. */
 export const NESTED_COLUMNS_DEPTH_MAX = 3
 /** Key nodes a worker's path trie may hold before it starts afresh (between batches). */
-export const TRIE_NODES_MAX = 65_536
+export const TRIE_NODES_MAX = 32_768
 /** Entries of an event that may have a layout, and states that a worker keeps of all layouts. */
 export const LAYOUT_ENTRIES_MAX = 256
 export const LAYOUT_STATES_MAX = 32_768

@@ -15,6 +15,8 @@ interface SizeClass {
   readonly bytes: number
   readonly freeMax: number
   readonly free: Uint8Array[]
+  /** The fewest that were idle at a time since the last `trim`. */
+  freeMin: number
 }
 
 export class BatchBuffers {
@@ -24,19 +26,38 @@ export class BatchBuffers {
   /** `batchBytes`: data of a batch that is handed on because it is full. */
   constructor(batchBytes: number) {
     this.#classes = [
-      { bytes: 16 * KIB, freeMax: 256, free: [] },
-      { bytes: 64 * KIB, freeMax: 64, free: [] },
-      { bytes: 160 * KIB, freeMax: 64, free: [] },
-      { bytes: 512 * KIB, freeMax: 96, free: [] },
-      { bytes: batchBytes + 128 * KIB, freeMax: 16, free: [] },
+      sizeClass(16 * KIB, 256),
+      sizeClass(64 * KIB, 64),
+      sizeClass(160 * KIB, 64),
+      sizeClass(512 * KIB, 96),
+      sizeClass(batchBytes + 128 * KIB, 16),
     ]
+  }
+
+  /** Bytes of the idle ones. */
+  get idleBytes(): number {
+    return this.#classes.reduce((sum, { bytes, free }) => sum + bytes * free.length, 0)
+  }
+
+  /**
+   * Gives up what was idle all the time since the last call: what a load needed that is over.
+   * To be called now and then.
+   */
+  trim(): void {
+    for (const size of this.#classes) {
+      size.free.splice(0, size.freeMin)
+      size.freeMin = size.free.length
+    }
   }
 
   /** A buffer with room for `bytesMin` of data and the padding. Contents are undefined. */
   take(bytesMin: number): Uint8Array {
     const fitting = this.#classes.find(({ bytes }) => bytesMin + BATCH_PADDING <= bytes)
     const size = fitting?.bytes ?? bytesMin + BATCH_PADDING
-    return fitting?.free.pop() ?? new Uint8Array(new SharedArrayBuffer(size))
+    const buffer = fitting?.free.pop()
+    if (buffer === undefined) return new Uint8Array(new SharedArrayBuffer(size))
+    fitting!.freeMin = Math.min(fitting!.freeMin, fitting!.free.length)
+    return buffer
   }
 
   /** Releases the buffer that `view` looks at the beginning of, if it is one of ours. */
@@ -57,6 +78,10 @@ export class BatchBuffers {
     const own = this.#classes.find(({ bytes }) => bytes === buffer.length)
     if (own !== undefined && own.free.length < own.freeMax) own.free.push(buffer)
   }
+}
+
+function sizeClass(bytes: number, freeMax: number): SizeClass {
+  return { bytes, freeMax, free: [], freeMin: 0 }
 }
 
 /** Writes the line feed and zeros that must follow the data of a batch. */
