@@ -1,10 +1,9 @@
 /**
  * Goal: what streams learn, of the whole service: the type conflict of the specification from its
- * appearance to its resolution, samples, states at the caps, usage; and kill -9 loses none of it.
+ * appearance to its resolution, samples, states at the caps, usage.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../store/temporary.ts'
 import { Api, NDJSON_TYPE, type Stream } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
@@ -117,41 +116,4 @@ test('at the hard caps events are stored, and usage says so; rejects are counted
     'not_an_object 2',
   ])
   assert(usage.oldest_event_at !== null && usage.oldest_event_at <= usage.newest_event_at)
-})
-
-test('kill -9 at any moment: after a restart every event counts once', async () => {
-  const streams = await Promise.all([api.createStream(), api.createStream()])
-  const acknowledged = [0, 0]
-  const unanswered = [0, 0]
-  for (let round = 0; round < 3; round++) {
-    let isOver = false
-    const writers = streams.map(async (stream, i) => {
-      for (let n = 0; !isOver; n++) {
-        const lines = Array.from({ length: 20 }, (_, k) => `{"round${round}":${n},"k${k % 4}":"x"}`)
-        try {
-          await send(stream, lines)
-          acknowledged[i]! += lines.length
-        } catch {
-          unanswered[i]! += lines.length // Cut off: stored or not.
-          await sleep(20)
-        }
-      }
-    })
-    await sleep(400 + round * 700)
-    await service.kill()
-    isOver = true
-    await Promise.all(writers)
-    service = await Service.start({ dataDir })
-    api.url = service.url
-  }
-  for (const [i, stream] of streams.entries()) {
-    const { events } = await usageOf(stream)
-    assert(events >= acknowledged[i]! && events <= acknowledged[i]! + unanswered[i]!)
-    await eventually('all counted', async () => (await countedOf(stream)) === events)
-    await sleep(1_500) // A write later it must still be so.
-    assert.equal(await countedOf(stream), events)
-    const paths = Object.keys(await typesOf(stream)).sort()
-    assert.deepEqual(paths, ['k0', 'k1', 'k2', 'k3', 'round0', 'round1', 'round2'])
-    assert((await shapesOf(stream)).every((shape) => shape.paths?.length === 2))
-  }
 })

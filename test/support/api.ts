@@ -61,6 +61,7 @@ export interface EventRecord {
   readonly ingested_at: string
   readonly event_time: string
   readonly event_time_source: string
+  readonly shape: string
   readonly payload: Readonly<Record<string, unknown>>
 }
 
@@ -197,6 +198,7 @@ export class Api {
 
   async usage(streamId: string): Promise<{
     readonly events: number
+    readonly raw_bytes: number
     readonly refusals: readonly { readonly reason: string; readonly count: number }[]
   }> {
     const text = await this.rest(`/v1/streams/${streamId}/usage`)
