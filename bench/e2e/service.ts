@@ -9,8 +9,6 @@ import { isService, type ServiceAddress } from './rest.ts'
 
 /** This build's service. */
 const ENTRY = fileURLToPath(new URL('../../src/main.js', import.meta.url))
-/** As `npm start` has it; see docs/operations.md, Memory. */
-const START_ENV = { MALLOC_MMAP_THRESHOLD_: '131072' }
 const START_MS_MAX = 120_000
 const STOP_MS_MAX = 60_000
 const POLL_MS = 100
@@ -47,7 +45,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const own = ['--data', dataDirectory, '--port', '0', ...(options.serviceFlags ?? [])]
   const args = [...options.nodeFlags, entry, ...own]
   const child = spawn(process.execPath, args, {
-    env: { ...process.env, ...START_ENV },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: options.isDetached ?? false,
   })
