@@ -178,6 +178,14 @@ export const MATERIALIZE_INSERT_ROWS = 100_000
 export const MATERIALIZE_INSERT_BYTES = 40 * MIB
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
+/** The same while many streams have blocks waiting; see `materialize/pace.ts`. */
+export const MATERIALIZE_BUSY_DELAY_MS_MAX = 7_000
+/** How much longer blocks may wait for each stream that has some: so many inserts a second. */
+export const MATERIALIZE_STREAM_MS = 20
+/** Inserts of different streams at a time; the embedded engine has four places for writes. */
+export const MATERIALIZE_INSERTS_MAX = 3
+/** Bytes of inserts that run at a time; a larger one runs alone. */
+export const MATERIALIZE_SMALL_BYTES_MAX = 4 * MIB
 /** Segments that one replay step reads from the raw store. */
 export const REPLAY_SEGMENTS_MAX = 64
 
@@ -286,6 +294,8 @@ assert(SEGMENT_EVENTS_MAX * BLOCK_PATHS_MAX <= BLOCK_CELLS_MAX, 'a full block ha
 assert(FIELD_SAMPLE_MS <= FIELD_REFRESH_MS && FIELD_REFRESH_MS <= SHAPE_DESCRIBE_MS)
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')
 assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')
+assert(MATERIALIZE_DELAY_MS_MAX <= MATERIALIZE_BUSY_DELAY_MS_MAX, 'more streams wait longer')
+assert(MATERIALIZE_SMALL_BYTES_MAX < MATERIALIZE_INSERT_BYTES, 'what is full is not small')
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
 assert(NODE_LEASE_RENEW_MS * 3 <= NODE_LEASE_MS, 'a lease survives two failed renewals')

@@ -15,13 +15,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   MATERIALIZE_BUFFER_BYTES_MAX,
-  MATERIALIZE_INSERT_BYTES,
-  MATERIALIZE_INSERT_ROWS,
+  MATERIALIZE_INSERTS_MAX,
+  MATERIALIZE_SMALL_BYTES_MAX,
 } from '../limits.ts'
 import type { CommittedGroup } from '../model/batch.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { CatchUp, type CatchUpStores } from './catch-up.ts'
+import { isFull, Pace } from './pace.ts'
 import { Progress } from './progress.ts'
 import { stampBlock } from './stamp.ts'
 import { StreamBuffer } from './stream-buffer.ts'
@@ -46,7 +47,7 @@ export interface MaterializerOptions {
   readonly observer: MaterializeObserver
   /** Where the last run left off. */
   readonly checkpoint: SegmentId
-  /** How long a block may wait to be coalesced. */
+  /** How long a block may wait to be coalesced while few streams have some; see `Pace`. */
   readonly delayMs: number
   /** Takes back blocks that nothing uses any more. */
   readonly release?: (block: Uint8Array) => void
@@ -60,6 +61,8 @@ export class Materializer {
   readonly #options: MaterializerOptions
   readonly #progress: Progress
   readonly #catchUpSteps: CatchUp
+  readonly #pace: Pace
+  /** In the order in which their oldest blocks came. */
   readonly #buffers = new Map<StreamId, StreamBuffer>()
   #bufferBytes = 0
   #mode: 'live' | 'catch-up' = 'catch-up'
@@ -79,6 +82,7 @@ export class Materializer {
   constructor(options: MaterializerOptions) {
     this.#options = options
     this.#progress = new Progress(options.checkpoint)
+    this.#pace = new Pace(options.delayMs)
     this.#catchUpSteps = new CatchUp(options.stores, options.observer.onSetAside)
     this.#cursor = options.checkpoint
     this.#newest = options.checkpoint
@@ -208,10 +212,20 @@ export class Materializer {
     return false
   }
 
-  /** Inserts one stream's blocks if they are due. True when nothing was. */
+  /** Inserts the blocks of streams that are due, a few at a time. True when none was. */
   async #insertDue(): Promise<boolean> {
-    const buffer = this.#takeDue()
-    if (buffer === undefined) return true
+    const due = this.#takeDue()
+    if (due.length === 0) return true
+    const startedAt = performance.now()
+    const inserts = await Promise.allSettled(due.map((buffer) => this.#insert(buffer)))
+    // All are over: catch-up must not look while one is on its way to ClickHouse.
+    const failed = inserts.find((insert) => insert.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+    this.#pace.saw(due.length, performance.now() - startedAt)
+    return false
+  }
+
+  async #insert(buffer: StreamBuffer): Promise<void> {
     const startedAt = performance.now()
     await this.#options.stores.insert(buffer.streamId, buffer.blocks)
     const seconds = (performance.now() - startedAt) / 1000
@@ -220,18 +234,23 @@ export class Materializer {
     // After a fall-back the entries are not ours any more, and catch-up finds them inserted.
     for (const entry of buffer.entries) entry.isDone = true
     if (this.#mode === 'live') this.#bufferBytes -= buffer.bytes
-    return false
   }
 
-  #takeDue(): StreamBuffer | undefined {
-    const now = performance.now()
-    let due: StreamBuffer | undefined
-    for (const buffer of this.#buffers.values()) {
-      const isOld = now - buffer.sinceMs >= this.#options.delayMs
-      if (!isOld && !isFull(buffer) && !this.#isStopping) continue
-      if (due === undefined || buffer.bytes > due.bytes) due = buffer
+  /** One stream's blocks, or small ones of several. */
+  #takeDue(): StreamBuffer[] {
+    const nowMs = performance.now()
+    const due: StreamBuffer[] = []
+    let takenBytes = 0
+    while (due.length < MATERIALIZE_INSERTS_MAX) {
+      const bytes = this.#bufferBytes - takenBytes
+      const [oldest] = this.#buffers.values()
+      const next = this.#isStopping ? oldest : this.#pace.pick(this.#buffers, { nowMs, bytes })
+      if (next === undefined) break
+      takenBytes += next.bytes
+      if (due.length > 0 && takenBytes > MATERIALIZE_SMALL_BYTES_MAX) break
+      due.push(next)
+      this.#buffers.delete(next.streamId)
     }
-    if (due !== undefined) this.#buffers.delete(due.streamId)
     return due
   }
 
@@ -244,8 +263,4 @@ export class Materializer {
     this.#written = checkpoint
     this.#writtenAtMs = now
   }
-}
-
-function isFull(buffer: StreamBuffer): boolean {
-  return buffer.rows >= MATERIALIZE_INSERT_ROWS || buffer.bytes >= MATERIALIZE_INSERT_BYTES
 }
