@@ -151,6 +151,10 @@ export const COMMIT_RESOLVE_MS_MAX = 60_000
 
 /** How often what was learned is written. */
 export const OBSERVE_FLUSH_MS = 1_000
+/** The same when writing takes long, as with many streams: see `OBSERVE_FLUSH_SHARE`. */
+export const OBSERVE_FLUSH_MS_MAX = 5_000
+/** Share of the time in which the catalog is written, at most, while the bound above allows it. */
+export const OBSERVE_FLUSH_SHARE = 0.1
 /** What is known of streams in memory; past it the longest unused ones are forgotten. */
 export const OBSERVE_CACHE_BYTES_MAX = 32 * MIB
 /** Descriptions waiting for their stream to be loaded; past it they are learned from the store. */
@@ -291,6 +295,7 @@ assert(
 )
 assert(BULK_REPLY_BYTES_MAX < IN_FLIGHT_BYTES_MAX, 'the largest bulk reply fits in flight')
 assert(SEGMENT_EVENTS_MAX * BLOCK_PATHS_MAX <= BLOCK_CELLS_MAX, 'a full block has all its paths')
+assert(OBSERVE_FLUSH_MS <= OBSERVE_FLUSH_MS_MAX)
 assert(FIELD_SAMPLE_MS <= FIELD_REFRESH_MS && FIELD_REFRESH_MS <= SHAPE_DESCRIBE_MS)
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')
 assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')

@@ -26,7 +26,7 @@ export class BatchBuffers {
   /** `batchBytes`: data of a batch that is handed on because it is full. */
   constructor(batchBytes: number) {
     this.#classes = [
-      sizeClass(16 * KIB, 256),
+      sizeClass(16 * KIB, 1_024),
       sizeClass(64 * KIB, 64),
       sizeClass(160 * KIB, 64),
       sizeClass(512 * KIB, 96),

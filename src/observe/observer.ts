@@ -4,9 +4,10 @@
  *   commit --CommittedGroup--> observe --SchemaChange--> catalog in PostgreSQL
  *
  * As materialize does, it has two modes and one way to recover. **Live**: what workers found out is
- * merged in memory and written every `OBSERVE_FLUSH_MS`. **Catch-up**: segments past the node's
- * checkpoint are read from the raw store and learned from through the same worker code. It begins
- * there, and whatever goes wrong drops the memory and goes back to it.
+ * merged in memory and written every `OBSERVE_FLUSH_MS`, less often when writing takes long, as with
+ * many streams. **Catch-up**: segments past the node's checkpoint are read from the raw store and
+ * learned from through the same worker code. It begins there, and whatever goes wrong drops the
+ * memory and goes back to it.
  *
  * A segment counts once: a stream's counts and the mark up to which they count are written in one
  * transaction, and segments up to the mark are passed over. So neither an unknown outcome of a
@@ -16,7 +17,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ERRORS, IngestError } from '../errors.ts'
-import { OBSERVE_FLUSH_MS, OBSERVE_WRITE_STREAMS_MAX, REPLAY_SEGMENTS_MAX } from '../limits.ts'
+import {
+  OBSERVE_FLUSH_MS,
+  OBSERVE_FLUSH_MS_MAX,
+  OBSERVE_FLUSH_SHARE,
+  OBSERVE_WRITE_STREAMS_MAX,
+  REPLAY_SEGMENTS_MAX,
+} from '../limits.ts'
 import type { CommittedGroup, SchemaDelta } from '../model/batch.ts'
 import type { KnownSchema, SchemaChange, SchemaCounts } from '../model/schema-changes.ts'
 import type { SegmentId } from '../model/segment-id.ts'
@@ -88,6 +95,8 @@ export class Observer {
   #newest: SegmentId
   #written: SegmentId
   #flushedAtMs = 0
+  /** What the last flush took. */
+  #writeMs = 0
   #failures = 0
   #failing: { readonly segmentId: SegmentId; count: number } | undefined
   #generation = 0
@@ -179,7 +188,9 @@ export class Observer {
   }
 
   get #flushMs(): number {
-    return this.#options.flushMs ?? OBSERVE_FLUSH_MS
+    const { flushMs = OBSERVE_FLUSH_MS } = this.#options
+    const sharedMs = Math.min(this.#writeMs / OBSERVE_FLUSH_SHARE, OBSERVE_FLUSH_MS_MAX)
+    return Math.max(flushMs, sharedMs)
   }
 
   async #pause(ms: number): Promise<void> {
@@ -253,6 +264,7 @@ export class Observer {
       }
     }
     this.#written = checkpoint
+    this.#writeMs = performance.now() - this.#flushedAtMs
     this.#cache.evict()
   }
 

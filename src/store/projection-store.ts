@@ -36,6 +36,8 @@ const TABLE_SETTINGS =
   "auto_statistics_types = '', merge_selector_base = 64, " +
   'fsync_after_insert = 1, fsync_part_directory = 1'
 const SETTLE_MS_MAX = 120_000
+/** Blocks of an insert that are joined before they are sent. */
+const JOINED_BYTES_MAX = 1024 * 1024
 /** Ids asked for at a time: they travel in the request's URL, whose length is bounded. */
 const PRESENT_IDS_MAX = 256
 
@@ -63,7 +65,8 @@ export class ProjectionStore {
     const sql = `INSERT INTO ${projectionTable(streamId)} (${COLUMN_LIST}) FORMAT Native`
     const queryId = `${this.#queryIdPrefix}${++this.#inserts}`
     try {
-      await this.#clickhouse.insertNative(sql, blocks, { queryId, settings: INSERT_SETTINGS })
+      const chunks = joinSmall(blocks)
+      await this.#clickhouse.insertNative(sql, chunks, { queryId, settings: INSERT_SETTINGS })
     } catch (cause) {
       // Dropped behind our back: the next try makes it again.
       if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) {
@@ -134,4 +137,11 @@ export class ProjectionStore {
     )
     this.#known.add(streamId)
   }
+}
+
+/** Many small blocks as one chunk: each chunk would be a write to the socket. */
+function joinSmall(blocks: readonly Uint8Array[]): readonly Uint8Array[] {
+  let bytes = 0
+  for (const block of blocks) bytes += block.length
+  return bytes > JOINED_BYTES_MAX || blocks.length < 2 ? blocks : [Buffer.concat(blocks)]
 }

@@ -53,6 +53,8 @@ export interface NodeIdentity {
 
 const COPY_SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const COPY_TRAILER = Buffer.from([0xff, 0xff])
+/** Chunks of COPY data have so much or more, but for the last; a payload as large is not copied. */
+const COPY_CHUNK_BYTES = 64 * 1024
 const COLUMNS = 'stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes, payload'
 const COLUMN_COUNT = 7
 /** Field count, then a length before each value: 4, 8, 8, 4, 4 and 4 bytes and the payload. */
@@ -154,11 +156,7 @@ export class SegmentStore {
         socketOf(client).destroy()
         reject(cause)
       })
-      stream.write(COPY_SIGNATURE)
-      for (const row of rows) {
-        stream.write(encodeRowHead(row))
-        stream.write(row.payload)
-      }
+      for (const chunk of copyChunks(rows)) stream.write(chunk)
       stream.end(COPY_TRAILER)
     })
   }
@@ -174,6 +172,28 @@ function isRolledBack(code: string | undefined): boolean {
   if (code === undefined || !/^[0-9A-Z]{5}$/.test(code)) return false
   // EPIPE has the form of an SQLSTATE; poolers report lost servers as class 08; 57P is a shutdown.
   return !code.startsWith('E') && !code.startsWith('08') && !code.startsWith('57P')
+}
+
+/**
+ * The rows as COPY data, small ones together: the driver makes two writes to the socket of each
+ * chunk, and a group of many streams is hundreds of small rows.
+ */
+export function* copyChunks(rows: readonly SegmentRow[]): Generator<Uint8Array> {
+  let pieces: Uint8Array[] = [COPY_SIGNATURE]
+  let bytes = 0
+  for (const row of rows) {
+    const { payload } = row
+    pieces.push(encodeRowHead(row))
+    bytes += ROW_HEAD_BYTES + payload.length
+    const isLarge = payload.length >= COPY_CHUNK_BYTES
+    if (!isLarge) pieces.push(payload)
+    if (bytes < COPY_CHUNK_BYTES) continue
+    yield Buffer.concat(pieces)
+    if (isLarge) yield payload
+    pieces = []
+    bytes = 0
+  }
+  if (pieces.length > 0) yield Buffer.concat(pieces)
 }
 
 /** One binary COPY tuple up to its payload's bytes (PostgreSQL docs, COPY, Binary Format). */
