@@ -28,7 +28,7 @@ const PACE_WEIGHT = 0.1
 export class Pace {
   readonly #delayMs: number
   /** What one insert takes of the time of all. */
-  #insertMs = MATERIALIZE_STREAM_MS
+  #insertMs = MATERIALIZE_STREAM_MS / 4
 
   constructor(delayMs: number) {
     this.#delayMs = delayMs
