@@ -1,7 +1,8 @@
 /**
  * The ClickHouse engine of `chdb`, in this process: one connection a request, so settings and
- * parameters never leak from one to the next (opening one costs 0.08 ms), and bounded
- * concurrency, with places of their own for writes: a long query does not hold up an insert.
+ * parameters never leak from one to the next, and bounded concurrency, with places of their own for
+ * writes: a long query does not hold up an insert. Only inserts with the same settings use
+ * connections again: opening, preparing and closing one costs as much as parsing a small block.
  *
  * We use the addon below chdb's API. Its parameter API races across connections and can abort
  * the engine, so parameters are `SET param_x = '…'` on the request's own connection. Its raw
@@ -42,6 +43,8 @@ export interface Statement {
   readonly settings: ReadonlyMap<string, string>
   readonly params: ReadonlyMap<string, string>
   readonly isWrite: boolean
+  /** An INSERT with data: it leaves nothing behind in its session, which another may use. */
+  readonly isInsert: boolean
   /** The client's own name for it; see `tagOf`. */
   readonly queryId: string
   /** Nobody waits for the result any more: it is taken from the line, or stopped. */
@@ -76,6 +79,8 @@ export class ClickHouseEngine {
   /** Statements under way, by the mark that finds them in `system.processes`. */
   readonly #running = new Set<string>()
   readonly #cancelling = new Set<string>()
+  /** Prepared connections of inserts that are over, the longest unused first. */
+  readonly #idle: { readonly session: string; readonly connection: Connection }[] = []
   #killing: Promise<void> | undefined
   #tagCount = 0
   #closed = false
@@ -135,6 +140,7 @@ export class ClickHouseEngine {
     // what was acknowledged is on disk already.
     if (this.#running.size > 0) return
     await this.#killing
+    for (const { connection } of this.#idle.splice(0)) this.#addon.CloseConnection(connection)
     this.#addon.CloseConnection(this.#anchor)
   }
 
@@ -153,18 +159,37 @@ export class ClickHouseEngine {
     const cancel = () => this.#cancel(tag)
     this.#running.add(tag)
     signal.addEventListener('abort', cancel)
-    const connection = this.#addon.CreateConnection(this.#path)
+    const session = sessionOf(statement)
+    const prepared = this.#takeIdle(session)
+    const connection = prepared ?? this.#addon.CreateConnection(this.#path)
+    let isOver = false
     try {
-      await this.#prepare(connection, statement, tag)
+      if (prepared === undefined) await this.#prepare(connection, statement, tag)
+      else await this.#runSilently(prepared, setStatement(new Map([['log_comment', tag]])))
       if (signal.aborted) throw new Error(CANCELLED)
-      return await fn(connection)
+      const result = await fn(connection)
+      isOver = !signal.aborted
+      return result
     } finally {
-      this.#addon.CloseConnection(connection)
+      this.#leave(connection, isOver ? session : undefined)
       signal.removeEventListener('abort', cancel)
       this.#running.delete(tag)
       this.#cancelling.delete(tag)
       places.give()
     }
+  }
+
+  #takeIdle(session: string | undefined): Connection | undefined {
+    const index = this.#idle.findIndex((idle) => idle.session === session)
+    return index === -1 ? undefined : this.#idle.splice(index, 1)[0]?.connection
+  }
+
+  /** Keeps a connection for the next insert of its `session`, or closes it. */
+  #leave(connection: Connection, session: string | undefined): void {
+    if (session === undefined || this.#closed) return this.#addon.CloseConnection(connection)
+    this.#idle.push({ session, connection })
+    const unused = this.#idle.length > ENGINE_WRITES_MAX ? this.#idle.shift() : undefined
+    if (unused !== undefined) this.#addon.CloseConnection(unused.connection)
   }
 
   #cancel(tag: string): void {
@@ -188,13 +213,24 @@ export class ClickHouseEngine {
   }
 
   async #prepare(connection: Connection, statement: Statement, tag: string): Promise<void> {
-    const run = (sql: string) => this.#addon.QueryAsyncConnection(connection, sql, 'Null')
-    if (statement.database !== undefined) await run(`USE ${quoteName(statement.database)}`)
+    const { database } = statement
+    if (database !== undefined) await this.#runSilently(connection, `USE ${quoteName(database)}`)
     const settings = new Map([...this.#defaults, ...statement.settings])
     settings.set('log_comment', tag)
     for (const [name, value] of statement.params) settings.set(`param_${name}`, value)
-    await run(setStatement(settings))
+    await this.#runSilently(connection, setStatement(settings))
   }
+
+  async #runSilently(connection: Connection, sql: string): Promise<void> {
+    await this.#addon.QueryAsyncConnection(connection, sql, 'Null')
+  }
+}
+
+/** What a connection is prepared with, for those that may be used again. */
+function sessionOf(statement: Statement): string | undefined {
+  const { isInsert, params, database, settings } = statement
+  if (!isInsert || params.size > 0) return undefined
+  return JSON.stringify([database, ...settings])
 }
 
 /**

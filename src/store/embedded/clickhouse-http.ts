@@ -113,7 +113,7 @@ export class ClickHouseHttpFront {
     const { engine } = this.#options
     const watch = watchClose(response)
     try {
-      const result = await engine.run(toStatement(call, watch.signal))
+      const result = await engine.run({ ...toStatement(call, watch.signal), isInsert: writes })
       const summary = {
         read_rows: String(writes ? 0 : result.rowsRead),
         read_bytes: String(writes ? 0 : result.bytesRead),
@@ -227,6 +227,7 @@ function toStatement(call: Call, signal: AbortSignal): Statement {
     settings: call.settings,
     params: call.params,
     isWrite: isWrite(call.query),
+    isInsert: false,
     queryId: call.queryId,
     signal,
   }
