@@ -4,9 +4,9 @@
  *   commit --CommittedGroup--> observe --SchemaChange--> catalog in PostgreSQL
  *
  * As materialize does, it has two modes and one way to recover. **Live**: what workers found out is
- * merged in memory and written every `OBSERVE_FLUSH_MS`, less often when writing takes long, as with
- * many streams. **Catch-up**: segments past the node's checkpoint are read from the raw store and
- * learned from through the same worker code. It begins there, and whatever goes wrong drops the
+ * merged in memory and written every `OBSERVE_FLUSH_MS`, less often when writing takes long, as
+ * with many streams. **Catch-up**: segments past the node's checkpoint are read from the raw store
+ * and learned from through the same worker code. It begins there, and whatever goes wrong drops the
  * memory and goes back to it.
  *
  * A segment counts once: a stream's counts and the mark up to which they count are written in one
