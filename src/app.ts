@@ -271,7 +271,7 @@ async function startCommitter(
 
 /** Accept and batcher; returns the routes of the ingest surfaces. */
 function startIngest(
-  { config, stores, metrics, buffers, stoppers }: Context,
+  { config, stores, log, metrics, buffers, stoppers }: Context,
   parts: {
     readonly pool: WorkerPool
     readonly committer: Committer
@@ -332,6 +332,7 @@ function startIngest(
     checkStorage: (stream) => caps.check(stream),
     budgets: createBudgets({ config, stores, metrics }),
     isStopping: () => state.isStopping,
+    onFault: (cause) => log.error({ err: cause }, 'an ingest request failed'),
   }
   return [...nativeIngestRoutes(deps), ...bulkRoutes(deps), ...otlpRoutes(deps)]
 }

@@ -13,6 +13,7 @@ export const ERRORS = {
   forbidden: { httpStatus: 403, retryable: false, title: 'Credential not allowed to do this' },
   not_found: { httpStatus: 404, retryable: false, title: 'Not found' },
   method_not_allowed: { httpStatus: 405, retryable: false, title: 'Method not allowed' },
+  too_slow: { httpStatus: 408, retryable: true, title: 'Request too slow' },
   conflict: { httpStatus: 409, retryable: false, title: 'Conflict' },
   too_large: { httpStatus: 413, retryable: false, title: 'Request too large' },
   unsupported_media_type: { httpStatus: 415, retryable: false, title: 'Unsupported media type' },

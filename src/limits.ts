@@ -60,6 +60,20 @@ export const BATCH_PARTS_MAX = 4_096
 export const BUFFERS_IDLE_MS = 15_000
 /** Bytes accepted and not yet acknowledged; past it whole requests are refused (`overloaded`). */
 export const IN_FLIGHT_BYTES_MAX = 32 * MIB
+/**
+ * Native blocks that one request may hold; past it they are dropped and made again from the
+ * committed segments. A body of tiny events makes many times its size of them.
+ */
+export const REQUEST_BLOCK_BYTES_MAX = 16 * MIB
+/**
+ * What a body is given room for ahead of what has come of it, beside as much again as has come: a
+ * declared length alone must not take the room of others.
+ */
+export const BODY_AHEAD_BYTES = 16 * KIB
+/** When others find no room, a body is cut that brought fewer bytes a second than this… */
+export const SLOW_BODY_BYTES_PER_SECOND = 64 * KIB
+/** …for so long. A burst counts for as long at most. */
+export const SLOW_BODY_MS = 5_000
 /** Requests accepted and not yet acknowledged. */
 export const IN_FLIGHT_REQUESTS_MAX = 16_384
 /** Batches that wait for a worker, beyond those being worked on. */
@@ -289,6 +303,9 @@ assert(
   'a shared batch of OTLP requests within their bounds is within its own',
 )
 assert(IN_FLIGHT_BYTES_MAX >= 2 * BODY_BYTES_MAX, 'two of the largest bodies fit in flight')
+assert(REQUEST_BLOCK_BYTES_MAX * 2 <= IN_FLIGHT_BYTES_MAX, 'blocks leave room for others')
+assert(REQUEST_BLOCK_BYTES_MAX <= MATERIALIZE_BUFFER_BYTES_MAX, 'what is kept can be used')
+assert(SLOW_BODY_MS < BODY_IDLE_MS_MAX, 'a slow body is cut under pressure before an idle one ends')
 assert(
   (SMALL_BODY_BYTES_MAX / 4) * BULK_ITEM_BYTES_MAX + SMALL_BODY_BYTES_MAX <= BULK_REPLY_BYTES_MAX,
   'the reply to a small body, which shares its commit with others, is never too large',

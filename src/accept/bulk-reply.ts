@@ -58,10 +58,17 @@ export function bulkItemBytes(parts: readonly PartResult[]): number {
   return bytes
 }
 
-/** To be asked before anything is committed: why a reply with that many bytes is not made. */
-export function judgeBulkReply(itemBytes: number): IngestError | undefined {
-  if (itemBytes <= BULK_REPLY_BYTES_MAX) return undefined
-  const limit = `over ${BULK_REPLY_BYTES_MAX} bytes (BULK_REPLY_BYTES_MAX)`
+/**
+ * To be asked before anything is committed: why a reply with that many bytes is not made.
+ * `inFlightBytesMax`: it cannot be made there either, so "not now" would be a lie.
+ */
+export function judgeBulkReply(
+  itemBytes: number,
+  inFlightBytesMax = BULK_REPLY_BYTES_MAX,
+): IngestError | undefined {
+  const bytesMax = Math.min(BULK_REPLY_BYTES_MAX, inFlightBytesMax)
+  if (itemBytes <= bytesMax) return undefined
+  const limit = `over ${bytesMax} bytes (BULK_REPLY_BYTES_MAX, --in-flight-bytes-max)`
   return new IngestError(
     'too_large',
     `the reply's items are ${limit}: send fewer actions a request, or use filter_path`,

@@ -66,6 +66,7 @@ abstract class ElasticDialect {
 }
 
 class BulkDialect extends ElasticDialect implements Dialect {
+  readonly answerForm = 'bulk'
   readonly #defaultIndex: string | undefined
   readonly #filter: BulkFilter
   readonly #startedAt = performance.now()
@@ -103,6 +104,7 @@ class BulkDialect extends ElasticDialect implements Dialect {
 
 /** `_doc` and `_create`: one document, stored like a bulk request of one item. */
 class DocumentDialect extends ElasticDialect implements Dialect {
+  readonly answerForm = 'document'
   readonly #index: string
   readonly #id: string | undefined
 

@@ -31,9 +31,14 @@ export interface PlacedPart {
 /** The body of a successful answer; an Idempotency-Key remembers it as text. */
 export type Answer = string | Uint8Array
 
+/** What an answer says and how: one that is remembered can only be given in its own form. */
+export const ANSWER_FORMS = ['native', 'text', 'bulk', 'document', 'otlp'] as const
+export type AnswerForm = (typeof ANSWER_FORMS)[number]
+
 /** One request in the terms of its surface. Made while the handler's first call is running. */
 export interface Dialect {
   readonly surface: IngestSurface
+  readonly answerForm: AnswerForm
   /** The API key as presented; empty when there is none. */
   readonly apiKey: string
   /** Judges the head of a request whose key was valid. Throws what refuses it. */

@@ -15,6 +15,7 @@ const EXCEPTIONS = {
   forbidden: 'security_exception',
   not_found: 'resource_not_found_exception',
   method_not_allowed: 'illegal_argument_exception',
+  too_slow: 'circuit_breaking_exception',
   conflict: 'version_conflict_engine_exception',
   too_large: 'content_too_long_exception',
   unsupported_media_type: 'media_type_header_exception',
@@ -56,7 +57,10 @@ export class ElasticReplies {
 
   error(error: IngestError): Reply {
     const { httpStatus } = ERRORS[error.code]
-    const status = httpStatus === 429 && this.#isBulkHelper ? 503 : httpStatus
+    // Not every client tries again after 408, but all do after 429: they are to slow down anyway.
+    const isRefusal = httpStatus === 429 || httpStatus === 408
+    const refusal = this.#isBulkHelper ? 503 : 429
+    const status = isRefusal ? refusal : httpStatus
     const type = EXCEPTIONS[error.code]
     const isInternal = error.code === 'internal'
     const reason = isInternal ? 'the server failed; its log has the details' : error.message

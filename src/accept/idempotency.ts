@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { IngestError } from '../errors.ts'
 import { IDEMPOTENCY_KEY_BYTES_MAX } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
+import { ANSWER_FORMS, type AnswerForm } from './dialect.ts'
 
 export type IdempotencyClaim =
   | {
@@ -15,7 +16,7 @@ export type IdempotencyClaim =
       /** Gives the key back: the request stored nothing. Never rejects. */
       readonly release: () => Promise<void>
     }
-  | { readonly kind: 'done'; readonly status: number; readonly body: string }
+  | { readonly kind: 'done'; readonly answer: string }
 
 /** What claiming needs of the raw store; both reject with a store error. */
 export interface IdempotencyStore {
@@ -27,12 +28,14 @@ export interface IdempotencyStore {
 }
 
 /**
- * Claims `key`. Rejects: `malformed` key, `conflict` while another request holds it, `unavailable`.
+ * Claims `key`. Rejects: `malformed` key, `conflict` while another request holds it or when its
+ * answer has another form, `unavailable`.
  */
 export async function claimIdempotencyKey(
   store: IdempotencyStore,
   streamId: StreamId,
   key: string,
+  form: AnswerForm,
 ): Promise<IdempotencyClaim> {
   if (Buffer.byteLength(key) > IDEMPOTENCY_KEY_BYTES_MAX) {
     const text = `Idempotency-Key is over ${IDEMPOTENCY_KEY_BYTES_MAX} bytes`
@@ -49,7 +52,25 @@ export async function claimIdempotencyKey(
     const text = 'another request with this Idempotency-Key is under way'
     throw new IngestError('conflict', text, { retryAfterSeconds: 1 })
   }
-  if (claimed !== 'claimed') return { kind: 'done', ...claimed }
+  if (claimed !== 'claimed') return { kind: 'done', answer: recallAnswer(claimed.body, form) }
   const release = () => store.release(streamId, keySha256).catch(() => undefined)
   return { kind: 'claimed', keySha256, release }
+}
+
+/** An answer as it is remembered: with the name of its form, on a line of its own. */
+export function rememberedAnswer(form: AnswerForm, answer: string): string {
+  return `${form}\n${answer}`
+}
+
+/**
+ * The inverse. Throws `conflict` when the answer has another form. What has no form was remembered
+ * before there were any, at most IDEMPOTENCY_TTL_MS ago.
+ */
+function recallAnswer(remembered: string, form: AnswerForm): string {
+  const end = remembered.indexOf('\n')
+  const known = ANSWER_FORMS.find((name) => name === remembered.slice(0, end))
+  if (known === undefined) return remembered
+  if (known === form) return remembered.slice(end + 1)
+  const text = 'this Idempotency-Key was used on another ingest path, whose answer is another'
+  throw new IngestError('conflict', text)
 }

@@ -1,40 +1,149 @@
 /**
  * Bytes and requests between accept and acknowledge. Past the bound a whole request is refused
- * before anything of it is accepted, because forwarders lose data on mixed replies.
+ * before anything of it is committed, because forwarders lose data on mixed replies.
+ *
+ * Room is for those who use it: when somebody finds none, bodies that come more slowly than
+ * SLOW_BODY_BYTES_PER_SECOND are cut, the slowest first, if that makes enough of it. Nobody is cut
+ * while there is room.
  */
 import { IngestError } from '../errors.ts'
-import { IN_FLIGHT_REQUESTS_MAX } from '../limits.ts'
+import { IN_FLIGHT_REQUESTS_MAX, SLOW_BODY_BYTES_PER_SECOND, SLOW_BODY_MS } from '../limits.ts'
+
+/** After a look found too few slow bodies, the next one is not sooner: it visits all of them. */
+const LOOK_AGAIN_MS = 100
+const BYTES_PER_MS = SLOW_BODY_BYTES_PER_SECOND / 1_000
 
 export class InFlight {
-  readonly #bytesMax: number
+  readonly bytesMax: number
+  readonly #nowMs: () => number
   bytes = 0
   requests = 0
+  /** Those whose bodies have not ended. */
+  readonly #receiving = new Set<InFlightRequest>()
+  #nextLookMs = Number.NEGATIVE_INFINITY
 
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
+  /** `nowMs`: monotonic. */
+  constructor(bytesMax: number, nowMs: () => number = () => performance.now()) {
+    this.bytesMax = bytesMax
+    this.#nowMs = nowMs
   }
 
-  /** Counts a new request that declared `bytes` (0 when unknown). Throws `overloaded`. */
-  enter(bytes: number): void {
-    if (this.requests >= IN_FLIGHT_REQUESTS_MAX) {
+  /**
+   * Counts a new request, and `bytes` of it to begin with. Throws `overloaded`. `cut` ends it when
+   * its body is too slow, and must make it leave; without one it is never cut.
+   */
+  enter(bytes: number, cut?: (error: IngestError) => void): InFlightRequest {
+    if (this.requests >= IN_FLIGHT_REQUESTS_MAX && !this.#cutSlow(bytes, 1, undefined)) {
       throw new IngestError('overloaded', `over ${IN_FLIGHT_REQUESTS_MAX} requests in flight`)
     }
-    this.grow(bytes)
+    const request = new InFlightRequest(this, cut, this.#nowMs)
+    request.hold(bytes)
     this.requests++
+    if (cut !== undefined) this.#receiving.add(request)
+    return request
   }
 
-  /** Counts more bytes of a request. Throws `overloaded`, counting nothing. */
-  grow(bytes: number): void {
-    if (this.bytes + bytes > this.#bytesMax) {
-      const text = `over ${this.#bytesMax} bytes in flight (--in-flight-bytes-max)`
+  /** Counts `bytes` more, or fewer, for `request`. Throws `overloaded`, counting nothing. */
+  grow(bytes: number, request: InFlightRequest): void {
+    const isOver = bytes > 0 && this.bytes + bytes > this.bytesMax
+    if (isOver && !this.#cutSlow(bytes, 0, request)) {
+      const text = `over ${this.bytesMax} bytes in flight (--in-flight-bytes-max)`
       throw new IngestError('overloaded', text)
     }
     this.bytes += bytes
   }
 
-  /** The request ended, `bytes` of it were counted. */
-  leave(bytes: number): void {
-    this.bytes -= bytes
+  /** The body of `request` has ended: what it waits for now is us. */
+  bodyEnded(request: InFlightRequest): void {
+    this.#receiving.delete(request)
+  }
+
+  leave(request: InFlightRequest): void {
+    this.#receiving.delete(request)
     this.requests--
+  }
+
+  /** Cuts slow bodies until there is room; none at all when there would still be too little. */
+  #cutSlow(bytes: number, requests: number, except: InFlightRequest | undefined): boolean {
+    const nowMs = this.#nowMs()
+    if (nowMs < this.#nextLookMs) return false
+    const slow: InFlightRequest[] = []
+    for (const one of this.#receiving) {
+      if (one !== except && one.dueAtMs < nowMs && one.bytes + requests > 0) slow.push(one)
+    }
+    slow.sort((a, b) => a.dueAtMs - b.dueAtMs)
+    let bytesMissing = this.bytes + bytes - this.bytesMax
+    let requestsMissing = this.requests + requests - IN_FLIGHT_REQUESTS_MAX
+    let count = 0
+    while (count < slow.length && (bytesMissing > 0 || requestsMissing > 0)) {
+      bytesMissing -= slow[count++]!.bytes
+      requestsMissing--
+    }
+    if (bytesMissing > 0 || requestsMissing > 0) {
+      this.#nextLookMs = nowMs + LOOK_AGAIN_MS
+      return false
+    }
+    for (const one of slow.slice(0, count)) one.cut()
+    return true
+  }
+}
+
+/** What one request has in flight. */
+export class InFlightRequest {
+  readonly #inFlight: InFlight
+  readonly #cut: ((error: IngestError) => void) | undefined
+  readonly #nowMs: () => number
+  bytes = 0
+  /**
+   * Until when its body is not slow: each byte moves it on, by the time that it may take, and to
+   * SLOW_BODY_MS from now at most, so that nobody may be fast first and then hold what came.
+   */
+  dueAtMs: number
+
+  /** Made by `InFlight.enter`. */
+  constructor(
+    inFlight: InFlight,
+    cut: ((error: IngestError) => void) | undefined,
+    nowMs: () => number,
+  ) {
+    this.#inFlight = inFlight
+    this.#cut = cut
+    this.#nowMs = nowMs
+    this.dueAtMs = nowMs() + SLOW_BODY_MS
+  }
+
+  /** It needs `bytes` in all from now on. Throws `overloaded`, and then holds what it held. */
+  hold(bytes: number): void {
+    if (bytes === this.bytes) return
+    this.#inFlight.grow(bytes - this.bytes, this)
+    this.bytes = bytes
+  }
+
+  /** So many bytes of its body came from the network. */
+  received(bytes: number, isLast: boolean): void {
+    if (isLast) return this.#inFlight.bodyEnded(this)
+    const latest = this.#nowMs() + SLOW_BODY_MS
+    this.dueAtMs = Math.min(latest, this.dueAtMs + bytes / BYTES_PER_MS)
+  }
+
+  /** We read no further: it is not slow. */
+  paused(): void {
+    this.dueAtMs = Number.POSITIVE_INFINITY
+  }
+
+  resumed(): void {
+    this.dueAtMs = this.#nowMs() + SLOW_BODY_MS
+  }
+
+  cut(): void {
+    const rate = `${SLOW_BODY_BYTES_PER_SECOND} bytes a second (SLOW_BODY_BYTES_PER_SECOND)`
+    const text = `the body came at less than ${rate} while others waited for room`
+    this.#cut?.(new IngestError('too_slow', text))
+  }
+
+  /** The request ended. */
+  leave(): void {
+    this.hold(0)
+    this.#inFlight.leave(this)
   }
 }

@@ -15,6 +15,7 @@ import type { Budgets } from './budgets.ts'
 import { parseContentEncoding } from './decompress.ts'
 import type { Dialect, IngestSurface } from './dialect.ts'
 import { claimIdempotencyKey, type IdempotencyStore } from './idempotency.ts'
+import type { InFlightRequest } from './in-flight.ts'
 import type { IngestReport } from './ingest-report.ts'
 import {
   bodyTooLarge,
@@ -42,6 +43,8 @@ export interface IngestDeps extends IngestServices {
   readonly checkStorage: (stream: Stream) => void
   readonly budgets: Pick<Budgets, 'check' | 'charge'>
   readonly isStopping: () => boolean
+  /** Hears what nobody expected: the client is told nothing but `internal`. Must not throw. */
+  readonly onFault: (cause: unknown) => void
 }
 
 /** A handler for requests of one surface. */
@@ -96,9 +99,9 @@ class IngestHandler {
   /** The credential is not cached: holds the body back while it is looked up. */
   #lookUp(key: string, head: Head): void {
     const { inFlight, credentials } = this.#deps
-    const bytes = head.contentLength || 0
+    let room: InFlightRequest
     try {
-      inFlight.enter(bytes)
+      room = inFlight.enter(0) // What it declares counts once its key is known to be good.
     } catch (cause) {
       // Refused whatever the key says; but if it is valid, its stream is to know.
       credentials
@@ -110,12 +113,16 @@ class IngestHandler {
         .catch((error: unknown) => this.#refuse(IngestError.from(error, 'internal')))
       return
     }
-    const held = new HeldBody(this.#exchange)
+    const held = new HeldBody(this.#exchange, room)
     this.#exchange.readBody(held)
     credentials
       .resolveKey(key)
-      .finally(() => inFlight.leave(bytes))
-      .then(({ stream }) => held.release(this.#accept(stream, head)))
+      .finally(() => room.leave())
+      .then(({ stream }) => {
+        this.#streamId = stream.streamId
+        if (held.error !== undefined) throw held.error
+        held.release(this.#accept(stream, head))
+      })
       .catch((cause: unknown) => this.#refuse(IngestError.from(cause, 'internal')))
   }
 
@@ -131,7 +138,12 @@ class IngestHandler {
     const claim =
       head.idempotencyKey === ''
         ? undefined
-        : claimIdempotencyKey(idempotency, stream.streamId, head.idempotencyKey)
+        : claimIdempotencyKey(
+            idempotency,
+            stream.streamId,
+            head.idempotencyKey,
+            this.#dialect.answerForm,
+          )
     claim?.catch(() => undefined) // Awaited when the body has ended.
     try {
       return new IngestRequest(this.#deps, this.#exchange, {
@@ -149,7 +161,27 @@ class IngestHandler {
     }
   }
 
+  /** Never throws: nobody behind it would answer. */
   #end(stream: Stream, outcome: Outcome): void {
+    try {
+      this.#tell(stream, outcome)
+    } catch (cause) {
+      this.#fail(cause)
+    }
+  }
+
+  /** Our own bug on the way to the reply, or after it: says so if nothing was said yet. */
+  #fail(cause: unknown): void {
+    this.#deps.onFault(cause)
+    try {
+      const error = IngestError.from(cause, 'internal')
+      this.#exchange.reply(this.#dialect.refusedReply(error, undefined))
+    } catch {
+      this.#exchange.drop() // A reply was begun, or cannot be made; the first cause is logged.
+    }
+  }
+
+  #tell(stream: Stream, outcome: Outcome): void {
     const { meter } = this.#deps
     const { streamId } = stream
     if (outcome instanceof OutcomeUnknownError) return this.#exchange.drop()
@@ -175,6 +207,7 @@ class IngestHandler {
 
   #refuse(error: IngestError, report?: IngestReport): void {
     const dialect = this.#dialect
+    if (error.code === 'internal') this.#deps.onFault(error)
     const reply = dialect.refusedReply(error, report)
     this.#exchange.reply(reply)
     this.#deps.meter.onReply(dialect.surface, reply.status)
@@ -182,19 +215,30 @@ class IngestHandler {
   }
 }
 
-/** Holds back a body while its credential is looked up. */
+/** Holds back a body while its credential is looked up: its first chunk, and reads no further. */
 class HeldBody implements BodyConsumer {
   readonly #exchange: Exchange
+  readonly #room: InFlightRequest
   readonly #chunks: { readonly bytes: Uint8Array; readonly isLast: boolean }[] = []
   #next: BodyConsumer | undefined
   #isAborted = false
+  #error: IngestError | undefined
 
-  constructor(exchange: Exchange) {
+  constructor(exchange: Exchange, room: InFlightRequest) {
     this.#exchange = exchange
+    this.#room = room
   }
 
   chunk(bytes: Uint8Array, isLast: boolean): void {
     if (this.#next !== undefined) return this.#next.chunk(bytes, isLast)
+    if (this.#error !== undefined) return
+    try {
+      this.#room.hold(this.#room.bytes + bytes.length)
+    } catch (cause) {
+      this.#error = IngestError.from(cause, 'internal')
+      this.#chunks.length = 0
+      return
+    }
     this.#chunks.push({ bytes: Uint8Array.from(bytes), isLast })
     if (!isLast) this.#exchange.pause()
   }
@@ -202,6 +246,11 @@ class HeldBody implements BodyConsumer {
   aborted(): void {
     this.#isAborted = true
     this.#next?.aborted()
+  }
+
+  /** There was no room for what came: the request is to be refused. */
+  get error(): IngestError | undefined {
+    return this.#error
   }
 
   /** Passes on what was held, and from now on everything. */

@@ -9,17 +9,17 @@
  */
 import { IngestError, OutcomeUnknownError } from '../errors.ts'
 import type { BodyConsumer, Exchange } from '../http/exchange.ts'
-import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../limits.ts'
-import type { EncodedBatch, EncodedSegment } from '../model/batch.ts'
+import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../limits.ts'
+import type { EncodedBatch, SegmentToCommit } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { Batcher } from './batcher.ts'
 import { BodyFramer, type FramedPart } from './body-framer.ts'
-import { bulkItemBytes, judgeBulkReply } from './bulk-reply.ts'
 import { Decompressor, type Encoding } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
-import type { IdempotencyClaim } from './idempotency.ts'
-import type { InFlight } from './in-flight.ts'
+import { type HeldBatch, HeldBatches } from './held-batches.ts'
+import { type IdempotencyClaim, rememberedAnswer } from './idempotency.ts'
+import type { InFlight, InFlightRequest } from './in-flight.ts'
 import { IngestReport } from './ingest-report.ts'
 import { OtlpFramer } from './otlp-framer.ts'
 
@@ -30,7 +30,7 @@ export interface IngestServices {
   /** Makes the segments durable together, and the idempotent answer with them. */
   readonly commit: (
     streamId: StreamId,
-    segments: readonly EncodedSegment[],
+    segments: readonly SegmentToCommit[],
     completion?: {
       readonly keySha256: Uint8Array
       readonly status: number
@@ -56,13 +56,13 @@ export type Outcome =
 export interface IngestRequestOptions {
   readonly stream: Stream
   readonly plan: BodyPlan
-  readonly dialect: Pick<Dialect, 'judge' | 'answer'>
+  readonly dialect: Pick<Dialect, 'judge' | 'answer' | 'answerForm'>
   readonly encoding: Encoding | undefined
   /** Content-Length, 0 when unknown. */
   readonly declaredBytes: number
   /** Set when the client sent an Idempotency-Key. */
   readonly claim: Promise<IdempotencyClaim> | undefined
-  /** Sends the outcome and counts it; called once, never after an abort. */
+  /** Sends the outcome and counts it; called once, never after an abort. Must not throw. */
   readonly done: (outcome: Outcome) => void
 }
 
@@ -70,15 +70,14 @@ export class IngestRequest implements BodyConsumer {
   readonly #services: IngestServices
   readonly #exchange: Exchange
   readonly #options: IngestRequestOptions
-  #countedBytes: number
+  readonly #room: InFlightRequest
+  readonly #held: HeldBatches
   #receivedBytes = 0
   #decompressedBytes = 0
-  #encodedBytes = 0
-  #itemBytes = 0
   #framer: BodyFramer | OtlpFramer | undefined
   #decompressor: Decompressor | undefined
   /** Encoded parts of a large request, in body order. */
-  readonly #encoded: { readonly batch: Promise<EncodedBatch>; readonly linesBefore: number }[] = []
+  readonly #encoded: { readonly batch: Promise<HeldBatch>; readonly linesBefore: number }[] = []
   #isOver = false
   /** From the commit on, the Idempotency-Key is the commit's to keep or to give back. */
   #keepsClaim = false
@@ -88,14 +87,15 @@ export class IngestRequest implements BodyConsumer {
     this.#services = services
     this.#exchange = exchange
     this.#options = options
-    services.inFlight.enter(options.declaredBytes)
-    this.#countedBytes = options.declaredBytes
+    this.#held = new HeldBatches(services.batcher.buffers)
+    const bytes = Math.min(options.declaredBytes, BODY_AHEAD_BYTES)
+    this.#room = services.inFlight.enter(bytes, (error) => this.#finish(error))
   }
 
   chunk(bytes: Uint8Array, isLast: boolean): void {
     if (this.#isOver) return
     try {
-      this.#count(bytes.length)
+      this.#count(bytes.length, isLast)
       const isSmall = isLast && this.#receivedBytes === bytes.length
       const { encoding, claim } = this.#options
       if (isSmall && bytes.length <= SMALL_BODY_BYTES_MAX && !encoding && !claim) {
@@ -117,17 +117,18 @@ export class IngestRequest implements BodyConsumer {
     this.#release()
   }
 
-  #count(bytes: number): void {
+  #count(bytes: number, isLast: boolean): void {
     this.#receivedBytes += bytes
     if (this.#receivedBytes > BODY_BYTES_MAX) throw bodyTooLarge()
-    this.#hold(this.#receivedBytes)
+    this.#room.received(bytes, isLast)
+    this.#hold()
   }
 
-  /** Makes sure that at least `bytes` are counted as in flight. Throws `overloaded`. */
-  #hold(bytes: number): void {
-    if (bytes <= this.#countedBytes) return
-    this.#services.inFlight.grow(bytes - this.#countedBytes)
-    this.#countedBytes = bytes
+  /** Counts what is in memory, or soon will be, as in flight. Throws `overloaded`. */
+  #hold(): void {
+    const received = this.#receivedBytes
+    const expected = Math.min(this.#options.declaredBytes, 2 * received + BODY_AHEAD_BYTES)
+    this.#room.hold(Math.max(received, expected, this.#decompressedBytes, this.#held.bytes))
   }
 
   #createDecompressor(encoding: Encoding): Decompressor {
@@ -135,7 +136,7 @@ export class IngestRequest implements BodyConsumer {
       onBytes: (bytes) => {
         try {
           this.#decompressedBytes += bytes.length
-          this.#hold(this.#decompressedBytes)
+          this.#hold()
           this.#push(bytes)
         } catch (cause) {
           this.#finish(IngestError.from(cause, 'internal'))
@@ -143,8 +144,15 @@ export class IngestRequest implements BodyConsumer {
       },
       onEnd: () => this.#bodyEnded(),
       onError: (error) => this.#finish(error),
-      onPressure: (isHigh) => (isHigh ? this.#exchange.pause() : this.#exchange.resume()),
+      onPressure: (isHigh) => this.#press(isHigh),
     })
+  }
+
+  #press(isHigh: boolean): void {
+    if (isHigh) this.#room.paused()
+    else this.#room.resumed()
+    if (isHigh) this.#exchange.pause()
+    else this.#exchange.resume()
   }
 
   #push(bytes: Uint8Array): void {
@@ -158,12 +166,10 @@ export class IngestRequest implements BodyConsumer {
     const { batcher } = this.#services
     const sink = {
       part: (part: FramedPart) => {
-        const batch = batcher.encodeOwn(stream, part, plan.partOptions)
+        const encoded = batcher.encodeOwn(stream, part, plan.partOptions)
+        const batch = encoded.then((each) => this.#holdEncoded(each))
         // It is awaited when the body has ended; a failure before that is not unhandled.
-        batch.then(
-          (encoded) => this.#holdEncoded(encoded),
-          () => undefined,
-        )
+        batch.catch(() => undefined)
         this.#encoded.push({ batch, linesBefore: part.linesBefore })
       },
       fail: (error: IngestError) => this.#finish(error),
@@ -173,18 +179,31 @@ export class IngestRequest implements BodyConsumer {
   }
 
   /** Blocks and items wait in memory until the whole request was judged: they count as well. */
-  #holdEncoded(encoded: EncodedBatch): void {
-    if (this.#isOver) return
-    for (const { block } of encoded.segments) this.#encodedBytes += block.bytes.length
-    const itemBytes = bulkItemBytes(encoded.parts)
-    this.#itemBytes += itemBytes
-    this.#encodedBytes += itemBytes
-    const error = judgeBulkReply(this.#itemBytes)
-    if (error !== undefined) return this.#finish(error)
+  #holdEncoded(encoded: EncodedBatch): HeldBatch {
+    const batch = this.#held.add(encoded)
+    if (this.#isOver) return batch
+    const error = this.#held.judge(this.#services.inFlight.bytesMax)
+    if (error !== undefined) {
+      this.#finish(error)
+      return batch
+    }
     try {
-      this.#hold(this.#encodedBytes)
+      if (!this.#tryHoldBlocks()) this.#hold()
     } catch (cause) {
       this.#finish(IngestError.from(cause, 'internal'))
+    }
+    return batch
+  }
+
+  /** False when there is no room for the blocks, which are dropped then. */
+  #tryHoldBlocks(): boolean {
+    if (!this.#held.keepsBlocks) return false
+    try {
+      this.#hold()
+      return true
+    } catch {
+      this.#held.dropBlocks()
+      return false
     }
   }
 
@@ -220,7 +239,7 @@ export class IngestRequest implements BodyConsumer {
   /** Judges the whole request, then makes all of it durable at once. */
   async #complete(): Promise<void> {
     const report = new IngestReport()
-    const batches: EncodedBatch[] = []
+    const batches: HeldBatch[] = []
     for (const { batch, linesBefore } of this.#encoded) {
       const encoded = await batch
       report.skipLines(linesBefore)
@@ -230,7 +249,7 @@ export class IngestRequest implements BodyConsumer {
     const claim = await this.#options.claim
     if (this.#isOver) return
     if (claim?.kind === 'done') {
-      return this.#finish({ kind: 'accepted', answer: claim.body, report: undefined })
+      return this.#finish({ kind: 'accepted', answer: claim.answer, report: undefined })
     }
     const { dialect, stream } = this.#options
     const segments = batches.flatMap((batch) => batch.segments)
@@ -245,7 +264,7 @@ export class IngestRequest implements BodyConsumer {
       status: 200,
       body: (ids: readonly SegmentId[]) => {
         remembered = asText(dialect.answer(report, placeParts(batches, ids)))
-        return remembered
+        return rememberedAnswer(dialect.answerForm, remembered)
       },
     }
     this.#keepsClaim = true
@@ -285,7 +304,7 @@ export class IngestRequest implements BodyConsumer {
   #release(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#services.inFlight.leave(this.#countedBytes)
+    this.#room.leave()
     this.#framer?.discard()
     this.#decompressor?.destroy()
     if (!this.#keepsClaim) void this.#options.claim?.then(releaseClaim, () => undefined)
@@ -293,10 +312,7 @@ export class IngestRequest implements BodyConsumer {
 }
 
 /** Gives each batch's only part the ids of its segments. */
-function placeParts(
-  batches: readonly EncodedBatch[],
-  segmentIds: readonly SegmentId[],
-): PlacedPart[] {
+function placeParts(batches: readonly HeldBatch[], segmentIds: readonly SegmentId[]): PlacedPart[] {
   let at = 0
   return batches.map(({ parts, segments }) => {
     const own = segmentIds.slice(at, at + segments.length)

@@ -27,12 +27,14 @@ export function nativeIngestRoutes(deps: IngestDeps): Route[] {
 
 class NativeDialect implements Dialect {
   readonly surface: 'native' | 'text'
+  readonly answerForm: 'native' | 'text'
   readonly apiKey: string
   readonly #contentType: string
   refusalReason: string | undefined
 
   constructor(exchange: Exchange, surface: 'native' | 'text') {
     this.surface = surface
+    this.answerForm = surface
     this.apiKey = exchange.header('x-api-key')
     this.#contentType = exchange.header('content-type')
   }

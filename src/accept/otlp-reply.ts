@@ -28,6 +28,7 @@ const RPC_CODES: Readonly<Record<number, number>> = {
   403: 7, // PERMISSION_DENIED
   404: 5, // NOT_FOUND
   405: 12, // UNIMPLEMENTED
+  408: 8,
   409: 10, // ABORTED
   413: 3,
   415: 3,
@@ -69,9 +70,14 @@ export function otlpStatus(
   return encodeNumberAndText(TAG_CODE, code, TAG_MESSAGE, message)
 }
 
-/** The same of a request that failed. */
+/** The status of a request that failed. Exporters would drop what is answered 408. */
+export function otlpHttpStatus(error: IngestError): number {
+  return error.code === 'too_slow' ? 429 : ERRORS[error.code].httpStatus
+}
+
+/** The body of the same. */
 export function otlpError(encoding: OtlpEncoding, error: IngestError): Uint8Array {
-  return otlpStatus(encoding, ERRORS[error.code].httpStatus, error.message)
+  return otlpStatus(encoding, otlpHttpStatus(error), error.message)
 }
 
 /** A message of a number above zero and a text, which is left out when empty. */

@@ -3,7 +3,7 @@
  * collectors are configured with as the endpoint `/v1/otlp`, and the protocol's own `/v1/logs`.
  * Other signals answer that they are not implemented, so that exporters stop.
  */
-import { ERRORS, IngestError } from '../errors.ts'
+import { IngestError } from '../errors.ts'
 import { mediaTypeOf } from '../http/body.ts'
 import type { Exchange, Handler, Reply, Route } from '../http/exchange.ts'
 import type { Answer, BodyPlan, Dialect } from './dialect.ts'
@@ -13,6 +13,7 @@ import {
   OTLP_CONTENT_TYPES,
   type OtlpEncoding,
   otlpError,
+  otlpHttpStatus,
   otlpPartialSuccess,
   otlpStatus,
   otlpSuccess,
@@ -40,6 +41,7 @@ function encodingOf(mediaType: string): OtlpEncoding {
 
 class OtlpDialect implements Dialect {
   readonly surface = 'otlp'
+  readonly answerForm = 'otlp'
   readonly apiKey: string
   readonly #mediaType: string
   readonly #encoding: OtlpEncoding
@@ -94,7 +96,7 @@ class OtlpDialect implements Dialect {
       headers.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds)))])
     }
     if (error.code === 'unauthenticated') headers.push(CHALLENGE)
-    const reply = this.#reply(ERRORS[error.code].httpStatus, otlpError(this.#encoding, told))
+    const reply = this.#reply(otlpHttpStatus(error), otlpError(this.#encoding, told))
     return { ...reply, headers }
   }
 

@@ -20,7 +20,7 @@ import {
   COMMIT_RESOLVE_MS_MAX,
   COMMIT_TRIES_MAX,
 } from '../limits.ts'
-import type { CommittedGroup, CommittedSegment, EncodedSegment } from '../model/batch.ts'
+import type { CommittedGroup, CommittedSegment, SegmentToCommit } from '../model/batch.ts'
 import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 
@@ -77,7 +77,7 @@ export interface CommitObserver {
 
 interface Pending {
   readonly streamId: StreamId
-  readonly segments: readonly EncodedSegment[]
+  readonly segments: readonly SegmentToCommit[]
   readonly completion: PendingCompletion | undefined
   readonly bytes: number
   readonly resolve: (ids: readonly SegmentId[]) => void
@@ -134,7 +134,7 @@ export class Committer {
    */
   submit(
     streamId: StreamId,
-    segments: readonly EncodedSegment[],
+    segments: readonly SegmentToCommit[],
     completion?: PendingCompletion,
   ): Promise<readonly SegmentId[]> {
     assert(segments.length > 0)

@@ -68,6 +68,8 @@ export class Materializer {
   #mode: 'live' | 'catch-up' = 'catch-up'
   /** In catch-up: everything up to here has been read from the raw store. */
   #cursor: SegmentId
+  /** In catch-up: nothing before this segment is missing, where that is known. */
+  #behindFrom: SegmentId | undefined
   /** The newest segment that commit told of. */
   #newest: SegmentId
   #written: SegmentId
@@ -100,7 +102,10 @@ export class Materializer {
     if (oldest !== undefined) return segmentIdMs(oldest)
     // Live, nothing but the outstanding is behind, and the cursor stands still.
     const isBehind = this.#newest > this.#cursor || this.#failures > 0
-    return this.#mode === 'catch-up' && isBehind ? segmentIdMs(this.#cursor) : undefined
+    if (this.#mode !== 'catch-up' || !isBehind) return undefined
+    // The cursor may stand on a segment of long ago, when nothing came since.
+    const from = this.#behindFrom ?? this.#cursor
+    return Math.max(segmentIdMs(from), segmentIdMs(this.#cursor))
   }
 
   start(): void {
@@ -113,11 +118,15 @@ export class Materializer {
       if (segmentId > this.#newest) this.#newest = segmentId
       // Catch-up reads it from the raw store, or already has.
       if (this.#mode === 'catch-up' || segmentId <= this.#cursor) {
-        this.#options.release?.(block.bytes)
+        if (block !== undefined) this.#options.release?.(block.bytes)
+        continue
+      }
+      if (block === undefined) {
+        this.#fallBack('a block was not kept', segmentId)
         continue
       }
       if (this.#bufferBytes + block.bytes.length > MATERIALIZE_BUFFER_BYTES_MAX) {
-        this.#fallBack('more waits than MATERIALIZE_BUFFER_BYTES_MAX')
+        this.#fallBack('more waits than MATERIALIZE_BUFFER_BYTES_MAX', segmentId)
         this.#options.release?.(block.bytes)
         continue
       }
@@ -136,6 +145,7 @@ export class Materializer {
   /** Something may have been committed that `add` was not told of: looks into the raw store. */
   resync(): void {
     this.#fallBack('a commit was not handed on')
+    this.#behindFrom = undefined
   }
 
   /** Inserts what waits, within `msMax`, and records the checkpoint. The rest is found at start. */
@@ -176,8 +186,11 @@ export class Materializer {
     this.#wake = undefined
   }
 
-  #fallBack(reason: string): void {
+  /** `since`: what it is about; before it nothing is missing but what is outstanding. */
+  #fallBack(reason: string, since?: SegmentId): void {
     this.#generation++
+    this.#progress.advance()
+    if (this.#mode === 'live') this.#behindFrom = this.#progress.oldest ?? since
     for (const buffer of this.#buffers.values()) this.#releaseAll(buffer)
     this.#buffers.clear()
     this.#bufferBytes = 0

@@ -201,6 +201,11 @@ export interface EncodedBatch {
   readonly transforms: TransformCounts
 }
 
+/** A segment on its way to commit. Without a block the projection gets it from the raw store. */
+export interface SegmentToCommit extends Omit<EncodedSegment, 'block'> {
+  readonly block: EncodedBlock | undefined
+}
+
 /** What the transforms did to a batch, for metrics. */
 export interface TransformCounts {
   readonly eventsExtracted: number
@@ -217,7 +222,8 @@ export interface CommittedSegment {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
   readonly eventCount: number
-  readonly block: EncodedBlock
+  /** Absent when it was dropped to save memory: it is rebuilt from the raw store. */
+  readonly block: EncodedBlock | undefined
   readonly delta: SchemaDelta
 }
 

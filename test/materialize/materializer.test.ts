@@ -139,6 +139,32 @@ test('past MATERIALIZE_BUFFER_BYTES_MAX memory is dropped and read again', async
   await materializer.stop(1_000)
 })
 
+test('a segment without a block is read from the raw store, with what waits, and lag tells', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive, modes, released, replayed } = setUp(stores, 60_000)
+  stores.commit(1, 1_000)
+  materializer.start()
+  await isLive()
+  const [live, bare, later] = [5_000, 6_000, 7_000].map((ms) => stores.commit(1, ms))
+  materializer.add({ segments: [live!] })
+  materializer.add({ segments: [{ ...bare!, block: undefined }, later!] })
+  assert.deepEqual([materializer.bufferBytes, modes.at(-1)], [0, 'catch-up'])
+  assert.equal(materializer.oldestPendingMs, 5_000, 'not since the checkpoint')
+  assert.equal(released.length, 2)
+  assert.ok(stores.checkpoints.every((id) => id < live!.segmentId))
+  materializer.add({ segments: [{ ...stores.commit(1, 8_000), block: undefined }] })
+  assert.equal(materializer.oldestPendingMs, 5_000)
+  await isLive()
+  await eventually('all are there', isComplete(stores))
+  assertExactlyOnce(stores)
+  assert.equal(replayed(), 5)
+  assert.equal(materializer.oldestPendingMs, undefined)
+  materializer.add({ segments: [{ ...stores.commit(1, 9_000), block: undefined }] })
+  assert.equal(materializer.oldestPendingMs, 9_000, 'though nothing came for a second before it')
+  await materializer.stop(1_000)
+  assertExactlyOnce(stores)
+})
+
 test('an insert whose outcome is unknown is looked up, not repeated', async () => {
   const stores = new FakeStores()
   const { materializer, isLive, modes, errors, released } = setUp(stores)
@@ -259,7 +285,8 @@ async function live(stores: FakeStores, random: Random, checkpoint: SegmentId): 
   materializer.start()
   for (let i = 0; i < 40; i++) {
     const segments = Array.from({ length: 1 + random.below(3) }, () => {
-      return stores.commit(1 + random.below(3))
+      const segment = stores.commit(1 + random.below(3))
+      return random.chance(0.05) ? { ...segment, block: undefined } : segment
     })
     // Now and then commit does not hand on what it made durable.
     if (random.chance(0.05)) materializer.resync()

@@ -1,0 +1,69 @@
+/**
+ * What workers made of a request's parts, kept until the whole request was judged.
+ *
+ * Blocks can be many times the body's size, and are only a short cut to the projection: past
+ * REQUEST_BLOCK_BYTES_MAX, or when there is no room for them, they are all dropped, and the
+ * projection gets the request from the raw store. So nothing is refused for what it became.
+ */
+import type { BatchBuffers } from '../bytes/batch-buffers.ts'
+import type { IngestError } from '../errors.ts'
+import { REQUEST_BLOCK_BYTES_MAX } from '../limits.ts'
+import type { EncodedBatch, EncodedBlock, PartResult, SegmentToCommit } from '../model/batch.ts'
+import { bulkItemBytes, judgeBulkReply } from './bulk-reply.ts'
+
+interface HeldSegment extends SegmentToCommit {
+  block: EncodedBlock | undefined
+}
+
+export interface HeldBatch {
+  readonly segments: readonly SegmentToCommit[]
+  readonly parts: readonly PartResult[]
+}
+
+export class HeldBatches {
+  readonly #buffers: Pick<BatchBuffers, 'releaseView'>
+  /** Those with a block. */
+  #segments: HeldSegment[] = []
+  #blockBytes = 0
+  #itemBytes = 0
+  #keepsBlocks = true
+
+  constructor(buffers: Pick<BatchBuffers, 'releaseView'>) {
+    this.#buffers = buffers
+  }
+
+  /** Of blocks, and of a bulk reply's items. */
+  get bytes(): number {
+    return this.#blockBytes + this.#itemBytes
+  }
+
+  get keepsBlocks(): boolean {
+    return this.#keepsBlocks
+  }
+
+  add({ segments, parts }: EncodedBatch): HeldBatch {
+    this.#itemBytes += bulkItemBytes(parts)
+    const held: HeldSegment[] = segments.map((segment) => ({ ...segment }))
+    for (const segment of held) {
+      this.#blockBytes += segment.block?.bytes.length ?? 0
+      this.#segments.push(segment)
+    }
+    if (!this.#keepsBlocks || this.#blockBytes > REQUEST_BLOCK_BYTES_MAX) this.dropBlocks()
+    return { segments: held, parts }
+  }
+
+  dropBlocks(): void {
+    this.#keepsBlocks = false
+    for (const segment of this.#segments) {
+      if (segment.block !== undefined) this.#buffers.releaseView(segment.block.bytes)
+      segment.block = undefined
+    }
+    this.#segments = []
+    this.#blockBytes = 0
+  }
+
+  /** Why the request is not answered, however much room there is; `bytesMax` is all of it. */
+  judge(bytesMax: number): IngestError | undefined {
+    return judgeBulkReply(this.#itemBytes, bytesMax)
+  }
+}
