@@ -1,11 +1,13 @@
 /**
  * Goal: bytes in flight are bounded. Past the bound whole requests are refused with 429 before
- * anything of them is taken, those under way are not disturbed, and it ends by itself.
- * Method: slow senders hold the whole bound, at its minimum, by bodies that they do not finish.
+ * anything of them is taken, those under way are not disturbed, and it ends by itself. Who only
+ * declares a body, or sends it by drops, takes no room of others.
+ * Method: senders hold the whole bound, at its minimum, by bodies that they do not finish.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { BODY_AHEAD_BYTES, SLOW_BODY_MS } from '../../src/limits.ts'
 import { RawClient } from '../http/raw-client.ts'
 import { Api, readProblem, type Stream } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
@@ -65,10 +67,13 @@ async function assertOverloaded(stream: Stream): Promise<void> {
   }
 }
 
-test('declared bytes fill the bound: others hear 429, and it recovers', async () => {
+/** Half of the largest body, in whole lines: with it as much again is held. */
+const HALF = LINE.repeat(Math.ceil((5 * MIB) / LINE.length))
+
+test('bodies half of which has come fill the bound: others hear 429, and it recovers', async () => {
   const [slow, other] = [await api.createStream(), await api.createStream()]
   const clients = [await begin(slow, 10 * MIB), await begin(slow, 10 * MIB)]
-  for (const client of clients) client.write(LINE.repeat(100))
+  for (const client of clients) client.write(HALF)
   await untilInFlight(BOUND)
   await assertOverloaded(other)
   assert.equal((await api.usage(other.id)).events, 0, 'nothing of them was stored')
@@ -77,9 +82,9 @@ test('declared bytes fill the bound: others hear 429, and it recovers', async ()
   clients[0]?.destroy()
   await untilInFlight(10 * MIB)
   assert.equal((await api.ingest(other.key, '{"a":1}')).status, 200)
-  const rest = LINE.repeat(Math.floor((10 * MIB) / LINE.length) - 100)
+  const rest = LINE.repeat(Math.floor((10 * MIB - HALF.length) / LINE.length))
   clients[1]?.write(rest)
-  clients[1]?.write(' '.repeat(10 * MIB - rest.length - 100 * LINE.length))
+  clients[1]?.write(' '.repeat(10 * MIB - rest.length - HALF.length))
   assert.match((await clients[1]?.until(/"accepted":\d+/, 20_000)) ?? '', /^HTTP\/1\.1 200 /)
   clients[1]?.destroy()
   await untilInFlight(0)
@@ -131,4 +136,45 @@ test('a burst of large bodies: each is taken whole or refused whole', async () =
   }
   assert.equal((await api.usage(stream.id)).events, taken.length * 4_000)
   assert.equal((await send()).status, 200)
+})
+
+test('declared bytes that do not come take no room of others', async () => {
+  const [slow, other] = [await api.createStream(), await api.createStream()]
+  const clients = []
+  for (let i = 0; i < 8; i++) clients.push(await begin(slow, 10 * MIB))
+  for (const client of clients) client.write('{')
+  await untilInFlight(8 * (BODY_AHEAD_BYTES + 2))
+  const body = LINE.repeat(Math.floor((10 * MIB) / LINE.length))
+  const answer = await api.ingest(other.key, body, { 'content-type': 'application/x-ndjson' })
+  assert.equal(answer.status, 200, answer.text)
+  for (const client of clients) client.destroy()
+  await untilInFlight(0)
+})
+
+test('slow bodies are cut when others need their room: 408, and nothing of them is kept', async () => {
+  const [slow, other] = [await api.createStream(), await api.createStream()]
+  const clients = [await begin(slow, 10 * MIB), await begin(slow, 10 * MIB)]
+  for (const client of clients) client.write(HALF)
+  await untilInFlight(BOUND)
+  const drops = setInterval(() => {
+    for (const client of clients) client.write(' ')
+  }, 500)
+  try {
+    const deadline = performance.now() + 3 * SLOW_BODY_MS
+    let status = 429
+    while (status === 429 && performance.now() < deadline) {
+      status = (await api.ingest(other.key, '{"a":1}')).status
+      await sleep(250)
+    }
+    assert.equal(status, 200, 'there is room in the end')
+    const answers = clients.map((client) => client.until(/too_slow/, 300).catch(() => ''))
+    const cut = (await Promise.all(answers)).filter((text) => text !== '')
+    assert.equal(cut.length, 1, 'no more than needed')
+    assert.match(cut[0] ?? '', /^HTTP\/1\.1 408 [^]*Connection: close/i)
+  } finally {
+    clearInterval(drops)
+    for (const client of clients) client.destroy()
+  }
+  await untilInFlight(0)
+  assert.equal((await api.usage(slow.id)).events, 0)
 })
