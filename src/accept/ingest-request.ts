@@ -220,13 +220,13 @@ export class IngestRequest implements BodyConsumer {
     const eventBytes = isOtlp ? OtlpFramer.measureWhole(bytes) : part.bytes.length
     if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
     const { batcher } = this.#services
-    batcher.submitShared(stream, part.framing, part.bytes, plan.partOptions, eventBytes).then(
-      (placed) => {
+    batcher
+      .submitShared(stream, part.framing, part.bytes, plan.partOptions, eventBytes)
+      .then((placed) => {
         report.add(placed.result)
         this.#finishJudged(report, [placed])
-      },
-      (cause: unknown) => this.#finishFailed(cause),
-    )
+      })
+      .catch((cause: unknown) => this.#finishFailed(cause))
   }
 
   #bodyEnded(): void {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, Api, call, NDJSON_TYPE, readProblem } from '../support/api.ts'
+import { type Answer, Api, call, JSON_TYPE, NDJSON_TYPE, readProblem } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 
 const dataDir = makeDataDir()
@@ -42,6 +42,61 @@ test('the same key answers as the first time and stores nothing again', async ()
     text.text,
   )
   assert.equal((await api.events(stream.id)).length, 3)
+})
+
+test('a key that was used on another path is a conflict, in the words of that path', async () => {
+  const basic = (key: string) => `Basic ${Buffer.from(`u:${key}`).toString('base64')}`
+  const paths: Readonly<Record<string, readonly [string, string, string]>> = {
+    native: ['/v1/ingest', JSON_TYPE, '{"a":1}'],
+    text: ['/v1/ingest/text', 'text/plain', 'line'],
+    bulk: ['/_bulk', NDJSON_TYPE, '{"index":{}}\n{"a":1}\n'],
+    document: ['/i/_doc', JSON_TYPE, '{"a":1}'],
+    'otlp json': ['/v1/logs', JSON_TYPE, '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}'],
+    'otlp protobuf': ['/v1/logs', 'application/x-protobuf', '\n\x04\x12\x02\x12\x00'],
+  }
+  const stream = await api.createStream()
+  const send = (name: string, idempotencyKey: string, body?: string) => {
+    const [path, type, own] = paths[name]!
+    const headers = {
+      'content-type': type,
+      'idempotency-key': idempotencyKey,
+      ...(/^(bulk|document)$/.test(name)
+        ? { authorization: basic(stream.key) }
+        : { 'x-api-key': stream.key }),
+    }
+    return call(`${api.url}${path}`, {
+      method: 'POST',
+      headers,
+      body: body ?? own,
+      timeoutMs: 5_000,
+    })
+  }
+  const family = (name: string) => name.split(' ')[0]
+  for (const first of Object.keys(paths)) {
+    const answer = await send(first, `from ${first}`)
+    assert.ok(answer.status < 300, `${first}: ${answer.status} ${answer.text}`)
+    for (const other of Object.keys(paths)) {
+      const again = await send(other, `from ${first}`)
+      const what = `${first}, then ${other}: ${again.status} ${again.text}`
+      if (family(first) === family(other)) {
+        assert.equal(again.status, answer.status, what)
+        if (first === other) assert.equal(again.text, answer.text)
+        continue
+      }
+      assert.equal(again.status, 409, what)
+      assert.equal(again.headers['retry-after'], undefined, 'it would be the same again')
+      assert.match(again.text, /used on another ingest path/)
+      if (/^(bulk|document)$/.test(other)) {
+        assert.match(again.text, /^\{"error":\{"root_cause":\[\{"type":"version_conflict_engine/)
+      } else if (family(other) === 'otlp') {
+        assert.equal(again.headers['content-type'], paths[other]?.[1])
+      } else {
+        assert.equal(readProblem(again).code, 'conflict')
+      }
+    }
+  }
+  assert.equal((await send('otlp protobuf', 'from native', '')).status, 409, 'an empty body, too')
+  assert.equal((await api.events(stream.id)).length, 6, 'each was stored once')
 })
 
 test('a large body under a key is stored once', async () => {
