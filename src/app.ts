@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { CredentialCache } from './accept/authenticate.ts'
 import { Batcher } from './accept/batcher.ts'
 import { bulkRoutes } from './accept/bulk.ts'
-import { elasticFallback, elasticProbeRoutes } from './accept/elastic-probes.ts'
+import { elasticFallback, elasticProbeRoutes, refusalByPath } from './accept/elastic-probes.ts'
 import { InFlight } from './accept/in-flight.ts'
 import type { IngestDeps } from './accept/ingest-handler.ts'
 import { nativeIngestRoutes } from './accept/native.ts'
@@ -145,6 +145,7 @@ async function start(
   const server = createServer({
     routes,
     fallback: elasticFallback(credentials),
+    refusal: refusalByPath,
     engine,
     ...(config.tls && { tls: config.tls }),
     onError: (error, exchange) => log.error({ err: error, path: exchange.path }, 'request failed'),

@@ -13,7 +13,7 @@ import { formatEventId } from '../model/event-id.ts'
 import { encodeBulkReply } from './bulk-reply.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import { ElasticReplies } from './elastic-reply.ts'
-import { type BulkFilter, parseFilterPath } from './filter-path.ts'
+import { type BulkFilter, filterAnswer, parseFilterPath, readFilterPath } from './filter-path.ts'
 import { type IngestDeps, ingestHandler } from './ingest-handler.ts'
 import type { IngestReport } from './ingest-report.ts'
 import { elasticKey } from './presented-key.ts'
@@ -74,10 +74,7 @@ class BulkDialect extends ElasticDialect implements Dialect {
   constructor(exchange: Exchange, defaultIndex: string | undefined) {
     super(exchange)
     this.#defaultIndex = defaultIndex
-    const { queryString } = exchange
-    const hasFilter = queryString.includes('filter_path')
-    const filterPath = hasFilter ? new URLSearchParams(queryString).get('filter_path') : null
-    this.#filter = parseFilterPath(filterPath ?? undefined)
+    this.#filter = parseFilterPath(readFilterPath(exchange.queryString))
   }
 
   plan(): BodyPlan {
@@ -107,10 +104,12 @@ class DocumentDialect extends ElasticDialect implements Dialect {
   readonly answerForm = 'document'
   readonly #index: string
   readonly #id: string | undefined
+  readonly #filterPath: string
 
   constructor(exchange: Exchange, id: string | undefined) {
     super(exchange)
     this.#index = exchange.param(0)
+    this.#filterPath = readFilterPath(exchange.queryString)
     this.#id = id
   }
 
@@ -129,7 +128,7 @@ class DocumentDialect extends ElasticDialect implements Dialect {
     const { segmentIds, firstEvent } = parts[0]!
     const segmentId = segmentIds[Math.floor(firstEvent / SEGMENT_EVENTS_MAX)]!
     const ordinal = firstEvent % SEGMENT_EVENTS_MAX
-    return JSON.stringify({
+    const answer = {
       _index: this.#index,
       _id: this.#id ?? formatEventId({ segmentId, ordinal }),
       _version: 1,
@@ -137,7 +136,15 @@ class DocumentDialect extends ElasticDialect implements Dialect {
       _shards: { total: 1, successful: 1, failed: 0 },
       _seq_no: 0,
       _primary_term: 1,
-    })
+    }
+    return JSON.stringify(filterAnswer(answer, this.#filterPath))
+  }
+
+  /** A document that is none is called what it is in a bulk request's item. */
+  override refusedReply(error: IngestError, report?: IngestReport): Reply {
+    const isDocument = (report?.fatal ?? report?.errors[0]) !== undefined
+    if (error.code !== 'malformed' || !isDocument) return super.refusedReply(error)
+    return this.replies.error(error, 'document_parsing_exception')
   }
 
   acceptedReply(answer: Answer): Reply {

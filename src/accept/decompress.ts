@@ -44,6 +44,8 @@ export class Decompressor {
   readonly #encoding: Encoding
   readonly #events: DecompressorEvents
   #stream: zlib.Gunzip | undefined
+  #inputBytes = 0
+  #isEnded = false
   #outputBytes = 0
   #pendingBytes = 0
   #isHigh = false
@@ -60,6 +62,7 @@ export class Decompressor {
     const stream = (this.#stream ??= this.#open(bytes[0]!))
     const copy = Buffer.from(bytes)
     this.#pendingBytes += copy.length
+    this.#inputBytes += copy.length
     stream.write(copy, () => this.#consumed(copy.length))
     if (!this.#isHigh && this.#pendingBytes > INPUT_BYTES_HIGH) {
       this.#isHigh = true
@@ -74,6 +77,7 @@ export class Decompressor {
       this.#isOver = true
       this.#events.onEnd()
     } else {
+      this.#isEnded = true
       this.#stream.end()
     }
   }
@@ -106,15 +110,20 @@ export class Decompressor {
     })
     stream.on('end', () => {
       if (this.#isOver) return
+      // What zlib did not read lies behind the compressed data: it would be lost in silence.
+      if (!this.#isEnded || stream.bytesWritten !== this.#inputBytes) return this.#failInvalid()
       this.#isOver = true
       this.#events.onEnd()
     })
     stream.on('error', (cause) => {
-      if (this.#isOver) return
-      const text = `the body is not valid ${this.#encoding}`
-      this.#fail(new IngestError('malformed', text, { cause }))
+      if (!this.#isOver) this.#failInvalid(cause)
     })
     return stream
+  }
+
+  #failInvalid(cause?: Error): void {
+    const text = `the body is not valid ${this.#encoding}`
+    this.#fail(new IngestError('malformed', text, { cause }))
   }
 
   #fail(error: IngestError): void {

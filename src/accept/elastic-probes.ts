@@ -85,13 +85,11 @@ export function elasticFallback(
   credentials: CredentialCache,
 ): (exchange: Exchange, allow: string | undefined) => Reply | Promise<Reply> {
   return (exchange, allow) => {
-    const { method, path } = exchange
-    const isOurs = path === '/v1' || path.startsWith('/v1/')
-    if (isOurs || (allow !== undefined && method !== 'GET')) return ownFallback(allow)
+    const { method } = exchange
+    if (isOurPath(exchange.path)) return problemReply(noRoute(allow))
     const replies = new ElasticReplies(exchange)
-    if (method !== 'GET' && method !== 'HEAD') {
-      return replies.error(new IngestError('not_found', 'there is nothing at this path'))
-    }
+    const isProbe = method === 'GET' || (method === 'HEAD' && allow === undefined)
+    if (!isProbe) return replies.error(noRoute(allow))
     return credentials.resolveKey(elasticKey(exchange.header('authorization'))).then(
       () => replies.reply(200, '{}'),
       (cause: unknown) => replies.error(IngestError.from(cause, 'internal')),
@@ -99,11 +97,21 @@ export function elasticFallback(
   }
 }
 
-function ownFallback(allow: string | undefined): Reply {
-  if (allow === undefined) {
-    return problemReply(new IngestError('not_found', 'there is nothing at this path'))
-  }
-  return problemReply(new IngestError('method_not_allowed', `this path takes ${allow}`))
+/** What the server itself refuses, in the form of whose path it is. Only while headers are there. */
+export function refusalByPath(exchange: Exchange, error: IngestError): Reply {
+  if (isOurPath(exchange.path)) return problemReply(error)
+  return new ElasticReplies(exchange).error(error)
+}
+
+const OUR_PATHS = /^\/(?:v1|healthz|readyz|metrics)(?:\/|$)/
+
+function isOurPath(path: string): boolean {
+  return OUR_PATHS.test(path)
+}
+
+function noRoute(allow: string | undefined): IngestError {
+  if (allow === undefined) return new IngestError('not_found', 'there is nothing at this path')
+  return new IngestError('method_not_allowed', `this path takes ${allow}`)
 }
 
 function withKey(credentials: CredentialCache, probe: Probe): Handler {

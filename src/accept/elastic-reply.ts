@@ -55,13 +55,13 @@ export class ElasticReplies {
     return this.reply(status, JSON.stringify(value))
   }
 
-  error(error: IngestError): Reply {
+  /** `type`: what the exception is called, where its code does not say it. */
+  error(error: IngestError, type: string = EXCEPTIONS[error.code]): Reply {
     const { httpStatus } = ERRORS[error.code]
     // Not every client tries again after 408, but all do after 429: they are to slow down anyway.
     const isRefusal = httpStatus === 429 || httpStatus === 408
     const refusal = this.#isBulkHelper ? 503 : 429
     const status = isRefusal ? refusal : httpStatus
-    const type = EXCEPTIONS[error.code]
     const isInternal = error.code === 'internal'
     const reason = isInternal ? 'the server failed; its log has the details' : error.message
     const cause = { type, reason }

@@ -1,5 +1,5 @@
 /**
- * `filter_path` as Elasticsearch reads it, applied to the one answer that we filter: patterns of
+ * `filter_path` as Elasticsearch reads it, applied to the answers about documents: patterns of
  * dotted names between commas, `*` for any part of a name, `**` for one or more names, a leading
  * `-` for what to leave out. A pattern takes in what is below it. Objects and arrays of which
  * nothing is left are left out as well.
@@ -50,19 +50,19 @@ const ITEM_PATHS: readonly (readonly [readonly string[], number])[] = [
 
 type Pattern = readonly string[]
 
-/** The filter of a request; `text` is the parameter's decoded value, absent or empty for none. */
+/** Whether the value at a path is sent. */
+type IsSent = (path: readonly string[]) => boolean
+
+/** The parameter's decoded value in a query string; empty when there is none. */
+export function readFilterPath(queryString: string): string {
+  if (!queryString.includes('filter_path')) return ''
+  return new URLSearchParams(queryString).get('filter_path') ?? ''
+}
+
+/** The filter of a bulk request; `text` is the parameter's value, absent or empty for none. */
 export function parseFilterPath(text: string | undefined): BulkFilter {
-  const includes: Pattern[] = []
-  const excludes: Pattern[] = []
-  for (const each of (text ?? '').split(',')) {
-    const pattern = each.trim()
-    if (pattern.startsWith('-')) excludes.push(pattern.slice(1).split('.'))
-    else if (pattern !== '') includes.push(pattern.split('.'))
-  }
-  if (includes.length === 0 && excludes.length === 0) return NO_BULK_FILTER
-  const isSent = (path: readonly string[]) =>
-    (includes.length === 0 || includes.some((pattern) => covers(pattern, path))) &&
-    !excludes.some((pattern) => covers(pattern, path))
+  const isSent = parsePatterns(text ?? '')
+  if (isSent === undefined) return NO_BULK_FILTER
   const fieldsOf = (operation: string) =>
     ITEM_PATHS.reduce((fields, [path, bit]) => {
       return isSent(['items', operation, ...path]) ? fields | bit : fields
@@ -77,6 +77,48 @@ export function parseFilterPath(text: string | undefined): BulkFilter {
       delete: fieldsOf('delete'),
     },
   }
+}
+
+/** What the filter `text` leaves of an answer of objects in objects, without arrays. */
+export function filterAnswer(
+  answer: Readonly<Record<string, unknown>>,
+  text: string,
+): Readonly<Record<string, unknown>> {
+  const isSent = parsePatterns(text)
+  return isSent === undefined ? answer : filterObject(answer, [], isSent)
+}
+
+function filterObject(
+  object: Readonly<Record<string, unknown>>,
+  path: readonly string[],
+  isSent: IsSent,
+): Record<string, unknown> {
+  const left: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(object)) {
+    const own = [...path, name]
+    if (typeof value !== 'object' || value === null) {
+      if (isSent(own)) left[name] = value
+      continue
+    }
+    const inner = filterObject(value as Record<string, unknown>, own, isSent)
+    if (Object.keys(inner).length > 0) left[name] = inner
+  }
+  return left
+}
+
+/** Undefined when everything is sent. */
+function parsePatterns(text: string): IsSent | undefined {
+  const includes: Pattern[] = []
+  const excludes: Pattern[] = []
+  for (const each of text.split(',')) {
+    const pattern = each.trim()
+    if (pattern.startsWith('-')) excludes.push(pattern.slice(1).split('.'))
+    else if (pattern !== '') includes.push(pattern.split('.'))
+  }
+  if (includes.length === 0 && excludes.length === 0) return undefined
+  return (path) =>
+    (includes.length === 0 || includes.some((pattern) => covers(pattern, path))) &&
+    !excludes.some((pattern) => covers(pattern, path))
 }
 
 /** Whether `pattern` matches `path` or something that `path` is in. */

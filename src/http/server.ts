@@ -27,6 +27,8 @@ export interface ServerOptions {
    * undefined when it knows none (404). The server adds the `Allow` header. Default: a problem.
    */
   readonly fallback?: Fallback
+  /** The reply to a request that the server itself refuses. Default: a problem. */
+  readonly refusal?: (exchange: Exchange, error: IngestError) => Reply
   readonly tls?: TlsFiles | undefined
   /** Called with what a handler threw, unless it was an `IngestError` meant for the client. */
   readonly onError: (error: unknown, exchange: Exchange) => void
@@ -83,6 +85,7 @@ class Server implements HttpServer, ExchangeHost {
   readonly #app: EngineApp
   readonly #sweepMs: number
   readonly #fallback: Fallback
+  readonly #refuse: (error: IngestError) => Handler
   #listenToken: object | undefined
   #sweepTimer: NodeJS.Timeout | undefined
   #held: HttpExchange[] = []
@@ -92,6 +95,8 @@ class Server implements HttpServer, ExchangeHost {
     this.engine = options.engine ?? loadEngine()
     this.onError = options.onError
     this.#fallback = options.fallback ?? defaultFallback
+    const refusal = options.refusal ?? ((_exchange, error) => problemReply(error))
+    this.#refuse = (error) => (exchange) => exchange.reply(refusal(exchange, error))
     const bodyIdleMsMax = options.bodyIdleMsMax ?? BODY_IDLE_MS_MAX
     const lingerMsMax = options.lingerMsMax ?? LINGER_MS_MAX
     this.#sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(Math.min(bodyIdleMsMax, lingerMsMax) / 5))
@@ -192,7 +197,7 @@ class Server implements HttpServer, ExchangeHost {
         path: isLiteral ? pattern : request.getUrl(),
         params: params ?? raw,
       })
-      exchange.run(params === undefined ? replyBadEncoding : handler)
+      exchange.run(params === undefined ? this.#refuse(badEncoding()) : handler)
     }
   }
 }
@@ -226,10 +231,8 @@ function tryDecodeParams(params: readonly string[]): readonly string[] | undefin
   }
 }
 
-function replyBadEncoding(exchange: Exchange): void {
-  exchange.reply(
-    problemReply(new IngestError('malformed', 'the path is not percent-encoded UTF-8')),
-  )
+function badEncoding(): IngestError {
+  return new IngestError('malformed', 'the path is not percent-encoded UTF-8')
 }
 
 function defaultFallback(_exchange: Exchange, allow: string | undefined): Reply {

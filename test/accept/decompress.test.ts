@@ -99,6 +99,53 @@ for (const [name, encoding, compress] of COMPRESS) {
   })
 }
 
+for (const [name, encoding, compress] of COMPRESS) {
+  test(`${name}: bytes behind the end are malformed, however they come`, async () => {
+    const whole = compress(Buffer.from('{"a":1}\n'.repeat(50)))
+    for (const rest of ['x', '\0', '{"a":1}\n', 'x'.repeat(200_000)]) {
+      for (const chunks of [
+        [Buffer.concat([whole, Buffer.from(rest)])],
+        [whole, Buffer.from(rest)],
+      ]) {
+        const { error } = await decompress(encoding, chunks)
+        assert.equal(error?.code, 'malformed', `${rest.length} bytes in ${chunks.length} chunks`)
+      }
+      const late = await decompressSlowly(encoding, [whole, Buffer.from(rest)])
+      assert.equal(late?.code, 'malformed', `${rest.length} bytes, later`)
+    }
+    assert.equal(await decompressSlowly(encoding, [whole]), undefined)
+  })
+}
+
+/** Lets zlib finish with each chunk before the next; resolves with the error, if there is one. */
+async function decompressSlowly(
+  encoding: Encoding,
+  chunks: readonly Uint8Array[],
+): Promise<IngestError | undefined> {
+  const { promise, resolve } = withResolvers<IngestError | undefined>()
+  const nothing = () => undefined
+  const decompressor = new Decompressor(encoding, {
+    onBytes: nothing,
+    onEnd: () => resolve(undefined),
+    onError: resolve,
+    onPressure: nothing,
+  })
+  for (const chunk of chunks) {
+    decompressor.push(chunk)
+    await new Promise((done) => setTimeout(done, 10))
+  }
+  decompressor.end()
+  return promise
+}
+
+function withResolvers<T>() {
+  let resolve: (value: T) => void = () => undefined
+  const promise = new Promise<T>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
 test('what is not compressed so is malformed', async () => {
   for (const encoding of ['gzip', 'deflate', 'br'] as const) {
     for (const body of ['{"a":1}\n{"b":2}', '\0\0\0\0', '\xff'.repeat(64)]) {

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { NO_BULK_FILTER, parseFilterPath } from '../../src/accept/filter-path.ts'
+import { filterAnswer, NO_BULK_FILTER, parseFilterPath } from '../../src/accept/filter-path.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { runBulk, SEGMENT_ID } from './bulk-body.ts'
 
@@ -71,6 +71,23 @@ test('no filter, an empty one and one that takes everything are the same', () =>
   }
   for (const filterPath of ['*', '**', 'took,errors,items', 't*,*rr*rs,items.**', '-foo', ' * ']) {
     assert.deepEqual(parseFilterPath(filterPath), NO_BULK_FILTER, filterPath)
+  }
+})
+
+test('the answer to a single document is filtered by the same patterns', () => {
+  const answer = { _index: 'x', _shards: { total: 1, failed: 0 }, result: 'created' }
+  for (const [filterPath, expected] of [
+    ['', answer],
+    ['**', answer],
+    ['result', { result: 'created' }],
+    ['_shards', { _shards: { total: 1, failed: 0 } }],
+    ['_shards.f*,_index', { _index: 'x', _shards: { failed: 0 } }],
+    ['-_*', { result: 'created' }],
+    ['**.total', { _shards: { total: 1 } }],
+    ['nothing', {}],
+  ] as const) {
+    assert.deepEqual(filterAnswer(answer, filterPath), expected, filterPath)
+    assert.deepEqual(filterPlainly(answer, filterPath), expected, filterPath)
   }
 })
 

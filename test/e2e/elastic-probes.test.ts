@@ -127,6 +127,43 @@ test('health, refresh, and what we have not heard of', async () => {
   assert.equal(own.status, 404)
 })
 
+test("what no route takes is refused in Elasticsearch's form, on our paths in ours", async () => {
+  for (const [method, path, status] of [
+    ['DELETE', '/_bulk', 405],
+    ['HEAD', '/_bulk', 405],
+    ['PATCH', '/i/_bulk', 405],
+    ['DELETE', '/i', 405],
+    ['HEAD', '/i/_doc', 405],
+    ['DELETE', '/', 405],
+    ['DELETE', '/_license', 405],
+    ['POST', '/_search', 405],
+    ['POST', '/i/_search/x', 404],
+    ['POST', '/%FF/_bulk', 400],
+    ['GET', '/_template/%C3', 400],
+  ] as const) {
+    const answer = await probe(method, path)
+    assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`)
+    assert.equal(answer.headers['content-type'], 'application/json', `${method} ${path}`)
+    assert.equal(answer.headers['x-elastic-product'], 'Elasticsearch')
+    assert.equal(answer.headers.allow !== undefined, status === 405)
+    if (method !== 'HEAD') assert.equal(json(answer).status, status)
+  }
+  for (const [method, path, status] of [
+    ['DELETE', '/v1/streams', 405],
+    ['POST', '/healthz', 405],
+    ['DELETE', '/readyz', 405],
+    ['PUT', '/metrics', 405],
+    ['GET', '/v1/nothing', 404],
+    ['GET', '/v1/streams/%FF', 400],
+    ['PATCH', '/v1/ingest', 405],
+  ] as const) {
+    const answer = await probe(method, path)
+    assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`)
+    assert.equal(answer.headers['content-type'], 'application/problem+json', path)
+    assert.equal(answer.headers['x-elastic-product'], undefined)
+  }
+})
+
 test('the vendor media type is echoed', async () => {
   const accept = 'application/vnd.elasticsearch+json; compatible-with=8'
   const answer = await probe('GET', '/_cluster/health', { accept })

@@ -343,6 +343,10 @@ test('single-document writes are stored and answered as one item', async () => {
     const answer = await send('POST /logs/_doc', [], body)
     assert.deepEqual([answer.status, json(answer).status], [400, 400], body)
     assert.equal(typeof json(answer).error.reason, 'string')
+    const type = body === '' ? 'illegal_argument_exception' : 'document_parsing_exception'
+    assert.deepEqual([json(answer).error.type, json(answer).error.root_cause[0].type], [type, type])
   }
-  assert.equal((await stored(stream)).length, 4)
+  const filtered = await send('POST /logs/_doc?filter_path=result,_shards.t*', [], '{"n":3}')
+  assert.equal(filtered.text, '{"result":"created","_shards":{"total":1}}')
+  assert.equal((await stored(stream)).length, 5)
 })
