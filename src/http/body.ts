@@ -9,11 +9,11 @@ import type { BodyConsumer, Exchange } from './exchange.ts'
  * Must be called before the handler's first call returns.
  */
 export function readBody(exchange: Exchange, bytesMax: number): Promise<Uint8Array> {
-  // An absent, chunked or nonsensical length is 0 here: the collector then grows as bytes come.
+  // An absent, chunked or nonsensical length is 0 here. What is declared takes no memory yet.
   const declaredBytes = Math.max(0, Number(exchange.header('content-length')) || 0)
   if (declaredBytes > bytesMax) return Promise.reject(tooLarge(bytesMax))
   return new Promise((resolve, reject) => {
-    exchange.readBody(new BodyCollector(declaredBytes, bytesMax, resolve, reject))
+    exchange.readBody(new BodyCollector(bytesMax, resolve, reject))
   })
 }
 
@@ -46,12 +46,11 @@ class BodyCollector implements BodyConsumer {
   readonly #bytesMax: number
   readonly #resolve: (body: Uint8Array) => void
   readonly #reject: (error: IngestError) => void
-  #bytes: Uint8Array
+  #bytes = new Uint8Array(0)
   #length = 0
   #settled = false
 
   constructor(
-    declaredBytes: number,
     bytesMax: number,
     resolve: (body: Uint8Array) => void,
     reject: (error: IngestError) => void,
@@ -59,7 +58,6 @@ class BodyCollector implements BodyConsumer {
     this.#bytesMax = bytesMax
     this.#resolve = resolve
     this.#reject = reject
-    this.#bytes = new Uint8Array(declaredBytes)
   }
 
   chunk(bytes: Uint8Array, isLast: boolean): void {

@@ -1,7 +1,7 @@
 /** Statistics of one field, from the projection: it may lag ingest by a few seconds. */
 import type { Route } from '../http/exchange.ts'
-import { STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../limits.ts'
-import { isFieldPath } from '../model/field-path.ts'
+import { FIELD_PATH_BYTES_MAX, STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../limits.ts'
+import { isFieldPath, isPathTooLong, mayBeInArray } from '../model/field-path.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { FieldStats, FieldStatsQuery, NumberStats } from '../store/field-stats-store.ts'
 import { malformed, readLimit, readParameters, readTime } from './body-fields.ts'
@@ -16,7 +16,7 @@ export interface FieldStatsRoutesDeps {
   readonly nowMs?: () => number
 }
 
-const FIELD_CHARS_MAX = 512
+const IN_ARRAY = 'values inside arrays ("[]" in the path) have no statistics: ask for the array'
 const HOUR_NS = 3_600_000_000_000n
 const TIME_BASES = ['ingested_at', 'event_time'] as const
 const PARAMETERS = ['from', 'to', 'time_basis', 'limit'] as const
@@ -29,12 +29,11 @@ export function fieldStatsRoutes(deps: FieldStatsRoutesDeps): Route[] {
     scope: 'events:read',
     run: async ({ principal, params, query }) => {
       const { streamId } = await findVisibleStream(streams, principal, params[0])
-      const stats = await readStats(readStatsQuery(streamId, params[1] ?? '', query, nowMs()))
-      return {
-        status: 200,
-        contentType: 'application/json',
-        body: statsJson(params[1] ?? '', stats),
-      }
+      const path = params[1] ?? ''
+      const stats = await readStats(readStatsQuery(streamId, path, query, nowMs()))
+      // A name may end in brackets, too: only where nothing is, it can be no such field.
+      if (stats.count === 0 && mayBeInArray(path)) throw malformed(IN_ARRAY)
+      return { status: 200, contentType: 'application/json', body: statsJson(path, stats) }
     },
   })
   return [route]
@@ -47,9 +46,11 @@ function readStatsQuery(
   nowMs: number,
 ): FieldStatsQuery {
   const parameters = readParameters(query, PARAMETERS)
-  if (path.length > FIELD_CHARS_MAX || !isFieldPath(path)) {
-    throw malformed(`the path cannot be queried, or has over ${FIELD_CHARS_MAX} characters`)
+  if (isPathTooLong(path)) {
+    const limit = `${FIELD_PATH_BYTES_MAX} bytes (FIELD_PATH_BYTES_MAX)`
+    throw malformed(`the path is over ${limit}: such a field is not in the analytics store`)
   }
+  if (!isFieldPath(path)) throw malformed('this path cannot be asked for in the analytics store')
   const basis = parameters.get('time_basis') ?? 'ingested_at'
   const timeBasis = TIME_BASES.find((name) => name === basis)
   if (timeBasis === undefined) {

@@ -3,11 +3,13 @@
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import {
+  FIELD_PATH_BYTES_MAX,
   FIELDS_PAGE_DEFAULT,
   FIELDS_PAGE_MAX,
   SHAPES_PAGE_DEFAULT,
   SHAPES_PAGE_MAX,
 } from '../limits.ts'
+import { isPathTooLong } from '../model/field-path.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { FIELD_TYPES, type FieldType, hasTypeConflict } from '../model/schema.ts'
 import type {
@@ -26,7 +28,6 @@ export interface FieldRoutesDeps {
   readonly schemas: SchemaStore
 }
 
-const PATH_CHARS_MAX = 1_024
 const FIELD_PARAMETERS = ['limit', 'after', 'prefix', 'type', 'conflict'] as const
 
 export function fieldRoutes({ resolveToken, streams, schemas }: FieldRoutesDeps): Route[] {
@@ -41,7 +42,8 @@ export function fieldRoutes({ resolveToken, streams, schemas }: FieldRoutesDeps)
         const { streamId } = await findVisibleStream(streams, principal, params[0])
         const records = await schemas.listFields(streamId, { ...page, limit: page.limit + 1 })
         const shown = records.slice(0, page.limit)
-        const next = records.length > shown.length ? shown.at(-1)?.path : undefined
+        const last = records.length > shown.length ? shown.at(-1)?.path : undefined
+        const next = last === undefined ? undefined : pathCursor(last)
         return replyPage('fields', shown.map(fieldJson), next)
       },
     }),
@@ -85,7 +87,7 @@ export function readFieldPage(query: URLSearchParams): FieldPage {
   }
   return {
     limit: readLimit(parameters.get('limit'), bounds),
-    after: readOptionalPath(parameters.get('after')),
+    after: readOptionalPath(readPathCursor(parameters.get('after'))),
     prefix: readOptionalPath(parameters.get('prefix')),
     type: type as FieldType | undefined, // Checked above.
     conflict: conflict === undefined ? undefined : conflict === 'true',
@@ -102,13 +104,29 @@ function readShapePage(query: URLSearchParams): ShapePage {
   return { limit: readLimit(parameters.get('limit'), bounds), after }
 }
 
+/** The path itself; as JSON when it is empty, which clients would take for "no more pages". */
+function pathCursor(path: string): string {
+  return path === '' || path.startsWith('"') ? JSON.stringify(path) : path
+}
+
+function readPathCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined || !cursor.startsWith('"')) return cursor
+  try {
+    const path: unknown = JSON.parse(cursor)
+    if (typeof path === 'string') return path
+  } catch {
+    // As below.
+  }
+  throw malformed('"after" must be the "next" of an earlier page')
+}
+
 function readOptionalPath(path: string | undefined): string | undefined {
   return path === undefined ? undefined : readPath(path)
 }
 
 function readPath(path: string | undefined): string {
-  if (path === undefined || path.length > PATH_CHARS_MAX || path.includes('\0')) {
-    throw malformed(`a path has at most ${PATH_CHARS_MAX} characters, and no U+0000`)
+  if (path === undefined || isPathTooLong(path) || path.includes('\0')) {
+    throw malformed(`a path has at most ${FIELD_PATH_BYTES_MAX} bytes, and no U+0000`)
   }
   return path
 }

@@ -40,9 +40,12 @@ export function guardRoute(resolveToken: ResolveToken, rest: RestRoute): Route {
     const query = new URLSearchParams(exchange.queryString)
     const body = startBody(exchange, rest)
     body.catch(() => undefined) // It may fail while nobody waits for it yet; it is awaited below.
+    // Of who has not shown a valid token yet, no more is read than has come already.
+    if (rest.body !== undefined) exchange.pause()
     try {
       const principal = await resolveToken(text)
       requireScope(principal, rest.scope)
+      exchange.resume()
       exchange.reply(await rest.run({ principal, params, query, body: await body }))
     } catch (cause) {
       exchange.reply(problemReply(toIngestError(cause)))

@@ -3,8 +3,8 @@
  * by a few seconds. A first small version: a request is one JSON object that later ones extend.
  */
 import type { Reply, Route } from '../http/exchange.ts'
-import { QUERY_GROUPS_MAX } from '../limits.ts'
-import { isFieldPath } from '../model/field-path.ts'
+import { FIELD_PATH_BYTES_MAX, QUERY_GROUPS_MAX } from '../limits.ts'
+import { isFieldPath, isPathTooLong } from '../model/field-path.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { CountGroup, CountQuery, CountResult, FieldValue } from '../store/query-store.ts'
 import { malformed, readFields, readTime } from './body-fields.ts'
@@ -24,7 +24,6 @@ export interface QueryRoutesDeps {
 }
 
 const QUERY_BODY_BYTES_MAX = 64 * 1024
-const FIELD_CHARS_MAX = 512
 const GROUPS_DEFAULT = 100
 const HOUR_NS = 3_600_000_000_000n
 const TIME_BASES = ['ingested_at', 'event_time'] as const
@@ -91,8 +90,8 @@ function readFieldValue(value: unknown): FieldValue {
 
 function readFieldPath(name: string, value: unknown): string {
   if (typeof value !== 'string') throw malformed(`"${name}" must be a dotted path`)
-  if (value.length > FIELD_CHARS_MAX) {
-    throw malformed(`"${name}" is ${value.length} characters, over ${FIELD_CHARS_MAX}`)
+  if (isPathTooLong(value)) {
+    throw malformed(`"${name}" is over ${FIELD_PATH_BYTES_MAX} bytes (FIELD_PATH_BYTES_MAX)`)
   }
   if (!isFieldPath(value)) throw malformed(`"${name}" is not a path that can be queried`)
   return value

@@ -14,7 +14,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { IngestError } from '../../src/errors.ts'
 import { readBody, readJsonBody } from '../../src/http/body.ts'
-import type { Exchange, Route } from '../../src/http/exchange.ts'
+import type { BodyConsumer, Exchange, Route } from '../../src/http/exchange.ts'
 import { jsonReply, problemReply } from '../../src/http/problem.ts'
 import { ENGINES, echo, head, RawClient, startServer, waitFor } from './raw-client.ts'
 
@@ -27,6 +27,21 @@ function post(pattern: string, handler: Route['handler']): Route {
 
 const refuse = (exchange: Exchange) =>
   exchange.reply(problemReply(new IngestError('unauthenticated', 'who are you')))
+
+test('a declared length takes no memory before its bytes come', async () => {
+  const header = (name: string) => (name === 'content-length' ? String(MIB) : '')
+  const consumers: BodyConsumer[] = []
+  const readBodyOf = (consumer: BodyConsumer) => void consumers.push(consumer)
+  const exchange = { header, readBody: readBodyOf } as unknown as Exchange
+  const before = process.memoryUsage().arrayBuffers
+  const bodies = Array.from({ length: 64 }, () => readBody(exchange, MIB))
+  assert(process.memoryUsage().arrayBuffers - before < 8 * MIB)
+  for (const consumer of consumers) {
+    consumer.chunk(Buffer.from('ab'), false)
+    consumer.chunk(Buffer.from('c'), true)
+  }
+  for (const body of await Promise.all(bodies)) assert.equal(Buffer.from(body).toString(), 'abc')
+})
 
 for (const engine of ENGINES) {
   describe(`bodies on ${engine.name}`, () => {

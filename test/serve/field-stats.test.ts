@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { FIELD_PATH_BYTES_MAX } from '../../src/limits.ts'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import { makeSegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -112,6 +113,20 @@ test('only events of the time range, by either clock', async () => {
   assert.equal(await count(`${range('11:10:00', '11:30:00')}&time_basis=event_time`), 2)
 })
 
+test('what is inside arrays cannot be asked, and says so; the longest path can', async () => {
+  const long = 'k'.repeat(FIELD_PATH_BYTES_MAX - 2) // The longest that is learned.
+  const streamId = await fill([`{"arr":[{"p":1}],"tags":["a"],"odd[]":1,"odd[].p":2,"${long}":3}`])
+  for (const path of ['arr[].p', 'tags[]', 'arr[]', 'a[].b[].c']) {
+    const { status, json } = await ask(streamId, path)
+    assert.equal(status, 400, path)
+    assert.match(json.detail, /inside arrays/)
+  }
+  for (const path of ['odd[]', 'odd[].p', long, 'tags']) {
+    const { status, json } = await ask(streamId, path)
+    assert.deepEqual([status, json.count], [200, 1], path)
+  }
+})
+
 test('long values are shown by their beginning; no table, no events; bad requests', async () => {
   const streamId = await fill([`{"a\`b":"${'é'.repeat(3_000)}"}`])
   const { json } = await ask(streamId, 'a`b')
@@ -123,7 +138,14 @@ test('long values are shown by their beginning; no table, no events; bad request
     assert.equal((await ask(streamId, 'v', query)).status, 400, query)
   }
   assert.equal((await ask(streamId, 'a.:`String`')).status, 400)
-  assert.equal((await ask(streamId, 'x'.repeat(513))).status, 400)
+  for (const [path, status] of [
+    ['x'.repeat(FIELD_PATH_BYTES_MAX), 200],
+    ['x'.repeat(FIELD_PATH_BYTES_MAX + 1), 400],
+    ['é'.repeat(FIELD_PATH_BYTES_MAX / 2), 200],
+    [`${'é'.repeat(FIELD_PATH_BYTES_MAX / 2)}x`, 400],
+  ] as const) {
+    assert.equal((await ask(streamId, path)).status, status, `${path.length} characters`)
+  }
   const token = await rest.token('owner', ['streams:read'])
   const path = `/v1/streams/${streamId}/fields/v/stats`
   assert.equal((await rest.call('GET', path, { token })).status, 403)

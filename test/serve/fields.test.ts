@@ -83,6 +83,22 @@ test('pages, prefix, type and conflict select', async () => {
   }
 })
 
+test('no cursor is empty: a field whose path is, or is in quotes, has a page behind it', async () => {
+  const streamId = await learn('{"":1,"\\"\\"":2,"\\"a":3,"b":4,"\\u0001":5}')
+  const seen: string[] = []
+  for (let after: string | null = ''; after !== null; ) {
+    const { json } = await get(streamId, `fields?limit=1${after && `&after=${after}`}`)
+    assert.notEqual(json.next, '')
+    seen.push(...paths(json))
+    after = json.next === null ? null : encodeURIComponent(json.next)
+    assert(seen.length <= 5)
+  }
+  assert.deepEqual(seen, ['', '\u0001', '""', '"a', 'b'])
+  for (const bad of ['%22', '%22a', '%22a%22b', '%22\\u0000%22']) {
+    assert.equal((await get(streamId, `fields?after=${bad}`)).status, 400, bad)
+  }
+})
+
 test('Resolve finds a path however it is spelled, and says when it was resolved', async () => {
   const keys = ['a/b', 'a b', 'ä.ö[]', 'x%2Fy', '?#&', '.a']
   const events = keys.flatMap((key) => [`{"${key}":1}`, `{"${key}":"x"}`])

@@ -12,6 +12,7 @@ const PRINCIPAL: Principal = { tokenId: 1, owner: 'ann', scopes: new Set(['event
 /** Fails the test when headers or the body are asked for after the handler's first wait. */
 function fakeExchange(headers: Readonly<Record<string, string>>, body = '') {
   const replies: Reply[] = []
+  const flow: string[] = []
   let isFirstCall = true
   const exchange: Exchange = {
     method: 'POST',
@@ -27,12 +28,12 @@ function fakeExchange(headers: Readonly<Record<string, string>>, body = '') {
       assert.ok(isFirstCall, 'the body is gone')
       setImmediate(() => consumer.chunk(Buffer.from(body), true))
     },
-    pause: () => undefined,
-    resume: () => undefined,
+    pause: () => flow.push('pause'),
+    resume: () => flow.push('resume'),
     reply: (reply) => replies.push(reply),
     drop: () => assert.fail('nothing here has an unknown outcome'),
   }
-  return { exchange, replies, endFirstCall: () => (isFirstCall = false) }
+  return { exchange, replies, flow, endFirstCall: () => (isFirstCall = false) }
 }
 
 async function run(
@@ -107,5 +108,31 @@ test('row ids are positive 32-bit integers in canonical decimal', () => {
   assert.equal(tryParseRowId('2147483647'), 2_147_483_647)
   for (const text of [undefined, '', '0', '01', '-1', '1.0', '2147483648', '99999999999', ' 1']) {
     assert.equal(tryParseRowId(text), undefined)
+  }
+})
+
+test('a body is not read on before the token is known to be good, and has the scope', async () => {
+  for (const [isGood, scope, expected] of [
+    [true, 'events:read', ['pause', 'resolved', 'resume']],
+    [true, 'admin', ['pause', 'resolved']],
+    [false, 'events:read', ['pause', 'resolved']],
+  ] as const) {
+    const { exchange, replies, flow } = fakeExchange({ 'content-length': '1000000' }, '{}')
+    const resolveToken = async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      flow.push('resolved')
+      if (!isGood) throw new IngestError('unauthenticated', 'who are you')
+      return PRINCIPAL
+    }
+    const rest: RestRoute = {
+      method: 'POST',
+      pattern: '/v1/x',
+      scope,
+      body: 'json',
+      run: async () => ({ status: 200 }),
+    }
+    await guardRoute(resolveToken, rest).handler(exchange)
+    assert.deepEqual(flow, expected)
+    assert.equal(replies.length, 1)
   }
 })

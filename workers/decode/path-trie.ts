@@ -13,13 +13,13 @@
  */
 import assert from 'node:assert/strict'
 import { hashBytes } from '../../src/bytes/hash.ts'
-import { TRIE_NODES_MAX } from '../../src/limits.ts'
+import { FIELD_PATH_BYTES_MAX, TRIE_NODES_MAX } from '../../src/limits.ts'
 import { ColumnNames, NO_COLUMN } from './column-names.ts'
 import { unescapeToString } from './json-string.ts'
 
 export const ROOT = 1
 /** Paths with more bytes than this are stored raw but get no column. */
-export const PATH_BYTES_MAX = 1_024
+export const PATH_BYTES_MAX = FIELD_PATH_BYTES_MAX
 const SHAPE_SEED_LOW = 0x2545f491
 const SHAPE_SEED_HIGH = 0x4f6cdd1d
 const DOT = 0x2e
