@@ -17,6 +17,8 @@ import { createNodeApp } from './node-engine.ts'
 export interface EngineRequest {
   /** Empty when absent. */
   getHeader(lowerCaseName: string): string
+  /** Every header line, names in lower case. */
+  forEach(visit: (lowerCaseName: string, value: string) => void): void
   getParameter(index: number): string | undefined
   /** The path without the query string. */
   getUrl(): string

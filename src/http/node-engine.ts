@@ -145,6 +145,13 @@ class NodeRequest implements EngineRequest {
     return typeof value === 'string' ? value : (value?.join(', ') ?? '')
   }
 
+  forEach(visit: (lowerCaseName: string, value: string) => void): void {
+    const { rawHeaders } = this.#request
+    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+      visit(rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!)
+    }
+  }
+
   getParameter(index: number): string | undefined {
     return this.#params[index]
   }

@@ -85,7 +85,7 @@ class Server implements HttpServer, ExchangeHost {
   readonly #app: EngineApp
   readonly #sweepMs: number
   readonly #fallback: Fallback
-  readonly #refuse: (error: IngestError) => Handler
+  readonly #refusal: (exchange: Exchange, error: IngestError) => Reply
   #listenToken: object | undefined
   #sweepTimer: NodeJS.Timeout | undefined
   #held: HttpExchange[] = []
@@ -95,8 +95,7 @@ class Server implements HttpServer, ExchangeHost {
     this.engine = options.engine ?? loadEngine()
     this.onError = options.onError
     this.#fallback = options.fallback ?? defaultFallback
-    const refusal = options.refusal ?? ((_exchange, error) => problemReply(error))
-    this.#refuse = (error) => (exchange) => exchange.reply(refusal(exchange, error))
+    this.#refusal = options.refusal ?? ((_exchange, error) => problemReply(error))
     const bodyIdleMsMax = options.bodyIdleMsMax ?? BODY_IDLE_MS_MAX
     const lingerMsMax = options.lingerMsMax ?? LINGER_MS_MAX
     this.#sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(Math.min(bodyIdleMsMax, lingerMsMax) / 5))
@@ -185,6 +184,10 @@ class Server implements HttpServer, ExchangeHost {
     this.#app.any(pattern, this.#engineHandler(pattern, undefined, handler))
   }
 
+  readonly #replyBadEncoding: Handler = (exchange) => {
+    exchange.reply(this.#refusal(exchange, badEncoding()))
+  }
+
   /** `method` is undefined for any. One closure a route, so that a request needs none. */
   #engineHandler(pattern: string, method: string | undefined, handler: Handler): EngineHandler {
     const isLiteral = !/[:*]/.test(pattern)
@@ -197,7 +200,8 @@ class Server implements HttpServer, ExchangeHost {
         path: isLiteral ? pattern : request.getUrl(),
         params: params ?? raw,
       })
-      exchange.run(params === undefined ? this.#refuse(badEncoding()) : handler)
+      if (exchange.isAmbiguous) exchange.refuseAndClose(this.#refusal(exchange, twoLengths()))
+      else exchange.run(params === undefined ? this.#replyBadEncoding : handler)
     }
   }
 }
@@ -229,6 +233,10 @@ function tryDecodeParams(params: readonly string[]): readonly string[] | undefin
   } catch {
     return undefined
   }
+}
+
+function twoLengths(): IngestError {
+  return new IngestError('malformed', 'the request has more than one length')
 }
 
 function badEncoding(): IngestError {

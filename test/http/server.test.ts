@@ -93,6 +93,26 @@ for (const engine of ENGINES) {
       assert.match(reply, /"code":"malformed"/)
     })
 
+    for (const [name, headers] of [
+      ['different', ['Content-Length: 2', 'Content-Length: 40']],
+      ['equal', ['Content-Length: 2', 'Content-Length: 2']],
+      ['in both ways', ['Content-Length: 2', 'Transfer-Encoding: chunked']],
+    ] as const) {
+      test(`two lengths, ${name}: refused, and nothing behind them is taken`, async () => {
+        const { server, port } = await startServer({
+          routes: [{ method: 'POST', pattern: '/echo', handler: echo }],
+          engine,
+        })
+        const client = await RawClient.connect(port)
+        client.write(`${head('POST', '/echo', ...headers)}{}${head('POST', '/echo')}`)
+        const reply = await client.untilClosed(3_000).catch(() => `open ${client.received}`)
+        client.destroy()
+        server.close()
+        assert.doesNotMatch(reply, /HTTP\/1\.1 200/)
+        if (reply !== '') assert.match(reply, /^HTTP\/1\.1 400 /)
+      })
+    }
+
     test('HEAD is answered like GET, without the body', async () => {
       const { reply } = await request(head('HEAD', '/plain?q'))
       assert.match(reply, /^HTTP\/1\.1 200 OK\r\n/)
