@@ -183,7 +183,7 @@ export const FIELD_SAMPLE_MS = 5_000
 export const OBSERVE_LOOKUPS_MAX = 1_024
 /** Bytes of a shape's paths that are kept with it. */
 export const SHAPE_PATHS_BYTES_MAX = 64 * KIB
-/** A dotted path, as learned and as asked for; a field with a longer one is in the raw event only. */
+/** A dotted path, learned or asked for; a field with a longer one is in the raw event only. */
 export const FIELD_PATH_BYTES_MAX = 1_024
 /** The largest hard cap that a stream may be given. */
 export const SCHEMA_CAP_MAX = 10_000

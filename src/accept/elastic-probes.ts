@@ -97,7 +97,7 @@ export function elasticFallback(
   }
 }
 
-/** What the server itself refuses, in the form of whose path it is. Only while headers are there. */
+/** What the server itself refuses, in the form of whose path it is; while headers are there. */
 export function refusalByPath(exchange: Exchange, error: IngestError): Reply {
   if (isOurPath(exchange.path)) return problemReply(error)
   return new ElasticReplies(exchange).error(error)

@@ -12,8 +12,6 @@
  * every other byte: no backquote at all, and no backslash that does not begin a whole escape. So
  * no path can end the quoted name. Bytes, not characters, as ClickHouse's strings are bytes.
  */
-import { FIELD_PATH_BYTES_MAX } from '../limits.ts'
-
 const PLAIN_BYTE = /^[A-Za-z0-9_.]$/
 
 /** A path as a quoted identifier. Precondition: `isFieldPath(path)`. */
@@ -34,11 +32,6 @@ export function isFieldPath(path: string): boolean {
   // Behind the column's name the path follows a dot, so its own beginning counts as well.
   const behindDot = `.${path}`
   return path !== '' && !behindDot.includes('.^`') && !behindDot.includes('.:`')
-}
-
-/** Whether `path` has more bytes than any that is learned. */
-export function isPathTooLong(path: string): boolean {
-  return path.length > FIELD_PATH_BYTES_MAX || Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX
 }
 
 /** Whether the catalog may mean the elements of an array by it: no column of their own is there. */

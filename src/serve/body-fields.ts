@@ -3,7 +3,7 @@
  * limit; a value is never repeated in a message, as it may be a secret.
  */
 import { IngestError } from '../errors.ts'
-import { NAME_CHARS_MAX } from '../limits.ts'
+import { FIELD_PATH_BYTES_MAX, NAME_CHARS_MAX } from '../limits.ts'
 import { tryParseRfc3339 } from '../model/rfc3339.ts'
 
 export type BodyFields = Readonly<Record<string, unknown>>
@@ -48,6 +48,11 @@ export function readCountOrNull(name: string, value: unknown): number | null {
   throw malformed(
     `"${name}" must be null or a positive integer of at most ${Number.MAX_SAFE_INTEGER}`,
   )
+}
+
+/** Whether `path` has more bytes than any that is learned. */
+export function isPathTooLong(path: string): boolean {
+  return path.length > FIELD_PATH_BYTES_MAX || Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX
 }
 
 /** An RFC 3339 time in nanoseconds since 1970. */

@@ -1,10 +1,10 @@
 /** Statistics of one field, from the projection: it may lag ingest by a few seconds. */
 import type { Route } from '../http/exchange.ts'
 import { FIELD_PATH_BYTES_MAX, STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../limits.ts'
-import { isFieldPath, isPathTooLong, mayBeInArray } from '../model/field-path.ts'
+import { isFieldPath, mayBeInArray } from '../model/field-path.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { FieldStats, FieldStatsQuery, NumberStats } from '../store/field-stats-store.ts'
-import { malformed, readLimit, readParameters, readTime } from './body-fields.ts'
+import { isPathTooLong, malformed, readLimit, readParameters, readTime } from './body-fields.ts'
 import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
 import { groupText } from './query.ts'
 

@@ -9,7 +9,6 @@ import {
   SHAPES_PAGE_DEFAULT,
   SHAPES_PAGE_MAX,
 } from '../limits.ts'
-import { isPathTooLong } from '../model/field-path.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { FIELD_TYPES, type FieldType, hasTypeConflict } from '../model/schema.ts'
 import type {
@@ -19,7 +18,7 @@ import type {
   ShapePage,
   ShapeRecord,
 } from '../store/schema-store.ts'
-import { malformed, readLimit, readParameters } from './body-fields.ts'
+import { isPathTooLong, malformed, readLimit, readParameters } from './body-fields.ts'
 import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
 
 export interface FieldRoutesDeps {
@@ -112,12 +111,10 @@ function pathCursor(path: string): string {
 function readPathCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined || !cursor.startsWith('"')) return cursor
   try {
-    const path: unknown = JSON.parse(cursor)
-    if (typeof path === 'string') return path
+    return String(JSON.parse(cursor))
   } catch {
-    // As below.
+    throw malformed('"after" must be the "next" of an earlier page')
   }
-  throw malformed('"after" must be the "next" of an earlier page')
 }
 
 function readOptionalPath(path: string | undefined): string | undefined {

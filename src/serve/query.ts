@@ -4,10 +4,10 @@
  */
 import type { Reply, Route } from '../http/exchange.ts'
 import { FIELD_PATH_BYTES_MAX, QUERY_GROUPS_MAX } from '../limits.ts'
-import { isFieldPath, isPathTooLong } from '../model/field-path.ts'
+import { isFieldPath } from '../model/field-path.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { CountGroup, CountQuery, CountResult, FieldValue } from '../store/query-store.ts'
-import { malformed, readFields, readTime } from './body-fields.ts'
+import { isPathTooLong, malformed, readFields, readTime } from './body-fields.ts'
 import { ExactNumber, parseExactJson } from './exact-json.ts'
 import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
 

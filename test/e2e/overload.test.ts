@@ -151,7 +151,7 @@ test('declared bytes that do not come take no room of others', async () => {
   await untilInFlight(0)
 })
 
-test('slow bodies are cut when others need their room: 408, and nothing of them is kept', async () => {
+test('slow bodies are cut when others need their room, and nothing of them is kept', async () => {
   const [slow, other] = [await api.createStream(), await api.createStream()]
   const clients = [await begin(slow, 10 * MIB), await begin(slow, 10 * MIB)]
   for (const client of clients) client.write(HALF)

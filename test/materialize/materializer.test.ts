@@ -139,7 +139,7 @@ test('past MATERIALIZE_BUFFER_BYTES_MAX memory is dropped and read again', async
   await materializer.stop(1_000)
 })
 
-test('a segment without a block is read from the raw store, with what waits, and lag tells', async () => {
+test('a segment without a block is read from the raw store, and the lag shows it', async () => {
   const stores = new FakeStores()
   const { materializer, isLive, modes, released, replayed } = setUp(stores, 60_000)
   stores.commit(1, 1_000)
