@@ -29,7 +29,13 @@ function batchOf(blockBytes: number, itemBytes = 0): EncodedBatch {
     streamId: 1 as StreamId,
     segments: [someSegment(8, { ...someBlock(), bytes: new Uint8Array(blockBytes) })],
     parts: [{ ...RESULT, ...(itemBytes > 0 && { bulkItems }) }],
-    transforms: { eventsExtracted: 0, eventsRedacted: 0, userAgentHits: 0, userAgentMisses: 0 },
+    transforms: {
+      eventsExtracted: 0,
+      eventsRedacted: 0,
+      userAgentHits: 0,
+      userAgentMisses: 0,
+      userAgentsSkipped: 0,
+    },
   }
 }
 

@@ -39,7 +39,13 @@ const RESULT = {
   rejects: [],
   fatal: undefined,
 }
-const TRANSFORMS = { eventsExtracted: 0, eventsRedacted: 0, userAgentHits: 0, userAgentMisses: 0 }
+const TRANSFORMS = {
+  eventsExtracted: 0,
+  eventsRedacted: 0,
+  userAgentHits: 0,
+  userAgentMisses: 0,
+  userAgentsSkipped: 0,
+}
 
 /** A dialect that works, but for what a test replaces. */
 const DIALECT: Dialect = {
