@@ -159,6 +159,7 @@ test('overload: 429 with Retry-After, 503 for the JavaScript bulk helper', async
       `POST /v1/ingest HTTP/1.1\r\nHost: x\r\nX-API-Key: ${slow.key}\r\n` +
         `Content-Type: application/x-ndjson\r\nContent-Length: ${10 * MIB}\r\n\r\n{"a":1}\n`,
     )
+    client.write('\n'.repeat(5 * MIB)) // Of half a body as much again is held.
     holders.push(client)
   }
   await untilInFlight(BOUND)
