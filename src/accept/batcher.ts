@@ -12,6 +12,7 @@
  */
 
 import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
+import { copyBytes } from '../bytes/copy-bytes.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../limits.ts'
 import {
   type AcceptedBatch,
@@ -143,7 +144,7 @@ export class Batcher {
     if (end + 1 + BATCH_PADDING > batch.buffer.length) {
       batch.buffer = this.buffers.grow(batch.buffer, start, Math.max(end + 1, start * 2))
     }
-    batch.buffer.set(bytes, start)
+    copyBytes(batch.buffer, bytes, start)
     batch.buffer[end] = 0x0a // Ends an unterminated last line, and keeps parts apart.
     batch.length = end + 1
     batch.parts.push({ ...part, start, end })

@@ -8,6 +8,7 @@
  */
 
 import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
+import { copyBytes } from '../bytes/copy-bytes.ts'
 import { IngestError } from '../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_BYTES_MAX } from '../limits.ts'
 import type { Framing, Part } from '../model/batch.ts'
@@ -106,7 +107,7 @@ export class BodyFramer {
     while (at < bytes.length) {
       const buffer = this.#room(bytes.length - at)
       const count = Math.min(bytes.length - at, buffer.length - BATCH_PADDING - this.#length)
-      buffer.set(bytes.subarray(at, at + count), this.#length)
+      copyBytes(buffer, bytes.subarray(at, at + count), this.#length)
       this.#length += count
       at += count
       if (this.#length >= this.#target) this.#tryCut()
@@ -170,7 +171,7 @@ export class BodyFramer {
     const keepFrom = this.#framing === 'array' ? cut + 1 : cut
     const rest = buffer.subarray(keepFrom, this.#length)
     const next = this.#buffers.take(Math.max(rest.length, this.#target))
-    next.set(rest)
+    copyBytes(next, rest, 0)
     this.#emit(buffer, cut)
     this.#buffer = next
     this.#length = rest.length

@@ -11,6 +11,7 @@
  * in bytes of the events it will make, and so is what a request may ask for.
  */
 import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
+import { copyBytes } from '../bytes/copy-bytes.ts'
 import { IngestError } from '../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, OTLP_GENERATED_BYTES_MAX } from '../limits.ts'
 import type { OtlpResume } from '../model/batch.ts'
@@ -78,7 +79,7 @@ export class OtlpFramer {
     while (at < bytes.length && !this.#isOver) {
       const buffer = this.#room(bytes.length - at)
       const count = Math.min(bytes.length - at, buffer.length - BATCH_PADDING - this.#length)
-      buffer.set(bytes.subarray(at, at + count), this.#length)
+      copyBytes(buffer, bytes.subarray(at, at + count), this.#length)
       this.#length += count
       at += count
       this.#readOn()
@@ -155,7 +156,7 @@ export class OtlpFramer {
     const next = this.#buffers.take(Math.max(start + restBytes, this.#target))
     copySpans(buffer, resources, next, 0)
     copySpans(buffer, scopes, next, resourceBytes)
-    next.set(buffer.subarray(at, this.#length), start)
+    copyBytes(next, buffer.subarray(at, this.#length), start)
     const scopeLogsBytes = level > 1 ? scan.scopeLogsEnd - at : 0
     const resourceLogsBytes = level > 0 ? scan.resourceLogsEnd - at : 0
     this.#emit(buffer, at, resourceLogsBytes > 0)
@@ -191,7 +192,7 @@ export class OtlpFramer {
 
 function copySpans(from: Uint8Array, spans: readonly Span[], to: Uint8Array, at: number): void {
   for (const { start, end } of spans) {
-    to.set(from.subarray(start, end), at)
+    copyBytes(to, from.subarray(start, end), at)
     at += end - start
   }
 }

@@ -25,13 +25,14 @@ export function quoteFieldPath(path: string): string {
 }
 
 /**
- * Whether a field can be read at `path`. An empty name is none to ClickHouse, and two forms are
- * its own syntax even within quotes: ^`a` (the object at a) and a.:`T` (the values of type T).
+ * Whether a field can be read at `path`. An empty name is none to ClickHouse, and three forms are
+ * its own syntax even within quotes: ^`a` (the object at a), @`a` and
+ * a.:`T` (the values of type T).
  */
 export function isFieldPath(path: string): boolean {
   // Behind the column's name the path follows a dot, so its own beginning counts as well.
   const behindDot = `.${path}`
-  return path !== '' && !behindDot.includes('.^`') && !behindDot.includes('.:`')
+  return path !== '' && !/\.[\^@:]`/.test(behindDot)
 }
 
 /** Whether the catalog may mean the elements of an array by it: no column of their own is there. */

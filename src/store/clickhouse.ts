@@ -3,6 +3,7 @@
  * request has a deadline and every failure is a `StoreError` with ClickHouse's own number.
  */
 import { Readable } from 'node:stream'
+import { setImmediate as immediate } from 'node:timers/promises'
 import {
   type ClickHouseClient,
   ClickHouseError,
@@ -10,6 +11,8 @@ import {
   type ClickHouseSettings,
   createClient,
 } from '@clickhouse/client'
+import { DATA_FILE_HEADER } from './embedded/clickhouse-request.ts'
+import type { MemoryFile, MemoryFiles } from './embedded/memory-files.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 
 export type QueryParams = Readonly<Record<string, unknown>>
@@ -20,6 +23,11 @@ export interface ClickHouseOptions {
   readonly url: string
   readonly requestMsMax?: number
   readonly connectionsMax?: number
+  /**
+   * For the embedded engine, which can read our files: data of INSERTs is handed over in one and
+   * not sent. A third of what an insert costs us and a tenth of what it costs the engine.
+   */
+  readonly dataFiles?: MemoryFiles | undefined
 }
 
 export interface RequestOptions {
@@ -33,9 +41,11 @@ const CONNECTIONS_MAX_DEFAULT = 8
 
 export class ClickHouse {
   readonly #client: ClickHouseClient
+  readonly #dataFiles: MemoryFiles | undefined
 
   constructor(options: ClickHouseOptions) {
     assertClickHouseUrl(options.url)
+    this.#dataFiles = options.dataFiles
     this.#client = createClient({
       url: options.url,
       request_timeout: options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT,
@@ -96,19 +106,24 @@ export class ClickHouse {
     chunks: readonly Uint8Array[],
     options?: RequestOptions,
   ): Promise<void> {
+    const file = this.#dataFiles && (await tryFill(this.#dataFiles, chunks))
     try {
+      const values = file === undefined ? bufferViews(chunks) : []
       const { stream } = await this.#client.exec({
         query: sql,
-        values: Readable.from(bufferViews(chunks), { objectMode: false }),
+        values: Readable.from(values, { objectMode: false }),
         // Servers differ in this default: we want one part, stored before the answer comes.
         clickhouse_settings: { async_insert: 0, ...options?.settings },
+        ...(file && { http_headers: { [DATA_FILE_HEADER]: file.sharedPath } }),
         ...requestFields(options),
       })
       // The connection is given back only when the answer (it is empty) was read to its end.
       for await (const _chunk of stream);
     } catch (cause) {
+      file?.close() // The engine may read it still: it is nobody else's any more.
       throw toStoreError(cause)
     }
+    if (file !== undefined) this.#dataFiles?.give(file)
   }
 
   /** Resolves when the server answers and accepts our credentials. */
@@ -118,6 +133,34 @@ export class ClickHouse {
 
   async close(): Promise<void> {
     await this.#client.close()
+    this.#dataFiles?.close()
+  }
+}
+
+/** Bytes copied between two looks at what else there is to do. */
+const FILL_BYTES = 2 * 1024 * 1024
+
+/** A file with the chunks in it; undefined when there is no room, and they must be sent. */
+async function tryFill(
+  files: MemoryFiles,
+  chunks: readonly Uint8Array[],
+): Promise<MemoryFile | undefined> {
+  let file: MemoryFile | undefined
+  try {
+    file = files.take()
+    let unseen = 0
+    for (const chunk of chunks) {
+      file.append(chunk)
+      unseen += chunk.length
+      if (unseen < FILL_BYTES) continue
+      unseen = 0
+      await immediate()
+    }
+    file.finish()
+    return file
+  } catch {
+    file?.close()
+    return undefined
   }
 }
 

@@ -5,6 +5,7 @@
 import { ClickHouse } from './clickhouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { startEmbeddedClickHouse } from './embedded/clickhouse.ts'
+import { MemoryFiles } from './embedded/memory-files.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'
 import type { EmbeddedStore, StoreState } from './embedded/supervisor.ts'
 import { ensureClickHouse, migratePostgres } from './migrations/run.ts'
@@ -64,7 +65,9 @@ export async function openStores(options: OpenStoresOptions): Promise<Stores> {
     }) as [string, string]
     const postgres = new Postgres({ url: postgresUrl, log })
     closers.push(() => postgres.end())
-    const clickhouse = new ClickHouse({ url: clickhouseUrl })
+    const isEmbedded = options.clickhouseUrl === undefined
+    const dataFiles = isEmbedded ? MemoryFiles.tryOpenShared() : undefined
+    const clickhouse = new ClickHouse({ url: clickhouseUrl, dataFiles })
     closers.push(() => clickhouse.close())
     await migratePostgres(postgres, { log })
     await ensureClickHouse(clickhouse, PROJECTION_DATABASE)

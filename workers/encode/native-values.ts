@@ -4,12 +4,12 @@
  */
 import { type ByteViews, unescapeInto } from '../decode/json-string.ts'
 import { ESCAPED, TRUE } from '../decode/tape-types.ts'
-import { type ByteWriter, copyWords, WORD_SLACK } from './byte-writer.ts'
+import { type ByteWriter, copyWords, WORD_COPY_MAX, WORD_SLACK } from './byte-writer.ts'
 
 const MINUS = 0x2d
 const TWO_32 = 0x1_0000_0000
-/** Up to here copying word by word beats a call into `set` (`bench/encode`). */
-const WORD_COPY_MAX = 96
+/** Lengths below it are one byte of varuint. */
+const LONG_LENGTH = 0x80
 /** Bytes that a copy by words may write behind its end, to be overwritten by what follows. */
 export const COPY_SLACK = WORD_SLACK
 
@@ -42,35 +42,38 @@ export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cell
     const start = entries[entry + 2]!
     const end = entries[entry + 3]!
     const length = end - start
-    if (entries[entry + 1] === ESCAPED || length > WORD_COPY_MAX) {
-      const escaped = entries[entry + 1] === ESCAPED
-      at = writeLongString(out, at, bytes, start, end, escaped ? views : undefined)
+    if (entries[entry + 1] === ESCAPED) {
+      at = writeEscapedString(out, at, bytes, start, end, views)
       continue
     }
-    out[at++] = length // Below 0x80: one byte of varuint.
+    if (length < LONG_LENGTH) {
+      out[at++] = length
+    } else {
+      at = putVaruint(out, at, length)
+      if (length > WORD_COPY_MAX) {
+        out.set(bytes.subarray(start, end), at)
+        at += length
+        continue
+      }
+    }
     copyWords(outView, at, view, start, length)
     at += length
   }
   writer.length = at
 }
 
-/** One string, escaped (then with views) or long; returns where it ended. */
-function writeLongString(
+/** One string with escapes; returns where it ended. */
+function writeEscapedString(
   out: Uint8Array,
   at: number,
   bytes: Uint8Array,
   start: number,
   end: number,
-  escapedViews: ByteViews | undefined,
+  views: ByteViews,
 ): number {
-  if (escapedViews === undefined) {
-    const dataStart = putVaruint(out, at, end - start)
-    out.set(bytes.subarray(start, end), dataStart)
-    return dataStart + end - start
-  }
   // The decoded length is not known yet: decode behind room for it, then close the gap.
   const decodedStart = at + 5
-  const decodedEnd = unescapeInto(bytes, start, end, out, decodedStart, escapedViews)
+  const decodedEnd = unescapeInto(bytes, start, end, out, decodedStart, views)
   const dataStart = putVaruint(out, at, decodedEnd - decodedStart)
   out.copyWithin(dataStart, decodedStart, decodedEnd)
   return dataStart + decodedEnd - decodedStart

@@ -17,7 +17,7 @@
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { LOW_BYTES } from '../decode/json-scan.ts'
-import { ByteWriter, copyWords, WORD_SLACK } from './byte-writer.ts'
+import { ByteWriter, copyWords, WORD_COPY_MAX, WORD_SLACK } from './byte-writer.ts'
 import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from './column-index.ts'
 import type { EventRange } from './native-block.ts'
 import type { TextSource } from './native-values.ts'
@@ -27,7 +27,6 @@ const TEMPLATES_MAX = 64
 const EVENTS_PER_TEMPLATE_MIN = 4
 /** Templates that an event is compared with: they have its slots and differ in what is between. */
 const TEMPLATES_TRIED_MAX = 4
-const WORD_COPY_MAX = 96
 /** What copying by words may overwrite behind a column. */
 export const COLUMN_PADDING = WORD_SLACK
 const LINE_FEED = 0x0a

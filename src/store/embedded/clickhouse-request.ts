@@ -1,9 +1,9 @@
 /** Request bodies in, exceptions out: the parts of the HTTP front that know no SQL. */
-import { closeSync, ftruncateSync, openSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
+import { MemoryFiles } from './memory-files.ts'
 
 /** A body after decompression. */
 export const BODY_BYTES_MAX = 256 * 1024 * 1024
@@ -29,19 +29,21 @@ export interface Spooled {
 
 /** Data of INSERTs on its way to the engine. */
 export class Spool {
-  readonly #directory: string
-  /** Files not in use. They keep their pages: fresh ones cost more than the copy itself. */
-  readonly #free: number[] = []
-  #count = 0
+  readonly #files: MemoryFiles
 
-  /** Prefers memory (`/dev/shm`) where it has room, else `directory`. */
+  /** `directory` is for where there is no room in memory. */
   constructor(directory: string) {
-    this.#directory = hasRoom(SHARED_MEMORY) ? SHARED_MEMORY : directory
+    this.#files = MemoryFiles.open(directory)
   }
 
-  /** Writes the body to a file without a name, so that no crash leaves it behind. */
+  /** The request's data: in the file that it names, or written to one. */
   async body(request: IncomingMessage): Promise<Spooled> {
-    return await this.#write(decoded(request, BODY_BYTES_MAX))
+    const named = request.headers[DATA_FILE_HEADER]
+    if (named === undefined) return await this.#write(decoded(request, BODY_BYTES_MAX))
+    if (typeof named !== 'string' || !DATA_FILE.test(named)) {
+      throw new RequestRejected(400, `Code: 36. DB::Exception: No such data file. (BAD_ARGUMENTS)`)
+    }
+    return { path: named, bytes: statSync(named).size, close: () => Promise.resolve() }
   }
 
   async bytes(bytes: Uint8Array): Promise<Spooled> {
@@ -49,52 +51,25 @@ export class Spool {
   }
 
   async #write(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Spooled> {
-    const file = this.#free.pop() ?? this.#create()
-    const close = () => {
-      if (this.#free.length < FREE_FILES_MAX) this.#free.push(file)
-      else closeSync(file)
-      return Promise.resolve()
-    }
+    const file = this.#files.take()
+    const close = () => Promise.resolve(this.#files.give(file))
     try {
-      let bytes = 0
-      for await (const chunk of chunks) {
-        // Synchronous: it is a copy into memory, cheaper than handing it to another thread.
-        for (let start = 0; start < chunk.byteLength; ) {
-          const count = writeSync(file, chunk, start, chunk.byteLength - start, bytes)
-          start += count
-          bytes += count
-        }
-      }
-      ftruncateSync(file, bytes)
-      return { path: `${DESCRIPTORS}/${file}`, bytes, close }
+      for await (const chunk of chunks) file.append(chunk)
+      file.finish()
+      return { path: file.ownPath, bytes: file.bytes, close }
     } catch (cause) {
       await close()
       throw cause
     }
   }
-
-  #create(): number {
-    const name = join(this.#directory, `sluice-insert-${process.pid}-${++this.#count}`)
-    const file = openSync(name, 'wx+', 0o600)
-    unlinkSync(name)
-    return file
-  }
 }
 
-/** Where an open file without a name can be opened again, by its number. */
-const DESCRIPTORS = process.platform === 'linux' ? '/proc/self/fd' : '/dev/fd'
-const SHARED_MEMORY = '/dev/shm'
-const SHARED_MEMORY_BYTES_MIN = 512 * 1024 * 1024
-const FREE_FILES_MAX = 2
-
-function hasRoom(directory: string): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(directory)
-    return bavail * bsize >= SHARED_MEMORY_BYTES_MIN
-  } catch {
-    return false
-  }
-}
+/**
+ * Names the open file of another process that holds the data of an INSERT: what is in memory
+ * already need not go through a socket. Its value is a path of this form and nothing else.
+ */
+export const DATA_FILE_HEADER = 'x-sluice-data-file'
+const DATA_FILE = /^\/proc\/[1-9][0-9]*\/fd\/[0-9]+$/
 
 /** The body of a request that carries its statement there. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {

@@ -1,0 +1,111 @@
+/**
+ * Files without a name, in memory where the system has room for them: data of INSERTs on its way
+ * to the embedded ClickHouse. No crash leaves one behind.
+ */
+import { closeSync, ftruncateSync, openSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+
+const SHARED_MEMORY = '/dev/shm'
+const SHARED_MEMORY_BYTES_MIN = 512 * 1024 * 1024
+const FREE_FILES_MAX = 2
+
+export class MemoryFiles {
+  readonly #directory: string
+  /** Files not in use. They keep their pages: fresh ones cost more than the copy itself. */
+  readonly #free: MemoryFile[] = []
+  #count = 0
+
+  private constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** In `/dev/shm` where it has room, else in `directory`. */
+  static open(directory: string): MemoryFiles {
+    return new MemoryFiles(hasRoom(SHARED_MEMORY) ? SHARED_MEMORY : directory)
+  }
+
+  /** Undefined where another process of ours could not open them, or there is no room. */
+  static tryOpenShared(): MemoryFiles | undefined {
+    if (process.platform !== 'linux' || !hasRoom(SHARED_MEMORY)) return undefined
+    return new MemoryFiles(SHARED_MEMORY)
+  }
+
+  /** An empty file. Throws the system's error. */
+  take(): MemoryFile {
+    return this.#free.pop() ?? this.#create()
+  }
+
+  /** The file is not in use any more, by anybody. */
+  give(file: MemoryFile): void {
+    file.rewind()
+    if (this.#free.length < FREE_FILES_MAX) this.#free.push(file)
+    else file.close()
+  }
+
+  close(): void {
+    for (const file of this.#free.splice(0)) file.close()
+  }
+
+  #create(): MemoryFile {
+    const name = join(this.#directory, `sluice-insert-${process.pid}-${++this.#count}`)
+    const descriptor = openSync(name, 'wx+', 0o600)
+    unlinkSync(name)
+    return new MemoryFile(descriptor)
+  }
+}
+
+export class MemoryFile {
+  readonly #descriptor: number
+  #bytes = 0
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Synchronous: a copy into memory is cheaper than handing it to another thread. */
+  append(chunk: Uint8Array): void {
+    for (let start = 0; start < chunk.byteLength; ) {
+      const left = chunk.byteLength - start
+      const count = writeSync(this.#descriptor, chunk, start, left, this.#bytes)
+      start += count
+      this.#bytes += count
+    }
+  }
+
+  /** Cuts off what an earlier use has left behind the end. */
+  finish(): void {
+    ftruncateSync(this.#descriptor, this.#bytes)
+  }
+
+  rewind(): void {
+    this.#bytes = 0
+  }
+
+  /** Where this process can open it again. */
+  get ownPath(): string {
+    const descriptors = process.platform === 'linux' ? '/proc/self/fd' : '/dev/fd'
+    return `${descriptors}/${this.#descriptor}`
+  }
+
+  /** Where any process of the same user can open it while it is open here. Linux. */
+  get sharedPath(): string {
+    return `/proc/${process.pid}/fd/${this.#descriptor}`
+  }
+
+  close(): void {
+    closeSync(this.#descriptor)
+  }
+}
+
+function hasRoom(directory: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(directory)
+    return bavail * bsize >= SHARED_MEMORY_BYTES_MIN
+  } catch {
+    return false
+  }
+}
