@@ -195,7 +195,8 @@ function settleAt({ target, streams, watch, options }: Session, events: number):
       return false
     }
   }
-  return settle(watch, isCaughtUp, options.quietMs)
+  const isProfiled = options.nodeFlags?.includes('--cpu-prof') === true
+  return settle(watch, isCaughtUp, { quietMs: options.quietMs, isProfiled })
 }
 
 function subtractStored(end: StoredCounts, start: StoredCounts): StoredCounts {
