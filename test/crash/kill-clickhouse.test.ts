@@ -53,7 +53,7 @@ test('kill -9 of the ClickHouse process: ingest goes on, the projection catches 
   await load.stop()
   const verified = await verify(api, load)
   t.diagnostic(JSON.stringify({ ...load.counts, ...verified }))
-  assert.ok(load.counts.acknowledged > 500)
+  assert.ok(load.counts.acknowledged > 150)
   assert.deepEqual([...load.statuses.keys()], [200], 'nobody noticed')
   assert.ok(wasDegraded, 'readyz tells that ClickHouse is away')
   assert.ok((await api.metric('ingest_replayed_segments_total')) > 0)

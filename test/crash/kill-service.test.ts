@@ -62,7 +62,7 @@ test('kill -9 at random moments: acknowledged is stored once, a request is atomi
   t.diagnostic(
     JSON.stringify({ ...load.counts, ...verified, ...Object.fromEntries(load.statuses) }),
   )
-  assert.ok(acknowledged > 100 && unanswered > 0, 'the load was there when it was killed')
+  assert.ok(acknowledged > 30 && unanswered > 0, 'the load was there when it was killed')
 })
 
 test('after all of it the service stops by itself, and nothing of it is left', async () => {
