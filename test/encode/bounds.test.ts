@@ -39,7 +39,10 @@ test('sparse rows have at most BLOCK_CELLS_PER_BYTE cells a byte of text', () =>
   const cells = BLOCK_CELLS_PER_BYTE * (body.length + 1)
   assert(cells > BLOCK_CELLS_MIN && cells < rows.length * 1_000)
   const { block, pathsSkipped } = encode(body)
-  assert.equal(pathsSkipped, 1_000 - Math.floor(cells / rows.length))
+  assert.equal(pathsSkipped, 1_000, 'none of them comes twice')
+  const twice = [rows[0], ...rows].slice(0, -1).join('\n')
+  const paths = Math.floor((BLOCK_CELLS_PER_BYTE * (twice.length + 1)) / rows.length)
+  assert.equal(encode(twice).pathsSkipped, 2 * (1_000 - paths))
   assert(block.bytes.length < cells + rows.length * 40 + 50_000, `${block.bytes.length} bytes`)
 })
 
@@ -48,6 +51,20 @@ test('few rows keep all their paths, however short they are', () => {
   assert.equal(paths, BLOCK_PATHS_MAX)
   const wide = `{${Array.from({ length: paths }, (_, i) => `"k${i}":1`).join(',')}}`
   assert.equal(encode([wide, ...Array.from({ length: 63 }, () => '{}')].join('\n')).pathsSkipped, 0)
+})
+
+test('of too many paths those that come once go first: a flood of keys leaves the others', () => {
+  const flood = (rows: number, keys: number) =>
+    Array.from({ length: rows }, (_, i) => {
+      const once = Array.from({ length: keys }, (_, k) => `"k${i}x${k}":${k}`)
+      return `{${once.join(',')},"level":"info","n":${i}}`
+    })
+  const { block, pathsSkipped } = encode(flood(200, 10).join('\n'))
+  assert.equal(pathsSkipped, 2_000)
+  const text = Buffer.from(block.bytes).toString('latin1')
+  assert(text.includes('level') && !/k\d+x\d/.test(text))
+  assert.equal(encode(flood(100, 5).join('\n')).pathsSkipped, 0, 'there is room for all')
+  assert.equal(encode(flood(20, 100).join('\n')).pathsSkipped, 2_000 + 2 - BLOCK_PATHS_MAX)
 })
 
 test('a batch of sparse arrays of objects makes no block out of proportion', () => {

@@ -16,6 +16,8 @@ import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
 
 const NO_CELL = -1
+/** With fewer rows nothing can be said of how rare a path is. */
+const RARE_ROWS_MIN = 64
 /** The row was read entry by entry. */
 export const NO_TEMPLATE_ROW = -1
 
@@ -67,19 +69,25 @@ export class ColumnIndex {
   #fill = new Int32Array(BLOCK_PATHS_MAX)
   /** By layout: its number in `layouts`, if the entry there says so too. */
   #numberOf = new Int32Array(0)
+  /** More paths than there may be. */
+  #isFull = false
+  /** 1 for the columns that are left out for being rare. */
+  #isRare: Uint8Array | undefined
   /** Slot by entry, or NO_CELL; of rows without a layout. */
   #marks = new Int16Array(0)
 
   /** Indexes `rows`. Cells are then at `cellStart[slot]`.. in row order. */
   build(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
-    this.slots = 0
-    this.skipped = 0
-    this.layouts = []
+    this.#isRare = undefined
     if (this.layoutOf.length < rows.count) this.layoutOf = new Int32Array(rows.count * 2)
     if (this.#slotOf.length < trie.columns.count) {
       this.#slotOf = new Int32Array(trie.columns.count * 2)
     }
     this.#count(entries, trie, rows, nestedAllowed)
+    if (this.#isFull && rows.count >= RARE_ROWS_MIN) {
+      this.#isRare = findRare(entries, trie, rows)
+      this.#count(entries, trie, rows, nestedAllowed)
+    }
     this.#countLayouts()
     let cells = 0
     for (let slot = 0; slot < this.slots; slot++) {
@@ -99,6 +107,10 @@ export class ColumnIndex {
 
   /** First pass: which columns there are and how many cells each has. */
   #count(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
+    this.slots = 0
+    this.skipped = 0
+    this.layouts = []
+    this.#isFull = false
     const cellsMax = Math.min(
       BLOCK_CELLS_MAX,
       Math.max(BLOCK_CELLS_MIN, BLOCK_CELLS_PER_BYTE * rows.textBytes),
@@ -190,7 +202,9 @@ export class ColumnIndex {
     if (native === NO_TYPE || column < 0) return NO_CELL
     let slot = this.#slotOf[column]!
     if (slot >= this.slots || this.column[slot] !== column) {
-      if (this.slots >= pathsMax) {
+      const isFull = this.slots >= pathsMax
+      this.#isFull ||= isFull
+      if (isFull || this.#isRare?.[column] === 1) {
         this.skipped++
         return NO_CELL
       }
@@ -256,6 +270,26 @@ export class ColumnIndex {
       this.cellEntry[cell] = at
     }
   }
+}
+
+/**
+ * Columns with fewer than two cells. When there are more paths than may reach the projection, these
+ * go first: keys that never come again are what makes so many, and each would cost ClickHouse as
+ * much as a column that every event has.
+ */
+function findRare(entries: Int32Array, trie: PathTrie, rows: TapeRows): Uint8Array {
+  const isRare = new Uint8Array(trie.columns.count).fill(1)
+  const isSeen = new Uint8Array(trie.columns.count)
+  for (let i = rows.first; i < rows.first + rows.count; i++) {
+    const end = rows.end[i]!
+    for (let at = rows.start[i]!; at < end; at = nextEntry(entries, at)) {
+      const column = trie.column[entries[at]!]!
+      if (column < 0) continue
+      if (isSeen[column] === 1) isRare[column] = 0
+      isSeen[column] = 1
+    }
+  }
+  return isRare
 }
 
 interface EntryReader {
