@@ -27,6 +27,8 @@ const INSERT_SETTINGS = {
 /**
  * Compact parts up to a gigabyte: a wide part is some hundred files, and making them cost as much
  * as the insert itself. No automatic statistics: they would be computed anew with every merge.
+ * Parts of a gigabyte are merged no more: a day of some thousand of them at the highest rate is
+ * allowed, and reading them costs less than merging each row a second and a third time.
  * Lengths of strings beside them, not in streams of their own: a seventh less on disk.
  * Merges wait for some thirty parts of a size instead of five (the base falls as parts add up): one
  * merge costs as much as the insert, so fewer levels are what halves the work.
@@ -36,6 +38,9 @@ const TABLE_SETTINGS =
   'min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 100000000, ' +
   "auto_statistics_types = '', merge_selector_base = 64, " +
   "string_serialization_version = 'single_stream', serialization_info_version = 'basic', " +
+  'max_bytes_to_merge_at_max_space_in_pool = 1073741824, ' +
+  'max_bytes_to_merge_at_min_space_in_pool = 536870912, ' +
+  'parts_to_delay_insert = 5000, parts_to_throw_insert = 10000, ' +
   'fsync_after_insert = 1, fsync_part_directory = 1'
 const SETTLE_MS_MAX = 120_000
 /** Blocks of an insert that are joined before they are sent. */
