@@ -2,10 +2,17 @@
 export interface RedactionPreview {
   /** JSON. */
   readonly redacted: string
-  readonly changes: readonly {
-    /** Dotted, `[]` for the elements of an array; empty for a sample that is a string. */
-    readonly path: string
-    /** `denylisted_key`, `redact_field`, `raw_cleared` or `secret_value:<kind>`. */
-    readonly reason: string
-  }[]
+  readonly changes: readonly RedactionChange[]
 }
+
+export interface RedactionChange {
+  /** Dotted, `[]` for the elements of an array; empty for a sample that is a string. */
+  readonly path: string
+  readonly reason: RedactionReason
+}
+
+export type RedactionReason =
+  | 'denylisted_key'
+  | 'redact_field'
+  | 'raw_cleared'
+  | `secret_value:${string}`

@@ -19,14 +19,19 @@ export class ExactNumber {
  */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/g
 
-/** As `JSON.parse`, with an `ExactNumber` for each number. Throws `malformed`. */
-export function parseExactJson(text: string): unknown {
-  const numbers: ExactNumber[] = []
+/** The value of a body that is JSON. Throws `malformed`. */
+export function parseBody(text: string): unknown {
   try {
-    JSON.parse(text) // Judges it: the scan below needs JSON.
+    return JSON.parse(text)
   } catch (cause) {
     throw malformed('the body is not valid JSON', cause)
   }
+}
+
+/** As `JSON.parse`, with an `ExactNumber` for each number. Throws `malformed`. */
+export function parseExactJson(text: string): unknown {
+  const numbers: ExactNumber[] = []
+  parseBody(text) // Judges it: the scan below needs JSON.
   // Each number becomes its index, which is small enough for JSON.parse to keep.
   const indexed = text.replace(STRING_OR_NUMBER, (token) => {
     if (token.startsWith('"')) return token

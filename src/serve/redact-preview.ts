@@ -4,7 +4,7 @@ import type { Route } from '../http/exchange.ts'
 import { EVENT_BYTES_MAX, REST_BODY_BYTES_MAX } from '../limits.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import { malformed } from './body-fields.ts'
-import { readMemberTexts } from './exact-json.ts'
+import { parseBody, readMemberTexts } from './exact-json.ts'
 import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
 import { readSettings } from './stream-settings.ts'
 
@@ -63,7 +63,7 @@ function readRequest(body: string): {
   text: string
   settings: ReturnType<typeof readSettings>
 } {
-  const parsed = parseJson(body)
+  const parsed = parseBody(body)
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw malformed('the body must be an object with a sample')
   }
@@ -76,12 +76,4 @@ function readRequest(body: string): {
     throw malformed('sample must be an object or a string')
   }
   return { kind: 'event', text: readMemberTexts(body).get('sample') ?? '', settings: read }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw malformed('the body is not valid JSON', cause)
-  }
 }

@@ -11,8 +11,7 @@ import {
   type ClickHouseSettings,
   createClient,
 } from '@clickhouse/client'
-import { DATA_FILE_HEADER } from './embedded/clickhouse-request.ts'
-import type { MemoryFile, MemoryFiles } from './embedded/memory-files.ts'
+import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './embedded/memory-files.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 
 export type QueryParams = Readonly<Record<string, unknown>>

@@ -11,7 +11,7 @@ import {
   LAYOUT_STATES_MAX,
 } from '../../src/limits.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
-import { ARRAY, ELEMENT, ENTRY } from '../decode/tape-types.ts'
+import { ENTRY, nextEntry } from '../decode/tape-types.ts'
 import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
 
@@ -297,9 +297,4 @@ interface EntryReader {
   readonly trie: PathTrie
   readonly pathsMax: number
   readonly nestedAllowed: boolean
-}
-
-function nextEntry(entries: Int32Array, at: number): number {
-  const type = entries[at + 1]!
-  return type === ARRAY || type === ELEMENT ? entries[at + 7]! : at + ENTRY
 }

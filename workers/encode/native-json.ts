@@ -11,8 +11,8 @@
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
-import { ARRAY, ELEMENT, ENTRY, NULL } from '../decode/tape-types.ts'
-import type { ByteWriter } from './byte-writer.ts'
+import { ENTRY, NULL, nextEntry } from '../decode/tape-types.ts'
+import { type ByteWriter, WORD_SLACK } from './byte-writer.ts'
 import { ColumnIndex, type TapeRows } from './column-index.ts'
 import {
   ARRAY_JSON,
@@ -28,7 +28,6 @@ import {
 } from './native-types.ts'
 import {
   type Cells,
-  COPY_SLACK,
   type TextSource,
   writeBooleans,
   writeFloats,
@@ -147,13 +146,13 @@ export class JsonColumn {
       const end = index.cellStart[slot + 1]!
       const hasArrays = (mask & ((1 << BOOL) - 1)) !== 0
       const textBytes = index.textBytes[slot]! * (hasArrays ? ARRAY_BYTES_FACTOR : 1)
-      writer.reserve(this.#rowCount + (end - start) * CELL_BYTES + textBytes + COPY_SLACK)
+      writer.reserve(this.#rowCount + (end - start) * CELL_BYTES + textBytes + WORD_SLACK)
       this.#writeDiscriminators(writer, slot, mask)
       for (let type = 0; type < NATIVE_TYPES; type++) {
         if ((mask & (1 << type)) === 0) continue
         this.#writeType(writer, slot, type, mask === 1 << type)
         // A nested column has used up the room that was reserved above.
-        if (type === ARRAY_JSON) writer.reserve((end - start) * CELL_BYTES + textBytes + COPY_SLACK)
+        if (type === ARRAY_JSON) writer.reserve((end - start) * CELL_BYTES + textBytes + WORD_SLACK)
       }
     }
   }
@@ -232,7 +231,7 @@ export class JsonColumn {
     for (let cell = cells.start; cell < cells.end; cell++) {
       const array = cells.entries[cell]!
       const end = entries[array + 7]!
-      for (let at = array + 2 * ENTRY; at < end; at = nextElement(entries, at)) {
+      for (let at = array + 2 * ENTRY; at < end; at = nextEntry(entries, at)) {
         elements[index++] = at
         writer.bytes[writer.length++] = entries[at + 1] === NULL ? 1 : 0
       }
@@ -262,11 +261,6 @@ function writeScalars(writer: ByteWriter, source: TextSource, cells: Cells, type
 function writeNull(writer: ByteWriter, type: number): void {
   if (type === STRING_TYPE || type === BOOL) writer.bytes[writer.length++] = 0
   else writer.uint64(0)
-}
-
-function nextElement(entries: Int32Array, at: number): number {
-  const type = entries[at + 1]!
-  return type === ARRAY || type === ELEMENT ? entries[at + 7]! : at + ENTRY
 }
 
 function bitCount(mask: number): number {

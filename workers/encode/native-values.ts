@@ -1,17 +1,15 @@
 /**
  * Writes runs of values of one type in ClickHouse's Native encoding: one call a column, with the
- * position in a local variable. The caller has reserved the room, `COPY_SLACK` bytes included.
+ * position in a local variable. The caller has reserved the room, `WORD_SLACK` bytes included.
  */
 import { type ByteViews, unescapeInto } from '../decode/json-string.ts'
 import { ESCAPED, TRUE } from '../decode/tape-types.ts'
-import { type ByteWriter, copyWords, WORD_COPY_MAX, WORD_SLACK } from './byte-writer.ts'
+import { type ByteWriter, copyWords, WORD_COPY_MAX } from './byte-writer.ts'
 
 const MINUS = 0x2d
 const TWO_32 = 0x1_0000_0000
 /** Lengths below it are one byte of varuint. */
 const LONG_LENGTH = 0x80
-/** Bytes that a copy by words may write behind its end, to be overwritten by what follows. */
-export const COPY_SLACK = WORD_SLACK
 
 /** Powers of ten that a double holds exactly. */
 const EXACT_POWERS = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** exponent)

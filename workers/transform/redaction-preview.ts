@@ -2,6 +2,11 @@
  * What redaction would make of a sample: the same extraction, keys and scanner as at ingest, with
  * the reason of each change. Stores nothing.
  */
+import type {
+  RedactionChange,
+  RedactionPreview,
+  RedactionReason,
+} from '../../src/model/redaction-preview.ts'
 import { DecodedEvents } from '../decode/decoded-events.ts'
 import { decodeDocument } from '../decode/json-array.ts'
 import { JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
@@ -20,24 +25,6 @@ import {
 } from './redact-event.ts'
 import { RedactKeys } from './redact-keys.ts'
 import { NO_SECRET, SECRET_KINDS, SecretScanner } from './secrets.ts'
-
-export type RedactionReason =
-  | 'denylisted_key'
-  | 'redact_field'
-  | 'raw_cleared'
-  | `secret_value:${string}`
-
-export interface RedactionChange {
-  /** Dotted, `[]` for the elements of an array; empty for a sample that is a string. */
-  readonly path: string
-  readonly reason: RedactionReason
-}
-
-export interface RedactionPreview {
-  /** JSON. */
-  readonly redacted: string
-  readonly changes: readonly RedactionChange[]
-}
 
 /** Previews a JSON object. Undefined when the sample is not one that ingest would accept. */
 export function previewEvent(

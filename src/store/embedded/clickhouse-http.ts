@@ -101,7 +101,7 @@ export class ClickHouseHttpFront {
         throw new RequestRejected(501, `${text} or VALUES. (NOT_IMPLEMENTED)`)
       }
     } finally {
-      await data.close()
+      data.close()
     }
   }
 

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
-import { MemoryFiles } from './memory-files.ts'
+import { DATA_FILE_HEADER, MemoryFiles } from './memory-files.ts'
 
 /** A body after decompression. */
 export const BODY_BYTES_MAX = 256 * 1024 * 1024
@@ -24,7 +24,7 @@ export interface Spooled {
   /** A path that the engine, in this process, can open. */
   readonly path: string
   readonly bytes: number
-  close(): Promise<void>
+  close(): void
 }
 
 /** Data of INSERTs on its way to the engine. */
@@ -43,7 +43,7 @@ export class Spool {
     if (typeof named !== 'string' || !DATA_FILE.test(named)) {
       throw new RequestRejected(400, `Code: 36. DB::Exception: No such data file. (BAD_ARGUMENTS)`)
     }
-    return { path: named, bytes: statSync(named).size, close: () => Promise.resolve() }
+    return { path: named, bytes: statSync(named).size, close: () => undefined }
   }
 
   async bytes(bytes: Uint8Array): Promise<Spooled> {
@@ -52,23 +52,19 @@ export class Spool {
 
   async #write(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Spooled> {
     const file = this.#files.take()
-    const close = () => Promise.resolve(this.#files.give(file))
+    const close = () => this.#files.give(file)
     try {
       for await (const chunk of chunks) file.append(chunk)
       file.finish()
       return { path: file.ownPath, bytes: file.bytes, close }
     } catch (cause) {
-      await close()
+      close()
       throw cause
     }
   }
 }
 
-/**
- * Names the open file of another process that holds the data of an INSERT: what is in memory
- * already need not go through a socket. Its value is a path of this form and nothing else.
- */
-export const DATA_FILE_HEADER = 'x-sluice-data-file'
+/** The form of what `DATA_FILE_HEADER` may name, and nothing else. */
 const DATA_FILE = /^\/proc\/[1-9][0-9]*\/fd\/[0-9]+$/
 
 /** The body of a request that carries its statement there. */

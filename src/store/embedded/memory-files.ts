@@ -5,6 +5,12 @@
 import { closeSync, ftruncateSync, openSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
+/**
+ * Header of a request that names the open file of another process with the data of an INSERT: what
+ * is in memory already need not go through a socket.
+ */
+export const DATA_FILE_HEADER = 'x-sluice-data-file'
+
 const SHARED_MEMORY = '/dev/shm'
 const SHARED_MEMORY_BYTES_MIN = 512 * 1024 * 1024
 const FREE_FILES_MAX = 2
