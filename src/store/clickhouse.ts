@@ -24,7 +24,7 @@ export interface ClickHouseOptions {
   readonly connectionsMax?: number
   /**
    * For the embedded engine, which can read our files: data of INSERTs is handed over in one and
-   * not sent. A third of what an insert costs us and a tenth of what it costs the engine.
+   * not sent.
    */
   readonly dataFiles?: MemoryFiles | undefined
 }
