@@ -22,16 +22,17 @@ function tryLine(baseUrl: string, tokenFile: string): string {
   return `ID=$(${stream} | ${pick('id')}); KEY=$(${key} | ${pick('key')}); ${send}`
 }
 
+/** In one write, so that who waits for the first of these lines has them all. */
 function announce(config: Config, app: Awaited<ReturnType<typeof startApp>>): void {
   const { tokenFile } = app
-  if (app.adminToken !== undefined) console.log(`First admin token: ${app.adminToken}`)
-  console.log(`Sluice ${version} listens on ${app.baseUrl}`)
+  const lines: string[] = []
+  if (app.adminToken !== undefined) lines.push(`First admin token: ${app.adminToken}`)
+  lines.push(`Sluice ${version} listens on ${app.baseUrl}`)
   const hasToken = existsSync(tokenFile)
-  console.log(`Admin token: ${hasToken ? `in ${tokenFile}` : 'as printed at the first start'}`)
-  console.log(`Data: ${app.dataPath}${config.postgresUrl ? ' (external stores)' : ''}`)
-  if (!hasToken) return
-  console.log('Try it, in another shell:')
-  console.log(`  ${tryLine(app.baseUrl, tokenFile)}`)
+  lines.push(`Admin token: ${hasToken ? `in ${tokenFile}` : 'as printed at the first start'}`)
+  lines.push(`Data: ${app.dataPath}${config.postgresUrl ? ' (external stores)' : ''}`)
+  if (hasToken) lines.push('Try it, in another shell:', `  ${tryLine(app.baseUrl, tokenFile)}`)
+  console.log(lines.join('\n'))
 }
 
 async function run(config: Config): Promise<void> {
