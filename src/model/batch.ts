@@ -100,8 +100,17 @@ export interface OtlpResume {
   readonly resourceLogsBytes: number
 }
 
-export interface AcceptedBatch {
+/** Some parts of a mixed batch, one behind another: those of one stream. */
+export interface BatchOwner {
   readonly streamId: StreamId
+  readonly parts: number
+}
+
+export interface AcceptedBatch {
+  /** `MIXED_STREAM` with `owners`. */
+  readonly streamId: StreamId
+  /** Of a batch of several streams with the same settings: whose its parts are, in their order. */
+  readonly owners?: readonly BatchOwner[]
   readonly settings: TransformSettings
   /** Receipt time of the newest byte, milliseconds since 1970. */
   readonly receivedAtMs: number
@@ -175,7 +184,19 @@ export interface SchemaDelta {
   readonly shapesSkipped: number
 }
 
+/** One stream's events in a mixed segment, see `mixed-runs.ts`. */
+export interface EncodedRun {
+  readonly streamId: StreamId
+  readonly eventCount: number
+  /** As of `EncodedSegment`. */
+  readonly rawBytes: number
+  readonly sentBytes: number
+  readonly delta: SchemaDelta
+}
+
 export interface EncodedSegment {
+  /** Of a mixed segment: whose events it holds, in order. Its own delta is empty. */
+  readonly runs?: readonly EncodedRun[]
   readonly eventCount: number
   /** Bytes of the segment's events as JSON, after all transforms. */
   readonly rawBytes: number
@@ -217,10 +238,22 @@ export interface TransformCounts {
   readonly userAgentsSkipped: number
 }
 
-/** One segment as it was made durable. */
-export interface CommittedSegment {
+/** One run of a mixed segment as it was made durable: a segment of its stream. */
+export interface CommittedRun {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
+  readonly eventCount: number
+  readonly delta: SchemaDelta
+}
+
+/** One segment as it was made durable. */
+export interface CommittedSegment {
+  /** `MIXED_STREAM` for a mixed one. */
+  readonly streamId: StreamId
+  /** Of a mixed segment: its first run's. */
+  readonly segmentId: SegmentId
+  /** Of a mixed segment, in order; their ids rise. */
+  readonly runs?: readonly CommittedRun[]
   readonly eventCount: number
   /** Absent when it was dropped to save memory: it is rebuilt from the raw store. */
   readonly block: EncodedBlock | undefined

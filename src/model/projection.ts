@@ -7,3 +7,6 @@ export const PROJECTION_COLUMNS = [
   ['shape', 'UInt64'],
   ['payload', 'JSON(max_dynamic_paths=1024)'],
 ] as const
+
+/** Of the table that small streams share: `events_0`, for `MIXED_STREAM`. */
+export const MIXED_PROJECTION_COLUMNS = [['stream_id', 'UInt32'], ...PROJECTION_COLUMNS] as const

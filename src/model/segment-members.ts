@@ -7,6 +7,7 @@
  */
 import assert from 'node:assert/strict'
 import type { SegmentId } from './segment-id.ts'
+import { pushVaruint, readVaruint } from './varuint.ts'
 
 export interface SegmentMember {
   readonly segmentId: SegmentId
@@ -40,20 +41,4 @@ export function decodeMembers(bytes: Uint8Array, first: SegmentId): SegmentMembe
     members.push({ segmentId: id as SegmentId, eventCount: readVaruint(bytes, at) })
   }
   return members
-}
-
-function pushVaruint(bytes: number[], value: number): void {
-  let rest = value
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80)
-  bytes.push(rest)
-}
-
-function readVaruint(bytes: Uint8Array, at: { index: number }): number {
-  let value = 0
-  for (let factor = 1; ; factor *= 0x80) {
-    const byte = bytes[at.index++]
-    if (byte === undefined) throw new Error('the members of a merged segment are cut short')
-    value += (byte & 0x7f) * factor
-    if (byte < 0x80) return value
-  }
 }

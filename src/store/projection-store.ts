@@ -5,7 +5,8 @@
  * an honest size. Table names are made of our own integers; everything else goes by parameters.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PROJECTION_COLUMNS } from '../model/projection.ts'
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
+import { MIXED_PROJECTION_COLUMNS, PROJECTION_COLUMNS } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -16,7 +17,6 @@ export const PROJECTION_DATABASE = 'sluice'
 
 const UNKNOWN_TABLE = 60
 const COLUMN_LIST = PROJECTION_COLUMNS.map(([name]) => name).join(', ')
-const COLUMN_DEFINITIONS = PROJECTION_COLUMNS.map(([name, type]) => `${name} ${type}`).join(', ')
 /** One insert makes one part: all its blocks are joined before they are written. */
 const INSERT_SETTINGS = {
   async_insert: 0,
@@ -48,9 +48,20 @@ const JOINED_BYTES_MAX = 1024 * 1024
 /** Ids asked for at a time: they travel in the request's URL, whose length is bounded. */
 const PRESENT_IDS_MAX = 256
 
-/** The stream's table, qualified. */
+/** The stream's table, qualified; of `MIXED_STREAM` the one that small streams share. */
 export function projectionTable(streamId: StreamId): string {
   return `${PROJECTION_DATABASE}.events_${streamId}`
+}
+
+/** Idempotent. In the shared table a stream's rows lie together within each part. */
+export function createTableSql(streamId: StreamId): string {
+  const isMixed = streamId === MIXED_STREAM
+  const columns = isMixed ? MIXED_PROJECTION_COLUMNS : PROJECTION_COLUMNS
+  return `CREATE TABLE IF NOT EXISTS ${projectionTable(streamId)}
+    (${columns.map(([name, type]) => `${name} ${type}`).join(', ')})
+    ENGINE = MergeTree PARTITION BY toDate(ingested_at)
+    ORDER BY (${isMixed ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
+    SETTINGS ${TABLE_SETTINGS}`
 }
 
 export class ProjectionStore {
@@ -136,12 +147,7 @@ export class ProjectionStore {
   }
 
   async #createTable(streamId: StreamId): Promise<void> {
-    await this.#clickhouse.command(
-      `CREATE TABLE IF NOT EXISTS ${projectionTable(streamId)} (${COLUMN_DEFINITIONS})
-       ENGINE = MergeTree PARTITION BY toDate(ingested_at)
-       ORDER BY (ingested_at, segment_id, ordinal)
-       SETTINGS ${TABLE_SETTINGS}`,
-    )
+    await this.#clickhouse.command(createTableSql(streamId))
     this.#known.add(streamId)
   }
 }

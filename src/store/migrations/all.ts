@@ -3,6 +3,7 @@ import { sql as core } from './0001-core.ts'
 import { sql as observe } from './0002-observe.ts'
 import { sql as retain } from './0003-retain.ts'
 import { sql as sentBytes } from './0004-sent-bytes.ts'
+import { sql as mixedSegments } from './0005-mixed-segments.ts'
 
 export interface Migration {
   readonly version: number
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'observe', sql: observe },
   { version: 3, name: 'retain', sql: retain },
   { version: 4, name: 'sent-bytes', sql: sentBytes },
+  { version: 5, name: 'mixed-segments', sql: mixedSegments },
 ]
