@@ -56,6 +56,11 @@ export const BATCH_BYTES_TARGET = 768 * KIB
 export const SMALL_BODY_BYTES_MAX = 64 * KIB
 /** Requests in one shared batch. */
 export const BATCH_PARTS_MAX = 4_096
+/**
+ * What waits of one stream is mixed with that of others up to this size; beyond it, a segment of
+ * its own costs little an event.
+ */
+export const MIX_STREAM_BYTES_MAX = 16 * KIB
 /** Buffers that were not used for this long are given up. */
 export const BUFFERS_IDLE_MS = 15_000
 /** Bytes accepted and not yet acknowledged; past it whole requests are refused (`overloaded`). */
@@ -299,6 +304,7 @@ export const NODE_DEAD_MS = 120_000
 
 assert(EVENT_BYTES_MAX < BODY_BYTES_MAX, 'an event fits a body')
 assert(SMALL_BODY_BYTES_MAX <= BATCH_BYTES_TARGET, 'a small body fits a batch')
+assert(MIX_STREAM_BYTES_MAX / 2 <= SEGMENT_EVENTS_MAX, 'a run fits a segment: two bytes an event')
 assert(BATCH_BYTES_TARGET < EVENT_BYTES_MAX, 'only an event too large makes a part larger')
 assert(
   BATCH_BYTES_TARGET * OTLP_GENERATED_PER_BYTE_MAX <= OTLP_GENERATED_BYTES_MAX,

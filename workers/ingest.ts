@@ -8,11 +8,13 @@ import { SEGMENT_EVENTS_MAX } from '../src/limits.ts'
 import {
   type AcceptedBatch,
   BATCH_KINDS,
+  type BatchOwner,
   type EncodedBatch,
   type EncodedSegment,
   type Part,
   type SegmentOutput,
 } from '../src/model/batch.ts'
+import type { StreamId } from '../src/model/stream.ts'
 import { decodeBulk } from './decode/bulk.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { EventBuffer } from './decode/event-buffer.ts'
@@ -34,6 +36,12 @@ import { EventFacts } from './transform/event-facts.ts'
 import { Transforms } from './transform/plan.ts'
 
 type Encoded = Omit<EncodedSegment, 'sentBytes'>
+
+/** Events of one stream in a mixed batch. */
+interface EventRun extends EventRange {
+  readonly streamId: StreamId
+  readonly sentBytes: number
+}
 
 export class IngestPipeline {
   readonly #tape: JsonTape
@@ -62,9 +70,13 @@ export class IngestPipeline {
     const { bytes: decoded, outcomes } = this.#decode(batch)
     const { bytes, ...counts } = this.#transforms.run(this.#tape, this.#events, decoded, batch)
     this.#facts.describe(this.#tape, bytes, this.#events)
+    const { streamId, owners } = batch
     return {
-      streamId: batch.streamId,
-      segments: shareSentBytes(this.#encode(bytes, batch, output), outcomes),
+      streamId,
+      segments:
+        owners === undefined
+          ? shareSentBytes(this.#encode(bytes, batch, output), outcomes)
+          : this.#encodeMixed(bytes, batch, runsOf(owners, outcomes), output),
       parts: outcomes.map((outcome) => outcome.toResult()),
       transforms: counts,
     }
@@ -129,6 +141,54 @@ export class IngestPipeline {
     return segments
   }
 
+  /**
+   * One segment of all runs, or several: as many as it takes for none to be too large, and for none
+   * to lose paths of its projection to its neighbours.
+   */
+  #encodeMixed(
+    bytes: Uint8Array,
+    { receivedAtMs }: Pick<AcceptedBatch, 'receivedAtMs'>,
+    runs: readonly EventRun[],
+    output?: SegmentOutput,
+  ): EncodedSegment[] {
+    const [firstRun] = runs
+    if (firstRun === undefined) return []
+    const range = { first: firstRun.first, count: sumOf(runs, 'count') }
+    const facts = this.#facts
+    const source = tapeSource(bytes, this.#tape)
+    const halves = () => {
+      const half = runs.length >> 1
+      return [runs.slice(0, half), runs.slice(half)].flatMap((some) => {
+        return this.#encodeMixed(bytes, { receivedAtMs }, some)
+      })
+    }
+    if (runs.length > 1 && range.count > SEGMENT_EVENTS_MAX) return halves()
+    const counts = runs.map(({ count }) => count)
+    const encoded = this.#blocks.encode(source, this.#events, facts, range, output?.block, counts)
+    if (runs.length > 1 && encoded.pathsSkipped > 0) return halves()
+    const index = this.#blocks.columnIndex
+    return [
+      {
+        runs: runs.map((run) => ({
+          streamId: run.streamId,
+          eventCount: run.count,
+          rawBytes: textLength(this.#events, run),
+          sentBytes: run.sentBytes,
+          delta: this.#deltas.encode(source, this.#events, facts, run, {
+            streamId: run.streamId,
+            receivedAtMs,
+          }),
+        })),
+        eventCount: range.count,
+        rawBytes: textLength(this.#events, range),
+        sentBytes: sumOf(runs, 'sentBytes'),
+        payload: this.#segments.encode(source, index, this.#events, facts, range, output?.payload),
+        ...encoded,
+        delta: { shapes: [], shapesSkipped: 0 },
+      },
+    ]
+  }
+
   #encodeRange(
     bytes: Uint8Array,
     range: EventRange,
@@ -151,6 +211,25 @@ export class IngestPipeline {
   }
 }
 
+/** The events of each owner; one who has none left has no run. */
+function runsOf(owners: readonly BatchOwner[], outcomes: readonly PartOutcome[]): EventRun[] {
+  const runs: EventRun[] = []
+  let first = 0
+  let part = 0
+  for (const { streamId, parts } of owners) {
+    let count = 0
+    let sentBytes = 0
+    for (const outcome of outcomes.slice(part, part + parts)) {
+      count += outcome.accepted
+      sentBytes += outcome.acceptedBytes
+    }
+    if (count > 0) runs.push({ streamId, first, count, sentBytes })
+    first += count
+    part += parts
+  }
+  return runs
+}
+
 /** A batch of several segments, of tiny events, shares by their number; not a byte is lost. */
 function shareSentBytes(
   segments: readonly Encoded[],
@@ -166,4 +245,8 @@ function shareSentBytes(
     events -= segment.eventCount
     return { ...segment, sentBytes }
   })
+}
+
+function sumOf(runs: readonly EventRun[], key: 'count' | 'sentBytes'): number {
+  return runs.reduce((sum, run) => sum + run[key], 0)
 }

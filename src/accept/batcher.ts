@@ -5,28 +5,36 @@
  *
  * A large request gets batches of its own, worked on while the rest of it still arrives. Small
  * requests of one stream share a batch: an idle pool takes it at the end of the event loop's turn,
- * a busy one when a thread is free, so the busier it is the more requests share one segment. Shared
- * batches stand in line with large ones, one place for all of them: neither starves the other.
+ * a busy one when a thread is free, so the busier it is the more requests share one segment. Small
+ * batches of several streams then go as one (`shared-batch.ts`). Shared batches stand in line with
+ * large ones, one place for all of them: neither starves the other.
  *
  * A shared batch is committed here as a whole; parts that failed have left nothing in it.
  */
 
 import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
-import { copyBytes } from '../bytes/copy-bytes.ts'
-import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../limits.ts'
-import {
-  type AcceptedBatch,
-  BATCH_KINDS,
-  type EncodedBatch,
-  type EncodedSegment,
-  type Framing,
-  type Part,
-  type SegmentOutput,
+import { IngestError } from '../errors.ts'
+import type {
+  AcceptedBatch,
+  EncodedBatch,
+  EncodedSegment,
+  Framing,
+  SegmentOutput,
 } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { FramedPart } from './body-framer.ts'
 import type { PartOptions, PlacedPart } from './dialect.ts'
+import {
+  append,
+  batchKey,
+  hasRoom,
+  joinGroup,
+  mixKeyOf,
+  type OpenBatch,
+  settingsOf,
+  takeOldest,
+} from './shared-batch.ts'
 
 /** What the batcher needs of the pool. */
 export interface BatchPool {
@@ -42,7 +50,10 @@ export interface EncodeTask {
   readonly output: SegmentOutput
 }
 
-/** Makes segments of one stream durable, together; see `commit/`. */
+/**
+ * Makes segments of one stream durable, together, or of several (`MIXED_STREAM`); see `commit/`.
+ * Resolves with their ids, of mixed ones with those of their runs.
+ */
 export type CommitSegments = (
   streamId: StreamId,
   segments: readonly EncodedSegment[],
@@ -65,18 +76,11 @@ class OutputRatio {
   }
 }
 
-interface Waiter {
-  readonly resolve: (placed: PlacedPart) => void
-  readonly reject: (error: unknown) => void
-}
-
-interface OpenBatch {
-  readonly stream: Stream
-  buffer: Uint8Array
-  length: number
-  eventBytes: number
-  readonly parts: Part[]
-  readonly waiters: Waiter[]
+interface SharedTask {
+  readonly group: readonly OpenBatch[]
+  readonly buffer: Uint8Array
+  readonly length: number
+  readonly task: EncodeTask
 }
 
 export class Batcher {
@@ -102,8 +106,24 @@ export class Batcher {
   /** Sends one part of a large request to the pool; the part's buffer is given back to us. */
   async encodeOwn(stream: Stream, part: FramedPart, options?: PartOptions): Promise<EncodedBatch> {
     const { buffer, linesBefore, ...range } = part
-    padBatch(buffer, part.end)
-    return this.#encode(stream, buffer, part.end, [{ ...range, ...options }])
+    const length = part.end
+    padBatch(buffer, length)
+    const batch = {
+      streamId: stream.streamId,
+      settings: settingsOf(stream),
+      receivedAtMs: this.#nowMs(),
+      bytes: buffer.subarray(0, length + BATCH_PADDING),
+      parts: [{ ...range, ...options }],
+    }
+    const output = this.#takeOutput(length)
+    try {
+      const encoded = await this.#pool.encode(batch, output)
+      // Only now: after a failure a worker that is being ended may still be at work on them.
+      this.buffers.release(buffer)
+      return this.#withOutput(encoded, output, length)
+    } finally {
+      this.#schedule()
+    }
   }
 
   /**
@@ -118,36 +138,25 @@ export class Batcher {
     options?: PartOptions,
     eventBytes = bytes.length,
   ): Promise<PlacedPart> {
-    const key = `${BATCH_KINDS[framing]} ${stream.streamId}`
+    const key = batchKey(framing, stream)
     let batch = this.#open.get(key)
     if (batch !== undefined && !hasRoom(batch, bytes.length, eventBytes)) {
       this.#open.delete(key)
-      this.#dispatch(batch)
+      this.#dispatch([batch])
       batch = undefined
     }
     if (batch === undefined) {
       const buffer = this.buffers.take(bytes.length + 1)
-      batch = { stream, buffer, length: 0, eventBytes: 0, parts: [], waiters: [] }
+      const mixKey = mixKeyOf(framing, stream)
+      batch = { stream, mixKey, buffer, length: 0, eventBytes: 0, parts: [], waiters: [] }
       this.#open.set(key, batch)
     }
-    this.#append(batch, bytes, { framing, ...options })
+    append(this.buffers, batch, bytes, { framing, ...options })
     batch.eventBytes += eventBytes + 1
     const { waiters } = batch
     const placed = new Promise<PlacedPart>((resolve, reject) => waiters.push({ resolve, reject }))
     this.#schedule()
     return placed
-  }
-
-  #append(batch: OpenBatch, bytes: Uint8Array, part: Omit<Part, 'start' | 'end'>): void {
-    const start = batch.length
-    const end = start + bytes.length
-    if (end + 1 + BATCH_PADDING > batch.buffer.length) {
-      batch.buffer = this.buffers.grow(batch.buffer, start, Math.max(end + 1, start * 2))
-    }
-    copyBytes(batch.buffer, bytes, start)
-    batch.buffer[end] = 0x0a // Ends an unterminated last line, and keeps parts apart.
-    batch.length = end + 1
-    batch.parts.push({ ...part, start, end })
   }
 
   /** To be told whenever a thread is free again, also after work that is not ours. */
@@ -166,10 +175,9 @@ export class Batcher {
   }
 
   #dispatchOpen(): void {
-    for (const [key, batch] of this.#open) {
+    while (this.#open.size > 0) {
       if (!this.#pool.hasIdleThread) return this.#standInLine()
-      this.#open.delete(key)
-      this.#dispatch(batch)
+      this.#dispatch(takeOldest(this.#open))
     }
   }
 
@@ -183,96 +191,78 @@ export class Batcher {
   }
 
   async #encodeInTurn(): Promise<void> {
-    let taken: { readonly batch: OpenBatch; readonly task: EncodeTask } | undefined
+    let taken: SharedTask | undefined
     const supply = () => {
       this.#isInLine = false
-      const [oldest] = this.#open
-      if (oldest === undefined) return undefined
-      const [key, batch] = oldest
-      this.#open.delete(key)
-      padBatch(batch.buffer, batch.length)
-      const { stream, buffer, length, parts } = batch
-      taken = { batch, task: this.#createTask(stream, buffer, length, parts) }
+      const group = takeOldest(this.#open)
+      if (group.length === 0) return undefined
+      taken = this.#createTask(group)
       this.#schedule() // The next one stands in line for its own turn.
       return taken.task
     }
+    let encoded: EncodedBatch | undefined
     try {
-      const encoded = await this.#pool.encodeInTurn(supply)
-      if (taken === undefined || encoded === undefined) return
-      const { batch, task } = taken
-      this.buffers.release(batch.buffer)
-      await this.#settle(this.#withOutput(encoded, task.output, batch.length), batch.waiters)
+      encoded = await this.#pool.encodeInTurn(supply)
     } catch (error) {
       if (taken === undefined) throw error
-      for (const waiter of taken.batch.waiters) waiter.reject(error)
+      return this.#failed(taken.group, error)
     } finally {
       this.#schedule()
     }
+    if (taken !== undefined && encoded !== undefined) await this.#settle(taken, encoded)
   }
 
-  #dispatch(batch: OpenBatch): void {
-    const { stream, buffer, length, parts, waiters } = batch
-    padBatch(buffer, length)
-    this.#encode(stream, buffer, length, parts)
-      .then((encoded) => this.#settle(encoded, waiters))
-      .catch((error: unknown) => {
-        for (const waiter of waiters) waiter.reject(error)
-      })
+  #dispatch(group: readonly OpenBatch[]): void {
+    const shared = this.#createTask(group)
+    this.#pool
+      .encode(shared.task.batch, shared.task.output)
+      .finally(() => this.#schedule())
+      .then(
+        (encoded) => this.#settle(shared, encoded),
+        (error: unknown) => this.#failed(group, error),
+      )
   }
 
-  async #settle(encoded: EncodedBatch, waiters: readonly Waiter[]): Promise<void> {
+  #createTask(group: readonly OpenBatch[]): SharedTask {
+    const { batch, buffer, length } = joinGroup(this.buffers, group, this.#nowMs())
+    return { group, buffer, length, task: { batch, output: this.#takeOutput(length) } }
+  }
+
+  /** Tells each request what became of it, once what was accepted is durable. Never rejects. */
+  async #settle({ group, buffer, length, task }: SharedTask, done: EncodedBatch): Promise<void> {
+    const encoded = this.#withOutput(done, task.output, length)
+    // Only now: after a failure a worker that is being ended may still be at work on it.
+    this.buffers.release(buffer)
+    if (group.length > 1) for (const batch of group) this.buffers.release(batch.buffer)
+    const waiters = group.flatMap((batch) => batch.waiters)
     // Who has nothing in the batch need not wait for its commit.
     for (const [i, result] of encoded.parts.entries()) {
       if (result.accepted === 0) waiters[i]!.resolve({ result, segmentIds: [], firstEvent: 0 })
     }
     if (encoded.segments.length === 0) return
-    const segmentIds = await this.#commit(encoded.streamId, encoded.segments)
-    let firstEvent = 0
-    for (const [i, result] of encoded.parts.entries()) {
-      waiters[i]!.resolve({ result, segmentIds, firstEvent })
-      firstEvent += result.accepted
-    }
-  }
-
-  async #encode(
-    stream: Stream,
-    buffer: Uint8Array,
-    length: number,
-    parts: readonly Part[],
-  ): Promise<EncodedBatch> {
-    const { batch, output } = this.#createTask(stream, buffer, length, parts)
     try {
-      const encoded = await this.#pool.encode(batch, output)
-      // Only now: after a failure a worker that is being ended may still be at work on them.
-      this.buffers.release(buffer)
-      return this.#withOutput(encoded, output, length)
-    } finally {
-      this.#schedule()
+      const ids = await this.#commit(encoded.streamId, encoded.segments)
+      resolveParts(group, encoded, ids)
+    } catch (error) {
+      for (const waiter of waiters) waiter.reject(error)
     }
   }
 
-  #createTask(
-    stream: Stream,
-    buffer: Uint8Array,
-    length: number,
-    parts: readonly Part[],
-  ): EncodeTask {
-    const output = {
+  /** One stream's batch must not take its neighbours down with it: they are tried one by one. */
+  #failed(group: readonly OpenBatch[], error: unknown): void {
+    const isFault = error instanceof IngestError && error.code === 'internal'
+    if (isFault && group.length > 1) {
+      for (const batch of group) this.#dispatch([batch])
+      return
+    }
+    for (const batch of group) for (const waiter of batch.waiters) waiter.reject(error)
+  }
+
+  #takeOutput(length: number): SegmentOutput {
+    return {
       block: this.buffers.take(this.#blockRatio.bytesFor(length)),
       payload: this.buffers.take(this.#payloadRatio.bytesFor(length)),
     }
-    const batch = {
-      streamId: stream.streamId,
-      settings: {
-        parseUserAgents: stream.parseUserAgents,
-        redactSensitive: stream.redactSensitive,
-        redactFields: stream.redactFields,
-      },
-      receivedAtMs: this.#nowMs(),
-      bytes: buffer.subarray(0, length + BATCH_PADDING),
-      parts,
-    }
-    return { batch, output }
   }
 
   /**
@@ -296,8 +286,22 @@ export class Batcher {
   }
 }
 
-function hasRoom(batch: OpenBatch, bytes: number, eventBytes: number): boolean {
-  const fits = batch.length + bytes + 1 <= BATCH_BYTES_TARGET
-  const eventsFit = batch.eventBytes + eventBytes + 1 <= BATCH_BYTES_TARGET
-  return fits && eventsFit && batch.parts.length < BATCH_PARTS_MAX
+/** `ids`: of the segments, or of their runs. Each part's first event is counted from its stream's. */
+function resolveParts(
+  group: readonly OpenBatch[],
+  encoded: EncodedBatch,
+  ids: readonly SegmentId[],
+): void {
+  const runs = encoded.segments.flatMap((segment) => segment.runs ?? [])
+  const runIds = new Map(runs.map(({ streamId }, index) => [streamId, [ids[index]!]]))
+  let part = 0
+  for (const { stream, waiters } of group) {
+    const segmentIds = group.length === 1 ? ids : (runIds.get(stream.streamId) ?? [])
+    let firstEvent = 0
+    for (const waiter of waiters) {
+      const result = encoded.parts[part++]!
+      waiter.resolve({ result, segmentIds, firstEvent })
+      firstEvent += result.accepted
+    }
+  }
 }

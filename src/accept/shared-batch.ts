@@ -1,0 +1,150 @@
+/**
+ * Shared batches while they wait: small requests of one stream, and which streams' batches may go
+ * to the pool as one task.
+ *
+ * A task, a row and a block cost the same for ten events as for a thousand. So small batches of
+ * streams whose events are transformed alike become one mixed batch; what is large enough to be
+ * worth a segment of its own stays by itself. Streams whose user agents are parsed are not mixed:
+ * what that may cost is counted by stream.
+ */
+import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
+import { copyBytes } from '../bytes/copy-bytes.ts'
+import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX, MIX_STREAM_BYTES_MAX } from '../limits.ts'
+import { type AcceptedBatch, BATCH_KINDS, type Framing, type Part } from '../model/batch.ts'
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
+import type { Stream } from '../model/stream.ts'
+import type { PlacedPart } from './dialect.ts'
+
+export interface Waiter {
+  readonly resolve: (placed: PlacedPart) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Requests of one stream and kind, one behind another. */
+export interface OpenBatch {
+  readonly stream: Stream
+  /** Small batches with the same one may share a task; undefined: with none. */
+  readonly mixKey: string | undefined
+  buffer: Uint8Array
+  length: number
+  eventBytes: number
+  readonly parts: Part[]
+  readonly waiters: Waiter[]
+}
+
+/** Batches of one stream that may be one. */
+export function batchKey(framing: Framing, stream: Stream): string {
+  return `${BATCH_KINDS[framing]} ${stream.streamId}`
+}
+
+export function mixKeyOf(framing: Framing, stream: Stream): string | undefined {
+  if (stream.parseUserAgents) return undefined
+  const kind = BATCH_KINDS[framing]
+  return stream.redactSensitive ? `${kind} ${JSON.stringify(stream.redactFields)}` : kind
+}
+
+export function hasRoom(batch: OpenBatch, bytes: number, eventBytes: number): boolean {
+  const fits = batch.length + bytes + 1 <= BATCH_BYTES_TARGET
+  const eventsFit = batch.eventBytes + eventBytes + 1 <= BATCH_BYTES_TARGET
+  return fits && eventsFit && batch.parts.length < BATCH_PARTS_MAX
+}
+
+/** Appends a request's bytes, ended by a line feed. */
+export function append(
+  buffers: BatchBuffers,
+  batch: OpenBatch,
+  bytes: Uint8Array,
+  part: Omit<Part, 'start' | 'end'>,
+): void {
+  const start = batch.length
+  const end = start + bytes.length
+  if (end + 1 + BATCH_PADDING > batch.buffer.length) {
+    batch.buffer = buffers.grow(batch.buffer, start, Math.max(end + 1, start * 2))
+  }
+  copyBytes(batch.buffer, bytes, start)
+  batch.buffer[end] = 0x0a // Ends an unterminated last line, and keeps parts apart.
+  batch.length = end + 1
+  batch.parts.push({ ...part, start, end })
+}
+
+/**
+ * Takes the oldest batch out of `open`, and with it what may share its task: no two of one stream,
+ * so that a stream has one run in a mixed segment.
+ */
+export function takeOldest(open: Map<string, OpenBatch>): OpenBatch[] {
+  const [oldest] = open
+  if (oldest === undefined) return []
+  const [key, first] = oldest
+  open.delete(key)
+  if (!mayMix(first)) return [first]
+  const group = [first]
+  let { length, eventBytes } = first
+  let parts = first.parts.length
+  for (const [otherKey, batch] of open) {
+    if (batch.mixKey !== first.mixKey || !mayMix(batch)) continue
+    length += batch.length
+    eventBytes += batch.eventBytes
+    parts += batch.parts.length
+    if (Math.max(length, eventBytes) > BATCH_BYTES_TARGET || parts > BATCH_PARTS_MAX) break
+    group.push(batch)
+    open.delete(otherKey)
+  }
+  return group
+}
+
+/** Events have two bytes each at least: one run fits a segment. */
+function mayMix(batch: OpenBatch): boolean {
+  return batch.mixKey !== undefined && batch.length <= MIX_STREAM_BYTES_MAX
+}
+
+/** What the pool is to encode. `buffer` is what the batch lies in. */
+export interface GroupedBatch {
+  readonly batch: AcceptedBatch
+  readonly buffer: Uint8Array
+  /** Bytes of the batch's data. */
+  readonly length: number
+}
+
+/** The group as one batch; several are copied one behind another. */
+export function joinGroup(
+  buffers: BatchBuffers,
+  group: readonly OpenBatch[],
+  receivedAtMs: number,
+): GroupedBatch {
+  const { stream, parts } = group[0]!
+  const settings = settingsOf(stream)
+  if (group.length === 1) {
+    const { buffer, length } = group[0]!
+    padBatch(buffer, length)
+    const bytes = buffer.subarray(0, length + BATCH_PADDING)
+    return {
+      batch: { streamId: stream.streamId, settings, receivedAtMs, bytes, parts },
+      buffer,
+      length,
+    }
+  }
+  const length = group.reduce((sum, batch) => sum + batch.length, 0)
+  const buffer = buffers.take(length + 1)
+  const allParts: Part[] = []
+  let at = 0
+  for (const batch of group) {
+    copyBytes(buffer, batch.buffer.subarray(0, batch.length), at)
+    for (const part of batch.parts) {
+      allParts.push({ ...part, start: part.start + at, end: part.end + at })
+    }
+    at += batch.length
+  }
+  padBatch(buffer, length)
+  const owners = group.map(({ stream: { streamId }, parts: own }) => ({
+    streamId,
+    parts: own.length,
+  }))
+  const bytes = buffer.subarray(0, length + BATCH_PADDING)
+  const batch = { streamId: MIXED_STREAM, owners, settings, receivedAtMs, bytes, parts: allParts }
+  return { batch, buffer, length }
+}
+
+export function settingsOf(stream: Stream): AcceptedBatch['settings'] {
+  const { parseUserAgents, redactSensitive, redactFields } = stream
+  return { parseUserAgents, redactSensitive, redactFields }
+}
