@@ -20,18 +20,36 @@ import {
   COMMIT_RESOLVE_MS_MAX,
   COMMIT_TRIES_MAX,
 } from '../limits.ts'
-import type { CommittedGroup, CommittedSegment, SegmentToCommit } from '../model/batch.ts'
+import type {
+  CommittedGroup,
+  CommittedSegment,
+  EncodedRun,
+  SegmentToCommit,
+} from '../model/batch.ts'
 import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 
 export interface CommitRow {
+  /** `MIXED_STREAM` for a mixed segment; its id is its first run's. */
   readonly streamId: StreamId
   readonly segmentId: SegmentId
+  readonly runs?: readonly CommitRun[]
   readonly ingestedAtMs: number
   readonly eventCount: number
   readonly rawBytes: number
   readonly sentBytes: number
   readonly payload: Uint8Array
+}
+
+/** One stream's events in a mixed segment: a segment of that stream. */
+export interface CommitRun {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  readonly eventCount: number
+  readonly rawBytes: number
+  readonly sentBytes: number
+  /** Its share of the payload. */
+  readonly storedBytes: number
 }
 
 /** An answer to remember under an Idempotency-Key, stored with the data it answers for. */
@@ -128,7 +146,8 @@ export class Committer {
   }
 
   /**
-   * Resolves with the segments' ids once all of them are durable, together. Rejects with an
+   * Resolves with the segments' ids once all of them are durable, together; of a mixed segment
+   * (`streamId` is then `MIXED_STREAM`) with those of its runs, in their order. Rejects with an
    * `IngestError` when nothing was stored, and with an `OutcomeUnknownError` when that is unknown.
    * Refuses, never waits, when the queue is full.
    */
@@ -187,13 +206,11 @@ export class Committer {
     const ids: SegmentId[][] = []
     for (const { streamId, segments } of group) {
       const own: SegmentId[] = []
-      for (const { eventCount, rawBytes, sentBytes, payload, block, delta } of segments) {
-        const segmentId = this.#ids.next()
-        const ingestedAtMs = segmentIdMs(segmentId)
-        own.push(segmentId)
-        const sizes = { eventCount, rawBytes, sentBytes }
-        rows.push({ streamId, segmentId, ingestedAtMs, ...sizes, payload })
-        committed.push({ streamId, segmentId, eventCount, block, delta })
+      for (const segment of segments) {
+        const segmentIds = (segment.runs ?? [segment]).map(() => this.#ids.next())
+        own.push(...segmentIds)
+        rows.push(rowOf(streamId, segment, segmentIds))
+        committed.push(committedOf(streamId, segment, segmentIds))
       }
       ids.push(own)
     }
@@ -275,4 +292,51 @@ function answersOf(
     answers.push({ ...completion, body: completion.body(ids[i]!), streamId })
   }
   return answers
+}
+
+function rowOf(
+  streamId: StreamId,
+  segment: SegmentToCommit,
+  segmentIds: readonly SegmentId[],
+): CommitRow {
+  const { eventCount, rawBytes, sentBytes, payload } = segment
+  const segmentId = segmentIds[0]!
+  const ingestedAtMs = segmentIdMs(segmentId)
+  const row = { streamId, segmentId, ingestedAtMs, eventCount, rawBytes, sentBytes, payload }
+  return segment.runs === undefined
+    ? row
+    : { ...row, runs: toCommitRuns(segment.runs, segmentIds, payload.length) }
+}
+
+/** The payload's bytes are shared by what the runs' events have as JSON; not a byte is lost. */
+function toCommitRuns(
+  runs: readonly EncodedRun[],
+  segmentIds: readonly SegmentId[],
+  payloadBytes: number,
+): CommitRun[] {
+  let bytesLeft = payloadBytes
+  let rawLeft = runs.reduce((sum, run) => sum + run.rawBytes, 0)
+  return runs.map(({ streamId, eventCount, rawBytes, sentBytes }, index) => {
+    const storedBytes = Math.round((bytesLeft * rawBytes) / rawLeft)
+    bytesLeft -= storedBytes
+    rawLeft -= rawBytes
+    const segmentId = segmentIds[index]!
+    return { streamId, segmentId, eventCount, rawBytes, sentBytes, storedBytes }
+  })
+}
+
+function committedOf(
+  streamId: StreamId,
+  { runs, eventCount, block, delta }: SegmentToCommit,
+  segmentIds: readonly SegmentId[],
+): CommittedSegment {
+  const segment = { streamId, segmentId: segmentIds[0]!, eventCount, block, delta }
+  if (runs === undefined) return segment
+  const committed = runs.map((run, index) => ({
+    streamId: run.streamId,
+    segmentId: segmentIds[index]!,
+    eventCount: run.eventCount,
+    delta: run.delta,
+  }))
+  return { ...segment, runs: committed }
 }

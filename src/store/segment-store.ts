@@ -12,14 +12,17 @@
  */
 import assert from 'node:assert/strict'
 import { from as copyFrom } from 'pg-copy-streams'
+import { encodeRuns } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type Postgres, type PostgresClient, toStoreError } from './postgres.ts'
 import { StoreError } from './store-error.ts'
 
 export interface SegmentRow {
+  /** `MIXED_STREAM` for a mixed segment; its id is its first run's. */
   readonly streamId: StreamId
   readonly segmentId: SegmentId
+  readonly runs?: readonly SegmentRun[]
   /** Milliseconds since 1970. */
   readonly ingestedAtMs: number
   readonly eventCount: number
@@ -27,6 +30,17 @@ export interface SegmentRow {
   readonly rawBytes: number
   readonly sentBytes: number
   readonly payload: Uint8Array
+}
+
+/** One stream's events in a mixed segment: a segment of that stream. */
+export interface SegmentRun {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  readonly eventCount: number
+  readonly rawBytes: number
+  readonly sentBytes: number
+  /** Its share of the payload. */
+  readonly storedBytes: number
 }
 
 /** The answer to remember under an Idempotency-Key that this node claimed. */
@@ -55,10 +69,14 @@ const COPY_SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1
 const COPY_TRAILER = Buffer.from([0xff, 0xff])
 /** Chunks of COPY data have so much or more, but for the last; a payload as large is not copied. */
 const COPY_CHUNK_BYTES = 64 * 1024
-const COLUMNS = 'stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes, payload'
-const COLUMN_COUNT = 7
-/** Field count, then a length before each value: 4, 8, 8, 4, 4 and 4 bytes and the payload. */
-const ROW_HEAD_BYTES = 2 + 7 * 4 + 4 + 8 + 8 + 4 + 4 + 4
+const COLUMNS =
+  'stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes, last_segment_id, ' +
+  'members, payload'
+const COLUMN_COUNT = 9
+/** Field count, then a length before each value: 4, 8, 8, 4, 4 and 4 bytes and what varies. */
+const ROW_HEAD_BYTES = 2 + 9 * 4 + 4 + 8 + 8 + 4 + 4 + 4
+/** The length of a value that is null. */
+const NULL_LENGTH = -1
 /** Milliseconds from 1970 to 2000, where PostgreSQL's timestamps start. */
 const POSTGRES_EPOCH_MS = 946_684_800_000
 const COMMIT_MS_MAX = 30_000
@@ -147,7 +165,8 @@ export class SegmentStore {
     const { nodeId, epoch } = this.#node
     const text =
       `${begin ? 'BEGIN; ' : ''}CALL assert_node_lease(${nodeId}::smallint, ${epoch}); ` +
-      `COPY segments (${COLUMNS}) FROM STDIN BINARY; ${usageSql(rows, nodeId)}; COMMIT`
+      `COPY segments (${COLUMNS}) FROM STDIN BINARY; ${runsSql(rows)}${usageSql(rows, nodeId)}; ` +
+      'COMMIT'
     return new Promise((resolve, reject) => {
       const stream = client.query(copyFrom(text))
       stream.on('finish', resolve)
@@ -183,8 +202,9 @@ export function* copyChunks(rows: readonly SegmentRow[]): Generator<Uint8Array> 
   let bytes = 0
   for (const row of rows) {
     const { payload } = row
-    pieces.push(encodeRowHead(row))
-    bytes += ROW_HEAD_BYTES + payload.length
+    const head = encodeRowHead(row)
+    pieces.push(head)
+    bytes += head.length + payload.length
     const isLarge = payload.length >= COPY_CHUNK_BYTES
     if (!isLarge) pieces.push(payload)
     if (bytes < COPY_CHUNK_BYTES) continue
@@ -198,7 +218,10 @@ export function* copyChunks(rows: readonly SegmentRow[]): Generator<Uint8Array> 
 
 /** One binary COPY tuple up to its payload's bytes (PostgreSQL docs, COPY, Binary Format). */
 export function encodeRowHead(row: SegmentRow): Buffer {
-  const head = Buffer.allocUnsafe(ROW_HEAD_BYTES)
+  const lastRun = row.runs?.at(-1)
+  const members = row.runs === undefined ? undefined : encodeRuns(row.runs)
+  const runsBytes = members === undefined ? 0 : 8 + members.length
+  const head = Buffer.allocUnsafe(ROW_HEAD_BYTES + runsBytes)
   let at = head.writeInt16BE(COLUMN_COUNT, 0)
   at = head.writeInt32BE(row.streamId, head.writeInt32BE(4, at))
   at = head.writeBigInt64BE(row.segmentId, head.writeInt32BE(8, at))
@@ -207,8 +230,49 @@ export function encodeRowHead(row: SegmentRow): Buffer {
   at = head.writeInt32BE(row.eventCount, head.writeInt32BE(4, at))
   at = head.writeInt32BE(row.rawBytes, head.writeInt32BE(4, at))
   at = head.writeInt32BE(row.sentBytes, head.writeInt32BE(4, at))
+  if (lastRun === undefined || members === undefined) {
+    at = head.writeInt32BE(NULL_LENGTH, head.writeInt32BE(NULL_LENGTH, at))
+  } else {
+    at = head.writeBigInt64BE(lastRun.segmentId, head.writeInt32BE(8, at))
+    at = head.writeInt32BE(members.length, at)
+    head.set(members, at)
+    at += members.length
+  }
   head.writeInt32BE(row.payload.length, at)
   return head
+}
+
+/** The runs of mixed segments; every value is an integer of our own making. */
+function runsSql(rows: readonly SegmentRow[]): string {
+  const columns: (number | bigint)[][] = [[], [], [], [], [], [], [], []]
+  for (const { segmentId: rowId, runs } of rows) {
+    let firstEvent = 0
+    for (const run of runs ?? []) {
+      const { streamId, segmentId, eventCount, rawBytes, sentBytes, storedBytes } = run
+      const values = [streamId, segmentId, rowId, firstEvent, eventCount, rawBytes, sentBytes]
+      for (const [index, value] of [...values, storedBytes].entries()) {
+        assert(typeof value === 'bigint' || Number.isSafeInteger(value))
+        columns[index]!.push(value)
+      }
+      firstEvent += eventCount
+    }
+  }
+  if (columns[0]!.length === 0) return ''
+  const types = [
+    'integer',
+    'bigint',
+    'bigint',
+    'integer',
+    'integer',
+    'integer',
+    'integer',
+    'integer',
+  ]
+  const arrays = columns.map((values, index) => `'{${values.join(',')}}'::${types[index]}[]`)
+  return (
+    'INSERT INTO segment_runs (stream_id, segment_id, row_id, first_event, event_count, ' +
+    `raw_bytes, sent_bytes, stored_bytes) SELECT * FROM unnest(${arrays.join(', ')}); `
+  )
 }
 
 /** Adds the group to the usage counters; every value is an integer of our own making. */
@@ -217,13 +281,15 @@ function usageSql(rows: readonly SegmentRow[], nodeId: number): string {
     StreamId,
     [segments: number, events: number, sent: number, stored: number]
   >()
-  for (const { streamId, eventCount, sentBytes, payload } of rows) {
-    const sums = byStream.get(streamId) ?? [0, 0, 0, 0]
-    sums[0]++
-    sums[1] += eventCount
-    sums[2] += sentBytes
-    sums[3] += payload.length
-    byStream.set(streamId, sums)
+  for (const row of rows) {
+    for (const segment of row.runs ?? [{ ...row, storedBytes: row.payload.length }]) {
+      const sums = byStream.get(segment.streamId) ?? [0, 0, 0, 0]
+      sums[0]++
+      sums[1] += segment.eventCount
+      sums[2] += segment.sentBytes
+      sums[3] += segment.storedBytes
+      byStream.set(segment.streamId, sums)
+    }
   }
   const values = [...byStream].map(([streamId, sums]) => {
     assert(sums.every(Number.isSafeInteger) && Number.isSafeInteger(streamId))
