@@ -8,9 +8,8 @@
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
-import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { EventStore, SegmentInfo, SegmentPlace } from '../store/event-store.ts'
+import { type EventStore, placeOf, rowKeyText, type SegmentInfo } from '../store/event-store.ts'
 import { readParameters } from './body-fields.ts'
 import {
   type PageQuery,
@@ -73,6 +72,8 @@ export function eventRoutes(deps: EventRoutesDeps): Route[] {
  * have merged them; what is read then would be the wrong events or none.
  */
 const READ_TRIES_MAX = 4
+/** Segments whose rows are in memory at a time: of a row with many streams' few is wanted. */
+const READ_SEGMENTS_MAX = 64
 
 async function readPage(
   deps: EventRoutesDeps,
@@ -143,26 +144,28 @@ async function readSlices(
   slices: readonly SegmentSlice[],
   segments: readonly SegmentInfo[],
 ): Promise<Uint8Array | undefined> {
-  if (slices.length === 0) return new Uint8Array(0)
   const places = new Map(segments.map((segment) => [segment.segmentId, placeOf(segment)]))
   const wanted = slices.flatMap((slice) => {
     const place = places.get(slice.segmentId)
     return place === undefined ? [] : [{ slice, place }]
   })
-  const rowIds: ReadonlySet<SegmentId> = new Set(wanted.map(({ place }) => place.row))
-  const rows = await deps.events.readPayloads(streamId, [...rowIds])
-  const reads: SegmentRead[] = []
-  for (const { slice, place } of wanted) {
-    const row = rows.get(place.row)
-    if (row?.eventCount !== place.rowEventCount) return undefined
-    const { payload } = row
-    reads.push({ ...slice, payload, newestFirst: true, firstEvent: place.firstEvent })
+  const pieces: Uint8Array[] = []
+  for (let at = 0; at < wanted.length; at += READ_SEGMENTS_MAX) {
+    const some = wanted.slice(at, at + READ_SEGMENTS_MAX)
+    const payloads = await deps.events.readPayloads(
+      streamId,
+      some.map(({ place }) => place),
+    )
+    const reads: SegmentRead[] = []
+    for (const { slice, place } of some) {
+      const payload = payloads.get(rowKeyText(place))
+      if (payload === undefined) return undefined
+      reads.push({ ...slice, payload, newestFirst: true, firstEvent: place.firstEvent })
+    }
+    if (at > 0) pieces.push(Buffer.from(','))
+    pieces.push(await deps.readSegments(reads))
   }
-  return deps.readSegments(reads)
-}
-
-function placeOf({ segmentId, eventCount, place }: SegmentInfo): SegmentPlace {
-  return place ?? { row: segmentId, rowEventCount: eventCount, firstEvent: 0 }
+  return Buffer.concat(pieces)
 }
 
 function eventNotFound(): IngestError {

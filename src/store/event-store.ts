@@ -1,11 +1,13 @@
 /**
  * Reading segments of the raw store for the event list. Their payloads are fetched apart.
  *
- * Compaction merges rows; what is listed here are segments all the same, each under the id that
- * its events were acknowledged with, and with its place in the row that now holds it. Segments that
- * retention removed are not listed, even when their row is still there.
+ * Small batches of several streams share a row, and compaction merges rows; what is listed here are
+ * segments all the same, each under the id that its events were acknowledged with, and with its
+ * place in the row that now holds it. Segments that retention removed are not listed, even when
+ * their row is still there.
  */
 import { COMPACT_WINDOW_MS } from '../limits.ts'
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import { decodeMembers } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -22,8 +24,13 @@ export interface SegmentInfo {
 
 export interface SegmentPlace {
   readonly row: SegmentId
-  /** Events of the row. One of the same id with another count is another row, merged since. */
-  readonly rowEventCount: number
+  /** The row holds several streams' segments, and never changes. */
+  readonly isMixed: boolean
+  /**
+   * Events of the row. One of the same id with another count is another row, merged since.
+   * Undefined for a mixed row.
+   */
+  readonly rowEventCount: number | undefined
   /** Events of the row before the segment's first. */
   readonly firstEvent: number
 }
@@ -73,32 +80,53 @@ export class EventStore {
     const range = { start: segmentId, end: segmentId + 1n, newestFirst: true, limit: 1 }
     const [segment] = await this.listSegments({ streamId, ...range })
     if (segment === undefined) return undefined
-    const row = segment.place?.row ?? segmentId
-    const stored = (await this.readPayloads(streamId, [row])).get(row)
-    if (stored?.eventCount !== (segment.place?.rowEventCount ?? segment.eventCount)) {
-      return undefined // Merged or removed just now.
-    }
-    const { payload } = stored
+    const place = placeOf(segment)
+    const payload = (await this.readPayloads(streamId, [place])).get(rowKeyText(place))
+    if (payload === undefined) return undefined // Merged or removed just now.
     if (segment.place === undefined) return { payload }
-    return { payload, part: { first: segment.place.firstEvent, counts: [segment.eventCount] } }
+    return { payload, part: { first: place.firstEvent, counts: [segment.eventCount] } }
   }
 
-  /** Payloads of rows by id. Those that were removed or merged in the meantime are absent. */
+  /**
+   * Payloads of rows in which segments of the stream were listed, by `rowKeyText`. Those of rows
+   * that were removed or merged in the meantime are absent.
+   */
   async readPayloads(
     streamId: StreamId,
-    rowIds: readonly SegmentId[],
-  ): Promise<Map<SegmentId, StoredPayload>> {
+    places: readonly SegmentPlace[],
+  ): Promise<Map<string, Uint8Array>> {
+    const byKey = new Map(places.map((place) => [rowKeyText(place), place]))
+    const ids = (isMixed: boolean) => {
+      return [...byKey.values()].flatMap((place) => {
+        return place.isMixed === isMixed ? [String(place.row)] : []
+      })
+    }
     const { rows } = await this.#postgres.query<PayloadRow>(
-      `SELECT segment_id, event_count, payload FROM segments
-       WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[])`,
-      [streamId, rowIds.map(String)],
+      `SELECT stream_id, segment_id, event_count, payload FROM segments
+       WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[])
+       UNION ALL
+       SELECT stream_id, segment_id, event_count, payload FROM segments
+       WHERE stream_id = ${MIXED_STREAM} AND segment_id = ANY ($3::bigint[])`,
+      [streamId, ids(false), ids(true)],
     )
-    return new Map(
-      rows.map(({ segment_id, event_count, payload }) => {
-        return [BigInt(segment_id) as SegmentId, { payload, eventCount: event_count }]
-      }),
-    )
+    const payloads = new Map<string, Uint8Array>()
+    for (const { stream_id, segment_id, event_count, payload } of rows) {
+      const isMixed = stream_id === MIXED_STREAM
+      const key = rowKeyText({ row: BigInt(segment_id) as SegmentId, isMixed })
+      if (isMixed || event_count === byKey.get(key)?.rowEventCount) payloads.set(key, payload)
+    }
+    return payloads
   }
+}
+
+/** Tells the rows of a stream's segments apart. */
+export function rowKeyText({ row, isMixed }: Pick<SegmentPlace, 'row' | 'isMixed'>): string {
+  return isMixed ? `mixed ${row}` : String(row)
+}
+
+export function placeOf({ segmentId, eventCount, place }: SegmentInfo): SegmentPlace {
+  if (place !== undefined) return place
+  return { row: segmentId, isMixed: false, rowEventCount: eventCount, firstEvent: 0 }
 }
 
 /** A segment's payload, and which of its events are the segment's if not all are. */
@@ -107,16 +135,16 @@ export interface StoredSegmentPayload {
   readonly part?: { readonly first: number; readonly counts: readonly number[] }
 }
 
-export interface StoredPayload {
-  readonly payload: Uint8Array
-  readonly eventCount: number
-}
-
 interface ListedRow {
   readonly segment_id: string
   readonly event_count: number
   readonly raw_bytes: number
   readonly members: Uint8Array | null
+  /** The row to read. */
+  readonly row_id: string
+  readonly is_mixed: boolean
+  /** In a mixed row. */
+  readonly first_event: number
   /** Where the range begins when what was removed is left out. */
   readonly start: string
   /** The row behind it in reading order, null when that is unknown or there is none. */
@@ -133,7 +161,8 @@ interface ListedRow {
  * below the lowest listed one and reach above it.
  */
 function listSql(direction: 'ASC' | 'DESC'): string {
-  const columns = 'segment_id, last_segment_id, event_count, raw_bytes, members'
+  const columns =
+    'segment_id, last_segment_id, event_count, raw_bytes, members, row_id, is_mixed, first_event'
   const low =
     direction === 'ASC'
       ? 'listed.start'
@@ -143,7 +172,7 @@ function listSql(direction: 'ASC' | 'DESC'): string {
     SELECT GREATEST($2::bigint, COALESCE(
       (SELECT removed_before FROM stream_storage WHERE stream_id = $1), 0)) AS start
   ), candidates AS (
-    SELECT ${columns} FROM segments
+    SELECT ${columns} FROM stream_segments
     WHERE stream_id = $1 AND segment_id >= (SELECT start FROM listed) AND segment_id < $3::bigint
     ORDER BY segment_id ${direction} LIMIT $4::integer
   ), counted AS (
@@ -161,10 +190,12 @@ function listSql(direction: 'ASC' | 'DESC'): string {
         OR (SELECT count(*) FROM rows) < (SELECT count(*) FROM candidates) AS is_cut,
       (SELECT min(segment_id) FROM rows) AS lowest
   )
-  SELECT segment_id, event_count, raw_bytes, members, start, next_id, is_cut, false AS is_edge
+  SELECT segment_id, event_count, raw_bytes, members, row_id, is_mixed, first_event,
+    start, next_id, is_cut, false AS is_edge
   FROM rows, listed, cut
   UNION ALL
-  SELECT s.segment_id, s.event_count, s.raw_bytes, s.members, start, NULL, is_cut, true
+  SELECT s.segment_id, s.event_count, s.raw_bytes, s.members, s.segment_id, false, 0,
+    start, NULL, is_cut, true
   FROM listed, cut, segments s
   WHERE s.stream_id = $1 AND s.last_segment_id IS NOT NULL
     AND s.segment_id >= ${low} - $5::bigint AND s.segment_id < ${low}
@@ -200,16 +231,27 @@ function completeBounds(
 function expandRow(row: ListedRow): SegmentInfo[] {
   const segmentId = BigInt(row.segment_id) as SegmentId
   const { event_count: rowEventCount, raw_bytes: rawBytes } = row
+  if (row.is_mixed) {
+    const rowId = BigInt(row.row_id) as SegmentId
+    const place = {
+      row: rowId,
+      isMixed: true,
+      rowEventCount: undefined,
+      firstEvent: row.first_event,
+    }
+    return [{ segmentId, eventCount: rowEventCount, rawBytes, place }]
+  }
   if (row.members === null) return [{ segmentId, eventCount: rowEventCount, rawBytes }]
   let firstEvent = 0
   return decodeMembers(row.members, segmentId).map((member) => {
-    const place = { row: segmentId, rowEventCount, firstEvent }
+    const place = { row: segmentId, isMixed: false, rowEventCount, firstEvent }
     firstEvent += member.eventCount
     return { ...member, rawBytes: (rawBytes * member.eventCount) / rowEventCount, place }
   })
 }
 
 interface PayloadRow {
+  readonly stream_id: number
   readonly segment_id: string
   readonly event_count: number
   readonly payload: Uint8Array
