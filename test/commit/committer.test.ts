@@ -18,6 +18,7 @@ import {
   COMMIT_TRIES_MAX,
 } from '../../src/limits.ts'
 import type { CommittedGroup } from '../../src/model/batch.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { type SegmentId, SegmentIdGenerator } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { someSegment } from './some-segments.ts'
@@ -305,4 +306,39 @@ test('any mix of failures: what is durable is acknowledged, once and in id order
   assert.deepEqual(new Set(acknowledged), durable)
   assert.deepEqual(new Set(forwarded), durable)
   assert.equal(forwarded.length, durable.size)
+})
+
+test('each run of a mixed segment has an id, and its share of the payload', async () => {
+  const store = new FakeStore()
+  const { committer, groups } = setUp(store)
+  const delta = { shapes: [], shapesSkipped: 0 }
+  const runs = [7, 8, 9].map((streamId, index) => ({
+    streamId: stream(streamId),
+    eventCount: index + 1,
+    rawBytes: 10 * (index + 1),
+    sentBytes: 11 * (index + 1),
+    delta,
+  }))
+  const mixed = { ...someSegment(100), runs, eventCount: 6, rawBytes: 60, sentBytes: 66 }
+  const ids = await committer.submit(MIXED_STREAM, [mixed, someSegment(5)])
+  assert.equal(ids.length, 4)
+  assert(ids.every((id, index) => index === 0 || id > ids[index - 1]!))
+  const [row, plain] = store.writes[0]!.rows
+  assert.equal(row?.segmentId, ids[0])
+  assert.deepEqual(
+    row?.runs?.map((run) => [run.streamId, run.segmentId, run.eventCount, run.storedBytes]),
+    [
+      [7, ids[0], 1, 17],
+      [8, ids[1], 2, 33],
+      [9, ids[2], 3, 50],
+    ],
+  )
+  assert.deepEqual([plain?.segmentId, plain?.runs], [ids[3], undefined])
+  const [segment] = groups[0]!.segments
+  assert.deepEqual(
+    segment?.runs,
+    runs.map(({ streamId, eventCount }, index) => {
+      return { streamId, segmentId: ids[index], eventCount, delta }
+    }),
+  )
 })

@@ -9,7 +9,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { createRawStoreWriter } from '../../src/commit/raw-store-writer.ts'
-import { makeSegmentId } from '../../src/model/segment-id.ts'
+import { decodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
@@ -338,4 +339,75 @@ test('a store that is away is worth another try', async () => {
   assert.equal(failure?.kind, 'retry')
   await assert.rejects(writer.wasCommitted(row(newStream(), Uint8Array.of(1))))
   await away.end()
+})
+
+test('a mixed segment is a row, and a segment of each of its streams', async () => {
+  const streamsOfRuns = [newStream(), newStream(), newStream()]
+  const payload = randomBytes(600)
+  const base = row(MIXED_STREAM, payload, 6)
+  const runs = streamsOfRuns.map((streamId, index) => ({
+    streamId,
+    segmentId: (base.segmentId + BigInt(index)) as SegmentId,
+    eventCount: index + 1,
+    rawBytes: 10 * (index + 1),
+    sentBytes: 11 * (index + 1),
+    storedBytes: 100 * (index + 1),
+  }))
+  counter += runs.length
+  const neighbour = row(streamsOfRuns[0]!, randomBytes(50), 4)
+  assert.equal(await store.commit([{ ...base, runs }, neighbour], []), undefined)
+
+  const { rows } = await postgres.query<Record<string, unknown>>(
+    `SELECT segment_id::text AS id, last_segment_id::text AS last, members, event_count, payload
+       FROM segments WHERE stream_id = $1 AND segment_id = $2`,
+    [MIXED_STREAM, String(base.segmentId)],
+  )
+  assert.equal(rows.length, 1)
+  assert.equal(rows[0]?.last, String(runs[2]!.segmentId))
+  assert.deepEqual(rows[0]?.payload, payload)
+  assert.deepEqual(
+    decodeRuns(rows[0]?.members as Uint8Array, base.segmentId),
+    runs.map(({ streamId, segmentId, eventCount }) => ({ streamId, segmentId, eventCount })),
+  )
+  const { rows: listed } = await postgres.query(
+    `SELECT stream_id, segment_id::text AS segment_id, event_count, raw_bytes, sent_bytes,
+       stored_bytes, row_id::text AS row_id, first_event, is_mixed
+       FROM stream_segments WHERE stream_id = ANY ($1) ORDER BY stream_id, segment_id`,
+    [streamsOfRuns.slice(1)],
+  )
+  const expected = runs.slice(1).map((run, index) => ({
+    stream_id: run.streamId,
+    segment_id: String(run.segmentId),
+    event_count: run.eventCount,
+    raw_bytes: run.rawBytes,
+    sent_bytes: run.sentBytes,
+    stored_bytes: run.storedBytes,
+    row_id: String(base.segmentId),
+    first_event: [1, 3][index],
+    is_mixed: true,
+  }))
+  assert.deepEqual(listed, expected)
+  const sums = (segments: number, events: number, sent: number, stored: number) => ({
+    segment_count: String(segments),
+    event_count: String(events),
+    sent_bytes: String(sent),
+    stored_bytes: String(stored),
+  })
+  assert.deepEqual(await usage(streamsOfRuns[0]!), sums(2, 5, 1_011, 150))
+  assert.deepEqual(await usage(streamsOfRuns[2]!), sums(1, 3, 33, 300))
+  assert.equal(await usage(MIXED_STREAM), undefined)
+  assert.equal(await store.wasCommitted(base), true)
+})
+
+test('of a mixed segment that was rolled back no run is left', async () => {
+  const streamId = newStream()
+  const base = row(MIXED_STREAM, randomBytes(10))
+  const run = { ...base, streamId, storedBytes: 10 }
+  assert.equal(await store.commit([{ ...base, runs: [run] }], []), undefined)
+  const failure = await store.commit([{ ...base, runs: [run] }], [])
+  assert.deepEqual([failure?.error.kind, failure?.mayHaveCommitted], ['conflict', false])
+  const { rows } = await postgres.query('SELECT 1 FROM segment_runs WHERE stream_id = $1', [
+    streamId,
+  ])
+  assert.equal(rows.length, 1)
 })

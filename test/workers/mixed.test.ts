@@ -1,0 +1,145 @@
+/**
+ * Goal: a mixed batch makes segments whose runs are what each stream's batch would have been by
+ * itself: its events and their bytes, ordinals from 0, its shapes, its sizes.
+ * Method: the same streams' batches alone, as the oracle; generated events, bad ones among them.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Random } from '../../bench/random.ts'
+import { BLOCK_PATHS_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
+import type { AcceptedBatch, EncodedSegment, Part } from '../../src/model/batch.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { decodeSegment } from '../../workers/encode/segment.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { testSeed } from '../decode/fuzzing.ts'
+import { batchOfParts } from '../encode/batch-of.ts'
+
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+const random = new Random(seed)
+
+interface StreamInput {
+  readonly streamId: StreamId
+  /** Bodies of its requests. */
+  readonly bodies: readonly string[]
+}
+
+function mixedBatch(inputs: readonly StreamInput[], framing: Part['framing']): AcceptedBatch {
+  const bodies = inputs.flatMap((input) => input.bodies.map((body) => [framing, body] as const))
+  const owners = inputs.map(({ streamId, bodies: own }) => ({ streamId, parts: own.length }))
+  return { ...batchOfParts(bodies), streamId: MIXED_STREAM, owners }
+}
+
+function ownBatch({ streamId, bodies }: StreamInput, framing: Part['framing']): AcceptedBatch {
+  return { ...batchOfParts(bodies.map((body) => [framing, body] as const)), streamId }
+}
+
+/** The lines of each run, and the ordinals that its rows have in the block. */
+function runsOf(segment: EncodedSegment) {
+  const lines = decodeSegment(segment.payload).text.toString().split('\n').slice(0, -1)
+  const { bytes } = segment.block
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  // Behind the segment ids: the head of the next column, "ordinal" and "UInt32".
+  const ordinalsAt = segment.block.segmentIdOffset + segment.block.rows * 8 + 1 + 7 + 1 + 6
+  let first = 0
+  return (segment.runs ?? []).map((run) => {
+    const ordinals = Array.from({ length: run.eventCount }, (_, index) => {
+      return view.getUint32(ordinalsAt + (first + index) * 4, true)
+    })
+    const own = lines.slice(first, first + run.eventCount)
+    first += run.eventCount
+    return { ...run, lines: own, ordinals }
+  })
+}
+
+function randomEvent(streamId: number): string {
+  const text = 'x'.repeat(random.below(41))
+  const paths = random.below(4)
+  const extra = Array.from({ length: paths }, (_, i) => `,"k${i}":${random.below(100)}`)
+  return random.chance(0.1) ? '{"bad":' : `{"s":${streamId},"t":"${text}"${extra.join('')}}`
+}
+
+function randomInputs(): StreamInput[] {
+  return Array.from({ length: 1 + random.below(12) }, (_, index) => {
+    const streamId = (index * 3 + 1) as StreamId
+    const bodies = Array.from({ length: 1 + random.below(4) }, () => {
+      return Array.from({ length: random.below(7) }, () => randomEvent(streamId)).join('\n')
+    })
+    return { streamId, bodies }
+  })
+}
+
+test('each run is what its stream would have got alone', () => {
+  for (let round = 0; round < 200; round++) {
+    const inputs = randomInputs()
+    for (const framing of ['ndjson', 'text'] as const) {
+      const mixed = new IngestPipeline().run(mixedBatch(inputs, framing))
+      const runs = mixed.segments.flatMap(runsOf)
+      const parts: unknown[] = []
+      const expected = inputs.flatMap((input) => {
+        const alone = new IngestPipeline().run(ownBatch(input, framing))
+        parts.push(...alone.parts)
+        return alone.segments.map((segment) => ({
+          streamId: input.streamId,
+          eventCount: segment.eventCount,
+          rawBytes: segment.rawBytes,
+          sentBytes: segment.sentBytes,
+          delta: segment.delta,
+          lines: decodeSegment(segment.payload).text.toString().split('\n').slice(0, -1),
+          ordinals: Array.from({ length: segment.eventCount }, (_, ordinal) => ordinal),
+        }))
+      })
+      assert.deepEqual(runs, expected)
+      assert.deepEqual(mixed.parts, parts)
+      for (const { runs: some = [], ...segment } of mixed.segments) {
+        for (const key of ['eventCount', 'rawBytes', 'sentBytes'] as const) {
+          assert.equal(
+            segment[key],
+            some.reduce((sum, run) => sum + run[key], 0),
+          )
+        }
+        assert.deepEqual(segment.delta, { shapes: [], shapesSkipped: 0 })
+      }
+    }
+  }
+})
+
+test('nothing accepted makes no segment, whoever sent it', () => {
+  const inputs = [1, 2].map((id) => ({ streamId: id as StreamId, bodies: ['x', ''] }))
+  assert.deepEqual(new IngestPipeline().run(mixedBatch(inputs, 'ndjson')).segments, [])
+})
+
+test('a stream with many paths does not cost its neighbours theirs', () => {
+  const wide = (prefix: string) => {
+    const keys = Array.from({ length: BLOCK_PATHS_MAX / 2 + 100 }, (_, i) => `"${prefix}${i}":${i}`)
+    return `{${keys.join(',')}}`
+  }
+  const inputs = ['a', 'b', 'c'].map((prefix, index) => {
+    return { streamId: (index + 1) as StreamId, bodies: [wide(prefix)] }
+  })
+  const { segments } = new IngestPipeline().run(mixedBatch(inputs, 'ndjson'))
+  assert.deepEqual(
+    segments.map(({ runs, pathsSkipped }) => [runs?.map((run) => run.streamId), pathsSkipped]),
+    [
+      [[1], 0],
+      [[2], 0],
+      [[3], 0],
+    ],
+  )
+})
+
+test('no mixed segment holds over SEGMENT_EVENTS_MAX events', () => {
+  const inputs = Array.from({ length: 5 }, (_, index) => {
+    const streamId = (index + 1) as StreamId
+    return { streamId, bodies: ['{}\n'.repeat(SEGMENT_EVENTS_MAX / 2)] }
+  })
+  const { segments } = new IngestPipeline().run(mixedBatch(inputs, 'ndjson'))
+  const all = segments.flatMap(({ runs }) => runs ?? [])
+  assert.deepEqual(
+    all.map(({ streamId, eventCount }) => [streamId, eventCount]),
+    inputs.map(({ streamId }) => [streamId, SEGMENT_EVENTS_MAX / 2]),
+  )
+  assert(segments.every(({ eventCount }) => eventCount <= SEGMENT_EVENTS_MAX))
+  assert(segments.length < inputs.length)
+})
