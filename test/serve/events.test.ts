@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { formatEventId } from '../../src/model/event-id.ts'
+import { encodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import { makeSegmentId, type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -26,8 +27,9 @@ const NOW_MS = Date.parse('2026-05-05T05:05:05Z')
 const readSegments: ReadSegments = async (requests) => {
   reads = [...requests]
   const records = requests.flatMap(
-    ({ payload, segmentId, fromOrdinal, toOrdinal, newestFirst }) => {
-      const lines = Buffer.from(payload).toString().split('\n').slice(fromOrdinal, toOrdinal)
+    ({ payload, segmentId, fromOrdinal, toOrdinal, newestFirst, firstEvent = 0 }) => {
+      const all = Buffer.from(payload).toString().split('\n')
+      const lines = all.slice(firstEvent + fromOrdinal, firstEvent + toOrdinal)
       const made = lines.map((line, index) => {
         const id = formatEventId({ segmentId, ordinal: fromOrdinal + index })
         return `{"id":"${id}","payload":${line}}`
@@ -90,6 +92,39 @@ async function commit(streamId: StreamId, at: { ms: number; node?: number }, lin
   return id
 }
 
+/** One row with a run of each stream; returns the runs' ids. */
+async function commitMixed(ms: number, runs: readonly (readonly [StreamId, readonly string[]])[]) {
+  const id = (index: number) => makeSegmentId({ ms, node: 1, counter: index })
+  const members = runs.map(([streamId, lines], index) => {
+    return { streamId, segmentId: id(index), eventCount: lines.length }
+  })
+  const lines = runs.flatMap(([, own]) => own)
+  const payload = Buffer.from(lines.join('\n'))
+  await database.postgres.query(
+    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes,
+       payload, last_segment_id, members) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8)`,
+    [
+      MIXED_STREAM,
+      String(id(0)),
+      new Date(ms),
+      lines.length,
+      payload.byteLength,
+      payload,
+      String(id(runs.length - 1)),
+      encodeRuns(members),
+    ],
+  )
+  let firstEvent = 0
+  for (const { streamId, segmentId, eventCount } of members) {
+    await database.postgres.query(
+      'INSERT INTO segment_runs VALUES ($1, $2, $3, $4, $5, 10, 10, 10)',
+      [streamId, String(segmentId), String(id(0)), firstEvent, eventCount],
+    )
+    firstEvent += eventCount
+  }
+  return members.map(({ segmentId }) => segmentId)
+}
+
 const idsOf = (json: { events: { id: string }[] }) => json.events.map((event) => event.id)
 const ids = (segmentId: SegmentId, ...ordinals: number[]) =>
   ordinals.map((ordinal) => formatEventId({ segmentId, ordinal }))
@@ -124,6 +159,49 @@ test('events come newest first, verbatim, in pages that the cursors join', async
   assert.deepEqual(idsOf(newer.json), ids(second, 0))
   const none = await rest.call('GET', `${path}?after=${newer.json.previous}`)
   assert.deepEqual(none.json, { events: [], next: null, previous: newer.json.previous })
+})
+
+test('of a mixed row each stream sees its own events, in line with its other segments', async () => {
+  const [one, two] = [await newStream('mixed'), await newStream('mixed-too')]
+  const before = await commit(one, { ms: NOW_MS }, ['{"n":1}'])
+  const runs = await commitMixed(NOW_MS + 1, [
+    [two, ['{"n":10}', '{"n":11}']],
+    [one, ['{"n":2}', '{"n":3}']],
+  ])
+  const after = await commit(one, { ms: NOW_MS + 2 }, ['{"n":4}'])
+  const more = await commitMixed(NOW_MS + 3, [
+    [one, ['{"n":5}']],
+    [two, ['{"n":12}']],
+  ])
+  const numbers = (json: { events: { payload: { n: number } }[] }) => {
+    return json.events.map(({ payload }) => payload.n)
+  }
+  const all = await rest.call('GET', `/v1/streams/${one}/events`)
+  assert.deepEqual(numbers(all.json), [5, 4, 3, 2, 1])
+  const expected = [
+    ...ids(more[0]!, 0),
+    ...ids(after, 0),
+    ...ids(runs[1]!, 1, 0),
+    ...ids(before, 0),
+  ]
+  assert.deepEqual(idsOf(all.json), expected)
+  const others = await rest.call('GET', `/v1/streams/${two}/events`)
+  assert.deepEqual(numbers(others.json), [12, 11, 10])
+
+  const page = await rest.call('GET', `/v1/streams/${one}/events?limit=2&before=${expected[1]}`)
+  assert.deepEqual(numbers(page.json), [3, 2])
+  const up = await rest.call('GET', `/v1/streams/${one}/events?limit=2&after=${expected[3]}`)
+  assert.deepEqual(numbers(up.json), [4, 3])
+  const single = await rest.call('GET', `/v1/streams/${one}/events/${expected[2]}`)
+  assert.equal(single.json.payload.n, 3)
+  for (const [stream, id] of [
+    [two, expected[2]],
+    [one, ids(runs[0]!, 0)[0]],
+    [one, ids(runs[1]!, 2)[0]],
+  ]) {
+    const missing = await rest.call('GET', `/v1/streams/${stream}/events/${id}`)
+    assert.equal(missing.status, 404, 'of another stream, or beyond the run')
+  }
 })
 
 test('only the segments of the page are read', async () => {
