@@ -233,6 +233,11 @@ function startPool({ config, log, metrics, stoppers }: Context, dataPath: string
     workerFile: WORKER_FILE,
     threads: config.workers,
     quarantine: (task, reason) => {
+      if (task.kind === 'ingest' && task.batch.owners !== undefined) {
+        // The batcher now tries its streams' batches by themselves: the bad one comes here again.
+        log.error({ reason }, 'a batch of several streams killed its worker twice')
+        return
+      }
       metrics.quarantinedBatches.inc()
       const file = quarantineTask(join(dataPath, 'quarantine'), task, Date.now())
       log.error({ file, reason, kind: task.kind }, 'a batch killed its worker twice')
