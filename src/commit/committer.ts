@@ -88,7 +88,13 @@ export interface RawStoreWriter {
 }
 
 export interface CommitObserver {
-  readonly onGroup: (group: { segments: number; bytes: number; seconds: number }) => void
+  /** `segments` are rows; `runs` are segments that share mixed ones. */
+  readonly onGroup: (group: {
+    readonly segments: number
+    readonly runs: number
+    readonly bytes: number
+    readonly seconds: number
+  }) => void
   readonly onRetry: () => void
   readonly onUnknown: (outcome: 'committed' | 'absent' | 'dropped') => void
 }
@@ -220,9 +226,13 @@ export class Committer {
       return this.#failGroup(group, error)
     }
     let bytes = 0
-    for (const row of rows) bytes += row.payload.length
+    let runs = 0
+    for (const row of rows) {
+      bytes += row.payload.length
+      runs += row.runs?.length ?? 0
+    }
     const seconds = (performance.now() - startedAt) / 1000
-    this.#observer.onGroup({ segments: rows.length, bytes, seconds })
+    this.#observer.onGroup({ segments: rows.length, runs, bytes, seconds })
     for (const row of rows) this.#release(row.payload)
     for (const [i, pending] of group.entries()) pending.resolve(ids[i]!)
     this.#forward({ segments: committed })

@@ -165,6 +165,11 @@ function commitMetrics(registry: Registry) {
   return {
     commitGroups: counter(registry, 'ingest_commit_groups_total', 'Transactions committed'),
     commitSegments: counter(registry, 'ingest_commit_segments_total', 'Segments committed'),
+    commitRuns: counter(
+      registry,
+      'ingest_commit_runs_total',
+      "Streams' events in mixed segments, each a segment of its stream",
+    ),
     commitBytes: counter(registry, 'ingest_commit_bytes_total', 'Compressed bytes committed'),
     commitSeconds: histogram(registry, 'ingest_commit_seconds', 'One COPY transaction'),
     commitRetries: counter(

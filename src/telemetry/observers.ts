@@ -31,9 +31,10 @@ export function ingestMeter(metrics: Metrics, refusals: Refusals, rejects: Refus
 
 export function commitObserver(metrics: Metrics): CommitObserver {
   return {
-    onGroup: ({ segments, bytes, seconds }) => {
+    onGroup: ({ segments, runs, bytes, seconds }) => {
       metrics.commitGroups.inc()
       metrics.commitSegments.inc(segments)
+      if (runs > 0) metrics.commitRuns.inc(runs)
       metrics.commitBytes.inc(bytes)
       metrics.commitSeconds.observe(seconds)
     },

@@ -119,16 +119,20 @@ export class Load {
     this.#pauseMs = pauseMs
   }
 
-  /** Writers of these kinds; each has a stream, text ones apart from the others. */
+  /**
+   * Writers of these kinds. They share a stream, but for text ones, which have one each; with
+   * `ownStreams` all have.
+   */
   static async create(
     api: Api,
     kinds: readonly WriterKind[],
-    options: { readonly pauseMs?: number } = {},
+    options: { readonly pauseMs?: number; readonly ownStreams?: boolean } = {},
   ): Promise<Load> {
     const shared = await api.createStream()
     const writers: Writer[] = []
     for (const [i, kind] of kinds.entries()) {
-      const stream = kind === 'text' ? await api.createStream() : shared
+      const isOwn = options.ownStreams === true || kind === 'text'
+      const stream = isOwn ? await api.createStream() : shared
       writers.push({ name: `${kind}${i}`, kind, stream, sent: [] })
     }
     return new Load(api, writers, options.pauseMs ?? 2)
