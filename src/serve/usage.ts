@@ -16,7 +16,7 @@ export interface UsageRoutesDeps {
   readonly streams: StreamFinder
   readonly usage: UsageStore
   readonly readSchemaState: (streamId: StreamId) => Promise<SchemaState | undefined>
-  /** Bytes on disk of the stream's projection table, null when that cannot be told now. */
+  /** Bytes on disk that the stream has in the projection, null when that cannot be told now. */
   readonly readProjectionBytes: (streamId: StreamId) => Promise<number | null>
   readonly nowMs?: () => number
 }

@@ -2,14 +2,15 @@
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
+import { type Leg, ProjectionLegs, selectLegs } from './projection-legs.ts'
 import {
   type CountGroup,
   clampNs,
   fieldColumn,
   type GroupKind,
-  NOT_REMOVED,
   QUERY_SETTINGS,
   type ReadRemovedBefore,
+  rangeSql,
   removedParams,
   throwQueryFailure,
 } from './query-store.ts'
@@ -54,7 +55,7 @@ const VALUE_CHARS_MAX = 1_024
 
 export class FieldStatsStore {
   readonly #clickhouse: ClickHouse
-  readonly #database: string
+  readonly #legs: ProjectionLegs
   readonly #readRemovedBefore: ReadRemovedBefore
 
   /** `readRemovedBefore`: as of `QueryStore`. */
@@ -64,15 +65,14 @@ export class FieldStatsStore {
     readRemovedBefore: ReadRemovedBefore = async () => 0n as SegmentId,
   ) {
     this.#clickhouse = clickhouse
-    this.#database = database
+    this.#legs = new ProjectionLegs(clickhouse, database)
     this.#readRemovedBefore = readRemovedBefore
   }
 
   /** A stream without a table has no events. Throws `unavailable` when it takes too much. */
   async read(query: FieldStatsQuery): Promise<FieldStats> {
     const params = {
-      database: this.#database,
-      table: `events_${query.streamId}`,
+      ...this.#legs.params(query.streamId),
       from: String(clampNs(query.fromNs)),
       to: String(clampNs(query.toNs)),
       top: String(query.top),
@@ -81,14 +81,17 @@ export class FieldStatsStore {
     // Past QUERY_DISTINCT_MAX values those met by then go on being counted.
     const settings = { ...QUERY_SETTINGS, group_by_overflow_mode: 'any' as const }
     try {
-      const [totals, top] = await Promise.all([
-        this.#clickhouse.query<TotalsRow>(totalsSql(query), params, settings),
-        this.#clickhouse.query<TopRow>(topSql(query), params, settings),
-      ])
+      const rows = await this.#legs.read(query.streamId, (legs) =>
+        Promise.all([
+          this.#clickhouse.query<TotalsRow>(totalsSql(query, legs), params, settings),
+          this.#clickhouse.query<TopRow>(topSql(query, legs), params, settings),
+        ]),
+      )
+      const [totals, top] = rows ?? [[], []]
       return { ...toTotals(totals[0]), top }
     } catch (cause) {
       throwQueryFailure(cause)
-      return { events: 0, count: 0, distinct: 0, numbers: undefined, top: [] }
+      return { ...toTotals(undefined), top: [] }
     }
   }
 }
@@ -111,39 +114,30 @@ interface TopRow {
   readonly count: number
 }
 
-function rangeSql({ timeBasis }: FieldStatsQuery): string {
-  return `${timeBasis} >= fromUnixTimestamp64Nano({from:Int64}, 'UTC')
-    AND ${timeBasis} < fromUnixTimestamp64Nano({to:Int64}, 'UTC') AND ${NOT_REMOVED}`
-}
-
 /**
  * ClickHouse refuses to aggregate values of any type, so numbers are read by the types that they
  * are stored with. A subcolumn of another type than the value's is null.
  */
-function totalsSql(query: FieldStatsQuery): string {
+function totalsSql(query: FieldStatsQuery, legs: readonly Leg[]): string {
   const column = fieldColumn(query.path)
   const numbers = ['Int64', 'UInt64', 'Float64'].map((type) => `toFloat64(${column}.:${type})`)
+  const columns = `dynamicType(${column}) AS type, ifNull(toString(${column}), '') AS text,
+    coalesce(${numbers.join(', ')}) AS number`
   return `SELECT count() AS events, countIf(type != 'None') AS count,
       uniqCombinedIf((type, text), type != 'None') AS distinct, count(number) AS numbers,
       min(number) AS min, max(number) AS max, avg(number) AS average,
       quantilesTDigest(${QUANTILES.join(', ')})(number) AS quantiles
-    FROM (
-      SELECT dynamicType(${column}) AS type, ifNull(toString(${column}), '') AS text,
-        coalesce(${numbers.join(', ')}) AS number
-      FROM {database:Identifier}.{table:Identifier} WHERE ${rangeSql(query)}
-    )`
+    FROM (${selectLegs(legs, columns, rangeSql(query))})`
 }
 
-function topSql(query: FieldStatsQuery): string {
+function topSql(query: FieldStatsQuery, legs: readonly Leg[]): string {
   const column = fieldColumn(query.path)
   const kind = `multiIf(type = 'String', 'string', type = 'Bool', 'boolean',
     match(type, '^(Int|UInt|Float)[0-9]+$'), 'number', 'other')`
+  const columns = `dynamicType(${column}) AS type,
+    substringUTF8(ifNull(toString(${column}), ''), 1, ${VALUE_CHARS_MAX}) AS text`
   return `SELECT ${kind} AS kind, text, count() AS count
-    FROM (
-      SELECT dynamicType(${column}) AS type,
-        substringUTF8(ifNull(toString(${column}), ''), 1, ${VALUE_CHARS_MAX}) AS text
-      FROM {database:Identifier}.{table:Identifier} WHERE ${rangeSql(query)} AND type != 'None'
-    )
+    FROM (${selectLegs(legs, columns, `${rangeSql(query)} AND type != 'None'`)})
     GROUP BY kind, text ORDER BY count DESC, kind, text LIMIT {top:UInt64}`
 }
 

@@ -6,6 +6,13 @@ import { quoteFieldPath } from '../model/field-path.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
+import {
+  type Leg,
+  ProjectionLegs,
+  selectLegs,
+  UNKNOWN_DATABASE,
+  UNKNOWN_TABLE,
+} from './projection-legs.ts'
 import { StoreError } from './store-error.ts'
 
 /** A value that a field is compared with. A number comes as its JSON text, so no digit is lost. */
@@ -61,8 +68,6 @@ export const QUERY_SETTINGS = {
   output_format_json_quote_64bit_integers: 0,
 } as const
 
-const UNKNOWN_TABLE = 60
-const UNKNOWN_DATABASE = 81
 const TOO_MANY_ROWS = 158
 const TIMEOUT_EXCEEDED = 159
 const TOO_MANY_ROWS_OR_BYTES = 396
@@ -76,7 +81,7 @@ export type ReadRemovedBefore = (streamId: StreamId) => Promise<SegmentId>
 
 export class QueryStore {
   readonly #clickhouse: ClickHouse
-  readonly #database: string
+  readonly #legs: ProjectionLegs
   readonly #readRemovedBefore: ReadRemovedBefore
 
   constructor(
@@ -85,7 +90,7 @@ export class QueryStore {
     readRemovedBefore: ReadRemovedBefore = async () => 0n as SegmentId,
   ) {
     this.#clickhouse = clickhouse
-    this.#database = database
+    this.#legs = new ProjectionLegs(clickhouse, database)
     this.#readRemovedBefore = readRemovedBefore
   }
 
@@ -95,43 +100,56 @@ export class QueryStore {
    */
   async count(query: CountQuery): Promise<CountResult> {
     const removedBefore = await this.#readRemovedBefore(query.streamId)
-    const table = this.#tableParams(query.streamId)
-    const { sql, params } = buildCount(query, { ...table, ...removedParams(removedBefore) })
+    const params = buildParams(query, {
+      ...this.#legs.params(query.streamId),
+      ...removedParams(removedBefore),
+    })
+    const settings = { ...QUERY_SETTINGS, group_by_overflow_mode: 'throw' as const }
     try {
-      const settings = { ...QUERY_SETTINGS, group_by_overflow_mode: 'throw' as const }
-      return toResult(await this.#clickhouse.query<CountRow>(sql, params, settings), query)
+      const rows = await this.#legs.read(query.streamId, (legs) => {
+        const sql = buildCount(query, legs, params)
+        return this.#clickhouse.query<CountRow>(sql, params, settings)
+      })
+      return toResult(rows ?? [], query)
     } catch (cause) {
       throwQueryFailure(cause)
       return { groups: [], total: 0, rowsRead: 0 }
     }
   }
 
-  /** Bytes on disk of the stream's table, null when ClickHouse does not answer at once. */
+  /**
+   * Bytes on disk of the stream's table and its share, by rows, of the shared one; null when
+   * ClickHouse does not answer at once.
+   */
   readonly readProjectionBytes = async (streamId: StreamId): Promise<number | null> => {
-    const sql = `SELECT sum(bytes_on_disk) AS bytes FROM system.parts
-      WHERE database = {database:String} AND table = {table:String} AND active`
     const signal = AbortSignal.timeout(PROJECTION_BYTES_MS_MAX)
     // The signal ends the request; the race ends our wait even if the client does not heed it.
-    const late = delay(PROJECTION_BYTES_MS_MAX, [], { ref: false })
+    const late = delay(PROJECTION_BYTES_MS_MAX, null, { ref: false })
+    const read = this.#legs.read(streamId, async (legs) => {
+      const params = this.#legs.params(streamId)
+      const rows = await this.#clickhouse.query<BytesRow>(bytesSql(legs), params, {}, { signal })
+      return rows[0]?.bytes ?? 0
+    })
     try {
-      const rows = await Promise.race([
-        this.#clickhouse.query<BytesRow>(sql, this.#tableParams(streamId), {}, { signal }),
-        late,
-      ])
-      return rows[0]?.bytes === undefined ? null : Number(rows[0].bytes)
+      return await Promise.race([read.then((bytes) => bytes ?? 0), late])
     } catch (cause) {
       if (cause instanceof StoreError) return null
       throw cause
     }
   }
+}
 
-  #tableParams(streamId: StreamId) {
-    return { database: this.#database, table: `events_${streamId}` }
-  }
+/** A row of the shared table counts with the mean of all: what one takes is not told. */
+function bytesSql(legs: readonly Leg[]): string {
+  const parts = `FROM system.parts AS p WHERE active AND database = {database:String} AND table =`
+  const share = `(SELECT count() FROM (${selectLegs(['mixed'], 'ordinal', 'true')}))
+      * ifNotFinite((SELECT sum(bytes_on_disk) / sum(p.rows) ${parts} {mixed:String}), 0)`
+  return `SELECT toFloat64((SELECT sum(bytes_on_disk) ${parts} {table:String})
+    + ${legs.includes('mixed') ? `round(${share})` : '0'}) AS bytes`
 }
 
 interface BytesRow {
-  readonly bytes: string | number
+  readonly bytes: number
 }
 
 interface CountRow {
@@ -144,19 +162,21 @@ interface CountRow {
 
 type Params = Record<string, string>
 
-/**
- * Groups are made by kind and text, as ClickHouse refuses GROUP BY on a value of any type. So 1
- * and 1.0 are one group, as they are equal to a filter, while 1 and "1" are two.
- */
-function buildCount(query: CountQuery, table: Params): { sql: string; params: Params } {
-  const params: Params = {
-    ...table,
+function buildParams(query: CountQuery, params: Params): Params {
+  return {
+    ...params,
     from: String(clampNs(query.fromNs)),
     to: String(clampNs(query.toNs)),
     limit: String(query.limit),
   }
-  const range = `${query.timeBasis} >= fromUnixTimestamp64Nano({from:Int64}, 'UTC')
-    AND ${query.timeBasis} < fromUnixTimestamp64Nano({to:Int64}, 'UTC') AND ${NOT_REMOVED}`
+}
+
+/**
+ * Groups are made by kind and text, as ClickHouse refuses GROUP BY on a value of any type. So 1
+ * and 1.0 are one group, as they are equal to a filter, while 1 and "1" are two. Adds to `params`.
+ */
+function buildCount(query: CountQuery, legs: readonly Leg[], params: Params): string {
+  const range = rangeSql(query)
   const conditions = [range]
   if (query.filter !== undefined) {
     conditions.push(buildEquals(fieldColumn(query.filter.field), query.filter.equals, params))
@@ -169,16 +189,20 @@ function buildCount(query: CountQuery, table: Params): { sql: string; params: Pa
     field === undefined
       ? `'null' AS kind, '' AS text`
       : `${kind} AS kind, ifNull(toString(${field}), '') AS text`
-  const from = `FROM {database:Identifier}.{table:Identifier}`
-  const sql = `SELECT kind, text, count() AS count, sum(count()) OVER () AS total,
-      (SELECT count() ${from} WHERE ${range}) AS rows_read
-    FROM (SELECT ${columns} ${from} WHERE ${conditions.join(' AND ')})
+  return `SELECT kind, text, count() AS count, sum(count()) OVER () AS total,
+      (SELECT sum(n) FROM (${selectLegs(legs, 'count() AS n', range)})) AS rows_read
+    FROM (${selectLegs(legs, columns, conditions.join(' AND '))})
     GROUP BY kind, text ORDER BY count DESC, kind, text LIMIT {limit:UInt64}`
-  return { sql, params }
+}
+
+/** Rows in the query's time range that are not removed; by the parameters `from` and `to`. */
+export function rangeSql({ timeBasis }: Pick<CountQuery, 'timeBasis'>): string {
+  return `${timeBasis} >= fromUnixTimestamp64Nano({from:Int64}, 'UTC')
+    AND ${timeBasis} < fromUnixTimestamp64Nano({to:Int64}, 'UTC') AND ${NOT_REMOVED}`
 }
 
 /** The first condition is implied by the second; it is what the primary key can use. */
-export const NOT_REMOVED = `ingested_at >= fromUnixTimestamp64Milli({removedMs:Int64}, 'UTC')
+const NOT_REMOVED = `ingested_at >= fromUnixTimestamp64Milli({removedMs:Int64}, 'UTC')
     AND segment_id >= {removedBefore:UInt64}`
 
 export function removedParams(before: SegmentId): Params {
