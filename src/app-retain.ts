@@ -8,6 +8,7 @@ import { Retainer } from './retain/retainer.ts'
 import { RowRemover } from './retain/row-remover.ts'
 import { StorageCaps } from './retain/storage-caps.ts'
 import { CompactionStore } from './store/compaction-store.ts'
+import { MixedParts } from './store/mixed-parts.ts'
 import { ProjectionParts } from './store/projection-parts.ts'
 import { RetentionStore } from './store/retention-store.ts'
 import { StorageStore } from './store/storage-store.ts'
@@ -38,6 +39,7 @@ export function startRetainer(context: Context, pool: WorkerPool): void {
   })
   const trimmer = new ProjectionTrimmer({
     parts: new ProjectionParts(stores.clickhouse),
+    mixed: new MixedParts(stores.clickhouse),
     storage: new StorageStore(stores.postgres),
     observer,
   })

@@ -8,16 +8,21 @@
  *
  * Deleting rows writes the rest of their part anew. It is done when a quarter of a partition or
  * more is removed, not more than once in a while for one table, and for one table at a time.
+ * The table that small streams share: `mixed-trimmer.ts`.
  */
 import { RETAIN_TRIM_MS, RETAIN_TRIM_SHARE } from '../limits.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
+import type { MixedParts } from '../store/mixed-parts.ts'
 import type { ProjectionParts, ProjectionTable } from '../store/projection-parts.ts'
-import type { StorageStore, StreamState } from '../store/storage-store.ts'
+import type { ProjectionSize, StorageStore, StreamState } from '../store/storage-store.ts'
+import { MixedTrimmer, partitionEndMs } from './mixed-trimmer.ts'
+import { projectionSizes } from './projection-sizes.ts'
 import type { RetainObserver } from './retainer.ts'
 
 export interface ProjectionTrimmerOptions {
   readonly parts: ProjectionParts
+  readonly mixed: MixedParts
   readonly storage: StorageStore
   readonly observer: Pick<RetainObserver, 'onTrimmed'>
   /** For tests. */
@@ -28,39 +33,47 @@ const DAY_MS = 86_400_000
 
 export class ProjectionTrimmer {
   readonly #options: ProjectionTrimmerOptions
+  readonly #mixedTrimmer: MixedTrimmer
   /** When a table's partitions were last looked into; only of tables that are there. */
   #trimmedAtMs = new Map<StreamId, number>()
 
   constructor(options: ProjectionTrimmerOptions) {
     this.#options = options
+    this.#mixedTrimmer = new MixedTrimmer(options)
   }
 
   /** Records sizes, then removes what is due. Throws `StoreError`. */
   async round(signal: AbortSignal): Promise<boolean> {
-    const { parts, storage } = this.#options
+    const { parts, mixed, storage } = this.#options
     const tables = await parts.listTables()
-    const states = await storage.recordProjection(tables)
+    const partitions = await mixed.listPartitions()
+    const sizes = projectionSizes(tables, partitions)
+    const states = await storage.recordProjection([...sizes.values()])
     const trimmedAtMs = new Map<StreamId, number>()
     for (const table of tables) {
       if (signal.aborted) break
       const state = states.get(table.streamId)
       if (state === undefined) continue
       const at = this.#trimmedAtMs.get(table.streamId) ?? Number.NEGATIVE_INFINITY
-      const next = await this.#trimTable(table, state, at)
+      const rows = sizes.get(table.streamId)?.rows ?? table.rows
+      const next = await this.#trimTable(table, { ...state, rows }, at)
       if (next !== undefined) trimmedAtMs.set(table.streamId, next)
     }
     this.#trimmedAtMs = trimmedAtMs
+    await this.#mixedTrimmer.trim(partitions, states, signal)
     return false
   }
 
-  /** Returns when the table was last looked into, undefined when it is gone. */
+  /**
+   * Returns when the table was last looked into, undefined when it is gone. `rows` are all of the
+   * stream, in the shared table too.
+   */
   async #trimTable(
-    table: ProjectionTable,
-    { removedBefore, events, isGone }: StreamState,
+    { streamId, oldestMs, rows: ownRows }: ProjectionTable,
+    { removedBefore, events, isGone, rows }: StreamState & Pick<ProjectionSize, 'rows'>,
     lastMs: number,
   ): Promise<number | undefined> {
     const { parts, observer, trimMs = RETAIN_TRIM_MS } = this.#options
-    const { streamId, oldestMs, rows } = table
     if (isGone) {
       await parts.dropTable(streamId)
       observer.onTrimmed('table')
@@ -71,7 +84,7 @@ export class ProjectionTrimmer {
     const nowMs = performance.now()
     const isDayOver = Math.floor(oldestMs / DAY_MS) < Math.floor(markMs / DAY_MS)
     // Much may have been removed in a short while, by a cap. Then it is done sooner.
-    const isMuch = rows - events >= rows * RETAIN_TRIM_SHARE
+    const isMuch = rows - events >= ownRows * RETAIN_TRIM_SHARE
     const waitMs = isMuch ? trimMs / 5 : trimMs
     if (!isDayOver && nowMs - lastMs < waitMs) return lastMs
     await this.#trimPartitions(streamId, removedBefore)
@@ -98,10 +111,4 @@ export class ProjectionTrimmer {
       }
     }
   }
-}
-
-/** Where the day of a partition such as `20260505` ends. */
-export function partitionEndMs(id: string): number {
-  const [year, month, day] = [id.slice(0, 4), id.slice(4, 6), id.slice(6, 8)].map(Number)
-  return Date.UTC(year ?? 0, (month ?? 1) - 1, day) + DAY_MS
 }

@@ -36,7 +36,7 @@ export class ProjectionParts {
     this.#clickhouse = clickhouse
   }
 
-  /** All projection tables. Throws `StoreError`, as everything here does. */
+  /** All streams' own projection tables. Throws `StoreError`, as everything here does. */
   async listTables(): Promise<ProjectionTable[]> {
     const rows = await this.#query<TableRow>(
       `SELECT name, toFloat64(rows) AS rows, toFloat64(bytes) AS bytes, oldest
@@ -46,7 +46,7 @@ export class ProjectionParts {
          FROM system.parts AS p WHERE database = {database:String} AND active AND p.rows > 0
          GROUP BY table
        ) AS parts ON parts.table = name
-       WHERE database = {database:String} AND match(name, '^${TABLE_PREFIX}[0-9]+$')`,
+       WHERE database = {database:String} AND match(name, '^${TABLE_PREFIX}[1-9][0-9]*$')`,
       { database: PROJECTION_DATABASE },
     )
     return rows.map((row) => ({

@@ -3,6 +3,7 @@ import { STORAGE_CAP_SLACK } from '../limits.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { Postgres } from './postgres.ts'
+import { ALL_REMOVED } from './retention-store.ts'
 import { HELD_STREAMS } from './storage-sql.ts'
 
 export interface StorageState {
@@ -15,14 +16,17 @@ export interface StorageState {
 export interface ProjectionSize {
   readonly streamId: StreamId
   readonly rows: number
+  /** On disk. */
   readonly bytes: number
 }
 
 export interface StreamState {
+  /** `ALL_REMOVED` once it is gone. */
   readonly removedBefore: SegmentId
   /** Events in the raw store. */
   readonly events: number
-  /** Deleted, and no row of it is left in PostgreSQL. */
+  readonly isDeleted: boolean
+  /** Deleted, and no segment of it is left in PostgreSQL. */
   readonly isGone: boolean
 }
 
@@ -61,8 +65,8 @@ export class StorageStore {
   }
 
   /**
-   * Records the sizes of projection tables and returns what is known of their streams. A table of
-   * a stream that the database does not know is left out: it may be from before a backup.
+   * Records what streams have in the projection, each once, and returns what is known of them. A
+   * stream that the database does not know is left out: it may be from before a backup.
    */
   async recordProjection(sizes: readonly ProjectionSize[]): Promise<Map<StreamId, StreamState>> {
     const ids = sizes.map((size) => size.streamId)
@@ -77,7 +81,7 @@ export class StorageStore {
          <> (excluded.projection_rows, excluded.projection_bytes)`,
       [ids, sizes.map((size) => size.rows), sizes.map((size) => size.bytes)],
     )
-    // Tables that are gone: dropped, or lost with ClickHouse's data.
+    // Tables and rows that are gone: dropped, or lost with ClickHouse's data.
     await this.#postgres.query(
       `UPDATE stream_storage SET projection_rows = 0, projection_bytes = 0
        WHERE projection_rows <> 0 AND stream_id <> ALL ($1::integer[])`,
@@ -91,8 +95,9 @@ export class StorageStore {
       `SELECT s.stream_id, COALESCE(m.removed_before, 0)::text AS removed_before,
          (SELECT COALESCE(sum(event_count), 0) FROM stream_usage u
           WHERE u.stream_id = s.stream_id)::float8 AS events,
+         s.deleted_at IS NOT NULL AS is_deleted,
          s.deleted_at IS NOT NULL AND NOT EXISTS (
-           SELECT 1 FROM segments g WHERE g.stream_id = s.stream_id) AS is_gone
+           SELECT 1 FROM stream_segments g WHERE g.stream_id = s.stream_id) AS is_gone
        FROM streams s LEFT JOIN stream_storage m ON m.stream_id = s.stream_id
        WHERE s.stream_id = ANY ($1::integer[])`,
       [ids],
@@ -101,8 +106,9 @@ export class StorageStore {
       rows.map((row) => [
         row.stream_id as StreamId,
         {
-          removedBefore: BigInt(row.removed_before) as SegmentId,
+          removedBefore: row.is_gone ? ALL_REMOVED : (BigInt(row.removed_before) as SegmentId),
           events: row.events,
+          isDeleted: row.is_deleted,
           isGone: row.is_gone,
         },
       ]),
@@ -114,5 +120,6 @@ interface StateRow {
   readonly stream_id: number
   readonly removed_before: string
   readonly events: number
+  readonly is_deleted: boolean
   readonly is_gone: boolean
 }

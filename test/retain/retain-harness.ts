@@ -20,6 +20,7 @@ import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
 import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { ensureClickHouse, migratePostgres } from '../../src/store/migrations/run.ts'
+import { MixedParts } from '../../src/store/mixed-parts.ts'
 import { NodeLease } from '../../src/store/node-lease.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { ProjectionParts } from '../../src/store/projection-parts.ts'
@@ -214,7 +215,9 @@ export class RetainHarness {
 
   newTrimmer(trimMs = 0, clickhouse = this.clickhouse!): ProjectionTrimmer {
     const parts = new ProjectionParts(clickhouse)
-    return new ProjectionTrimmer({ parts, storage: this.storage, observer: this.observer, trimMs })
+    const mixed = new MixedParts(clickhouse)
+    const { storage, observer } = this
+    return new ProjectionTrimmer({ parts, mixed, storage, observer, trimMs })
   }
 
   /** Rounds until nothing is left to be done at once. */
