@@ -286,7 +286,7 @@ export class Batcher {
   }
 }
 
-/** `ids`: of the segments, or of their runs. Each part's first event is counted from its stream's. */
+/** `ids`: of segments, or of their runs. First events are counted from the stream's first. */
 function resolveParts(
   group: readonly OpenBatch[],
   encoded: EncodedBatch,

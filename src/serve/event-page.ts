@@ -6,7 +6,7 @@ import { EVENTS_PAGE_BYTES_MAX, EVENTS_PAGE_DEFAULT, EVENTS_PAGE_MAX } from '../
 import { type EventId, tryParseEventId } from '../model/event-id.ts'
 import { ceilMs } from '../model/rfc3339.ts'
 import type { SegmentId } from '../model/segment-id.ts'
-import type { SegmentInfo } from '../store/event-store.ts'
+import type { SegmentInfo } from '../model/segment-place.ts'
 import { malformed, readLimit, readParameters, readTime } from './body-fields.ts'
 
 export interface PageQuery {

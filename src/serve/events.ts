@@ -8,8 +8,9 @@
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
+import { placeOf, rowKeyText, type SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
-import { type EventStore, placeOf, rowKeyText, type SegmentInfo } from '../store/event-store.ts'
+import type { EventStore } from '../store/event-store.ts'
 import { readParameters } from './body-fields.ts'
 import {
   type PageQuery,

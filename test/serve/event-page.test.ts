@@ -8,8 +8,8 @@ import fc from 'fast-check'
 import { EVENTS_PAGE_BYTES_MAX } from '../../src/limits.ts'
 import { formatEventId } from '../../src/model/event-id.ts'
 import { makeSegmentId } from '../../src/model/segment-id.ts'
+import type { SegmentInfo } from '../../src/model/segment-place.ts'
 import { planPage, readPageQuery, segmentsToList } from '../../src/serve/event-page.ts'
-import type { SegmentInfo } from '../../src/store/event-store.ts'
 
 /** Newest first. */
 function makeSegments(sizes: readonly (readonly [number, number])[]): SegmentInfo[] {

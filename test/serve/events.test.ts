@@ -161,7 +161,7 @@ test('events come newest first, verbatim, in pages that the cursors join', async
   assert.deepEqual(none.json, { events: [], next: null, previous: newer.json.previous })
 })
 
-test('of a mixed row each stream sees its own events, in line with its other segments', async () => {
+test('of a mixed row each stream sees its own events, in line with its others', async () => {
   const [one, two] = [await newStream('mixed'), await newStream('mixed-too')]
   const before = await commit(one, { ms: NOW_MS }, ['{"n":1}'])
   const runs = await commitMixed(NOW_MS + 1, [

@@ -1,0 +1,112 @@
+/** A batcher whose pool and commits are answered by hand, with what the worker makes of it. */
+import assert from 'node:assert/strict'
+import { Batcher, type EncodeTask } from '../../src/accept/batcher.ts'
+import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
+import { BATCH_BYTES_TARGET } from '../../src/limits.ts'
+import type {
+  AcceptedBatch,
+  EncodedBatch,
+  EncodedSegment,
+  SegmentOutput,
+} from '../../src/model/batch.ts'
+import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
+import type { SegmentId } from '../../src/model/segment-id.ts'
+import type { Stream, StreamId } from '../../src/model/stream.ts'
+import { decodeSegment } from '../../workers/encode/segment.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+
+export interface Task {
+  readonly batch: AcceptedBatch
+  readonly output: SegmentOutput
+  readonly resolve: (encoded: EncodedBatch) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class FakePool {
+  hasIdleThread = true
+  readonly tasks: Task[] = []
+  readonly #pipeline = new IngestPipeline()
+
+  encode(batch: AcceptedBatch, output: SegmentOutput): Promise<EncodedBatch> {
+    return new Promise((resolve, reject) => this.tasks.push({ batch, output, resolve, reject }))
+  }
+
+  readonly turns: (() => void)[] = []
+
+  encodeInTurn(supply: () => EncodeTask | undefined): Promise<EncodedBatch | undefined> {
+    return new Promise((resolve, reject) => {
+      this.turns.push(() => {
+        const task = supply()
+        if (task === undefined) resolve(undefined)
+        else this.tasks.push({ ...task, resolve, reject })
+      })
+    })
+  }
+
+  /** Does the oldest task's work. */
+  work(): AcceptedBatch {
+    const { batch, output, resolve } = this.tasks.shift()!
+    resolve(this.#pipeline.run(batch, output))
+    return batch
+  }
+}
+
+/** Counts what is out, and fails when a buffer comes back that is not. */
+export class CheckedBuffers extends BatchBuffers {
+  readonly out = new Set<ArrayBufferLike>()
+
+  override take(bytesMin: number): Uint8Array {
+    const buffer = super.take(bytesMin)
+    assert(!this.out.has(buffer.buffer), 'a buffer is given out twice')
+    this.out.add(buffer.buffer)
+    return buffer
+  }
+
+  override release(buffer: Uint8Array): void {
+    assert(this.out.delete(buffer.buffer), 'a buffer comes back twice')
+    super.release(buffer)
+  }
+}
+
+export function setUp() {
+  const pool = new FakePool()
+  const buffers = new CheckedBuffers(BATCH_BYTES_TARGET)
+  const commits: { readonly texts: readonly string[]; readonly resolve: () => void }[] = []
+  let commitError: unknown
+  const commit = (_streamId: StreamId, segments: readonly EncodedSegment[]) => {
+    if (commitError !== undefined) return Promise.reject(commitError)
+    const texts = segments.map(({ payload }) => decodeSegment(payload).text.toString())
+    return new Promise<readonly SegmentId[]>((resolve) => {
+      commits.push({
+        texts,
+        resolve: () => {
+          const all = segments.flatMap<unknown>((segment) => segment.runs ?? [segment])
+          resolve(all.map((_, i) => BigInt(i) as SegmentId))
+        },
+      })
+    })
+  }
+  const batcher = new Batcher(pool, buffers, commit, () => 1_234)
+  const failCommits = (error: unknown) => {
+    commitError = error
+  }
+  return { pool, buffers, commits, batcher, failCommits }
+}
+
+export const stream = (id: number): Stream => ({
+  streamId: id as StreamId,
+  name: 's',
+  owner: 'o',
+  retentionMs: 1,
+  maxStoredBytes: null,
+  rateBudget: null,
+  byteBudget: null,
+  schemaCaps: SCHEMA_CAPS_DEFAULT,
+  createdAtMs: 0,
+  parseUserAgents: id === 1,
+  redactSensitive: false,
+  redactFields: ['a.b'],
+})
+
+export const turn = () => new Promise((resolve) => setImmediate(resolve))
+export const bytes = (text: string) => Buffer.from(text)

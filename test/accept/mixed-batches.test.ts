@@ -1,0 +1,133 @@
+/**
+ * Goal: small batches of several streams share a task, and each request hears of its own events;
+ * streams that must not be mixed are not; what one does to a worker is not its neighbours' fault.
+ * Method: as in `batcher.test.ts`.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BATCH_PADDING } from '../../src/bytes/batch-buffers.ts'
+import { IngestError } from '../../src/errors.ts'
+import { BATCH_BYTES_TARGET, MIX_STREAM_BYTES_MAX } from '../../src/limits.ts'
+import type { Stream } from '../../src/model/stream.ts'
+import { bytes, setUp, stream, type Task, turn } from './batcher-harness.ts'
+
+const mixable = (id: number, settings: Partial<Stream> = {}): Stream => {
+  return { ...stream(id), parseUserAgents: false, ...settings }
+}
+const owners = ({ batch }: Task) => batch.owners?.map((owner) => [owner.streamId, owner.parts])
+
+test('small batches of several streams go as one; each hears of its own run', async () => {
+  const { pool, batcher, commits, buffers } = setUp()
+  const results = [
+    batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":1}\n{"a":2}')),
+    batcher.submitShared(mixable(3), 'ndjson', bytes('{"bad')),
+    batcher.submitShared(mixable(4), 'ndjson', bytes('{"a":3}')),
+    batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":4}')),
+  ]
+  await turn()
+  assert.deepEqual(pool.tasks.map(owners), [
+    [
+      [2, 2],
+      [3, 1],
+      [4, 1],
+    ],
+  ])
+  pool.work()
+  assert.equal((await results[1])?.result.rejected, 1, 'nothing to wait for')
+  assert.deepEqual(commits[0]?.texts, ['{"a":1}\n{"a":2}\n{"a":4}\n{"a":3}\n'])
+  commits[0]?.resolve()
+  const placed = await Promise.all(results)
+  assert.deepEqual(
+    placed.map(({ segmentIds, firstEvent, result }) => [segmentIds, firstEvent, result.accepted]),
+    [
+      [[0n], 0, 2],
+      [[], 0, 0],
+      [[1n], 0, 1],
+      [[0n], 2, 1],
+    ],
+  )
+  assert.equal(buffers.out.size, 2, 'block and payload')
+})
+
+test('streams with other settings, with user agents, and large batches are not mixed', async () => {
+  const { pool, batcher } = setUp()
+  const large = bytes(`{"a":"${'x'.repeat(MIX_STREAM_BYTES_MAX)}"}`)
+  void batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":1}'))
+  void batcher.submitShared(mixable(3, { redactSensitive: true }), 'ndjson', bytes('{"a":1}'))
+  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  void batcher.submitShared(mixable(4), 'ndjson', large)
+  void batcher.submitShared(mixable(5), 'text', bytes('line'))
+  const others = { redactSensitive: true, redactFields: ['c'] }
+  void batcher.submitShared(mixable(6, others), 'ndjson', bytes('{"a":1}'))
+  void batcher.submitShared(mixable(7), 'ndjson', bytes('{"a":1}'))
+  void batcher.submitShared(mixable(8, { redactSensitive: true }), 'ndjson', bytes('{"a":1}'))
+  await turn()
+  const seen = pool.tasks.map((task) => owners(task) ?? task.batch.streamId)
+  assert.deepEqual(seen, [
+    [
+      [2, 1],
+      [7, 1],
+    ],
+    [
+      [3, 1],
+      [8, 1],
+    ],
+    1,
+    4,
+    5,
+    6,
+  ])
+  const [plain, redacting] = pool.tasks
+  assert.equal(plain?.batch.settings.redactSensitive, false)
+  assert.equal(redacting?.batch.settings.redactSensitive, true)
+})
+
+test('a mixed batch holds BATCH_BYTES_TARGET bytes; the rest are in the next', async () => {
+  const { pool, batcher } = setUp()
+  const line = bytes(`{"a":"${'x'.repeat(MIX_STREAM_BYTES_MAX - 100)}"}`)
+  const fits = Math.floor(BATCH_BYTES_TARGET / (line.length + 1))
+  for (let id = 2; id < fits + 4; id++) {
+    void batcher.submitShared(mixable(id), 'ndjson', line)
+  }
+  await turn()
+  assert.deepEqual(
+    pool.tasks.map(({ batch }) => batch.owners?.length),
+    [fits, 2],
+  )
+  assert(pool.tasks.every(({ batch }) => batch.bytes.length <= BATCH_BYTES_TARGET + BATCH_PADDING))
+})
+
+test('a mixed batch that kills its worker is tried stream by stream', async () => {
+  const { pool, batcher, commits } = setUp()
+  const good = batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":1}'))
+  const bad = batcher.submitShared(mixable(3), 'ndjson', bytes('{"a":2}'))
+  await turn()
+  pool.tasks.shift()!.reject(new IngestError('internal', 'died'))
+  await turn()
+  assert.deepEqual(
+    pool.tasks.map(({ batch }) => [batch.streamId, batch.owners]),
+    [
+      [2, undefined],
+      [3, undefined],
+    ],
+  )
+  pool.work()
+  pool.tasks.shift()!.reject(new IngestError('internal', 'died'))
+  await assert.rejects(bad, /died/)
+  commits[0]?.resolve()
+  assert.equal((await good).result.accepted, 1)
+})
+
+test('what the pool or commit refuse of a mixed batch is refused, not tried again', async () => {
+  const { pool, batcher, failCommits } = setUp()
+  const full = [2, 3].map((id) => batcher.submitShared(mixable(id), 'ndjson', bytes('{"a":1}')))
+  await turn()
+  pool.tasks.shift()!.reject(new IngestError('overloaded', 'full'))
+  for (const each of full) await assert.rejects(each, /full/)
+  failCommits(new IngestError('internal', 'broken'))
+  const lost = [2, 3].map((id) => batcher.submitShared(mixable(id), 'ndjson', bytes('{"a":1}')))
+  await turn()
+  pool.work()
+  for (const each of lost) await assert.rejects(each, /broken/)
+  assert.equal(pool.tasks.length, 0)
+})
