@@ -6,6 +6,7 @@
  * `session` is the worker's own, see `worker-lock.ts`.
  */
 import { RETAIN_PURGE_GRACE_MS } from '../limits.ts'
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { Queryable } from './postgres.ts'
@@ -70,7 +71,7 @@ export class RetentionStore {
 
   /**
    * Marks what each stream's retention ended for; returns those streams. Only where a row below
-   * the new mark exists, so that idle streams cost an index probe.
+   * the new mark exists, so that idle streams cost two index probes.
    */
   async markByAge(nowMs: number): Promise<StreamId[]> {
     const { rows } = await this.#session.query<{ stream_id: number }>(
@@ -79,8 +80,8 @@ export class RetentionStore {
          SELECT stream_id, ($1::bigint - retention_ms) << ${ID_BITS_BELOW_MS} AS mark
          FROM streams WHERE deleted_at IS NULL AND retention_ms < $1::bigint
        ) AS ends
-       WHERE EXISTS (SELECT 1 FROM segments g
-                     WHERE g.stream_id = ends.stream_id AND g.segment_id < ends.mark)
+       WHERE (SELECT min(g.segment_id) FROM stream_segments g
+              WHERE g.stream_id = ends.stream_id) < ends.mark
        ON CONFLICT (stream_id) DO UPDATE SET removed_before = excluded.removed_before
          WHERE m.removed_before < excluded.removed_before
        RETURNING stream_id`,
@@ -100,7 +101,7 @@ export class RetentionStore {
     )
     const { rows } = await this.#session.query<{ stream_id: number }>(
       `SELECT stream_id FROM streams s WHERE deleted_at IS NOT NULL AND purged_at IS NULL
-         AND EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = s.stream_id)`,
+         AND EXISTS (SELECT 1 FROM stream_segments g WHERE g.stream_id = s.stream_id)`,
     )
     return rows.map((row) => row.stream_id as StreamId)
   }
@@ -115,29 +116,46 @@ export class RetentionStore {
     )
   }
 
-  /** Streams with rows that lie below their mark. */
+  /**
+   * Streams with rows that lie below their mark. No EXISTS: of that the planner may make a join
+   * over all rows there are; so it is index probes for each stream.
+   */
   async findUnfinished(): Promise<StreamId[]> {
     const { rows } = await this.#session.query<{ stream_id: number }>(
       `SELECT stream_id FROM stream_storage m
-       WHERE removed_before > 0 AND EXISTS (
-         SELECT 1 FROM segments g WHERE g.stream_id = m.stream_id
+       WHERE removed_before > 0 AND (
+         SELECT true FROM stream_segments g WHERE g.stream_id = m.stream_id
            AND g.segment_id < m.removed_before
-           AND COALESCE(g.last_segment_id, g.segment_id) < m.removed_before)`,
+           AND COALESCE(g.last_segment_id, g.segment_id) < m.removed_before LIMIT 1)`,
     )
     return rows.map((row) => row.stream_id as StreamId)
   }
 
-  /** Deletes the oldest rows below the stream's mark, `limit` at most, and counts them out. */
+  /**
+   * Deletes the oldest rows below the stream's mark, `limit` at most, and counts them out. Runs of
+   * mixed rows count as rows; their events' bytes go when compaction has split the mixed row.
+   */
   async removeRows(streamId: StreamId, limit: number): Promise<RemovedRows> {
     const { rows } = await this.#session.query<RemovedRow>(
-      `WITH gone AS (
-         DELETE FROM segments WHERE stream_id = $1 AND segment_id IN (
-           SELECT g.segment_id FROM segments g, stream_storage m
-           WHERE m.stream_id = $1 AND g.stream_id = $1 AND g.segment_id < m.removed_before
-             AND COALESCE(g.last_segment_id, g.segment_id) < m.removed_before
-           ORDER BY g.segment_id LIMIT $2)
+      `WITH mark AS (
+         SELECT removed_before FROM stream_storage WHERE stream_id = $1
+       ), oldest AS MATERIALIZED (
+         SELECT segment_id, is_mixed FROM stream_segments
+         WHERE stream_id = $1 AND segment_id < (SELECT removed_before FROM mark)
+           AND COALESCE(last_segment_id, segment_id) < (SELECT removed_before FROM mark)
+         ORDER BY segment_id LIMIT $2
+       ), rows_gone AS (
+         DELETE FROM segments WHERE stream_id = $1
+           AND segment_id IN (SELECT segment_id FROM oldest WHERE NOT is_mixed)
          RETURNING event_count, COALESCE(sent_bytes, raw_bytes) AS sent_bytes,
            octet_length(payload) AS bytes
+       ), runs_gone AS (
+         DELETE FROM segment_runs WHERE stream_id = $1
+           AND segment_id IN (SELECT segment_id FROM oldest WHERE is_mixed)
+         RETURNING event_count, sent_bytes, stored_bytes
+       ), gone AS (
+         SELECT event_count, sent_bytes, bytes FROM rows_gone
+         UNION ALL SELECT event_count, sent_bytes, stored_bytes FROM runs_gone
        ), sums AS (
          SELECT count(*) AS rows, COALESCE(sum(event_count), 0) AS events,
            COALESCE(sum(sent_bytes), 0) AS sent_bytes, COALESCE(sum(bytes), 0) AS bytes FROM gone
@@ -174,8 +192,8 @@ export class RetentionStore {
   async listOldest(streamId: StreamId, before: bigint, limit: number): Promise<OldRow[]> {
     const { rows } = await this.#session.query<OldestRow>(
       `SELECT COALESCE(last_segment_id, segment_id) AS last_id, event_count,
-         octet_length(payload) AS payload_bytes
-       FROM segments WHERE stream_id = $1 AND segment_id < $2 AND segment_id >= COALESCE(
+         stored_bytes AS payload_bytes
+       FROM stream_segments WHERE stream_id = $1 AND segment_id < $2 AND segment_id >= COALESCE(
          (SELECT removed_before FROM stream_storage WHERE stream_id = $1), 0)
        ORDER BY segment_id LIMIT $3`,
       [streamId, String(before), limit],
@@ -189,14 +207,18 @@ export class RetentionStore {
 
   /**
    * Deletes what is left of streams that were deleted a while ago and have no rows any more;
-   * returns how many. The row in `streams` stays, without its name: ids are not used again, and a
-   * late insert into ClickHouse is still known to be nobody's.
+   * returns how many. Events of theirs may also lie in mixed rows that are not split yet, from
+   * before the end of the last request. The row in `streams` stays, without its name: ids are not
+   * used again, and a late insert into ClickHouse is still known to be nobody's.
    */
   async purgeDeleted(): Promise<number> {
     const { rows } = await this.#session.query<{ stream_id: number }>(
       `SELECT stream_id FROM streams s WHERE deleted_at IS NOT NULL AND purged_at IS NULL
-         AND deleted_at < now() - $1 * interval '1 millisecond'
-         AND NOT EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = s.stream_id) LIMIT 100`,
+         AND deleted_at < now() - $1::bigint * interval '1 millisecond'
+         AND NOT EXISTS (SELECT 1 FROM stream_segments g WHERE g.stream_id = s.stream_id)
+         AND NOT EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = ${MIXED_STREAM}
+           AND g.segment_id < (floor(extract(epoch FROM s.deleted_at) * 1000)::bigint + $1)
+             << ${ID_BITS_BELOW_MS}) LIMIT 100`,
       [RETAIN_PURGE_GRACE_MS],
     )
     const ids = rows.map((row) => row.stream_id)

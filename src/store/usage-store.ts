@@ -64,32 +64,32 @@ export class UsageStore {
   }
 
   /**
-   * Walks the primary key backwards from the newest segment, so it is cheap however much the
+   * Walks the primary keys backwards from the newest segment, so it is cheap however much the
    * stream holds. A node without a checkpoint has nothing in the projection.
    */
   async readProjectionLag(streamId: StreamId): Promise<ProjectionLag> {
     const { rows } = await this.#postgres.query<LagRow>(
       `SELECT count(*)::text AS behind,
-         floor(extract(epoch FROM min(ingested_at)) * 1000)::float8 AS oldest_ms
+         (min(newest.segment_id) >> 21)::float8 AS oldest_ms -- segment-id.ts
        FROM (
-         SELECT segment_id, ingested_at FROM segments WHERE stream_id = $1
+         SELECT segment_id FROM stream_segments WHERE stream_id = $1
          ORDER BY segment_id DESC LIMIT $2
        ) AS newest
-       LEFT JOIN checkpoints ON node_id = ((newest.segment_id >> 12) & 511) -- segment-id.ts
+       LEFT JOIN checkpoints ON node_id = ((newest.segment_id >> 12) & 511)
        WHERE newest.segment_id > COALESCE(checkpoints.segment_id, -1)`,
       [streamId, LAG_SEGMENTS_MAX],
     )
     return { segmentsBehind: Number(rows[0]?.behind ?? 0), oldestMs: rows[0]?.oldest_ms ?? null }
   }
 
-  /** The ends of the primary key. */
+  /** The ends of the primary keys. */
   async readSpan(streamId: StreamId): Promise<EventSpan> {
     const { rows } = await this.#postgres.query<{
       readonly oldest: string | null
       readonly newest: string | null
     }>(
       `SELECT min(segment_id)::text AS oldest, max(segment_id)::text AS newest
-       FROM segments WHERE stream_id = $1`,
+       FROM stream_segments WHERE stream_id = $1`,
       [streamId],
     )
     const toMs = (id: string | null | undefined) => {
