@@ -6,11 +6,13 @@ import { Compactor } from './retain/compactor.ts'
 import { ProjectionTrimmer } from './retain/projection-trimmer.ts'
 import { Retainer } from './retain/retainer.ts'
 import { RowRemover } from './retain/row-remover.ts'
+import { Splitter } from './retain/splitter.ts'
 import { StorageCaps } from './retain/storage-caps.ts'
 import { CompactionStore } from './store/compaction-store.ts'
 import { MixedParts } from './store/mixed-parts.ts'
 import { ProjectionParts } from './store/projection-parts.ts'
 import { RetentionStore } from './store/retention-store.ts'
+import { SplitStore } from './store/split-store.ts'
 import { StorageStore } from './store/storage-store.ts'
 import { WorkerLock } from './store/worker-lock.ts'
 import { retainObserver } from './telemetry/observers.ts'
@@ -30,8 +32,18 @@ export function startRetainer(context: Context, pool: WorkerPool): void {
     observer,
     nowMs: Date.now,
   })
+  const compaction = new CompactionStore(lock.session)
+  const splitter = new Splitter({
+    store: new SplitStore(lock.session),
+    readCheckpoints: () => compaction.readCheckpoints(),
+    split: (work) => pool.run({ kind: 'split', ...work }),
+    hasIdleThread: () => pool.hasIdleThread,
+    observer,
+    nowMs: Date.now,
+  })
   const compactor = new Compactor({
-    store: new CompactionStore(lock.session),
+    store: compaction,
+    splitter,
     merge: (payloads) => pool.run({ kind: 'compact', payloads }),
     hasIdleThread: () => pool.hasIdleThread,
     observer,

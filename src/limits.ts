@@ -267,6 +267,17 @@ export const COMPACT_SMALL_EVENTS_MAX = 1_024
 export const COMPACT_WALK_ROWS_MAX = 4_096
 /** Streams that one round of compaction takes up. */
 export const COMPACT_STREAMS_MAX = 256
+/** Bytes of events as JSON of the mixed rows that are split together; one row may have more. */
+export const SPLIT_BYTES_MAX = 32 * MIB
+/** Mixed rows that are split together, and their segments. */
+export const SPLIT_ROWS_MAX = 256
+export const SPLIT_SEGMENTS_MAX = 32_768
+/** Compressed bytes that one statement puts into the raw store; one row may have more. */
+export const SPLIT_STATEMENT_BYTES_MAX = 8 * MIB
+/** Rows of the streams that are looked at, so that what is split is not merged across them. */
+export const SPLIT_BETWEEN_ROWS_MAX = 16_384
+/** Mixed rows that cannot be split and are not tried again; past it the oldest of them are. */
+export const SPLIT_DAMAGED_ROWS_MAX = 1_024
 
 // --- Management -------------------------------------------------------------------------------
 
@@ -333,6 +344,7 @@ assert(RETAIN_TRIM_SHARE > 0 && RETAIN_TRIM_SHARE < 1, 'what is trimmed is a par
 assert(COMMIT_RESOLVE_MS_MAX < COMPACT_AGE_MS, 'no commit is under way in a stretch being merged')
 assert(COMMIT_RESOLVE_MS_MAX < RETAIN_PURGE_GRACE_MS, 'a deleted stream outlives its commits')
 assert(86_400_000 % COMPACT_WINDOW_MS === 0, 'a merged row is of one day, as is a partition')
+assert(SPLIT_ROWS_MAX <= COMPACT_MEMBERS_MAX, 'a stream has one segment in a mixed row')
 assert(COMPACT_MEMBERS_MAX < COMPACT_WALK_ROWS_MAX, 'a walk sees the end of a run')
 assert(COMPACT_SMALL_BYTES_MAX * 2 <= COMPACT_BYTES_MAX, 'two small rows fit a merged one')
 assert(COMPACT_SMALL_EVENTS_MAX * 2 <= SEGMENT_EVENTS_MAX, 'two small rows fit a merged one')

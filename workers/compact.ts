@@ -7,10 +7,10 @@ import assert from 'node:assert/strict'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
-import { decodeStoredEvents } from './decode/stored-events.ts'
+import { decodeContents } from './decode/stored-events.ts'
 import { NativeBlockEncoder, textLength } from './encode/native-block.ts'
 import { tapeSource } from './encode/native-json.ts'
-import { SegmentEncoder } from './encode/segment.ts'
+import { decodeSegment, type SegmentContent, SegmentEncoder } from './encode/segment.ts'
 import { EventFacts } from './transform/event-facts.ts'
 
 export interface CompactedSegment {
@@ -32,9 +32,14 @@ export class CompactPipeline {
 
   /** Throws when a payload is damaged. */
   run(payloads: readonly Uint8Array[]): CompactedSegment {
+    return this.merge(payloads.map(decodeSegment))
+  }
+
+  /** The same for segments that are decoded already, or parts of them. */
+  merge(contents: readonly SegmentContent[]): CompactedSegment {
     const events = this.#events
     const facts = this.#facts
-    const bytes = decodeStoredEvents(payloads, this.#tape, events, facts)
+    const bytes = decodeContents(contents, this.#tape, events, facts)
     const range = { first: 0, count: events.count }
     assert(range.count > 0)
     const source = tapeSource(bytes, this.#tape)

@@ -7,6 +7,7 @@ import { PathTrie } from './decode/path-trie.ts'
 import { IngestPipeline } from './ingest.ts'
 import { SegmentReader } from './read-segment.ts'
 import { ReplayPipeline } from './replay.ts'
+import { SplitPipeline } from './split.ts'
 import { previewEvent, previewString } from './transform/redaction-preview.ts'
 
 const { hashSeed } = workerData as WorkerData
@@ -16,6 +17,7 @@ const ingest = new IngestPipeline(tape)
 const replay = new ReplayPipeline(tape)
 const reader = new SegmentReader(tape)
 const compact = new CompactPipeline(tape)
+const split = new SplitPipeline(compact)
 
 /** A result and every buffer in it: Piscina's own `move` takes one buffer, ours holds several. */
 class MovedResult {
@@ -75,6 +77,15 @@ export default function run(task: PoolTask): unknown {
     case 'compact': {
       const merged = compact.run(task.payloads)
       return moved({ kind: 'compact', ...merged }, [merged.payload.buffer])
+    }
+    case 'split': {
+      const parts = split.run(task)
+      return moved({ kind: 'split', ...parts }, [
+        parts.bytes.buffer,
+        parts.ends.buffer,
+        parts.eventCounts.buffer,
+        parts.rawBytes.buffer,
+      ])
     }
   }
 }

@@ -72,6 +72,29 @@ export interface CompactResult {
   readonly payload: Uint8Array
 }
 
+/**
+ * Sort the events of mixed segments into segments of one stream each. Pieces are ranges of events:
+ * of each three numbers, the payload's index, the first event and how many.
+ */
+export interface SplitTask {
+  readonly kind: 'split'
+  readonly payloads: readonly Uint8Array[]
+  /** By the segments they make, in order. */
+  readonly pieces: Uint32Array
+  /** How many pieces each segment is made of. */
+  readonly pieceCounts: Uint32Array
+}
+
+export interface SplitResult {
+  readonly kind: 'split'
+  /** The payloads one after another, and where each ends. */
+  readonly bytes: Uint8Array
+  readonly ends: Uint32Array
+  readonly eventCounts: Uint32Array
+  /** Bytes of the events as JSON. */
+  readonly rawBytes: Uint32Array
+}
+
 /** What redaction would make of a sample: an event's JSON, or the value of a string field. */
 export interface PreviewTask {
   readonly kind: 'preview'
@@ -85,5 +108,11 @@ export interface PreviewResult {
   readonly preview: RedactionPreview | undefined
 }
 
-export type PoolTask = IngestTask | ReplayTask | ReadTask | CompactTask | PreviewTask
-export type PoolResult = IngestResult | ReplayResult | ReadResult | CompactResult | PreviewResult
+export type PoolTask = IngestTask | ReplayTask | ReadTask | CompactTask | SplitTask | PreviewTask
+export type PoolResult =
+  | IngestResult
+  | ReplayResult
+  | ReadResult
+  | CompactResult
+  | SplitResult
+  | PreviewResult

@@ -25,6 +25,8 @@ import type {
   ReadTask,
   ReplayResult,
   ReplayTask,
+  SplitResult,
+  SplitTask,
   WorkerData,
 } from './messages.ts'
 
@@ -101,6 +103,7 @@ export class WorkerPool {
   run(task: ReplayTask): Promise<ReplayResult>
   run(task: ReadTask): Promise<ReadResult>
   run(task: CompactTask): Promise<CompactResult>
+  run(task: SplitTask): Promise<SplitResult>
   run(task: PreviewTask): Promise<PreviewResult>
   async run(task: PoolTask): Promise<PoolResult> {
     this.#assertRoom()

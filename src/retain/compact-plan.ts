@@ -15,6 +15,8 @@ import {
 import { type SegmentId, segmentIdMs, segmentIdNode } from '../model/segment-id.ts'
 import type { RowInfo } from '../store/compaction-store.ts'
 
+const ID_BITS_BELOW_MS = 21n
+
 export interface PlanOptions {
   /** By node; one without an entry has been followed nowhere. */
   readonly checkpoints: ReadonlyMap<number, SegmentId>
@@ -41,13 +43,12 @@ export function planRuns(rows: readonly RowInfo[], options: PlanOptions): Compac
   }
   for (const row of rows) {
     const { segmentId } = row
-    const checkpoint = options.checkpoints.get(segmentIdNode(segmentId))
-    const isPassed = checkpoint !== undefined && segmentId <= checkpoint
-    if (!isPassed && segmentId >= options.waitedBefore) {
+    const hasPassed = isPassed(segmentId, options)
+    if (!hasPassed && segmentId >= options.waitedBefore) {
       close()
       return { runs, nextFrom: segmentId, isBlocked: true }
     }
-    if (!isPassed || !isSmall(row)) {
+    if (!hasPassed || !isSmall(row)) {
       close()
       continue
     }
@@ -93,6 +94,18 @@ class Run {
   }
 }
 
-function windowOf(id: SegmentId): number {
+/** Which stretch of time a segment belongs to. */
+export function windowOf(id: SegmentId): number {
   return Math.floor(segmentIdMs(id) / COMPACT_WINDOW_MS)
+}
+
+/** The first segment id of a time. */
+export function idAt(ms: number): SegmentId {
+  return (BigInt(Math.max(0, Math.floor(ms))) << ID_BITS_BELOW_MS) as SegmentId
+}
+
+/** Everybody who follows the node's segments has been past `last`, the newest of a row. */
+export function isPassed(last: SegmentId, { checkpoints }: Pick<PlanOptions, 'checkpoints'>) {
+  const checkpoint = checkpoints.get(segmentIdNode(last))
+  return checkpoint !== undefined && last <= checkpoint
 }

@@ -23,13 +23,17 @@ import type {
   MergedRow,
   RowInfo,
 } from '../store/compaction-store.ts'
-import { planRuns } from './compact-plan.ts'
+import { idAt, planRuns, windowOf } from './compact-plan.ts'
+import { waitForThread } from './idle-thread.ts'
 import { pause, type RetainObserver } from './retainer.ts'
+import type { Splitter } from './splitter.ts'
 
 export interface CompactorOptions {
   readonly store: CompactionStore
   /** Makes one payload of several, in the pool. Rejects with an `IngestError`. */
   readonly merge: (payloads: readonly Uint8Array[]) => Promise<MergedRow>
+  /** Goes before: a stretch of time is merged when its mixed rows are split. */
+  readonly splitter: Pick<Splitter, 'round' | 'findOldest'>
   readonly hasIdleThread: () => boolean
   readonly observer: Pick<RetainObserver, 'onCompacted' | 'onSkipped'>
   readonly nowMs: () => number
@@ -39,9 +43,6 @@ export interface CompactorOptions {
 
 /** How often it looks for streams with stretches to be merged. */
 const ROUND_MS = 60_000
-const IDLE_WAIT_MS_MAX = 1_000
-const IDLE_POLL_MS = 20
-const ID_BITS_BELOW_MS = 21n
 
 export class Compactor {
   readonly #options: CompactorOptions
@@ -52,12 +53,24 @@ export class Compactor {
     this.#options = options
   }
 
-  /** True when there is more to be merged at once. Throws `StoreError`. */
+  /** True when there is more to be split or merged at once. Throws `StoreError`. */
   async round(signal: AbortSignal): Promise<boolean> {
-    const { store, nowMs, everyMs = ROUND_MS } = this.#options
+    const { splitter, nowMs } = this.#options
     const now = nowMs()
     const end = Math.floor((now - COMPACT_AGE_MS) / COMPACT_WINDOW_MS) * COMPACT_WINDOW_MS
-    const horizon = idAt(end)
+    const isSplitting = await splitter.round(idAt(end), signal)
+    const mixed = await splitter.findOldest()
+    const mixedFrom = mixed === undefined ? end : windowOf(mixed) * COMPACT_WINDOW_MS
+    const horizon = idAt(Math.min(end, mixedFrom))
+    return (await this.#merge({ now, horizon }, signal)) || isSplitting
+  }
+
+  /** Merges rows below `horizon` for a while. */
+  async #merge(
+    { now, horizon }: { readonly now: number; readonly horizon: SegmentId },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { store, everyMs = ROUND_MS } = this.#options
     if (this.#queue.length === 0) {
       if (performance.now() - this.#lookedAtMs < everyMs) return false
       this.#lookedAtMs = performance.now()
@@ -92,7 +105,7 @@ export class Compactor {
     signal: AbortSignal,
   ): Promise<void> {
     const { store, observer } = this.#options
-    await this.#waitForThread(signal)
+    await waitForThread(this.#options.hasIdleThread, signal)
     const startedAtMs = performance.now()
     const payloads = await store.readPayloads(streamId, rows)
     if (payloads === undefined) return
@@ -112,17 +125,4 @@ export class Compactor {
     }
     await pause(performance.now() - startedAtMs, signal)
   }
-
-  /** Ingest has the pool first; but a pool that is never idle must not end compaction. */
-  async #waitForThread(signal: AbortSignal): Promise<void> {
-    const deadline = performance.now() + IDLE_WAIT_MS_MAX
-    while (!this.#options.hasIdleThread() && performance.now() < deadline && !signal.aborted) {
-      await pause(IDLE_POLL_MS, signal)
-    }
-  }
-}
-
-/** The first segment id of a time. */
-function idAt(ms: number): SegmentId {
-  return (BigInt(Math.max(0, Math.floor(ms))) << ID_BITS_BELOW_MS) as SegmentId
 }

@@ -22,7 +22,15 @@ export interface RetainObserver {
   /** A partition or a whole table of the projection is gone, or rows in it are being deleted. */
   readonly onTrimmed: (what: 'table' | 'partition' | 'rows') => void
   readonly onCompacted: (merged: { readonly rows: number; readonly bytesSaved: number }) => void
-  /** A row that cannot be merged; it stays as it is. */
+  /** Mixed rows of the raw store that became rows of their streams. */
+  readonly onSplit: (split: {
+    readonly mixedRows: number
+    /** Segments that were in them, and the rows that these became. */
+    readonly segments: number
+    readonly rows: number
+    readonly bytesSaved: number
+  }) => void
+  /** A row that cannot be merged or split; it stays as it is. */
   readonly onSkipped: (cause: unknown) => void
   /** Each failure in a row, with how often it has failed since the last success. */
   readonly onError: (part: RetainPart, cause: unknown, failures: number) => void

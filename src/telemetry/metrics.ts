@@ -302,10 +302,17 @@ function retainMetrics(registry: Registry) {
       'ingest_compacted_bytes_saved_total',
       'Compressed bytes that merging saved',
     ),
+    splitMixedRows: counter(
+      registry,
+      'ingest_split_mixed_rows_total',
+      'Mixed rows of the raw store that were split',
+    ),
+    splitSegments: counter(registry, 'ingest_split_segments_total', 'Segments that were in them'),
+    splitRows: counter(registry, 'ingest_split_rows_total', 'Rows that these became'),
     compactSkipped: counter(
       registry,
       'ingest_compactions_skipped_total',
-      'Merges that failed; their rows stay as they are',
+      'Merges and splits that failed; their rows stay as they are',
     ),
     retainErrors: new Tally({
       name: 'ingest_retain_errors_total',

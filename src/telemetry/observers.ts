@@ -86,10 +86,15 @@ export function retainObserver(metrics: Metrics, log: Log): RetainObserver {
       metrics.compactedMerges.inc()
       if (bytesSaved > 0) metrics.compactedBytesSaved.inc(bytesSaved)
     },
+    onSplit: ({ mixedRows, segments, rows }) => {
+      metrics.splitMixedRows.inc(mixedRows)
+      metrics.splitSegments.inc(segments)
+      metrics.splitRows.inc(rows)
+    },
     onSkipped: (cause) => {
       metrics.compactSkipped.inc()
       const reason = cause instanceof Error ? cause.message : String(cause)
-      log.warn({ reason }, 'small rows could not be merged; they stay as they are')
+      log.warn({ reason }, 'rows could not be merged or split; they stay as they are')
     },
     onError: (part, cause, failures) => {
       metrics.retainErrors.add(part)

@@ -12,6 +12,7 @@ import { Compactor } from '../../src/retain/compactor.ts'
 import { ProjectionTrimmer } from '../../src/retain/projection-trimmer.ts'
 import type { RetainObserver } from '../../src/retain/retainer.ts'
 import { RowRemover } from '../../src/retain/row-remover.ts'
+import { Splitter } from '../../src/retain/splitter.ts'
 import { CheckpointStore } from '../../src/store/checkpoint-store.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { CompactionStore } from '../../src/store/compaction-store.ts'
@@ -28,11 +29,13 @@ import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection
 import { QueryStore } from '../../src/store/query-store.ts'
 import { RetentionStore } from '../../src/store/retention-store.ts'
 import { SegmentStore } from '../../src/store/segment-store.ts'
+import { SplitStore } from '../../src/store/split-store.ts'
 import { StorageStore } from '../../src/store/storage-store.ts'
 import { UsageStore } from '../../src/store/usage-store.ts'
 import { WorkerLock } from '../../src/store/worker-lock.ts'
 import { CompactPipeline } from '../../workers/compact.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { SplitPipeline } from '../../workers/split.ts'
 import { batchOf } from '../encode/batch-of.ts'
 import { DEFAULT_SETTINGS } from '../observe/settings.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
@@ -59,6 +62,7 @@ export class RetainHarness {
   readonly #segments: SegmentStore
   readonly #pipeline = new IngestPipeline()
   readonly #compacting = new CompactPipeline()
+  readonly #splitting = new SplitPipeline()
   readonly #closers: (() => Promise<unknown>)[] = []
   #counter = 0
   #streams = 0
@@ -83,6 +87,9 @@ export class RetainHarness {
       onRemoved: (reason, { rows }) => this.observed.push(`removed ${reason} ${rows}`),
       onTrimmed: (what) => this.observed.push(`trimmed ${what}`),
       onCompacted: ({ rows }) => this.observed.push(`compacted ${rows}`),
+      onSplit: ({ mixedRows, segments, rows }) => {
+        this.observed.push(`split ${mixedRows} of ${segments} into ${rows}`)
+      },
       onSkipped: (cause) => this.observed.push(`skipped ${cause}`),
       onError: (part, cause) => this.observed.push(`error ${part} ${cause}`),
     }
@@ -203,8 +210,19 @@ export class RetainHarness {
   }
 
   newCompactor(lock: WorkerLock, nowMs: () => number = Date.now): Compactor {
+    const compaction = new CompactionStore(lock.session)
+    const splitter = new Splitter({
+      store: new SplitStore(lock.session),
+      readCheckpoints: () => compaction.readCheckpoints(),
+      split: async (work) => this.#splitting.run(work),
+      hasIdleThread: () => true,
+      observer: this.observer,
+      nowMs,
+      everyMs: 0,
+    })
     return new Compactor({
-      store: new CompactionStore(lock.session),
+      store: compaction,
+      splitter,
       merge: async (payloads) => this.#compacting.run(payloads),
       hasIdleThread: () => true,
       observer: this.observer,
@@ -255,8 +273,8 @@ export class RetainHarness {
     const { rows } = await this.postgres.query<Record<string, number>>(
       `SELECT count(*)::float8 AS segments, COALESCE(sum(event_count), 0)::float8 AS events,
          COALESCE(sum(sent_bytes), 0)::float8 AS "sentBytes",
-         COALESCE(sum(octet_length(payload)), 0)::float8 AS "storedBytes"
-       FROM segments WHERE stream_id = $1`,
+         COALESCE(sum(stored_bytes), 0)::float8 AS "storedBytes"
+       FROM stream_segments WHERE stream_id = $1`,
       [streamId],
     )
     assert.deepEqual({ ...(await this.usage.readUsage(streamId)) }, { ...rows[0] })

@@ -1,6 +1,6 @@
 /** Reads a stored segment back onto the tape: its events, their times and shapes. */
 import assert from 'node:assert/strict'
-import { decodeSegment } from '../encode/segment.ts'
+import { decodeSegment, type SegmentContent } from '../encode/segment.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
 import type { DecodedEvents } from './decoded-events.ts'
 import { type JsonTape, TAPE_PADDING } from './json-tape.ts'
@@ -18,7 +18,16 @@ export function decodeStoredEvents(
   facts: EventFacts,
 ): Uint8Array {
   const payloads = payload instanceof Uint8Array ? [payload] : payload
-  const contents = payloads.map(decodeSegment)
+  return decodeContents(payloads.map(decodeSegment), tape, events, facts)
+}
+
+/** The same for segments that are decoded already, or parts of them. */
+export function decodeContents(
+  contents: readonly SegmentContent[],
+  tape: JsonTape,
+  events: DecodedEvents,
+  facts: EventFacts,
+): Uint8Array {
   const textBytes = contents.reduce((sum, { text }) => sum + text.length, 0)
   const bytes = Buffer.alloc(textBytes + 1 + TAPE_PADDING)
   bytes[textBytes] = 0x0a
