@@ -209,12 +209,20 @@ export class RetainHarness {
     return new RowRemover({ store, observer: this.observer, nowMs, ageScanMs: 0, youngestMs: 0 })
   }
 
-  newCompactor(lock: WorkerLock, nowMs: () => number = Date.now): Compactor {
+  /** `meanwhile`: what happens while events are sorted in the pool. */
+  newCompactor(
+    lock: Pick<WorkerLock, 'session'>,
+    nowMs: () => number = Date.now,
+    meanwhile: () => Promise<unknown> = async () => undefined,
+  ): Compactor {
     const compaction = new CompactionStore(lock.session)
     const splitter = new Splitter({
       store: new SplitStore(lock.session),
       readCheckpoints: () => compaction.readCheckpoints(),
-      split: async (work) => this.#splitting.run(work),
+      split: async (work) => {
+        await meanwhile()
+        return this.#splitting.run(work)
+      },
       hasIdleThread: () => true,
       observer: this.observer,
       nowMs,
