@@ -24,8 +24,8 @@ export interface ChunkOptions extends Omit<PlanOptions, 'hasMore'> {
 export interface SplitChunk {
   readonly rows: readonly MixedRow[]
   /**
-   * `alone`: one row that waited too long for its node's checkpoint. Each of its runs becomes a row
-   * by itself, to be found by its id should the node come back.
+   * `alone`: one row that waited too long for its node's checkpoint. A stream has one run in it, so
+   * each becomes a row by itself, to be found by its id should the node come back.
    */
   readonly kind: 'merged' | 'alone' | 'damaged'
   /** The last row that was looked at: taken, or waiting for a checkpoint. */
@@ -64,24 +64,21 @@ function kindOf(row: MixedRow, options: ChunkOptions): SplitChunk['kind'] | 'wai
 
 /**
  * The rows that `runs` become, by stream and id. `between` has ids of other rows of the streams, in
- * no order; `isAlone`: a row for each.
+ * no order.
  */
 export function planRows(
   runs: readonly StoredRun[],
-  options: {
-    readonly between: ReadonlyMap<StreamId, readonly SegmentId[]>
-    readonly isAlone: boolean
-  },
+  between: ReadonlyMap<StreamId, readonly SegmentId[]>,
 ): SplitRow[] {
   const rows: SplitRow[] = []
   let current: Current | undefined
   for (const run of runs.toSorted(byStreamAndId)) {
     if (current?.streamId !== run.streamId) {
-      const others = options.between.get(run.streamId) ?? []
+      const others = between.get(run.streamId) ?? []
       current = new Current(run.streamId, others.toSorted(compare))
     }
     const isParted = current.goesPastOther(run.segmentId)
-    if (options.isAlone || isParted || !current.fits(run)) rows.push(current.begin())
+    if (isParted || !current.fits(run)) rows.push(current.begin())
     current.add(run)
   }
   return rows

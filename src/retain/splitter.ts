@@ -110,10 +110,7 @@ export class Splitter {
     const startedAtMs = performance.now()
     const runs = await store.listRuns(mixed)
     if (kind === 'damaged' && runs.length > 0) return
-    const rows = planRows(runs, {
-      between: kind === 'merged' ? await this.#listBetween(mixed, runs) : new Map(),
-      isAlone: kind === 'alone',
-    })
+    const rows = planRows(runs, await this.#listBetween(mixed, runs))
     const work = await this.#gather(rows)
     if (work === undefined) return
     let payloads: SplitPayloads

@@ -22,7 +22,7 @@ const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
 const START = 1_000 * COMPACT_WINDOW_MS
-const NONE = { between: new Map<StreamId, SegmentId[]>(), isAlone: false }
+const NONE = new Map<StreamId, SegmentId[]>()
 const ALL_PASSED: ChunkOptions = {
   checkpoints: new Map([[1, makeSegmentId({ ms: 2 ** 41, node: 1, counter: 0 })]]),
   waitedBefore: 0n as SegmentId,
@@ -45,8 +45,8 @@ function run(streamId: number, at: number, fields: Partial<StoredRun> = {}): Sto
   return { streamId: streamId as StreamId, segmentId, ...place, ...sizes, ...fields }
 }
 
-const lengths = (runs: readonly StoredRun[], options = NONE) =>
-  planRows(runs, options).map((row) => row.runs.length)
+const lengths = (runs: readonly StoredRun[], between = NONE) =>
+  planRows(runs, between).map((row) => row.runs.length)
 
 test('rows are taken up to the bounds of bytes and of segments, one in any case', () => {
   const large = [0, 1, 2].map((at) => mixed(at, { rawBytes: SPLIT_BYTES_MAX / 2 }))
@@ -115,18 +115,11 @@ test('a row stays within one stretch of time', () => {
 
 test('another row of the stream between two runs parts them; those of others do not', () => {
   const runs = [0, 10, 20, 30].map((at) => run(1, at))
-  const between = (streamId: number, ...ats: number[]) => ({
-    between: new Map([[streamId as StreamId, ats.map((at) => idOf(at))]]),
-    isAlone: false,
-  })
+  const between = (streamId: number, ...ats: number[]) =>
+    new Map([[streamId as StreamId, ats.map((at) => idOf(at))]])
   assert.deepEqual(lengths(runs, between(1, 15)), [2, 2])
   assert.deepEqual(lengths(runs, between(1, 25, 5, 6, -1, 31)), [1, 2, 1])
   assert.deepEqual(lengths(runs, between(2, 15)), [4])
-})
-
-test('alone, each run is a row', () => {
-  const runs = [0, 10].map((at) => run(1, at))
-  assert.deepEqual(lengths(runs, { ...NONE, isAlone: true }), [1, 1])
 })
 
 test('random runs are each in one row, in order, within the bounds', () => {
