@@ -27,6 +27,7 @@ import { SegmentReader } from '../../workers/read-segment.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { testSeed } from '../decode/fuzzing.ts'
 import { RestHarness } from '../serve/rest-harness.ts'
+import { commitMixed, leftover, NOTHING } from './mixed-rows.ts'
 import { type NewSegment, RetainHarness } from './retain-harness.ts'
 
 const seed = testSeed()
@@ -222,6 +223,25 @@ test('rows that are merged between listing and reading are looked up again', asy
   meanwhile = compact
   assert.deepEqual(await page(streamId, 'limit=20'), seen)
   assert.ok((await harness.rowIds(streamId)).length < 50)
+})
+
+test('mixed rows: all reads the same before, while and after they are split', async () => {
+  const [streamId, other] = [await harness.newStream(), await harness.newStream()]
+  const segments = randomSegments(60)
+  for (const { ms, node, lines } of segments) {
+    const runs = [other, streamId].map((id) => ({ streamId: id, lines }))
+    if (random.chance(0.2)) await harness.commit(streamId, [{ ms, node, lines }])
+    else await commitMixed(harness, { ms, node: node ?? 1, runs })
+  }
+  const all = (await walk(streamId, 1_000)).flatMap(({ events }) => events)
+  const at = [segments[10]!.ms, segments[40]!.ms]
+  const options = { limit: 7, at, ids: [random.pick(all).id, `${random.pick(all).id}9`] }
+  const seen = await look(streamId, options)
+  const first = await page(streamId, 'limit=20')
+  meanwhile = compact
+  assert.deepEqual(await page(streamId, 'limit=20'), first)
+  assert.deepEqual(await leftover(harness, [streamId, other]), NOTHING)
+  assert.deepEqual(await look(streamId, options), seen)
 })
 
 test('what waits: a checkpoint behind, a window that is not over; and for how long', async () => {

@@ -1,7 +1,7 @@
 /**
- * Goal: splitting mixed rows changes nothing but where events lie: no event more or less, none under
- * another id, nothing counted differently, whatever retention does meanwhile and wherever it is
- * interrupted.
+ * Goal: splitting mixed rows changes nothing but where events lie: no event more or less, none
+ * under another id, nothing counted differently, whatever retention does meanwhile and wherever it
+ * is interrupted.
  * Method: a real PostgreSQL; mixed rows with times of the past, made by the worker code.
  */
 import assert from 'node:assert/strict'
@@ -187,7 +187,7 @@ test('runs that go while events are sorted stay gone, and the rest is split late
   assert.ok(rest!.texts.length > 0 && rest!.texts.every((text) => text >= String(ids[2]![0])))
 })
 
-test('rows wait for everybody who follows their node; for too long, and each run is a row', async () => {
+test('rows wait for all who follow their node; for too long, and each run is a row', async () => {
   const [streamId, other] = (await newStreams(harness, 2)) as [StreamId, StreamId]
   const runs = [streamId, other].map((id) => ({ streamId: id, lines: randomLines() }))
   const ids = [
