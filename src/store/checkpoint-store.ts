@@ -1,4 +1,5 @@
 /** Where each node's projection stands, and what it has committed since. */
+import { decodeRuns, MIXED_STREAM, type MixedRun } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import { decodeMembers, type SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -15,11 +16,14 @@ interface SegmentRow {
 const NODE_OF_SEGMENT = '((segment_id >> 12) & 511)'
 
 export interface CommittedRow {
+  /** `MIXED_STREAM` with `runs`. */
   readonly streamId: StreamId
   readonly segmentId: SegmentId
   readonly payload: Uint8Array
   /** Of a merged row. */
   readonly members?: readonly SegmentMember[]
+  /** Of a mixed row. Who has seen it goes on after its last run's id. */
+  readonly runs?: readonly MixedRun[]
 }
 
 export class CheckpointStore {
@@ -40,14 +44,16 @@ export class CheckpointStore {
     return BigInt(rows[0]?.segment_id ?? '0') as SegmentId
   }
 
-  /** The newest segment that this node ever committed, 0 for none. Throws `StoreError`. */
+  /** The newest segment or run that this node has committed, 0 for none. Throws `StoreError`. */
   async readNewest(): Promise<SegmentId> {
-    const { rows } = await this.#postgres.query<{ segment_id: string | null }>(
-      `SELECT segment_id FROM segments WHERE ${NODE_OF_SEGMENT} = $1
+    // Of a mixed row all runs are the node's; a merged one's last segment may be of another.
+    const { rows } = await this.#postgres.query<{ newest: string }>(
+      `SELECT COALESCE(CASE WHEN stream_id = $2 THEN last_segment_id END, segment_id) AS newest
+         FROM segments WHERE ${NODE_OF_SEGMENT} = $1
         ORDER BY segment_id DESC LIMIT 1`,
-      [this.#nodeId],
+      [this.#nodeId, MIXED_STREAM],
     )
-    return BigInt(rows[0]?.segment_id ?? '0') as SegmentId
+    return BigInt(rows[0]?.newest ?? '0') as SegmentId
   }
 
   /** Moves the checkpoint on, never back. Throws `StoreError`. */
@@ -71,10 +77,15 @@ export class CheckpointStore {
         ORDER BY segment_id LIMIT $3`,
       [String(after), this.#nodeId, limit],
     )
-    return rows.map(({ stream_id, segment_id, payload, members }) => {
-      const segmentId = BigInt(segment_id) as SegmentId
-      const row = { streamId: stream_id as StreamId, segmentId, payload }
-      return members === null ? row : { ...row, members: decodeMembers(members, segmentId) }
-    })
+    return rows.map(toCommittedRow)
   }
+}
+
+function toCommittedRow({ stream_id, segment_id, payload, members }: SegmentRow): CommittedRow {
+  const streamId = stream_id as StreamId
+  const segmentId = BigInt(segment_id) as SegmentId
+  const row = { streamId, segmentId, payload }
+  if (members === null) return row
+  if (streamId === MIXED_STREAM) return { ...row, runs: decodeRuns(members, segmentId) }
+  return { ...row, members: decodeMembers(members, segmentId) }
 }

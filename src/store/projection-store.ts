@@ -1,22 +1,29 @@
 /**
- * The projection in ClickHouse: one MergeTree table a stream, fed with Native blocks.
+ * The projection in ClickHouse: one MergeTree table a stream, fed with Native blocks, and one that
+ * streams share while many have little. A segment is in exactly one of the two.
  *
  * A table a stream gives each its own dynamic paths, its own retention by dropping partitions, and
  * an honest size. Table names are made of our own integers; everything else goes by parameters.
  */
+import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import { MIXED_PROJECTION_COLUMNS, PROJECTION_COLUMNS } from '../model/projection.ts'
+import {
+  MIXED_PROJECTION_COLUMNS,
+  type MixedBlock,
+  PROJECTION_COLUMNS,
+  type StreamSegment,
+} from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { ClickHouse } from './clickhouse.ts'
+import type { ClickHouse, QueryParams } from './clickhouse.ts'
+import { prependStreams } from './mixed-block.ts'
 import { StoreError } from './store-error.ts'
 
 export const PROJECTION_DATABASE = 'sluice'
 
 const UNKNOWN_TABLE = 60
-const COLUMN_LIST = PROJECTION_COLUMNS.map(([name]) => name).join(', ')
 /** One insert makes one part: all its blocks are joined before they are written. */
 const INSERT_SETTINGS = {
   async_insert: 0,
@@ -43,25 +50,35 @@ const TABLE_SETTINGS =
   'parts_to_delay_insert = 5000, parts_to_throw_insert = 10000, ' +
   'fsync_after_insert = 1, fsync_part_directory = 1'
 const SETTLE_MS_MAX = 120_000
-/** Blocks of an insert that are joined before they are sent. */
+/** Pieces of an insert up to SMALL are joined before they are sent, up to JOINED at a time. */
+const SMALL_BYTES_MAX = 64 * 1024
 const JOINED_BYTES_MAX = 1024 * 1024
 /** Ids asked for at a time: they travel in the request's URL, whose length is bounded. */
 const PRESENT_IDS_MAX = 256
+/** Tables asked at a time. */
+const PRESENT_TABLES_MAX = 32
 
 /** The stream's table, qualified; of `MIXED_STREAM` the one that small streams share. */
 export function projectionTable(streamId: StreamId): string {
-  return `${PROJECTION_DATABASE}.events_${streamId}`
+  return `${PROJECTION_DATABASE}.${tableName(streamId)}`
+}
+
+function tableName(streamId: StreamId): string {
+  return `events_${streamId}`
 }
 
 /** Idempotent. In the shared table a stream's rows lie together within each part. */
 export function createTableSql(streamId: StreamId): string {
-  const isMixed = streamId === MIXED_STREAM
-  const columns = isMixed ? MIXED_PROJECTION_COLUMNS : PROJECTION_COLUMNS
+  const columns = columnsOf(streamId).map(([name, type]) => `${name} ${type}`)
   return `CREATE TABLE IF NOT EXISTS ${projectionTable(streamId)}
-    (${columns.map(([name, type]) => `${name} ${type}`).join(', ')})
+    (${columns.join(', ')})
     ENGINE = MergeTree PARTITION BY toDate(ingested_at)
-    ORDER BY (${isMixed ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
+    ORDER BY (${streamId === MIXED_STREAM ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
     SETTINGS ${TABLE_SETTINGS}`
+}
+
+function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: string])[] {
+  return streamId === MIXED_STREAM ? MIXED_PROJECTION_COLUMNS : PROJECTION_COLUMNS
 }
 
 export class ProjectionStore {
@@ -79,11 +96,22 @@ export class ProjectionStore {
 
   /** Inserts blocks, one after another in one part. Throws `StoreError`. */
   async insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void> {
+    assert(streamId !== MIXED_STREAM, 'its blocks have a column more')
+    await this.#insert(streamId, blocks)
+  }
+
+  /** The same into the table that streams share. Throws `StoreError`. */
+  async insertMixed(blocks: readonly MixedBlock[]): Promise<void> {
+    await this.#insert(MIXED_STREAM, blocks.flatMap(prependStreams))
+  }
+
+  async #insert(streamId: StreamId, pieces: readonly Uint8Array[]): Promise<void> {
     if (!this.#known.has(streamId)) await this.#createTable(streamId)
-    const sql = `INSERT INTO ${projectionTable(streamId)} (${COLUMN_LIST}) FORMAT Native`
+    const columns = columnsOf(streamId).map(([name]) => name)
+    const sql = `INSERT INTO ${projectionTable(streamId)} (${columns.join(', ')}) FORMAT Native`
     const queryId = `${this.#queryIdPrefix}${++this.#inserts}`
     try {
-      const chunks = joinSmall(blocks)
+      const chunks = joinSmall(pieces)
       await this.#clickhouse.insertNative(sql, chunks, { queryId, settings: INSERT_SETTINGS })
     } catch (cause) {
       // Dropped behind our back: the next try makes it again.
@@ -94,37 +122,77 @@ export class ProjectionStore {
     }
   }
 
-  /** Which of `ids`, in their order, are in the stream's table. Throws `StoreError`. */
-  async findPresent(
-    streamId: StreamId,
-    ids: readonly SegmentId[],
-  ): Promise<ReadonlySet<SegmentId>> {
+  /** Which of the stream's segments are in the projection. Throws `StoreError`. */
+  findPresent(streamId: StreamId, ids: readonly SegmentId[]): Promise<ReadonlySet<SegmentId>> {
+    return this.findPresentOf(ids.map((segmentId) => ({ streamId, segmentId })))
+  }
+
+  /**
+   * Which of the segments are in the projection, each in its stream's table or in the shared one.
+   * Throws `StoreError`.
+   */
+  async findPresentOf(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>> {
     const present = new Set<SegmentId>()
-    for (let at = 0; at < ids.length; at += PRESENT_IDS_MAX) {
-      const some = ids.slice(at, at + PRESENT_IDS_MAX)
-      for (const id of await this.#findSome(streamId, some)) present.add(id)
+    // In the order of ids few parts have what is asked for at a time.
+    const byId = segments.toSorted((a, b) => (a.segmentId < b.segmentId ? -1 : 1))
+    for (const some of slices(byId, PRESENT_IDS_MAX)) {
+      for (const id of await this.#findShared(some)) present.add(id)
+    }
+    const rest = byId.filter(({ segmentId }) => !present.has(segmentId))
+    const tables = await this.#existing([...new Set(rest.map(({ streamId }) => streamId))])
+    for (const some of slices(tables, PRESENT_TABLES_MAX)) {
+      const streamIds = new Set(some)
+      const asked = rest.filter(({ streamId }) => streamIds.has(streamId))
+      for (const some of slices(asked, PRESENT_IDS_MAX)) {
+        for (const id of await this.#findOwn(some)) present.add(id)
+      }
     }
     return present
   }
 
-  async #findSome(streamId: StreamId, ids: readonly SegmentId[]): Promise<SegmentId[]> {
-    const first = ids[0]
-    const last = ids.at(-1)
-    if (first === undefined || last === undefined) return []
+  async #findShared(segments: readonly StreamSegment[]): Promise<SegmentId[]> {
+    const streams = [...new Set(segments.map(({ streamId }) => streamId))]
     try {
-      const rows = await this.#clickhouse.query<{ id: string }>(
-        `SELECT toString(segment_id) AS id FROM ${projectionTable(streamId)}
-          WHERE ingested_at >= fromUnixTimestamp64Milli({from:Int64})
-            AND ingested_at <= fromUnixTimestamp64Milli({to:Int64})
-            AND segment_id IN ({ids:Array(UInt64)})
-          GROUP BY segment_id`,
-        { from: segmentIdMs(first), to: segmentIdMs(last), ids },
-      )
-      return rows.map((row) => BigInt(row.id) as SegmentId)
+      const sql = `${presentSql(MIXED_STREAM)} AND stream_id IN ({streams:Array(UInt32)})`
+      return await this.#readIds(`${sql} GROUP BY segment_id`, segments, { streams })
     } catch (cause) {
       if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) return []
       throw cause
     }
+  }
+
+  /** Precondition: the streams' tables exist. */
+  #findOwn(segments: readonly StreamSegment[]): Promise<SegmentId[]> {
+    const streams = [...new Set(segments.map(({ streamId }) => streamId))]
+    const parts = streams.map((streamId) => `${presentSql(streamId)} GROUP BY segment_id`)
+    return this.#readIds(parts.join(' UNION ALL '), segments)
+  }
+
+  async #readIds(
+    sql: string,
+    segments: readonly StreamSegment[],
+    params: QueryParams = {},
+  ): Promise<SegmentId[]> {
+    const ids = segments.map(({ segmentId }) => segmentId)
+    const times = ids.map(segmentIdMs)
+    const range = { from: Math.min(...times), to: Math.max(...times) }
+    const rows = await this.#clickhouse.query<{ id: string }>(sql, { ...params, ...range, ids })
+    return rows.map((row) => BigInt(row.id) as SegmentId)
+  }
+
+  /** Those of the streams that have a table of their own. */
+  async #existing(streamIds: readonly StreamId[]): Promise<StreamId[]> {
+    const existing: StreamId[] = []
+    for (const some of slices(streamIds, PRESENT_IDS_MAX)) {
+      const byName = new Map(some.map((streamId) => [tableName(streamId), streamId]))
+      const rows = await this.#clickhouse.query<{ name: string }>(
+        `SELECT name FROM system.tables
+          WHERE database = {database:String} AND name IN ({names:Array(String)})`,
+        { database: PROJECTION_DATABASE, names: [...byName.keys()] },
+      )
+      existing.push(...rows.map(({ name }) => byName.get(name)!))
+    }
+    return existing
   }
 
   /** Waits until no insert of this node runs any more. Throws `StoreError` past SETTLE_MS_MAX. */
@@ -152,9 +220,38 @@ export class ProjectionStore {
   }
 }
 
-/** Many small blocks as one chunk: each chunk would be a write to the socket. */
-function joinSmall(blocks: readonly Uint8Array[]): readonly Uint8Array[] {
+/** Without its GROUP BY; `ingested_at` bounds what is read. */
+function presentSql(streamId: StreamId): string {
+  return `SELECT toString(segment_id) AS id FROM ${projectionTable(streamId)}
+    WHERE ingested_at >= fromUnixTimestamp64Milli({from:Int64})
+      AND ingested_at <= fromUnixTimestamp64Milli({to:Int64})
+      AND segment_id IN ({ids:Array(UInt64)})`
+}
+
+function* slices<T>(all: readonly T[], lengthMax: number): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += lengthMax) yield all.slice(at, at + lengthMax)
+}
+
+/** Small pieces together: each chunk would be a write to the socket. Large ones are not copied. */
+function joinSmall(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+  const chunks: Uint8Array[] = []
+  let small: Uint8Array[] = []
   let bytes = 0
-  for (const block of blocks) bytes += block.length
-  return bytes > JOINED_BYTES_MAX || blocks.length < 2 ? blocks : [Buffer.concat(blocks)]
+  const join = () => {
+    if (small.length > 0) chunks.push(small.length === 1 ? small[0]! : Buffer.concat(small))
+    small = []
+    bytes = 0
+  }
+  for (const piece of pieces) {
+    const isSmall = piece.length <= SMALL_BYTES_MAX
+    if (!isSmall || bytes + piece.length > JOINED_BYTES_MAX) join()
+    if (!isSmall) {
+      chunks.push(piece)
+      continue
+    }
+    small.push(piece)
+    bytes += piece.length
+  }
+  join()
+  return chunks
 }

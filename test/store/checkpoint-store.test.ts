@@ -5,7 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { encodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
 import { CheckpointStore } from '../../src/store/checkpoint-store.ts'
 import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
@@ -101,4 +103,41 @@ test("a node's segments past its checkpoint are found by index, in order", async
     assert.equal(rows.length, count)
     assertIndexed()
   }
+})
+
+test('a mixed row comes with its runs, and the next ids are above the last of them', async () => {
+  const node = 9
+  const store = new CheckpointStore(postgres, node)
+  const runs = [4, 5, 2].map((streamId, i) => {
+    const segmentId = makeSegmentId({ ms: SEGMENTS + 5, node, counter: i })
+    return { streamId: streamId as StreamId, segmentId, eventCount: 10 + i }
+  })
+  const [first, , last] = runs.map(({ segmentId }) => segmentId)
+  const insert = (row: readonly unknown[]) => {
+    return postgres.query(
+      `INSERT INTO segments (stream_id, segment_id, last_segment_id, members, ingested_at,
+         event_count, raw_bytes, payload) VALUES ($1, $2, $3, $4, now(), 33, 1, '\\x07')`,
+      row,
+    )
+  }
+  await insert([MIXED_STREAM, String(first), String(last), encodeRuns(runs)])
+  assert.equal(await store.readNewest(), last)
+  assertIndexed()
+  const [row, ...others] = await store.readAfter(0n as SegmentId, 10)
+  assert.deepEqual(row, {
+    streamId: MIXED_STREAM,
+    segmentId: first,
+    payload: Buffer.of(7),
+    runs,
+  })
+  assert.deepEqual([others, await store.readAfter(last!, 10)], [[], []])
+  // A later merged row, whose last segment is another node's.
+  const merged = makeSegmentId({ ms: SEGMENTS + 6, node, counter: 0 })
+  const foreign = makeSegmentId({ ms: SEGMENTS + 7, node: 8, counter: 0 })
+  await insert([4, String(merged), String(foreign), Buffer.of(0, 1, 0x80, 0x80, 0x80, 1, 1)])
+  assert.equal(await store.readNewest(), merged)
+  assert.deepEqual(
+    (await store.readAfter(last!, 10)).map(({ streamId }) => streamId),
+    [4],
+  )
 })

@@ -1,12 +1,17 @@
 /**
- * Goal: whoever asks for it finds out whether inserts of a node still run, also in the embedded
- * engine, which gives queries ids of its own.
- * Method: the real engine; a materialized view that sleeps makes an insert of ours take long.
+ * Goal: rows of several streams reach the table that they share, each under its stream, and are
+ * found wherever they are; whoever asks for it finds out whether inserts of a node still run, also
+ * in the embedded engine, which gives queries ids of its own.
+ * Method: the real engine and the workers' blocks; a materialized view that sleeps makes an insert
+ * of ours take long.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PROJECTION_COLUMNS } from '../../src/model/projection.ts'
+import { stampMembers } from '../../src/materialize/stamp.ts'
+import { MIXED_STREAM, type MixedRun } from '../../src/model/mixed-runs.ts'
+import { type MixedBlock, PROJECTION_COLUMNS } from '../../src/model/projection.ts'
+import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
@@ -17,6 +22,9 @@ import {
   ProjectionStore,
   projectionTable,
 } from '../../src/store/projection-store.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { ReplayPipeline } from '../../workers/replay.ts'
+import { batchOf } from '../encode/batch-of.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
 
 const STREAM = 1 as StreamId
@@ -99,4 +107,138 @@ test('log_comment ends with the query id, whatever is in it, and finds a query',
   abort.abort()
   await assert.rejects(slow)
   await eventually('it was cancelled', async () => (await running()) === 0, 3_000)
+})
+
+const MIXED_TABLE = projectionTable(MIXED_STREAM)
+const NODE = { nodeId: 6, epoch: 1n }
+let ids = 0
+
+/** The id of a segment committed so many milliseconds after the others. */
+function nextId(ms = 0): SegmentId {
+  return makeSegmentId({ ms: 1_767_323_045_000 + ms, node: NODE.nodeId, counter: ids++ })
+}
+
+/** A worker's block with a run of so many events for each stream; `n` is counted up. */
+function mixedBlock(streams: readonly (readonly [streamId: number, events: number])[], pad = '') {
+  const runs: MixedRun[] = streams.map(([streamId, eventCount]) => {
+    return { streamId: streamId as StreamId, segmentId: nextId(), eventCount }
+  })
+  const counts = runs.map(({ eventCount }) => eventCount)
+  const events = counts.reduce((sum, count) => sum + count, 0)
+  const lines = Array.from({ length: events }, (_, n) => JSON.stringify({ n, pad, [`k${n}`]: 'x' }))
+  const [segment] = new IngestPipeline().run(batchOf(lines.join('\n'))).segments
+  const { block } = new ReplayPipeline().run(segment!.payload, MIXED_STREAM, { first: 0, counts })
+  stampMembers(block, runs)
+  const rows = runs.map(({ streamId, eventCount }) => ({ streamId, count: eventCount }))
+  return { runs, block: { bytes: block.bytes, rows } satisfies MixedBlock }
+}
+
+interface MixedRow {
+  readonly stream_id: number
+  readonly id: string
+  readonly ordinal: number
+  readonly n: number
+  readonly own: string
+}
+
+/** Rows in the order of the table; `own` is the key that only this event has. */
+function readMixed(streams: readonly number[]): Promise<MixedRow[]> {
+  return clickHouse.query<MixedRow>(
+    `SELECT stream_id, toString(segment_id) AS id, ordinal, payload.n::UInt32 AS n,
+        arrayFirst(p -> startsWith(p, 'k'), JSONAllPaths(payload)) AS own
+       FROM ${MIXED_TABLE} WHERE stream_id IN ({streams:Array(UInt32)})
+      ORDER BY stream_id, segment_id, ordinal`,
+    { streams },
+  )
+}
+
+function rowsOf(...blocks: readonly { readonly runs: readonly MixedRun[] }[]): MixedRow[] {
+  const rows = blocks.flatMap(({ runs }) => {
+    let n = 0
+    return runs.flatMap(({ streamId, segmentId, eventCount }) => {
+      return Array.from({ length: eventCount }, (_, ordinal) => {
+        return { stream_id: streamId, id: String(segmentId), ordinal, n, own: `k${n++}` }
+      })
+    })
+  })
+  return rows.sort((a, b) => a.stream_id - b.stream_id || (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
+}
+
+test('insertMixed: rows of several streams, each under its own, in one part', async () => {
+  const projection = new ProjectionStore(clickHouse, NODE)
+  const blocks = [
+    mixedBlock([
+      [70_001, 3],
+      [12, 1],
+      [300, 130],
+    ]),
+    mixedBlock([[12, 2]]),
+    // Too large to be copied in with the others.
+    mixedBlock(
+      [
+        [300, 20],
+        [12, 5],
+      ],
+      'x'.repeat(10_000),
+    ),
+    mixedBlock([[70_001, 1]]),
+  ]
+  await projection.insertMixed(blocks.map(({ block }) => block))
+  assert.deepEqual(await readMixed([12, 300, 70_001]), rowsOf(...blocks))
+  const [parts] = await clickHouse.query<{ parts: number; rows: number }>(
+    `SELECT uniqExact(_part)::UInt32 AS parts, count()::UInt32 AS rows FROM ${MIXED_TABLE}`,
+  )
+  assert.deepEqual(parts, { parts: 1, rows: 162 })
+
+  // Somebody drops the table: one insert fails, the next makes it again.
+  await clickHouse.command(`DROP TABLE ${MIXED_TABLE} SYNC`)
+  const again = mixedBlock([[12, 1]])
+  await assert.rejects(projection.insertMixed([again.block]), /60/)
+  await projection.insertMixed([again.block])
+  assert.deepEqual(await readMixed([12]), rowsOf(again))
+})
+
+test('a block whose rows are not all of somebody is not inserted', async () => {
+  const projection = new ProjectionStore(clickHouse, NODE)
+  const { block } = mixedBlock([[12, 2]])
+  const rows = [{ streamId: 12 as StreamId, count: 1 }]
+  await assert.rejects(projection.insertMixed([{ ...block, rows }]), assert.AssertionError)
+})
+
+test('findPresent looks into both tables, and knows streams that have none', async () => {
+  const projection = new ProjectionStore(clickHouse, NODE)
+  await clickHouse.command(`DROP TABLE IF EXISTS ${MIXED_TABLE} SYNC`)
+  const [both, own, shared, none] = [401, 402, 403, 404].map((id) => id as StreamId)
+  assert.deepEqual(await projection.findPresent(both!, [nextId()]), new Set(), 'no table at all')
+  const putOwn = async (streamId: StreamId) => {
+    const { block, runs } = mixedBlock([[streamId, 2]])
+    await projection.insert(streamId, [block.bytes])
+    return runs[0]!.segmentId
+  }
+  const inOwn = [await putOwn(both!), await putOwn(own!)]
+  assert.deepEqual(await projection.findPresent(both!, inOwn), new Set([inOwn[0]]))
+  const mixed = mixedBlock([
+    [both!, 1],
+    [shared!, 3],
+  ])
+  await projection.insertMixed([mixed.block])
+  const [inBoth, inShared] = mixed.runs.map(({ segmentId }) => segmentId)
+
+  const absent = nextId(86_400_000)
+  assert.deepEqual(
+    await projection.findPresent(both!, [absent, inBoth!, inOwn[0]!]),
+    new Set([inBoth, inOwn[0]]),
+  )
+  // Many at a time, of streams with tables and without, some moved to a row of their stream.
+  const many = Array.from({ length: 700 }, (_, i) => {
+    return { streamId: (405 + (i % 100)) as StreamId, segmentId: nextId() }
+  })
+  const asked = [
+    ...many,
+    { streamId: none!, segmentId: absent },
+    { streamId: own!, segmentId: inOwn[1]! },
+    { streamId: both!, segmentId: inOwn[0]! },
+    ...mixed.runs,
+  ]
+  assert.deepEqual(await projection.findPresentOf(asked), new Set([...inOwn, inBoth, inShared]))
 })
