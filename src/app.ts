@@ -363,8 +363,9 @@ async function startMaterializer(
       readAfter: (after, limit) => checkpoints.readAfter(after, limit),
       writeCheckpoint: (segmentId) => checkpoints.write(segmentId),
       settleInserts: () => projection.settleInserts(),
-      findPresent: (streamId, ids) => projection.findPresent(streamId, ids),
+      findPresent: (segments) => projection.findPresentOf(segments),
       insert: (streamId, blocks) => projection.insert(streamId, blocks),
+      insertMixed: (blocks) => projection.insertMixed(blocks),
       rebuild: async ({ streamId, payload }, part) => {
         const task = { kind: 'replay', streamId, payload, ...(part && { part }) } as const
         const { segment } = await pool.run(task)

@@ -197,16 +197,17 @@ export const SCHEMA_CAP_MAX = 10_000
 
 /** Native blocks kept in memory; beyond it segments are replayed from the raw store later. */
 export const MATERIALIZE_BUFFER_BYTES_MAX = 96 * MIB
-/** Rows of one stream that trigger an insert. */
+/** Rows for one table that trigger an insert, and the most that streams put into one together. */
 export const MATERIALIZE_INSERT_ROWS = 100_000
-/** Bytes of one stream that trigger an insert. */
+/** The same in bytes. */
 export const MATERIALIZE_INSERT_BYTES = 40 * MIB
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
-/** The same while many streams have blocks waiting; see `materialize/pace.ts`. */
-export const MATERIALIZE_BUSY_DELAY_MS_MAX = 7_000
-/** How much longer blocks may wait for each stream that has some: so many inserts a second. */
-export const MATERIALIZE_STREAM_MS = 20
+/** More streams than these with little waiting share an insert: `materialize/pick-insert.ts`. */
+export const MATERIALIZE_SHARE_STREAMS = 8
+/** Rows and bytes of one stream that are little: most of what an insert of them costs is fixed. */
+export const MATERIALIZE_SHARE_ROWS = 5_000
+export const MATERIALIZE_SHARE_BYTES = 2 * MIB
 /** Inserts of different streams at a time; the embedded engine has four places for writes. */
 export const MATERIALIZE_INSERTS_MAX = 3
 /** Bytes of inserts that run at a time; a larger one runs alone. */
@@ -335,7 +336,11 @@ assert(OBSERVE_FLUSH_MS <= OBSERVE_FLUSH_MS_MAX)
 assert(FIELD_SAMPLE_MS <= FIELD_REFRESH_MS && FIELD_REFRESH_MS <= SHAPE_DESCRIBE_MS)
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')
 assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')
-assert(MATERIALIZE_DELAY_MS_MAX <= MATERIALIZE_BUSY_DELAY_MS_MAX, 'more streams wait longer')
+assert(
+  (MATERIALIZE_SHARE_STREAMS + 1) * MATERIALIZE_SHARE_ROWS <= MATERIALIZE_INSERT_ROWS &&
+    (MATERIALIZE_SHARE_STREAMS + 1) * MATERIALIZE_SHARE_BYTES <= MATERIALIZE_INSERT_BYTES,
+  'streams that share an insert fit into one',
+)
 assert(MATERIALIZE_SMALL_BYTES_MAX < MATERIALIZE_INSERT_BYTES, 'what is full is not small')
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')

@@ -2,19 +2,29 @@
  * Catch-up: one step reads the next committed segments from the raw store, asks ClickHouse which of
  * them it has, rebuilds the others' blocks in the pool, and inserts them.
  */
-import { MATERIALIZE_INSERT_BYTES, REPLAY_SEGMENTS_MAX } from '../limits.ts'
+import {
+  MATERIALIZE_INSERT_BYTES,
+  MATERIALIZE_SHARE_STREAMS,
+  REPLAY_SEGMENTS_MAX,
+} from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'
+import { MIXED_STREAM, type MixedRun } from '../model/mixed-runs.ts'
+import type { MixedBlock, StreamRows, StreamSegment } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
+import { isSmall } from './pick-insert.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 
 export interface StoredSegment {
+  /** `MIXED_STREAM` with `runs`. */
   readonly streamId: StreamId
   readonly segmentId: SegmentId
   readonly payload: Uint8Array
   /** Of a row that compaction merged: its segments. Each may be in the projection or not. */
   readonly members?: readonly SegmentMember[]
+  /** Of a mixed row: likewise. */
+  readonly runs?: readonly MixedRun[]
 }
 
 /** Some events of a stored segment, of several segments with so many events each. */
@@ -28,16 +38,18 @@ export interface CatchUpStores {
   readAfter(after: SegmentId, limit: number): Promise<readonly StoredSegment[]>
   /** Resolves once no insert of this node runs in ClickHouse any more. */
   settleInserts(): Promise<void>
-  /** Which of the segments the stream's projection table has. */
-  findPresent(streamId: StreamId, ids: readonly SegmentId[]): Promise<ReadonlySet<SegmentId>>
+  /** Which of the segments are in the projection: their stream's table or the shared one. */
+  findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>>
   /** Rebuilds a segment's block, or that of a part of it, through the worker code. */
   rebuild(segment: StoredSegment, part?: SegmentPart): Promise<EncodedBlock>
   /** Inserts blocks of one stream; makes its table when it is missing. */
   insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void>
+  /** Inserts blocks into the table that streams share. */
+  insertMixed(blocks: readonly MixedBlock[]): Promise<void>
 }
 
 export interface CatchUpStep {
-  /** The last segment of the step; it and all before it are in the projection. */
+  /** The last segment of the step, of a mixed row its last run; it and all before it are in the projection. */
   readonly last: SegmentId
   readonly replayed: number
 }
@@ -68,69 +80,86 @@ export class CatchUp {
     const last = stored.at(-1)
     if (last === undefined) return undefined
     await this.#stores.settleInserts()
+    const present = await this.#stores.findPresent(stored.flatMap(segmentsOf))
     const byStream = new Map<StreamId, StoredSegment[]>()
     for (const segment of stored) {
       const known = byStream.get(segment.streamId)
       if (known === undefined) byStream.set(segment.streamId, [segment])
       else known.push(segment)
     }
+    const shared = new Slice(MIXED_STREAM)
+    const isSharing = byStream.size > MATERIALIZE_SHARE_STREAMS
     let replayed = 0
     for (const [streamId, segments] of byStream) {
-      replayed += await this.#bring(streamId, segments)
+      const own = streamId === MIXED_STREAM ? shared : new Slice(streamId)
+      for (const segment of segments) {
+        replayed += await this.#bring(segment, present, (block) => {
+          return isSharing && isSmall(block) ? shared : own
+        })
+      }
+      if (own !== shared) await this.#insert(own)
     }
-    return { last: last.segmentId, replayed }
+    await this.#insert(shared)
+    return { last: last.runs?.at(-1)?.segmentId ?? last.segmentId, replayed }
   }
 
-  async #bring(streamId: StreamId, segments: readonly StoredSegment[]): Promise<number> {
-    const ids = segments.flatMap((segment) => idsOf(segment)).sort((a, b) => (a < b ? -1 : 1))
-    const present = await this.#stores.findPresent(streamId, ids)
+  /** Puts what is absent of a segment into slices; full ones are inserted. */
+  async #bring(
+    segment: StoredSegment,
+    present: ReadonlySet<SegmentId>,
+    sliceFor: (block: SizedBlock) => Slice,
+  ): Promise<number> {
+    const { segmentId } = segment
+    if (this.#setAside.has(segmentId)) return 0
     let replayed = 0
-    let slice = new Slice()
-    for (const segment of segments) {
-      if (this.#setAside.has(segment.segmentId)) continue
-      for (const piece of absentPieces(segment, present)) {
-        replayed++
-        const block = await this.#rebuild(segment, piece)
-        if (block === undefined) break
-        if (slice.blocks.length > 0 && slice.bytes + block.length > this.#sliceBytes) {
-          await this.#insert(streamId, slice)
-          slice = new Slice()
-        }
-        slice.add(segment.segmentId, block)
-      }
+    for (const piece of absentPieces(segment, present)) {
+      replayed++
+      const block = await this.#rebuild(segment, piece)
+      if (block === undefined) break
+      const slice = sliceFor({ rows: block.rows, bytes: block.bytes.length })
+      if (slice.bytes + block.bytes.length > this.#sliceBytes) await this.#insert(slice)
+      slice.add(segmentId, { bytes: block.bytes, rows: streamRows(segment, piece, block.rows) })
     }
-    if (slice.blocks.length > 0) await this.#insert(streamId, slice)
     return replayed
   }
 
-  async #rebuild(segment: StoredSegment, piece: Piece): Promise<Uint8Array | undefined> {
+  async #rebuild(segment: StoredSegment, piece: Piece): Promise<EncodedBlock | undefined> {
     try {
       if (piece === 'all') {
         const block = await this.#stores.rebuild(segment)
         stampBlock(block, segment.segmentId)
-        return block.bytes
+        return block
       }
       const counts = piece.members.map((member) => member.eventCount)
       const block = await this.#stores.rebuild(segment, { first: piece.first, counts })
       stampMembers(block, piece.members)
-      return block.bytes
+      return block
     } catch (cause) {
       if (this.#giveUp(segment.segmentId, cause)) return undefined
       throw cause
     }
   }
 
-  /** Inserts a slice. One that fails is made smaller for the next try. */
-  async #insert(streamId: StreamId, slice: Slice): Promise<void> {
+  /** Inserts and empties a slice, if there is something in it. */
+  async #insert(slice: Slice): Promise<void> {
+    const { streamId, ids, blocks } = slice
+    if (blocks.length === 0) return
     try {
-      await this.#stores.insert(streamId, slice.blocks)
+      if (streamId === MIXED_STREAM) await this.#stores.insertMixed(blocks)
+      else
+        await this.#stores.insert(
+          streamId,
+          blocks.map(({ bytes }) => bytes),
+        )
       this.#sliceBytes = Math.min(MATERIALIZE_INSERT_BYTES, this.#sliceBytes * 2)
     } catch (cause) {
+      // Smaller for the next try.
       this.#sliceBytes = Math.max(1, Math.floor(this.#sliceBytes / 4))
-      const [only] = slice.ids
-      if (slice.ids.length === 1 && only !== undefined && this.#giveUp(only, cause)) return
-      throw cause
+      const [only] = ids
+      const isGivenUp = ids.length === 1 && only !== undefined && this.#giveUp(only, cause)
+      if (!isGivenUp) throw cause
     }
+    slice.clear()
   }
 
   /** Counts a segment's failures that are not the store's being away; true when it is set aside. */
@@ -146,17 +175,36 @@ export class CatchUp {
   }
 }
 
-/** What of a stored segment is to be brought in: all, or members that lie side by side. */
-type Piece = 'all' | { readonly first: number; readonly members: readonly SegmentMember[] }
+interface SizedBlock {
+  readonly rows: number
+  readonly bytes: number
+}
 
-function idsOf({ segmentId, members }: StoredSegment): readonly SegmentId[] {
-  return members?.map((member) => member.segmentId) ?? [segmentId]
+/** What of a stored segment is to be brought in: all, or members that lie side by side. */
+type Piece = 'all' | { readonly first: number; readonly members: readonly StreamMember[] }
+
+interface StreamMember extends SegmentMember {
+  readonly streamId: StreamId
+}
+
+/** The segments in a row of several, in their order. */
+function membersOf({ streamId, members, runs }: StoredSegment): StreamMember[] | undefined {
+  return runs?.slice() ?? members?.map((member) => ({ ...member, streamId }))
+}
+
+function segmentsOf(segment: StoredSegment): readonly StreamSegment[] {
+  return membersOf(segment) ?? [segment]
+}
+
+function streamRows({ streamId }: StoredSegment, piece: Piece, count: number): StreamRows[] {
+  if (piece === 'all') return [{ streamId, count }]
+  return piece.members.map((member) => ({ streamId: member.streamId, count: member.eventCount }))
 }
 
 function absentPieces(segment: StoredSegment, present: ReadonlySet<SegmentId>): Piece[] {
-  const { segmentId, members } = segment
-  if (members === undefined) return present.has(segmentId) ? [] : ['all']
-  const pieces: { readonly first: number; readonly members: SegmentMember[] }[] = []
+  const members = membersOf(segment)
+  if (members === undefined) return present.has(segment.segmentId) ? [] : ['all']
+  const pieces: { readonly first: number; readonly members: StreamMember[] }[] = []
   let event = 0
   let wasAbsent = false
   for (const member of members) {
@@ -171,14 +219,26 @@ function absentPieces(segment: StoredSegment, present: ReadonlySet<SegmentId>): 
 
 /** Blocks of one insert. */
 class Slice {
-  readonly ids: SegmentId[] = []
-  readonly blocks: Uint8Array[] = []
+  /** `MIXED_STREAM`: for the table that streams share. */
+  readonly streamId: StreamId
+  ids: SegmentId[] = []
+  blocks: MixedBlock[] = []
   bytes = 0
 
-  add(segmentId: SegmentId, block: Uint8Array): void {
+  constructor(streamId: StreamId) {
+    this.streamId = streamId
+  }
+
+  add(segmentId: SegmentId, block: MixedBlock): void {
     this.ids.push(segmentId)
     this.blocks.push(block)
-    this.bytes += block.length
+    this.bytes += block.bytes.length
+  }
+
+  clear(): void {
+    this.ids = []
+    this.blocks = []
+    this.bytes = 0
   }
 }
 

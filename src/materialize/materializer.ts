@@ -3,11 +3,12 @@
  *
  *   commit --CommittedGroup--> materialize --Native blocks--> ClickHouse, then the checkpoint
  *
- * Two modes. **Live**: the blocks that workers built wait in memory, are coalesced per stream and
- * inserted. **Catch-up**: segments past the checkpoint are read from the raw store; those that
- * ClickHouse does not have are rebuilt by the same worker code. Start begins with catch-up, and
- * whatever goes wrong in live mode (an insert of unknown outcome, too much waiting, ClickHouse
- * away) drops the memory and goes back to it. So there is one way to recover, and it is used often.
+ * Two modes. **Live**: the blocks that workers built wait in memory, are coalesced per table and
+ * inserted; small ones of many streams share a table (`pick-insert.ts`). **Catch-up**: segments
+ * past the checkpoint are read from the raw store; those that ClickHouse does not have are rebuilt
+ * by the same worker code. Start begins with catch-up, and whatever goes wrong in live mode (an
+ * insert of unknown outcome, too much waiting, ClickHouse away) drops the memory and goes back to
+ * it. So there is one way to recover, and it is used often.
  *
  * Exactly once: a segment is in one block, and an insert makes one part of it; catch-up asks which
  * segments are there before it inserts, after it made sure that no insert of ours still runs.
@@ -18,13 +19,14 @@ import {
   MATERIALIZE_INSERTS_MAX,
   MATERIALIZE_SMALL_BYTES_MAX,
 } from '../limits.ts'
-import type { CommittedGroup } from '../model/batch.ts'
+import type { CommittedGroup, CommittedSegment, EncodedBlock } from '../model/batch.ts'
+import type { MixedBlock, StreamRows } from '../model/projection.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { CatchUp, type CatchUpStores } from './catch-up.ts'
-import { isFull, Pace } from './pace.ts'
+import { type Insert, isFull, pickInsert } from './pick-insert.ts'
 import { Progress } from './progress.ts'
-import { stampBlock } from './stamp.ts'
+import { stampBlock, stampMembers } from './stamp.ts'
 import { StreamBuffer } from './stream-buffer.ts'
 
 export interface MaterializeStores extends CatchUpStores {
@@ -47,7 +49,7 @@ export interface MaterializerOptions {
   readonly observer: MaterializeObserver
   /** Where the last run left off. */
   readonly checkpoint: SegmentId
-  /** How long a block may wait to be coalesced while few streams have some; see `Pace`. */
+  /** How long a block may wait to be coalesced. */
   readonly delayMs: number
   /** Takes back blocks that nothing uses any more. */
   readonly release?: (block: Uint8Array) => void
@@ -61,7 +63,6 @@ export class Materializer {
   readonly #options: MaterializerOptions
   readonly #progress: Progress
   readonly #catchUpSteps: CatchUp
-  readonly #pace: Pace
   /** In the order in which their oldest blocks came. */
   readonly #buffers = new Map<StreamId, StreamBuffer>()
   #bufferBytes = 0
@@ -84,7 +85,6 @@ export class Materializer {
   constructor(options: MaterializerOptions) {
     this.#options = options
     this.#progress = new Progress(options.checkpoint)
-    this.#pace = new Pace(options.delayMs)
     this.#catchUpSteps = new CatchUp(options.stores, options.observer.onSetAside)
     this.#cursor = options.checkpoint
     this.#newest = options.checkpoint
@@ -114,10 +114,12 @@ export class Materializer {
 
   /** Takes over a durable group. Never waits: past the bound blocks are dropped and read again. */
   add(group: CommittedGroup): void {
-    for (const { streamId, segmentId, block } of group.segments) {
-      if (segmentId > this.#newest) this.#newest = segmentId
+    for (const segment of group.segments) {
+      const { segmentId, block } = segment
+      const last = lastId(segment)
+      if (last > this.#newest) this.#newest = last
       // Catch-up reads it from the raw store, or already has.
-      if (this.#mode === 'catch-up' || segmentId <= this.#cursor) {
+      if (this.#mode === 'catch-up' || last <= this.#cursor) {
         if (block !== undefined) this.#options.release?.(block.bytes)
         continue
       }
@@ -130,16 +132,27 @@ export class Materializer {
         this.#options.release?.(block.bytes)
         continue
       }
-      stampBlock(block, segmentId)
-      let buffer = this.#buffers.get(streamId)
-      if (buffer === undefined) {
-        buffer = new StreamBuffer(streamId, performance.now())
-        this.#buffers.set(streamId, buffer)
-      }
-      buffer.add(block, this.#progress.add(segmentId))
-      this.#bufferBytes += block.bytes.length
-      if (isFull(buffer)) this.#wake?.()
+      this.#keep(segment, block)
     }
+  }
+
+  #keep(segment: CommittedSegment, block: EncodedBlock): void {
+    const { streamId, segmentId, runs } = segment
+    let rows: readonly StreamRows[] = [{ streamId, count: block.rows }]
+    if (runs === undefined) {
+      stampBlock(block, segmentId)
+    } else {
+      stampMembers(block, runs)
+      rows = runs.map((run) => ({ streamId: run.streamId, count: run.eventCount }))
+    }
+    let buffer = this.#buffers.get(streamId)
+    if (buffer === undefined) {
+      buffer = new StreamBuffer(streamId, performance.now())
+      this.#buffers.set(streamId, buffer)
+    }
+    buffer.add(block, rows, this.#progress.add(lastId(segment)))
+    this.#bufferBytes += block.bytes.length
+    if (isFull(buffer)) this.#wake?.()
   }
 
   /** Something may have been committed that `add` was not told of: looks into the raw store. */
@@ -191,7 +204,7 @@ export class Materializer {
     this.#generation++
     this.#progress.advance()
     if (this.#mode === 'live') this.#behindFrom = this.#progress.oldest ?? since
-    for (const buffer of this.#buffers.values()) this.#releaseAll(buffer)
+    this.#release([...this.#buffers.values()])
     this.#buffers.clear()
     this.#bufferBytes = 0
     this.#progress.clear()
@@ -200,8 +213,10 @@ export class Materializer {
     this.#mode = 'catch-up'
   }
 
-  #releaseAll(buffer: StreamBuffer): void {
-    for (const block of buffer.blocks) this.#options.release?.(block)
+  #release(buffers: readonly StreamBuffer[]): void {
+    for (const { blocks } of buffers) {
+      for (const { bytes } of blocks) this.#options.release?.(bytes)
+    }
   }
 
   /** One step of catch-up; goes live when the raw store holds nothing more. */
@@ -225,44 +240,44 @@ export class Materializer {
     return false
   }
 
-  /** Inserts the blocks of streams that are due, a few at a time. True when none was. */
+  /** Makes the inserts that are due, a few at a time. True when none was. */
   async #insertDue(): Promise<boolean> {
     const due = this.#takeDue()
     if (due.length === 0) return true
-    const startedAt = performance.now()
-    const inserts = await Promise.allSettled(due.map((buffer) => this.#insert(buffer)))
+    const inserts = await Promise.allSettled(due.map((insert) => this.#insert(insert)))
     // All are over: catch-up must not look while one is on its way to ClickHouse.
     const failed = inserts.find((insert) => insert.status === 'rejected')
     if (failed !== undefined) throw failed.reason
-    this.#pace.saw(due.length, performance.now() - startedAt)
     return false
   }
 
-  async #insert(buffer: StreamBuffer): Promise<void> {
+  async #insert({ buffers, isShared, rows, bytes }: Insert<StreamBuffer>): Promise<void> {
+    const { stores, observer } = this.#options
+    const blocks = buffers.flatMap((buffer) => buffer.blocks)
     const startedAt = performance.now()
-    await this.#options.stores.insert(buffer.streamId, buffer.blocks)
-    const seconds = (performance.now() - startedAt) / 1000
-    this.#options.observer.onInsert({ rows: buffer.rows, bytes: buffer.bytes, seconds })
-    this.#releaseAll(buffer)
+    if (isShared) await stores.insertMixed(blocks)
+    else await stores.insert(buffers[0]!.streamId, blocks.map(bytesOf))
+    observer.onInsert({ rows, bytes, seconds: (performance.now() - startedAt) / 1000 })
+    this.#release(buffers)
     // After a fall-back the entries are not ours any more, and catch-up finds them inserted.
-    for (const entry of buffer.entries) entry.isDone = true
-    if (this.#mode === 'live') this.#bufferBytes -= buffer.bytes
+    for (const { entries } of buffers) for (const entry of entries) entry.isDone = true
+    if (this.#mode === 'live') this.#bufferBytes -= bytes
   }
 
-  /** One stream's blocks, or small ones of several. */
-  #takeDue(): StreamBuffer[] {
+  /** One insert, or several small ones. */
+  #takeDue(): Insert<StreamBuffer>[] {
     const nowMs = performance.now()
-    const due: StreamBuffer[] = []
+    const delayMs = this.#isStopping ? 0 : this.#options.delayMs
+    const due: Insert<StreamBuffer>[] = []
     let takenBytes = 0
     while (due.length < MATERIALIZE_INSERTS_MAX) {
       const bytes = this.#bufferBytes - takenBytes
-      const [oldest] = this.#buffers.values()
-      const next = this.#isStopping ? oldest : this.#pace.pick(this.#buffers, { nowMs, bytes })
+      const next = pickInsert(this.#buffers.values(), { nowMs, delayMs, bytes })
       if (next === undefined) break
       takenBytes += next.bytes
       if (due.length > 0 && takenBytes > MATERIALIZE_SMALL_BYTES_MAX) break
       due.push(next)
-      this.#buffers.delete(next.streamId)
+      for (const { streamId } of next.buffers) this.#buffers.delete(streamId)
     }
     return due
   }
@@ -276,4 +291,13 @@ export class Materializer {
     this.#written = checkpoint
     this.#writtenAtMs = now
   }
+}
+
+/** Ids rise: what comes next is above it. */
+function lastId({ segmentId, runs }: CommittedSegment): SegmentId {
+  return runs?.at(-1)?.segmentId ?? segmentId
+}
+
+function bytesOf({ bytes }: MixedBlock): Uint8Array {
+  return bytes
 }

@@ -1,84 +1,116 @@
 /**
- * When streams' blocks are inserted. An insert costs about the same for ten events and for a
- * thousand, so with more streams waiting each waits longer, and has gathered more by then.
- *
- * Few streams: each after `delayMs`. Many: the delay grows with their number up to
- * MATERIALIZE_BUSY_DELAY_MS_MAX. It is a deadline: when many fall due together, the first ones are
- * begun so much earlier that, at the pace inserts go, the last one still makes it.
+ * What is inserted next. An insert costs about the same for ten events and for a thousand, so while
+ * many streams have little waiting, that goes into the table that they share, as one insert, beside
+ * the blocks that are mixed already. So streams wait no longer for being many.
  */
 import {
   MATERIALIZE_BUFFER_BYTES_MAX,
-  MATERIALIZE_BUSY_DELAY_MS_MAX,
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
-  MATERIALIZE_STREAM_MS,
+  MATERIALIZE_SHARE_BYTES,
+  MATERIALIZE_SHARE_ROWS,
+  MATERIALIZE_SHARE_STREAMS,
 } from '../limits.ts'
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
+import type { StreamId } from '../model/stream.ts'
 
-/** What waits of one stream. */
+/** What waits of one stream, or of blocks that are mixed. */
 export interface Waiting {
+  readonly streamId: StreamId
   /** When the oldest of it came. */
   readonly sinceMs: number
   readonly rows: number
   readonly bytes: number
 }
 
-/** Weight of the newest inserts in their mean time. */
-const PACE_WEIGHT = 0.1
+export interface Insert<W extends Waiting> {
+  /** Of one stream, or several for the shared table. */
+  readonly buffers: readonly W[]
+  readonly isShared: boolean
+  readonly rows: number
+  readonly bytes: number
+}
 
-export class Pace {
-  readonly #delayMs: number
-  /** What one insert takes of the time of all. */
-  #insertMs = MATERIALIZE_STREAM_MS / 4
+export interface PickOptions {
+  readonly nowMs: number
+  /** How long something may wait. */
+  readonly delayMs: number
+  /** What all have. */
+  readonly bytes: number
+}
 
-  constructor(delayMs: number) {
-    this.#delayMs = delayMs
+/**
+ * The insert to make now, if any. `waiting` is in the order of `sinceMs`. A full one goes first,
+ * then the oldest if it is due, then, when memory presses, the largest.
+ */
+export function pickInsert<W extends Waiting>(
+  waiting: Iterable<W>,
+  { nowMs, delayMs, bytes }: PickOptions,
+): Insert<W> | undefined {
+  const inserts = planInserts([...waiting])
+  let largest: Insert<W> | undefined
+  for (const insert of inserts) {
+    if (isFull(insert)) return insert
+    if (largest === undefined || insert.bytes > largest.bytes) largest = insert
   }
-
-  /** How long blocks may wait while so many streams have some. */
-  delayMs(streams: number): number {
-    const busyMs = Math.min(streams * MATERIALIZE_STREAM_MS, MATERIALIZE_BUSY_DELAY_MS_MAX)
-    return Math.max(this.#delayMs, busyMs)
-  }
-
-  /** So many inserts, at the same time, took so long. */
-  saw(inserts: number, ms: number): void {
-    // A large insert says nothing about the many small ones that a long delay is for.
-    const each = Math.min(ms / inserts, MATERIALIZE_STREAM_MS)
-    this.#insertMs += PACE_WEIGHT * (each - this.#insertMs)
-  }
-
-  /**
-   * Which stream is to be inserted now, if any. `waiting` is in the order of `sinceMs`; `bytes` is
-   * what all have. A full one goes first, then the oldest if time presses, then, when memory
-   * does, the largest.
-   */
-  pick<W extends Waiting>(
-    waiting: ReadonlyMap<unknown, W>,
-    { nowMs, bytes }: { readonly nowMs: number; readonly bytes: number },
-  ): W | undefined {
-    let largest: W | undefined
-    for (const each of waiting.values()) {
-      if (isFull(each)) return each
-      if (largest === undefined || each.bytes > largest.bytes) largest = each
-    }
-    if (this.#isOldestDue(waiting, nowMs)) return waiting.values().next().value
-    return bytes > MATERIALIZE_BUFFER_BYTES_MAX / 2 ? largest : undefined
-  }
-
-  #isOldestDue(waiting: ReadonlyMap<unknown, Waiting>, nowMs: number): boolean {
-    const delayMs = this.delayMs(waiting.size)
-    let ahead = 0
-    for (const { sinceMs } of waiting.values()) {
-      const ageMs = nowMs - sinceMs
-      // Earlier than that there is no hurry, however many there are.
-      if (ahead === 0 && ageMs < this.#delayMs) return false
-      if (ageMs + ahead * this.#insertMs >= delayMs) return true
-      ahead++
-    }
-    return false
-  }
+  const [oldest] = inserts
+  if (oldest !== undefined && nowMs - oldest.sinceMs >= delayMs) return oldest
+  return bytes > MATERIALIZE_BUFFER_BYTES_MAX / 2 ? largest : undefined
 }
 
 export function isFull({ rows, bytes }: Pick<Waiting, 'rows' | 'bytes'>): boolean {
   return rows >= MATERIALIZE_INSERT_ROWS || bytes >= MATERIALIZE_INSERT_BYTES
+}
+
+/** Whether it is so little that a table of its own is not worth an insert. */
+export function isSmall({ rows, bytes }: Pick<Waiting, 'rows' | 'bytes'>): boolean {
+  return rows <= MATERIALIZE_SHARE_ROWS && bytes <= MATERIALIZE_SHARE_BYTES
+}
+
+/** All that waits as inserts, in the order of their oldest. */
+function planInserts<W extends Waiting>(waiting: readonly W[]): PlannedInsert<W>[] {
+  let small = 0
+  for (const each of waiting) if (each.streamId !== MIXED_STREAM && isSmall(each)) small++
+  const isSharing = small > MATERIALIZE_SHARE_STREAMS
+  const inserts: PlannedInsert<W>[] = []
+  let shared: PlannedInsert<W> | undefined
+  for (const each of waiting) {
+    const isMixed = each.streamId === MIXED_STREAM
+    const shares = isSharing && (isMixed || isSmall(each))
+    if (shares && shared?.fits(each)) {
+      shared.add(each)
+      continue
+    }
+    const insert = new PlannedInsert(each, isMixed || shares)
+    inserts.push(insert)
+    if (shares) shared = insert
+  }
+  return inserts
+}
+
+class PlannedInsert<W extends Waiting> implements Insert<W> {
+  readonly buffers: W[]
+  readonly isShared: boolean
+  readonly sinceMs: number
+  rows: number
+  bytes: number
+
+  constructor(first: W, isShared: boolean) {
+    this.buffers = [first]
+    this.isShared = isShared
+    this.sinceMs = first.sinceMs
+    this.rows = first.rows
+    this.bytes = first.bytes
+  }
+
+  fits({ rows, bytes }: W): boolean {
+    const fitsRows = this.rows + rows <= MATERIALIZE_INSERT_ROWS
+    return fitsRows && this.bytes + bytes <= MATERIALIZE_INSERT_BYTES
+  }
+
+  add(each: W): void {
+    this.buffers.push(each)
+    this.rows += each.rows
+    this.bytes += each.bytes
+  }
 }

@@ -1,11 +1,13 @@
-/** Blocks of one stream that wait for their insert: coalescing them is concatenation. */
+/** Blocks for one table that wait for their insert: coalescing them is concatenation. */
 import type { EncodedBlock } from '../model/batch.ts'
+import type { MixedBlock, StreamRows } from '../model/projection.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { Outstanding } from './progress.ts'
 
 export class StreamBuffer {
+  /** `MIXED_STREAM`: blocks with rows of several. */
   readonly streamId: StreamId
-  readonly blocks: Uint8Array[] = []
+  readonly blocks: MixedBlock[] = []
   readonly entries: Outstanding[] = []
   rows = 0
   bytes = 0
@@ -17,8 +19,8 @@ export class StreamBuffer {
     this.sinceMs = sinceMs
   }
 
-  add(block: EncodedBlock, entry: Outstanding): void {
-    this.blocks.push(block.bytes)
+  add(block: EncodedBlock, rows: readonly StreamRows[], entry: Outstanding): void {
+    this.blocks.push({ bytes: block.bytes, rows })
     this.entries.push(entry)
     this.rows += block.rows
     this.bytes += block.bytes.length

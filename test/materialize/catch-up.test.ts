@@ -1,7 +1,11 @@
-/** Goal: one segment that cannot be projected does not keep the others out. */
+/**
+ * Goal: a step brings in what is absent and nothing else, also of mixed rows; one segment that
+ * cannot be projected does not keep the others out.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CatchUp } from '../../src/materialize/catch-up.ts'
+import { MATERIALIZE_SHARE_ROWS, MATERIALIZE_SHARE_STREAMS } from '../../src/limits.ts'
+import { CatchUp, type SegmentPart } from '../../src/materialize/catch-up.ts'
 import type { EncodedBlock } from '../../src/model/batch.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -27,9 +31,9 @@ test('a segment that cannot be rebuilt is set aside, the others go on', async ()
   for (let i = 0; i < 5; i++) stores.commit(1)
   const bad = stores.raw[2]!.segmentId
   const rebuild = stores.rebuild.bind(stores)
-  stores.rebuild = async (segment?: { segmentId: SegmentId }): Promise<EncodedBlock> => {
-    if (segment?.segmentId === bad) throw new Error('damaged')
-    return rebuild()
+  stores.rebuild = async (segment, part): Promise<EncodedBlock> => {
+    if (segment.segmentId === bad) throw new Error('damaged')
+    return rebuild(segment, part)
   }
   const setAside: SegmentId[] = []
   const catchUp = new CatchUp(stores, (segmentId) => setAside.push(segmentId))
@@ -78,4 +82,96 @@ test('a store that is away costs no segment its place', async () => {
   stores.fate = () => 'ok'
   await new CatchUp(stores).step(START)
   assert.equal(stores.projected.length, 1)
+})
+
+/** What `rebuild` was asked for, row by row. */
+function watchRebuilds(stores: FakeStores): [rowId: SegmentId, part: SegmentPart | undefined][] {
+  const asked: [SegmentId, SegmentPart | undefined][] = []
+  const rebuild = stores.rebuild.bind(stores)
+  stores.rebuild = (segment, part) => {
+    asked.push([segment.segmentId, part])
+    return rebuild(segment, part)
+  }
+  return asked
+}
+
+test('of a mixed row the absent runs are brought in, neighbours as one block', async () => {
+  const stores = new FakeStores()
+  const absent = stores.commitMixed([
+    [1, 2],
+    [2, 1],
+  ])
+  const partly = stores.commitMixed([
+    [1, 1],
+    [2, 5],
+    [3, 2],
+    [4, 3],
+    [5, 4],
+  ])
+  const present = stores.commitMixed([
+    [2, 1],
+    [3, 1],
+  ])
+  stores.projected.push(partly.runs![1]!, partly.runs![4]!, ...present.runs!)
+  const before = new Set(stores.projected)
+  const asked = watchRebuilds(stores)
+  const step = await new CatchUp(stores).step(START)
+  assert.equal(step?.last, present.runs![1]!.segmentId, 'the last run, not the row')
+  assert.equal(step?.replayed, 3)
+  assert.deepEqual(asked, [
+    [absent.segmentId, { first: 0, counts: [2, 1] }],
+    [partly.segmentId, { first: 0, counts: [1] }],
+    [partly.segmentId, { first: 6, counts: [2, 3] }],
+  ])
+  const inserted = stores.projected.filter((each) => !before.has(each))
+  const runs = [...absent.runs!, ...[0, 2, 3].map((i) => partly.runs![i]!)]
+  const expected = runs.map(({ streamId, segmentId }) => ({ streamId, segmentId }))
+  assert.deepEqual(inserted, expected)
+  assert.deepEqual([stores.inserts, stores.sharedInserts], [[], [3]])
+})
+
+test('a mixed row that cannot be rebuilt is set aside, whole', async () => {
+  const stores = new FakeStores()
+  const bad = stores.commitMixed([
+    [1, 1],
+    [2, 1],
+  ])
+  const good = stores.commit(1)
+  const rebuild = stores.rebuild.bind(stores)
+  stores.rebuild = async (segment, part) => {
+    if (segment.segmentId === bad.segmentId) throw new Error('damaged')
+    return rebuild(segment, part)
+  }
+  const setAside: SegmentId[] = []
+  const catchUp = new CatchUp(stores, (segmentId) => setAside.push(segmentId))
+  assert.equal(await failuresBeforeStep(catchUp), 4)
+  assert.deepEqual(setAside, [bad.segmentId])
+  assert.deepEqual(
+    stores.projected.map(({ segmentId }) => segmentId),
+    [good.segmentId],
+  )
+})
+
+test('small blocks of many streams share an insert, with the mixed ones', async () => {
+  const stores = new FakeStores()
+  const many = MATERIALIZE_SHARE_STREAMS + 1
+  for (let i = 1; i <= many; i++) stores.commit(i)
+  stores.commitMixed([
+    [1, 1],
+    [2, 2],
+  ])
+  stores.commit(1)
+  await new CatchUp(stores).step(START)
+  assert.deepEqual([stores.inserts, stores.sharedInserts], [[], [many + 2]])
+
+  const large = new FakeStores()
+  large.rowsPerBlock = MATERIALIZE_SHARE_ROWS + 1
+  for (let i = 1; i <= many; i++) large.commit(i)
+  await new CatchUp(large).step(START)
+  assert.deepEqual([large.inserts, large.sharedInserts], [Array(many).fill(1), []])
+
+  const few = new FakeStores()
+  for (let i = 1; i < many; i++) few.commit(i)
+  await new CatchUp(few).step(START)
+  assert.deepEqual([few.inserts, few.sharedInserts], [Array(many - 1).fill(1), []])
 })

@@ -1,6 +1,10 @@
 /** A raw store and a projection in memory, whose operations fail when a script says so. */
+import assert from 'node:assert/strict'
+import type { SegmentPart, StoredSegment } from '../../src/materialize/catch-up.ts'
 import type { MaterializeStores } from '../../src/materialize/materializer.ts'
 import type { CommittedSegment, EncodedBlock } from '../../src/model/batch.ts'
+import { MIXED_STREAM, type MixedRun } from '../../src/model/mixed-runs.ts'
+import type { MixedBlock, StreamSegment } from '../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { someBlock } from '../commit/some-segments.ts'
@@ -12,31 +16,57 @@ export class AwayError extends Error {
   readonly retryable = true
 }
 
+const NO_DELTA = { shapes: [], shapesSkipped: 0 }
+
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 export class FakeStores implements MaterializeStores {
-  readonly raw: { readonly streamId: StreamId; readonly segmentId: SegmentId }[] = []
-  /** Inserted segments in the order of their inserts, by stream. */
-  readonly projected: { readonly streamId: StreamId; readonly segmentId: SegmentId }[] = []
+  readonly raw: Omit<StoredSegment, 'payload'>[] = []
+  /** Inserted segments in the order of their inserts, in whichever table. */
+  readonly projected: StreamSegment[] = []
+  /** Blocks of each insert into a stream's table. */
   readonly inserts: number[] = []
+  /** Blocks of each insert into the shared one. */
+  readonly sharedInserts: number[] = []
   readonly checkpoints: SegmentId[] = []
   fate: (operation: keyof MaterializeStores) => Fate = () => 'ok'
   /** Bytes that each block has beyond its stamped columns. */
   blockBytes = 0
   rowsPerBlock = 1
   #running = 0
+  #ids = 0
+
+  /** What is committed, run by run. */
+  get committed(): StreamSegment[] {
+    return this.raw.flatMap((stored): readonly StreamSegment[] => stored.runs ?? [stored])
+  }
 
   /** Commits a segment; returns what commit hands on. */
   commit(streamId: number, ms = 1_000): CommittedSegment {
-    const segmentId = makeSegmentId({ ms, node: 1, counter: this.raw.length })
-    const stored = { streamId: streamId as StreamId, segmentId }
+    const stored = { streamId: streamId as StreamId, segmentId: this.#nextId(ms) }
     this.raw.push(stored)
-    const delta = { shapes: [], shapesSkipped: 0 }
-    return { ...stored, eventCount: 1, block: this.#block(), delta }
+    return { ...stored, eventCount: 1, block: this.#block(), delta: NO_DELTA }
   }
 
-  #block(): EncodedBlock {
-    return someBlock(this.rowsPerBlock, this.blockBytes)
+  /** Commits a mixed segment with a run of so many events for each of these streams. */
+  commitMixed(streams: readonly (readonly [streamId: number, events: number])[]): CommittedSegment {
+    const runs = streams.map(([streamId, eventCount]) => {
+      return { streamId: streamId as StreamId, segmentId: this.#nextId(1_000), eventCount }
+    })
+    const stored = { streamId: MIXED_STREAM, segmentId: runs[0]!.segmentId, runs }
+    this.raw.push(stored)
+    const eventCount = countOf(runs)
+    const block = this.#block(eventCount)
+    const committed = runs.map((run) => ({ ...run, delta: NO_DELTA }))
+    return { ...stored, runs: committed, eventCount, block, delta: NO_DELTA }
+  }
+
+  #nextId(ms: number): SegmentId {
+    return makeSegmentId({ ms, node: 1, counter: this.#ids++ })
+  }
+
+  #block(rows = this.rowsPerBlock): EncodedBlock {
+    return someBlock(rows, this.blockBytes)
   }
 
   async readAfter(after: SegmentId, limit: number) {
@@ -50,27 +80,38 @@ export class FakeStores implements MaterializeStores {
     while (this.#running > 0) await turn()
   }
 
-  async findPresent(streamId: StreamId, ids: readonly SegmentId[]) {
+  async findPresent(segments: readonly StreamSegment[]) {
     await this.#meet('findPresent')
-    const own = this.projected.filter((each) => each.streamId === streamId)
-    return new Set(own.map(({ segmentId }) => segmentId).filter((id) => ids.includes(id)))
+    const present = segments.filter(({ streamId, segmentId }) => {
+      return this.projected.some((is) => is.streamId === streamId && is.segmentId === segmentId)
+    })
+    return new Set(present.map(({ segmentId }) => segmentId))
   }
 
-  async rebuild(): Promise<EncodedBlock> {
+  async rebuild(_segment: StoredSegment, part?: SegmentPart): Promise<EncodedBlock> {
     await this.#meet('rebuild')
-    return this.#block()
+    return this.#block(part?.counts.reduce((sum, count) => sum + count, 0))
   }
 
   async insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void> {
+    assert.notEqual(streamId, MIXED_STREAM)
+    // What was stamped into the blocks is what is inserted.
+    const inserted = blocks.map((bytes) => ({ streamId, segmentId: stampOf(bytes, 0) }))
+    await this.#insert(inserted, () => this.inserts.push(blocks.length))
+  }
+
+  async insertMixed(blocks: readonly MixedBlock[]): Promise<void> {
+    await this.#insert(blocks.flatMap(stampedRuns), () => this.sharedInserts.push(blocks.length))
+  }
+
+  async #insert(inserted: readonly StreamSegment[], onWritten: () => unknown): Promise<void> {
     const fate = this.fate('insert')
     if (fate === 'fails') throw new AwayError('insert')
-    // What was stamped into the blocks is what is inserted.
-    const ids = blocks.map((block) => Buffer.from(block).readBigInt64LE(0) as SegmentId)
     this.#running++
     const write = async () => {
       for (let i = 0; i < 3; i++) await turn()
-      for (const segmentId of ids) this.projected.push({ streamId, segmentId })
-      this.inserts.push(blocks.length)
+      this.projected.push(...inserted)
+      onWritten()
       this.#running--
     }
     if (fate === 'ok') return write()
@@ -87,4 +128,22 @@ export class FakeStores implements MaterializeStores {
     await turn()
     if (this.fate(operation) !== 'ok') throw new AwayError(operation)
   }
+}
+
+function countOf(runs: readonly MixedRun[]): number {
+  return runs.reduce((sum, { eventCount }) => sum + eventCount, 0)
+}
+
+function stampOf(bytes: Uint8Array, row: number): SegmentId {
+  return Buffer.from(bytes).readBigInt64LE(row * 8) as SegmentId
+}
+
+/** The runs as their rows are stamped; each row of a run alike. */
+function stampedRuns({ bytes, rows }: MixedBlock): StreamSegment[] {
+  let row = 0
+  return rows.map(({ streamId, count }) => {
+    const segmentId = stampOf(bytes, row)
+    for (const end = row + count; row < end; row++) assert.equal(stampOf(bytes, row), segmentId)
+    return { streamId, segmentId }
+  })
 }

@@ -10,6 +10,8 @@ import {
   MATERIALIZE_BUFFER_BYTES_MAX,
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
+  MATERIALIZE_SHARE_ROWS,
+  MATERIALIZE_SHARE_STREAMS,
   REPLAY_SEGMENTS_MAX,
 } from '../../src/limits.ts'
 import { Materializer } from '../../src/materialize/materializer.ts'
@@ -48,13 +50,13 @@ function setUp(stores: FakeStores, delayMs = 20) {
 }
 
 function assertExactlyOnce(stores: FakeStores): void {
-  const expected = stores.raw.map(({ streamId, segmentId }) => `${streamId}/${segmentId}`)
+  const expected = stores.committed.map(({ streamId, segmentId }) => `${streamId}/${segmentId}`)
   const seen = stores.projected.map(({ streamId, segmentId }) => `${streamId}/${segmentId}`)
   assert.deepEqual(seen.sort(), expected.sort())
 }
 
 const isComplete = (stores: FakeStores) => () => {
-  return stores.projected.length >= stores.raw.length
+  return stores.projected.length >= stores.committed.length
 }
 
 test('it starts by catching up, in steps of REPLAY_SEGMENTS_MAX, and then goes live', async () => {
@@ -99,6 +101,68 @@ test('live: blocks of a stream wait, share one insert, and come back', async () 
   assert.deepEqual(modes, ['live'])
   assertExactlyOnce(stores)
   await materializer.stop(1_000)
+})
+
+test('live: a mixed segment goes to the shared table, and counts by its last run', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive, released, modes } = setUp(stores)
+  const early = stores.commitMixed([
+    [1, 1],
+    [2, 1],
+  ])
+  materializer.start()
+  await isLive()
+  // Commit tells of it after catch-up has brought it in.
+  materializer.add({ segments: [early] })
+  assert.deepEqual([materializer.bufferBytes, released.length], [0, 1])
+  const first = stores.commitMixed([
+    [1, 3],
+    [2, 1],
+  ])
+  const second = stores.commitMixed([[2, 2]])
+  materializer.add({ segments: [first, second, stores.commit(2)] })
+  await eventually('inserted', isComplete(stores))
+  assertExactlyOnce(stores)
+  assert.deepEqual([stores.inserts, stores.sharedInserts], [[1], [1, 2]])
+  const last = stores.commitMixed([
+    [1, 1],
+    [2, 1],
+  ])
+  materializer.add({ segments: [last] })
+  const lastRun = last.runs![1]!.segmentId
+  await eventually('checkpoint', () => stores.checkpoints.at(-1) === lastRun)
+  assert.deepEqual(modes, ['live'])
+  await materializer.stop(1_000)
+  assert.equal(released.length, 5)
+  assertExactlyOnce(stores)
+})
+
+test('live: many streams with little share one insert; who has much has its own', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive, released } = setUp(stores, 150)
+  materializer.start()
+  await isLive()
+  const many = MATERIALIZE_SHARE_STREAMS + 1
+  for (let i = 1; i <= many; i++) {
+    materializer.add({ segments: [stores.commit(i), stores.commit(i)] })
+  }
+  materializer.add({
+    segments: [
+      stores.commitMixed([
+        [1, 1],
+        [99, 1],
+      ]),
+    ],
+  })
+  stores.rowsPerBlock = MATERIALIZE_SHARE_ROWS + 1
+  materializer.add({ segments: [stores.commit(100)] })
+  await eventually('inserted', isComplete(stores))
+  assertExactlyOnce(stores)
+  assert.deepEqual([stores.inserts, stores.sharedInserts], [[1], [2 * many + 1]])
+  await eventually('released', () => released.length === 2 * many + 2)
+  assert.equal(materializer.bufferBytes, 0)
+  await materializer.stop(1_000)
+  assert.equal(stores.checkpoints.at(-1), stores.raw.at(-1)?.segmentId)
 })
 
 for (const [name, rows, bytes, blocks] of [
@@ -272,7 +336,7 @@ async function live(stores: FakeStores, random: Random, checkpoint: SegmentId): 
   const failing = random.unit() * 0.3
   stores.fate = (operation) => {
     const hasPassed = stores.checkpoints.at(-1) ?? 0n
-    const behind = stores.raw.find(({ segmentId }) => {
+    const behind = stores.committed.find(({ segmentId }) => {
       return (
         segmentId <= hasPassed && !stores.projected.some((each) => each.segmentId === segmentId)
       )
@@ -285,7 +349,11 @@ async function live(stores: FakeStores, random: Random, checkpoint: SegmentId): 
   materializer.start()
   for (let i = 0; i < 40; i++) {
     const segments = Array.from({ length: 1 + random.below(3) }, () => {
-      const segment = stores.commit(1 + random.below(3))
+      const segment = random.chance(0.3)
+        ? stores.commitMixed(
+            [1, 2, 3, 9].slice(random.below(3)).map((stream) => [stream, 1 + random.below(4)]),
+          )
+        : stores.commit(1 + random.below(2 * MATERIALIZE_SHARE_STREAMS))
       return random.chance(0.05) ? { ...segment, block: undefined } : segment
     })
     // Now and then commit does not hand on what it made durable.

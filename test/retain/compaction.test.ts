@@ -372,13 +372,14 @@ test('a projection rebuilt from merged rows has the same rows, those it lacked o
         return rows.filter((row) => row.streamId === streamId)
       },
       settleInserts: async () => undefined,
-      findPresent: (stream, some) => projection.findPresent(stream, some),
+      findPresent: (some) => projection.findPresentOf(some),
       rebuild: async ({ payload }, part) => {
         replayed++
         const { block } = replay.run(payload, streamId, part)
         return { ...block, bytes: Uint8Array.from(block.bytes) }
       },
       insert: (stream, blocks) => projection.insert(stream, blocks),
+      insertMixed: (blocks) => projection.insertMixed(blocks),
     })
     let after = (BigInt(segments[0]!.ms - 1) << 21n) as SegmentId
     for (
