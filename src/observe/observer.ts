@@ -24,7 +24,7 @@ import {
   OBSERVE_WRITE_STREAMS_MAX,
   REPLAY_SEGMENTS_MAX,
 } from '../limits.ts'
-import type { CommittedGroup, SchemaDelta } from '../model/batch.ts'
+import type { CommittedGroup, CommittedRun, CommittedSegment, SchemaDelta } from '../model/batch.ts'
 import type { KnownSchema, SchemaChange, SchemaCounts } from '../model/schema-changes.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -127,7 +127,7 @@ export class Observer {
 
   /** Learns from a durable group. Never waits. Costs a lookup a segment and one a shape. */
   add(group: CommittedGroup): void {
-    for (const { streamId, segmentId, delta } of group.segments) {
+    for (const { streamId, segmentId, delta } of group.segments.flatMap(runsOf)) {
       if (segmentId > this.#newest) this.#newest = segmentId
       // Catch-up reads it from the raw store, or already has.
       if (this.#mode === 'catch-up' || segmentId <= this.#cursor) continue
@@ -341,6 +341,11 @@ export class Observer {
       this.#cache.describe(streamId, segmentId, delta)
     }
   }
+}
+
+/** A mixed segment's runs: each is a segment of its stream. */
+function runsOf(segment: CommittedSegment): readonly CommittedRun[] {
+  return segment.runs ?? [segment]
 }
 
 /** Whether an error only says: not now. A full pool is no fault of the segment. */
