@@ -1,8 +1,10 @@
 /** Parts of the composition root: the observe stage, and the streams' budgets. */
 import { Budgets } from './accept/budgets.ts'
 import type { Config } from './config.ts'
+import type { MixedRun } from './model/mixed-runs.ts'
 import { segmentIdNode } from './model/segment-id.ts'
-import { Observer, type StoredSegment } from './observe/observer.ts'
+import { Observer } from './observe/observer.ts'
+import type { StoredSegment } from './observe/stored-segment.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import { CheckpointStore, type CommittedRow } from './store/checkpoint-store.ts'
 import { EventStore } from './store/event-store.ts'
@@ -43,7 +45,7 @@ export async function startObserver(
       readUndescribed: () => writer.readUndescribed(UNDESCRIBED_MAX),
       learn: async ({ streamId, payload, part }) => {
         const task = { kind: 'replay' as const, streamId, payload, ...(part && { part }) }
-        return (await pool.run(task)).segment.delta
+        return (await pool.run(task)).segment.deltas
       },
     },
     observer: observeObserver(metrics, log),
@@ -56,7 +58,8 @@ export async function startObserver(
 }
 
 /** This node's segments of a row: those of others in a merged row are for their nodes to count. */
-function segmentsOf(row: CommittedRow, nodeId: number): StoredSegment[] {
+export function segmentsOf(row: CommittedRow, nodeId: number): StoredSegment[] {
+  if (row.runs !== undefined) return runsOf(row.payload, row.runs)
   if (row.members === undefined) return [row]
   const { streamId, segmentId: rowId, payload } = row
   const own: StoredSegment[] = []
@@ -67,6 +70,16 @@ function segmentsOf(row: CommittedRow, nodeId: number): StoredSegment[] {
     first += eventCount
   }
   return own
+}
+
+/** All of one node. Rows after it are read on from the last run: nothing of it is told again. */
+function runsOf(payload: Uint8Array, runs: readonly MixedRun[]): StoredSegment[] {
+  let first = 0
+  return runs.map(({ streamId, segmentId, eventCount }) => {
+    const part = { first, counts: [eventCount] }
+    first += eventCount
+    return { streamId, segmentId, payload, part }
+  })
 }
 
 /** To be asked at the head of each request, and told what it used. */

@@ -3,7 +3,7 @@
  * ingest: after a crash the projection is completed from what was committed. Pure, like ingest.
  */
 import assert from 'node:assert/strict'
-import type { EncodedSegment } from '../src/model/batch.ts'
+import type { ReplayedSegment } from '../src/pool/messages.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
@@ -32,7 +32,7 @@ export class ReplayPipeline {
     payload: Uint8Array,
     streamId: number,
     part?: { readonly first: number; readonly counts: readonly number[] },
-  ): Pick<EncodedSegment, 'eventCount' | 'block' | 'delta' | 'pathsSkipped'> {
+  ): ReplayedSegment {
     const tape = this.#tape
     const bytes = decodeStoredEvents(payload, tape, this.#events, this.#facts)
     const counts = part?.counts ?? [this.#events.count]
@@ -40,12 +40,17 @@ export class ReplayPipeline {
     const range = { first, count: counts.reduce((sum, count) => sum + count, 0) }
     assert(range.count > 0 && first + range.count <= this.#events.count)
     const source = tapeSource(bytes, tape)
+    let next = first
+    const ranges = counts.map((count) => {
+      next += count
+      return { first: next - count, count }
+    })
     return {
       eventCount: range.count,
       ...this.#blocks.encode(source, this.#events, this.#facts, range, undefined, counts),
-      delta: this.#deltas.encode(source, this.#events, this.#facts, range, {
-        streamId,
-        receivedAtMs: undefined,
+      deltas: ranges.map((each) => {
+        const origin = { streamId, receivedAtMs: undefined }
+        return this.#deltas.encode(source, this.#events, this.#facts, each, origin)
       }),
     }
   }

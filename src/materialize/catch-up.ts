@@ -49,7 +49,7 @@ export interface CatchUpStores {
 }
 
 export interface CatchUpStep {
-  /** The last segment of the step, of a mixed row its last run; it and all before it are in the projection. */
+  /** The last segment or run of the step; it and all before it are in the projection. */
   readonly last: SegmentId
   readonly replayed: number
 }

@@ -30,16 +30,8 @@ import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type Lookup, Lookups } from './lookups.ts'
 import { SchemaCache } from './schema-cache.ts'
+import { joinRows, type LearnedRow, type StoredSegment } from './stored-segment.ts'
 import type { Skipped } from './stream-schema.ts'
-
-export interface StoredSegment {
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-  readonly payload: Uint8Array
-  /** Of a merged row: which of its events, and the row's id, by which rows are read on. */
-  readonly part?: { readonly first: number; readonly counts: readonly number[] }
-  readonly rowId?: SegmentId
-}
 
 export interface ObserveStores {
   /** Live streams among these, as the catalog has them. */
@@ -55,8 +47,8 @@ export interface ObserveStores {
   ): Promise<Pick<StoredSegment, 'payload' | 'part'> | undefined>
   /** Shapes of this node that an earlier run left without a description. */
   readUndescribed(): Promise<readonly Lookup[]>
-  /** What a segment says, every shape described; through the worker code. */
-  learn(segment: Pick<StoredSegment, 'streamId' | 'payload' | 'part'>): Promise<SchemaDelta>
+  /** What each of these segments says, every shape described; through the worker code. */
+  learn(row: Pick<StoredSegment, 'streamId' | 'payload' | 'part'>): Promise<readonly SchemaDelta[]>
 }
 
 export interface ObserveObserver {
@@ -292,13 +284,20 @@ export class Observer {
     }
     await this.#load(this.#cache.missing(segments.map(({ streamId }) => streamId)))
     let replayed = 0
-    for (const segment of segments) {
+    for (const row of joinRows(segments)) {
       if (generation !== this.#generation || this.#isStopping) return false
-      if (this.#cache.has(segment.streamId, segment.segmentId)) continue
-      const delta = await this.#replay(segment)
+      const isKnown = ({ streamId, segmentId }: StoredSegment) => {
+        return this.#cache.has(streamId, segmentId)
+      }
+      if (row.segments.every(isKnown)) continue
+      const deltas = await this.#replay(row)
       if (generation !== this.#generation) return false
-      if (delta !== undefined) this.#learn(segment.streamId, segment.segmentId, delta)
-      replayed++
+      for (const [i, segment] of row.segments.entries()) {
+        if (isKnown(segment)) continue
+        const delta = deltas?.[i]
+        if (delta !== undefined) this.#learn(segment.streamId, segment.segmentId, delta)
+        replayed++
+      }
     }
     this.#cursor = last.rowId ?? last.segmentId
     this.#options.observer.onReplayed(replayed)
@@ -306,16 +305,18 @@ export class Observer {
     return false
   }
 
-  /** Undefined for a segment that fails again and again by itself. */
-  async #replay(segment: StoredSegment): Promise<SchemaDelta | undefined> {
+  /** Undefined for a row that fails again and again by itself. */
+  async #replay(row: LearnedRow): Promise<readonly SchemaDelta[] | undefined> {
     try {
-      return await this.#options.stores.learn(segment)
+      return await this.#options.stores.learn(row)
     } catch (cause) {
       if (isNotNow(cause)) throw cause
-      const { segmentId } = segment
+      const { segmentId } = row.segments[0]!
       if (this.#failing?.segmentId !== segmentId) this.#failing = { segmentId, count: 0 }
       if (++this.#failing.count < SEGMENT_FAILURES_MAX) throw cause
-      this.#options.observer.onPassedOver(segmentId, cause)
+      for (const each of row.segments) {
+        this.#options.observer.onPassedOver(each.segmentId, cause)
+      }
       return undefined
     }
   }
@@ -336,7 +337,8 @@ export class Observer {
       if (!isWanted || generation !== this.#generation) continue
       const stored = await stores.readSegment(streamId, segmentId)
       if (stored === undefined) continue
-      const delta = await this.#replay({ streamId, segmentId, ...stored })
+      const segment = { streamId, segmentId, ...stored }
+      const [delta] = (await this.#replay({ ...segment, segments: [segment] })) ?? []
       if (generation !== this.#generation || delta === undefined) continue
       this.#cache.describe(streamId, segmentId, delta)
     }

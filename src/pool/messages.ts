@@ -3,6 +3,7 @@ import type {
   AcceptedBatch,
   EncodedBatch,
   EncodedSegment,
+  SchemaDelta,
   SegmentOutput,
   SegmentRead,
 } from '../model/batch.ts'
@@ -44,7 +45,13 @@ export interface ReplayTask {
 
 export interface ReplayResult {
   readonly kind: 'replay'
-  readonly segment: Pick<EncodedSegment, 'eventCount' | 'block' | 'delta' | 'pathsSkipped'>
+  readonly segment: ReplayedSegment
+}
+
+export interface ReplayedSegment
+  extends Pick<EncodedSegment, 'eventCount' | 'block' | 'pathsSkipped'> {
+  /** What each of the part's segments says. */
+  readonly deltas: readonly SchemaDelta[]
 }
 
 /** Render events of stored segments as JSON event records, separated by commas. */

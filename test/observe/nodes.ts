@@ -1,6 +1,8 @@
 /** Nodes that learn into one real PostgreSQL, with the worker code in this thread. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { segmentsOf } from '../../src/app-observe.ts'
 import type { CommittedSegment, EncodedSegment } from '../../src/model/batch.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { SegmentIdGenerator } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { Observer, type ObserverOptions } from '../../src/observe/observer.ts'
@@ -13,7 +15,7 @@ import { SchemaWriter } from '../../src/store/schema-writer.ts'
 import { SegmentStore } from '../../src/store/segment-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
-import { batchOf } from '../encode/batch-of.ts'
+import { batchOf, batchOfParts } from '../encode/batch-of.ts'
 import { SILENT_LOG } from '../serve/rest-harness.ts'
 import { DEFAULT_SETTINGS } from './settings.ts'
 
@@ -32,6 +34,7 @@ export class TestNode {
   readonly writer: SchemaWriter
   readonly errors: unknown[] = []
   replayed = 0
+  rowsLearned = 0
   skippedFields = 0
   skippedShapes = 0
   observer: Observer
@@ -52,10 +55,16 @@ export class TestNode {
     this.stores = {
       load: (streamIds) => this.writer.load(streamIds),
       write: (changes, checkpoint) => this.writer.write(changes, checkpoint),
-      readAfter: (after, limit) => checkpoints.readAfter(after, limit),
+      readAfter: async (after, limit) => {
+        const rows = await checkpoints.readAfter(after, limit)
+        return rows.flatMap((row) => segmentsOf(row, lease.nodeId))
+      },
       readSegment: (streamId, segmentId) => events.readSegment(streamId, segmentId),
       readUndescribed: () => this.writer.readUndescribed(1_000),
-      learn: async ({ streamId, payload, part }) => this.#replay.run(payload, streamId, part).delta,
+      learn: async ({ streamId, payload, part }) => {
+        this.rowsLearned++
+        return this.#replay.run(payload, streamId, part).deltas
+      },
     }
     this.observer = this.#createObserver(0n as never)
   }
@@ -131,6 +140,30 @@ export class TestNode {
     const failure = await this.#segments.commit(rows, [])
     if (failure !== undefined) throw failure.error
     if (isTold) this.observer.add({ segments })
+  }
+
+  /** Commits one mixed segment of a body for each stream. */
+  async commitMixed(
+    bodies: readonly (readonly [StreamId, string])[],
+    isTold = true,
+  ): Promise<void> {
+    const batch = batchOfParts(bodies.map(([, body]) => ['ndjson', body]))
+    const owners = bodies.map(([streamId]) => ({ streamId, parts: 1 }))
+    const receivedAtMs = Date.now()
+    const { segments } = this.#ingest.run({
+      ...batch,
+      streamId: MIXED_STREAM,
+      owners,
+      receivedAtMs,
+    })
+    const { runs: encoded = [], eventCount, rawBytes, sentBytes, payload, block } = segments[0]!
+    const runs = encoded.map((run) => ({ ...run, segmentId: this.#ids.next(), storedBytes: 1 }))
+    const row = { streamId: MIXED_STREAM, segmentId: runs[0]!.segmentId, runs, eventCount }
+    const sizes = { ingestedAtMs: receivedAtMs, rawBytes, sentBytes, payload }
+    const failure = await this.#segments.commit([{ ...row, ...sizes }], [])
+    if (failure !== undefined) throw failure.error
+    const delta = { shapes: [], shapesSkipped: 0 }
+    if (isTold) this.observer.add({ segments: [{ ...row, block, delta }] })
   }
 
   /** Waits until all that was committed is in the catalog. */

@@ -6,7 +6,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import { joinRows, type StoredSegment } from '../../src/observe/stored-segment.ts'
+import { CheckpointStore } from '../../src/store/checkpoint-store.ts'
 import { ControlStore } from '../../src/store/control-store.ts'
 import { SchemaStore } from '../../src/store/schema-store.ts'
 import { StoreError } from '../../src/store/store-error.ts'
@@ -143,6 +146,85 @@ test('after a crash all that was committed is learned, and nothing counts twice'
     assert.equal(counts[`untold${round}:integer`], 1)
   }
   assert.equal((await countsOf(other))['always:string'], 15)
+})
+
+test('of a mixed segment each stream learns its own, once, told or read again', async () => {
+  const streams = await Promise.all([1, 2, 3].map(() => newStream(database.postgres)))
+  const [first, second, third] = streams as [StreamId, StreamId, StreamId]
+  const commit = (round: number, isTold = true) => {
+    const bodies = [
+      [first, '{"a":1}\n{"a":2}'],
+      [second, `{"b":"x"}\n{"r${round}":1}`],
+      [third, '{"c":{"d":true}}'],
+    ] as const
+    return one.commitMixed(bodies, isTold)
+  }
+  await commit(0)
+  await one.caughtUp()
+  // Of the streams one is ahead of the checkpoint when the process dies in the midst of a write.
+  await commit(1)
+  await one.commit(second, '{"own":1}')
+  await commit(2, false)
+  one.crash()
+  one.rowsLearned = 0
+  await one.start()
+  assert(one.rowsLearned <= 3, `${one.rowsLearned}: a row is read once, not for each run`)
+  await commit(3)
+  await one.caughtUp()
+  assert.deepEqual(await countsOf(first), { 'a:integer': 8 })
+  const rounds = Object.fromEntries([0, 1, 2, 3].map((round) => [`r${round}:integer`, 1]))
+  assert.deepEqual(await countsOf(second), { 'b:string': 4, 'own:integer': 1, ...rounds })
+  assert.deepEqual(await countsOf(third), { 'c.d:boolean c:object': 4 })
+  one.errors.length = 0 // Those of the dead process.
+})
+
+test('after a mixed row the checkpoint is its last run', async () => {
+  const streams = await Promise.all([1, 2].map(() => newStream(database.postgres)))
+  for (const isTold of [true, false]) {
+    await one.commitMixed(
+      streams.map((stream) => [stream, '{"a":1}'] as const),
+      isTold,
+    )
+    if (!isTold) one.observer.resync()
+    await one.caughtUp()
+    const checkpoints = new CheckpointStore(database.postgres, one.lease.nodeId)
+    await eventually('the checkpoint', async () => {
+      return (await one.writer.readCheckpoint()) === (await checkpoints.readNewest())
+    })
+  }
+})
+
+test('runs that lie side by side in a row are learned from together', () => {
+  const payload = (byte: number) => Uint8Array.of(byte)
+  const [row, other] = [payload(1), payload(1)]
+  const segment = (id: number, from: Uint8Array, first?: number, count = 1): StoredSegment => ({
+    streamId: id as StreamId,
+    segmentId: BigInt(id) as SegmentId,
+    payload: from,
+    ...(first !== undefined && { part: { first, counts: [count] } }),
+  })
+  const rows = [
+    ...joinRows([
+      segment(1, row, 0, 2),
+      segment(2, row, 2, 3),
+      // Another node's lies between.
+      segment(3, row, 6),
+      segment(4, other, 7),
+      segment(5, payload(2)),
+      segment(6, payload(2)),
+    ]),
+  ]
+  assert.deepEqual(
+    rows.map(({ part, segments }) => [part, segments.map(({ streamId }) => streamId)]),
+    [
+      [{ first: 0, counts: [2, 3] }, [1, 2]],
+      [{ first: 6, counts: [1] }, [3]],
+      [{ first: 7, counts: [1] }, [4]],
+      [undefined, [5]],
+      [undefined, [6]],
+    ],
+  )
+  assert.deepEqual([...joinRows([])], [])
 })
 
 test('a write whose answer was lost, or that failed, counts once', async () => {
