@@ -197,17 +197,22 @@ export const SCHEMA_CAP_MAX = 10_000
 
 /** Native blocks kept in memory; beyond it segments are replayed from the raw store later. */
 export const MATERIALIZE_BUFFER_BYTES_MAX = 96 * MIB
-/** Rows for one table that trigger an insert, and the most that streams put into one together. */
+/** Rows of one stream that trigger an insert. */
 export const MATERIALIZE_INSERT_ROWS = 100_000
-/** The same in bytes. */
+/** Bytes for one table that trigger an insert, and the most of an insert that streams share. */
 export const MATERIALIZE_INSERT_BYTES = 40 * MIB
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
 /** More streams than these with little waiting share an insert: `materialize/pick-insert.ts`. */
 export const MATERIALIZE_SHARE_STREAMS = 8
 /** Rows and bytes of one stream that are little: most of what an insert of them costs is fixed. */
-export const MATERIALIZE_SHARE_ROWS = 5_000
+export const MATERIALIZE_SHARE_ROWS = 4_000
 export const MATERIALIZE_SHARE_BYTES = 2 * MIB
+/**
+ * Rows of an insert that streams share. Where each has fields of its own, ClickHouse takes some
+ * 7 KiB of memory a row: 100,000 are more than a small machine gives one query.
+ */
+export const MATERIALIZE_SHARED_ROWS = 40_000
 /** Inserts of different streams at a time; the embedded engine has four places for writes. */
 export const MATERIALIZE_INSERTS_MAX = 3
 /** Bytes of inserts that run at a time; a larger one runs alone. */
@@ -337,7 +342,7 @@ assert(FIELD_SAMPLE_MS <= FIELD_REFRESH_MS && FIELD_REFRESH_MS <= SHAPE_DESCRIBE
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')
 assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')
 assert(
-  (MATERIALIZE_SHARE_STREAMS + 1) * MATERIALIZE_SHARE_ROWS <= MATERIALIZE_INSERT_ROWS &&
+  (MATERIALIZE_SHARE_STREAMS + 1) * MATERIALIZE_SHARE_ROWS <= MATERIALIZE_SHARED_ROWS &&
     (MATERIALIZE_SHARE_STREAMS + 1) * MATERIALIZE_SHARE_BYTES <= MATERIALIZE_INSERT_BYTES,
   'streams that share an insert fit into one',
 )

@@ -13,7 +13,7 @@ import type { MixedBlock, StreamRows, StreamSegment } from '../model/projection.
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
-import { isSmall } from './pick-insert.ts'
+import { isSmall, rowsMax } from './pick-insert.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 
 export interface StoredSegment {
@@ -117,8 +117,11 @@ export class CatchUp {
       const block = await this.#rebuild(segment, piece)
       if (block === undefined) break
       const slice = sliceFor({ rows: block.rows, bytes: block.bytes.length })
-      if (slice.bytes + block.bytes.length > this.#sliceBytes) await this.#insert(slice)
-      slice.add(segmentId, { bytes: block.bytes, rows: streamRows(segment, piece, block.rows) })
+      const isFull =
+        slice.bytes + block.bytes.length > this.#sliceBytes ||
+        slice.rows + block.rows > rowsMax(slice.streamId)
+      if (isFull) await this.#insert(slice)
+      slice.add(segmentId, block, streamRows(segment, piece, block.rows))
     }
     return replayed
   }
@@ -223,21 +226,24 @@ class Slice {
   readonly streamId: StreamId
   ids: SegmentId[] = []
   blocks: MixedBlock[] = []
+  rows = 0
   bytes = 0
 
   constructor(streamId: StreamId) {
     this.streamId = streamId
   }
 
-  add(segmentId: SegmentId, block: MixedBlock): void {
+  add(segmentId: SegmentId, { bytes, rows }: EncodedBlock, ofStreams: readonly StreamRows[]): void {
     this.ids.push(segmentId)
-    this.blocks.push(block)
-    this.bytes += block.bytes.length
+    this.blocks.push({ bytes, rows: ofStreams })
+    this.rows += rows
+    this.bytes += bytes.length
   }
 
   clear(): void {
     this.ids = []
     this.blocks = []
+    this.rows = 0
     this.bytes = 0
   }
 }

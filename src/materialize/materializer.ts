@@ -64,7 +64,9 @@ export class Materializer {
   readonly #progress: Progress
   readonly #catchUpSteps: CatchUp
   /** In the order in which their oldest blocks came. */
-  readonly #buffers = new Map<StreamId, StreamBuffer>()
+  readonly #buffers = new Set<StreamBuffer>()
+  /** Those of them that take more. */
+  readonly #open = new Map<StreamId, StreamBuffer>()
   #bufferBytes = 0
   #mode: 'live' | 'catch-up' = 'catch-up'
   /** In catch-up: everything up to here has been read from the raw store. */
@@ -145,10 +147,11 @@ export class Materializer {
       stampMembers(block, runs)
       rows = runs.map((run) => ({ streamId: run.streamId, count: run.eventCount }))
     }
-    let buffer = this.#buffers.get(streamId)
-    if (buffer === undefined) {
+    let buffer = this.#open.get(streamId)
+    if (buffer === undefined || isFull(buffer)) {
       buffer = new StreamBuffer(streamId, performance.now())
-      this.#buffers.set(streamId, buffer)
+      this.#open.set(streamId, buffer)
+      this.#buffers.add(buffer)
     }
     buffer.add(block, rows, this.#progress.add(lastId(segment)))
     this.#bufferBytes += block.bytes.length
@@ -204,8 +207,9 @@ export class Materializer {
     this.#generation++
     this.#progress.advance()
     if (this.#mode === 'live') this.#behindFrom = this.#progress.oldest ?? since
-    this.#release([...this.#buffers.values()])
+    this.#release([...this.#buffers])
     this.#buffers.clear()
+    this.#open.clear()
     this.#bufferBytes = 0
     this.#progress.clear()
     this.#cursor = this.#progress.checkpoint
@@ -272,12 +276,15 @@ export class Materializer {
     let takenBytes = 0
     while (due.length < MATERIALIZE_INSERTS_MAX) {
       const bytes = this.#bufferBytes - takenBytes
-      const next = pickInsert(this.#buffers.values(), { nowMs, delayMs, bytes })
+      const next = pickInsert(this.#buffers, { nowMs, delayMs, bytes })
       if (next === undefined) break
       takenBytes += next.bytes
       if (due.length > 0 && takenBytes > MATERIALIZE_SMALL_BYTES_MAX) break
       due.push(next)
-      for (const { streamId } of next.buffers) this.#buffers.delete(streamId)
+      for (const buffer of next.buffers) {
+        this.#buffers.delete(buffer)
+        if (this.#open.get(buffer.streamId) === buffer) this.#open.delete(buffer.streamId)
+      }
     }
     return due
   }

@@ -10,6 +10,7 @@ import {
   MATERIALIZE_SHARE_BYTES,
   MATERIALIZE_SHARE_ROWS,
   MATERIALIZE_SHARE_STREAMS,
+  MATERIALIZE_SHARED_ROWS,
 } from '../limits.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -50,7 +51,7 @@ export function pickInsert<W extends Waiting>(
   const inserts = planInserts([...waiting])
   let largest: Insert<W> | undefined
   for (const insert of inserts) {
-    if (isFull(insert)) return insert
+    if (insert.isFull) return insert
     if (largest === undefined || insert.bytes > largest.bytes) largest = insert
   }
   const [oldest] = inserts
@@ -58,8 +59,13 @@ export function pickInsert<W extends Waiting>(
   return bytes > MATERIALIZE_BUFFER_BYTES_MAX / 2 ? largest : undefined
 }
 
-export function isFull({ rows, bytes }: Pick<Waiting, 'rows' | 'bytes'>): boolean {
-  return rows >= MATERIALIZE_INSERT_ROWS || bytes >= MATERIALIZE_INSERT_BYTES
+/** What a table is given in one insert, unless a single block is more. */
+export function rowsMax(streamId: StreamId): number {
+  return streamId === MIXED_STREAM ? MATERIALIZE_SHARED_ROWS : MATERIALIZE_INSERT_ROWS
+}
+
+export function isFull({ streamId, rows, bytes }: Omit<Waiting, 'sinceMs'>): boolean {
+  return rows >= rowsMax(streamId) || bytes >= MATERIALIZE_INSERT_BYTES
 }
 
 /** Whether it is so little that a table of its own is not worth an insert. */
@@ -77,10 +83,7 @@ function planInserts<W extends Waiting>(waiting: readonly W[]): PlannedInsert<W>
   for (const each of waiting) {
     const isMixed = each.streamId === MIXED_STREAM
     const shares = isSharing && (isMixed || isSmall(each))
-    if (shares && shared?.fits(each)) {
-      shared.add(each)
-      continue
-    }
+    if (shares && shared?.tryAdd(each)) continue
     const insert = new PlannedInsert(each, isMixed || shares)
     inserts.push(insert)
     if (shares) shared = insert
@@ -94,6 +97,7 @@ class PlannedInsert<W extends Waiting> implements Insert<W> {
   readonly sinceMs: number
   rows: number
   bytes: number
+  isFull: boolean
 
   constructor(first: W, isShared: boolean) {
     this.buffers = [first]
@@ -101,16 +105,18 @@ class PlannedInsert<W extends Waiting> implements Insert<W> {
     this.sinceMs = first.sinceMs
     this.rows = first.rows
     this.bytes = first.bytes
+    this.isFull = isFull(first)
   }
 
-  fits({ rows, bytes }: W): boolean {
-    const fitsRows = this.rows + rows <= MATERIALIZE_INSERT_ROWS
-    return fitsRows && this.bytes + bytes <= MATERIALIZE_INSERT_BYTES
-  }
-
-  add(each: W): void {
+  /** False when it does not fit; then this one is as full as it gets. */
+  tryAdd(each: W): boolean {
+    const rows = this.rows + each.rows
+    const bytes = this.bytes + each.bytes
+    this.isFull ||= rows > MATERIALIZE_SHARED_ROWS || bytes > MATERIALIZE_INSERT_BYTES
+    if (this.isFull) return false
     this.buffers.push(each)
-    this.rows += each.rows
-    this.bytes += each.bytes
+    this.rows = rows
+    this.bytes = bytes
+    return true
   }
 }

@@ -4,7 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MATERIALIZE_SHARE_ROWS, MATERIALIZE_SHARE_STREAMS } from '../../src/limits.ts'
+import {
+  MATERIALIZE_SHARE_ROWS,
+  MATERIALIZE_SHARE_STREAMS,
+  MATERIALIZE_SHARED_ROWS,
+} from '../../src/limits.ts'
 import { CatchUp, type SegmentPart } from '../../src/materialize/catch-up.ts'
 import type { EncodedBlock } from '../../src/model/batch.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
@@ -169,6 +173,13 @@ test('small blocks of many streams share an insert, with the mixed ones', async 
   for (let i = 1; i <= many; i++) large.commit(i)
   await new CatchUp(large).step(START)
   assert.deepEqual([large.inserts, large.sharedInserts], [Array(many).fill(1), []])
+
+  const bounded = new FakeStores()
+  bounded.rowsPerBlock = MATERIALIZE_SHARE_ROWS
+  for (let i = 0; i < 2 * many; i++) bounded.commit(1 + (i % many))
+  await new CatchUp(bounded).step(START)
+  const full = MATERIALIZE_SHARED_ROWS / MATERIALIZE_SHARE_ROWS
+  assert.deepEqual([bounded.inserts, bounded.sharedInserts], [[], [full, 2 * many - full]])
 
   const few = new FakeStores()
   for (let i = 1; i < many; i++) few.commit(i)

@@ -10,7 +10,6 @@ import {
   MATERIALIZE_BUFFER_BYTES_MAX,
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
-  MATERIALIZE_SHARE_ROWS,
   MATERIALIZE_SHARE_STREAMS,
   REPLAY_SEGMENTS_MAX,
 } from '../../src/limits.ts'
@@ -19,45 +18,10 @@ import type { SegmentId } from '../../src/model/segment-id.ts'
 import { testSeed } from '../decode/fuzzing.ts'
 import { eventually } from '../store/temporary.ts'
 import { FakeStores, type Fate } from './fake-stores.ts'
+import { assertExactlyOnce, isComplete, setUp } from './materializer-harness.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
-
-function setUp(stores: FakeStores, delayMs = 20) {
-  const modes: string[] = []
-  const errors: number[] = []
-  const setAside: SegmentId[] = []
-  const released: Uint8Array[] = []
-  let replayed = 0
-  const materializer = new Materializer({
-    stores,
-    observer: {
-      onInsert: () => undefined,
-      onReplayed: (count) => (replayed += count),
-      onError: (_cause, failures) => errors.push(failures),
-      onSetAside: (segmentId) => setAside.push(segmentId),
-      onModeChange: (mode) => modes.push(mode),
-    },
-    checkpoint: 0n as SegmentId,
-    delayMs,
-    release: (block) => {
-      assert(!released.includes(block), 'a block is released twice')
-      released.push(block)
-    },
-  })
-  const isLive = () => eventually('live', () => modes.at(-1) === 'live')
-  return { materializer, modes, errors, setAside, released, isLive, replayed: () => replayed }
-}
-
-function assertExactlyOnce(stores: FakeStores): void {
-  const expected = stores.committed.map(({ streamId, segmentId }) => `${streamId}/${segmentId}`)
-  const seen = stores.projected.map(({ streamId, segmentId }) => `${streamId}/${segmentId}`)
-  assert.deepEqual(seen.sort(), expected.sort())
-}
-
-const isComplete = (stores: FakeStores) => () => {
-  return stores.projected.length >= stores.committed.length
-}
 
 test('it starts by catching up, in steps of REPLAY_SEGMENTS_MAX, and then goes live', async () => {
   const stores = new FakeStores()
@@ -101,68 +65,6 @@ test('live: blocks of a stream wait, share one insert, and come back', async () 
   assert.deepEqual(modes, ['live'])
   assertExactlyOnce(stores)
   await materializer.stop(1_000)
-})
-
-test('live: a mixed segment goes to the shared table, and counts by its last run', async () => {
-  const stores = new FakeStores()
-  const { materializer, isLive, released, modes } = setUp(stores)
-  const early = stores.commitMixed([
-    [1, 1],
-    [2, 1],
-  ])
-  materializer.start()
-  await isLive()
-  // Commit tells of it after catch-up has brought it in.
-  materializer.add({ segments: [early] })
-  assert.deepEqual([materializer.bufferBytes, released.length], [0, 1])
-  const first = stores.commitMixed([
-    [1, 3],
-    [2, 1],
-  ])
-  const second = stores.commitMixed([[2, 2]])
-  materializer.add({ segments: [first, second, stores.commit(2)] })
-  await eventually('inserted', isComplete(stores))
-  assertExactlyOnce(stores)
-  assert.deepEqual([stores.inserts, stores.sharedInserts], [[1], [1, 2]])
-  const last = stores.commitMixed([
-    [1, 1],
-    [2, 1],
-  ])
-  materializer.add({ segments: [last] })
-  const lastRun = last.runs![1]!.segmentId
-  await eventually('checkpoint', () => stores.checkpoints.at(-1) === lastRun)
-  assert.deepEqual(modes, ['live'])
-  await materializer.stop(1_000)
-  assert.equal(released.length, 5)
-  assertExactlyOnce(stores)
-})
-
-test('live: many streams with little share one insert; who has much has its own', async () => {
-  const stores = new FakeStores()
-  const { materializer, isLive, released } = setUp(stores, 150)
-  materializer.start()
-  await isLive()
-  const many = MATERIALIZE_SHARE_STREAMS + 1
-  for (let i = 1; i <= many; i++) {
-    materializer.add({ segments: [stores.commit(i), stores.commit(i)] })
-  }
-  materializer.add({
-    segments: [
-      stores.commitMixed([
-        [1, 1],
-        [99, 1],
-      ]),
-    ],
-  })
-  stores.rowsPerBlock = MATERIALIZE_SHARE_ROWS + 1
-  materializer.add({ segments: [stores.commit(100)] })
-  await eventually('inserted', isComplete(stores))
-  assertExactlyOnce(stores)
-  assert.deepEqual([stores.inserts, stores.sharedInserts], [[1], [2 * many + 1]])
-  await eventually('released', () => released.length === 2 * many + 2)
-  assert.equal(materializer.bufferBytes, 0)
-  await materializer.stop(1_000)
-  assert.equal(stores.checkpoints.at(-1), stores.raw.at(-1)?.segmentId)
 })
 
 for (const [name, rows, bytes, blocks] of [

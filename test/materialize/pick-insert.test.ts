@@ -14,6 +14,7 @@ import {
   MATERIALIZE_SHARE_BYTES,
   MATERIALIZE_SHARE_ROWS,
   MATERIALIZE_SHARE_STREAMS,
+  MATERIALIZE_SHARED_ROWS,
 } from '../../src/limits.ts'
 import { pickInsert, type Waiting } from '../../src/materialize/pick-insert.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
@@ -90,19 +91,20 @@ test('more than MATERIALIZE_SHARE_STREAMS small ones share an insert with the mi
   }
 })
 
-test('a shared insert is as large as any other, and the rest follows', () => {
+test('a shared insert is bounded; one that is full does not wait, and the rest follows', () => {
   for (const [rows, bytes, count] of [
-    [MATERIALIZE_SHARE_ROWS, 1, MATERIALIZE_INSERT_ROWS / MATERIALIZE_SHARE_ROWS],
+    [MATERIALIZE_SHARE_ROWS, 1, MATERIALIZE_SHARED_ROWS / MATERIALIZE_SHARE_ROWS],
     [1, MATERIALIZE_SHARE_BYTES, MATERIALIZE_INSERT_BYTES / MATERIALIZE_SHARE_BYTES],
   ] as const) {
     const waiting = Array.from({ length: count + 1 }, () => some(0, rows, bytes))
-    assert.deepEqual(
-      pick(waiting)?.picked,
-      waiting.slice(1).map((_, i) => i),
-    )
-    waiting.pop()
-    assert.equal(pick(waiting, { nowMs: 0 })?.isShared, true, 'what is full does not wait')
+    const fitting = waiting.slice(1)
+    const all = fitting.map((_, i) => i)
+    assert.deepEqual(pick(waiting, { nowMs: 0 })?.picked, all)
+    assert.equal(pick(fitting, { nowMs: 0 }), undefined)
+    assert.deepEqual(pick(fitting)?.picked, all)
   }
+  const mixed = { ...some(0, MATERIALIZE_SHARED_ROWS), streamId: MIXED_STREAM }
+  assert.deepEqual(pick([...someSmall(2), mixed], { nowMs: 0 }), { picked: [2], isShared: true })
 })
 
 /** `streams` streams get something every `everyMs`; returns the ages found and how many inserts. */
