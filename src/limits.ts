@@ -276,7 +276,7 @@ export const COMPACT_STREAMS_MAX = 256
 /** Bytes of events as JSON of the mixed rows that are split together; one row may have more. */
 export const SPLIT_BYTES_MAX = 32 * MIB
 /** Mixed rows that are split together, and their segments. */
-export const SPLIT_ROWS_MAX = 256
+export const SPLIT_ROWS_MAX = 1_024
 export const SPLIT_SEGMENTS_MAX = 32_768
 /** Compressed bytes that one statement puts into the raw store; one row may have more. */
 export const SPLIT_STATEMENT_BYTES_MAX = 8 * MIB

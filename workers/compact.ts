@@ -43,9 +43,8 @@ export class CompactPipeline {
     const range = { first: 0, count: events.count }
     assert(range.count > 0)
     const source = tapeSource(bytes, this.#tape)
-    // Only for its index of paths, which the column layout is made from.
-    this.#blocks.encode(source, events, facts, range)
-    const payload = this.#segments.encode(source, this.#blocks.columnIndex, events, facts, range)
+    const index = this.#blocks.index(source, events, facts, range)
+    const payload = this.#segments.encode(source, index, events, facts, range)
     return { eventCount: range.count, rawBytes: textLength(events, range), payload }
   }
 }

@@ -56,7 +56,7 @@ export class NativeBlockEncoder {
     into?: Uint8Array,
     counts: readonly number[] = [range.count],
   ): { readonly block: EncodedBlock; readonly pathsSkipped: number } {
-    const { first, count } = range
+    const { count } = range
     const writer = this.#writer
     writer.length = 0
     writer.reserve(count * FIXED_ROW_BYTES + 1024)
@@ -69,10 +69,7 @@ export class NativeBlockEncoder {
     const receiptTimeRows = this.#eventTimes(eventTimeOffset, facts, range)
     this.#shapes(facts, range)
     this.#header(5)
-    const { tapeStart, tapeEnd } = events
-    const textBytes = textLength(events, range)
-    const rows = { count, start: tapeStart, end: tapeEnd, first, textBytes, layout: facts.layout }
-    const pathsSkipped = this.#payload.prepare(source, rows)
+    const pathsSkipped = this.#prepare(source, events, facts, range)
     this.#payload.writePrefix(writer)
     this.#payload.writeData(writer)
     const bytes = writer.take(into)
@@ -85,6 +82,28 @@ export class NativeBlockEncoder {
       receiptTimeRows,
     }
     return { block, pathsSkipped }
+  }
+
+  /** The payload column's index of a range, for which no block is needed. */
+  index(
+    source: TapeSource,
+    events: DecodedEvents,
+    facts: EventFacts,
+    range: EventRange,
+  ): ColumnIndex {
+    this.#prepare(source, events, facts, range)
+    return this.#payload.index
+  }
+
+  #prepare(
+    source: TapeSource,
+    events: DecodedEvents,
+    facts: EventFacts,
+    range: EventRange,
+  ): number {
+    const { tapeStart: start, tapeEnd: end } = events
+    const textBytes = textLength(events, range)
+    return this.#payload.prepare(source, { ...range, start, end, textBytes, layout: facts.layout })
   }
 
   /** The payload column's index of the block encoded last. */

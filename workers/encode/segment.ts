@@ -30,7 +30,9 @@ const FLAG_COLUMNS = 2
 const FIXED_HEADER_BYTES = 6
 const TIME_BYTES = 16
 const LINE_FEED = 0x0a
-const OUTPUT_CHUNK_BYTES = 64 * 1024
+/** Brotli's output grows by so much: half the text, as it rarely is more. */
+const OUTPUT_CHUNK_BYTES_MIN = 1024
+const OUTPUT_CHUNK_BYTES_MAX = 64 * 1024
 
 /** A decoded segment. Events are the lines of `text`, each ended by a line feed. */
 export interface SegmentContent {
@@ -60,7 +62,10 @@ export class SegmentEncoder {
     const text = columns ?? this.#lines(source.bytes, events, range, textBytes)
     const times = encodeTimes(facts, range)
     const body = brotliCompressSync(text, {
-      chunkSize: OUTPUT_CHUNK_BYTES,
+      chunkSize: Math.min(
+        OUTPUT_CHUNK_BYTES_MAX,
+        Math.max(OUTPUT_CHUNK_BYTES_MIN, text.length >> 1),
+      ),
       params: {
         [constants.BROTLI_PARAM_QUALITY]: 1,
         [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
