@@ -141,10 +141,7 @@ export class IngestPipeline {
     return segments
   }
 
-  /**
-   * One segment of all runs, or several: as many as it takes for none to be too large, and for none
-   * to lose paths of its projection to its neighbours.
-   */
+  /** One segment of all runs, or several if it would have too many events. */
   #encodeMixed(
     bytes: Uint8Array,
     { receivedAtMs }: Pick<AcceptedBatch, 'receivedAtMs'>,
@@ -154,35 +151,34 @@ export class IngestPipeline {
     const [firstRun] = runs
     if (firstRun === undefined) return []
     const range = { first: firstRun.first, count: sumOf(runs, 'count') }
-    const facts = this.#facts
-    const source = tapeSource(bytes, this.#tape)
-    const halves = () => {
+    if (range.count > SEGMENT_EVENTS_MAX && runs.length > 1) {
       const half = runs.length >> 1
       return [runs.slice(0, half), runs.slice(half)].flatMap((some) => {
         return this.#encodeMixed(bytes, { receivedAtMs }, some)
       })
     }
-    if (runs.length > 1 && range.count > SEGMENT_EVENTS_MAX) return halves()
+    const events = this.#events
+    const facts = this.#facts
+    const source = tapeSource(bytes, this.#tape)
     const counts = runs.map(({ count }) => count)
-    const encoded = this.#blocks.encode(source, this.#events, facts, range, output?.block, counts)
-    if (runs.length > 1 && encoded.pathsSkipped > 0) return halves()
-    const index = this.#blocks.columnIndex
+    const encoded = this.#blocks.encodeShared(source, events, facts, range, counts, output?.block)
+    const index = this.#blocks.index(source, events, facts, range)
     return [
       {
         runs: runs.map((run) => ({
           streamId: run.streamId,
           eventCount: run.count,
-          rawBytes: textLength(this.#events, run),
+          rawBytes: textLength(events, run),
           sentBytes: run.sentBytes,
-          delta: this.#deltas.encode(source, this.#events, facts, run, {
+          delta: this.#deltas.encode(source, events, facts, run, {
             streamId: run.streamId,
             receivedAtMs,
           }),
         })),
         eventCount: range.count,
-        rawBytes: textLength(this.#events, range),
+        rawBytes: textLength(events, range),
         sentBytes: sumOf(runs, 'sentBytes'),
-        payload: this.#segments.encode(source, index, this.#events, facts, range, output?.payload),
+        payload: this.#segments.encode(source, index, events, facts, range, output?.payload),
         ...encoded,
         delta: { shapes: [], shapesSkipped: 0 },
       },
@@ -223,9 +219,24 @@ function runsOf(owners: readonly BatchOwner[], outcomes: readonly PartOutcome[])
       count += outcome.accepted
       sentBytes += outcome.acceptedBytes
     }
-    if (count > 0) runs.push({ streamId, first, count, sentBytes })
+    runs.push(...cutRun({ streamId, first, count, sentBytes }))
     first += count
     part += parts
+  }
+  return runs
+}
+
+/** A run of more events than a segment may hold is several; not a byte is lost. */
+function cutRun(run: EventRun): EventRun[] {
+  const runs: EventRun[] = []
+  let { first, count, sentBytes } = run
+  while (count > 0) {
+    const taken = Math.min(count, SEGMENT_EVENTS_MAX)
+    const bytes = Math.round((sentBytes * taken) / count)
+    runs.push({ streamId: run.streamId, first, count: taken, sentBytes: bytes })
+    first += taken
+    count -= taken
+    sentBytes -= bytes
   }
   return runs
 }

@@ -3,6 +3,7 @@
  * ingest: after a crash the projection is completed from what was committed. Pure, like ingest.
  */
 import assert from 'node:assert/strict'
+import { MIXED_STREAM } from '../src/model/mixed-runs.ts'
 import type { ReplayedSegment } from '../src/pool/messages.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
@@ -25,7 +26,7 @@ export class ReplayPipeline {
   }
 
   /**
-   * `part`: only these events, of segments with `counts` events each. Throws when the payload is
+   * Of `MIXED_STREAM` the block is for the shared table. `part`: only these events, of segments with `counts` events each. Throws when the payload is
    * damaged: a committed segment always decodes.
    */
   run(
@@ -45,9 +46,14 @@ export class ReplayPipeline {
       next += count
       return { first: next - count, count }
     })
+    const [blocks, events, facts] = [this.#blocks, this.#events, this.#facts]
+    const encoded =
+      streamId === MIXED_STREAM
+        ? blocks.encodeShared(source, events, facts, range, counts)
+        : blocks.encode(source, events, facts, range, undefined, counts)
     return {
       eventCount: range.count,
-      ...this.#blocks.encode(source, this.#events, this.#facts, range, undefined, counts),
+      ...encoded,
       deltas: ranges.map((each) => {
         const origin = { streamId, receivedAtMs: undefined }
         return this.#deltas.encode(source, this.#events, this.#facts, each, origin)

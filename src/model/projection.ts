@@ -11,10 +11,19 @@ export const PROJECTION_COLUMNS = [
   ['payload', 'JSON(max_dynamic_paths=1024)'],
 ] as const
 
-/** Of the table that small streams share: `events_0`, for `MIXED_STREAM`. */
-export const MIXED_PROJECTION_COLUMNS = [['stream_id', 'UInt32'], ...PROJECTION_COLUMNS] as const
+/** The payload where many streams share a table: no path has a column of its own. */
+export const SHARED_PAYLOAD_TYPE = 'JSON(max_dynamic_paths=0)'
 
-/** A Native block without the column `stream_id`, and whose its rows are. */
+/** Of the table that small streams share: `events_0`, for `MIXED_STREAM`. */
+export const MIXED_PROJECTION_COLUMNS = [
+  ['stream_id', 'UInt32'],
+  ...PROJECTION_COLUMNS.slice(0, -1),
+  ['payload', SHARED_PAYLOAD_TYPE],
+] as const
+
+/**
+ * A Native block for the shared table but for the column `stream_id`, and whose its rows are.
+ */
 export interface MixedBlock {
   readonly bytes: Uint8Array
   /** In the order of the rows; all of them. */

@@ -37,6 +37,7 @@ export interface IngestResult {
 /** Build the block of a stored segment again, exactly as ingest built it. */
 export interface ReplayTask {
   readonly kind: 'replay'
+  /** `MIXED_STREAM` for a block of the table that small streams share. */
   readonly streamId: number
   readonly payload: Uint8Array
   /** Only these events of it, and how many are of one segment each; without it, one of all. */

@@ -49,6 +49,13 @@ const TABLE_SETTINGS =
   'max_bytes_to_merge_at_min_space_in_pool = 536870912, ' +
   'parts_to_delay_insert = 5000, parts_to_throw_insert = 10000, ' +
   'fsync_after_insert = 1, fsync_part_directory = 1'
+/**
+ * Rows come with all their paths and values in one map, and are written so: the cheapest for an
+ * insert. Merging sorts the map into buckets by path, so that a query reads an eighth of it.
+ */
+const SHARED_TABLE_SETTINGS =
+  "object_shared_data_serialization_version = 'map_with_buckets', " +
+  "object_shared_data_serialization_version_for_zero_level_parts = 'map'"
 const SETTLE_MS_MAX = 120_000
 /** Pieces of an insert up to SMALL are joined before they are sent, up to JOINED at a time. */
 const SMALL_BYTES_MAX = 64 * 1024
@@ -70,11 +77,12 @@ function tableName(streamId: StreamId): string {
 /** Idempotent. In the shared table a stream's rows lie together within each part. */
 export function createTableSql(streamId: StreamId): string {
   const columns = columnsOf(streamId).map(([name, type]) => `${name} ${type}`)
+  const isMixed = streamId === MIXED_STREAM
   return `CREATE TABLE IF NOT EXISTS ${projectionTable(streamId)}
     (${columns.join(', ')})
     ENGINE = MergeTree PARTITION BY toDate(ingested_at)
-    ORDER BY (${streamId === MIXED_STREAM ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
-    SETTINGS ${TABLE_SETTINGS}`
+    ORDER BY (${isMixed ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
+    SETTINGS ${isMixed ? `${TABLE_SETTINGS}, ${SHARED_TABLE_SETTINGS}` : TABLE_SETTINGS}`
 }
 
 function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: string])[] {

@@ -8,6 +8,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { BLOCK_PATHS_MAX, NESTED_COLUMNS_DEPTH_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { batchOf } from './batch-of.ts'
@@ -58,10 +60,17 @@ function expectedTypes(tree: ObjectTree): Record<string, string> {
   return Object.fromEntries([...leavesOf(tree)].map(([path, { type }]) => [path, type]))
 }
 
+/** In the stream's own table and in the shared one, whose columns are written otherwise. */
 async function assertStored(trees: readonly ObjectTree[], stream = harness.newStream()) {
-  const [id] = await harness.insertLines(stream, trees.map(render))
-  const where = `WHERE segment_id = ${id}`
-  const rows = await harness.select<PayloadRow>(stream, PAYLOAD_COLUMNS, where)
+  const lines = trees.map(render)
+  const [id] = await harness.insertLines(stream, lines)
+  await assertRows(trees, stream, `WHERE segment_id = ${id}`)
+  const shared = await harness.insertShared(stream, lines)
+  await assertRows(trees, MIXED_STREAM, `WHERE stream_id = ${stream} AND segment_id = ${shared}`)
+}
+
+async function assertRows(trees: readonly ObjectTree[], table: StreamId, where: string) {
+  const rows = await harness.select<PayloadRow>(table, PAYLOAD_COLUMNS, where)
   assert.deepEqual(
     rows.map(({ types }) => types),
     trees.map(expectedTypes),

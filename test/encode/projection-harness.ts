@@ -1,7 +1,9 @@
 /** The real engine with projection tables as the service makes them, and the way into them. */
+import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import type { EncodedBatch } from '../../src/model/batch.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
@@ -67,6 +69,21 @@ export class ProjectionHarness {
   /** Encodes one event a line with a fresh pipeline and inserts them. */
   async insertLines(streamId: StreamId, lines: readonly string[]): Promise<SegmentId[]> {
     return this.insert(streamId, new IngestPipeline().run(batchOf(lines.join('\n'))))
+  }
+
+  /** The same for the table that small streams share; it has the events of one segment. */
+  async insertShared(streamId: StreamId, lines: readonly string[]): Promise<SegmentId> {
+    const owners = [{ streamId, parts: 1 }]
+    const batch = { ...batchOf(lines.join('\n')), streamId: MIXED_STREAM, owners }
+    const { segments } = new IngestPipeline().run(batch)
+    const [segment] = segments
+    assert(segment !== undefined && segments.length === 1)
+    const { block } = segment
+    const id = ++this.#segments as SegmentId
+    stampBlock(block, id)
+    const rows = [{ streamId, count: block.rows }]
+    await this.#store!.insertMixed([{ bytes: block.bytes, rows }])
+    return id
   }
 
   /** The engine's raw answer. */

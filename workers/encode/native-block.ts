@@ -8,19 +8,23 @@
  * stamps them (`materialize/stamp.ts`). Several blocks one after another are one INSERT body.
  */
 import type { EncodedBlock } from '../../src/model/batch.ts'
-import { PROJECTION_COLUMNS } from '../../src/model/projection.ts'
+import { PROJECTION_COLUMNS, SHARED_PAYLOAD_TYPE } from '../../src/model/projection.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { type EventFacts, SOURCE_RECEIPT } from '../transform/event-facts.ts'
 import { ByteWriter } from './byte-writer.ts'
 import type { ColumnIndex } from './column-index.ts'
 import { JsonColumn, type TapeSource } from './native-json.ts'
+import { SharedJsonColumn } from './shared-json.ts'
 
-const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => {
+const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => columnHeader(name, type))
+const SHARED_HEADER = columnHeader('payload', SHARED_PAYLOAD_TYPE)
+
+function columnHeader(name: string, type: string): Uint8Array {
   const writer = new ByteWriter(256)
   writer.string(Buffer.from(name))
   writer.string(Buffer.from(type))
   return writer.take()
-})
+}
 
 /** Bytes of the fixed-width columns a row. */
 const FIXED_ROW_BYTES = 8 + 4 + 8 + 8 + 8
@@ -43,6 +47,7 @@ export interface EventRange {
 export class NativeBlockEncoder {
   readonly #writer = new ByteWriter(1024 * 1024)
   readonly #payload = new JsonColumn(0)
+  readonly #shared = new SharedJsonColumn()
 
   /**
    * Encodes a range of events. The bytes are in `into` if they fit. `counts`: the range is of
@@ -56,6 +61,43 @@ export class NativeBlockEncoder {
     into?: Uint8Array,
     counts: readonly number[] = [range.count],
   ): { readonly block: EncodedBlock; readonly pathsSkipped: number } {
+    const writer = this.#writer
+    const fixed = this.#writeFixed(facts, range, counts)
+    this.#header(5)
+    const pathsSkipped = this.#prepare(source, events, facts, range)
+    this.#payload.writePrefix(writer)
+    this.#payload.writeData(writer)
+    return { block: { bytes: writer.take(into), ...fixed }, pathsSkipped }
+  }
+
+  /**
+   * The same for the table that small streams share, but for its first column, `stream_id`, which
+   * main puts before it.
+   */
+  encodeShared(
+    source: TapeSource,
+    events: DecodedEvents,
+    facts: EventFacts,
+    range: EventRange,
+    counts: readonly number[],
+    into?: Uint8Array,
+  ): { readonly block: EncodedBlock; readonly pathsSkipped: number } {
+    const writer = this.#writer
+    const fixed = this.#writeFixed(facts, range, counts)
+    writer.reserve(SHARED_HEADER.length)
+    writer.bytes.set(SHARED_HEADER, writer.length)
+    writer.length += SHARED_HEADER.length
+    const rows = { events, layout: facts.layout, ...range }
+    const pathsSkipped = this.#shared.write(writer, source, rows)
+    return { block: { bytes: writer.take(into), ...fixed }, pathsSkipped }
+  }
+
+  /** All columns but the payload. */
+  #writeFixed(
+    facts: EventFacts,
+    range: EventRange,
+    counts: readonly number[],
+  ): Omit<EncodedBlock, 'bytes'> {
     const { count } = range
     const writer = this.#writer
     writer.length = 0
@@ -68,20 +110,7 @@ export class NativeBlockEncoder {
     const eventTimeOffset = this.#zeros(3, count * 8)
     const receiptTimeRows = this.#eventTimes(eventTimeOffset, facts, range)
     this.#shapes(facts, range)
-    this.#header(5)
-    const pathsSkipped = this.#prepare(source, events, facts, range)
-    this.#payload.writePrefix(writer)
-    this.#payload.writeData(writer)
-    const bytes = writer.take(into)
-    const block = {
-      bytes,
-      rows: count,
-      segmentIdOffset,
-      ingestedAtOffset,
-      eventTimeOffset,
-      receiptTimeRows,
-    }
-    return { block, pathsSkipped }
+    return { rows: count, segmentIdOffset, ingestedAtOffset, eventTimeOffset, receiptTimeRows }
   }
 
   /** The payload column's index of a range, for which no block is needed. */

@@ -41,7 +41,7 @@ export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cell
     const end = entries[entry + 3]!
     const length = end - start
     if (entries[entry + 1] === ESCAPED) {
-      at = writeEscapedString(out, at, bytes, start, end, views)
+      at = putEscaped(out, at, bytes, start, end, views)
       continue
     }
     if (length < LONG_LENGTH) {
@@ -61,7 +61,7 @@ export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cell
 }
 
 /** One string with escapes; returns where it ended. */
-function writeEscapedString(
+export function putEscaped(
   out: Uint8Array,
   at: number,
   bytes: Uint8Array,
@@ -77,7 +77,8 @@ function writeEscapedString(
   return dataStart + decodedEnd - decodedStart
 }
 
-function putVaruint(out: Uint8Array, at: number, value: number): number {
+/** Returns where it ended. `value` < 2^31. */
+export function putVaruint(out: Uint8Array, at: number, value: number): number {
   let rest = value
   while (rest > 0x7f) {
     out[at++] = (rest & 0x7f) | 0x80
@@ -120,7 +121,7 @@ export function writeBooleans(writer: ByteWriter, source: TextSource, cells: Cel
 }
 
 /** Writes the 64 bits of a decimal integer. */
-function putInteger(
+export function putInteger(
   view: DataView,
   at: number,
   bytes: Uint8Array,
