@@ -233,7 +233,7 @@ function startPool({ config, log, metrics, stoppers }: Context, dataPath: string
     workerFile: WORKER_FILE,
     threads: config.workers,
     quarantine: (task, reason) => {
-      if (task.kind === 'ingest' && task.batch.owners !== undefined) {
+      if (task.kind === 'ingest' && (task.batch.owners?.length ?? 0) > 1) {
         // The batcher now tries its streams' batches by themselves: the bad one comes here again.
         log.error({ reason }, 'a batch of several streams killed its worker twice')
         return

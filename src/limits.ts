@@ -61,6 +61,13 @@ export const BATCH_PARTS_MAX = 4_096
  * its own costs little an event.
  */
 export const MIX_STREAM_BYTES_MAX = 16 * KIB
+/** Streams that have projection tables of their own at a time; others share one. */
+export const BUSY_STREAMS_MAX = 8
+/** What share of all bytes a stream must send for it, when there are more. */
+export const BUSY_STREAM_SHARE_MIN = 1 / 32
+/** Who sends the most is found out anew so often, among so many streams. */
+export const BUSY_STREAMS_PERIOD_MS = 5_000
+export const BUSY_STREAMS_COUNTED_MAX = 65_536
 /** Buffers that were not used for this long are given up. */
 export const BUFFERS_IDLE_MS = 15_000
 /** Bytes accepted and not yet acknowledged; past it whole requests are refused (`overloaded`). */
@@ -205,20 +212,10 @@ export const SCHEMA_CAP_MAX = 10_000
 export const MATERIALIZE_BUFFER_BYTES_MAX = 96 * MIB
 /** Rows of one stream that trigger an insert. */
 export const MATERIALIZE_INSERT_ROWS = 100_000
-/** Bytes for one table that trigger an insert, and the most of an insert that streams share. */
+/** Bytes for one table that trigger an insert. */
 export const MATERIALIZE_INSERT_BYTES = 40 * MIB
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
-/** More streams than these with little waiting share an insert: `materialize/pick-insert.ts`. */
-export const MATERIALIZE_SHARE_STREAMS = 8
-/** Rows and bytes of one stream that are little: most of what an insert of them costs is fixed. */
-export const MATERIALIZE_SHARE_ROWS = 4_000
-export const MATERIALIZE_SHARE_BYTES = 2 * MIB
-/**
- * Rows of an insert that streams share. Where each has fields of its own, ClickHouse takes some
- * 7 KiB of memory a row: 100,000 are more than a small machine gives one query.
- */
-export const MATERIALIZE_SHARED_ROWS = 40_000
 /** Inserts of different streams at a time; the embedded engine has four places for writes. */
 export const MATERIALIZE_INSERTS_MAX = 3
 /** Bytes of inserts that run at a time; a larger one runs alone. */
@@ -347,11 +344,6 @@ assert(OBSERVE_FLUSH_MS <= OBSERVE_FLUSH_MS_MAX)
 assert(FIELD_SAMPLE_MS <= FIELD_REFRESH_MS && FIELD_REFRESH_MS <= SHAPE_DESCRIBE_MS)
 assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue')
 assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')
-assert(
-  (MATERIALIZE_SHARE_STREAMS + 1) * MATERIALIZE_SHARE_ROWS <= MATERIALIZE_SHARED_ROWS &&
-    (MATERIALIZE_SHARE_STREAMS + 1) * MATERIALIZE_SHARE_BYTES <= MATERIALIZE_INSERT_BYTES,
-  'streams that share an insert fit into one',
-)
 assert(MATERIALIZE_SMALL_BYTES_MAX < MATERIALIZE_INSERT_BYTES, 'what is full is not small')
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')

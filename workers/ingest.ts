@@ -68,7 +68,9 @@ export class IngestPipeline {
    */
   run(batch: AcceptedBatch, output?: SegmentOutput): EncodedBatch {
     const { bytes: decoded, outcomes } = this.#decode(batch)
-    const { bytes, ...counts } = this.#transforms.run(this.#tape, this.#events, decoded, batch)
+    // Of several owners none parses user agents: only that is counted by stream.
+    const origin = { ...batch, streamId: batch.owners?.[0]?.streamId ?? batch.streamId }
+    const { bytes, ...counts } = this.#transforms.run(this.#tape, this.#events, decoded, origin)
     this.#facts.describe(this.#tape, bytes, this.#events)
     const { streamId, owners } = batch
     return {

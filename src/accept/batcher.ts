@@ -21,12 +21,15 @@ import type {
   Framing,
   SegmentOutput,
 } from '../model/batch.ts'
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { FramedPart } from './body-framer.ts'
+import { BusyStreams } from './busy-streams.ts'
 import type { PartOptions, PlacedPart } from './dialect.ts'
 import {
   append,
+  type BatchGroup,
   batchKey,
   hasRoom,
   joinGroup,
@@ -77,7 +80,7 @@ class OutputRatio {
 }
 
 interface SharedTask {
-  readonly group: readonly OpenBatch[]
+  readonly group: BatchGroup
   readonly buffer: Uint8Array
   readonly length: number
   readonly task: EncodeTask
@@ -90,13 +93,21 @@ export class Batcher {
   readonly #nowMs: () => number
   /** Shared batches being filled, by stream and kind, oldest first. */
   readonly #open = new Map<string, OpenBatch>()
+  readonly #busy: Pick<BusyStreams, 'note' | 'isBusy'>
   readonly #blockRatio = new OutputRatio()
   readonly #payloadRatio = new OutputRatio()
   #isScheduled = false
   /** A place in the pool's line is ours, for the oldest shared batch there is then. */
   #isInLine = false
 
-  constructor(pool: BatchPool, buffers: BatchBuffers, commit: CommitSegments, nowMs: () => number) {
+  constructor(
+    pool: BatchPool,
+    buffers: BatchBuffers,
+    commit: CommitSegments,
+    nowMs: () => number,
+    busy: Pick<BusyStreams, 'note' | 'isBusy'> = new BusyStreams(),
+  ) {
+    this.#busy = busy
     this.#pool = pool
     this.buffers = buffers
     this.#commit = commit
@@ -108,8 +119,12 @@ export class Batcher {
     const { buffer, linesBefore, ...range } = part
     const length = part.end
     padBatch(buffer, length)
+    const { streamId } = stream
+    this.#busy.note(streamId, length)
     const batch = {
-      streamId: stream.streamId,
+      ...(this.#busy.isBusy(streamId)
+        ? { streamId }
+        : { streamId: MIXED_STREAM, owners: [{ streamId, parts: 1 }] }),
       settings: settingsOf(stream),
       receivedAtMs: this.#nowMs(),
       bytes: buffer.subarray(0, length + BATCH_PADDING),
@@ -138,11 +153,12 @@ export class Batcher {
     options?: PartOptions,
     eventBytes = bytes.length,
   ): Promise<PlacedPart> {
+    this.#busy.note(stream.streamId, bytes.length)
     const key = batchKey(framing, stream)
     let batch = this.#open.get(key)
     if (batch !== undefined && !hasRoom(batch, bytes.length, eventBytes)) {
       this.#open.delete(key)
-      this.#dispatch([batch])
+      this.#dispatch(this.#alone(batch))
       batch = undefined
     }
     if (batch === undefined) {
@@ -175,9 +191,11 @@ export class Batcher {
   }
 
   #dispatchOpen(): void {
-    while (this.#open.size > 0) {
-      if (!this.#pool.hasIdleThread) return this.#standInLine()
-      this.#dispatch(takeOldest(this.#open))
+    for (;;) {
+      if (this.#open.size > 0 && !this.#pool.hasIdleThread) return this.#standInLine()
+      const group = this.#takeOldest()
+      if (group === undefined) return
+      this.#dispatch(group)
     }
   }
 
@@ -194,8 +212,8 @@ export class Batcher {
     let taken: SharedTask | undefined
     const supply = () => {
       this.#isInLine = false
-      const group = takeOldest(this.#open)
-      if (group.length === 0) return undefined
+      const group = this.#takeOldest()
+      if (group === undefined) return undefined
       taken = this.#createTask(group)
       this.#schedule() // The next one stands in line for its own turn.
       return taken.task
@@ -212,7 +230,15 @@ export class Batcher {
     if (taken !== undefined && encoded !== undefined) await this.#settle(taken, encoded)
   }
 
-  #dispatch(group: readonly OpenBatch[]): void {
+  #takeOldest(): BatchGroup | undefined {
+    return takeOldest(this.#open, (streamId) => this.#busy.isBusy(streamId))
+  }
+
+  #alone(batch: OpenBatch): BatchGroup {
+    return { batches: [batch], isMixed: !this.#busy.isBusy(batch.stream.streamId) }
+  }
+
+  #dispatch(group: BatchGroup): void {
     const shared = this.#createTask(group)
     this.#pool
       .encode(shared.task.batch, shared.task.output)
@@ -223,7 +249,7 @@ export class Batcher {
       )
   }
 
-  #createTask(group: readonly OpenBatch[]): SharedTask {
+  #createTask(group: BatchGroup): SharedTask {
     const { batch, buffer, length } = joinGroup(this.buffers, group, this.#nowMs())
     return { group, buffer, length, task: { batch, output: this.#takeOutput(length) } }
   }
@@ -233,8 +259,9 @@ export class Batcher {
     const encoded = this.#withOutput(done, task.output, length)
     // Only now: after a failure a worker that is being ended may still be at work on it.
     this.buffers.release(buffer)
-    if (group.length > 1) for (const batch of group) this.buffers.release(batch.buffer)
-    const waiters = group.flatMap((batch) => batch.waiters)
+    const { batches } = group
+    if (batches.length > 1) for (const batch of batches) this.buffers.release(batch.buffer)
+    const waiters = batches.flatMap((batch) => batch.waiters)
     // Who has nothing in the batch need not wait for its commit.
     for (const [i, result] of encoded.parts.entries()) {
       if (result.accepted === 0) waiters[i]!.resolve({ result, segmentIds: [], firstEvent: 0 })
@@ -242,20 +269,20 @@ export class Batcher {
     if (encoded.segments.length === 0) return
     try {
       const ids = await this.#commit(encoded.streamId, encoded.segments)
-      resolveParts(group, encoded, ids)
+      resolveParts(batches, encoded, ids)
     } catch (error) {
       for (const waiter of waiters) waiter.reject(error)
     }
   }
 
   /** One stream's batch must not take its neighbours down with it: they are tried one by one. */
-  #failed(group: readonly OpenBatch[], error: unknown): void {
+  #failed({ batches }: BatchGroup, error: unknown): void {
     const isFault = error instanceof IngestError && error.code === 'internal'
-    if (isFault && group.length > 1) {
-      for (const batch of group) this.#dispatch([batch])
+    if (isFault && batches.length > 1) {
+      for (const batch of batches) this.#dispatch(this.#alone(batch))
       return
     }
-    for (const batch of group) for (const waiter of batch.waiters) waiter.reject(error)
+    for (const batch of batches) for (const waiter of batch.waiters) waiter.reject(error)
   }
 
   #takeOutput(length: number): SegmentOutput {
@@ -288,15 +315,15 @@ export class Batcher {
 
 /** `ids`: of segments, or of their runs. First events are counted from the stream's first. */
 function resolveParts(
-  group: readonly OpenBatch[],
+  batches: readonly OpenBatch[],
   encoded: EncodedBatch,
   ids: readonly SegmentId[],
 ): void {
   const runs = encoded.segments.flatMap((segment) => segment.runs ?? [])
   const runIds = new Map(runs.map(({ streamId }, index) => [streamId, [ids[index]!]]))
   let part = 0
-  for (const { stream, waiters } of group) {
-    const segmentIds = group.length === 1 ? ids : (runIds.get(stream.streamId) ?? [])
+  for (const { stream, waiters } of batches) {
+    const segmentIds = batches.length === 1 ? ids : (runIds.get(stream.streamId) ?? [])
     let firstEvent = 0
     for (const waiter of waiters) {
       const result = encoded.parts[part++]!

@@ -3,16 +3,17 @@
  * to the pool as one task.
  *
  * A task, a row and a block cost the same for ten events as for a thousand. So small batches of
- * streams whose events are transformed alike become one mixed batch; what is large enough to be
- * worth a segment of its own stays by itself. Streams whose user agents are parsed are not mixed:
- * what that may cost is counted by stream.
+ * streams whose events are transformed alike become one mixed batch, but for those of streams with
+ * a table of their own (`BusyStreams`); what is large stays by itself. Streams whose user agents
+ * are parsed are not mixed: what that may cost is counted by stream.
  */
+import assert from 'node:assert/strict'
 import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
 import { copyBytes } from '../bytes/copy-bytes.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX, MIX_STREAM_BYTES_MAX } from '../limits.ts'
 import { type AcceptedBatch, BATCH_KINDS, type Framing, type Part } from '../model/batch.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { Stream } from '../model/stream.ts'
+import type { Stream, StreamId } from '../model/stream.ts'
 import type { PlacedPart } from './dialect.ts'
 
 export interface Waiter {
@@ -67,29 +68,39 @@ export function append(
   batch.parts.push({ ...part, start, end })
 }
 
-/**
- * Takes the oldest batch out of `open`, and with it what may share its task: no two of one stream,
- * so that a stream has one run in a mixed segment.
- */
-export function takeOldest(open: Map<string, OpenBatch>): OpenBatch[] {
+/** Batches for one task. */
+export interface BatchGroup {
+  /** Several only of different streams, so that a stream has one run in a mixed segment. */
+  readonly batches: readonly OpenBatch[]
+  /** What is made of them goes into the table that streams share. */
+  readonly isMixed: boolean
+}
+
+/** Takes the oldest batch out of `open`, and with it what may share its task. */
+export function takeOldest(
+  open: Map<string, OpenBatch>,
+  isBusy: (streamId: StreamId) => boolean,
+): BatchGroup | undefined {
   const [oldest] = open
-  if (oldest === undefined) return []
+  if (oldest === undefined) return undefined
   const [key, first] = oldest
   open.delete(key)
-  if (!mayMix(first)) return [first]
-  const group = [first]
+  if (isBusy(first.stream.streamId)) return { batches: [first], isMixed: false }
+  const batches = [first]
+  if (!mayMix(first)) return { batches, isMixed: true }
   let { length, eventBytes } = first
   let parts = first.parts.length
   for (const [otherKey, batch] of open) {
     if (batch.mixKey !== first.mixKey || !mayMix(batch)) continue
+    if (isBusy(batch.stream.streamId)) continue
     length += batch.length
     eventBytes += batch.eventBytes
     parts += batch.parts.length
     if (Math.max(length, eventBytes) > BATCH_BYTES_TARGET || parts > BATCH_PARTS_MAX) break
-    group.push(batch)
+    batches.push(batch)
     open.delete(otherKey)
   }
-  return group
+  return { batches, isMixed: true }
 }
 
 /** Events have two bytes each at least: one run fits a segment. */
@@ -108,40 +119,42 @@ export interface GroupedBatch {
 /** The group as one batch; several are copied one behind another. */
 export function joinGroup(
   buffers: BatchBuffers,
-  group: readonly OpenBatch[],
+  { batches, isMixed }: BatchGroup,
   receivedAtMs: number,
 ): GroupedBatch {
-  const { stream, parts } = group[0]!
-  const settings = settingsOf(stream)
-  if (group.length === 1) {
-    const { buffer, length } = group[0]!
-    padBatch(buffer, length)
-    const bytes = buffer.subarray(0, length + BATCH_PADDING)
-    return {
-      batch: { streamId: stream.streamId, settings, receivedAtMs, bytes, parts },
-      buffer,
-      length,
-    }
+  const [first] = batches
+  assert(first !== undefined)
+  const { buffer, length, parts } = batches.length === 1 ? first : join(buffers, batches)
+  padBatch(buffer, length)
+  const batch = {
+    settings: settingsOf(first.stream),
+    receivedAtMs,
+    bytes: buffer.subarray(0, length + BATCH_PADDING),
+    parts,
   }
-  const length = group.reduce((sum, batch) => sum + batch.length, 0)
+  if (!isMixed) return { batch: { ...batch, streamId: first.stream.streamId }, buffer, length }
+  const owners = batches.map(({ stream: { streamId }, parts: own }) => {
+    return { streamId, parts: own.length }
+  })
+  return { batch: { ...batch, streamId: MIXED_STREAM, owners }, buffer, length }
+}
+
+function join(
+  buffers: BatchBuffers,
+  batches: readonly OpenBatch[],
+): Pick<OpenBatch, 'buffer' | 'length' | 'parts'> {
+  const length = batches.reduce((sum, batch) => sum + batch.length, 0)
   const buffer = buffers.take(length + 1)
-  const allParts: Part[] = []
+  const parts: Part[] = []
   let at = 0
-  for (const batch of group) {
+  for (const batch of batches) {
     copyBytes(buffer, batch.buffer.subarray(0, batch.length), at)
     for (const part of batch.parts) {
-      allParts.push({ ...part, start: part.start + at, end: part.end + at })
+      parts.push({ ...part, start: part.start + at, end: part.end + at })
     }
     at += batch.length
   }
-  padBatch(buffer, length)
-  const owners = group.map(({ stream: { streamId }, parts: own }) => ({
-    streamId,
-    parts: own.length,
-  }))
-  const bytes = buffer.subarray(0, length + BATCH_PADDING)
-  const batch = { streamId: MIXED_STREAM, owners, settings, receivedAtMs, bytes, parts: allParts }
-  return { batch, buffer, length }
+  return { buffer, length, parts }
 }
 
 export function settingsOf(stream: Stream): AcceptedBatch['settings'] {

@@ -26,6 +26,7 @@ import type {
   EncodedRun,
   SegmentToCommit,
 } from '../model/batch.ts'
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 
@@ -153,7 +154,8 @@ export class Committer {
 
   /**
    * Resolves with the segments' ids once all of them are durable, together; of a mixed segment
-   * (`streamId` is then `MIXED_STREAM`) with those of its runs, in their order. Rejects with an
+   * with those of its runs, in their order. `streamId` is whose they are, or `MIXED_STREAM` when
+   * all are mixed ones of several streams. Rejects with an
    * `IngestError` when nothing was stored, and with an `OutcomeUnknownError` when that is unknown.
    * Refuses, never waits, when the queue is full.
    */
@@ -313,9 +315,9 @@ function rowOf(
   const segmentId = segmentIds[0]!
   const ingestedAtMs = segmentIdMs(segmentId)
   const row = { streamId, segmentId, ingestedAtMs, eventCount, rawBytes, sentBytes, payload }
-  return segment.runs === undefined
-    ? row
-    : { ...row, runs: toCommitRuns(segment.runs, segmentIds, payload.length) }
+  if (segment.runs === undefined) return row
+  const runs = toCommitRuns(segment.runs, segmentIds, payload.length)
+  return { ...row, streamId: MIXED_STREAM, runs }
 }
 
 /** The payload's bytes are shared by what the runs' events have as JSON; not a byte is lost. */
@@ -348,5 +350,5 @@ function committedOf(
     eventCount: run.eventCount,
     delta: run.delta,
   }))
-  return { ...segment, runs: committed }
+  return { ...segment, streamId: MIXED_STREAM, runs: committed }
 }

@@ -4,7 +4,7 @@
  */
 import {
   MATERIALIZE_INSERT_BYTES,
-  MATERIALIZE_SHARE_STREAMS,
+  MATERIALIZE_INSERT_ROWS,
   REPLAY_SEGMENTS_MAX,
 } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'
@@ -13,7 +13,6 @@ import type { MixedBlock, StreamRows, StreamSegment } from '../model/projection.
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
-import { isSmall, rowsMax } from './pick-insert.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 
 export interface StoredSegment {
@@ -87,27 +86,20 @@ export class CatchUp {
       if (known === undefined) byStream.set(segment.streamId, [segment])
       else known.push(segment)
     }
-    const shared = new Slice(MIXED_STREAM)
-    const isSharing = byStream.size > MATERIALIZE_SHARE_STREAMS
     let replayed = 0
     for (const [streamId, segments] of byStream) {
-      const own = streamId === MIXED_STREAM ? shared : new Slice(streamId)
-      for (const segment of segments) {
-        replayed += await this.#bring(segment, present, (block) => {
-          return isSharing && isSmall(block) ? shared : own
-        })
-      }
-      if (own !== shared) await this.#insert(own)
+      const slice = new Slice(streamId)
+      for (const segment of segments) replayed += await this.#bring(segment, present, slice)
+      await this.#insert(slice)
     }
-    await this.#insert(shared)
     return { last: last.runs?.at(-1)?.segmentId ?? last.segmentId, replayed }
   }
 
-  /** Puts what is absent of a segment into slices; full ones are inserted. */
+  /** Puts what is absent of a segment into the slice, which is inserted when it is full. */
   async #bring(
     segment: StoredSegment,
     present: ReadonlySet<SegmentId>,
-    sliceFor: (block: SizedBlock) => Slice,
+    slice: Slice,
   ): Promise<number> {
     const { segmentId } = segment
     if (this.#setAside.has(segmentId)) return 0
@@ -116,10 +108,9 @@ export class CatchUp {
       replayed++
       const block = await this.#rebuild(segment, piece)
       if (block === undefined) break
-      const slice = sliceFor({ rows: block.rows, bytes: block.bytes.length })
       const isFull =
         slice.bytes + block.bytes.length > this.#sliceBytes ||
-        slice.rows + block.rows > rowsMax(slice.streamId)
+        slice.rows + block.rows > MATERIALIZE_INSERT_ROWS
       if (isFull) await this.#insert(slice)
       slice.add(segmentId, block, streamRows(segment, piece, block.rows))
     }
@@ -176,11 +167,6 @@ export class CatchUp {
     this.#onSetAside(segmentId, cause)
     return true
   }
-}
-
-interface SizedBlock {
-  readonly rows: number
-  readonly bytes: number
 }
 
 /** What of a stored segment is to be brought in: all, or members that lie side by side. */

@@ -20,11 +20,12 @@ import {
   MATERIALIZE_SMALL_BYTES_MAX,
 } from '../limits.ts'
 import type { CommittedGroup, CommittedSegment, EncodedBlock } from '../model/batch.ts'
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { MixedBlock, StreamRows } from '../model/projection.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { CatchUp, type CatchUpStores } from './catch-up.ts'
-import { type Insert, isFull, pickInsert } from './pick-insert.ts'
+import { isFull, pickInsert } from './pick-insert.ts'
 import { Progress } from './progress.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import { StreamBuffer } from './stream-buffer.ts'
@@ -248,31 +249,31 @@ export class Materializer {
   async #insertDue(): Promise<boolean> {
     const due = this.#takeDue()
     if (due.length === 0) return true
-    const inserts = await Promise.allSettled(due.map((insert) => this.#insert(insert)))
+    const inserts = await Promise.allSettled(due.map((buffer) => this.#insert(buffer)))
     // All are over: catch-up must not look while one is on its way to ClickHouse.
     const failed = inserts.find((insert) => insert.status === 'rejected')
     if (failed !== undefined) throw failed.reason
     return false
   }
 
-  async #insert({ buffers, isShared, rows, bytes }: Insert<StreamBuffer>): Promise<void> {
+  async #insert(buffer: StreamBuffer): Promise<void> {
     const { stores, observer } = this.#options
-    const blocks = buffers.flatMap((buffer) => buffer.blocks)
+    const { streamId, blocks, rows, bytes } = buffer
     const startedAt = performance.now()
-    if (isShared) await stores.insertMixed(blocks)
-    else await stores.insert(buffers[0]!.streamId, blocks.map(bytesOf))
+    if (streamId === MIXED_STREAM) await stores.insertMixed(blocks)
+    else await stores.insert(streamId, blocks.map(bytesOf))
     observer.onInsert({ rows, bytes, seconds: (performance.now() - startedAt) / 1000 })
-    this.#release(buffers)
+    this.#release([buffer])
     // After a fall-back the entries are not ours any more, and catch-up finds them inserted.
-    for (const { entries } of buffers) for (const entry of entries) entry.isDone = true
+    for (const entry of buffer.entries) entry.isDone = true
     if (this.#mode === 'live') this.#bufferBytes -= bytes
   }
 
-  /** One insert, or several small ones. */
-  #takeDue(): Insert<StreamBuffer>[] {
+  /** What one stream has, or what several have that is small. */
+  #takeDue(): StreamBuffer[] {
     const nowMs = performance.now()
     const delayMs = this.#isStopping ? 0 : this.#options.delayMs
-    const due: Insert<StreamBuffer>[] = []
+    const due: StreamBuffer[] = []
     let takenBytes = 0
     while (due.length < MATERIALIZE_INSERTS_MAX) {
       const bytes = this.#bufferBytes - takenBytes
@@ -281,10 +282,8 @@ export class Materializer {
       takenBytes += next.bytes
       if (due.length > 0 && takenBytes > MATERIALIZE_SMALL_BYTES_MAX) break
       due.push(next)
-      for (const buffer of next.buffers) {
-        this.#buffers.delete(buffer)
-        if (this.#open.get(buffer.streamId) === buffer) this.#open.delete(buffer.streamId)
-      }
+      this.#buffers.delete(next)
+      if (this.#open.get(next.streamId) === next) this.#open.delete(next.streamId)
     }
     return due
   }

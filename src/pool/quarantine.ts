@@ -55,7 +55,7 @@ function describe(task: IngestTask | PreviewTask): string {
 
 function describeBatch({ batch }: IngestTask): object {
   return {
-    stream_id: String(batch.streamId),
+    stream_id: String(batch.owners?.[0]?.streamId ?? batch.streamId),
     received_at: new Date(batch.receivedAtMs).toISOString(),
     parse_user_agents: batch.settings.parseUserAgents,
     redact_fields: batch.settings.redactFields.length,

@@ -68,7 +68,8 @@ export class CheckedBuffers extends BatchBuffers {
   }
 }
 
-export function setUp() {
+/** `isBusy`: which streams have a table of their own; all, without it. */
+export function setUp(isBusy: (streamId: StreamId) => boolean = () => true) {
   const pool = new FakePool()
   const buffers = new CheckedBuffers(BATCH_BYTES_TARGET)
   const commits: { readonly texts: readonly string[]; readonly resolve: () => void }[] = []
@@ -86,7 +87,7 @@ export function setUp() {
       })
     })
   }
-  const batcher = new Batcher(pool, buffers, commit, () => 1_234)
+  const batcher = new Batcher(pool, buffers, commit, () => 1_234, { note: () => undefined, isBusy })
   const failCommits = (error: unknown) => {
     commitError = error
   }

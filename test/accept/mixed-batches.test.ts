@@ -17,7 +17,7 @@ const mixable = (id: number, settings: Partial<Stream> = {}): Stream => {
 const owners = ({ batch }: Task) => batch.owners?.map((owner) => [owner.streamId, owner.parts])
 
 test('small batches of several streams go as one; each hears of its own run', async () => {
-  const { pool, batcher, commits, buffers } = setUp()
+  const { pool, batcher, commits, buffers } = setUp(() => false)
   const results = [
     batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":1}\n{"a":2}')),
     batcher.submitShared(mixable(3), 'ndjson', bytes('{"bad')),
@@ -50,17 +50,21 @@ test('small batches of several streams go as one; each hears of its own run', as
 })
 
 test('streams with other settings, with user agents, and large batches are not mixed', async () => {
-  const { pool, batcher } = setUp()
+  const { pool, batcher } = setUp((streamId) => streamId >= 9)
   const large = bytes(`{"a":"${'x'.repeat(MIX_STREAM_BYTES_MAX)}"}`)
-  void batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":1}'))
-  void batcher.submitShared(mixable(3, { redactSensitive: true }), 'ndjson', bytes('{"a":1}'))
-  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
-  void batcher.submitShared(mixable(4), 'ndjson', large)
+  const redacting = { redactSensitive: true }
+  const submit = (each: Stream, body = bytes('{"a":1}')) => {
+    void batcher.submitShared(each, 'ndjson', body)
+  }
+  submit(mixable(2))
+  submit(mixable(3, redacting))
+  submit(stream(1))
+  submit(mixable(4), large)
   void batcher.submitShared(mixable(5), 'text', bytes('line'))
-  const others = { redactSensitive: true, redactFields: ['c'] }
-  void batcher.submitShared(mixable(6, others), 'ndjson', bytes('{"a":1}'))
-  void batcher.submitShared(mixable(7), 'ndjson', bytes('{"a":1}'))
-  void batcher.submitShared(mixable(8, { redactSensitive: true }), 'ndjson', bytes('{"a":1}'))
+  submit(mixable(6, { ...redacting, redactFields: ['c'] }))
+  submit(mixable(9))
+  submit(mixable(7))
+  submit(mixable(8, redacting))
   await turn()
   const seen = pool.tasks.map((task) => owners(task) ?? task.batch.streamId)
   assert.deepEqual(seen, [
@@ -72,18 +76,32 @@ test('streams with other settings, with user agents, and large batches are not m
       [3, 1],
       [8, 1],
     ],
-    1,
-    4,
-    5,
-    6,
+    [[1, 1]],
+    [[4, 1]],
+    [[5, 1]],
+    [[6, 1]],
+    9,
   ])
-  const [plain, redacting] = pool.tasks
-  assert.equal(plain?.batch.settings.redactSensitive, false)
-  assert.equal(redacting?.batch.settings.redactSensitive, true)
+  const settings = pool.tasks.map(({ batch }) => batch.settings.redactSensitive)
+  assert.deepEqual(settings, [false, true, false, false, false, true, false])
+})
+
+test('a large request goes where its stream goes', async () => {
+  const { pool, batcher } = setUp((streamId) => streamId === 9)
+  for (const id of [2, 9]) {
+    const buffer = batcher.buffers.take(8)
+    buffer.set(bytes('{"a":1}'))
+    const part = { buffer, framing: 'ndjson', start: 0, end: 7, linesBefore: 0 } as const
+    void batcher.encodeOwn(mixable(id), part)
+  }
+  assert.deepEqual(
+    pool.tasks.map((task) => owners(task) ?? task.batch.streamId),
+    [[[2, 1]], 9],
+  )
 })
 
 test('a mixed batch holds BATCH_BYTES_TARGET bytes; the rest are in the next', async () => {
-  const { pool, batcher } = setUp()
+  const { pool, batcher } = setUp(() => false)
   const line = bytes(`{"a":"${'x'.repeat(MIX_STREAM_BYTES_MAX - 100)}"}`)
   const fits = Math.floor(BATCH_BYTES_TARGET / (line.length + 1))
   for (let id = 2; id < fits + 4; id++) {
@@ -98,19 +116,13 @@ test('a mixed batch holds BATCH_BYTES_TARGET bytes; the rest are in the next', a
 })
 
 test('a mixed batch that kills its worker is tried stream by stream', async () => {
-  const { pool, batcher, commits } = setUp()
+  const { pool, batcher, commits } = setUp(() => false)
   const good = batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":1}'))
   const bad = batcher.submitShared(mixable(3), 'ndjson', bytes('{"a":2}'))
   await turn()
   pool.tasks.shift()!.reject(new IngestError('internal', 'died'))
   await turn()
-  assert.deepEqual(
-    pool.tasks.map(({ batch }) => [batch.streamId, batch.owners]),
-    [
-      [2, undefined],
-      [3, undefined],
-    ],
-  )
+  assert.deepEqual(pool.tasks.map(owners), [[[2, 1]], [[3, 1]]])
   pool.work()
   pool.tasks.shift()!.reject(new IngestError('internal', 'died'))
   await assert.rejects(bad, /died/)
@@ -119,7 +131,7 @@ test('a mixed batch that kills its worker is tried stream by stream', async () =
 })
 
 test('what the pool or commit refuse of a mixed batch is refused, not tried again', async () => {
-  const { pool, batcher, failCommits } = setUp()
+  const { pool, batcher, failCommits } = setUp(() => false)
   const full = [2, 3].map((id) => batcher.submitShared(mixable(id), 'ndjson', bytes('{"a":1}')))
   await turn()
   pool.tasks.shift()!.reject(new IngestError('overloaded', 'full'))

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MATERIALIZE_SHARE_STREAMS } from '../../src/limits.ts'
+import { BUSY_STREAMS_MAX } from '../../src/limits.ts'
 import { Api, NDJSON_TYPE, type Stream } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 
@@ -17,8 +17,8 @@ const ROUND_MS = 250
 const EVENTS = 5
 const SET_DELAY_MS = 100
 const LAG_SECONDS_MAX = 5
-/** What a round may take: shared ones, and those of the last few streams by themselves. */
-const INSERTS_ROUND_MAX = MATERIALIZE_SHARE_STREAMS + 4
+/** What a round may take: shared ones, and those of streams with tables of their own. */
+const INSERTS_ROUND_MAX = BUSY_STREAMS_MAX + 4
 
 const dataDir = makeDataDir()
 let service: Service

@@ -4,11 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  MATERIALIZE_SHARE_ROWS,
-  MATERIALIZE_SHARE_STREAMS,
-  MATERIALIZE_SHARED_ROWS,
-} from '../../src/limits.ts'
+import { MATERIALIZE_INSERT_ROWS } from '../../src/limits.ts'
 import { CatchUp, type SegmentPart } from '../../src/materialize/catch-up.ts'
 import type { EncodedBlock } from '../../src/model/batch.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
@@ -156,33 +152,25 @@ test('a mixed row that cannot be rebuilt is set aside, whole', async () => {
   )
 })
 
-test('small blocks of many streams share an insert, with the mixed ones', async () => {
+test('mixed rows share an insert, other rows have one a stream', async () => {
   const stores = new FakeStores()
-  const many = MATERIALIZE_SHARE_STREAMS + 1
-  for (let i = 1; i <= many; i++) stores.commit(i)
-  stores.commitMixed([
-    [1, 1],
-    [2, 2],
-  ])
+  stores.commit(1)
+  for (let i = 0; i < 3; i++) {
+    stores.commitMixed([
+      [1, 1],
+      [2, 2],
+    ])
+  }
+  stores.commit(2)
   stores.commit(1)
   await new CatchUp(stores).step(START)
-  assert.deepEqual([stores.inserts, stores.sharedInserts], [[], [many + 2]])
+  assert.deepEqual([stores.inserts, stores.sharedInserts], [[2, 1], [3]])
+})
 
-  const large = new FakeStores()
-  large.rowsPerBlock = MATERIALIZE_SHARE_ROWS + 1
-  for (let i = 1; i <= many; i++) large.commit(i)
-  await new CatchUp(large).step(START)
-  assert.deepEqual([large.inserts, large.sharedInserts], [Array(many).fill(1), []])
-
-  const bounded = new FakeStores()
-  bounded.rowsPerBlock = MATERIALIZE_SHARE_ROWS
-  for (let i = 0; i < 2 * many; i++) bounded.commit(1 + (i % many))
-  await new CatchUp(bounded).step(START)
-  const full = MATERIALIZE_SHARED_ROWS / MATERIALIZE_SHARE_ROWS
-  assert.deepEqual([bounded.inserts, bounded.sharedInserts], [[], [full, 2 * many - full]])
-
-  const few = new FakeStores()
-  for (let i = 1; i < many; i++) few.commit(i)
-  await new CatchUp(few).step(START)
-  assert.deepEqual([few.inserts, few.sharedInserts], [Array(many - 1).fill(1), []])
+test('an insert is bounded', async () => {
+  const stores = new FakeStores()
+  stores.rowsPerBlock = MATERIALIZE_INSERT_ROWS / 2
+  for (let i = 0; i < 5; i++) stores.commit(1)
+  await new CatchUp(stores).step(START)
+  assert.deepEqual(stores.inserts, [2, 2, 1])
 })

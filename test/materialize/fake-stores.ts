@@ -135,7 +135,8 @@ function countOf(runs: readonly MixedRun[]): number {
 }
 
 function stampOf(bytes: Uint8Array, row: number): SegmentId {
-  return Buffer.from(bytes).readBigInt64LE(row * 8) as SegmentId
+  const { buffer, byteOffset, byteLength } = bytes
+  return Buffer.from(buffer, byteOffset, byteLength).readBigInt64LE(row * 8) as SegmentId
 }
 
 /** The runs as their rows are stamped; each row of a run alike. */

@@ -10,7 +10,6 @@ import {
   MATERIALIZE_BUFFER_BYTES_MAX,
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
-  MATERIALIZE_SHARE_STREAMS,
   REPLAY_SEGMENTS_MAX,
 } from '../../src/limits.ts'
 import { Materializer } from '../../src/materialize/materializer.ts'
@@ -255,7 +254,7 @@ async function live(stores: FakeStores, random: Random, checkpoint: SegmentId): 
         ? stores.commitMixed(
             [1, 2, 3, 9].slice(random.below(3)).map((stream) => [stream, 1 + random.below(4)]),
           )
-        : stores.commit(1 + random.below(2 * MATERIALIZE_SHARE_STREAMS))
+        : stores.commit(1 + random.below(16))
       return random.chance(0.05) ? { ...segment, block: undefined } : segment
     })
     // Now and then commit does not hand on what it made durable.

@@ -1,15 +1,9 @@
 /**
- * Goal: mixed segments, and what many streams have little of, reach the shared table in few inserts
- * of bounded size, each segment once.
+ * Goal: mixed segments reach the shared table in few inserts of bounded size, each segment once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  MATERIALIZE_INSERT_ROWS,
-  MATERIALIZE_SHARE_ROWS,
-  MATERIALIZE_SHARE_STREAMS,
-  MATERIALIZE_SHARED_ROWS,
-} from '../../src/limits.ts'
+import { MATERIALIZE_INSERT_ROWS } from '../../src/limits.ts'
 import { eventually } from '../store/temporary.ts'
 import { FakeStores } from './fake-stores.ts'
 import { assertExactlyOnce, isComplete, setUp } from './materializer-harness.ts'
@@ -48,40 +42,12 @@ test('live: a mixed segment goes to the shared table, and counts by its last run
   assertExactlyOnce(stores)
 })
 
-test('live: many streams with little share one insert; who has much has its own', async () => {
-  const stores = new FakeStores()
-  const { materializer, isLive, released } = setUp(stores, 150)
-  materializer.start()
-  await isLive()
-  const many = MATERIALIZE_SHARE_STREAMS + 1
-  for (let i = 1; i <= many; i++) {
-    materializer.add({ segments: [stores.commit(i), stores.commit(i)] })
-  }
-  materializer.add({
-    segments: [
-      stores.commitMixed([
-        [1, 1],
-        [99, 1],
-      ]),
-    ],
-  })
-  stores.rowsPerBlock = MATERIALIZE_SHARE_ROWS + 1
-  materializer.add({ segments: [stores.commit(100)] })
-  await eventually('inserted', isComplete(stores))
-  assertExactlyOnce(stores)
-  assert.deepEqual([stores.inserts, stores.sharedInserts], [[1], [2 * many + 1]])
-  await eventually('released', () => released.length === 2 * many + 2)
-  assert.equal(materializer.bufferBytes, 0)
-  await materializer.stop(1_000)
-  assert.equal(stores.checkpoints.at(-1), stores.raw.at(-1)?.segmentId)
-})
-
 test('what comes while inserts are slow is inserted in bounded pieces', async () => {
   const stores = new FakeStores()
   const { materializer, isLive } = setUp(stores)
   materializer.start()
   await isLive()
-  const half = MATERIALIZE_SHARED_ROWS / 2
+  const half = MATERIALIZE_INSERT_ROWS / 2
   stores.rowsPerBlock = MATERIALIZE_INSERT_ROWS / 2
   for (let i = 0; i < 5; i++) {
     const mixed = stores.commitMixed([

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'
-import { BLOCK_PATHS_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
+import { BLOCK_PATHS_MAX, ROW_PATH_BYTES_PER_BYTE, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import type { AcceptedBatch, EncodedSegment, Part } from '../../src/model/batch.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -121,11 +121,44 @@ test('a stream with many paths does not cost its neighbours theirs', () => {
   const { segments } = new IngestPipeline().run(mixedBatch(inputs, 'ndjson'))
   assert.deepEqual(
     segments.map(({ runs, pathsSkipped }) => [runs?.map((run) => run.streamId), pathsSkipped]),
-    [
-      [[1], 0],
-      [[2], 0],
-      [[3], 0],
-    ],
+    [[[1, 2, 3], 0]],
+  )
+  const [segment] = segments
+  assert.deepEqual(
+    runsOf(segment!).map(({ lines }) => lines),
+    inputs.map(({ bodies }) => bodies),
+  )
+})
+
+test('paths that would be many times the text are left out of the projection, and counted', () => {
+  const key = 'k'.repeat(500)
+  const leaves = Array.from({ length: 1_000 }, (_, i) => `"${i}":1`)
+  const hostile = `{"${key}":{${leaves.join(',')}}}`
+  const inputs = [hostile, '{"a":1}'].map((body, index) => {
+    return { streamId: (index + 1) as StreamId, bodies: [body] }
+  })
+  const { segments } = new IngestPipeline().run(mixedBatch(inputs, 'ndjson'))
+  const [segment] = segments
+  assert(segment !== undefined && segment.pathsSkipped > 800)
+  const bytesMax = hostile.length * (ROW_PATH_BYTES_PER_BYTE + 4)
+  assert(segment.block.bytes.length < bytesMax, `${segment.block.bytes.length} bytes`)
+  assert.deepEqual(runsOf(segment)[0]?.lines, [hostile])
+})
+
+test('a run of more events than a segment holds is several, of one stream after the other', () => {
+  const count = SEGMENT_EVENTS_MAX * 2 + 5
+  const body = Array.from({ length: count }, (_, i) => String(i % 10)).join('\n')
+  const input = { streamId: 3 as StreamId, bodies: [body] }
+  const { segments } = new IngestPipeline().run(mixedBatch([input], 'text'))
+  const all = segments.flatMap(({ runs }) => runs ?? [])
+  assert.deepEqual(
+    all.map(({ streamId, eventCount }) => [streamId, eventCount]),
+    [SEGMENT_EVENTS_MAX, SEGMENT_EVENTS_MAX, 5].map((events) => [3, events]),
+  )
+  const sent = new IngestPipeline().run(ownBatch(input, 'text')).parts[0]?.acceptedBytes
+  assert.equal(
+    all.reduce((sum, run) => sum + run.sentBytes, 0),
+    sent,
   )
 })
 
