@@ -26,8 +26,8 @@ export class ReplayPipeline {
   }
 
   /**
-   * Of `MIXED_STREAM` the block is for the shared table. `part`: only these events, of segments with
-   * `counts` events each. Throws when the payload is damaged: a committed segment always decodes.
+   * Of `MIXED_STREAM` the block is for the shared table. `part`: only these events, of segments
+   * with `counts` events each. Throws when the payload is damaged: a committed segment decodes.
    */
   run(
     payload: Uint8Array,
