@@ -194,9 +194,7 @@ export const OPTIONS = {
     max: 600_000,
     unit: 'milliseconds',
     default: String(MATERIALIZE_DELAY_MS_MAX),
-    sentence:
-      'How long events may wait for company before they are sent on to ClickHouse. While many ' +
-      'streams have some waiting it is up to 7 seconds.',
+    sentence: 'How long events may wait for company before they are sent on to ClickHouse.',
   },
 } as const satisfies Record<string, Option>
 
