@@ -52,8 +52,10 @@ export const BUDGET_STREAMS_MAX = 65_536
  * single line or element that is longer still makes it larger, up to a whole body.
  */
 export const BATCH_BYTES_TARGET = 768 * KIB
-/** Requests up to this size are gathered into shared batches, per stream. */
+/** Requests up to this size, decompressed, are gathered into shared batches. */
 export const SMALL_BODY_BYTES_MAX = 64 * KIB
+/** The same of compressed ones, which are decompressed on the main thread then. */
+export const SMALL_COMPRESSED_BYTES_MAX = 16 * KIB
 /** Requests in one shared batch. */
 export const BATCH_PARTS_MAX = 4_096
 /**

@@ -18,6 +18,7 @@ export interface ManyStreamsOptions {
   readonly connections: number
   readonly eventsPerRequest: number
   readonly distinctEvents: number
+  readonly isGzip: boolean
   /** The `main.js` of another build. */
   readonly entry?: string | undefined
   readonly nodeFlags?: readonly string[]
@@ -157,7 +158,7 @@ function toLoadConfig(
     eventsMax: Number.MAX_SAFE_INTEGER,
     secondsMax: options.seconds,
     rate: 0,
-    isGzip: false,
+    isGzip: options.isGzip,
     corpusFile: undefined,
     seed: 1,
     distinctEvents: options.distinctEvents,

@@ -11,6 +11,7 @@ const USAGE = `usage: npm run bench:streams -- [options]
   --connections N  keep-alive connections (64)
   --batch N        events a request (10)
   --distinct N     events prebuilt as requests (40000)
+  --gzip           compressed requests
   --entry FILE     main.js of another build, to compare with
   --prof DIR       CPU profiles of the service's threads
   --json           print JSON`
@@ -22,6 +23,7 @@ const OPTIONS = {
   connections: { type: 'string', default: '64' },
   batch: { type: 'string', default: '10' },
   distinct: { type: 'string', default: '40000' },
+  gzip: { type: 'boolean', default: false },
   entry: { type: 'string' },
   prof: { type: 'string' },
   json: { type: 'boolean', default: false },
@@ -47,6 +49,7 @@ async function main(): Promise<void> {
     connections: count('connections'),
     eventsPerRequest: count('batch'),
     distinctEvents: count('distinct'),
+    isGzip: values.gzip,
     entry: values.entry,
     nodeFlags: values.prof === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', values.prof],
     log: (line) => console.error(`# ${line}`),

@@ -4,7 +4,7 @@
  */
 import zlib from 'node:zlib'
 import { IngestError } from '../errors.ts'
-import { BODY_BYTES_MAX } from '../limits.ts'
+import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX, SMALL_COMPRESSED_BYTES_MAX } from '../limits.ts'
 
 export interface DecompressorEvents {
   /** Decompressed bytes, valid after the call too. */
@@ -17,6 +17,7 @@ export interface DecompressorEvents {
 
 interface ZlibWithZstd {
   readonly createZstdDecompress?: () => zlib.Gunzip
+  readonly zstdDecompressSync?: typeof zlib.gunzipSync
 }
 
 const OUTPUT_CHUNK_BYTES = 64 * 1024
@@ -38,6 +39,26 @@ export function parseContentEncoding(header: string): Encoding | undefined {
     throw new IngestError('unsupported_media_type', `Content-Encoding must be one of: ${list}`)
   }
   return known
+}
+
+/**
+ * A small body at once and on this thread: handing it to zlib's own costs more than the work, which
+ * both limits bound. Undefined when it is not small, not whole or not valid: the stream then does
+ * it, and says what is wrong.
+ */
+export function tryDecompressSmall(encoding: Encoding, bytes: Uint8Array): Buffer | undefined {
+  if (bytes.length === 0 || bytes.length > SMALL_COMPRESSED_BYTES_MAX) return undefined
+  const options = { maxOutputLength: SMALL_BODY_BYTES_MAX, info: true }
+  try {
+    // With `info`, which the types do not know.
+    const { buffer, engine } = syncFunction(encoding, bytes[0]!)(bytes, options) as unknown as {
+      readonly buffer: Buffer
+      readonly engine: { readonly bytesWritten: number }
+    }
+    return engine.bytesWritten === bytes.length ? buffer : undefined
+  } catch {
+    return undefined
+  }
 }
 
 export class Decompressor {
@@ -146,5 +167,19 @@ function createStream(encoding: Encoding, firstByte: number): zlib.Gunzip {
     case 'zstd':
       // parseContentEncoding has made sure that this Node has it.
       return (zlib as unknown as Required<ZlibWithZstd>).createZstdDecompress()
+  }
+}
+
+function syncFunction(encoding: Encoding, firstByte: number): typeof zlib.gunzipSync {
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return zlib.gunzipSync
+    case 'deflate':
+      return (firstByte & 0x0f) === 8 ? zlib.inflateSync : zlib.inflateRawSync
+    case 'br':
+      return zlib.brotliDecompressSync
+    case 'zstd':
+      return (zlib as unknown as Required<ZlibWithZstd>).zstdDecompressSync
   }
 }

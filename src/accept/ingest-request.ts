@@ -15,7 +15,7 @@ import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { Batcher } from './batcher.ts'
 import { BodyFramer, type FramedPart } from './body-framer.ts'
-import { Decompressor, type Encoding } from './decompress.ts'
+import { Decompressor, type Encoding, tryDecompressSmall } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import { type HeldBatch, HeldBatches } from './held-batches.ts'
 import { type IdempotencyClaim, rememberedAnswer } from './idempotency.ts'
@@ -96,10 +96,10 @@ export class IngestRequest implements BodyConsumer {
     if (this.#isOver) return
     try {
       this.#count(bytes.length, isLast)
-      const isSmall = isLast && this.#receivedBytes === bytes.length
-      const { encoding, claim } = this.#options
-      if (isSmall && bytes.length <= SMALL_BODY_BYTES_MAX && !encoding && !claim) {
-        this.#submitSmall(bytes)
+      const { encoding } = this.#options
+      const whole = isLast ? this.#tryWhole(bytes) : undefined
+      if (whole !== undefined) {
+        this.#submitSmall(whole)
       } else if (encoding !== undefined) {
         this.#decompressor ??= this.#createDecompressor(encoding)
         this.#decompressor.push(bytes)
@@ -115,6 +115,18 @@ export class IngestRequest implements BodyConsumer {
 
   aborted(): void {
     this.#release()
+  }
+
+  /** The body, if it came in one piece and is small; not under a key, whose answer is kept. */
+  #tryWhole(bytes: Uint8Array): Uint8Array | undefined {
+    const { encoding, claim } = this.#options
+    if (this.#receivedBytes !== bytes.length || claim !== undefined) return undefined
+    if (encoding === undefined) return bytes.length <= SMALL_BODY_BYTES_MAX ? bytes : undefined
+    const whole = tryDecompressSmall(encoding, bytes)
+    if (whole === undefined) return undefined
+    this.#decompressedBytes = whole.length
+    this.#hold()
+    return whole
   }
 
   #count(bytes: number, isLast: boolean): void {

@@ -8,9 +8,18 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import zlib from 'node:zlib'
 import fc from 'fast-check'
-import { Decompressor, type Encoding, parseContentEncoding } from '../../src/accept/decompress.ts'
+import {
+  Decompressor,
+  type Encoding,
+  parseContentEncoding,
+  tryDecompressSmall,
+} from '../../src/accept/decompress.ts'
 import { IngestError } from '../../src/errors.ts'
-import { BODY_BYTES_MAX } from '../../src/limits.ts'
+import {
+  BODY_BYTES_MAX,
+  SMALL_BODY_BYTES_MAX,
+  SMALL_COMPRESSED_BYTES_MAX,
+} from '../../src/limits.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { cutAt } from './frame-body.ts'
 
@@ -215,4 +224,35 @@ test('encodings by name; unknown ones and lists are refused with 415', () => {
   const hasZstd = 'createZstdDecompress' in zlib
   if (hasZstd) assert.equal(parseContentEncoding('zstd'), 'zstd')
   else assert.throws(() => parseContentEncoding('zstd'), /gzip, x-gzip, deflate, br/)
+})
+
+test('a small body at once is what the stream makes of it', () => {
+  const text = fc.string({ maxLength: 3_000 }).map((each) => Buffer.from(each.repeat(5)))
+  fc.assert(
+    fc.property(text, (bytes) => {
+      for (const [name, encoding, compress] of COMPRESS) {
+        const whole = tryDecompressSmall(encoding, compress(bytes))
+        assert.deepEqual(whole, bytes, name)
+      }
+    }),
+    fuzzed(seed, 100, 3_000),
+  )
+})
+
+test('what is not small, whole or valid is for the stream', () => {
+  const noise = randomBytes(SMALL_COMPRESSED_BYTES_MAX)
+  const bomb = Buffer.alloc(SMALL_BODY_BYTES_MAX + 1)
+  const small = Buffer.from('{"a":1}')
+  for (const [name, encoding, compress] of COMPRESS) {
+    const body = compress(small)
+    assert.equal(tryDecompressSmall(encoding, body.subarray(0, -1)), undefined, `${name}: cut`)
+    const trailing = Buffer.concat([body, Buffer.from('x')])
+    assert.equal(tryDecompressSmall(encoding, trailing), undefined, `${name}: trailing`)
+    assert.equal(tryDecompressSmall(encoding, compress(bomb)), undefined, `${name}: bomb`)
+    assert.equal(tryDecompressSmall(encoding, compress(noise)), undefined, `${name}: large`)
+    assert.equal(tryDecompressSmall(encoding, new Uint8Array(0)), undefined, `${name}: empty`)
+    const most = compress(bomb.subarray(1))
+    if (most.length > SMALL_COMPRESSED_BYTES_MAX) continue
+    assert.deepEqual(tryDecompressSmall(encoding, most), bomb.subarray(1), name)
+  }
 })

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { BUSY_STREAMS_MAX } from '../../src/limits.ts'
 import { Api, NDJSON_TYPE, type Stream } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
@@ -39,7 +40,12 @@ async function send({ key }: Stream, round: number): Promise<void> {
   const lines = Array.from({ length: EVENTS }, (_, i) => {
     return JSON.stringify({ n: round * EVENTS + i, message: `event ${i} of round ${round}` })
   })
-  const answer = await api.ingest(key, lines.join('\n'), { 'content-type': NDJSON_TYPE })
+  const headers = { 'content-type': NDJSON_TYPE }
+  const text = lines.join('\n')
+  const answer =
+    round % 2 === 0
+      ? await api.ingest(key, text, headers)
+      : await api.ingest(key, gzipSync(text), { ...headers, 'content-encoding': 'gzip' })
   assert.equal(answer.status, 200, answer.text)
 }
 
@@ -65,6 +71,7 @@ test('many streams: every event once, soon, by fewer inserts than requests', asy
     lagSeconds = Math.max(lagSeconds, lag)
   }
   const inserts = (await readInserts()) - insertsBefore
+  assert((await api.metric('ingest_commit_runs_total')) > STREAMS, 'small batches are mixed')
   const requests = STREAMS * (ROUNDS - 1)
   console.log(`${requests} requests, ${inserts} inserts, lag ${lagSeconds.toFixed(1)} s`)
   assert(inserts <= INSERTS_ROUND_MAX * ROUNDS, `${inserts} inserts of ${requests} requests`)
