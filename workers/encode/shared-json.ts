@@ -17,9 +17,20 @@ import {
 } from '../../src/limits.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
-import { ENTRY, ESCAPED, NULL, nextEntry, TRUE } from '../decode/tape-types.ts'
+import {
+  ENTRY,
+  ESCAPED,
+  FALSE,
+  FLOAT,
+  INT,
+  NULL,
+  nextEntry,
+  STRING,
+  TRUE,
+  UINT,
+} from '../decode/tape-types.ts'
 import { NO_LAYOUT } from '../transform/event-layouts.ts'
-import type { ByteWriter } from './byte-writer.ts'
+import { type ByteWriter, copyWords, WORD_SLACK } from './byte-writer.ts'
 import type { TapeSource } from './native-json.ts'
 import {
   ARRAY_BOOL,
@@ -112,25 +123,23 @@ export class SharedJsonColumn {
       writer.bytes.set(paths, writer.length)
       writer.length += paths.length
     }
-    const { tapeStart } = rows.events
+    const { tapeStart, start, end } = rows.events
     for (const [row, { offsets }] of orders.entries()) {
-      const start = tapeStart[rows.first + row]!
-      for (const offset of offsets) this.#string(writer, source, start + offset)
+      const event = rows.first + row
+      const room = end[event]! - start[event]! + offsets.length * VALUE_HEAD_BYTES + WORD_SLACK
+      writer.reserve(room)
+      for (const offset of offsets) {
+        const at = tapeStart[event]! + offset
+        if (tryWriteScalar(writer, source, at)) continue
+        this.#string(writer, source, at)
+        writer.reserve(room)
+      }
     }
     return skipped
   }
 
   /** A value as a string: its length before it. */
   #string(writer: ByteWriter, source: TapeSource, at: number): void {
-    const { entries } = source
-    const native = nativeTypeOf(entries, at, true)
-    const length = entries[at + 3]! - entries[at + 2]!
-    if (native === STRING_TYPE && entries[at + 1] !== ESCAPED && length < LONG_LENGTH - 2) {
-      writer.reserve(length + VALUE_HEAD_BYTES)
-      writer.bytes[writer.length++] = length + 2
-      this.#value(writer, source, at, 0)
-      return
-    }
     // Its length is known when it is written: it is written behind room for that.
     writer.reserve(LENGTH_BYTES_MAX)
     const gap = writer.length
@@ -192,6 +201,51 @@ export class SharedJsonColumn {
   }
 }
 
+/** Writes most values as strings, into room that is there; false for those of unknown length. */
+function tryWriteScalar(writer: ByteWriter, source: TapeSource, at: number): boolean {
+  const { entries } = source
+  const type = entries[at + 1]!
+  const out = writer.bytes
+  let to = writer.length
+  if (type === STRING) {
+    const start = entries[at + 2]!
+    const length = entries[at + 3]! - start
+    if (length >= LONG_LENGTH - 2) return false
+    out[to++] = length + 2
+    out[to++] = SCALAR_CODES[STRING_TYPE]!
+    out[to++] = length
+    copyWords(writer.view, to, source.view, start, length)
+    writer.length = to + length
+    return true
+  }
+  if (type === TRUE || type === FALSE) {
+    out[to++] = 2
+    out[to++] = SCALAR_CODES[BOOL]!
+    out[to++] = type === TRUE ? 1 : 0
+    writer.length = to
+    return true
+  }
+  if (type !== INT && type !== UINT && type !== FLOAT) return false
+  out[to++] = 9
+  out[to++] = SCALAR_CODES[type === INT ? INT64 : type === UINT ? UINT64 : FLOAT64]!
+  writer.length = to
+  writeNumber(writer, source, at, type === FLOAT)
+  return true
+}
+
+function writeNumber(
+  writer: ByteWriter,
+  { entries, bytes }: TapeSource,
+  at: number,
+  isFloat: boolean,
+): void {
+  const start = entries[at + 2]!
+  const end = entries[at + 3]!
+  if (isFloat) writer.view.setFloat64(writer.length, parseFloat64(bytes, start, end), true)
+  else putInteger(writer.view, writer.length, bytes, start, end)
+  writer.length += 8
+}
+
 /** Writes a value without its type. */
 function writeScalar(writer: ByteWriter, source: TapeSource, at: number, native: number): void {
   const { entries, bytes, view } = source
@@ -213,10 +267,7 @@ function writeScalar(writer: ByteWriter, source: TapeSource, at: number, native:
     writer.bytes[writer.length++] = entries[at + 1] === TRUE ? 1 : 0
     return
   }
-  if (native === FLOAT64)
-    writer.view.setFloat64(writer.length, parseFloat64(bytes, start, end), true)
-  else putInteger(writer.view, writer.length, bytes, start, end)
-  writer.length += 8
+  writeNumber(writer, source, at, native === FLOAT64)
 }
 
 /** Rows of one layout have their values at the same places: these are found once. */

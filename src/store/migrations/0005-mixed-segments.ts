@@ -19,6 +19,10 @@ CREATE TABLE segment_runs (
   PRIMARY KEY (stream_id, segment_id)
 );
 
+-- A row is updated with each commit that has something of its stream: room beside it keeps the
+-- new version on its page, and out of the index.
+ALTER TABLE stream_usage SET (fillfactor = 20);
+
 -- What a stream has, wherever it is. row_id with is_mixed tells the row of segments to read, and
 -- first_event where in it.
 CREATE VIEW stream_segments AS
