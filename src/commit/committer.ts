@@ -26,7 +26,7 @@ import type {
   EncodedRun,
   SegmentToCommit,
 } from '../model/batch.ts'
-import { MIXED_STREAM } from '../model/mixed-runs.ts'
+import { MIXED_STREAM, type SegmentRun } from '../model/mixed-runs.ts'
 import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 
@@ -34,23 +34,12 @@ export interface CommitRow {
   /** `MIXED_STREAM` for a mixed segment; its id is its first run's. */
   readonly streamId: StreamId
   readonly segmentId: SegmentId
-  readonly runs?: readonly CommitRun[]
+  readonly runs?: readonly SegmentRun[]
   readonly ingestedAtMs: number
   readonly eventCount: number
   readonly rawBytes: number
   readonly sentBytes: number
   readonly payload: Uint8Array
-}
-
-/** One stream's events in a mixed segment: a segment of that stream. */
-export interface CommitRun {
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-  readonly eventCount: number
-  readonly rawBytes: number
-  readonly sentBytes: number
-  /** Its share of the payload. */
-  readonly storedBytes: number
 }
 
 /** An answer to remember under an Idempotency-Key, stored with the data it answers for. */
@@ -316,16 +305,16 @@ function rowOf(
   const ingestedAtMs = segmentIdMs(segmentId)
   const row = { streamId, segmentId, ingestedAtMs, eventCount, rawBytes, sentBytes, payload }
   if (segment.runs === undefined) return row
-  const runs = toCommitRuns(segment.runs, segmentIds, payload.length)
+  const runs = toRuns(segment.runs, segmentIds, payload.length)
   return { ...row, streamId: MIXED_STREAM, runs }
 }
 
 /** The payload's bytes are shared by what the runs' events have as JSON; not a byte is lost. */
-function toCommitRuns(
+function toRuns(
   runs: readonly EncodedRun[],
   segmentIds: readonly SegmentId[],
   payloadBytes: number,
-): CommitRun[] {
+): SegmentRun[] {
   let bytesLeft = payloadBytes
   let rawLeft = runs.reduce((sum, run) => sum + run.rawBytes, 0)
   return runs.map(({ streamId, eventCount, rawBytes, sentBytes }, index) => {

@@ -21,6 +21,15 @@ export interface MixedRun extends SegmentMember {
   readonly streamId: StreamId
 }
 
+/** A run as it is stored: a segment of its stream. */
+export interface SegmentRun extends MixedRun {
+  /** Bytes of its events as JSON, and as they were sent. */
+  readonly rawBytes: number
+  readonly sentBytes: number
+  /** Its share of the payload. */
+  readonly storedBytes: number
+}
+
 /** Ids of one row are given out together. Varuints stay exact. */
 const DELTA_MAX = 2n ** 52n
 

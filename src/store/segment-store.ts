@@ -12,7 +12,7 @@
  */
 import assert from 'node:assert/strict'
 import { from as copyFrom } from 'pg-copy-streams'
-import { encodeRuns } from '../model/mixed-runs.ts'
+import { encodeRuns, type SegmentRun } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type Postgres, type PostgresClient, toStoreError } from './postgres.ts'
@@ -30,17 +30,6 @@ export interface SegmentRow {
   readonly rawBytes: number
   readonly sentBytes: number
   readonly payload: Uint8Array
-}
-
-/** One stream's events in a mixed segment: a segment of that stream. */
-export interface SegmentRun {
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-  readonly eventCount: number
-  readonly rawBytes: number
-  readonly sentBytes: number
-  /** Its share of the payload. */
-  readonly storedBytes: number
 }
 
 /** The answer to remember under an Idempotency-Key that this node claimed. */

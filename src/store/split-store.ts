@@ -6,7 +6,7 @@
  * `session` is the worker's own, see `worker-lock.ts`; so a transaction in it is nobody else's.
  */
 import { SPLIT_BETWEEN_ROWS_MAX, SPLIT_STATEMENT_BYTES_MAX } from '../limits.ts'
-import { decodeRuns, MIXED_STREAM, type MixedRun } from '../model/mixed-runs.ts'
+import { decodeRuns, MIXED_STREAM, type MixedRun, type SegmentRun } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import { encodeMembers } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -24,13 +24,10 @@ export interface MixedRow {
 }
 
 /** A run that is still there: a segment of its stream. */
-export interface StoredRun extends MixedRun {
+export interface StoredRun extends SegmentRun {
   /** The mixed row, and how many of its events come before. */
   readonly rowId: SegmentId
   readonly firstEvent: number
-  readonly rawBytes: number
-  readonly sentBytes: number
-  readonly storedBytes: number
 }
 
 /** A row of a stream that some runs become; their ids rise. */
