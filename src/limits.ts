@@ -111,8 +111,8 @@ export const EVENT_BUFFER_KEEP_BYTES = 8 * MIB
  * In the table that small streams share, a row carries its own paths: bytes of them for each byte
  * of the row's text, and what any row may have. Values beyond reach the raw store only.
  */
-export const ROW_PATH_BYTES_PER_BYTE = 8
-export const ROW_PATH_BYTES_MIN = 1_024
+export const ROW_PATH_BYTES_PER_BYTE = 16
+export const ROW_PATH_BYTES_MIN = 4 * KIB
 /** Distinct paths of one block that reach the projection; the raw event keeps all. */
 export const BLOCK_PATHS_MAX = 1_024
 /** Events of one segment and block; a batch of tiny events becomes several segments. */
