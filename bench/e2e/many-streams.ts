@@ -44,7 +44,7 @@ export interface StreamsRun {
 
 export interface ManyStreamsResult {
   readonly createSeconds: number
-  /** The first load of all streams, in which their tables are made; in no ratio. */
+  /** The first load of all streams, which teaches them their fields; in no ratio. */
   readonly first: StreamsRun
   /** In turns: one stream, many streams. */
   readonly runs: readonly (readonly [one: StreamsRun, many: StreamsRun])[]
