@@ -96,7 +96,11 @@ export class IngestPipeline {
     this.#events.reset()
     this.#generated.reset()
     this.#tape.begin(input.bytes)
-    const outcomes = input.parts.map((part) => this.#decodePart(input.bytes, part))
+    const starts = ownerStarts(batch.owners ?? [])
+    const outcomes = input.parts.map((part, index) => {
+      if (starts.has(index)) this.#events.streamStart = this.#events.count
+      return this.#decodePart(input.bytes, part)
+    })
     if (!isClean) {
       const { repaired } = input as ReturnType<typeof repairParts>
       for (const [i, count] of repaired.entries()) outcomes[i]!.repaired = count
@@ -207,6 +211,17 @@ export class IngestPipeline {
       delta: this.#deltas.encode(source, this.#events, this.#facts, range, origin),
     }
   }
+}
+
+/** The parts with which each owner begins. */
+function ownerStarts(owners: readonly BatchOwner[]): ReadonlySet<number> {
+  let part = 0
+  return new Set(
+    owners.map(({ parts }) => {
+      part += parts
+      return part - parts
+    }),
+  )
 }
 
 /** The events of each owner; one who has none left has no run. */

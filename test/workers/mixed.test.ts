@@ -176,3 +176,23 @@ test('no mixed segment holds over SEGMENT_EVENTS_MAX events', () => {
   assert(segments.every(({ eventCount }) => eventCount <= SEGMENT_EVENTS_MAX))
   assert(segments.length < inputs.length)
 })
+
+test('bulk: items name the ordinals of their own stream', () => {
+  const bulk = (count: number) => '{"index":{}}\n{"a":1}\n'.repeat(count)
+  const inputs = [1, 2, 3].map((id) => {
+    return { streamId: id as StreamId, bodies: [bulk(id), bulk(2)] }
+  })
+  const { parts } = new IngestPipeline().run(mixedBatch(inputs, 'bulk'))
+  const ordinals = parts.map(({ bulkItems }) => {
+    return [
+      ...Buffer.from(bulkItems!.json)
+        .toString()
+        .matchAll(/"_id":"0+-(\d+)"/g),
+    ].map(([, n]) => n)
+  })
+  const expected = inputs.flatMap(({ streamId }) => {
+    const all = Array.from({ length: streamId + 2 }, (_, n) => String(n))
+    return [all.slice(0, streamId), all.slice(streamId)]
+  })
+  assert.deepEqual(ordinals, expected)
+})

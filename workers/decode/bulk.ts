@@ -200,7 +200,8 @@ class BulkDecoder {
   /** The line began at `lineStart`; behind its line feed, if it has one, is `#next`. */
   #accept(start: number, end: number, lineStart: number): void {
     const events = this.#events
-    this.#items.stored(this.#action, events.count, this.#outcome.accepted)
+    const streamEvent = events.count - events.streamStart
+    this.#items.stored(this.#action, streamEvent, this.#outcome.accepted)
     events.add(start, end, this.#tape.length)
     this.#outcome.accept(Math.min(this.#next, this.#end) - lineStart)
   }

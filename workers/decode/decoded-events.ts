@@ -14,6 +14,8 @@ export class DecodedEvents {
   tapeEnd = new Int32Array(4_096)
   /** Where the entries of the next event begin. */
   #tapeNext = 0
+  /** First event of the stream whose parts are being decoded: a batch may be of several. */
+  streamStart = 0
   /** Whether any event's producer time came with the protocol; only then the next three count. */
   hasTimes = false
   /** 1 where it did. */
@@ -24,6 +26,7 @@ export class DecodedEvents {
 
   reset(): void {
     this.count = 0
+    this.streamStart = 0
     this.hasTimes = false
     this.#tapeNext = 0
   }

@@ -151,10 +151,10 @@ export class BulkItemWriter {
   }
 
   /**
-   * Adds the item of an action that was stored. `batchEvent` and `partEvent` number its event among
-   * those of the batch and of the part. Hot.
+   * Adds the item of an action that was stored. `streamEvent` and `partEvent` number its event
+   * among those that its stream has in the batch and those of the part. Hot.
    */
-  stored(meta: BulkItemMeta, batchEvent: number, partEvent: number): void {
+  stored(meta: BulkItemMeta, streamEvent: number, partEvent: number): void {
     const template = this.#templates[meta.operation]
     if (template === undefined || this.#isFull) return // Nothing of the item is wanted.
     const { hasIndex, hasId, head, tail } = template
@@ -168,7 +168,7 @@ export class BulkItemWriter {
     this.#copy(middle)
     if (hasOwnId) {
       this.#place(out.length - ID_ZEROS.length - 1, partEvent)
-      this.#ordinal(batchEvent % SEGMENT_EVENTS_MAX)
+      this.#ordinal(streamEvent % SEGMENT_EVENTS_MAX)
     } else if (hasId) {
       this.#range(meta.idStart, meta.idEnd)
     }
