@@ -13,6 +13,8 @@ const START_MS_MAX = 120_000
 const STOP_MS_MAX = 60_000
 const POLL_MS = 100
 const OUTPUT_CHARS_MAX = 64 * 1024
+/** As `npm start` sets them (package.json): glibc gives back what a burst needed. */
+const MALLOC_SETTINGS = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' }
 
 export interface RunningService extends ServiceAddress {
   readonly pid: number
@@ -46,6 +48,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const args = [...options.nodeFlags, entry, ...own]
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...MALLOC_SETTINGS, ...process.env },
     detached: options.isDetached ?? false,
   })
   const output = collectOutput(child)

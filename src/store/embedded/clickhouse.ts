@@ -103,7 +103,7 @@ class Host {
     const entry = fileURLToPath(new URL(`./clickhouse-host.${extension}`, import.meta.url))
     const child = fork(entry, [], {
       cwd: this.#directory,
-      env: { ...process.env, UV_THREADPOOL_SIZE: String(THREADS) },
+      env: hostEnvironment(),
       execArgv: [],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
@@ -188,4 +188,10 @@ async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
   await exited
   clearTimeout(timer)
+}
+
+/** What is set for the memory of our own process is not meant for the engine's. */
+function hostEnvironment(): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MALLOC_'))
+  return { ...Object.fromEntries(inherited), UV_THREADPOOL_SIZE: String(THREADS) }
 }
