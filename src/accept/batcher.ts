@@ -32,6 +32,7 @@ import {
   type BatchGroup,
   batchKey,
   hasRoom,
+  hasSameSettings,
   joinGroup,
   mixKeyOf,
   type OpenBatch,
@@ -156,10 +157,13 @@ export class Batcher {
     this.#busy.note(stream.streamId, bytes.length)
     const key = batchKey(framing, stream)
     let batch = this.#open.get(key)
-    if (batch !== undefined && !hasRoom(batch, bytes.length, eventBytes)) {
-      this.#open.delete(key)
-      this.#dispatch(this.#alone(batch))
-      batch = undefined
+    if (batch !== undefined) {
+      const isSame = hasSameSettings(batch.stream, stream)
+      if (!isSame || !hasRoom(batch, bytes.length, eventBytes)) {
+        this.#open.delete(key)
+        this.#dispatch(this.#alone(batch))
+        batch = undefined
+      }
     }
     if (batch === undefined) {
       const buffer = this.buffers.take(bytes.length + 1)

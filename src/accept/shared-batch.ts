@@ -44,6 +44,13 @@ export function mixKeyOf(framing: Framing, stream: Stream): string | undefined {
   return stream.redactSensitive ? `${kind} ${JSON.stringify(stream.redactFields)}` : kind
 }
 
+/** Settings may change while a batch waits: who was admitted under new ones is treated by them. */
+export function hasSameSettings(a: Stream, b: Stream): boolean {
+  if (a === b) return true
+  const isSame = a.parseUserAgents === b.parseUserAgents && a.redactSensitive === b.redactSensitive
+  return isSame && JSON.stringify(a.redactFields) === JSON.stringify(b.redactFields)
+}
+
 export function hasRoom(batch: OpenBatch, bytes: number, eventBytes: number): boolean {
   const fits = batch.length + bytes + 1 <= BATCH_BYTES_TARGET
   const eventsFit = batch.eventBytes + eventBytes + 1 <= BATCH_BYTES_TARGET

@@ -230,3 +230,21 @@ test('a large request has a batch of its own; what the worker did not use comes 
   }
   assert.equal(buffers.out.size, 0)
 })
+
+test('who is admitted under other settings is not in the batch of those before', async () => {
+  const { pool, batcher } = setUp()
+  pool.hasIdleThread = false
+  const before = stream(1)
+  const redacting = { ...before, redactSensitive: true, redactFields: ['password'] }
+  for (const each of [before, { ...before }, redacting, { ...redacting }, before]) {
+    void batcher.submitShared(each, 'ndjson', bytes('{"password":"x"}'))
+  }
+  assert.deepEqual(
+    pool.tasks.map(({ batch }) => [batch.settings.redactSensitive, batch.parts.length]),
+    [
+      [false, 2],
+      [true, 2],
+    ],
+  )
+  pool.turns.length = 0
+})
