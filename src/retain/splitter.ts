@@ -79,10 +79,11 @@ export class Splitter {
     }
     const checkpoints = await this.#options.readCheckpoints()
     const waitedBefore = idAt(nowMs() - COMPACT_WAIT_MS_MAX)
+    const end = earlier(before, lastToSplit(checkpoints, waitedBefore))
     const turnEndsMs = performance.now() + RETAIN_TURN_MS
     while (performance.now() < turnEndsMs && !signal.aborted) {
       const after = this.#through ?? (0n as SegmentId)
-      const rows = await store.listMixed({ after, before, limit: SPLIT_ROWS_MAX })
+      const rows = await store.listMixed({ after, before: end, limit: SPLIT_ROWS_MAX })
       if (rows.length === 0) {
         this.#through = undefined
         return false
@@ -94,9 +95,13 @@ export class Splitter {
     return this.#through !== undefined
   }
 
-  /** The oldest mixed row that is left and will be split some day. */
-  findOldest(): Promise<SegmentId | undefined> {
-    return this.#options.store.findOldest(this.#damaged)
+  /**
+   * The oldest mixed row that can be split now. What waits for its node's checkpoint holds nobody
+   * up: merging goes through its stretch once more when it is split.
+   */
+  async findOldest(): Promise<SegmentId | undefined> {
+    const checkpoints = await this.#options.readCheckpoints()
+    return this.#options.store.findOldest(checkpoints, this.#damaged)
   }
 
   async #splitRows(
@@ -197,4 +202,18 @@ export class Splitter {
     }
     return outcome
   }
+}
+
+/** No row that ends at or above it can be split, whoever made it. */
+function lastToSplit(
+  checkpoints: ReadonlyMap<number, SegmentId>,
+  waitedBefore: SegmentId,
+): SegmentId {
+  let last: bigint = waitedBefore
+  for (const checkpoint of checkpoints.values()) if (checkpoint >= last) last = checkpoint + 1n
+  return last as SegmentId
+}
+
+function earlier(a: SegmentId, b: SegmentId): SegmentId {
+  return a < b ? a : b
 }

@@ -5,7 +5,7 @@
  *
  * `session` is the worker's own, see `worker-lock.ts`; so a transaction in it is nobody else's.
  */
-import { SPLIT_BETWEEN_ROWS_MAX, SPLIT_STATEMENT_BYTES_MAX } from '../limits.ts'
+import { SPLIT_BETWEEN_ROWS_MAX, SPLIT_BYTES_MAX, SPLIT_STATEMENT_BYTES_MAX } from '../limits.ts'
 import { decodeRuns, MIXED_STREAM, type MixedRun, type SegmentRun } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import { encodeMembers } from '../model/segment-members.ts'
@@ -57,19 +57,24 @@ export class SplitStore {
     this.#session = session
   }
 
-  /** Mixed rows that begin after `after` and end before `before`, in id order. */
+  /**
+   * Mixed rows that begin after `after` and end before `before`, in id order; no more than hold
+   * SPLIT_BYTES_MAX of events and the one beyond.
+   */
   async listMixed(range: {
     readonly after: bigint
     readonly before: bigint
     readonly limit: number
   }): Promise<MixedRow[]> {
     const { rows } = await this.#session.query<MixedInfo>(
-      `SELECT segment_id, last_segment_id, raw_bytes, octet_length(payload) AS payload_bytes,
-         members
-       FROM segments WHERE stream_id = ${MIXED_STREAM} AND segment_id > $1 AND segment_id < $2
-         AND last_segment_id < $2
-       ORDER BY segment_id LIMIT $3`,
-      [String(range.after), String(range.before), range.limit],
+      `SELECT segment_id, last_segment_id, raw_bytes, payload_bytes, members FROM (
+         SELECT segment_id, last_segment_id, raw_bytes, octet_length(payload) AS payload_bytes,
+           members, sum(raw_bytes) OVER (ORDER BY segment_id) - raw_bytes AS bytes_before
+         FROM segments WHERE stream_id = ${MIXED_STREAM} AND segment_id > $1 AND segment_id < $2
+           AND last_segment_id < $2
+         ORDER BY segment_id LIMIT $3
+       ) AS rows WHERE bytes_before <= $4 ORDER BY segment_id`,
+      [String(range.after), String(range.before), range.limit, SPLIT_BYTES_MAX],
     )
     return rows.map((row) => {
       const segmentId = BigInt(row.segment_id) as SegmentId
@@ -83,13 +88,18 @@ export class SplitStore {
     })
   }
 
-  /** The oldest mixed row but for some. */
-  async findOldest(except: ReadonlySet<SegmentId>): Promise<SegmentId | undefined> {
+  /** The oldest mixed row that its node's checkpoint has passed, but for some. */
+  async findOldest(
+    checkpoints: ReadonlyMap<number, SegmentId>,
+    except: ReadonlySet<SegmentId>,
+  ): Promise<SegmentId | undefined> {
     const { rows } = await this.#session.query<{ segment_id: string }>(
-      `SELECT segment_id FROM segments
-       WHERE stream_id = ${MIXED_STREAM} AND segment_id <> ALL ($1::bigint[])
-       ORDER BY segment_id LIMIT 1`,
-      [[...except].map(String)],
+      `SELECT g.segment_id FROM segments g
+       JOIN unnest($1::integer[], $2::bigint[]) AS passed (node_id, checkpoint)
+         ON node_id = ((g.segment_id >> 12) & 511) AND g.last_segment_id <= checkpoint
+       WHERE g.stream_id = ${MIXED_STREAM} AND g.segment_id <> ALL ($3::bigint[])
+       ORDER BY g.segment_id LIMIT 1`,
+      [[...checkpoints.keys()], [...checkpoints.values()].map(String), [...except].map(String)],
     )
     return rows[0] === undefined ? undefined : (BigInt(rows[0].segment_id) as SegmentId)
   }
