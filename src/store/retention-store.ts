@@ -5,7 +5,7 @@
  *
  * `session` is the worker's own, see `worker-lock.ts`.
  */
-import { RETAIN_PURGE_GRACE_MS } from '../limits.ts'
+import { COMPACT_WAIT_MS_MAX, RETAIN_PURGE_GRACE_MS } from '../limits.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -208,8 +208,9 @@ export class RetentionStore {
   /**
    * Deletes what is left of streams that were deleted a while ago and have no rows any more;
    * returns how many. Events of theirs may also lie in mixed rows that are not split yet, from
-   * before the end of the last request. The row in `streams` stays, without its name: ids are not
-   * used again, and a late insert into ClickHouse is still known to be nobody's.
+   * before the end of the last request; one that cannot be split is waited for no longer than
+   * others. The row in `streams` stays, without its name: ids are not used again, and a late insert
+   * into ClickHouse is still known to be nobody's.
    */
   async purgeDeleted(): Promise<number> {
     const { rows } = await this.#session.query<{ stream_id: number }>(
@@ -217,9 +218,11 @@ export class RetentionStore {
          AND deleted_at < now() - $1::bigint * interval '1 millisecond'
          AND NOT EXISTS (SELECT 1 FROM stream_segments g WHERE g.stream_id = s.stream_id)
          AND NOT EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = ${MIXED_STREAM}
+           AND g.segment_id >= (floor(extract(epoch FROM now()) * 1000)::bigint - $2)
+             << ${ID_BITS_BELOW_MS}
            AND g.segment_id < (floor(extract(epoch FROM s.deleted_at) * 1000)::bigint + $1)
              << ${ID_BITS_BELOW_MS}) LIMIT 100`,
-      [RETAIN_PURGE_GRACE_MS],
+      [RETAIN_PURGE_GRACE_MS, 2 * COMPACT_WAIT_MS_MAX],
     )
     const ids = rows.map((row) => row.stream_id)
     if (ids.length === 0) return 0
