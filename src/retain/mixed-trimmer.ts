@@ -35,7 +35,7 @@ const DAY_MS = 86_400_000
  * A day is dropped as a whole only when it has been over for a while: what is inserted between
  * counting and dropping would be lost, and these inserts are of the present day.
  */
-const DROP_GRACE_MS = 3_600_000
+export const DROP_GRACE_MS = 3_600_000
 
 export class MixedTrimmer {
   readonly #options: MixedTrimmerOptions

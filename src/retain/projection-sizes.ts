@@ -1,29 +1,34 @@
 /** How much of the projection each stream has. */
 import type { StreamId } from '../model/stream.ts'
-import type { MixedPartition } from '../store/mixed-parts.ts'
+import type { MixedPartition, MixedShare } from '../store/mixed-parts.ts'
 import type { ProjectionTable } from '../store/projection-parts.ts'
 import type { ProjectionSize } from '../store/storage-store.ts'
 
+/** What a row has beside its event: ids, times, the shape. */
+const ROW_BYTES = 40
+
 /**
- * What each stream has in its own table and in the shared one. There a row counts with the mean of
- * all rows: what one takes is not told.
+ * What each stream has in its own table and in the shared one. There a day's bytes are shared by
+ * rows times the mean bytes that the stream's events were sent with, `eventBytes`: what a row takes
+ * is not told, and who sends large events must not fill the caps of those who send small ones.
  */
 export function projectionSizes(
   tables: readonly ProjectionTable[],
   partitions: readonly MixedPartition[],
+  eventBytes: ReadonlyMap<StreamId, number>,
 ): Map<StreamId, ProjectionSize> {
-  let [mixedRows, mixedBytes] = [0, 0]
-  for (const { rows, bytes } of partitions) {
-    mixedRows += rows
-    mixedBytes += bytes
-  }
   const sizes = new Map<StreamId, { streamId: StreamId; rows: number; bytes: number }>()
   for (const { streamId, rows, bytes } of tables) sizes.set(streamId, { streamId, rows, bytes })
-  for (const { shares } of partitions) {
+  for (const { shares, bytes } of partitions) {
+    const weightOf = (streamId: StreamId, { rows }: MixedShare) => {
+      return rows * ((eventBytes.get(streamId) ?? 0) + ROW_BYTES)
+    }
+    let total = 0
+    for (const [streamId, share] of shares) total += weightOf(streamId, share)
     for (const [streamId, share] of shares) {
       const size = sizes.get(streamId) ?? { streamId, rows: 0, bytes: 0 }
       size.rows += share.rows
-      size.bytes += share.rows * (mixedBytes / mixedRows)
+      size.bytes += (bytes * weightOf(streamId, share)) / total
       sizes.set(streamId, size)
     }
   }

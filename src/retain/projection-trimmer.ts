@@ -16,7 +16,7 @@ import type { StreamId } from '../model/stream.ts'
 import type { MixedParts } from '../store/mixed-parts.ts'
 import type { ProjectionParts, ProjectionTable } from '../store/projection-parts.ts'
 import type { ProjectionSize, StorageStore, StreamState } from '../store/storage-store.ts'
-import { MixedTrimmer, partitionEndMs } from './mixed-trimmer.ts'
+import { DROP_GRACE_MS, MixedTrimmer, partitionEndMs } from './mixed-trimmer.ts'
 import { projectionSizes } from './projection-sizes.ts'
 import type { RetainObserver } from './retainer.ts'
 
@@ -47,7 +47,9 @@ export class ProjectionTrimmer {
     const { parts, mixed, storage } = this.#options
     const tables = await parts.listTables()
     const partitions = await mixed.listPartitions()
-    const sizes = projectionSizes(tables, partitions)
+    const shared = new Set(partitions.flatMap(({ shares }) => [...shares.keys()]))
+    const eventBytes = await storage.readEventBytes([...shared])
+    const sizes = projectionSizes(tables, partitions, eventBytes)
     const states = await storage.recordProjection([...sizes.values()])
     const trimmedAtMs = new Map<StreamId, number>()
     for (const table of tables) {
@@ -102,7 +104,8 @@ export class ProjectionTrimmer {
       }
       const removed = await parts.countBefore(streamId, id, removedBefore)
       if (removed === 0 || removed < rows * RETAIN_TRIM_SHARE) continue
-      if (removed === rows) {
+      // Of the present day something may have come in since it was counted.
+      if (removed === rows && partitionEndMs(id) + DROP_GRACE_MS < Date.now()) {
         await parts.dropPartition(streamId, id)
         observer.onTrimmed('partition')
       } else if (!(await parts.isDeleting())) {

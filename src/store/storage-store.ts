@@ -90,6 +90,17 @@ export class StorageStore {
     return this.#readStates(ids)
   }
 
+  /** Mean bytes of an event as it was sent, of streams that hold some. */
+  async readEventBytes(streamIds: readonly StreamId[]): Promise<Map<StreamId, number>> {
+    const { rows } = await this.#postgres.query<{ stream_id: number; bytes: number }>(
+      `SELECT stream_id, sum(sent_bytes)::float8 / sum(event_count)::float8 AS bytes
+       FROM stream_usage WHERE stream_id = ANY ($1::integer[])
+       GROUP BY stream_id HAVING sum(event_count) > 0 AND sum(sent_bytes) > 0`,
+      [streamIds],
+    )
+    return new Map(rows.map((row) => [row.stream_id as StreamId, row.bytes]))
+  }
+
   async #readStates(ids: readonly StreamId[]): Promise<Map<StreamId, StreamState>> {
     const { rows } = await this.#postgres.query<StateRow>(
       `SELECT s.stream_id, COALESCE(m.removed_before, 0)::text AS removed_before,

@@ -239,13 +239,25 @@ test('what a stream has is its table and its share of the common one', async () 
   const own = tables.find(({ streamId }) => streamId === both)!
   const mixed = new MixedParts(harness.clickhouse!)
   const partitions = await mixed.listPartitions()
-  const bytes = partitions.reduce((sum, partition) => sum + partition.bytes, 0)
-  const sizes = projectionSizes(tables, partitions)
-  const share = { rows: 300, bytes: Math.round(bytes * 0.75) }
+  const [first = 0, second = 0] = partitions.map((partition) => partition.bytes)
+  const sizes = projectionSizes(tables, partitions, new Map())
+  const share = { rows: 300, bytes: Math.round((first * 300) / 350) }
   assert.deepEqual(sizes.get(small), { streamId: small, ...share })
-  const total = { rows: 120, bytes: own.bytes + Math.round(bytes * 0.25) }
+  const total = { rows: 120, bytes: Math.round(own.bytes + (first * 50) / 350 + second) }
   assert.deepEqual(sizes.get(both), { streamId: both, ...total })
   assert.ok(own.bytes > 0 && share.bytes > 0)
+
+  // Who sends large events does not fill the caps of those who send small ones.
+  const means = new Map([
+    [small, 10],
+    [both, 10_000],
+  ])
+  const weighed = projectionSizes(tables, partitions, means)
+  const smallBytes = weighed.get(small)?.bytes ?? 0
+  const expected = (first * 300 * 50) / (300 * 50 + 50 * 10_040)
+  assert.ok(Math.abs(smallBytes - expected) <= 1, `${smallBytes}, not ${expected}`)
+  const all = (weighed.get(both)?.bytes ?? 0) + smallBytes
+  assert.ok(Math.abs(all - own.bytes - first - second) <= 2, 'no byte is lost')
 
   const trimmer = harness.newTrimmer()
   await trimmer.round(NEVER)
