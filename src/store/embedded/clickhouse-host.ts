@@ -7,6 +7,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { lowerBackgroundThreads } from './background-priority.ts'
 import { ClickHouseEngine } from './clickhouse-engine.ts'
 import { ClickHouseHttpFront } from './clickhouse-http.ts'
 
@@ -79,6 +80,7 @@ async function run(settings: HostSettings): Promise<void> {
   writeFileSync(config, toXml('clickhouse', CONFIG))
 
   const engine = await ClickHouseEngine.open(data, config, SETTINGS)
+  lowerBackgroundThreads()
   const { user, password } = settings
   const front = new ClickHouseHttpFront({ engine, user, password, spoolDirectory })
   const server = createServer((request, response) => front.handle(request, response))

@@ -1,0 +1,45 @@
+/**
+ * Merges and mutations of the embedded engine give way to what clients wait for: on a machine with
+ * few cores, removing rows or merging would otherwise hold up ingest for as long as they take.
+ *
+ * On Linux each thread has a nice value of its own. Five means about a third of an ordinary
+ * thread's share when all compete: enough for merges to keep up at full load.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { setPriority } from 'node:os'
+
+export const BACKGROUND_NICE = 5
+/** Names of the threads that merge and mutate, as ClickHouse sets them. */
+const BACKGROUND_THREADS: ReadonlySet<string> = new Set(['MergeMutate'])
+const TASKS = '/proc/self/task'
+const LOOK_MS = 5_000
+
+/** Lowers these threads, now and then: the engine makes them when there is work for them. */
+export function lowerBackgroundThreads(): void {
+  lowerOnce()
+  setInterval(lowerOnce, LOOK_MS).unref()
+}
+
+function lowerOnce(): void {
+  for (const thread of listThreads()) tryLower(thread)
+}
+
+/** False when it has ended meanwhile, or we may not: then it stays as it is. */
+function tryLower(thread: string): boolean {
+  try {
+    const name = readFileSync(`${TASKS}/${thread}/comm`, 'utf8').trim()
+    if (!BACKGROUND_THREADS.has(name)) return false
+    setPriority(Number(thread), BACKGROUND_NICE)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function listThreads(): string[] {
+  try {
+    return readdirSync(TASKS)
+  } catch {
+    return [] // Not Linux.
+  }
+}

@@ -1,0 +1,49 @@
+/** Goal: merges and mutations of the embedded engine run below the rest, and only they do. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { BACKGROUND_NICE } from '../../src/store/embedded/background-priority.ts'
+import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+
+/** Nice values of a process's threads, by name. */
+function niceValues(pid: number): Map<string, Set<number>> {
+  const values = new Map<string, Set<number>>()
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')
+    const name = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'))
+    // proc(5): nice is field 19; the third is the first behind the name.
+    const nice = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+    values.set(name, (values.get(name) ?? new Set()).add(nice))
+  }
+  return values
+}
+
+test('threads that merge give way, others do not', async () => {
+  const dataDir = makeDirectory()
+  const known = new Set(children())
+  const engine = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  try {
+    const [pid] = children().filter((child) => !known.has(child))
+    const clickhouse = new ClickHouse({ url: engine.url })
+    await clickhouse.command('CREATE TABLE t (n UInt64) ENGINE = MergeTree ORDER BY n')
+    for (const n of [1, 2]) await clickhouse.command(`INSERT INTO t VALUES (${n})`)
+    await clickhouse.command('OPTIMIZE TABLE t FINAL')
+    await clickhouse.close()
+    const background = () => [...(niceValues(pid!).get('MergeMutate') ?? [])].join()
+    await eventually('lowered', () => background() === String(BACKGROUND_NICE))
+    const values = niceValues(pid!)
+    values.delete('MergeMutate')
+    const others = [...values.values()].flatMap((set) => [...set])
+    assert.ok(others.length > 0 && !others.includes(BACKGROUND_NICE))
+  } finally {
+    await engine.stop()
+    removeDirectory(dataDir)
+  }
+})
+
+function children(): number[] {
+  const text = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim()
+  return text === '' ? [] : text.split(' ').map(Number)
+}
