@@ -2,13 +2,14 @@
  * Merges and mutations of the embedded engine give way to what clients wait for: on a machine with
  * few cores, removing rows or merging would otherwise hold up ingest for as long as they take.
  *
- * On Linux each thread has a nice value of its own. Five means about a third of an ordinary
- * thread's share when all compete: enough for merges to keep up at full load.
+ * On Linux each thread has a nice value of its own. Ten is a tenth of an ordinary thread's share
+ * when all compete, and all that is idle otherwise: where every core is busy for hours, parts pile
+ * up, and are merged when there is time.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
-export const BACKGROUND_NICE = 5
+export const BACKGROUND_NICE = 10
 /** Names of the threads that merge and mutate, as ClickHouse sets them. */
 const BACKGROUND_THREADS: ReadonlySet<string> = new Set(['MergeMutate'])
 const TASKS = '/proc/self/task'
