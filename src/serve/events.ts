@@ -72,9 +72,10 @@ export function eventRoutes(deps: EventRoutesDeps): Route[] {
  * How often a page is looked up. Between listing segments and reading their rows, compaction may
  * have merged them; what is read then would be the wrong events or none.
  */
-const READ_TRIES_MAX = 4
-/** Segments whose rows are in memory at a time: of a row with many streams' few is wanted. */
+const READ_TRIES_MAX = 8
+/** Segments whose mixed rows are in memory at a time: of each, little is wanted. */
 const READ_SEGMENTS_MAX = 64
+const NO_PAYLOADS: ReadonlyMap<string, Uint8Array> = new Map()
 
 async function readPage(
   deps: EventRoutesDeps,
@@ -150,16 +151,20 @@ async function readSlices(
     const place = places.get(slice.segmentId)
     return place === undefined ? [] : [{ slice, place }]
   })
+  const read = (isMixed: boolean, some: typeof wanted) => {
+    const rows = some.flatMap(({ place }) => (place.isMixed === isMixed ? [place] : []))
+    return rows.length === 0 ? NO_PAYLOADS : deps.events.readPayloads(streamId, rows)
+  }
+  // At once: the sooner they are read after they were listed, the fewer were merged meanwhile.
+  const own = await read(false, wanted)
   const pieces: Uint8Array[] = []
   for (let at = 0; at < wanted.length; at += READ_SEGMENTS_MAX) {
     const some = wanted.slice(at, at + READ_SEGMENTS_MAX)
-    const payloads = await deps.events.readPayloads(
-      streamId,
-      some.map(({ place }) => place),
-    )
+    const mixed = await read(true, some)
     const reads: SegmentRead[] = []
     for (const { slice, place } of some) {
-      const payload = payloads.get(rowKeyText(place))
+      const key = rowKeyText(place)
+      const payload = own.get(key) ?? mixed.get(key)
       if (payload === undefined) return undefined
       reads.push({ ...slice, payload, newestFirst: true, firstEvent: place.firstEvent })
     }
