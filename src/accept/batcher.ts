@@ -12,7 +12,7 @@
  * A shared batch is committed here as a whole; parts that failed have left nothing in it.
  */
 
-import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
+import type { BatchBuffers } from '../bytes/batch-buffers.ts'
 import { IngestError } from '../errors.ts'
 import type {
   AcceptedBatch,
@@ -21,13 +21,13 @@ import type {
   Framing,
   SegmentOutput,
 } from '../model/batch.ts'
-import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { FramedPart } from './body-framer.ts'
 import { BusyStreams } from './busy-streams.ts'
 import type { PartOptions, PlacedPart } from './dialect.ts'
 import {
+  acceptedBatch,
   append,
   type BatchGroup,
   batchKey,
@@ -36,7 +36,6 @@ import {
   joinGroup,
   mixKeyOf,
   type OpenBatch,
-  settingsOf,
   takeOldest,
 } from './shared-batch.ts'
 
@@ -119,18 +118,11 @@ export class Batcher {
   async encodeOwn(stream: Stream, part: FramedPart, options?: PartOptions): Promise<EncodedBatch> {
     const { buffer, linesBefore, ...range } = part
     const length = part.end
-    padBatch(buffer, length)
     const { streamId } = stream
     this.#busy.note(streamId, length)
-    const batch = {
-      ...(this.#busy.isBusy(streamId)
-        ? { streamId }
-        : { streamId: MIXED_STREAM, owners: [{ streamId, parts: 1 }] }),
-      settings: settingsOf(stream),
-      receivedAtMs: this.#nowMs(),
-      bytes: buffer.subarray(0, length + BATCH_PADDING),
-      parts: [{ ...range, ...options }],
-    }
+    const owners = this.#busy.isBusy(streamId) ? undefined : [{ streamId, parts: 1 }]
+    const data = { buffer, length, parts: [{ ...range, ...options }] }
+    const batch = acceptedBatch(stream, data, this.#nowMs(), owners)
     const output = this.#takeOutput(length)
     try {
       const encoded = await this.#pool.encode(batch, output)

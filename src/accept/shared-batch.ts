@@ -11,7 +11,13 @@ import assert from 'node:assert/strict'
 import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
 import { copyBytes } from '../bytes/copy-bytes.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX, MIX_STREAM_BYTES_MAX } from '../limits.ts'
-import { type AcceptedBatch, BATCH_KINDS, type Framing, type Part } from '../model/batch.ts'
+import {
+  type AcceptedBatch,
+  BATCH_KINDS,
+  type BatchOwner,
+  type Framing,
+  type Part,
+} from '../model/batch.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { PlacedPart } from './dialect.ts'
@@ -131,19 +137,31 @@ export function joinGroup(
 ): GroupedBatch {
   const [first] = batches
   assert(first !== undefined)
-  const { buffer, length, parts } = batches.length === 1 ? first : join(buffers, batches)
+  const joined = batches.length === 1 ? first : join(buffers, batches)
+  const owners = batches.map(({ stream: { streamId }, parts }) => {
+    return { streamId, parts: parts.length }
+  })
+  const batch = acceptedBatch(first.stream, joined, receivedAtMs, isMixed ? owners : undefined)
+  return { batch, buffer: joined.buffer, length: joined.length }
+}
+
+/** What the pool is given of data that has room for its padding. With `owners` it is mixed. */
+export function acceptedBatch(
+  { streamId, parseUserAgents, redactSensitive, redactFields }: Stream,
+  { buffer, length, parts }: Pick<AcceptedBatch, 'parts'> & Omit<GroupedBatch, 'batch'>,
+  receivedAtMs: number,
+  owners: readonly BatchOwner[] | undefined,
+): AcceptedBatch {
   padBatch(buffer, length)
   const batch = {
-    settings: settingsOf(first.stream),
+    settings: { parseUserAgents, redactSensitive, redactFields },
     receivedAtMs,
     bytes: buffer.subarray(0, length + BATCH_PADDING),
     parts,
   }
-  if (!isMixed) return { batch: { ...batch, streamId: first.stream.streamId }, buffer, length }
-  const owners = batches.map(({ stream: { streamId }, parts: own }) => {
-    return { streamId, parts: own.length }
-  })
-  return { batch: { ...batch, streamId: MIXED_STREAM, owners }, buffer, length }
+  return owners === undefined
+    ? { ...batch, streamId }
+    : { ...batch, streamId: MIXED_STREAM, owners }
 }
 
 function join(
@@ -162,9 +180,4 @@ function join(
     at += batch.length
   }
   return { buffer, length, parts }
-}
-
-export function settingsOf(stream: Stream): AcceptedBatch['settings'] {
-  const { parseUserAgents, redactSensitive, redactFields } = stream
-  return { parseUserAgents, redactSensitive, redactFields }
 }
