@@ -15,16 +15,15 @@ import { ENTRY, NULL, nextEntry } from '../decode/tape-types.ts'
 import { type ByteWriter, WORD_SLACK } from './byte-writer.ts'
 import { ColumnIndex, type TapeRows } from './column-index.ts'
 import {
+  ARRAY_BYTES_FACTOR,
   ARRAY_JSON,
   BOOL,
+  ELEMENT_TYPES,
   FLOAT64,
-  INT64,
   NATIVE_TYPES,
-  NO_TYPE,
   nativeTypeName,
   nativeTypeOf,
   STRING_TYPE,
-  UINT64,
 } from './native-types.ts'
 import {
   type Cells,
@@ -38,8 +37,6 @@ import {
 const FLATTENED_VERSION = 3
 /** Room a cell may need beyond its text: offsets, discriminator, length prefix. */
 const CELL_BYTES = 24
-/** An array of one-digit integers takes nine bytes for every two of its text. */
-const ARRAY_BYTES_FACTOR = 9
 
 /** What encoding reads: one batch's tape. */
 export interface TapeSource extends TextSource {
@@ -247,9 +244,6 @@ export class JsonColumn {
     }
   }
 }
-
-/** The type of an array's elements, by the array's type. */
-const ELEMENT_TYPES: readonly number[] = [NO_TYPE, BOOL, FLOAT64, INT64, STRING_TYPE, UINT64]
 
 function writeScalars(writer: ByteWriter, source: TextSource, cells: Cells, type: number): void {
   if (type === STRING_TYPE) writeStrings(writer, source, cells)

@@ -74,6 +74,12 @@ const STRINGS = (1 << STRING) | (1 << ESCAPED)
 const BOOLS = (1 << TRUE) | (1 << FALSE)
 const FLOATS = (1 << FLOAT) | (1 << INT)
 
+/** The type of an array's elements, by the array's type; of an array of objects none. */
+export const ELEMENT_TYPES: readonly number[] = [NO_TYPE, BOOL, FLOAT64, INT64, STRING_TYPE, UINT64]
+
+/** An array of one-digit integers takes nine bytes for every two of its text. */
+export const ARRAY_BYTES_FACTOR = 9
+
 /** The type of the entry at `at`; `nestedAllowed` is false where arrays of objects become text. */
 export function nativeTypeOf(entries: Int32Array, at: number, nestedAllowed: boolean): number {
   const type = entries[at + 1]!

@@ -33,13 +33,10 @@ import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import { type ByteWriter, copyWords, WORD_SLACK } from './byte-writer.ts'
 import type { TapeSource } from './native-json.ts'
 import {
-  ARRAY_BOOL,
-  ARRAY_FLOAT64,
-  ARRAY_INT64,
+  ARRAY_BYTES_FACTOR,
   ARRAY_JSON,
-  ARRAY_STRING,
-  ARRAY_UINT64,
   BOOL,
+  ELEMENT_TYPES,
   FLOAT64,
   INT64,
   NO_TYPE,
@@ -59,12 +56,6 @@ SCALAR_CODES[UINT64] = 0x04
 
 /** `Array(Nullable(…))`, then the code of the elements' type. */
 const ARRAY_CODES = [0x1e, 0x23]
-const ELEMENT_TYPES = new Int8Array(16)
-ELEMENT_TYPES[ARRAY_BOOL] = BOOL
-ELEMENT_TYPES[ARRAY_FLOAT64] = FLOAT64
-ELEMENT_TYPES[ARRAY_INT64] = INT64
-ELEMENT_TYPES[ARRAY_STRING] = STRING_TYPE
-ELEMENT_TYPES[ARRAY_UINT64] = UINT64
 
 /**
  * `Array(JSON(…))` by nesting, with the parameters that `nativeTypeName` gives the same type: JSON,
@@ -80,8 +71,6 @@ const VALUE_HEAD_BYTES = 32
 const LENGTH_BYTES_MAX = 5
 /** Lengths below it are one byte of varuint. */
 const LONG_LENGTH = 0x80
-/** An array of one-digit integers takes nine bytes for every two of its text. */
-const ARRAY_BYTES_FACTOR = 9
 
 /** Where the values of a row are, sorted by path. */
 interface RowOrder {
