@@ -363,7 +363,7 @@ async function startMaterializer(
       readAfter: (after, limit) => checkpoints.readAfter(after, limit),
       writeCheckpoint: (segmentId) => checkpoints.write(segmentId),
       settleInserts: () => projection.settleInserts(),
-      findPresent: (segments) => projection.findPresentOf(segments),
+      findPresent: (segments) => projection.findPresent(segments),
       insert: (streamId, blocks) => projection.insert(streamId, blocks),
       insertMixed: (blocks) => projection.insertMixed(blocks),
       rebuild: async ({ streamId, payload }, part) => {

@@ -9,7 +9,7 @@ import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
-import { PROJECTION_DATABASE, projectionTable } from './projection-store.ts'
+import { PROJECTION_DATABASE, projectionTable, tableName } from './projection-store.ts'
 
 export interface MixedShare {
   readonly rows: number
@@ -61,7 +61,7 @@ export class MixedParts {
        FROM system.parts AS p
        WHERE database = {database:String} AND table = {table:String} AND active AND p.rows > 0
        GROUP BY id ORDER BY id`,
-      { database: PROJECTION_DATABASE, table: `events_${MIXED_STREAM}` },
+      { database: PROJECTION_DATABASE, table: tableName(MIXED_STREAM) },
     )
     const counted = new Map<string, Counted>()
     for (const { id, parts } of partitions) {

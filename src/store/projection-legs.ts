@@ -16,12 +16,12 @@
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
+import { tableName, UNKNOWN_TABLE } from './projection-store.ts'
 import { StoreError } from './store-error.ts'
 
 /** The stream's own table, or the shared one. */
 export type Leg = 'own' | 'mixed'
 
-export const UNKNOWN_TABLE = 60
 export const UNKNOWN_DATABASE = 81
 const LEGS = ['own', 'mixed'] as const satisfies readonly Leg[]
 const TRIES_MAX = 4
@@ -93,10 +93,6 @@ const FROM = {
 /** A SELECT of the stream's rows, for use in a FROM. Precondition: at least one leg. */
 export function selectLegs(legs: readonly Leg[], columns: string, condition: string): string {
   return legs.map((leg) => `SELECT ${columns} ${FROM[leg]} (${condition})`).join('\n    UNION ALL ')
-}
-
-function tableName(streamId: StreamId): string {
-  return `events_${streamId}`
 }
 
 function isNoTable(cause: unknown): boolean {

@@ -9,7 +9,12 @@
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
-import { PROJECTION_DATABASE, projectionTable } from './projection-store.ts'
+import {
+  PROJECTION_DATABASE,
+  projectionTable,
+  TABLE_PREFIX,
+  tableName,
+} from './projection-store.ts'
 
 export interface ProjectionTable {
   readonly streamId: StreamId
@@ -26,7 +31,6 @@ export interface ProjectionPartition {
   readonly rows: number
 }
 
-const TABLE_PREFIX = 'events_'
 const REQUEST_MS_MAX = 30_000
 
 export class ProjectionParts {
@@ -64,7 +68,7 @@ export class ProjectionParts {
        WHERE database = {database:String} AND table = {table:String} AND active AND p.rows > 0
        GROUP BY partition_id HAVING toUnixTimestamp(min(min_time)) * 1000 < {ms:Int64}
        ORDER BY partition_id`,
-      { database: PROJECTION_DATABASE, table: `${TABLE_PREFIX}${streamId}`, ms },
+      { database: PROJECTION_DATABASE, table: tableName(streamId), ms },
     )
   }
 

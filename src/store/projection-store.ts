@@ -23,7 +23,8 @@ import { StoreError } from './store-error.ts'
 
 export const PROJECTION_DATABASE = 'sluice'
 
-const UNKNOWN_TABLE = 60
+export const TABLE_PREFIX = 'events_'
+export const UNKNOWN_TABLE = 60
 /** One insert makes one part: all its blocks are joined before they are written. */
 const INSERT_SETTINGS = {
   async_insert: 0,
@@ -70,8 +71,9 @@ export function projectionTable(streamId: StreamId): string {
   return `${PROJECTION_DATABASE}.${tableName(streamId)}`
 }
 
-function tableName(streamId: StreamId): string {
-  return `events_${streamId}`
+/** Without its database. */
+export function tableName(streamId: StreamId): string {
+  return `${TABLE_PREFIX}${streamId}`
 }
 
 /** Idempotent. In the shared table a stream's rows lie together within each part. */
@@ -130,16 +132,11 @@ export class ProjectionStore {
     }
   }
 
-  /** Which of the stream's segments are in the projection. Throws `StoreError`. */
-  findPresent(streamId: StreamId, ids: readonly SegmentId[]): Promise<ReadonlySet<SegmentId>> {
-    return this.findPresentOf(ids.map((segmentId) => ({ streamId, segmentId })))
-  }
-
   /**
    * Which of the segments are in the projection, each in its stream's table or in the shared one.
    * Throws `StoreError`.
    */
-  async findPresentOf(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>> {
+  async findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>> {
     const present = new Set<SegmentId>()
     // In the order of ids few parts have what is asked for at a time.
     const byId = segments.toSorted((a, b) => (a.segmentId < b.segmentId ? -1 : 1))

@@ -6,13 +6,8 @@ import { quoteFieldPath } from '../model/field-path.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
-import {
-  type Leg,
-  ProjectionLegs,
-  selectLegs,
-  UNKNOWN_DATABASE,
-  UNKNOWN_TABLE,
-} from './projection-legs.ts'
+import { type Leg, ProjectionLegs, selectLegs, UNKNOWN_DATABASE } from './projection-legs.ts'
+import { UNKNOWN_TABLE } from './projection-store.ts'
 import { StoreError } from './store-error.ts'
 
 /** A value that a field is compared with. A number comes as its JSON text, so no digit is lost. */

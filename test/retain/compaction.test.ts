@@ -372,7 +372,7 @@ test('a projection rebuilt from merged rows has the same rows, those it lacked o
         return rows.filter((row) => row.streamId === streamId)
       },
       settleInserts: async () => undefined,
-      findPresent: (some) => projection.findPresentOf(some),
+      findPresent: (some) => projection.findPresent(some),
       rebuild: async ({ payload }, part) => {
         replayed++
         const { block } = replay.run(payload, streamId, part)

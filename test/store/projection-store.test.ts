@@ -209,14 +209,17 @@ test('findPresent looks into both tables, and knows streams that have none', asy
   const projection = new ProjectionStore(clickHouse, NODE)
   await clickHouse.command(`DROP TABLE IF EXISTS ${MIXED_TABLE} SYNC`)
   const [both, own, shared, none] = [401, 402, 403, 404].map((id) => id as StreamId)
-  assert.deepEqual(await projection.findPresent(both!, [nextId()]), new Set(), 'no table at all')
+  const findPresent = (streamId: StreamId, ids: readonly SegmentId[]) => {
+    return projection.findPresent(ids.map((segmentId) => ({ streamId, segmentId })))
+  }
+  assert.deepEqual(await findPresent(both!, [nextId()]), new Set(), 'no table at all')
   const putOwn = async (streamId: StreamId) => {
     const { block, runs } = mixedBlock([[streamId, 2]])
     await projection.insert(streamId, [block.bytes])
     return runs[0]!.segmentId
   }
   const inOwn = [await putOwn(both!), await putOwn(own!)]
-  assert.deepEqual(await projection.findPresent(both!, inOwn), new Set([inOwn[0]]))
+  assert.deepEqual(await findPresent(both!, inOwn), new Set([inOwn[0]]))
   const mixed = mixedBlock([
     [both!, 1],
     [shared!, 3],
@@ -226,7 +229,7 @@ test('findPresent looks into both tables, and knows streams that have none', asy
 
   const absent = nextId(86_400_000)
   assert.deepEqual(
-    await projection.findPresent(both!, [absent, inBoth!, inOwn[0]!]),
+    await findPresent(both!, [absent, inBoth!, inOwn[0]!]),
     new Set([inBoth, inOwn[0]]),
   )
   // Many at a time, of streams with tables and without, some moved to a row of their stream.
@@ -240,5 +243,5 @@ test('findPresent looks into both tables, and knows streams that have none', asy
     { streamId: both!, segmentId: inOwn[0]! },
     ...mixed.runs,
   ]
-  assert.deepEqual(await projection.findPresentOf(asked), new Set([...inOwn, inBoth, inShared]))
+  assert.deepEqual(await projection.findPresent(asked), new Set([...inOwn, inBoth, inShared]))
 })
