@@ -12,6 +12,8 @@ export interface Figures {
   readonly acknowledgedMicrosPerEvent: number
   readonly settledMicrosPerEvent: number
   readonly settledTimesJsonParse: number
+  /** By what it cost while the load ran; undefined when that is not known. */
+  readonly settledTimesJsonParseDuring: number | undefined
   readonly clientMicrosPerEvent: number
   /** By the service's own account where it gives one, else from the file system. */
   readonly rawBytesPerEvent: number
@@ -19,7 +21,7 @@ export interface Figures {
 }
 
 export function toFigures(run: RunResult): Figures {
-  const { before, after } = run.jsonParseMicros
+  const { before, after, during } = run.jsonParseMicros
   const jsonParseMicros = (before + after) / 2
   const events = run.load.acknowledgedEvents
   const settledMicrosPerEvent = totalCpu(run.settledCpu) / events
@@ -30,6 +32,7 @@ export function toFigures(run: RunResult): Figures {
     acknowledgedMicrosPerEvent: totalCpu(run.acknowledgedCpu) / events,
     settledMicrosPerEvent,
     settledTimesJsonParse: settledMicrosPerEvent / jsonParseMicros,
+    settledTimesJsonParseDuring: during && settledMicrosPerEvent / during,
     clientMicrosPerEvent: run.load.clientCpuMicros / events,
     rawBytesPerEvent: (run.disk?.postgresTables ?? rawBytes) / events,
     projectionBytesPerEvent:
@@ -50,8 +53,7 @@ export function formatRun(run: RunResult): string {
     `  acknowledge ${formatPercentiles(load.acknowledge)}`,
     ...(load.refuse.count > 0 ? [`  refuse      ${formatPercentiles(load.refuse)}`] : []),
     `  settled     after ${run.settleSeconds.toFixed(1)} s${run.isQuiet ? '' : ', NOT QUIET'}`,
-    `  JSON.parse  ${run.jsonParseMicros.before.toFixed(2)} µs before, ` +
-      `${run.jsonParseMicros.after.toFixed(2)} after`,
+    `  JSON.parse  ${formatBaseline(run, figures)}`,
     `  load client ${formatNumber(figures.clientMicrosPerEvent)} µs an event, ` +
       `${formatNumber(load.clientCpuMicros / load.requests)} a request (not included below)`,
     `  disk        raw ${formatNumber(figures.rawBytesPerEvent)} B an event, ` +
@@ -60,6 +62,14 @@ export function formatRun(run: RunResult): string {
     formatCpu(run, figures),
   ]
   return lines.join('\n')
+}
+
+function formatBaseline({ jsonParseMicros }: RunResult, figures: Figures): string {
+  const { before, after, during } = jsonParseMicros
+  const idle = `${before.toFixed(2)} µs before, ${after.toFixed(2)} after`
+  const times = figures.settledTimesJsonParseDuring
+  if (during === undefined || times === undefined) return idle
+  return `${idle}; ${during.toFixed(2)} while the load ran, by which all is ${times.toFixed(2)} ×`
 }
 
 function formatTrouble({ load }: RunResult): string {

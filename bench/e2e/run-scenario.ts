@@ -1,11 +1,12 @@
 /**
  * One end-to-end run: fresh service, warm-up, load, settle, count back.
  *
- * The order is the method. `JSON.parse` is timed while nothing else runs, before and after. CPU is
+ * The order is the method. `JSON.parse` is timed while nothing else runs, before and after, and
+ * apart from that while the load runs. CPU is
  * read when the load starts, when the last event was acknowledged, and when the service has become
  * quiet. Only then is it asked what it stores, so that asking is not billed.
  */
-import { measureJsonParse } from '../baseline.ts'
+import { JsonParseSampler, measureJsonParse } from '../baseline.ts'
 import { loadCorpus } from '../corpus.ts'
 import { type CpuMicros, subtractCpu } from './cpu-ledger.ts'
 import { type DiskUse, measureDisk, subtractDisk } from './disk.ts'
@@ -43,7 +44,12 @@ export interface RunResult {
   readonly mainThreadMicros: number
   readonly settleSeconds: number
   readonly isQuiet: boolean
-  readonly jsonParseMicros: { readonly before: number; readonly after: number }
+  readonly jsonParseMicros: {
+    readonly before: number
+    readonly after: number
+    /** While the load ran; undefined when that was too short. */
+    readonly during: number | undefined
+  }
   /** What the load added, warm-up not included. */
   readonly stored: StoredCounts
   readonly disk: DiskUse | undefined
@@ -71,17 +77,20 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   log(`JSON.parse: ${before.toFixed(2)} µs an event`)
 
   let service: RunningService | undefined
+  const sampler = new JsonParseSampler(lines)
   let measured: Omit<RunResult, 'jsonParseMicros'>
+  let during: number | undefined
   try {
     if (options.running === undefined) {
       log('starting a fresh service')
       service = await startService(options)
     }
-    measured = await measure(scenario, toTarget(service, options), options)
+    measured = await measure(scenario, toTarget(service, options), { ...options, sampler })
   } finally {
+    during = sampler.stop()
     await service?.stop()
   }
-  return { ...measured, jsonParseMicros: { before, after: measureJsonParse(lines) } }
+  return { ...measured, jsonParseMicros: { before, after: measureJsonParse(lines), during } }
 }
 
 function toTarget(service: RunningService | undefined, options: RunOptions): Target {
@@ -92,7 +101,7 @@ function toTarget(service: RunningService | undefined, options: RunOptions): Tar
 async function measure(
   scenario: Scenario,
   target: Target,
-  options: RunOptions,
+  options: RunOptions & { readonly sampler: JsonParseSampler },
 ): Promise<Omit<RunResult, 'jsonParseMicros'>> {
   const { log } = options
   const watch = new ProcessWatch(target)
@@ -110,7 +119,9 @@ async function measure(
     let start: CpuSample | undefined
     const load = await driveLoad(config, () => {
       start = watch.sample()
+      options.sampler.start()
     })
+    options.sampler.stop()
     const acknowledged = watch.sample()
     log(`${load.acknowledgedEvents} events acknowledged, settling`)
     const events = storedBefore.projectionEvents + load.acknowledgedEvents

@@ -14,7 +14,7 @@ const STOP_MS_MAX = 60_000
 const POLL_MS = 100
 const OUTPUT_CHARS_MAX = 64 * 1024
 /** As `npm start` sets them (package.json): glibc gives back what a burst needed. */
-const MALLOC_SETTINGS = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' }
+const MALLOC_SETTINGS = { MALLOC_MMAP_THRESHOLD_: '270336', MALLOC_TRIM_THRESHOLD_: '1048576' }
 
 export interface RunningService extends ServiceAddress {
   readonly pid: number

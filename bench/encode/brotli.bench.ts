@@ -16,12 +16,16 @@ function compressInPieces(pieceBytes: number, compress: (piece: Buffer) => Buffe
     }
 }
 
-function brotli(quality: number): (piece: Buffer) => Buffer {
+function brotli(
+  quality: number,
+  windowBits: number = constants.BROTLI_DEFAULT_WINDOW,
+): (piece: Buffer) => Buffer {
   return (piece) =>
     brotliCompressSync(piece, {
       params: {
         [constants.BROTLI_PARAM_QUALITY]: quality,
         [constants.BROTLI_PARAM_SIZE_HINT]: piece.length,
+        [constants.BROTLI_PARAM_LGWIN]: windowBits,
       },
     })
 }
@@ -39,6 +43,12 @@ export const compressionBenches: readonly MicroBench[] = [
     title: 'brotli q1, 330 KB',
     kind: 'json',
     prepare: compressInPieces(SEGMENT_BYTES, brotli(1)),
+  },
+  {
+    name: 'encode/brotli-1-window-16',
+    title: 'brotli q1, 330 KB, window of 64 KiB',
+    kind: 'json',
+    prepare: compressInPieces(SEGMENT_BYTES, brotli(1, 16)),
   },
   {
     name: 'encode/brotli-1-small',
