@@ -59,6 +59,12 @@ export class SegmentColumns {
   /** The raw column: the one behind the index's. */
   #rawColumn = 0
   #source: TextSource | undefined
+  #largestBytes = 0
+
+  /** The bytes of the largest column of the last layout. */
+  get largestBytes(): number {
+    return this.#largestBytes
+  }
 
   /** The layout of a range of events, valid until the next call; undefined when rows are better. */
   tryEncode(
@@ -224,9 +230,11 @@ export class SegmentColumns {
   #closeColumns(): void {
     const { bytes, view } = this.#writer
     let at = HEADER_ROOM
+    this.#largestBytes = 0
     for (let column = 0; column <= this.#rawColumn; column++) {
       const start = this.#columnStart[column]!
       const end = this.#cursor[column]!
+      this.#largestBytes = Math.max(this.#largestBytes, end - start)
       if (start !== at) bytes.copyWithin(at, start, end)
       this.#columnStart[column] = at
       at += end - start
