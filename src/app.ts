@@ -127,7 +127,7 @@ async function start(
   const pool = startPool(context, directory.path)
   const materializer = await startMaterializer(context, pool)
   const observer = await startObserver(context, pool)
-  const committer = await startCommitter(context, materializer, observer)
+  const committer = await startCommitter(context, { pool, materializer, observer })
   startRetainer(context, pool)
   const caps = await startStorageCaps(context)
   const usage = new UsageStore(stores.postgres)
@@ -250,26 +250,30 @@ function startPool({ config, log, metrics, stoppers }: Context, dataPath: string
 }
 
 async function startCommitter(
-  context: Context,
-  materializer: Materializer,
-  schemaObserver: Observer,
+  { stores, metrics, buffers, stoppers, onLeaseLost }: Context,
+  parts: {
+    readonly pool: WorkerPool
+    readonly materializer: Materializer
+    readonly observer: Observer
+  },
 ): Promise<Committer> {
-  const { stores, metrics, buffers, stoppers } = context
+  const { pool, materializer, observer } = parts
   const segments = new SegmentStore(stores.postgres, stores.lease)
   stoppers.push(() => segments.stop())
   const committer = new Committer({
-    store: createRawStoreWriter(segments, context.onLeaseLost),
+    store: createRawStoreWriter(segments, onLeaseLost),
     ids: await createIds(stores),
     forward: (group) => {
       materializer.add(group)
-      schemaObserver.add(group)
+      observer.add(group)
     },
     observer: commitObserver(metrics),
     onUnforwarded: () => {
       materializer.resync()
-      schemaObserver.resync()
+      observer.resync()
     },
     release: (payload) => buffers.releaseView(payload),
+    isMoreComing: () => !pool.hasIdleThread,
   })
   stoppers.push(() => committer.stop())
   return committer
