@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import {
   BATCH_BYTES_TARGET,
   DEPTH_MAX,
+  TRIE_NODES_MAX,
   USER_AGENT_BUDGET_STREAMS_MAX,
   USER_AGENT_BYTES_MAX,
   USER_AGENT_CACHE_MAX,
@@ -89,6 +90,23 @@ test('an existing sibling is kept, whichever way it is spelled', () => {
   const others = [{ ua: FIREFOX }, { ua: FIREFOX, ua_parsed: null }, { x: { ua_parsed: 1 } }]
   const expected = [{ ua: FIREFOX, ua_parsed: PARSED }, others[1], others[2]]
   assert.deepEqual(add({ others, ua_parsed: 1 }), { others: expected, ua_parsed: 1 })
+})
+
+test('the same string again, at the same path and at others, before and after paths are forgotten', () => {
+  const worker = new Worker()
+  const line = (event: object) => JSON.stringify(event)
+  const lines = [{ ua: FIREFOX }, { ua: FIREFOX }, { a: { ua: FIREFOX } }, { ua: FIREFOX }].map(
+    line,
+  )
+  // Which batches see the paths forgotten is the trie's: twice as many keys as it holds are sent.
+  for (let round = 0, keys = 0; keys < 2 * TRIE_NODES_MAX; round++) {
+    const many = Array.from({ length: 3_000 }, () => [`k${keys++}`, round])
+    const { texts } = worker.run([...lines, line(Object.fromEntries(many))], AGENTS)
+    assert.deepEqual(
+      texts.slice(0, 4),
+      lines.map((text) => transformed(text, AGENTS)),
+    )
+  }
 })
 
 test('escapes, duplicate keys and white space', () => {

@@ -151,6 +151,11 @@ export class JsonTape {
     this.length = length
   }
 
+  /** Makes room for `more` integers behind `length`, for whoever writes them directly. */
+  reserve(more: number): void {
+    while (this.length + more > this.entries.length) this.#grow()
+  }
+
   #grow(): void {
     const grown = new Int32Array(this.entries.length * 2)
     grown.set(this.entries)

@@ -3,6 +3,8 @@
  * (an empty one: inserts). An edit that begins within the range of one before it is void.
  */
 
+import type { KnownObject } from './known-object.ts'
+
 /** What redaction writes. */
 export const REDACTED_STRING = Buffer.from('"[REDACTED]"')
 export const NULL_TEXT = Buffer.from('null')
@@ -21,6 +23,8 @@ export class Edits {
   /** Why, as `redact-event.ts` numbers it; 0 for an edit that turned out to be needless. */
   reason = new Uint8Array(64)
   text: Uint8Array[] = []
+  /** The object that an insertion holds. */
+  readonly object: (KnownObject | undefined)[] = []
 
   clear(): void {
     this.count = 0
@@ -36,14 +40,16 @@ export class Edits {
     this.reason[index] = reason
     this.entry[index] = entry
     this.node[index] = 0
+    this.object[index] = undefined
     return index
   }
 
   /** Inserts an object's key and the object, known as `node`, behind the value of `entry`. */
-  insert(at: number, entry: number, key: Uint8Array, object: Uint8Array, node: number): void {
+  insert(at: number, entry: number, key: Uint8Array, object: KnownObject, node: number): void {
     this.add(at, at, key, INSERTED, entry)
-    const index = this.add(at, at, object, INSERTED, entry)
+    const index = this.add(at, at, object.json, INSERTED, entry)
     this.node[index] = node
+    this.object[index] = object
   }
 
   /** Copies an edit to another place. */
@@ -54,6 +60,7 @@ export class Edits {
     this.reason[to] = this.reason[from]!
     this.entry[to] = this.entry[from]!
     this.node[to] = this.node[from]!
+    this.object[to] = this.object[from]
   }
 
   /** How many bytes longer the edited range can be at most. */

@@ -73,8 +73,7 @@ export class EventRewriter {
       if (!isInsertion) {
         entry = pushReplaced(tape, stop, textStart, edits.text[i]!)
       } else if (edits.node[i] !== 0) {
-        const end = tape.parse(textStart, edits.node[i]!, false)
-        assert.equal(end, out.length)
+        edits.object[i]!.append(tape, edits.node[i]!, textStart)
       }
     }
     copyEntries(tape, entry, tapeEnd, out.length - pos)
@@ -149,17 +148,22 @@ export class EventRewriter {
   }
 }
 
-/** Appends the entries `from`..`to` once more, their positions moved by `shift` bytes. */
+/** Appends the entries `from`..`to` once more, their positions moved by `shift` bytes. Hot. */
 export function copyEntries(tape: JsonTape, from: number, to: number, shift: number): void {
-  for (let at = from; at < to; at += ENTRY) {
-    const { entries } = tape // Appending may replace it.
+  if (to <= from) return
+  tape.reserve(to - from)
+  const { entries } = tape
+  const moved = tape.length - from
+  let out = tape.length
+  for (let at = from; at < to; at += ENTRY, out += ENTRY) {
     const type = entries[at + 1]!
-    if (type === EXTENSION) {
-      tape.push(entries[at]!, type, entries[at + 2]!, entries[at + 3]! + tape.length - at)
-    } else {
-      tape.push(entries[at]!, type, entries[at + 2]! + shift, entries[at + 3]! + shift)
-    }
+    const isExtension = type === EXTENSION
+    entries[out] = entries[at]!
+    entries[out + 1] = type
+    entries[out + 2] = entries[at + 2]! + (isExtension ? 0 : shift)
+    entries[out + 3] = entries[at + 3]! + (isExtension ? moved : shift)
   }
+  tape.length = out
 }
 
 /** Appends what became of the value at `entry`; returns the entry behind that value's. */

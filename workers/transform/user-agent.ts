@@ -11,10 +11,11 @@ import { LRUCache } from 'lru-cache'
 import UAParser from 'ua-parser-js'
 import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
 import { unescapeInto } from '../decode/json-string.ts'
+import { KnownObject } from './known-object.ts'
 import { UserAgentBudget } from './user-agent-budget.ts'
 
 /** Nothing recognized: nothing is added. */
-export const NO_USER_AGENT = new Uint8Array(0)
+export const NO_USER_AGENT = new KnownObject(new Uint8Array(0))
 
 export class UserAgents {
   /** In this batch. */
@@ -23,7 +24,7 @@ export class UserAgents {
   /** Not remembered, and not parsed as the stream's budget was spent. */
   skipped = 0
   /** By the bytes of the string, one character each. */
-  readonly #parsed = new LRUCache<string, Uint8Array>({ max: USER_AGENT_CACHE_MAX })
+  readonly #parsed = new LRUCache<string, KnownObject>({ max: USER_AGENT_CACHE_MAX })
   readonly #decoded = Buffer.allocUnsafeSlow(USER_AGENT_BYTES_MAX)
   readonly #budget = new UserAgentBudget()
 
@@ -36,7 +37,7 @@ export class UserAgents {
   }
 
   /** The JSON of the parsed string at `start`..`end`, or NO_USER_AGENT. */
-  lookUp(bytes: Buffer, start: number, end: number): Uint8Array {
+  lookUp(bytes: Buffer, start: number, end: number): KnownObject {
     const stop = Math.min(end, start + USER_AGENT_BYTES_MAX)
     const key = bytes.toString('latin1', start, stop)
     const known = this.#parsed.get(key)
@@ -55,7 +56,7 @@ export class UserAgents {
   }
 
   /** The same for a string with escapes; one that is too long to be decoded here is not parsed. */
-  lookUpEscaped(bytes: Buffer, start: number, end: number): Uint8Array {
+  lookUpEscaped(bytes: Buffer, start: number, end: number): KnownObject {
     if (end - start > USER_AGENT_BYTES_MAX) return NO_USER_AGENT
     const length = unescapeInto(bytes, start, end, this.#decoded, 0)
     return this.lookUp(this.#decoded, 0, length)
@@ -63,7 +64,7 @@ export class UserAgents {
 }
 
 /** Cold: the object's JSON, without the keys that have no value. */
-export function parseUserAgent(text: string): Uint8Array {
+export function parseUserAgent(text: string): KnownObject {
   const parser = new UAParser(text)
   const browser = parser.getBrowser()
   const system = parser.getOS()
@@ -78,5 +79,5 @@ export function parseUserAgent(text: string): Uint8Array {
     device_type: device.type,
   }
   const json = JSON.stringify(fields, (_, value) => (value === '' ? undefined : value))
-  return json === '{}' ? NO_USER_AGENT : Buffer.from(json)
+  return json === '{}' ? NO_USER_AGENT : new KnownObject(Buffer.from(json))
 }
