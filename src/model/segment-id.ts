@@ -12,6 +12,8 @@ export type SegmentId = bigint & { readonly __brand: 'SegmentId' }
 
 const NODE_BITS = 9
 const COUNTER_BITS = 12
+/** Bits of an id below its milliseconds. */
+export const SEGMENT_ID_MS_SHIFT = NODE_BITS + COUNTER_BITS
 export const NODE_ID_MAX = (1 << NODE_BITS) - 1
 const COUNTER_MAX = (1 << COUNTER_BITS) - 1
 const MS_MAX = 2 ** 42 - 1
@@ -23,12 +25,17 @@ export function makeSegmentId(parts: { ms: number; node: number; counter: number
   assert(ms >= 0 && ms <= MS_MAX && node >= 0 && node <= NODE_ID_MAX)
   assert(counter >= 0 && counter <= COUNTER_MAX)
   const low = BigInt(node * (COUNTER_MAX + 1) + counter)
-  return ((BigInt(ms) << BigInt(NODE_BITS + COUNTER_BITS)) | low) as SegmentId
+  return ((BigInt(ms) << BigInt(SEGMENT_ID_MS_SHIFT)) | low) as SegmentId
+}
+
+/** No segment received before `ms` has this id or a higher one. Zero for times before 1970. */
+export function segmentIdAt(ms: number): SegmentId {
+  return (BigInt(Math.max(0, Math.floor(ms))) << BigInt(SEGMENT_ID_MS_SHIFT)) as SegmentId
 }
 
 /** The receipt time of the segment's events, in milliseconds since 1970. */
 export function segmentIdMs(id: SegmentId): number {
-  return Number(id >> BigInt(NODE_BITS + COUNTER_BITS))
+  return Number(id >> BigInt(SEGMENT_ID_MS_SHIFT))
 }
 
 export function segmentIdNode(id: SegmentId): number {

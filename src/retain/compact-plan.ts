@@ -15,8 +15,6 @@ import {
 import { type SegmentId, segmentIdMs, segmentIdNode } from '../model/segment-id.ts'
 import type { RowInfo } from '../store/compaction-store.ts'
 
-const ID_BITS_BELOW_MS = 21n
-
 export interface PlanOptions {
   /** By node; one without an entry has been followed nowhere. */
   readonly checkpoints: ReadonlyMap<number, SegmentId>
@@ -97,11 +95,6 @@ class Run {
 /** Which stretch of time a segment belongs to. */
 export function windowOf(id: SegmentId): number {
   return Math.floor(segmentIdMs(id) / COMPACT_WINDOW_MS)
-}
-
-/** The first segment id of a time. */
-export function idAt(ms: number): SegmentId {
-  return (BigInt(Math.max(0, Math.floor(ms))) << ID_BITS_BELOW_MS) as SegmentId
 }
 
 /** Everybody who follows the node's segments has been past `last`, the newest of a row. */

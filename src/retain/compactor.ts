@@ -15,7 +15,7 @@ import {
   COMPACT_WINDOW_MS,
   RETAIN_TURN_MS,
 } from '../limits.ts'
-import type { SegmentId } from '../model/segment-id.ts'
+import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type {
   CompactableStream,
@@ -23,7 +23,7 @@ import type {
   MergedRow,
   RowInfo,
 } from '../store/compaction-store.ts'
-import { idAt, planRuns, windowOf } from './compact-plan.ts'
+import { planRuns, windowOf } from './compact-plan.ts'
 import { waitForThread } from './idle-thread.ts'
 import { pause, type RetainObserver } from './retainer.ts'
 import type { Splitter } from './splitter.ts'
@@ -58,27 +58,27 @@ export class Compactor {
     const { splitter, nowMs } = this.#options
     const now = nowMs()
     const end = Math.floor((now - COMPACT_AGE_MS) / COMPACT_WINDOW_MS) * COMPACT_WINDOW_MS
-    const isSplitting = await splitter.round(idAt(end), signal)
-    const mixed = await splitter.findOldest()
-    const mixedFrom = mixed === undefined ? end : windowOf(mixed) * COMPACT_WINDOW_MS
-    const horizon = idAt(Math.min(end, mixedFrom))
-    return (await this.#merge({ now, horizon }, signal)) || isSplitting
+    const isSplitting = await splitter.round(segmentIdAt(end), signal)
+    return (await this.#merge({ now, end }, signal)) || isSplitting
   }
 
-  /** Merges rows below `horizon` for a while. */
+  /** Merges rows of stretches over before `end`, in milliseconds since 1970, for a while. */
   async #merge(
-    { now, horizon }: { readonly now: number; readonly horizon: SegmentId },
+    { now, end }: { readonly now: number; readonly end: number },
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { store, everyMs = ROUND_MS } = this.#options
+    const { store, splitter, everyMs = ROUND_MS } = this.#options
+    const isDue = performance.now() - this.#lookedAtMs >= everyMs
+    if (this.#queue.length === 0 && !isDue) return false
+    const checkpoints = await store.readCheckpoints()
+    const mixed = await splitter.findOldest(checkpoints)
+    const mixedFrom = mixed === undefined ? end : windowOf(mixed) * COMPACT_WINDOW_MS
+    const horizon = segmentIdAt(Math.min(end, mixedFrom))
     if (this.#queue.length === 0) {
-      if (performance.now() - this.#lookedAtMs < everyMs) return false
       this.#lookedAtMs = performance.now()
       this.#queue = await store.listStreams(horizon, COMPACT_STREAMS_MAX)
     }
-    if (this.#queue.length === 0) return false
-    const checkpoints = await store.readCheckpoints()
-    const waitedBefore = idAt(now - COMPACT_WAIT_MS_MAX)
+    const waitedBefore = segmentIdAt(now - COMPACT_WAIT_MS_MAX)
     const turnEndsMs = performance.now() + RETAIN_TURN_MS
     while (this.#queue.length > 0 && performance.now() < turnEndsMs && !signal.aborted) {
       const stream = this.#queue.shift()!

@@ -13,7 +13,7 @@ import {
   RETAIN_WALK_ROWS_MAX,
   RETAIN_YOUNGEST_MS,
 } from '../limits.ts'
-import type { SegmentId } from '../model/segment-id.ts'
+import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { OverCap, RetentionStore } from '../store/retention-store.ts'
 import { pause, type RemoveReason, type RetainObserver } from './retainer.ts'
@@ -29,7 +29,6 @@ export interface RowRemoverOptions {
 }
 
 const STEP_ROWS_FIRST = 64
-const ID_BITS_BELOW_MS = 21n
 
 export class RowRemover {
   readonly #options: RowRemoverOptions
@@ -77,7 +76,7 @@ export class RowRemover {
   async #markByBytes(over: OverCap): Promise<void> {
     const { store, youngestMs = RETAIN_YOUNGEST_MS } = this.#options
     const { streamId, projectionBytesPerEvent } = over
-    const before = BigInt(Math.floor((await this.#clockMs()) - youngestMs)) << ID_BITS_BELOW_MS
+    const before = segmentIdAt((await this.#clockMs()) - youngestMs)
     const rows = await store.listOldest(streamId, before, RETAIN_WALK_ROWS_MAX)
     let excess = over.excessBytes
     let last: SegmentId | undefined

@@ -15,7 +15,7 @@ import {
   SPLIT_DAMAGED_ROWS_MAX,
   SPLIT_ROWS_MAX,
 } from '../limits.ts'
-import type { SegmentId } from '../model/segment-id.ts'
+import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type {
   MixedRow,
@@ -24,7 +24,7 @@ import type {
   SplitStore,
   StoredRun,
 } from '../store/split-store.ts'
-import { idAt, windowOf } from './compact-plan.ts'
+import { windowOf } from './compact-plan.ts'
 import { waitForThread } from './idle-thread.ts'
 import { pause, type RetainObserver } from './retainer.ts'
 import { planRows, type SplitChunk, takeChunk } from './split-plan.ts'
@@ -78,7 +78,7 @@ export class Splitter {
       this.#lookedAtMs = performance.now()
     }
     const checkpoints = await this.#options.readCheckpoints()
-    const waitedBefore = idAt(nowMs() - COMPACT_WAIT_MS_MAX)
+    const waitedBefore = segmentIdAt(nowMs() - COMPACT_WAIT_MS_MAX)
     const end = earlier(before, lastToSplit(checkpoints, waitedBefore))
     const turnEndsMs = performance.now() + RETAIN_TURN_MS
     while (performance.now() < turnEndsMs && !signal.aborted) {
@@ -99,8 +99,7 @@ export class Splitter {
    * The oldest mixed row that can be split now. What waits for its node's checkpoint holds nobody
    * up: merging goes through its stretch once more when it is split.
    */
-  async findOldest(): Promise<SegmentId | undefined> {
-    const checkpoints = await this.#options.readCheckpoints()
+  async findOldest(checkpoints: ReadonlyMap<number, SegmentId>): Promise<SegmentId | undefined> {
     return this.#options.store.findOldest(checkpoints, this.#damaged)
   }
 
@@ -128,7 +127,7 @@ export class Splitter {
     }
     const [first] = mixed
     const window = first === undefined ? 0 : windowOf(first.segmentId)
-    const compactFrom = kind === 'merged' ? idAt(window * COMPACT_WINDOW_MS) : undefined
+    const compactFrom = kind === 'merged' ? segmentIdAt(window * COMPACT_WINDOW_MS) : undefined
     if (await store.replace({ mixed, rows, payloads, compactFrom })) {
       const before = mixed.reduce((sum, row) => sum + row.payloadBytes, 0)
       const bytesSaved = before - payloads.bytes.length

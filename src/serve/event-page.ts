@@ -5,7 +5,7 @@
 import { EVENTS_PAGE_BYTES_MAX, EVENTS_PAGE_DEFAULT, EVENTS_PAGE_MAX } from '../limits.ts'
 import { type EventId, tryParseEventId } from '../model/event-id.ts'
 import { ceilMs } from '../model/rfc3339.ts'
-import type { SegmentId } from '../model/segment-id.ts'
+import { SEGMENT_ID_MS_SHIFT, type SegmentId } from '../model/segment-id.ts'
 import type { SegmentInfo } from '../model/segment-place.ts'
 import { malformed, readLimit, readParameters, readTime } from './body-fields.ts'
 
@@ -34,7 +34,6 @@ export interface PagePlan {
 }
 
 /** A segment id's milliseconds are its upper bits, so a time range is a range of ids. */
-const ID_BITS_BELOW_MS = 21n
 const SEGMENT_ID_END = (1n << 63n) - 1n
 
 /** Throws `malformed`. */
@@ -122,6 +121,6 @@ function readCursor(name: string, value: string | undefined): EventId | undefine
 function readIdBound(name: string, value: string | undefined): bigint | undefined {
   if (value === undefined) return undefined
   const ms = ceilMs(readTime(name, value))
-  const id = (ms < 0n ? 0n : ms) << ID_BITS_BELOW_MS
+  const id = (ms < 0n ? 0n : ms) << BigInt(SEGMENT_ID_MS_SHIFT)
   return id < SEGMENT_ID_END ? id : SEGMENT_ID_END
 }

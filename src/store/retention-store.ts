@@ -7,7 +7,7 @@
  */
 import { COMPACT_WAIT_MS_MAX, RETAIN_PURGE_GRACE_MS } from '../limits.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { SegmentId } from '../model/segment-id.ts'
+import { SEGMENT_ID_MS_SHIFT, type SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { Queryable } from './postgres.ts'
 import { HELD_STREAMS, REMOVED_NODE_ID } from './storage-sql.ts'
@@ -37,7 +37,6 @@ export interface OldRow {
 export const ALL_REMOVED = ((1n << 63n) - 1n) as SegmentId
 
 /** Bits of a segment id below its milliseconds. */
-const ID_BITS_BELOW_MS = 21
 /** Ends in a transaction whose flush nobody waits for: redoing it after a crash is harmless. */
 const UNFLUSHED = `(SELECT set_config('synchronous_commit', 'off', true))`
 /** Tables that hold something of a stream besides `segments`; their key leads with the stream. */
@@ -77,7 +76,7 @@ export class RetentionStore {
     const { rows } = await this.#session.query<{ stream_id: number }>(
       `INSERT INTO stream_storage AS m (stream_id, removed_before)
        SELECT stream_id, mark FROM (
-         SELECT stream_id, ($1::bigint - retention_ms) << ${ID_BITS_BELOW_MS} AS mark
+         SELECT stream_id, ($1::bigint - retention_ms) << ${SEGMENT_ID_MS_SHIFT} AS mark
          FROM streams WHERE deleted_at IS NULL AND retention_ms < $1::bigint
        ) AS ends
        WHERE (SELECT min(g.segment_id) FROM stream_segments g
@@ -219,9 +218,9 @@ export class RetentionStore {
          AND NOT EXISTS (SELECT 1 FROM stream_segments g WHERE g.stream_id = s.stream_id)
          AND NOT EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = ${MIXED_STREAM}
            AND g.segment_id >= (floor(extract(epoch FROM now()) * 1000)::bigint - $2)
-             << ${ID_BITS_BELOW_MS}
+             << ${SEGMENT_ID_MS_SHIFT}
            AND g.segment_id < (floor(extract(epoch FROM s.deleted_at) * 1000)::bigint + $1)
-             << ${ID_BITS_BELOW_MS}) LIMIT 100`,
+             << ${SEGMENT_ID_MS_SHIFT}) LIMIT 100`,
       [RETAIN_PURGE_GRACE_MS, 2 * COMPACT_WAIT_MS_MAX],
     )
     const ids = rows.map((row) => row.stream_id)
