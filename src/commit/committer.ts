@@ -5,8 +5,9 @@
  *
  * Group commit: what arrives while one COPY runs shares the next, so an idle system commits at once
  * and a busy one pays for fewer, larger transactions. While every worker is at it, a small group
- * waits a moment for the next: a transaction costs as much as a thousand events. One at a time, and ids are given out here, so
- * ids become visible in their order: a reader that follows never misses one behind it.
+ * waits a moment for the next: a transaction costs as much as a thousand events. One transaction at
+ * a time, and ids are given out here, so ids become visible in their order: a reader that follows
+ * never misses one behind it.
  *
  * Subtle: a connection that breaks during COMMIT leaves the outcome unknown. It is looked up, never
  * guessed; while PostgreSQL cannot be asked, clients wait, and in the end their connections are

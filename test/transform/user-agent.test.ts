@@ -92,7 +92,7 @@ test('an existing sibling is kept, whichever way it is spelled', () => {
   assert.deepEqual(add({ others, ua_parsed: 1 }), { others: expected, ua_parsed: 1 })
 })
 
-test('the same string again, at the same path and at others, before and after paths are forgotten', () => {
+test('the same string again, at one path and at others, also when paths are forgotten', () => {
   const worker = new Worker()
   const line = (event: object) => JSON.stringify(event)
   const lines = [{ ua: FIREFOX }, { ua: FIREFOX }, { a: { ua: FIREFOX } }, { ua: FIREFOX }].map(

@@ -95,8 +95,7 @@ export class JsonTape {
 
   /** Starts a batch: forgets all entries. Entry positions refer to `bytes`. */
   begin(bytes: Uint8Array): void {
-    this.#bytes = bytes
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.extend(bytes)
     this.length = 0
     if (this.trie.isFull) this.trie.reset()
     if (this.#seen.length < this.trie.parent.length || this.#objectSerial > 0x3fffffff) {
@@ -142,7 +141,7 @@ export class JsonTape {
   /** Appends an entry; the caller has made sure of nothing. */
   push(node: number, type: number, start: number, end: number): void {
     let length = this.length
-    if (length + ENTRY > this.entries.length) this.#grow()
+    if (length + ENTRY > this.entries.length) this.reserve(ENTRY)
     const entries = this.entries
     entries[length++] = node
     entries[length++] = type
@@ -153,11 +152,9 @@ export class JsonTape {
 
   /** Makes room for `more` integers behind `length`, for whoever writes them directly. */
   reserve(more: number): void {
-    while (this.length + more > this.entries.length) this.#grow()
-  }
-
-  #grow(): void {
-    const grown = new Int32Array(this.entries.length * 2)
+    const needed = this.length + more
+    if (needed <= this.entries.length) return
+    const grown = new Int32Array(Math.max(needed, 2 * this.entries.length))
     grown.set(this.entries)
     this.entries = grown
   }

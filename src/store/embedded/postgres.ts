@@ -54,8 +54,8 @@ const SETTINGS = {
   shared_buffers: '128MB',
   wal_buffers: '16MB',
   wal_compression: 'off', // Payloads are compressed already.
-  // Log files are used again after a checkpoint; new ones are filled with zeros first, which costs as
-  // much as writing them. So: checkpoints often enough, and no file thrown away in quiet hours.
+  // Log files are used again after a checkpoint; new ones are filled with zeros first, which costs
+  // as much as writing them. So: checkpoints often enough, and no file given up in quiet hours.
   max_wal_size: '512MB',
   min_wal_size: '512MB',
   checkpoint_completion_target: 0.9,
