@@ -273,7 +273,7 @@ async function startCommitter(
       observer.resync()
     },
     release: (payload) => buffers.releaseView(payload),
-    isMoreComing: () => !pool.hasIdleThread,
+    isMoreComing: () => pool.isIngestBusy,
   })
   stoppers.push(() => committer.stop())
   return committer

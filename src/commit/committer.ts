@@ -133,7 +133,7 @@ export class Committer {
     readonly onUnforwarded?: () => void
     /** Takes back payloads that are durable; not called for those of a failed commit. */
     readonly release?: (payload: Uint8Array) => void
-    /** True when every worker is busy: what they are at is worth a short wait. */
+    /** True when every worker is busy and events are among it: they are worth a short wait. */
     readonly isMoreComing?: () => boolean
     readonly resolveMsMax?: number
   }) {

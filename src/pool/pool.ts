@@ -57,6 +57,8 @@ export class WorkerPool {
   readonly #piscina: Piscina<PoolTask, PoolResult>
   /** Tasks taken and not finished. */
   #running = 0
+  /** Ingest tasks among them. */
+  #ingesting = 0
   /** Tasks on a thread. */
   #started = 0
   readonly #waiting: (() => void)[] = []
@@ -93,6 +95,11 @@ export class WorkerPool {
     return this.#running < this.#options.threads
   }
 
+  /** True when every thread is busy and a batch of events is among what they do, or waits. */
+  get isIngestBusy(): boolean {
+    return !this.hasIdleThread && this.#ingesting > 0
+  }
+
   /** Tasks waiting for a thread. */
   get queueLength(): number {
     return Math.max(0, this.#running - this.#options.threads)
@@ -107,11 +114,14 @@ export class WorkerPool {
   run(task: PreviewTask): Promise<PreviewResult>
   async run(task: PoolTask): Promise<PoolResult> {
     this.#assertRoom()
+    const ingesting = task.kind === 'ingest' ? 1 : 0
     this.#running++
+    this.#ingesting += ingesting
     try {
       return await this.#runTwice(task)
     } finally {
       this.#running--
+      this.#ingesting -= ingesting
       this.#onIdleThread()
     }
   }
@@ -123,6 +133,7 @@ export class WorkerPool {
   async runInTurn(supply: () => IngestTask | undefined): Promise<IngestResult | undefined> {
     this.#assertRoom()
     this.#running++
+    this.#ingesting++
     try {
       await this.#takeThread()
       const task = supply()
@@ -131,6 +142,7 @@ export class WorkerPool {
       return undefined
     } finally {
       this.#running--
+      this.#ingesting--
       this.#onIdleThread()
     }
   }

@@ -171,6 +171,22 @@ test('POOL_QUEUE_BATCHES_MAX batches wait, one more is refused', async () => {
   await pool.run(taskOf('work'))
 })
 
+test('isIngestBusy: no thread is idle, and not all of them only read', async () => {
+  const { pool } = createPool({ workerFile: REAL_WORKER })
+  const segment = (await pool.run({ ...taskOf('{"a":1}'), output: undefined })).batch.segments[0]!
+  const replay = () => pool.run({ kind: 'replay', streamId: 5, payload: segment.payload.slice() })
+  const reading = replay()
+  assert.deepEqual([pool.hasIdleThread, pool.isIngestBusy], [false, false])
+  const ingesting = pool.run({ ...taskOf('{"a":1}'), output: undefined })
+  assert.equal(pool.isIngestBusy, true)
+  await Promise.all([reading, ingesting])
+  assert.equal(pool.isIngestBusy, false)
+  const inTurn = pool.runInTurn(() => taskOf('{"a":1}'))
+  assert.equal(pool.isIngestBusy, true)
+  await inTurn
+  assert.equal(pool.isIngestBusy, false)
+})
+
 test('stop waits for what runs', async () => {
   const { pool } = createPool()
   await pool.run(taskOf('work'))
