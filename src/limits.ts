@@ -176,7 +176,7 @@ export const COMMIT_QUEUE_BYTES_MAX = 64 * MIB
 export const COMMIT_GROUP_BYTES_MAX = 16 * MIB
 /** A group smaller than this waits so long for what the busy pool is about to hand over. */
 export const COMMIT_GATHER_BYTES = 128 * KIB
-export const COMMIT_GATHER_MS_MAX = 10
+export const COMMIT_GATHER_MS_MAX = 25
 /** How often a commit that provably stored nothing is tried again before its clients hear 503. */
 export const COMMIT_TRIES_MAX = 3
 /**
