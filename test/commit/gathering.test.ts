@@ -49,7 +49,7 @@ test('it waits COMMIT_GATHER_MS_MAX at most', async () => {
   assert(waitedMs > COMMIT_GATHER_MS_MAX / 2 && waitedMs < 50 * COMMIT_GATHER_MS_MAX)
   assert.deepEqual(groups, [1])
   // Segment after segment: each ends the wait, none makes it longer.
-  const many = Array.from({ length: 20 }, async (_, i) => {
+  const many = Array.from({ length: 60 }, async (_, i) => {
     await sleep(i * 4)
     await committer.submit(STREAM, [someSegment(10)])
   })
