@@ -24,20 +24,20 @@ export function makeDataDir(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'sluice-e2e-')))
 }
 
-/** Removes the directory, after ending whatever still works in it. */
+/** Removes it, or a store's directory in it, after ending whatever still works there. */
 export async function removeDataDir(path: string): Promise<void> {
   for (const pid of processesUnder(path)) sendSignal(pid, 'SIGKILL')
   await untilNoneUnder(path, 10_000)
   rmSync(path, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** Processes whose working directory lies in `path`: the stores of a service with that data. */
+/** Processes whose working directory is `path` or in it: stores of a service with that data. */
 export function processesUnder(path: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => pid !== process.pid && isAlive(pid))
-    .filter((pid) => tryReadWorkingDirectory(pid)?.startsWith(`${path}/`) === true)
+    .filter((pid) => `${tryReadWorkingDirectory(pid)}/`.startsWith(`${path}/`))
 }
 
 /** Those that are left after `waitMs`. */
