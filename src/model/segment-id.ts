@@ -17,7 +17,7 @@ export const SEGMENT_ID_MS_SHIFT = NODE_BITS + COUNTER_BITS
 export const NODE_ID_MAX = (1 << NODE_BITS) - 1
 const COUNTER_MAX = (1 << COUNTER_BITS) - 1
 const MS_MAX = 2 ** 42 - 1
-const SEGMENT_ID_MAX = (1n << 63n) - 1n
+export const SEGMENT_ID_MAX = (1n << 63n) - 1n
 
 /** Builds an id from its parts; each must be within its bits. */
 export function makeSegmentId(parts: { ms: number; node: number; counter: number }): SegmentId {

@@ -5,7 +5,7 @@
 import { EVENTS_PAGE_BYTES_MAX, EVENTS_PAGE_DEFAULT, EVENTS_PAGE_MAX } from '../limits.ts'
 import { type EventId, tryParseEventId } from '../model/event-id.ts'
 import { ceilMs } from '../model/rfc3339.ts'
-import { SEGMENT_ID_MS_SHIFT, type SegmentId } from '../model/segment-id.ts'
+import { SEGMENT_ID_MAX, type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { SegmentInfo } from '../model/segment-place.ts'
 import { malformed, readLimit, readParameters, readTime } from './body-fields.ts'
 
@@ -33,9 +33,6 @@ export interface PagePlan {
   readonly hasMore: boolean
 }
 
-/** A segment id's milliseconds are its upper bits, so a time range is a range of ids. */
-const SEGMENT_ID_END = (1n << 63n) - 1n
-
 /** Throws `malformed`. */
 export function readPageQuery(query: URLSearchParams): PageQuery {
   const parameters = readParameters(query, ['limit', 'before', 'after', 'from', 'to'])
@@ -47,7 +44,7 @@ export function readPageQuery(query: URLSearchParams): PageQuery {
     throw malformed('"before" and "after" exclude each other')
   }
   const from = readIdBound('from', parameters.get('from')) ?? 0n
-  const to = readIdBound('to', parameters.get('to')) ?? SEGMENT_ID_END
+  const to = readIdBound('to', parameters.get('to')) ?? SEGMENT_ID_MAX
   // The cursor's own segment may hold more events on the far side of the cursor.
   const start = after !== undefined && after.segmentId > from ? after.segmentId : from
   const end = before !== undefined && before.segmentId < to ? before.segmentId + 1n : to
@@ -117,10 +114,12 @@ function readCursor(name: string, value: string | undefined): EventId | undefine
   return id
 }
 
-/** The first segment id at or after a time, so that `from` is inclusive and `to` exclusive. */
+/**
+ * The first segment id at or after a time, so that `from` is inclusive and `to` exclusive: an id's
+ * milliseconds are its upper bits, so a time range is a range of ids.
+ */
 function readIdBound(name: string, value: string | undefined): bigint | undefined {
   if (value === undefined) return undefined
-  const ms = ceilMs(readTime(name, value))
-  const id = (ms < 0n ? 0n : ms) << BigInt(SEGMENT_ID_MS_SHIFT)
-  return id < SEGMENT_ID_END ? id : SEGMENT_ID_END
+  const id = segmentIdAt(Number(ceilMs(readTime(name, value))))
+  return id < SEGMENT_ID_MAX ? id : SEGMENT_ID_MAX
 }

@@ -12,8 +12,13 @@ interface SegmentRow {
   readonly members: Uint8Array | null
 }
 
-/** As in the index `segments_by_node`: written otherwise, the index would not be used. */
-const NODE_OF_SEGMENT = '((segment_id >> 12) & 511)'
+/**
+ * SQL for the node in a segment id (`model/segment-id.ts`). Just as in the index
+ * `segments_by_node`: written otherwise, that would not be used.
+ */
+export function nodeOfSegment(column: string): string {
+  return `((${column} >> 12) & 511)`
+}
 
 export interface CommittedRow {
   /** `MIXED_STREAM` with `runs`. */
@@ -49,7 +54,7 @@ export class CheckpointStore {
     // Of a mixed row all runs are the node's; a merged one's last segment may be of another.
     const { rows } = await this.#postgres.query<{ newest: string }>(
       `SELECT COALESCE(CASE WHEN stream_id = $2 THEN last_segment_id END, segment_id) AS newest
-         FROM segments WHERE ${NODE_OF_SEGMENT} = $1
+         FROM segments WHERE ${nodeOfSegment('segment_id')} = $1
         ORDER BY segment_id DESC LIMIT 1`,
       [this.#nodeId, MIXED_STREAM],
     )
@@ -73,7 +78,7 @@ export class CheckpointStore {
   async readAfter(after: SegmentId, limit: number): Promise<CommittedRow[]> {
     const { rows } = await this.#postgres.query<SegmentRow>(
       `SELECT stream_id, segment_id, payload, members FROM segments
-        WHERE segment_id > $1 AND ${NODE_OF_SEGMENT} = $2
+        WHERE segment_id > $1 AND ${nodeOfSegment('segment_id')} = $2
         ORDER BY segment_id LIMIT $3`,
       [String(after), this.#nodeId, limit],
     )

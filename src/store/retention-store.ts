@@ -7,7 +7,7 @@
  */
 import { COMPACT_WAIT_MS_MAX, RETAIN_PURGE_GRACE_MS } from '../limits.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import { SEGMENT_ID_MS_SHIFT, type SegmentId } from '../model/segment-id.ts'
+import { SEGMENT_ID_MAX, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { Queryable } from './postgres.ts'
 import { HELD_STREAMS, REMOVED_NODE_ID } from './storage-sql.ts'
@@ -34,9 +34,8 @@ export interface OldRow {
 }
 
 /** Above every segment id: all of the stream is removed. */
-export const ALL_REMOVED = ((1n << 63n) - 1n) as SegmentId
+export const ALL_REMOVED = SEGMENT_ID_MAX as SegmentId
 
-/** Bits of a segment id below its milliseconds. */
 /** Ends in a transaction whose flush nobody waits for: redoing it after a crash is harmless. */
 const UNFLUSHED = `(SELECT set_config('synchronous_commit', 'off', true))`
 /** Tables that hold something of a stream besides `segments`; their key leads with the stream. */

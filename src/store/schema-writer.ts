@@ -11,6 +11,7 @@ import { FIELD_TYPES } from '../model/schema.ts'
 import type { KnownSchema, SchemaChange, SchemaCounts } from '../model/schema-changes.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
+import { nodeOfSegment } from './checkpoint-store.ts'
 import type { Postgres, Queryable } from './postgres.ts'
 import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
 import { StoreError } from './store-error.ts'
@@ -119,7 +120,7 @@ export class SchemaWriter {
     }>(
       `SELECT stream_id, shape, example_segment_id FROM stream_shapes
        LEFT JOIN stream_shape_paths AS p USING (stream_id, shape)
-       WHERE p.shape IS NULL AND ((example_segment_id >> 12) & 511) = $1 LIMIT $2`,
+       WHERE p.shape IS NULL AND ${nodeOfSegment('example_segment_id')} = $1 LIMIT $2`,
       [this.#node.nodeId, limit],
     )
     return rows.map(({ stream_id: streamId, shape, example_segment_id: segmentId }) => {

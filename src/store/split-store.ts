@@ -10,6 +10,7 @@ import { decodeRuns, MIXED_STREAM, type MixedRun, type SegmentRun } from '../mod
 import type { SegmentId } from '../model/segment-id.ts'
 import { encodeMembers } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
+import { nodeOfSegment } from './checkpoint-store.ts'
 import type { Queryable } from './postgres.ts'
 import { REMOVED_NODE_ID } from './storage-sql.ts'
 
@@ -96,7 +97,7 @@ export class SplitStore {
     const { rows } = await this.#session.query<{ segment_id: string }>(
       `SELECT g.segment_id FROM segments g
        JOIN unnest($1::integer[], $2::bigint[]) AS passed (node_id, checkpoint)
-         ON node_id = ((g.segment_id >> 12) & 511) AND g.last_segment_id <= checkpoint
+         ON node_id = ${nodeOfSegment('g.segment_id')} AND g.last_segment_id <= checkpoint
        WHERE g.stream_id = ${MIXED_STREAM} AND g.segment_id <> ALL ($3::bigint[])
        ORDER BY g.segment_id LIMIT 1`,
       [[...checkpoints.keys()], [...checkpoints.values()].map(String), [...except].map(String)],

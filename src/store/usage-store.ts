@@ -1,6 +1,7 @@
 /** What a stream holds, how far its projection lags, what was refused: counters and their SQL. */
-import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
+import { SEGMENT_ID_MS_SHIFT, type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
+import { nodeOfSegment } from './checkpoint-store.ts'
 import type { Postgres } from './postgres.ts'
 
 export interface StreamUsage {
@@ -70,12 +71,12 @@ export class UsageStore {
   async readProjectionLag(streamId: StreamId): Promise<ProjectionLag> {
     const { rows } = await this.#postgres.query<LagRow>(
       `SELECT count(*)::text AS behind,
-         (min(newest.segment_id) >> 21)::float8 AS oldest_ms -- segment-id.ts
+         (min(newest.segment_id) >> ${SEGMENT_ID_MS_SHIFT})::float8 AS oldest_ms
        FROM (
          SELECT segment_id FROM stream_segments WHERE stream_id = $1
          ORDER BY segment_id DESC LIMIT $2
        ) AS newest
-       LEFT JOIN checkpoints ON node_id = ((newest.segment_id >> 12) & 511)
+       LEFT JOIN checkpoints ON node_id = ${nodeOfSegment('newest.segment_id')}
        WHERE newest.segment_id > COALESCE(checkpoints.segment_id, -1)`,
       [streamId, LAG_SEGMENTS_MAX],
     )
