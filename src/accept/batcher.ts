@@ -149,13 +149,14 @@ export class Batcher {
     this.#busy.note(stream.streamId, bytes.length)
     const key = batchKey(framing, stream)
     let batch = this.#open.get(key)
-    if (batch !== undefined) {
-      const isSame = hasSameSettings(batch.stream, stream)
-      if (!isSame || !hasRoom(batch, bytes.length, eventBytes)) {
-        this.#open.delete(key)
-        this.#dispatch(this.#alone(batch))
-        batch = undefined
-      }
+    const fits =
+      batch !== undefined &&
+      hasSameSettings(batch.stream, stream) &&
+      hasRoom(batch, bytes.length, eventBytes)
+    if (batch !== undefined && !fits) {
+      this.#open.delete(key)
+      this.#dispatch(this.#alone(batch))
+      batch = undefined
     }
     if (batch === undefined) {
       const buffer = this.buffers.take(bytes.length + 1)

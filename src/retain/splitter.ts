@@ -99,7 +99,7 @@ export class Splitter {
    * The oldest mixed row that can be split now. What waits for its node's checkpoint holds nobody
    * up: merging goes through its stretch once more when it is split.
    */
-  async findOldest(checkpoints: ReadonlyMap<number, SegmentId>): Promise<SegmentId | undefined> {
+  findOldest(checkpoints: ReadonlyMap<number, SegmentId>): Promise<SegmentId | undefined> {
     return this.#options.store.findOldest(checkpoints, this.#damaged)
   }
 
