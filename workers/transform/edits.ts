@@ -18,7 +18,7 @@ export class Edits {
   end = new Int32Array(64)
   /** The tape entry that is replaced or inserted behind, for edits that the tape can follow. */
   entry = new Int32Array(64)
-  /** Node of the JSON object that an insertion holds; 0 for other edits. */
+  /** Node of the JSON object that an insertion holds; of other edits it says nothing. */
   node = new Int32Array(64)
   /** Why, as `redact-event.ts` numbers it; 0 for an edit that turned out to be needless. */
   reason = new Uint8Array(64)
@@ -39,7 +39,6 @@ export class Edits {
     this.text[index] = text
     this.reason[index] = reason
     this.entry[index] = entry
-    this.node[index] = 0
     this.object[index] = undefined
     return index
   }

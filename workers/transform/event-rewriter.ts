@@ -72,8 +72,8 @@ export class EventRewriter {
       const textStart = out.length - edits.text[i]!.length
       if (!isInsertion) {
         entry = pushReplaced(tape, stop, textStart, edits.text[i]!)
-      } else if (edits.node[i] !== 0) {
-        edits.object[i]!.append(tape, edits.node[i]!, textStart)
+      } else {
+        edits.object[i]?.append(tape, edits.node[i]!, textStart)
       }
     }
     copyEntries(tape, entry, tapeEnd, out.length - pos)
@@ -150,7 +150,6 @@ export class EventRewriter {
 
 /** Appends the entries `from`..`to` once more, their positions moved by `shift` bytes. Hot. */
 export function copyEntries(tape: JsonTape, from: number, to: number, shift: number): void {
-  if (to <= from) return
   tape.reserve(to - from)
   const { entries } = tape
   const moved = tape.length - from
