@@ -46,9 +46,12 @@ export class JsonParseSampler {
     this.#timer = setInterval(() => this.#sample(), SAMPLE_EVERY_MS)
   }
 
-  /** Microseconds of CPU an event, over all samples; undefined if there was none. */
-  stop(): number | undefined {
+  stop(): void {
     clearInterval(this.#timer)
+  }
+
+  /** Microseconds of CPU an event, over all samples; undefined if there was none. */
+  get microsPerEvent(): number | undefined {
     return this.#events === 0 ? undefined : this.#micros / this.#events
   }
 

@@ -2,9 +2,9 @@
  * One end-to-end run: fresh service, warm-up, load, settle, count back.
  *
  * The order is the method. `JSON.parse` is timed while nothing else runs, before and after, and
- * apart from that while the load runs. CPU is
- * read when the load starts, when the last event was acknowledged, and when the service has become
- * quiet. Only then is it asked what it stores, so that asking is not billed.
+ * apart from that while the load runs. CPU is read when the load starts, when the last event was
+ * acknowledged, and when the service has become quiet. Only then is it asked what it stores, so
+ * that asking is not billed.
  */
 import { JsonParseSampler, measureJsonParse } from '../baseline.ts'
 import { loadCorpus } from '../corpus.ts'
@@ -79,7 +79,6 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   let service: RunningService | undefined
   const sampler = new JsonParseSampler(lines)
   let measured: Omit<RunResult, 'jsonParseMicros'>
-  let during: number | undefined
   try {
     if (options.running === undefined) {
       log('starting a fresh service')
@@ -87,9 +86,9 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     }
     measured = await measure(scenario, toTarget(service, options), { ...options, sampler })
   } finally {
-    during = sampler.stop()
     await service?.stop()
   }
+  const during = sampler.microsPerEvent
   return { ...measured, jsonParseMicros: { before, after: measureJsonParse(lines), during } }
 }
 
@@ -120,8 +119,7 @@ async function measure(
     const load = await driveLoad(config, () => {
       start = watch.sample()
       options.sampler.start()
-    })
-    options.sampler.stop()
+    }).finally(() => options.sampler.stop())
     const acknowledged = watch.sample()
     log(`${load.acknowledgedEvents} events acknowledged, settling`)
     const events = storedBefore.projectionEvents + load.acknowledgedEvents

@@ -12,9 +12,10 @@ test('samples give microseconds of CPU an event, and none give nothing', async (
     JSON.stringify({ i, text: 'x'.repeat(500) }),
   )
   const sampler = new JsonParseSampler(lines)
-  assert.equal(sampler.stop(), undefined)
+  assert.equal(sampler.microsPerEvent, undefined)
   sampler.start()
   await sleep(1_600)
-  const micros = sampler.stop()
+  sampler.stop()
+  const micros = sampler.microsPerEvent
   assert(micros !== undefined && micros > 0.05 && micros < 100, `${micros} µs`)
 })
