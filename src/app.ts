@@ -368,6 +368,7 @@ async function startMaterializer(
       writeCheckpoint: (segmentId) => checkpoints.write(segmentId),
       settleInserts: () => projection.settleInserts(),
       findPresent: (segments) => projection.findPresent(segments),
+      tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),
       insert: (streamId, blocks) => projection.insert(streamId, blocks),
       insertMixed: (blocks) => projection.insertMixed(blocks),
       rebuild: async ({ streamId, payload }, part) => {

@@ -215,10 +215,18 @@ export const SCHEMA_CAP_MAX = 10_000
 
 /** Native blocks kept in memory; beyond it segments are replayed from the raw store later. */
 export const MATERIALIZE_BUFFER_BYTES_MAX = 96 * MIB
-/** Rows of one stream that trigger an insert. */
+/** Rows for one table that trigger an insert. */
 export const MATERIALIZE_INSERT_ROWS = 100_000
 /** Bytes for one table that trigger an insert. */
 export const MATERIALIZE_INSERT_BYTES = 40 * MIB
+/** Bytes of one stream's waiting blocks from which on they are spooled, where that is possible. */
+export const SPOOL_BYTES_MIN = 4 * MIB
+/** Spooled blocks of all streams; beyond it segments are replayed as well. */
+export const SPOOL_BYTES_MAX = 320 * MIB
+/** Rows of one stream that trigger an insert when they are spooled. */
+export const SPOOL_INSERT_ROWS = 200_000
+/** Bytes of one stream that trigger an insert when they are spooled. */
+export const SPOOL_INSERT_BYTES = 100 * MIB
 /** Age of the oldest waiting block that triggers an insert. */
 export const MATERIALIZE_DELAY_MS_MAX = 2_000
 /** Inserts of different streams at a time; the embedded engine has four places for writes. */
@@ -255,6 +263,14 @@ export const RETAIN_PROJECTION_MS = 10_000
 export const RETAIN_TRIM_MS = 300_000
 /** Share of a projection's partition that must be removed before the rest is written anew. */
 export const RETAIN_TRIM_SHARE = 0.25
+/** Up to how many bytes ClickHouse merges parts of a stream's table. */
+export const MERGE_BYTES_MAX = 48 * MIB
+/** The same where a day is crowded. */
+export const MERGE_CROWDED_BYTES_MAX = 512 * MIB
+/** A day of a projection table with so many parts is crowded: they are merged further. */
+export const MERGE_PARTS_CROWDED = 3_000
+/** When no day of it has as many any more, large parts are left alone again. */
+export const MERGE_PARTS_RELAXED = 500
 /** How long after its deletion a stream may still get events, from requests under way. */
 export const RETAIN_PURGE_GRACE_MS = 600_000
 /** How far over its cap, by this factor, a stream refuses ingest. */

@@ -4,7 +4,9 @@
  *   commit --CommittedGroup--> materialize --Native blocks--> ClickHouse, then the checkpoint
  *
  * Two modes. **Live**: the blocks that workers built wait in memory, are coalesced per table and
- * inserted; small ones of many streams share a table (`pick-insert.ts`). **Catch-up**: segments
+ * inserted; small ones of many streams share a table (`pick-insert.ts`), and those of a busy stream
+ * are put where the embedded engine reads them, so that their buffers are free again at once.
+ * **Catch-up**: segments
  * past the checkpoint are read from the raw store; those that ClickHouse does not have are rebuilt
  * by the same worker code. Start begins with catch-up, and whatever goes wrong in live mode (an
  * insert of unknown outcome, too much waiting, ClickHouse away) drops the memory and goes back to
@@ -18,10 +20,12 @@ import {
   MATERIALIZE_BUFFER_BYTES_MAX,
   MATERIALIZE_INSERTS_MAX,
   MATERIALIZE_SMALL_BYTES_MAX,
+  SPOOL_BYTES_MAX,
+  SPOOL_BYTES_MIN,
 } from '../limits.ts'
 import type { CommittedGroup, CommittedSegment, EncodedBlock } from '../model/batch.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { MixedBlock, StreamRows } from '../model/projection.ts'
+import type { BlockSpool, MixedBlock, StreamRows } from '../model/projection.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { CatchUp, type CatchUpStores } from './catch-up.ts'
@@ -33,6 +37,8 @@ import { StreamBuffer } from './stream-buffer.ts'
 export interface MaterializeStores extends CatchUpStores {
   /** Records the checkpoint; may reject. It never moves back. */
   writeCheckpoint(segmentId: SegmentId): Promise<void>
+  /** Where a stream's blocks can wait outside our memory, if there is such a place. */
+  tryOpenSpool(streamId: StreamId): BlockSpool | undefined
 }
 
 export interface MaterializeObserver {
@@ -68,7 +74,9 @@ export class Materializer {
   readonly #buffers = new Set<StreamBuffer>()
   /** Those of them that take more. */
   readonly #open = new Map<StreamId, StreamBuffer>()
-  #bufferBytes = 0
+  /** Bytes of blocks in our own memory, the ones being inserted included. */
+  #keptBytes = 0
+  #spooledBytes = 0
   #mode: 'live' | 'catch-up' = 'catch-up'
   /** In catch-up: everything up to here has been read from the raw store. */
   #cursor: SegmentId
@@ -94,9 +102,9 @@ export class Materializer {
     this.#written = options.checkpoint
   }
 
-  /** Bytes of blocks in memory, the ones being inserted included. */
+  /** Bytes of blocks that wait, spooled or not, and of those being inserted. */
   get bufferBytes(): number {
-    return this.#bufferBytes
+    return this.#keptBytes + this.#spooledBytes
   }
 
   /** Receipt time in milliseconds of the oldest segment not in the projection, if any. */
@@ -130,16 +138,32 @@ export class Materializer {
         this.#fallBack('a block was not kept', segmentId)
         continue
       }
-      if (this.#bufferBytes + block.bytes.length > MATERIALIZE_BUFFER_BYTES_MAX) {
-        this.#fallBack('more waits than MATERIALIZE_BUFFER_BYTES_MAX', segmentId)
+      const buffer = this.#bufferFor(segment.streamId)
+      if (!this.#hasRoom(buffer, block.bytes.length)) {
+        this.#fallBack('more waits than may', segmentId)
         this.#options.release?.(block.bytes)
         continue
       }
-      this.#keep(segment, block)
+      this.#keep(segment, block, buffer)
     }
   }
 
-  #keep(segment: CommittedSegment, block: EncodedBlock): void {
+  #bufferFor(streamId: StreamId): StreamBuffer {
+    let buffer = this.#open.get(streamId)
+    if (buffer === undefined || isFull(buffer)) {
+      buffer = new StreamBuffer(streamId, performance.now())
+      this.#open.set(streamId, buffer)
+      this.#buffers.add(buffer)
+    }
+    return buffer
+  }
+
+  #hasRoom(buffer: StreamBuffer, bytes: number): boolean {
+    if (buffer.spool !== undefined) return this.#spooledBytes + bytes <= SPOOL_BYTES_MAX
+    return this.#keptBytes + bytes <= MATERIALIZE_BUFFER_BYTES_MAX
+  }
+
+  #keep(segment: CommittedSegment, block: EncodedBlock, buffer: StreamBuffer): void {
     const { streamId, segmentId, runs } = segment
     let rows: readonly StreamRows[] = [{ streamId, count: block.rows }]
     if (runs === undefined) {
@@ -148,15 +172,26 @@ export class Materializer {
       stampMembers(block, runs)
       rows = runs.map((run) => ({ streamId: run.streamId, count: run.eventCount }))
     }
-    let buffer = this.#open.get(streamId)
-    if (buffer === undefined || isFull(buffer)) {
-      buffer = new StreamBuffer(streamId, performance.now())
-      this.#open.set(streamId, buffer)
-      this.#buffers.add(buffer)
-    }
     buffer.add(block, rows, this.#progress.add(lastId(segment)))
-    this.#bufferBytes += block.bytes.length
+    this.#keptBytes += block.bytes.length
+    if (buffer.bytes >= SPOOL_BYTES_MIN && streamId !== MIXED_STREAM) this.#spool(buffer, segmentId)
     if (isFull(buffer)) this.#wake?.()
+  }
+
+  /** Moves what the buffer keeps to its spool, if it has or gets one. */
+  #spool(buffer: StreamBuffer, newest: SegmentId): void {
+    const { keptBytes } = buffer
+    if (this.#spooledBytes + keptBytes > SPOOL_BYTES_MAX) return
+    const spool = buffer.spool ?? this.#options.stores.tryOpenSpool(buffer.streamId)
+    if (spool === undefined) return
+    try {
+      buffer.moveTo(spool, (block) => this.#options.release?.(block))
+      this.#keptBytes -= keptBytes
+      this.#spooledBytes += keptBytes
+    } catch (cause) {
+      this.#options.observer.onError(cause, ++this.#failures)
+      this.#fallBack('blocks could not be spooled', newest)
+    }
   }
 
   /** Something may have been committed that `add` was not told of: looks into the raw store. */
@@ -211,7 +246,8 @@ export class Materializer {
     this.#release([...this.#buffers])
     this.#buffers.clear()
     this.#open.clear()
-    this.#bufferBytes = 0
+    this.#keptBytes = 0
+    this.#spooledBytes = 0
     this.#progress.clear()
     this.#cursor = this.#progress.checkpoint
     if (this.#mode === 'live') this.#options.observer.onModeChange('catch-up', reason)
@@ -219,8 +255,9 @@ export class Materializer {
   }
 
   #release(buffers: readonly StreamBuffer[]): void {
-    for (const { blocks } of buffers) {
+    for (const { blocks, spool } of buffers) {
       for (const { bytes } of blocks) this.#options.release?.(bytes)
+      spool?.release()
     }
   }
 
@@ -258,15 +295,18 @@ export class Materializer {
 
   async #insert(buffer: StreamBuffer): Promise<void> {
     const { stores, observer } = this.#options
-    const { streamId, blocks, rows, bytes } = buffer
+    const { streamId, blocks, spool, rows, bytes, keptBytes } = buffer
     const startedAt = performance.now()
-    if (streamId === MIXED_STREAM) await stores.insertMixed(blocks)
+    if (spool !== undefined) await spool.insert()
+    else if (streamId === MIXED_STREAM) await stores.insertMixed(blocks)
     else await stores.insert(streamId, blocks.map(bytesOf))
     observer.onInsert({ rows, bytes, seconds: (performance.now() - startedAt) / 1000 })
-    this.#release([buffer])
+    for (const block of blocks) this.#options.release?.(block.bytes)
     // After a fall-back the entries are not ours any more, and catch-up finds them inserted.
     for (const entry of buffer.entries) entry.isDone = true
-    if (this.#mode === 'live') this.#bufferBytes -= bytes
+    if (this.#mode !== 'live') return
+    this.#keptBytes -= keptBytes
+    this.#spooledBytes -= bytes - keptBytes
   }
 
   /** What one stream has, or what several have that is small. */
@@ -275,11 +315,12 @@ export class Materializer {
     const delayMs = this.#isStopping ? 0 : this.#options.delayMs
     const due: StreamBuffer[] = []
     let takenBytes = 0
+    let keptBytes = this.#keptBytes
     while (due.length < MATERIALIZE_INSERTS_MAX) {
-      const bytes = this.#bufferBytes - takenBytes
-      const next = pickInsert(this.#buffers, { nowMs, delayMs, bytes })
+      const next = pickInsert(this.#buffers, { nowMs, delayMs, keptBytes })
       if (next === undefined) break
       takenBytes += next.bytes
+      keptBytes -= next.keptBytes
       if (due.length > 0 && takenBytes > MATERIALIZE_SMALL_BYTES_MAX) break
       due.push(next)
       this.#buffers.delete(next)

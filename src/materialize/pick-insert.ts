@@ -6,6 +6,8 @@ import {
   MATERIALIZE_BUFFER_BYTES_MAX,
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
+  SPOOL_INSERT_BYTES,
+  SPOOL_INSERT_ROWS,
 } from '../limits.ts'
 
 /** What waits of one stream, or of blocks that are mixed. */
@@ -14,35 +16,40 @@ export interface Waiting {
   readonly sinceMs: number
   readonly rows: number
   readonly bytes: number
+  /** Where the bytes are, when they are not in our own memory. */
+  readonly spool?: unknown
 }
 
 export interface PickOptions {
   readonly nowMs: number
   /** How long something may wait. */
   readonly delayMs: number
-  /** What all have. */
-  readonly bytes: number
+  /** What all have in our own memory. */
+  readonly keptBytes: number
 }
 
 /**
  * What to insert now, if anything. `waiting` is in the order of `sinceMs`. A full one goes first,
- * then the oldest if it is due, then, when memory presses, the largest.
+ * then the oldest if it is due, then, when memory presses, the largest that is kept there.
  */
 export function pickInsert<W extends Waiting>(
   waiting: Iterable<W>,
-  { nowMs, delayMs, bytes }: PickOptions,
+  { nowMs, delayMs, keptBytes }: PickOptions,
 ): W | undefined {
   let oldest: W | undefined
   let largest: W | undefined
   for (const each of waiting) {
     if (isFull(each)) return each
     oldest ??= each
-    if (largest === undefined || each.bytes > largest.bytes) largest = each
+    const isLarger = each.bytes > (largest?.bytes ?? 0)
+    if (isLarger && each.spool === undefined) largest = each
   }
   if (oldest !== undefined && nowMs - oldest.sinceMs >= delayMs) return oldest
-  return bytes > MATERIALIZE_BUFFER_BYTES_MAX / 2 ? largest : undefined
+  return keptBytes > MATERIALIZE_BUFFER_BYTES_MAX / 2 ? largest : undefined
 }
 
-export function isFull({ rows, bytes }: Pick<Waiting, 'rows' | 'bytes'>): boolean {
+/** Large parts are merged less often; small inserts take less memory, where we need it. */
+export function isFull({ rows, bytes, spool }: Omit<Waiting, 'sinceMs'>): boolean {
+  if (spool !== undefined) return rows >= SPOOL_INSERT_ROWS || bytes >= SPOOL_INSERT_BYTES
   return rows >= MATERIALIZE_INSERT_ROWS || bytes >= MATERIALIZE_INSERT_BYTES
 }

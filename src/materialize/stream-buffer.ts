@@ -1,6 +1,6 @@
 /** Blocks for one table that wait for their insert: coalescing them is concatenation. */
 import type { EncodedBlock } from '../model/batch.ts'
-import type { MixedBlock, StreamRows } from '../model/projection.ts'
+import type { BlockSpool, MixedBlock, StreamRows } from '../model/projection.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { Outstanding } from './progress.ts'
 
@@ -8,9 +8,13 @@ export class StreamBuffer {
   /** `MIXED_STREAM`: blocks with rows of several. */
   readonly streamId: StreamId
   readonly blocks: MixedBlock[] = []
+  /** Where the other blocks are. */
+  spool: BlockSpool | undefined
   readonly entries: Outstanding[] = []
   rows = 0
   bytes = 0
+  /** Of `blocks`, which are in our own memory. */
+  keptBytes = 0
   /** When its oldest block came, on the monotonic clock in milliseconds. */
   readonly sinceMs: number
 
@@ -24,5 +28,14 @@ export class StreamBuffer {
     this.entries.push(entry)
     this.rows += block.rows
     this.bytes += block.bytes.length
+    this.keptBytes += block.bytes.length
+  }
+
+  /** Moves the blocks to the spool; they are nobody's any more. Throws as `append` does. */
+  moveTo(spool: BlockSpool, release: (block: Uint8Array) => void): void {
+    this.spool = spool
+    for (const { bytes } of this.blocks) spool.append(bytes)
+    for (const { bytes } of this.blocks.splice(0)) release(bytes)
+    this.keptBytes = 0
   }
 }

@@ -40,3 +40,16 @@ export interface StreamSegment {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
 }
+
+/**
+ * Blocks of one stream in a file in memory, on their way to the embedded ClickHouse: theirs is no
+ * longer needed. Ends with `insert` or `release`.
+ */
+export interface BlockSpool {
+  /** Copies the block. Throws the system's error where there is no room; it is of no use then. */
+  append(block: Uint8Array): void
+  /** Inserts the blocks, in one part. Throws `StoreError`. */
+  insert(): Promise<void>
+  /** It will not be inserted. */
+  release(): void
+}

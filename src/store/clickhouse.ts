@@ -95,6 +95,13 @@ export class ClickHouse {
     }
   }
 
+  /** A file for the data of one `insertNative`; undefined where that has to be sent. */
+  tryOpenSpool(): InsertSpool | undefined {
+    const files = this.#dataFiles
+    const file = files?.tryTake()
+    return files && file && new InsertSpool(files, file)
+  }
+
   /**
    * Sends Native blocks with `sql` (`INSERT INTO db.t (…) FORMAT Native`). The chunks are
    * streamed one after another, never joined here. Resolves when ClickHouse has stored them; on
@@ -102,12 +109,14 @@ export class ClickHouse {
    */
   async insertNative(
     sql: string,
-    chunks: readonly Uint8Array[],
+    chunks: readonly Uint8Array[] | InsertSpool,
     options?: RequestOptions,
   ): Promise<void> {
-    const file = this.#dataFiles && (await tryFill(this.#dataFiles, chunks))
+    const isSpooled = chunks instanceof InsertSpool
+    const spool = isSpooled ? chunks : await tryFill(this.tryOpenSpool(), chunks)
+    const file = spool?.finish()
     try {
-      const values = file === undefined ? bufferViews(chunks) : []
+      const values = isSpooled || spool !== undefined ? [] : bufferViews(chunks)
       const { stream } = await this.#client.exec({
         query: sql,
         values: Readable.from(values, { objectMode: false }),
@@ -122,7 +131,7 @@ export class ClickHouse {
       file?.close() // The engine may read it still: it is nobody else's any more.
       throw toStoreError(cause)
     }
-    if (file !== undefined) this.#dataFiles?.give(file)
+    spool?.release()
   }
 
   /** Resolves when the server answers and accepts our credentials. */
@@ -136,29 +145,59 @@ export class ClickHouse {
   }
 }
 
+/** The data of one INSERT, in a file that the embedded engine reads. */
+export class InsertSpool {
+  readonly #files: MemoryFiles
+  readonly #file: MemoryFile
+  #isBroken = false
+
+  constructor(files: MemoryFiles, file: MemoryFile) {
+    this.#files = files
+    this.#file = file
+  }
+
+  /** Throws the system's error where there is no room; the spool is of no use then. */
+  append(block: Uint8Array): void {
+    try {
+      this.#file.append(block)
+    } catch (cause) {
+      this.#isBroken = true
+      throw cause
+    }
+  }
+
+  finish(): MemoryFile {
+    this.#file.finish()
+    return this.#file
+  }
+
+  /** Nobody reads it, or nobody does any more. */
+  release(): void {
+    if (this.#isBroken) this.#file.close()
+    else this.#files.give(this.#file)
+  }
+}
+
 /** Bytes copied between two looks at what else there is to do. */
 const FILL_BYTES = 2 * 1024 * 1024
 
-/** A file with the chunks in it; undefined when there is no room, and they must be sent. */
+/** The spool with the chunks in it; undefined when there is no room, and they must be sent. */
 async function tryFill(
-  files: MemoryFiles,
+  spool: InsertSpool | undefined,
   chunks: readonly Uint8Array[],
-): Promise<MemoryFile | undefined> {
-  let file: MemoryFile | undefined
+): Promise<InsertSpool | undefined> {
   try {
-    file = files.take()
     let unseen = 0
     for (const chunk of chunks) {
-      file.append(chunk)
+      spool?.append(chunk)
       unseen += chunk.length
       if (unseen < FILL_BYTES) continue
       unseen = 0
       await immediate()
     }
-    file.finish()
-    return file
+    return spool
   } catch {
-    file?.close()
+    spool?.release()
     return undefined
   }
 }

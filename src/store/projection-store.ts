@@ -7,8 +7,10 @@
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MERGE_BYTES_MAX } from '../limits.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import {
+  type BlockSpool,
   MIXED_PROJECTION_COLUMNS,
   type MixedBlock,
   PROJECTION_COLUMNS,
@@ -17,7 +19,7 @@ import {
 import type { SegmentId } from '../model/segment-id.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { ClickHouse, QueryParams } from './clickhouse.ts'
+import { type ClickHouse, InsertSpool, type QueryParams } from './clickhouse.ts'
 import { prependStreams } from './mixed-block.ts'
 import { StoreError } from './store-error.ts'
 
@@ -34,13 +36,13 @@ const INSERT_SETTINGS = {
   max_threads: 1,
   max_insert_threads: '1',
   min_insert_block_size_rows: '4000000',
-  min_insert_block_size_bytes: '1000000000',
+  min_insert_block_size_bytes: '0',
 } as const
 /**
  * Compact parts up to a gigabyte: a wide part is some hundred files, and making them cost as much
  * as the insert itself. No automatic statistics: they would be computed anew with every merge.
- * Parts of a gigabyte are merged no more: a day of some thousand of them at the highest rate is
- * allowed, and reading them costs less than merging each row a second and a third time.
+ * Large parts are not merged, up to thousands a day (`MERGE_BYTES_MAX`, `merge-bounds.ts`):
+ * merging a row costs what inserting it does, and a query is no faster for it.
  * Lengths of strings beside them, not in streams of their own: a seventh less on disk.
  * Merges wait for some thirty parts of a size instead of five (the base falls as parts add up): one
  * merge costs as much as the insert, so fewer levels are what halves the work.
@@ -53,15 +55,14 @@ const TABLE_SETTINGS =
   'min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 100000000, ' +
   "auto_statistics_types = '', merge_selector_base = 64, " +
   "string_serialization_version = 'single_stream', serialization_info_version = 'basic', " +
-  'max_bytes_to_merge_at_max_space_in_pool = 1073741824, ' +
-  'max_bytes_to_merge_at_min_space_in_pool = 536870912, ' +
   'parts_to_delay_insert = 5000, parts_to_throw_insert = 10000, ' +
   'fsync_after_insert = 1, fsync_part_directory = 1'
 /**
  * Rows come with all their paths and values in one map, and are written so: the cheapest for an
  * insert. Merging sorts the map into buckets by path, so that a query reads an eighth of it.
  */
-const SHARED_TABLE_SETTINGS =
+const SHARED_SETTINGS =
+  `${mergeSettings(1024 * 1024 * 1024)}, ` +
   "object_shared_data_serialization_version = 'map_with_buckets', " +
   "object_shared_data_serialization_version_for_zero_level_parts = 'map'"
 const SETTLE_MS_MAX = 120_000
@@ -91,7 +92,15 @@ export function createTableSql(streamId: StreamId): string {
     (${columns.join(', ')})
     ENGINE = MergeTree PARTITION BY toDate(ingested_at)
     ORDER BY (${isMixed ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
-    SETTINGS ${isMixed ? `${TABLE_SETTINGS}, ${SHARED_TABLE_SETTINGS}` : TABLE_SETTINGS}`
+    SETTINGS ${TABLE_SETTINGS}, ${isMixed ? SHARED_SETTINGS : mergeSettings(MERGE_BYTES_MAX)}`
+}
+
+/** Parts are merged up to so many bytes, whether few other merges run or many. */
+export function mergeSettings(bytesMax: number): string {
+  const [most, least] = ['max', 'min'].map((space) => {
+    return `max_bytes_to_merge_at_${space}_space_in_pool = ${bytesMax}`
+  })
+  return `${most}, ${least}`
 }
 
 function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: string])[] {
@@ -114,22 +123,39 @@ export class ProjectionStore {
   /** Inserts blocks, one after another in one part. Throws `StoreError`. */
   async insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void> {
     assert(streamId !== MIXED_STREAM, 'its blocks have a column more')
-    await this.#insert(streamId, blocks)
+    await this.#insert(streamId, joinSmall(blocks))
+  }
+
+  /** Where a stream's blocks may be put as they come; undefined where they have to be sent. */
+  tryOpenSpool(streamId: StreamId): BlockSpool | undefined {
+    assert(streamId !== MIXED_STREAM, 'its blocks have a column more')
+    const spool = this.#clickhouse.tryOpenSpool()
+    return (
+      spool && {
+        append: (block) => spool.append(block),
+        insert: () => this.#insert(streamId, spool),
+        release: () => spool.release(),
+      }
+    )
   }
 
   /** The same into the table that streams share. Throws `StoreError`. */
   async insertMixed(blocks: readonly MixedBlock[]): Promise<void> {
-    await this.#insert(MIXED_STREAM, blocks.flatMap(prependStreams))
+    await this.#insert(MIXED_STREAM, joinSmall(blocks.flatMap(prependStreams)))
   }
 
-  async #insert(streamId: StreamId, pieces: readonly Uint8Array[]): Promise<void> {
-    if (!this.#known.has(streamId)) await this.#createTable(streamId)
+  async #insert(streamId: StreamId, data: readonly Uint8Array[] | InsertSpool): Promise<void> {
     const columns = columnsOf(streamId).map(([name]) => name)
     const sql = `INSERT INTO ${projectionTable(streamId)} (${columns.join(', ')}) FORMAT Native`
     const queryId = `${this.#queryIdPrefix}${++this.#inserts}`
     try {
-      const chunks = joinSmall(pieces)
-      await this.#clickhouse.insertNative(sql, chunks, { queryId, settings: INSERT_SETTINGS })
+      if (!this.#known.has(streamId)) await this.#createTable(streamId)
+    } catch (cause) {
+      if (data instanceof InsertSpool) data.release()
+      throw cause
+    }
+    try {
+      await this.#clickhouse.insertNative(sql, data, { queryId, settings: INSERT_SETTINGS })
     } catch (cause) {
       // Dropped behind our back: the next try makes it again.
       if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) {

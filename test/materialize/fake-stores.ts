@@ -4,7 +4,7 @@ import type { SegmentPart, StoredSegment } from '../../src/materialize/catch-up.
 import type { MaterializeStores } from '../../src/materialize/materializer.ts'
 import type { CommittedSegment, EncodedBlock } from '../../src/model/batch.ts'
 import { MIXED_STREAM, type MixedRun } from '../../src/model/mixed-runs.ts'
-import type { MixedBlock, StreamSegment } from '../../src/model/projection.ts'
+import type { BlockSpool, MixedBlock, StreamSegment } from '../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { someBlock } from '../commit/some-segments.ts'
@@ -33,6 +33,9 @@ export class FakeStores implements MaterializeStores {
   /** Bytes that each block has beyond its stamped columns. */
   blockBytes = 0
   rowsPerBlock = 1
+  /** Room of each spool that is opened; without it there is none. */
+  spoolBytes: (() => number) | undefined
+  openSpools = 0
   #running = 0
   #ids = 0
 
@@ -98,6 +101,33 @@ export class FakeStores implements MaterializeStores {
     // What was stamped into the blocks is what is inserted.
     const inserted = blocks.map((bytes) => ({ streamId, segmentId: stampOf(bytes, 0) }))
     await this.#insert(inserted, () => this.inserts.push(blocks.length))
+  }
+
+  tryOpenSpool(streamId: StreamId): BlockSpool | undefined {
+    assert.notEqual(streamId, MIXED_STREAM)
+    if (this.spoolBytes === undefined) return undefined
+    const spooled: StreamSegment[] = []
+    let room = this.spoolBytes()
+    let isOpen = true
+    this.openSpools++
+    const end = () => {
+      assert(isOpen, 'a spool ends once')
+      isOpen = false
+      this.openSpools--
+    }
+    return {
+      append: (block) => {
+        assert(isOpen && room >= 0)
+        room -= block.length
+        if (room < 0) throw new AwayError('ENOSPC')
+        spooled.push({ streamId, segmentId: stampOf(block, 0) })
+      },
+      insert: () => {
+        end()
+        return this.#insert(spooled, () => this.inserts.push(spooled.length))
+      },
+      release: end,
+    }
   }
 
   async insertMixed(blocks: readonly MixedBlock[]): Promise<void> {

@@ -26,6 +26,7 @@ export function setUp(stores: FakeStores, delayMs = 20) {
     release: (block) => {
       assert(!released.includes(block), 'a block is released twice')
       released.push(block)
+      block.fill(0xff, 0, 8) // Somebody else's from now on: what reads it still, reads nonsense.
     },
   })
   const isLive = () => eventually('live', () => modes.at(-1) === 'live')

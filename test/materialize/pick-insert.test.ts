@@ -6,6 +6,8 @@ import {
   MATERIALIZE_DELAY_MS_MAX,
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
+  SPOOL_INSERT_BYTES,
+  SPOOL_INSERT_ROWS,
 } from '../../src/limits.ts'
 import { pickInsert, type Waiting } from '../../src/materialize/pick-insert.ts'
 
@@ -13,8 +15,8 @@ const DELAY_MS = MATERIALIZE_DELAY_MS_MAX
 const some = (sinceMs: number, rows = 1, bytes = 100): Waiting => ({ sinceMs, rows, bytes })
 
 /** Which of `waiting` is picked, -1 for none. */
-function pick(waiting: readonly Waiting[], { nowMs = DELAY_MS, bytes = 0 } = {}): number {
-  const picked = pickInsert(waiting, { nowMs, delayMs: DELAY_MS, bytes })
+function pick(waiting: readonly Waiting[], { nowMs = DELAY_MS, keptBytes = 0 } = {}): number {
+  const picked = pickInsert(waiting, { nowMs, delayMs: DELAY_MS, keptBytes })
   return picked === undefined ? -1 : waiting.indexOf(picked)
 }
 
@@ -38,9 +40,18 @@ test('a full one goes first, whatever its age; then the oldest that is due', () 
 })
 
 test('past half the memory the largest goes, due or not', () => {
-  const waiting = [some(1), some(2, 1, 5_000), some(3)]
-  const bytes = MATERIALIZE_BUFFER_BYTES_MAX / 2
-  assert.equal(pick(waiting, { bytes }), -1)
-  assert.equal(pick(waiting, { bytes: bytes + 1 }), 1)
-  assert.equal(pick(waiting, { bytes: bytes + 1, nowMs: 1 + DELAY_MS }), 0)
+  const spooled = { ...some(2, 1, 9_000), spool: {} }
+  const waiting = [some(1), spooled, some(2, 1, 5_000), some(3)]
+  const keptBytes = MATERIALIZE_BUFFER_BYTES_MAX / 2
+  assert.equal(pick(waiting, { keptBytes }), -1)
+  assert.equal(pick(waiting, { keptBytes: keptBytes + 1 }), 2)
+  assert.equal(pick(waiting, { keptBytes: keptBytes + 1, nowMs: 1 + DELAY_MS }), 0)
+})
+
+test('what is spooled is full later', () => {
+  const spool = {}
+  const nearly = { ...some(1, SPOOL_INSERT_ROWS - 1, SPOOL_INSERT_BYTES - 1), spool }
+  assert.equal(pick([some(1), nearly]), -1)
+  assert.equal(pick([some(1), { ...nearly, rows: SPOOL_INSERT_ROWS }]), 1)
+  assert.equal(pick([some(1), { ...nearly, bytes: SPOOL_INSERT_BYTES }]), 1)
 })

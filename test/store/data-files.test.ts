@@ -6,11 +6,15 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { ClickHouse, InsertSpool } from '../../src/store/clickhouse.ts'
 import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import { DATA_FILE_HEADER, MemoryFiles } from '../../src/store/embedded/memory-files.ts'
+import {
+  DATA_FILE_HEADER,
+  type MemoryFile,
+  MemoryFiles,
+} from '../../src/store/embedded/memory-files.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
-import { makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
 
 const dataDir = makeDirectory()
 let store: EmbeddedStore
@@ -94,6 +98,51 @@ test('a file of an insert that failed is not used again', async (t) => {
   assert.deepEqual(await total(), before)
   await sharing.insertNative(INSERT, [block(0, 1)])
   assert.equal((await total())?.count, (before?.count ?? 0) + 1)
+})
+
+test('a spool takes blocks as they come; what fails or is given up leaves no file', async (t) => {
+  if (MemoryFiles.tryOpenShared() === undefined) return t.skip('no room in /dev/shm, or no Linux')
+  assert.equal(sending.tryOpenSpool(), undefined, 'without files there are none')
+  const before = await total()
+  const [first, second, third, broken] = Array.from({ length: 4 }, () => sharing.tryOpenSpool()!)
+  const open = openFiles()
+  for (let i = 0; i < 50; i++) for (const spool of [first, second]) spool!.append(block(i, 1_000))
+  third!.append(block(0, 10))
+  third!.release()
+  broken!.append(block(0, 100).subarray(0, 300))
+  await Promise.all([sharing.insertNative(INSERT, first!), sharing.insertNative(INSERT, second!)])
+  await assert.rejects(sharing.insertNative(INSERT, broken!))
+  assert.equal((await total())?.count, (before?.count ?? 0) + 100_000)
+  assert.equal(openFiles(), open - 2, 'two are kept, of four')
+})
+
+test('a spool that could not be written is not used again', () => {
+  const ended: string[] = []
+  const files = { give: () => ended.push('given') } as unknown as MemoryFiles
+  const file = {
+    append: (bytes: Uint8Array) => assert.ok(bytes.length < 10, 'ENOSPC'),
+    close: () => ended.push('closed'),
+  } as unknown as MemoryFile
+  const good = new InsertSpool(files, file)
+  good.append(block(0, 1).subarray(0, 9))
+  good.release()
+  const full = new InsertSpool(files, file)
+  assert.throws(() => full.append(block(0, 10)), /ENOSPC/)
+  full.release()
+  assert.deepEqual(ended, ['given', 'closed'])
+})
+
+test('files that nobody takes for a while are closed', async (t) => {
+  const files = MemoryFiles.tryOpenShared(100)
+  if (files === undefined) return t.skip('no room in /dev/shm, or no Linux')
+  const others = openFiles()
+  const taken = [files.take(), files.take()]
+  for (const file of taken) files.give(file)
+  assert.equal(files.take(), taken[1])
+  assert.equal(openFiles(), others + 2)
+  await eventually('the other one is closed', () => openFiles() === others + 1)
+  files.give(taken[1]!)
+  await eventually('both are closed', () => openFiles() === others)
 })
 
 test('no other file can be named, and none without the password', async () => {

@@ -8,13 +8,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { stampMembers } from '../../src/materialize/stamp.ts'
+import { loadCorpus } from '../../bench/corpus.ts'
+import { SPOOL_INSERT_ROWS } from '../../src/limits.ts'
+import { stampBlock, stampMembers } from '../../src/materialize/stamp.ts'
 import { MIXED_STREAM, type MixedRun } from '../../src/model/mixed-runs.ts'
 import { type MixedBlock, PROJECTION_COLUMNS } from '../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
+import { MemoryFiles } from '../../src/store/embedded/memory-files.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
 import {
@@ -244,4 +247,26 @@ test('findPresent looks into both tables, and knows streams that have none', asy
     ...mixed.runs,
   ]
   assert.deepEqual(await projection.findPresent(asked), new Set([...inOwn, inBoth, inShared]))
+})
+
+test('a spool with as many rows as may be is inserted as one part', async (t) => {
+  const dataFiles = MemoryFiles.tryOpenShared()
+  if (dataFiles === undefined) return t.skip('no room in /dev/shm, or no Linux')
+  const sharing = new ClickHouse({ url: store.url, dataFiles })
+  t.after(() => sharing.close())
+  const streamId = 77 as StreamId
+  const spool = new ProjectionStore(sharing, NODE).tryOpenSpool(streamId)!
+  const lines = loadCorpus({ kind: 'json', count: 1_000 })
+  const { block } = new IngestPipeline().run(batchOf(lines.join('\n'))).segments[0]!
+  for (let rows = 0; rows < SPOOL_INSERT_ROWS; rows += block.rows) {
+    stampBlock(block, nextId())
+    spool.append(block.bytes)
+  }
+  await spool.insert()
+  const [found] = await clickHouse.query(
+    `SELECT uniqExact(_part)::UInt32 AS parts, uniqExact(segment_id)::UInt32 AS segments,
+       count()::UInt32 AS rows FROM ${projectionTable(streamId)}`,
+  )
+  const segments = SPOOL_INSERT_ROWS / block.rows
+  assert.deepEqual(found, { parts: 1, segments, rows: SPOOL_INSERT_ROWS })
 })

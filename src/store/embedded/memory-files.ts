@@ -13,16 +13,22 @@ export const DATA_FILE_HEADER = 'x-sluice-data-file'
 
 const SHARED_MEMORY = '/dev/shm'
 const SHARED_MEMORY_BYTES_MIN = 512 * 1024 * 1024
+const GROWTH_BYTES_MIN = 128 * 1024 * 1024
 const FREE_FILES_MAX = 2
+/** Files that nobody took for so long give their memory back. */
+const IDLE_MS_MAX = 60_000
 
 export class MemoryFiles {
   readonly #directory: string
+  readonly #idleMsMax: number
   /** Files not in use. They keep their pages: fresh ones cost more than the copy itself. */
   readonly #free: MemoryFile[] = []
   #count = 0
+  #idle: NodeJS.Timeout | undefined
 
-  private constructor(directory: string) {
+  private constructor(directory: string, idleMsMax = IDLE_MS_MAX) {
     this.#directory = directory
+    this.#idleMsMax = idleMsMax
   }
 
   /** In `/dev/shm` where it has room, else in `directory`. */
@@ -31,14 +37,25 @@ export class MemoryFiles {
   }
 
   /** Undefined where another process of ours could not open them, or there is no room. */
-  static tryOpenShared(): MemoryFiles | undefined {
+  static tryOpenShared(idleMsMax?: number): MemoryFiles | undefined {
     if (process.platform !== 'linux' || !hasRoom(SHARED_MEMORY)) return undefined
-    return new MemoryFiles(SHARED_MEMORY)
+    return new MemoryFiles(SHARED_MEMORY, idleMsMax)
   }
 
   /** An empty file. Throws the system's error. */
   take(): MemoryFile {
+    this.#idle?.refresh()
     return this.#free.pop() ?? this.#create()
+  }
+
+  /** An empty file, if there is room for it to grow. */
+  tryTake(): MemoryFile | undefined {
+    if (!hasRoom(this.#directory, GROWTH_BYTES_MIN)) return undefined
+    try {
+      return this.take()
+    } catch {
+      return undefined
+    }
   }
 
   /** The file is not in use any more, by anybody. */
@@ -46,9 +63,13 @@ export class MemoryFiles {
     file.rewind()
     if (this.#free.length < FREE_FILES_MAX) this.#free.push(file)
     else file.close()
+    this.#idle ??= setTimeout(() => this.close(), this.#idleMsMax).unref()
   }
 
+  /** Gives up the files that are not in use. */
   close(): void {
+    clearTimeout(this.#idle)
+    this.#idle = undefined
     for (const file of this.#free.splice(0)) file.close()
   }
 
@@ -107,10 +128,10 @@ export class MemoryFile {
   }
 }
 
-function hasRoom(directory: string): boolean {
+function hasRoom(directory: string, bytes = SHARED_MEMORY_BYTES_MIN): boolean {
   try {
     const { bavail, bsize } = statfsSync(directory)
-    return bavail * bsize >= SHARED_MEMORY_BYTES_MIN
+    return bavail * bsize >= bytes
   } catch {
     return false
   }
