@@ -16,6 +16,7 @@ import type { StreamId } from '../model/stream.ts'
 import type { MixedParts } from '../store/mixed-parts.ts'
 import type { ProjectionParts, ProjectionTable } from '../store/projection-parts.ts'
 import type { ProjectionSize, StorageStore, StreamState } from '../store/storage-store.ts'
+import { MergeBounds } from './merge-bounds.ts'
 import { DROP_GRACE_MS, MixedTrimmer, partitionEndMs } from './mixed-trimmer.ts'
 import { projectionSizes } from './projection-sizes.ts'
 import type { RetainObserver } from './retainer.ts'
@@ -34,15 +35,17 @@ const DAY_MS = 86_400_000
 export class ProjectionTrimmer {
   readonly #options: ProjectionTrimmerOptions
   readonly #mixedTrimmer: MixedTrimmer
+  readonly #mergeBounds: MergeBounds
   /** When a table's partitions were last looked into; only of tables that are there. */
   #trimmedAtMs = new Map<StreamId, number>()
 
   constructor(options: ProjectionTrimmerOptions) {
     this.#options = options
     this.#mixedTrimmer = new MixedTrimmer(options)
+    this.#mergeBounds = new MergeBounds(options)
   }
 
-  /** Records sizes, then removes what is due. Throws `StoreError`. */
+  /** Records sizes, removes what is due, and sets how far is merged. Throws `StoreError`. */
   async round(signal: AbortSignal): Promise<boolean> {
     const { parts, mixed, storage } = this.#options
     const tables = await parts.listTables()
@@ -63,6 +66,8 @@ export class ProjectionTrimmer {
     }
     this.#trimmedAtMs = trimmedAtMs
     await this.#mixedTrimmer.trim(partitions, states, signal)
+    const left = tables.filter(({ streamId }) => states.get(streamId)?.isGone === false)
+    await this.#mergeBounds.round(left, signal)
     return false
   }
 

@@ -6,10 +6,12 @@
  * anew, but only the former leaves the rows out and moves the part's `min_time`, by which we see
  * what is left to be done. Measured: docs/decisions/0013-removing-from-clickhouse.md.
  */
+import { MERGE_BYTES_MAX } from '../limits.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
 import {
+  mergeSettings,
   PROJECTION_DATABASE,
   projectionTable,
   TABLE_PREFIX,
@@ -23,6 +25,8 @@ export interface ProjectionTable {
   readonly bytes: number
   /** Receipt time of the oldest row, to the second below; undefined when there is none. */
   readonly oldestMs: number | undefined
+  /** Of the day that has the most. */
+  readonly dayParts: number
 }
 
 export interface ProjectionPartition {
@@ -43,12 +47,17 @@ export class ProjectionParts {
   /** All streams' own projection tables. Throws `StoreError`, as everything here does. */
   async listTables(): Promise<ProjectionTable[]> {
     const rows = await this.#query<TableRow>(
-      `SELECT name, toFloat64(rows) AS rows, toFloat64(bytes) AS bytes, oldest
+      `SELECT name, toFloat64(rows) AS rows, toFloat64(bytes) AS bytes, oldest,
+         toFloat64(day_parts) AS day_parts
        FROM system.tables LEFT JOIN (
-         SELECT table, sum(p.rows) AS rows, sum(bytes_on_disk) AS bytes,
-           toUnixTimestamp(min(min_time)) AS oldest
-         FROM system.parts AS p WHERE database = {database:String} AND active AND p.rows > 0
-         GROUP BY table
+         SELECT table, sum(d.rows) AS rows, sum(d.bytes) AS bytes,
+           toUnixTimestamp(min(d.oldest)) AS oldest, max(d.parts) AS day_parts
+         FROM (
+           SELECT table, sum(p.rows) AS rows, sum(bytes_on_disk) AS bytes,
+             min(min_time) AS oldest, count() AS parts
+           FROM system.parts AS p WHERE database = {database:String} AND active AND p.rows > 0
+           GROUP BY table, partition_id
+         ) AS d GROUP BY table
        ) AS parts ON parts.table = name
        WHERE database = {database:String} AND match(name, '^${TABLE_PREFIX}[1-9][0-9]*$')`,
       { database: PROJECTION_DATABASE },
@@ -58,7 +67,25 @@ export class ProjectionParts {
       rows: row.rows,
       bytes: row.bytes,
       oldestMs: row.rows === 0 ? undefined : row.oldest * 1_000,
+      dayParts: row.day_parts,
     }))
+  }
+
+  /** Streams whose parts are not merged up to `MERGE_BYTES_MAX`, but further or less far. */
+  async listOtherwiseMerged(): Promise<StreamId[]> {
+    const rows = await this.#query<{ name: string }>(
+      `SELECT name FROM system.tables
+       WHERE database = {database:String} AND match(name, '^${TABLE_PREFIX}[1-9][0-9]*$')
+         AND position(engine_full, {settings:String}) = 0`,
+      { database: PROJECTION_DATABASE, settings: mergeSettings(MERGE_BYTES_MAX) },
+    )
+    return rows.map(({ name }) => Number(name.slice(TABLE_PREFIX.length)) as StreamId)
+  }
+
+  /** Parts of the stream's table are merged up to so many bytes from now on. */
+  async setMergeBytes(streamId: StreamId, bytesMax: number): Promise<void> {
+    const sql = `ALTER TABLE ${projectionTable(streamId)} MODIFY SETTING`
+    await this.#command(`${sql} ${mergeSettings(bytesMax)}`)
   }
 
   /** Partitions of the stream's table that hold rows from before `ms`. */
@@ -133,4 +160,5 @@ interface TableRow {
   readonly rows: number
   readonly bytes: number
   readonly oldest: number
+  readonly day_parts: number
 }

@@ -1,0 +1,113 @@
+/**
+ * Goal: large parts of a stream's table are left alone, until a day has too many.
+ * Method: a real engine. Inserts that make a part each, with bounds small enough for them.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { MERGE_BYTES_MAX, MERGE_CROWDED_BYTES_MAX } from '../../src/limits.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { MergeBounds } from '../../src/retain/merge-bounds.ts'
+import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { ProjectionParts } from '../../src/store/projection-parts.ts'
+import {
+  createTableSql,
+  mergeSettings,
+  PROJECTION_DATABASE,
+  projectionTable,
+} from '../../src/store/projection-store.ts'
+import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+
+const dataDir = makeDirectory()
+const NEVER = new AbortController().signal
+const [CROWDED, RELAXED] = [6, 3]
+const [BUSY, QUIET, OLD] = [1, 2, 3].map((id) => id as StreamId) as [StreamId, StreamId, StreamId]
+let store: EmbeddedStore
+let clickhouse: ClickHouse
+let parts: ProjectionParts
+
+before(async () => {
+  store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  clickhouse = new ClickHouse({ url: store.url })
+  parts = new ProjectionParts(clickhouse)
+  await clickhouse.command(`CREATE DATABASE ${PROJECTION_DATABASE}`)
+  for (const streamId of [BUSY, QUIET, OLD]) {
+    await clickhouse.command(createTableSql(streamId))
+    await clickhouse.command(`SYSTEM STOP MERGES ${projectionTable(streamId)}`)
+  }
+})
+
+after(async () => {
+  await clickhouse?.close()
+  await store?.stop()
+  removeDirectory(dataDir)
+})
+
+/** Inserts that make a part each, on one day. */
+async function insert(streamId: StreamId, count: number, day = '2026-05-05'): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await clickhouse.command(
+      `INSERT INTO ${projectionTable(streamId)} (segment_id, ingested_at)
+       SELECT ${i}, toDateTime64('${day} 10:00:00', 3, 'UTC')`,
+    )
+  }
+}
+
+/** Merges up to so many bytes. */
+async function boundOf(streamId: StreamId): Promise<number> {
+  const rows = await clickhouse.query<{ bytes: string }>(
+    `SELECT extract(engine_full, 'merge_at_max_space_in_pool = ([0-9]+)') AS bytes,
+       extract(engine_full, 'merge_at_min_space_in_pool = ([0-9]+)') AS least
+     FROM system.tables WHERE concat(database, '.', name) = {table:String} AND bytes = least`,
+    { table: projectionTable(streamId) },
+  )
+  return Number(rows[0]?.bytes)
+}
+
+const bounds = () => new MergeBounds({ parts, crowded: CROWDED, relaxed: RELAXED })
+
+test('a crowded day raises the bound, for the next process too, until it is relaxed', async () => {
+  await insert(BUSY, CROWDED - 1)
+  await insert(BUSY, 1, '2026-05-06') // Another day's parts do not crowd it.
+  await insert(QUIET, 2)
+  const first = bounds()
+  await first.round(await parts.listTables(), NEVER)
+  assert.deepEqual(await Promise.all([BUSY, QUIET].map(boundOf)), [
+    MERGE_BYTES_MAX,
+    MERGE_BYTES_MAX,
+  ])
+
+  await insert(BUSY, 1)
+  const tables = await parts.listTables()
+  assert.deepEqual(
+    tables.map(({ streamId, rows, dayParts }) => [streamId, rows, dayParts]).sort(),
+    [
+      [BUSY, CROWDED + 1, CROWDED],
+      [QUIET, 2, 2],
+      [OLD, 0, 0],
+    ].sort(),
+  )
+  await first.round(tables, NEVER)
+  const raised = [MERGE_CROWDED_BYTES_MAX, MERGE_BYTES_MAX]
+  assert.deepEqual(await Promise.all([BUSY, QUIET].map(boundOf)), raised)
+
+  // Merged by hand into as many as are neither crowded nor relaxed: nothing changes.
+  const next = bounds()
+  const halfway = tables.map((table) => ({ ...table, dayParts: RELAXED }))
+  await next.round(halfway, NEVER)
+  assert.deepEqual(await Promise.all([BUSY, QUIET].map(boundOf)), raised)
+  await clickhouse.command(`SYSTEM START MERGES ${projectionTable(BUSY)}`)
+  await clickhouse.command(`OPTIMIZE TABLE ${projectionTable(BUSY)} FINAL`)
+  await next.round(await parts.listTables(), NEVER)
+  assert.equal(await boundOf(BUSY), MERGE_BYTES_MAX)
+})
+
+test('a table that was made with another bound gets the present one', async () => {
+  const settings = mergeSettings(1024 ** 3)
+  await clickhouse.command(`ALTER TABLE ${projectionTable(OLD)} MODIFY SETTING ${settings}`)
+  assert.deepEqual(await parts.listOtherwiseMerged(), [OLD])
+  await bounds().round(await parts.listTables(), NEVER)
+  assert.equal(await boundOf(OLD), MERGE_BYTES_MAX)
+  assert.deepEqual(await parts.listOtherwiseMerged(), [])
+})
