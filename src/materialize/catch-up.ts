@@ -13,7 +13,9 @@ import type { MixedBlock, StreamRows, StreamSegment } from '../model/projection.
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
+import { joinBlocks } from './join-blocks.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
+import { toMixed, toWaiting, type WaitingBlock } from './stream-buffer.ts'
 
 export interface StoredSegment {
   /** `MIXED_STREAM` with `runs`. */
@@ -139,12 +141,8 @@ export class CatchUp {
     const { streamId, ids, blocks } = slice
     if (blocks.length === 0) return
     try {
-      if (streamId === MIXED_STREAM) await this.#stores.insertMixed(blocks)
-      else
-        await this.#stores.insert(
-          streamId,
-          blocks.map(({ bytes }) => bytes),
-        )
+      if (streamId === MIXED_STREAM) await this.#stores.insertMixed(blocks.map(toMixed))
+      else await this.#stores.insert(streamId, joinBlocks(blocks))
       this.#sliceBytes = Math.min(MATERIALIZE_INSERT_BYTES, this.#sliceBytes * 2)
     } catch (cause) {
       // Smaller for the next try.
@@ -211,7 +209,7 @@ class Slice {
   /** `MIXED_STREAM`: for the table that streams share. */
   readonly streamId: StreamId
   ids: SegmentId[] = []
-  blocks: MixedBlock[] = []
+  blocks: WaitingBlock[] = []
   rows = 0
   bytes = 0
 
@@ -219,11 +217,11 @@ class Slice {
     this.streamId = streamId
   }
 
-  add(segmentId: SegmentId, { bytes, rows }: EncodedBlock, ofStreams: readonly StreamRows[]): void {
+  add(segmentId: SegmentId, block: EncodedBlock, streamRows: readonly StreamRows[]): void {
     this.ids.push(segmentId)
-    this.blocks.push({ bytes, rows: ofStreams })
-    this.rows += rows
-    this.bytes += bytes.length
+    this.blocks.push(toWaiting(block, streamRows))
+    this.rows += block.rows
+    this.bytes += block.bytes.length
   }
 
   clear(): void {

@@ -25,14 +25,15 @@ import {
 } from '../limits.ts'
 import type { CommittedGroup, CommittedSegment, EncodedBlock } from '../model/batch.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { BlockSpool, MixedBlock, StreamRows } from '../model/projection.ts'
+import type { BlockSpool, StreamRows } from '../model/projection.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { CatchUp, type CatchUpStores } from './catch-up.ts'
+import { joinBlocks } from './join-blocks.ts'
 import { isFull, pickInsert } from './pick-insert.ts'
 import { Progress } from './progress.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
-import { StreamBuffer } from './stream-buffer.ts'
+import { StreamBuffer, toMixed } from './stream-buffer.ts'
 
 export interface MaterializeStores extends CatchUpStores {
   /** Records the checkpoint; may reject. It never moves back. */
@@ -174,24 +175,32 @@ export class Materializer {
     }
     buffer.add(block, rows, this.#progress.add(lastId(segment)))
     this.#keptBytes += block.bytes.length
-    if (buffer.bytes >= SPOOL_BYTES_MIN && streamId !== MIXED_STREAM) this.#spool(buffer, segmentId)
+    if (buffer.keptBytes >= SPOOL_BYTES_MIN && streamId !== MIXED_STREAM) this.#spool(buffer)
     if (isFull(buffer)) this.#wake?.()
   }
 
-  /** Moves what the buffer keeps to its spool, if it has or gets one. */
-  #spool(buffer: StreamBuffer, newest: SegmentId): void {
+  /**
+   * Moves what the buffer keeps to its spool, if it has or gets one. A few MiB at a time: blocks
+   * that come together are joined.
+   */
+  #spool(buffer: StreamBuffer): void {
     const { keptBytes } = buffer
     if (this.#spooledBytes + keptBytes > SPOOL_BYTES_MAX) return
     const spool = buffer.spool ?? this.#options.stores.tryOpenSpool(buffer.streamId)
     if (spool === undefined) return
     try {
-      buffer.moveTo(spool, (block) => this.#options.release?.(block))
-      this.#keptBytes -= keptBytes
-      this.#spooledBytes += keptBytes
+      this.#moveTo(spool, buffer)
     } catch (cause) {
       this.#options.observer.onError(cause, ++this.#failures)
-      this.#fallBack('blocks could not be spooled', newest)
+      this.#fallBack('blocks could not be spooled')
     }
+  }
+
+  #moveTo(spool: BlockSpool, buffer: StreamBuffer): void {
+    const { keptBytes } = buffer
+    buffer.moveTo(spool, (block) => this.#options.release?.(block))
+    this.#keptBytes -= keptBytes
+    this.#spooledBytes += keptBytes
   }
 
   /** Something may have been committed that `add` was not told of: looks into the raw store. */
@@ -244,6 +253,7 @@ export class Materializer {
     this.#progress.advance()
     if (this.#mode === 'live') this.#behindFrom = this.#progress.oldest ?? since
     this.#release([...this.#buffers])
+    for (const { spool } of this.#buffers) spool?.release()
     this.#buffers.clear()
     this.#open.clear()
     this.#keptBytes = 0
@@ -255,9 +265,8 @@ export class Materializer {
   }
 
   #release(buffers: readonly StreamBuffer[]): void {
-    for (const { blocks, spool } of buffers) {
+    for (const { blocks } of buffers) {
       for (const { bytes } of blocks) this.#options.release?.(bytes)
-      spool?.release()
     }
   }
 
@@ -295,18 +304,28 @@ export class Materializer {
 
   async #insert(buffer: StreamBuffer): Promise<void> {
     const { stores, observer } = this.#options
-    const { streamId, blocks, spool, rows, bytes, keptBytes } = buffer
+    const { streamId, blocks, spool, rows, bytes } = buffer
     const startedAt = performance.now()
-    if (spool !== undefined) await spool.insert()
-    else if (streamId === MIXED_STREAM) await stores.insertMixed(blocks)
-    else await stores.insert(streamId, blocks.map(bytesOf))
+    if (spool !== undefined) await this.#insertSpool(spool, buffer)
+    else if (streamId === MIXED_STREAM) await stores.insertMixed(blocks.map(toMixed))
+    else await stores.insert(streamId, joinBlocks(blocks))
     observer.onInsert({ rows, bytes, seconds: (performance.now() - startedAt) / 1000 })
-    for (const block of blocks) this.#options.release?.(block.bytes)
+    this.#release([buffer])
     // After a fall-back the entries are not ours any more, and catch-up finds them inserted.
     for (const entry of buffer.entries) entry.isDone = true
     if (this.#mode !== 'live') return
-    this.#keptBytes -= keptBytes
-    this.#spooledBytes -= bytes - keptBytes
+    if (spool === undefined) this.#keptBytes -= bytes
+    else this.#spooledBytes -= bytes
+  }
+
+  async #insertSpool(spool: BlockSpool, buffer: StreamBuffer): Promise<void> {
+    try {
+      this.#moveTo(spool, buffer)
+    } catch (cause) {
+      spool.release()
+      throw cause
+    }
+    await spool.insert()
   }
 
   /** What one stream has, or what several have that is small. */
@@ -343,8 +362,4 @@ export class Materializer {
 /** Ids rise: what comes next is above it. */
 function lastId({ segmentId, runs }: CommittedSegment): SegmentId {
   return runs?.at(-1)?.segmentId ?? segmentId
-}
-
-function bytesOf({ bytes }: MixedBlock): Uint8Array {
-  return bytes
 }

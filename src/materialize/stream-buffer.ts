@@ -2,12 +2,27 @@
 import type { EncodedBlock } from '../model/batch.ts'
 import type { BlockSpool, MixedBlock, StreamRows } from '../model/projection.ts'
 import type { StreamId } from '../model/stream.ts'
+import { type JoinableBlock, joinBlocks } from './join-blocks.ts'
 import type { Outstanding } from './progress.ts'
+
+export interface WaitingBlock extends JoinableBlock {
+  /** Whose its rows are, in their order. */
+  readonly streamRows: readonly StreamRows[]
+}
+
+export function toWaiting(block: EncodedBlock, streamRows: readonly StreamRows[]): WaitingBlock {
+  const { bytes, rows, pieces } = block
+  return { bytes, rows, pieces, streamRows }
+}
+
+export function toMixed({ bytes, streamRows }: WaitingBlock): MixedBlock {
+  return { bytes, rows: streamRows }
+}
 
 export class StreamBuffer {
   /** `MIXED_STREAM`: blocks with rows of several. */
   readonly streamId: StreamId
-  readonly blocks: MixedBlock[] = []
+  readonly blocks: WaitingBlock[] = []
   /** Where the other blocks are. */
   spool: BlockSpool | undefined
   readonly entries: Outstanding[] = []
@@ -23,8 +38,8 @@ export class StreamBuffer {
     this.sinceMs = sinceMs
   }
 
-  add(block: EncodedBlock, rows: readonly StreamRows[], entry: Outstanding): void {
-    this.blocks.push({ bytes: block.bytes, rows })
+  add(block: EncodedBlock, streamRows: readonly StreamRows[], entry: Outstanding): void {
+    this.blocks.push(toWaiting(block, streamRows))
     this.entries.push(entry)
     this.rows += block.rows
     this.bytes += block.bytes.length
@@ -34,7 +49,7 @@ export class StreamBuffer {
   /** Moves the blocks to the spool; they are nobody's any more. Throws as `append` does. */
   moveTo(spool: BlockSpool, release: (block: Uint8Array) => void): void {
     this.spool = spool
-    for (const { bytes } of this.blocks) spool.append(bytes)
+    spool.append(joinBlocks(this.blocks))
     for (const { bytes } of this.blocks.splice(0)) release(bytes)
     this.keptBytes = 0
   }

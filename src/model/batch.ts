@@ -164,7 +164,21 @@ export interface EncodedBlock {
   readonly eventTimeOffset: number
   /** Rows without a producer time: their event time is the receipt time. `'all'` is common. */
   readonly receiptTimeRows: 'all' | Uint32Array
+  /**
+   * What the bytes are made of, in order, for joining blocks: where each piece ends, times four,
+   * plus its kind (`PIECE_…`). Of blocks for the shared table nothing is told.
+   */
+  readonly pieces?: Uint32Array | undefined
 }
+
+/** A piece of a Native block: its numbers of columns and rows. */
+export const PIECE_COUNTS = 0
+/** Names and types; blocks where these are the same can be joined. */
+export const PIECE_NAMES = 1
+/** Values, row after row. */
+export const PIECE_VALUES = 2
+/** UInt64 little-endian: where each row's array ends among all of its rows' elements. */
+export const PIECE_OFFSETS = 3
 
 export interface ShapeDelta {
   /** 64-bit fingerprint as 16 hex digits. */

@@ -46,8 +46,8 @@ export interface StreamSegment {
  * longer needed. Ends with `insert` or `release`.
  */
 export interface BlockSpool {
-  /** Copies the block. Throws the system's error where there is no room; it is of no use then. */
-  append(block: Uint8Array): void
+  /** Copies the bytes. Throws the system's error where there is no room; it is of no use then. */
+  append(pieces: readonly Uint8Array[]): void
   /** Inserts the blocks, in one part. Throws `StoreError`. */
   insert(): Promise<void>
   /** It will not be inserted. */

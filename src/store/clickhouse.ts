@@ -116,7 +116,7 @@ export class ClickHouse {
     const spool = isSpooled ? chunks : await tryFill(this.tryOpenSpool(), chunks)
     const file = spool?.finish()
     try {
-      const values = isSpooled || spool !== undefined ? [] : bufferViews(chunks)
+      const values = isSpooled || spool !== undefined ? [] : bufferViews(joinSmall(chunks))
       const { stream } = await this.#client.exec({
         query: sql,
         values: Readable.from(values, { objectMode: false }),
@@ -157,9 +157,9 @@ export class InsertSpool {
   }
 
   /** Throws the system's error where there is no room; the spool is of no use then. */
-  append(block: Uint8Array): void {
+  append(pieces: readonly Uint8Array[]): void {
     try {
-      this.#file.append(block)
+      this.#file.appendAll(pieces)
     } catch (cause) {
       this.#isBroken = true
       throw cause
@@ -186,20 +186,52 @@ async function tryFill(
   spool: InsertSpool | undefined,
   chunks: readonly Uint8Array[],
 ): Promise<InsertSpool | undefined> {
+  if (spool === undefined) return undefined
   try {
+    let first = 0
     let unseen = 0
-    for (const chunk of chunks) {
-      spool?.append(chunk)
+    for (const [i, chunk] of chunks.entries()) {
       unseen += chunk.length
       if (unseen < FILL_BYTES) continue
+      spool.append(chunks.slice(first, i + 1))
+      first = i + 1
       unseen = 0
       await immediate()
     }
+    spool.append(chunks.slice(first))
     return spool
   } catch {
-    spool?.release()
+    spool.release()
     return undefined
   }
+}
+
+/** Pieces of an insert up to SMALL are joined before they are sent, up to JOINED at a time. */
+const SMALL_BYTES_MAX = 64 * 1024
+const JOINED_BYTES_MAX = 1024 * 1024
+
+/** Small pieces together: each chunk would be a write to the socket. Large ones are not copied. */
+function joinSmall(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+  const chunks: Uint8Array[] = []
+  let small: Uint8Array[] = []
+  let bytes = 0
+  const join = () => {
+    if (small.length > 0) chunks.push(small.length === 1 ? small[0]! : Buffer.concat(small))
+    small = []
+    bytes = 0
+  }
+  for (const piece of pieces) {
+    const isSmall = piece.length <= SMALL_BYTES_MAX
+    if (!isSmall || bytes + piece.length > JOINED_BYTES_MAX) join()
+    if (!isSmall) {
+      chunks.push(piece)
+      continue
+    }
+    small.push(piece)
+    bytes += piece.length
+  }
+  join()
+  return chunks
 }
 
 function* bufferViews(chunks: readonly Uint8Array[]): Generator<Buffer> {

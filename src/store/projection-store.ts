@@ -66,9 +66,6 @@ const SHARED_SETTINGS =
   "object_shared_data_serialization_version = 'map_with_buckets', " +
   "object_shared_data_serialization_version_for_zero_level_parts = 'map'"
 const SETTLE_MS_MAX = 120_000
-/** Pieces of an insert up to SMALL are joined before they are sent, up to JOINED at a time. */
-const SMALL_BYTES_MAX = 64 * 1024
-const JOINED_BYTES_MAX = 1024 * 1024
 /** Ids asked for at a time: they travel in the request's URL, whose length is bounded. */
 const PRESENT_IDS_MAX = 256
 /** Tables asked at a time. */
@@ -120,10 +117,10 @@ export class ProjectionStore {
     this.#inserts = Number(node.epoch % 1_000_000n) * 1_000_000_000
   }
 
-  /** Inserts blocks, one after another in one part. Throws `StoreError`. */
+  /** Inserts blocks, in pieces one after another, as one part. Throws `StoreError`. */
   async insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void> {
     assert(streamId !== MIXED_STREAM, 'its blocks have a column more')
-    await this.#insert(streamId, joinSmall(blocks))
+    await this.#insert(streamId, blocks)
   }
 
   /** Where a stream's blocks may be put as they come; undefined where they have to be sent. */
@@ -132,7 +129,7 @@ export class ProjectionStore {
     const spool = this.#clickhouse.tryOpenSpool()
     return (
       spool && {
-        append: (block) => spool.append(block),
+        append: (pieces) => spool.append(pieces),
         insert: () => this.#insert(streamId, spool),
         release: () => spool.release(),
       }
@@ -141,7 +138,7 @@ export class ProjectionStore {
 
   /** The same into the table that streams share. Throws `StoreError`. */
   async insertMixed(blocks: readonly MixedBlock[]): Promise<void> {
-    await this.#insert(MIXED_STREAM, joinSmall(blocks.flatMap(prependStreams)))
+    await this.#insert(MIXED_STREAM, blocks.flatMap(prependStreams))
   }
 
   async #insert(streamId: StreamId, data: readonly Uint8Array[] | InsertSpool): Promise<void> {
@@ -268,28 +265,4 @@ function presentSql(streamId: StreamId): string {
 
 function* slices<T>(all: readonly T[], lengthMax: number): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += lengthMax) yield all.slice(at, at + lengthMax)
-}
-
-/** Small pieces together: each chunk would be a write to the socket. Large ones are not copied. */
-function joinSmall(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
-  const chunks: Uint8Array[] = []
-  let small: Uint8Array[] = []
-  let bytes = 0
-  const join = () => {
-    if (small.length > 0) chunks.push(small.length === 1 ? small[0]! : Buffer.concat(small))
-    small = []
-    bytes = 0
-  }
-  for (const piece of pieces) {
-    const isSmall = piece.length <= SMALL_BYTES_MAX
-    if (!isSmall || bytes + piece.length > JOINED_BYTES_MAX) join()
-    if (!isSmall) {
-      chunks.push(piece)
-      continue
-    }
-    small.push(piece)
-    bytes += piece.length
-  }
-  join()
-  return chunks
 }

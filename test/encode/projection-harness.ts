@@ -1,6 +1,7 @@
 /** The real engine with projection tables as the service makes them, and the way into them. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
+import { joinBlocks } from '../../src/materialize/join-blocks.ts'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import type { EncodedBatch } from '../../src/model/batch.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
@@ -54,15 +55,13 @@ export class ProjectionHarness {
 
   /** Stamps and inserts the blocks of all batches in one INSERT; returns their segment ids. */
   async insert(streamId: StreamId, ...batches: readonly EncodedBatch[]): Promise<SegmentId[]> {
-    const ids: SegmentId[] = []
-    const blocks: Uint8Array[] = []
-    for (const { block } of batches.flatMap(({ segments }) => segments)) {
+    const blocks = batches.flatMap(({ segments }) => segments.map(({ block }) => block))
+    const ids = blocks.map((block) => {
       const id = ++this.#segments as SegmentId
       stampBlock(block, id)
-      ids.push(id)
-      blocks.push(block.bytes)
-    }
-    await this.#store!.insert(streamId, blocks)
+      return id
+    })
+    await this.#store!.insert(streamId, joinBlocks(blocks))
     return ids
   }
 

@@ -116,11 +116,13 @@ export class FakeStores implements MaterializeStores {
       this.openSpools--
     }
     return {
-      append: (block) => {
-        assert(isOpen && room >= 0)
-        room -= block.length
-        if (room < 0) throw new AwayError('ENOSPC')
-        spooled.push({ streamId, segmentId: stampOf(block, 0) })
+      append: (blocks) => {
+        for (const block of blocks) {
+          assert(isOpen && room >= 0)
+          room -= block.length
+          if (room < 0) throw new AwayError('ENOSPC')
+          spooled.push({ streamId, segmentId: stampOf(block, 0) })
+        }
       },
       insert: () => {
         end()

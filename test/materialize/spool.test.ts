@@ -19,6 +19,7 @@ import { eventually } from '../store/temporary.ts'
 import { FakeStores } from './fake-stores.ts'
 import { assertExactlyOnce, isComplete, setUp } from './materializer-harness.ts'
 
+/** Two of them are spooled. */
 const BLOCK_BYTES = SPOOL_BYTES_MIN / 2 - 24
 
 function spooling(room = Number.POSITIVE_INFINITY, delayMs = 60_000) {
@@ -37,12 +38,14 @@ test('from SPOOL_BYTES_MIN on, blocks are spooled and their buffers come back', 
   materializer.add({ segments: [stores.commit(1)] })
   assert.deepEqual([released.length, stores.openSpools], [2, 1])
   materializer.add({ segments: [stores.commit(1)] })
-  assert.deepEqual([released.length, stores.openSpools], [3, 1])
-  assert.equal(materializer.bufferBytes, 2 * SPOOL_BYTES_MIN)
+  assert.deepEqual([released.length, stores.openSpools], [2, 1], 'it waits for company')
+  materializer.add({ segments: [stores.commit(1), stores.commit(1)] })
+  assert.deepEqual([released.length, stores.openSpools], [4, 1])
+  assert.equal(materializer.bufferBytes, 3 * SPOOL_BYTES_MIN)
   await materializer.stop(2_000)
   assertExactlyOnce(stores)
-  assert.deepEqual([stores.inserts.sort(), stores.openSpools], [[1, 3], 0])
-  assert.deepEqual([released.length, materializer.bufferBytes], [4, 0])
+  assert.deepEqual([stores.inserts.sort(), stores.openSpools], [[1, 5], 0])
+  assert.deepEqual([released.length, materializer.bufferBytes], [6, 0])
 })
 
 test('mixed blocks are not spooled', async () => {
@@ -110,12 +113,24 @@ test('a spool without room: what waits is read again', async () => {
   await isLive()
   for (let i = 0; i < 6; i++) materializer.add({ segments: [stores.commit(1), stores.commit(2)] })
   assert.deepEqual(modes, ['live'])
-  materializer.add({ segments: [stores.commit(1)] })
+  materializer.add({ segments: [stores.commit(1), stores.commit(1)] })
   assert.deepEqual(modes, ['live', 'catch-up'])
   assert.deepEqual([stores.openSpools, materializer.bufferBytes, errors], [0, 0, [1]])
   await isLive()
   assertExactlyOnce(stores)
   await materializer.stop(2_000)
+})
+
+test('a spool that has no room for the last blocks is not inserted', async () => {
+  const { stores, materializer, isLive, modes } = spooling(SPOOL_BYTES_MIN)
+  materializer.start()
+  await isLive()
+  for (let i = 0; i < 3; i++) materializer.add({ segments: [stores.commit(1)] })
+  assert.deepEqual([stores.openSpools, modes.length], [1, 1])
+  const stopped = materializer.stop(2_000)
+  await eventually('the spool is given up', () => stores.openSpools === 0)
+  await stopped
+  assert.deepEqual(stores.inserts, [])
 })
 
 test('spools of random room, stores that fail at random: exactly once', async (t) => {

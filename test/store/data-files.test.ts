@@ -106,10 +106,10 @@ test('a spool takes blocks as they come; what fails or is given up leaves no fil
   const before = await total()
   const [first, second, third, broken] = Array.from({ length: 4 }, () => sharing.tryOpenSpool()!)
   const open = openFiles()
-  for (let i = 0; i < 50; i++) for (const spool of [first, second]) spool!.append(block(i, 1_000))
-  third!.append(block(0, 10))
+  for (let i = 0; i < 50; i++) for (const spool of [first, second]) spool!.append([block(i, 1_000)])
+  third!.append([block(0, 10)])
   third!.release()
-  broken!.append(block(0, 100).subarray(0, 300))
+  broken!.append([block(0, 100).subarray(0, 300)])
   await Promise.all([sharing.insertNative(INSERT, first!), sharing.insertNative(INSERT, second!)])
   await assert.rejects(sharing.insertNative(INSERT, broken!))
   assert.equal((await total())?.count, (before?.count ?? 0) + 100_000)
@@ -120,14 +120,14 @@ test('a spool that could not be written is not used again', () => {
   const ended: string[] = []
   const files = { give: () => ended.push('given') } as unknown as MemoryFiles
   const file = {
-    append: (bytes: Uint8Array) => assert.ok(bytes.length < 10, 'ENOSPC'),
+    appendAll: ([bytes]: Uint8Array[]) => assert.ok(bytes!.length < 10, 'ENOSPC'),
     close: () => ended.push('closed'),
   } as unknown as MemoryFile
   const good = new InsertSpool(files, file)
-  good.append(block(0, 1).subarray(0, 9))
+  good.append([block(0, 1).subarray(0, 9)])
   good.release()
   const full = new InsertSpool(files, file)
-  assert.throws(() => full.append(block(0, 10)), /ENOSPC/)
+  assert.throws(() => full.append([block(0, 10)]), /ENOSPC/)
   full.release()
   assert.deepEqual(ended, ['given', 'closed'])
 })

@@ -260,7 +260,7 @@ test('a spool with as many rows as may be is inserted as one part', async (t) =>
   const { block } = new IngestPipeline().run(batchOf(lines.join('\n'))).segments[0]!
   for (let rows = 0; rows < SPOOL_INSERT_ROWS; rows += block.rows) {
     stampBlock(block, nextId())
-    spool.append(block.bytes)
+    spool.append([block.bytes])
   }
   await spool.insert()
   const [found] = await clickHouse.query(

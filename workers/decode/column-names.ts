@@ -12,6 +12,8 @@ const NAME_BYTES_FIRST = 16_384
 
 export class ColumnNames {
   count = 0
+  /** Rises when all are forgotten: the same numbers mean others then. */
+  generation = 0
   readonly #seed: number
   #scope = new Int32Array(0)
   #start = new Int32Array(0)
@@ -40,6 +42,7 @@ export class ColumnNames {
     else this.#table.fill(0)
     if (kept === 0 || kept > keepMax) this.#names = new Uint8Array(NAME_BYTES_FIRST)
     this.count = 0
+    this.generation++
     this.#end = 0
   }
 

@@ -7,13 +7,18 @@
  * time of rows without a producer time. They are left zero and their offsets are handed on; main
  * stamps them (`materialize/stamp.ts`). Several blocks one after another are one INSERT body.
  */
-import type { EncodedBlock } from '../../src/model/batch.ts'
+import {
+  type EncodedBlock,
+  PIECE_COUNTS,
+  PIECE_NAMES,
+  PIECE_VALUES,
+} from '../../src/model/batch.ts'
 import { PROJECTION_COLUMNS, SHARED_PAYLOAD_TYPE } from '../../src/model/projection.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { type EventFacts, SOURCE_RECEIPT } from '../transform/event-facts.ts'
 import { ByteWriter } from './byte-writer.ts'
 import type { ColumnIndex } from './column-index.ts'
-import { JsonColumn, type TapeSource } from './native-json.ts'
+import { JsonColumn, notePiece, type TapeSource } from './native-json.ts'
 import { SharedJsonColumn } from './shared-json.ts'
 
 const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => columnHeader(name, type))
@@ -48,6 +53,7 @@ export class NativeBlockEncoder {
   readonly #writer = new ByteWriter(1024 * 1024)
   readonly #payload = new JsonColumn(0)
   readonly #shared = new SharedJsonColumn()
+  readonly #pieces: number[] = []
 
   /**
    * Encodes a range of events. The bytes are in `into` if they fit. `counts`: the range is of
@@ -66,8 +72,10 @@ export class NativeBlockEncoder {
     this.#header(5)
     const pathsSkipped = this.#prepare(source, events, facts, range)
     this.#payload.writePrefix(writer)
-    this.#payload.writeData(writer)
-    return { block: { bytes: writer.take(into), ...fixed }, pathsSkipped }
+    notePiece(this.#pieces, writer, PIECE_NAMES)
+    this.#payload.writeData(writer, this.#pieces)
+    const pieces = Uint32Array.from(this.#pieces)
+    return { block: { bytes: writer.take(into), ...fixed, pieces }, pathsSkipped }
   }
 
   /**
@@ -104,6 +112,8 @@ export class NativeBlockEncoder {
     writer.reserve(count * FIXED_ROW_BYTES + 1024)
     writer.varuint(PROJECTION_COLUMNS.length)
     writer.varuint(count)
+    this.#pieces.length = 0
+    notePiece(this.#pieces, writer, PIECE_COUNTS)
     const segmentIdOffset = this.#zeros(0, count * 8)
     this.#ordinals(counts)
     const ingestedAtOffset = this.#zeros(2, count * 8)
@@ -144,6 +154,7 @@ export class NativeBlockEncoder {
     const header = HEADERS[column]!
     this.#writer.bytes.set(header, this.#writer.length)
     this.#writer.length += header.length
+    if (column < PROJECTION_COLUMNS.length - 1) notePiece(this.#pieces, this.#writer, PIECE_NAMES)
   }
 
   #zeros(column: number, length: number): number {
@@ -152,6 +163,7 @@ export class NativeBlockEncoder {
     const offset = writer.length
     writer.bytes.fill(0, offset, offset + length)
     writer.length = offset + length
+    notePiece(this.#pieces, writer, PIECE_VALUES)
     return offset
   }
 
@@ -163,6 +175,7 @@ export class NativeBlockEncoder {
       for (let ordinal = 0; ordinal < count; ordinal++, at += 4) view.setUint32(at, ordinal, true)
     }
     this.#writer.length = at
+    notePiece(this.#pieces, this.#writer, PIECE_VALUES)
   }
 
   #eventTimes(offset: number, facts: EventFacts, range: EventRange): 'all' | Uint32Array {
@@ -194,6 +207,7 @@ export class NativeBlockEncoder {
       view.setInt32(at + 4, facts.shapeHigh[event]!, true)
     }
     this.#writer.length = at
+    notePiece(this.#pieces, this.#writer, PIECE_VALUES)
   }
 }
 

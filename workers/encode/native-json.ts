@@ -10,6 +10,7 @@
  * first, and the index is kept until the data is written.
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
+import { PIECE_OFFSETS, PIECE_VALUES } from '../../src/model/batch.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY, NULL, nextEntry } from '../decode/tape-types.ts'
 import { type ByteWriter, WORD_SLACK } from './byte-writer.ts'
@@ -33,6 +34,7 @@ import {
   writeIntegers,
   writeStrings,
 } from './native-values.ts'
+import { PathOrder } from './path-order.ts'
 
 const FLATTENED_VERSION = 3
 /** Room a cell may need beyond its text: offsets, discriminator, length prefix. */
@@ -57,6 +59,7 @@ export class JsonColumn {
   readonly #index = new ColumnIndex()
   /** Discriminator of each native type in the path being written. */
   readonly #discriminator = new Uint8Array(NATIVE_TYPES)
+  readonly #order = new PathOrder()
   /** Nested columns by slot, for paths that hold arrays of objects. */
   #nested = new Map<number, JsonColumn>()
   #source: TapeSource | undefined
@@ -81,6 +84,7 @@ export class JsonColumn {
     this.#rowCount = rows.count
     const index = this.#index
     index.build(source.entries, source.trie, rows, this.#nestedAllowed)
+    this.#order.arrange(index, source.trie.columns, rows.count)
     this.#nested.clear()
     let skipped = index.skipped
     for (let slot = 0; slot < index.slots; slot++) {
@@ -119,10 +123,12 @@ export class JsonColumn {
     writer.reserve(16)
     writer.uint64(FLATTENED_VERSION)
     writer.varuint(index.slots)
-    for (let slot = 0; slot < index.slots; slot++) {
-      writer.string(trie.columns.nameOf(index.column[slot]!))
+    const { slots } = this.#order
+    for (let i = 0; i < index.slots; i++) {
+      writer.string(trie.columns.nameOf(index.column[slots[i]!]!))
     }
-    for (let slot = 0; slot < index.slots; slot++) {
+    for (let i = 0; i < index.slots; i++) {
+      const slot = slots[i]!
       const mask = index.typeMask[slot]!
       writer.reserve(16)
       writer.uint64(FLATTENED_VERSION)
@@ -134,10 +140,12 @@ export class JsonColumn {
     }
   }
 
-  /** Writes the column's data, path by path. */
-  writeData(writer: ByteWriter): void {
+  /** Writes the column's data, path by path; notes its pieces (`EncodedBlock.pieces`). */
+  writeData(writer: ByteWriter, pieces: number[]): void {
     const index = this.#index
-    for (let slot = 0; slot < index.slots; slot++) {
+    const { slots } = this.#order
+    for (let i = 0; i < index.slots; i++) {
+      const slot = slots[i]!
       const mask = index.typeMask[slot]!
       const start = index.cellStart[slot]!
       const end = index.cellStart[slot + 1]!
@@ -145,9 +153,10 @@ export class JsonColumn {
       const textBytes = index.textBytes[slot]! * (hasArrays ? ARRAY_BYTES_FACTOR : 1)
       writer.reserve(this.#rowCount + (end - start) * CELL_BYTES + textBytes + WORD_SLACK)
       this.#writeDiscriminators(writer, slot, mask)
+      notePiece(pieces, writer, PIECE_VALUES)
       for (let type = 0; type < NATIVE_TYPES; type++) {
         if ((mask & (1 << type)) === 0) continue
-        this.#writeType(writer, slot, type, mask === 1 << type)
+        this.#writeType(writer, slot, type, mask === 1 << type, pieces)
         // A nested column has used up the room that was reserved above.
         if (type === ARRAY_JSON) writer.reserve((end - start) * CELL_BYTES + textBytes + WORD_SLACK)
       }
@@ -181,11 +190,18 @@ export class JsonColumn {
     return nativeTypeOf(this.#source!.entries, entry, this.#nestedAllowed)
   }
 
-  #writeType(writer: ByteWriter, slot: number, type: number, isOnlyType: boolean): void {
-    if (type === ARRAY_JSON) return this.#writeNested(writer, slot)
+  #writeType(
+    writer: ByteWriter,
+    slot: number,
+    type: number,
+    isOnlyType: boolean,
+    pieces: number[],
+  ): void {
+    if (type === ARRAY_JSON) return this.#writeNested(writer, slot, pieces)
     const cells = this.#cellsOf(slot, type, isOnlyType)
-    if (type < BOOL) this.#writeArrays(writer, cells, type)
+    if (type < BOOL) this.#writeArrays(writer, cells, type, pieces)
     else writeScalars(writer, this.#source!, cells, type)
+    notePiece(pieces, writer, PIECE_VALUES)
   }
 
   /** The slot's cells of one type. */
@@ -203,7 +219,7 @@ export class JsonColumn {
     return { entries, start: 0, end: count }
   }
 
-  #writeNested(writer: ByteWriter, slot: number): void {
+  #writeNested(writer: ByteWriter, slot: number, pieces: number[]): void {
     const { entries } = this.#source!
     const cells = this.#cellsOf(slot, ARRAY_JSON, false)
     let offset = 0
@@ -211,11 +227,12 @@ export class JsonColumn {
       offset += entries[cells.entries[cell]! + 6]!
       writer.uint64(offset)
     }
-    this.#nested.get(slot)!.writeData(writer)
+    notePiece(pieces, writer, PIECE_OFFSETS)
+    this.#nested.get(slot)!.writeData(writer, pieces)
   }
 
   /** `Array(Nullable(T))`: offsets, then for all elements their null flags, then their values. */
-  #writeArrays(writer: ByteWriter, cells: Cells, type: number): void {
+  #writeArrays(writer: ByteWriter, cells: Cells, type: number, pieces: number[]): void {
     const source = this.#source!
     const { entries } = source
     let count = 0
@@ -223,6 +240,7 @@ export class JsonColumn {
       count += entries[cells.entries[cell]! + 6]!
       writer.uint64(count)
     }
+    notePiece(pieces, writer, PIECE_OFFSETS)
     const elements = new Int32Array(count)
     let index = 0
     for (let cell = cells.start; cell < cells.end; cell++) {
@@ -233,6 +251,7 @@ export class JsonColumn {
         writer.bytes[writer.length++] = entries[at + 1] === NULL ? 1 : 0
       }
     }
+    notePiece(pieces, writer, PIECE_VALUES)
     const scalar = ELEMENT_TYPES[type]!
     // Runs without nulls go in one call; a null takes the place of an empty or zero value.
     for (let start = 0; start < count; ) {
@@ -255,6 +274,11 @@ function writeScalars(writer: ByteWriter, source: TextSource, cells: Cells, type
 function writeNull(writer: ByteWriter, type: number): void {
   if (type === STRING_TYPE || type === BOOL) writer.bytes[writer.length++] = 0
   else writer.uint64(0)
+}
+
+/** The piece of this kind ends here. */
+export function notePiece(pieces: number[], writer: ByteWriter, kind: number): void {
+  pieces.push(writer.length * 4 + kind)
 }
 
 function bitCount(mask: number): number {

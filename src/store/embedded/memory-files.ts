@@ -2,7 +2,15 @@
  * Files without a name, in memory where the system has room for them: data of INSERTs on its way
  * to the embedded ClickHouse. No crash leaves one behind.
  */
-import { closeSync, ftruncateSync, openSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  statfsSync,
+  unlinkSync,
+  writeSync,
+  writevSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -15,6 +23,8 @@ const SHARED_MEMORY = '/dev/shm'
 const SHARED_MEMORY_BYTES_MIN = 512 * 1024 * 1024
 const GROWTH_BYTES_MIN = 128 * 1024 * 1024
 const FREE_FILES_MAX = 2
+/** Chunks that the system takes in one call. */
+const VECTOR_MAX = 1_024
 /** Files that nobody took for so long give their memory back. */
 const IDLE_MS_MAX = 60_000
 
@@ -100,6 +110,27 @@ export class MemoryFile {
       const count = writeSync(this.#descriptor, chunk, start, left, this.#bytes)
       start += count
       this.#bytes += count
+    }
+  }
+
+  /** The same for many small ones. */
+  appendAll(chunks: readonly Uint8Array[]): void {
+    for (let first = 0; first < chunks.length; first += VECTOR_MAX) {
+      const some = chunks.slice(first, first + VECTOR_MAX)
+      let bytes = 0
+      for (const chunk of some) bytes += chunk.byteLength
+      const written = writevSync(this.#descriptor, some, this.#bytes)
+      this.#bytes += written
+      if (written < bytes) this.#appendRest(some, written)
+    }
+  }
+
+  /** What a full disk left, so that it is the one to say so. */
+  #appendRest(chunks: readonly Uint8Array[], written: number): void {
+    let skip = written
+    for (const chunk of chunks) {
+      if (skip < chunk.byteLength) this.append(chunk.subarray(skip))
+      skip = Math.max(0, skip - chunk.byteLength)
     }
   }
 
