@@ -265,12 +265,16 @@ export const RETAIN_TRIM_MS = 300_000
 export const RETAIN_TRIM_SHARE = 0.25
 /** Up to how many bytes ClickHouse merges parts of a stream's table. */
 export const MERGE_BYTES_MAX = 48 * MIB
-/** The same where a day is crowded. */
+/** The same where its table is crowded. */
 export const MERGE_CROWDED_BYTES_MAX = 512 * MIB
-/** A day of a projection table with so many parts is crowded: they are merged further. */
+/** A table with so many parts in one day is crowded: they are merged further. */
 export const MERGE_PARTS_CROWDED = 3_000
 /** When no day of it has as many any more, large parts are left alone again. */
 export const MERGE_PARTS_RELAXED = 500
+/** A table with so many parts, of all days, is crowded too: ClickHouse refuses 100,000. */
+export const MERGE_TABLE_PARTS_CROWDED = 20_000
+/** A crowded table's bound falls again below this. */
+export const MERGE_TABLE_PARTS_RELAXED = 10_000
 /** How long after its deletion a stream may still get events, from requests under way. */
 export const RETAIN_PURGE_GRACE_MS = 600_000
 /** How far over its cap, by this factor, a stream refuses ingest. */

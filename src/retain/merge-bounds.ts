@@ -1,49 +1,76 @@
 /**
  * How far ClickHouse merges the parts of streams' tables. Merging a row costs what inserting it
  * does, and above some ten thousand rows a part no query is faster for it. So parts as large as a
- * busy stream's inserts are left alone, until a day has so many that opening them is what costs.
+ * busy stream's inserts are left alone, until a table has so many that opening them is what costs.
  */
 import {
   MERGE_BYTES_MAX,
   MERGE_CROWDED_BYTES_MAX,
   MERGE_PARTS_CROWDED,
   MERGE_PARTS_RELAXED,
+  MERGE_TABLE_PARTS_CROWDED,
+  MERGE_TABLE_PARTS_RELAXED,
 } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ProjectionParts, ProjectionTable } from '../store/projection-parts.ts'
 
+/** Parts of one day and of all. */
+export interface PartCounts {
+  readonly day: number
+  readonly all: number
+}
+
 export interface MergeBoundsOptions {
   readonly parts: Pick<ProjectionParts, 'listOtherwiseMerged' | 'setMergeBytes'>
   /** For tests. */
-  readonly crowded?: number
-  readonly relaxed?: number
+  readonly crowded?: PartCounts
+  readonly relaxed?: PartCounts
+  readonly readEveryMs?: number
 }
+
+const CROWDED = { day: MERGE_PARTS_CROWDED, all: MERGE_TABLE_PARTS_CROWDED }
+const RELAXED = { day: MERGE_PARTS_RELAXED, all: MERGE_TABLE_PARTS_RELAXED }
+/** How long what this process knows of the bounds counts: another node may do this in between. */
+const READ_EVERY_MS = 60_000
 
 export class MergeBounds {
   readonly #options: MergeBoundsOptions
-  /** Streams with another bound than the normal one; unknown until a round has asked. */
-  #others: Set<StreamId> | undefined
+  /** Streams with another bound than the normal one. */
+  #others = new Set<StreamId>()
+  #readAtMs = Number.NEGATIVE_INFINITY
 
   constructor(options: MergeBoundsOptions) {
     this.#options = options
   }
 
-  /** Throws `StoreError`. */
+  /** Throws the first `StoreError`, after it has tried with every table. */
   async round(
-    tables: readonly Pick<ProjectionTable, 'streamId' | 'dayParts'>[],
+    tables: readonly Pick<ProjectionTable, 'streamId' | 'parts' | 'dayParts'>[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { parts, crowded = MERGE_PARTS_CROWDED, relaxed = MERGE_PARTS_RELAXED } = this.#options
-    this.#others ??= new Set(await parts.listOtherwiseMerged())
-    for (const { streamId, dayParts } of tables) {
-      if (signal.aborted) return
-      if (dayParts >= crowded && !this.#others.has(streamId)) {
-        await parts.setMergeBytes(streamId, MERGE_CROWDED_BYTES_MAX)
-        this.#others.add(streamId)
-      } else if (dayParts < relaxed && this.#others.has(streamId)) {
-        await parts.setMergeBytes(streamId, MERGE_BYTES_MAX)
-        this.#others.delete(streamId)
-      }
+    const { parts, crowded = CROWDED, relaxed = RELAXED } = this.#options
+    const { readEveryMs = READ_EVERY_MS } = this.#options
+    const nowMs = performance.now()
+    if (nowMs - this.#readAtMs >= readEveryMs) {
+      this.#others = new Set(await parts.listOtherwiseMerged())
+      this.#readAtMs = nowMs
     }
+    const failures: unknown[] = []
+    for (const table of tables) {
+      if (signal.aborted) break
+      const isCrowded = table.dayParts >= crowded.day || table.parts >= crowded.all
+      const isRelaxed = table.dayParts < relaxed.day && table.parts < relaxed.all
+      const isOther = this.#others.has(table.streamId)
+      if (isOther ? !isRelaxed : !isCrowded) continue
+      await this.#set(table.streamId, !isOther).catch((cause) => failures.push(cause))
+    }
+    if (failures.length > 0) throw failures[0]
+  }
+
+  async #set(streamId: StreamId, isCrowded: boolean): Promise<void> {
+    const bytesMax = isCrowded ? MERGE_CROWDED_BYTES_MAX : MERGE_BYTES_MAX
+    await this.#options.parts.setMergeBytes(streamId, bytesMax)
+    if (isCrowded) this.#others.add(streamId)
+    else this.#others.delete(streamId)
   }
 }

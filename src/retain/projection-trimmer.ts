@@ -25,7 +25,7 @@ export interface ProjectionTrimmerOptions {
   readonly parts: ProjectionParts
   readonly mixed: MixedParts
   readonly storage: StorageStore
-  readonly observer: Pick<RetainObserver, 'onTrimmed'>
+  readonly observer: Pick<RetainObserver, 'onTrimmed' | 'onError'>
   /** For tests. */
   readonly trimMs?: number
 }
@@ -36,6 +36,7 @@ export class ProjectionTrimmer {
   readonly #options: ProjectionTrimmerOptions
   readonly #mixedTrimmer: MixedTrimmer
   readonly #mergeBounds: MergeBounds
+  #boundsFailures = 0
   /** When a table's partitions were last looked into; only of tables that are there. */
   #trimmedAtMs = new Map<StreamId, number>()
 
@@ -67,8 +68,19 @@ export class ProjectionTrimmer {
     this.#trimmedAtMs = trimmedAtMs
     await this.#mixedTrimmer.trim(partitions, states, signal)
     const left = tables.filter(({ streamId }) => states.get(streamId)?.isGone === false)
-    await this.#mergeBounds.round(left, signal)
+    await this.#setBounds(left, signal)
     return false
+  }
+
+  /** Where tables may not be altered, they keep the bounds that they were made with. */
+  async #setBounds(tables: readonly ProjectionTable[], signal: AbortSignal): Promise<void> {
+    try {
+      await this.#mergeBounds.round(tables, signal)
+      this.#boundsFailures = 0
+    } catch (cause) {
+      if (signal.aborted) return
+      this.#options.observer.onError('merge-bounds', cause, ++this.#boundsFailures)
+    }
   }
 
   /**

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RETAIN_PROJECTION_MS, RETAIN_ROUND_MS } from '../limits.ts'
 
 export type RemoveReason = 'age' | 'bytes' | 'deleted'
-export type RetainPart = 'rows' | 'projection' | 'compaction'
+export type RetainPart = 'rows' | 'projection' | 'compaction' | 'merge-bounds'
 
 export interface RetainObserver {
   readonly onWorker: (isWorker: boolean) => void

@@ -25,7 +25,8 @@ export interface ProjectionTable {
   readonly bytes: number
   /** Receipt time of the oldest row, to the second below; undefined when there is none. */
   readonly oldestMs: number | undefined
-  /** Of the day that has the most. */
+  readonly parts: number
+  /** Parts of the day that has the most. */
   readonly dayParts: number
 }
 
@@ -48,10 +49,11 @@ export class ProjectionParts {
   async listTables(): Promise<ProjectionTable[]> {
     const rows = await this.#query<TableRow>(
       `SELECT name, toFloat64(rows) AS rows, toFloat64(bytes) AS bytes, oldest,
-         toFloat64(day_parts) AS day_parts
+         toFloat64(all_parts) AS all_parts, toFloat64(day_parts) AS day_parts
        FROM system.tables LEFT JOIN (
          SELECT table, sum(d.rows) AS rows, sum(d.bytes) AS bytes,
-           toUnixTimestamp(min(d.oldest)) AS oldest, max(d.parts) AS day_parts
+           toUnixTimestamp(min(d.oldest)) AS oldest,
+           sum(d.parts) AS all_parts, max(d.parts) AS day_parts
          FROM (
            SELECT table, sum(p.rows) AS rows, sum(bytes_on_disk) AS bytes,
              min(min_time) AS oldest, count() AS parts
@@ -67,6 +69,7 @@ export class ProjectionParts {
       rows: row.rows,
       bytes: row.bytes,
       oldestMs: row.rows === 0 ? undefined : row.oldest * 1_000,
+      parts: row.all_parts,
       dayParts: row.day_parts,
     }))
   }
@@ -160,5 +163,6 @@ interface TableRow {
   readonly rows: number
   readonly bytes: number
   readonly oldest: number
+  readonly all_parts: number
   readonly day_parts: number
 }

@@ -41,8 +41,6 @@ const INSERT_SETTINGS = {
 /**
  * Compact parts up to a gigabyte: a wide part is some hundred files, and making them cost as much
  * as the insert itself. No automatic statistics: they would be computed anew with every merge.
- * Large parts are not merged, up to thousands a day (`MERGE_BYTES_MAX`, `merge-bounds.ts`):
- * merging a row costs what inserting it does, and a query is no faster for it.
  * Lengths of strings beside them, not in streams of their own: a seventh less on disk.
  * Merges wait for some thirty parts of a size instead of five (the base falls as parts add up): one
  * merge costs as much as the insert, so fewer levels are what halves the work.
@@ -62,7 +60,7 @@ const TABLE_SETTINGS =
  * insert. Merging sorts the map into buckets by path, so that a query reads an eighth of it.
  */
 const SHARED_SETTINGS =
-  `${mergeSettings(1024 * 1024 * 1024)}, ` +
+  `${mergeSettings(1024 * 1024 * 1024, 512 * 1024 * 1024)}, ` +
   "object_shared_data_serialization_version = 'map_with_buckets', " +
   "object_shared_data_serialization_version_for_zero_level_parts = 'map'"
 const SETTLE_MS_MAX = 120_000
@@ -92,12 +90,15 @@ export function createTableSql(streamId: StreamId): string {
     SETTINGS ${TABLE_SETTINGS}, ${isMixed ? SHARED_SETTINGS : mergeSettings(MERGE_BYTES_MAX)}`
 }
 
-/** Parts are merged up to so many bytes, whether few other merges run or many. */
-export function mergeSettings(bytesMax: number): string {
-  const [most, least] = ['max', 'min'].map((space) => {
-    return `max_bytes_to_merge_at_${space}_space_in_pool = ${bytesMax}`
-  })
-  return `${most}, ${least}`
+/**
+ * Parts are merged up to so many bytes, or up to so many while all places for merges but one are
+ * taken. Of a stream's own table neither is much: `retain/merge-bounds.ts` says why.
+ */
+export function mergeSettings(bytesMax: number, bytesMaxWhenBusy = bytesMax): string {
+  return (
+    `max_bytes_to_merge_at_max_space_in_pool = ${bytesMax}, ` +
+    `max_bytes_to_merge_at_min_space_in_pool = ${bytesMaxWhenBusy}`
+  )
 }
 
 function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: string])[] {

@@ -24,7 +24,7 @@ export const STORES = ['postgres', 'clickhouse'] as const
 /** Why events were removed. */
 export const REMOVE_REASONS = ['age', 'bytes', 'deleted'] as const
 export const TRIM_KINDS = ['table', 'partition', 'rows'] as const
-export const RETAIN_PARTS = ['rows', 'projection', 'compaction'] as const
+export const RETAIN_PARTS = ['rows', 'projection', 'compaction', 'merge-bounds'] as const
 
 /** Name and help of each gauge, by the key it is watched under. */
 const GAUGES = {

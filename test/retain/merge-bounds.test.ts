@@ -21,7 +21,8 @@ import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary
 
 const dataDir = makeDirectory()
 const NEVER = new AbortController().signal
-const [CROWDED, RELAXED] = [6, 3]
+const CROWDED = { day: 6, all: 9 }
+const RELAXED = { day: 3, all: 5 }
 const [BUSY, QUIET, OLD] = [1, 2, 3].map((id) => id as StreamId) as [StreamId, StreamId, StreamId]
 let store: EmbeddedStore
 let clickhouse: ClickHouse
@@ -65,10 +66,11 @@ async function boundOf(streamId: StreamId): Promise<number> {
   return Number(rows[0]?.bytes)
 }
 
-const bounds = () => new MergeBounds({ parts, crowded: CROWDED, relaxed: RELAXED })
+const bounds = (readEveryMs = 60_000) =>
+  new MergeBounds({ parts, crowded: CROWDED, relaxed: RELAXED, readEveryMs })
 
 test('a crowded day raises the bound, for the next process too, until it is relaxed', async () => {
-  await insert(BUSY, CROWDED - 1)
+  await insert(BUSY, CROWDED.day - 1)
   await insert(BUSY, 1, '2026-05-06') // Another day's parts do not crowd it.
   await insert(QUIET, 2)
   const first = bounds()
@@ -81,9 +83,9 @@ test('a crowded day raises the bound, for the next process too, until it is rela
   await insert(BUSY, 1)
   const tables = await parts.listTables()
   assert.deepEqual(
-    tables.map(({ streamId, rows, dayParts }) => [streamId, rows, dayParts]).sort(),
+    tables.map(({ streamId, parts: all, dayParts }) => [streamId, all, dayParts]).sort(),
     [
-      [BUSY, CROWDED + 1, CROWDED],
+      [BUSY, CROWDED.day + 1, CROWDED.day],
       [QUIET, 2, 2],
       [OLD, 0, 0],
     ].sort(),
@@ -94,7 +96,7 @@ test('a crowded day raises the bound, for the next process too, until it is rela
 
   // Merged by hand into as many as are neither crowded nor relaxed: nothing changes.
   const next = bounds()
-  const halfway = tables.map((table) => ({ ...table, dayParts: RELAXED }))
+  const halfway = tables.map((table) => ({ ...table, dayParts: RELAXED.day }))
   await next.round(halfway, NEVER)
   assert.deepEqual(await Promise.all([BUSY, QUIET].map(boundOf)), raised)
   await clickhouse.command(`SYSTEM START MERGES ${projectionTable(BUSY)}`)
@@ -110,4 +112,26 @@ test('a table that was made with another bound gets the present one', async () =
   await bounds().round(await parts.listTables(), NEVER)
   assert.equal(await boundOf(OLD), MERGE_BYTES_MAX)
   assert.deepEqual(await parts.listOtherwiseMerged(), [])
+})
+
+test('many parts crowd a table even when no day of it is; what others set is noticed', async () => {
+  const crowded = [{ streamId: OLD, parts: CROWDED.all, dayParts: 1 }]
+  const [remembering, reading] = [bounds(), bounds(0)]
+  await remembering.round(crowded, NEVER)
+  assert.equal(await boundOf(OLD), MERGE_CROWDED_BYTES_MAX)
+  await reading.round([{ ...crowded[0]!, parts: RELAXED.all }], NEVER)
+  assert.equal(await boundOf(OLD), MERGE_CROWDED_BYTES_MAX, 'not relaxed yet')
+  await reading.round([{ ...crowded[0]!, parts: RELAXED.all - 1 }], NEVER)
+  assert.equal(await boundOf(OLD), MERGE_BYTES_MAX)
+  // As another node would, behind its back.
+  await parts.setMergeBytes(OLD, MERGE_CROWDED_BYTES_MAX)
+  await reading.round([{ ...crowded[0]!, parts: 0 }], NEVER)
+  assert.equal(await boundOf(OLD), MERGE_BYTES_MAX)
+})
+
+test('a table that cannot be altered keeps the others from nothing', async () => {
+  const gone = { streamId: 99 as StreamId, parts: CROWDED.all, dayParts: 0 }
+  const busy = { ...gone, streamId: QUIET }
+  await assert.rejects(bounds().round([gone, busy], NEVER), /events_99/)
+  assert.equal(await boundOf(QUIET), MERGE_CROWDED_BYTES_MAX)
 })
