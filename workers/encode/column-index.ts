@@ -214,6 +214,17 @@ export class ColumnIndex {
     return slot
   }
 
+  /** The slot of a column that is in use. */
+  slotOf(column: number): number {
+    return this.#slotOf[column]!
+  }
+
+  /** Whether the column is in use. */
+  has(column: number): boolean {
+    const slot = this.#slotOf[column]!
+    return slot < this.slots && this.column[slot] === column
+  }
+
   #open(column: number): number {
     const slot = this.slots++
     this.#slotOf[column] = slot

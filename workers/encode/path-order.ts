@@ -15,7 +15,6 @@ export class PathOrder {
   /** Columns of the block before, by name: most often they are this one's. */
   #sorted: number[] = []
   #generation = -1
-  #slotOf = new Int32Array(0)
 
   arrange(index: ColumnIndex, names: ColumnNames, rows: number): void {
     const count = index.slots
@@ -24,23 +23,17 @@ export class PathOrder {
       for (let slot = 0; slot < count; slot++) this.slots[slot] = slot
       return
     }
-    if (this.#slotOf.length < names.count) this.#slotOf = new Int32Array(names.count * 2)
-    for (let slot = 0; slot < count; slot++) this.#slotOf[index.column[slot]!] = slot
     if (!this.#isSame(index, names)) {
       const columns = Array.from(index.column.subarray(0, count))
       this.#sorted = columns.sort((a, b) => Buffer.compare(names.nameOf(a), names.nameOf(b)))
       this.#generation = names.generation
     }
-    for (let i = 0; i < count; i++) this.slots[i] = this.#slotOf[this.#sorted[i]!]!
+    for (let i = 0; i < count; i++) this.slots[i] = index.slotOf(this.#sorted[i]!)
   }
 
   /** The sorted columns are just those of the index. */
   #isSame(index: ColumnIndex, names: ColumnNames): boolean {
     if (this.#sorted.length !== index.slots || this.#generation !== names.generation) return false
-    for (const column of this.#sorted) {
-      const slot = this.#slotOf[column]!
-      if (slot >= index.slots || index.column[slot] !== column) return false
-    }
-    return true
+    return this.#sorted.every((column) => index.has(column))
   }
 }
