@@ -13,7 +13,7 @@ import type { MixedBlock, StreamRows, StreamSegment } from '../model/projection.
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
-import { joinBlocks } from './join-blocks.ts'
+import { joinInTurns } from './join-blocks.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import { toMixed, toWaiting, type WaitingBlock } from './stream-buffer.ts'
 
@@ -142,7 +142,7 @@ export class CatchUp {
     if (blocks.length === 0) return
     try {
       if (streamId === MIXED_STREAM) await this.#stores.insertMixed(blocks.map(toMixed))
-      else await this.#stores.insert(streamId, joinBlocks(blocks))
+      else await this.#stores.insert(streamId, await joinInTurns(blocks))
       this.#sliceBytes = Math.min(MATERIALIZE_INSERT_BYTES, this.#sliceBytes * 2)
     } catch (cause) {
       // Smaller for the next try.

@@ -6,6 +6,7 @@
  *
  * Where each row's array ends is counted through a block, so those numbers are raised, in place.
  */
+import { setImmediate as immediate } from 'node:timers/promises'
 import {
   type EncodedBlock,
   PIECE_COUNTS,
@@ -20,6 +21,10 @@ export type JoinableBlock = Pick<EncodedBlock, 'bytes' | 'rows' | 'pieces'>
 
 /** Rows of a joined block, if there are several in it. */
 export const JOINED_ROWS_MAX = 16_384
+/** A block of smaller pieces than this, on average, is not worth a view of each. */
+export const JOINED_PIECE_BYTES_MIN = 256
+/** Views made between two looks at what else there is to do. */
+const VIEWS_A_TURN = 16_384
 const OFFSET_BYTES = 8
 const TWO_32 = 0x1_0000_0000
 
@@ -27,20 +32,49 @@ const TWO_32 = 0x1_0000_0000
  * The bytes of the blocks, in pieces, one after another. The blocks' own bytes are changed; they
  * are to be used for nothing else afterwards.
  */
-export function joinBlocks(blocks: readonly JoinableBlock[]): Uint8Array[] {
+export function joinBlocks(
+  blocks: readonly JoinableBlock[],
+  pieceBytesMin = JOINED_PIECE_BYTES_MIN,
+): Uint8Array[] {
   const out: Uint8Array[] = []
+  for (const _ of joinSteps(blocks, out, pieceBytesMin));
+  return out
+}
+
+/** The same for very many, with pauses. */
+export async function joinInTurns(blocks: readonly JoinableBlock[]): Promise<Uint8Array[]> {
+  const out: Uint8Array[] = []
+  let seen = 0
+  for (const _ of joinSteps(blocks, out, JOINED_PIECE_BYTES_MIN)) {
+    if (out.length - seen < VIEWS_A_TURN) continue
+    seen = out.length
+    await immediate()
+  }
+  return out
+}
+
+/** Puts the blocks into `out`, a joined one or a single one a step. */
+function* joinSteps(
+  blocks: readonly JoinableBlock[],
+  out: Uint8Array[],
+  pieceBytesMin: number,
+): Generator<void> {
+  const isWorth = ({ bytes, pieces }: JoinableBlock) => {
+    return pieces !== undefined && bytes.length >= pieces.length * pieceBytesMin
+  }
   for (let first = 0; first < blocks.length; ) {
     let { rows } = blocks[first]!
     let end = first + 1
-    while (end < blocks.length && rows + blocks[end]!.rows <= JOINED_ROWS_MAX) {
+    while (end < blocks.length && isWorth(blocks[first]!) && isWorth(blocks[end]!)) {
+      if (rows + blocks[end]!.rows > JOINED_ROWS_MAX) break
       if (!haveSameColumns(blocks[first]!, blocks[end]!)) break
       rows += blocks[end++]!.rows
     }
     if (end === first + 1) out.push(blocks[first]!.bytes)
     else joinInto(out, blocks.slice(first, end), rows)
     first = end
+    yield
   }
-  return out
 }
 
 function haveSameColumns(a: JoinableBlock, b: JoinableBlock): boolean {

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'
-import { JOINED_ROWS_MAX, joinBlocks } from '../../src/materialize/join-blocks.ts'
+import { JOINED_ROWS_MAX, joinBlocks, joinInTurns } from '../../src/materialize/join-blocks.ts'
 import type { EncodedBatch, EncodedBlock } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { testSeed } from '../decode/fuzzing.ts'
@@ -53,7 +53,7 @@ test('joined they are what they are apart', async () => {
     const [joined, apart] = [harness.newStream(), harness.newStream()]
     for (const batch of batches) await harness.insert(apart, batch)
     const copies = structuredClone(batches)
-    assert.ok(total(joinBlocks(blocksOf(copies))) < total(blocksOf(batches).map((b) => b.bytes)))
+    assert.ok(total(joinBlocks(blocksOf(copies), 0)) < total(blocksOf(batches).map((b) => b.bytes)))
     await harness.insert(joined, ...batches)
     assert.deepEqual(await harness.select(joined, ROW), await harness.select(apart, ROW))
   }
@@ -71,13 +71,13 @@ test('blocks with other columns, other types or no word on their pieces stay as 
   ] as const) {
     const blocks = [run(a), run(b)]
     assert.deepEqual(
-      joinBlocks(blocks),
+      joinBlocks(blocks, 0),
       blocks.map(({ bytes }) => bytes),
     )
   }
   const silent = [run('{"a":1}'), run('{"a":1}')].map(({ bytes, rows }) => ({ bytes, rows }))
   assert.deepEqual(
-    joinBlocks(silent),
+    joinBlocks(silent, 0),
     silent.map(({ bytes }) => bytes),
   )
   assert.deepEqual(joinBlocks([]), [])
@@ -91,9 +91,10 @@ test('a joined block has JOINED_ROWS_MAX rows at most; neighbours keep their ord
   const small = pipeline.run(batchOf('{"n":4,"i":0}'))
   const stream = harness.newStream()
   // Two and two, and the small one with the second pair.
-  const pieces = joinBlocks(blocksOf(structuredClone([...batches, small])))
-  const columns = blocksOf([small])[0]!.pieces!.length
-  assert.ok(pieces.length < 2 * columns + 5 * columns && pieces.length > 5 * 5)
+  const views = joinBlocks(blocksOf(structuredClone([...batches, small])), 0)
+  const names = 7 // What is there once a joined block: the counts, and before each column.
+  const values = blocksOf([small])[0]!.pieces!.length - names
+  assert.equal(views.length, 2 * names + 5 * values)
   await harness.insert(stream, ...batches, small)
   const found = await harness.select<{ n: string; i: string }>(
     stream,
@@ -104,4 +105,16 @@ test('a joined block has JOINED_ROWS_MAX rows at most; neighbours keep their ord
     found.map(({ n, i }) => [Number(n), Number(i)]),
     [...expected, [4, 0]],
   )
+})
+
+test('blocks of very small pieces are not worth it', async () => {
+  const pipeline = new IngestPipeline()
+  const lines = (rows: number) => Array.from({ length: rows }, (_, i) => `{"a":${i},"b":"x${i}"}`)
+  const run = (rows: number) => pipeline.run(batchOf(lines(rows).join('\n'))).segments[0]!.block
+  const { length } = [run(4), run(4)].map((block) => block.bytes)
+  const apart = joinBlocks([run(4), run(4)])
+  assert.equal(apart.length, length)
+  assert.ok(joinBlocks([run(500), run(500)]).length > length)
+  const many = Array.from({ length: 40 }, () => run(500))
+  assert.deepEqual(await joinInTurns(structuredClone(many)), joinBlocks(many))
 })

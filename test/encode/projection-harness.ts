@@ -61,7 +61,7 @@ export class ProjectionHarness {
       stampBlock(block, id)
       return id
     })
-    await this.#store!.insert(streamId, joinBlocks(blocks))
+    await this.#store!.insert(streamId, joinBlocks(blocks, 0))
     return ids
   }
 
