@@ -5,12 +5,11 @@
  *
  * Two modes. **Live**: the blocks that workers built wait in memory, are coalesced per table and
  * inserted; small ones of many streams share a table (`pick-insert.ts`), and those of a busy stream
- * are put where the embedded engine reads them, so that their buffers are free again at once.
- * **Catch-up**: segments
- * past the checkpoint are read from the raw store; those that ClickHouse does not have are rebuilt
- * by the same worker code. Start begins with catch-up, and whatever goes wrong in live mode (an
- * insert of unknown outcome, too much waiting, ClickHouse away) drops the memory and goes back to
- * it. So there is one way to recover, and it is used often.
+ * are put where the embedded engine reads them, so that their buffers are free again soon.
+ * **Catch-up**: segments past the checkpoint are read from the raw store; those that ClickHouse
+ * does not have are rebuilt by the same worker code. Start begins with catch-up, and whatever goes
+ * wrong in live mode (an insert of unknown outcome, too much waiting, ClickHouse away) drops the
+ * memory and goes back to it. So there is one way to recover, and it is used often.
  *
  * Exactly once: a segment is in one block, and an insert makes one part of it; catch-up asks which
  * segments are there before it inserts, after it made sure that no insert of ours still runs.
@@ -29,7 +28,7 @@ import type { BlockSpool, StreamRows } from '../model/projection.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { CatchUp, type CatchUpStores } from './catch-up.ts'
-import { joinBlocks } from './join-blocks.ts'
+import { joinInTurns } from './join-blocks.ts'
 import { isFull, pickInsert } from './pick-insert.ts'
 import { Progress } from './progress.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
@@ -160,8 +159,10 @@ export class Materializer {
   }
 
   #hasRoom(buffer: StreamBuffer, bytes: number): boolean {
-    if (buffer.spool !== undefined) return this.#spooledBytes + bytes <= SPOOL_BYTES_MAX
-    return this.#keptBytes + bytes <= MATERIALIZE_BUFFER_BYTES_MAX
+    if (this.#keptBytes + bytes > MATERIALIZE_BUFFER_BYTES_MAX) return false
+    // What is kept of it is going to be spooled as well.
+    const spooledBytes = this.#spooledBytes + buffer.keptBytes + bytes
+    return buffer.spool === undefined || spooledBytes <= SPOOL_BYTES_MAX
   }
 
   #keep(segment: CommittedSegment, block: EncodedBlock, buffer: StreamBuffer): void {
@@ -308,7 +309,7 @@ export class Materializer {
     const startedAt = performance.now()
     if (spool !== undefined) await this.#insertSpool(spool, buffer)
     else if (streamId === MIXED_STREAM) await stores.insertMixed(blocks.map(toMixed))
-    else await stores.insert(streamId, joinBlocks(blocks))
+    else await stores.insert(streamId, await joinInTurns(blocks))
     observer.onInsert({ rows, bytes, seconds: (performance.now() - startedAt) / 1000 })
     this.#release([buffer])
     // After a fall-back the entries are not ours any more, and catch-up finds them inserted.

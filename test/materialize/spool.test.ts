@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'
 import {
+  MATERIALIZE_BUFFER_BYTES_MAX,
   MATERIALIZE_INSERT_ROWS,
   SPOOL_BYTES_MAX,
   SPOOL_BYTES_MIN,
@@ -27,6 +28,20 @@ function spooling(room = Number.POSITIVE_INFINITY, delayMs = 60_000) {
   stores.spoolBytes = () => room
   stores.blockBytes = BLOCK_BYTES
   return { stores, ...setUp(stores, delayMs) }
+}
+
+/** Inserts of spools do not end, as where ClickHouse is slow, until what is returned is called. */
+function holdSpools(stores: FakeStores): () => void {
+  let goOn = () => {}
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const tryOpenSpool = stores.tryOpenSpool.bind(stores)
+  stores.tryOpenSpool = (streamId) => {
+    const spool = tryOpenSpool(streamId)
+    return spool && { ...spool, insert: () => held.then(() => spool.insert()) }
+  }
+  return goOn
 }
 
 test('from SPOOL_BYTES_MIN on, blocks are spooled and their buffers come back', async () => {
@@ -80,16 +95,7 @@ test('past SPOOL_BYTES_MAX what waits is dropped and read again', async () => {
   const { stores, materializer, isLive, modes, released } = spooling()
   materializer.start()
   await isLive()
-  // Inserts do not end, as where ClickHouse is slow.
-  let goOn = () => {}
-  const stuck = new Promise<void>((resolve) => {
-    goOn = resolve
-  })
-  const tryOpenSpool = stores.tryOpenSpool.bind(stores)
-  stores.tryOpenSpool = (streamId) => {
-    const spool = tryOpenSpool(streamId)
-    return spool && { ...spool, insert: () => stuck.then(() => spool.insert()) }
-  }
+  const goOn = holdSpools(stores)
   const bytes = SPOOL_BYTES_MAX / 16
   stores.blockBytes = bytes - 24
   for (let i = 0; i < 16; i++) materializer.add({ segments: [stores.commit(1)] })
@@ -99,7 +105,27 @@ test('past SPOOL_BYTES_MAX what waits is dropped and read again', async () => {
   assert.deepEqual(modes, ['live', 'catch-up'])
   assert.deepEqual([released.length, materializer.bufferBytes], [17, 0])
   stores.blockBytes = 0
-  stores.tryOpenSpool = tryOpenSpool
+  goOn()
+  await isLive()
+  assertExactlyOnce(stores)
+  await materializer.stop(2_000)
+  assert.equal(stores.openSpools, 0)
+})
+
+test('what is kept beside spools is bounded, over all streams', async () => {
+  const { stores, materializer, isLive, modes } = spooling()
+  materializer.start()
+  await isLive()
+  const goOn = holdSpools(stores)
+  stores.blockBytes = 3_000_000
+  let most = 0
+  for (let i = 0; modes.length === 1 && i < 1_000; i++) {
+    materializer.add({ segments: [stores.commit(1 + (i % 8))] })
+    most = Math.max(most, materializer.bufferBytes)
+  }
+  assert.deepEqual(modes, ['live', 'catch-up'])
+  assert.ok(most > SPOOL_BYTES_MAX * 0.9 && most <= SPOOL_BYTES_MAX + MATERIALIZE_BUFFER_BYTES_MAX)
+  stores.blockBytes = 0
   goOn()
   await isLive()
   assertExactlyOnce(stores)
