@@ -200,8 +200,8 @@ export class ColumnIndex {
     const native = nativeTypeOf(entries, at, nestedAllowed)
     const column = trie.column[entries[at]!]!
     if (native === NO_TYPE || column < 0) return NO_CELL
-    let slot = this.#slotOf[column]!
-    if (slot >= this.slots || this.column[slot] !== column) {
+    let slot = this.slotOf(column)
+    if (slot === NO_CELL) {
       const isFull = this.slots >= pathsMax
       this.#isFull ||= isFull
       if (isFull || this.#isRare?.[column] === 1) {
@@ -214,15 +214,10 @@ export class ColumnIndex {
     return slot
   }
 
-  /** The slot of a column that is in use. */
+  /** The slot of a column; -1 for one that is not in use. */
   slotOf(column: number): number {
-    return this.#slotOf[column]!
-  }
-
-  /** Whether the column is in use. */
-  has(column: number): boolean {
     const slot = this.#slotOf[column]!
-    return slot < this.slots && this.column[slot] === column
+    return slot < this.slots && this.column[slot] === column ? slot : NO_CELL
   }
 
   #open(column: number): number {

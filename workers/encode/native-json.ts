@@ -84,7 +84,6 @@ export class JsonColumn {
     this.#rowCount = rows.count
     const index = this.#index
     index.build(source.entries, source.trie, rows, this.#nestedAllowed)
-    this.#order.arrange(index, source.trie.columns, rows.count)
     this.#nested.clear()
     let skipped = index.skipped
     for (let slot = 0; slot < index.slots; slot++) {
@@ -116,10 +115,11 @@ export class JsonColumn {
     return { count: start.length, start, end, first: 0, textBytes, layout: undefined }
   }
 
-  /** Writes the column's prefix: paths and types, nested ones included. */
+  /** Writes the column's prefix, paths and types, nested ones included; before its data. */
   writePrefix(writer: ByteWriter): void {
     const { trie } = this.#source!
     const index = this.#index
+    this.#order.arrange(index, trie.columns, this.#rowCount)
     writer.reserve(16)
     writer.uint64(FLATTENED_VERSION)
     writer.varuint(index.slots)

@@ -34,6 +34,6 @@ export class PathOrder {
   /** The sorted columns are just those of the index. */
   #isSame(index: ColumnIndex, names: ColumnNames): boolean {
     if (this.#sorted.length !== index.slots || this.#generation !== names.generation) return false
-    return this.#sorted.every((column) => index.has(column))
+    return this.#sorted.every((column) => index.slotOf(column) >= 0)
   }
 }
