@@ -37,6 +37,8 @@ export interface ProjectionPartition {
 }
 
 const REQUEST_MS_MAX = 30_000
+/** Of `system.tables`: a stream's own. */
+const IS_OWN_TABLE = `database = {database:String} AND match(name, '^${TABLE_PREFIX}[1-9][0-9]*$')`
 
 export class ProjectionParts {
   readonly #clickhouse: ClickHouse
@@ -61,11 +63,11 @@ export class ProjectionParts {
            GROUP BY table, partition_id
          ) AS d GROUP BY table
        ) AS parts ON parts.table = name
-       WHERE database = {database:String} AND match(name, '^${TABLE_PREFIX}[1-9][0-9]*$')`,
+       WHERE ${IS_OWN_TABLE}`,
       { database: PROJECTION_DATABASE },
     )
     return rows.map((row) => ({
-      streamId: Number(row.name.slice(TABLE_PREFIX.length)) as StreamId,
+      streamId: streamOf(row.name),
       rows: row.rows,
       bytes: row.bytes,
       oldestMs: row.rows === 0 ? undefined : row.oldest * 1_000,
@@ -78,11 +80,10 @@ export class ProjectionParts {
   async listOtherwiseMerged(): Promise<StreamId[]> {
     const rows = await this.#query<{ name: string }>(
       `SELECT name FROM system.tables
-       WHERE database = {database:String} AND match(name, '^${TABLE_PREFIX}[1-9][0-9]*$')
-         AND position(engine_full, {settings:String}) = 0`,
+       WHERE ${IS_OWN_TABLE} AND position(engine_full, {settings:String}) = 0`,
       { database: PROJECTION_DATABASE, settings: mergeSettings(MERGE_BYTES_MAX) },
     )
-    return rows.map(({ name }) => Number(name.slice(TABLE_PREFIX.length)) as StreamId)
+    return rows.map(({ name }) => streamOf(name))
   }
 
   /** Parts of the stream's table are merged up to so many bytes from now on. */
@@ -147,6 +148,10 @@ export class ProjectionParts {
   #command(sql: string, params: Record<string, unknown> = {}): Promise<void> {
     return this.#clickhouse.command(sql, params, { signal: AbortSignal.timeout(REQUEST_MS_MAX) })
   }
+}
+
+function streamOf(table: string): StreamId {
+  return Number(table.slice(TABLE_PREFIX.length)) as StreamId
 }
 
 /** The first condition is implied by the second; it is what the primary key can use. */
