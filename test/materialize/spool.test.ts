@@ -44,6 +44,19 @@ function holdSpools(stores: FakeStores): () => void {
   return goOn
 }
 
+/** Once inserts go on, what was dropped is read again; every segment is there once. */
+async function assertRecovers(
+  { stores, materializer, isLive }: ReturnType<typeof spooling>,
+  goOn: () => void,
+): Promise<void> {
+  stores.blockBytes = 0
+  goOn()
+  await isLive()
+  assertExactlyOnce(stores)
+  await materializer.stop(2_000)
+  assert.equal(stores.openSpools, 0)
+}
+
 test('from SPOOL_BYTES_MIN on, blocks are spooled and their buffers come back', async () => {
   const { stores, materializer, isLive, released } = spooling()
   materializer.start()
@@ -92,7 +105,8 @@ test('a spool is inserted at SPOOL_INSERT_ROWS or SPOOL_INSERT_BYTES', async () 
 })
 
 test('past SPOOL_BYTES_MAX what waits is dropped and read again', async () => {
-  const { stores, materializer, isLive, modes, released } = spooling()
+  const setup = spooling()
+  const { stores, materializer, isLive, modes, released } = setup
   materializer.start()
   await isLive()
   const goOn = holdSpools(stores)
@@ -104,16 +118,12 @@ test('past SPOOL_BYTES_MAX what waits is dropped and read again', async () => {
   materializer.add({ segments: [stores.commit(1)] })
   assert.deepEqual(modes, ['live', 'catch-up'])
   assert.deepEqual([released.length, materializer.bufferBytes], [17, 0])
-  stores.blockBytes = 0
-  goOn()
-  await isLive()
-  assertExactlyOnce(stores)
-  await materializer.stop(2_000)
-  assert.equal(stores.openSpools, 0)
+  await assertRecovers(setup, goOn)
 })
 
 test('what is kept beside spools is bounded, over all streams', async () => {
-  const { stores, materializer, isLive, modes } = spooling()
+  const setup = spooling()
+  const { stores, materializer, isLive, modes } = setup
   materializer.start()
   await isLive()
   const goOn = holdSpools(stores)
@@ -125,12 +135,7 @@ test('what is kept beside spools is bounded, over all streams', async () => {
   }
   assert.deepEqual(modes, ['live', 'catch-up'])
   assert.ok(most > SPOOL_BYTES_MAX * 0.9 && most <= SPOOL_BYTES_MAX + MATERIALIZE_BUFFER_BYTES_MAX)
-  stores.blockBytes = 0
-  goOn()
-  await isLive()
-  assertExactlyOnce(stores)
-  await materializer.stop(2_000)
-  assert.equal(stores.openSpools, 0)
+  await assertRecovers(setup, goOn)
 })
 
 test('a spool without room: what waits is read again', async () => {
