@@ -42,8 +42,8 @@ export interface StreamSegment {
 }
 
 /**
- * Blocks of one stream in a file in memory, on their way to the embedded ClickHouse: theirs is no
- * longer needed. Ends with `insert` or `release`.
+ * Blocks of one stream in a file in memory, on their way to the embedded ClickHouse: the buffers
+ * they came in are no longer needed. Ends with `insert` or `release`.
  */
 export interface BlockSpool {
   /** Copies the bytes. Throws the system's error where there is no room; it is of no use then. */
