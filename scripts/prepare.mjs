@@ -24,8 +24,18 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const installStamp = join(root, 'node_modules', '.sluice-stamp')
 const buildStamp = join(root, 'dist', '.build-stamp')
 const lockDir = join(root, 'dist', '.prepare-lock')
-const SOURCES = ['src', 'workers', 'test', 'bench', 'proto', 'tsconfig.json', 'package.json']
+const SOURCES = [
+  'src',
+  'workers',
+  'kernels',
+  'test',
+  'bench',
+  'proto',
+  'tsconfig.json',
+  'package.json',
+]
 const COMPILED = ['src', 'workers', 'test', 'bench']
+const KERNELS = join(root, 'dist', 'workers', 'kernel', 'kernels.wasm')
 const LOCK_POLL_MS = 200
 const LOCK_WITHOUT_OWNER_MS = 10_000
 const PROGRESS_MS = 10_000
@@ -96,8 +106,11 @@ async function build() {
   // The incremental record says what was emitted, not what is still there.
   if (missingOutputs().length > 0) rmSync(join(root, 'dist', '.tsbuildinfo'), { force: true })
   rmSync(buildStamp, { force: true })
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  await run('compiling (tsc)', [process.execPath, compiler, '-p', '.'], process.env)
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  await run('compiling (tsc)', [process.execPath, tsc, '-p', '.'], process.env)
+  const asc = join(root, 'node_modules', 'assemblyscript', 'bin', 'asc.js')
+  const kernels = [process.execPath, asc, '--config', join('kernels', 'asconfig.json')]
+  await run('compiling the kernels (asc)', kernels, process.env)
   writeFileSync(buildStamp, hash)
 }
 
@@ -114,10 +127,10 @@ function sourcesHash() {
 }
 
 function missingOutputs() {
-  return COMPILED.flatMap((folder) => filesUnder(join(root, folder)))
+  const compiled = COMPILED.flatMap((folder) => filesUnder(join(root, folder)))
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
     .map((path) => join(root, 'dist', relative(root, path).replace(/\.ts$/, '.js')))
-    .filter((path) => !existsSync(path))
+  return [...compiled, KERNELS].filter((path) => !existsSync(path))
 }
 
 /** A test that was deleted must not go on running. */

@@ -126,6 +126,11 @@ export const BLOCK_CELLS_MIN = 64 * KIB
 export const BLOCK_CELLS_PER_BYTE = 8
 /** Arrays of objects keep typed columns of their own down to this nesting; deeper is text. */
 export const NESTED_COLUMNS_DEPTH_MAX = 3
+/**
+ * Memory of a worker for batches, their tapes and what is encoded from them. Beyond it a batch
+ * fails; none that the other limits let through comes near.
+ */
+export const ARENA_BYTES_MAX = 2048 * MIB
 /** Key nodes a worker's path trie may hold before it starts afresh (between batches). */
 export const TRIE_NODES_MAX = 32_768
 /** Entries of an event that may have a layout, and states that a worker keeps of all layouts. */

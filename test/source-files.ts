@@ -10,7 +10,18 @@ export interface SourceFile {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const FOLDERS = ['src', 'workers', 'test', 'bench', 'scripts', 'proto', 'docs', 'load-tests', '.ci']
+const FOLDERS = [
+  'src',
+  'workers',
+  'kernels',
+  'test',
+  'bench',
+  'scripts',
+  'proto',
+  'docs',
+  'load-tests',
+  '.ci',
+]
 const TEXT =
   /\.(ts|mjs|js|json|md|proto|sql|sh|yml|yaml|toml|conf)$|(^|\/)(run|LICENSE|Dockerfile)$/
 

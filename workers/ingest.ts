@@ -95,17 +95,20 @@ export class IngestPipeline {
     const input = isClean ? batch : repairParts(batch.bytes, batch.parts)
     this.#events.reset()
     this.#generated.reset()
-    this.#tape.begin(input.bytes)
+    const isJson = kind === 'json'
+    // JSON stays what it is, in the arena; events of other kinds are generated there.
+    const held = this.#tape.begin(isJson ? input.bytes : this.#generated.bytes)
+    const bytes = isJson ? held : input.bytes
     const starts = ownerStarts(batch.owners ?? [])
     const outcomes = input.parts.map((part, index) => {
       if (starts.has(index)) this.#events.streamStart = this.#events.count
-      return this.#decodePart(input.bytes, part)
+      return this.#decodePart(bytes, part)
     })
     if (!isClean) {
       const { repaired } = input as ReturnType<typeof repairParts>
       for (const [i, count] of repaired.entries()) outcomes[i]!.repaired = count
     }
-    return { bytes: kind === 'json' ? input.bytes : this.#generated.bytes, outcomes }
+    return { bytes: isJson ? held : this.#generated.bytes, outcomes }
   }
 
   #decodePart(bytes: Uint8Array, part: Part): PartOutcome {

@@ -8,7 +8,8 @@ import { BULK_CREATE, BULK_DELETE, BULK_INDEX } from '../../src/bytes/bulk-actio
 import type { BulkItemMeta } from '../encode/bulk-items.ts'
 import { JsonMembers } from './json-members.ts'
 import { LOW_BYTES } from './json-scan.ts'
-import { type JsonTape, SYNTAX_TRAILING } from './json-tape.ts'
+import { SYNTAX_TRAILING } from './json-syntax.ts'
+import type { JsonTape } from './json-tape.ts'
 import { NULL, STRING } from './tape-types.ts'
 
 const LINE_FEED = 0x0a

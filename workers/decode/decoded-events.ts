@@ -1,4 +1,7 @@
 import type { ByteRange } from '../../src/model/batch.ts'
+import { arena } from '../kernel/arena.ts'
+
+const EVENTS_FIRST = 256
 
 /**
  * The events of one batch as decode leaves them: byte ranges and tape ranges, in order. Parallel
@@ -7,11 +10,11 @@ import type { ByteRange } from '../../src/model/batch.ts'
 export class DecodedEvents {
   count = 0
   /** Where an event's JSON starts and ends in the batch's event bytes. */
-  start = new Int32Array(4_096)
-  end = new Int32Array(4_096)
+  start = arena.int32(EVENTS_FIRST)
+  end = arena.int32(EVENTS_FIRST)
   /** The event's entries on the tape; those of a rewritten event stand behind the rest. */
-  tapeStart = new Int32Array(4_096)
-  tapeEnd = new Int32Array(4_096)
+  tapeStart = arena.int32(EVENTS_FIRST)
+  tapeEnd = arena.int32(EVENTS_FIRST)
   /** Where the entries of the next event begin. */
   #tapeNext = 0
   /** First event of the stream whose parts are being decoded: a batch may be of several. */
@@ -86,14 +89,9 @@ export class DecodedEvents {
   }
 
   #grow(): void {
-    const { start, end, tapeStart, tapeEnd } = this
-    this.start = new Int32Array(start.length * 2)
-    this.end = new Int32Array(start.length * 2)
-    this.tapeStart = new Int32Array(start.length * 2)
-    this.tapeEnd = new Int32Array(start.length * 2)
-    this.start.set(start)
-    this.end.set(end)
-    this.tapeStart.set(tapeStart)
-    this.tapeEnd.set(tapeEnd)
+    this.start = arena.doubled(this.start)
+    this.end = arena.doubled(this.end)
+    this.tapeStart = arena.doubled(this.tapeStart)
+    this.tapeEnd = arena.doubled(this.tapeEnd)
   }
 }

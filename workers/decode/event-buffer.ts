@@ -2,13 +2,14 @@
  * Where decoders write the JSON of events whose input is not JSON: text lines, OTLP log records.
  */
 import { EVENT_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
+import { arena } from '../kernel/arena.ts'
 import { TAPE_PADDING } from './json-tape.ts'
 
-const FIRST_BYTES = 256 * 1024
+const FIRST_BYTES = 16 * 1024
 
 /** Collects the generated events of a batch; kept and reused by its worker. */
 export class EventBuffer {
-  bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  bytes: Buffer = arena.buffer(FIRST_BYTES)
   view: DataView = viewOf(this.bytes)
   length = 0
 
@@ -16,7 +17,8 @@ export class EventBuffer {
   reset(): void {
     this.length = 0
     if (this.bytes.length <= EVENT_BUFFER_KEEP_BYTES) return
-    this.bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+    arena.release(this.bytes)
+    this.bytes = arena.buffer(FIRST_BYTES)
     this.view = viewOf(this.bytes)
   }
 
@@ -24,8 +26,9 @@ export class EventBuffer {
   reserve(more: number): void {
     const needed = this.length + more + TAPE_PADDING
     if (needed <= this.bytes.length) return
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, needed))
-    this.bytes.copy(grown, 0, 0, this.length)
+    const grown = arena.buffer(Math.max(this.bytes.length * 2, needed))
+    grown.set(this.bytes.subarray(0, this.length))
+    arena.release(this.bytes)
     this.bytes = grown
     this.view = viewOf(grown)
   }

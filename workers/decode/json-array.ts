@@ -6,7 +6,8 @@
  */
 import { EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../src/limits.ts'
 import type { DecodedEvents } from './decoded-events.ts'
-import { type JsonTape, SYNTAX_COMMA, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from './json-tape.ts'
+import { SYNTAX_COMMA, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from './json-syntax.ts'
+import type { JsonTape } from './json-tape.ts'
 import { NOT_AN_OBJECT_MESSAGE, TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from './ndjson.ts'
 import type { PartOutcome } from './part-outcome.ts'
 import { ROOT } from './path-trie.ts'

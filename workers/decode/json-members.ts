@@ -3,7 +3,8 @@
  * each value is judged by the tape and leaves nothing on it. Between `next` calls the caller has
  * the value judged and says where it ended.
  */
-import { type JsonTape, SYNTAX_COLON, SYNTAX_COMMA, SYNTAX_KEY } from './json-tape.ts'
+import { SYNTAX_COLON, SYNTAX_COMMA, SYNTAX_KEY } from './json-syntax.ts'
+import type { JsonTape } from './json-tape.ts'
 import { ROOT } from './path-trie.ts'
 
 const QUOTE = 0x22

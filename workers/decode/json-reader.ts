@@ -15,7 +15,7 @@ import {
   SYNTAX_STRING,
   SYNTAX_VALUE,
   TAPE_ERRORS,
-} from './json-tape.ts'
+} from './json-syntax.ts'
 import type { ByteSource } from './scalar-writer.ts'
 
 export const QUOTE = 0x22

@@ -2,7 +2,7 @@
  * Leaf functions of the tape: they find the ends of things, a word or a table look-up at a time.
  */
 import type { PathTrie } from './path-trie.ts'
-import { FLOAT, INT, UINT } from './tape-types.ts'
+import { FALSE, FLOAT, INT, NULL, TRUE, UINT } from './tape-types.ts'
 
 /**
  * Position of the first quote, backslash or control character from `pos` on.
@@ -51,6 +51,21 @@ for (const char of '0123456789abcdefABCDEF') IS_HEX[char.charCodeAt(0)] = 1
 /** 1 for what may follow a backslash, `u` aside. */
 export const IS_ESCAPE = new Uint8Array(256)
 for (const char of '"\\/bfnrt') IS_ESCAPE[char.charCodeAt(0)] = 1
+
+export const NO_LITERAL = -1
+/** `true`, `null` and `alse` as words. */
+const TRUE_WORD = 0x65757274
+const NULL_WORD = 0x6c6c756e
+const ALSE_WORD = 0x65736c61
+
+/** The tape type of the literal at `pos`: TRUE, FALSE or NULL; NO_LITERAL where there is none. */
+export function literalType(view: DataView, pos: number): number {
+  const word = view.getInt32(pos, true)
+  if (word === TRUE_WORD) return TRUE
+  if (word === NULL_WORD) return NULL
+  const isFalse = view.getUint8(pos) === 0x66 && view.getInt32(pos + 1, true) === ALSE_WORD
+  return isFalse ? FALSE : NO_LITERAL
+}
 
 const INT64_MAX_DIGITS = Buffer.from('9223372036854775807')
 const INT64_MIN_DIGITS = Buffer.from('9223372036854775808')

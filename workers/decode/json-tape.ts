@@ -15,8 +15,30 @@
  * line feed followed by `TAPE_PADDING` zero bytes: no token can run past it unnoticed.
  */
 import { DEPTH_MAX } from '../../src/limits.ts'
-import { IS_ESCAPE, IS_HEX, integerType, isKeyAt, stringStop } from './json-scan.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
+import { BatchBytes } from './batch-bytes.ts'
+import {
+  IS_ESCAPE,
+  IS_HEX,
+  integerType,
+  isKeyAt,
+  literalType,
+  NO_LITERAL,
+  stringStop,
+} from './json-scan.ts'
+import {
+  SYNTAX_COLON,
+  SYNTAX_COMMA,
+  SYNTAX_ESCAPE,
+  SYNTAX_KEY,
+  SYNTAX_NUMBER,
+  SYNTAX_STRING,
+  SYNTAX_VALUE,
+  TOO_DEEP,
+} from './json-syntax.ts'
 import type { PathTrie } from './path-trie.ts'
+import { TapeKernel } from './tape-kernel.ts'
 import {
   ARRAY,
   DEAD,
@@ -27,38 +49,12 @@ import {
   FALSE,
   FLOAT,
   INT,
-  NULL,
   OBJECT,
   STRING,
-  TRUE,
 } from './tape-types.ts'
 
 /** Zero bytes that must follow the line feed after the input. */
 export const TAPE_PADDING = 8
-
-/** Why parsing stopped; `TAPE_ERRORS` has the words. */
-export const SYNTAX_VALUE = 1
-export const SYNTAX_KEY = 2
-export const SYNTAX_COLON = 3
-export const SYNTAX_COMMA = 4
-export const SYNTAX_STRING = 5
-export const SYNTAX_ESCAPE = 6
-export const SYNTAX_NUMBER = 7
-export const SYNTAX_TRAILING = 8
-export const TOO_DEEP = 9
-
-export const TAPE_ERRORS: readonly string[] = [
-  '',
-  'expected a value',
-  'expected a key in double quotes',
-  "expected ':' after the key",
-  "expected ',' or the closing bracket",
-  'control character or end of input inside a string',
-  'invalid escape in a string',
-  'invalid number',
-  'unexpected data after the value',
-  `nested deeper than ${DEPTH_MAX} levels (DEPTH_MAX)`,
-]
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -74,34 +70,43 @@ const NO_KEY = 0
 
 export class JsonTape {
   readonly trie: PathTrie
-  entries = new Int32Array(64 * 1024)
+  entries = arena.int32(1024)
   /** Integers in use. */
   length = 0
   errorCode = 0
   errorAt = 0
+  /** What positions refer to. */
   #bytes: Uint8Array = new Uint8Array(0)
   #view: DataView = new DataView(new ArrayBuffer(0))
+  /** Holds batches that come from outside the arena. */
+  readonly batch = new BatchBytes()
   /** Line feeds are white space inside a document, but end a line of NDJSON. */
   #lineFeedIsSpace = false
-  /** By node: the object that had it last, and the entries of its value there. */
-  #seen = new Int32Array(0)
+  readonly #kernel: TapeKernel
+  readonly #isQuick: boolean
+  /** By node: the entries of its value in the object that had it last. */
   #valueStart = new Int32Array(0)
   #valueEnd = new Int32Array(0)
-  #objectSerial = 0
 
-  constructor(trie: PathTrie) {
+  /** `isQuick: false` does without the kernel: what the kernel is compared with. */
+  constructor(trie: PathTrie, { isQuick = true } = {}) {
     this.trie = trie
+    this.#kernel = new TapeKernel(trie, kernels)
+    this.#isQuick = isQuick
   }
 
-  /** Starts a batch: forgets all entries. Entry positions refer to `bytes`. */
-  begin(bytes: Uint8Array): void {
-    this.extend(bytes)
+  /**
+   * Starts a batch: forgets all entries. Entry positions refer to `bytes`. Returns these bytes as
+   * they lie in the arena, copied there if need be; valid until the next batch.
+   */
+  begin(bytes: Uint8Array): Uint8Array {
+    const held = this.batch.hold(bytes)
+    this.extend(held)
     this.length = 0
     if (this.trie.isFull) this.trie.reset()
-    if (this.#seen.length < this.trie.parent.length || this.#objectSerial > 0x3fffffff) {
-      this.#allocateNodes(this.trie.parent.length)
-      this.#objectSerial = 0
-    }
+    this.#kernel.begin()
+    this.#reserveNodes()
+    return held
   }
 
   /**
@@ -111,11 +116,15 @@ export class JsonTape {
    */
   parse(pos: number, node: number, lineFeedIsSpace: boolean, depth = 0): number {
     this.#lineFeedIsSpace = lineFeedIsSpace
-    if (this.#bytes[pos] === OPEN_OBJECT) return this.#object(pos + 1, node, depth + 1)
-    return this.#value(pos, node, depth)
+    if (this.#bytes[pos] !== OPEN_OBJECT) return this.#value(pos, node, depth)
+    if (this.#isQuick) {
+      const end = this.#kernel.tryParse(this, this.#bytes, pos, node, depth + 1, lineFeedIsSpace)
+      if (end >= 0) return end
+    }
+    return this.#object(pos + 1, node, depth + 1)
   }
 
-  /** Goes on with `bytes`, which begin with what the batch's bytes were so far. */
+  /** Goes on with `bytes` of the arena, which begin with what the batch's bytes were so far. */
   extend(bytes: Uint8Array): void {
     this.#bytes = bytes
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -154,8 +163,9 @@ export class JsonTape {
   reserve(more: number): void {
     const needed = this.length + more
     if (needed <= this.entries.length) return
-    const grown = new Int32Array(Math.max(needed, 2 * this.entries.length))
+    const grown = arena.int32(Math.max(needed, 2 * this.entries.length))
     grown.set(this.entries)
+    arena.release(this.entries)
     this.entries = grown
   }
 
@@ -171,7 +181,7 @@ export class JsonTape {
     const bytes = this.#bytes
     const view = this.#view
     const trie = this.trie
-    const serial = ++this.#objectSerial
+    const serial = this.#kernel.nextSerial()
     let previous = NO_KEY
     let pos = start
     if (bytes[pos]! <= SPACE) pos = this.space(pos)
@@ -193,8 +203,8 @@ export class JsonTape {
       pos++
       if (bytes[pos]! <= SPACE) pos = this.space(pos)
       const child = trie.canonical[key]!
-      if (this.#seen[child] === serial) this.#overrule(child)
-      else this.#seen[child] = serial
+      if (this.#kernel.seen[child] === serial) this.#overrule(child)
+      else this.#kernel.seen[child] = serial
       this.#valueStart[child] = this.length
       pos = this.#value(pos, child, depth)
       if (pos < 0) return -1
@@ -221,20 +231,20 @@ export class JsonTape {
     const key = trie.child(node, bytes, pos, end, escaped)
     if (previous === NO_KEY) trie.first[node] = key
     else trie.next[previous] = key
-    if (trie.count > this.#seen.length) {
-      const [seen, start, end] = [this.#seen, this.#valueStart, this.#valueEnd]
-      this.#allocateNodes(trie.parent.length)
-      this.#seen.set(seen)
-      this.#valueStart.set(start)
-      this.#valueEnd.set(end)
-    }
+    if (trie.count > this.#valueEnd.length) this.#reserveNodes()
     return key
   }
 
-  #allocateNodes(count: number): void {
-    this.#seen = new Int32Array(count)
-    this.#valueStart = new Int32Array(count)
-    this.#valueEnd = new Int32Array(count)
+  /** Room for what is noted of each of the trie's nodes. */
+  #reserveNodes(): void {
+    const { length } = this.trie.parent
+    this.#kernel.reserve(length)
+    if (this.#valueEnd.length >= length) return
+    const [start, end] = [this.#valueStart, this.#valueEnd]
+    this.#valueStart = new Int32Array(length)
+    this.#valueEnd = new Int32Array(length)
+    this.#valueStart.set(start)
+    this.#valueEnd.set(end)
   }
 
   /** Continues a string at its first special byte; returns the closing quote's position or -1. */
@@ -287,25 +297,11 @@ export class JsonTape {
   }
 
   #literal(pos: number, node: number): number {
-    const bytes = this.#bytes
-    const byte = bytes[pos]
-    if (byte === 0x74) {
-      if (bytes[pos + 1] === 0x72 && bytes[pos + 2] === 0x75 && bytes[pos + 3] === 0x65) {
-        this.push(node, TRUE, pos, pos + 4)
-        return pos + 4
-      }
-    } else if (byte === 0x6e) {
-      if (bytes[pos + 1] === 0x75 && bytes[pos + 2] === 0x6c && bytes[pos + 3] === 0x6c) {
-        this.push(node, NULL, pos, pos + 4)
-        return pos + 4
-      }
-    } else if (byte === 0x66 && bytes[pos + 1] === 0x61 && bytes[pos + 2] === 0x6c) {
-      if (bytes[pos + 3] === 0x73 && bytes[pos + 4] === 0x65) {
-        this.push(node, FALSE, pos, pos + 5)
-        return pos + 5
-      }
-    }
-    return this.#fail(SYNTAX_VALUE, pos)
+    const type = literalType(this.#view, pos)
+    if (type === NO_LITERAL) return this.#fail(SYNTAX_VALUE, pos)
+    const end = pos + (type === FALSE ? 5 : 4)
+    this.push(node, type, pos, end)
+    return end
   }
 
   #number(start: number, node: number): number {

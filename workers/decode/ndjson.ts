@@ -6,7 +6,8 @@
 import { DEPTH_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
 import type { RejectCode } from '../../src/model/batch.ts'
 import type { DecodedEvents } from './decoded-events.ts'
-import { type JsonTape, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from './json-tape.ts'
+import { SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from './json-syntax.ts'
+import type { JsonTape } from './json-tape.ts'
 import type { PartOutcome } from './part-outcome.ts'
 import { ROOT } from './path-trie.ts'
 

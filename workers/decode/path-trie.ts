@@ -14,6 +14,8 @@
 import assert from 'node:assert/strict'
 import { hashBytes } from '../../src/bytes/hash.ts'
 import { FIELD_PATH_BYTES_MAX, TRIE_NODES_MAX } from '../../src/limits.ts'
+import { arena } from '../kernel/arena.ts'
+import type { Kernels } from '../kernel/kernels.ts'
 import { ColumnNames, NO_COLUMN } from './column-names.ts'
 import { unescapeToString } from './json-string.ts'
 
@@ -51,17 +53,19 @@ export class PathTrie {
   count = 0
   /** Changes when all ids given out before lose their meaning. */
   generation = 0
-  parent = new Int32Array(0)
-  keyStart = new Int32Array(0)
-  keyLength = new Int32Array(0)
+  /** Changes when arrays that kernels read were replaced; see `bind`. */
+  arrays = 0
+  parent: Int32Array = new Int32Array(0)
+  keyStart: Int32Array = new Int32Array(0)
+  keyLength: Int32Array = new Int32Array(0)
   /** The node itself, or the node of the same key spelled without escapes. */
-  canonical = new Int32Array(0)
+  canonical: Int32Array = new Int32Array(0)
   /** Which node came next after this one in the object, last time. 0 when unknown. */
-  next = new Int32Array(0)
+  next: Int32Array = new Int32Array(0)
   /** Which node came first in this node's object, last time. 0 when unknown. */
-  first = new Int32Array(0)
+  first: Int32Array = new Int32Array(0)
   /** The node of this node's array elements, 0 when none was met. */
-  element = new Int32Array(0)
+  element: Int32Array = new Int32Array(0)
   /** Column of the node, or -1 for paths too long. */
   column = new Int32Array(0)
   /** Index + 1 into TIME_FIELDS for root keys that may hold the producer time, else 0. */
@@ -70,14 +74,14 @@ export class PathTrie {
   hashLow = new Int32Array(0)
   hashHigh = new Int32Array(0)
   /** 1 when the key's bytes are spelled with escapes, so that they must be decoded to be read. */
-  escaped = new Uint8Array(0)
+  escaped: Uint8Array = new Uint8Array(0)
   /** Keys, each with its closing quote behind it, so that one comparison takes in both. */
   keyBytes: Uint8Array = new Uint8Array(0)
   keyView: DataView = new DataView(this.keyBytes.buffer)
   readonly columns: ColumnNames
   readonly #seed: number
   #keyBytesLength = 0
-  #table = new Int32Array(0)
+  #table: Int32Array = new Int32Array(0)
   /** 0 for the event, else the array-element node that the path is inside of. */
   #scope = new Int32Array(0)
 
@@ -95,11 +99,14 @@ export class PathTrie {
   reset(): void {
     this.generation++
     const kept = this.parent.length
-    if (kept === 0 || kept > NODES_KEPT_MAX) this.#allocate(NODES_FIRST)
-    else this.#clear()
+    if (kept === 0 || kept > NODES_KEPT_MAX) {
+      const old = this.#kernelArrays()
+      this.#allocate(NODES_FIRST)
+      release(old)
+    } else this.#clear()
     const keyBytes = this.keyBytes.length
     if (keyBytes === 0 || keyBytes > KEY_BYTES_KEPT_MAX) {
-      this.#setKeyBytes(new Uint8Array(KEY_BYTES_FIRST))
+      this.#setKeyBytes(arena.uint8(KEY_BYTES_FIRST))
     }
     this.#keyBytesLength = 0
     this.columns.reset(NODES_KEPT_MAX)
@@ -242,7 +249,7 @@ export class PathTrie {
     const at = this.#keyBytesLength
     const length = end - start
     if (at + length + KEY_PADDING > this.keyBytes.length) {
-      const grown = new Uint8Array(Math.max(this.keyBytes.length * 2, at + length + KEY_PADDING))
+      const grown = arena.uint8(Math.max(this.keyBytes.length * 2, at + length + KEY_PADDING))
       grown.set(this.keyBytes)
       this.#setKeyBytes(grown)
     }
@@ -254,8 +261,10 @@ export class PathTrie {
   }
 
   #setKeyBytes(bytes: Uint8Array): void {
+    release([this.keyBytes])
     this.keyBytes = bytes
-    this.keyView = new DataView(bytes.buffer)
+    this.keyView = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.arrays++
   }
 
   #insert(node: number, keyHash: number, parent: number): void {
@@ -266,25 +275,53 @@ export class PathTrie {
   }
 
   #allocate(capacity: number): void {
-    this.parent = new Int32Array(capacity)
-    this.keyStart = new Int32Array(capacity)
-    this.keyLength = new Int32Array(capacity)
-    this.canonical = new Int32Array(capacity)
-    this.next = new Int32Array(capacity)
-    this.first = new Int32Array(capacity)
-    this.element = new Int32Array(capacity)
+    this.arrays++
+    this.parent = arena.int32(capacity)
+    this.keyStart = arena.int32(capacity)
+    this.keyLength = arena.int32(capacity)
+    this.canonical = arena.int32(capacity)
+    this.next = arena.int32(capacity)
+    this.first = arena.int32(capacity)
+    this.element = arena.int32(capacity)
     this.column = new Int32Array(capacity)
     this.timeRank = new Uint8Array(capacity)
-    this.escaped = new Uint8Array(capacity)
+    this.escaped = arena.uint8(capacity)
     this.hashLow = new Int32Array(capacity)
     this.hashHigh = new Int32Array(capacity)
     this.#scope = new Int32Array(capacity)
-    this.#table = new Int32Array(capacity * 4)
+    this.#table = arena.int32(capacity * 4)
   }
 
   #clear(): void {
     this.#table.fill(0)
     for (const array of this.#nodeArrays()) array.fill(0, 0, this.count)
+  }
+
+  /** Tells kernels where the trie's arrays are. To be done again when `arrays` has changed. */
+  bind(kernels: Kernels): void {
+    const { parent, canonical, next, first, element, keyStart, keyLength, escaped } = this
+    const table = this.#table
+    kernels.bindTrieLinks(
+      parent.byteOffset,
+      canonical.byteOffset,
+      next.byteOffset,
+      first.byteOffset,
+      element.byteOffset,
+    )
+    kernels.bindTrieKeys(
+      keyStart.byteOffset,
+      keyLength.byteOffset,
+      escaped.byteOffset,
+      this.keyBytes.byteOffset,
+      table.byteOffset,
+      table.length - 1,
+      this.#seed,
+    )
+  }
+
+  #kernelArrays(): readonly (Int32Array | Uint8Array)[] {
+    const { parent, canonical, next, first, element, keyStart, keyLength, escaped } = this
+    return [parent, canonical, next, first, element, keyStart, keyLength, escaped, this.#table]
   }
 
   #nodeArrays(): readonly (Int32Array | Uint8Array)[] {
@@ -304,6 +341,7 @@ export class PathTrie {
   #grow(): void {
     const old = { ...this }
     const oldScope = this.#scope
+    const oldKernelArrays = this.#kernelArrays()
     this.#allocate(this.parent.length * 2)
     this.parent.set(old.parent)
     this.keyStart.set(old.keyStart)
@@ -318,6 +356,7 @@ export class PathTrie {
     this.hashLow.set(old.hashLow)
     this.hashHigh.set(old.hashHigh)
     this.#scope.set(oldScope)
+    release(oldKernelArrays)
     for (let node = ROOT + 1; node < this.count; node++) {
       const parent = this.parent[node]!
       if (this.element[parent] === node) continue // Array elements are found by `element`.
@@ -327,4 +366,9 @@ export class PathTrie {
     }
     assert(this.count <= this.parent.length)
   }
+}
+
+/** Gives back arrays of the arena; those that a trie begins with are empty and not of it. */
+function release(arrays: readonly (Int32Array | Uint8Array)[]): void {
+  for (const array of arrays) if (array.length > 0) arena.release(array)
 }

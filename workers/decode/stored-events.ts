@@ -29,7 +29,8 @@ export function decodeContents(
   facts: EventFacts,
 ): Uint8Array {
   const textBytes = contents.reduce((sum, { text }) => sum + text.length, 0)
-  const bytes = Buffer.alloc(textBytes + 1 + TAPE_PADDING)
+  const bytes = tape.batch.room(textBytes + 1 + TAPE_PADDING)
+  bytes.fill(0, textBytes)
   bytes[textBytes] = 0x0a
   events.reset()
   tape.begin(bytes)

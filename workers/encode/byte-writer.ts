@@ -1,11 +1,16 @@
-/** A growing byte buffer. Writers reserve once for many writes; between them nothing is checked. */
+import { arena } from '../kernel/arena.ts'
+
+/**
+ * A growing byte buffer in the arena. Writers reserve once for many writes; between them nothing is
+ * checked.
+ */
 export class ByteWriter {
   bytes: Buffer
   view: DataView
   length = 0
 
   constructor(capacity: number) {
-    this.bytes = Buffer.allocUnsafeSlow(capacity)
+    this.bytes = arena.buffer(capacity)
     this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, capacity)
   }
 
@@ -13,8 +18,9 @@ export class ByteWriter {
   reserve(more: number): void {
     const needed = this.length + more
     if (needed <= this.bytes.length) return
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, needed))
-    this.bytes.copy(grown, 0, 0, this.length)
+    const grown = arena.buffer(Math.max(this.bytes.length * 2, needed))
+    grown.set(this.bytes.subarray(0, this.length))
+    arena.release(this.bytes)
     this.bytes = grown
     this.view = new DataView(grown.buffer, grown.byteOffset, grown.length)
   }

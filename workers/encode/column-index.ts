@@ -12,6 +12,8 @@ import {
 } from '../../src/limits.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY, nextEntry } from '../decode/tape-types.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
 import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
 
@@ -24,7 +26,10 @@ export const NO_TEMPLATE_ROW = -1
 /** A run of tape entries that makes one row. */
 export interface TapeRows {
   readonly count: number
-  /** Row `i` is the entries from `start[first + i]` to `end[first + i]`. */
+  /**
+   * Row `i` is the entries from `start[first + i]` to `end[first + i]`. Where rows have layouts,
+   * the first is an array of the arena.
+   */
   readonly start: Int32Array
   readonly end: Int32Array
   readonly first: number
@@ -56,17 +61,20 @@ export class ColumnIndex {
   /** Bits of the native types that occur. */
   typeMask = new Int32Array(BLOCK_PATHS_MAX)
   /** Upper bound of the bytes of a slot's values as text. */
-  textBytes = new Float64Array(BLOCK_PATHS_MAX)
-  cellRow = new Int32Array(16_384)
-  cellEntry = new Int32Array(16_384)
+  textBytes = arena.float64(BLOCK_PATHS_MAX)
+  cellRow = arena.int32(1_024)
+  cellEntry = arena.int32(1_024)
   /** Entries that found no column: too many paths. */
   skipped = 0
   /** The layouts that occur, and by row which of them it has, or NO_TEMPLATE_ROW. */
   layouts: RowLayout[] = []
-  layoutOf = new Int32Array(1_024)
+  layoutOf = arena.int32(256)
+  /** The layouts' cells as kernels read them; see `kernels/layouts.ts`. */
+  #layoutTable = arena.int32(32)
+  #layoutCells = arena.int32(256)
   #slotOf = new Int32Array(1_024)
   #lastRow = new Int32Array(BLOCK_PATHS_MAX)
-  #fill = new Int32Array(BLOCK_PATHS_MAX)
+  readonly #fill = arena.int32(BLOCK_PATHS_MAX)
   /** By layout: its number in `layouts`, if the entry there says so too. */
   #numberOf = new Int32Array(0)
   /** More paths than there may be. */
@@ -79,7 +87,7 @@ export class ColumnIndex {
   /** Indexes `rows`. Cells are then at `cellStart[slot]`.. in row order. */
   build(entries: Int32Array, trie: PathTrie, rows: TapeRows, nestedAllowed: boolean): void {
     this.#isRare = undefined
-    if (this.layoutOf.length < rows.count) this.layoutOf = new Int32Array(rows.count * 2)
+    this.layoutOf = arena.roomFor(rows.count, this.layoutOf)
     if (this.#slotOf.length < trie.columns.count) {
       this.#slotOf = new Int32Array(trie.columns.count * 2)
     }
@@ -99,8 +107,8 @@ export class ColumnIndex {
     }
     this.cellStart[this.slots] = cells
     if (cells > this.cellRow.length) {
-      this.cellRow = new Int32Array(cells * 2)
-      this.cellEntry = new Int32Array(cells * 2)
+      this.cellRow = arena.roomFor(cells, this.cellRow)
+      this.cellEntry = arena.roomFor(cells, this.cellEntry)
     }
     this.#place(entries, rows)
   }
@@ -238,27 +246,56 @@ export class ColumnIndex {
     }
   }
 
+  /** Writes the cells of all layouts where kernels read them. */
+  #listCells(): void {
+    const { layouts } = this
+    const cells = layouts.reduce((sum, { slots }) => sum + slots.length, 0)
+    const table = arena.roomFor(layouts.length * 2, this.#layoutTable)
+    const list = arena.roomFor(cells * 2, this.#layoutCells)
+    let cell = 0
+    for (const [number, { slots, offsets }] of layouts.entries()) {
+      table[number * 2] = cell
+      table[number * 2 + 1] = slots.length
+      for (let i = 0; i < slots.length; i++, cell++) {
+        list[cell * 2] = slots[i]!
+        list[cell * 2 + 1] = offsets[i]!
+      }
+    }
+    this.#layoutTable = table
+    this.#layoutCells = list
+  }
+
+  /** Tells kernels of this index's layouts and which row has which. */
+  bindLayouts(): void {
+    const { layoutOf } = this
+    kernels.bindLayouts(
+      layoutOf.byteOffset,
+      this.#layoutTable.byteOffset,
+      this.#layoutCells.byteOffset,
+    )
+  }
+
   /** Second pass: puts each entry where its column's cells are. */
   #place(entries: Int32Array, rows: TapeRows): void {
-    const { cellRow, cellEntry, textBytes, layoutOf, layouts } = this
-    const fill = this.#fill
-    for (let row = 0; row < rows.count; row++) {
-      const start = rows.start[rows.first + row]!
-      const number = layoutOf[row]!
-      if (number === NO_TEMPLATE_ROW) {
-        this.#placeRow(entries, row, start, rows.end[rows.first + row]!)
+    const { count, first, start, end } = rows
+    this.#listCells()
+    this.bindLayouts()
+    for (let row = 0; row < count; ) {
+      if (this.layoutOf[row] === NO_TEMPLATE_ROW) {
+        this.#placeRow(entries, row, start[first + row]!, end[first + row]!)
+        row++
         continue
       }
-      const { slots, offsets } = layouts[number]!
-      for (let i = 0; i < slots.length; i++) {
-        const slot = slots[i]!
-        const entry = start + offsets[i]!
-        const cell = fill[slot]!
-        fill[slot] = cell + 1
-        cellRow[cell] = row
-        cellEntry[cell] = entry
-        textBytes[slot]! += entries[entry + 3]! - entries[entry + 2]!
-      }
+      row = kernels.placeRows(
+        row,
+        count,
+        start.byteOffset + first * Int32Array.BYTES_PER_ELEMENT,
+        entries.byteOffset,
+        this.#fill.byteOffset,
+        this.cellRow.byteOffset,
+        this.cellEntry.byteOffset,
+        this.textBytes.byteOffset,
+      )
     }
   }
 

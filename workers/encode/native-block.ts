@@ -50,7 +50,7 @@ export interface EventRange {
 }
 
 export class NativeBlockEncoder {
-  readonly #writer = new ByteWriter(1024 * 1024)
+  readonly #writer = new ByteWriter(16 * 1024)
   readonly #payload = new JsonColumn(0)
   readonly #shared = new SharedJsonColumn()
   readonly #pieces: number[] = []

@@ -11,8 +11,10 @@
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
 import { PIECE_OFFSETS, PIECE_VALUES } from '../../src/model/batch.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY, NULL, nextEntry } from '../decode/tape-types.ts'
+import { arena } from '../kernel/arena.ts'
 import { type ByteWriter, WORD_SLACK } from './byte-writer.ts'
 import { ColumnIndex, type TapeRows } from './column-index.ts'
 import {
@@ -46,10 +48,8 @@ export interface TapeSource extends TextSource {
 }
 
 /** What a batch's tape and bytes are to the encoders. */
-export function tapeSource(
-  bytes: Uint8Array,
-  tape: { readonly entries: Int32Array; readonly trie: PathTrie },
-): TapeSource {
+export function tapeSource(given: Uint8Array, tape: JsonTape): TapeSource {
+  const bytes = tape.batch.hold(given)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return { bytes, view, entries: tape.entries, trie: tape.trie }
 }
@@ -61,7 +61,12 @@ export class JsonColumn {
   readonly #discriminator = new Uint8Array(NATIVE_TYPES)
   readonly #order = new PathOrder()
   /** Nested columns by slot, for paths that hold arrays of objects. */
-  #nested = new Map<number, JsonColumn>()
+  readonly #nested = new Map<number, JsonColumn>()
+  /** Nested columns that earlier blocks had. */
+  readonly #spare: JsonColumn[] = []
+  /** Cells of one type, where a slot has several; valid until the next ones are asked for. */
+  #typeCells = arena.int32(0)
+  #elements = arena.int32(0)
   #source: TapeSource | undefined
   #rowCount = 0
 
@@ -84,11 +89,12 @@ export class JsonColumn {
     this.#rowCount = rows.count
     const index = this.#index
     index.build(source.entries, source.trie, rows, this.#nestedAllowed)
+    this.#spare.push(...this.#nested.values())
     this.#nested.clear()
     let skipped = index.skipped
     for (let slot = 0; slot < index.slots; slot++) {
       if ((index.typeMask[slot]! & (1 << ARRAY_JSON)) === 0) continue
-      const nested = new JsonColumn(this.#depth + 1)
+      const nested = this.#spare.pop() ?? new JsonColumn(this.#depth + 1)
       skipped += nested.prepare(source, this.#elementRows(source, slot))
       this.#nested.set(slot, nested)
     }
@@ -210,7 +216,8 @@ export class JsonColumn {
     const start = index.cellStart[slot]!
     const end = index.cellStart[slot + 1]!
     if (isOnlyType) return { entries: index.cellEntry, start, end }
-    const entries = new Int32Array(end - start)
+    this.#typeCells = arena.roomFor(end - start, this.#typeCells)
+    const entries = this.#typeCells
     let count = 0
     for (let cell = start; cell < end; cell++) {
       const entry = index.cellEntry[cell]!
@@ -241,7 +248,8 @@ export class JsonColumn {
       writer.uint64(count)
     }
     notePiece(pieces, writer, PIECE_OFFSETS)
-    const elements = new Int32Array(count)
+    this.#elements = arena.roomFor(count, this.#elements)
+    const elements = this.#elements
     let index = 0
     for (let cell = cells.start; cell < cells.end; cell++) {
       const array = cells.entries[cell]!

@@ -1,63 +1,57 @@
 /**
- * Writes runs of values of one type in ClickHouse's Native encoding: one call a column, with the
- * position in a local variable. The caller has reserved the room, `WORD_SLACK` bytes included.
+ * Writes runs of values of one type in ClickHouse's Native encoding, by kernels that are called
+ * once a column (`kernels/values.ts`); and the few that a kernel leaves to us, one by one. The
+ * caller has reserved the room, `WORD_SLACK` bytes included.
  */
 import { type ByteViews, unescapeInto } from '../decode/json-string.ts'
-import { ESCAPED, TRUE } from '../decode/tape-types.ts'
-import { type ByteWriter, copyWords, WORD_COPY_MAX } from './byte-writer.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
+import type { ByteWriter } from './byte-writer.ts'
 
 const MINUS = 0x2d
 const TWO_32 = 0x1_0000_0000
-/** Lengths below it are one byte of varuint. */
-const LONG_LENGTH = 0x80
+/** The cell that a kernel left to us. */
+const stoppedAt = arena.int32(1)
 
 /** Powers of ten that a double holds exactly. */
 const EXACT_POWERS = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** exponent)
 
-/** Where the values' texts are: the event bytes and a view of the same bytes. */
+/** Where the values' texts are, in the arena: the event bytes and a view of the same bytes. */
 export interface TextSource {
   readonly bytes: Uint8Array
   readonly view: DataView
   readonly entries: Int32Array
 }
 
-/** Entries whose values are to be written, in row order. */
+/** Entries whose values are to be written, in row order; an array of the arena. */
 export interface Cells {
   readonly entries: Int32Array
   readonly start: number
   readonly end: number
 }
 
-/** Strings: varuint length, bytes. Needs the texts' bytes and 5 a cell. */
+/** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and `WORD_SLACK`. */
 export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cells): void {
-  const { entries, bytes, view } = source
-  const out = writer.bytes
-  const outView = writer.view
-  const views = { from: view, to: outView }
-  let at = writer.length
-  for (let cell = cells.start; cell < cells.end; cell++) {
+  const { entries, bytes } = source
+  const views = { from: source.view, to: writer.view }
+  const to = writer.bytes.byteOffset
+  for (let cell = cells.start; ; cell++) {
+    const at = kernels.writeStrings(
+      cells.entries.byteOffset,
+      cell,
+      cells.end,
+      entries.byteOffset,
+      bytes.byteOffset,
+      to + writer.length,
+      stoppedAt.byteOffset,
+    )
+    writer.length = at - to
+    cell = stoppedAt[0]!
+    if (cell === cells.end) return
     const entry = cells.entries[cell]!
-    const start = entries[entry + 2]!
-    const end = entries[entry + 3]!
-    const length = end - start
-    if (entries[entry + 1] === ESCAPED) {
-      at = putEscaped(out, at, bytes, start, end, views)
-      continue
-    }
-    if (length < LONG_LENGTH) {
-      out[at++] = length
-    } else {
-      at = putVaruint(out, at, length)
-      if (length > WORD_COPY_MAX) {
-        out.set(bytes.subarray(start, end), at)
-        at += length
-        continue
-      }
-    }
-    copyWords(outView, at, view, start, length)
-    at += length
+    const [start, end] = [entries[entry + 2]!, entries[entry + 3]!]
+    writer.length = putEscaped(writer.bytes, writer.length, bytes, start, end, views)
   }
-  writer.length = at
 }
 
 /** One string with escapes; returns where it ended. */
@@ -90,34 +84,53 @@ export function putVaruint(out: Uint8Array, at: number, value: number): number {
 
 /** Int64 or UInt64 from at most 20 decimal digits with an optional minus. Needs 8 bytes a cell. */
 export function writeIntegers(writer: ByteWriter, source: TextSource, cells: Cells): void {
-  const { entries, bytes } = source
-  const { view } = writer
-  let at = writer.length
-  for (let cell = cells.start; cell < cells.end; cell++, at += 8) {
-    const entry = cells.entries[cell]!
-    putInteger(view, at, bytes, entries[entry + 2]!, entries[entry + 3]!)
-  }
-  writer.length = at
+  const to = writer.bytes.byteOffset
+  const at = kernels.writeIntegers(
+    cells.entries.byteOffset,
+    cells.start,
+    cells.end,
+    source.entries.byteOffset,
+    source.bytes.byteOffset,
+    to + writer.length,
+  )
+  writer.length = at - to
 }
 
 /** Float64, equal to `Number(text)`. Needs 8 bytes a cell. */
 export function writeFloats(writer: ByteWriter, source: TextSource, cells: Cells): void {
   const { entries, bytes } = source
-  const { view } = writer
-  let at = writer.length
-  for (let cell = cells.start; cell < cells.end; cell++, at += 8) {
+  const to = writer.bytes.byteOffset
+  for (let cell = cells.start; ; cell++) {
+    const at = kernels.writeFloats(
+      cells.entries.byteOffset,
+      cell,
+      cells.end,
+      entries.byteOffset,
+      bytes.byteOffset,
+      to + writer.length,
+      stoppedAt.byteOffset,
+    )
+    writer.length = at - to
+    cell = stoppedAt[0]!
+    if (cell === cells.end) return
     const entry = cells.entries[cell]!
-    view.setFloat64(at, parseFloat64(bytes, entries[entry + 2]!, entries[entry + 3]!), true)
+    const value = parseFloat64(bytes, entries[entry + 2]!, entries[entry + 3]!)
+    writer.view.setFloat64(writer.length, value, true)
+    writer.length += 8
   }
-  writer.length = at
 }
 
 /** Bool, one byte. */
 export function writeBooleans(writer: ByteWriter, source: TextSource, cells: Cells): void {
-  const { entries } = source
-  for (let cell = cells.start; cell < cells.end; cell++) {
-    writer.bytes[writer.length++] = entries[cells.entries[cell]! + 1] === TRUE ? 1 : 0
-  }
+  const to = writer.bytes.byteOffset
+  const at = kernels.writeBooleans(
+    cells.entries.byteOffset,
+    cells.start,
+    cells.end,
+    source.entries.byteOffset,
+    to + writer.length,
+  )
+  writer.length = at - to
 }
 
 /** Writes the 64 bits of a decimal integer. */

@@ -16,8 +16,9 @@
  * past the templates. Where most are such, rows are better: `tryEncode` says so.
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { LOW_BYTES } from '../decode/json-scan.ts'
-import { ByteWriter, copyWords, WORD_COPY_MAX, WORD_SLACK } from './byte-writer.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
+import { ByteWriter, WORD_SLACK } from './byte-writer.ts'
 import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from './column-index.ts'
 import type { EventRange } from './native-block.ts'
 import type { TextSource } from './native-values.ts'
@@ -27,6 +28,8 @@ const TEMPLATES_MAX = 64
 const EVENTS_PER_TEMPLATE_MIN = 4
 /** Templates that an event is compared with: they have its slots and differ in what is between. */
 const TEMPLATES_TRIED_MAX = 4
+const NO_TEMPLATE = -1
+const NO_SLOTS = new Int32Array(0)
 /** What copying by words may overwrite behind a column. */
 export const COLUMN_PADDING = WORD_SLACK
 const LINE_FEED = 0x0a
@@ -38,24 +41,37 @@ interface Template {
   readonly number: number
   /** Slots of the values; none for the raw template. */
   readonly slots: Int32Array
-  /** The gap before each value, and the one behind the last: where the first such event has it. */
-  readonly gapStart: Int32Array
-  readonly gapLength: Int32Array
+  /** Its first gap in `#gaps`: the one before each value, and the one behind the last. */
+  readonly firstGap: number
   readonly isRaw: boolean
 }
 
+/** The layouts with the same slots: they have their templates in common. */
+interface LayoutGroup {
+  readonly slots: Int32Array
+  readonly layouts: number[]
+  templates: number
+}
+
 export class SegmentColumns {
-  readonly #writer = new ByteWriter(256 * 1024)
-  readonly #header = new ByteWriter(HEADER_ROOM)
+  readonly #writer = new ByteWriter(16 * 1024)
+  readonly #header = new ByteWriter(1024)
   #templates: Template[] = []
-  /** The templates of each of the index's layouts; one list for those with the same slots. */
-  #byLayout: Template[][] = []
-  #templateOf = new Uint8Array(1024)
+  /** The group of each of the index's layouts. */
+  #groups: LayoutGroup[] = []
+  /** By layout: the templates that its events may have; see `kernels/columns.ts`. */
+  #candidates = arena.int32(64)
+  #templateOf = arena.uint8(256)
+  /** Pairs: where the first event of its template has a gap, and how long that is. */
+  #gaps = arena.int32(256)
+  #gapCount = 0
+  /** The first gap of each template. */
+  readonly #gapsOf = arena.int32(TEMPLATES_MAX)
   #raw: Template | undefined
   #rawCount = 0
   /** Where each column begins and where its next value goes; the raw column is the last. */
   #columnStart = new Int32Array(64)
-  #cursor = new Int32Array(64)
+  #cursor = arena.int32(64)
   /** The raw column: the one behind the index's. */
   #rawColumn = 0
   #source: TextSource | undefined
@@ -73,23 +89,66 @@ export class SegmentColumns {
     events: DecodedEvents,
     range: EventRange,
   ): Uint8Array | undefined {
-    this.#source = source
-    this.#templates = []
-    this.#byLayout = shareBySlots(index.layouts)
-    this.#raw = undefined
-    this.#rawCount = 0
-    if (this.#templateOf.length < range.count) this.#templateOf = new Uint8Array(range.count * 2)
-    this.#reserveColumns(index)
+    this.#begin(source, index, range.count)
     const templatesMax = Math.min(TEMPLATES_MAX, range.count / EVENTS_PER_TEMPLATE_MIN)
-    for (let i = 0; i < range.count; i++) {
-      const number = index.layoutOf[i]!
+    for (let row = 0; row < range.count; ) {
+      row = this.#appendRows(index, events, range, row)
+      if (row === range.count) break
+      const event = range.first + row
+      const number = index.layoutOf[row]!
       const layout = number === NO_TEMPLATE_ROW ? undefined : index.layouts[number]!
-      const template = this.#append(layout, number, events, range.first + i, templatesMax)
-      this.#templateOf[i] = template.number
+      const hasRoom = this.#templates.length + 1 <= templatesMax
+      if (layout !== undefined && !layout.isAmbiguous && hasRoom) {
+        if (this.#tryCreateTemplate(this.#groups[number]!, layout, events, event)) continue
+      }
+      this.#templateOf[row++] = this.#appendRaw(events, event)
     }
     if (this.#rawCount * 2 > range.count) return undefined
     this.#closeColumns()
     return this.#withHeader(range.count)
+  }
+
+  #begin(source: TextSource, index: ColumnIndex, count: number): void {
+    this.#source = source
+    this.#templates = []
+    this.#gapCount = 0
+    this.#groups = groupBySlots(index.layouts)
+    this.#candidates = arena.roomFor(index.layouts.length * TEMPLATES_TRIED_MAX, this.#candidates)
+    this.#candidates.fill(NO_TEMPLATE, 0, index.layouts.length * TEMPLATES_TRIED_MAX)
+    this.#raw = undefined
+    this.#rawCount = 0
+    if (this.#templateOf.length < count) {
+      arena.release(this.#templateOf)
+      this.#templateOf = arena.uint8(count * 2)
+    }
+    this.#reserveColumns(index)
+  }
+
+  /** Appends the rows from `first` on that have templates; returns the first that has none. */
+  #appendRows(index: ColumnIndex, events: DecodedEvents, range: EventRange, first: number): number {
+    const { entries, bytes } = this.#source!
+    index.bindLayouts()
+    kernels.bindTemplates(
+      this.#candidates.byteOffset,
+      TEMPLATES_TRIED_MAX,
+      this.#gapsOf.byteOffset,
+      this.#gaps.byteOffset,
+    )
+    kernels.bindEvents(
+      events.start.byteOffset,
+      events.end.byteOffset,
+      events.tapeStart.byteOffset,
+      entries.byteOffset,
+      bytes.byteOffset,
+    )
+    return kernels.appendRows(
+      first,
+      range.count,
+      range.first,
+      this.#cursor.byteOffset,
+      this.#writer.bytes.byteOffset,
+      this.#templateOf.byteOffset,
+    )
   }
 
   /** Room for each column, at most what its values need. */
@@ -97,8 +156,8 @@ export class SegmentColumns {
     const { slots, cellStart, textBytes } = index
     this.#rawColumn = slots
     if (this.#cursor.length <= slots) {
-      this.#cursor = new Int32Array(slots * 2 + 1)
-      this.#columnStart = new Int32Array(slots * 2 + 1)
+      this.#cursor = arena.roomFor(slots + 1, this.#cursor)
+      this.#columnStart = new Int32Array(this.#cursor.length)
     }
     let at = HEADER_ROOM
     for (let slot = 0; slot <= slots; slot++) {
@@ -111,108 +170,50 @@ export class SegmentColumns {
     this.#writer.reserve(at + COLUMN_PADDING)
   }
 
-  /** Appends an event's values to their columns; returns the template that goes with them. */
-  #append(
-    layout: RowLayout | undefined,
-    number: number,
+  /** Makes a template of an event, whose layout has no other that fits; false without room. */
+  #tryCreateTemplate(
+    group: LayoutGroup,
+    { slots, offsets }: RowLayout,
     events: DecodedEvents,
     event: number,
-    templatesMax: number,
-  ): Template {
-    if (layout === undefined || layout.isAmbiguous) return this.#appendRaw(events, event)
-    const templates = this.#byLayout[number]!
-    for (let i = 0; i < templates.length; i++) {
-      if (this.#tryAppend(templates[i]!, layout, events, event)) return templates[i]!
-    }
-    if (templates.length === TEMPLATES_TRIED_MAX || this.#templates.length + 1 > templatesMax) {
-      return this.#appendRaw(events, event)
-    }
-    const template = this.#createTemplate(layout, events, event)
-    templates.push(template)
-    this.#tryAppend(template, layout, events, event)
-    return template
-  }
-
-  /**
-   * Appends the values of an event of the template's layout. False, with nothing appended, when
-   * the text between them is not the template's.
-   */
-  #tryAppend(template: Template, layout: RowLayout, events: DecodedEvents, event: number): boolean {
-    const { entries, bytes, view } = this.#source!
-    const { slots, offsets } = layout
-    const { gapStart, gapLength } = template
-    const out = this.#writer.bytes
-    const outView = this.#writer.view
-    const cursor = this.#cursor
+  ): boolean {
+    if (group.templates === TEMPLATES_TRIED_MAX) return false
+    const { entries } = this.#source!
+    const template = this.#add(slots, false)
     const tapeStart = events.tapeStart[event]!
     let pos = events.start[event]!
-    for (let i = 0; i < slots.length; i++) {
-      const entry = tapeStart + offsets[i]!
-      const start = entries[entry + 2]!
-      const end = entries[entry + 3]!
-      const gap = start - pos
-      if (gap !== gapLength[i] || !sameBytes(view, pos, gapStart[i]!, gap)) {
-        return this.#undo(layout, tapeStart, i)
-      }
-      pos = end
-      const to = cursor[slots[i]!]!
-      const length = end - start
-      if (length > WORD_COPY_MAX) {
-        out.set(bytes.subarray(start, end), to)
-      } else {
-        // May write seven bytes too many: the next value or the padding takes them.
-        copyWords(outView, to, view, start, length)
-      }
-      out[to + length] = LINE_FEED
-      cursor[slots[i]!] = to + length + 1
-    }
-    const length = events.end[event]! - pos
-    const isSame = gapLength[slots.length] === length
-    if (isSame && sameBytes(view, pos, gapStart[slots.length]!, length)) return true
-    return this.#undo(layout, tapeStart, slots.length)
-  }
-
-  /** Takes the event's first `count` values back. */
-  #undo({ slots, offsets }: RowLayout, tapeStart: number, count: number): false {
-    const { entries } = this.#source!
-    for (let i = 0; i < count; i++) {
-      const entry = tapeStart + offsets[i]!
-      this.#cursor[slots[i]!]! -= entries[entry + 3]! - entries[entry + 2]! + 1
-    }
-    return false
-  }
-
-  #createTemplate(layout: RowLayout, events: DecodedEvents, event: number): Template {
-    const { entries } = this.#source!
-    const { slots, offsets } = layout
-    const gapStart = new Int32Array(slots.length + 1)
-    const gapLength = new Int32Array(slots.length + 1)
-    const tapeStart = events.tapeStart[event]!
-    let pos = events.start[event]!
-    for (const [i, offset] of offsets.entries()) {
-      gapStart[i] = pos
-      gapLength[i] = entries[tapeStart + offset + 2]! - pos
+    for (const offset of offsets) {
+      this.#addGap(pos, entries[tapeStart + offset + 2]!)
       pos = entries[tapeStart + offset + 3]!
     }
-    gapStart[slots.length] = pos
-    gapLength[slots.length] = events.end[event]! - pos
-    return this.#add({ slots, gapStart, gapLength, isRaw: false })
+    this.#addGap(pos, events.end[event]!)
+    for (const layout of group.layouts) {
+      this.#candidates[layout * TEMPLATES_TRIED_MAX + group.templates] = template.number
+    }
+    group.templates++
+    return true
   }
 
-  #add(parts: Omit<Template, 'number'>): Template {
-    const template = { number: this.#templates.length, ...parts }
+  #add(slots: Int32Array, isRaw: boolean): Template {
+    const template = { number: this.#templates.length, slots, firstGap: this.#gapCount, isRaw }
     this.#templates.push(template)
+    this.#gapsOf[template.number] = template.firstGap
     return template
   }
 
-  #appendRaw(events: DecodedEvents, event: number): Template {
-    const none = new Int32Array(1)
-    this.#raw ??= this.#add({
-      slots: none.subarray(1),
-      gapStart: none,
-      gapLength: none,
-      isRaw: true,
-    })
+  #addGap(start: number, end: number): void {
+    const at = 2 * this.#gapCount++
+    if (at === this.#gaps.length) this.#gaps = arena.doubled(this.#gaps)
+    this.#gaps[at] = start
+    this.#gaps[at + 1] = end - start
+  }
+
+  /** Appends an event to the raw column; returns the number of the raw template. */
+  #appendRaw(events: DecodedEvents, event: number): number {
+    if (this.#raw === undefined) {
+      this.#raw = this.#add(NO_SLOTS, true)
+      this.#addGap(0, 0)
+    }
     this.#rawCount++
     const start = events.start[event]!
     const length = events.end[event]! - start
@@ -223,7 +224,7 @@ export class SegmentColumns {
     this.#writer.bytes.set(this.#source!.bytes.subarray(start, start + length), at)
     this.#writer.bytes[at + length] = LINE_FEED
     this.#cursor[column] = at + length + 1
-    return this.#raw
+    return this.#raw.number
   }
 
   /** Moves the columns together: raw events have left room in them. */
@@ -268,14 +269,16 @@ export class SegmentColumns {
     writer.length = 0
     writer.reserve(VARUINT_BYTES)
     writer.varuint(this.#templates.length)
-    for (const { slots, gapStart, gapLength, isRaw } of this.#templates) {
+    for (const { slots, firstGap, isRaw } of this.#templates) {
       writer.reserve(VARUINT_BYTES + 1)
       writer.varuint(slots.length)
       writer.bytes[writer.length++] = isRaw ? 1 : 0
-      for (const [i, start] of gapStart.entries()) {
+      for (let i = 0; i <= slots.length; i++) {
         writer.reserve(VARUINT_BYTES)
         if (i < slots.length) writer.varuint(slots[i]!)
-        writer.string(bytes.subarray(start, start + gapLength[i]!))
+        const gap = 2 * (firstGap + i)
+        const start = this.#gaps[gap]!
+        writer.string(bytes.subarray(start, start + this.#gaps[gap + 1]!))
       }
     }
     const columns = this.#rawColumn + 1
@@ -294,19 +297,21 @@ export class SegmentColumns {
 }
 
 /**
- * A list for each layout, the same one for layouts with equal slots: a number may be an integer
+ * A group for each layout, the same one for layouts with equal slots: a number may be an integer
  * here and a float there, and the text between the values is the same.
  */
-function shareBySlots(layouts: readonly RowLayout[]): Template[][] {
-  const byHash = new Map<number, { slots: Int32Array; templates: Template[] }>()
-  return layouts.map(({ slots }) => {
+function groupBySlots(layouts: readonly RowLayout[]): LayoutGroup[] {
+  const byHash = new Map<number, LayoutGroup>()
+  return layouts.map(({ slots, isAmbiguous }, layout) => {
     let hash = slots.length
     for (let i = 0; i < slots.length; i++) hash = Math.imul(hash ^ slots[i]!, 0x01000193)
     const known = byHash.get(hash)
-    if (known !== undefined && haveEqualItems(known.slots, slots)) return known.templates
-    const templates: Template[] = []
-    byHash.set(hash, { slots, templates })
-    return templates
+    const isSame = known !== undefined && haveEqualItems(known.slots, slots)
+    const group = isSame ? known : { slots, layouts: [], templates: 0 }
+    byHash.set(hash, group)
+    // An ambiguous layout has no templates: a cell holds less than its row.
+    if (!isAmbiguous) group.layouts.push(layout)
+    return group
   })
 }
 
@@ -314,20 +319,4 @@ function haveEqualItems(a: Int32Array, b: Int32Array): boolean {
   if (a.length !== b.length) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
   return true
-}
-
-/** Whether the `length` bytes at `a` and at `b` are the same. Reads up to three bytes further. */
-function sameBytes(view: DataView, a: number, b: number, length: number): boolean {
-  let left = length
-  for (; left >= 8; left -= 8, a += 8, b += 8) {
-    // As doubles: text has neither a NaN nor the two zeros, so they are equal if the bytes are.
-    if (view.getFloat64(a, true) !== view.getFloat64(b, true)) return false
-  }
-  if (left >= 4) {
-    if (view.getInt32(a, true) !== view.getInt32(b, true)) return false
-    a += 4
-    b += 4
-    left -= 4
-  }
-  return left === 0 || ((view.getInt32(a, true) ^ view.getInt32(b, true)) & LOW_BYTES[left]!) === 0
 }

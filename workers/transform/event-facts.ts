@@ -23,6 +23,7 @@ import {
   UINT,
 } from '../decode/tape-types.ts'
 import { Timestamp, tryTimestamp } from '../decode/timestamps.ts'
+import { arena } from '../kernel/arena.ts'
 import { EventLayouts, NO_LAYOUT } from './event-layouts.ts'
 
 export const SOURCE_RECEIPT = 0
@@ -73,7 +74,7 @@ export class EventFacts {
   shapeLow = new Int32Array(0)
   shapeHigh = new Int32Array(0)
   /** Layout, or NO_LAYOUT; see `EventLayouts`. */
-  layout = new Int32Array(0)
+  layout = arena.int32(0)
   readonly #layouts = new EventLayouts()
   readonly #timestamp = new Timestamp()
   readonly #unescaped = new Uint8Array(ESCAPED_TIME_BYTES_MAX)
@@ -85,11 +86,11 @@ export class EventFacts {
     this.#reserve(events.count, tape.trie.count)
     const layouts = this.#layouts
     layouts.begin(tape.trie)
+    layouts.findAll(tape.entries, events, this.layout)
     for (let i = 0; i < events.count; i++) {
       const start = events.tapeStart[i]!
       const end = events.tapeEnd[i]!
-      const layout = layouts.find(tape.entries, start, end)
-      this.layout[i] = layout
+      const layout = this.layout[i]!
       const known = layout === NO_LAYOUT ? undefined : layouts.facts[layout]
       if (known === undefined) {
         this.#describeEvent(tape, bytes, i, start, end)
@@ -167,7 +168,7 @@ export class EventFacts {
       this.timeSource = new Uint8Array(capacity)
       this.shapeLow = new Int32Array(capacity)
       this.shapeHigh = new Int32Array(capacity)
-      this.layout = new Int32Array(capacity)
+      this.layout = arena.roomFor(capacity, this.layout)
     }
     if (this.#seen.length < nodes * 8 || this.#serial > 0x3fffffff) {
       this.#seen = new Int32Array(nodes * 16)

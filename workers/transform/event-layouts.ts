@@ -8,14 +8,18 @@
  * layout and take the long way, with the same result.
  */
 import { LAYOUT_ENTRIES_MAX, LAYOUT_STATES_MAX } from '../../src/limits.ts'
+import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY, ESCAPED, EXTENSION, FALSE, STRING, TRUE } from '../decode/tape-types.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
 
 /** The event has no layout. */
 export const NO_LAYOUT = -1
 
 /** States looked at beyond those expected, an event: hostile ones must not make long searches. */
 const STEPS_MAX = 1_024
+const STATES_FIRST = 1_024
 const ROOT_STATE = 0
 const NO_STATE = 0
 const NO_KEY = -1
@@ -37,10 +41,10 @@ export class EventLayouts {
   /** Facts of the layouts whose events were described, by layout. */
   facts: (LayoutFacts | undefined)[] = []
   /** The entry that leads into a state: path or extent, and kind. */
-  readonly #key = new Int32Array(LAYOUT_STATES_MAX)
+  #key = arena.int32(STATES_FIRST)
   /** The state that followed last, and the next of those that follow the same one. */
-  readonly #next = new Int32Array(LAYOUT_STATES_MAX)
-  readonly #sibling = new Int32Array(LAYOUT_STATES_MAX)
+  #next = arena.int32(STATES_FIRST)
+  #sibling = arena.int32(STATES_FIRST)
   #states = 0
   #steps = 0
   #generation = -1
@@ -56,11 +60,27 @@ export class EventLayouts {
     this.facts = []
   }
 
+  /** Writes the layout of each event to `found`, an array of the arena; NO_LAYOUT for some. */
+  findAll(entries: Int32Array, events: DecodedEvents, found: Int32Array): void {
+    const { count, tapeStart, tapeEnd } = events
+    for (let event = 0; event < count; event++) {
+      kernels.bindStates(this.#key.byteOffset, this.#next.byteOffset, this.#sibling.byteOffset)
+      event = kernels.findLayouts(
+        event,
+        count,
+        tapeStart.byteOffset,
+        tapeEnd.byteOffset,
+        entries.byteOffset,
+        found.byteOffset,
+        LAYOUT_ENTRIES_MAX,
+      )
+      if (event < count) found[event] = this.#find(entries, tapeStart[event]!, tapeEnd[event]!)
+    }
+  }
+
   /** The layout of the event whose entries are from `start` to `end`, or NO_LAYOUT. */
-  find(entries: Int32Array, start: number, end: number): number {
+  #find(entries: Int32Array, start: number, end: number): number {
     if (end - start > LAYOUT_ENTRIES_MAX * ENTRY) return NO_LAYOUT
-    const keys = this.#key
-    const next = this.#next
     this.#steps = STEPS_MAX
     let state = ROOT_STATE
     for (let at = start; at < end; at += ENTRY) {
@@ -68,8 +88,8 @@ export class EventLayouts {
       // An extension says how far its array or object reaches: its entries are not its siblings.
       const path = type === EXTENSION ? entries[at + 3]! - at : entries[at]!
       const key = (path << 4) | KINDS[type]!
-      let found = next[state]!
-      if (keys[found] !== key) {
+      let found = this.#next[state]!
+      if (this.#key[found] !== key) {
         found = this.#follow(state, key)
         if (found === NO_STATE) return NO_LAYOUT
       }
@@ -92,6 +112,7 @@ export class EventLayouts {
     }
     if (at === NO_STATE) {
       if (this.#states === LAYOUT_STATES_MAX) return NO_STATE
+      if (this.#states === this.#key.length) this.#grow()
       at = this.#states++
       this.#key[at] = key
       this.#next[at] = NO_STATE
@@ -101,5 +122,11 @@ export class EventLayouts {
     this.#sibling[at] = this.#next[state]!
     this.#next[state] = at
     return at
+  }
+
+  #grow(): void {
+    this.#key = arena.doubled(this.#key)
+    this.#next = arena.doubled(this.#next)
+    this.#sibling = arena.doubled(this.#sibling)
   }
 }

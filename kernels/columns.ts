@@ -1,0 +1,137 @@
+/**
+ * A segment's text by column: `workers/encode/segment-columns.ts` says what the layout is, makes
+ * the templates and takes the events that fit none. Here are those that do: nearly all.
+ */
+import { copyText, isSameText } from './copy'
+import { cellCount, cellsOf, layoutOf } from './layouts'
+
+const LINE_FEED: u8 = 0x0a
+const NO_TEMPLATE: i32 = -1
+/** Longer values are copied by the engine's own instruction. */
+const SHORT_COPY_MAX: usize = 1024
+
+/** By layout: `tried` numbers of templates that its events may have; NO_TEMPLATE ends them. */
+let candidates: usize = 0
+let tried: i32 = 0
+/** By template: where its gaps begin among `gaps`. */
+let gapsOf: usize = 0
+/** Pairs: where a gap's text is in the batch's bytes, and its length. */
+let gaps: usize = 0
+/** By event: where its text begins and ends, and its first entry. */
+let starts: usize = 0
+let ends: usize = 0
+let tapeStarts: usize = 0
+let entries: usize = 0
+let bytes: usize = 0
+/** By slot: where its column's next value goes in `out`. */
+let cursors: usize = 0
+let out: usize = 0
+
+export function bindTemplates(
+  byLayout: usize,
+  triedMax: i32,
+  gapsByTemplate: usize,
+  gapPairs: usize,
+): void {
+  candidates = byLayout
+  tried = triedMax
+  gapsOf = gapsByTemplate
+  gaps = gapPairs
+}
+
+export function bindEvents(
+  start: usize,
+  end: usize,
+  tapeStart: usize,
+  tape: usize,
+  text: usize,
+): void {
+  starts = start
+  ends = end
+  tapeStarts = tapeStart
+  entries = tape
+  bytes = text
+}
+
+/**
+ * Appends the values of the rows from `first` on to their columns and writes by row which template
+ * goes with them. Stops at a row that none of its templates fits; returns which one, or `end`. Row
+ * `i` is the event `firstEvent + i`.
+ */
+export function appendRows(
+  first: i32,
+  end: i32,
+  firstEvent: i32,
+  cursorOf: usize,
+  columns: usize,
+  templateOf: usize,
+): i32 {
+  cursors = cursorOf
+  out = columns
+  let row = first
+  for (; row < end; row++) {
+    const layout = load<i32>(layoutOf + ((<usize>row) << 2))
+    if (layout < 0) break
+    const template = templateFor(layout, firstEvent + row)
+    if (template === NO_TEMPLATE) break
+    store<u8>(templateOf + row, <u8>template)
+  }
+  return row
+}
+
+function templateFor(layout: i32, event: i32): i32 {
+  let candidate = candidates + ((<usize>(layout * tried)) << 2)
+  for (let i = 0; i < tried; i++, candidate += 4) {
+    const template = load<i32>(candidate)
+    if (template === NO_TEMPLATE) break
+    if (tryAppend(template, layout, event)) return template
+  }
+  return NO_TEMPLATE
+}
+
+/** Nothing is appended when the text between the values is not the template's. */
+function tryAppend(template: i32, layout: i32, event: i32): bool {
+  const at = (<usize>event) << 2
+  const row = entries + ((<usize>load<i32>(tapeStarts + at)) << 2)
+  const firstCell = cellsOf(layout)
+  const lastCell = firstCell + (cellCount(layout) << 3)
+  let gap = gaps + ((<usize>load<i32>(gapsOf + ((<usize>template) << 2))) << 3)
+  let pos = <usize>load<i32>(starts + at)
+  for (let cell = firstCell; cell < lastCell; cell += 8, gap += 8) {
+    const entry = row + ((<usize>load<i32>(cell, 4)) << 2)
+    const start = <usize>load<i32>(entry, 8)
+    const end = <usize>load<i32>(entry, 12)
+    if (!isGap(gap, pos, start)) {
+      takeBack(firstCell, cell, row)
+      return false
+    }
+    pos = end
+    const cursor = cursors + ((<usize>load<i32>(cell)) << 2)
+    const to = <usize>load<i32>(cursor)
+    const length = end - start
+    // May write seven bytes too many: the next value or the column's padding takes them.
+    if (length <= SHORT_COPY_MAX) copyText(out + to, bytes + start, length)
+    else memory.copy(out + to, bytes + start, length)
+    store<u8>(out + to + length, LINE_FEED)
+    store<i32>(cursor, <i32>(to + length + 1))
+  }
+  if (isGap(gap, pos, <usize>load<i32>(ends + at))) return true
+  takeBack(firstCell, lastCell, row)
+  return false
+}
+
+/** Whether the text from `start` to `end` is the gap's. */
+function isGap(gap: usize, start: usize, end: usize): bool {
+  const length = end - start
+  if (<usize>load<i32>(gap, 4) !== length) return false
+  return isSameText(bytes + start, bytes + load<i32>(gap), length)
+}
+
+function takeBack(firstCell: usize, lastCell: usize, row: usize): void {
+  for (let cell = firstCell; cell < lastCell; cell += 8) {
+    const entry = row + ((<usize>load<i32>(cell, 4)) << 2)
+    const cursor = cursors + ((<usize>load<i32>(cell)) << 2)
+    const length = load<i32>(entry, 12) - load<i32>(entry, 8)
+    store<i32>(cursor, load<i32>(cursor) - length - 1)
+  }
+}

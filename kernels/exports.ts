@@ -1,0 +1,6 @@
+/** What the kernels' module exports; `workers/kernel/kernels.ts` has the types. */
+
+export { appendRows, bindEvents, bindTemplates } from './columns'
+export { bindLayouts, bindStates, findLayouts, placeRows } from './layouts'
+export { bindTape, bindTrieKeys, bindTrieLinks, parseObject } from './tape'
+export { writeBooleans, writeFloats, writeIntegers, writeStrings } from './values'

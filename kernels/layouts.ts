@@ -1,0 +1,141 @@
+/**
+ * Rows by their layout: where all rows of one layout have the same cells at the same places.
+ *
+ * `layouts`: for each layout of a batch, where its cells begin among `cells`, and how many it has;
+ * `cells`: pairs of a slot and a place on the tape, counted from the row's first entry. Both are
+ * `workers/encode/column-index.ts`'s.
+ */
+import { ENTRY_BYTES, ESCAPED, EXTENSION, FALSE, STRING, TRUE } from './tape-entries'
+
+const NO_STATE: i32 = 0
+/** Siblings looked at before the caller has to look itself, which counts. */
+const STEPS_MAX: i32 = 16
+
+/** By row: its layout, or below zero. */
+export let layoutOf: usize = 0
+let layouts: usize = 0
+let cells: usize = 0
+
+export function bindLayouts(byRow: usize, layoutTable: usize, layoutCells: usize): void {
+  layoutOf = byRow
+  layouts = layoutTable
+  cells = layoutCells
+}
+
+export function cellsOf(layout: i32): usize {
+  return cells + ((<usize>load<i32>(layouts + ((<usize>layout) << 3))) << 3)
+}
+
+export function cellCount(layout: i32): usize {
+  return <usize>load<i32>(layouts + ((<usize>layout) << 3), 4)
+}
+
+/** The automaton of `workers/transform/event-layouts.ts`. */
+let keys: usize = 0
+let nexts: usize = 0
+let siblings: usize = 0
+
+export function bindStates(keyOf: usize, nextOf: usize, siblingOf: usize): void {
+  keys = keyOf
+  nexts = nextOf
+  siblings = siblingOf
+}
+
+/**
+ * The state that follows `state` by `key` though it did not the last time; it comes to the front
+ * of those that follow. NO_STATE where there is none among the first `steps`.
+ */
+function follow(state: i32, key: i32, steps: i32): i32 {
+  const front = nexts + ((<usize>state) << 2)
+  let before = load<i32>(front)
+  if (before === NO_STATE) return NO_STATE
+  for (let i = 0; i < steps; i++) {
+    const link = siblings + ((<usize>before) << 2)
+    const found = load<i32>(link)
+    if (found === NO_STATE) break
+    if (load<i32>(keys + ((<usize>found) << 2)) === key) {
+      const sibling = siblings + ((<usize>found) << 2)
+      store<i32>(link, load<i32>(sibling))
+      store<i32>(sibling, load<i32>(front))
+      store<i32>(front, found)
+      return found
+    }
+    before = found
+  }
+  return NO_STATE
+}
+
+/**
+ * The layouts of the events from `first` on. Stops at one for which a state has to be made or
+ * looked for long, or that has more than `entriesMax` entries; returns which one, or `end`.
+ */
+export function findLayouts(
+  first: i32,
+  end: i32,
+  tapeStarts: usize,
+  tapeEnds: usize,
+  entries: usize,
+  found: usize,
+  entriesMax: i32,
+): i32 {
+  let event = first
+  for (; event < end; event++) {
+    const at = (<usize>event) << 2
+    let entry = entries + ((<usize>load<i32>(tapeStarts + at)) << 2)
+    const last = entries + ((<usize>load<i32>(tapeEnds + at)) << 2)
+    if (last - entry > <usize>entriesMax * ENTRY_BYTES) break
+    let state = NO_STATE
+    for (; entry < last; entry += ENTRY_BYTES) {
+      const type = load<i32>(entry, 4)
+      // An extension says how far its array or object reaches.
+      const path =
+        type === EXTENSION ? load<i32>(entry, 12) - <i32>((entry - entries) >> 2) : load<i32>(entry)
+      const kind = type === TRUE ? FALSE : type === ESCAPED ? STRING : type
+      const key = (path << 4) | kind
+      const next = load<i32>(nexts + ((<usize>state) << 2))
+      const isExpected = load<i32>(keys + ((<usize>next) << 2)) === key
+      state = isExpected ? next : follow(state, key, STEPS_MAX)
+      if (state === NO_STATE) break
+    }
+    if (entry < last) break
+    store<i32>(found + at, state)
+  }
+  return event
+}
+
+/**
+ * Puts the entries of the rows from `first` on where their columns' cells are. Stops at a row
+ * without a layout; returns which one that is, or `end`. `starts`: by row, its first entry.
+ */
+export function placeRows(
+  first: i32,
+  end: i32,
+  starts: usize,
+  entries: usize,
+  fill: usize,
+  cellRow: usize,
+  cellEntry: usize,
+  textBytes: usize,
+): i32 {
+  let row = first
+  for (; row < end; row++) {
+    const layout = load<i32>(layoutOf + ((<usize>row) << 2))
+    if (layout < 0) break
+    const start = load<i32>(starts + ((<usize>row) << 2))
+    let cell = cellsOf(layout)
+    const last = cell + (cellCount(layout) << 3)
+    for (; cell < last; cell += 8) {
+      const slot = <usize>load<i32>(cell)
+      const place = start + load<i32>(cell, 4)
+      const next = load<i32>(fill + (slot << 2))
+      store<i32>(fill + (slot << 2), next + 1)
+      store<i32>(cellRow + ((<usize>next) << 2), row)
+      store<i32>(cellEntry + ((<usize>next) << 2), place)
+      const entry = entries + ((<usize>place) << 2)
+      const length = load<i32>(entry, 12) - load<i32>(entry, 8)
+      const bytes = textBytes + (slot << 3)
+      store<f64>(bytes, load<f64>(bytes) + <f64>length)
+    }
+  }
+  return row
+}

@@ -1,0 +1,26 @@
+/** Finds the ends of things, sixteen bytes at a time. */
+
+/** Address of the first quote, backslash or control character from `pos` on. */
+export function stringStop(pos: usize): usize {
+  const stops = stopsIn(pos)
+  return stops !== 0 ? pos + ctz(stops) : laterStop(pos + 16)
+}
+
+function laterStop(pos: usize): usize {
+  let at = pos
+  let stops = stopsIn(at)
+  while (stops === 0) {
+    at += 16
+    stops = stopsIn(at)
+  }
+  return at + ctz(stops)
+}
+
+/** A bit for each of the sixteen bytes at `pos` that can end a run of plain text. */
+function stopsIn(pos: usize): i32 {
+  const bytes = v128.load(pos)
+  const isQuote = i8x16.eq(bytes, i8x16.splat(0x22))
+  const isBackslash = i8x16.eq(bytes, i8x16.splat(0x5c))
+  const isControl = i8x16.lt_u(bytes, i8x16.splat(0x20))
+  return i8x16.bitmask(v128.or(v128.or(isQuote, isBackslash), isControl))
+}

@@ -1,0 +1,132 @@
+/**
+ * Runs of values of one type in ClickHouse's Native encoding. `cells` are places on the tape, in
+ * row order; each function writes those from `first` on and returns the address behind what it
+ * wrote. At a cell that it cannot write it stops: `state` says which one that is, or `end`.
+ */
+import { copyText } from './copy'
+import { ESCAPED, TRUE } from './tape-entries'
+
+const MINUS: u32 = 0x2d
+const DOT: u32 = 0x2e
+/** Lengths below it are one byte of varuint. */
+const LONG_LENGTH: usize = 0x80
+/** Longer texts are copied by the engine's own instruction. */
+const SHORT_COPY_MAX: usize = 1024
+/** As many digits a double holds, whichever they are. */
+const EXACT_DIGITS: i32 = 15
+
+/** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and 7 more. */
+export function writeStrings(
+  cells: usize,
+  first: i32,
+  end: i32,
+  entries: usize,
+  bytes: usize,
+  to: usize,
+  state: usize,
+): usize {
+  let out = to
+  let cell = first
+  for (; cell < end; cell++) {
+    const entry = entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
+    if (load<i32>(entry, 4) === ESCAPED) break
+    const start = <usize>load<i32>(entry, 8)
+    const length = <usize>load<i32>(entry, 12) - start
+    let rest = length
+    while (rest >= LONG_LENGTH) {
+      store<u8>(out++, <u8>(rest | LONG_LENGTH))
+      rest >>= 7
+    }
+    store<u8>(out++, <u8>rest)
+    if (length <= SHORT_COPY_MAX) copyText(out, bytes + start, length)
+    else memory.copy(out, bytes + start, length)
+    out += length
+  }
+  store<i32>(state, cell)
+  return out
+}
+
+/** Int64 or UInt64 from at most 20 decimal digits with an optional minus. Needs 8 bytes a cell. */
+export function writeIntegers(
+  cells: usize,
+  first: i32,
+  end: i32,
+  entries: usize,
+  bytes: usize,
+  to: usize,
+): usize {
+  let out = to
+  for (let cell = first; cell < end; cell++) {
+    const entry = entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
+    const textEnd = bytes + load<i32>(entry, 12)
+    let at = bytes + load<i32>(entry, 8)
+    const isNegative = <u32>load<u8>(at) === MINUS
+    if (isNegative) at++
+    let value: u64 = 0
+    for (; at < textEnd; at++) value = value * 10 + (<u64>load<u8>(at) - 0x30)
+    store<u64>(out, isNegative ? 0 - value : value)
+    out += 8
+  }
+  return out
+}
+
+/**
+ * Float64. Up to 15 digits without an exponent need no more than this: digits and power of ten are
+ * then both exact doubles, and one operation on them rounds once (Clinger). Others are left to the
+ * caller. Needs 8 bytes a cell.
+ */
+export function writeFloats(
+  cells: usize,
+  first: i32,
+  end: i32,
+  entries: usize,
+  bytes: usize,
+  to: usize,
+  state: usize,
+): usize {
+  let out = to
+  let cell = first
+  for (; cell < end; cell++) {
+    const entry = entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
+    const textEnd = bytes + load<i32>(entry, 12)
+    let at = bytes + load<i32>(entry, 8)
+    const isNegative = <u32>load<u8>(at) === MINUS
+    if (isNegative) at++
+    let digits: u64 = 0
+    let count = 0
+    let power: f64 = 1
+    let step: f64 = 1
+    for (; at < textEnd; at++) {
+      const byte = <u32>load<u8>(at)
+      if (byte === DOT) {
+        step = 10
+        continue
+      }
+      if (byte - 0x30 > 9 || ++count > EXACT_DIGITS) break
+      digits = digits * 10 + (byte - 0x30)
+      power *= step
+    }
+    if (at < textEnd) break
+    const value = <f64>digits / power
+    store<f64>(out, isNegative ? -value : value)
+    out += 8
+  }
+  store<i32>(state, cell)
+  return out
+}
+
+/** Bool, one byte a cell. */
+export function writeBooleans(
+  cells: usize,
+  first: i32,
+  end: i32,
+  entries: usize,
+  to: usize,
+): usize {
+  let out = to
+  for (let cell = first; cell < end; cell++) {
+    const entry = entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
+    store<u8>(out++, load<i32>(entry, 4) === TRUE ? 1 : 0)
+  }
+  return out
+}

@@ -1,0 +1,105 @@
+/**
+ * The thread's kernels: the loops over bytes that are worth WebAssembly, instantiated on the
+ * thread's arena. Their sources are in `kernels/`; addresses are `byteOffset`s of arena arrays.
+ */
+import { readFileSync } from 'node:fs'
+import { arena } from './arena.ts'
+
+export interface Kernels {
+  /** Where the trie's arrays are; see `PathTrie.bind`. */
+  bindTrieLinks(
+    parent: number,
+    canonical: number,
+    next: number,
+    first: number,
+    element: number,
+  ): void
+  bindTrieKeys(
+    keyStart: number,
+    keyLength: number,
+    escaped: number,
+    keyBytes: number,
+    table: number,
+    tableMask: number,
+    seed: number,
+  ): void
+  bindTape(seen: number, depthMax: number): void
+  /** See `kernels/tape.ts`. */
+  parseObject(
+    bytes: number,
+    pos: number,
+    node: number,
+    depth: number,
+    lineFeedIsSpace: boolean,
+    entries: number,
+    capacity: number,
+    state: number,
+  ): number
+  /** See `kernels/layouts.ts`. */
+  bindLayouts(layoutOf: number, layouts: number, cells: number): void
+  bindStates(keys: number, nexts: number, siblings: number): void
+  findLayouts(
+    first: number,
+    end: number,
+    tapeStarts: number,
+    tapeEnds: number,
+    entries: number,
+    found: number,
+    entriesMax: number,
+  ): number
+  placeRows(
+    first: number,
+    end: number,
+    starts: number,
+    entries: number,
+    fill: number,
+    cellRow: number,
+    cellEntry: number,
+    textBytes: number,
+  ): number
+  /** See `kernels/columns.ts`. */
+  bindTemplates(byLayout: number, triedMax: number, gapsOf: number, gaps: number): void
+  bindEvents(start: number, end: number, tapeStart: number, entries: number, bytes: number): void
+  appendRows(
+    first: number,
+    end: number,
+    firstEvent: number,
+    cursors: number,
+    columns: number,
+    templateOf: number,
+  ): number
+  /** See `kernels/values.ts`. */
+  writeStrings(
+    cells: number,
+    first: number,
+    end: number,
+    entries: number,
+    bytes: number,
+    to: number,
+    state: number,
+  ): number
+  writeIntegers(
+    cells: number,
+    first: number,
+    end: number,
+    entries: number,
+    bytes: number,
+    to: number,
+  ): number
+  writeFloats(
+    cells: number,
+    first: number,
+    end: number,
+    entries: number,
+    bytes: number,
+    to: number,
+    state: number,
+  ): number
+  writeBooleans(cells: number, first: number, end: number, entries: number, to: number): number
+}
+
+/** Code that is read once, when this module is; V8 shares what it compiles between threads. */
+const code = new WebAssembly.Module(readFileSync(new URL('./kernels.wasm', import.meta.url)))
+
+export const kernels = new WebAssembly.Instance(code, { env: { memory: arena.memory } })
+  .exports as unknown as Kernels
