@@ -67,7 +67,7 @@ export class IngestPipeline {
    * to `output` where it fits.
    */
   run(batch: AcceptedBatch, output?: SegmentOutput): EncodedBatch {
-    const { bytes: decoded, outcomes } = this.#decode(batch)
+    const { bytes: decoded, outcomes } = this.#decode(batch, output)
     // Of several owners none parses user agents: only that is counted by stream.
     const origin = { ...batch, streamId: batch.owners?.[0]?.streamId ?? batch.streamId }
     const { bytes, ...counts } = this.#transforms.run(this.#tape, this.#events, decoded, origin)
@@ -84,7 +84,10 @@ export class IngestPipeline {
     }
   }
 
-  #decode(batch: AcceptedBatch): { bytes: Uint8Array; outcomes: PartOutcome[] } {
+  #decode(
+    batch: AcceptedBatch,
+    output?: SegmentOutput,
+  ): { bytes: Uint8Array; outcomes: PartOutcome[] } {
     const kind = BATCH_KINDS[batch.parts[0]?.framing ?? 'ndjson']
     assert(
       batch.parts.every(({ framing }) => BATCH_KINDS[framing] === kind),
@@ -102,7 +105,7 @@ export class IngestPipeline {
     const starts = ownerStarts(batch.owners ?? [])
     const outcomes = input.parts.map((part, index) => {
       if (starts.has(index)) this.#events.streamStart = this.#events.count
-      return this.#decodePart(bytes, part)
+      return this.#decodePart(bytes, part, input.parts.length === 1 ? output?.items : undefined)
     })
     if (!isClean) {
       const { repaired } = input as ReturnType<typeof repairParts>
@@ -111,7 +114,7 @@ export class IngestPipeline {
     return { bytes: isJson ? held : this.#generated.bytes, outcomes }
   }
 
-  #decodePart(bytes: Uint8Array, part: Part): PartOutcome {
+  #decodePart(bytes: Uint8Array, part: Part, items?: Uint8Array): PartOutcome {
     if (part.framing === 'otlp-protobuf' || part.framing === 'otlp-json') {
       const isBinary = part.framing === 'otlp-protobuf'
       const outcome = (isBinary ? this.#otlp : this.#otlpJson).decode(bytes, part)
@@ -124,7 +127,7 @@ export class IngestPipeline {
         decodeNdjson(this.#tape, this.#events, bytes, part, outcome)
         break
       case 'bulk':
-        decodeBulk(this.#tape, this.#events, bytes, part, outcome, this.#bulkItems)
+        decodeBulk(this.#tape, this.#events, bytes, part, outcome, this.#bulkItems, items)
         break
       case 'array':
         decodeArrayElements(this.#tape, this.#events, bytes, part, outcome)

@@ -54,7 +54,10 @@ export default function run(task: PoolTask): unknown {
         }
       }
       for (const { bulkItems } of batch.parts) {
-        if (bulkItems !== undefined) buffers.push(bulkItems.json.buffer, bulkItems.idPlaces.buffer)
+        if (bulkItems === undefined) continue
+        buffers.push(bulkItems.idPlaces.buffer)
+        const { buffer } = bulkItems.json
+        if (!(buffer instanceof SharedArrayBuffer)) buffers.push(buffer)
       }
       return moved({ kind: 'ingest', batch }, buffers)
     }

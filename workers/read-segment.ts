@@ -8,7 +8,7 @@ import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
 import { decodeStoredEvents } from './decode/stored-events.ts'
-import { ByteWriter } from './encode/byte-writer.ts'
+import { allocateOutside, ByteWriter } from './encode/byte-writer.ts'
 import { shapeText } from './encode/schema-delta.ts'
 import { EventFacts, SOURCE_RECEIPT } from './transform/event-facts.ts'
 
@@ -20,7 +20,7 @@ export class SegmentReader {
   readonly #tape: JsonTape
   readonly #events = new DecodedEvents()
   readonly #facts = new EventFacts()
-  readonly #writer = new ByteWriter(64 * 1024)
+  readonly #writer = new ByteWriter(64 * 1024, allocateOutside)
   /** What `#events` and `#facts` describe, and their bytes. */
   #payload: Uint8Array | undefined
   #bytes: Uint8Array = new Uint8Array(0)

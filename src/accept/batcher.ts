@@ -19,6 +19,7 @@ import type {
   EncodedBatch,
   EncodedSegment,
   Framing,
+  PartResult,
   SegmentOutput,
 } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
@@ -96,6 +97,7 @@ export class Batcher {
   readonly #busy: Pick<BusyStreams, 'note' | 'isBusy'>
   readonly #blockRatio = new OutputRatio()
   readonly #payloadRatio = new OutputRatio()
+  readonly #itemsRatio = new OutputRatio()
   #isScheduled = false
   /** A place in the pool's line is ours, for the oldest shared batch there is then. */
   #isInLine = false
@@ -123,7 +125,7 @@ export class Batcher {
     const owners = this.#busy.isBusy(streamId) ? undefined : [{ streamId, parts: 1 }]
     const data = { buffer, length, parts: [{ ...range, ...options }] }
     const batch = acceptedBatch(stream, data, this.#nowMs(), owners)
-    const output = this.#takeOutput(length)
+    const output = this.#takeOutput(length, part.framing === 'bulk')
     try {
       const encoded = await this.#pool.encode(batch, output)
       // Only now: after a failure a worker that is being ended may still be at work on them.
@@ -282,10 +284,11 @@ export class Batcher {
     for (const batch of batches) for (const waiter of batch.waiters) waiter.reject(error)
   }
 
-  #takeOutput(length: number): SegmentOutput {
+  #takeOutput(length: number, hasItems = false): SegmentOutput {
     return {
       block: this.buffers.take(this.#blockRatio.bytesFor(length)),
       payload: this.buffers.take(this.#payloadRatio.bytesFor(length)),
+      ...(hasItems && { items: this.buffers.take(this.#itemsRatio.bytesFor(length)) }),
     }
   }
 
@@ -294,19 +297,39 @@ export class Batcher {
    * SharedArrayBuffer object for the same memory: the one we gave takes its place.
    */
   #withOutput(encoded: EncodedBatch, output: SegmentOutput, inputBytes: number): EncodedBatch {
+    const parts = this.#withItems(encoded.parts, output, inputBytes)
     const [segment] = encoded.segments
     const isBlockUsed = segment?.block.bytes.buffer instanceof SharedArrayBuffer
     const isPayloadUsed = segment?.payload.buffer instanceof SharedArrayBuffer
     if (!isBlockUsed) this.buffers.release(output.block)
     if (!isPayloadUsed) this.buffers.release(output.payload)
-    if (segment === undefined) return encoded
+    if (segment === undefined) return { ...encoded, parts }
     const { block, payload } = segment
     this.#blockRatio.saw(inputBytes, block.bytes.length)
     this.#payloadRatio.saw(inputBytes, payload.length)
     const bytes = isBlockUsed ? output.block.subarray(0, block.bytes.length) : block.bytes
     const ownPayload = isPayloadUsed ? output.payload.subarray(0, payload.length) : payload
     const own = { ...segment, payload: ownPayload, block: { ...block, bytes } }
-    return { ...encoded, segments: [own, ...encoded.segments.slice(1)] }
+    return { ...encoded, parts, segments: [own, ...encoded.segments.slice(1)] }
+  }
+
+  /** The same for `output.items`, which whoever answers gives back. */
+  #withItems(
+    parts: readonly PartResult[],
+    { items }: SegmentOutput,
+    inputBytes: number,
+  ): readonly PartResult[] {
+    const [part] = parts
+    const bulkItems = part?.bulkItems
+    if (items === undefined) return parts
+    if (bulkItems === undefined || !(bulkItems.json.buffer instanceof SharedArrayBuffer)) {
+      this.buffers.release(items)
+      return parts
+    }
+    this.#itemsRatio.saw(inputBytes, bulkItems.json.length)
+    return [
+      { ...part!, bulkItems: { ...bulkItems, json: items.subarray(0, bulkItems.json.length) } },
+    ]
   }
 }
 

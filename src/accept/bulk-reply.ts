@@ -5,6 +5,7 @@
  * of segments, which are known only now.
  */
 import assert from 'node:assert/strict'
+import type { ReplyBuffers } from '../bytes/reply-buffers.ts'
 import { IngestError } from '../errors.ts'
 import { BULK_REPLY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../limits.ts'
 import type { PartResult } from '../model/batch.ts'
@@ -16,6 +17,8 @@ const ID_DIGITS = 19
 const COMMA = 0x2c
 
 export interface BulkReplyOptions {
+  /** Where the reply's memory is from. */
+  readonly buffers: Pick<ReplyBuffers, 'take'>
   readonly filter: BulkFilter
   /** Milliseconds since the request's beginning. */
   readonly tookMs: number
@@ -26,7 +29,7 @@ export function encodeBulkReply(
   parts: readonly PlacedPart[],
   options: BulkReplyOptions,
 ): Uint8Array {
-  const { filter, tookMs } = options
+  const { buffers, filter, tookMs } = options
   const fields: string[] = []
   if (filter.took) fields.push(`"took":${tookMs}`)
   if (filter.errors) fields.push(`"errors":${hasErrors(parts)}`)
@@ -36,7 +39,7 @@ export function encodeBulkReply(
   if (hasItems) fields.push('"items":[')
   const head = `{${fields.join(',')}`
   const tail = hasItems ? ']}' : '}'
-  const reply = Buffer.allocUnsafe(head.length + itemBytes + tail.length)
+  const reply = buffers.take(head.length + itemBytes + tail.length)
   let length = reply.write(head, 'latin1')
   const before = length
   for (const part of parts) {

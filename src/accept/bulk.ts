@@ -5,6 +5,8 @@
  * Refusals are for the whole request, before anything of it is accepted: senders lose data on
  * replies that mix them into the items.
  */
+import type { BatchBuffers } from '../bytes/batch-buffers.ts'
+import { ReplyBuffers } from '../bytes/reply-buffers.ts'
 import { IngestError } from '../errors.ts'
 import { mediaTypeOf } from '../http/body.ts'
 import type { Exchange, Reply, Route } from '../http/exchange.ts'
@@ -22,8 +24,11 @@ import { elasticKey } from './presented-key.ts'
 const MEDIA_TYPES = /^application\/(?:vnd\.elasticsearch\+)?(?:x-ndjson|json)$/
 
 export function bulkRoutes(deps: IngestDeps): Route[] {
-  const bulk = ingestHandler(deps, (exchange) => new BulkDialect(exchange, undefined))
-  const indexBulk = ingestHandler(deps, (exchange) => new BulkDialect(exchange, exchange.param(0)))
+  const memory = { items: deps.batcher.buffers, replies: new ReplyBuffers() }
+  const bulk = ingestHandler(deps, (exchange) => new BulkDialect(exchange, memory, undefined))
+  const indexBulk = ingestHandler(deps, (exchange) => {
+    return new BulkDialect(exchange, memory, exchange.param(0))
+  })
   const withoutId = ingestHandler(deps, (exchange) => new DocumentDialect(exchange, undefined))
   const withId = ingestHandler(deps, (exchange) => new DocumentDialect(exchange, exchange.param(1)))
   const routes: Route[] = [{ method: 'POST', pattern: '/:index/_doc', handler: withoutId }]
@@ -36,6 +41,12 @@ export function bulkRoutes(deps: IngestDeps): Route[] {
     )
   }
   return routes
+}
+
+/** Where a bulk reply's items come back from workers, and where it is put together. */
+interface BulkMemory {
+  readonly items: Pick<BatchBuffers, 'releaseView'>
+  readonly replies: ReplyBuffers
 }
 
 /** What the two have in common: credentials, media types, refusals. */
@@ -69,10 +80,13 @@ class BulkDialect extends ElasticDialect implements Dialect {
   readonly answerForm = 'bulk'
   readonly #defaultIndex: string | undefined
   readonly #filter: BulkFilter
+  readonly #memory: BulkMemory
   readonly #startedAt = performance.now()
+  #parts: readonly PlacedPart[] = []
 
-  constructor(exchange: Exchange, defaultIndex: string | undefined) {
+  constructor(exchange: Exchange, memory: BulkMemory, defaultIndex: string | undefined) {
     super(exchange)
+    this.#memory = memory
     this.#defaultIndex = defaultIndex
     this.#filter = parseFilterPath(readFilterPath(exchange.queryString))
   }
@@ -91,11 +105,19 @@ class BulkDialect extends ElasticDialect implements Dialect {
 
   answer(_report: IngestReport, parts: readonly PlacedPart[]): Answer {
     const tookMs = Math.round(performance.now() - this.#startedAt)
-    return encodeBulkReply(parts, { filter: this.#filter, tookMs })
+    this.#parts = parts
+    const { replies: buffers } = this.#memory
+    return encodeBulkReply(parts, { buffers, filter: this.#filter, tookMs })
   }
 
   acceptedReply(answer: Answer): Reply {
-    return this.replies.reply(200, answer)
+    const { items, replies } = this.#memory
+    for (const { result } of this.#parts) {
+      if (result.bulkItems !== undefined) items.releaseView(result.bulkItems.json)
+    }
+    this.#parts = []
+    const reply = this.replies.reply(200, answer)
+    return typeof answer === 'string' ? reply : { ...reply, sent: () => replies.release(answer) }
   }
 }
 

@@ -74,6 +74,8 @@ export interface Engine {
   /** For the start log. */
   readonly name: string
   readonly version: string
+  /** What `end` is given was read when it returns. */
+  readonly copiesBodies: boolean
   /** Throws when the certificate or key cannot be used. */
   createApp(tls: TlsFiles | undefined): EngineApp
   closeListenSocket(token: object): void
@@ -116,6 +118,7 @@ function tryLoadNative(name: string, specifier: string): Engine | undefined {
   }
   return {
     ...packageIdentity(name),
+    copiesBodies: true,
     createApp: (tls) =>
       tls === undefined
         ? native.App({})
@@ -148,6 +151,7 @@ function packageIdentity(name: string): { name: string; version: string } {
 export const nodeEngine: Engine = {
   name: 'node:http',
   version: process.versions.node,
+  copiesBodies: false,
   createApp: createNodeApp,
   closeListenSocket: (token) => (token as NodeListenToken).closeListenSocket(),
   localPort: (token) => (token as NodeListenToken).port,

@@ -19,6 +19,8 @@ export interface Reply {
   readonly contentType?: string
   readonly headers?: readonly (readonly [name: string, value: string])[]
   readonly body?: string | Uint8Array
+  /** Called when nobody reads `body` any more; perhaps never. */
+  readonly sent?: () => void
 }
 
 export interface Exchange {

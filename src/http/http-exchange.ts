@@ -261,6 +261,7 @@ export class HttpExchange implements Exchange {
     this.#reply = reply
     corkedExchange = this
     this.#response.cork(writeCorked)
+    if (this.#host.engine.copiesBodies) reply.sent?.()
   }
 
   /** Writes the reply to the corked response. Must not throw: the exchange is over by now. */

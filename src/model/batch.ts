@@ -81,6 +81,7 @@ export const ITEM_ALL = 1_023
 
 /** The items of a bulk reply for one part, in request order, separated by commas. */
 export interface BulkItems {
+  /** From the start of a shared buffer, or in memory of its own. */
   readonly json: Uint8Array
   /**
    * Places in `json` that hold 19 zero digits each: the segment id of the part's n-th accepted
@@ -282,6 +283,8 @@ export interface CommittedGroup {
 export interface SegmentOutput {
   readonly block: Uint8Array
   readonly payload: Uint8Array
+  /** For the items of a bulk batch of one part. */
+  readonly items?: Uint8Array
 }
 
 /** One run of events to be shown, from one segment. */

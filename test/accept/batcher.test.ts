@@ -231,6 +231,33 @@ test('a large request has a batch of its own; what the worker did not use comes 
   assert.equal(buffers.out.size, 0)
 })
 
+test('items of a large bulk request are in a buffer that comes back to us', async () => {
+  const { pool, batcher, buffers } = setUp()
+  const action = '{"create":{"_id":"mine"}}\n{"a":1}\n'
+  // The guess is for documents of usual size: so many tiny ones do not fit.
+  const [usual, tiny] = await Promise.all(
+    [`${action}{"create":{}}\n{"text":"${'x'.repeat(400)}"}\n`, action.repeat(200)].map((text) => {
+      const buffer = batcher.buffers.take(text.length)
+      buffer.set(bytes(text))
+      const part = { buffer, framing: 'bulk', start: 0, end: text.length, linesBefore: 0 } as const
+      const encoded = batcher.encodeOwn(stream(1), part)
+      pool.work()
+      return encoded
+    }),
+  )
+  const json = usual?.parts[0]?.bulkItems?.json
+  assert(json !== undefined && json.buffer instanceof SharedArrayBuffer)
+  assert.equal(JSON.parse(`[${Buffer.from(json).toString()}]`)[0].create._id, 'mine')
+  assert(buffers.out.has(json.buffer))
+  buffers.releaseView(json)
+  assert(!(tiny?.parts[0]?.bulkItems?.json.buffer instanceof SharedArrayBuffer))
+  for (const { payload, block } of [usual, tiny].flatMap((each) => each?.segments ?? [])) {
+    buffers.releaseView(payload)
+    buffers.releaseView(block.bytes)
+  }
+  assert.equal(buffers.out.size, 0)
+})
+
 test('who is admitted under other settings is not in the batch of those before', async () => {
   const { pool, batcher } = setUp()
   pool.hasIdleThread = false

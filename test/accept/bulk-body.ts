@@ -5,6 +5,7 @@ import type { PlacedPart } from '../../src/accept/dialect.ts'
 import { type BulkFilter, NO_BULK_FILTER } from '../../src/accept/filter-path.ts'
 import { IngestReport } from '../../src/accept/ingest-report.ts'
 import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
+import { ReplyBuffers } from '../../src/bytes/reply-buffers.ts'
 import { BATCH_BYTES_TARGET, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
@@ -67,7 +68,7 @@ export function runBulk(chunks: readonly Uint8Array[], options: BulkOptions = {}
   framer.end()
   return {
     events,
-    reply: encodeBulkReply(placed, { filter, tookMs: 3 }),
+    reply: encodeBulkReply(placed, { buffers: new ReplyBuffers(), filter, tookMs: 3 }),
     errors: report.errors.map(({ index, line, code }) => `${index} ${line} ${code}`),
     parts: placed.length,
   }

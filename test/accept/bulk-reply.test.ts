@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { encodeBulkReply, judgeBulkReply } from '../../src/accept/bulk-reply.ts'
 import type { PlacedPart } from '../../src/accept/dialect.ts'
 import { NO_BULK_FILTER } from '../../src/accept/filter-path.ts'
+import { ReplyBuffers } from '../../src/bytes/reply-buffers.ts'
 import {
   BULK_INDEX_BYTES_MAX,
   BULK_ITEM_BYTES_MAX,
@@ -16,6 +17,8 @@ import {
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import { decodePart, decodeParts } from '../decode/decode-part.ts'
 import { type BulkOptions, runBulk, SEGMENT_ID } from './bulk-body.ts'
+
+const buffers = new ReplyBuffers()
 
 function replyTo(body: string, options: BulkOptions = {}): string {
   return Buffer.from(runBulk([Buffer.from(body)], options).reply).toString()
@@ -145,7 +148,7 @@ test('ids lead to events: over segments, behind other parts, and with fewer digi
     segmentIds: [SEGMENT_ID as SegmentId, 12n as SegmentId],
     firstEvent: before.events.length,
   }
-  const ids = Buffer.from(encodeBulkReply([part], { filter: NO_BULK_FILTER, tookMs: 0 }))
+  const ids = Buffer.from(encodeBulkReply([part], { buffers, filter: NO_BULK_FILTER, tookMs: 0 }))
   assert.deepEqual(
     [...ids.toString().matchAll(/"_id":"(.*?)"/g)].map(([, id]) => id),
     [`${SEGMENT_ID}-${SEGMENT_EVENTS_MAX - 1}`, 'own', '12-1'],
@@ -158,7 +161,7 @@ test('items of several parts are joined, empty ones leave no trace', () => {
     segmentIds: [SEGMENT_ID as SegmentId],
     firstEvent: 0,
   }))
-  const reply = Buffer.from(encodeBulkReply(parts, { filter: NO_BULK_FILTER, tookMs: 12 }))
+  const reply = Buffer.from(encodeBulkReply(parts, { buffers, filter: NO_BULK_FILTER, tookMs: 12 }))
   const { took, errors, items } = JSON.parse(reply.toString()) as Record<string, unknown[]>
   assert.deepEqual(
     [took, errors, items?.map((item) => Object.keys(item as object)[0])],

@@ -104,6 +104,29 @@ test('text, numbers and bulk items of the smallest size, and others beside them'
   assert.equal(await api.metric('ingest_replayed_segments_total'), replayed)
 })
 
+test('large bulk requests at once, again and again: each is told of its own items', async () => {
+  const { key } = await api.createStream()
+  const authorization = `Basic ${Buffer.from(`u:${key}`).toString('base64')}`
+  const headers = { authorization, 'content-type': NDJSON_TYPE }
+  const pad = 'x'.repeat(300)
+  const send = async (request: number) => {
+    const ids = Array.from({ length: 1_500 }, (_, i) => `r${request}-${i}`)
+    const lines = ids.map((id) => `{"index":{"_id":"${id}"}}\n{"id":"${id}","pad":"${pad}"}\n`)
+    const body = lines.join('')
+    const answer = await call(`${service.url}/_bulk`, { method: 'POST', headers, body })
+    assert.equal(answer.status, 200, answer.text.slice(0, 300))
+    const { errors, items } = JSON.parse(answer.text)
+    assert.equal(errors, false)
+    assert.deepEqual(
+      items.map(({ index }: { index: { _id: string } }) => index._id),
+      ids,
+    )
+  }
+  for (let round = 0; round < 6; round++) {
+    await Promise.all([0, 1, 2, 3, 4].map((i) => send(10 * round + i)))
+  }
+})
+
 test('a bulk reply that has no room on this node is too large, not overloaded', async () => {
   const { key } = await api.createStream()
   const body = '{"index":{"_index":"i"}}\n{}\n'.repeat(Math.floor((3 * MIB) / 27))

@@ -44,7 +44,10 @@ const NO_DELETE = 'delete is not supported: events are never changed'
 const NO_SCRIPT = 'update needs doc or upsert: scripts are not supported, events are never changed'
 const LONG_ACTION = `action is over ${EVENT_BYTES_MAX} bytes (EVENT_BYTES_MAX)`
 
-/** Decodes `part` of `bytes`, which the tape was begun with. `items` is filled with its items. */
+/**
+ * Decodes `part` of `bytes`, which the tape was begun with. `items` is filled with its items, which
+ * go to `into` if they fit.
+ */
 export function decodeBulk(
   tape: JsonTape,
   events: DecodedEvents,
@@ -52,11 +55,12 @@ export function decodeBulk(
   part: Part,
   outcome: PartOutcome,
   items: BulkItemWriter,
+  into?: Uint8Array,
 ): void {
   tape.allowLineFeeds(false) // A document before it in the batch may have left them allowed.
   items.begin(bytes, part.itemFields, part.defaultIndex)
   new BulkDecoder(tape, events, bytes, part, outcome, items).run()
-  outcome.bulkItems = items.take()
+  outcome.bulkItems = items.take(into)
 }
 
 class BulkDecoder {

@@ -33,7 +33,7 @@ import {
   ITEM_STATUS,
   ITEM_VERSION,
 } from '../../src/model/batch.ts'
-import { ByteWriter } from './byte-writer.ts'
+import { allocateOutside, ByteWriter } from './byte-writer.ts'
 
 /** The error types of items. Clients tell by them whether to send an action again: never. */
 export type BulkErrorType = 'document_parsing_exception' | 'illegal_argument_exception'
@@ -123,7 +123,7 @@ interface ErrorTail {
 const SUCCESS_MASK = SUCCESS_FIELDS.reduce((mask, [bit]) => mask | bit, ITEM_INDEX | ITEM_ID)
 
 export class BulkItemWriter {
-  #out = new ByteWriter(FIRST_BYTES)
+  #out = new ByteWriter(FIRST_BYTES, allocateOutside)
   #places = new Uint32Array(2_048)
   #placesLength = 0
   #hasErrors = false
@@ -195,16 +195,16 @@ export class BulkItemWriter {
     this.#copy(tail)
   }
 
-  /** The part's items, in memory of their own. */
-  take(): BulkItems {
+  /** The part's items, in `into` if they fit, else in memory of their own. */
+  take(into?: Uint8Array): BulkItems {
     const items = {
-      json: this.#out.take(),
+      json: this.#out.take(into),
       idPlaces: this.#places.slice(0, this.#placesLength),
       hasErrors: this.#hasErrors,
     }
     // A part of nothing but tiny actions needs many times its own size; that is not kept.
     if (this.#out.bytes.length > BULK_ITEM_BYTES_KEPT) {
-      this.#out = new ByteWriter(FIRST_BYTES)
+      this.#out = new ByteWriter(FIRST_BYTES, allocateOutside)
       this.#places = new Uint32Array(2_048)
     }
     return items

@@ -1,7 +1,16 @@
 import { arena } from '../kernel/arena.ts'
 
+/** Memory of its own for what no kernel writes: V8 copies to it quicker than to shared memory. */
+export function allocateOutside(bytes: number): Buffer {
+  return Buffer.allocUnsafeSlow(bytes)
+}
+
+function allocateInArena(bytes: number): Buffer {
+  return arena.buffer(bytes)
+}
+
 /**
- * A growing byte buffer in the arena. Writers reserve once for many writes; between them nothing is
+ * A growing byte buffer, in the arena unless said otherwise. Writers reserve once for many writes; between them nothing is
  * checked.
  */
 export class ByteWriter {
@@ -9,8 +18,11 @@ export class ByteWriter {
   view: DataView
   length = 0
 
-  constructor(capacity: number) {
-    this.bytes = arena.buffer(capacity)
+  readonly #allocate: (bytes: number) => Buffer
+
+  constructor(capacity: number, allocate = allocateInArena) {
+    this.#allocate = allocate
+    this.bytes = allocate(capacity)
     this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, capacity)
   }
 
@@ -18,9 +30,9 @@ export class ByteWriter {
   reserve(more: number): void {
     const needed = this.length + more
     if (needed <= this.bytes.length) return
-    const grown = arena.buffer(Math.max(this.bytes.length * 2, needed))
+    const grown = this.#allocate(Math.max(this.bytes.length * 2, needed))
     grown.set(this.bytes.subarray(0, this.length))
-    arena.release(this.bytes)
+    if (arena.holds(this.bytes)) arena.release(this.bytes)
     this.bytes = grown
     this.view = new DataView(grown.buffer, grown.byteOffset, grown.length)
   }

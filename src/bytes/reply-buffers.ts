@@ -1,0 +1,29 @@
+/**
+ * Buffers for replies that are large and come often: a bulk reply has some 180 bytes an item. Made
+ * anew each, they are garbage outside the heap, which V8 answers with full collections.
+ */
+const BYTES_MIN = 16 * 1024
+const BYTES_MAX = 4 * 1024 * 1024
+/** Idle ones that are kept of each size, up to so many bytes of it. */
+const IDLE_BYTES_MAX = 4 * 1024 * 1024
+
+export class ReplyBuffers {
+  /** Idle ones by size, a power of two. */
+  readonly #idle = new Map<number, Buffer[]>()
+
+  /** A buffer with room for `bytes`, whatever is in it. */
+  take(bytes: number): Buffer {
+    if (bytes > BYTES_MAX) return Buffer.allocUnsafeSlow(bytes)
+    const size = Math.max(BYTES_MIN, 2 ** Math.ceil(Math.log2(bytes)))
+    return this.#idle.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size)
+  }
+
+  /** Gives back the buffer that `view` looks at. Nobody may use it afterwards. */
+  release(view: Uint8Array): void {
+    const size = view.buffer.byteLength
+    if (size > BYTES_MAX) return
+    const idle = this.#idle.get(size) ?? []
+    this.#idle.set(size, idle)
+    if (idle.length * size < IDLE_BYTES_MAX) idle.push(Buffer.from(view.buffer))
+  }
+}
