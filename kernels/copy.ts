@@ -27,3 +27,8 @@ export function isSameText(a: usize, b: usize, length: usize): bool {
   const differing = i8x16.bitmask(i8x16.ne(v128.load(a + at), v128.load(b + at)))
   return (differing & ((1 << left) - 1)) === 0
 }
+
+/** Copies bytes, also where the two ranges overlap. */
+export function copyBytes(to: usize, from: usize, length: usize): void {
+  memory.copy(to, from, length)
+}

@@ -1,6 +1,9 @@
 /** What the kernels' module exports; `workers/kernel/kernels.ts` has the types. */
 
 export { appendRows, bindEvents, bindTemplates } from './columns'
+export { copyBytes } from './copy'
 export { bindLayouts, bindStates, findLayouts, placeRows } from './layouts'
+export { stringStop } from './scan'
+export { copyEntries } from './splice'
 export { bindTape, bindTrieKeys, bindTrieLinks, parseObject } from './tape'
 export { writeBooleans, writeFloats, writeIntegers, writeStrings } from './values'

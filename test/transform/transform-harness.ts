@@ -36,12 +36,12 @@ export class Worker {
     { streamId = 1, receivedAtMs = 0 } = {},
   ): Transformed {
     const body = Buffer.from(lines.map((line) => `${line}\n`).join(''))
-    const input = Buffer.concat([body, Buffer.from('\n'), Buffer.alloc(TAPE_PADDING)])
     const tape = this.#tape
     const events = this.#events
     const outcome = new PartOutcome()
     events.reset()
-    tape.begin(input)
+    const sent = Buffer.concat([body, Buffer.from('\n'), Buffer.alloc(TAPE_PADDING)])
+    const input = tape.begin(sent)
     decodeNdjson(tape, events, input, { start: 0, end: body.length }, outcome)
     assert.equal(outcome.accepted, lines.length, 'the test sends valid events')
     const origin = { streamId: streamId as StreamId, settings, receivedAtMs }

@@ -2,11 +2,14 @@
  * A value written once and copied into many events: its JSON and its tape entries. The resource of
  * an OTLP request stands in each of its events.
  */
+import { arena } from '../kernel/arena.ts'
+import { copyRange } from '../kernel/arena-copy.ts'
 import type { EventBuilder } from './event-builder.ts'
 import { ENTRY, EXTENSION } from './tape-types.ts'
 
 export class EventFragment {
-  #bytes: Uint8Array = new Uint8Array(0)
+  #bytes = arena.buffer(0)
+  #length = 0
   #entries = new Int32Array(0)
   /** Where the value stood when it was captured; entries count from there. */
   #byteStart = 0
@@ -14,7 +17,12 @@ export class EventFragment {
 
   /** Takes a copy of what was written since `byteStart`, when the tape was at `tapeStart`. */
   capture(builder: EventBuilder, byteStart: number, tapeStart: number): void {
-    this.#bytes = Uint8Array.from(builder.out.subarray(byteStart, builder.at))
+    this.#length = builder.at - byteStart
+    if (this.#bytes.length < this.#length) {
+      arena.release(this.#bytes)
+      this.#bytes = arena.buffer(this.#length)
+    }
+    copyRange(this.#bytes, 0, builder.out, byteStart, builder.at)
     this.#entries = builder.tape.entries.slice(tapeStart, builder.tape.length)
     this.#byteStart = byteStart
     this.#tapeStart = tapeStart
@@ -23,12 +31,11 @@ export class EventFragment {
   /** Writes it at the same node again; false when the event is too large. */
   append(builder: EventBuilder): boolean {
     const entries = this.#entries
-    if (!builder.room(this.#bytes.length)) return false
+    if (!builder.room(this.#length)) return false
     const { tape } = builder
     const byteShift = builder.at - this.#byteStart
     const tapeShift = tape.length - this.#tapeStart
-    builder.out.set(this.#bytes, builder.at)
-    builder.at += this.#bytes.length
+    builder.at = copyRange(builder.out, builder.at, this.#bytes, 0, this.#length)
     for (let i = 0; i < entries.length; i += ENTRY) {
       const type = entries[i + 1]! // An entry is whole.
       if (type === EXTENSION) {

@@ -3,6 +3,8 @@
  * buffer of its own, escaped where JSON asks for it, and the tape entry points into that buffer.
  */
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
+import { copyRange, heldBytes } from '../kernel/arena-copy.ts'
+import { kernels } from '../kernel/kernels.ts'
 import type { DecodedEvents } from './decoded-events.ts'
 import { type EventBuffer, viewOf } from './event-buffer.ts'
 import { ESCAPE_BYTES_MAX, writeEscape } from './json-escape.ts'
@@ -17,27 +19,28 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const QUOTE = 0x22
 const CLOSE_OBJECT = 0x7d
-const PREFIX = Buffer.from('{"message":"')
+const PREFIX = heldBytes(Buffer.from('{"message":"'))
 const SUFFIX_BYTES = 3
 const MESSAGE_KEY = Buffer.from('message')
 /**
- * Decodes the lines of `range` of `bytes`. A last line without a line feed must be followed by one.
+ * Decodes the lines of `range` of `given`. A last line without a line feed must be followed by one.
  */
 export function decodeText(
   tape: JsonTape,
   events: DecodedEvents,
-  bytes: Uint8Array,
+  given: Uint8Array,
   range: { readonly start: number; readonly end: number },
   outcome: PartOutcome,
   into: EventBuffer,
 ): void {
+  const bytes = tape.batch.hold(given)
   const node = tape.trie.child(ROOT, MESSAGE_KEY, 0, MESSAGE_KEY.length, false)
   const view = viewOf(bytes)
   const { end } = range
   let start = range.start
   while (start < end) {
     outcome.lines++
-    const stop = stringStop(view, start)
+    const stop = kernels.stringStop(bytes.byteOffset + start) - bytes.byteOffset
     let plain = bytes[stop] === LINE_FEED
     let next = stop
     if (!plain) {
@@ -70,12 +73,10 @@ function writeEvent(tape: JsonTape, events: DecodedEvents, into: EventBuffer, li
   into.reserve(PREFIX.length + (plain ? length : length * ESCAPE_BYTES_MAX) + SUFFIX_BYTES)
   const out = into.bytes
   const eventStart = into.length
-  out.set(PREFIX, eventStart)
-  const valueStart = eventStart + PREFIX.length
+  const valueStart = copyRange(out, eventStart, PREFIX, 0, PREFIX.length)
   let at = valueStart
   if (plain) {
-    out.set(bytes.subarray(start, end), at)
-    at += length
+    at = copyRange(out, at, bytes, start, end)
   } else {
     at = escapeLine(line, into, at)
   }

@@ -35,6 +35,11 @@ export interface Kernels {
     capacity: number,
     state: number,
   ): number
+  /** See `kernels/scan.ts`. */
+  stringStop(pos: number): number
+  /** See `kernels/copy.ts` and `kernels/splice.ts`. */
+  copyBytes(to: number, from: number, length: number): void
+  copyEntries(from: number, to: number, out: number, shift: number, moved: number): void
   /** See `kernels/layouts.ts`. */
   bindLayouts(layoutOf: number, layouts: number, cells: number): void
   bindStates(keys: number, nexts: number, siblings: number): void

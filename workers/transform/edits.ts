@@ -3,11 +3,12 @@
  * (an empty one: inserts). An edit that begins within the range of one before it is void.
  */
 
+import { heldBytes } from '../kernel/arena-copy.ts'
 import type { KnownObject } from './known-object.ts'
 
 /** What redaction writes. */
-export const REDACTED_STRING = Buffer.from('"[REDACTED]"')
-export const NULL_TEXT = Buffer.from('null')
+export const REDACTED_STRING = heldBytes(Buffer.from('"[REDACTED]"'))
+export const NULL_TEXT = heldBytes(Buffer.from('null'))
 
 /** The reason of edits that add what is not redaction. */
 export const INSERTED = 255
@@ -22,6 +23,7 @@ export class Edits {
   node = new Int32Array(64)
   /** Why, as `redact-event.ts` numbers it; 0 for an edit that turned out to be needless. */
   reason = new Uint8Array(64)
+  /** Of the arena. */
   text: Uint8Array[] = []
   /** The object that an insertion holds. */
   readonly object: (KnownObject | undefined)[] = []

@@ -15,10 +15,13 @@ import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { EventBuffer } from '../decode/event-buffer.ts'
 import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { ROOT } from '../decode/path-trie.ts'
-import { ARRAY, ENTRY, EXTENSION, NULL, STRING } from '../decode/tape-types.ts'
+import { ARRAY, ENTRY, NULL, STRING } from '../decode/tape-types.ts'
+import { copyRange } from '../kernel/arena-copy.ts'
+import { kernels } from '../kernel/kernels.ts'
 import { type Edits, REDACTED_STRING } from './edits.ts'
 
 const LINE_FEED = 0x0a
+const BYTES = Int32Array.BYTES_PER_ELEMENT
 
 export class EventRewriter {
   #out = new EventBuffer()
@@ -33,8 +36,8 @@ export class EventRewriter {
     if (this.#out.bytes.length > REWRITE_BUFFER_KEEP_BYTES) this.#out = new EventBuffer()
     this.#tape = tape
     this.#events = events
-    this.#bytes = bytes
-    this.#view = viewOf(bytes)
+    this.#bytes = tape.batch.hold(bytes)
+    this.#view = viewOf(this.#bytes)
     this.#isOpen = false
   }
 
@@ -109,7 +112,7 @@ export class EventRewriter {
       const length = events.end[events.count - 1]!
       out.length = 0
       out.reserve(length + 1 + more + TAPE_PADDING)
-      out.bytes.set(this.#bytes.subarray(0, length))
+      copyRange(out.bytes, 0, this.#bytes, 0, length)
       out.bytes[length] = LINE_FEED
       out.length = length + 1
       this.#isOpen = true
@@ -128,41 +131,34 @@ export class EventRewriter {
   #copyEdit(edits: Edits, i: number, pos: number): number {
     const out = this.#out
     const start = edits.start[i]!
-    if (start > pos) {
-      out.bytes.copyWithin(out.length, pos, start)
-      out.length += start - pos
-    }
+    if (start > pos) out.length = copyRange(out.bytes, out.length, out.bytes, pos, start)
     const text = edits.text[i]!
-    out.bytes.set(text, out.length)
-    out.length += text.length
+    out.length = copyRange(out.bytes, out.length, text, 0, text.length)
     return edits.end[i]!
   }
 
   #finish(index: number, start: number, pos: number, eventEnd: number, tapeStart: number): void {
     const out = this.#out
-    out.bytes.copyWithin(out.length, pos, eventEnd)
-    out.length += eventEnd - pos
-    const end = out.length
+    const end = copyRange(out.bytes, out.length, out.bytes, pos, eventEnd)
+    out.length = end
     out.bytes[out.length++] = LINE_FEED
     this.#events!.move(index, { start, end }, tapeStart, this.#tape!.length)
   }
 }
 
-/** Appends the entries `from`..`to` once more, their positions moved by `shift` bytes. Hot. */
+/** Appends the entries `from`..`to` once more, their positions moved by `shift` bytes. */
 export function copyEntries(tape: JsonTape, from: number, to: number, shift: number): void {
   tape.reserve(to - from)
-  const { entries } = tape
-  const moved = tape.length - from
-  let out = tape.length
-  for (let at = from; at < to; at += ENTRY, out += ENTRY) {
-    const type = entries[at + 1]!
-    const isExtension = type === EXTENSION
-    entries[out] = entries[at]!
-    entries[out + 1] = type
-    entries[out + 2] = entries[at + 2]! + (isExtension ? 0 : shift)
-    entries[out + 3] = entries[at + 3]! + (isExtension ? moved : shift)
-  }
-  tape.length = out
+  const { entries, length } = tape
+  const address = entries.byteOffset
+  kernels.copyEntries(
+    address + from * BYTES,
+    address + to * BYTES,
+    address + length * BYTES,
+    shift,
+    length - from,
+  )
+  tape.length = length + to - from
 }
 
 /** Appends what became of the value at `entry`; returns the entry behind that value's. */

@@ -19,6 +19,7 @@ import { unescapeInto } from '../decode/json-string.ts'
 import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
 import { ENTRY, ESCAPED, STRING } from '../decode/tape-types.ts'
+import { copyRange } from '../kernel/arena-copy.ts'
 import { copyEntries, type EventRewriter } from './event-rewriter.ts'
 
 const LOG_KEY = Buffer.from('log')
@@ -88,7 +89,7 @@ function extractLog(
   const outStart = out.length
   const tapeStart = tape.length
   const objectStart = outStart + (rawStart - 1 - eventStart)
-  out.bytes.copyWithin(outStart, eventStart, rawStart - 1)
+  copyRange(out.bytes, outStart, out.bytes, eventStart, rawStart - 1)
   const objectEnd = writeObject(out, objectStart, rawStart, rawEnd)
   if (objectEnd < 0) return false
 
@@ -100,8 +101,7 @@ function extractLog(
   }
   const shift = objectEnd - (rawEnd + 1)
   copyEntries(tape, entry + ENTRY, events.tapeEnd[index]!, shift)
-  out.bytes.copyWithin(objectEnd, rawEnd + 1, eventEnd)
-  const outEnd = eventEnd + shift
+  const outEnd = copyRange(out.bytes, objectEnd, out.bytes, rawEnd + 1, eventEnd)
   out.bytes[outEnd] = LINE_FEED
   out.length = outEnd + 1
   events.move(index, { start: outStart, end: outEnd }, tapeStart, tape.length)
@@ -124,8 +124,7 @@ function writeObject(out: EventBuffer, at: number, rawStart: number, rawEnd: num
   if (bytes[last] !== OPEN_OBJECT) bytes[end++] = COMMA
   bytes.set(RAW_KEY, end)
   end += RAW_KEY.length
-  bytes.copyWithin(end, rawStart, rawEnd)
-  end += rawEnd - rawStart
+  end = copyRange(bytes, end, bytes, rawStart, rawEnd)
   bytes[end++] = QUOTE
   bytes[end++] = CLOSE_OBJECT
   bytes[end] = LINE_FEED

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { JsonTape } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY } from '../decode/tape-types.ts'
+import { heldBytes } from '../kernel/arena-copy.ts'
 
 /**
  * A JSON object of strings that is inserted again and again. Its tape entries are kept from when it
@@ -16,7 +17,7 @@ export class KnownObject {
   #entries = new Int32Array(0)
 
   constructor(json: Uint8Array) {
-    this.json = json
+    this.json = heldBytes(json)
   }
 
   /** Appends its entries as those of `node`. `start`: where its text stands in the tape's bytes. */

@@ -31,12 +31,11 @@ export function previewEvent(
   sample: Uint8Array,
   redactFields: readonly string[],
 ): RedactionPreview | undefined {
-  const bytes = padded(sample)
   const tape = new JsonTape(new PathTrie())
   const events = new DecodedEvents()
   const outcome = new PartOutcome()
   events.reset()
-  tape.begin(bytes)
+  const bytes = tape.begin(padded(sample))
   decodeDocument(tape, events, bytes, { start: 0, end: sample.length }, outcome)
   if (events.count !== 1) return undefined
   const rewriter = new EventRewriter()

@@ -10,6 +10,7 @@ import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
 import { ARRAY, DEAD, ELEMENT, ENTRY, ESCAPED, EXTENSION, STRING } from '../decode/tape-types.ts'
+import { heldBytes } from '../kernel/arena-copy.ts'
 import { Edits } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
 import { NO_USER_AGENT, type UserAgents } from './user-agent.ts'
@@ -136,7 +137,8 @@ export class UserAgentFields {
     const name = trie.key(field) + SUFFIX
     const bytes = Buffer.from(name)
     const node = trie.child(trie.parent[field]!, bytes, 0, bytes.length, false)
-    const sibling = { key: Buffer.from(`,${JSON.stringify(name)}:`), node }
+    const key = heldBytes(Buffer.from(`,${JSON.stringify(name)}:`))
+    const sibling = { key, node }
     this.#siblings.set(field, sibling)
     return sibling
   }
