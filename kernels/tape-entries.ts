@@ -10,6 +10,7 @@ export const ESCAPED: i32 = 7
 export const ARRAY: i32 = 8
 export const OBJECT: i32 = 9
 export const EXTENSION: i32 = 10
+export const DEAD: i32 = 11
 export const ELEMENT: i32 = 12
 
 /** Bytes an entry takes. */

@@ -159,7 +159,7 @@ test('the kernels know the types of tape entries as the tape has them', () => {
   const found = [...text.matchAll(/export const (\w+): i32 = (\d+)/g)].map(([, name, value]) => {
     return [name, Number(value)] as const
   })
-  assert.equal(found.length, 12)
+  assert.equal(found.length, 13)
   const { ENTRY, ...types } = tapeTypes
   for (const [name, value] of found) assert.equal(types[name as keyof typeof types], value, name)
   assert.match(text, new RegExp(`ENTRY_BYTES: usize = ${4 * ENTRY}`))

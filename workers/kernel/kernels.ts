@@ -40,6 +40,17 @@ export interface Kernels {
   /** See `kernels/copy.ts` and `kernels/splice.ts`. */
   copyBytes(to: number, from: number, length: number): void
   copyEntries(from: number, to: number, out: number, shift: number, moved: number): void
+  /** See `kernels/secrets.ts`. */
+  bindSecrets(pairGroups: number, thirds: number, fourths: number, words: number): void
+  bindKeys(flags: number, count: number, special: number, logNode: number): void
+  findSuspect(
+    first: number,
+    end: number,
+    tapeStarts: number,
+    tapeEnds: number,
+    entries: number,
+    bytes: number,
+  ): number
   /** See `kernels/layouts.ts`. */
   bindLayouts(layoutOf: number, layouts: number, cells: number): void
   bindStates(keys: number, nexts: number, siblings: number): void

@@ -8,6 +8,7 @@
  */
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ROOT } from '../decode/path-trie.ts'
+import { arena } from '../kernel/arena.ts'
 
 const DENYLIST =
   'password passwd pwd passphrase secret clientsecret secretkey token accesstoken refreshtoken ' +
@@ -50,7 +51,8 @@ export class RedactKeys {
   readonly #fields: FieldStep[] = [createStep(), createStep()]
   #trie: PathTrie | undefined
   #generation = -1
-  #flags = new Uint8Array(0)
+  /** By node, in the arena: DENYLISTED, LISTED, …; 0 for a node that nobody asked about. */
+  flags = arena.uint8(0)
   #field = new Int32Array(0)
 
   constructor(fields: readonly string[]) {
@@ -73,23 +75,24 @@ export class RedactKeys {
     if (this.#trie === trie && this.#generation === trie.generation) return
     this.#trie = trie
     this.#generation = trie.generation
-    this.#flags = new Uint8Array(trie.parent.length)
+    arena.release(this.flags)
+    this.flags = arena.uint8(trie.parent.length)
     this.#field = new Int32Array(this.#fields.length > 2 ? trie.parent.length : 0)
   }
 
   /** Flags of a canonical node: DENYLISTED, LISTED, … */
   flagsOf(node: number): number {
-    const flags = this.#flags[node]
+    const flags = this.flags[node]
     return flags === undefined || flags === 0 ? this.#judge(node) : flags
   }
 
   /** Cold: once a node. No deeper than events are. */
   #judge(node: number): number {
     const trie = this.#trie!
-    if (node >= this.#flags.length) this.#grow(trie.parent.length)
+    if (node >= this.flags.length) this.#grow(trie.parent.length)
     if (node <= ROOT) {
       if (this.#field.length > 0) this.#field[node] = 1
-      this.#flags[node] = KNOWN
+      this.flags[node] = KNOWN
       return KNOWN
     }
     const parent = trie.parent[node]!
@@ -103,7 +106,7 @@ export class RedactKeys {
     } else {
       flags |= this.#judgeKey(trie.key(node), field, node)
     }
-    this.#flags[node] = flags
+    this.flags[node] = flags
     return flags
   }
 
@@ -122,9 +125,11 @@ export class RedactKeys {
   }
 
   #grow(length: number): void {
-    const [flags, field] = [this.#flags, this.#field]
-    this.#flags = new Uint8Array(length)
-    this.#flags.set(flags)
+    const { flags } = this
+    const field = this.#field
+    this.flags = arena.uint8(length)
+    this.flags.set(flags)
+    arena.release(flags)
     if (field.length === 0) return
     this.#field = new Int32Array(length)
     this.#field.set(field)

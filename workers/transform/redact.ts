@@ -17,6 +17,7 @@ import { logNode, mayBeObject } from './extract-log.ts'
 import { EventRedactor, REASON_DENYLISTED, REASON_SECRET } from './redact-event.ts'
 import { RAW, REDACTED_WHOLE, type RedactKeys, WITHIN_RAW, WITHIN_REDACTED } from './redact-keys.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
+import { nextSuspect } from './suspects.ts'
 
 const NOTHING = 0
 /** `#edits` has it all. */
@@ -52,8 +53,11 @@ export class Redaction {
     const scanner = this.#scanner
     const redactor = this.#redactor
     this.#logNode = logNode(tape.trie)
+    const suspects = { keys: this.#keys, special: SPECIAL, logNode: this.#logNode }
     let changed = 0
     for (let i = 0; i < events.count; i++) {
+      i = nextSuspect(tape, events, rewriter.bytes, i, suspects)
+      if (i === events.count) break
       const start = events.start[i]!
       if (start < range.start || start >= range.end) continue
       scanner.mark()

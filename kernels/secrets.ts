@@ -1,0 +1,204 @@
+/**
+ * Which events redaction has to look at: most have nothing that could be a secret. Errs on one side
+ * only: what `workers/transform/redact.ts` would find is never passed over. What it does look at, it
+ * judges by itself.
+ */
+import { DEAD, ESCAPED, EXTENSION, STRING } from './tape-entries'
+
+const AT: i32 = 0x40
+const LETTER_V: i32 = 0x56
+const LETTER_I: u32 = 0x49
+const LETTER_R: u32 = 0x72
+const LETTER_C: u32 = 0x63
+const SPACE: u32 = 0x20
+const PERCENT: u32 = 0x25
+const OPEN_OBJECT: u32 = 0x7b
+const BACKSLASH: u32 = 0x5c
+const QUOTE: u32 = 0x22
+/** The shortest value with a secret in it, and the shortest run of token bytes. */
+const SECRET_BYTES_MIN: usize = 8
+const RUN_BYTES_MIN: i32 = 16
+const ALL_BYTES: i32 = 0xffff
+
+/** By node: what its key says; nothing for one that was not judged yet. */
+let keyFlags: usize = 0
+let keyCount: i32 = 0
+/** The flags of keys that need a closer look. */
+let specialKeys: u32 = 0
+/** The node of `log` at the root. */
+let logNode: i32 = 0
+/** By six bits of each of two bytes: the number of a group of formats that begin so, 0 for none. */
+let pairs: usize = 0
+/** By group and third byte, and by group and fourth: whether a format of the group goes on so. */
+let thirds: usize = 0
+let fourths: usize = 0
+/** 1 for letters, digits and underscore. */
+let words: usize = 0
+
+export function bindSecrets(
+  pairGroups: usize,
+  thirdBytes: usize,
+  fourthBytes: usize,
+  wordBytes: usize,
+): void {
+  pairs = pairGroups
+  thirds = thirdBytes
+  fourths = fourthBytes
+  words = wordBytes
+}
+
+export function bindKeys(flags: usize, count: i32, special: u32, log: i32): void {
+  keyFlags = flags
+  keyCount = count
+  specialKeys = special
+  logNode = log
+}
+
+/** The next event, from `first` on, that has to be looked at; `end` when there is none. */
+export function findSuspect(
+  first: i32,
+  end: i32,
+  tapeStarts: usize,
+  tapeEnds: usize,
+  entries: usize,
+  bytes: usize,
+): i32 {
+  let event = first
+  for (; event < end; event++) {
+    const at = (<usize>event) << 2
+    const from = entries + ((<usize>load<i32>(tapeStarts + at)) << 2)
+    const to = entries + ((<usize>load<i32>(tapeEnds + at)) << 2)
+    if (isSuspect(from, to, bytes)) break
+  }
+  return event
+}
+
+function isSuspect(from: usize, to: usize, bytes: usize): bool {
+  for (let entry = from; entry < to; entry += 16) {
+    const type = load<i32>(entry, 4)
+    if (type === EXTENSION) continue
+    if (type === DEAD) return true
+    const node = load<i32>(entry)
+    if (node >= keyCount) return true
+    const flags = <u32>load<u8>(keyFlags + node)
+    if (flags === 0 || (flags & specialKeys) !== 0) return true
+    if (type !== STRING && type !== ESCAPED) continue
+    const start = bytes + load<i32>(entry, 8)
+    const end = bytes + load<i32>(entry, 12)
+    if (node === logNode && mayBeObject(start)) return true
+    if (end - start < SECRET_BYTES_MIN) continue
+    if (type === ESCAPED && !hasPlainEscapes(start, end)) return true
+    if (isSuspectText(start, end)) return true
+  }
+  return false
+}
+
+function mayBeObject(start: usize): bool {
+  const byte = <u32>load<u8>(start)
+  return byte === OPEN_OBJECT || byte === SPACE || byte === BACKSLASH
+}
+
+/**
+ * Whether a value's escapes stand for quotes and control characters only: none is a token byte, so
+ * that the runs of the text are those of the value.
+ */
+function hasPlainEscapes(start: usize, end: usize): bool {
+  for (let at = start; at < end; ) {
+    const left = <i32>(end - at)
+    const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
+    const escapes = i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(<i8>BACKSLASH))) & inValue
+    if (escapes === 0) {
+      at += 16
+      continue
+    }
+    const kind = <u32>load<u8>(at + ctz(escapes) + 1)
+    const isControl =
+      kind === 0x6e || kind === 0x74 || kind === LETTER_R || kind === 0x62 || kind === 0x66
+    if (kind !== QUOTE && !isControl) return false
+    at += ctz(escapes) + 2
+  }
+  return true
+}
+
+/**
+ * Whether a value has a mark or a run in which a secret may begin. A run behind a backslash begins
+ * with the letter of an escape.
+ */
+function isSuspectText(start: usize, end: usize): bool {
+  let run = 0
+  for (let at = start; at < end; at += 16) {
+    const left = <i32>(end - at)
+    const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
+    const text = v128.load(at)
+    const isAt = i8x16.eq(text, i8x16.splat(<i8>AT))
+    const isV = i8x16.eq(text, i8x16.splat(<i8>LETTER_V))
+    const marks = i8x16.bitmask(v128.or(isAt, isV)) & inValue
+    if (marks !== 0 && hasMark(at, marks)) return true
+    const token = tokenBytes(text) & inValue
+    if (token === ALL_BYTES) {
+      run += 16
+      continue
+    }
+    const ones = ctz(~token)
+    if (run + ones >= RUN_BYTES_MIN && isSuspectRun(start, at - run, at + ones)) return true
+    run = clz(~(token << 16))
+  }
+  return run >= RUN_BYTES_MIN && isSuspectRun(start, end - run, end)
+}
+
+/** A bit for each byte that tokens are made of: letters, digits and `_ - . + / = ~`. */
+function tokenBytes(text: v128): i32 {
+  const lower = i8x16.sub(v128.or(text, i8x16.splat(0x20)), i8x16.splat(0x61))
+  const letter = i8x16.lt_u(lower, i8x16.splat(26))
+  // From `-` to `9`: the dash, the dot, the slash, the digits.
+  const digit = i8x16.lt_u(i8x16.sub(text, i8x16.splat(0x2d)), i8x16.splat(13))
+  const plus = i8x16.eq(text, i8x16.splat(0x2b))
+  const equals = i8x16.eq(text, i8x16.splat(0x3d))
+  const underscore = i8x16.eq(text, i8x16.splat(0x5f))
+  const tilde = i8x16.eq(text, i8x16.splat(0x7e))
+  const signs = v128.or(v128.or(plus, equals), v128.or(underscore, tilde))
+  return i8x16.bitmask(v128.or(v128.or(letter, digit), signs))
+}
+
+/** An `@`, or a V behind an I as in PRIVATE. */
+function hasMark(at: usize, marks: i32): bool {
+  for (let left = marks; left !== 0; left &= left - 1) {
+    const place = at + ctz(left)
+    if (<i32>load<u8>(place) === AT || <u32>load<u8>(place - 1) === LETTER_I) return true
+  }
+  return false
+}
+
+/** Whether a secret may begin in the run of token bytes `from`..`to` of the value from `start`. */
+function isSuspectRun(start: usize, from: usize, to: usize): bool {
+  let at = from
+  if (from > start) {
+    const before = <u32>load<u8>(from - 1)
+    // What is spelled with a percent sign may end in the run.
+    if (before === PERCENT) return true
+    if (before === SPACE && isBehindScheme(start, from)) return true
+    if (before === BACKSLASH) at++
+  }
+  const last = to - 1
+  while (at < last) {
+    const first = <u32>load<u8>(at)
+    const second = <u32>load<u8>(at + 1)
+    const group = <usize>load<u8>(pairs + (((first & 63) << 6) | (second & 63)))
+    if (group !== 0) {
+      const third = load<u8>(thirds + (group << 8) + load<u8>(at + 2))
+      const fourth = load<u8>(fourths + (group << 8) + load<u8>(at + 3))
+      if ((third & fourth) !== 0) return true
+    }
+    while (at < last && load<u8>(words + load<u8>(at)) !== 0) at++
+    at++
+  }
+  return false
+}
+
+/** Whether a word that ends as `Bearer` and `Basic` do stands before the spaces before `from`. */
+function isBehindScheme(start: usize, from: usize): bool {
+  let at = from - 1
+  while (at > start && <u32>load<u8>(at) === SPACE) at--
+  const letter = <u32>load<u8>(at) | 0x20
+  return letter === LETTER_R || letter === LETTER_C
+}

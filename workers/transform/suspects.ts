@@ -1,0 +1,68 @@
+/**
+ * Finds the events that redaction has to look at; a kernel passes over the others
+ * (`kernels/secrets.ts`). Its tables say with which four bytes the formats of secrets begin.
+ */
+import assert from 'node:assert/strict'
+import type { DecodedEvents } from '../decode/decoded-events.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
+import type { RedactKeys } from './redact-keys.ts'
+import { BYTE_CLASS, SECRET_FORMATS, WORD } from './secret-formats.ts'
+
+const PAIRS = 4_096
+const BYTES = 256
+
+const pairGroups = arena.uint8(PAIRS)
+const words = arena.uint8(BYTES)
+const prefixes = SECRET_FORMATS.map(({ prefix }) => Buffer.from(prefix))
+for (const [byte, kinds] of BYTE_CLASS.entries()) words[byte] = (kinds & WORD) === 0 ? 0 : 1
+let groups = 0
+for (const [first = 0, second = 0] of prefixes) {
+  const pair = ((first & 63) << 6) | (second & 63)
+  if (pairGroups[pair] === 0) pairGroups[pair] = ++groups
+}
+assert(groups < BYTES, 'groups are numbered by a byte')
+const thirds = arena.uint8((groups + 1) * BYTES)
+const fourths = arena.uint8((groups + 1) * BYTES)
+for (const [first = 0, second = 0, third, fourth] of prefixes) {
+  const from = pairGroups[((first & 63) << 6) | (second & 63)]! * BYTES
+  allow(thirds, from, third)
+  allow(fourths, from, fourth)
+}
+kernels.bindSecrets(pairGroups.byteOffset, thirds.byteOffset, fourths.byteOffset, words.byteOffset)
+
+/** A group's formats may go on with this byte; with any, where one of them has ended. */
+function allow(table: Uint8Array, from: number, byte: number | undefined): void {
+  if (byte === undefined) table.fill(1, from, from + BYTES)
+  else table[from + byte] = 1
+}
+
+/** What of a batch does not change while its events do. */
+export interface SuspectKeys {
+  readonly keys: RedactKeys
+  /** The flags of keys that need a closer look. */
+  readonly special: number
+  /** The node of `log` at the root. */
+  readonly logNode: number
+}
+
+/** The next event from `first` on that has to be looked at; `events.count` when there is none. */
+export function nextSuspect(
+  tape: JsonTape,
+  events: DecodedEvents,
+  bytes: Uint8Array,
+  first: number,
+  { keys, special, logNode }: SuspectKeys,
+): number {
+  const { flags } = keys
+  kernels.bindKeys(flags.byteOffset, flags.length, special, logNode)
+  return kernels.findSuspect(
+    first,
+    events.count,
+    events.tapeStart.byteOffset,
+    events.tapeEnd.byteOffset,
+    tape.entries.byteOffset,
+    bytes.byteOffset,
+  )
+}
