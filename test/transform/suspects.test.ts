@@ -38,9 +38,10 @@ const SPELLINGS: readonly ((value: string) => string)[] = [
   spellEscaped,
 ]
 
+const tape = new JsonTape(new PathTrie())
+
 /** For each line: whether the scanner finds a secret in a value, and whether it is a suspect. */
 function judge(lines: readonly string[]) {
-  const tape = new JsonTape(new PathTrie())
   const events = new DecodedEvents()
   const outcome = new PartOutcome()
   const body = Buffer.from(`${lines.join('\n')}\n`)

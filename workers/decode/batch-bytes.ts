@@ -2,7 +2,7 @@
 import { EVENT_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'
 
-const BYTES_MIN = 16 * 1024
+const BYTES_MIN = 4_000
 
 export class BatchBytes {
   #bytes = arena.buffer(0)

@@ -70,7 +70,7 @@ const NO_KEY = 0
 
 export class JsonTape {
   readonly trie: PathTrie
-  entries = arena.int32(1024)
+  entries = arena.int32(1_000)
   /** Integers in use. */
   length = 0
   errorCode = 0

@@ -43,10 +43,10 @@ export const TIME_FIELDS = [
 ] as const
 
 const TIME_FIELD_CHARS_MAX = Math.max(...TIME_FIELDS.map((name) => name.length))
-const NODES_FIRST = 1_024
+const NODES_FIRST = 256
 /** Larger arrays, made for one batch, are not kept. */
 const NODES_KEPT_MAX = 2 * TRIE_NODES_MAX
-const KEY_BYTES_FIRST = 16_384
+const KEY_BYTES_FIRST = 4_000
 const KEY_BYTES_KEPT_MAX = 64 * NODES_KEPT_MAX
 
 export class PathTrie {
