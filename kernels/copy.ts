@@ -1,4 +1,7 @@
-/** Copies and compares short texts. */
+/** Copies, compares and hashes short texts. */
+
+/** Odd, with bits in no order: the golden ratio's. */
+const MULTIPLIER: u64 = ((<u64>0x9e3779b9) << 32) | 0x7f4a7c15
 
 /**
  * Copies `length` bytes. May write, and read, seven bytes more: for texts it beats `memory.copy`,
@@ -31,4 +34,19 @@ export function isSameText(a: usize, b: usize, length: usize): bool {
 /** Copies bytes, also where the two ranges overlap. */
 export function copyBytes(to: usize, from: usize, length: usize): void {
   memory.copy(to, from, length)
+}
+
+/** Not for adversaries: whoever finds equal hashes compares. Reads up to seven bytes further. */
+export function hashText(text: usize, length: usize): i32 {
+  let hash: u64 = length
+  let at: usize = 0
+  for (; at + 8 <= length; at += 8) hash = mix(hash ^ load<u64>(text + at))
+  const left = length - at
+  if (left > 0) hash = mix(hash ^ (load<u64>(text + at) << ((8 - left) << 3)))
+  return <i32>(hash ^ (hash >> 32))
+}
+
+function mix(value: u64): u64 {
+  const product = value * MULTIPLIER
+  return product ^ (product >> 29)
 }

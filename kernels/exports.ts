@@ -1,7 +1,7 @@
 /** What the kernels' module exports; `workers/kernel/kernels.ts` has the types. */
 
 export { appendRows, bindEvents, bindTemplates } from './columns'
-export { copyBytes } from './copy'
+export { copyBytes, hashText, isSameText } from './copy'
 export { bindLayouts, bindStates, findLayouts, placeRows } from './layouts'
 export { stringStop } from './scan'
 export { bindKeys, bindSecrets, findSuspect } from './secrets'

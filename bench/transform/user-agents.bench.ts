@@ -1,4 +1,5 @@
 import { USER_AGENT_BYTES_MAX } from '../../src/limits.ts'
+import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { parseUserAgent, UserAgents } from '../../workers/transform/user-agent.ts'
 import type { MicroBench } from '../bench.ts'
 import { OFF, transformBench } from './redaction.bench.ts'
@@ -18,7 +19,7 @@ const uncached: MicroBench = {
 /** Strings of what the slowest expressions look for, no two alike. */
 function hostileStrings(count: number): Buffer[] {
   return Array.from({ length: count }, (_, i) =>
-    Buffer.from(`Android ${i}; ${'droid '.repeat(100)}`.slice(0, USER_AGENT_BYTES_MAX)),
+    heldBytes(Buffer.from(`Android ${i}; ${'droid '.repeat(100)}`.slice(0, USER_AGENT_BYTES_MAX))),
   )
 }
 

@@ -15,6 +15,7 @@ import {
   USER_AGENT_COST_PER_SECOND,
   USER_AGENTS_PER_EVENT_MAX,
 } from '../../src/limits.ts'
+import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { UserAgents } from '../../workers/transform/user-agent.ts'
 import { userAgentCost } from '../../workers/transform/user-agent-budget.ts'
 import { AGENTS, REDACT, transformed, Worker } from './transform-harness.ts'
@@ -153,7 +154,7 @@ test('DEPTH_MAX: a sibling that would be too deep is not added', () => {
 test('USER_AGENT_CACHE_MAX: looked up once, forgotten when too many came since', () => {
   const agents = new UserAgents()
   agents.begin(1, 0)
-  const lookUp = (text: string) => agents.lookUp(Buffer.from(text), 0, text.length)
+  const lookUp = (text: string) => agents.lookUp(heldBytes(Buffer.from(text)), 0, text.length)
   lookUp('x0')
   lookUp('x0')
   assert.deepEqual([agents.hits, agents.misses], [1, 1])
@@ -211,7 +212,7 @@ test('USER_AGENT_COST_PER_SECOND: comes back with time, not with a clock set bac
 
 test('USER_AGENT_BUDGET_STREAMS_MAX: a forgotten stream starts anew', () => {
   const agents = new UserAgents()
-  const lookUp = (text: string) => agents.lookUp(Buffer.from(text), 0, text.length)
+  const lookUp = (text: string) => agents.lookUp(heldBytes(Buffer.from(text)), 0, text.length)
   agents.begin(1, 0)
   for (let i = 0; i <= USER_AGENT_COST_MAX; i++) lookUp(`x${i}`)
   assert.equal(agents.skipped, 1)

@@ -18,7 +18,7 @@ export function copyRange(
 }
 
 /** A copy in the arena of bytes that are copied from again and again. */
-export function heldBytes(bytes: Uint8Array): Uint8Array {
+export function heldBytes(bytes: Uint8Array): Buffer {
   const held = arena.buffer(bytes.length)
   held.set(bytes)
   return held

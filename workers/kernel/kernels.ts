@@ -39,6 +39,8 @@ export interface Kernels {
   stringStop(pos: number): number
   /** See `kernels/copy.ts` and `kernels/splice.ts`. */
   copyBytes(to: number, from: number, length: number): void
+  hashText(text: number, length: number): number
+  isSameText(a: number, b: number, length: number): number
   copyEntries(from: number, to: number, out: number, shift: number, moved: number): void
   /** See `kernels/secrets.ts`. */
   bindSecrets(pairGroups: number, thirds: number, fourths: number, words: number): void

@@ -11,11 +11,19 @@ import { LRUCache } from 'lru-cache'
 import UAParser from 'ua-parser-js'
 import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
 import { unescapeInto } from '../decode/json-string.ts'
+import { arena } from '../kernel/arena.ts'
+import { heldBytes } from '../kernel/arena-copy.ts'
+import { kernels } from '../kernel/kernels.ts'
 import { KnownObject } from './known-object.ts'
 import { UserAgentBudget } from './user-agent-budget.ts'
 
 /** Nothing recognized: nothing is added. */
 export const NO_USER_AGENT = new KnownObject(new Uint8Array(0))
+
+interface RememberedAgent {
+  readonly text: Uint8Array
+  readonly parsed: KnownObject
+}
 
 export class UserAgents {
   /** In this batch. */
@@ -23,9 +31,9 @@ export class UserAgents {
   misses = 0
   /** Not remembered, and not parsed as the stream's budget was spent. */
   skipped = 0
-  /** By the bytes of the string, one character each. */
-  readonly #parsed = new LRUCache<string, KnownObject>({ max: USER_AGENT_CACHE_MAX })
-  readonly #decoded = Buffer.allocUnsafeSlow(USER_AGENT_BYTES_MAX)
+  /** By a hash of the string; of two strings with the same one, the newer is remembered. */
+  readonly #parsed = new LRUCache<number, RememberedAgent>({ max: USER_AGENT_CACHE_MAX })
+  readonly #decoded = arena.buffer(USER_AGENT_BYTES_MAX)
   readonly #budget = new UserAgentBudget()
 
   /** Starts a batch: whose budget pays for it, and when it was received. */
@@ -36,22 +44,24 @@ export class UserAgents {
     this.#budget.begin(streamId, receivedAtMs)
   }
 
-  /** The JSON of the parsed string at `start`..`end`, or NO_USER_AGENT. */
+  /** The parsed string at `start`..`end` of `bytes`, which are the arena's, or NO_USER_AGENT. */
   lookUp(bytes: Buffer, start: number, end: number): KnownObject {
     const stop = Math.min(end, start + USER_AGENT_BYTES_MAX)
-    const key = bytes.toString('latin1', start, stop)
+    const length = stop - start
+    const address = bytes.byteOffset + start
+    const key = kernels.hashText(address, length)
     const known = this.#parsed.get(key)
-    if (known !== undefined) {
+    if (known !== undefined && isText(known.text, address, length)) {
       this.hits++
-      return known
+      return known.parsed
     }
-    if (!this.#budget.tryTake(stop - start)) {
+    if (!this.#budget.tryTake(length)) {
       this.skipped++
       return NO_USER_AGENT
     }
     this.misses++
     const parsed = parseUserAgent(bytes.toString('utf8', start, stop))
-    this.#parsed.set(key, parsed)
+    this.#parsed.set(key, { text: heldBytes(bytes.subarray(start, stop)), parsed })
     return parsed
   }
 
@@ -61,6 +71,11 @@ export class UserAgents {
     const length = unescapeInto(bytes, start, end, this.#decoded, 0)
     return this.lookUp(this.#decoded, 0, length)
   }
+}
+
+function isText(text: Uint8Array, address: number, length: number): boolean {
+  if (text.length !== length) return false
+  return kernels.isSameText(text.byteOffset, address, length) !== 0
 }
 
 /** Cold: the object's JSON, without the keys that have no value. */
