@@ -1,7 +1,7 @@
 /**
  * Which events redaction has to look at: most have nothing that could be a secret. Errs on one side
- * only: what `workers/transform/redact.ts` would find is never passed over. What it does look at, it
- * judges by itself.
+ * only: what `workers/transform/redact.ts` would find is never passed over. That one looks at the
+ * others, and judges for itself.
  */
 import { DEAD, ESCAPED, EXTENSION, STRING } from './tape-entries'
 

@@ -130,3 +130,10 @@ export function writeBooleans(
   }
   return out
 }
+
+/** Discriminators of a path of one type: 0 for the rows of its cells; others stay as they are. */
+export function markRows(cellRows: usize, first: i32, end: i32, discriminators: usize): void {
+  for (let cell = first; cell < end; cell++) {
+    store<u8>(discriminators + load<i32>(cellRows + ((<usize>cell) << 2)), 0)
+  }
+}

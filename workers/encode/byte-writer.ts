@@ -10,8 +10,8 @@ function allocateInArena(bytes: number): Buffer {
 }
 
 /**
- * A growing byte buffer, in the arena unless said otherwise. Writers reserve once for many writes; between them nothing is
- * checked.
+ * A growing byte buffer, in the arena unless said otherwise. Writers reserve once for many writes;
+ * between them nothing is checked.
  */
 export class ByteWriter {
   bytes: Buffer

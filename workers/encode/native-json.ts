@@ -15,6 +15,7 @@ import type { JsonTape } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY, NULL, nextEntry } from '../decode/tape-types.ts'
 import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
 import { type ByteWriter, WORD_SLACK } from './byte-writer.ts'
 import { ColumnIndex, type TapeRows } from './column-index.ts'
 import {
@@ -176,8 +177,11 @@ export class JsonColumn {
     const single = (mask & (mask - 1)) === 0
     const base = writer.length
     const { bytes } = writer
-    if (single && end - start === this.#rowCount) {
-      bytes.fill(0, base, base + this.#rowCount)
+    if (single) {
+      const isWhole = end - start === this.#rowCount
+      bytes.fill(isWhole ? 0 : 1, base, base + this.#rowCount)
+      const { byteOffset } = index.cellRow
+      if (!isWhole) kernels.markRows(byteOffset, start, end, bytes.byteOffset + base)
     } else {
       let types = 0
       for (let type = 0; type < NATIVE_TYPES; type++) {

@@ -5,7 +5,7 @@
 import { arena } from './arena.ts'
 import { kernels } from './kernels.ts'
 
-/** Copies `from`'s bytes `start`..`end` to `to`, at `at`; both are of the arena. Returns where it ends. */
+/** Copies `start`..`end` of `from` to `to` at `at`, both of the arena; returns where it ends. */
 export function copyRange(
   to: Uint8Array,
   at: number,

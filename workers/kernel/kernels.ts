@@ -42,6 +42,7 @@ export interface Kernels {
   hashText(text: number, length: number): number
   isSameText(a: number, b: number, length: number): number
   copyEntries(from: number, to: number, out: number, shift: number, moved: number): void
+  findFlagged(from: number, to: number, flags: number, count: number, wanted: number): number
   /** See `kernels/secrets.ts`. */
   bindSecrets(pairGroups: number, thirds: number, fourths: number, words: number): void
   bindKeys(flags: number, count: number, special: number, logNode: number): void
@@ -87,6 +88,7 @@ export interface Kernels {
     templateOf: number,
   ): number
   /** See `kernels/values.ts`. */
+  markRows(cellRows: number, first: number, end: number, discriminators: number): void
   writeStrings(
     cells: number,
     first: number,

@@ -9,8 +9,10 @@ import { DEPTH_MAX, USER_AGENTS_PER_EVENT_MAX } from '../../src/limits.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
-import { ARRAY, DEAD, ELEMENT, ENTRY, ESCAPED, EXTENSION, STRING } from '../decode/tape-types.ts'
+import { DEAD, ELEMENT, ENTRY, ESCAPED, EXTENSION, STRING } from '../decode/tape-types.ts'
+import { arena } from '../kernel/arena.ts'
 import { heldBytes } from '../kernel/arena-copy.ts'
+import { kernels } from '../kernel/kernels.ts'
 import { Edits } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
 import { NO_USER_AGENT, type UserAgents } from './user-agent.ts'
@@ -37,6 +39,8 @@ const KNOWN = 1
 const FIELD = 2
 /** The sibling of some field, or within it. */
 const SIBLING = 4
+/** Below an element of an array. */
+const IN_ARRAY = 8
 
 /** What is written beside one field. */
 interface Sibling {
@@ -49,7 +53,7 @@ export class UserAgentFields {
   readonly #edits = new Edits()
   #trie: PathTrie | undefined
   #generation = -1
-  #flags = new Uint8Array(0)
+  #flags = arena.uint8(0)
   #siblings = new Map<number, Sibling>()
 
   /** Adds siblings in all events of a batch; returns in how many events. */
@@ -80,7 +84,8 @@ export class UserAgentFields {
     if (this.#trie === trie && this.#generation === trie.generation) return
     this.#trie = trie
     this.#generation = trie.generation
-    this.#flags = new Uint8Array(trie.parent.length)
+    arena.release(this.#flags)
+    this.#flags = arena.uint8(trie.parent.length)
     this.#siblings = new Map()
   }
 
@@ -93,22 +98,19 @@ export class UserAgentFields {
     agents: UserAgents,
   ): boolean {
     const { entries } = tape
-    const flagsOf = this.#flags
-    let arrayEnd = 0
     let isSpliced = true
     let hasSibling = false
     let found = 0
-    for (let at = tapeStart; at < tapeEnd; at += ENTRY) {
+    for (let at = tapeStart; ; at += ENTRY) {
+      at = this.#nextOfInterest(entries, at, tapeEnd)
+      if (at === tapeEnd) break
       const type = entries[at + 1]!
-      if (type === EXTENSION || type === DEAD) continue
       const node = entries[at]!
-      const flags = flagsOf[node] || this.#judge(node)
-      if (type === ARRAY && at >= arrayEnd) arrayEnd = entries[at + 7]!
-      if (flags === KNOWN) continue
+      const flags = this.#flags[node] || this.#judge(node)
       if ((flags & SIBLING) !== 0) hasSibling = true
       if ((flags & FIELD) === 0 || (type !== STRING && type !== ESCAPED)) continue
       if (found++ === USER_AGENTS_PER_EVENT_MAX) break
-      if (at < arrayEnd) isSpliced = false
+      if ((flags & IN_ARRAY) !== 0) isSpliced = false
       this.#add(bytes, entries, at, agents)
     }
     // A break may have left a sibling unseen.
@@ -116,6 +118,20 @@ export class UserAgentFields {
       this.#keepExisting(entries, tapeStart, tapeEnd)
     }
     return isSpliced
+  }
+
+  /** The next entry of a key that is a field or a sibling, or was not judged yet; or `end`. */
+  #nextOfInterest(entries: Int32Array, from: number, end: number): number {
+    const flags = this.#flags
+    const address = entries.byteOffset
+    const found = kernels.findFlagged(
+      address + from * Int32Array.BYTES_PER_ELEMENT,
+      address + end * Int32Array.BYTES_PER_ELEMENT,
+      flags.byteOffset,
+      flags.length,
+      FIELD | SIBLING,
+    )
+    return (found - address) / Int32Array.BYTES_PER_ELEMENT
   }
 
   #add(bytes: Buffer, entries: Int32Array, at: number, agents: UserAgents): void {
@@ -188,14 +204,16 @@ export class UserAgentFields {
     const trie = this.#trie!
     if (node >= this.#flags.length) {
       const flags = this.#flags
-      this.#flags = new Uint8Array(trie.parent.length)
+      this.#flags = arena.uint8(trie.parent.length)
       this.#flags.set(flags)
+      arena.release(flags)
     }
     let flags = KNOWN
     if (node > ROOT) {
       const parent = trie.parent[node]!
-      flags |= (this.#flags[parent] || this.#judge(parent)) & SIBLING
-      if (trie.element[parent] !== node) flags |= judgeKey(trie, node, parent)
+      flags |= (this.#flags[parent] || this.#judge(parent)) & (SIBLING | IN_ARRAY)
+      if (trie.element[parent] === node) flags |= IN_ARRAY
+      else flags |= judgeKey(trie, node, parent)
     }
     this.#flags[node] = flags
     return flags
