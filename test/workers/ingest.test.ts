@@ -5,6 +5,7 @@ import { DELTA_SHAPES_MAX, EVENT_BUFFER_KEEP_BYTES, SEGMENT_EVENTS_MAX } from '.
 import type { EncodedBatch } from '../../src/model/batch.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { arena } from '../../workers/kernel/arena.ts'
 import { otlpMessages } from '../decode/otlp-oracle.ts'
 import { batchOf, batchOfParts } from '../encode/batch-of.ts'
 
@@ -202,4 +203,27 @@ test('a batch after a very large one starts with a small buffer again', () => {
   assert(body.length * 6 > EVENT_BUFFER_KEEP_BYTES)
   assert.equal(pipeline.run(batchOf(body, 'otlp-protobuf')).parts[0]?.accepted, 10)
   assert.equal(pipeline.run(batchOf('a\nb', 'text')).parts[0]?.accepted, 2)
+})
+
+/** All views of memory in a result, however deep. */
+function viewsIn(value: unknown): ArrayBufferView[] {
+  if (ArrayBuffer.isView(value)) return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap(viewsIn)
+}
+
+test('nothing of a result lies in the memory of the worker', () => {
+  const pipeline = new IngestPipeline()
+  const lines = Array.from({ length: 40 }, (_, i) => `{"a":${i},"b":["x",{"c":"${i}"}],"d":1.5}`)
+  const bodies = [
+    ['ndjson', `${lines.join('\n')}\n`],
+    ['bulk', lines.map((line) => `{"create":{}}\n${line}\n`).join('')],
+    ['text', 'one\ntwo\n'],
+    ['document', '{"a":1}'],
+  ] as const
+  for (const [framing, body] of bodies) {
+    const views = viewsIn(pipeline.run(batchOf(body, framing)))
+    assert(views.length >= 3, framing)
+    for (const view of views) assert(!arena.holds(view), framing)
+  }
 })
