@@ -128,7 +128,8 @@ export const BLOCK_CELLS_PER_BYTE = 8
 export const NESTED_COLUMNS_DEPTH_MAX = 3
 /**
  * Memory of a worker for batches, their tapes and what is encoded from them. Beyond it a batch
- * fails; none that the other limits let through comes near.
+ * fails. The worst that the other limits let through, 32 MiB of JSON that is all one-digit numbers
+ * in arrays, takes half of it; the worker keeps that for later batches.
  */
 export const ARENA_BYTES_MAX = 2048 * MIB
 /** Key nodes a worker's path trie may hold before it starts afresh (between batches). */

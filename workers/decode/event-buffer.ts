@@ -14,11 +14,12 @@ export class EventBuffer {
   length = 0
 
   /** Starts a batch. What one large batch needed is not kept for all that follow. */
-  reset(): void {
+  reset(keepBytes = EVENT_BUFFER_KEEP_BYTES): void {
     this.length = 0
-    if (this.bytes.length <= EVENT_BUFFER_KEEP_BYTES) return
-    arena.release(this.bytes)
+    if (this.bytes.length <= keepBytes) return
+    const old = this.bytes
     this.bytes = arena.buffer(FIRST_BYTES)
+    arena.release(old)
     this.view = viewOf(this.bytes)
   }
 

@@ -19,8 +19,9 @@ export class EventFragment {
   capture(builder: EventBuilder, byteStart: number, tapeStart: number): void {
     this.#length = builder.at - byteStart
     if (this.#bytes.length < this.#length) {
-      arena.release(this.#bytes)
+      const old = this.#bytes
       this.#bytes = arena.buffer(this.#length)
+      arena.release(old)
     }
     copyRange(this.#bytes, 0, builder.out, byteStart, builder.at)
     this.#entries = builder.tape.entries.slice(tapeStart, builder.tape.length)

@@ -116,6 +116,8 @@ export class JsonTape {
    */
   parse(pos: number, node: number, lineFeedIsSpace: boolean, depth = 0): number {
     this.#lineFeedIsSpace = lineFeedIsSpace
+    // Others make nodes as well: OTLP's events, the keys that transforms add.
+    if (this.trie.parent.length > this.#valueEnd.length) this.#reserveNodes()
     if (this.#bytes[pos] !== OPEN_OBJECT) return this.#value(pos, node, depth)
     if (this.#isQuick) {
       const end = this.#kernel.tryParse(this, this.#bytes, pos, node, depth + 1, lineFeedIsSpace)

@@ -118,8 +118,9 @@ export class SegmentColumns {
     this.#raw = undefined
     this.#rawCount = 0
     if (this.#templateOf.length < count) {
-      arena.release(this.#templateOf)
+      const old = this.#templateOf
       this.#templateOf = arena.uint8(count * 2)
+      arena.release(old)
     }
     this.#reserveColumns(index)
   }

@@ -6,8 +6,9 @@
  * The memory is a shared one because a shared one may grow without taking its arrays away from
  * those who hold them. No other thread sees it: what leaves the worker is copied out.
  *
- * Arrays are freed by whoever replaces them (`release`), or with the garbage. The latter happens
- * between tasks only, so a view of an array that is already out of use holds until its task ends.
+ * An array is there until it is released: the garbage collector knows nothing of kernels that have
+ * its address, and Piscina's threads never come to the event loop, where finalizers would run. So
+ * whoever replaces an array allocates first, then releases: one that fails leaves all as it was.
  */
 import assert from 'node:assert/strict'
 import { ARENA_BYTES_MAX } from '../../src/limits.ts'
@@ -40,7 +41,6 @@ export class Arena {
   /** Free blocks by the power of two that they have bytes. */
   readonly #free: number[][] = Array.from({ length: 32 }, () => [])
   readonly #blocks = new WeakMap<ArenaArray, Block>()
-  readonly #garbage = new FinalizationRegistry<Block>((block) => this.#put(block))
   /** Each growth makes another object of the same memory. */
   readonly #buffers = new WeakSet<ArrayBufferLike>([this.memory.buffer])
 
@@ -82,8 +82,9 @@ export class Arena {
   /** `array` if it has so many integers, else another one, of zeros, in its place. */
   roomFor(length: number, array: Int32Array): Int32Array {
     if (array.length >= length) return array
+    const larger = this.int32(length * 2)
     this.release(array)
-    return this.int32(length * 2)
+    return larger
   }
 
   /** Another array in the place of `array`, with its contents and as many zeros behind them. */
@@ -99,7 +100,6 @@ export class Arena {
     const block = this.#blocks.get(array)
     assert(block !== undefined, 'an array of the arena, released once')
     this.#blocks.delete(array)
-    this.#garbage.unregister(array)
     this.#put(block)
   }
 
@@ -110,7 +110,6 @@ export class Arena {
 
   #register<T extends ArenaArray>(array: T, block: Block): T {
     this.#blocks.set(array, block)
-    this.#garbage.register(array, block, array)
     return array
   }
 

@@ -24,7 +24,7 @@ const LINE_FEED = 0x0a
 const BYTES = Int32Array.BYTES_PER_ELEMENT
 
 export class EventRewriter {
-  #out = new EventBuffer()
+  readonly #out = new EventBuffer()
   #tape: JsonTape | undefined
   #events: DecodedEvents | undefined
   #bytes: Uint8Array = new Uint8Array(0)
@@ -33,7 +33,7 @@ export class EventRewriter {
 
   /** Starts a batch as decode left it. */
   begin(tape: JsonTape, events: DecodedEvents, bytes: Uint8Array): void {
-    if (this.#out.bytes.length > REWRITE_BUFFER_KEEP_BYTES) this.#out = new EventBuffer()
+    this.#out.reset(REWRITE_BUFFER_KEEP_BYTES)
     this.#tape = tape
     this.#events = events
     this.#bytes = tape.batch.hold(bytes)

@@ -44,7 +44,10 @@ export class Transforms {
   readonly #scanner = new SecretScanner()
   readonly #agents = new UserAgents()
   readonly #agentFields = new UserAgentFields()
-  readonly #plans = new LRUCache<string, Plan>({ max: TRANSFORM_PLANS_MAX })
+  readonly #plans = new LRUCache<string, Plan>({
+    max: TRANSFORM_PLANS_MAX,
+    dispose: ({ keys }) => keys.dispose(),
+  })
 
   /** Changes the events of a batch as its stream's settings say, on the tape and in the bytes. */
   run(

@@ -75,9 +75,15 @@ export class RedactKeys {
     if (this.#trie === trie && this.#generation === trie.generation) return
     this.#trie = trie
     this.#generation = trie.generation
-    arena.release(this.flags)
+    const old = this.flags
     this.flags = arena.uint8(trie.parent.length)
+    arena.release(old)
     this.#field = new Int32Array(this.#fields.length > 2 ? trie.parent.length : 0)
+  }
+
+  /** Gives the arena back what it has of it. Nobody may use these keys afterwards. */
+  dispose(): void {
+    arena.release(this.flags)
   }
 
   /** Flags of a canonical node: DENYLISTED, LISTED, … */

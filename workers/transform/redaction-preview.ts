@@ -26,23 +26,34 @@ import {
 import { RedactKeys } from './redact-keys.ts'
 import { NO_SECRET, SECRET_KINDS, SecretScanner } from './secrets.ts'
 
+/** Used again for each preview: what they have of the worker's memory is not given back. */
+const tape = new JsonTape(new PathTrie())
+const events = new DecodedEvents()
+const rewriter = new EventRewriter()
+
 /** Previews a JSON object. Undefined when the sample is not one that ingest would accept. */
 export function previewEvent(
   sample: Uint8Array,
   redactFields: readonly string[],
 ): RedactionPreview | undefined {
-  const tape = new JsonTape(new PathTrie())
-  const events = new DecodedEvents()
   const outcome = new PartOutcome()
   events.reset()
   const bytes = tape.begin(padded(sample))
   decodeDocument(tape, events, bytes, { start: 0, end: sample.length }, outcome)
   if (events.count !== 1) return undefined
-  const rewriter = new EventRewriter()
   rewriter.begin(tape, events, bytes)
   extractLogs(tape, events, rewriter)
 
   const keys = new RedactKeys(redactFields)
+  try {
+    return redactedWith(keys)
+  } finally {
+    keys.dispose()
+  }
+}
+
+/** Redacts the one event of the tape. */
+function redactedWith(keys: RedactKeys): RedactionPreview {
   const scanner = new SecretScanner()
   const edits = new Edits()
   const redactor = new EventRedactor(edits, keys, scanner)

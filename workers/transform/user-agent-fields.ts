@@ -54,7 +54,7 @@ export class UserAgentFields {
   #trie: PathTrie | undefined
   #generation = -1
   #flags = arena.uint8(0)
-  #siblings = new Map<number, Sibling>()
+  readonly #siblings = new Map<number, Sibling>()
 
   /** Adds siblings in all events of a batch; returns in how many events. */
   run(tape: JsonTape, events: DecodedEvents, rewriter: EventRewriter, agents: UserAgents): number {
@@ -84,9 +84,11 @@ export class UserAgentFields {
     if (this.#trie === trie && this.#generation === trie.generation) return
     this.#trie = trie
     this.#generation = trie.generation
-    arena.release(this.#flags)
+    const old = this.#flags
     this.#flags = arena.uint8(trie.parent.length)
-    this.#siblings = new Map()
+    arena.release(old)
+    for (const { key } of this.#siblings.values()) arena.release(key)
+    this.#siblings.clear()
   }
 
   /** Fills `#edits` for one event; returns whether the tape can follow them. Hot. */

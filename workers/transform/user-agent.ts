@@ -32,7 +32,12 @@ export class UserAgents {
   /** Not remembered, and not parsed as the stream's budget was spent. */
   skipped = 0
   /** By a hash of the string; of two strings with the same one, the newer is remembered. */
-  readonly #parsed = new LRUCache<number, RememberedAgent>({ max: USER_AGENT_CACHE_MAX })
+  readonly #parsed = new LRUCache<number, RememberedAgent>({
+    max: USER_AGENT_CACHE_MAX,
+    dispose: (agent) => this.#forgotten.push(agent),
+  })
+  /** Their memory is given back with the next batch: edits of this one may hold them. */
+  #forgotten: RememberedAgent[] = []
   readonly #decoded = arena.buffer(USER_AGENT_BYTES_MAX)
   readonly #budget = new UserAgentBudget()
 
@@ -42,6 +47,11 @@ export class UserAgents {
     this.misses = 0
     this.skipped = 0
     this.#budget.begin(streamId, receivedAtMs)
+    for (const { text, parsed } of this.#forgotten) {
+      arena.release(text)
+      if (parsed !== NO_USER_AGENT) arena.release(parsed.json)
+    }
+    this.#forgotten = []
   }
 
   /** The parsed string at `start`..`end` of `bytes`, which are the arena's, or NO_USER_AGENT. */
