@@ -2,13 +2,11 @@
  * A segment's text by column: `workers/encode/segment-columns.ts` says what the layout is, makes
  * the templates and takes the events that fit none. Here are those that do: nearly all.
  */
-import { copyText, isSameText } from './copy'
+import { copyValue, isSameText } from './copy'
 import { cellCount, cellsOf, layoutOf } from './layouts'
 
 const LINE_FEED: u8 = 0x0a
 const NO_TEMPLATE: i32 = -1
-/** Longer values are copied by the engine's own instruction. */
-const SHORT_COPY_MAX: usize = 1024
 
 /** By layout: `tried` numbers of templates that its events may have; NO_TEMPLATE ends them. */
 let candidates: usize = 0
@@ -110,8 +108,7 @@ function tryAppend(template: i32, layout: i32, event: i32): bool {
     const to = <usize>load<i32>(cursor)
     const length = end - start
     // May write seven bytes too many: the next value or the column's padding takes them.
-    if (length <= SHORT_COPY_MAX) copyText(out + to, bytes + start, length)
-    else memory.copy(out + to, bytes + start, length)
+    copyValue(out + to, bytes + start, length)
     store<u8>(out + to + length, LINE_FEED)
     store<i32>(cursor, <i32>(to + length + 1))
   }

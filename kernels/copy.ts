@@ -3,11 +3,12 @@
 /** Odd, with bits in no order: the golden ratio's. */
 const MULTIPLIER: u64 = ((<u64>0x9e3779b9) << 32) | 0x7f4a7c15
 
-/**
- * Copies `length` bytes. May write, and read, seven bytes more: for texts it beats `memory.copy`,
- * which is a call.
- */
-export function copyText(to: usize, from: usize, length: usize): void {
+/** Longer values are copied by the engine's own instruction, which is a call. */
+const SHORT_COPY_MAX: usize = 1024
+
+/** Copies `length` bytes. May write, and read, seven bytes more. */
+export function copyValue(to: usize, from: usize, length: usize): void {
+  if (length > SHORT_COPY_MAX) return copyBytes(to, from, length)
   let at: usize = 0
   while (at + 16 <= length) {
     v128.store(to + at, v128.load(from + at))

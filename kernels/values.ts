@@ -3,17 +3,20 @@
  * row order; each function writes those from `first` on and returns the address behind what it
  * wrote. At a cell that it cannot write it stops: `state` says which one that is, or `end`.
  */
-import { copyText } from './copy'
+import { copyValue } from './copy'
 import { ESCAPED, TRUE } from './tape-entries'
 
 const MINUS: u32 = 0x2d
 const DOT: u32 = 0x2e
 /** Lengths below it are one byte of varuint. */
 const LONG_LENGTH: usize = 0x80
-/** Longer texts are copied by the engine's own instruction. */
-const SHORT_COPY_MAX: usize = 1024
 /** As many digits a double holds, whichever they are. */
 const EXACT_DIGITS: i32 = 15
+
+/** The entry of a cell. */
+function entryAt(cells: usize, cell: i32, entries: usize): usize {
+  return entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
+}
 
 /** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and 7 more. */
 export function writeStrings(
@@ -28,7 +31,7 @@ export function writeStrings(
   let out = to
   let cell = first
   for (; cell < end; cell++) {
-    const entry = entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
+    const entry = entryAt(cells, cell, entries)
     if (load<i32>(entry, 4) === ESCAPED) break
     const start = <usize>load<i32>(entry, 8)
     const length = <usize>load<i32>(entry, 12) - start
@@ -38,8 +41,7 @@ export function writeStrings(
       rest >>= 7
     }
     store<u8>(out++, <u8>rest)
-    if (length <= SHORT_COPY_MAX) copyText(out, bytes + start, length)
-    else memory.copy(out, bytes + start, length)
+    copyValue(out, bytes + start, length)
     out += length
   }
   store<i32>(state, cell)
@@ -54,10 +56,11 @@ export function writeIntegers(
   entries: usize,
   bytes: usize,
   to: usize,
+  state: usize,
 ): usize {
   let out = to
   for (let cell = first; cell < end; cell++) {
-    const entry = entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
+    const entry = entryAt(cells, cell, entries)
     const textEnd = bytes + load<i32>(entry, 12)
     let at = bytes + load<i32>(entry, 8)
     const isNegative = <u32>load<u8>(at) === MINUS
@@ -67,6 +70,7 @@ export function writeIntegers(
     store<u64>(out, isNegative ? 0 - value : value)
     out += 8
   }
+  store<i32>(state, end)
   return out
 }
 
@@ -87,7 +91,7 @@ export function writeFloats(
   let out = to
   let cell = first
   for (; cell < end; cell++) {
-    const entry = entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
+    const entry = entryAt(cells, cell, entries)
     const textEnd = bytes + load<i32>(entry, 12)
     let at = bytes + load<i32>(entry, 8)
     const isNegative = <u32>load<u8>(at) === MINUS
@@ -121,13 +125,16 @@ export function writeBooleans(
   first: i32,
   end: i32,
   entries: usize,
+  _bytes: usize,
   to: usize,
+  state: usize,
 ): usize {
   let out = to
   for (let cell = first; cell < end; cell++) {
-    const entry = entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
+    const entry = entryAt(cells, cell, entries)
     store<u8>(out++, load<i32>(entry, 4) === TRUE ? 1 : 0)
   }
+  store<i32>(state, end)
   return out
 }
 

@@ -20,9 +20,7 @@ export class BatchBytes {
     // What one large batch needed is not kept for all that follow.
     const isTooLarge = this.#bytes.length > Math.max(length, EVENT_BUFFER_KEEP_BYTES)
     if (isTooLarge || this.#bytes.length < length) {
-      const old = this.#bytes
-      this.#bytes = arena.buffer(Math.max(BYTES_MIN, length))
-      arena.release(old)
+      this.#bytes = arena.replaced(this.#bytes, arena.buffer(Math.max(BYTES_MIN, length)))
     }
     return this.#bytes.subarray(0, length)
   }

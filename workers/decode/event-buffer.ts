@@ -17,9 +17,7 @@ export class EventBuffer {
   reset(keepBytes = EVENT_BUFFER_KEEP_BYTES): void {
     this.length = 0
     if (this.bytes.length <= keepBytes) return
-    const old = this.bytes
-    this.bytes = arena.buffer(FIRST_BYTES)
-    arena.release(old)
+    this.bytes = arena.replaced(this.bytes, arena.buffer(FIRST_BYTES))
     this.view = viewOf(this.bytes)
   }
 
@@ -29,8 +27,7 @@ export class EventBuffer {
     if (needed <= this.bytes.length) return
     const grown = arena.buffer(Math.max(this.bytes.length * 2, needed))
     grown.set(this.bytes.subarray(0, this.length))
-    arena.release(this.bytes)
-    this.bytes = grown
+    this.bytes = arena.replaced(this.bytes, grown)
     this.view = viewOf(grown)
   }
 }

@@ -19,9 +19,7 @@ export class EventFragment {
   capture(builder: EventBuilder, byteStart: number, tapeStart: number): void {
     this.#length = builder.at - byteStart
     if (this.#bytes.length < this.#length) {
-      const old = this.#bytes
-      this.#bytes = arena.buffer(this.#length)
-      arena.release(old)
+      this.#bytes = arena.replaced(this.#bytes, arena.buffer(this.#length))
     }
     copyRange(this.#bytes, 0, builder.out, byteStart, builder.at)
     this.#entries = builder.tape.entries.slice(tapeStart, builder.tape.length)

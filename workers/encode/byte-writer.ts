@@ -71,9 +71,7 @@ export class ByteWriter {
   }
 }
 
-/** Up to here `copyWords` beats `set`, which is slow for what comes from shared memory. */
-export const WORD_COPY_MAX = 1_024
-/** Bytes that `copyWords` may write behind the end, and read. */
+/** Bytes that `copyWords` and the kernels may write behind the end, and read. */
 export const WORD_SLACK = 8
 
 /**

@@ -5,7 +5,7 @@
  */
 import { type ByteViews, unescapeInto } from '../decode/json-string.ts'
 import { arena } from '../kernel/arena.ts'
-import { kernels } from '../kernel/kernels.ts'
+import { kernels, type WriteCells } from '../kernel/kernels.ts'
 import type { ByteWriter } from './byte-writer.ts'
 
 const MINUS = 0x2d
@@ -32,11 +32,41 @@ export interface Cells {
 
 /** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and `WORD_SLACK`. */
 export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cells): void {
-  const { entries, bytes } = source
   const views = { from: source.view, to: writer.view }
+  writeCells(kernels.writeStrings, writer, source, cells, (start, end) => {
+    writer.length = putEscaped(writer.bytes, writer.length, source.bytes, start, end, views)
+  })
+}
+
+/** Int64 or UInt64 from at most 20 decimal digits with an optional minus. Needs 8 bytes a cell. */
+export function writeIntegers(writer: ByteWriter, source: TextSource, cells: Cells): void {
+  writeCells(kernels.writeIntegers, writer, source, cells)
+}
+
+/** Float64, equal to `Number(text)`. Needs 8 bytes a cell. */
+export function writeFloats(writer: ByteWriter, source: TextSource, cells: Cells): void {
+  writeCells(kernels.writeFloats, writer, source, cells, (start, end) => {
+    writer.view.setFloat64(writer.length, parseFloat64(source.bytes, start, end), true)
+    writer.length += 8
+  })
+}
+
+/** Bool, one byte. */
+export function writeBooleans(writer: ByteWriter, source: TextSource, cells: Cells): void {
+  writeCells(kernels.writeBooleans, writer, source, cells)
+}
+
+/** Writes all cells: by the kernel, and those that it leaves to us, by `writeOther`. */
+function writeCells(
+  write: WriteCells,
+  writer: ByteWriter,
+  { entries, bytes }: TextSource,
+  cells: Cells,
+  writeOther?: (start: number, end: number) => void,
+): void {
   const to = writer.bytes.byteOffset
   for (let cell = cells.start; ; cell++) {
-    const at = kernels.writeStrings(
+    const at = write(
       cells.entries.byteOffset,
       cell,
       cells.end,
@@ -49,8 +79,7 @@ export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cell
     cell = stoppedAt[0]!
     if (cell === cells.end) return
     const entry = cells.entries[cell]!
-    const [start, end] = [entries[entry + 2]!, entries[entry + 3]!]
-    writer.length = putEscaped(writer.bytes, writer.length, bytes, start, end, views)
+    writeOther?.(entries[entry + 2]!, entries[entry + 3]!)
   }
 }
 
@@ -80,57 +109,6 @@ export function putVaruint(out: Uint8Array, at: number, value: number): number {
   }
   out[at++] = rest
   return at
-}
-
-/** Int64 or UInt64 from at most 20 decimal digits with an optional minus. Needs 8 bytes a cell. */
-export function writeIntegers(writer: ByteWriter, source: TextSource, cells: Cells): void {
-  const to = writer.bytes.byteOffset
-  const at = kernels.writeIntegers(
-    cells.entries.byteOffset,
-    cells.start,
-    cells.end,
-    source.entries.byteOffset,
-    source.bytes.byteOffset,
-    to + writer.length,
-  )
-  writer.length = at - to
-}
-
-/** Float64, equal to `Number(text)`. Needs 8 bytes a cell. */
-export function writeFloats(writer: ByteWriter, source: TextSource, cells: Cells): void {
-  const { entries, bytes } = source
-  const to = writer.bytes.byteOffset
-  for (let cell = cells.start; ; cell++) {
-    const at = kernels.writeFloats(
-      cells.entries.byteOffset,
-      cell,
-      cells.end,
-      entries.byteOffset,
-      bytes.byteOffset,
-      to + writer.length,
-      stoppedAt.byteOffset,
-    )
-    writer.length = at - to
-    cell = stoppedAt[0]!
-    if (cell === cells.end) return
-    const entry = cells.entries[cell]!
-    const value = parseFloat64(bytes, entries[entry + 2]!, entries[entry + 3]!)
-    writer.view.setFloat64(writer.length, value, true)
-    writer.length += 8
-  }
-}
-
-/** Bool, one byte. */
-export function writeBooleans(writer: ByteWriter, source: TextSource, cells: Cells): void {
-  const to = writer.bytes.byteOffset
-  const at = kernels.writeBooleans(
-    cells.entries.byteOffset,
-    cells.start,
-    cells.end,
-    source.entries.byteOffset,
-    to + writer.length,
-  )
-  writer.length = at - to
 }
 
 /** Writes the 64 bits of a decimal integer. */

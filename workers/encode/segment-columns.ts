@@ -118,9 +118,7 @@ export class SegmentColumns {
     this.#raw = undefined
     this.#rawCount = 0
     if (this.#templateOf.length < count) {
-      const old = this.#templateOf
-      this.#templateOf = arena.uint8(count * 2)
-      arena.release(old)
+      this.#templateOf = arena.replaced(this.#templateOf, arena.uint8(count * 2))
     }
     this.#reserveColumns(index)
   }

@@ -82,17 +82,20 @@ export class Arena {
   /** `array` if it has so many integers, else another one, of zeros, in its place. */
   roomFor(length: number, array: Int32Array): Int32Array {
     if (array.length >= length) return array
-    const larger = this.int32(length * 2)
-    this.release(array)
-    return larger
+    return this.replaced(array, this.int32(length * 2))
   }
 
   /** Another array in the place of `array`, with its contents and as many zeros behind them. */
   doubled(array: Int32Array): Int32Array {
     const doubled = this.int32(array.length * 2)
     doubled.set(array)
-    this.release(array)
-    return doubled
+    return this.replaced(array, doubled)
+  }
+
+  /** Gives back `old` now that `fresh` has been allocated in its place; returns the latter. */
+  replaced<T extends ArenaArray>(old: ArenaArray, fresh: T): T {
+    this.release(old)
+    return fresh
   }
 
   /** Gives back an array that nobody will use any more, nor any view of it. */

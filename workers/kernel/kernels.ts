@@ -89,34 +89,22 @@ export interface Kernels {
   ): number
   /** See `kernels/values.ts`. */
   markRows(cellRows: number, first: number, end: number, discriminators: number): void
-  writeStrings(
-    cells: number,
-    first: number,
-    end: number,
-    entries: number,
-    bytes: number,
-    to: number,
-    state: number,
-  ): number
-  writeIntegers(
-    cells: number,
-    first: number,
-    end: number,
-    entries: number,
-    bytes: number,
-    to: number,
-  ): number
-  writeFloats(
-    cells: number,
-    first: number,
-    end: number,
-    entries: number,
-    bytes: number,
-    to: number,
-    state: number,
-  ): number
-  writeBooleans(cells: number, first: number, end: number, entries: number, to: number): number
+  readonly writeStrings: WriteCells
+  readonly writeIntegers: WriteCells
+  readonly writeFloats: WriteCells
+  readonly writeBooleans: WriteCells
 }
+
+/** Writes cells from `first` on; `state` then has the one it stopped at. Returns where it ended. */
+export type WriteCells = (
+  cells: number,
+  first: number,
+  end: number,
+  entries: number,
+  bytes: number,
+  to: number,
+  state: number,
+) => number
 
 /** Code that is read once, when this module is; V8 shares what it compiles between threads. */
 const code = new WebAssembly.Module(readFileSync(new URL('./kernels.wasm', import.meta.url)))

@@ -75,9 +75,7 @@ export class RedactKeys {
     if (this.#trie === trie && this.#generation === trie.generation) return
     this.#trie = trie
     this.#generation = trie.generation
-    const old = this.flags
-    this.flags = arena.uint8(trie.parent.length)
-    arena.release(old)
+    this.flags = arena.replaced(this.flags, arena.uint8(trie.parent.length))
     this.#field = new Int32Array(this.#fields.length > 2 ? trie.parent.length : 0)
   }
 
@@ -131,11 +129,10 @@ export class RedactKeys {
   }
 
   #grow(length: number): void {
-    const { flags } = this
     const field = this.#field
-    this.flags = arena.uint8(length)
-    this.flags.set(flags)
-    arena.release(flags)
+    const flags = arena.uint8(length)
+    flags.set(this.flags)
+    this.flags = arena.replaced(this.flags, flags)
     if (field.length === 0) return
     this.#field = new Int32Array(length)
     this.#field.set(field)

@@ -58,7 +58,7 @@ function compile(format: SecretFormat): CompiledFormat {
 }
 
 /** Six bits of each of two bytes: which formats may begin so. Prefixes are compared afterwards. */
-function pairOf(first: number, second: number): number {
+export function pairOf(first: number, second: number): number {
   return ((first & 63) << 6) | (second & 63)
 }
 
@@ -70,7 +70,7 @@ for (const format of SECRET_FORMATS.map(compile)) {
 const IS_PAIR = Uint8Array.from(FORMATS_BY_PAIR, (formats) => (formats === undefined ? 0 : 1))
 
 /** A token begins where no word goes on. */
-const IS_WORD = Uint8Array.from(BYTE_CLASS, (kinds) => ((kinds & WORD) === 0 ? 0 : 1))
+export const IS_WORD = Uint8Array.from(BYTE_CLASS, (kinds) => ((kinds & WORD) === 0 ? 0 : 1))
 
 const OPENAI_MARK = Buffer.from('T3BlbkFJ')
 const BEARER = Buffer.from('bearer')

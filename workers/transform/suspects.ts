@@ -8,7 +8,8 @@ import type { JsonTape } from '../decode/json-tape.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { RedactKeys } from './redact-keys.ts'
-import { BYTE_CLASS, SECRET_FORMATS, WORD } from './secret-formats.ts'
+import { SECRET_FORMATS } from './secret-formats.ts'
+import { IS_WORD, pairOf } from './secret-matcher.ts'
 
 const PAIRS = 4_096
 const BYTES = 256
@@ -16,17 +17,17 @@ const BYTES = 256
 const pairGroups = arena.uint8(PAIRS)
 const words = arena.uint8(BYTES)
 const prefixes = SECRET_FORMATS.map(({ prefix }) => Buffer.from(prefix))
-for (const [byte, kinds] of BYTE_CLASS.entries()) words[byte] = (kinds & WORD) === 0 ? 0 : 1
+words.set(IS_WORD)
 let groups = 0
 for (const [first = 0, second = 0] of prefixes) {
-  const pair = ((first & 63) << 6) | (second & 63)
+  const pair = pairOf(first, second)
   if (pairGroups[pair] === 0) pairGroups[pair] = ++groups
 }
 assert(groups < BYTES, 'groups are numbered by a byte')
 const thirds = arena.uint8((groups + 1) * BYTES)
 const fourths = arena.uint8((groups + 1) * BYTES)
 for (const [first = 0, second = 0, third, fourth] of prefixes) {
-  const from = pairGroups[((first & 63) << 6) | (second & 63)]! * BYTES
+  const from = pairGroups[pairOf(first, second)]! * BYTES
   allow(thirds, from, third)
   allow(fourths, from, fourth)
 }

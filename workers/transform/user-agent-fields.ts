@@ -84,9 +84,7 @@ export class UserAgentFields {
     if (this.#trie === trie && this.#generation === trie.generation) return
     this.#trie = trie
     this.#generation = trie.generation
-    const old = this.#flags
-    this.#flags = arena.uint8(trie.parent.length)
-    arena.release(old)
+    this.#flags = arena.replaced(this.#flags, arena.uint8(trie.parent.length))
     for (const { key } of this.#siblings.values()) arena.release(key)
     this.#siblings.clear()
   }
