@@ -40,6 +40,11 @@ const LOG_LINES_KEPT = 20
 const LINE_CHARS_KEPT = 500
 /** Every engine operation that may run, some for cancellations, four for file work. */
 const THREADS = ENGINE_QUERIES_MAX + ENGINE_WRITES_MAX + 6
+/**
+ * jemalloc's settings (the engine's prefix): it gives freed pages back after 30 s instead of 5, as
+ * the next insert asks for them again. A page anew costs a fault and the zeroing. Decision 24.
+ */
+const ENGINE_MEMORY = 'dirty_decay_ms:30000'
 
 /** Resolves when the engine answers. Throws `StoreError` when it cannot be started. */
 export async function startEmbeddedClickHouse(
@@ -193,5 +198,9 @@ async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<
 /** What is set for the memory of our own process is not meant for the engine's. */
 function hostEnvironment(): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MALLOC_'))
-  return { ...Object.fromEntries(inherited), UV_THREADPOOL_SIZE: String(THREADS) }
+  return {
+    JE_MALLOC_CONF: ENGINE_MEMORY,
+    ...Object.fromEntries(inherited),
+    UV_THREADPOOL_SIZE: String(THREADS),
+  }
 }
