@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
@@ -64,6 +64,42 @@ test('PostgreSQL keeps its data over stop and start, and its password stays secr
   }
   const password = readFileSync(join(dataDir, 'postgres-password'), 'utf8').trim()
   assert.ok(log.lines.every((line) => !line.includes(password)))
+})
+
+test('PostgreSQL leaves payloads that were added alone until they are removed or old', async () => {
+  const log = recordingLog()
+  const store = await startEmbeddedPostgres({ dataDir: newDirectory(), log })
+  after(() => store.stop())
+  const postgres = new Postgres({ url: store.url, log })
+  after(() => postgres.end())
+  const { rows } = await postgres.query<{ name: string; setting: string }>(
+    "SELECT name, setting FROM pg_settings WHERE name ~ '^autovacuum(_vacuum_insert_threshold)?$'",
+  )
+  assert.deepEqual(rows, [
+    { name: 'autovacuum', setting: 'on' },
+    { name: 'autovacuum_vacuum_insert_threshold', setting: '-1' },
+  ])
+})
+
+test('PostgreSQL has the log files it will need, made before the first commit', async () => {
+  const dataDir = newDirectory()
+  const log = recordingLog()
+  const store = await startEmbeddedPostgres({ dataDir, log })
+  after(() => store.stop())
+  const postgres = new Postgres({ url: store.url, log })
+  after(() => postgres.end())
+  const made = readdirSync(join(dataDir, 'postgres', 'pg_wal'))
+    .filter((name) => name.length === 24)
+    .sort()
+  assert.ok(made.length >= 12, `${made.length} files`)
+  for (let megabytes = 0; megabytes < 100; megabytes += 20) {
+    const text = "SELECT pg_logical_emit_message(true, 'test', repeat('x', 20 * 1024 * 1024))"
+    await postgres.query(text)
+  }
+  const { rows } = await postgres.query<{ name: string }>(
+    'SELECT pg_walfile_name(pg_current_wal_lsn()) AS name',
+  )
+  assert.ok(made.indexOf(rows[0]?.name ?? '') > 5, 'what 100 MB were written to was there')
 })
 
 test('PostgreSQL killed with -9 is started again at the same address, nothing lost', async () => {

@@ -4,7 +4,7 @@
  * that is missing, the next start ends it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -42,6 +42,11 @@ const PROBE_PAUSE_MS = 25
 const FAST_SHUTDOWN_MS_MAX = 15_000
 const IMMEDIATE_SHUTDOWN_MS_MAX = 5_000
 const LOG_LINES_KEPT = 50
+/** The write-ahead log: a checkpoint every 100 MB or so. Decision 26. */
+const LOG_MB = 192
+const LOG_FILE_MB = 16
+/** Below this much free disk the log files are left to be made when they are needed. */
+const LOG_FREE_BYTES_MIN = 4 * LOG_MB * 1024 * 1024
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
@@ -54,15 +59,17 @@ const SETTINGS = {
   shared_buffers: '128MB',
   wal_buffers: '16MB',
   wal_compression: 'off', // Payloads are compressed already.
-  // Log files are used again after a checkpoint; new ones are filled with zeros first, which costs
-  // as much as writing them. So: checkpoints often enough, and no file given up in quiet hours.
-  max_wal_size: '512MB',
-  min_wal_size: '512MB',
+  // Log files are used again after a checkpoint; commits wait while a new one is filled with zeros.
+  // So: all that are ever needed are made at first (`makeLogFiles`), none is given up.
+  max_wal_size: `${LOG_MB}MB`,
+  min_wal_size: `${LOG_MB}MB`,
   checkpoint_completion_target: 0.9,
   jit: 'off',
   // Dynamic shared memory is scarce in containers, and so are cores here.
   max_parallel_workers_per_gather: 0,
   autovacuum: 'on',
+  // Not because rows were added: it reads every payload once more, and logs its page. Decision 27.
+  autovacuum_vacuum_insert_threshold: -1,
   timezone: 'UTC',
   log_timezone: 'UTC',
   logging_collector: 'off',
@@ -97,7 +104,7 @@ export async function startEmbeddedPostgres(
   await supervisor.start()
   started = true
   try {
-    await ensureDatabase(server, log)
+    await ensureDatabase(server, options)
   } catch (cause) {
     await supervisor.stop()
     throw cause
@@ -243,15 +250,38 @@ class Server {
   }
 }
 
-async function ensureDatabase(server: Server, log: StoreLog): Promise<void> {
+async function ensureDatabase(
+  server: Server,
+  { dataDir, log }: EmbeddedPostgresOptions,
+): Promise<void> {
   const postgres = new Postgres({ url: server.url('postgres'), log, connectionsMax: 1 })
   try {
     const text = 'SELECT 1 FROM pg_database WHERE datname = $1'
     const { rowCount } = await postgres.query(text, [DATABASE])
-    if (rowCount === 0) await postgres.query(`CREATE DATABASE ${DATABASE}`)
+    if (rowCount !== 0) return
+    await makeLogFiles(postgres, dataDir)
+    await postgres.query(`CREATE DATABASE ${DATABASE}`)
   } finally {
     await postgres.end()
   }
+}
+
+/**
+ * Has the server make its log files before the first commit needs one: a commit waits 60 to 130 ms
+ * for a file on an idle disk, and up to a second on a busy one.
+ */
+async function makeLogFiles(postgres: Postgres, dataDir: string): Promise<void> {
+  const { bavail, bsize } = statfsSync(dataDir)
+  if (bavail * bsize < LOG_FREE_BYTES_MIN) return
+  // Until all are there none may be used again, as a checkpoint in between would have it.
+  await postgres.query("SELECT pg_create_physical_replication_slot('log_files', true, true)")
+  for (let i = 0; i < LOG_MB / LOG_FILE_MB; i++) {
+    // A file that nothing was written to is not left.
+    await postgres.query("SELECT pg_logical_emit_message(false, 'sluice', '')")
+    await postgres.query('SELECT pg_switch_wal()')
+  }
+  await postgres.query("SELECT pg_drop_replication_slot('log_files')")
+  await postgres.query('CHECKPOINT')
 }
 
 /** Errors of statements quote values, and whoever sent the statement has the error anyway. */
