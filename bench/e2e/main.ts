@@ -16,7 +16,7 @@ const USAGE = `usage: npm run bench:e2e -- [options]
   --batch N           events a request (1000)
   --seconds N         how long to send (20)
   --events N          stop sending after so many events
-  --warmup-seconds N  load before counting (6)
+  --warmup-seconds N  load before counting (20)
   --rate N            events a second, 0 for full load (0)
   --streams N         streams, requests go round them (1)
   --gzip              compress bodies
