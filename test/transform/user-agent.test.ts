@@ -110,6 +110,21 @@ test('the same string again, at one path and at others, also when paths are forg
   }
 })
 
+test('the same string in many fields of one event', () => {
+  const worker = new Worker()
+  const names = ['user_agent', 'userAgent', 'useragent', 'user-agent', 'http_user_agent', 'ua']
+  const event = Object.fromEntries(names.map((name) => [name, FIREFOX]))
+  const expected = Object.fromEntries(
+    names.flatMap((name) => [
+      [name, FIREFOX],
+      [`${name}_parsed`, PARSED],
+    ]),
+  )
+  const lines = Array.from({ length: 3 }, () => JSON.stringify({ ...event, inner: event }))
+  const { texts } = worker.run(lines, AGENTS)
+  for (const text of texts) assert.deepEqual(JSON.parse(text), { ...expected, inner: expected })
+})
+
 test('escapes, duplicate keys and white space', () => {
   const spelled = FIREFOX.replaceAll('/', '\\/')
   const json = JSON.stringify(PARSED)

@@ -1,4 +1,3 @@
-import type { ByteRange } from '../../src/model/batch.ts'
 import { arena } from '../kernel/arena.ts'
 
 const EVENTS_FIRST = 256
@@ -47,9 +46,9 @@ export class DecodedEvents {
   }
 
   /** The event was rewritten: its JSON and its entries, the tape's newest, lie elsewhere now. */
-  move(index: number, json: ByteRange, tapeStart: number, tapeEnd: number): void {
-    this.start[index] = json.start
-    this.end[index] = json.end
+  move(index: number, start: number, end: number, tapeStart: number, tapeEnd: number): void {
+    this.start[index] = start
+    this.end[index] = end
     this.tapeStart[index] = tapeStart
     this.tapeEnd[index] = tapeEnd
   }

@@ -4,13 +4,13 @@
  */
 import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
+import { kernels } from '../kernel/kernels.ts'
 import type { EventBuilder } from './event-builder.ts'
-import { ENTRY, EXTENSION } from './tape-types.ts'
 
 export class EventFragment {
   #bytes = arena.buffer(0)
   #length = 0
-  #entries = new Int32Array(0)
+  #entries = arena.int32(0)
   /** Where the value stood when it was captured; entries count from there. */
   #byteStart = 0
   #tapeStart = 0
@@ -22,27 +22,28 @@ export class EventFragment {
       this.#bytes = arena.replaced(this.#bytes, arena.buffer(this.#length))
     }
     copyRange(this.#bytes, 0, builder.out, byteStart, builder.at)
-    this.#entries = builder.tape.entries.slice(tapeStart, builder.tape.length)
+    const { tape } = builder
+    this.#entries = arena.replaced(this.#entries, arena.int32(tape.length - tapeStart))
+    this.#entries.set(tape.entries.subarray(tapeStart, tape.length))
     this.#byteStart = byteStart
     this.#tapeStart = tapeStart
   }
 
   /** Writes it at the same node again; false when the event is too large. */
   append(builder: EventBuilder): boolean {
-    const entries = this.#entries
     if (!builder.room(this.#length)) return false
     const { tape } = builder
-    const byteShift = builder.at - this.#byteStart
-    const tapeShift = tape.length - this.#tapeStart
+    const { byteOffset, byteLength, length } = this.#entries
+    tape.reserve(length)
+    kernels.copyEntries(
+      byteOffset,
+      byteOffset + byteLength,
+      tape.entries.byteOffset + tape.length * Int32Array.BYTES_PER_ELEMENT,
+      builder.at - this.#byteStart,
+      tape.length - this.#tapeStart,
+    )
+    tape.length += length
     builder.at = copyRange(builder.out, builder.at, this.#bytes, 0, this.#length)
-    for (let i = 0; i < entries.length; i += ENTRY) {
-      const type = entries[i + 1]! // An entry is whole.
-      if (type === EXTENSION) {
-        tape.push(entries[i]!, type, entries[i + 2]!, entries[i + 3]! + tapeShift)
-      } else {
-        tape.push(entries[i]!, type, entries[i + 2]! + byteShift, entries[i + 3]! + byteShift)
-      }
-    }
     return true
   }
 }

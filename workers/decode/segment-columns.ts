@@ -1,6 +1,8 @@
 /** Puts the text of a segment in column layout together again: `encode/segment-columns.ts`. */
 
 import { COLUMN_PADDING } from '../encode/segment-columns.ts'
+import { LayoutReader } from './layout-reader.ts'
+import { unpackColumns } from './packed-columns.ts'
 
 const LINE_FEED = 0x0a
 
@@ -16,53 +18,24 @@ interface Template {
 /** Shorter runs of bytes are copied one by one: a call costs more. */
 const LOOP_BYTES_MAX = 48
 
-/** Reads the layout's numbers and bytes. Throws past its end. */
-class Reader {
-  readonly #bytes: Buffer
-  at = 0
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  byte(): number {
-    const byte = this.#bytes[this.at++]
-    if (byte === undefined) throw new Error('segment is cut short')
-    return byte
-  }
-
-  varuint(): number {
-    let value = 0
-    for (let shift = 0; ; shift += 7) {
-      const byte = this.byte()
-      value += (byte & 0x7f) * 2 ** shift
-      if (byte < 0x80) return value
-    }
-  }
-
-  /** Steps over so many bytes; returns where they begin. */
-  skip(length: number): number {
-    if (this.at + length > this.#bytes.length) throw new Error('segment is cut short')
-    this.at += length
-    return this.at - length
-  }
-
-  uint32(): number {
-    return this.#bytes.readUInt32LE(this.skip(4))
-  }
-}
-
-/** The events' text, each ended by a line feed, `textBytes` in all. Throws on a damaged layout. */
-export function decodeColumns(layout: Buffer, textBytes: number): Buffer {
-  const reader = new Reader(layout)
+/**
+ * The events' text, each ended by a line feed, `textBytes` in all. `packed` holds the columns that
+ * are not in the layout. Throws on a damaged layout.
+ */
+export function decodeColumns(layout: Buffer, packed: Buffer, textBytes: number): Buffer {
+  const reader = new LayoutReader(layout)
   const templates = readTemplates(reader)
   const count = reader.varuint()
   const templateOf = templates.length > 1 ? reader.skip(count) : undefined
   const columnCount = reader.varuint() + 1
   const sizes = Array.from({ length: columnCount }, () => reader.uint32())
-  /** Where the next value of each column begins, and where the column ends. */
-  const next = sizes.map((size) => reader.skip(size + COLUMN_PADDING))
-  const ends = next.map((start, column) => start + sizes[column]!)
+  const unpacked =
+    packed.length > 0 ? unpackColumns(new LayoutReader(packed), sizes) : new Map<number, Buffer>()
+  const values = sizes.map((size, column) => {
+    return unpacked.get(column) ?? reader.bytes(size + COLUMN_PADDING).subarray(0, size)
+  })
+  /** Where the next value of each column begins. */
+  const next = sizes.map(() => 0)
   const text = Buffer.allocUnsafe(textBytes)
   let at = 0
   for (let event = 0; event < count; event++) {
@@ -70,11 +43,11 @@ export function decodeColumns(layout: Buffer, textBytes: number): Buffer {
     if (template === undefined) throw new Error('segment names a template that it lacks')
     const { columns, gapStarts, gapEnds, isRaw } = template
     if (isRaw) {
-      at = copyValue(layout, next, ends, columnCount - 1, text, at)
+      at = copyValue(values, next, columnCount - 1, text, at)
     } else {
       for (let i = 0; i < columns.length; i++) {
         at = copyGap(layout, gapStarts[i]!, gapEnds[i]!, text, at)
-        at = copyValue(layout, next, ends, columns[i]!, text, at)
+        at = copyValue(values, next, columns[i]!, text, at)
       }
       at = copyGap(layout, gapStarts[columns.length]!, gapEnds[columns.length]!, text, at)
     }
@@ -98,18 +71,17 @@ function copyGap(layout: Buffer, start: number, end: number, text: Buffer, at: n
 
 /** The same for the column's next value, up to its line feed. */
 function copyValue(
-  layout: Buffer,
+  values: readonly Buffer[],
   next: number[],
-  ends: readonly number[],
   column: number,
   text: Buffer,
   at: number,
 ): number {
-  let from = next[column] ?? 0
-  const end = ends[column] ?? 0
+  const bytes = values[column]
+  if (bytes === undefined) throw new Error('segment names a column that it lacks')
   let to = at
-  for (; from < end; from++) {
-    const byte = layout[from]!
+  for (let from = next[column]!; from < bytes.length; from++) {
+    const byte = bytes[from]!
     if (byte === LINE_FEED) {
       next[column] = from + 1
       return to
@@ -119,7 +91,7 @@ function copyValue(
   throw new Error('segment is cut short')
 }
 
-function readTemplates(reader: Reader): Template[] {
+function readTemplates(reader: LayoutReader): Template[] {
   const templates: Template[] = []
   const count = reader.varuint()
   for (let i = 0; i < count; i++) {

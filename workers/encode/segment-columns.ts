@@ -12,14 +12,18 @@
  *   varuint columns; UInt32 LE bytes of each and of the raw column; their values, each with a line
  *   feed behind it, and behind each column COLUMN_PADDING bytes; gap: varuint length, bytes
  *
+ * Columns that are packed (`column-packer.ts`) have their size there and nothing else.
+ *
  * Events of the raw template stand whole in the last column: those without a layout, and those
  * past the templates. Where most are such, rows are better: `tryEncode` says so.
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { arena } from '../kernel/arena.ts'
+import { copyRange } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { ByteWriter, WORD_SLACK } from './byte-writer.ts'
 import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from './column-index.ts'
+import { ColumnPacker } from './column-packer.ts'
 import type { EventRange } from './native-block.ts'
 import type { TextSource } from './native-values.ts'
 
@@ -69,15 +73,22 @@ export class SegmentColumns {
   readonly #gapsOf = arena.int32(TEMPLATES_MAX)
   #raw: Template | undefined
   #rawCount = 0
-  /** Where each column begins and where its next value goes; the raw column is the last. */
+  /** Where each column's values begin, and where its next one goes; the raw column is the last. */
   #columnStart = new Int32Array(64)
   #cursor = arena.int32(64)
   /** The raw column: the one behind the index's. */
   #rawColumn = 0
+  readonly #packer = new ColumnPacker()
+  #packed: Uint8Array = new Uint8Array(0)
   #source: TextSource | undefined
   #largestBytes = 0
 
-  /** The bytes of the largest column of the last layout. */
+  /** The columns that the last layout lacks, packed. */
+  get packed(): Uint8Array {
+    return this.#packed
+  }
+
+  /** The bytes of the largest column in the last layout. */
   get largestBytes(): number {
     return this.#largestBytes
   }
@@ -226,23 +237,24 @@ export class SegmentColumns {
     return this.#raw.number
   }
 
-  /** Moves the columns together: raw events have left room in them. */
+  /** Moves the columns together: raw events have left room in them, packed ones are left out. */
   #closeColumns(): void {
     const { bytes, view } = this.#writer
+    const packer = this.#packer
     let at = HEADER_ROOM
     this.#largestBytes = 0
+    packer.begin()
     for (let column = 0; column <= this.#rawColumn; column++) {
       const start = this.#columnStart[column]!
       const end = this.#cursor[column]!
+      if (column < this.#rawColumn && packer.tryPack(column, bytes, start, end)) continue
       this.#largestBytes = Math.max(this.#largestBytes, end - start)
-      if (start !== at) bytes.copyWithin(at, start, end)
-      this.#columnStart[column] = at
-      at += end - start
-      this.#cursor[column] = at
+      at = start === at ? end : copyRange(bytes, at, bytes, start, end)
       // Nothing of an earlier batch is stored there.
       view.setFloat64(at, 0, true)
       at += COLUMN_PADDING
     }
+    this.#packed = packer.end()
     this.#writer.length = at
   }
 

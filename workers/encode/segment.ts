@@ -2,9 +2,11 @@
  * The segment: how a run of events is stored in the raw store.
  *
  *   byte 0      format, 1
- *   byte 1      flags; bit 0: explicit times follow; bit 1: the text is in column layout
+ *   byte 1      flags; bit 0: explicit times follow; bit 1: the text is in column layout; bit 2:
+ *               packed columns follow
  *   bytes 2-5   UInt32 LE, bytes of the events' text
  *   [UInt32 LE bytes, explicit times]
+ *   [UInt32 LE bytes, packed columns (`column-packer.ts`)]
  *   rest        brotli of the events' JSON, each followed by a line feed, or of the same text in
  *               column layout (`segment-columns.ts`)
  *
@@ -27,7 +29,9 @@ import { SegmentColumns } from './segment-columns.ts'
 const FORMAT = 1
 const FLAG_TIMES = 1
 const FLAG_COLUMNS = 2
+const FLAG_PACKED = 4
 const FIXED_HEADER_BYTES = 6
+const NOTHING = Buffer.alloc(0)
 const TIME_BYTES = 16
 const LINE_FEED = 0x0a
 /**
@@ -84,19 +88,21 @@ export class SegmentEncoder {
           : constants.BROTLI_DEFAULT_WINDOW,
       },
     })
-    const headerBytes = FIXED_HEADER_BYTES + (times.length > 0 ? 4 + times.length : 0)
-    const length = headerBytes + body.length
+    const packed = columns === undefined ? NOTHING : this.#columns.packed
+    const length = FIXED_HEADER_BYTES + sectionBytes(times) + sectionBytes(packed) + body.length
     const fits = into !== undefined && into.length >= length
     const target = fits ? into.subarray(0, length) : new Uint8Array(length)
     const payload = Buffer.from(target.buffer, target.byteOffset, length)
     payload[0] = FORMAT
-    payload[1] = (times.length > 0 ? FLAG_TIMES : 0) | (columns === undefined ? 0 : FLAG_COLUMNS)
+    payload[1] =
+      (times.length > 0 ? FLAG_TIMES : 0) |
+      (columns === undefined ? 0 : FLAG_COLUMNS) |
+      (packed.length > 0 ? FLAG_PACKED : 0)
     payload.writeUInt32LE(textBytes, 2)
-    if (times.length > 0) {
-      payload.writeUInt32LE(times.length, FIXED_HEADER_BYTES)
-      payload.set(times, FIXED_HEADER_BYTES + 4)
-    }
-    payload.set(body, headerBytes)
+    let at = writeSection(payload, FIXED_HEADER_BYTES, times)
+    at = writeSection(payload, at, packed)
+    // `set` copies byte by byte to an address of shared memory that is not a multiple of eight.
+    payload.fill(body, at)
     return target
   }
 
@@ -146,23 +152,45 @@ function encodeTimes(facts: EventFacts, range: EventRange): Buffer {
   return times
 }
 
+/** A part that is left out where it is empty. */
+function sectionBytes(section: Uint8Array): number {
+  return section.length > 0 ? 4 + section.length : 0
+}
+
+/** Returns where the section ends. */
+function writeSection(payload: Buffer, at: number, section: Uint8Array): number {
+  if (section.length === 0) return at
+  payload.writeUInt32LE(section.length, at)
+  payload.fill(section, at + 4, at + 4 + section.length)
+  return at + 4 + section.length
+}
+
 /** The inverse of `encode`. Throws on a payload that is not a segment of this format. */
 export function decodeSegment(payload: Uint8Array): SegmentContent {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.length)
   if (bytes[0] !== FORMAT) throw new Error(`segment format ${bytes[0]} is not known`)
+  const flags = bytes[1] ?? 0
   const textBytes = bytes.readUInt32LE(2)
-  const times = new Map<number, { ms: number; nanos: number }>()
-  let at = FIXED_HEADER_BYTES
-  if (((bytes[1] ?? 0) & FLAG_TIMES) !== 0) {
-    const end = at + 4 + bytes.readUInt32LE(at)
-    for (at += 4; at < end; at += TIME_BYTES) {
-      const ms = bytes.readDoubleLE(at + 4)
-      times.set(bytes.readUInt32LE(at), { ms, nanos: bytes.readUInt32LE(at + 12) })
-    }
-  }
-  const isColumns = ((bytes[1] ?? 0) & FLAG_COLUMNS) !== 0
-  const layout = brotliDecompressSync(bytes.subarray(at))
-  const text = isColumns ? decodeColumns(layout, textBytes) : layout
+  const times = readSection(bytes, FIXED_HEADER_BYTES, (flags & FLAG_TIMES) !== 0)
+  const packed = readSection(bytes, times.end, (flags & FLAG_PACKED) !== 0)
+  const body = brotliDecompressSync(bytes.subarray(packed.end))
+  const isColumns = (flags & FLAG_COLUMNS) !== 0
+  const text = isColumns ? decodeColumns(body, packed.bytes, textBytes) : body
   if (text.length !== textBytes) throw new Error('segment is cut short')
-  return { text, times }
+  return { text, times: decodeTimes(times.bytes) }
+}
+
+function readSection(bytes: Buffer, at: number, isThere: boolean): { bytes: Buffer; end: number } {
+  if (!isThere) return { bytes: NOTHING, end: at }
+  const end = at + 4 + bytes.readUInt32LE(at)
+  return { bytes: bytes.subarray(at + 4, end), end }
+}
+
+function decodeTimes(bytes: Buffer): SegmentContent['times'] {
+  const times = new Map<number, { ms: number; nanos: number }>()
+  for (let at = 0; at < bytes.length; at += TIME_BYTES) {
+    const ms = bytes.readDoubleLE(at + 4)
+    times.set(bytes.readUInt32LE(at), { ms, nanos: bytes.readUInt32LE(at + 12) })
+  }
+  return times
 }

@@ -43,6 +43,18 @@ export interface Kernels {
   isSameText(a: number, b: number, length: number): number
   copyEntries(from: number, to: number, out: number, shift: number, moved: number): void
   findFlagged(from: number, to: number, flags: number, count: number, wanted: number): number
+  spliceEvent(
+    edits: number,
+    count: number,
+    start: number,
+    end: number,
+    entry: number,
+    entryEnd: number,
+    bytes: number,
+    out: number,
+    entries: number,
+    length: number,
+  ): void
   /** See `kernels/secrets.ts`. */
   bindSecrets(pairGroups: number, thirds: number, fourths: number, words: number): void
   bindKeys(flags: number, count: number, special: number, logNode: number): void
@@ -87,6 +99,10 @@ export interface Kernels {
     columns: number,
     templateOf: number,
   ): number
+  /** See `kernels/pack.ts`. */
+  packHex(from: number, count: number, chars: number, out: number): number
+  packUuids(from: number, count: number, out: number): number
+  packDecimals(from: number, length: number, out: number): number
   /** See `kernels/values.ts`. */
   markRows(cellRows: number, first: number, end: number, discriminators: number): void
   readonly writeStrings: WriteCells

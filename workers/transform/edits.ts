@@ -3,18 +3,20 @@
  * (an empty one: inserts). An edit that begins within the range of one before it is void.
  */
 
-import { heldBytes } from '../kernel/arena-copy.ts'
+import { HeldText } from '../kernel/arena-copy.ts'
 import type { KnownObject } from './known-object.ts'
 
 /** What redaction writes. */
-export const REDACTED_STRING = heldBytes(Buffer.from('"[REDACTED]"'))
-export const NULL_TEXT = heldBytes(Buffer.from('null'))
+export const REDACTED_STRING = new HeldText(Buffer.from('"[REDACTED]"'))
+export const NULL_TEXT = new HeldText(Buffer.from('null'))
 
 /** The reason of edits that add what is not redaction. */
 export const INSERTED = 255
 
 export class Edits {
   count = 0
+  /** How many bytes longer the edited range can be at most. */
+  growthMax = 0
   start = new Int32Array(64)
   end = new Int32Array(64)
   /** The tape entry that is replaced or inserted behind, for edits that the tape can follow. */
@@ -23,22 +25,23 @@ export class Edits {
   node = new Int32Array(64)
   /** Why, as `redact-event.ts` numbers it; 0 for an edit that turned out to be needless. */
   reason = new Uint8Array(64)
-  /** Of the arena. */
-  text: Uint8Array[] = []
+  readonly text: HeldText[] = []
   /** The object that an insertion holds. */
   readonly object: (KnownObject | undefined)[] = []
 
   clear(): void {
     this.count = 0
+    this.growthMax = 0
   }
 
   /** Adds an edit; returns its index. */
-  add(start: number, end: number, text: Uint8Array, reason: number, entry = -1): number {
+  add(start: number, end: number, text: HeldText, reason: number, entry = -1): number {
     const index = this.count++
     if (index === this.start.length) this.#grow()
     this.start[index] = start
     this.end[index] = end
     this.text[index] = text
+    this.growthMax += text.length
     this.reason[index] = reason
     this.entry[index] = entry
     this.object[index] = undefined
@@ -46,11 +49,19 @@ export class Edits {
   }
 
   /** Inserts an object's key and the object, known as `node`, behind the value of `entry`. */
-  insert(at: number, entry: number, key: Uint8Array, object: KnownObject, node: number): void {
+  insert(at: number, entry: number, key: HeldText, object: KnownObject, node: number): void {
     this.add(at, at, key, INSERTED, entry)
     const index = this.add(at, at, object.json, INSERTED, entry)
     this.node[index] = node
     this.object[index] = object
+  }
+
+  /** Whether the object is inserted at another node already: it has entries for one at a time. */
+  insertsElsewhere(object: KnownObject, node: number): boolean {
+    for (let i = 0; i < this.count; i++) {
+      if (this.object[i] === object && this.node[i] !== node) return true
+    }
+    return false
   }
 
   /** Copies an edit to another place. */
@@ -62,13 +73,6 @@ export class Edits {
     this.entry[to] = this.entry[from]!
     this.node[to] = this.node[from]!
     this.object[to] = this.object[from]
-  }
-
-  /** How many bytes longer the edited range can be at most. */
-  get growthMax(): number {
-    let bytes = 0
-    for (let i = 0; i < this.count; i++) bytes += this.text[i]!.length
-    return bytes
   }
 
   #grow(): void {

@@ -15,13 +15,18 @@ import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { EventBuffer } from '../decode/event-buffer.ts'
 import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { ROOT } from '../decode/path-trie.ts'
-import { ARRAY, ENTRY, NULL, STRING } from '../decode/tape-types.ts'
+import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { type Edits, REDACTED_STRING } from './edits.ts'
 
 const LINE_FEED = 0x0a
 const BYTES = Int32Array.BYTES_PER_ELEMENT
+/** Integers of an edit for the kernel; what it does (`kernels/splice.ts`). */
+const STAGED = 8
+const INSERT = 0
+const BY_STRING = 1
+const BY_NULL = 2
 
 export class EventRewriter {
   readonly #out = new EventBuffer()
@@ -29,7 +34,10 @@ export class EventRewriter {
   #events: DecodedEvents | undefined
   #bytes: Uint8Array = new Uint8Array(0)
   #view: DataView = viewOf(this.#bytes)
+  #address = 0
   #isOpen = false
+  #staged = arena.int32(2 * STAGED)
+  #stagedAddress = this.#staged.byteOffset
 
   /** Starts a batch as decode left it. */
   begin(tape: JsonTape, events: DecodedEvents, bytes: Uint8Array): void {
@@ -55,32 +63,67 @@ export class EventRewriter {
     return this.#view
   }
 
-  /** Writes event `index` with its edits, all of which have an entry outside arrays. */
+  /**
+   * Writes event `index` with its edits, all of which have an entry outside arrays, and none
+   * inserts an object that another one inserts at another node. Hot.
+   */
   splice(index: number, edits: Edits): void {
     const events = this.#events!
     const tape = this.#tape!
-    const tapeStart = tape.length
-    const tapeEnd = events.tapeEnd[index]!
-    const eventEnd = events.end[index]!
-    const out = this.open(eventEnd - events.start[index]! + edits.growthMax)
+    const start = events.start[index]!
+    const end = events.end[index]!
+    const from = events.tapeStart[index]!
+    const to = events.tapeEnd[index]!
+    const out = this.open(end - start + edits.growthMax)
     const outStart = out.length
-    let pos = events.start[index]!
-    let entry = events.tapeStart[index]!
-    for (let i = 0; i < edits.count; i++) {
-      const isInsertion = edits.start[i] === edits.end[i]
-      const stop = edits.entry[i]! + (isInsertion ? ENTRY : 0)
-      if (entry < stop) copyEntries(tape, entry, stop, out.length - pos)
-      entry = stop
-      pos = this.#copyEdit(edits, i, pos)
-      const textStart = out.length - edits.text[i]!.length
-      if (!isInsertion) {
-        entry = pushReplaced(tape, stop, textStart, edits.text[i]!)
-      } else {
-        edits.object[i]?.append(tape, edits.node[i]!, textStart)
-      }
+    tape.reserve(to - from + this.#stage(edits, out))
+    const staged = this.#staged
+    const tapeStart = tape.length
+    kernels.spliceEvent(
+      this.#stagedAddress,
+      edits.count,
+      start,
+      end,
+      from,
+      to,
+      this.#address,
+      outStart,
+      tape.entries.byteOffset,
+      tapeStart,
+    )
+    out.length = staged[0]! + 1
+    tape.length = staged[1]!
+    events.move(index, outStart, staged[0]!, tapeStart, staged[1]!)
+  }
+
+  /** Lays the edits out as the kernel reads them; returns how many integers objects add. */
+  #stage(edits: Edits, out: EventBuffer): number {
+    const { count } = edits
+    if (this.#staged.length < count * STAGED) {
+      this.#staged = arena.roomFor(count * STAGED, this.#staged)
+      this.#stagedAddress = this.#staged.byteOffset
     }
-    copyEntries(tape, entry, tapeEnd, out.length - pos)
-    this.#finish(index, outStart, pos, eventEnd, tapeStart)
+    const staged = this.#staged
+    let added = 0
+    for (let i = 0, at = 0; i < count; i++, at += STAGED) {
+      const text = edits.text[i]!
+      const start = edits.start[i]!
+      const end = edits.end[i]!
+      const object = edits.object[i]
+      staged[at] = start
+      staged[at + 1] = end
+      staged[at + 2] = edits.entry[i]!
+      staged[at + 3] = start === end ? INSERT : text === REDACTED_STRING ? BY_STRING : BY_NULL
+      staged[at + 4] = text.address
+      staged[at + 5] = text.length
+      staged[at + 7] = 0
+      if (object === undefined) continue
+      const entries = object.entries(this.#tape!, edits.node[i]!, out)
+      staged[at + 6] = entries.byteOffset
+      staged[at + 7] = entries.length * BYTES
+      added += entries.length
+    }
+    return added
   }
 
   /** Writes event `index` with any edits. */
@@ -122,6 +165,7 @@ export class EventRewriter {
     if (out.bytes !== this.#bytes) {
       this.#bytes = out.bytes
       this.#view = out.view
+      this.#address = out.bytes.byteOffset
       this.#tape!.extend(out.bytes)
     }
     return out
@@ -133,7 +177,7 @@ export class EventRewriter {
     const start = edits.start[i]!
     if (start > pos) out.length = copyRange(out.bytes, out.length, out.bytes, pos, start)
     const text = edits.text[i]!
-    out.length = copyRange(out.bytes, out.length, text, 0, text.length)
+    out.length = copyRange(out.bytes, out.length, text.bytes, 0, text.length)
     return edits.end[i]!
   }
 
@@ -142,34 +186,8 @@ export class EventRewriter {
     const end = copyRange(out.bytes, out.length, out.bytes, pos, eventEnd)
     out.length = end
     out.bytes[out.length++] = LINE_FEED
-    this.#events!.move(index, { start, end }, tapeStart, this.#tape!.length)
+    this.#events!.move(index, start, end, tapeStart, this.#tape!.length)
   }
-}
-
-/** Appends the entries `from`..`to` once more, their positions moved by `shift` bytes. */
-export function copyEntries(tape: JsonTape, from: number, to: number, shift: number): void {
-  tape.reserve(to - from)
-  const { entries, length } = tape
-  const address = entries.byteOffset
-  kernels.copyEntries(
-    address + from * BYTES,
-    address + to * BYTES,
-    address + length * BYTES,
-    shift,
-    length - from,
-  )
-  tape.length = length + to - from
-}
-
-/** Appends what became of the value at `entry`; returns the entry behind that value's. */
-function pushReplaced(tape: JsonTape, entry: number, textStart: number, text: Uint8Array): number {
-  const { entries } = tape
-  const node = entries[entry]!
-  const next = entries[entry + 1] === ARRAY ? entries[entry + 7]! : entry + ENTRY
-  const textEnd = textStart + text.length
-  if (text === REDACTED_STRING) tape.push(node, STRING, textStart + 1, textEnd - 1)
-  else tape.push(node, NULL, textStart, textEnd)
-  return next
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -20,8 +20,10 @@ import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
 import { ENTRY, ESCAPED, STRING } from '../decode/tape-types.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
-import { copyEntries, type EventRewriter } from './event-rewriter.ts'
+import { kernels } from '../kernel/kernels.ts'
+import type { EventRewriter } from './event-rewriter.ts'
 
+const BYTES = Int32Array.BYTES_PER_ELEMENT
 const LOG_KEY = Buffer.from('log')
 const RAW_KEY = Buffer.from('"_raw":"')
 /** `,` before the key, `"}` behind the value, and a line feed with zeros behind that. */
@@ -104,7 +106,7 @@ function extractLog(
   const outEnd = copyRange(out.bytes, objectEnd, out.bytes, rawEnd + 1, eventEnd)
   out.bytes[outEnd] = LINE_FEED
   out.length = outEnd + 1
-  events.move(index, { start: outStart, end: outEnd }, tapeStart, tape.length)
+  events.move(index, outStart, outEnd, tapeStart, tape.length)
   return true
 }
 
@@ -159,4 +161,19 @@ function blankLineFeeds(bytes: Uint8Array, start: number, end: number): number {
 
 function isSpace(byte: number): boolean {
   return byte === SPACE || byte === LINE_FEED || byte === 0x0d || byte === 0x09
+}
+
+/** Appends the entries `from`..`to` once more, their positions moved by `shift` bytes. */
+function copyEntries(tape: JsonTape, from: number, to: number, shift: number): void {
+  tape.reserve(to - from)
+  const { entries, length } = tape
+  const address = entries.byteOffset
+  kernels.copyEntries(
+    address + from * BYTES,
+    address + to * BYTES,
+    address + length * BYTES,
+    shift,
+    length - from,
+  )
+  tape.length = length + to - from
 }

@@ -1,50 +1,55 @@
 import assert from 'node:assert/strict'
+import type { EventBuffer } from '../decode/event-buffer.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY } from '../decode/tape-types.ts'
-import { heldBytes } from '../kernel/arena-copy.ts'
+import { arena } from '../kernel/arena.ts'
+import { copyRange, HeldText } from '../kernel/arena-copy.ts'
 
 /**
  * A JSON object of strings that is inserted again and again. Its tape entries are kept from when it
  * was parsed last, as it stands at the same path in most events.
  */
 export class KnownObject {
-  readonly json: Uint8Array
+  readonly json: HeldText
   #trie: PathTrie | undefined
   #generation = 0
   #node = 0
-  /** Positions count from the object's first byte. */
-  #entries = new Int32Array(0)
+  #entries = arena.int32(0)
 
   constructor(json: Uint8Array) {
-    this.json = heldBytes(json)
+    this.json = new HeldText(json)
   }
 
-  /** Appends its entries as those of `node`. `start`: where its text stands in the tape's bytes. */
-  append(tape: JsonTape, node: number, start: number): void {
+  /**
+   * Its entries as those of `node`, until it is asked for another one's; positions count from the
+   * object's first byte. `out` has what the tape refers to, and room for the object: it may be
+   * written there to be parsed.
+   */
+  entries(tape: JsonTape, node: number, out: EventBuffer): Int32Array {
     const { trie } = tape
     if (this.#node !== node || this.#trie !== trie || this.#generation !== trie.generation) {
-      this.#parse(tape, node, start)
-      return
+      this.#parse(tape, node, out)
     }
-    const known = this.#entries
-    tape.reserve(known.length)
-    const { entries } = tape
-    const out = tape.length
-    for (let i = 0; i < known.length; i += ENTRY) {
-      entries[out + i] = known[i]!
-      entries[out + i + 1] = known[i + 1]!
-      entries[out + i + 2] = known[i + 2]! + start
-      entries[out + i + 3] = known[i + 3]! + start
-    }
-    tape.length = out + known.length
+    return this.#entries
   }
 
-  #parse(tape: JsonTape, node: number, start: number): void {
+  /** Gives its memory back; it must not be used any more. */
+  release(): void {
+    this.json.release()
+    arena.release(this.#entries)
+  }
+
+  #parse(tape: JsonTape, node: number, out: EventBuffer): void {
+    const start = out.length
     const from = tape.length
-    const end = tape.parse(start, node, false)
-    assert.equal(end, start + this.json.length)
-    const entries = tape.entries.slice(from, tape.length)
+    const end = copyRange(out.bytes, start, this.json.bytes, 0, this.json.length)
+    assert.equal(tape.parse(start, node, false), end)
+    const parsed = tape.entries.subarray(from, tape.length)
+    tape.length = from
+    this.#entries = arena.replaced(this.#entries, arena.int32(parsed.length))
+    const entries = this.#entries
+    entries.set(parsed)
     for (let i = 0; i < entries.length; i += ENTRY) {
       entries[i + 2]! -= start
       entries[i + 3]! -= start
@@ -52,6 +57,5 @@ export class KnownObject {
     this.#trie = tape.trie
     this.#generation = tape.trie.generation
     this.#node = node
-    this.#entries = entries
   }
 }

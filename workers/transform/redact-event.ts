@@ -16,6 +16,7 @@
 import { stringStop } from '../decode/json-scan.ts'
 import { unescapeToString } from '../decode/json-string.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
+import type { HeldText } from '../kernel/arena-copy.ts'
 import { type Edits, NULL_TEXT, REDACTED_STRING } from './edits.ts'
 import { logNode, mayBeObject } from './extract-log.ts'
 import { DENYLISTED, RAW, REDACTED_WHOLE, type RedactKeys } from './redact-keys.ts'
@@ -229,7 +230,7 @@ export class EventRedactor {
     }
   }
 
-  #edit(start: number, end: number, text: Uint8Array, reason: number, node: number): number {
+  #edit(start: number, end: number, text: HeldText, reason: number, node: number): number {
     this.nodes.push(node)
     return this.edits.add(start, end, text, reason)
   }

@@ -11,7 +11,7 @@ import type { JsonTape } from '../decode/json-tape.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
 import { DEAD, ELEMENT, ENTRY, ESCAPED, EXTENSION, STRING } from '../decode/tape-types.ts'
 import { arena } from '../kernel/arena.ts'
-import { heldBytes } from '../kernel/arena-copy.ts'
+import { HeldText } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { Edits } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
@@ -45,7 +45,7 @@ const IN_ARRAY = 8
 /** What is written beside one field. */
 interface Sibling {
   /** `,"user_agent_parsed":` */
-  readonly key: Uint8Array
+  readonly key: HeldText
   readonly node: number
 }
 
@@ -85,7 +85,7 @@ export class UserAgentFields {
     this.#trie = trie
     this.#generation = trie.generation
     this.#flags = arena.replaced(this.#flags, arena.uint8(trie.parent.length))
-    for (const { key } of this.#siblings.values()) arena.release(key)
+    for (const { key } of this.#siblings.values()) key.release()
     this.#siblings.clear()
   }
 
@@ -111,7 +111,7 @@ export class UserAgentFields {
       if ((flags & FIELD) === 0 || (type !== STRING && type !== ESCAPED)) continue
       if (found++ === USER_AGENTS_PER_EVENT_MAX) break
       if ((flags & IN_ARRAY) !== 0) isSpliced = false
-      this.#add(bytes, entries, at, agents)
+      if (!this.#add(bytes, entries, at, agents)) isSpliced = false
     }
     // A break may have left a sibling unseen.
     if (this.#edits.count > 0 && (hasSibling || found > USER_AGENTS_PER_EVENT_MAX)) {
@@ -134,16 +134,19 @@ export class UserAgentFields {
     return (found - address) / Int32Array.BYTES_PER_ELEMENT
   }
 
-  #add(bytes: Buffer, entries: Int32Array, at: number, agents: UserAgents): void {
+  /** Adds the edit for a field, if its string says anything; false if the tape cannot follow it. */
+  #add(bytes: Buffer, entries: Int32Array, at: number, agents: UserAgents): boolean {
     const start = entries[at + 2]!
     const end = entries[at + 3]!
     const parsed =
       entries[at + 1] === STRING
         ? agents.lookUp(bytes, start, end)
         : agents.lookUpEscaped(bytes, start, end)
-    if (parsed === NO_USER_AGENT) return
+    if (parsed === NO_USER_AGENT) return true
     const { key, node } = this.#siblingOf(entries[at]!)
+    const isElsewhere = this.#edits.insertsElsewhere(parsed, node)
     this.#edits.insert(end + 1, at, key, parsed, node)
+    return !isElsewhere
   }
 
   #siblingOf(field: number): Sibling {
@@ -153,7 +156,7 @@ export class UserAgentFields {
     const name = trie.key(field) + SUFFIX
     const bytes = Buffer.from(name)
     const node = trie.child(trie.parent[field]!, bytes, 0, bytes.length, false)
-    const key = heldBytes(Buffer.from(`,${JSON.stringify(name)}:`))
+    const key = new HeldText(Buffer.from(`,${JSON.stringify(name)}:`))
     const sibling = { key, node }
     this.#siblings.set(field, sibling)
     return sibling

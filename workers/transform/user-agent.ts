@@ -12,7 +12,7 @@ import UAParser from 'ua-parser-js'
 import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
 import { unescapeInto } from '../decode/json-string.ts'
 import { arena } from '../kernel/arena.ts'
-import { heldBytes } from '../kernel/arena-copy.ts'
+import { HeldText } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { KnownObject } from './known-object.ts'
 import { UserAgentBudget } from './user-agent-budget.ts'
@@ -21,9 +21,13 @@ import { UserAgentBudget } from './user-agent-budget.ts'
 export const NO_USER_AGENT = new KnownObject(new Uint8Array(0))
 
 interface RememberedAgent {
-  readonly text: Uint8Array
+  readonly hash: number
+  readonly text: HeldText
   readonly parsed: KnownObject
 }
+
+/** A power of two, with room for most of what is remembered. */
+const PLACES = 16_384
 
 export class UserAgents {
   /** In this batch. */
@@ -34,12 +38,21 @@ export class UserAgents {
   /** By a hash of the string; of two strings with the same one, the newer is remembered. */
   readonly #parsed = new LRUCache<number, RememberedAgent>({
     max: USER_AGENT_CACHE_MAX,
-    dispose: (agent) => this.#forgotten.push(agent),
+    dispose: (agent) => this.#forget(agent),
   })
+  /**
+   * By the end of the hash, of several the one asked for last: spares most look-ups above, which
+   * cost more than all else here. What is found here does not count as used there, so strings leave
+   * in the order in which they came; one still in use is then parsed once more.
+   */
+  readonly #places = new Array<RememberedAgent | undefined>(PLACES).fill(undefined)
   /** Their memory is given back with the next batch: edits of this one may hold them. */
   #forgotten: RememberedAgent[] = []
   readonly #decoded = arena.buffer(USER_AGENT_BYTES_MAX)
   readonly #budget = new UserAgentBudget()
+  /** The bytes that were last asked for, and where they lie. */
+  #source: Uint8Array | undefined
+  #address = 0
 
   /** Starts a batch: whose budget pays for it, and when it was received. */
   begin(streamId: number, receivedAtMs: number): void {
@@ -48,8 +61,8 @@ export class UserAgents {
     this.skipped = 0
     this.#budget.begin(streamId, receivedAtMs)
     for (const { text, parsed } of this.#forgotten) {
-      arena.release(text)
-      if (parsed !== NO_USER_AGENT) arena.release(parsed.json)
+      text.release()
+      if (parsed !== NO_USER_AGENT) parsed.release()
     }
     this.#forgotten = []
   }
@@ -58,21 +71,18 @@ export class UserAgents {
   lookUp(bytes: Buffer, start: number, end: number): KnownObject {
     const stop = Math.min(end, start + USER_AGENT_BYTES_MAX)
     const length = stop - start
-    const address = bytes.byteOffset + start
-    const key = kernels.hashText(address, length)
-    const known = this.#parsed.get(key)
-    if (known !== undefined && isText(known.text, address, length)) {
+    if (bytes !== this.#source) {
+      this.#source = bytes
+      this.#address = bytes.byteOffset
+    }
+    const address = this.#address + start
+    const hash = kernels.hashText(address, length)
+    const known = this.#places[hash & (PLACES - 1)]
+    if (known !== undefined && known.hash === hash && isText(known.text, address, length)) {
       this.hits++
       return known.parsed
     }
-    if (!this.#budget.tryTake(length)) {
-      this.skipped++
-      return NO_USER_AGENT
-    }
-    this.misses++
-    const parsed = parseUserAgent(bytes.toString('utf8', start, stop))
-    this.#parsed.set(key, { text: heldBytes(bytes.subarray(start, stop)), parsed })
-    return parsed
+    return this.#lookUpOlder(bytes.subarray(start, stop), address, hash)
   }
 
   /** The same for a string with escapes; one that is too long to be decoded here is not parsed. */
@@ -81,11 +91,34 @@ export class UserAgents {
     const length = unescapeInto(bytes, start, end, this.#decoded, 0)
     return this.lookUp(this.#decoded, 0, length)
   }
+
+  #forget(agent: RememberedAgent): void {
+    const place = agent.hash & (PLACES - 1)
+    if (this.#places[place] === agent) this.#places[place] = undefined
+    this.#forgotten.push(agent)
+  }
+
+  /** What is not at its place. */
+  #lookUpOlder(text: Buffer, address: number, hash: number): KnownObject {
+    let agent = this.#parsed.get(hash)
+    if (agent !== undefined && isText(agent.text, address, text.length)) {
+      this.hits++
+    } else {
+      if (!this.#budget.tryTake(text.length)) {
+        this.skipped++
+        return NO_USER_AGENT
+      }
+      this.misses++
+      agent = { hash, text: new HeldText(text), parsed: parseUserAgent(text.toString()) }
+      this.#parsed.set(hash, agent)
+    }
+    this.#places[hash & (PLACES - 1)] = agent
+    return agent.parsed
+  }
 }
 
-function isText(text: Uint8Array, address: number, length: number): boolean {
-  if (text.length !== length) return false
-  return kernels.isSameText(text.byteOffset, address, length) !== 0
+function isText(text: HeldText, address: number, length: number): boolean {
+  return text.length === length && kernels.isSameText(text.address, address, length) !== 0
 }
 
 /** Cold: the object's JSON, without the keys that have no value. */

@@ -1,0 +1,144 @@
+/**
+ * Goal: columns of ever new digits are packed, in the format that is documented, and come back byte
+ * for byte; columns that are not wholly of one kind are left alone.
+ * Method: segments of events with one such column, values by generators for each kind, mixed with
+ * near misses; our own reader, and damaged payloads.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { decodeSegment } from '../../workers/encode/segment.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { batchOf } from './batch-of.ts'
+
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+
+const FLAG_PACKED = 4
+const FIRST_SECTION = 6
+const HEX = 1
+const UUID = 2
+const DECIMAL = 3
+
+const pipeline = new IngestPipeline()
+
+/** Stores events with these JSON values; returns the payload, once it is read back as it should. */
+function stored(values: readonly string[]): Buffer {
+  const lines = values.map((value) => `{"level":"info","v":${value}}`)
+  const [segment] = pipeline.run(batchOf(lines.join('\n'))).segments
+  assert.deepEqual(decodeSegment(segment!.payload).text.toString(), `${lines.join('\n')}\n`)
+  return Buffer.from(segment!.payload)
+}
+
+/** The kind of the first packed column, or nothing. */
+function kindOf(payload: Buffer): number | undefined {
+  return (payload[1]! & FLAG_PACKED) === 0 ? undefined : payload[FIRST_SECTION + 4]
+}
+
+/** Digits from a generator with a seed, so that values hardly repeat. */
+function digits(count: number, length: number, alphabet = '0123456789abcdef'): string[] {
+  let state = count * 31 + length
+  return Array.from({ length: count }, () => {
+    let text = ''
+    while (text.length < length) {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+      text += alphabet[(state >>> 16) % alphabet.length]!
+    }
+    return text
+  })
+}
+
+function uuids(count: number): string[] {
+  return digits(count, 32).map((hex) => {
+    const cuts = [0, 8, 12, 16, 20, 32]
+    return cuts
+      .slice(1)
+      .map((end, i) => hex.slice(cuts[i]!, end))
+      .join('-')
+  })
+}
+
+const quoted = (values: readonly string[]) => values.map((value) => `"${value}"`)
+
+test('ids in hexadecimal are packed, whatever their length', () => {
+  for (const length of [8, 10, 14, 16, 18, 30, 32, 34, 40, 64, 254, 256]) {
+    const payload = stored(quoted(digits(100, length)))
+    assert.equal(kindOf(payload), HEX, `${length} digits`)
+    // Half their size, and little else.
+    assert(payload.length < 100 * (length / 2) + 100, `${payload.length} for ${length} digits`)
+  }
+  assert.equal(kindOf(stored(quoted(uuids(100)))), UUID)
+})
+
+test('numbers and addresses are packed', () => {
+  const numbers = digits(300, 7, '123456789')
+  assert.equal(kindOf(stored(numbers)), DECIMAL)
+  assert.equal(kindOf(stored(numbers.map((n) => `-${n}.5`))), DECIMAL)
+  assert.equal(kindOf(stored(numbers.map((n) => `${n}e+3`))), DECIMAL)
+  assert.equal(kindOf(stored(numbers.map((n, i) => n.slice(0, (i % 5) + 2)))), DECIMAL)
+  assert.equal(kindOf(stored(quoted(numbers.map((n) => `10.${n}.1`)))), DECIMAL)
+})
+
+test('what is not all of one kind, repeats, or is small is left to brotli', () => {
+  const ids = quoted(digits(100, 16))
+  const wrong = ['"0123456789ABCDEF"', '"0123456789abcdeg"', '"0123456789abcde"', '""', '"/:@`g"']
+  for (const value of wrong) {
+    for (const place of [0, 50, 99]) {
+      assert.equal(kindOf(stored(ids.with(place, value))), undefined, `${value} at ${place}`)
+    }
+  }
+  for (const cut of [8, 13, 18, 23, 5, 35]) {
+    const id = uuids(1)[0]!
+    const other = `${id.slice(0, cut)}0${id.slice(cut + 1)}`.replace(/^(.{5})./, '$1-')
+    assert.equal(kindOf(stored(quoted(uuids(100).with(99, other)))), undefined, other)
+  }
+  for (const value of ['1E5', '"1 2"', '"12:30"', 'true']) {
+    assert.equal(kindOf(stored(digits(300, 7, '123456789').with(299, value))), undefined, value)
+  }
+  assert.equal(kindOf(stored(Array.from({ length: 300 }, (_, i) => `${200 + (i % 7)}`))), undefined)
+  assert.equal(kindOf(stored(quoted(digits(20, 8)))), undefined, 'a small column')
+  assert.equal(kindOf(stored(quoted(digits(100, 7)))), undefined, 'an odd number of digits')
+})
+
+test('values of any kind in any order come back byte for byte', () => {
+  const character = fc.constantFrom(...'0123456789abcdef-+.eEgA :/')
+  const pool = fc.oneof(
+    fc.integer({ min: 8, max: 70 }).map((length) => quoted(digits(64, length))),
+    fc.constant(quoted(uuids(64))),
+    fc.integer({ min: 1, max: 15 }).map((length) => digits(64, length, '123456789')),
+    fc.array(
+      fc.array(character, { maxLength: 40 }).map((some) => `"${some.join('')}"`),
+      { minLength: 1, maxLength: 20 },
+    ),
+  )
+  const mixed = fc.tuple(pool, pool, fc.integer({ min: 1, max: 90 }), fc.nat(120))
+  let packed = 0
+  let count = 0
+  fc.assert(
+    fc.property(mixed, ([most, some, each, place]) => {
+      const values = Array.from({ length: 120 }, (_, i) => {
+        return i % each === place % each && i >= place ? some[i % some.length]! : most[i % 64]!
+      })
+      const payload = stored(values.map((value) => value ?? '0'))
+      packed += kindOf(payload) === undefined ? 0 : 1
+      count++
+    }),
+    fuzzed(seed, 600, 1_500),
+  )
+  assert(packed > 0 && packed < count, `${packed} of ${count} were packed`)
+})
+
+test('a damaged section is refused, not misread', () => {
+  const payload = stored(quoted(digits(100, 16)))
+  const column = FIRST_SECTION + 5
+  const refused = (change: (copy: Buffer) => Buffer, message = /./) => {
+    assert.throws(() => decodeSegment(change(Buffer.from(payload))), message)
+  }
+  refused((copy) => copy.fill(9, column - 1, column), /kind 9/)
+  refused((copy) => copy.fill(99, column, column + 1), /column that it lacks/)
+  refused((copy) => copy.fill(14, column + 1, column + 2), /part of a value/)
+  refused((copy) => copy.fill(0, column - 1, column))
+  refused((copy) => copy.fill(255, FIRST_SECTION, FIRST_SECTION + 1))
+  refused((copy) => copy.subarray(0, FIRST_SECTION + 40))
+})
