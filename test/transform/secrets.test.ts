@@ -188,6 +188,8 @@ test('prose behind Bearer and Basic is none, and placeholders in a URL are no pa
   for (const value of [
     `Bearer ${random.hex(32)}.`,
     'Basic dXNlcjpob3JzZWJhdHRlcnk=.',
+    'Basic c3ZjOlltQzlKcjdhRmg=', // One digit, few capitals.
+    'Basic dXNlcjphYWFpaWFhaWE=', // Neither digits nor many capitals.
     `postgres://app:$${'D'}b7pass@db/shop`,
     'postgres://app:p%40ss@db/shop',
   ]) {

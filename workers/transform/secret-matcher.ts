@@ -5,10 +5,10 @@
  * length, and how far an alphabet reaches is computed once a stretch (`#reach`), not once a
  * candidate. `AKIAAKIA…`, `sk-sk-sk-…` and `eyeyey…` cost what plain text costs.
  */
+import { AUTHORIZATION_BYTES_MIN, isCredential, isUserAndPassword } from './credentials.ts'
 import {
   ALNUM,
   AUTHORIZATION_KIND,
-  BASE64_SIGN,
   BYTE_CLASS,
   DASH,
   DIGIT,
@@ -75,7 +75,6 @@ export const IS_WORD = Uint8Array.from(BYTE_CLASS, (kinds) => ((kinds & WORD) ==
 const OPENAI_MARK = Buffer.from('T3BlbkFJ')
 const BEARER = Buffer.from('bearer')
 const BASIC = Buffer.from('basic')
-const AUTHORIZATION_BYTES_MIN = 16
 const SPACES_MAX = 8
 const ANSI_BYTES_MAX = 16
 const DOT = 0x2e
@@ -248,8 +247,9 @@ export class SecretMatcher {
       return false
     }
     if (to - start < AUTHORIZATION_BYTES_MIN) return false
-    if (!this.#endsIn(scheme, BEARER) && !this.#endsIn(scheme, BASIC)) return false
-    return isCredential(bytes, start, to)
+    const isBasic = this.#endsIn(scheme, BASIC)
+    if (!isBasic && !this.#endsIn(scheme, BEARER)) return false
+    return isCredential(bytes, start, to) || (isBasic && isUserAndPassword(bytes, start, to))
   }
 
   /** Whether the word before `end` is `word` (lower case), in any case. */
@@ -328,31 +328,4 @@ function isRandom(bytes: Uint8Array, start: number, end: number, alphabet: numbe
   }
   if (isRepeated) return false
   return (alphabet & (DASH | UNDERSCORE)) === 0 || (classes & (DIGIT | UPPER)) !== 0
-}
-
-/**
- * Whether a run is a credential and not prose (`Basic authentication-required`, `Bearer
- * TokenAuthenticationFilter`) or parameters of a challenge (`Bearer error=invalid_token`): `=` only
- * at its end, and digits, or without them capitals as often as chance has them.
- */
-function isCredential(bytes: Uint8Array, start: number, to: number): boolean {
-  let end = to
-  // The end of a sentence.
-  while (end > start && bytes[end - 1] === DOT) end--
-  let digits = 0
-  let capitals = 0
-  let isPadded = false
-  for (let i = start; i < end; i++) {
-    const byte = bytes[i]!
-    const kind = BYTE_CLASS[byte]!
-    if (byte === EQUALS) isPadded = true
-    else if (isPadded && (kind & BASE64_SIGN) === 0) return false
-    if ((kind & DIGIT) !== 0) digits++
-    else if ((kind & UPPER) !== 0) capitals++
-  }
-  const length = end - start
-  if (length < AUTHORIZATION_BYTES_MIN) return false
-  // `OAuth2AuthorizationFilter`, `shop-authentication-v2`: one digit in many letters.
-  if (digits > 1 || (digits === 1 && length < 20)) return true
-  return capitals * 4 > length && capitals < length
 }
