@@ -17,7 +17,7 @@ function laterStop(pos: usize): usize {
 }
 
 /** A bit for each of the sixteen bytes at `pos` that can end a run of plain text. */
-function stopsIn(pos: usize): i32 {
+export function stopsIn(pos: usize): i32 {
   const bytes = v128.load(pos)
   const isQuote = i8x16.eq(bytes, i8x16.splat(0x22))
   const isBackslash = i8x16.eq(bytes, i8x16.splat(0x5c))

@@ -101,12 +101,8 @@ export class IngestPipeline {
     const isJson = kind === 'json'
     // JSON stays what it is, in the arena; events of other kinds are generated there.
     const held = this.#tape.begin(isJson ? input.bytes : this.#generated.bytes)
-    // Text is copied from once a line: it is held once for all parts.
-    const bytes = isJson
-      ? held
-      : kind === 'generated'
-        ? this.#tape.batch.hold(input.bytes)
-        : input.bytes
+    // What they are generated from is read by kernels too: it is held once for all parts.
+    const bytes = isJson ? held : this.#tape.batch.hold(input.bytes)
     const starts = ownerStarts(batch.owners ?? [])
     const outcomes = input.parts.map((part, index) => {
       if (starts.has(index)) this.#events.streamStart = this.#events.count

@@ -41,10 +41,11 @@ export function decodeOtlp(
   shared.fill(0, end + 1)
   events.reset()
   into.reset()
-  tape.begin(shared)
+  tape.begin(into.bytes)
+  const held = tape.batch.hold(shared)
   const range = { start: 0, ...part, end }
   const outcome =
-    framing === 'otlp-protobuf' ? decoder.decode(shared, range) : jsonDecoder.decode(shared, range)
+    framing === 'otlp-protobuf' ? decoder.decode(held, range) : jsonDecoder.decode(held, range)
   const result = outcome.toResult()
   assert.equal(events.count, result.accepted)
   if (events.count === 0) assert.deepEqual([tape.length, into.length], [0, 0], 'nothing is left')

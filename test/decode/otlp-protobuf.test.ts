@@ -124,6 +124,21 @@ test('a key that comes again stays in the event, and the last one counts', () =>
   assert.deepEqual(events, ['{"a":{"x":"1"},"b":"2","a":"3"}'])
 })
 
+test('a boolean is true by any bit of its number, a whole number keeps 64', () => {
+  const beyond = Buffer.concat([Buffer.alloc(9, 0x80), Buffer.of(0x02)])
+  const cases: [number, Uint8Array, string][] = [
+    [2, Buffer.concat([Buffer.alloc(9, 0x80), Buffer.of(0)]), 'false'],
+    [2, beyond, 'true'],
+    [2, varint(2n ** 63n), 'true'],
+    [3, beyond, '0'],
+  ]
+  for (const [field, number, expected] of cases) {
+    const value = Buffer.concat([varint(field * 8), number])
+    const bytes = requestOf(record(body(kvlist(keyValue('a', value)))))
+    for (let i = 0; i < 2; i++) assert.deepEqual(decode(bytes).events, [`{"a":${expected}}`])
+  }
+})
+
 test('messages that come twice are merged; of a oneof the last field counts', () => {
   const arrays = (...items: string[]) =>
     items.map((item) => lengthDelimited(5, lengthDelimited(1, string(item))))

@@ -83,7 +83,8 @@ export class JsonTape {
   /** Line feeds are white space inside a document, but end a line of NDJSON. */
   #lineFeedIsSpace = false
   readonly #kernel: TapeKernel
-  readonly #isQuick: boolean
+  /** The quick way; undefined where it is not to be taken. */
+  readonly quick: TapeKernel | undefined
   /** By node: the entries of its value in the object that had it last. */
   #valueStart = new Int32Array(0)
   #valueEnd = new Int32Array(0)
@@ -92,7 +93,7 @@ export class JsonTape {
   constructor(trie: PathTrie, { isQuick = true } = {}) {
     this.trie = trie
     this.#kernel = new TapeKernel(trie, kernels)
-    this.#isQuick = isQuick
+    this.quick = isQuick ? this.#kernel : undefined
   }
 
   /**
@@ -119,8 +120,8 @@ export class JsonTape {
     // Others make nodes as well: OTLP's events, the keys that transforms add.
     if (this.trie.parent.length > this.#valueEnd.length) this.#reserveNodes()
     if (this.#bytes[pos] !== OPEN_OBJECT) return this.#value(pos, node, depth)
-    if (this.#isQuick) {
-      const end = this.#kernel.tryParse(this, this.#bytes, pos, node, depth + 1, lineFeedIsSpace)
+    if (this.quick !== undefined) {
+      const end = this.quick.tryParse(this, this.#bytes, pos, node, depth + 1, lineFeedIsSpace)
       if (end >= 0) return end
     }
     return this.#object(pos + 1, node, depth + 1)

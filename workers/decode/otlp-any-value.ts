@@ -3,9 +3,10 @@
  * they are, 64-bit integers with all their digits, doubles as JavaScript writes them, bytes in
  * base64, an empty AnyValue as null, a kvlist as an object.
  *
- * The wire is read by protobufjs' `Reader`, which throws where it is malformed; a `WireError` says
- * so for what it does not look at. Writers return false when the record around them is rejected,
- * and `builder.error` then has the reason.
+ * What is as nearly all are goes the quick way (`kernels/otlp.ts`). The rest is read by protobufjs'
+ * `Reader`, which throws where it is malformed; a `WireError` says so for what it does not look at.
+ * Writers return false when the record around them is rejected, and `builder.error` then has the
+ * reason.
  *
  * Rules of protobuf: unknown fields, and known ones of another wire type, are skipped; of several
  * fields of a oneof the last counts; a message that comes twice is merged. Merging is so rare that
@@ -13,6 +14,7 @@
  */
 import protobuf from 'protobufjs/minimal.js'
 import { DEPTH_MAX } from '../../src/limits.ts'
+import { arena } from '../kernel/arena.ts'
 import type { EventBuilder } from './event-builder.ts'
 import { NO_KEY } from './event-builder.ts'
 import type { ByteSource } from './scalar-writer.ts'
@@ -48,6 +50,9 @@ export class AnyValueDecoder {
   readonly builder: EventBuilder
   reader: protobuf.Reader = new protobuf.Reader(new Uint8Array(0))
   source: ByteSource = { bytes: new Uint8Array(0), view: new DataView(new ArrayBuffer(0)) }
+  /** Whether kernels can read the source. */
+  isHeld = false
+  readonly #fields = { bytes: this.source.bytes, start: 0, end: 0, tag: 0 }
   /** What `scan` found: a range of bytes, or a number in two halves as int32, the low one first. */
   #a = 0
   #b = 0
@@ -59,6 +64,8 @@ export class AnyValueDecoder {
   /** Reads from `source`, up to `end` at most. */
   readFrom(source: ByteSource, end: number): void {
     this.source = source
+    this.isHeld = arena.holds(source.bytes)
+    this.#fields.bytes = source.bytes
     this.reader = new protobuf.Reader(source.bytes)
     this.reader.len = end
   }
@@ -71,7 +78,7 @@ export class AnyValueDecoder {
   }
 
   restore(outer: { source: ByteSource; reader: protobuf.Reader }): void {
-    this.source = outer.source
+    this.readFrom(outer.source, outer.reader.len)
     this.reader = outer.reader
   }
 
@@ -118,9 +125,15 @@ export class AnyValueDecoder {
           if (tag === TAG_KVLIST) merges |= (merges & 4) === 0 ? 4 : 8
           break
         }
-        case TAG_BOOL:
+        case TAG_BOOL: {
+          kind = KIND_BOOL
+          const varintStart = reader.pos
+          this.#varint()
+          this.#a = hasBits(this.source.bytes, varintStart, reader.pos) ? 1 : 0
+          break
+        }
         case TAG_INT:
-          kind = tag >>> 3
+          kind = KIND_INT
           this.#varint()
           break
         case TAG_DOUBLE:
@@ -174,7 +187,7 @@ export class AnyValueDecoder {
       case KIND_STRING:
         return builder.string(node, this.source, a, b)
       case KIND_BOOL:
-        return builder.boolean(node, (a | b) !== 0)
+        return builder.boolean(node, a !== 0)
       case KIND_INT:
         return builder.int64(node, b >>> 0, a >>> 0)
       case KIND_DOUBLE:
@@ -244,7 +257,7 @@ export class AnyValueDecoder {
 
   /** Writes the KeyValueList `start`..`end` as the event itself. */
   event(node: number, start: number, end: number): boolean {
-    if (!this.#members(node, start, end, 1)) return false
+    if (!this.outerMembers(node, start, end, 1, TAG_FIRST_MESSAGE)) return false
     this.builder.closeRoot()
     return true
   }
@@ -258,6 +271,28 @@ export class AnyValueDecoder {
   #members(node: number, start: number, end: number, depth: number): boolean {
     if (depth > DEPTH_MAX) return this.#tooDeep()
     return this.repeatedMembers(node, start, end, depth, TAG_FIRST_MESSAGE)
+  }
+
+  /**
+   * The same as `repeatedMembers`, for what is no part of another such list: tried the quick way
+   * once, not again at each level.
+   */
+  outerMembers(
+    node: number,
+    start: number,
+    end: number,
+    depth: number,
+    memberTag: number,
+  ): boolean {
+    const fields = this.#fields
+    fields.start = start
+    fields.end = end
+    fields.tag = memberTag
+    if (this.isHeld && this.builder.tryWriteMembers(fields, node, depth)) {
+      this.reader.pos = end
+      return true
+    }
+    return this.repeatedMembers(node, start, end, depth, memberTag)
   }
 
   /**
@@ -276,13 +311,6 @@ export class AnyValueDecoder {
     let previous = NO_KEY
     reader.pos = start
     while (reader.pos < end) {
-      const shortEnd = this.#shortMemberEnd(end, memberTag)
-      if (shortEnd > 0) {
-        previous = this.#shortMember(node, previous, serial, shortEnd, depth)
-        if (previous < 0) return false
-        reader.pos = shortEnd
-        continue
-      }
       const tag = reader.tag()
       if (tag !== memberTag) {
         this.skip(tag)
@@ -295,47 +323,6 @@ export class AnyValueDecoder {
     }
     this.assertEnd(end)
     return true
-  }
-
-  /**
-   * Where the member at the reader's place ends if it is as nearly all are: a key and a value in
-   * this order, their lengths of one byte each. Else -1. Looking at its bytes at once instead of
-   * through `Reader` takes a third off the time of an event (`bench/decode/otlp.bench.ts`).
-   */
-  #shortMemberEnd(end: number, memberTag: number): number {
-    const { bytes } = this.source
-    const { pos } = this.reader
-    // Reading past the end is harmless: there is padding, and what was read is checked below.
-    const length = bytes[pos + 1]!
-    const keyLength = bytes[pos + 3]!
-    const valueAt = pos + 4 + keyLength
-    const memberEnd = pos + 2 + length
-    if (bytes[pos] !== memberTag || bytes[pos + 2] !== TAG_KEY || (length | keyLength) >= 0x80) {
-      return -1
-    }
-    if (memberEnd > end || valueAt + 2 > memberEnd || bytes[valueAt] !== TAG_VALUE) return -1
-    return valueAt + 2 + bytes[valueAt + 1]! === memberEnd ? memberEnd : -1
-  }
-
-  /** Writes the member at the reader's place, of which `#shortMemberEnd` gave the end. */
-  #shortMember(node: number, previous: number, serial: number, end: number, depth: number): number {
-    const { builder, source } = this
-    const { bytes } = source
-    const keyStart = this.reader.pos + 4
-    const keyEnd = keyStart + bytes[keyStart - 1]!
-    const key = builder.key(node, previous, serial, source, keyStart, keyEnd)
-    if (key < 0) return -1
-    const child = builder.tape.trie.canonical[key]!
-    const valueStart = keyEnd + 2
-    const isShortString =
-      bytes[valueStart] === TAG_STRING && valueStart + 2 + bytes[valueStart + 1]! === end
-    const isWritten =
-      isShortString && valueStart < end
-        ? builder.string(child, source, valueStart + 2, end)
-        : this.value(child, valueStart, end, depth, false)
-    if (!isWritten) return -1
-    builder.endValue(key)
-    return key
   }
 
   /** Writes the KeyValue from the reader's place to `end`. Returns its key, or -1. */
@@ -371,4 +358,12 @@ export class AnyValueDecoder {
     builder.endValue(key)
     return key
   }
+}
+
+/** Whether a number has any bit set, also one that 64 bits have no place for. */
+function hasBits(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    if ((bytes[i]! & 0x7f) !== 0) return true
+  }
+  return false
 }

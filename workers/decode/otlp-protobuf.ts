@@ -11,6 +11,7 @@
  */
 import { EVENT_BYTES_MAX, OTLP_GENERATED_BYTES_MAX } from '../../src/limits.ts'
 import type { OtlpResume, Part } from '../../src/model/batch.ts'
+import { kernels } from '../kernel/kernels.ts'
 import type { DecodedEvents } from './decoded-events.ts'
 import { type EventBuffer, viewOf } from './event-buffer.ts'
 import { EventBuilder } from './event-builder.ts'
@@ -230,6 +231,15 @@ export class OtlpDecoder {
     let count = 0
     reader.pos = start
     while (reader.pos < end) {
+      if (values.isHeld) {
+        reader.pos = kernels.skipFields(
+          values.source.bytes.byteOffset,
+          reader.pos,
+          end,
+          TAG_LOG_RECORD,
+        )
+        if (reader.pos === end) break
+      }
       const tag = reader.tag()
       if (tag !== TAG_SCOPE) {
         values.skip(tag)

@@ -289,7 +289,7 @@ export class OtlpRecordWriter {
     const { builder } = values
     const open = builder.at
     const tapeStart = builder.tape.length
-    if (!values.repeatedMembers(node, start, end, 2, tag)) return false
+    if (!values.outerMembers(node, start, end, 2, tag)) return false
     builder.closeObject(node, open, tapeStart)
     return true
   }

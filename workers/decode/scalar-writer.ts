@@ -113,6 +113,11 @@ export class ScalarWriter {
     return isUtf8(this.out.subarray(start, this.at))
   }
 
+  /** How far `out` may be written to; as it is after `room`. */
+  protected get limit(): number {
+    return this.#limit
+  }
+
   /** Makes sure that `bytes` and the marks around them fit; false when the event is too large. */
   room(bytes: number): boolean {
     return this.at + bytes + MARGIN <= this.#limit || this.#makeRoom(bytes)

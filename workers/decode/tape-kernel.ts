@@ -9,6 +9,20 @@ const LENGTH = 0
 const SERIAL = 1
 const SERIAL_MAX = 0x3fffffff
 
+/** KeyValues: fields that lie in the arena one behind another. */
+export interface MemberFields {
+  bytes: Uint8Array
+  start: number
+  end: number
+  /** Field number times 8 plus wire type. */
+  tag: number
+}
+
+interface TapeEnd {
+  readonly entries: Int32Array
+  length: number
+}
+
 /** Whose arrays the thread's kernel was told of last. */
 let bound: TapeKernel | undefined
 
@@ -53,16 +67,14 @@ export class TapeKernel {
    * fits and nothing is wrong with it. Returns where it ended, or -1.
    */
   tryParse(
-    tape: { readonly entries: Int32Array; length: number },
+    tape: TapeEnd,
     bytes: Uint8Array,
     pos: number,
     node: number,
     depth: number,
     lineFeedIsSpace: boolean,
   ): number {
-    if (bound !== this || this.#boundArrays !== this.#trie.arrays) this.#bind()
-    const state = this.#state
-    state[LENGTH] = tape.length
+    const state = this.#begin(tape)
     const end = this.#kernels.parseObject(
       bytes.byteOffset,
       pos,
@@ -75,6 +87,48 @@ export class TapeKernel {
     )
     if (end >= 0) tape.length = state[LENGTH]!
     return end
+  }
+
+  /**
+   * Writes a brace and the members of `fields` as JSON at `at` of `out`, up to `limit`, and onto
+   * the tape, if all their keys are known, they fit and nothing is wrong with them. Returns where
+   * they end, or -1. Bytes read and written are of the arena.
+   */
+  tryWriteMembers(
+    tape: TapeEnd,
+    fields: MemberFields,
+    node: number,
+    depth: number,
+    out: Uint8Array,
+    at: number,
+    limit: number,
+  ): number {
+    const state = this.#begin(tape)
+    const end = this.#kernels.writeMembers(
+      fields.bytes.byteOffset,
+      fields.start,
+      fields.end,
+      fields.tag,
+      node,
+      depth,
+      out.byteOffset,
+      at,
+      limit,
+      tape.entries.byteOffset,
+      tape.entries.length,
+      state.byteOffset,
+    )
+    if (end >= 0) tape.length = state[LENGTH]!
+    return end
+  }
+
+  /** The state for a kernel that goes on with the tape. */
+  #begin(tape: TapeEnd): Int32Array {
+    const nodes = this.#trie.parent.length
+    if (this.seen.length < nodes) this.reserve(nodes)
+    if (bound !== this || this.#boundArrays !== this.#trie.arrays) this.#bind()
+    this.#state[LENGTH] = tape.length
+    return this.#state
   }
 
   #bind(): void {

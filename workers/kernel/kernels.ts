@@ -3,6 +3,7 @@
  * thread's arena. Their sources are in `kernels/`; addresses are `byteOffset`s of arena arrays.
  */
 import { readFileSync } from 'node:fs'
+import { DOUBLE_BYTES_MAX, writeDouble } from '../decode/number-text.ts'
 import { arena } from './arena.ts'
 
 export interface Kernels {
@@ -35,6 +36,22 @@ export interface Kernels {
     capacity: number,
     state: number,
   ): number
+  /** See `kernels/otlp.ts`. */
+  writeMembers(
+    source: number,
+    start: number,
+    end: number,
+    memberTag: number,
+    node: number,
+    depth: number,
+    bytes: number,
+    at: number,
+    bytesEnd: number,
+    entries: number,
+    capacity: number,
+    state: number,
+  ): number
+  skipFields(source: number, start: number, end: number, tag: number): number
   /** See `kernels/scan.ts`. */
   stringStop(pos: number): number
   /** See `kernels/copy.ts` and `kernels/splice.ts`. */
@@ -125,5 +142,14 @@ export type WriteCells = (
 /** Code that is read once, when this module is; V8 shares what it compiles between threads. */
 const code = new WebAssembly.Module(readFileSync(new URL('./kernels.wasm', import.meta.url)))
 
-export const kernels = new WebAssembly.Instance(code, { env: { memory: arena.memory } })
-  .exports as unknown as Kernels
+/** Kernels leave it to JavaScript how a double is written: digits as `JSON.stringify` has them. */
+let all = new Uint8Array(arena.memory.buffer)
+function writeDoubleAt(address: number, value: number): number {
+  if (address + DOUBLE_BYTES_MAX > all.length) all = new Uint8Array(arena.memory.buffer)
+  return writeDouble(all, address, value)
+}
+
+export const kernels = new WebAssembly.Instance(code, {
+  env: { memory: arena.memory },
+  otlp: { writeDouble: writeDoubleAt },
+}).exports as unknown as Kernels
