@@ -5,6 +5,8 @@ export interface LoadConfig {
   readonly host: string
   readonly port: number
   readonly surface: string
+  /** Where requests go, if not to the surface's own path. */
+  readonly path?: string | undefined
   /** One API key a stream; requests go round them. */
   readonly keys: readonly string[]
   readonly connections: number

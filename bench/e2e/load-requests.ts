@@ -32,7 +32,7 @@ function buildRequest(
 ): Buffer {
   const payload = config.isGzip ? gzipSync(body) : body
   const head = [
-    `POST ${surface.path} HTTP/1.1`,
+    `POST ${config.path ?? surface.path} HTTP/1.1`,
     `Host: ${config.host}:${config.port}`,
     surface.authorization?.(key) ?? `X-API-Key: ${key}`,
     `Content-Type: ${surface.contentType}`,

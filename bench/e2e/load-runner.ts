@@ -125,6 +125,7 @@ export class LoadRunner {
     this.#nextRequest = (this.#nextRequest + 1) % this.#requests.length
     this.#inFlightEvents += request.events
     this.#inFlightRequests++
+    this.#surface.refresh?.(request.bytes)
     connection.send(request, atMs)
   }
 

@@ -10,6 +10,8 @@ export interface Surface {
   authorization?(key: string): string
   /** One request body for these lines. */
   encodeBody(lines: readonly string[]): Buffer
+  /** Changes a whole request before each time it is sent, where the receiver wants that. */
+  refresh?(request: Buffer): void
   /** How many of the `sent` events a 2xx reply acknowledges. */
   countAccepted(reply: string, sent: number): number
 }
