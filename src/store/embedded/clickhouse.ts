@@ -42,8 +42,8 @@ const LINE_CHARS_KEPT = 500
 const THREADS = ENGINE_QUERIES_MAX + ENGINE_WRITES_MAX + 6
 /**
  * jemalloc's settings (the engine's prefix): it gives freed pages back after a minute instead of
- * 5 s, as the next insert asks for them again; and has one arena instead of one a core, so that what
- * one thread freed is there for all. A page anew costs a fault and the zeroing. Decision 24.
+ * 5 s, as the next insert asks for them again, and has one arena instead of one a core: what one
+ * thread freed is there for all. A page anew costs a fault and the zeroing. Decision 24.
  */
 const ENGINE_MEMORY = 'dirty_decay_ms:60000,percpu_arena:disabled,narenas:1'
 
