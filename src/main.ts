@@ -8,9 +8,9 @@ import { createLog } from './telemetry/log.ts'
 import { version } from './version.ts'
 
 /**
- * V8 counts memory outside its heap as the heap's growth, such as the chunks of decompressed bodies,
- * and lets a heap of 17 MB grow by little: at full load it marked all of it seven times a second.
- * Now it may become five times as large as what lives in it. Chunks die young all the same.
+ * V8 counts memory outside its heap, such as the chunks of decompressed bodies, as growth of the
+ * heap, and lets one of 17 MB grow by little: at full load it marked all of it seven times a second.
+ * Now it may become five times as large as what lives in it; chunks die young all the same.
  * Decision 29.
  */
 setFlagsFromString('--heap-growing-percent=400')
