@@ -9,7 +9,7 @@ import { version } from './version.ts'
 
 /**
  * V8 counts memory outside its heap, such as the chunks of decompressed bodies, as growth of the
- * heap, and lets one of 17 MB grow by little: at full load it marked all of it seven times a second.
+ * heap, and lets one of 17 MB grow by little: under gzip it marked all of it seven times a second.
  * Now it may become five times as large as what lives in it; chunks die young all the same.
  * Decision 29.
  */
