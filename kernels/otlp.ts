@@ -208,7 +208,7 @@ function value(start: usize, end: usize, node: i32, depth: i32): bool {
 function object(start: usize, end: usize, node: i32, depth: i32): bool {
   const open = to
   const before = out
-  if (!members(start, end, TAG_MEMBER, node, depth)) return false
+  if (!members(start, end, TAG_MEMBER, node, depth) || !hasRoom(0)) return false
   put(CLOSE_OBJECT)
   if (out === before) push(node, type.OBJECT, open, to)
   return true
@@ -236,6 +236,7 @@ function array(start: usize, end: usize, node: i32, depth: i32): bool {
     kinds |= 1 << load<i32>(entry, 4)
     pos = elementEnd
   }
+  if (!hasRoom(0)) return false
   put(CLOSE_ARRAY)
   close(header, kinds, count, to)
   return true
@@ -246,7 +247,7 @@ function elementObject(start: usize, end: usize, element: i32, depth: i32): bool
   const contents = lengthAt(start + 1)
   if (contents === 0 || contents + fieldLength !== end || !hasRoom(0) || isFull()) return false
   const header = pushHeader(element, type.ELEMENT, to)
-  if (!members(contents, end, TAG_MEMBER, element, depth)) return false
+  if (!members(contents, end, TAG_MEMBER, element, depth) || !hasRoom(0)) return false
   put(CLOSE_OBJECT)
   close(header, 0, 0, to)
   return true

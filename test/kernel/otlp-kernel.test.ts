@@ -96,6 +96,11 @@ const kvlist = (...members: Uint8Array[]) => lengthDelimited(6, Buffer.concat(me
 const requestOf = (body: Uint8Array) =>
   lengthDelimited(1, lengthDelimited(2, lengthDelimited(2, lengthDelimited(5, body))))
 
+/** So many arrays in each other; their ends come all at once. */
+function deep(levels: number): Buffer {
+  return levels === 0 ? int(1n) : array(deep(levels - 1))
+}
+
 /** Members of one object, and what becomes of their values. */
 const MEMBERS: [key: string, value: Uint8Array, json: string][] = [
   ['empty', string(''), '""'],
@@ -130,6 +135,7 @@ const MEMBERS: [key: string, value: Uint8Array, json: string][] = [
   ['objects', array(kvlist(member('k', int(1n))), kvlist()), '[{"k":1},{}]'],
   ['o', kvlist(), '{}'],
   ['p', kvlist(member('q', kvlist(member('r', int(1n))))), '{"q":{"r":1}}'],
+  ['deep', deep(DEPTH_MAX - 1), `${'['.repeat(DEPTH_MAX - 1)}1${']'.repeat(DEPTH_MAX - 1)}`],
 ]
 const ALL = MEMBERS.map(([key, value]) => member(key, value))
 const JSON_OF_ALL = MEMBERS.map(([key, , json]) => `${JSON.stringify(key)}:${json}`).join(',')
