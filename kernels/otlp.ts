@@ -10,7 +10,7 @@
 
 import { copyValue } from './copy'
 import { stopsIn, stringStop } from './scan'
-import { integerType } from './tape'
+import { ALSE_WORD, integerType, NULL_WORD, TRUE_WORD } from './tape'
 import * as type from './tape-entries'
 import {
   beginTape,
@@ -47,10 +47,6 @@ const OPEN_OBJECT: u8 = 0x7b
 const CLOSE_OBJECT: u8 = 0x7d
 const OPEN_ARRAY: u8 = 0x5b
 const CLOSE_ARRAY: u8 = 0x5d
-/** `true`, `null` and `alse` as words. */
-const TRUE_WORD: u32 = 0x65757274
-const NULL_WORD: u32 = 0x6c6c756e
-const ALSE_WORD: u32 = 0x65736c61
 const F_SIGN: u8 = 0x66
 const GIVE_UP: i32 = -1
 /** Room for the marks around a value, a number, and what is written past a text's end. */

@@ -41,9 +41,9 @@ const OPEN_ARRAY: u32 = 0x5b
 const CLOSE_ARRAY: u32 = 0x5d
 const SPACE: u32 = 0x20
 /** `true`, `null` and `alse` as words. */
-const TRUE_WORD: u32 = 0x65757274
-const NULL_WORD: u32 = 0x6c6c756e
-const ALSE_WORD: u32 = 0x65736c61
+export const TRUE_WORD: u32 = 0x65757274
+export const NULL_WORD: u32 = 0x6c6c756e
+export const ALSE_WORD: u32 = 0x65736c61
 const GIVE_UP: i32 = -1
 const INT64_MAX = <u64>i64.MAX_VALUE
 /** All digits of the largest UInt64 but the last, and that one. */

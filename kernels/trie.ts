@@ -64,6 +64,10 @@ export function keyLengthOf(key: i32): i32 {
   return load<i32>(keyLengths + ((<usize>key) << 2))
 }
 
+function keyBytesOf(key: i32): usize {
+  return keyBytes + load<i32>(keyStarts + ((<usize>key) << 2))
+}
+
 export function canonicalOf(key: i32): i32 {
   return load<i32>(canonicals + ((<usize>key) << 2))
 }
@@ -73,19 +77,9 @@ export function elementOf(node: i32): i32 {
   return load<i32>(elements + ((<usize>node) << 2))
 }
 
-/** Whether the key with its closing quote stands at `pos`. */
+/** Whether the key with its closing quote, which is kept behind it, stands at `pos`. */
 export function isKeyAt(pos: usize, key: i32): bool {
-  let at = keyBytes + load<i32>(keyStarts + ((<usize>key) << 2))
-  let left = load<i32>(keyLengths + ((<usize>key) << 2)) + 1
-  let from = pos
-  while (left > 16) {
-    if (i8x16.bitmask(i8x16.ne(v128.load(from), v128.load(at))) !== 0) return false
-    from += 16
-    at += 16
-    left -= 16
-  }
-  const differing = i8x16.bitmask(i8x16.ne(v128.load(from), v128.load(at)))
-  return (differing & ((1 << left) - 1)) === 0
+  return isSameText(pos, keyBytesOf(key), keyLengthOf(key) + 1)
 }
 
 /** Whether the key is spelled without escapes and has these `length` bytes. */
@@ -93,7 +87,7 @@ export function isKeyText(pos: usize, length: i32, key: i32): bool {
   return (
     keyLengthOf(key) === length &&
     load<u8>(escapeds + key) === 0 &&
-    isSameText(pos, keyBytes + load<i32>(keyStarts + ((<usize>key) << 2)), length)
+    isSameText(pos, keyBytesOf(key), length)
   )
 }
 
