@@ -25,7 +25,8 @@ import { type RunningService, type ServiceOptions, startService } from './servic
 import { type Settled, settle } from './settle.ts'
 
 const BASELINE_EVENTS = 4_000
-const WARM_UP_SEED = 7
+/** Other events than those that are counted. */
+export const WARM_UP_SEED = 7
 
 export interface RunOptions extends ServiceOptions {
   /** A service that runs already, instead of a fresh one. */
@@ -107,7 +108,8 @@ async function measure(
   watch.start()
   try {
     const streams = await createStreams(scenario, target)
-    const config = toLoadConfig(scenario, target, streams)
+    const keys = streams.map(({ key }) => key)
+    const config = toLoadConfig(scenario, target.url, keys)
     const session = { target, streams, watch, options }
     await warmUp(scenario, config, session)
     const storedBefore = await countStored(target, streams)
@@ -154,17 +156,14 @@ async function createStreams(scenario: Scenario, target: Target): Promise<BenchS
   return streams
 }
 
-function toLoadConfig(
-  scenario: Scenario,
-  target: Target,
-  streams: readonly BenchStream[],
-): LoadConfig {
-  const { hostname, port } = new URL(target.url)
+/** The load that a scenario asks for, with one API key a stream. */
+export function toLoadConfig(scenario: Scenario, url: string, keys: readonly string[]): LoadConfig {
+  const { hostname, port } = new URL(url)
   return {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port),
     surface: scenario.surface,
-    keys: streams.map(({ key }) => key),
+    keys,
     connections: scenario.connections,
     eventsPerRequest: scenario.eventsPerRequest,
     eventsMax: scenario.eventsMax,

@@ -1,18 +1,16 @@
 /** Starts a fresh service as a child in a data directory of its own, and stops it again. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { startMeasured } from './measured-process.ts'
 import { isService, type ServiceAddress } from './rest.ts'
 
 /** This build's service. */
 const ENTRY = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 const START_MS_MAX = 120_000
-const STOP_MS_MAX = 60_000
 const POLL_MS = 100
-const OUTPUT_CHARS_MAX = 64 * 1024
 /** As `npm start` sets them (package.json): glibc gives back what a burst needed. */
 const MALLOC_SETTINGS = { MALLOC_MMAP_THRESHOLD_: '270336', MALLOC_TRIM_THRESHOLD_: '1048576' }
 
@@ -46,24 +44,16 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const dataDirectory = join(base, 'data')
   const own = ['--data', dataDirectory, '--port', '0', ...(options.serviceFlags ?? [])]
   const args = [...options.nodeFlags, entry, ...own]
-  const child = spawn(process.execPath, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const {
+    child,
+    output,
+    stop: stopChild,
+  } = startMeasured(process.execPath, args, {
     env: { ...MALLOC_SETTINGS, ...process.env },
     detached: options.isDetached ?? false,
   })
-  const output = collectOutput(child)
-  const killOnExit = () => child.kill('SIGTERM')
-  process.once('exit', killOnExit)
-
   const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const exited = once(child, 'exit')
-      child.kill('SIGTERM')
-      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
-      await exited
-      clearTimeout(timer)
-    }
-    process.off('exit', killOnExit)
+    await stopChild()
     if (!options.isDataKept) rmSync(base, { recursive: true, force: true })
   }
   try {
@@ -75,16 +65,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     await stop()
     throw new Error(`service did not start: ${error}\n${output()}`)
   }
-}
-
-function collectOutput(child: ChildProcess): () => string {
-  let text = ''
-  const append = (chunk: Buffer) => {
-    if (text.length < OUTPUT_CHARS_MAX) text += chunk.toString()
-  }
-  child.stdout!.on('data', append)
-  child.stderr!.on('data', append)
-  return () => text
 }
 
 async function waitForAddress(

@@ -1,24 +1,21 @@
 /** One run against another service: fresh start, warm-up, load, settle, as `bench:e2e` does it. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findFreePort } from '../../src/store/embedded/processes.ts'
 import { subtractCpu, totalCpu } from '../e2e/cpu-ledger.ts'
 import { driveLoad } from '../e2e/drive-load.ts'
-import type { LoadConfig } from '../e2e/load-config.ts'
+import { startMeasured } from '../e2e/measured-process.ts'
 import { type CpuSample, ProcessWatch } from '../e2e/process-watch.ts'
+import { toLoadConfig, WARM_UP_SEED } from '../e2e/run-scenario.ts'
+import { DEFAULT_SCENARIO } from '../e2e/scenario.ts'
 import { settle } from '../e2e/settle.ts'
 import type { Rival } from './rival.ts'
 
 const START_MS_MAX = 120_000
-const STOP_MS_MAX = 30_000
 const POLL_MS = 200
-const OUTPUT_CHARS_MAX = 16 * 1024
-const MEASURED_SEED = 1
-const WARM_UP_SEED = 7
 
 export interface RivalOptions {
   readonly binary: string
@@ -44,20 +41,18 @@ export async function runRival(rival: Rival, options: RivalOptions): Promise<Riv
     dataDirectory: join(directory, 'data'),
   }
   mkdirSync(files.dataDirectory)
-  const port = await freePort()
+  const port = await findFreePort()
   writeFileSync(files.configFile, rival.configuration(port, files))
-  const child = spawn(options.binary, rival.args(files), {
+  const { child, output, stop } = startMeasured(options.binary, rival.args(files), {
     cwd: directory,
-    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const output = collectOutput(child)
   try {
     await waitUntilReady(rival, port, child).catch((error: unknown) => {
       throw new Error(`${rival.name} did not start: ${error}\n${output()}`)
     })
     return await measure(rival, port, child.pid!, options)
   } finally {
-    await stop(child)
+    await stop()
     rmSync(directory, { recursive: true, force: true })
   }
 }
@@ -72,10 +67,14 @@ async function measure(
   watch.start()
   try {
     const isCaughtUp = async () => true
-    await driveLoad(toLoadConfig(rival, port, options.warmUpSeconds, WARM_UP_SEED), () => {})
+    const { surface, path } = rival
+    const scenario = { ...DEFAULT_SCENARIO, surface, seconds: options.seconds }
+    const config = { ...toLoadConfig(scenario, `http://127.0.0.1:${port}`, ['none']), path }
+    const warmUp = { ...config, secondsMax: options.warmUpSeconds, seed: WARM_UP_SEED }
+    await driveLoad(warmUp, () => {})
     await settle(watch, isCaughtUp)
     let start: CpuSample | undefined
-    const load = await driveLoad(toLoadConfig(rival, port, options.seconds, MEASURED_SEED), () => {
+    const load = await driveLoad(config, () => {
       start = watch.sample()
     })
     const { sample } = await settle(watch, isCaughtUp)
@@ -94,47 +93,6 @@ async function measure(
   }
 }
 
-/** The defaults of `bench:e2e`: four connections, 1,000 events a request. */
-function toLoadConfig(rival: Rival, port: number, seconds: number, seed: number): LoadConfig {
-  return {
-    host: '127.0.0.1',
-    port,
-    surface: rival.surface,
-    path: rival.path,
-    keys: ['none'],
-    connections: 4,
-    eventsPerRequest: 1_000,
-    eventsMax: Number.MAX_SAFE_INTEGER,
-    secondsMax: seconds,
-    rate: 0,
-    isGzip: false,
-    corpusFile: undefined,
-    seed,
-    distinctEvents: 40_000,
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
-function collectOutput(child: ChildProcess): () => string {
-  let text = ''
-  const append = (chunk: Buffer) => {
-    text = (text + chunk.toString()).slice(-OUTPUT_CHARS_MAX)
-  }
-  child.stdout!.on('data', append)
-  child.stderr!.on('data', append)
-  child.once('error', (error) => append(Buffer.from(String(error))))
-  return () => text
-}
-
 async function waitUntilReady(rival: Rival, port: number, child: ChildProcess): Promise<void> {
   const deadlineMs = performance.now() + START_MS_MAX
   const url = `http://127.0.0.1:${port}${rival.ready.path}`
@@ -149,13 +107,4 @@ async function waitUntilReady(rival: Rival, port: number, child: ChildProcess): 
     await sleep(POLL_MS)
   }
   throw new Error(`not ready within ${START_MS_MAX / 1_000} s`)
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill('SIGTERM')
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
-  await exited
-  clearTimeout(timer)
 }
