@@ -2,7 +2,9 @@
 
 export { appendRows, bindEvents, bindTemplates } from './columns'
 export { copyBytes, hashText, isSameText } from './copy'
+export { unescapeText } from './escape'
 export { bindLayouts, bindStates, findLayouts, placeRows } from './layouts'
+export { bindLineEvents, bindLines, writeLines } from './lines'
 export { skipFields, writeMembers } from './otlp'
 export { packDecimals, packHex, packUuids } from './pack'
 export { stringStop } from './scan'

@@ -9,7 +9,8 @@
  */
 
 import { copyValue } from './copy'
-import { stopsIn, stringStop } from './scan'
+import { escapeText } from './escape'
+import { stringStop } from './scan'
 import { ALSE_WORD, integerType, NULL_WORD, TRUE_WORD } from './tape'
 import * as type from './tape-entries'
 import {
@@ -39,7 +40,6 @@ const TAG_ARRAY: u32 = 0x2a
 const TAG_KVLIST: u32 = 0x32
 
 const QUOTE: u8 = 0x22
-const BACKSLASH: u8 = 0x5c
 const COMMA: u8 = 0x2c
 const COLON: u8 = 0x3a
 const MINUS: u8 = 0x2d
@@ -249,59 +249,15 @@ function elementObject(start: usize, end: usize, element: i32, depth: i32): bool
   return true
 }
 
-/** Copies a string sixteen bytes at a time, up to each byte that needs an escape. */
 function string(start: usize, end: usize, node: i32): bool {
-  if (!hasRoom(end - start)) return false
   put(QUOTE)
   const open = to
-  for (let from = start; from < end; ) {
-    const left = <i32>(end - from)
-    v128.store(to, v128.load(from))
-    let stops = stopsIn(from)
-    if (left < 16) stops &= (1 << left) - 1
-    if (stops === 0) {
-      const copied = min(left, 16)
-      from += copied
-      to += copied
-      continue
-    }
-    const copied = ctz(stops)
-    from += copied
-    to += copied
-    putEscaped(load<u8>(from++))
-    if (!hasRoom(end - from)) return false
-  }
-  push(node, to - open === end - start ? type.STRING : type.ESCAPED, open, to)
+  const close = escapeText(start, end, open, limit)
+  if (close === 0) return false
+  to = close
+  push(node, close - open === end - start ? type.STRING : type.ESCAPED, open, close)
   put(QUOTE)
   return true
-}
-
-function putEscaped(byte: u8): void {
-  put(BACKSLASH)
-  switch (byte) {
-    case QUOTE:
-    case BACKSLASH:
-      return put(byte)
-    case 0x08:
-      return put(0x62)
-    case 0x09:
-      return put(0x74)
-    case 0x0a:
-      return put(0x6e)
-    case 0x0c:
-      return put(0x66)
-    case 0x0d:
-      return put(0x72)
-  }
-  // `u00`; the word's fourth byte is written over.
-  store<u32>(to, 0x00303075)
-  store<u8>(to, hexDigit(byte >> 4), 3)
-  store<u8>(to, hexDigit(byte & 15), 4)
-  to += 5
-}
-
-function hexDigit(value: u8): u8 {
-  return value < 10 ? 0x30 + value : 0x57 + value
 }
 
 function word(node: i32, kind: i32, letters: u32): void {

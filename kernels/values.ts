@@ -3,7 +3,8 @@
  * row order; each function writes those from `first` on and returns the address behind what it
  * wrote. At a cell that it cannot write it stops: `state` says which one that is, or `end`.
  */
-import { copyValue } from './copy'
+import { copyBytes, copyValue } from './copy'
+import { unescapeText } from './escape'
 import { ESCAPED, TRUE } from './tape-entries'
 
 const MINUS: u32 = 0x2d
@@ -18,7 +19,10 @@ function entryAt(cells: usize, cell: i32, entries: usize): usize {
   return entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
 }
 
-/** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and 7 more. */
+/**
+ * Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and 15 more. The varuint of a
+ * string with escapes has as many bytes as that of its spelling, then the string moves if need be.
+ */
 export function writeStrings(
   cells: usize,
   first: i32,
@@ -29,22 +33,34 @@ export function writeStrings(
   state: usize,
 ): usize {
   let out = to
-  let cell = first
-  for (; cell < end; cell++) {
+  for (let cell = first; cell < end; cell++) {
     const entry = entryAt(cells, cell, entries)
-    if (load<i32>(entry, 4) === ESCAPED) break
-    const start = <usize>load<i32>(entry, 8)
-    const length = <usize>load<i32>(entry, 12) - start
-    let rest = length
-    while (rest >= LONG_LENGTH) {
-      store<u8>(out++, <u8>(rest | LONG_LENGTH))
-      rest >>= 7
+    const start = bytes + load<i32>(entry, 8)
+    const stop = bytes + load<i32>(entry, 12)
+    const text = putLength(stop - start, out)
+    if (load<i32>(entry, 4) !== ESCAPED) {
+      copyValue(text, start, stop - start)
+      out = text + stop - start
+      continue
     }
-    store<u8>(out++, <u8>rest)
-    copyValue(out, bytes + start, length)
-    out += length
+    const length = unescapeText(start, stop, text) - text
+    const decoded = putLength(length, out)
+    if (decoded !== text) copyBytes(decoded, text, length)
+    out = decoded + length
   }
-  store<i32>(state, cell)
+  store<i32>(state, end)
+  return out
+}
+
+/** Returns where the varuint ended. */
+function putLength(length: usize, to: usize): usize {
+  let out = to
+  let rest = length
+  while (rest >= LONG_LENGTH) {
+    store<u8>(out++, <u8>(rest | LONG_LENGTH))
+    rest >>= 7
+  }
+  store<u8>(out++, <u8>rest)
   return out
 }
 

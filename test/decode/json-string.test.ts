@@ -1,8 +1,14 @@
-/** Goal: escapes become the UTF-8 that JavaScript writes for what JSON.parse reads. */
+/**
+ * Goal: escapes become the UTF-8 that JavaScript writes for what JSON.parse reads, by the kernel as
+ * well, which takes sixteen bytes at a time.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'
 import { unescapeInto, unescapeToString } from '../../workers/decode/json-string.ts'
+import { arena } from '../../workers/kernel/arena.ts'
+import { heldBytes } from '../../workers/kernel/arena-copy.ts'
+import { kernels } from '../../workers/kernel/kernels.ts'
 import { forMilliseconds, testSeed } from './fuzzing.ts'
 import { randomString } from './json-cases.ts'
 
@@ -22,6 +28,19 @@ function assertDecoded(quoted: string, hint = ''): void {
   assert.deepEqual([out[0], out[1]], [GUARD, GUARD])
   assert(end <= out.length, quoted)
   assert.equal(unescapeToString(bytes, 1, bytes.length - 1), expected.toString())
+  assert.equal(unescapedByKernel(bytes), expected.toString('hex'), `${quoted} ${hint}`)
+}
+
+/** In hexadecimal, of a JSON string with its quotes. */
+function unescapedByKernel(quoted: Buffer): string {
+  const bytes = heldBytes(quoted)
+  const out = arena.buffer(quoted.length)
+  const { byteOffset } = bytes
+  const end = kernels.unescapeText(byteOffset + 1, byteOffset + bytes.length - 1, out.byteOffset)
+  const text = out.toString('hex', 0, end - out.byteOffset)
+  arena.release(bytes)
+  arena.release(out)
+  return text
 }
 
 const unit = (code: number) => `\\u${code.toString(16).padStart(4, '0')}`
@@ -44,6 +63,16 @@ test('surrogates: every kind of pair at its bounds', () => {
     assertDecoded(`"${unit(first)}\\n"`)
     assertDecoded(`"${unit(first)}\\\\udc00"`)
     assertDecoded(`"${unit(first)}"`)
+  }
+})
+
+test('an escape at every place of long strings', () => {
+  const words = 'words of the log, é and ü and 日本, some more of them, and an end'
+  for (const escape of ['\\n', '\\\\', '\\u0041', '\\u00e9', '\\ud83d\\ude00', '\\ud83d']) {
+    for (let at = 0; at <= words.length; at++) {
+      assertDecoded(`"${words.slice(0, at)}${escape}${words.slice(at)}"`)
+      assertDecoded(`"${words.slice(0, at)}${escape}"`)
+    }
   }
 })
 

@@ -45,6 +45,39 @@ test('every control character is escaped as JSON asks', () => {
   }
 })
 
+test('an escape at every place of a line, which ends anywhere', () => {
+  const words = 'words of the log, é and ü and 日本, some more of them, and an end'
+  const lines = []
+  for (let at = 0; at <= words.length; at++) {
+    for (const sign of ['"', '\\', '\u0001', '\t\r', '""']) {
+      lines.push(`${words.slice(0, at)}${sign}${words.slice(at)}`, words.slice(0, at) + sign + sign)
+    }
+  }
+  const { events, result } = decodePart('text', lines.join('\n'))
+  const asText = lines.map((line) => JSON.stringify({ message: line.replace(/\r$/, '') }))
+  assert.deepEqual(events, asText)
+  assert.equal(result.acceptedBytes, Buffer.byteLength(lines.join('\n')))
+})
+
+test('more lines than there was room for, some of them blank, some too long', () => {
+  const tooLong = 'x'.repeat(EVENT_BYTES_MAX + 1)
+  const lines = Array.from({ length: 3_001 }, (_, i) => {
+    if (i % 1_000 === 500) return tooLong
+    return i % 7 === 3 ? '' : `${i} ${'"\u0002'.repeat(i % 50)}`
+  })
+  const { events, result } = decodePart('text', lines.join('\n'))
+  const taken = lines.filter((line) => line !== '' && line !== tooLong)
+  assert.deepEqual(
+    events,
+    taken.map((message) => JSON.stringify({ message })),
+  )
+  assert.deepEqual([result.accepted, result.rejected, result.lines], [taken.length, 3, 3_001])
+  assert.deepEqual(
+    result.rejects.map(({ line }) => line),
+    [501, 1_501, 2_501],
+  )
+})
+
 test('a line of EVENT_BYTES_MAX is taken even if it grows; one byte more is rejected alone', () => {
   const fits = '\u0001'.repeat(EVENT_BYTES_MAX)
   const { events, result } = decodePart('text', `${fits}\r\n${fits}x\nrest`)

@@ -36,13 +36,24 @@ export class DecodedEvents {
   /** Adds an event whose entries are the tape's newest, up to `tapeEnd`. */
   add(start: number, end: number, tapeEnd: number): void {
     const index = this.count
-    if (index === this.start.length) this.#grow()
+    this.reserveOne()
     this.start[index] = start
     this.end[index] = end
     this.tapeStart[index] = this.#tapeNext
     this.tapeEnd[index] = tapeEnd
     this.#tapeNext = tapeEnd
     this.count = index + 1
+  }
+
+  /** Makes room for another event, for whoever writes the four arrays directly. */
+  reserveOne(): void {
+    if (this.count === this.start.length) this.#grow()
+  }
+
+  /** There are `count` events now, whose entries are the tape's newest, up to `tapeEnd`. */
+  added(count: number, tapeEnd: number): void {
+    this.count = count
+    this.#tapeNext = tapeEnd
   }
 
   /** The event was rewritten: its JSON and its entries, the tape's newest, lie elsewhere now. */

@@ -15,9 +15,10 @@ export class PartOutcome {
   readonly #rejectedByCode: Partial<Record<RejectCode, number>> = {}
   #fatal: EventReject | undefined
 
-  accept(bytes: number): void {
-    this.accepted++
-    this.items++
+  /** Counts the next `items` as accepted, which took so many bytes together. */
+  accept(bytes: number, items = 1): void {
+    this.accepted += items
+    this.items += items
     this.acceptedBytes += bytes
   }
 

@@ -32,10 +32,7 @@ export interface Cells {
 
 /** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and `WORD_SLACK`. */
 export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cells): void {
-  const views = { from: source.view, to: writer.view }
-  writeCells(kernels.writeStrings, writer, source, cells, (start, end) => {
-    writer.length = putEscaped(writer.bytes, writer.length, source.bytes, start, end, views)
-  })
+  writeCells(kernels.writeStrings, writer, source, cells)
 }
 
 /** Int64 or UInt64 from at most 20 decimal digits with an optional minus. Needs 8 bytes a cell. */

@@ -52,6 +52,27 @@ export interface Kernels {
     state: number,
   ): number
   skipFields(source: number, start: number, end: number, tag: number): number
+  /** See `kernels/lines.ts`. */
+  bindLines(prefix: number, length: number, node: number, lineBytesMax: number): void
+  bindLineEvents(
+    start: number,
+    end: number,
+    tapeStart: number,
+    tapeEnd: number,
+    eventsMax: number,
+  ): void
+  writeLines(
+    source: number,
+    pos: number,
+    end: number,
+    out: number,
+    limit: number,
+    entries: number,
+    capacity: number,
+    state: number,
+  ): number
+  /** See `kernels/escape.ts`. */
+  unescapeText(start: number, end: number, to: number): number
   /** See `kernels/scan.ts`. */
   stringStop(pos: number): number
   /** See `kernels/copy.ts` and `kernels/splice.ts`. */

@@ -15,7 +15,6 @@
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { EventBuffer } from '../decode/event-buffer.ts'
-import { unescapeInto } from '../decode/json-string.ts'
 import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
 import { ENTRY, ESCAPED, STRING } from '../decode/tape-types.ts'
@@ -115,9 +114,10 @@ function extractLog(
  * it ends, or -1 when the string does not end as an object does.
  */
 function writeObject(out: EventBuffer, at: number, rawStart: number, rawEnd: number): number {
-  const { bytes, view } = out
-  const views = { from: view, to: view }
-  let end = unescapeInto(bytes, rawStart, rawEnd, bytes, at, views)
+  const { bytes } = out
+  const { byteOffset } = bytes
+  let end =
+    kernels.unescapeText(byteOffset + rawStart, byteOffset + rawEnd, byteOffset + at) - byteOffset
   while (end > at && isSpace(bytes[end - 1]!)) end--
   if (end - at < 2 || bytes[end - 1] !== CLOSE_OBJECT) return -1
   end--
