@@ -37,17 +37,21 @@ export function copyBytes(to: usize, from: usize, length: usize): void {
   memory.copy(to, from, length)
 }
 
-/** Not for adversaries: whoever finds equal hashes compares. Reads up to seven bytes further. */
+/**
+ * Every bit of the text bears on every bit of the hash, the low ones as well. Not for adversaries:
+ * whoever finds equal hashes compares. Reads up to seven bytes further.
+ */
 export function hashText(text: usize, length: usize): i32 {
   let hash: u64 = length
   let at: usize = 0
   for (; at + 8 <= length; at += 8) hash = mix(hash ^ load<u64>(text + at))
   const left = length - at
   if (left > 0) hash = mix(hash ^ (load<u64>(text + at) << ((8 - left) << 3)))
-  return <i32>(hash ^ (hash >> 32))
+  return <i32>(mix(hash) >> 32)
 }
 
+/** A product's high half depends on more of the value than its low half. */
 function mix(value: u64): u64 {
   const product = value * MULTIPLIER
-  return product ^ (product >> 29)
+  return product ^ (product >> 32)
 }

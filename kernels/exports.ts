@@ -1,5 +1,6 @@
 /** What the kernels' module exports; `workers/kernel/kernels.ts` has the types. */
 
+export { addSiblings, bindAgentEvents, bindAgentFields, bindAgents } from './agents'
 export { appendRows, bindEvents, bindTemplates } from './columns'
 export { copyBytes, hashText, isSameText } from './copy'
 export { unescapeText } from './escape'

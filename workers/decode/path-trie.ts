@@ -49,9 +49,12 @@ const NODES_KEPT_MAX = 2 * TRIE_NODES_MAX
 const KEY_BYTES_FIRST = 4_000
 const KEY_BYTES_KEPT_MAX = 64 * NODES_KEPT_MAX
 
+/** Of all tries of the thread. */
+let generations = 0
+
 export class PathTrie {
   count = 0
-  /** Changes when all ids given out before lose their meaning. */
+  /** Changes when all ids given out before lose their meaning; no other trie ever has the same. */
   generation = 0
   /** Changes when arrays that kernels read were replaced; see `bind`. */
   arrays = 0
@@ -97,7 +100,7 @@ export class PathTrie {
 
   /** Forgets everything; ids given out before mean nothing any more. */
   reset(): void {
-    this.generation++
+    this.generation = ++generations
     const kept = this.parent.length
     if (kept === 0 || kept > NODES_KEPT_MAX) {
       const old = this.#kernelArrays()

@@ -24,19 +24,16 @@ export function heldBytes(bytes: Uint8Array): Buffer {
   return held
 }
 
-/** The same, with what hot code asks: V8 calls a function for that where arrays are mixed. */
+/** Bytes of the arena, with what hot code asks: V8 calls a function for that of mixed arrays. */
 export class HeldText {
   readonly bytes: Buffer
   readonly address: number
   readonly length: number
 
-  constructor(bytes: Uint8Array) {
-    this.bytes = heldBytes(bytes)
-    this.address = this.bytes.byteOffset
+  /** `bytes` are the arena's, and stay somebody else's. */
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+    this.address = bytes.byteOffset
     this.length = bytes.length
-  }
-
-  release(): void {
-    arena.release(this.bytes)
   }
 }

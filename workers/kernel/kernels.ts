@@ -104,6 +104,19 @@ export interface Kernels {
     entries: number,
     bytes: number,
   ): number
+  /** See `kernels/agents.ts`. */
+  bindAgents(places: number, setMask: number, textBytesMax: number): void
+  bindAgentFields(flags: number, count: number, keys: number, generation: number): void
+  bindAgentEvents(start: number, end: number, tapeStart: number, tapeEnd: number): void
+  addSiblings(
+    first: number,
+    end: number,
+    bytes: number,
+    limit: number,
+    entries: number,
+    capacity: number,
+    state: number,
+  ): number
   /** See `kernels/layouts.ts`. */
   bindLayouts(layoutOf: number, layouts: number, cells: number): void
   bindStates(keys: number, nexts: number, siblings: number): void

@@ -3,12 +3,12 @@
  * (an empty one: inserts). An edit that begins within the range of one before it is void.
  */
 
-import { HeldText } from '../kernel/arena-copy.ts'
-import type { KnownObject } from './known-object.ts'
+import { HeldText, heldBytes } from '../kernel/arena-copy.ts'
+import type { AgentCard } from './agent-card.ts'
 
 /** What redaction writes. */
-export const REDACTED_STRING = new HeldText(Buffer.from('"[REDACTED]"'))
-export const NULL_TEXT = new HeldText(Buffer.from('null'))
+export const REDACTED_STRING = new HeldText(heldBytes(Buffer.from('"[REDACTED]"')))
+export const NULL_TEXT = new HeldText(heldBytes(Buffer.from('null')))
 
 /** The reason of edits that add what is not redaction. */
 export const INSERTED = 255
@@ -27,7 +27,7 @@ export class Edits {
   reason = new Uint8Array(64)
   readonly text: HeldText[] = []
   /** The object that an insertion holds. */
-  readonly object: (KnownObject | undefined)[] = []
+  readonly object: (AgentCard | undefined)[] = []
 
   clear(): void {
     this.count = 0
@@ -49,7 +49,7 @@ export class Edits {
   }
 
   /** Inserts an object's key and the object, known as `node`, behind the value of `entry`. */
-  insert(at: number, entry: number, key: HeldText, object: KnownObject, node: number): void {
+  insert(at: number, entry: number, key: HeldText, object: AgentCard, node: number): void {
     this.add(at, at, key, INSERTED, entry)
     const index = this.add(at, at, object.json, INSERTED, entry)
     this.node[index] = node
@@ -57,7 +57,7 @@ export class Edits {
   }
 
   /** Whether the object is inserted at another node already: it has entries for one at a time. */
-  insertsElsewhere(object: KnownObject, node: number): boolean {
+  insertsElsewhere(object: AgentCard, node: number): boolean {
     for (let i = 0; i < this.count; i++) {
       if (this.object[i] === object && this.node[i] !== node) return true
     }

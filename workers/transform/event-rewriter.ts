@@ -59,6 +59,11 @@ export class EventRewriter {
     return this.#isOpen ? this.#out.length : 0
   }
 
+  /** Where changed events are written; undefined when none was. */
+  get output(): EventBuffer | undefined {
+    return this.#isOpen ? this.#out : undefined
+  }
+
   get view(): DataView {
     return this.#view
   }

@@ -7,7 +7,7 @@
  */
 import { DEPTH_MAX, USER_AGENTS_PER_EVENT_MAX } from '../../src/limits.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
+import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
 import { DEAD, ELEMENT, ENTRY, ESCAPED, EXTENSION, STRING } from '../decode/tape-types.ts'
 import { arena } from '../kernel/arena.ts'
@@ -15,7 +15,7 @@ import { HeldText } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { Edits } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
-import { NO_USER_AGENT, type UserAgents } from './user-agent.ts'
+import type { UserAgents } from './user-agent.ts'
 
 const NAMES = [
   'user_agent',
@@ -42,12 +42,20 @@ const SIBLING = 4
 /** Below an element of an array. */
 const IN_ARRAY = 8
 
+/** Of a sibling's key for the kernel: its node and its length, before its text. */
+const KEY_HEAD_BYTES = 8
+
 /** What is written beside one field. */
 interface Sibling {
   /** `,"user_agent_parsed":` */
   readonly key: HeldText
   readonly node: number
+  /** Holds the key, behind what the kernel wants to know of it. */
+  readonly block: Buffer
 }
+
+/** What a run of the kernel begins and ends with, as it says there. */
+const state = arena.int32(4)
 
 export class UserAgentFields {
   readonly #edits = new Edits()
@@ -55,15 +63,21 @@ export class UserAgentFields {
   #generation = -1
   #flags = arena.uint8(0)
   readonly #siblings = new Map<number, Sibling>()
+  /** By node of a field: the address of its sibling's block, 0 where that is not there. */
+  #blocks = arena.int32(0)
+  #changed = 0
 
   /** Adds siblings in all events of a batch; returns in how many events. */
   run(tape: JsonTape, events: DecodedEvents, rewriter: EventRewriter, agents: UserAgents): number {
     this.#begin(tape.trie)
+    agents.bind()
     const edits = this.#edits
-    let changed = 0
+    this.#changed = 0
     let source = rewriter.bytes
     let bytes = bufferOf(source)
-    for (let i = 0; i < events.count; i++) {
+    for (let i = 0; ; i++) {
+      i = this.#addKnown(tape, events, i, rewriter, agents)
+      if (i === events.count) return this.#changed
       const tapeStart = events.tapeStart[i]!
       const tapeEnd = events.tapeEnd[i]!
       edits.clear()
@@ -71,22 +85,63 @@ export class UserAgentFields {
       if (edits.count === 0) continue
       if (isSpliced) rewriter.splice(i, edits)
       else rewriter.rewrite(i, edits)
-      changed++
+      this.#changed++
       if (rewriter.bytes !== source) {
         source = rewriter.bytes
         bytes = bufferOf(source)
       }
     }
-    return changed
   }
 
   #begin(trie: PathTrie): void {
-    if (this.#trie === trie && this.#generation === trie.generation) return
     this.#trie = trie
+    if (this.#generation === trie.generation) return
     this.#generation = trie.generation
     this.#flags = arena.replaced(this.#flags, arena.uint8(trie.parent.length))
-    for (const { key } of this.#siblings.values()) key.release()
+    this.#blocks = arena.replaced(this.#blocks, arena.int32(trie.parent.length))
+    for (const { block } of this.#siblings.values()) arena.release(block)
     this.#siblings.clear()
+  }
+
+  /** Goes on by the kernel from event `first`; returns the one that it leaves, or their number. */
+  #addKnown(
+    tape: JsonTape,
+    events: DecodedEvents,
+    first: number,
+    rewriter: EventRewriter,
+    agents: UserAgents,
+  ): number {
+    const { start, end, tapeStart, tapeEnd } = events
+    const flags = this.#flags
+    kernels.bindAgentFields(
+      flags.byteOffset,
+      flags.length,
+      this.#blocks.byteOffset,
+      this.#generation,
+    )
+    kernels.bindAgentEvents(
+      start.byteOffset,
+      end.byteOffset,
+      tapeStart.byteOffset,
+      tapeEnd.byteOffset,
+    )
+    // Before the first change there is nowhere to write: the kernel leaves that event to us.
+    const { output } = rewriter
+    state.set([rewriter.length, tape.length, 0, 0])
+    const next = kernels.addSiblings(
+      first,
+      events.count,
+      rewriter.bytes.byteOffset,
+      output === undefined ? 0 : output.bytes.length - TAPE_PADDING,
+      tape.entries.byteOffset,
+      tape.entries.length,
+      state.byteOffset,
+    )
+    if (output !== undefined) output.length = state[0]!
+    tape.length = state[1]!
+    agents.hits += state[2]!
+    this.#changed += state[3]!
+    return next
   }
 
   /** Fills `#edits` for one event; returns whether the tape can follow them. Hot. */
@@ -142,7 +197,7 @@ export class UserAgentFields {
       entries[at + 1] === STRING
         ? agents.lookUp(bytes, start, end)
         : agents.lookUpEscaped(bytes, start, end)
-    if (parsed === NO_USER_AGENT) return true
+    if (parsed === undefined) return true
     const { key, node } = this.#siblingOf(entries[at]!)
     const isElsewhere = this.#edits.insertsElsewhere(parsed, node)
     this.#edits.insert(end + 1, at, key, parsed, node)
@@ -156,9 +211,14 @@ export class UserAgentFields {
     const name = trie.key(field) + SUFFIX
     const bytes = Buffer.from(name)
     const node = trie.child(trie.parent[field]!, bytes, 0, bytes.length, false)
-    const key = new HeldText(Buffer.from(`,${JSON.stringify(name)}:`))
-    const sibling = { key, node }
+    const text = Buffer.from(`,${JSON.stringify(name)}:`)
+    const block = arena.buffer(KEY_HEAD_BYTES + text.length)
+    block.writeInt32LE(node, 0)
+    block.writeInt32LE(text.length, 4)
+    block.set(text, KEY_HEAD_BYTES)
+    const sibling = { key: new HeldText(block.subarray(KEY_HEAD_BYTES)), node, block }
     this.#siblings.set(field, sibling)
+    this.#blocks[field] = block.byteOffset
     return sibling
   }
 
@@ -206,10 +266,12 @@ export class UserAgentFields {
   #judge(node: number): number {
     const trie = this.#trie!
     if (node >= this.#flags.length) {
-      const flags = this.#flags
-      this.#flags = arena.uint8(trie.parent.length)
-      this.#flags.set(flags)
-      arena.release(flags)
+      const flags = arena.uint8(trie.parent.length)
+      const blocks = arena.int32(trie.parent.length)
+      flags.set(this.#flags)
+      blocks.set(this.#blocks)
+      this.#flags = arena.replaced(this.#flags, flags)
+      this.#blocks = arena.replaced(this.#blocks, blocks)
     }
     let flags = KNOWN
     if (node > ROOT) {

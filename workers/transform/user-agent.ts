@@ -12,22 +12,15 @@ import UAParser from 'ua-parser-js'
 import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
 import { unescapeInto } from '../decode/json-string.ts'
 import { arena } from '../kernel/arena.ts'
-import { HeldText } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
-import { KnownObject } from './known-object.ts'
+import { AgentCard } from './agent-card.ts'
 import { UserAgentBudget } from './user-agent-budget.ts'
 
-/** Nothing recognized: nothing is added. */
-export const NO_USER_AGENT = new KnownObject(new Uint8Array(0))
-
-interface RememberedAgent {
-  readonly hash: number
-  readonly text: HeldText
-  readonly parsed: KnownObject
-}
-
-/** A power of two, with room for most of what is remembered. */
-const PLACES = 16_384
+/** A power of two; with four places each, there is room for nearly all that is remembered. */
+const SETS = 8_192
+/** A place: the string's hash, and the card's address, 0 where there is none. */
+const PLACE = 2
+const SET = 4 * PLACE
 
 export class UserAgents {
   /** In this batch. */
@@ -36,23 +29,20 @@ export class UserAgents {
   /** Not remembered, and not parsed as the stream's budget was spent. */
   skipped = 0
   /** By a hash of the string; of two strings with the same one, the newer is remembered. */
-  readonly #parsed = new LRUCache<number, RememberedAgent>({
+  readonly #cards = new LRUCache<number, AgentCard>({
     max: USER_AGENT_CACHE_MAX,
-    dispose: (agent) => this.#forget(agent),
+    dispose: (card, hash) => this.#forget(card, hash),
   })
   /**
-   * By the end of the hash, of several the one asked for last: spares most look-ups above, which
-   * cost more than all else here. What is found here does not count as used there, so strings leave
-   * in the order in which they came; one still in use is then parsed once more.
+   * Sets by the end of the hash, each with the cards that came there last: where the kernel looks.
+   * What it finds does not count as used above, so strings leave in the order in which they came;
+   * one still in use is then parsed once more.
    */
-  readonly #places = new Array<RememberedAgent | undefined>(PLACES).fill(undefined)
+  readonly #places = arena.int32(SETS * SET)
   /** Their memory is given back with the next batch: edits of this one may hold them. */
-  #forgotten: RememberedAgent[] = []
+  #forgotten: AgentCard[] = []
   readonly #decoded = arena.buffer(USER_AGENT_BYTES_MAX)
   readonly #budget = new UserAgentBudget()
-  /** The bytes that were last asked for, and where they lie. */
-  #source: Uint8Array | undefined
-  #address = 0
 
   /** Starts a batch: whose budget pays for it, and when it was received. */
   begin(streamId: number, receivedAtMs: number): void {
@@ -60,74 +50,75 @@ export class UserAgents {
     this.misses = 0
     this.skipped = 0
     this.#budget.begin(streamId, receivedAtMs)
-    for (const { text, parsed } of this.#forgotten) {
-      text.release()
-      if (parsed !== NO_USER_AGENT) parsed.release()
-    }
+    for (const card of this.#forgotten) card.release()
     this.#forgotten = []
   }
 
-  /** The parsed string at `start`..`end` of `bytes`, which are the arena's, or NO_USER_AGENT. */
-  lookUp(bytes: Buffer, start: number, end: number): KnownObject {
-    const stop = Math.min(end, start + USER_AGENT_BYTES_MAX)
-    const length = stop - start
-    if (bytes !== this.#source) {
-      this.#source = bytes
-      this.#address = bytes.byteOffset
-    }
-    const address = this.#address + start
-    const hash = kernels.hashText(address, length)
-    const known = this.#places[hash & (PLACES - 1)]
-    if (known !== undefined && known.hash === hash && isText(known.text, address, length)) {
-      this.hits++
-      return known.parsed
-    }
-    return this.#lookUpOlder(bytes.subarray(start, stop), address, hash)
+  /** Tells the kernel where cards are. */
+  bind(): void {
+    kernels.bindAgents(this.#places.byteOffset, SETS - 1, USER_AGENT_BYTES_MAX)
   }
 
-  /** The same for a string with escapes; one that is too long to be decoded here is not parsed. */
-  lookUpEscaped(bytes: Buffer, start: number, end: number): KnownObject {
-    if (end - start > USER_AGENT_BYTES_MAX) return NO_USER_AGENT
-    const length = unescapeInto(bytes, start, end, this.#decoded, 0)
-    return this.lookUp(this.#decoded, 0, length)
-  }
-
-  #forget(agent: RememberedAgent): void {
-    const place = agent.hash & (PLACES - 1)
-    if (this.#places[place] === agent) this.#places[place] = undefined
-    this.#forgotten.push(agent)
-  }
-
-  /** What is not at its place. */
-  #lookUpOlder(text: Buffer, address: number, hash: number): KnownObject {
-    let agent = this.#parsed.get(hash)
-    if (agent !== undefined && isText(agent.text, address, text.length)) {
+  /** What is known of the string at `start`..`end` of `bytes` of the arena, if anything. */
+  lookUp(bytes: Buffer, start: number, end: number): AgentCard | undefined {
+    const text = bytes.subarray(start, Math.min(end, start + USER_AGENT_BYTES_MAX))
+    const hash = kernels.hashText(text.byteOffset, text.length)
+    let card = this.#cards.get(hash)
+    if (card !== undefined && isText(card, text)) {
       this.hits++
     } else {
       if (!this.#budget.tryTake(text.length)) {
         this.skipped++
-        return NO_USER_AGENT
+        return undefined
       }
       this.misses++
-      agent = { hash, text: new HeldText(text), parsed: parseUserAgent(text.toString()) }
-      this.#parsed.set(hash, agent)
+      const { json, fields } = parseUserAgent(text.toString())
+      card = new AgentCard(text, Buffer.from(json), fields)
+      this.#cards.set(hash, card)
     }
-    this.#places[hash & (PLACES - 1)] = agent
-    return agent.parsed
+    this.#place(card, hash)
+    return card.json.length > 0 ? card : undefined
+  }
+
+  /** The same for a string with escapes; one that is too long to be decoded here is not parsed. */
+  lookUpEscaped(bytes: Buffer, start: number, end: number): AgentCard | undefined {
+    if (end - start > USER_AGENT_BYTES_MAX) return undefined
+    const length = unescapeInto(bytes, start, end, this.#decoded, 0)
+    return this.lookUp(this.#decoded, 0, length)
+  }
+
+  /** Puts a card first in its set; where that is full, the one that came first leaves. */
+  #place(card: AgentCard, hash: number): void {
+    const places = this.#places
+    const at = (hash & (SETS - 1)) * SET
+    for (let i = at; i < at + SET; i += PLACE) if (places[i + 1] === card.address) return
+    places.copyWithin(at + PLACE, at, at + SET - PLACE)
+    places[at] = hash
+    places[at + 1] = card.address
+  }
+
+  #forget(card: AgentCard, hash: number): void {
+    const places = this.#places
+    const at = (hash & (SETS - 1)) * SET
+    for (let i = at; i < at + SET; i += PLACE) {
+      if (places[i + 1] === card.address) places[i + 1] = 0
+    }
+    this.#forgotten.push(card)
   }
 }
 
-function isText(text: HeldText, address: number, length: number): boolean {
-  return text.length === length && kernels.isSameText(text.address, address, length) !== 0
+function isText(card: AgentCard, { byteOffset, length }: Buffer): boolean {
+  const { text } = card
+  return text.length === length && kernels.isSameText(text.address, byteOffset, length) !== 0
 }
 
-/** Cold: the object's JSON, without the keys that have no value. */
-export function parseUserAgent(text: string): KnownObject {
+/** What a string says: an object's JSON without the keys that have no value, empty without any. */
+export function parseUserAgent(text: string): { json: string; fields: number } {
   const parser = new UAParser(text)
   const browser = parser.getBrowser()
   const system = parser.getOS()
   const device = parser.getDevice()
-  const fields = {
+  const members = Object.entries({
     browser_family: browser.name,
     browser_version: browser.version,
     os_family: system.name,
@@ -135,7 +126,7 @@ export function parseUserAgent(text: string): KnownObject {
     device_family: device.model,
     device_brand: device.vendor,
     device_type: device.type,
-  }
-  const json = JSON.stringify(fields, (_, value) => (value === '' ? undefined : value))
-  return json === '{}' ? NO_USER_AGENT : new KnownObject(Buffer.from(json))
+  }).filter(([, value]) => value !== undefined && value !== '')
+  const json = members.length === 0 ? '' : JSON.stringify(Object.fromEntries(members))
+  return { json, fields: members.length }
 }
