@@ -6,7 +6,6 @@
 import { DEAD, ESCAPED, EXTENSION, STRING } from './tape-entries'
 
 const AT: i32 = 0x40
-const LETTER_V: i32 = 0x56
 const LETTER_I: u32 = 0x49
 const LETTER_R: u32 = 0x72
 const LETTER_C: u32 = 0x63
@@ -32,19 +31,26 @@ let pairs: usize = 0
 /** By group and third byte, and by group and fourth: whether a format of the group goes on so. */
 let thirds: usize = 0
 let fourths: usize = 0
-/** 1 for letters, digits and underscore. */
+/**
+ * Tables of two halves. Of signs: TOKEN for what tokens are made of, bit 6 for `@`, bit 7 for V.
+ * Of words: anything for letters, digits and underscore.
+ */
+let signs: usize = 0
 let words: usize = 0
+const TOKEN: i8 = 0x3f
 
 export function bindSecrets(
   pairGroups: usize,
   thirdBytes: usize,
   fourthBytes: usize,
-  wordBytes: usize,
+  signHalves: usize,
+  wordHalves: usize,
 ): void {
   pairs = pairGroups
   thirds = thirdBytes
   fourths = fourthBytes
-  words = wordBytes
+  signs = signHalves
+  words = wordHalves
 }
 
 export function bindKeys(flags: usize, count: i32, special: u32, log: i32): void {
@@ -129,12 +135,12 @@ function isSuspectText(start: usize, end: usize): bool {
   for (let at = start; at < end; at += 16) {
     const left = <i32>(end - at)
     const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
-    const text = v128.load(at)
-    const isAt = i8x16.eq(text, i8x16.splat(<i8>AT))
-    const isV = i8x16.eq(text, i8x16.splat(<i8>LETTER_V))
-    const marks = i8x16.bitmask(v128.or(isAt, isV)) & inValue
+    const classes = classesOf(v128.load(at), signs)
+    const marks = i8x16.bitmask(v128.or(classes, i8x16.add(classes, classes))) & inValue
     if (marks !== 0 && hasMark(at, marks)) return true
-    const token = tokenBytes(text) & inValue
+    // With what is left, the run is too short.
+    if (run + left < RUN_BYTES_MIN) return false
+    const token = ~withoutClass(v128.and(classes, i8x16.splat(TOKEN))) & inValue
     if (token === ALL_BYTES) {
       run += 16
       continue
@@ -146,18 +152,16 @@ function isSuspectText(start: usize, end: usize): bool {
   return run >= RUN_BYTES_MIN && isSuspectRun(start, end - run, end)
 }
 
-/** A bit for each byte that tokens are made of: letters, digits and `_ - . + / = ~`. */
-function tokenBytes(text: v128): i32 {
-  const lower = i8x16.sub(v128.or(text, i8x16.splat(0x20)), i8x16.splat(0x61))
-  const letter = i8x16.lt_u(lower, i8x16.splat(26))
-  // From `-` to `9`: the dash, the dot, the slash, the digits.
-  const digit = i8x16.lt_u(i8x16.sub(text, i8x16.splat(0x2d)), i8x16.splat(13))
-  const plus = i8x16.eq(text, i8x16.splat(0x2b))
-  const equals = i8x16.eq(text, i8x16.splat(0x3d))
-  const underscore = i8x16.eq(text, i8x16.splat(0x5f))
-  const tilde = i8x16.eq(text, i8x16.splat(0x7e))
-  const signs = v128.or(v128.or(plus, equals), v128.or(underscore, tilde))
-  return i8x16.bitmask(v128.or(v128.or(letter, digit), signs))
+/** What a table of two halves says of each byte; see `suspects.ts`. */
+function classesOf(text: v128, table: usize): v128 {
+  const low = v128.and(text, i8x16.splat(0x0f))
+  const high = i8x16.shr_u(text, 4)
+  return v128.and(i8x16.swizzle(v128.load(table), low), i8x16.swizzle(v128.load(table, 16), high))
+}
+
+/** A bit for each of the sixteen bytes of which that is nothing. */
+function withoutClass(classes: v128): i32 {
+  return i8x16.bitmask(i8x16.eq(classes, i8x16.splat(0)))
 }
 
 /** An `@`, or a V behind an I as in PRIVATE. */
@@ -189,10 +193,18 @@ function isSuspectRun(start: usize, from: usize, to: usize): bool {
       const fourth = load<u8>(fourths + (group << 8) + load<u8>(at + 3))
       if ((third & fourth) !== 0) return true
     }
-    while (at < last && load<u8>(words + load<u8>(at)) !== 0) at++
-    at++
+    at = wordEnd(at, last) + 1
   }
   return false
+}
+
+/** Where the word at `from` ends, `last` at most; `from` where there is none. */
+function wordEnd(from: usize, last: usize): usize {
+  for (let at = from; at < last; at += 16) {
+    const others = withoutClass(classesOf(v128.load(at), words))
+    if (others !== 0) return min(at + ctz(others), last)
+  }
+  return last
 }
 
 /** Whether a word that ends as `Bearer` and `Basic` do stands before the spaces before `from`. */

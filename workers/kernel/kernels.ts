@@ -94,7 +94,13 @@ export interface Kernels {
     length: number,
   ): void
   /** See `kernels/secrets.ts`. */
-  bindSecrets(pairGroups: number, thirds: number, fourths: number, words: number): void
+  bindSecrets(
+    pairGroups: number,
+    thirds: number,
+    fourths: number,
+    signs: number,
+    words: number,
+  ): void
   bindKeys(flags: number, count: number, special: number, logNode: number): void
   findSuspect(
     first: number,

@@ -8,16 +8,15 @@ import type { JsonTape } from '../decode/json-tape.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { RedactKeys } from './redact-keys.ts'
-import { SECRET_FORMATS } from './secret-formats.ts'
+import { BYTE_CLASS, SECRET_FORMATS } from './secret-formats.ts'
 import { IS_WORD, pairOf } from './secret-matcher.ts'
 
 const PAIRS = 4_096
 const BYTES = 256
+const HALF = 16
 
 const pairGroups = arena.uint8(PAIRS)
-const words = arena.uint8(BYTES)
 const prefixes = SECRET_FORMATS.map(({ prefix }) => Buffer.from(prefix))
-words.set(IS_WORD)
 let groups = 0
 for (const [first = 0, second = 0] of prefixes) {
   const pair = pairOf(first, second)
@@ -31,7 +30,41 @@ for (const [first = 0, second = 0, third, fourth] of prefixes) {
   allow(thirds, from, third)
   allow(fourths, from, fourth)
 }
-kernels.bindSecrets(pairGroups.byteOffset, thirds.byteOffset, fourths.byteOffset, words.byteOffset)
+const signs = tableOfHalves((byte) => BYTE_CLASS[byte] !== 0)
+const words = tableOfHalves((byte) => IS_WORD[byte] === 1)
+mark(signs, '@', 0x40)
+mark(signs, 'V', 0x80)
+kernels.bindSecrets(
+  pairGroups.byteOffset,
+  thirds.byteOffset,
+  fourths.byteOffset,
+  signs.byteOffset,
+  words.byteOffset,
+)
+
+/**
+ * Sixteen bytes by a byte's low half, and sixteen by its high half: a byte is one of those asked
+ * for if the two have a bit in common. Each of ASCII's columns that holds such has a bit, so those
+ * of at most six, the others being for marks.
+ */
+function tableOfHalves(isOne: (byte: number) => boolean): Uint8Array {
+  const table = arena.uint8(2 * HALF)
+  for (let byte = 2 * HALF; byte < BYTES; byte++) {
+    if (!isOne(byte)) continue
+    const column = byte >> 4
+    assert(column < 8, 'a byte of ASCII')
+    table[byte & 15]! |= 1 << (column - 2)
+    table[HALF + column]! |= 1 << (column - 2)
+  }
+  return table
+}
+
+/** Gives a sign a bit of its own, whatever else it is. */
+function mark(table: Uint8Array, sign: string, bit: number): void {
+  const byte = sign.charCodeAt(0)
+  table[byte & 15]! |= bit
+  table[HALF + (byte >> 4)]! |= bit
+}
 
 /** A group's formats may go on with this byte; with any, where one of them has ended. */
 function allow(table: Uint8Array, from: number, byte: number | undefined): void {
