@@ -105,6 +105,26 @@ export function copyEntries(from: usize, to: usize, out: usize, shift: i32, move
   }
 }
 
+/** The next event, from `first` on, with an entry of `node`; `end` when there is none. */
+export function findNode(
+  first: i32,
+  end: i32,
+  tapeStarts: usize,
+  tapeEnds: usize,
+  entries: usize,
+  node: i32,
+): i32 {
+  let event = first
+  for (; event < end; event++) {
+    const at = (<usize>event) << 2
+    const stop = entries + ((<usize>load<i32>(tapeEnds + at)) << 2)
+    let entry = entries + ((<usize>load<i32>(tapeStarts + at)) << 2)
+    while (entry < stop && load<i32>(entry) !== node) entry += ENTRY_BYTES
+    if (entry < stop) break
+  }
+  return event
+}
+
 /**
  * The first entry from `from` on that is under a key with one of the flags `wanted`, or under one
  * that nobody asked about; `to` when there is none. `flags`: by node, `count` of them.

@@ -81,6 +81,14 @@ export interface Kernels {
   isSameText(a: number, b: number, length: number): number
   copyEntries(from: number, to: number, out: number, shift: number, moved: number): void
   findFlagged(from: number, to: number, flags: number, count: number, wanted: number): number
+  findNode(
+    first: number,
+    end: number,
+    tapeStarts: number,
+    tapeEnds: number,
+    entries: number,
+    node: number,
+  ): number
   spliceEvent(
     edits: number,
     count: number,

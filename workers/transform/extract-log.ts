@@ -49,8 +49,18 @@ export function extractLogs(
 ): number {
   const node = logNode(tape.trie)
   let extracted = 0
-  for (let i = 0; i < events.count; i++) {
+  for (let i = 0; ; i++) {
     const { entries } = tape
+    const { tapeStart, tapeEnd } = events
+    i = kernels.findNode(
+      i,
+      events.count,
+      tapeStart.byteOffset,
+      tapeEnd.byteOffset,
+      entries.byteOffset,
+      node,
+    )
+    if (i === events.count) return extracted
     const end = events.tapeEnd[i]!
     for (let at = events.tapeStart[i]!; at < end; at += ENTRY) {
       if (entries[at] !== node) continue
@@ -62,7 +72,6 @@ export function extractLogs(
       break
     }
   }
-  return extracted
 }
 
 /** Cheap, and only ever wrong about strings that are no object. */
