@@ -14,4 +14,14 @@ export { copyEntries, findFlagged, findNode, spliceEvent } from './splice'
 export { parseObject } from './tape'
 export { bindTape } from './tape-writer'
 export { bindTrieKeys, bindTrieLinks } from './trie'
-export { markRows, writeBooleans, writeFloats, writeIntegers, writeStrings } from './values'
+export {
+  markRows,
+  writeBooleanColumn,
+  writeBooleans,
+  writeFloatColumn,
+  writeFloats,
+  writeIntegerColumn,
+  writeIntegers,
+  writeStringColumn,
+  writeStrings,
+} from './values'

@@ -9,6 +9,12 @@ import { ESCAPED, TRUE } from './tape-entries'
 
 const MINUS: u32 = 0x2d
 const DOT: u32 = 0x2e
+const LINE_FEED: u32 = 0x0a
+const BACKSLASH: u32 = 0x5c
+const LETTER_T: u32 = 0x74
+/** With the line feed. */
+const TRUE_BYTES: usize = 5
+const FALSE_BYTES: usize = 6
 /** Lengths below it are one byte of varuint. */
 const LONG_LENGTH: usize = 0x80
 /** As many digits a double holds, whichever they are. */
@@ -19,37 +25,48 @@ function entryAt(cells: usize, cell: i32, entries: usize): usize {
   return entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
 }
 
+/** Where the number that was read last ends. */
+let numberEnd: usize = 0
+
+/** The integer at `start`: digits, perhaps behind a minus. */
+function integerFrom(start: usize): u64 {
+  const isNegative = <u32>load<u8>(start) === MINUS
+  let at = isNegative ? start + 1 : start
+  let value: u64 = 0
+  for (let digit = digitAt(at); digit < 10; digit = digitAt(++at)) value = value * 10 + digit
+  numberEnd = at
+  return isNegative ? 0 - value : value
+}
+
+/** Below ten for a digit. */
+function digitAt(at: usize): u32 {
+  return <u32>load<u8>(at) - 0x30
+}
+
 /**
- * Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and 15 more. The varuint of a
- * string with escapes has as many bytes as that of its spelling, then the string moves if need be.
+ * The number at `start`, as far as it has at most 15 digits and no exponent: digits and power of
+ * ten are then both exact doubles, and one operation on them rounds once (Clinger).
  */
-export function writeStrings(
-  cells: usize,
-  first: i32,
-  end: i32,
-  entries: usize,
-  bytes: usize,
-  to: usize,
-  state: usize,
-): usize {
-  let out = to
-  for (let cell = first; cell < end; cell++) {
-    const entry = entryAt(cells, cell, entries)
-    const start = bytes + load<i32>(entry, 8)
-    const stop = bytes + load<i32>(entry, 12)
-    const text = putLength(stop - start, out)
-    if (load<i32>(entry, 4) !== ESCAPED) {
-      copyValue(text, start, stop - start)
-      out = text + stop - start
+function floatFrom(start: usize): f64 {
+  const isNegative = <u32>load<u8>(start) === MINUS
+  let at = isNegative ? start + 1 : start
+  let digits: u64 = 0
+  let count = 0
+  let power: f64 = 1
+  let step: f64 = 1
+  for (; ; at++) {
+    const digit = digitAt(at)
+    if (<u32>load<u8>(at) === DOT) {
+      step = 10
       continue
     }
-    const length = unescapeText(start, stop, text) - text
-    const decoded = putLength(length, out)
-    if (decoded !== text) copyBytes(decoded, text, length)
-    out = decoded + length
+    if (digit > 9 || ++count > EXACT_DIGITS) break
+    digits = digits * 10 + digit
+    power *= step
   }
-  store<i32>(state, end)
-  return out
+  numberEnd = at
+  const value = <f64>digits / power
+  return isNegative ? -value : value
 }
 
 /** Returns where the varuint ended. */
@@ -64,8 +81,24 @@ function putLength(length: usize, to: usize): usize {
   return out
 }
 
-/** Int64 or UInt64 from at most 20 decimal digits with an optional minus. Needs 8 bytes a cell. */
-export function writeIntegers(
+/**
+ * Varuint length and bytes; returns where they end. The varuint of a string with escapes is written
+ * as long as that of its spelling, then the string moves if need be.
+ */
+function putString(start: usize, end: usize, isEscaped: bool, to: usize): usize {
+  const text = putLength(end - start, to)
+  if (!isEscaped) {
+    copyValue(text, start, end - start)
+    return text + end - start
+  }
+  const length = unescapeText(start, end, text) - text
+  const decoded = putLength(length, to)
+  if (decoded !== text) copyBytes(decoded, text, length)
+  return decoded + length
+}
+
+/** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and 15 more. */
+export function writeStrings(
   cells: usize,
   first: i32,
   end: i32,
@@ -77,24 +110,32 @@ export function writeIntegers(
   let out = to
   for (let cell = first; cell < end; cell++) {
     const entry = entryAt(cells, cell, entries)
-    const textEnd = bytes + load<i32>(entry, 12)
-    let at = bytes + load<i32>(entry, 8)
-    const isNegative = <u32>load<u8>(at) === MINUS
-    if (isNegative) at++
-    let value: u64 = 0
-    for (; at < textEnd; at++) value = value * 10 + (<u64>load<u8>(at) - 0x30)
-    store<u64>(out, isNegative ? 0 - value : value)
-    out += 8
+    const start = bytes + load<i32>(entry, 8)
+    out = putString(start, bytes + load<i32>(entry, 12), load<i32>(entry, 4) === ESCAPED, out)
   }
   store<i32>(state, end)
   return out
 }
 
-/**
- * Float64. Up to 15 digits without an exponent need no more than this: digits and power of ten are
- * then both exact doubles, and one operation on them rounds once (Clinger). Others are left to the
- * caller. Needs 8 bytes a cell.
- */
+/** Int64 or UInt64 from at most 20 decimal digits with an optional minus. Needs 8 bytes a cell. */
+export function writeIntegers(
+  cells: usize,
+  first: i32,
+  end: i32,
+  entries: usize,
+  bytes: usize,
+  to: usize,
+  state: usize,
+): usize {
+  let out = to
+  for (let cell = first; cell < end; cell++, out += 8) {
+    store<u64>(out, integerFrom(bytes + load<i32>(entryAt(cells, cell, entries), 8)))
+  }
+  store<i32>(state, end)
+  return out
+}
+
+/** Float64. Those that `floatFrom` cannot read are left to the caller. Needs 8 bytes a cell. */
 export function writeFloats(
   cells: usize,
   first: i32,
@@ -106,30 +147,10 @@ export function writeFloats(
 ): usize {
   let out = to
   let cell = first
-  for (; cell < end; cell++) {
+  for (; cell < end; cell++, out += 8) {
     const entry = entryAt(cells, cell, entries)
-    const textEnd = bytes + load<i32>(entry, 12)
-    let at = bytes + load<i32>(entry, 8)
-    const isNegative = <u32>load<u8>(at) === MINUS
-    if (isNegative) at++
-    let digits: u64 = 0
-    let count = 0
-    let power: f64 = 1
-    let step: f64 = 1
-    for (; at < textEnd; at++) {
-      const byte = <u32>load<u8>(at)
-      if (byte === DOT) {
-        step = 10
-        continue
-      }
-      if (byte - 0x30 > 9 || ++count > EXACT_DIGITS) break
-      digits = digits * 10 + (byte - 0x30)
-      power *= step
-    }
-    if (at < textEnd) break
-    const value = <f64>digits / power
-    store<f64>(out, isNegative ? -value : value)
-    out += 8
+    store<f64>(out, floatFrom(bytes + load<i32>(entry, 8)))
+    if (numberEnd !== bytes + load<i32>(entry, 12)) break
   }
   store<i32>(state, cell)
   return out
@@ -151,6 +172,92 @@ export function writeBooleans(
     store<u8>(out++, load<i32>(entry, 4) === TRUE ? 1 : 0)
   }
   store<i32>(state, end)
+  return out
+}
+
+/**
+ * The same from a column of a segment's text: `count` values side by side from `from` on, with a
+ * line feed behind each. `state` then has where they end, or where one is that is left to the
+ * caller, and how many were written.
+ */
+export function writeStringColumn(from: usize, count: i32, to: usize, state: usize): usize {
+  let out = to
+  let at = from
+  for (let i = 0; i < count; i++) {
+    const text = v128.load(at)
+    const feeds = i8x16.bitmask(i8x16.eq(text, i8x16.splat(<i8>LINE_FEED)))
+    const escapes = i8x16.bitmask(i8x16.eq(text, i8x16.splat(<i8>BACKSLASH)))
+    if (feeds !== 0 && (escapes & (feeds - 1) & ~feeds) === 0) {
+      const length = ctz(feeds)
+      store<u8>(out, <u8>length)
+      v128.store(out, text, 1)
+      out += length + 1
+      at += length + 1
+      continue
+    }
+    const end = columnValueEnd(at)
+    out = putString(at, end, hasEscape, out)
+    at = end + 1
+  }
+  return endColumn(at, count, out, state)
+}
+
+let hasEscape: bool = false
+
+/** Where the value at `start` ends; whether a backslash is in it is then in `hasEscape`. */
+function columnValueEnd(start: usize): usize {
+  let at = start
+  let escapes = 0
+  let feeds = 0
+  for (; ; at += 16) {
+    const text = v128.load(at)
+    const marks = i8x16.bitmask(i8x16.eq(text, i8x16.splat(<i8>BACKSLASH)))
+    feeds = i8x16.bitmask(i8x16.eq(text, i8x16.splat(<i8>LINE_FEED)))
+    if (feeds !== 0) {
+      escapes |= marks & (feeds - 1) & ~feeds
+      break
+    }
+    escapes |= marks
+  }
+  hasEscape = escapes !== 0
+  return at + ctz(feeds)
+}
+
+export function writeIntegerColumn(from: usize, count: i32, to: usize, state: usize): usize {
+  let at = from
+  const end = to + ((<usize>count) << 3)
+  for (let out = to; out < end; out += 8) {
+    store<u64>(out, integerFrom(at))
+    at = numberEnd + 1
+  }
+  return endColumn(at, count, end, state)
+}
+
+export function writeFloatColumn(from: usize, count: i32, to: usize, state: usize): usize {
+  let at = from
+  let out = to
+  let i = 0
+  for (; i < count; i++, out += 8) {
+    store<f64>(out, floatFrom(at))
+    if (<u32>load<u8>(numberEnd) !== LINE_FEED) break
+    at = numberEnd + 1
+  }
+  return endColumn(at, i, out, state)
+}
+
+export function writeBooleanColumn(from: usize, count: i32, to: usize, state: usize): usize {
+  let at = from
+  for (let i = 0; i < count; i++) {
+    const isTrue = <u32>load<u8>(at) === LETTER_T
+    store<u8>(to + i, isTrue ? 1 : 0)
+    at += isTrue ? TRUE_BYTES : FALSE_BYTES
+  }
+  return endColumn(at, count, to + count, state)
+}
+
+function endColumn(at: usize, count: i32, out: usize, state: usize): usize {
+  store<i32>(state, <i32>at)
+  store<i32>(state, count, 4)
   return out
 }
 

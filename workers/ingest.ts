@@ -208,12 +208,13 @@ export class IngestPipeline {
     const events = this.#events
     const source = tapeSource(bytes, tape)
     const facts = this.#facts
-    const encoded = this.#blocks.encode(source, events, facts, range, output?.block)
-    const index = this.#blocks.columnIndex
+    const index = this.#blocks.begin(source, events, facts, range)
+    const texts = this.#segments.gather(source, index, events, range)
+    const encoded = this.#blocks.finish(output?.block, texts)
     return {
       eventCount: range.count,
       rawBytes: textLength(events, range),
-      payload: this.#segments.encode(source, index, this.#events, facts, range, output?.payload),
+      payload: this.#segments.encodeGathered(source, events, facts, range, output?.payload),
       ...encoded,
       delta: this.#deltas.encode(source, this.#events, this.#facts, range, origin),
     }

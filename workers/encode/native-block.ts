@@ -18,7 +18,7 @@ import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { type EventFacts, SOURCE_RECEIPT } from '../transform/event-facts.ts'
 import { ByteWriter } from './byte-writer.ts'
 import type { ColumnIndex } from './column-index.ts'
-import { JsonColumn, notePiece, type TapeSource } from './native-json.ts'
+import { type ColumnTexts, JsonColumn, notePiece, type TapeSource } from './native-json.ts'
 import { SharedJsonColumn } from './shared-json.ts'
 
 const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => columnHeader(name, type))
@@ -49,11 +49,19 @@ export interface EventRange {
   readonly count: number
 }
 
+export interface NativeBlock {
+  readonly block: EncodedBlock
+  readonly pathsSkipped: number
+}
+
 export class NativeBlockEncoder {
   readonly #writer = new ByteWriter(16 * 1024)
   readonly #payload = new JsonColumn(0)
   readonly #shared = new SharedJsonColumn()
   readonly #pieces: number[] = []
+  /** Of the block that was begun. */
+  #fixed: Omit<EncodedBlock, 'bytes'> | undefined
+  #pathsSkipped = 0
 
   /**
    * Encodes a range of events. The bytes are in `into` if they fit. `counts`: the range is of
@@ -66,16 +74,34 @@ export class NativeBlockEncoder {
     range: EventRange,
     into?: Uint8Array,
     counts: readonly number[] = [range.count],
-  ): { readonly block: EncodedBlock; readonly pathsSkipped: number } {
-    const writer = this.#writer
-    const fixed = this.#writeFixed(facts, range, counts)
+  ): NativeBlock {
+    this.begin(source, events, facts, range, counts)
+    return this.finish(into)
+  }
+
+  /** Begins a block; returns the index of its payload column. */
+  begin(
+    source: TapeSource,
+    events: DecodedEvents,
+    facts: EventFacts,
+    range: EventRange,
+    counts: readonly number[] = [range.count],
+  ): ColumnIndex {
+    this.#fixed = this.#writeFixed(facts, range, counts)
     this.#header(5)
-    const pathsSkipped = this.#prepare(source, events, facts, range)
+    this.#pathsSkipped = this.#prepare(source, events, facts, range)
+    return this.#payload.index
+  }
+
+  /** Finishes the block; `texts`: the values by slot of its index, if they were gathered. */
+  finish(into?: Uint8Array, texts?: ColumnTexts): NativeBlock {
+    const writer = this.#writer
     this.#payload.writePrefix(writer)
     notePiece(this.#pieces, writer, PIECE_NAMES)
-    this.#payload.writeData(writer, this.#pieces)
+    this.#payload.writeData(writer, this.#pieces, texts)
     const pieces = Uint32Array.from(this.#pieces)
-    return { block: { bytes: writer.take(into), ...fixed, pieces }, pathsSkipped }
+    const block = { bytes: writer.take(into), ...this.#fixed!, pieces }
+    return { block, pathsSkipped: this.#pathsSkipped }
   }
 
   /**
@@ -89,7 +115,7 @@ export class NativeBlockEncoder {
     range: EventRange,
     counts: readonly number[],
     into?: Uint8Array,
-  ): { readonly block: EncodedBlock; readonly pathsSkipped: number } {
+  ): NativeBlock {
     const writer = this.#writer
     const fixed = this.#writeFixed(facts, range, counts)
     writer.reserve(SHARED_HEADER.length)

@@ -31,8 +31,10 @@ import {
 } from './native-types.ts'
 import {
   type Cells,
+  type ColumnText,
   type TextSource,
   writeBooleans,
+  writeColumn,
   writeFloats,
   writeIntegers,
   writeStrings,
@@ -46,6 +48,12 @@ const CELL_BYTES = 24
 /** What encoding reads: one batch's tape. */
 export interface TapeSource extends TextSource {
   readonly trie: PathTrie
+}
+
+/** The values of a block's columns as text. */
+export interface ColumnTexts {
+  /** Of a slot of the block's index: all its cells' values. */
+  of(slot: number): ColumnText
 }
 
 /** What a batch's tape and bytes are to the encoders. */
@@ -147,8 +155,11 @@ export class JsonColumn {
     }
   }
 
-  /** Writes the column's data, path by path; notes its pieces (`EncodedBlock.pieces`). */
-  writeData(writer: ByteWriter, pieces: number[]): void {
+  /**
+   * Writes the column's data, path by path; notes its pieces (`EncodedBlock.pieces`). `texts`: the
+   * paths' values by slot, if they were gathered.
+   */
+  writeData(writer: ByteWriter, pieces: number[], texts?: ColumnTexts): void {
     const index = this.#index
     const { slots } = this.#order
     for (let i = 0; i < index.slots; i++) {
@@ -163,6 +174,11 @@ export class JsonColumn {
       notePiece(pieces, writer, PIECE_VALUES)
       for (let type = 0; type < NATIVE_TYPES; type++) {
         if ((mask & (1 << type)) === 0) continue
+        if (texts !== undefined && type >= BOOL && mask === 1 << type) {
+          writeColumn(writer, texts.of(slot), end - start, type)
+          notePiece(pieces, writer, PIECE_VALUES)
+          continue
+        }
         this.#writeType(writer, slot, type, mask === 1 << type, pieces)
         // A nested column has used up the room that was reserved above.
         if (type === ARRAY_JSON) writer.reserve((end - start) * CELL_BYTES + textBytes + WORD_SLACK)

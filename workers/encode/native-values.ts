@@ -3,11 +3,14 @@
  * once a column (`kernels/values.ts`); and the few that a kernel leaves to us, one by one. The
  * caller has reserved the room, `WORD_SLACK` bytes included.
  */
+import assert from 'node:assert/strict'
 import { type ByteViews, unescapeInto } from '../decode/json-string.ts'
 import { arena } from '../kernel/arena.ts'
-import { kernels, type WriteCells } from '../kernel/kernels.ts'
+import { kernels, type WriteCells, type WriteColumn } from '../kernel/kernels.ts'
 import type { ByteWriter } from './byte-writer.ts'
+import { BOOL, FLOAT64, INT64, STRING_TYPE, UINT64 } from './native-types.ts'
 
+const LINE_FEED = 0x0a
 const MINUS = 0x2d
 const TWO_32 = 0x1_0000_0000
 /** The cell that a kernel left to us. */
@@ -51,6 +54,54 @@ export function writeFloats(writer: ByteWriter, source: TextSource, cells: Cells
 /** Bool, one byte. */
 export function writeBooleans(writer: ByteWriter, source: TextSource, cells: Cells): void {
   writeCells(kernels.writeBooleans, writer, source, cells)
+}
+
+/**
+ * The values of a column of a segment's text: side by side in row order, with a line feed behind
+ * each; bytes of the arena.
+ */
+export interface ColumnText {
+  readonly bytes: Uint8Array
+  readonly start: number
+  readonly end: number
+}
+
+/** What a kernel writes a column of each type by. */
+const COLUMN_WRITERS: Readonly<Record<number, WriteColumn>> = {
+  [BOOL]: kernels.writeBooleanColumn,
+  [FLOAT64]: kernels.writeFloatColumn,
+  [INT64]: kernels.writeIntegerColumn,
+  [STRING_TYPE]: kernels.writeStringColumn,
+  [UINT64]: kernels.writeIntegerColumn,
+}
+const columnState = arena.int32(2)
+
+/**
+ * Writes `count` scalars of one type as the functions above do, from the text of their column: that
+ * is read from its start to its end, while cells are all over the events.
+ */
+export function writeColumn(
+  writer: ByteWriter,
+  { bytes, start, end }: ColumnText,
+  count: number,
+  type: number,
+): void {
+  const write = COLUMN_WRITERS[type]!
+  const [from, to] = [bytes.byteOffset, writer.bytes.byteOffset]
+  let at = start
+  for (let left = count; left > 0; ) {
+    const out = to + writer.length
+    writer.length = write(from + at, left, out, columnState.byteOffset) - to
+    at = columnState[0]! - from
+    left -= columnState[1]!
+    if (left === 0) break
+    const valueEnd = bytes.indexOf(LINE_FEED, at)
+    writer.view.setFloat64(writer.length, parseFloat64(bytes, at, valueEnd), true)
+    writer.length += 8
+    at = valueEnd + 1
+    left--
+  }
+  assert.equal(at, end, 'a column has as many values as the block has cells of it')
 }
 
 /** Writes all cells: by the kernel, and those that it leaves to us, by `writeOther`. */

@@ -15,7 +15,7 @@
  * Columns that are packed (`column-packer.ts`) have their size there and nothing else.
  *
  * Events of the raw template stand whole in the last column: those without a layout, and those
- * past the templates. Where most are such, rows are better: `tryEncode` says so.
+ * past the templates. Where most are such, rows are better: `gather` says so.
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { arena } from '../kernel/arena.ts'
@@ -25,7 +25,8 @@ import { ByteWriter, WORD_SLACK } from './byte-writer.ts'
 import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from './column-index.ts'
 import { ColumnPacker } from './column-packer.ts'
 import type { EventRange } from './native-block.ts'
-import type { TextSource } from './native-values.ts'
+import type { ColumnTexts } from './native-json.ts'
+import type { ColumnText, TextSource } from './native-values.ts'
 
 const TEMPLATES_MAX = 64
 /** Below this many events a template each, templates cost more than they save. */
@@ -57,7 +58,7 @@ interface LayoutGroup {
   templates: number
 }
 
-export class SegmentColumns {
+export class SegmentColumns implements ColumnTexts {
   readonly #writer = new ByteWriter(16 * 1024)
   readonly #header = new ByteWriter(1024)
   #templates: Template[] = []
@@ -93,13 +94,13 @@ export class SegmentColumns {
     return this.#largestBytes
   }
 
-  /** The layout of a range of events, valid until the next call; undefined when rows are better. */
-  tryEncode(
+  /** Gathers the values of a range by column; false when rows are better. */
+  gather(
     source: TextSource,
     index: ColumnIndex,
     events: DecodedEvents,
     range: EventRange,
-  ): Uint8Array | undefined {
+  ): boolean {
     this.#begin(source, index, range.count)
     const templatesMax = Math.min(TEMPLATES_MAX, range.count / EVENTS_PER_TEMPLATE_MIN)
     for (let row = 0; row < range.count; ) {
@@ -114,9 +115,24 @@ export class SegmentColumns {
       }
       this.#templateOf[row++] = this.#appendRaw(events, event)
     }
-    if (this.#rawCount * 2 > range.count) return undefined
+    return this.#rawCount * 2 <= range.count
+  }
+
+  /** What was gathered, if no event stands whole in the last column; until `layout` is called. */
+  get texts(): ColumnTexts | undefined {
+    return this.#rawCount > 0 ? undefined : this
+  }
+
+  /** The values of a slot. */
+  of(slot: number): ColumnText {
+    const { bytes } = this.#writer
+    return { bytes, start: this.#columnStart[slot]!, end: this.#cursor[slot]! }
+  }
+
+  /** The layout of the `count` events that were gathered, valid until the next call. */
+  layout(count: number): Uint8Array {
     this.#closeColumns()
-    return this.#withHeader(range.count)
+    return this.#withHeader(count)
   }
 
   #begin(source: TextSource, index: ColumnIndex, count: number): void {

@@ -23,6 +23,7 @@ import { decodeColumns } from '../decode/segment-columns.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
 import type { ColumnIndex } from './column-index.ts'
 import { type EventRange, textLength } from './native-block.ts'
+import type { ColumnTexts } from './native-json.ts'
 import type { TextSource } from './native-values.ts'
 import { SegmentColumns } from './segment-columns.ts'
 
@@ -56,6 +57,8 @@ export interface SegmentContent {
 export class SegmentEncoder {
   #text = Buffer.allocUnsafeSlow(64 * 1024)
   readonly #columns = new SegmentColumns()
+  /** Whether columns are better than rows. */
+  #isGathered = false
 
   /**
    * Encodes a range of events whose JSON is in `source.bytes`. `index` is that of the block made
@@ -69,7 +72,33 @@ export class SegmentEncoder {
     range: EventRange,
     into?: Uint8Array,
   ): Uint8Array {
-    const columns = this.#columns.tryEncode(source, index, events, range)
+    this.gather(source, index, events, range)
+    return this.encodeGathered(source, events, facts, range, into)
+  }
+
+  /**
+   * The first half of `encode`: gathers the values by column. Returns them, if all are there, for
+   * whoever writes the block of the same range before the second half.
+   */
+  gather(
+    source: TextSource,
+    index: ColumnIndex,
+    events: DecodedEvents,
+    range: EventRange,
+  ): ColumnTexts | undefined {
+    this.#isGathered = this.#columns.gather(source, index, events, range)
+    return this.#columns.texts
+  }
+
+  /** The second half. */
+  encodeGathered(
+    source: TextSource,
+    events: DecodedEvents,
+    facts: EventFacts,
+    range: EventRange,
+    into?: Uint8Array,
+  ): Uint8Array {
+    const columns = this.#isGathered ? this.#columns.layout(range.count) : undefined
     const hasSmallColumns =
       columns !== undefined && this.#columns.largestBytes <= SMALL_WINDOW_COLUMN_BYTES_MAX
     const textBytes = textLength(events, range)

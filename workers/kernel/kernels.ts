@@ -174,6 +174,10 @@ export interface Kernels {
   readonly writeIntegers: WriteCells
   readonly writeFloats: WriteCells
   readonly writeBooleans: WriteCells
+  readonly writeStringColumn: WriteColumn
+  readonly writeIntegerColumn: WriteColumn
+  readonly writeFloatColumn: WriteColumn
+  readonly writeBooleanColumn: WriteColumn
 }
 
 /** Writes cells from `first` on; `state` then has the one it stopped at. Returns where it ended. */
@@ -186,6 +190,9 @@ export type WriteCells = (
   to: number,
   state: number,
 ) => number
+
+/** Writes the values at `from`; `state` then has where it stopped, and how many it wrote. */
+export type WriteColumn = (from: number, count: number, to: number, state: number) => number
 
 /** Code that is read once, when this module is; V8 shares what it compiles between threads. */
 const code = new WebAssembly.Module(readFileSync(new URL('./kernels.wasm', import.meta.url)))

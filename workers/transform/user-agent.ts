@@ -36,9 +36,9 @@ export class UserAgents {
   /**
    * Sets by the end of the hash, each with the cards that came there last: where the kernel looks.
    * What it finds does not count as used above, so strings leave in the order in which they came;
-   * one still in use is then parsed once more.
+   * one still in use is then parsed once more. Empty until `bind`.
    */
-  readonly #places = arena.int32(SETS * SET)
+  #places = arena.int32(0)
   /** Their memory is given back with the next batch: edits of this one may hold them. */
   #forgotten: AgentCard[] = []
   readonly #decoded = arena.buffer(USER_AGENT_BYTES_MAX)
@@ -56,6 +56,9 @@ export class UserAgents {
 
   /** Tells the kernel where cards are. */
   bind(): void {
+    if (this.#places.length === 0) {
+      this.#places = arena.replaced(this.#places, arena.int32(SETS * SET))
+    }
     kernels.bindAgents(this.#places.byteOffset, SETS - 1, USER_AGENT_BYTES_MAX)
   }
 
