@@ -128,6 +128,9 @@ interface ListedRow {
  * Rows up to `limit` ($4), but no more than needed for so many events; events count that are in
  * the range ($2, $3) for certain. To them the merged rows ($5: how far they reach) that begin
  * below the lowest listed one and reach above it.
+ *
+ * Upwards, a row may reach past the start of the next: of what is listed nothing counts behind
+ * that (`completeBounds`), so rows are left out only where none before them reaches into them.
  */
 function listSql(direction: 'ASC' | 'DESC'): string {
   const columns =
@@ -136,6 +139,7 @@ function listSql(direction: 'ASC' | 'DESC'): string {
     direction === 'ASC'
       ? 'listed.start'
       : 'CASE WHEN cut.is_cut THEN cut.lowest ELSE listed.start END'
+  const isWhole = direction === 'ASC' ? 'reach < next_id' : 'true'
   return `
   WITH listed AS (
     SELECT GREATEST($2::bigint, COALESCE(
@@ -144,14 +148,19 @@ function listSql(direction: 'ASC' | 'DESC'): string {
     SELECT ${columns} FROM stream_segments
     WHERE stream_id = $1 AND segment_id >= (SELECT start FROM listed) AND segment_id < $3::bigint
     ORDER BY segment_id ${direction} LIMIT $4::integer
-  ), counted AS (
-    SELECT *, lead(segment_id) OVER (ORDER BY segment_id ${direction}) AS next_id,
+  ), added AS (
+    SELECT *, lead(segment_id) OVER reading AS next_id,
+      max(COALESCE(last_segment_id, segment_id)) OVER reading AS reach,
       sum(CASE WHEN segment_id > (SELECT start FROM listed)
                 AND COALESCE(last_segment_id, segment_id) < $3::bigint - 1
-               THEN event_count ELSE 0 END)
+               THEN event_count ELSE 0 END) OVER reading AS events
+    FROM candidates
+    WINDOW reading AS (ORDER BY segment_id ${direction})
+  ), counted AS (
+    SELECT *, max(CASE WHEN ${isWhole} THEN events END)
         OVER (ORDER BY segment_id ${direction} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
         AS events_before
-    FROM candidates
+    FROM added
   ), rows AS (
     SELECT * FROM counted WHERE COALESCE(events_before, 0) <= $4::integer
   ), cut AS (
