@@ -181,21 +181,6 @@ test('random small segments: everything reads the same when they are merged', as
   }
 })
 
-test('a page upwards is full, though a row that came late begins within a merged one', async () => {
-  const streamId = await harness.newStream()
-  const at = (n: number) => ({ ms: NOON + n * 1_000, lines: [`{"n":${n}}`] })
-  const early = Array.from({ length: 30 }, (_, n) => at(n))
-  await harness.commit(streamId, early)
-  await compact()
-  await harness.commit(streamId, [at(3.5), at(40), at(41)])
-  assert.equal((await harness.rowIds(streamId)).length, 4)
-  const pages = await walkUp(streamId, 7)
-  assert.deepEqual(
-    pages.map(({ events }) => events.length),
-    [7, 7, 7, 7, 5],
-  )
-})
-
 test('a mark amid a merged row hides its first segments, and the row goes later', async () => {
   const streamId = await harness.newStream()
   const segments = Array.from({ length: 30 }, (_, n) => ({
