@@ -5,6 +5,7 @@ import { CompactPipeline } from './compact.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
 import { IngestPipeline } from './ingest.ts'
+import { ArenaFullError } from './kernel/arena.ts'
 import { SegmentReader } from './read-segment.ts'
 import { ReplayPipeline } from './replay.ts'
 import { SplitPipeline } from './split.ts'
@@ -42,8 +43,28 @@ function moved(result: PoolResult, buffers: readonly ArrayBufferLike[]): unknown
   return move(new MovedResult(result, buffers))
 }
 
-/** Runs one task. Throws only for our own bugs; bad input is part of the result. */
+/**
+ * Runs one task. Throws only for our own bugs; bad input is part of the result. A thread whose
+ * arena is full ends: the arrays that kernels write to may be of unequal lengths by then.
+ */
 export default function run(task: PoolTask): unknown {
+  try {
+    return runTask(task)
+  } catch (error) {
+    if (error instanceof ArenaFullError) return endThread(error)
+    throw error
+  }
+}
+
+/** An error that nobody catches ends the thread, and is what its task fails with. */
+function endThread(error: Error): Promise<never> {
+  setImmediate(() => {
+    throw error
+  })
+  return new Promise(() => {})
+}
+
+function runTask(task: PoolTask): unknown {
   switch (task.kind) {
     case 'ingest': {
       const batch = ingest.run(task.batch, task.output)

@@ -27,6 +27,7 @@ after(async () => {
 })
 
 const BAD_WORKER = fileURLToPath(new URL('./bad-worker.js', import.meta.url))
+const FULL_WORKER = fileURLToPath(new URL('./full-worker.js', import.meta.url))
 const REAL_WORKER = fileURLToPath(new URL('../../workers/main.js', import.meta.url))
 
 interface Quarantined {
@@ -115,6 +116,15 @@ test('a batch that takes more memory than a worker may is quarantined', async ()
   await assert.rejects(pool.run(taskOf('allocate')), internal)
   assert.match(quarantined[0]!.reason, /memory/i)
   await pool.run(taskOf('work'))
+})
+
+test('a worker whose arena is full ends; the next batch has a fresh one', async () => {
+  const { pool, quarantined } = createPool({ workerFile: FULL_WORKER })
+  const large = (text: string) => taskOf(`{"text":"${'x'.repeat(200_000)}","a":"${text}"}`)
+  await assert.rejects(pool.run(large('fill the arena')), internal)
+  assert.match(quarantined[0]!.reason, /ARENA_BYTES_MAX/)
+  const { batch } = await pool.run(large('and nothing else'))
+  assert.equal(batch.parts[0]?.accepted, 1)
 })
 
 test('a worker that died by accident: the second try succeeds, without shared output', async () => {

@@ -30,6 +30,13 @@ interface Block {
 
 type ArenaArray = Int32Array | Float64Array | Uint8Array
 
+/** Whoever was growing arrays when this came has left some of them as they were. */
+export class ArenaFullError extends RangeError {
+  constructor() {
+    super(`a batch needs more than ${ARENA_BYTES_MAX} bytes (ARENA_BYTES_MAX)`)
+  }
+}
+
 export class Arena {
   readonly memory = new WebAssembly.Memory({
     initial: 1,
@@ -117,7 +124,7 @@ export class Arena {
   }
 
   #take(bytes: number): { block: Block; isFresh: boolean } {
-    if (bytes + ARENA_SLACK > ARENA_BYTES_MAX / 2) throw tooLarge()
+    if (bytes + ARENA_SLACK > ARENA_BYTES_MAX / 2) throw new ArenaFullError()
     const power = 32 - Math.clz32(Math.max(BLOCK_BYTES_MIN, bytes + ARENA_SLACK) - 1)
     const known = this.#free[power]!.pop()
     const blockBytes = 2 ** power
@@ -132,7 +139,7 @@ export class Arena {
 
   #grow(end: number): void {
     if (end <= this.#end) return
-    if (end > ARENA_BYTES_MAX) throw tooLarge()
+    if (end > ARENA_BYTES_MAX) throw new ArenaFullError()
     const wanted = Math.min(ARENA_BYTES_MAX, Math.max(end, this.#end + GROWTH_BYTES))
     const pages = Math.ceil((wanted - this.#end) / PAGE_BYTES)
     this.memory.grow(pages)
@@ -143,10 +150,6 @@ export class Arena {
   #put({ address, bytes }: Block): void {
     this.#free[Math.log2(bytes)]!.push(address)
   }
-}
-
-function tooLarge(): RangeError {
-  return new RangeError(`a batch needs more than ${ARENA_BYTES_MAX} bytes (ARENA_BYTES_MAX)`)
 }
 
 /** The thread's. */
