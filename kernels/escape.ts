@@ -15,7 +15,8 @@ const REPLACEMENT: u32 = 0xfffd
 
 /**
  * Writes `start`..`end` as the inside of a JSON string to `to`, as `JSON.stringify` does. Returns
- * where that ends, or 0 where 22 bytes would not be left before `limit` at any time.
+ * where that ends, at least 16 bytes before `limit`; 0 where there is no room for it, which it asks
+ * for 22 bytes at a time.
  */
 export function escapeText(start: usize, end: usize, to: usize, limit: usize): usize {
   const stop = limit - STEP - ESCAPE_BYTES_MAX

@@ -97,7 +97,7 @@ function putString(start: usize, end: usize, isEscaped: bool, to: usize): usize 
   return decoded + length
 }
 
-/** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and 15 more. */
+/** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and 16 more. */
 export function writeStrings(
   cells: usize,
   first: i32,
@@ -177,8 +177,8 @@ export function writeBooleans(
 
 /**
  * The same from a column of a segment's text: `count` values side by side from `from` on, with a
- * line feed behind each. `state` then has where they end, or where one is that is left to the
- * caller, and how many were written.
+ * line feed behind each, and 16 bytes to read behind the last. `state` then has where they end, or
+ * where one is that is left to the caller, and how many were written. The room is as above.
  */
 export function writeStringColumn(from: usize, count: i32, to: usize, state: usize): usize {
   let out = to

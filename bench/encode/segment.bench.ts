@@ -17,8 +17,8 @@ export const segment: MicroBench = {
     const source = tapeSource(bytes, tape)
     const range = { first: 0, count: events.count }
     const blocks = new NativeBlockEncoder()
-    blocks.encode(source, events, facts, range)
+    const index = blocks.index(source, events, facts, range)
     const encoder = new SegmentEncoder()
-    return () => encoder.encode(source, blocks.columnIndex, events, facts, range).length
+    return () => encoder.encode(source, index, events, facts, range).length
   },
 }

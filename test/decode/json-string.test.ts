@@ -68,10 +68,10 @@ test('surrogates: every kind of pair at its bounds', () => {
 
 test('an escape at every place of long strings', () => {
   const words = 'words of the log, é and ü and 日本, some more of them, and an end'
-  for (const escape of ['\\n', '\\\\', '\\u0041', '\\u00e9', '\\ud83d\\ude00', '\\ud83d']) {
+  for (const spelled of ['\\n', '\\\\', '\\u0041', '\\u00e9', '\\ud83d\\ude00', '\\ud83d']) {
     for (let at = 0; at <= words.length; at++) {
-      assertDecoded(`"${words.slice(0, at)}${escape}${words.slice(at)}"`)
-      assertDecoded(`"${words.slice(0, at)}${escape}"`)
+      assertDecoded(`"${words.slice(0, at)}${spelled}${words.slice(at)}"`)
+      assertDecoded(`"${words.slice(0, at)}${spelled}"`)
     }
   }
 })

@@ -185,8 +185,8 @@ function withTimes(texts: readonly string[], otlp: readonly (number | undefined)
   const encoder = new SegmentEncoder()
   return (first: number, count: number) => {
     const range = { first, count }
-    blocks.encode(source, events, facts, range)
-    return decodeSegment(encoder.encode(source, blocks.columnIndex, events, facts, range))
+    const index = blocks.index(source, events, facts, range)
+    return decodeSegment(encoder.encode(source, index, events, facts, range))
   }
 }
 

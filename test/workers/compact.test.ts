@@ -52,8 +52,8 @@ function withExplicitTimes(payload: Uint8Array, random: Random): Uint8Array {
   const range = { first: 0, count: events.count }
   const blocks = new NativeBlockEncoder()
   const source = tapeSource(bytes, tape)
-  blocks.encode(source, events, facts, range)
-  return new SegmentEncoder().encode(source, blocks.columnIndex, events, facts, range)
+  const index = blocks.index(source, events, facts, range)
+  return new SegmentEncoder().encode(source, index, events, facts, range)
 }
 
 function randomSmall(random: Random): Small {

@@ -58,8 +58,8 @@ function randomMixed(random: Random): Mixed {
     facts.timeSource[event] = SOURCE_OTLP
   }
   const range = { first: 0, count: events.count }
-  blocks.encode(source, events, facts, range)
-  const timed = new SegmentEncoder().encode(source, blocks.columnIndex, events, facts, range)
+  const index = blocks.index(source, events, facts, range)
+  const timed = new SegmentEncoder().encode(source, index, events, facts, range)
   return { payload: timed, eventCount }
 }
 

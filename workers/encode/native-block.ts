@@ -171,11 +171,6 @@ export class NativeBlockEncoder {
     return this.#payload.prepare(source, { ...range, start, end, textBytes, layout: facts.layout })
   }
 
-  /** The payload column's index of the block encoded last. */
-  get columnIndex(): ColumnIndex {
-    return this.#payload.index
-  }
-
   #header(column: number): void {
     const header = HEADERS[column]!
     this.#writer.bytes.set(header, this.#writer.length)

@@ -33,7 +33,7 @@ export interface Cells {
   readonly end: number
 }
 
-/** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and `WORD_SLACK`. */
+/** Strings: varuint length, bytes. Needs the texts' bytes, 5 a cell, and 16 more. */
 export function writeStrings(writer: ByteWriter, source: TextSource, cells: Cells): void {
   writeCells(kernels.writeStrings, writer, source, cells)
 }
