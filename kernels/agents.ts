@@ -4,6 +4,7 @@
  * escaped string, one below an array) are left to `workers/transform/user-agent-fields.ts`.
  */
 import { copyValue, hashText, isSameText } from './copy'
+import { ends, starts, tapeEnds, tapeStarts } from './events'
 import { copyEntries } from './splice'
 import { DEAD, ENTRY_BYTES, EXTENSION, STRING } from './tape-entries'
 
@@ -60,18 +61,6 @@ export function bindAgents(table: usize, mask: i32, longest: i32): void {
   places = table
   setMask = mask
   textBytesMax = longest
-}
-
-let starts: usize = 0
-let ends: usize = 0
-let tapeStarts: usize = 0
-let tapeEnds: usize = 0
-
-export function bindAgentEvents(start: usize, end: usize, tapeStart: usize, tapeEnd: usize): void {
-  starts = start
-  ends = end
-  tapeStarts = tapeStart
-  tapeEnds = tapeEnd
 }
 
 /**

@@ -3,6 +3,7 @@
  * the templates and takes the events that fit none. Here are those that do: nearly all.
  */
 import { copyValue, isSameText } from './copy'
+import { ends, starts, tapeStarts } from './events'
 import { cellCount, cellsOf, layoutOf } from './layouts'
 
 const LINE_FEED: u8 = 0x0a
@@ -15,10 +16,6 @@ let tried: i32 = 0
 let gapsOf: usize = 0
 /** Pairs: where a gap's text is in the batch's bytes, and its length. */
 let gaps: usize = 0
-/** By event: where its text begins and ends, and its first entry. */
-let starts: usize = 0
-let ends: usize = 0
-let tapeStarts: usize = 0
 let entries: usize = 0
 let bytes: usize = 0
 /** By slot: where its column's next value goes in `out`. */
@@ -37,20 +34,6 @@ export function bindTemplates(
   gaps = gapPairs
 }
 
-export function bindEvents(
-  start: usize,
-  end: usize,
-  tapeStart: usize,
-  tape: usize,
-  text: usize,
-): void {
-  starts = start
-  ends = end
-  tapeStarts = tapeStart
-  entries = tape
-  bytes = text
-}
-
 /**
  * Appends the values of the rows from `first` on to their columns and writes by row which template
  * goes with them. Stops at a row that none of its templates fits; returns which one, or `end`. Row
@@ -63,7 +46,11 @@ export function appendRows(
   cursorOf: usize,
   columns: usize,
   templateOf: usize,
+  tape: usize,
+  text: usize,
 ): i32 {
+  entries = tape
+  bytes = text
   cursors = cursorOf
   out = columns
   let row = first

@@ -1,5 +1,5 @@
 /** Strings as JSON writes them: putting escapes in and taking them out, sixteen bytes at a time. */
-import { stopsIn } from './scan'
+import { signsIn, stopsIn } from './scan'
 
 const QUOTE: u8 = 0x22
 const BACKSLASH: u8 = 0x5c
@@ -90,7 +90,7 @@ export function unescapeText(start: usize, end: usize, to: usize): usize {
     const bytes = v128.load(from)
     v128.store(out, bytes)
     const left = end - from
-    let marks = i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(BACKSLASH)))
+    let marks = signsIn(bytes, BACKSLASH)
     if (left < STEP) marks &= (1 << (<i32>left)) - 1
     if (marks === 0) {
       from += min(left, STEP)

@@ -1,11 +1,12 @@
 /** What the kernels' module exports; `workers/kernel/kernels.ts` has the types. */
 
-export { addSiblings, bindAgentEvents, bindAgentFields, bindAgents } from './agents'
-export { appendRows, bindEvents, bindTemplates } from './columns'
+export { addSiblings, bindAgentFields, bindAgents } from './agents'
+export { appendRows, bindTemplates } from './columns'
 export { copyBytes, hashText, isSameText } from './copy'
 export { unescapeText } from './escape'
+export { bindEvents } from './events'
 export { bindLayouts, bindStates, findLayouts, placeRows } from './layouts'
-export { bindLineEvents, bindLines, writeLines } from './lines'
+export { bindLines, writeLines } from './lines'
 export { skipFields, writeMembers } from './otlp'
 export { packDecimals, packHex, packUuids } from './pack'
 export { stringStop } from './scan'

@@ -5,6 +5,7 @@
  * `cells`: pairs of a slot and a place on the tape, counted from the row's first entry. Both are
  * `workers/encode/column-index.ts`'s.
  */
+import { tapeEnds, tapeStarts } from './events'
 import { ENTRY_BYTES, ESCAPED, EXTENSION, FALSE, STRING, TRUE } from './tape-entries'
 
 const NO_STATE: i32 = 0
@@ -72,8 +73,6 @@ function follow(state: i32, key: i32, steps: i32): i32 {
 export function findLayouts(
   first: i32,
   end: i32,
-  tapeStarts: usize,
-  tapeEnds: usize,
   entries: usize,
   found: usize,
   entriesMax: i32,

@@ -1,9 +1,10 @@
 /** Plain text: each line becomes an event whose one member is the line. */
 import { copyValue } from './copy'
 import { escapeText } from './escape'
+import { ends, starts, tapeEnds, tapeStarts } from './events'
+import { lineFeedFrom } from './scan'
 import { ESCAPED, STRING } from './tape-entries'
 
-const LINE_FEED: u8 = 0x0a
 const CARRIAGE_RETURN: u8 = 0x0d
 /** `"}` and a line feed; the word's fourth byte is written over, or behind the last event. */
 const SUFFIX: u32 = 0x000a7d22
@@ -31,27 +32,6 @@ export function bindLines(before: usize, length: i32, messageNode: i32, longest:
   lineBytesMax = longest
 }
 
-/** The parallel arrays of events, and how many fit. */
-let starts: usize = 0
-let ends: usize = 0
-let tapeStarts: usize = 0
-let tapeEnds: usize = 0
-let eventsMax: i32 = 0
-
-export function bindLineEvents(
-  start: usize,
-  end: usize,
-  tapeStart: usize,
-  tapeEnd: usize,
-  max: i32,
-): void {
-  starts = start
-  ends = end
-  tapeStarts = tapeStart
-  tapeEnds = tapeEnd
-  eventsMax = max
-}
-
 /**
  * Makes events of the lines from `pos` to `end` of `source`, the last of which has a line feed at
  * `end` or before. Blank lines are passed over. `state`: events, the length of their text at `out`,
@@ -67,6 +47,7 @@ export function writeLines(
   limit: i32,
   entries: usize,
   capacity: i32,
+  eventsMax: i32,
   state: usize,
 ): i32 {
   const textLimit = out + limit
@@ -105,20 +86,6 @@ export function writeLines(
   store<i32>(state, lines, LINES)
   store<i32>(state, lineBytes, LINE_BYTES)
   return at
-}
-
-function lineFeedFrom(pos: usize): usize {
-  let at = pos
-  let feeds = feedsIn(at)
-  while (feeds === 0) {
-    at += 16
-    feeds = feedsIn(at)
-  }
-  return at + ctz(feeds)
-}
-
-function feedsIn(pos: usize): i32 {
-  return i8x16.bitmask(i8x16.eq(v128.load(pos), i8x16.splat(LINE_FEED)))
 }
 
 function addEvent(event: i32, start: i32, end: i32, tape: i32): void {

@@ -1,4 +1,5 @@
 /** Finds the ends of things, sixteen bytes at a time. */
+const LINE_FEED: u8 = 0x0a
 
 /** Address of the first quote, backslash or control character from `pos` on. */
 export function stringStop(pos: usize): usize {
@@ -14,6 +15,22 @@ function laterStop(pos: usize): usize {
     stops = stopsIn(at)
   }
   return at + ctz(stops)
+}
+
+/** Address of the first line feed from `pos` on. */
+export function lineFeedFrom(pos: usize): usize {
+  let at = pos
+  let feeds = signsIn(v128.load(at), LINE_FEED)
+  while (feeds === 0) {
+    at += 16
+    feeds = signsIn(v128.load(at), LINE_FEED)
+  }
+  return at + ctz(feeds)
+}
+
+/** A bit for each of the sixteen bytes that is `sign`. */
+export function signsIn(text: v128, sign: u8): i32 {
+  return i8x16.bitmask(i8x16.eq(text, i8x16.splat(sign)))
 }
 
 /** A bit for each of the sixteen bytes at `pos` that can end a run of plain text. */

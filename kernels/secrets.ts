@@ -3,6 +3,8 @@
  * only: what `workers/transform/redact.ts` would find is never passed over. That one looks at the
  * others, and judges for itself.
  */
+import { tapeEnds, tapeStarts } from './events'
+import { signsIn } from './scan'
 import { DEAD, ESCAPED, EXTENSION, STRING } from './tape-entries'
 
 const AT: i32 = 0x40
@@ -61,14 +63,7 @@ export function bindKeys(flags: usize, count: i32, special: u32, log: i32): void
 }
 
 /** The next event, from `first` on, that has to be looked at; `end` when there is none. */
-export function findSuspect(
-  first: i32,
-  end: i32,
-  tapeStarts: usize,
-  tapeEnds: usize,
-  entries: usize,
-  bytes: usize,
-): i32 {
+export function findSuspect(first: i32, end: i32, entries: usize, bytes: usize): i32 {
   let event = first
   for (; event < end; event++) {
     const at = (<usize>event) << 2
@@ -112,7 +107,7 @@ function hasPlainEscapes(start: usize, end: usize): bool {
   for (let at = start; at < end; ) {
     const left = <i32>(end - at)
     const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
-    const escapes = i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(<i8>BACKSLASH))) & inValue
+    const escapes = signsIn(v128.load(at), <u8>BACKSLASH) & inValue
     if (escapes === 0) {
       at += 16
       continue

@@ -1,5 +1,6 @@
 /** Changes events: finds entries of interest, copies events and their entries with edits. */
 import { copyValue } from './copy'
+import { tapeEnds, tapeStarts } from './events'
 import { ARRAY, DEAD, ENTRY_BYTES, EXTENSION, NULL, STRING } from './tape-entries'
 
 const LINE_FEED: u8 = 0x0a
@@ -106,14 +107,7 @@ export function copyEntries(from: usize, to: usize, out: usize, shift: i32, move
 }
 
 /** The next event, from `first` on, with an entry of `node`; `end` when there is none. */
-export function findNode(
-  first: i32,
-  end: i32,
-  tapeStarts: usize,
-  tapeEnds: usize,
-  entries: usize,
-  node: i32,
-): i32 {
+export function findNode(first: i32, end: i32, entries: usize, node: i32): i32 {
   let event = first
   for (; event < end; event++) {
     const at = (<usize>event) << 2

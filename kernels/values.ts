@@ -5,12 +5,13 @@
  */
 import { copyBytes, copyValue } from './copy'
 import { unescapeText } from './escape'
+import { signsIn } from './scan'
 import { ESCAPED, TRUE } from './tape-entries'
 
 const MINUS: u32 = 0x2d
 const DOT: u32 = 0x2e
 const LINE_FEED: u32 = 0x0a
-const BACKSLASH: u32 = 0x5c
+const BACKSLASH: u8 = 0x5c
 const LETTER_T: u32 = 0x74
 /** With the line feed. */
 const TRUE_BYTES: usize = 5
@@ -185,8 +186,8 @@ export function writeStringColumn(from: usize, count: i32, to: usize, state: usi
   let at = from
   for (let i = 0; i < count; i++) {
     const text = v128.load(at)
-    const feeds = i8x16.bitmask(i8x16.eq(text, i8x16.splat(<i8>LINE_FEED)))
-    const escapes = i8x16.bitmask(i8x16.eq(text, i8x16.splat(<i8>BACKSLASH)))
+    const feeds = signsIn(text, <u8>LINE_FEED)
+    const escapes = signsIn(text, BACKSLASH)
     if (feeds !== 0 && (escapes & (feeds - 1) & ~feeds) === 0) {
       const length = ctz(feeds)
       store<u8>(out, <u8>length)
@@ -211,8 +212,8 @@ function columnValueEnd(start: usize): usize {
   let feeds = 0
   for (; ; at += 16) {
     const text = v128.load(at)
-    const marks = i8x16.bitmask(i8x16.eq(text, i8x16.splat(<i8>BACKSLASH)))
-    feeds = i8x16.bitmask(i8x16.eq(text, i8x16.splat(<i8>LINE_FEED)))
+    const marks = signsIn(text, BACKSLASH)
+    feeds = signsIn(text, <u8>LINE_FEED)
     if (feeds !== 0) {
       escapes |= marks & (feeds - 1) & ~feeds
       break

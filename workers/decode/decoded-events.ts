@@ -1,4 +1,5 @@
 import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
 
 const EVENTS_FIRST = 256
 
@@ -43,6 +44,16 @@ export class DecodedEvents {
     this.tapeEnd[index] = tapeEnd
     this.#tapeNext = tapeEnd
     this.count = index + 1
+  }
+
+  /** Tells kernels of the four arrays, as they are now. */
+  bind(): void {
+    kernels.bindEvents(
+      this.start.byteOffset,
+      this.end.byteOffset,
+      this.tapeStart.byteOffset,
+      this.tapeEnd.byteOffset,
+    )
   }
 
   /** Makes room for another event, for whoever writes the four arrays directly. */

@@ -54,7 +54,7 @@ let generations = 0
 
 export class PathTrie {
   count = 0
-  /** Changes when all ids given out before lose their meaning; no other trie ever has the same. */
+  /** Changes when all ids given out before lose their meaning; no other trie has the same. */
   generation = 0
   /** Changes when arrays that kernels read were replaced; see `bind`. */
   arrays = 0

@@ -65,14 +65,7 @@ function writeLines(
   outcome: PartOutcome,
   into: EventBuffer,
 ): number {
-  const { start, end, tapeStart, tapeEnd } = events
-  kernels.bindLineEvents(
-    start.byteOffset,
-    end.byteOffset,
-    tapeStart.byteOffset,
-    tapeEnd.byteOffset,
-    start.length,
-  )
+  events.bind()
   const before = events.count
   state.set([before, into.length, tape.length, outcome.lines, 0])
   const pos = kernels.writeLines(
@@ -83,6 +76,7 @@ function writeLines(
     into.bytes.length - TAPE_PADDING,
     tape.entries.byteOffset,
     tape.entries.length,
+    events.start.length,
     state.byteOffset,
   )
   const [count, textLength, tapeLength, lines, lineBytes] = state

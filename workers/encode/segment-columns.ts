@@ -160,13 +160,7 @@ export class SegmentColumns implements ColumnTexts {
       this.#gapsOf.byteOffset,
       this.#gaps.byteOffset,
     )
-    kernels.bindEvents(
-      events.start.byteOffset,
-      events.end.byteOffset,
-      events.tapeStart.byteOffset,
-      entries.byteOffset,
-      bytes.byteOffset,
-    )
+    events.bind()
     return kernels.appendRows(
       first,
       range.count,
@@ -174,6 +168,8 @@ export class SegmentColumns implements ColumnTexts {
       this.#cursor.byteOffset,
       this.#writer.bytes.byteOffset,
       this.#templateOf.byteOffset,
+      entries.byteOffset,
+      bytes.byteOffset,
     )
   }
 

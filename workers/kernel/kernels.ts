@@ -52,15 +52,10 @@ export interface Kernels {
     state: number,
   ): number
   skipFields(source: number, start: number, end: number, tag: number): number
+  /** See `kernels/events.ts`; `DecodedEvents.bind` calls it. */
+  bindEvents(start: number, end: number, tapeStart: number, tapeEnd: number): void
   /** See `kernels/lines.ts`. */
   bindLines(prefix: number, length: number, node: number, lineBytesMax: number): void
-  bindLineEvents(
-    start: number,
-    end: number,
-    tapeStart: number,
-    tapeEnd: number,
-    eventsMax: number,
-  ): void
   writeLines(
     source: number,
     pos: number,
@@ -69,6 +64,7 @@ export interface Kernels {
     limit: number,
     entries: number,
     capacity: number,
+    eventsMax: number,
     state: number,
   ): number
   /** See `kernels/escape.ts`. */
@@ -81,14 +77,7 @@ export interface Kernels {
   isSameText(a: number, b: number, length: number): number
   copyEntries(from: number, to: number, out: number, shift: number, moved: number): void
   findFlagged(from: number, to: number, flags: number, count: number, wanted: number): number
-  findNode(
-    first: number,
-    end: number,
-    tapeStarts: number,
-    tapeEnds: number,
-    entries: number,
-    node: number,
-  ): number
+  findNode(first: number, end: number, entries: number, node: number): number
   spliceEvent(
     edits: number,
     count: number,
@@ -110,18 +99,10 @@ export interface Kernels {
     words: number,
   ): void
   bindKeys(flags: number, count: number, special: number, logNode: number): void
-  findSuspect(
-    first: number,
-    end: number,
-    tapeStarts: number,
-    tapeEnds: number,
-    entries: number,
-    bytes: number,
-  ): number
+  findSuspect(first: number, end: number, entries: number, bytes: number): number
   /** See `kernels/agents.ts`. */
   bindAgents(places: number, setMask: number, textBytesMax: number): void
   bindAgentFields(flags: number, count: number, keys: number, generation: number): void
-  bindAgentEvents(start: number, end: number, tapeStart: number, tapeEnd: number): void
   addSiblings(
     first: number,
     end: number,
@@ -137,8 +118,6 @@ export interface Kernels {
   findLayouts(
     first: number,
     end: number,
-    tapeStarts: number,
-    tapeEnds: number,
     entries: number,
     found: number,
     entriesMax: number,
@@ -155,7 +134,6 @@ export interface Kernels {
   ): number
   /** See `kernels/columns.ts`. */
   bindTemplates(byLayout: number, triedMax: number, gapsOf: number, gaps: number): void
-  bindEvents(start: number, end: number, tapeStart: number, entries: number, bytes: number): void
   appendRows(
     first: number,
     end: number,
@@ -163,6 +141,8 @@ export interface Kernels {
     cursors: number,
     columns: number,
     templateOf: number,
+    entries: number,
+    bytes: number,
   ): number
   /** See `kernels/pack.ts`. */
   packHex(from: number, count: number, chars: number, out: number): number

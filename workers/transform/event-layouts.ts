@@ -63,13 +63,12 @@ export class EventLayouts {
   /** Writes the layout of each event to `found`, an array of the arena; NO_LAYOUT for some. */
   findAll(entries: Int32Array, events: DecodedEvents, found: Int32Array): void {
     const { count, tapeStart, tapeEnd } = events
+    events.bind()
     for (let event = 0; event < count; event++) {
       kernels.bindStates(this.#key.byteOffset, this.#next.byteOffset, this.#sibling.byteOffset)
       event = kernels.findLayouts(
         event,
         count,
-        tapeStart.byteOffset,
-        tapeEnd.byteOffset,
         entries.byteOffset,
         found.byteOffset,
         LAYOUT_ENTRIES_MAX,

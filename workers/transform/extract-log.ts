@@ -51,15 +51,8 @@ export function extractLogs(
   let extracted = 0
   for (let i = 0; ; i++) {
     const { entries } = tape
-    const { tapeStart, tapeEnd } = events
-    i = kernels.findNode(
-      i,
-      events.count,
-      tapeStart.byteOffset,
-      tapeEnd.byteOffset,
-      entries.byteOffset,
-      node,
-    )
+    events.bind()
+    i = kernels.findNode(i, events.count, entries.byteOffset, node)
     if (i === events.count) return extracted
     const end = events.tapeEnd[i]!
     for (let at = events.tapeStart[i]!; at < end; at += ENTRY) {

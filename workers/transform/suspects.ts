@@ -90,13 +90,7 @@ export function nextSuspect(
   { keys, special, logNode }: SuspectKeys,
 ): number {
   const { flags } = keys
+  events.bind()
   kernels.bindKeys(flags.byteOffset, flags.length, special, logNode)
-  return kernels.findSuspect(
-    first,
-    events.count,
-    events.tapeStart.byteOffset,
-    events.tapeEnd.byteOffset,
-    tape.entries.byteOffset,
-    bytes.byteOffset,
-  )
+  return kernels.findSuspect(first, events.count, tape.entries.byteOffset, bytes.byteOffset)
 }

@@ -96,11 +96,11 @@ export class UserAgentFields {
   #begin(trie: PathTrie): void {
     this.#trie = trie
     if (this.#generation === trie.generation) return
-    this.#generation = trie.generation
     this.#flags = arena.replaced(this.#flags, arena.uint8(trie.parent.length))
     this.#blocks = arena.replaced(this.#blocks, arena.int32(trie.parent.length))
     for (const { block } of this.#siblings.values()) arena.release(block)
     this.#siblings.clear()
+    this.#generation = trie.generation
   }
 
   /** Goes on by the kernel from event `first`; returns the one that it leaves, or their number. */
@@ -111,19 +111,13 @@ export class UserAgentFields {
     rewriter: EventRewriter,
     agents: UserAgents,
   ): number {
-    const { start, end, tapeStart, tapeEnd } = events
     const flags = this.#flags
+    events.bind()
     kernels.bindAgentFields(
       flags.byteOffset,
       flags.length,
       this.#blocks.byteOffset,
       this.#generation,
-    )
-    kernels.bindAgentEvents(
-      start.byteOffset,
-      end.byteOffset,
-      tapeStart.byteOffset,
-      tapeEnd.byteOffset,
     )
     // Before the first change there is nowhere to write: the kernel leaves that event to us.
     const { output } = rewriter
