@@ -15,7 +15,7 @@ const HEX = Buffer.from('0123456789abcdef')
 export const ESCAPE_BYTES_MAX = 6
 
 /** The short escapes; 0 where only the `\u` form exists. */
-export const SHORT_ESCAPE = new Uint8Array(256)
+const SHORT_ESCAPE = new Uint8Array(256)
 SHORT_ESCAPE[QUOTE] = QUOTE
 SHORT_ESCAPE[BACKSLASH] = BACKSLASH
 SHORT_ESCAPE[0x08] = 0x62
@@ -25,7 +25,7 @@ SHORT_ESCAPE[0x0c] = 0x66
 SHORT_ESCAPE[0x0d] = 0x72
 
 /** Writes the escape of `byte` at `at`; returns where it ended. */
-export function writeEscape(byte: number, out: Uint8Array, at: number): number {
+function writeEscape(byte: number, out: Uint8Array, at: number): number {
   out[at] = BACKSLASH
   const short = SHORT_ESCAPE[byte]! // The table has all bytes.
   if (short !== 0) {

@@ -69,8 +69,6 @@ export interface Kernels {
   ): number
   /** See `kernels/escape.ts`. */
   unescapeText(start: number, end: number, to: number): number
-  /** See `kernels/scan.ts`. */
-  stringStop(pos: number): number
   /** See `kernels/copy.ts` and `kernels/splice.ts`. */
   copyBytes(to: number, from: number, length: number): void
   hashText(text: number, length: number): number
