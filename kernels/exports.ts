@@ -3,6 +3,7 @@
 export { addSiblings, bindAgentFields, bindAgents } from './agents'
 export { appendRows, bindTemplates } from './columns'
 export { copyBytes, hashText, isSameText } from './copy'
+export { bindDictionary, listValues, packNumbers } from './dictionary'
 export { unescapeText } from './escape'
 export { bindEvents } from './events'
 export { bindLayouts, bindStates, findLayouts, placeRows } from './layouts'

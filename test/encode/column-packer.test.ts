@@ -1,6 +1,6 @@
 /**
- * Goal: columns of ever new digits are packed, in the format that is documented, and come back byte
- * for byte; columns that are not wholly of one kind are left alone.
+ * Goal: columns of ever new digits and columns of few values are packed, in the format that is
+ * documented, and come back byte for byte; columns that are not wholly of one kind are left alone.
  * Method: segments of events with one such column, values by generators for each kind, mixed with
  * near misses; our own reader, and damaged payloads.
  */
@@ -20,12 +20,13 @@ const FIRST_SECTION = 6
 const HEX = 1
 const UUID = 2
 const DECIMAL = 3
+const DICTIONARY = 4
 
 const pipeline = new IngestPipeline()
 
 /** Stores events with these JSON values; returns the payload, once it is read back as it should. */
 function stored(values: readonly string[]): Buffer {
-  const lines = values.map((value) => `{"level":"info","v":${value}}`)
+  const lines = values.map((value) => `{"v":${value}}`)
   const [segment] = pipeline.run(batchOf(lines.join('\n'))).segments
   assert.deepEqual(decodeSegment(segment!.payload).text.toString(), `${lines.join('\n')}\n`)
   return Buffer.from(segment!.payload)
@@ -80,6 +81,36 @@ test('numbers and addresses are packed', () => {
   assert.equal(kindOf(stored(quoted(numbers.map((n) => `10.${n}.1`)))), DECIMAL)
 })
 
+/** So many different values, of which the first rows have few. */
+function repeating(values: number, rows: number): string[] {
+  const words = digits(values, 12).map((word) => `g${word}`)
+  return Array.from({ length: rows }, (_, row) => {
+    return words[row < 128 ? row % Math.min(values, 40) : (row * 31) % values]!
+  })
+}
+
+test('few values are stored once, and for each row which one it has', () => {
+  for (const values of [1, 2, 3, 4, 5, 8, 9, 16, 17, 64, 65, 128, 129, 254, 255]) {
+    for (const rows of [4 * values + 128, 4 * values + 1_001]) {
+      const payload = stored(quoted(repeating(values, rows)))
+      assert.equal(kindOf(payload), DICTIONARY, `${values} values`)
+      const mostBytes = 80 + values * 10 + (rows * Math.ceil(Math.log2(values))) / 8
+      assert(payload.length < mostBytes, `${payload.length} bytes for ${values}, not ${mostBytes}`)
+    }
+  }
+  assert.equal(kindOf(stored(quoted(repeating(256, 1_100)))), undefined, 'too many')
+  assert.equal(kindOf(stored(quoted(repeating(100, 390)))), undefined, 'too many for so few rows')
+})
+
+test('values that brotli has as short, or as long, as a dictionary are left to it', () => {
+  const flags = Array.from({ length: 400 }, (_, row) => String((row * 7) % 5))
+  assert.equal(kindOf(stored(flags)), undefined, 'a digit each')
+  const runs = Array.from({ length: 1_000 }, (_, row) => `"host-${Math.floor(row / 200)}"`)
+  assert.equal(kindOf(stored(runs)), undefined, 'long runs')
+  const long = Array.from({ length: 400 }, (_, row) => `"${'x'.repeat(1_000)}${row % 20}"`)
+  assert.equal(kindOf(stored(long)), undefined, 'long values')
+})
+
 test('what is not all of one kind, repeats, or is small is left to brotli', () => {
   const ids = quoted(digits(100, 16))
   const wrong = ['"0123456789ABCDEF"', '"0123456789abcdeg"', '"0123456789abcde"', '""', '"/:@`g"']
@@ -96,7 +127,8 @@ test('what is not all of one kind, repeats, or is small is left to brotli', () =
   for (const value of ['1E5', '"1 2"', '"12:30"', 'true']) {
     assert.equal(kindOf(stored(digits(300, 7, '123456789').with(299, value))), undefined, value)
   }
-  assert.equal(kindOf(stored(Array.from({ length: 300 }, (_, i) => `${200 + (i % 7)}`))), undefined)
+  const codes = Array.from({ length: 300 }, (_, i) => `${200 + (i % 7)}`)
+  assert.equal(kindOf(stored(codes)), DICTIONARY, 'codes that come again')
   assert.equal(kindOf(stored(quoted(digits(20, 8)))), undefined, 'a small column')
   assert.equal(kindOf(stored(quoted(digits(100, 7)))), undefined, 'an odd number of digits')
 })
@@ -141,4 +173,17 @@ test('a damaged section is refused, not misread', () => {
   refused((copy) => copy.fill(0, column - 1, column))
   refused((copy) => copy.fill(255, FIRST_SECTION, FIRST_SECTION + 1))
   refused((copy) => copy.subarray(0, FIRST_SECTION + 40))
+})
+
+test('a damaged dictionary is refused, not misread', () => {
+  const payload = stored(quoted(repeating(5, 100)))
+  const rows = FIRST_SECTION + 6
+  const refused = (change: (copy: Buffer) => Buffer, message = /./) => {
+    assert.throws(() => decodeSegment(change(Buffer.from(payload))), message)
+  }
+  assert.equal(payload[rows], 100)
+  refused((copy) => copy.fill(0xff, rows + 1, rows + 2), /a value that it lacks/)
+  refused((copy) => copy.fill(101, rows, rows + 1), /fewer rows/)
+  refused((copy) => copy.fill(99, rows, rows + 1))
+  refused((copy) => copy.subarray(0, rows + 10))
 })

@@ -1,5 +1,6 @@
 /** Unpacks columns that `encode/column-packer.ts` packed. */
 import { PACKED_DECIMAL, PACKED_END, PACKED_HEX, PACKED_UUID } from '../encode/column-packer.ts'
+import { PACKED_DICTIONARY } from '../encode/value-dictionary.ts'
 import type { LayoutReader } from './layout-reader.ts'
 
 const HEX = Buffer.from('0123456789abcdef')
@@ -10,18 +11,35 @@ const UUID_CHARS = 36
 /** Before which of a UUID's 32 digits a dash stands. */
 const DASHES = new Set([8, 12, 16, 20])
 
-/**
- * The text of each packed column by its number. `sizes`: the bytes of all columns' text. Throws
- * where the two do not go together.
- */
-export function unpackColumns(reader: LayoutReader, sizes: readonly number[]): Map<number, Buffer> {
-  const texts = new Map<number, Buffer>()
+/** What the layout says of its columns. */
+export interface StoredColumns {
+  readonly rows: number
+  /** The bytes that it has of each column, or would have if that were not packed. */
+  readonly sizes: readonly number[]
+  /** Reads the next column. */
+  readonly read: (size: number) => Buffer
+}
+
+/** The text of every column. Throws where the two do not go together. */
+export function unpackColumns(reader: LayoutReader, columns: StoredColumns): Buffer[] {
+  const { sizes, rows, read } = columns
+  const texts: Buffer[] = []
+  const readUntil = (column: number) => {
+    while (texts.length < column) texts.push(read(sizes[texts.length]!))
+  }
   for (let kind = reader.byte(); kind !== PACKED_END; kind = reader.byte()) {
     const column = reader.varuint()
     const size = sizes[column]
-    if (size === undefined) throw new Error('segment packs a column that it lacks')
-    texts.set(column, unpack(reader, kind, size))
+    if (size === undefined || column < texts.length) {
+      throw new Error('segment packs a column that it lacks')
+    }
+    readUntil(column)
+    const isDictionary = kind === PACKED_DICTIONARY
+    texts.push(
+      isDictionary ? unpackDictionary(reader, read(size), rows) : unpack(reader, kind, size),
+    )
   }
+  readUntil(sizes.length)
   return texts
 }
 
@@ -64,5 +82,31 @@ function unpackDecimals(packed: Buffer, size: number): Buffer {
     const byte = packed[at >> 1]!
     text[at] = DECIMAL[at % 2 === 0 ? byte >> 4 : byte & 15]!
   }
+  return text
+}
+
+/** The column of which `values` is the dictionary: its different values, each with a line feed. */
+function unpackDictionary(reader: LayoutReader, values: Buffer, rowsMax: number): Buffer {
+  const rows = reader.varuint()
+  if (rows > rowsMax) throw new Error('segment has fewer rows than a column of it')
+  const starts: number[] = [0]
+  for (let end = values.indexOf(LINE_FEED); end >= 0; end = values.indexOf(LINE_FEED, end + 1)) {
+    starts.push(end + 1)
+  }
+  const width = 32 - Math.clz32(starts.length - 2)
+  const packed = reader.bytes(Math.ceil((rows * width) / 8))
+  const mask = 2 ** width - 1
+  const numbers = new Uint8Array(rows)
+  let size = 0
+  for (let row = 0, bit = 0; row < rows; row++, bit += width) {
+    const pair = packed[bit >> 3]! | (packed[(bit >> 3) + 1]! << 8)
+    const number = (pair >> (bit & 7)) & mask
+    if (number >= starts.length - 1) throw new Error('segment names a value that it lacks')
+    numbers[row] = number
+    size += starts[number + 1]! - starts[number]!
+  }
+  const text = Buffer.allocUnsafe(size)
+  let at = 0
+  for (const number of numbers) at += values.copy(text, at, starts[number], starts[number + 1])
   return text
 }

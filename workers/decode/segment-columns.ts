@@ -20,7 +20,7 @@ const LOOP_BYTES_MAX = 48
 
 /**
  * The events' text, each ended by a line feed, `textBytes` in all. `packed` holds the columns that
- * are not in the layout. Throws on a damaged layout.
+ * are not in the layout as they are. Throws on a damaged layout.
  */
 export function decodeColumns(layout: Buffer, packed: Buffer, textBytes: number): Buffer {
   const reader = new LayoutReader(layout)
@@ -29,11 +29,11 @@ export function decodeColumns(layout: Buffer, packed: Buffer, textBytes: number)
   const templateOf = templates.length > 1 ? reader.skip(count) : undefined
   const columnCount = reader.varuint() + 1
   const sizes = Array.from({ length: columnCount }, () => reader.uint32())
-  const unpacked =
-    packed.length > 0 ? unpackColumns(new LayoutReader(packed), sizes) : new Map<number, Buffer>()
-  const values = sizes.map((size, column) => {
-    return unpacked.get(column) ?? reader.bytes(size + COLUMN_PADDING).subarray(0, size)
-  })
+  const read = (size: number) => reader.bytes(size + COLUMN_PADDING).subarray(0, size)
+  const values =
+    packed.length > 0
+      ? unpackColumns(new LayoutReader(packed), { rows: count, sizes, read })
+      : sizes.map(read)
   /** Where the next value of each column begins. */
   const next = sizes.map(() => 0)
   const text = Buffer.allocUnsafe(textBytes)

@@ -1,14 +1,17 @@
 /**
- * Columns that compression gains little from, of ever new digits (trace ids, durations, addresses),
- * are packed two characters a byte and left out of what brotli reads. That is a quarter of the text
- * of common logs and of brotli's time, and no larger (`bench/encode/segment.bench.ts`).
+ * Spares brotli the columns that it gains little from. Those of ever new digits (trace ids,
+ * durations, addresses) are packed two characters a byte and left out of what it reads: a quarter
+ * of the text of common logs and of its time, and no larger (`bench/encode/segment.bench.ts`). Of
+ * those of few values it reads the values alone (`value-dictionary.ts`).
  *
  * Each packed column: a kind byte, varuint column, for hexadecimal ones varuint characters a value,
- * then the packed bytes, of which the column's size in the layout says how many. A byte 0 ends
- * them. `decode/packed-columns.ts` is the inverse.
+ * then the packed bytes, of which the column's size in the layout says how many; of a dictionary
+ * varuint rows and their numbers, the first in the lowest bits, while the layout has the values. A
+ * byte 0 ends them. `decode/packed-columns.ts` is the inverse.
  */
 import { kernels } from '../kernel/kernels.ts'
 import { ByteWriter, WORD_SLACK } from './byte-writer.ts'
+import { type PackableColumn, ValueDictionary } from './value-dictionary.ts'
 
 export const PACKED_END = 0
 export const PACKED_HEX = 1
@@ -33,6 +36,7 @@ const IS_DECIMAL = tableOf('0123456789+-.e')
 
 export class ColumnPacker {
   readonly #out = new ByteWriter(16 * 1024)
+  readonly #dictionary = new ValueDictionary()
   /** By the end of a value's hash: the column, by number, that had it last. */
   readonly #seen = new Int32Array(SAMPLE_PLACES)
   #columnNumber = 0
@@ -51,9 +55,19 @@ export class ColumnPacker {
     return out.bytes.subarray(0, out.length)
   }
 
-  /** Packs the column at `start`..`end` of `bytes`, which are the arena's, if that is worth it. */
-  tryPack(column: number, bytes: Buffer, start: number, end: number): boolean {
-    if (end - start < COLUMN_BYTES_MIN) return false
+  /**
+   * Packs a column of `bytes`, which are the arena's, if that is worth it. Returns where what is
+   * left of its text ends: at its start when it is left out.
+   */
+  pack(bytes: Buffer, column: PackableColumn): number {
+    const { start, end } = column
+    if (end - start < COLUMN_BYTES_MIN) return end
+    return this.#tryDigits(bytes, column)
+      ? start
+      : this.#dictionary.replace(bytes, column, this.#out)
+  }
+
+  #tryDigits(bytes: Buffer, { column, start, end }: PackableColumn): boolean {
     let chars = 0
     let isHex = true
     let isDecimal = true

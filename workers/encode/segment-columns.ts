@@ -12,7 +12,8 @@
  *   varuint columns; UInt32 LE bytes of each and of the raw column; their values, each with a line
  *   feed behind it, and behind each column COLUMN_PADDING bytes; gap: varuint length, bytes
  *
- * Columns that are packed (`column-packer.ts`) have their size there and nothing else.
+ * Columns that are packed (`column-packer.ts`) have their size there and nothing else, or of few
+ * values the size and text of these.
  *
  * Events of the raw template stand whole in the last column: those without a layout, and those
  * past the templates. Where most are such, rows are better: `gather` says so.
@@ -131,7 +132,7 @@ export class SegmentColumns implements ColumnTexts {
 
   /** The layout of the `count` events that were gathered, valid until the next call. */
   layout(count: number): Uint8Array {
-    this.#closeColumns()
+    this.#closeColumns(count)
     return this.#withHeader(count)
   }
 
@@ -249,8 +250,10 @@ export class SegmentColumns implements ColumnTexts {
     return this.#raw.number
   }
 
-  /** Moves the columns together: raw events have left room in them, packed ones are left out. */
-  #closeColumns(): void {
+  /**
+   * Moves the columns together: raw events have left room in them, and what is packed is left out.
+   */
+  #closeColumns(rows: number): void {
     const { bytes, view } = this.#writer
     const packer = this.#packer
     let at = HEADER_ROOM
@@ -258,8 +261,12 @@ export class SegmentColumns implements ColumnTexts {
     packer.begin()
     for (let column = 0; column <= this.#rawColumn; column++) {
       const start = this.#columnStart[column]!
-      const end = this.#cursor[column]!
-      if (column < this.#rawColumn && packer.tryPack(column, bytes, start, end)) continue
+      let end = this.#cursor[column]!
+      if (column < this.#rawColumn) {
+        const left = packer.pack(bytes, { column, start, end, rows })
+        if (left === start && end > start) continue
+        this.#cursor[column] = end = left
+      }
       this.#largestBytes = Math.max(this.#largestBytes, end - start)
       at = start === at ? end : copyRange(bytes, at, bytes, start, end)
       // Nothing of an earlier batch is stored there.

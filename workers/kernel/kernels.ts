@@ -146,6 +146,10 @@ export interface Kernels {
   packHex(from: number, count: number, chars: number, out: number): number
   packUuids(from: number, count: number, out: number): number
   packDecimals(from: number, length: number, out: number): number
+  /** See `kernels/dictionary.ts`. */
+  bindDictionary(texts: number, limit: number, heads: number, starts: number, places: number): void
+  listValues(from: number, end: number, numbers: number, serial: number, state: number): number
+  packNumbers(numbers: number, count: number, width: number, out: number): void
   /** See `kernels/values.ts`. */
   markRows(cellRows: number, first: number, end: number, discriminators: number): void
   readonly writeStrings: WriteCells

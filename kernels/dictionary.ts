@@ -1,0 +1,150 @@
+/**
+ * Columns of few values: the values once, and a number for each row. What for, and when it is worth
+ * it, `workers/encode/value-dictionary.ts` says.
+ *
+ * This reads each value of nearly every column, so what depends on a value's length is done without
+ * branches: most are told by their first sixteen bytes, line feed included and what follows zeroed.
+ */
+import { copyValue, isSameText } from './copy'
+import { lineFeedFrom, signsIn } from './scan'
+
+const LINE_FEED: u8 = 0x0a
+/** With one value more, a number would need more than a byte. */
+const VALUES_MAX: i32 = 255
+/** A column whose first values are nearly all different is given up. */
+const SAMPLE_ROWS: i32 = 128
+const SAMPLE_VALUES_MAX: i32 = 104
+const PLACE_BITS: i32 = 10
+/** A value is looked for at so many places: hostile ones must not make long searches. */
+const TRIES_MAX: i32 = 16
+const NO_NUMBER: i32 = -1
+const HEAD_BYTES: usize = 16
+/** Odd, with bits in no order. */
+const FIRST_FACTOR: u64 = ((<u64>0x9e3779b9) << 32) | 0x7f4a7c15
+const SECOND_FACTOR: u64 = ((<u64>0xc2b2ae3d) << 32) | 0x27d4eb4f
+/** From `HEAD_BYTES - n` on: `n` bytes of ones, then zeros. */
+const MASKS = memory.data<u64>([~0, ~0, 0, 0], 16)
+
+/** The values, each with its line feed: where they are and where one more would go. */
+let texts: usize = 0
+let textsEnd: usize = 0
+let textsLimit: usize = 0
+/** By number: the value's head, and where it is. */
+let heads: usize = 0
+let starts: usize = 0
+/** A hash table: a column's serial, and below it a byte with a value's number. */
+let places: usize = 0
+let serial: i32 = 0
+let valueCount: i32 = 0
+
+export function bindDictionary(
+  text: usize,
+  limit: usize,
+  headOf: usize,
+  startOf: usize,
+  table: usize,
+): void {
+  texts = text
+  textsLimit = text + limit
+  heads = headOf
+  starts = startOf
+  places = table
+}
+
+/**
+ * Lists the different values of the column at `from`..`end`, in the order in which they come, and
+ * writes the number of each row's value to `numbers`, a byte a row. Returns how many values there
+ * are, 0 when they are too many or too long. `state` then has the bytes of their text, the rows,
+ * and how often a row has another value than the one before. Values end with a line feed; reads up
+ * to 15 bytes behind the column. `columnSerial`: not that of another call with the same table.
+ */
+export function listValues(
+  from: usize,
+  end: usize,
+  numbers: usize,
+  columnSerial: i32,
+  state: usize,
+): i32 {
+  serial = columnSerial
+  textsEnd = texts
+  valueCount = 0
+  let rows = 0
+  let changes = 0
+  let last = -1
+  for (let at = from; at < end; rows++) {
+    const text = v128.load(at)
+    const feeds = signsIn(text, LINE_FEED)
+    let length = HEAD_BYTES
+    let hash: u64 = 0
+    if (feeds !== 0) length = <usize>ctz(feeds) + 1
+    const head = v128.and(text, v128.load(MASKS + HEAD_BYTES - length))
+    if (feeds === 0) {
+      length = lineFeedFrom(at + HEAD_BYTES) - at + 1
+      hash = load<u64>(at + length - 8)
+    }
+    const number = numberOf(at, length, head, hash)
+    if (number < 0 || (rows === SAMPLE_ROWS && valueCount > SAMPLE_VALUES_MAX)) return 0
+    changes += i32(number !== last)
+    last = number
+    store<u8>(numbers + rows, <u8>number)
+    at += length
+  }
+  store<i32>(state, <i32>(textsEnd - texts))
+  store<i32>(state, rows, 4)
+  store<i32>(state, changes, 8)
+  return valueCount
+}
+
+/** The number of the value, which is added if it is new; below zero without room. */
+function numberOf(value: usize, length: usize, head: v128, tail: u64): i32 {
+  let hash: u64 = (<u64>i64x2.extract_lane(head, 0) ^ tail) * FIRST_FACTOR
+  hash ^= <u64>i64x2.extract_lane(head, 1) * SECOND_FACTOR
+  hash = (hash ^ (hash >> 29)) * SECOND_FACTOR
+  let place = <i32>(hash >> (64 - PLACE_BITS))
+  for (let i = 0; i < TRIES_MAX; i++) {
+    const at = places + ((<usize>place) << 2)
+    const entry = load<i32>(at)
+    if (entry >> 8 !== serial) return add(value, length, head, at)
+    const known = <usize>(entry & 0xff)
+    const isHead = !v128.any_true(v128.xor(head, v128.load(heads + (known << 4))))
+    if (isHead && (length <= HEAD_BYTES || isRest(value, length, known))) return <i32>known
+    place = (place + 1) & ((1 << PLACE_BITS) - 1)
+  }
+  return NO_NUMBER
+}
+
+/** Whether what follows the head is the same; the line feeds make texts of other lengths differ. */
+function isRest(value: usize, length: usize, known: usize): bool {
+  const start = <usize>load<i32>(starts + (known << 2))
+  return isSameText(value + HEAD_BYTES, start + HEAD_BYTES, length - HEAD_BYTES)
+}
+
+function add(value: usize, length: usize, head: v128, place: usize): i32 {
+  if (valueCount === VALUES_MAX || textsEnd + length > textsLimit) return NO_NUMBER
+  copyValue(textsEnd, value, length)
+  v128.store(heads + ((<usize>valueCount) << 4), head)
+  store<i32>(starts + ((<usize>valueCount) << 2), <i32>textsEnd)
+  store<i32>(place, (serial << 8) | valueCount)
+  textsEnd += length
+  return valueCount++
+}
+
+/**
+ * Packs `count` numbers of `width` bits, 1 to 8, each a byte at `numbers`, the lowest bits first.
+ * Writes up to seven bytes behind the result.
+ */
+export function packNumbers(numbers: usize, count: i32, width: i32, out: usize): void {
+  let to = out
+  let bits: u64 = 0
+  let used = 0
+  for (let i = 0; i < count; i++) {
+    bits |= (<u64>load<u8>(numbers + i)) << used
+    used += width
+    if (used < 32) continue
+    store<u32>(to, <u32>bits)
+    to += 4
+    bits >>= 32
+    used -= 32
+  }
+  store<u64>(to, bits)
+}

@@ -1,0 +1,93 @@
+/**
+ * Columns of few values (levels, services, hosts, codes) as a dictionary: the values once, in place
+ * of the column, and for each row the number of its value in as many bits as that needs, which
+ * brotli does not read. Smaller than what brotli makes of the column, and less for it to do.
+ */
+import { arena } from '../kernel/arena.ts'
+import { copyRange } from '../kernel/arena-copy.ts'
+import { kernels } from '../kernel/kernels.ts'
+import { type ByteWriter, WORD_SLACK } from './byte-writer.ts'
+
+/** Its kind among packed columns: see `column-packer.ts`. */
+export const PACKED_DICTIONARY = 4
+/** As `kernels/dictionary.ts` has it: a number is a byte. */
+const VALUES_MAX = 255
+const HEAD_BYTES = 16
+const TEXT_BYTES_MAX = 16 * 1024
+const PLACES = 1_024
+const SERIAL_MAX = 0x7f_ffff
+/** Shorter values are numbers themselves: `200` with its line feed is not. */
+const VALUE_BYTES_MIN = 3
+/** Fewer rows a value, and the numbers are no gain. */
+const ROWS_PER_VALUE_MIN = 4
+/** What brotli writes for a run of one value, more or less. */
+const RUN_BITS = 16
+const VARUINT_BYTES = 5
+
+/** A column of a segment's layout: its number, its text, and how many rows the segment has. */
+export interface PackableColumn {
+  readonly column: number
+  readonly start: number
+  readonly end: number
+  readonly rows: number
+}
+
+export class ValueDictionary {
+  readonly #text = arena.buffer(TEXT_BYTES_MAX)
+  readonly #heads = arena.buffer(VALUES_MAX * HEAD_BYTES)
+  readonly #starts = arena.int32(VALUES_MAX)
+  readonly #places = arena.int32(PLACES)
+  readonly #state = arena.int32(3)
+  #numbers = arena.int32(256)
+  #serial = 0
+
+  /**
+   * Puts the values of a column of `bytes`, which are the arena's, in its place, and appends the
+   * rows' numbers to `out` as `column-packer.ts` says. Returns where the values end; where the
+   * column did when it is left as it was, as that is better.
+   */
+  replace(bytes: Buffer, { column, start, end, rows }: PackableColumn, out: ByteWriter): number {
+    this.#numbers = arena.roomFor((rows >> 2) + 1, this.#numbers)
+    const numbers = this.#numbers.byteOffset
+    const state = this.#state
+    kernels.bindDictionary(
+      this.#text.byteOffset,
+      TEXT_BYTES_MAX,
+      this.#heads.byteOffset,
+      this.#starts.byteOffset,
+      this.#places.byteOffset,
+    )
+    const { byteOffset } = bytes
+    const serial = this.#nextSerial()
+    const values = kernels.listValues(
+      byteOffset + start,
+      byteOffset + end,
+      numbers,
+      serial,
+      state.byteOffset,
+    )
+    if (values === 0) return end
+    const textBytes = state[0]!
+    const count = state[1]!
+    const changes = state[2]!
+    if (values * ROWS_PER_VALUE_MIN > count) return end
+    const width = 32 - Math.clz32(values - 1)
+    if (end - start < count * VALUE_BYTES_MIN || changes * RUN_BITS < count * width) return end
+    const packedBytes = (count * width + 7) >> 3
+    out.reserve(1 + 2 * VARUINT_BYTES + packedBytes + WORD_SLACK)
+    out.bytes[out.length++] = PACKED_DICTIONARY
+    out.varuint(column)
+    out.varuint(count)
+    kernels.packNumbers(numbers, count, width, out.bytes.byteOffset + out.length)
+    out.length += packedBytes
+    return copyRange(bytes, start, this.#text, 0, textBytes)
+  }
+
+  #nextSerial(): number {
+    if (this.#serial === SERIAL_MAX) {
+      this.#serial = 0
+      this.#places.fill(0)
+    }
+    return ++this.#serial
+  }
+}
