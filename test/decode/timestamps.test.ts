@@ -5,19 +5,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Timestamp, tryTimestamp } from '../../workers/decode/timestamps.ts'
-import { writeNanoseconds } from '../../workers/encode/native-block.ts'
+import { Timestamp } from '../../workers/decode/timestamps.ts'
+import { arena } from '../../workers/kernel/arena.ts'
+import { kernels } from '../../workers/kernel/kernels.ts'
 import { testSeed } from './fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
+const bytes = arena.buffer(1_000)
+const timestamp = new Timestamp()
+
 /** Parsed in the midst of digits, which must not be read. */
 function parse(text: string): { ms: number; nanos: number } | undefined {
-  const into = new Timestamp()
-  const bytes = Buffer.from(`77${text}77`)
-  if (!tryTimestamp(bytes, 2, bytes.length - 2, into)) return undefined
-  return { ms: into.ms, nanos: into.nanos }
+  const length = bytes.write(`77${text}77`)
+  if (!timestamp.tryRead(bytes, 2, length - 2)) return undefined
+  return { ms: timestamp.ms, nanos: timestamp.nanos }
 }
 
 const YEAR_1900 = Date.UTC(1900, 0, 1)
@@ -135,16 +138,38 @@ test('what is no date-time is refused', () => {
   }
 })
 
-test('nanoseconds since 1970 are written as BigInt has them', () => {
-  const view = new DataView(new ArrayBuffer(24))
+test('nanoseconds since 1970 are written as BigInt has them, 0 without a time', () => {
   const ms = fc.integer({ min: YEAR_1900 - 86_400_000, max: YEAR_2262 + 86_400_000 })
   const edges = fc.constantFrom(0, -1, 1, 65_535, 65_536, -65_536, -65_537, 2 ** 32, -(2 ** 32))
+  const time = fc.tuple(fc.oneof(ms, edges), fc.nat(999_999), fc.nat(2))
+  const [times, nanos, shapes] = [arena.float64(60), arena.int32(60), arena.int32(60)]
+  const sources = arena.uint8(60)
+  const out = arena.buffer(500)
+  const addresses = [times, nanos, sources, shapes, shapes].map(({ byteOffset }) => byteOffset)
   fc.assert(
-    fc.property(fc.oneof(ms, edges), fc.nat(999_999), (time, nanos) => {
-      writeNanoseconds(view, 8, time, nanos)
-      assert.equal(view.getBigInt64(8, true), BigInt(time) * 1_000_000n + BigInt(nanos))
+    fc.property(fc.array(time, { maxLength: 50 }), fc.nat(5), (some, first) => {
+      for (const [i, [at, beyond, source]] of some.entries()) {
+        times[first + i] = at
+        nanos[first + i] = beyond
+        sources[first + i] = source
+      }
+      out.fill(7)
+      kernels.bindFacts(...(addresses as [number, number, number, number, number]))
+      const missing = kernels.writeTimes(first, some.length, out.byteOffset)
+      assert.equal(missing, some.filter(([, , source]) => source === 0).length)
+      for (const [i, [at, beyond, source]] of some.entries()) {
+        const expected = source === 0 ? 0n : BigInt(at) * 1_000_000n + BigInt(beyond)
+        assert.equal(out.readBigInt64LE(8 * i), expected)
+      }
+      assert.equal(out[8 * some.length], 7)
     }),
-    { seed, numRuns: 5_000 },
+    { seed, numRuns: 1_000 },
   )
-  assert.deepEqual([view.getBigInt64(0), view.getBigInt64(16)], [0n, 0n])
+})
+
+test('what was a date once is no date where it is not one', () => {
+  assert.equal(parse('\0\0\0\0\0\0\0\0\0\0T03:04:05Z'), undefined)
+  assert.equal(parse('2026-01-02T03:04:05Z')?.ms, Date.UTC(2026, 0, 2, 3, 4, 5))
+  assert.equal(parse('2026-01-32T03:04:05Z'), undefined)
+  assert.equal(parse('2026-01-02T03:04:06Z')?.ms, Date.UTC(2026, 0, 2, 3, 4, 6))
 })

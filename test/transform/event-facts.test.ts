@@ -24,7 +24,10 @@ class Worker {
   readonly #events = new DecodedEvents()
   readonly facts = new EventFacts()
 
-  /** Describes one event a line; returns the shapes. */
+  /**
+   * Describes one event a line; returns the shapes. Again, when all layouts are known, it is the
+   * kernel that does it, with the same result.
+   */
   describe(...lines: string[]): string[] {
     const body = Buffer.from(lines.join('\n'))
     const bytes = Buffer.concat([body, Buffer.from('\n'), Buffer.alloc(TAPE_PADDING)])
@@ -34,7 +37,17 @@ class Worker {
     decodeNdjson(this.#tape, this.#events, bytes, range, new PartOutcome())
     assert.equal(this.#events.count, lines.length)
     this.facts.describe(this.#tape, bytes, this.#events)
+    const first = lines.map((_, i) => this.#factsOf(i))
+    this.facts.describe(this.#tape, bytes, this.#events)
+    const second = lines.map((_, i) => this.#factsOf(i))
+    assert.deepEqual(second, first)
     return lines.map((_, i) => shapeText(this.facts.shapeLow[i]!, this.facts.shapeHigh[i]!))
+  }
+
+  #factsOf(event: number): readonly number[] {
+    const { shapeLow, shapeHigh, timeSource, timeMs, timeNanos } = this.facts
+    const time = timeSource[event] === SOURCE_RECEIPT ? [] : [timeMs[event]!, timeNanos[event]!]
+    return [shapeLow[event]!, shapeHigh[event]!, timeSource[event]!, ...time]
   }
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../../src/model/batch.ts'
 import { PROJECTION_COLUMNS, SHARED_PAYLOAD_TYPE } from '../../src/model/projection.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { kernels } from '../kernel/kernels.ts'
 import { type EventFacts, SOURCE_RECEIPT } from '../transform/event-facts.ts'
 import { ByteWriter } from './byte-writer.ts'
 import type { ColumnIndex } from './column-index.ts'
@@ -33,7 +34,6 @@ function columnHeader(name: string, type: string): Uint8Array {
 
 /** Bytes of the fixed-width columns a row. */
 const FIXED_ROW_BYTES = 8 + 4 + 8 + 8 + 8
-const TWO_32 = 0x1_0000_0000
 
 /** Bytes of the events' JSON, a line feed behind each. */
 export function textLength(events: DecodedEvents, range: EventRange): number {
@@ -200,46 +200,23 @@ export class NativeBlockEncoder {
   }
 
   #eventTimes(offset: number, facts: EventFacts, range: EventRange): 'all' | Uint32Array {
-    const { view } = this.#writer
-    let missing = 0
-    for (let row = 0; row < range.count; row++) {
-      const event = range.first + row
-      if (facts.timeSource[event] === SOURCE_RECEIPT) {
-        missing++
-        continue
-      }
-      writeNanoseconds(view, offset + row * 8, facts.timeMs[event]!, facts.timeNanos[event]!)
-    }
-    if (missing === range.count) return 'all'
+    const { first, count } = range
+    facts.bind()
+    const missing = kernels.writeTimes(first, count, this.#writer.bytes.byteOffset + offset)
+    if (missing === count) return 'all'
     const rows = new Uint32Array(missing)
     for (let row = 0, i = 0; i < missing; row++) {
-      if (facts.timeSource[range.first + row] === SOURCE_RECEIPT) rows[i++] = row
+      if (facts.timeSource[first + row] === SOURCE_RECEIPT) rows[i++] = row
     }
     return rows
   }
 
-  #shapes(facts: EventFacts, range: EventRange): void {
+  #shapes(facts: EventFacts, { first, count }: EventRange): void {
     this.#header(4)
-    const { view } = this.#writer
-    let at = this.#writer.length
-    const end = range.first + range.count
-    for (let event = range.first; event < end; event++, at += 8) {
-      view.setInt32(at, facts.shapeLow[event]!, true)
-      view.setInt32(at + 4, facts.shapeHigh[event]!, true)
-    }
-    this.#writer.length = at
-    notePiece(this.#pieces, this.#writer, PIECE_VALUES)
+    const writer = this.#writer
+    facts.bind()
+    kernels.writeShapes(first, count, writer.bytes.byteOffset + writer.length)
+    writer.length += count * 8
+    notePiece(this.#pieces, writer, PIECE_VALUES)
   }
-}
-
-/** Writes `ms` * 10^6 + `nanos` as Int64 without BigInt: 16-bit halves keep products exact. */
-export function writeNanoseconds(view: DataView, at: number, ms: number, nanos: number): void {
-  const msHigh = Math.floor(ms / 0x10000)
-  const lowHalf = (ms - msHigh * 0x10000) * 1e6 + nanos
-  const carry = Math.floor(lowHalf / 0x10000)
-  const highHalf = msHigh * 1e6 + carry
-  const high = Math.floor(highHalf / 0x10000)
-  const low = (highHalf - high * 0x10000) * 0x10000 + (lowHalf - carry * 0x10000)
-  view.setUint32(at, low % TWO_32, true)
-  view.setInt32(at + 4, high, true)
 }

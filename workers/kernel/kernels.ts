@@ -130,6 +130,19 @@ export interface Kernels {
     cellEntry: number,
     textBytes: number,
   ): number
+  /** See `kernels/facts.ts` and `kernels/times.ts`. */
+  bindFacts(times: number, nanos: number, sources: number, lows: number, highs: number): void
+  bindLayoutFacts(facts: number, offsets: number, scratch: number, escapedBytesMax: number): void
+  describeEvents(
+    first: number,
+    end: number,
+    layoutOf: number,
+    entries: number,
+    bytes: number,
+  ): number
+  writeTimes(first: number, count: number, to: number): number
+  writeShapes(first: number, count: number, to: number): void
+  readTime(start: number, end: number, into: number): number
   /** See `kernels/columns.ts`. */
   bindTemplates(byLayout: number, triedMax: number, gapsOf: number, gaps: number): void
   appendRows(

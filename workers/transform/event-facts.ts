@@ -4,7 +4,6 @@
  */
 
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { unescapeInto } from '../decode/json-string.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import {
   ARRAY,
@@ -22,8 +21,9 @@ import {
   TRUE,
   UINT,
 } from '../decode/tape-types.ts'
-import { Timestamp, tryTimestamp } from '../decode/timestamps.ts'
+import { Timestamp } from '../decode/timestamps.ts'
 import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
 import { EventLayouts, NO_LAYOUT } from './event-layouts.ts'
 
 export const SOURCE_RECEIPT = 0
@@ -42,8 +42,6 @@ export const CATALOG_TYPE_NAMES = [
 ] as const
 const STRING_LEAF = 4
 const NOT_A_LEAF = 7
-/** A longer text is no time, however it is spelled. */
-const ESCAPED_TIME_BYTES_MAX = 6 * 64
 const CATALOG_TYPES = new Uint8Array(16).fill(NOT_A_LEAF)
 CATALOG_TYPES[NULL] = 0
 CATALOG_TYPES[FALSE] = 1
@@ -66,42 +64,67 @@ export function catalogType(tapeType: number): number {
 
 export class EventFacts {
   /** Producer time: whole milliseconds since 1970, and nanoseconds beyond them. */
-  timeMs = new Float64Array(0)
-  timeNanos = new Int32Array(0)
+  timeMs = arena.float64(0)
+  timeNanos = arena.int32(0)
   /** Where the time comes from: SOURCE_*. With SOURCE_RECEIPT the two above mean nothing. */
-  timeSource = new Uint8Array(0)
+  timeSource = arena.uint8(0)
   /** 64-bit shape fingerprint in two halves. */
-  shapeLow = new Int32Array(0)
-  shapeHigh = new Int32Array(0)
+  shapeLow = arena.int32(0)
+  shapeHigh = arena.int32(0)
   /** Layout, or NO_LAYOUT; see `EventLayouts`. */
   layout = arena.int32(0)
   readonly #layouts = new EventLayouts()
   readonly #timestamp = new Timestamp()
-  readonly #unescaped = new Uint8Array(ESCAPED_TIME_BYTES_MAX)
   #seen = new Int32Array(0)
   #serial = 0
 
   /** Finds time and shape of every event. */
-  describe(tape: JsonTape, bytes: Uint8Array, events: DecodedEvents): void {
-    this.#reserve(events.count, tape.trie.count)
+  describe(tape: JsonTape, given: Uint8Array, events: DecodedEvents): void {
+    const bytes = tape.batch.hold(given)
+    const { count, tapeStart, tapeEnd } = events
+    this.#reserve(count, tape.trie.count)
     const layouts = this.#layouts
     layouts.begin(tape.trie)
     layouts.findAll(tape.entries, events, this.layout)
-    for (let i = 0; i < events.count; i++) {
-      const start = events.tapeStart[i]!
-      const end = events.tapeEnd[i]!
-      const layout = this.layout[i]!
-      const known = layout === NO_LAYOUT ? undefined : layouts.facts[layout]
-      if (known === undefined) {
-        this.#describeEvent(tape, bytes, i, start, end)
-        if (layout !== NO_LAYOUT) layouts.facts[layout] = this.#layoutFacts(tape, i, start, end)
-        continue
-      }
-      this.shapeLow[i] = known.shapeLow
-      this.shapeHigh[i] = known.shapeHigh
-      this.#takeTime(tape.entries, bytes, i, start, known.times)
+    for (let event = 0; event < count; event++) {
+      event = this.#describeKnown(tape, bytes, events, event)
+      if (event === count) break
+      const [start, end] = [tapeStart[event]!, tapeEnd[event]!]
+      this.#describeEvent(tape, bytes, event, start, end)
+      const layout = this.layout[event]!
+      if (layout !== NO_LAYOUT) this.#learnLayout(tape, event, layout, start, end)
     }
     if (events.hasTimes) this.#takeGivenTimes(events)
+  }
+
+  /** Tells kernels where the facts are. */
+  bind(): void {
+    kernels.bindFacts(
+      this.timeMs.byteOffset,
+      this.timeNanos.byteOffset,
+      this.timeSource.byteOffset,
+      this.shapeLow.byteOffset,
+      this.shapeHigh.byteOffset,
+    )
+  }
+
+  /** Describes events from `first` on; returns the first whose layout is not known, or `count`. */
+  #describeKnown(
+    { entries }: JsonTape,
+    bytes: Uint8Array,
+    events: DecodedEvents,
+    first: number,
+  ): number {
+    events.bind()
+    this.bind()
+    this.#layouts.bindFacts(this.#timestamp.scratch)
+    return kernels.describeEvents(
+      first,
+      events.count,
+      this.layout.byteOffset,
+      entries.byteOffset,
+      bytes.byteOffset,
+    )
   }
 
   /** A time that came with the protocol rules over any field (spec, Event). */
@@ -114,8 +137,14 @@ export class EventFacts {
     }
   }
 
-  /** What the event just described says of its layout. */
-  #layoutFacts({ entries, trie }: JsonTape, event: number, tapeStart: number, tapeEnd: number) {
+  /** Keeps what the event just described says of its layout. */
+  #learnLayout(
+    { entries, trie }: JsonTape,
+    event: number,
+    layout: number,
+    tapeStart: number,
+    tapeEnd: number,
+  ): void {
     const times: { rank: number; offset: number }[] = []
     for (let at = tapeStart; at < tapeEnd; at += ENTRY) {
       const type = entries[at + 1]!
@@ -123,51 +152,29 @@ export class EventFacts {
       if (rank !== 0) times.push({ rank, offset: at - tapeStart })
     }
     times.sort((a, b) => a.rank - b.rank)
-    return {
+    this.#layouts.learn(layout, {
       shapeLow: this.shapeLow[event]!,
       shapeHigh: this.shapeHigh[event]!,
-      times: Int32Array.from(times, ({ offset }) => offset),
-    }
+      times: times.map(({ offset }) => offset),
+    })
   }
 
-  /** The first of the event's strings at `offsets` that is a time is its producer time. */
-  #takeTime(
-    entries: Int32Array,
-    bytes: Uint8Array,
-    event: number,
-    tapeStart: number,
-    offsets: Int32Array,
-  ): void {
-    this.timeSource[event] = SOURCE_RECEIPT
-    for (let i = 0; i < offsets.length; i++) {
-      const at = tapeStart + offsets[i]!
-      if (!this.#tryTime(bytes, entries, at)) continue
-      const found = this.#timestamp
-      this.timeMs[event] = found.ms
-      this.timeNanos[event] = found.nanos
-      this.timeSource[event] = SOURCE_FIELD
-      return
-    }
-  }
-
-  /** Reads the string at `at` as a time; an escaped one (`+` as `\\u002b`) as what it says. */
+  /** Reads the string at `at` as a time; an escaped one as what it says. */
   #tryTime(bytes: Uint8Array, entries: Int32Array, at: number): boolean {
-    const start = entries[at + 2]!
-    const end = entries[at + 3]!
-    if (entries[at + 1] === STRING) return tryTimestamp(bytes, start, end, this.#timestamp)
-    if (end - start > ESCAPED_TIME_BYTES_MAX) return false
-    const length = unescapeInto(bytes, start, end, this.#unescaped, 0)
-    return tryTimestamp(this.#unescaped, 0, length, this.#timestamp)
+    const [start, end] = [entries[at + 2]!, entries[at + 3]!]
+    return entries[at + 1] === STRING
+      ? this.#timestamp.tryRead(bytes, start, end)
+      : this.#timestamp.tryReadEscaped(bytes, start, end)
   }
 
   #reserve(events: number, nodes: number): void {
     if (this.timeMs.length < events) {
       const capacity = events * 2
-      this.timeMs = new Float64Array(capacity)
-      this.timeNanos = new Int32Array(capacity)
-      this.timeSource = new Uint8Array(capacity)
-      this.shapeLow = new Int32Array(capacity)
-      this.shapeHigh = new Int32Array(capacity)
+      this.timeMs = arena.replaced(this.timeMs, arena.float64(capacity))
+      this.timeNanos = arena.replaced(this.timeNanos, arena.int32(capacity))
+      this.timeSource = arena.replaced(this.timeSource, arena.uint8(capacity))
+      this.shapeLow = arena.replaced(this.shapeLow, arena.int32(capacity))
+      this.shapeHigh = arena.replaced(this.shapeHigh, arena.int32(capacity))
       this.layout = arena.roomFor(capacity, this.layout)
     }
     if (this.#seen.length < nodes * 8 || this.#serial > 0x3fffffff) {

@@ -11,6 +11,7 @@ import { LAYOUT_ENTRIES_MAX, LAYOUT_STATES_MAX } from '../../src/limits.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY, ESCAPED, EXTENSION, FALSE, STRING, TRUE } from '../decode/tape-types.ts'
+import { ESCAPED_TIME_BYTES_MAX } from '../decode/timestamps.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 
@@ -34,12 +35,18 @@ interface LayoutFacts {
   readonly shapeLow: number
   readonly shapeHigh: number
   /** Where strings are that may be the producer time, from the event's first entry; best first. */
-  readonly times: Int32Array
+  readonly times: readonly number[]
 }
 
+/** Integers of a layout's facts; see `kernels/facts.ts`. */
+const FACTS = 4
+
 export class EventLayouts {
-  /** Facts of the layouts whose events were described, by layout. */
-  facts: (LayoutFacts | undefined)[] = []
+  /** Facts of the layouts whose events were described, by layout; zeros for others. */
+  #facts = arena.int32(STATES_FIRST * FACTS)
+  /** The times of all facts, from 1 on: a last time of zero means that nothing is known. */
+  #times = arena.int32(STATES_FIRST)
+  #timeCount = 1
   /** The entry that leads into a state: path or extent, and kind. */
   #key = arena.int32(STATES_FIRST)
   /** The state that followed last, and the next of those that follow the same one. */
@@ -57,7 +64,28 @@ export class EventLayouts {
     this.#states = 1
     this.#key[ROOT_STATE] = NO_KEY
     this.#next[ROOT_STATE] = NO_STATE
-    this.facts = []
+    this.#facts.fill(0)
+    this.#timeCount = 1
+  }
+
+  /** Keeps what is known of a layout. */
+  learn(layout: number, { shapeLow, shapeHigh, times }: LayoutFacts): void {
+    const first = this.#timeCount
+    const last = first + times.length
+    while (last > this.#times.length) this.#times = arena.doubled(this.#times)
+    this.#times.set(times, first)
+    this.#timeCount = last
+    this.#facts.set([shapeLow, shapeHigh, first, last], layout * FACTS)
+  }
+
+  /** Tells kernels what is known; `scratch` is where they put a time without its escapes. */
+  bindFacts(scratch: number): void {
+    kernels.bindLayoutFacts(
+      this.#facts.byteOffset,
+      this.#times.byteOffset,
+      scratch,
+      ESCAPED_TIME_BYTES_MAX,
+    )
   }
 
   /** Writes the layout of each event to `found`, an array of the arena; NO_LAYOUT for some. */
@@ -127,5 +155,6 @@ export class EventLayouts {
     this.#key = arena.doubled(this.#key)
     this.#next = arena.doubled(this.#next)
     this.#sibling = arena.doubled(this.#sibling)
+    this.#facts = arena.doubled(this.#facts)
   }
 }
