@@ -2,9 +2,10 @@
  * A segment's text by column: `workers/encode/segment-columns.ts` says what the layout is, makes
  * the templates and takes the events that fit none. Here are those that do: nearly all.
  */
-import { copyValue, isSameText } from './copy'
+import { copyBytes, copyValue, isSameText } from './copy'
 import { ends, starts, tapeStarts } from './events'
 import { cellCount, cellsOf, layoutOf } from './layouts'
+import { putLength } from './varuint'
 
 const LINE_FEED: u8 = 0x0a
 const NO_TEMPLATE: i32 = -1
@@ -118,4 +119,27 @@ function takeBack(firstCell: usize, lastCell: usize, row: usize): void {
     const length = load<i32>(entry, 12) - load<i32>(entry, 8)
     store<i32>(cursor, load<i32>(cursor) - length - 1)
   }
+}
+
+/**
+ * Writes a template: before each value its column and the gap, behind the last the gap. Pairs of
+ * `cells` begin with a slot, which is the column. Returns where it ends.
+ */
+export function writeTemplate(
+  cells: usize,
+  count: i32,
+  firstGap: usize,
+  text: usize,
+  to: usize,
+): usize {
+  let out = to
+  for (let i = 0; i <= count; i++) {
+    const at = (<usize>i) << 3
+    if (i < count) out = putLength(<usize>load<i32>(cells + at), out)
+    const length = <usize>load<i32>(firstGap + at, 4)
+    out = putLength(length, out)
+    copyBytes(out, text + load<i32>(firstGap + at), length)
+    out += length
+  }
+  return out
 }

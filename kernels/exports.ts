@@ -1,7 +1,7 @@
 /** What the kernels' module exports; `workers/kernel/kernels.ts` has the types. */
 
 export { addSiblings, bindAgentFields, bindAgents } from './agents'
-export { appendRows, bindTemplates } from './columns'
+export { appendRows, bindTemplates, writeTemplate } from './columns'
 export { copyBytes, hashText, isSameText } from './copy'
 export { bindDictionary, listValues, packNumbers } from './dictionary'
 export { unescapeText } from './escape'

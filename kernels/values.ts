@@ -7,6 +7,7 @@ import { copyBytes, copyValue } from './copy'
 import { unescapeText } from './escape'
 import { signsIn } from './scan'
 import { ESCAPED, TRUE } from './tape-entries'
+import { putLength } from './varuint'
 
 const MINUS: u32 = 0x2d
 const DOT: u32 = 0x2e
@@ -16,8 +17,6 @@ const LETTER_T: u32 = 0x74
 /** With the line feed. */
 const TRUE_BYTES: usize = 5
 const FALSE_BYTES: usize = 6
-/** Lengths below it are one byte of varuint. */
-const LONG_LENGTH: usize = 0x80
 /** As many digits a double holds, whichever they are. */
 const EXACT_DIGITS: i32 = 15
 
@@ -68,18 +67,6 @@ function floatFrom(start: usize): f64 {
   numberEnd = at
   const value = <f64>digits / power
   return isNegative ? -value : value
-}
-
-/** Returns where the varuint ended. */
-function putLength(length: usize, to: usize): usize {
-  let out = to
-  let rest = length
-  while (rest >= LONG_LENGTH) {
-    store<u8>(out++, <u8>(rest | LONG_LENGTH))
-    rest >>= 7
-  }
-  store<u8>(out++, <u8>rest)
-  return out
 }
 
 /**

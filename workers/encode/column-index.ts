@@ -42,9 +42,9 @@ export interface TapeRows {
 /** The cells of all rows of one layout. */
 export interface RowLayout {
   readonly layout: number
-  /** Slot of each cell, and its entry, counted from the row's first; in the entries' order. */
-  readonly slots: Int32Array
-  readonly offsets: Int32Array
+  /** Its cells are `count` pairs of `layoutCells`, from the pair `first` on. */
+  readonly first: number
+  readonly count: number
   /** One path came twice (a dotted key beside a nested one): one cell holds less than the row. */
   readonly isAmbiguous: boolean
   readonly skipped: number
@@ -69,9 +69,14 @@ export class ColumnIndex {
   /** The layouts that occur, and by row which of them it has, or NO_TEMPLATE_ROW. */
   layouts: RowLayout[] = []
   layoutOf = arena.int32(256)
-  /** The layouts' cells as kernels read them; see `kernels/layouts.ts`. */
+  /**
+   * The layouts' cells: pairs of a slot and an entry, counted from the row's first, in the entries'
+   * order.
+   */
+  layoutCells = arena.int32(256)
+  #layoutCellCount = 0
+  /** The layouts as kernels read them; see `kernels/layouts.ts`. */
   #layoutTable = arena.int32(32)
-  #layoutCells = arena.int32(256)
   #slotOf = new Int32Array(1_024)
   #lastRow = new Int32Array(BLOCK_PATHS_MAX)
   readonly #fill = arena.int32(BLOCK_PATHS_MAX)
@@ -118,6 +123,7 @@ export class ColumnIndex {
     this.slots = 0
     this.skipped = 0
     this.layouts = []
+    this.#layoutCellCount = 0
     this.#isFull = false
     const cellsMax = Math.min(
       BLOCK_CELLS_MAX,
@@ -175,32 +181,33 @@ export class ColumnIndex {
     end: number,
   ): RowLayout {
     const { entries } = reader
-    const slots: number[] = []
-    const offsets: number[] = []
+    const first = this.#layoutCellCount
+    let count = 0
     let isAmbiguous = false
     const skippedBefore = this.skipped
+    while (2 * first + (end - start) > this.layoutCells.length) {
+      this.layoutCells = arena.doubled(this.layoutCells)
+    }
+    const cells = this.layoutCells
     for (let at = start; at < end; at = nextEntry(entries, at)) {
       const slot = this.#slotAt(reader, at)
       if (slot === NO_CELL) continue
+      let cell = first + count
       if (this.#lastRow[slot] === row) {
         isAmbiguous = true
-        offsets[slots.indexOf(slot)] = at - start // The last one counts.
-        continue
+        cell = first
+        while (cells[2 * cell] !== slot) cell++ // The last one counts.
+      } else {
+        this.#lastRow[slot] = row
+        count++
       }
-      this.#lastRow[slot] = row
-      slots.push(slot)
-      offsets.push(at - start)
+      cells[2 * cell] = slot
+      cells[2 * cell + 1] = at - start
     }
+    this.#layoutCellCount = first + count
     const skipped = this.skipped - skippedBefore
     this.skipped = skippedBefore
-    return {
-      layout,
-      slots: Int32Array.from(slots),
-      offsets: Int32Array.from(offsets),
-      isAmbiguous,
-      skipped,
-      rows: 0,
-    }
+    return { layout, first, count, isAmbiguous, skipped, rows: 0 }
   }
 
   /** The slot of the entry at `at`, opened if it is new; NO_CELL when it is not stored. */
@@ -239,30 +246,18 @@ export class ColumnIndex {
     return slot
   }
 
+  /** Counts the cells of all layouts, and writes where they are for kernels. */
   #countLayouts(): void {
-    for (const { slots, rows, skipped } of this.layouts) {
+    const { layouts, layoutCells } = this
+    this.#layoutTable = arena.roomFor(layouts.length * 2, this.#layoutTable)
+    for (const [number, { first, count, rows, skipped }] of layouts.entries()) {
       this.skipped += rows * skipped
-      for (let i = 0; i < slots.length; i++) this.cellStart[slots[i]!]! += rows
-    }
-  }
-
-  /** Writes the cells of all layouts where kernels read them. */
-  #listCells(): void {
-    const { layouts } = this
-    const cells = layouts.reduce((sum, { slots }) => sum + slots.length, 0)
-    const table = arena.roomFor(layouts.length * 2, this.#layoutTable)
-    const list = arena.roomFor(cells * 2, this.#layoutCells)
-    let cell = 0
-    for (const [number, { slots, offsets }] of layouts.entries()) {
-      table[number * 2] = cell
-      table[number * 2 + 1] = slots.length
-      for (let i = 0; i < slots.length; i++, cell++) {
-        list[cell * 2] = slots[i]!
-        list[cell * 2 + 1] = offsets[i]!
+      for (let cell = first; cell < first + count; cell++) {
+        this.cellStart[layoutCells[2 * cell]!]! += rows
       }
+      this.#layoutTable[2 * number] = first
+      this.#layoutTable[2 * number + 1] = count
     }
-    this.#layoutTable = table
-    this.#layoutCells = list
   }
 
   /** Tells kernels of this index's layouts and which row has which. */
@@ -271,14 +266,13 @@ export class ColumnIndex {
     kernels.bindLayouts(
       layoutOf.byteOffset,
       this.#layoutTable.byteOffset,
-      this.#layoutCells.byteOffset,
+      this.layoutCells.byteOffset,
     )
   }
 
   /** Second pass: puts each entry where its column's cells are. */
   #place(entries: Int32Array, rows: TapeRows): void {
     const { count, first, start, end } = rows
-    this.#listCells()
     this.bindLayouts()
     for (let row = 0; row < count; ) {
       if (this.layoutOf[row] === NO_TEMPLATE_ROW) {

@@ -12,12 +12,14 @@ import {
   DELTA_SHAPES_MAX,
   DESCRIBE_CHARS_PER_SECOND,
   FIELD_SAMPLES_MAX,
+  LAYOUT_STATES_MAX,
   SHAPE_DESCRIBE_MS,
   SHAPES_KNOWN_MAX,
 } from '../../src/limits.ts'
 import type { SchemaDelta, ShapeDelta } from '../../src/model/batch.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { EventFacts } from '../transform/event-facts.ts'
+import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import type { EventRange } from './native-block.ts'
 import type { TapeSource } from './native-json.ts'
 import { ShapeLeaves } from './shape-leaves.ts'
@@ -41,6 +43,7 @@ export class SchemaDeltaEncoder {
   /** When each shape was described. Emptied when it is full: then they are described once more. */
   readonly #described = new Map<string, number>()
   readonly #leaves = new ShapeLeaves()
+  readonly #counter = new ShapeCounter()
   /** Characters that may be described; refilled by the batches' own time. */
   #budget = DESCRIBE_CHARS_PER_SECOND
   #budgetAtMs = 0
@@ -52,7 +55,7 @@ export class SchemaDeltaEncoder {
     range: EventRange,
     origin: DeltaOrigin,
   ): SchemaDelta {
-    const { shapes, skipped } = countShapes(facts, range)
+    const { shapes, skipped } = this.#counter.count(facts, range)
     const deltas: ShapeDelta[] = []
     let left = origin.receivedAtMs === undefined ? Number.POSITIVE_INFINITY : DELTA_LEAVES_CHARS_MAX
     if (origin.receivedAtMs !== undefined) this.#refill(origin.receivedAtMs)
@@ -97,31 +100,52 @@ export function shapeText(low: number, high: number): string {
   return highText + (low >>> 0).toString(16).padStart(8, '0')
 }
 
-function countShapes(
-  facts: EventFacts,
-  range: EventRange,
-): { readonly shapes: Iterable<MutableShape>; readonly skipped: number } {
-  const byShape = new Map<number, MutableShape>()
-  let skipped = 0
-  let last: MutableShape | undefined
-  for (let ordinal = 0; ordinal < range.count; ordinal++) {
-    const low = facts.shapeLow[range.first + ordinal]!
-    const high = facts.shapeHigh[range.first + ordinal]!
-    if (last === undefined || last.low !== low || last.high !== high) {
-      // 53 bits of the fingerprint: enough to tell 256 shapes of one batch apart.
-      const key = (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0)
-      last = byShape.get(key)
-      if (last === undefined) {
-        if (byShape.size === DELTA_SHAPES_MAX) {
-          skipped++
-          continue
-        }
-        last = { count: 0, ordinals: [], low, high }
-        byShape.set(key, last)
+/** Counts the shapes of a run of events, by their layouts where they have them. */
+class ShapeCounter {
+  /** By layout: its number in `#seen`, if the entry there says so too. */
+  readonly #numberOf = new Int32Array(LAYOUT_STATES_MAX)
+  #seen: { readonly layout: number; readonly shape: MutableShape | undefined }[] = []
+  /** By 53 bits of the fingerprint: enough to tell 256 shapes of one batch apart. */
+  #byShape = new Map<number, MutableShape>()
+
+  count(
+    facts: EventFacts,
+    { first, count }: EventRange,
+  ): { readonly shapes: Iterable<MutableShape>; readonly skipped: number } {
+    this.#seen = []
+    this.#byShape = new Map()
+    let skipped = 0
+    for (let ordinal = 0; ordinal < count; ordinal++) {
+      const shape = this.#shapeOf(facts, first + ordinal)
+      if (shape === undefined) {
+        skipped++
+        continue
       }
+      shape.count++
+      if (shape.count <= FIELD_SAMPLES_MAX) shape.ordinals.push(ordinal)
     }
-    last.count++
-    if (last.count <= FIELD_SAMPLES_MAX) last.ordinals.push(ordinal)
+    return { shapes: this.#byShape.values(), skipped }
   }
-  return { shapes: byShape.values(), skipped }
+
+  /** Undefined for a shape that is one too many. */
+  #shapeOf(facts: EventFacts, event: number): MutableShape | undefined {
+    const layout = facts.layout[event]!
+    if (layout === NO_LAYOUT) return this.#find(facts, event)
+    const seen = this.#seen[this.#numberOf[layout]!]
+    if (seen?.layout === layout) return seen.shape
+    const shape = this.#find(facts, event)
+    this.#numberOf[layout] = this.#seen.push({ layout, shape }) - 1
+    return shape
+  }
+
+  #find({ shapeLow, shapeHigh }: EventFacts, event: number): MutableShape | undefined {
+    const [low, high] = [shapeLow[event]!, shapeHigh[event]!]
+    const key = (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0)
+    const known = this.#byShape.get(key)
+    if (known !== undefined) return known
+    if (this.#byShape.size === DELTA_SHAPES_MAX) return undefined
+    const shape = { count: 0, ordinals: [], low, high }
+    this.#byShape.set(key, shape)
+    return shape
+  }
 }

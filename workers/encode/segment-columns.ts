@@ -35,26 +35,31 @@ const EVENTS_PER_TEMPLATE_MIN = 4
 /** Templates that an event is compared with: they have its slots and differ in what is between. */
 const TEMPLATES_TRIED_MAX = 4
 const NO_TEMPLATE = -1
-const NO_SLOTS = new Int32Array(0)
+const NO_CELLS: CellRun = { first: 0, count: 0 }
 /** What copying by words may overwrite behind a column. */
 export const COLUMN_PADDING = WORD_SLACK
 const LINE_FEED = 0x0a
 const VARUINT_BYTES = 5
+/** Pairs of integers. */
+const CELL_BYTES = 8
+const GAP_BYTES = 8
 /** Room before the columns for what is known only when they are full. */
 const HEADER_ROOM = 32 * 1024
 
 interface Template {
   readonly number: number
-  /** Slots of the values; none for the raw template. */
-  readonly slots: Int32Array
+  /** The cells of a layout that has it; none for the raw template. */
+  readonly cells: CellRun
   /** Its first gap in `#gaps`: the one before each value, and the one behind the last. */
   readonly firstGap: number
   readonly isRaw: boolean
 }
 
+type CellRun = Pick<RowLayout, 'first' | 'count'>
+
 /** The layouts with the same slots: they have their templates in common. */
 interface LayoutGroup {
-  readonly slots: Int32Array
+  readonly cells: CellRun
   readonly layouts: number[]
   templates: number
 }
@@ -71,6 +76,7 @@ export class SegmentColumns implements ColumnTexts {
   /** Pairs: where the first event of its template has a gap, and how long that is. */
   #gaps = arena.int32(256)
   #gapCount = 0
+  #gapBytes = 0
   /** The first gap of each template. */
   readonly #gapsOf = arena.int32(TEMPLATES_MAX)
   #raw: Template | undefined
@@ -83,6 +89,7 @@ export class SegmentColumns implements ColumnTexts {
   readonly #packer = new ColumnPacker()
   #packed: Uint8Array = new Uint8Array(0)
   #source: TextSource | undefined
+  #layoutCells = arena.int32(0)
   #largestBytes = 0
 
   /** The columns that the last layout lacks, packed. */
@@ -112,7 +119,7 @@ export class SegmentColumns implements ColumnTexts {
       const layout = number === NO_TEMPLATE_ROW ? undefined : index.layouts[number]!
       const hasRoom = this.#templates.length + 1 <= templatesMax
       if (layout !== undefined && !layout.isAmbiguous && hasRoom) {
-        if (this.#tryCreateTemplate(this.#groups[number]!, layout, events, event)) continue
+        if (this.#tryCreateTemplate(this.#groups[number]!, index, layout, events, event)) continue
       }
       this.#templateOf[row++] = this.#appendRaw(events, event)
     }
@@ -140,7 +147,9 @@ export class SegmentColumns implements ColumnTexts {
     this.#source = source
     this.#templates = []
     this.#gapCount = 0
-    this.#groups = groupBySlots(index.layouts)
+    this.#gapBytes = 0
+    this.#layoutCells = index.layoutCells
+    this.#groups = groupBySlots(index)
     this.#candidates = arena.roomFor(index.layouts.length * TEMPLATES_TRIED_MAX, this.#candidates)
     this.#candidates.fill(NO_TEMPLATE, 0, index.layouts.length * TEMPLATES_TRIED_MAX)
     this.#raw = undefined
@@ -196,18 +205,20 @@ export class SegmentColumns implements ColumnTexts {
   /** Makes a template of an event, whose layout has no other that fits; false without room. */
   #tryCreateTemplate(
     group: LayoutGroup,
-    { slots, offsets }: RowLayout,
+    { layoutCells }: ColumnIndex,
+    cells: CellRun,
     events: DecodedEvents,
     event: number,
   ): boolean {
     if (group.templates === TEMPLATES_TRIED_MAX) return false
     const { entries } = this.#source!
-    const template = this.#add(slots, false)
+    const template = this.#add(cells, false)
     const tapeStart = events.tapeStart[event]!
     let pos = events.start[event]!
-    for (const offset of offsets) {
-      this.#addGap(pos, entries[tapeStart + offset + 2]!)
-      pos = entries[tapeStart + offset + 3]!
+    for (let cell = cells.first; cell < cells.first + cells.count; cell++) {
+      const entry = tapeStart + layoutCells[2 * cell + 1]!
+      this.#addGap(pos, entries[entry + 2]!)
+      pos = entries[entry + 3]!
     }
     this.#addGap(pos, events.end[event]!)
     for (const layout of group.layouts) {
@@ -217,8 +228,8 @@ export class SegmentColumns implements ColumnTexts {
     return true
   }
 
-  #add(slots: Int32Array, isRaw: boolean): Template {
-    const template = { number: this.#templates.length, slots, firstGap: this.#gapCount, isRaw }
+  #add(cells: CellRun, isRaw: boolean): Template {
+    const template = { number: this.#templates.length, cells, firstGap: this.#gapCount, isRaw }
     this.#templates.push(template)
     this.#gapsOf[template.number] = template.firstGap
     return template
@@ -229,12 +240,13 @@ export class SegmentColumns implements ColumnTexts {
     if (at === this.#gaps.length) this.#gaps = arena.doubled(this.#gaps)
     this.#gaps[at] = start
     this.#gaps[at + 1] = end - start
+    this.#gapBytes += end - start
   }
 
   /** Appends an event to the raw column; returns the number of the raw template. */
   #appendRaw(events: DecodedEvents, event: number): number {
     if (this.#raw === undefined) {
-      this.#raw = this.#add(NO_SLOTS, true)
+      this.#raw = this.#add(NO_CELLS, true)
       this.#addGap(0, 0)
     }
     this.#rawCount++
@@ -295,21 +307,22 @@ export class SegmentColumns implements ColumnTexts {
 
   #writeHeader(count: number): void {
     const writer = this.#header
-    const { bytes } = this.#source!
+    const templates = this.#templates
     writer.length = 0
-    writer.reserve(VARUINT_BYTES)
-    writer.varuint(this.#templates.length)
-    for (const { slots, firstGap, isRaw } of this.#templates) {
-      writer.reserve(VARUINT_BYTES + 1)
-      writer.varuint(slots.length)
+    writer.reserve(this.#gapBytes + (this.#gapCount + templates.length + 1) * 2 * VARUINT_BYTES)
+    writer.varuint(templates.length)
+    for (const { cells, firstGap, isRaw } of templates) {
+      writer.varuint(cells.count)
       writer.bytes[writer.length++] = isRaw ? 1 : 0
-      for (let i = 0; i <= slots.length; i++) {
-        writer.reserve(VARUINT_BYTES)
-        if (i < slots.length) writer.varuint(slots[i]!)
-        const gap = 2 * (firstGap + i)
-        const start = this.#gaps[gap]!
-        writer.string(bytes.subarray(start, start + this.#gaps[gap + 1]!))
-      }
+      const { byteOffset } = writer.bytes
+      writer.length =
+        kernels.writeTemplate(
+          this.#layoutCells.byteOffset + cells.first * CELL_BYTES,
+          cells.count,
+          this.#gaps.byteOffset + firstGap * GAP_BYTES,
+          this.#source!.bytes.byteOffset,
+          byteOffset + writer.length,
+        ) - byteOffset
     }
     const columns = this.#rawColumn + 1
     writer.reserve(count + 2 * VARUINT_BYTES + 4 * columns)
@@ -330,23 +343,27 @@ export class SegmentColumns implements ColumnTexts {
  * A group for each layout, the same one for layouts with equal slots: a number may be an integer
  * here and a float there, and the text between the values is the same.
  */
-function groupBySlots(layouts: readonly RowLayout[]): LayoutGroup[] {
+function groupBySlots({ layouts, layoutCells }: ColumnIndex): LayoutGroup[] {
   const byHash = new Map<number, LayoutGroup>()
-  return layouts.map(({ slots, isAmbiguous }, layout) => {
-    let hash = slots.length
-    for (let i = 0; i < slots.length; i++) hash = Math.imul(hash ^ slots[i]!, 0x01000193)
+  return layouts.map((cells, layout) => {
+    let hash = cells.count
+    for (let cell = cells.first; cell < cells.first + cells.count; cell++) {
+      hash = Math.imul(hash ^ layoutCells[2 * cell]!, 0x01000193)
+    }
     const known = byHash.get(hash)
-    const isSame = known !== undefined && haveEqualItems(known.slots, slots)
-    const group = isSame ? known : { slots, layouts: [], templates: 0 }
+    const isSame = known !== undefined && haveEqualSlots(layoutCells, known.cells, cells)
+    const group = isSame ? known : { cells, layouts: [], templates: 0 }
     byHash.set(hash, group)
     // An ambiguous layout has no templates: a cell holds less than its row.
-    if (!isAmbiguous) group.layouts.push(layout)
+    if (!cells.isAmbiguous) group.layouts.push(layout)
     return group
   })
 }
 
-function haveEqualItems(a: Int32Array, b: Int32Array): boolean {
-  if (a.length !== b.length) return false
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+function haveEqualSlots(layoutCells: Int32Array, a: CellRun, b: CellRun): boolean {
+  if (a.count !== b.count) return false
+  for (let i = 0; i < a.count; i++) {
+    if (layoutCells[2 * (a.first + i)] !== layoutCells[2 * (b.first + i)]) return false
+  }
   return true
 }

@@ -155,6 +155,7 @@ export interface Kernels {
     entries: number,
     bytes: number,
   ): number
+  writeTemplate(cells: number, count: number, gaps: number, bytes: number, to: number): number
   /** See `kernels/pack.ts`. */
   packHex(from: number, count: number, chars: number, out: number): number
   packUuids(from: number, count: number, out: number): number
