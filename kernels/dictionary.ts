@@ -5,7 +5,7 @@
  * This reads each value of nearly every column, so what depends on a value's length is done without
  * branches: most are told by their first sixteen bytes, line feed included and what follows zeroed.
  */
-import { copyValue, isSameText } from './copy'
+import { copyValue, hashText, isSameText } from './copy'
 import { lineFeedFrom, signsIn } from './scan'
 
 const LINE_FEED: u8 = 0x0a
@@ -75,14 +75,14 @@ export function listValues(
     const text = v128.load(at)
     const feeds = signsIn(text, LINE_FEED)
     let length = HEAD_BYTES
-    let hash: u64 = 0
+    let rest: u64 = 0
     if (feeds !== 0) length = <usize>ctz(feeds) + 1
     const head = v128.and(text, v128.load(MASKS + HEAD_BYTES - length))
     if (feeds === 0) {
       length = lineFeedFrom(at + HEAD_BYTES) - at + 1
-      hash = load<u64>(at + length - 8)
+      rest = (<u64>hashText(at + HEAD_BYTES, length - HEAD_BYTES)) << 32
     }
-    const number = numberOf(at, length, head, hash)
+    const number = numberOf(at, length, head, rest)
     if (number < 0 || (rows === SAMPLE_ROWS && valueCount > SAMPLE_VALUES_MAX)) return 0
     changes += i32(number !== last)
     last = number
@@ -95,9 +95,12 @@ export function listValues(
   return valueCount
 }
 
-/** The number of the value, which is added if it is new; below zero without room. */
-function numberOf(value: usize, length: usize, head: v128, tail: u64): i32 {
-  let hash: u64 = (<u64>i64x2.extract_lane(head, 0) ^ tail) * FIRST_FACTOR
+/**
+ * The number of the value, which is added if it is new; below zero without room. `rest`: a hash of
+ * what follows the head.
+ */
+function numberOf(value: usize, length: usize, head: v128, rest: u64): i32 {
+  let hash: u64 = (<u64>i64x2.extract_lane(head, 0) ^ rest) * FIRST_FACTOR
   hash ^= <u64>i64x2.extract_lane(head, 1) * SECOND_FACTOR
   hash = (hash ^ (hash >> 29)) * SECOND_FACTOR
   let place = <i32>(hash >> (64 - PLACE_BITS))
@@ -130,8 +133,8 @@ function add(value: usize, length: usize, head: v128, place: usize): i32 {
 }
 
 /**
- * Packs `count` numbers of `width` bits, 1 to 8, each a byte at `numbers`, the lowest bits first.
- * Writes up to seven bytes behind the result.
+ * Packs `count` numbers of `width` bits, 0 to 8, each a byte at `numbers`, the lowest bits first.
+ * Writes up to eight bytes behind the result.
  */
 export function packNumbers(numbers: usize, count: i32, width: i32, out: usize): void {
   let to = out

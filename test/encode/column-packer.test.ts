@@ -7,6 +7,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { LayoutReader } from '../../workers/decode/layout-reader.ts'
+import { unpackColumns } from '../../workers/decode/packed-columns.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
@@ -173,6 +175,23 @@ test('a damaged section is refused, not misread', () => {
   refused((copy) => copy.fill(0, column - 1, column))
   refused((copy) => copy.fill(255, FIRST_SECTION, FIRST_SECTION + 1))
   refused((copy) => copy.subarray(0, FIRST_SECTION + 40))
+})
+
+test('a dictionary of more values than there may be, or half a one, is refused', () => {
+  const read = (values: readonly string[], cut = 0) => {
+    const text = Buffer.from(values.map((value) => `${value}\n`).join(''))
+    const packed = Buffer.from([DICTIONARY, 0, 4, 0b0001, 0])
+    const columns = {
+      rows: 4,
+      sizes: [text.length - cut],
+      read: () => text.subarray(0, text.length - cut),
+    }
+    return unpackColumns(new LayoutReader(packed), columns)
+  }
+  const values = Array.from({ length: 300 }, (_, i) => `value ${i}`)
+  assert.equal(String(read(values.slice(0, 2))[0]), 'value 1\nvalue 0\nvalue 0\nvalue 0\n')
+  for (const some of [values, []]) assert.throws(() => read(some), /a dictionary that is none/)
+  assert.throws(() => read(values.slice(0, 2), 1), /a dictionary that is none/)
 })
 
 test('a damaged dictionary is refused, not misread', () => {

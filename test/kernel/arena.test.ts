@@ -1,8 +1,8 @@
 /** Goal: arrays of the arena are like any others, and their memory is used again. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { ARENA_BYTES_MAX } from '../../src/limits.ts'
-import { ARENA_SLACK, Arena } from '../../workers/kernel/arena.ts'
+import { ARENA_SLACK, Arena, ArenaFullError } from '../../workers/kernel/arena.ts'
 
 test('arrays are zeros, apart from each other, with slack behind each', () => {
   const arena = new Arena()
@@ -59,4 +59,14 @@ test('ARENA_BYTES_MAX: beyond it there is an error that says so', () => {
   const arena = new Arena()
   assert.throws(() => arena.buffer(ARENA_BYTES_MAX), /ARENA_BYTES_MAX/)
   assert.equal(arena.uint8(16).length, 16)
+})
+
+test('a system that has no more memory is an error of the same kind', () => {
+  const arena = new Arena()
+  mock.method(arena.memory, 'grow', () => {
+    throw new RangeError('unable to grow')
+  })
+  assert.throws(() => arena.buffer(1_000_000), ArenaFullError)
+  mock.restoreAll()
+  assert.equal(arena.buffer(1_000_000).length, 1_000_000)
 })

@@ -142,8 +142,21 @@ test('values that meet in one place are told apart, and no search is long', () =
   }
 })
 
+test('long values that differ in their midst only have places of their own', () => {
+  const agents = Array.from({ length: 100 }, (_, i) => {
+    return `Mozilla/5.0 (Windows NT 10.0; Win64; x64) Gecko Chrome/${i}.0 Safari/537.36`
+  })
+  const paths = Array.from({ length: 50 }, (_, i) => `/var/log/containers/${i}/current.log`)
+  const rows = (some: readonly string[]) => {
+    return Array.from({ length: 400 }, (_, i) => some[(i * 7) % (i < 128 ? 30 : some.length)]!)
+  }
+  assert.deepEqual(list(rows(paths)), model(rows(paths)))
+  assert.equal(list(rows(agents)), undefined, `${TEXT_BYTES_MAX} bytes are too few for all`)
+  assert.deepEqual(list(rows(agents.slice(0, 40))), model(rows(agents.slice(0, 40))))
+})
+
 test('numbers of every width are packed, the first in the lowest bits', () => {
-  for (let width = 1; width <= 8; width++) {
+  for (let width = 0; width <= 8; width++) {
     for (const count of [1, 2, 7, 8, 9, 31, 32, 33, 255, ROWS_MAX]) {
       let expected = 0n
       for (let i = 0; i < count; i++) {
@@ -154,7 +167,7 @@ test('numbers of every width are packed, the first in the lowest bits', () => {
       assertGuards()
       const bytes = Math.ceil((count * width) / 8)
       const found = Buffer.from(packed.subarray(0, bytes)).reverse().toString('hex')
-      assert.equal(BigInt(`0x${found}`), expected, `${count} numbers of ${width} bits`)
+      assert.equal(BigInt(`0x0${found}`), expected, `${count} numbers of ${width} bits`)
     }
   }
 })

@@ -1,6 +1,6 @@
 /** Unpacks columns that `encode/column-packer.ts` packed. */
 import { PACKED_DECIMAL, PACKED_END, PACKED_HEX, PACKED_UUID } from '../encode/column-packer.ts'
-import { PACKED_DICTIONARY } from '../encode/value-dictionary.ts'
+import { LISTED_VALUES_MAX, PACKED_DICTIONARY } from '../encode/value-dictionary.ts'
 import type { LayoutReader } from './layout-reader.ts'
 
 const HEX = Buffer.from('0123456789abcdef')
@@ -93,7 +93,11 @@ function unpackDictionary(reader: LayoutReader, values: Buffer, rowsMax: number)
   for (let end = values.indexOf(LINE_FEED); end >= 0; end = values.indexOf(LINE_FEED, end + 1)) {
     starts.push(end + 1)
   }
-  const width = 32 - Math.clz32(starts.length - 2)
+  const count = starts.length - 1
+  if (count === 0 || count > LISTED_VALUES_MAX || starts[count] !== values.length) {
+    throw new Error('segment has a dictionary that is none')
+  }
+  const width = 32 - Math.clz32(count - 1)
   const packed = reader.bytes(Math.ceil((rows * width) / 8))
   const mask = 2 ** width - 1
   const numbers = new Uint8Array(rows)
@@ -101,7 +105,7 @@ function unpackDictionary(reader: LayoutReader, values: Buffer, rowsMax: number)
   for (let row = 0, bit = 0; row < rows; row++, bit += width) {
     const pair = packed[bit >> 3]! | (packed[(bit >> 3) + 1]! << 8)
     const number = (pair >> (bit & 7)) & mask
-    if (number >= starts.length - 1) throw new Error('segment names a value that it lacks')
+    if (number >= count) throw new Error('segment names a value that it lacks')
     numbers[row] = number
     size += starts[number + 1]! - starts[number]!
   }

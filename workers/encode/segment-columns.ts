@@ -89,10 +89,10 @@ export class SegmentColumns implements ColumnTexts {
   readonly #packer = new ColumnPacker()
   #packed: Uint8Array = new Uint8Array(0)
   #source: TextSource | undefined
-  #layoutCells = arena.int32(0)
+  #layoutCells: Int32Array = new Int32Array(0)
   #largestBytes = 0
 
-  /** The columns that the last layout lacks, packed. */
+  /** What was packed of the columns of the last layout. */
   get packed(): Uint8Array {
     return this.#packed
   }

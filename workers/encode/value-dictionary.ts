@@ -11,7 +11,7 @@ import { type ByteWriter, WORD_SLACK } from './byte-writer.ts'
 /** Its kind among packed columns: see `column-packer.ts`. */
 export const PACKED_DICTIONARY = 4
 /** As `kernels/dictionary.ts` has it: a number is a byte. */
-const VALUES_MAX = 255
+export const LISTED_VALUES_MAX = 255
 const HEAD_BYTES = 16
 const TEXT_BYTES_MAX = 16 * 1024
 const PLACES = 1_024
@@ -34,8 +34,8 @@ export interface PackableColumn {
 
 export class ValueDictionary {
   readonly #text = arena.buffer(TEXT_BYTES_MAX)
-  readonly #heads = arena.buffer(VALUES_MAX * HEAD_BYTES)
-  readonly #starts = arena.int32(VALUES_MAX)
+  readonly #heads = arena.buffer(LISTED_VALUES_MAX * HEAD_BYTES)
+  readonly #starts = arena.int32(LISTED_VALUES_MAX)
   readonly #places = arena.int32(PLACES)
   readonly #state = arena.int32(3)
   #numbers = arena.int32(256)

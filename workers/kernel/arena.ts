@@ -32,8 +32,8 @@ type ArenaArray = Int32Array | Float64Array | Uint8Array
 
 /** Whoever was growing arrays when this came has left some of them as they were. */
 export class ArenaFullError extends RangeError {
-  constructor() {
-    super(`a batch needs more than ${ARENA_BYTES_MAX} bytes (ARENA_BYTES_MAX)`)
+  constructor(text = `a batch needs more than ${ARENA_BYTES_MAX} bytes (ARENA_BYTES_MAX)`) {
+    super(text)
   }
 }
 
@@ -142,7 +142,11 @@ export class Arena {
     if (end > ARENA_BYTES_MAX) throw new ArenaFullError()
     const wanted = Math.min(ARENA_BYTES_MAX, Math.max(end, this.#end + GROWTH_BYTES))
     const pages = Math.ceil((wanted - this.#end) / PAGE_BYTES)
-    this.memory.grow(pages)
+    try {
+      this.memory.grow(pages)
+    } catch {
+      throw new ArenaFullError(`the system has no memory beyond the ${this.#end} bytes of a worker`)
+    }
     this.#end += pages * PAGE_BYTES
     this.#buffers.add(this.memory.buffer)
   }
