@@ -8,13 +8,13 @@ import {
   BLOCK_CELLS_MIN,
   BLOCK_CELLS_PER_BYTE,
   BLOCK_PATHS_MAX,
-  LAYOUT_STATES_MAX,
 } from '../../src/limits.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY, nextEntry } from '../decode/tape-types.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { NO_LAYOUT } from '../transform/event-layouts.ts'
+import { LayoutNumbers } from './layout-numbers.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
 
 const NO_CELL = -1
@@ -41,7 +41,6 @@ export interface TapeRows {
 
 /** The cells of all rows of one layout. */
 export interface RowLayout {
-  readonly layout: number
   /** Its cells are `count` pairs of `layoutCells`, from the pair `first` on. */
   readonly first: number
   readonly count: number
@@ -80,8 +79,8 @@ export class ColumnIndex {
   #slotOf = new Int32Array(1_024)
   #lastRow = new Int32Array(BLOCK_PATHS_MAX)
   readonly #fill = arena.int32(BLOCK_PATHS_MAX)
-  /** By layout: its number in `layouts`, if the entry there says so too. */
-  #numberOf = new Int32Array(0)
+  /** Places in `layouts`. */
+  readonly #numbers = new LayoutNumbers()
   /** More paths than there may be. */
   #isFull = false
   /** 1 for the columns that are left out for being rare. */
@@ -123,6 +122,7 @@ export class ColumnIndex {
     this.slots = 0
     this.skipped = 0
     this.layouts = []
+    this.#numbers.begin()
     this.#layoutCellCount = 0
     this.#isFull = false
     const cellsMax = Math.min(
@@ -140,12 +140,9 @@ export class ColumnIndex {
         this.#countRow(reader, row, start, end)
         continue
       }
-      if (this.#numberOf.length === 0) this.#numberOf = new Int32Array(LAYOUT_STATES_MAX)
-      let number = this.#numberOf[layout]!
-      if (this.layouts[number]?.layout !== layout) {
-        number = this.layouts.length
-        this.#numberOf[layout] = number
-        this.layouts.push(this.#readLayout(reader, layout, row, start, end))
+      const number = this.#numbers.of(layout)
+      if (number === this.layouts.length) {
+        this.layouts.push(this.#readLayout(reader, row, start, end))
       }
       this.layoutOf[row] = number
       this.layouts[number]!.rows++
@@ -173,13 +170,7 @@ export class ColumnIndex {
   }
 
   /** Finds the cells of a layout in the first row that has it. */
-  #readLayout(
-    reader: EntryReader,
-    layout: number,
-    row: number,
-    start: number,
-    end: number,
-  ): RowLayout {
+  #readLayout(reader: EntryReader, row: number, start: number, end: number): RowLayout {
     const { entries } = reader
     const first = this.#layoutCellCount
     let count = 0
@@ -207,7 +198,7 @@ export class ColumnIndex {
     this.#layoutCellCount = first + count
     const skipped = this.skipped - skippedBefore
     this.skipped = skippedBefore
-    return { layout, first, count, isAmbiguous, skipped, rows: 0 }
+    return { first, count, isAmbiguous, skipped, rows: 0 }
   }
 
   /** The slot of the entry at `at`, opened if it is new; NO_CELL when it is not stored. */

@@ -12,7 +12,6 @@ import {
   DELTA_SHAPES_MAX,
   DESCRIBE_CHARS_PER_SECOND,
   FIELD_SAMPLES_MAX,
-  LAYOUT_STATES_MAX,
   SHAPE_DESCRIBE_MS,
   SHAPES_KNOWN_MAX,
 } from '../../src/limits.ts'
@@ -20,6 +19,7 @@ import type { SchemaDelta, ShapeDelta } from '../../src/model/batch.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { EventFacts } from '../transform/event-facts.ts'
 import { NO_LAYOUT } from '../transform/event-layouts.ts'
+import { LayoutNumbers } from './layout-numbers.ts'
 import type { EventRange } from './native-block.ts'
 import type { TapeSource } from './native-json.ts'
 import { ShapeLeaves } from './shape-leaves.ts'
@@ -102,9 +102,9 @@ export function shapeText(low: number, high: number): string {
 
 /** Counts the shapes of a run of events, by their layouts where they have them. */
 class ShapeCounter {
-  /** By layout: its number in `#seen`, if the entry there says so too. */
-  readonly #numberOf = new Int32Array(LAYOUT_STATES_MAX)
-  #seen: { readonly layout: number; readonly shape: MutableShape | undefined }[] = []
+  readonly #numbers = new LayoutNumbers()
+  /** By the number of a layout. */
+  #shapes: (MutableShape | undefined)[] = []
   /** By 53 bits of the fingerprint: enough to tell 256 shapes of one batch apart. */
   #byShape = new Map<number, MutableShape>()
 
@@ -112,7 +112,8 @@ class ShapeCounter {
     facts: EventFacts,
     { first, count }: EventRange,
   ): { readonly shapes: Iterable<MutableShape>; readonly skipped: number } {
-    this.#seen = []
+    this.#numbers.begin()
+    this.#shapes = []
     this.#byShape = new Map()
     let skipped = 0
     for (let ordinal = 0; ordinal < count; ordinal++) {
@@ -131,11 +132,9 @@ class ShapeCounter {
   #shapeOf(facts: EventFacts, event: number): MutableShape | undefined {
     const layout = facts.layout[event]!
     if (layout === NO_LAYOUT) return this.#find(facts, event)
-    const seen = this.#seen[this.#numberOf[layout]!]
-    if (seen?.layout === layout) return seen.shape
-    const shape = this.#find(facts, event)
-    this.#numberOf[layout] = this.#seen.push({ layout, shape }) - 1
-    return shape
+    const number = this.#numbers.of(layout)
+    if (number === this.#shapes.length) this.#shapes.push(this.#find(facts, event))
+    return this.#shapes[number]
   }
 
   #find({ shapeLow, shapeHigh }: EventFacts, event: number): MutableShape | undefined {
