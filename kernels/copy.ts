@@ -1,7 +1,7 @@
 /** Copies, compares and hashes short texts. */
 
 /** Odd, with bits in no order: the golden ratio's. */
-const MULTIPLIER: u64 = ((<u64>0x9e3779b9) << 32) | 0x7f4a7c15
+export const MULTIPLIER: u64 = ((<u64>0x9e3779b9) << 32) | 0x7f4a7c15
 
 /** Longer values are copied by the engine's own instruction, which is a call. */
 const SHORT_COPY_MAX: usize = 1024

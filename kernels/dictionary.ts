@@ -5,7 +5,7 @@
  * This reads each value of nearly every column, so what depends on a value's length is done without
  * branches: most are told by their first sixteen bytes, line feed included and what follows zeroed.
  */
-import { copyValue, hashText, isSameText } from './copy'
+import { copyValue, hashText, isSameText, MULTIPLIER } from './copy'
 import { lineFeedFrom, signsIn } from './scan'
 
 const LINE_FEED: u8 = 0x0a
@@ -20,8 +20,7 @@ const TRIES_MAX: i32 = 16
 const NO_NUMBER: i32 = -1
 const HEAD_BYTES: usize = 16
 /** Odd, with bits in no order. */
-const FIRST_FACTOR: u64 = ((<u64>0x9e3779b9) << 32) | 0x7f4a7c15
-const SECOND_FACTOR: u64 = ((<u64>0xc2b2ae3d) << 32) | 0x27d4eb4f
+const SECOND_MULTIPLIER: u64 = ((<u64>0xc2b2ae3d) << 32) | 0x27d4eb4f
 /** From `HEAD_BYTES - n` on: `n` bytes of ones, then zeros. */
 const MASKS = memory.data<u64>([~0, ~0, 0, 0], 16)
 
@@ -100,9 +99,9 @@ export function listValues(
  * what follows the head.
  */
 function numberOf(value: usize, length: usize, head: v128, rest: u64): i32 {
-  let hash: u64 = (<u64>i64x2.extract_lane(head, 0) ^ rest) * FIRST_FACTOR
-  hash ^= <u64>i64x2.extract_lane(head, 1) * SECOND_FACTOR
-  hash = (hash ^ (hash >> 29)) * SECOND_FACTOR
+  let hash: u64 = (<u64>i64x2.extract_lane(head, 0) ^ rest) * MULTIPLIER
+  hash ^= <u64>i64x2.extract_lane(head, 1) * SECOND_MULTIPLIER
+  hash = (hash ^ (hash >> 29)) * SECOND_MULTIPLIER
   let place = <i32>(hash >> (64 - PLACE_BITS))
   for (let i = 0; i < TRIES_MAX; i++) {
     const at = places + ((<usize>place) << 2)

@@ -119,7 +119,7 @@ export class SegmentColumns implements ColumnTexts {
       const layout = number === NO_TEMPLATE_ROW ? undefined : index.layouts[number]!
       const hasRoom = this.#templates.length + 1 <= templatesMax
       if (layout !== undefined && !layout.isAmbiguous && hasRoom) {
-        if (this.#tryCreateTemplate(this.#groups[number]!, index, layout, events, event)) continue
+        if (this.#tryCreateTemplate(this.#groups[number]!, layout, events, event)) continue
       }
       this.#templateOf[row++] = this.#appendRaw(events, event)
     }
@@ -205,13 +205,13 @@ export class SegmentColumns implements ColumnTexts {
   /** Makes a template of an event, whose layout has no other that fits; false without room. */
   #tryCreateTemplate(
     group: LayoutGroup,
-    { layoutCells }: ColumnIndex,
     cells: CellRun,
     events: DecodedEvents,
     event: number,
   ): boolean {
     if (group.templates === TEMPLATES_TRIED_MAX) return false
     const { entries } = this.#source!
+    const layoutCells = this.#layoutCells
     const template = this.#add(cells, false)
     const tapeStart = events.tapeStart[event]!
     let pos = events.start[event]!
