@@ -22,7 +22,7 @@ export interface Figures {
 
 export function toFigures(run: RunResult): Figures {
   const { before, after, during } = run.jsonParseMicros
-  const jsonParseMicros = (before + after) / 2
+  const jsonParseMicros = (before.mean + after.mean) / 2
   const events = run.load.acknowledgedEvents
   const settledMicrosPerEvent = totalCpu(run.settledCpu) / events
   const { rawBytes, projectionBytes } = run.stored
@@ -66,7 +66,15 @@ export function formatRun(run: RunResult): string {
 
 function formatBaseline({ jsonParseMicros }: RunResult, figures: Figures): string {
   const { before, after, during } = jsonParseMicros
-  const idle = `${before.toFixed(2)} µs before, ${after.toFixed(2)} after`
+  const [meanBefore, meanAfter, quickBefore, quickAfter] = [
+    before.mean,
+    after.mean,
+    before.quick,
+    after.quick,
+  ].map((micros) => micros.toFixed(2))
+  const idle =
+    `${meanBefore} µs before, ${meanAfter} after ` +
+    `(in quiet moments ${quickBefore}, ${quickAfter})`
   const times = figures.settledTimesJsonParseDuring
   if (during === undefined || times === undefined) return idle
   return `${idle}; ${during.toFixed(2)} while the load ran, by which all is ${times.toFixed(2)} ×`

@@ -27,6 +27,7 @@ async function runFake(): Promise<RunResult> {
     nodeFlags: [],
     isDataKept: false,
     quietMs: 500,
+    baselineMs: 100,
     running: undefined,
     log,
   })
@@ -47,6 +48,8 @@ test('a run counts events, CPU, memory and bytes, and its tables can be printed'
   assert(run.load.clientCpuMicros > 0)
 
   const figures = toFigures(run)
+  const { before, after } = run.jsonParseMicros
+  assert.equal(figures.jsonParseMicros, (before.mean + after.mean) / 2)
   assert(figures.jsonParseMicros > 0.1 && figures.settledTimesJsonParse > 0)
   assert(Math.abs(figures.projectionBytesPerEvent - 2 * run.load.bodyBytesPerEvent) < 400)
   assert.match(formatRun(run), /acknowledge p50/)
