@@ -104,8 +104,8 @@ export const POOL_TASK_MS_MAX = 30_000
 export const OTLP_GENERATED_BYTES_MAX = 32 * MIB
 /** The same by bytes of one OTLP JSON request, so that those sharing a batch stay within it. */
 export const OTLP_GENERATED_PER_BYTE_MAX = 40
-/** A worker's buffer of generated events that is larger is given up after its batch. */
-export const EVENT_BUFFER_KEEP_BYTES = 8 * MIB
+/** A worker's buffer for a batch's events that is larger is given up after its batch. */
+export const EVENT_BUFFER_KEEP_BYTES = 16 * MIB
 
 /**
  * In the table that small streams share, a row carries its own paths: bytes of them for each byte
@@ -141,8 +141,6 @@ export const LAYOUT_STATES_MAX = 32_768
 export const SHAPES_KNOWN_MAX = 16_384
 /** Transform settings that a worker keeps compiled; streams with the same ones share them. */
 export const TRANSFORM_PLANS_MAX = 64
-/** A buffer of rewritten events that grew past this is not kept for the batches that follow. */
-export const REWRITE_BUFFER_KEEP_BYTES = 8 * MIB
 /** Bytes of a user agent string that are parsed; what comes after is not looked at. */
 export const USER_AGENT_BYTES_MAX = 500
 /** User agent strings of one event that are parsed; each may add an object to it. */

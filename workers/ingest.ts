@@ -46,7 +46,7 @@ interface EventRun extends EventRange {
 export class IngestPipeline {
   readonly #tape: JsonTape
   readonly #events = new DecodedEvents()
-  readonly #generated = new EventBuffer()
+  readonly #eventBytes = new EventBuffer()
   readonly #otlp: OtlpDecoder
   readonly #otlpJson: OtlpJsonDecoder
   readonly #bulkItems = new BulkItemWriter()
@@ -58,7 +58,7 @@ export class IngestPipeline {
 
   constructor(tape = new JsonTape(new PathTrie())) {
     this.#tape = tape
-    this.#otlp = new OtlpDecoder(this.#tape, this.#events, this.#generated)
+    this.#otlp = new OtlpDecoder(this.#tape, this.#events, this.#eventBytes)
     this.#otlpJson = new OtlpJsonDecoder(this.#otlp)
   }
 
@@ -67,10 +67,11 @@ export class IngestPipeline {
    * to `output` where it fits.
    */
   run(batch: AcceptedBatch, output?: SegmentOutput): EncodedBatch {
-    const { bytes: decoded, outcomes } = this.#decode(batch, output)
+    const outcomes = this.#decode(batch, output)
     // Of several owners none parses user agents: only that is counted by stream.
     const origin = { ...batch, streamId: batch.owners?.[0]?.streamId ?? batch.streamId }
-    const { bytes, ...counts } = this.#transforms.run(this.#tape, this.#events, decoded, origin)
+    const transformed = this.#transforms.run(this.#tape, this.#events, this.#eventBytes, origin)
+    const { bytes, ...counts } = transformed
     this.#facts.describe(this.#tape, bytes, this.#events)
     const { streamId, owners } = batch
     return {
@@ -84,10 +85,8 @@ export class IngestPipeline {
     }
   }
 
-  #decode(
-    batch: AcceptedBatch,
-    output?: SegmentOutput,
-  ): { bytes: Uint8Array; outcomes: PartOutcome[] } {
+  /** Leaves the events in `#eventBytes`. */
+  #decode(batch: AcceptedBatch, output?: SegmentOutput): PartOutcome[] {
     const kind = BATCH_KINDS[batch.parts[0]?.framing ?? 'ndjson']
     assert(
       batch.parts.every(({ framing }) => BATCH_KINDS[framing] === kind),
@@ -97,12 +96,7 @@ export class IngestPipeline {
     const isClean = kind === 'binary' || isCleanUtf8(batch.bytes)
     const input = isClean ? batch : repairParts(batch.bytes, batch.parts)
     this.#events.reset()
-    this.#generated.reset()
-    const isJson = kind === 'json'
-    // JSON stays what it is, in the arena; events of other kinds are generated there.
-    const held = this.#tape.begin(isJson ? input.bytes : this.#generated.bytes)
-    // What they are generated from is read by kernels too: it is held once for all parts.
-    const bytes = isJson ? held : this.#tape.batch.hold(input.bytes)
+    const bytes = this.#begin(input.bytes, kind === 'json')
     const starts = ownerStarts(batch.owners ?? [])
     const outcomes = input.parts.map((part, index) => {
       if (starts.has(index)) this.#events.streamStart = this.#events.count
@@ -112,7 +106,17 @@ export class IngestPipeline {
       const { repaired } = input as ReturnType<typeof repairParts>
       for (const [i, count] of repaired.entries()) outcomes[i]!.repaired = count
     }
-    return { bytes: isJson ? held : this.#generated.bytes, outcomes }
+    return outcomes
+  }
+
+  /** Starts a batch; returns its bytes where kernels can read them, once for all parts. */
+  #begin(given: Uint8Array, isJson: boolean): Uint8Array {
+    // JSON stays what it is.
+    if (isJson) return this.#tape.begin(this.#eventBytes.hold(given))
+    // Events of other kinds are generated.
+    this.#eventBytes.reset()
+    this.#tape.begin(this.#eventBytes.bytes)
+    return this.#tape.batch.hold(given)
   }
 
   #decodePart(bytes: Uint8Array, part: Part, items?: Uint8Array): PartOutcome {
@@ -137,7 +141,7 @@ export class IngestPipeline {
         decodeDocument(this.#tape, this.#events, bytes, part, outcome)
         break
       case 'text':
-        decodeText(this.#tape, this.#events, bytes, part, outcome, this.#generated)
+        decodeText(this.#tape, this.#events, bytes, part, outcome, this.#eventBytes)
         break
     }
     return outcome

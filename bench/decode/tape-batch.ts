@@ -1,5 +1,6 @@
 /** What benches of the stages behind the tape start from: a batch, and what decode makes of it. */
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
+import { EventBuffer } from '../../workers/decode/event-buffer.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
@@ -14,14 +15,17 @@ export function padBody(body: Buffer): Buffer {
 }
 
 export class TapeBatch {
-  readonly bytes: Buffer
+  /** As they lie in the arena. */
+  bytes: Buffer = Buffer.alloc(0)
+  readonly buffer = new EventBuffer()
   readonly tape = new JsonTape(new PathTrie())
   readonly events = new DecodedEvents()
-  readonly #end: number
+  readonly #body: Buffer
+  readonly #padded: Buffer
 
   constructor({ body }: BenchBatch) {
-    this.bytes = padBody(body)
-    this.#end = body.length
+    this.#body = body
+    this.#padded = padBody(body)
     this.decode()
   }
 
@@ -29,8 +33,9 @@ export class TapeBatch {
   decode(): number {
     const outcome = new PartOutcome()
     this.events.reset()
+    this.bytes = this.buffer.hold(this.#padded)
     this.tape.begin(this.bytes)
-    decodeNdjson(this.tape, this.events, this.bytes, { start: 0, end: this.#end }, outcome)
+    decodeNdjson(this.tape, this.events, this.bytes, { start: 0, end: this.#body.length }, outcome)
     if (outcome.rejected > 0) throw new Error(`the tape rejected ${outcome.rejected} events`)
     return outcome.accepted
   }

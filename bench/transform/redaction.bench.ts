@@ -24,12 +24,12 @@ export function transformBench(
     kind: 'json',
     prepare: (batch) => {
       const tapeBatch = new TapeBatch(changedBatch(batch, change))
-      const { tape, events, bytes } = tapeBatch
+      const { tape, events, buffer } = tapeBatch
       const transforms = new Transforms()
       const origin = { streamId: 1 as StreamId, settings, receivedAtMs: 0 }
       return () => {
         tapeBatch.decode()
-        return transforms.run(tape, events, bytes, origin)
+        return transforms.run(tape, events, buffer, origin)
       }
     },
   }

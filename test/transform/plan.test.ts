@@ -1,7 +1,7 @@
 /** Goal: settings become plans that are bounded, shared, and survive what happens to a worker. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { REWRITE_BUFFER_KEEP_BYTES, TRANSFORM_PLANS_MAX, TRIE_NODES_MAX } from '../../src/limits.ts'
+import { EVENT_BUFFER_KEEP_BYTES, TRANSFORM_PLANS_MAX, TRIE_NODES_MAX } from '../../src/limits.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { previewEvent, previewString } from '../../workers/transform/redaction-preview.ts'
@@ -33,17 +33,17 @@ test('TRIE_NODES_MAX: keys are judged afresh when the trie starts afresh', () =>
   }
 })
 
-test('REWRITE_BUFFER_KEEP_BYTES: what a large batch needed is given back', () => {
+test('EVENT_BUFFER_KEEP_BYTES: what a large batch needed is given back', () => {
   const worker = new Worker()
   const line = JSON.stringify({ pin: 1, a: 'x'.repeat(900_000) })
   const large = worker.run(
-    Array.from({ length: 6 }, () => line),
+    Array.from({ length: 10 }, () => line),
     REDACT,
   )
-  assert(large.batch.bytes.length > REWRITE_BUFFER_KEEP_BYTES)
+  assert(large.batch.bytes.length > EVENT_BUFFER_KEEP_BYTES)
   const small = worker.run(['{"pin":1}'], REDACT)
   assert.deepEqual(small.texts, ['{"pin":null}'])
-  assert(small.batch.bytes.length <= REWRITE_BUFFER_KEEP_BYTES)
+  assert(small.batch.bytes.length <= EVENT_BUFFER_KEEP_BYTES)
 })
 
 test('ingest: every framing goes through the transforms, and segments hold what came out', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { StreamId, TransformSettings } from '../../src/model/stream.ts'
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
+import { EventBuffer } from '../../workers/decode/event-buffer.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
@@ -20,7 +21,8 @@ export const AGENTS: TransformSettings = { ...OFF, parseUserAgents: true }
 export interface Transformed {
   readonly texts: readonly string[]
   readonly batch: TransformedBatch
-  readonly input: Uint8Array
+  /** Bytes written behind the batch's own. */
+  readonly bytesWritten: number
 }
 
 /** A worker's tape and transforms, reused from batch to batch as a worker reuses them. */
@@ -28,6 +30,7 @@ export class Worker {
   readonly #tape = new JsonTape(new PathTrie())
   readonly #events = new DecodedEvents()
   readonly #transforms = new Transforms()
+  readonly #buffer = new EventBuffer()
 
   /** Transforms lines of JSON, and checks the tape against the text that came out. */
   run(
@@ -41,11 +44,11 @@ export class Worker {
     const outcome = new PartOutcome()
     events.reset()
     const sent = Buffer.concat([body, Buffer.from('\n'), Buffer.alloc(TAPE_PADDING)])
-    const input = tape.begin(sent)
+    const input = tape.begin(this.#buffer.hold(sent))
     decodeNdjson(tape, events, input, { start: 0, end: body.length }, outcome)
     assert.equal(outcome.accepted, lines.length, 'the test sends valid events')
     const origin = { streamId: streamId as StreamId, settings, receivedAtMs }
-    const batch = this.#transforms.run(tape, events, input, origin)
+    const batch = this.#transforms.run(tape, events, this.#buffer, origin)
     const texts = lines.map((_, i) => {
       const text = batch.bytes.subarray(events.start[i]!, events.end[i]!)
       return Buffer.from(text).toString()
@@ -54,7 +57,7 @@ export class Worker {
       describe(tape, batch.bytes, events.tapeStart[i]!, events.tapeEnd[i]!),
     )
     assert.deepEqual(seen, texts.map(describeText), 'the tape says what the text says')
-    return { texts, batch, input }
+    return { texts, batch, bytesWritten: this.#buffer.length - sent.length }
   }
 }
 

@@ -199,9 +199,9 @@ test('parts of two kinds in one batch are a bug', () => {
 test('a batch after a very large one starts with a small buffer again', () => {
   const pipeline = new IngestPipeline()
   const large = { body: { stringValue: '\u0001'.repeat(170_000) } }
-  const body = otlpBody(...Array.from({ length: 10 }, () => large))
+  const body = otlpBody(...Array.from({ length: 20 }, () => large))
   assert(body.length * 6 > EVENT_BUFFER_KEEP_BYTES)
-  assert.equal(pipeline.run(batchOf(body, 'otlp-protobuf')).parts[0]?.accepted, 10)
+  assert.equal(pipeline.run(batchOf(body, 'otlp-protobuf')).parts[0]?.accepted, 20)
   assert.equal(pipeline.run(batchOf('a\nb', 'text')).parts[0]?.accepted, 2)
 })
 

@@ -1,5 +1,6 @@
 /**
- * Where decoders write the JSON of events whose input is not JSON: text lines, OTLP log records.
+ * The memory in which a batch's events lie as JSON: as they came, or as decoders generate them from
+ * text lines and OTLP log records. Transforms write events that they change behind the others.
  */
 import { EVENT_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'
@@ -7,18 +8,27 @@ import { TAPE_PADDING } from './json-tape.ts'
 
 const FIRST_BYTES = 16 * 1024
 
-/** Collects the generated events of a batch; kept and reused by its worker. */
+/** The events of a batch; kept and reused by its worker. */
 export class EventBuffer {
   bytes: Buffer = arena.buffer(FIRST_BYTES)
   view: DataView = viewOf(this.bytes)
   length = 0
 
   /** Starts a batch. What one large batch needed is not kept for all that follow. */
-  reset(keepBytes = EVENT_BUFFER_KEEP_BYTES): void {
+  reset(): void {
     this.length = 0
-    if (this.bytes.length <= keepBytes) return
+    if (this.bytes.length <= EVENT_BUFFER_KEEP_BYTES) return
     this.bytes = arena.replaced(this.bytes, arena.buffer(FIRST_BYTES))
     this.view = viewOf(this.bytes)
+  }
+
+  /** Starts a batch with a copy of these bytes; returns that, valid until the next `reserve`. */
+  hold(bytes: Uint8Array): Buffer {
+    this.reset()
+    this.reserve(bytes.length)
+    this.bytes.set(bytes)
+    this.length = bytes.length
+    return this.bytes.subarray(0, bytes.length)
   }
 
   /** Makes room for `more` bytes behind `length`, and for words read past the last event's end. */

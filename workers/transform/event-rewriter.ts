@@ -1,19 +1,17 @@
 /**
  * Writes events that transforms changed, and puts them where those before them were.
  *
- * Encoding takes one run of bytes and one tape a batch. So with the first change the batch's bytes
- * are copied as a whole to a buffer of ours, where every position stays what it is; changed events
- * are written behind them, and their entries behind the batch's entries. Events that did not
- * change cost a share of one `memcpy`, and nothing where no event changed.
+ * Encoding takes one run of bytes and one tape a batch. So changed events are written into the
+ * batch's own buffer, behind its bytes, and their entries behind the batch's entries. Events that
+ * did not change cost nothing, and stay where they are.
  *
  * Two ways to write: `splice` moves the entries along with the bytes and is for edits of values
  * outside arrays; `rewrite` parses the new text, and is for everything else.
  */
 import assert from 'node:assert/strict'
-import { REWRITE_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { EventBuffer } from '../decode/event-buffer.ts'
-import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
+import type { EventBuffer } from '../decode/event-buffer.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
 import { ROOT } from '../decode/path-trie.ts'
 import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
@@ -29,43 +27,40 @@ const BY_STRING = 1
 const BY_NULL = 2
 
 export class EventRewriter {
-  readonly #out = new EventBuffer()
+  #out: EventBuffer | undefined
   #tape: JsonTape | undefined
   #events: DecodedEvents | undefined
-  #bytes: Uint8Array = new Uint8Array(0)
-  #view: DataView = viewOf(this.#bytes)
-  #address = 0
-  #isOpen = false
+  #bytes: Buffer = Buffer.alloc(0)
   #staged = arena.int32(2 * STAGED)
   #stagedAddress = this.#staged.byteOffset
 
-  /** Starts a batch as decode left it. */
-  begin(tape: JsonTape, events: DecodedEvents, bytes: Uint8Array): void {
-    this.#out.reset(REWRITE_BUFFER_KEEP_BYTES)
+  /** Starts a batch as decode left it, with its events in `buffer`. */
+  begin(tape: JsonTape, events: DecodedEvents, buffer: EventBuffer): void {
+    this.#out = buffer
     this.#tape = tape
     this.#events = events
-    this.#bytes = tape.batch.hold(bytes)
-    this.#view = viewOf(this.#bytes)
-    this.#isOpen = false
+    this.#bytes = buffer.bytes
+    // What decode read lies there still, whichever view of it that was.
+    tape.extend(buffer.bytes)
   }
 
   /** What all events' positions refer to now. Changes with every write. */
-  get bytes(): Uint8Array {
+  get bytes(): Buffer {
     return this.#bytes
   }
 
-  /** Where the next event would be written; 0 when none was. */
-  get length(): number {
-    return this.#isOpen ? this.#out.length : 0
+  /** The same up to where the next event will be written; behind it is what was there before. */
+  get written(): Buffer {
+    return this.#bytes.subarray(0, this.#out!.length)
   }
 
-  /** Where changed events are written; undefined when none was. */
-  get output(): EventBuffer | undefined {
-    return this.#isOpen ? this.#out : undefined
+  /** Where events are written that change. */
+  get output(): EventBuffer {
+    return this.#out!
   }
 
   get view(): DataView {
-    return this.#view
+    return this.#out!.view
   }
 
   /**
@@ -91,7 +86,7 @@ export class EventRewriter {
       end,
       from,
       to,
-      this.#address,
+      this.#bytes.byteOffset,
       outStart,
       tape.entries.byteOffset,
       tapeStart,
@@ -149,28 +144,12 @@ export class EventRewriter {
     events.tapeEnd[index] = tape.length
   }
 
-  /**
-   * Makes room for `more` bytes behind `length` of the buffer that is returned, and copies the
-   * batch there first if that was not done.
-   */
+  /** Makes room for an event of up to `more` bytes behind the buffer's `length`. */
   open(more: number): EventBuffer {
-    const out = this.#out
-    const events = this.#events!
-    if (!this.#isOpen) {
-      const length = events.end[events.count - 1]!
-      out.length = 0
-      out.reserve(length + 1 + more + TAPE_PADDING)
-      copyRange(out.bytes, 0, this.#bytes, 0, length)
-      out.bytes[length] = LINE_FEED
-      out.length = length + 1
-      this.#isOpen = true
-    } else {
-      out.reserve(more + 1 + TAPE_PADDING)
-    }
+    const out = this.#out!
+    out.reserve(more + 1)
     if (out.bytes !== this.#bytes) {
       this.#bytes = out.bytes
-      this.#view = out.view
-      this.#address = out.bytes.byteOffset
       this.#tape!.extend(out.bytes)
     }
     return out
@@ -178,7 +157,7 @@ export class EventRewriter {
 
   /** Copies up to the edit, then its text; returns where in the source it goes on. */
   #copyEdit(edits: Edits, i: number, pos: number): number {
-    const out = this.#out
+    const out = this.#out!
     const start = edits.start[i]!
     if (start > pos) out.length = copyRange(out.bytes, out.length, out.bytes, pos, start)
     const text = edits.text[i]!
@@ -187,14 +166,10 @@ export class EventRewriter {
   }
 
   #finish(index: number, start: number, pos: number, eventEnd: number, tapeStart: number): void {
-    const out = this.#out
+    const out = this.#out!
     const end = copyRange(out.bytes, out.length, out.bytes, pos, eventEnd)
     out.length = end
     out.bytes[out.length++] = LINE_FEED
     this.#events!.move(index, start, end, tapeStart, this.#tape!.length)
   }
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -13,6 +13,7 @@ import { TRANSFORM_PLANS_MAX } from '../../src/limits.ts'
 import type { AcceptedBatch, TransformCounts } from '../../src/model/batch.ts'
 import type { TransformSettings } from '../../src/model/stream.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
+import type { EventBuffer } from '../decode/event-buffer.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import { EventRewriter } from './event-rewriter.ts'
 import { extractLogs } from './extract-log.ts'
@@ -49,16 +50,16 @@ export class Transforms {
     dispose: ({ keys }) => keys.dispose(),
   })
 
-  /** Changes the events of a batch as its stream's settings say, on the tape and in the bytes. */
+  /** Changes a batch's events in `buffer` as its stream's settings say, on the tape as well. */
   run(
     tape: JsonTape,
     events: DecodedEvents,
-    bytes: Uint8Array,
+    buffer: EventBuffer,
     { streamId, settings, receivedAtMs }: TransformOrigin,
   ): TransformedBatch {
-    if (events.count === 0) return { ...NO_COUNTS, bytes }
+    if (events.count === 0) return { ...NO_COUNTS, bytes: buffer.bytes }
     const rewriter = this.#rewriter
-    rewriter.begin(tape, events, bytes)
+    rewriter.begin(tape, events, buffer)
     const inputEnd = events.end[events.count - 1]!
     const eventsExtracted = extractLogs(tape, events, rewriter)
     const eventsRedacted = settings.redactSensitive
@@ -88,8 +89,8 @@ export class Transforms {
     const { keys, redaction } = this.#planOf(settings)
     const rewriter = this.#rewriter
     keys.begin(tape.trie)
-    this.#scanner.begin(rewriter.bytes)
-    const extractedEnd = hasExtracted ? rewriter.length : inputEnd
+    this.#scanner.begin(rewriter.written)
+    const extractedEnd = rewriter.output.length
     const redacted = redaction.run(tape, events, rewriter, { start: 0, end: inputEnd })
     if (!hasExtracted) return redacted
     const range = { start: inputEnd, end: extractedEnd }

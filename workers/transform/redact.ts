@@ -73,7 +73,7 @@ export class Redaction {
         rewriter.rewrite(i, redactor.edits)
       }
       changed++
-      scanner.moved(rewriter.bytes)
+      scanner.moved(rewriter.written)
     }
     return changed
   }

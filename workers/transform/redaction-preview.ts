@@ -8,6 +8,7 @@ import type {
   RedactionReason,
 } from '../../src/model/redaction-preview.ts'
 import { DecodedEvents } from '../decode/decoded-events.ts'
+import { EventBuffer } from '../decode/event-buffer.ts'
 import { decodeDocument } from '../decode/json-array.ts'
 import { JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { PartOutcome } from '../decode/part-outcome.ts'
@@ -29,6 +30,7 @@ import { NO_SECRET, SECRET_KINDS, SecretScanner } from './secrets.ts'
 /** Used again for each preview: what they have of the worker's memory is not given back. */
 const tape = new JsonTape(new PathTrie())
 const events = new DecodedEvents()
+const buffer = new EventBuffer()
 const rewriter = new EventRewriter()
 
 /** Previews a JSON object. Undefined when the sample is not one that ingest would accept. */
@@ -38,10 +40,10 @@ export function previewEvent(
 ): RedactionPreview | undefined {
   const outcome = new PartOutcome()
   events.reset()
-  const bytes = tape.begin(padded(sample))
+  const bytes = tape.begin(buffer.hold(padded(sample)))
   decodeDocument(tape, events, bytes, { start: 0, end: sample.length }, outcome)
   if (events.count !== 1) return undefined
-  rewriter.begin(tape, events, bytes)
+  rewriter.begin(tape, events, buffer)
   extractLogs(tape, events, rewriter)
 
   const keys = new RedactKeys(redactFields)
@@ -58,7 +60,7 @@ function redactedWith(keys: RedactKeys): RedactionPreview {
   const edits = new Edits()
   const redactor = new EventRedactor(edits, keys, scanner)
   keys.begin(tape.trie)
-  scanner.begin(rewriter.bytes)
+  scanner.begin(rewriter.written)
   redactor.find(tape.trie, rewriter.bytes, rewriter.view, events.start[0]!)
   const changes: RedactionChange[] = []
   let pos = events.start[0]!

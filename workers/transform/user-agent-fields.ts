@@ -119,19 +119,18 @@ export class UserAgentFields {
       this.#blocks.byteOffset,
       this.#generation,
     )
-    // Before the first change there is nowhere to write: the kernel leaves that event to us.
     const { output } = rewriter
-    state.set([rewriter.length, tape.length, 0, 0])
+    state.set([output.length, tape.length, 0, 0])
     const next = kernels.addSiblings(
       first,
       events.count,
       rewriter.bytes.byteOffset,
-      output === undefined ? 0 : output.bytes.length - TAPE_PADDING,
+      output.bytes.length - TAPE_PADDING,
       tape.entries.byteOffset,
       tape.entries.length,
       state.byteOffset,
     )
-    if (output !== undefined) output.length = state[0]!
+    output.length = state[0]!
     tape.length = state[1]!
     agents.hits += state[2]!
     this.#changed += state[3]!

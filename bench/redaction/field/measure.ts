@@ -124,11 +124,11 @@ function redact(lines: readonly string[]): string[] {
     lines,
     body: Buffer.from(lines.map((line) => `${line}\n`).join('')),
   })
-  const { tape, events, bytes } = batch
+  const { tape, events, buffer } = batch
   batch.decode()
   const settings = { parseUserAgents: false, redactSensitive: true, redactFields: [] }
   const origin = { streamId: 1 as StreamId, settings, receivedAtMs: 0 }
-  const transformed = new Transforms().run(tape, events, bytes, origin)
+  const transformed = new Transforms().run(tape, events, buffer, origin)
   return lines.map((_, i) =>
     Buffer.from(transformed.bytes.subarray(events.start[i]!, events.end[i]!)).toString(),
   )
