@@ -36,6 +36,7 @@ export class EventRewriter {
 
   /** Starts a batch as decode left it, with its events in `buffer`. */
   begin(tape: JsonTape, events: DecodedEvents, buffer: EventBuffer): void {
+    assert(events.count === 0 || events.end[events.count - 1]! <= buffer.length, 'events in it')
     this.#out = buffer
     this.#tape = tape
     this.#events = events

@@ -73,23 +73,17 @@ export class UserAgentFields {
     agents.bind()
     const edits = this.#edits
     this.#changed = 0
-    let source = rewriter.bytes
-    let bytes = bufferOf(source)
     for (let i = 0; ; i++) {
       i = this.#addKnown(tape, events, i, rewriter, agents)
       if (i === events.count) return this.#changed
       const tapeStart = events.tapeStart[i]!
       const tapeEnd = events.tapeEnd[i]!
       edits.clear()
-      const isSpliced = this.#find(tape, bytes, tapeStart, tapeEnd, agents)
+      const isSpliced = this.#find(tape, rewriter.bytes, tapeStart, tapeEnd, agents)
       if (edits.count === 0) continue
       if (isSpliced) rewriter.splice(i, edits)
       else rewriter.rewrite(i, edits)
       this.#changed++
-      if (rewriter.bytes !== source) {
-        source = rewriter.bytes
-        bytes = bufferOf(source)
-      }
     }
   }
 
@@ -301,8 +295,4 @@ function depthOf(trie: PathTrie, node: number): number {
   let depth = 0
   for (let at = node; at > ROOT; at = trie.parent[at]!) depth++
   return depth
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }
