@@ -66,15 +66,9 @@ export function formatRun(run: RunResult): string {
 
 function formatBaseline({ jsonParseMicros }: RunResult, figures: Figures): string {
   const { before, after, during } = jsonParseMicros
-  const [meanBefore, meanAfter, quickBefore, quickAfter] = [
-    before.mean,
-    after.mean,
-    before.quick,
-    after.quick,
-  ].map((micros) => micros.toFixed(2))
   const idle =
-    `${meanBefore} µs before, ${meanAfter} after ` +
-    `(in quiet moments ${quickBefore}, ${quickAfter})`
+    `${before.mean.toFixed(2)} µs before, ${after.mean.toFixed(2)} after ` +
+    `(in quiet moments ${before.quick.toFixed(2)}, ${after.quick.toFixed(2)})`
   const times = figures.settledTimesJsonParseDuring
   if (during === undefined || times === undefined) return idle
   return `${idle}; ${during.toFixed(2)} while the load ran, by which all is ${times.toFixed(2)} ×`

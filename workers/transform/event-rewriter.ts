@@ -30,7 +30,6 @@ export class EventRewriter {
   #out: EventBuffer | undefined
   #tape: JsonTape | undefined
   #events: DecodedEvents | undefined
-  #bytes: Buffer = Buffer.alloc(0)
   #staged = arena.int32(2 * STAGED)
   #stagedAddress = this.#staged.byteOffset
 
@@ -40,19 +39,19 @@ export class EventRewriter {
     this.#out = buffer
     this.#tape = tape
     this.#events = events
-    this.#bytes = buffer.bytes
     // What decode read lies there still, whichever view of it that was.
     tape.extend(buffer.bytes)
   }
 
   /** What all events' positions refer to now. Changes with every write. */
   get bytes(): Buffer {
-    return this.#bytes
+    return this.#out!.bytes
   }
 
   /** The same up to where the next event will be written; behind it is what was there before. */
   get written(): Buffer {
-    return this.#bytes.subarray(0, this.#out!.length)
+    const { bytes, length } = this.#out!
+    return bytes.subarray(0, length)
   }
 
   /** Where events are written that change. */
@@ -87,7 +86,7 @@ export class EventRewriter {
       end,
       from,
       to,
-      this.#bytes.byteOffset,
+      out.bytes.byteOffset,
       outStart,
       tape.entries.byteOffset,
       tapeStart,
@@ -148,11 +147,9 @@ export class EventRewriter {
   /** Makes room for an event of up to `more` bytes behind the buffer's `length`. */
   open(more: number): EventBuffer {
     const out = this.#out!
+    const { bytes } = out
     out.reserve(more + 1)
-    if (out.bytes !== this.#bytes) {
-      this.#bytes = out.bytes
-      this.#tape!.extend(out.bytes)
-    }
+    if (out.bytes !== bytes) this.#tape!.extend(out.bytes)
     return out
   }
 
