@@ -1,6 +1,8 @@
 /** Goal: a batch of many parts is judged part by part and encoded as one run of events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Random } from '../../bench/random.ts'
+import { drawSecret } from '../../bench/redaction/samples.ts'
 import { DELTA_SHAPES_MAX, EVENT_BUFFER_KEEP_BYTES, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import type { EncodedBatch } from '../../src/model/batch.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
@@ -203,6 +205,33 @@ test('a batch after a very large one starts with a small buffer again', () => {
   assert(body.length * 6 > EVENT_BUFFER_KEEP_BYTES)
   assert.equal(pipeline.run(batchOf(body, 'otlp-protobuf')).parts[0]?.accepted, 20)
   assert.equal(pipeline.run(batchOf('a\nb', 'text')).parts[0]?.accepted, 2)
+})
+
+test('transforms may grow the buffer that the next batch is decoded into, of any kind', () => {
+  const settings = { parseUserAgents: true, redactSensitive: true, redactFields: [] }
+  const secret = drawSecret(new Random(1), 'github')
+  const password = `${'p'.repeat(40)} ${secret} ${'q'.repeat(40)}`
+  const records = Array.from({ length: 400 }, (_, i) => ({
+    body: { stringValue: `${i} ${password}` },
+  }))
+  const lines = records.map(({ body }) => body.stringValue)
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0'
+  const objects = lines.map((password, i) => JSON.stringify({ i, password, user_agent: agent }))
+  const batches = [
+    batchOf(otlpBody(...records), 'otlp-protobuf'),
+    batchOf(lines.join('\n'), 'text'),
+    batchOf(objects.join('\n')),
+  ].map((batch) => ({ ...batch, settings }))
+  const pipeline = new IngestPipeline()
+  // The second time the buffer is as large as the first left it.
+  for (const batch of [...batches, ...batches]) {
+    const encoded = pipeline.run(batch)
+    assert.equal(encoded.transforms.eventsRedacted, lines.length)
+    const text = textOf(encoded)
+    assert(!text.includes(secret))
+    assert.equal(text, textOf(new IngestPipeline().run(batch)))
+    assert.equal(text.split('[REDACTED]').length, lines.length + 1)
+  }
 })
 
 /** All views of memory in a result, however deep. */
