@@ -10,44 +10,26 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CredentialCache } from './accept/authenticate.ts'
-import { Batcher } from './accept/batcher.ts'
-import { bulkRoutes } from './accept/bulk.ts'
 import { elasticFallback, elasticProbeRoutes, refusalByPath } from './accept/elastic-probes.ts'
-import { InFlight } from './accept/in-flight.ts'
-import type { IngestDeps } from './accept/ingest-handler.ts'
-import { nativeIngestRoutes } from './accept/native.ts'
-import { otlpRoutes } from './accept/otlp.ts'
-import { Refusals } from './accept/refusals.ts'
-import { createBudgets, startObserver } from './app-observe.ts'
+import { startCommitter, startMaterializer } from './app-commit.ts'
+import { startIngest } from './app-ingest.ts'
+import { startObserver } from './app-observe.ts'
 import { startRetainer, startStorageCaps } from './app-retain.ts'
 import { createServeRoutes } from './app-serve.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
-import { Committer } from './commit/committer.ts'
-import { createRawStoreWriter } from './commit/raw-store-writer.ts'
 import type { Config } from './config.ts'
 import { loadEngine } from './http/engine.ts'
-import type { Route } from './http/exchange.ts'
 import { createServer } from './http/server.ts'
 import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
-import { Materializer } from './materialize/materializer.ts'
-import type { EncodedBatch } from './model/batch.ts'
-import { SegmentIdGenerator } from './model/segment-id.ts'
-import type { Observer } from './observe/observer.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineTask } from './pool/quarantine.ts'
-import type { StorageCaps } from './retain/storage-caps.ts'
-import { CheckpointStore } from './store/checkpoint-store.ts'
 import { ControlStore } from './store/control-store.ts'
 import { type DataDirectory, openDataDirectory } from './store/data-directory.ts'
-import { IdempotencyStore } from './store/idempotency-store.ts'
 import { openStores, type StoreName, type Stores } from './store/open-stores.ts'
-import { ProjectionStore } from './store/projection-store.ts'
-import { SegmentStore } from './store/segment-store.ts'
 import { UsageStore } from './store/usage-store.ts'
 import { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
-import { commitObserver, ingestMeter, materializeObserver } from './telemetry/observers.ts'
 import { createTelemetryRoutes } from './telemetry/routes.ts'
 import { version } from './version.ts'
 
@@ -69,7 +51,6 @@ export interface AppEvents {
 }
 
 const WORKER_FILE = fileURLToPath(new URL('../workers/main.js', import.meta.url))
-const IDEMPOTENCY_PURGE_MS = 60_000
 const DRAIN_POLL_MS = 20
 const HEALTH_CHECK_MS = 2_000
 
@@ -247,149 +228,6 @@ function startPool({ config, log, metrics, stoppers }: Context, dataPath: string
   stoppers.push(() => pool.stop())
   metrics.watch('poolQueueBatches', () => pool.queueLength)
   return pool
-}
-
-async function startCommitter(
-  { stores, metrics, buffers, stoppers, onLeaseLost }: Context,
-  parts: {
-    readonly pool: WorkerPool
-    readonly materializer: Materializer
-    readonly observer: Observer
-  },
-): Promise<Committer> {
-  const { pool, materializer, observer } = parts
-  const segments = new SegmentStore(stores.postgres, stores.lease)
-  stoppers.push(() => segments.stop())
-  const committer = new Committer({
-    store: createRawStoreWriter(segments, onLeaseLost),
-    ids: await createIds(stores),
-    forward: (group) => {
-      materializer.add(group)
-      observer.add(group)
-    },
-    observer: commitObserver(metrics),
-    onUnforwarded: () => {
-      materializer.resync()
-      observer.resync()
-    },
-    release: (payload) => buffers.releaseView(payload),
-    isMoreComing: () => pool.isIngestBusy,
-  })
-  stoppers.push(() => committer.stop())
-  return committer
-}
-
-/** Accept and batcher; returns the routes of the ingest surfaces. */
-function startIngest(
-  { config, stores, log, metrics, buffers, stoppers }: Context,
-  parts: {
-    readonly pool: WorkerPool
-    readonly committer: Committer
-    readonly credentials: CredentialCache
-    readonly usage: UsageStore
-    readonly caps: StorageCaps
-    readonly state: { readonly isStopping: boolean }
-  },
-): Route[] {
-  const { pool, committer, credentials, usage, caps, state } = parts
-  const inFlight = new InFlight(config.inFlightBytesMax)
-  metrics.watch('inFlightBytes', () => inFlight.bytes)
-  metrics.watch('inFlightRequests', () => inFlight.requests)
-  const { nodeId } = stores.lease
-  const refusals = new Refusals((counts) => usage.recordRefusals(nodeId, counts), Date.now)
-  stoppers.push(() => refusals.stop())
-  const rejects = new Refusals((counts) => usage.recordRejects(nodeId, counts), Date.now)
-  stoppers.push(() => rejects.stop())
-  const idempotency = new IdempotencyStore(stores.postgres, stores.lease)
-  const purge = setInterval(() => void idempotency.purge().catch(() => 0), IDEMPOTENCY_PURGE_MS)
-  stoppers.push(() => clearInterval(purge))
-  const count = (encoded: EncodedBatch) => {
-    metrics.batches.inc()
-    metrics.countTransforms(encoded.transforms)
-    for (const { pathsSkipped } of encoded.segments) {
-      if (pathsSkipped > 0) metrics.projectionPathsSkipped.inc(pathsSkipped)
-    }
-    return encoded
-  }
-  const batcher = new Batcher(
-    {
-      get hasIdleThread() {
-        return pool.hasIdleThread
-      },
-      encode: async (batch, output) => {
-        return count((await pool.run({ kind: 'ingest', batch, output })).batch)
-      },
-      encodeInTurn: async (supply) => {
-        const result = await pool.runInTurn(() => {
-          const task = supply()
-          return task && { kind: 'ingest', ...task }
-        })
-        return result && count(result.batch)
-      },
-    },
-    buffers,
-    (streamId, encoded) => committer.submit(streamId, encoded),
-    Date.now,
-  )
-  pool.watchIdle(() => batcher.threadIdle())
-  const deps: IngestDeps = {
-    batcher,
-    inFlight,
-    commit: (streamId, encoded, completion) => committer.submit(streamId, encoded, completion),
-    credentials,
-    idempotency,
-    meter: ingestMeter(metrics, refusals, rejects),
-    checkStorage: (stream) => caps.check(stream),
-    budgets: createBudgets({ config, stores, metrics }),
-    isStopping: () => state.isStopping,
-    onFault: (cause) => log.error({ err: cause }, 'an ingest request failed'),
-  }
-  return [...nativeIngestRoutes(deps), ...bulkRoutes(deps), ...otlpRoutes(deps)]
-}
-
-/** Ids go on above whatever this node has committed, even when the clock went back meanwhile. */
-async function createIds(stores: Stores): Promise<SegmentIdGenerator> {
-  const { nodeId } = stores.lease
-  const checkpoints = new CheckpointStore(stores.postgres, nodeId)
-  // The newest segment may have been removed since; the checkpoint remembers it.
-  const [newest, checkpoint] = await Promise.all([checkpoints.readNewest(), checkpoints.read()])
-  return new SegmentIdGenerator(nodeId, Date.now, newest > checkpoint ? newest : checkpoint)
-}
-
-async function startMaterializer(
-  { config, stores, buffers, log, metrics, stoppers }: Context,
-  pool: WorkerPool,
-): Promise<Materializer> {
-  const checkpoints = new CheckpointStore(stores.postgres, stores.lease.nodeId)
-  const projection = new ProjectionStore(stores.clickhouse, stores.lease)
-  const materializer = new Materializer({
-    stores: {
-      readAfter: (after, limit) => checkpoints.readAfter(after, limit),
-      writeCheckpoint: (segmentId) => checkpoints.write(segmentId),
-      settleInserts: () => projection.settleInserts(),
-      findPresent: (segments) => projection.findPresent(segments),
-      tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),
-      insert: (streamId, blocks) => projection.insert(streamId, blocks),
-      insertMixed: (blocks) => projection.insertMixed(blocks),
-      rebuild: async ({ streamId, payload }, part) => {
-        const task = { kind: 'replay', streamId, payload, ...(part && { part }) } as const
-        const { segment } = await pool.run(task)
-        return segment.block
-      },
-    },
-    observer: materializeObserver(metrics, log),
-    checkpoint: await checkpoints.read(),
-    delayMs: config.materializeDelayMs,
-    release: (block) => buffers.releaseView(block),
-  })
-  metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
-  metrics.watch('projectionLagSeconds', () => {
-    const oldest = materializer.oldestPendingMs
-    return oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
-  })
-  materializer.start()
-  stoppers.push(() => materializer.stop(config.drainTimeoutMs))
-  return materializer
 }
 
 function urlHost(host: string): string {

@@ -1,0 +1,88 @@
+/** The part of the composition root that builds commit and materialize. */
+import type { Context } from './app.ts'
+import { Committer } from './commit/committer.ts'
+import { createRawStoreWriter } from './commit/raw-store-writer.ts'
+import { Materializer } from './materialize/materializer.ts'
+import { SegmentIdGenerator } from './model/segment-id.ts'
+import type { Observer } from './observe/observer.ts'
+import type { WorkerPool } from './pool/pool.ts'
+import { CheckpointStore } from './store/checkpoint-store.ts'
+import type { Stores } from './store/open-stores.ts'
+import { ProjectionStore } from './store/projection-store.ts'
+import { SegmentStore } from './store/segment-store.ts'
+import { commitObserver, materializeObserver } from './telemetry/observers.ts'
+
+export async function startCommitter(
+  { stores, metrics, buffers, stoppers, onLeaseLost }: Context,
+  parts: {
+    readonly pool: WorkerPool
+    readonly materializer: Materializer
+    readonly observer: Observer
+  },
+): Promise<Committer> {
+  const { pool, materializer, observer } = parts
+  const segments = new SegmentStore(stores.postgres, stores.lease)
+  stoppers.push(() => segments.stop())
+  const committer = new Committer({
+    store: createRawStoreWriter(segments, onLeaseLost),
+    ids: await createIds(stores),
+    forward: (group) => {
+      materializer.add(group)
+      observer.add(group)
+    },
+    observer: commitObserver(metrics),
+    onUnforwarded: () => {
+      materializer.resync()
+      observer.resync()
+    },
+    release: (payload) => buffers.releaseView(payload),
+    isMoreComing: () => pool.isIngestBusy,
+  })
+  stoppers.push(() => committer.stop())
+  return committer
+}
+
+/** Ids go on above whatever this node has committed, even when the clock went back meanwhile. */
+async function createIds(stores: Stores): Promise<SegmentIdGenerator> {
+  const { nodeId } = stores.lease
+  const checkpoints = new CheckpointStore(stores.postgres, nodeId)
+  // The newest segment may have been removed since; the checkpoint remembers it.
+  const [newest, checkpoint] = await Promise.all([checkpoints.readNewest(), checkpoints.read()])
+  return new SegmentIdGenerator(nodeId, Date.now, newest > checkpoint ? newest : checkpoint)
+}
+
+export async function startMaterializer(
+  { config, stores, buffers, log, metrics, stoppers }: Context,
+  pool: WorkerPool,
+): Promise<Materializer> {
+  const checkpoints = new CheckpointStore(stores.postgres, stores.lease.nodeId)
+  const projection = new ProjectionStore(stores.clickhouse, stores.lease)
+  const materializer = new Materializer({
+    stores: {
+      readAfter: (after, limit) => checkpoints.readAfter(after, limit),
+      writeCheckpoint: (segmentId) => checkpoints.write(segmentId),
+      settleInserts: () => projection.settleInserts(),
+      findPresent: (segments) => projection.findPresent(segments),
+      tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),
+      insert: (streamId, blocks) => projection.insert(streamId, blocks),
+      insertMixed: (blocks) => projection.insertMixed(blocks),
+      rebuild: async ({ streamId, payload }, part) => {
+        const task = { kind: 'replay', streamId, payload, ...(part && { part }) } as const
+        const { segment } = await pool.run(task)
+        return segment.block
+      },
+    },
+    observer: materializeObserver(metrics, log),
+    checkpoint: await checkpoints.read(),
+    delayMs: config.materializeDelayMs,
+    release: (block) => buffers.releaseView(block),
+  })
+  metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
+  metrics.watch('projectionLagSeconds', () => {
+    const oldest = materializer.oldestPendingMs
+    return oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
+  })
+  materializer.start()
+  stoppers.push(() => materializer.stop(config.drainTimeoutMs))
+  return materializer
+}
