@@ -19,7 +19,6 @@ import type {
   EncodedBatch,
   EncodedSegment,
   Framing,
-  PartResult,
   SegmentOutput,
 } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
@@ -27,11 +26,14 @@ import type { Stream, StreamId } from '../model/stream.ts'
 import type { FramedPart } from './body-framer.ts'
 import { BusyStreams } from './busy-streams.ts'
 import type { PartOptions, PlacedPart } from './dialect.ts'
+import { failureOf } from './failure.ts'
+import { SegmentOutputs } from './segment-outputs.ts'
 import {
   acceptedBatch,
   append,
   type BatchGroup,
   batchKey,
+  type GroupedBatch,
   hasRoom,
   hasSameSettings,
   joinGroup,
@@ -63,23 +65,6 @@ export type CommitSegments = (
   segments: readonly EncodedSegment[],
 ) => Promise<readonly SegmentId[]>
 
-/** Names and types of a block's columns, beside what grows with the events. */
-const BLOCK_HEAD_BYTES = 2_048
-
-/** Guesses an output's size from its input's: a little above the largest ratio seen lately. */
-class OutputRatio {
-  #ratio = 1
-
-  bytesFor(inputBytes: number): number {
-    return BLOCK_HEAD_BYTES + Math.ceil(inputBytes * this.#ratio)
-  }
-
-  saw(inputBytes: number, outputBytes: number): void {
-    const ratio = (1.05 * Math.max(0, outputBytes - BLOCK_HEAD_BYTES)) / inputBytes
-    this.#ratio = Math.min(2, Math.max(ratio, 0.9 * this.#ratio))
-  }
-}
-
 interface SharedTask {
   readonly group: BatchGroup
   readonly buffer: Uint8Array
@@ -95,9 +80,7 @@ export class Batcher {
   /** Shared batches being filled, by stream and kind, oldest first. */
   readonly #open = new Map<string, OpenBatch>()
   readonly #busy: Pick<BusyStreams, 'note' | 'isBusy'>
-  readonly #blockRatio = new OutputRatio()
-  readonly #payloadRatio = new OutputRatio()
-  readonly #itemsRatio = new OutputRatio()
+  readonly #outputs: SegmentOutputs
   #isScheduled = false
   /** A place in the pool's line is ours, for the oldest shared batch there is then. */
   #isInLine = false
@@ -112,6 +95,7 @@ export class Batcher {
     this.#busy = busy
     this.#pool = pool
     this.buffers = buffers
+    this.#outputs = new SegmentOutputs(buffers)
     this.#commit = commit
     this.#nowMs = nowMs
   }
@@ -125,12 +109,18 @@ export class Batcher {
     const owners = this.#busy.isBusy(streamId) ? undefined : [{ streamId, parts: 1 }]
     const data = { buffer, length, parts: [{ ...range, ...options }] }
     const batch = acceptedBatch(stream, data, this.#nowMs(), owners)
-    const output = this.#takeOutput(length, part.framing === 'bulk')
+    let output: SegmentOutput
+    try {
+      output = this.#outputs.take(length, part.framing === 'bulk')
+    } catch (cause) {
+      this.buffers.release(buffer)
+      throw failureOf(cause)
+    }
     try {
       const encoded = await this.#pool.encode(batch, output)
       // Only now: after a failure a worker that is being ended may still be at work on them.
       this.buffers.release(buffer)
-      return this.#withOutput(encoded, output, length)
+      return this.#outputs.claim(encoded, output, length)
     } finally {
       this.#schedule()
     }
@@ -213,9 +203,9 @@ export class Batcher {
       this.#isInLine = false
       const group = this.#takeOldest()
       if (group === undefined) return undefined
-      taken = this.#createTask(group)
+      taken = this.#tryCreateTask(group)
       this.#schedule() // The next one stands in line for its own turn.
-      return taken.task
+      return taken?.task
     }
     let encoded: EncodedBatch | undefined
     try {
@@ -238,7 +228,8 @@ export class Batcher {
   }
 
   #dispatch(group: BatchGroup): void {
-    const shared = this.#createTask(group)
+    const shared = this.#tryCreateTask(group)
+    if (shared === undefined) return
     this.#pool
       .encode(shared.task.batch, shared.task.output)
       .finally(() => this.#schedule())
@@ -248,14 +239,37 @@ export class Batcher {
       )
   }
 
-  #createTask(group: BatchGroup): SharedTask {
-    const { batch, buffer, length } = joinGroup(this.buffers, group, this.#nowMs())
-    return { group, buffer, length, task: { batch, output: this.#takeOutput(length) } }
+  /** Undefined when there is no memory for it: its requests were told. */
+  #tryCreateTask(group: BatchGroup): SharedTask | undefined {
+    let joined: GroupedBatch | undefined
+    try {
+      joined = joinGroup(this.buffers, group, this.#nowMs())
+      const { batch, buffer, length } = joined
+      return { group, buffer, length, task: { batch, output: this.#outputs.take(length) } }
+    } catch (cause) {
+      // No worker has seen any of it yet.
+      const { batches } = group
+      if (joined !== undefined && batches.length > 1) this.buffers.release(joined.buffer)
+      for (const batch of batches) this.buffers.release(batch.buffer)
+      rejectAll(batches, failureOf(cause))
+      return undefined
+    }
   }
 
   /** Tells each request what became of it, once what was accepted is durable. Never rejects. */
-  async #settle({ group, buffer, length, task }: SharedTask, done: EncodedBatch): Promise<void> {
-    const encoded = this.#withOutput(done, task.output, length)
+  async #settle(shared: SharedTask, done: EncodedBatch): Promise<void> {
+    try {
+      await this.#commitShared(shared, done)
+    } catch (error) {
+      rejectAll(shared.group.batches, error)
+    }
+  }
+
+  async #commitShared(
+    { group, buffer, length, task }: SharedTask,
+    done: EncodedBatch,
+  ): Promise<void> {
+    const encoded = this.#outputs.claim(done, task.output, length)
     // Only now: after a failure a worker that is being ended may still be at work on it.
     this.buffers.release(buffer)
     const { batches } = group
@@ -266,12 +280,8 @@ export class Batcher {
       if (result.accepted === 0) waiters[i]!.resolve({ result, segmentIds: [], firstEvent: 0 })
     }
     if (encoded.segments.length === 0) return
-    try {
-      const ids = await this.#commit(encoded.streamId, encoded.segments)
-      resolveParts(batches, encoded, ids)
-    } catch (error) {
-      for (const waiter of waiters) waiter.reject(error)
-    }
+    const ids = await this.#commit(encoded.streamId, encoded.segments)
+    resolveParts(batches, encoded, ids)
   }
 
   /** One stream's batch must not take its neighbours down with it: they are tried one by one. */
@@ -281,56 +291,13 @@ export class Batcher {
       for (const batch of batches) this.#dispatch(this.#alone(batch))
       return
     }
-    for (const batch of batches) for (const waiter of batch.waiters) waiter.reject(error)
+    rejectAll(batches, error)
   }
+}
 
-  #takeOutput(length: number, hasItems = false): SegmentOutput {
-    return {
-      block: this.buffers.take(this.#blockRatio.bytesFor(length)),
-      payload: this.buffers.take(this.#payloadRatio.bytesFor(length)),
-      ...(hasItems && { items: this.buffers.take(this.#itemsRatio.bytesFor(length)) }),
-    }
-  }
-
-  /**
-   * Releases what the worker did not use of `output`. What comes back over the border is another
-   * SharedArrayBuffer object for the same memory: the one we gave takes its place.
-   */
-  #withOutput(encoded: EncodedBatch, output: SegmentOutput, inputBytes: number): EncodedBatch {
-    const parts = this.#withItems(encoded.parts, output, inputBytes)
-    const [segment] = encoded.segments
-    const isBlockUsed = segment?.block.bytes.buffer instanceof SharedArrayBuffer
-    const isPayloadUsed = segment?.payload.buffer instanceof SharedArrayBuffer
-    if (!isBlockUsed) this.buffers.release(output.block)
-    if (!isPayloadUsed) this.buffers.release(output.payload)
-    if (segment === undefined) return { ...encoded, parts }
-    const { block, payload } = segment
-    this.#blockRatio.saw(inputBytes, block.bytes.length)
-    this.#payloadRatio.saw(inputBytes, payload.length)
-    const bytes = isBlockUsed ? output.block.subarray(0, block.bytes.length) : block.bytes
-    const ownPayload = isPayloadUsed ? output.payload.subarray(0, payload.length) : payload
-    const own = { ...segment, payload: ownPayload, block: { ...block, bytes } }
-    return { ...encoded, parts, segments: [own, ...encoded.segments.slice(1)] }
-  }
-
-  /** The same for `output.items`, which whoever answers gives back. */
-  #withItems(
-    parts: readonly PartResult[],
-    { items }: SegmentOutput,
-    inputBytes: number,
-  ): readonly PartResult[] {
-    const [part] = parts
-    const bulkItems = part?.bulkItems
-    if (items === undefined) return parts
-    if (bulkItems === undefined || !(bulkItems.json.buffer instanceof SharedArrayBuffer)) {
-      this.buffers.release(items)
-      return parts
-    }
-    this.#itemsRatio.saw(inputBytes, bulkItems.json.length)
-    return [
-      { ...part!, bulkItems: { ...bulkItems, json: items.subarray(0, bulkItems.json.length) } },
-    ]
-  }
+/** Those that were answered before stay so. */
+function rejectAll(batches: readonly OpenBatch[], error: unknown): void {
+  for (const batch of batches) for (const waiter of batch.waiters) waiter.reject(error)
 }
 
 /** `ids`: of segments, or of their runs. First events are counted from the stream's first. */

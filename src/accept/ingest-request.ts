@@ -17,6 +17,7 @@ import type { Batcher } from './batcher.ts'
 import { BodyFramer, type FramedPart } from './body-framer.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
+import { failureOf } from './failure.ts'
 import { type HeldBatch, HeldBatches } from './held-batches.ts'
 import { type IdempotencyClaim, rememberedAnswer } from './idempotency.ts'
 import type { InFlight, InFlightRequest } from './in-flight.ts'
@@ -109,7 +110,7 @@ export class IngestRequest implements BodyConsumer {
         if (isLast) this.#bodyEnded()
       }
     } catch (cause) {
-      this.#finish(IngestError.from(cause, 'internal'))
+      this.#finish(failureOf(cause))
     }
   }
 
@@ -151,7 +152,7 @@ export class IngestRequest implements BodyConsumer {
           this.#hold()
           this.#push(bytes)
         } catch (cause) {
-          this.#finish(IngestError.from(cause, 'internal'))
+          this.#finish(failureOf(cause))
         }
       },
       onEnd: () => this.#bodyEnded(),
@@ -202,7 +203,7 @@ export class IngestRequest implements BodyConsumer {
     try {
       if (!this.#tryHoldBlocks()) this.#hold()
     } catch (cause) {
-      this.#finish(IngestError.from(cause, 'internal'))
+      this.#finish(failureOf(cause))
     }
     return batch
   }
@@ -303,7 +304,7 @@ export class IngestRequest implements BodyConsumer {
 
   #finishFailed(cause: unknown): void {
     const isUnknown = cause instanceof OutcomeUnknownError
-    this.#finish(isUnknown ? cause : IngestError.from(cause, 'internal'))
+    this.#finish(isUnknown ? cause : failureOf(cause))
   }
 
   #finish(outcome: Outcome): void {

@@ -136,10 +136,13 @@ export class WorkerPool {
     this.#ingesting++
     try {
       await this.#takeThread()
-      const task = supply()
-      if (task !== undefined) return (await this.#runTwice(task, true)) as IngestResult
-      this.#giveThread()
-      return undefined
+      let task: IngestTask | undefined
+      try {
+        task = supply()
+      } finally {
+        if (task === undefined) this.#giveThread() // Also when it throws.
+      }
+      return task && ((await this.#runTwice(task, true)) as IngestResult)
     } finally {
       this.#running--
       this.#ingesting--

@@ -54,8 +54,11 @@ export class FakePool {
 /** Counts what is out, and fails when a buffer comes back that is not. */
 export class CheckedBuffers extends BatchBuffers {
   readonly out = new Set<ArrayBufferLike>()
+  /** How many more may be taken before there is no memory. */
+  takesLeft = Number.POSITIVE_INFINITY
 
   override take(bytesMin: number): Uint8Array {
+    if (this.takesLeft-- <= 0) throw new RangeError('Array buffer allocation failed')
     const buffer = super.take(bytesMin)
     assert(!this.out.has(buffer.buffer), 'a buffer is given out twice')
     this.out.add(buffer.buffer)

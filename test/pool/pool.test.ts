@@ -164,6 +164,18 @@ test('runInTurn: asked for its task when its turn has come, and may have none', 
   assert.equal(pool.hasIdleThread, true)
 })
 
+test('runInTurn: a task that cannot be made fails alone and gives its thread back', async () => {
+  const { pool } = createPool()
+  for (let i = 0; i < 3; i++) {
+    const failing = pool.runInTurn(() => {
+      throw new RangeError('no memory')
+    })
+    await assert.rejects(failing, /no memory/)
+  }
+  await pool.run(taskOf('work'))
+  assert.deepEqual([pool.hasIdleThread, pool.queueLength], [true, 0])
+})
+
 test('POOL_QUEUE_BATCHES_MAX batches wait, one more is refused', async () => {
   const { pool } = createPool()
   assert.equal(pool.hasIdleThread, true)

@@ -1,0 +1,88 @@
+/** Shared memory that workers write a batch's block, payload and bulk items to. */
+import type { BatchBuffers } from '../bytes/batch-buffers.ts'
+import type { EncodedBatch, PartResult, SegmentOutput } from '../model/batch.ts'
+
+/** Names and types of a block's columns, beside what grows with the events. */
+const BLOCK_HEAD_BYTES = 2_048
+
+/** Guesses an output's size from its input's: a little above the largest ratio seen lately. */
+class OutputRatio {
+  #ratio = 1
+
+  bytesFor(inputBytes: number): number {
+    return BLOCK_HEAD_BYTES + Math.ceil(inputBytes * this.#ratio)
+  }
+
+  saw(inputBytes: number, outputBytes: number): void {
+    const ratio = (1.05 * Math.max(0, outputBytes - BLOCK_HEAD_BYTES)) / inputBytes
+    this.#ratio = Math.min(2, Math.max(ratio, 0.9 * this.#ratio))
+  }
+}
+
+export class SegmentOutputs {
+  readonly #buffers: BatchBuffers
+  readonly #blockRatio = new OutputRatio()
+  readonly #payloadRatio = new OutputRatio()
+  readonly #itemsRatio = new OutputRatio()
+
+  constructor(buffers: BatchBuffers) {
+    this.#buffers = buffers
+  }
+
+  /** All buffers that a batch of `length` bytes needs, or none when it throws. */
+  take(length: number, hasItems = false): SegmentOutput {
+    const taken: Uint8Array[] = []
+    const take = (ratio: OutputRatio) => {
+      const buffer = this.#buffers.take(ratio.bytesFor(length))
+      taken.push(buffer)
+      return buffer
+    }
+    try {
+      const output = { block: take(this.#blockRatio), payload: take(this.#payloadRatio) }
+      return hasItems ? { ...output, items: take(this.#itemsRatio) } : output
+    } catch (cause) {
+      for (const buffer of taken) this.#buffers.release(buffer)
+      throw cause
+    }
+  }
+
+  /**
+   * Releases what the worker did not use of `output`. What comes back over the border is another
+   * SharedArrayBuffer object for the same memory: the one we gave takes its place.
+   */
+  claim(encoded: EncodedBatch, output: SegmentOutput, inputBytes: number): EncodedBatch {
+    const parts = this.#claimItems(encoded.parts, output, inputBytes)
+    const [segment] = encoded.segments
+    const isBlockUsed = segment?.block.bytes.buffer instanceof SharedArrayBuffer
+    const isPayloadUsed = segment?.payload.buffer instanceof SharedArrayBuffer
+    if (!isBlockUsed) this.#buffers.release(output.block)
+    if (!isPayloadUsed) this.#buffers.release(output.payload)
+    if (segment === undefined) return { ...encoded, parts }
+    const { block, payload } = segment
+    this.#blockRatio.saw(inputBytes, block.bytes.length)
+    this.#payloadRatio.saw(inputBytes, payload.length)
+    const bytes = isBlockUsed ? output.block.subarray(0, block.bytes.length) : block.bytes
+    const ownPayload = isPayloadUsed ? output.payload.subarray(0, payload.length) : payload
+    const own = { ...segment, payload: ownPayload, block: { ...block, bytes } }
+    return { ...encoded, parts, segments: [own, ...encoded.segments.slice(1)] }
+  }
+
+  /** The same for `output.items`, which whoever answers gives back. */
+  #claimItems(
+    parts: readonly PartResult[],
+    { items }: SegmentOutput,
+    inputBytes: number,
+  ): readonly PartResult[] {
+    const [part] = parts
+    const bulkItems = part?.bulkItems
+    if (items === undefined) return parts
+    if (bulkItems === undefined || !(bulkItems.json.buffer instanceof SharedArrayBuffer)) {
+      this.#buffers.release(items)
+      return parts
+    }
+    this.#itemsRatio.saw(inputBytes, bulkItems.json.length)
+    return [
+      { ...part!, bulkItems: { ...bulkItems, json: items.subarray(0, bulkItems.json.length) } },
+    ]
+  }
+}
