@@ -1,31 +1,36 @@
 /** The part of the composition root that builds commit and materialize. */
 import type { Context } from './app.ts'
+import { watchClock } from './app-clock.ts'
 import { Committer } from './commit/committer.ts'
 import { createRawStoreWriter } from './commit/raw-store-writer.ts'
 import { Materializer } from './materialize/materializer.ts'
-import { SegmentIdGenerator } from './model/segment-id.ts'
+import { type SegmentId, SegmentIdGenerator } from './model/segment-id.ts'
 import type { Observer } from './observe/observer.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import { CheckpointStore } from './store/checkpoint-store.ts'
+import type { NodeLease } from './store/node-lease.ts'
 import type { Stores } from './store/open-stores.ts'
 import { ProjectionStore } from './store/projection-store.ts'
 import { SegmentStore } from './store/segment-store.ts'
 import { commitObserver, materializeObserver } from './telemetry/observers.ts'
 
 export async function startCommitter(
-  { stores, metrics, buffers, stoppers, onLeaseLost }: Context,
+  context: Context,
   parts: {
     readonly pool: WorkerPool
     readonly materializer: Materializer
     readonly observer: Observer
   },
 ): Promise<Committer> {
+  const { stores, metrics, buffers, stoppers, onLeaseLost } = context
   const { pool, materializer, observer } = parts
   const segments = new SegmentStore(stores.postgres, stores.lease)
   stoppers.push(() => segments.stop())
+  const ids = await createIds(stores)
+  watchClock(context, ids)
   const committer = new Committer({
     store: createRawStoreWriter(segments, onLeaseLost),
-    ids: await createIds(stores),
+    ids,
     forward: (group) => {
       materializer.add(group)
       observer.add(group)
@@ -45,19 +50,46 @@ export async function startCommitter(
 /** Ids go on above whatever this node has committed, even when the clock went back meanwhile. */
 async function createIds(stores: Stores): Promise<SegmentIdGenerator> {
   const { nodeId } = stores.lease
+  const { clock } = stores
   const checkpoints = new CheckpointStore(stores.postgres, nodeId)
   // The newest segment may have been removed since; the checkpoint remembers it.
   const [newest, checkpoint] = await Promise.all([checkpoints.readNewest(), checkpoints.read()])
-  return new SegmentIdGenerator(nodeId, Date.now, newest > checkpoint ? newest : checkpoint)
+  const latestMs = () => clock.latestMs
+  const nowMs = () => clock.nowMs
+  return new SegmentIdGenerator(nodeId, nowMs, later(newest, checkpoint), latestMs)
 }
 
-export async function startMaterializer(
-  { config, stores, buffers, log, metrics, stoppers }: Context,
+function later(a: SegmentId, b: SegmentId): SegmentId {
+  return a > b ? a : b
+}
+
+/** That of our number; with it those of numbers that nothing more is committed under. */
+export async function startMaterializer(context: Context, pool: WorkerPool): Promise<Materializer> {
+  const { config, stores, metrics, stoppers } = context
+  const start = async (lease: NodeLease) => {
+    const materializer = await createMaterializer(context, lease, pool)
+    materializer.start()
+    stoppers.push(() => materializer.stop(config.drainTimeoutMs))
+    return materializer
+  }
+  for (const left of stores.lease.leftBehind) await start(left)
+  const materializer = await start(stores.lease)
+  metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
+  metrics.watch('projectionLagSeconds', () => {
+    const oldest = materializer.oldestPendingMs
+    return oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
+  })
+  return materializer
+}
+
+async function createMaterializer(
+  { config, stores, buffers, log, metrics }: Context,
+  lease: NodeLease,
   pool: WorkerPool,
 ): Promise<Materializer> {
-  const checkpoints = new CheckpointStore(stores.postgres, stores.lease.nodeId)
-  const projection = new ProjectionStore(stores.clickhouse, stores.lease)
-  const materializer = new Materializer({
+  const checkpoints = new CheckpointStore(stores.postgres, lease.nodeId)
+  const projection = new ProjectionStore(stores.clickhouse, lease)
+  return new Materializer({
     stores: {
       readAfter: (after, limit) => checkpoints.readAfter(after, limit),
       writeCheckpoint: (segmentId) => checkpoints.write(segmentId),
@@ -77,12 +109,4 @@ export async function startMaterializer(
     delayMs: config.materializeDelayMs,
     release: (block) => buffers.releaseView(block),
   })
-  metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
-  metrics.watch('projectionLagSeconds', () => {
-    const oldest = materializer.oldestPendingMs
-    return oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
-  })
-  materializer.start()
-  stoppers.push(() => materializer.stop(config.drainTimeoutMs))
-  return materializer
 }

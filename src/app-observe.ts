@@ -8,6 +8,7 @@ import type { StoredSegment } from './observe/stored-segment.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import { CheckpointStore, type CommittedRow } from './store/checkpoint-store.ts'
 import { EventStore } from './store/event-store.ts'
+import type { NodeLease } from './store/node-lease.ts'
 import type { Stores } from './store/open-stores.ts'
 import { SchemaWriter } from './store/schema-writer.ts'
 import type { Log } from './telemetry/log.ts'
@@ -25,21 +26,39 @@ interface Context {
 /** How many shapes without a description a start looks up. */
 const UNDESCRIBED_MAX = 1_000
 
-/** Learns schemas from now on; ends with the service. */
-export async function startObserver(
-  { config, stores, log, metrics, stoppers }: Context,
+/**
+ * Learns schemas from now on; ends with the service. Also from what is left of numbers that nothing
+ * more is committed under.
+ */
+export async function startObserver(context: Context, pool: WorkerPool): Promise<Observer> {
+  const { config, stores, metrics, stoppers } = context
+  const start = async (lease: NodeLease) => {
+    const observer = await createObserver(context, lease, pool)
+    observer.start()
+    stoppers.push(() => observer.stop(config.drainTimeoutMs))
+    return observer
+  }
+  for (const left of stores.lease.leftBehind) await start(left)
+  const observer = await start(stores.lease)
+  metrics.watch('observeCacheBytes', () => observer.cacheBytes)
+  return observer
+}
+
+async function createObserver(
+  { stores, log, metrics }: Context,
+  lease: NodeLease,
   pool: WorkerPool,
 ): Promise<Observer> {
-  const checkpoints = new CheckpointStore(stores.postgres, stores.lease.nodeId)
+  const checkpoints = new CheckpointStore(stores.postgres, lease.nodeId)
   const events = new EventStore(stores.postgres)
-  const writer = new SchemaWriter(stores.postgres, stores.lease)
-  const observer = new Observer({
+  const writer = new SchemaWriter(stores.postgres, lease)
+  return new Observer({
     stores: {
       load: (streamIds) => writer.load(streamIds),
       write: (changes, checkpoint) => writer.write(changes, checkpoint),
       readAfter: async (after, limit) => {
         const rows = await checkpoints.readAfter(after, limit)
-        return rows.flatMap((row) => segmentsOf(row, stores.lease.nodeId))
+        return rows.flatMap((row) => segmentsOf(row, lease.nodeId))
       },
       readSegment: (streamId, segmentId) => events.readSegment(streamId, segmentId),
       readUndescribed: () => writer.readUndescribed(UNDESCRIBED_MAX),
@@ -51,10 +70,6 @@ export async function startObserver(
     observer: observeObserver(metrics, log),
     checkpoint: await writer.readCheckpoint(),
   })
-  metrics.watch('observeCacheBytes', () => observer.cacheBytes)
-  observer.start()
-  stoppers.push(() => observer.stop(config.drainTimeoutMs))
-  return observer
 }
 
 /** This node's segments of a row: those of others in a merged row are for their nodes to count. */

@@ -65,6 +65,8 @@ export interface Context {
   /** Ends parts of the service, the last one first. */
   readonly stoppers: (() => unknown)[]
   readonly onLeaseLost: () => void
+  /** This process can do no more good: it ends, to be started again. */
+  readonly onFatal: (reason: string) => void
 }
 
 /** Starts the service. Rejects when it cannot; nothing is left running then. */
@@ -161,9 +163,13 @@ async function openContext(
   const health = new Health()
   health.declare('postgres', 'required')
   health.declare('clickhouse', 'degraded')
+  health.declare('clock', 'required')
   const onLeaseLost = () => {
     const reason = 'the node number belongs to another process'
     metrics.nodeLeaseLost.inc()
+    onFatal(reason)
+  }
+  const onFatal = (reason: string) => {
     health.fail(reason)
     events.onFatal(reason)
   }
@@ -187,7 +193,7 @@ async function openContext(
   const buffers = new BatchBuffers(BATCH_BYTES_TARGET)
   const trim = setInterval(() => buffers.trim(), BUFFERS_IDLE_MS).unref()
   stoppers.push(() => clearInterval(trim))
-  return { config, log, metrics, health, stores, buffers, stoppers, onLeaseLost }
+  return { config, log, metrics, health, stores, buffers, stoppers, onLeaseLost, onFatal }
 }
 
 /** Asks a store now and then whether it answers: an external one tells nobody that it went away. */

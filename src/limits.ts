@@ -350,6 +350,13 @@ export const NODE_LEASE_MS = 15_000
 export const NODE_LEASE_RENEW_MS = 5_000
 /** A node whose lease ran out this long ago is gone; the next new one takes its number over. */
 export const NODE_DEAD_MS = 120_000
+/**
+ * How far ahead of PostgreSQL's clock a node may give out receipt times. Clocks that are kept by
+ * NTP differ by milliseconds; a machine without it may be off by some seconds.
+ */
+export const CLOCK_LEAD_MS_MAX = 60_000
+/** Numbers of gone nodes whose remains one start takes care of, beside its own. */
+export const NODES_LEFT_BEHIND_MAX = 8
 
 assert(EVENT_BYTES_MAX < BODY_BYTES_MAX, 'an event fits a body')
 assert(SMALL_BODY_BYTES_MAX <= BATCH_BYTES_TARGET, 'a small body fits a batch')
@@ -376,6 +383,7 @@ assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert
 assert(MATERIALIZE_SMALL_BYTES_MAX < MATERIALIZE_INSERT_BYTES, 'what is full is not small')
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
+assert(CLOCK_LEAD_MS_MAX < COMPACT_AGE_MS, 'a stretch being merged is past on every node')
 assert(NODE_LEASE_RENEW_MS * 3 <= NODE_LEASE_MS, 'a lease survives two failed renewals')
 assert(RETAIN_TRIM_SHARE > 0 && RETAIN_TRIM_SHARE < 1, 'what is trimmed is a part')
 assert(COMMIT_RESOLVE_MS_MAX < COMPACT_AGE_MS, 'no commit is under way in a stretch being merged')

@@ -17,6 +17,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IngestError, OutcomeUnknownError } from '../errors.ts'
 import {
+  CLOCK_LEAD_MS_MAX,
   COMMIT_GATHER_BYTES,
   COMMIT_GATHER_MS_MAX,
   COMMIT_GROUP_BYTES_MAX,
@@ -106,6 +107,8 @@ class AnswersLostError extends Error {}
 
 const RETRY_DELAY_MS = 100
 const RESOLVE_DELAY_MS = 200
+/** Clocks are compared as often. */
+const CLOCK_RETRY_SECONDS = 5
 
 export class Committer {
   readonly #store: RawStoreWriter
@@ -232,6 +235,7 @@ export class Committer {
   }
 
   async #commitGroup(group: readonly Pending[]): Promise<void> {
+    if (this.#ids.isAhead) return this.#failGroup(group, clockAhead())
     const startedAt = performance.now()
     const committed: CommittedSegment[] = []
     const rows: CommitRow[] = []
@@ -316,6 +320,14 @@ export class Committer {
       await sleep(RESOLVE_DELAY_MS)
     }
   }
+}
+
+/** Nothing was stored: ids would hold a receipt time in the future. */
+export function clockAhead(): IngestError {
+  const bound = `${CLOCK_LEAD_MS_MAX / 1000} seconds`
+  const text = `this machine's clock is over ${bound} ahead of PostgreSQL's`
+  const options = { retryAfterSeconds: CLOCK_RETRY_SECONDS }
+  return new IngestError('unavailable', `${text} (CLOCK_LEAD_MS_MAX)`, options)
 }
 
 function answersOf(

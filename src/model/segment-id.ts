@@ -53,21 +53,42 @@ export function tryParseSegmentId(text: string): SegmentId | undefined {
 export class SegmentIdGenerator {
   readonly #node: number
   readonly #nowMs: () => number
+  readonly #latestMs: () => number
   #ms = 0
   #counter = 0
 
-  /** `after`: ids continue above this one (the newest the node ever committed). */
-  constructor(node: number, nowMs: () => number, after?: SegmentId) {
+  /**
+   * `after`: ids continue above this one (the newest the node ever committed). `latestMs`: the wall
+   * clock is taken for wrong beyond it.
+   */
+  constructor(
+    node: number,
+    nowMs: () => number,
+    after?: SegmentId,
+    latestMs: () => number = () => Number.POSITIVE_INFINITY,
+  ) {
     this.#node = node
     this.#nowMs = nowMs
+    this.#latestMs = latestMs
     if (after !== undefined) {
       this.#ms = segmentIdMs(after)
       this.#counter = Number(after & BigInt(COUNTER_MAX))
     }
   }
 
+  /** The receipt time of the newest id, 0 before the first. */
+  get lastMs(): number {
+    return this.#ms
+  }
+
+  /** The next id would be from the future: nothing may be committed under it. */
+  get isAhead(): boolean {
+    return Math.max(this.#nowMs(), this.#ms) > this.#latestMs()
+  }
+
   next(): SegmentId {
-    const now = this.#nowMs()
+    // The clock may step even between the question whether it is ahead and here.
+    const now = Math.floor(Math.min(this.#nowMs(), this.#latestMs()))
     if (now > this.#ms) {
       this.#ms = now
       this.#counter = 0

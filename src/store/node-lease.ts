@@ -8,9 +8,21 @@
  * committed past its checkpoint gets into the projection only by whoever has its number, and where
  * data directories do not outlive their process no identity comes back. Else the lowest number
  * never used; else one whose lease has only just run out, which its node may still come back to.
+ *
+ * A number whose newest id is from the future, because a clock was once wrong, is left alone: new
+ * ids would have to go on above it. Its lease is held all the same (`leftBehind`) by whoever brings
+ * in what was committed under it and is not in the projection.
  */
-import { NODE_DEAD_MS, NODE_LEASE_MS, NODE_LEASE_RENEW_MS } from '../limits.ts'
-import { NODE_ID_MAX } from '../model/segment-id.ts'
+import {
+  CLOCK_LEAD_MS_MAX,
+  NODE_DEAD_MS,
+  NODE_LEASE_MS,
+  NODE_LEASE_RENEW_MS,
+  NODES_LEFT_BEHIND_MAX,
+} from '../limits.ts'
+import { NODE_ID_MAX, SEGMENT_ID_MS_SHIFT } from '../model/segment-id.ts'
+import { nodeOfSegment } from './checkpoint-store.ts'
+import { type ClockGuard, STORE_NOW_MS } from './clock-guard.ts'
 import type { Postgres, Queryable } from './postgres.ts'
 import { StoreError } from './store-error.ts'
 import type { StoreLog } from './store-log.ts'
@@ -20,6 +32,8 @@ export interface NodeLeaseOptions {
   /** `DataDirectory.nodeIdentity`. */
   readonly identity: string
   readonly log: StoreLog
+  /** Told PostgreSQL's clock with every renewal. */
+  readonly clock?: ClockGuard
   /** Called at most once: the number belongs to another process now; ingest must stop. */
   readonly onLost: () => void
   /** For tests. */
@@ -35,7 +49,17 @@ interface Claimed {
 
 interface Claim extends Claimed {
   readonly liveNodes: number
+  readonly leftBehind: readonly Claimed[]
 }
+
+/** The newest id of a row of `nodes`, as far as anything of it is left. */
+const NEWEST_SEGMENT = `COALESCE((SELECT s.segment_id FROM segments s
+  WHERE ${nodeOfSegment('s.segment_id')} = nodes.node_id ORDER BY s.segment_id DESC LIMIT 1), 0)`
+const CHECKPOINT = checkpointIn('checkpoints')
+const OBSERVE_CHECKPOINT = checkpointIn('observe_checkpoints')
+/** That ids of a row of `nodes` are further ahead than any may be. */
+const IS_FROM_FUTURE = `((GREATEST(${NEWEST_SEGMENT}, ${CHECKPOINT}, ${OBSERVE_CHECKPOINT})
+  >> ${SEGMENT_ID_MS_SHIFT}) > ${STORE_NOW_MS} + ${CLOCK_LEAD_MS_MAX})`
 
 /** Orders claims among themselves; any constant that nothing else of ours uses. */
 const CLAIM_LOCK_KEY = '126943966294886'
@@ -45,6 +69,8 @@ export class NodeLease {
   readonly epoch: bigint
   /** The number belonged to another, dead node: its segments past the checkpoint are ours now. */
   readonly wasTakenOver: boolean
+  /** Numbers that nothing more is committed under: what is there is ours to bring in. */
+  readonly leftBehind: readonly NodeLease[]
   readonly #options: NodeLeaseOptions
   #timer: NodeJS.Timeout | undefined
   #renewing: Promise<void> | undefined
@@ -58,6 +84,9 @@ export class NodeLease {
     this.epoch = claim.epoch
     this.wasTakenOver = claim.wasTakenOver
     this.#liveNodes = claim.liveNodes
+    this.leftBehind = claim.leftBehind.map((left) => {
+      return new NodeLease(options, { ...left, liveNodes: claim.liveNodes, leftBehind: [] })
+    })
     this.#schedule()
   }
 
@@ -76,19 +105,29 @@ export class NodeLease {
         (await claimExpired(client, identity, NODE_DEAD_MS)) ??
         (await claimUnused(client, identity, nodeIdMax)) ??
         (await claimExpired(client, identity, 0))
-      return claimed && { ...claimed, liveNodes: await countLive(client) }
+      if (claimed === undefined) return undefined
+      const leftBehind = await claimLeftBehind(client, identity)
+      return { ...claimed, leftBehind, liveNodes: await countLive(client) }
     })
     if (claim === undefined) {
       const text = `all ${nodeIdMax + 1} node numbers are in use`
       throw new StoreError('unavailable', `${text}; try again when a node has stopped`)
     }
-    const { nodeId, epoch, wasTakenOver } = claim
+    const { nodeId, epoch, wasTakenOver, leftBehind } = claim
     log.info({ nodeId, epoch: String(epoch), wasTakenOver }, 'claimed a node number')
+    if (leftBehind.length > 0) {
+      const nodeIds = leftBehind.map((left) => left.nodeId)
+      log.warn(
+        { nodeIds },
+        'node numbers with ids from the future are left; their rest is brought in',
+      )
+    }
     return new NodeLease(options, claim)
   }
 
   /** Ends the renewal and gives the lease up; the number stays reserved for our identity. */
   async stop(): Promise<void> {
+    for (const left of this.leftBehind) await left.stop()
     if (this.#isOver) return
     this.#end()
     await this.#renewing
@@ -113,13 +152,15 @@ export class NodeLease {
   }
 
   async #renew(): Promise<void> {
-    const { postgres, log, onLost } = this.#options
+    const { postgres, log, clock, onLost } = this.#options
     try {
-      const { rowCount } = await postgres.query(
+      const askedAtMs = clock?.monotonicMs ?? 0
+      const { rows, rowCount } = await postgres.query<{ readonly now_ms: number }>(
         `UPDATE nodes SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-          WHERE node_id = $1 AND epoch = $2`,
+          WHERE node_id = $1 AND epoch = $2 RETURNING ${STORE_NOW_MS} AS now_ms`,
         [this.nodeId, String(this.epoch), NODE_LEASE_MS],
       )
+      if (rows[0] !== undefined) clock?.told(rows[0].now_ms, askedAtMs)
       this.#failures = 0
       this.#liveNodes = await countLive(postgres)
       if (rowCount === 0 && !this.#isOver) {
@@ -136,9 +177,11 @@ export class NodeLease {
   }
 }
 
+/** Processes: one may hold numbers that were left behind, too. */
 async function countLive(client: Queryable): Promise<number> {
   const { rows } = await client.query<{ readonly live: number }>(
-    'SELECT count(*)::integer AS live FROM nodes WHERE lease_until > clock_timestamp()',
+    `SELECT count(DISTINCT identity)::integer AS live FROM nodes
+      WHERE lease_until > clock_timestamp()`,
   )
   return Math.max(1, rows[0]?.live ?? 1)
 }
@@ -151,7 +194,8 @@ interface ClaimRow {
 async function claimOwn(client: Queryable, identity: string): Promise<Claimed | undefined> {
   // FOR UPDATE waits for every transaction that asserted the old epoch.
   const { rows } = await client.query<ClaimRow>(
-    'SELECT node_id, epoch FROM nodes WHERE identity = $1 ORDER BY node_id LIMIT 1 FOR UPDATE',
+    `SELECT node_id, epoch FROM nodes WHERE identity = $1 AND NOT ${IS_FROM_FUTURE}
+      ORDER BY node_id LIMIT 1 FOR UPDATE`,
     [identity],
   )
   return rows[0] && (await advance(client, rows[0], { identity, wasTakenOver: false }))
@@ -183,10 +227,30 @@ async function claimExpired(
   const { rows } = await client.query<ClaimRow>(
     `SELECT node_id, epoch FROM nodes
       WHERE lease_until < clock_timestamp() - $1 * interval '1 millisecond'
+        AND NOT ${IS_FROM_FUTURE}
       ORDER BY lease_until LIMIT 1 FOR UPDATE`,
     [ms],
   )
   return rows[0] && (await advance(client, rows[0], { identity, wasTakenOver: true }))
+}
+
+/** Numbers with ids from the future, of our own or of nodes long gone, that are not brought in. */
+async function claimLeftBehind(client: Queryable, identity: string): Promise<Claimed[]> {
+  const { rows } = await client.query<ClaimRow>(
+    `SELECT node_id, epoch FROM nodes
+      WHERE (identity = $1 OR lease_until < clock_timestamp() - $2 * interval '1 millisecond')
+        AND ${IS_FROM_FUTURE}
+        AND ${NEWEST_SEGMENT} > LEAST(${CHECKPOINT}, ${OBSERVE_CHECKPOINT})
+      ORDER BY node_id LIMIT $3 FOR UPDATE`,
+    [identity, NODE_DEAD_MS, NODES_LEFT_BEHIND_MAX],
+  )
+  const claimed: Claimed[] = []
+  for (const row of rows) claimed.push(await advance(client, row, { identity, wasTakenOver: true }))
+  return claimed
+}
+
+function checkpointIn(table: 'checkpoints' | 'observe_checkpoints'): string {
+  return `COALESCE((SELECT segment_id FROM ${table} c WHERE c.node_id = nodes.node_id), 0)`
 }
 
 async function advance(

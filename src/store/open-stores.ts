@@ -3,6 +3,7 @@
  * is given, connect, migrate, claim a node number.
  */
 import { ClickHouse } from './clickhouse.ts'
+import { ClockGuard } from './clock-guard.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { startEmbeddedClickHouse } from './embedded/clickhouse.ts'
 import { MemoryFiles } from './embedded/memory-files.ts'
@@ -30,6 +31,7 @@ export interface Stores {
   readonly postgres: Postgres
   readonly clickhouse: ClickHouse
   readonly lease: NodeLease
+  readonly clock: ClockGuard
   /** Closes connections, then stops what was started. */
   close(): Promise<void>
 }
@@ -72,9 +74,12 @@ export async function openStores(options: OpenStoresOptions): Promise<Stores> {
     await migratePostgres(postgres, { log })
     await ensureClickHouse(clickhouse, PROJECTION_DATABASE)
     const { nodeIdentity: identity } = directory
-    const lease = await NodeLease.claim({ postgres, identity, log, onLost: options.onLeaseLost })
+    const clock = new ClockGuard()
+    await clock.compare(postgres)
+    const onLost = options.onLeaseLost
+    const lease = await NodeLease.claim({ postgres, identity, log, clock, onLost })
     closers.push(() => lease.stop())
-    return { postgres, clickhouse, lease, close }
+    return { postgres, clickhouse, lease, clock, close }
   } catch (cause) {
     await close()
     throw cause

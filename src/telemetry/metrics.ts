@@ -34,6 +34,10 @@ const GAUGES = {
   observeCacheBytes: ['ingest_observe_cache_bytes', 'What is known of streams, in memory'],
   budgetStreams: ['ingest_budget_streams', 'Streams whose budgets are in memory'],
   liveNodes: ['ingest_live_nodes', 'Nodes that share the budgets of streams'],
+  clockLeadSeconds: [
+    'ingest_clock_lead_seconds',
+    "How far this machine's clock is ahead of PostgreSQL's; below 0 it is behind",
+  ],
   materializeBufferBytes: ['ingest_materialize_buffer_bytes', 'Blocks waiting for ClickHouse'],
   projectionLagSeconds: [
     'ingest_projection_lag_seconds',

@@ -19,7 +19,7 @@ import {
 } from '../../src/limits.ts'
 import type { CommittedGroup } from '../../src/model/batch.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
-import { type SegmentId, SegmentIdGenerator } from '../../src/model/segment-id.ts'
+import { type SegmentId, SegmentIdGenerator, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { someSegment } from './some-segments.ts'
 
@@ -61,13 +61,17 @@ class FakeStore implements RawStoreWriter {
   }
 }
 
-function setUp(store: RawStoreWriter, resolveMsMax = 50) {
+function setUp(
+  store: RawStoreWriter,
+  resolveMsMax = 50,
+  ids = new SegmentIdGenerator(3, () => 1_000),
+) {
   const groups: CommittedGroup[] = []
   const released: Uint8Array[] = []
   const events: string[] = []
   const committer = new Committer({
     store,
-    ids: new SegmentIdGenerator(3, () => 1_000),
+    ids,
     forward: (group) => groups.push(group),
     observer: {
       onGroup: ({ segments }) => events.push(`group of ${segments}`),
@@ -341,4 +345,27 @@ test('each run of a mixed segment has an id, and its share of the payload', asyn
       return { streamId, segmentId: ids[index], eventCount, delta }
     }),
   )
+})
+
+test('while the clock is ahead nothing is committed; afterwards all goes on', async () => {
+  const clock = { nowMs: 1_000, latestMs: 2_000 }
+  const nowMs = () => clock.nowMs
+  const latestMs = () => clock.latestMs
+  const ids = new SegmentIdGenerator(3, nowMs, undefined, latestMs)
+  const store = new FakeStore()
+  const { committer } = setUp(store, 50, ids)
+  const [first] = await committer.submit(stream(1), [someSegment(10)])
+  clock.nowMs = 3_000
+  const refused = committer.submit(stream(1), [someSegment(10)])
+  await assert.rejects(refused, (error: IngestError) => {
+    assert.match(error.message, /clock.*CLOCK_LEAD_MS_MAX/)
+    assert.equal(error.retryAfterSeconds, 5)
+    return hasCode('unavailable')(error)
+  })
+  assert.equal(committer.queueBytes, 0)
+  assert.equal(store.writes.length, 1)
+  clock.nowMs = 1_500
+  const [second] = await committer.submit(stream(1), [someSegment(10)])
+  assert.equal(segmentIdMs(first!), 1_000)
+  assert.equal(segmentIdMs(second!), 1_500)
 })

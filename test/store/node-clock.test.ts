@@ -1,0 +1,114 @@
+/**
+ * Goal: a number whose ids are from the future is left alone, by its own node and by others, and
+ * what was committed under it has somebody who brings it in.
+ * Method: a real server; rows are written with such ids.
+ */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { CLOCK_LEAD_MS_MAX, NODE_DEAD_MS } from '../../src/limits.ts'
+import { makeSegmentId } from '../../src/model/segment-id.ts'
+import { NodeLease } from '../../src/store/node-lease.ts'
+import { SILENT_LOG, startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
+
+const YEARS_MS = 10 * 365 * 86_400_000
+const OWN = '00000000-0000-4000-8000-00000000000a'
+const OTHER = '00000000-0000-4000-8000-00000000000b'
+
+let database: TestDatabase
+
+before(async () => {
+  database = await startDatabase()
+})
+
+beforeEach(async () => {
+  for (const table of ['nodes', 'segments', 'checkpoints', 'observe_checkpoints']) {
+    await database.postgres.query(`DELETE FROM ${table}`)
+  }
+})
+
+after(async () => {
+  await database?.close()
+})
+
+async function claim(identity: string): Promise<NodeLease> {
+  const { postgres } = database
+  const onLost = () => undefined
+  return NodeLease.claim({ postgres, identity, log: SILENT_LOG, onLost })
+}
+
+async function commitAt(ms: number, node: number): Promise<string> {
+  const id = String(makeSegmentId({ ms, node, counter: 0 }))
+  await database.postgres.query(
+    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes,
+       payload) VALUES (1, $1, now(), 1, 1, 1, '')`,
+    [id],
+  )
+  return id
+}
+
+async function checkpointAt(table: string, node: number, id: string): Promise<void> {
+  await database.postgres.query(
+    `INSERT INTO ${table} (node_id, segment_id) VALUES ($1, $2)
+     ON CONFLICT (node_id) DO UPDATE SET segment_id = excluded.segment_id`,
+    [node, id],
+  )
+}
+
+const left = (lease: NodeLease) => lease.leftBehind.map(({ nodeId }) => nodeId)
+
+test('an id within the bound changes nothing', async () => {
+  const first = await claim(OWN)
+  await commitAt(Date.now() + CLOCK_LEAD_MS_MAX - 10_000, first.nodeId)
+  await first.stop()
+  const again = await claim(OWN)
+  assert.deepEqual([again.nodeId, left(again)], [first.nodeId, []])
+  await again.stop()
+})
+
+test('its own node takes another number, holds the old one until all is brought in', async () => {
+  const first = await claim(OWN)
+  assert.equal(first.nodeId, 0)
+  const id = await commitAt(Date.now() + YEARS_MS, 0)
+  await first.stop()
+  const second = await claim(OWN)
+  assert.deepEqual([second.nodeId, left(second)], [1, [0]])
+  assert.equal(second.liveNodes, 1, 'one process, two numbers')
+  const { rows } = await database.postgres.query(
+    'SELECT 1 FROM nodes WHERE lease_until > clock_timestamp()',
+  )
+  assert.equal(rows.length, 2)
+  await second.stop()
+  await checkpointAt('checkpoints', 0, id)
+  const third = await claim(OWN)
+  assert.deepEqual([third.nodeId, left(third)], [1, [0]], 'the catalog has not learned from it')
+  await third.stop()
+  await checkpointAt('observe_checkpoints', 0, id)
+  const fourth = await claim(OWN)
+  assert.deepEqual([fourth.nodeId, left(fourth)], [1, []])
+  await fourth.stop()
+})
+
+test('a checkpoint alone poisons too: the segment may have been removed since', async () => {
+  await (await claim(OWN)).stop()
+  const id = String(makeSegmentId({ ms: Date.now() + YEARS_MS, node: 0, counter: 0 }))
+  await checkpointAt('checkpoints', 0, id)
+  const next = await claim(OWN)
+  assert.deepEqual([next.nodeId, left(next)], [1, []])
+  await next.stop()
+})
+
+test("a long dead node's is brought in by a new one, under another number", async () => {
+  await (await claim(OTHER)).stop()
+  await commitAt(Date.now() + YEARS_MS, 0)
+  const tooSoon = await claim(OWN)
+  assert.deepEqual([tooSoon.nodeId, left(tooSoon)], [1, []])
+  await tooSoon.stop()
+  await database.postgres.query(
+    `UPDATE nodes SET lease_until = clock_timestamp() - $1 * interval '1 millisecond'
+      WHERE node_id = 0`,
+    [NODE_DEAD_MS + 1_000],
+  )
+  const later = await claim(OWN)
+  assert.deepEqual([later.nodeId, left(later)], [1, [0]])
+  await later.stop()
+})
