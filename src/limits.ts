@@ -31,6 +31,12 @@ export const REPLY_ERRORS_MAX = 20
 export const IDEMPOTENCY_KEY_BYTES_MAX = 255
 /** How long an `Idempotency-Key` is remembered. */
 export const IDEMPOTENCY_TTL_MS = 24 * 3_600_000
+/** An answer that is kept under one; a request with a key whose answer is larger is refused. */
+export const IDEMPOTENCY_ANSWER_BYTES_MAX = 1 * MIB
+/** A key's row beside its answer, for the bound below. */
+export const IDEMPOTENCY_ROW_BYTES = 256
+/** What is kept under the keys of one stream; past it requests with new keys are refused. */
+export const IDEMPOTENCY_STREAM_BYTES_MAX = 4096 * MIB
 /** A management (REST) request body. */
 export const REST_BODY_BYTES_MAX = 1 * MIB
 /** How many bytes of a refused body are read and thrown away so that the client sees the reply. */
@@ -373,6 +379,10 @@ assert(SLOW_BODY_MS < BODY_IDLE_MS_MAX, 'a slow body is cut under pressure befor
 assert(
   (SMALL_BODY_BYTES_MAX / 4) * BULK_ITEM_BYTES_MAX + SMALL_BODY_BYTES_MAX <= BULK_REPLY_BYTES_MAX,
   'the reply to a small body, which shares its commit with others, is never too large',
+)
+assert(
+  IDEMPOTENCY_ANSWER_BYTES_MAX + IDEMPOTENCY_ROW_BYTES < IDEMPOTENCY_STREAM_BYTES_MAX / 1_000,
+  'one answer takes little of what a stream may have kept',
 )
 assert(BULK_REPLY_BYTES_MAX < IN_FLIGHT_BYTES_MAX, 'the largest bulk reply fits in flight')
 assert(SEGMENT_EVENTS_MAX * BLOCK_PATHS_MAX <= BLOCK_CELLS_MAX, 'a full block has all its paths')

@@ -94,7 +94,7 @@ class BulkDialect extends ElasticDialect implements Dialect {
   plan(): BodyPlan {
     this.assertMediaType()
     const partOptions = { itemFields: this.#filter.items, defaultIndex: this.#defaultIndex }
-    return { kind: 'bulk', partOptions }
+    return { kind: 'bulk', partOptions, target: [this.#defaultIndex ?? ''] }
   }
 
   /** Bad items are told in the reply, one by one. */
@@ -137,7 +137,7 @@ class DocumentDialect extends ElasticDialect implements Dialect {
 
   plan(): BodyPlan {
     this.assertMediaType()
-    return { kind: 'document' }
+    return { kind: 'document', target: [this.#index, this.#id ?? ''] }
   }
 
   judge(report: IngestReport): IngestError | undefined {

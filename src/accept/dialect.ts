@@ -17,6 +17,8 @@ export type PartOptions = Pick<Part, 'itemFields' | 'defaultIndex'>
 export interface BodyPlan {
   readonly kind: BodyKind
   readonly partOptions?: PartOptions | undefined
+  /** What the path says of the events, to tell requests under one Idempotency-Key apart. */
+  readonly target?: readonly string[]
 }
 
 /** One part of a request, made durable. */

@@ -37,6 +37,11 @@ export class HeldBatches {
     return this.#blockBytes + this.#itemBytes
   }
 
+  /** Of a bulk reply's items. */
+  get itemBytes(): number {
+    return this.#itemBytes
+  }
+
   get keepsBlocks(): boolean {
     return this.#keepsBlocks
   }

@@ -1,13 +1,23 @@
 /**
- * Idempotency-Key: the same key on the same stream within IDEMPOTENCY_TTL_MS answers as the first
- * time and stores nothing again. A key is claimed before the data is committed and completed in the
- * data's own transaction, so an answer is remembered exactly when its events are stored.
+ * Idempotency-Key: the same request under the same key on the same stream within
+ * IDEMPOTENCY_TTL_MS answers as the first time and stores nothing again. A key is claimed before
+ * the data is committed and completed in the data's own transaction, so an answer is remembered
+ * exactly when its events are stored.
+ *
+ * Two requests may come under one key by mistake: a client's, or an engine's that drops bytes of
+ * header values. So a fingerprint is kept with the answer, and another request hears `conflict`:
+ * an answer that is not its own would tell it that its events are stored.
  */
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { IngestError } from '../errors.ts'
-import { IDEMPOTENCY_KEY_BYTES_MAX } from '../limits.ts'
+import type { Exchange } from '../http/exchange.ts'
+import {
+  IDEMPOTENCY_ANSWER_BYTES_MAX,
+  IDEMPOTENCY_KEY_BYTES_MAX,
+  IDEMPOTENCY_STREAM_BYTES_MAX,
+} from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
-import { ANSWER_FORMS, type AnswerForm } from './dialect.ts'
+import { ANSWER_FORMS, type AnswerForm, type BodyPlan } from './dialect.ts'
 
 export type IdempotencyClaim =
   | {
@@ -16,20 +26,56 @@ export type IdempotencyClaim =
       /** Gives the key back: the request stored nothing. Never rejects. */
       readonly release: () => Promise<void>
     }
-  | { readonly kind: 'done'; readonly answer: string }
+  | {
+      readonly kind: 'done'
+      readonly answer: string
+      /** Absent when the answer was remembered before there were any. */
+      readonly fingerprint: Uint8Array | undefined
+    }
 
 /** What claiming needs of the raw store; both reject with a store error. */
 export interface IdempotencyStore {
   readonly claim: (
     streamId: StreamId,
     keySha256: Uint8Array,
-  ) => Promise<'claimed' | 'busy' | { readonly status: number; readonly body: string }>
+  ) => Promise<
+    | 'claimed'
+    | 'busy'
+    | 'full'
+    | {
+        readonly status: number
+        readonly body: string
+        readonly fingerprint: Uint8Array | undefined
+      }
+  >
   readonly release: (streamId: StreamId, keySha256: Uint8Array) => Promise<void>
 }
 
+/** The key as a request presents it; undefined when it has none. */
+export interface PresentedKey {
+  readonly lines: number
+  readonly value: string
+}
+
+/** While the handler's first call is running. */
+export function readIdempotencyKey(exchange: Exchange): PresentedKey | undefined {
+  const lines = exchange.headerLines('idempotency-key')
+  return lines === 0 ? undefined : { lines, value: exchange.header('idempotency-key') }
+}
+
+/** Throws `malformed` for a key that is none, or that an engine may have changed. */
+export function assertIdempotencyKey({ lines, value }: PresentedKey): void {
+  if (lines > 1) throw malformed('is given twice')
+  if (value === '') throw malformed('is empty, or has no ASCII at its beginning and end')
+  if (value.length > IDEMPOTENCY_KEY_BYTES_MAX) {
+    throw malformed(`is over ${IDEMPOTENCY_KEY_BYTES_MAX} bytes (IDEMPOTENCY_KEY_BYTES_MAX)`)
+  }
+  if (!/^[\x21-\x7e]+$/.test(value)) throw malformed('may hold visible ASCII only (0x21 to 0x7e)')
+}
+
 /**
- * Claims `key`. Rejects: `malformed` key, `conflict` while another request holds it or when its
- * answer has another form, `unavailable`.
+ * Claims `key`. Rejects: `conflict` while another request holds it or when its answer has another
+ * form, `rate_limited` when the stream has too much kept, `unavailable`.
  */
 export async function claimIdempotencyKey(
   store: IdempotencyStore,
@@ -37,10 +83,6 @@ export async function claimIdempotencyKey(
   key: string,
   form: AnswerForm,
 ): Promise<IdempotencyClaim> {
-  if (Buffer.byteLength(key) > IDEMPOTENCY_KEY_BYTES_MAX) {
-    const text = `Idempotency-Key is over ${IDEMPOTENCY_KEY_BYTES_MAX} bytes`
-    throw new IngestError('malformed', `${text} (IDEMPOTENCY_KEY_BYTES_MAX)`)
-  }
   const keySha256 = createHash('sha256').update(key).digest()
   let claimed: Awaited<ReturnType<IdempotencyStore['claim']>>
   try {
@@ -52,9 +94,54 @@ export async function claimIdempotencyKey(
     const text = 'another request with this Idempotency-Key is under way'
     throw new IngestError('conflict', text, { retryAfterSeconds: 1 })
   }
-  if (claimed !== 'claimed') return { kind: 'done', answer: recallAnswer(claimed.body, form) }
+  if (claimed === 'full') throw tooMuchKept()
+  if (claimed !== 'claimed') {
+    const { body, fingerprint } = claimed
+    return { kind: 'done', answer: recallAnswer(body, form), fingerprint }
+  }
   const release = () => store.release(streamId, keySha256).catch(() => undefined)
   return { kind: 'claimed', keySha256, release }
+}
+
+/**
+ * What tells a request from others under its key: the body as decompressed, since a second try may
+ * be compressed anew, and what it is read as. Keyed by the Idempotency-Key, which is not kept
+ * itself: who reads the store cannot try what a short body held.
+ */
+export class RequestFingerprint {
+  readonly #hmac
+
+  constructor(key: string, plan: BodyPlan) {
+    const target = [plan.kind, ...(plan.target ?? [])]
+    this.#hmac = createHmac('sha256', key).update(`${JSON.stringify(target)}\n`)
+  }
+
+  update(bytes: Uint8Array): void {
+    this.#hmac.update(bytes)
+  }
+
+  /** Once. */
+  digest(): Buffer {
+    return this.#hmac.digest()
+  }
+}
+
+/** Throws `conflict` when what is remembered under the key is the answer to another request. */
+export function assertSameRequest(kept: Uint8Array | undefined, fingerprint: Uint8Array): void {
+  if (kept === undefined || Buffer.compare(kept, fingerprint) === 0) return
+  throw new IngestError(
+    'conflict',
+    'this Idempotency-Key was used with another request: its body, its media type or its path ' +
+      'differs; nothing of this one is stored; send it under a key of its own',
+  )
+}
+
+/** Throws `too_large` when an answer, of about so many bytes, would not be kept. */
+export function assertKeepable(answerBytes: number): void {
+  if (answerBytes <= IDEMPOTENCY_ANSWER_BYTES_MAX) return
+  const limit = `${IDEMPOTENCY_ANSWER_BYTES_MAX} bytes (IDEMPOTENCY_ANSWER_BYTES_MAX)`
+  const cure = 'send fewer actions a request, or use filter_path'
+  throw new IngestError('too_large', `the answer to keep would be over ${limit}: ${cure}`)
 }
 
 /** An answer as it is remembered: with the name of its form, on a line of its own. */
@@ -73,4 +160,17 @@ function recallAnswer(remembered: string, form: AnswerForm): string {
   if (known === form) return remembered.slice(end + 1)
   const text = 'this Idempotency-Key was used on another ingest path, whose answer is another'
   throw new IngestError('conflict', text)
+}
+
+/** Keys are forgotten by and by, so it is worth another try, much later. */
+const FULL_RETRY_SECONDS = 600
+
+function tooMuchKept(): IngestError {
+  const limit = `${IDEMPOTENCY_STREAM_BYTES_MAX} bytes (IDEMPOTENCY_STREAM_BYTES_MAX)`
+  const text = `the answers kept under Idempotency-Keys of this stream's last day are over ${limit}`
+  return new IngestError('rate_limited', text, { retryAfterSeconds: FULL_RETRY_SECONDS })
+}
+
+function malformed(what: string): IngestError {
+  return new IngestError('malformed', `the Idempotency-Key ${what}`)
 }

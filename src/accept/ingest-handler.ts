@@ -13,8 +13,15 @@ import type { Stream, StreamId } from '../model/stream.ts'
 import { type CredentialCache, unauthenticated } from './authenticate.ts'
 import type { Budgets } from './budgets.ts'
 import { parseContentEncoding } from './decompress.ts'
-import type { Dialect, IngestSurface } from './dialect.ts'
-import { claimIdempotencyKey, type IdempotencyStore } from './idempotency.ts'
+import type { BodyPlan, Dialect, IngestSurface } from './dialect.ts'
+import {
+  assertIdempotencyKey,
+  claimIdempotencyKey,
+  type IdempotencyStore,
+  type PresentedKey,
+  RequestFingerprint,
+  readIdempotencyKey,
+} from './idempotency.ts'
 import type { InFlightRequest } from './in-flight.ts'
 import type { IngestReport } from './ingest-report.ts'
 import {
@@ -60,7 +67,7 @@ interface Head {
   readonly contentEncoding: string
   /** NaN when absent. */
   readonly contentLength: number
-  readonly idempotencyKey: string
+  readonly idempotencyKey: PresentedKey | undefined
 }
 
 class IngestHandler {
@@ -82,7 +89,7 @@ class IngestHandler {
     const head = {
       contentEncoding: exchange.header('content-encoding'),
       contentLength: length === '' ? Number.NaN : Number(length),
-      idempotencyKey: exchange.header('idempotency-key'),
+      idempotencyKey: readIdempotencyKey(exchange),
     }
     const { apiKey } = this.#dialect
     try {
@@ -134,17 +141,9 @@ class IngestHandler {
     const plan = this.#dialect.plan()
     const encoding = parseContentEncoding(head.contentEncoding)
     if (head.contentLength > BODY_BYTES_MAX) throw bodyTooLarge()
-    const { idempotency } = this.#deps
-    const claim =
-      head.idempotencyKey === ''
-        ? undefined
-        : claimIdempotencyKey(
-            idempotency,
-            stream.streamId,
-            head.idempotencyKey,
-            this.#dialect.answerForm,
-          )
-    claim?.catch(() => undefined) // Awaited when the body has ended.
+    const { idempotencyKey } = head
+    if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey)
+    const idempotency = idempotencyKey && this.#claim(stream, plan, idempotencyKey.value)
     try {
       return new IngestRequest(this.#deps, this.#exchange, {
         stream,
@@ -152,13 +151,21 @@ class IngestHandler {
         dialect: this.#dialect,
         encoding,
         declaredBytes: head.contentLength || 0,
-        claim,
+        idempotency,
         done: (outcome) => this.#end(stream, outcome),
       })
     } catch (cause) {
-      void claim?.then(releaseClaim, () => undefined)
+      void idempotency?.claim.then(releaseClaim, () => undefined)
       throw cause
     }
+  }
+
+  /** Asks for the key while the body comes. */
+  #claim({ streamId }: Stream, plan: BodyPlan, key: string) {
+    const { idempotency } = this.#deps
+    const claim = claimIdempotencyKey(idempotency, streamId, key, this.#dialect.answerForm)
+    claim.catch(() => undefined) // Awaited when the body has ended.
+    return { claim, fingerprint: new RequestFingerprint(key, plan) }
   }
 
   /** Never throws: nobody behind it would answer. */

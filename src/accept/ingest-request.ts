@@ -19,7 +19,13 @@ import { Decompressor, type Encoding, tryDecompressSmall } from './decompress.ts
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import { failureOf } from './failure.ts'
 import { type HeldBatch, HeldBatches } from './held-batches.ts'
-import { type IdempotencyClaim, rememberedAnswer } from './idempotency.ts'
+import {
+  assertKeepable,
+  assertSameRequest,
+  type IdempotencyClaim,
+  type RequestFingerprint,
+  rememberedAnswer,
+} from './idempotency.ts'
 import type { InFlight, InFlightRequest } from './in-flight.ts'
 import { IngestReport } from './ingest-report.ts'
 import { OtlpFramer } from './otlp-framer.ts'
@@ -34,6 +40,7 @@ export interface IngestServices {
     segments: readonly SegmentToCommit[],
     completion?: {
       readonly keySha256: Uint8Array
+      readonly fingerprint: Uint8Array
       readonly status: number
       /** The answer, given the segments' ids. */
       readonly body: (segmentIds: readonly SegmentId[]) => string
@@ -62,7 +69,9 @@ export interface IngestRequestOptions {
   /** Content-Length, 0 when unknown. */
   readonly declaredBytes: number
   /** Set when the client sent an Idempotency-Key. */
-  readonly claim: Promise<IdempotencyClaim> | undefined
+  readonly idempotency:
+    | { readonly claim: Promise<IdempotencyClaim>; readonly fingerprint: RequestFingerprint }
+    | undefined
   /** Sends the outcome and counts it; called once, never after an abort. Must not throw. */
   readonly done: (outcome: Outcome) => void
 }
@@ -120,8 +129,8 @@ export class IngestRequest implements BodyConsumer {
 
   /** The body, if it came in one piece and is small; not under a key, whose answer is kept. */
   #tryWhole(bytes: Uint8Array): Uint8Array | undefined {
-    const { encoding, claim } = this.#options
-    if (this.#receivedBytes !== bytes.length || claim !== undefined) return undefined
+    const { encoding, idempotency } = this.#options
+    if (this.#receivedBytes !== bytes.length || idempotency !== undefined) return undefined
     if (encoding === undefined) return bytes.length <= SMALL_BODY_BYTES_MAX ? bytes : undefined
     const whole = tryDecompressSmall(encoding, bytes)
     if (whole === undefined) return undefined
@@ -170,6 +179,7 @@ export class IngestRequest implements BodyConsumer {
 
   #push(bytes: Uint8Array): void {
     this.#framer ??= this.#createFramer()
+    this.#options.idempotency?.fingerprint.update(bytes)
     this.#framer.push(bytes)
   }
 
@@ -259,11 +269,14 @@ export class IngestRequest implements BodyConsumer {
       report.add(encoded.parts[0]!)
       batches.push(encoded)
     }
-    const claim = await this.#options.claim
+    const claim = await this.#options.idempotency?.claim
     if (this.#isOver) return
+    const fingerprint = this.#options.idempotency?.fingerprint.digest()
     if (claim?.kind === 'done') {
+      assertSameRequest(claim.fingerprint, fingerprint!)
       return this.#finish({ kind: 'accepted', answer: claim.answer, report: undefined })
     }
+    if (claim !== undefined) assertKeepable(this.#held.itemBytes)
     const { dialect, stream } = this.#options
     const segments = batches.flatMap((batch) => batch.segments)
     const judged = placeParts(batches, [])
@@ -274,6 +287,7 @@ export class IngestRequest implements BodyConsumer {
     let remembered: string | undefined
     const completion = claim && {
       keySha256: claim.keySha256,
+      fingerprint: fingerprint!,
       status: 200,
       body: (ids: readonly SegmentId[]) => {
         remembered = asText(dialect.answer(report, placeParts(batches, ids)))
@@ -320,7 +334,7 @@ export class IngestRequest implements BodyConsumer {
     this.#room.leave()
     this.#framer?.discard()
     this.#decompressor?.destroy()
-    if (!this.#keepsClaim) void this.#options.claim?.then(releaseClaim, () => undefined)
+    if (!this.#keepsClaim) void this.#options.idempotency?.claim.then(releaseClaim, () => undefined)
   }
 }
 

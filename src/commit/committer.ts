@@ -50,6 +50,7 @@ export interface CommitRow {
 /** An answer to remember under an Idempotency-Key, stored with the data it answers for. */
 export interface Completion {
   readonly keySha256: Uint8Array
+  readonly fingerprint: Uint8Array
   readonly status: number
   readonly body: string
 }

@@ -36,6 +36,8 @@ export interface Exchange {
   param(index: number): string
   /** Empty when absent. `name` is lower case. Only while the handler's first call is running. */
   header(name: string): string
+  /** How many lines of this name the head has; one may be empty. As `header` otherwise. */
+  headerLines(name: string): number
   /** Must be called before the handler's first call returns, at most once. */
   readBody(consumer: BodyConsumer): void
   /** Stops and resumes reading this request's body from the network (back-pressure). */

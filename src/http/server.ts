@@ -236,7 +236,7 @@ function tryDecodeParams(params: readonly string[]): readonly string[] | undefin
 }
 
 function twoLengths(): IngestError {
-  return new IngestError('malformed', 'the request has more than one length')
+  return new IngestError('malformed', 'the request has more than one length, or an empty one')
 }
 
 function badEncoding(): IngestError {

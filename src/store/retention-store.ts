@@ -50,6 +50,7 @@ const PER_STREAM_TABLES = [
   'stream_shape_paths',
   'stream_schema_marks',
   'idempotency_keys',
+  'idempotency_bytes',
 ]
 
 export class RetentionStore {

@@ -15,6 +15,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { encodeRuns, type SegmentRun } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
+import { completeKey, type IdempotentAnswer } from './idempotency-store.ts'
 import { type Postgres, type PostgresClient, toStoreError } from './postgres.ts'
 import { StoreError } from './store-error.ts'
 
@@ -30,14 +31,6 @@ export interface SegmentRow {
   readonly rawBytes: number
   readonly sentBytes: number
   readonly payload: Uint8Array
-}
-
-/** The answer to remember under an Idempotency-Key that this node claimed. */
-export interface IdempotentAnswer {
-  readonly streamId: StreamId
-  readonly keySha256: Uint8Array
-  readonly status: number
-  readonly body: string
 }
 
 /** A commit that failed. `mayHaveCommitted`: only `wasCommitted` can tell whether it did. */
@@ -136,14 +129,8 @@ export class SegmentStore {
 
   async #answer(client: PostgresClient, answers: readonly IdempotentAnswer[]): Promise<void> {
     await client.query('BEGIN')
-    for (const { streamId, keySha256, status, body } of answers) {
-      const { rowCount } = await client.query(
-        `UPDATE idempotency_keys SET status = $3, response = $4
-          WHERE stream_id = $1 AND key_sha256 = $2 AND status IS NULL
-            AND node_id = $5 AND epoch = $6`,
-        [streamId, keySha256, status, body, this.#node.nodeId, String(this.#node.epoch)],
-      )
-      if (rowCount !== 1) {
+    for (const answer of answers) {
+      if (!(await completeKey(client, this.#node, answer))) {
         const details = { constraint: IDEMPOTENCY_CONSTRAINT }
         throw new StoreError('conflict', 'an Idempotency-Key is no longer ours', details)
       }

@@ -226,7 +226,12 @@ test('a refusal is passed on at once, and the queue goes on', async () => {
   assert(id! > store.writes[0]!.rows[0]!.segmentId, 'ids rise over failed groups too')
 })
 
-const answer = (body: string) => ({ keySha256: new Uint8Array(32), status: 200, body: () => body })
+const answer = (body: string) => ({
+  keySha256: new Uint8Array(32),
+  fingerprint: new Uint8Array(32),
+  status: 200,
+  body: () => body,
+})
 
 test('idempotent answers go with their rows', async () => {
   const store = new FakeStore()

@@ -170,7 +170,8 @@ test('an idempotent answer is stored with its rows, or neither is', async () => 
   const [kept, foreign] = [key('kept'), key('foreign')]
   assert.equal(await keys.claim(stream, kept), 'claimed')
   const body = '{"accepted":1}'
-  const answer = { streamId: stream, keySha256: kept, status: 200, body }
+  const fingerprint = key('the request')
+  const answer = { streamId: stream, keySha256: kept, fingerprint, status: 200, body }
   assert.equal(await store.commit([row(stream, new Uint8Array(1))], [answer]), undefined)
   assert.deepEqual(await answerOf(stream, kept), { status: 200, response: body })
   // A key that is not ours any more: nothing of the group is stored.

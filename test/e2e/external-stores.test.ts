@@ -12,7 +12,7 @@ import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
 import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { recordingLog } from '../store/temporary.ts'
-import { Api } from '../support/api.ts'
+import { Api, readProblem } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 
 const storesDir = makeDataDir()
@@ -84,8 +84,10 @@ test('a key is remembered and revoked on every node', async () => {
   const stream = await apis[0].createStream()
   const headers = { 'idempotency-key': 'both' }
   const one = await apis[0].ingest(stream.key, '[{"a":1},{"a":2}]', headers)
-  const two = await apis[1].ingest(stream.key, '{"a":3}', headers)
+  const two = await apis[1].ingest(stream.key, '[{"a":1},{"a":2}]', headers)
   assert.deepEqual([two.status, two.text], [200, one.text])
+  const other = await apis[1].ingest(stream.key, '{"a":3}', headers)
+  assert.deepEqual([other.status, readProblem(other).code], [409, 'conflict'])
   await apis[0].rest(`/v1/streams/${stream.id}/keys/${stream.keyId}`, 'DELETE')
   const deadline = performance.now() + 1_000
   while ((await apis[1].ingest(stream.key, '{}')).status !== 401) {

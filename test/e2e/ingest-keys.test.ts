@@ -5,8 +5,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { IDEMPOTENCY_ANSWER_BYTES_MAX } from '../../src/limits.ts'
 import { type Answer, Api, call, JSON_TYPE, NDJSON_TYPE, readProblem } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
+import { sendWire } from './wire-request.ts'
 
 const dataDir = makeDataDir()
 let service: Service
@@ -32,8 +35,6 @@ test('the same key answers as the first time and stores nothing again', async ()
   const again = await api.ingest(stream.key, body, withKey('k1'))
   assert.deepEqual([again.status, again.text], [200, first.text])
   assert.equal(again.headers['content-type'], first.headers['content-type'])
-  const other = await api.ingest(stream.key, '{"other":true}', withKey('k1'))
-  assert.deepEqual([other.status, other.text], [200, first.text], 'the key decides, not the body')
   assert.equal((await api.events(stream.id)).length, 2)
 
   const text = await api.ingestText(stream.key, 'line', { 'idempotency-key': 'k2' })
@@ -44,59 +45,170 @@ test('the same key answers as the first time and stores nothing again', async ()
   assert.equal((await api.events(stream.id)).length, 3)
 })
 
-test('a key that was used on another path is a conflict, in the words of that path', async () => {
-  const basic = (key: string) => `Basic ${Buffer.from(`u:${key}`).toString('base64')}`
-  const paths: Readonly<Record<string, readonly [string, string, string]>> = {
-    native: ['/v1/ingest', JSON_TYPE, '{"a":1}'],
-    text: ['/v1/ingest/text', 'text/plain', 'line'],
-    bulk: ['/_bulk', NDJSON_TYPE, '{"index":{}}\n{"a":1}\n'],
-    document: ['/i/_doc', JSON_TYPE, '{"a":1}'],
-    'otlp json': ['/v1/logs', JSON_TYPE, '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}'],
-    'otlp protobuf': ['/v1/logs', 'application/x-protobuf', '\n\x04\x12\x02\x12\x00'],
+const PATHS: Readonly<Record<string, readonly [path: string, type: string, body: string]>> = {
+  native: ['/v1/ingest', JSON_TYPE, '{"a":1}'],
+  text: ['/v1/ingest/text', 'text/plain', 'line'],
+  bulk: ['/_bulk', NDJSON_TYPE, '{"index":{}}\n{"a":1}\n'],
+  document: ['/i/_doc', JSON_TYPE, '{"a":1}'],
+  'otlp json': ['/v1/logs', JSON_TYPE, '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}'],
+  'otlp protobuf': ['/v1/logs', 'application/x-protobuf', '\n\x04\x12\x02\x12\x00'],
+}
+
+/** What differs from the path's usual request. */
+interface Changed {
+  readonly path?: string
+  readonly body?: string | Uint8Array
+  readonly type?: string
+  readonly encoding?: string
+}
+
+function send(name: string, apiKey: string, key: string, changed: Changed = {}): Promise<Answer> {
+  const [path, type, own] = PATHS[name]!
+  const credential: Readonly<Record<string, string>> = /^(bulk|document)$/.test(name)
+    ? { authorization: `Basic ${Buffer.from(`u:${apiKey}`).toString('base64')}` }
+    : { 'x-api-key': apiKey }
+  return call(`${api.url}${changed.path ?? path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': changed.type ?? type,
+      'content-encoding': changed.encoding ?? 'identity',
+      'idempotency-key': key,
+      ...credential,
+    },
+    body: changed.body ?? own,
+    timeoutMs: 5_000,
+  })
+}
+
+/** Told in the words of the path, and that another try would be the same again. */
+function assertConflict(name: string, answer: Answer, text: RegExp): void {
+  assert.equal(answer.status, 409, `${name}: ${answer.status} ${answer.text}`)
+  assert.equal(answer.headers['retry-after'], undefined)
+  assert.match(answer.text, text)
+  if (/^(bulk|document)$/.test(name)) {
+    assert.match(answer.text, /^\{"error":\{"root_cause":\[\{"type":"version_conflict_engine/)
+  } else if (name.startsWith('otlp')) {
+    assert.equal(answer.headers['content-type'], PATHS[name]![1])
+    if (name === 'otlp json') assert.match(answer.text, /^\{"code":10,"message":/)
+  } else {
+    assert.equal(readProblem(answer).code, 'conflict')
   }
+}
+
+test('another request under a key is a conflict and not stored, on every path', async () => {
   const stream = await api.createStream()
-  const send = (name: string, idempotencyKey: string, body?: string) => {
-    const [path, type, own] = paths[name]!
-    const headers = {
-      'content-type': type,
-      'idempotency-key': idempotencyKey,
-      ...(/^(bulk|document)$/.test(name)
-        ? { authorization: basic(stream.key) }
-        : { 'x-api-key': stream.key }),
-    }
-    return call(`${api.url}${path}`, {
-      method: 'POST',
-      headers,
-      body: body ?? own,
-      timeoutMs: 5_000,
-    })
+  const others: Readonly<Record<string, readonly Changed[]>> = {
+    native: [{ body: '{"a":2}' }, { body: '{"a":1}\n' }, { type: NDJSON_TYPE }],
+    text: [{ body: 'another line' }, { body: gzipSync('other'), encoding: 'gzip' }],
+    bulk: [{ body: '{"index":{}}\n{"a":2}\n' }, { path: '/other/_bulk' }],
+    document: [{ body: '{"a":2}' }, { path: '/j/_doc' }, { path: '/i/_doc/7' }],
+    'otlp json': [{ body: PATHS['otlp json']![2].replace('{}', '{},{}') }],
+    'otlp protobuf': [{ body: '\n\x06\x12\x04\x12\x00\x12\x00' }],
   }
+  for (const [name, changes] of Object.entries(others)) {
+    const first = await send(name, stream.key, `k-${name.replace(' ', '-')}`)
+    assert.ok(first.status < 300, `${name}: ${first.status} ${first.text}`)
+    for (const changed of changes) {
+      const other = await send(name, stream.key, `k-${name.replace(' ', '-')}`, changed)
+      assertConflict(name, other, /used with another request/)
+    }
+    const again = await send(name, stream.key, `k-${name.replace(' ', '-')}`)
+    assert.deepEqual([again.status, again.text], [first.status, first.text])
+  }
+  assert.equal((await api.events(stream.id)).length, Object.keys(others).length)
+})
+
+test('a body that is compressed anew is the same request', async () => {
+  const stream = await api.createStream()
+  const text = '{"a":1}\n'.repeat(1_000)
+  const compressed = gzipSync(text)
+  const later = Buffer.from(compressed)
+  later.writeUInt32LE(1_700_000_000, 4) // The time in gzip's head (RFC 1952).
+  const headers = { ...withKey('zipped'), 'content-encoding': 'gzip' }
+  const first = await api.ingest(stream.key, compressed, headers)
+  assert.equal(first.status, 200)
+  for (const [body, more] of [
+    [later, headers],
+    [gzipSync(text, { level: 1 }), headers],
+    [text, withKey('zipped')],
+  ] as const) {
+    const again = await api.ingest(stream.key, body, more)
+    assert.deepEqual([again.status, again.text], [200, first.text])
+  }
+  assert.equal((await api.usage(stream.id)).events, 1_000)
+})
+
+test('keys that an engine takes for one lose no event that was acknowledged', async () => {
+  const stream = await api.createStream()
+  const head = ['POST /v1/ingest HTTP/1.1', 'Host: x', `X-API-Key: ${stream.key}`]
+  const port = Number(new URL(api.url).port)
+  let stored = 0
+  for (const name of ['commande-é', 'commande-à', 'commande-', 'é', '', ' ', 'a\u00e9b', 'a b']) {
+    const body = JSON.stringify({ name })
+    const type = `Content-Type: ${JSON_TYPE}`
+    const answer = await sendWire(port, [...head, type, `Idempotency-Key: ${name}`], body)
+    assert.match(String(answer.status), /^(200|400|409)$/, `${name}: ${answer.text}`)
+    if (answer.status === 200) stored++
+    // Nothing is taken without the protection that was asked for.
+    if (/^(é| |)$|^a/.test(name)) assert.equal(answer.status, 400, `'${name}': ${answer.text}`)
+    if (answer.status === 400) assert.match(answer.text, /the Idempotency-Key (is empty|may hold)/)
+    assert.equal((await api.events(stream.id)).length, stored, name)
+  }
+  assert.ok(stored >= 1)
+  const twice = [...head, `Content-Type: ${JSON_TYPE}`, 'Idempotency-Key: a', 'Idempotency-Key: b']
+  const answer = await sendWire(port, twice, '{}')
+  assert.deepEqual([answer.status, /given twice/.test(answer.text)], [400, true], answer.text)
+})
+
+test('a bad key is told in the words of its path', async () => {
+  const stream = await api.createStream()
+  for (const name of Object.keys(PATHS)) {
+    const { status, text } = await send(name, stream.key, 'a b')
+    assert.equal(status, 400, name)
+    assert.match(text, /the Idempotency-Key may hold visible ASCII only/)
+    if (/^(bulk|document)$/.test(name)) assert.match(text, /^\{"error":\{"root_cause":/)
+    if (name === 'otlp json') assert.match(text, /^\{"code":3,"message":/)
+  }
+  assert.equal((await api.events(stream.id)).length, 0)
+})
+
+test('a key that was used on another path is a conflict, in the words of that path', async () => {
+  const stream = await api.createStream()
   const family = (name: string) => name.split(' ')[0]
-  for (const first of Object.keys(paths)) {
-    const answer = await send(first, `from ${first}`)
+  for (const first of Object.keys(PATHS)) {
+    const key = `from-${first.replace(' ', '-')}`
+    const answer = await send(first, stream.key, key)
     assert.ok(answer.status < 300, `${first}: ${answer.status} ${answer.text}`)
-    for (const other of Object.keys(paths)) {
-      const again = await send(other, `from ${first}`)
-      const what = `${first}, then ${other}: ${again.status} ${again.text}`
-      if (family(first) === family(other)) {
-        assert.equal(again.status, answer.status, what)
-        if (first === other) assert.equal(again.text, answer.text)
-        continue
-      }
-      assert.equal(again.status, 409, what)
-      assert.equal(again.headers['retry-after'], undefined, 'it would be the same again')
-      assert.match(again.text, /used on another ingest path/)
-      if (/^(bulk|document)$/.test(other)) {
-        assert.match(again.text, /^\{"error":\{"root_cause":\[\{"type":"version_conflict_engine/)
-      } else if (family(other) === 'otlp') {
-        assert.equal(again.headers['content-type'], paths[other]?.[1])
+    for (const other of Object.keys(PATHS)) {
+      const again = await send(other, stream.key, key)
+      if (first === other) {
+        assert.deepEqual([again.status, again.text], [answer.status, answer.text])
       } else {
-        assert.equal(readProblem(again).code, 'conflict')
+        const isFamily = family(first) === family(other)
+        assertConflict(other, again, isFamily ? /another request/ : /used on another ingest path/)
       }
     }
   }
-  assert.equal((await send('otlp protobuf', 'from native', '')).status, 409, 'an empty body, too')
+  const empty = await send('otlp protobuf', stream.key, 'from-native', { body: '' })
+  assert.equal(empty.status, 409, 'an empty body, too')
   assert.equal((await api.events(stream.id)).length, 6, 'each was stored once')
+})
+
+test('an answer too large to keep is refused before anything is stored', async () => {
+  const stream = await api.createStream()
+  const id = 'i'.repeat(500)
+  const body = `{"create":{"_id":"${id}"}}\n{}\n`.repeat(IDEMPOTENCY_ANSWER_BYTES_MAX / 500)
+  const large = await send('bulk', stream.key, 'large', { body })
+  assert.equal(large.status, 413, large.text)
+  assert.match(large.text, /IDEMPOTENCY_ANSWER_BYTES_MAX.*filter_path/)
+  assert.equal((await api.usage(stream.id)).events, 0)
+  const path = '/_bulk?filter_path=errors'
+  const deadline = performance.now() + 5_000 // Giving the key back is not waited for.
+  let small = await send('bulk', stream.key, 'large', { body, path })
+  while (small.status === 409 && performance.now() < deadline) {
+    small = await send('bulk', stream.key, 'large', { body, path })
+  }
+  assert.deepEqual([small.status, small.text], [200, '{"errors":false}'])
 })
 
 test('a large body under a key is stored once', async () => {

@@ -54,6 +54,10 @@ const ROUTES: readonly Route[] = [
   },
 ]
 
+/** A request that is the body of another, unless the other's length is overlooked. */
+const INNER = head('POST', '/echo')
+const INNER_LENGTH = `Content-Length: ${INNER.length}`
+
 for (const engine of ENGINES) {
   describe(`server on ${engine.name}`, () => {
     const request = async (text: string) => {
@@ -94,9 +98,14 @@ for (const engine of ENGINES) {
     })
 
     for (const [name, headers] of [
-      ['different', ['Content-Length: 2', 'Content-Length: 40']],
-      ['equal', ['Content-Length: 2', 'Content-Length: 2']],
-      ['in both ways', ['Content-Length: 2', 'Transfer-Encoding: chunked']],
+      ['different', [INNER_LENGTH, 'Content-Length: 2']],
+      ['equal', [INNER_LENGTH, INNER_LENGTH]],
+      ['in both ways', [INNER_LENGTH, 'Transfer-Encoding: chunked']],
+      ['the first unreadable', ['Content-Length: \xff', INNER_LENGTH]],
+      ['the second unreadable', [INNER_LENGTH, 'Content-Length: \xff']],
+      ['the first empty', ['Content-Length:', INNER_LENGTH]],
+      ['an encoding unreadable', ['Transfer-Encoding: \xff', INNER_LENGTH]],
+      ['one, which is unreadable', ['Content-Length: \xff']],
     ] as const) {
       test(`two lengths, ${name}: refused, and nothing behind them is taken`, async () => {
         const { server, port } = await startServer({
@@ -104,7 +113,8 @@ for (const engine of ENGINES) {
           engine,
         })
         const client = await RawClient.connect(port)
-        client.write(`${head('POST', '/echo', ...headers)}{}${head('POST', '/echo')}`)
+        const text = `${head('POST', '/echo', ...headers)}${INNER}`
+        client.write(Buffer.from(text, 'latin1'))
         const reply = await client.untilClosed(3_000).catch(() => `open ${client.received}`)
         client.destroy()
         server.close()

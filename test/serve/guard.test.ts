@@ -24,6 +24,7 @@ function fakeExchange(headers: Readonly<Record<string, string>>, body = '') {
       assert.ok(isFirstCall, 'headers are gone')
       return headers[name] ?? ''
     },
+    headerLines: () => assert.fail('nothing here asks for it'),
     readBody: (consumer) => {
       assert.ok(isFirstCall, 'the body is gone')
       setImmediate(() => consumer.chunk(Buffer.from(body), true))

@@ -4,6 +4,7 @@ import { sql as observe } from './0002-observe.ts'
 import { sql as retain } from './0003-retain.ts'
 import { sql as sentBytes } from './0004-sent-bytes.ts'
 import { sql as mixedSegments } from './0005-mixed-segments.ts'
+import { sql as idempotency } from './0006-idempotency.ts'
 
 export interface Migration {
   readonly version: number
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'retain', sql: retain },
   { version: 4, name: 'sent-bytes', sql: sentBytes },
   { version: 5, name: 'mixed-segments', sql: mixedSegments },
+  { version: 6, name: 'idempotency', sql: idempotency },
 ]
