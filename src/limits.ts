@@ -37,8 +37,12 @@ export const IDEMPOTENCY_ANSWER_BYTES_MAX = 1 * MIB
 export const IDEMPOTENCY_ROW_BYTES = 256
 /** What is kept under the keys of one stream; past it requests with new keys are refused. */
 export const IDEMPOTENCY_STREAM_BYTES_MAX = 4096 * MIB
+/** A request's head. The older engine takes 4 KiB of one that comes in pieces (docs/operations). */
+export const HEAD_BYTES_MAX = 16 * KIB
 /** A management (REST) request body. */
 export const REST_BODY_BYTES_MAX = 1 * MIB
+/** Nesting of a query; the body itself is depth 1. */
+export const REST_DEPTH_MAX = 64
 /** How many bytes of a refused body are read and thrown away so that the client sees the reply. */
 export const LINGER_BYTES_MAX = 16 * MIB
 /** How long a refused body is read and thrown away. */

@@ -11,6 +11,7 @@
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { HEAD_BYTES_MAX } from '../limits.ts'
 import { createNodeApp } from './node-engine.ts'
 
 /** Valid only during the route handler's synchronous part. */
@@ -99,6 +100,8 @@ const require = createRequire(import.meta.url)
 
 /** Loads the fastest engine that works here. Never throws: the last one always works. */
 export function loadEngine(): Engine {
+  // Read when it is loaded, by the newer one only.
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HEAD_BYTES_MAX)
   return tryLoadNative('uWebSockets.js', 'uWebSockets.js') ?? tryLoadOlderNative() ?? nodeEngine
 }
 

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { Server as NetServer, type Socket } from 'node:net'
+import { HEAD_BYTES_MAX } from '../limits.ts'
 import type {
   EngineApp,
   EngineHandler,
@@ -26,10 +27,15 @@ interface NodeRoute {
 export function createNodeApp(tls: TlsFiles | undefined): EngineApp {
   const routes: NodeRoute[] = []
   const sockets = new Set<Socket>()
+  const options = { maxHeaderSize: HEAD_BYTES_MAX }
   const server: Server =
     tls === undefined
-      ? createServer()
-      : createTlsServer({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
+      ? createServer(options)
+      : createTlsServer({
+          ...options,
+          cert: readFileSync(tls.certFile),
+          key: readFileSync(tls.keyFile),
+        })
   server.requestTimeout = 0 // The sweep of server.ts judges slow bodies, by progress.
   server.on('connection', (socket) => {
     sockets.add(socket)

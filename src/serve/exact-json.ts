@@ -2,6 +2,7 @@
  * JSON whose numbers keep their text: `JSON.parse` would round integers past 2^53, and a query for
  * one id would then find its neighbour.
  */
+import { REST_DEPTH_MAX } from '../limits.ts'
 import { malformed } from './body-fields.ts'
 
 /** A number as it was written, such as `9223372036854775807` or `1e3`. */
@@ -31,7 +32,11 @@ export function parseBody(text: string): unknown {
 /** As `JSON.parse`, with an `ExactNumber` for each number. Throws `malformed`. */
 export function parseExactJson(text: string): unknown {
   const numbers: ExactNumber[] = []
-  parseBody(text) // Judges it: the scan below needs JSON.
+  parseBody(text) // Judges it: the scans below need JSON.
+  // JSON.parse itself takes any depth, but not with a function for each value.
+  if (depthOf(text) > REST_DEPTH_MAX) {
+    throw malformed(`the body is nested over ${REST_DEPTH_MAX} levels (REST_DEPTH_MAX)`)
+  }
   // Each number becomes its index, which is small enough for JSON.parse to keep.
   const indexed = text.replace(STRING_OR_NUMBER, (token) => {
     if (token.startsWith('"')) return token
@@ -74,6 +79,19 @@ export function readMemberTexts(text: string): Map<string, string> {
     }
   }
   return members
+}
+
+/** How deep objects and arrays are nested. `text` is known to be JSON. */
+function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = stringEnd(text, at)
+    else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++depth)
+    else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return deepest
 }
 
 /** The position of the closing quote of the string that opens at `open`. */

@@ -11,6 +11,7 @@ import {
   SHAPES_KNOWN_MAX,
 } from '../../src/limits.ts'
 import type { EncodedSegment } from '../../src/model/batch.ts'
+import { decodeLeaf } from '../../src/model/schema.ts'
 import { PATH_BYTES_MAX } from '../../workers/decode/path-trie.ts'
 import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
@@ -95,6 +96,40 @@ test('a path of up to PATH_BYTES_MAX has a column, a longer one is in the raw ev
     const isThere = Buffer.from(block.bytes).includes(key)
     assert.equal(isThere, extra < 0)
     assert.deepEqual(delta.shapes[0]?.leaves?.[0], 'a\0integer\x001')
+  }
+})
+
+test('the longest path has a column and is learned, to the byte, however it is made', () => {
+  // What is around the key in the event, and in front of it in the path.
+  const places: readonly (readonly [around: (key: string) => string, before: string])[] = [
+    [(key) => `{"${key}":1}`, ''],
+    [(key) => `{"o":{"${key}":1}}`, 'o.'],
+    [(key) => `{"o":{"p":{"${key}":1}}}`, 'o.p.'],
+    [(key) => `{"o.p":{"${key}":1}}`, 'o.p.'],
+    [(key) => `{"${'o'.repeat(500)}":{"${key}":1}}`, `${'o'.repeat(500)}.`],
+    [(key) => `{"\\u00e9":{"${key}":1}}`, 'é.'],
+    [(key) => `{"a":[{"${key}":1}]}`, 'a[].'],
+    [(key) => `{"a":[[{"${key}":1}]]}`, 'a[][].'],
+  ]
+  const spellings = ['k', 'é', '語', '\\u00e9', '\\u0041', '\\ud83d\\ude00', '\\u0000']
+  for (const [around, before] of places) {
+    for (const spelling of spellings) {
+      const char = String(JSON.parse(`"${spelling}"`)).replace('\0', '\ufffd')
+      for (const bytes of [PATH_BYTES_MAX - 1, PATH_BYTES_MAX, PATH_BYTES_MAX + 1]) {
+        const left = bytes - Buffer.byteLength(before)
+        const count = Math.floor(left / Buffer.byteLength(char))
+        const fill = 'x'.repeat(left - count * Buffer.byteLength(char))
+        const path = `${before}${fill}${char.repeat(count)}`
+        assert.equal(Buffer.byteLength(path), bytes)
+        const { block, delta } = encode(around(fill + spelling.repeat(count)))
+        const what = `${before}${spelling}, ${bytes} bytes`
+        const isShort = bytes <= PATH_BYTES_MAX
+        const leaves = delta.shapes[0]?.leaves?.map((leaf) => decodeLeaf(leaf).path) ?? []
+        assert.equal(leaves.includes(path), isShort, `learned: ${what}`)
+        if (before.includes('[') || spelling === '\\u0000') continue
+        assert.equal(Buffer.from(block.bytes).includes(path), isShort, `a column: ${what}`)
+      }
+    }
   }
 })
 

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { IngestError } from '../../src/errors.ts'
+import { REST_DEPTH_MAX } from '../../src/limits.ts'
 import { ExactNumber, parseExactJson, readMemberTexts } from '../../src/serve/exact-json.ts'
 
 function rounded(value: unknown): unknown {
@@ -51,6 +52,21 @@ test('strings that look like numbers and quotes stay strings', () => {
 test('what is no JSON is malformed', () => {
   for (const text of ['', '{', '{"a":01}', '{"a":NaN}', '1 2', "{'a':1}", '{"a":"\\x"}']) {
     assert.throws(() => parseExactJson(text), IngestError, text)
+  }
+})
+
+test('what is nested too deep is malformed, and says so', () => {
+  const nested = (depth: number) => `${'[{"a":'.repeat(depth / 2)}"[["${'}]'.repeat(depth / 2)}`
+  assert.doesNotThrow(() => parseExactJson(nested(REST_DEPTH_MAX)))
+  assert.doesNotThrow(() => parseExactJson('[[],[]]'.replace(/\[\]/g, nested(REST_DEPTH_MAX - 2))))
+  for (const depth of [REST_DEPTH_MAX + 2, 3_000, 30_000]) {
+    assert.throws(() => parseExactJson(nested(depth)), /nested over 64 levels \(REST_DEPTH_MAX\)/)
+  }
+  for (const open of ['[', '{"a":']) {
+    const text = `${open.repeat(REST_DEPTH_MAX + 1)}1`
+    const closed = text + (open === '[' ? ']' : '}').repeat(REST_DEPTH_MAX + 1)
+    assert.throws(() => parseExactJson(closed), /REST_DEPTH_MAX/)
+    assert.throws(() => parseExactJson(open.repeat(500_000)), IngestError)
   }
 })
 

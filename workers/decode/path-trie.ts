@@ -171,7 +171,11 @@ export class PathTrie {
   isTooLong(node: number): boolean {
     let bytes = 0
     for (let at = node; at > ROOT; at = this.parent[at]!) {
-      bytes += this.keyLength[at]! + 2
+      const parent = this.parent[at]!
+      const isElement = this.element[parent] === at
+      // As `displayPath` joins them. A key counts as it is read, not as it is spelled.
+      if (isElement) bytes += '[]'.length
+      else bytes += this.keyLength[this.canonical[at]!]! + (parent === ROOT ? 0 : 1)
       if (bytes > PATH_BYTES_MAX) return true
     }
     return false
@@ -232,8 +236,8 @@ export class PathTrie {
     this.column[node] = NO_COLUMN
     const above = nested ? this.column[parent]! : NO_COLUMN
     if (nested && above === NO_COLUMN) return
-    const parentLength = nested ? this.columns.lengthOf(above) : 0
-    if (parentLength + length + 1 > PATH_BYTES_MAX) return
+    const lengthBefore = nested ? this.columns.lengthOf(above) + 1 : 0
+    if (lengthBefore + length > PATH_BYTES_MAX) return
     this.column[node] = this.columns.find(scope, above, bytes, start, end)
     if (parent === ROOT && length <= TIME_FIELD_CHARS_MAX) {
       const key = Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString()

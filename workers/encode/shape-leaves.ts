@@ -4,6 +4,7 @@
  */
 import {
   BLOCK_PATHS_MAX,
+  FIELD_PATH_BYTES_MAX,
   FIELD_SAMPLES_MAX,
   SAMPLE_BYTES_MAX,
   SHAPE_LEAVES_CHARS_MAX,
@@ -53,6 +54,7 @@ export class ShapeLeaves {
       if (type === undefined || trie.isTooLong(node)) continue
       // PostgreSQL's text cannot hold U+0000.
       const path = trie.displayPath(node).replaceAll('\0', '\ufffd')
+      if (Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX) continue // U+FFFD has three bytes.
       const samples = this.#leaf(path, type)
       if (samples === undefined) return
       this.#addObjects(path)
