@@ -3,7 +3,7 @@ import type { Context } from './app.ts'
 import { watchClock } from './app-clock.ts'
 import { Committer } from './commit/committer.ts'
 import { createRawStoreWriter } from './commit/raw-store-writer.ts'
-import { Materializer } from './materialize/materializer.ts'
+import { type MaterializeObserver, Materializer } from './materialize/materializer.ts'
 import { type SegmentId, SegmentIdGenerator } from './model/segment-id.ts'
 import type { Observer } from './observe/observer.ts'
 import type { WorkerPool } from './pool/pool.ts'
@@ -12,7 +12,8 @@ import type { NodeLease } from './store/node-lease.ts'
 import type { Stores } from './store/open-stores.ts'
 import { ProjectionStore } from './store/projection-store.ts'
 import { SegmentStore } from './store/segment-store.ts'
-import { commitObserver, materializeObserver } from './telemetry/observers.ts'
+import { SetAsideStore } from './store/set-aside-store.ts'
+import { commitObserver, materializeObserver, projectionStalls } from './telemetry/observers.ts'
 
 export async function startCommitter(
   context: Context,
@@ -65,9 +66,15 @@ function later(a: SegmentId, b: SegmentId): SegmentId {
 
 /** That of our number; with it those of numbers that nothing more is committed under. */
 export async function startMaterializer(context: Context, pool: WorkerPool): Promise<Materializer> {
-  const { config, stores, metrics, stoppers } = context
+  const { config, stores, log, metrics, health, stoppers } = context
+  const stallReporter = projectionStalls(metrics, log, health)
+  const setAside = new Map<NodeLease, number>()
   const start = async (lease: NodeLease) => {
-    const materializer = await createMaterializer(context, lease, pool)
+    const materializer = await createMaterializer(context, lease, {
+      pool,
+      observer: { ...materializeObserver(metrics, log), onStall: stallReporter() },
+      onSetAsideCount: (segments) => setAside.set(lease, segments),
+    })
     materializer.start()
     stoppers.push(() => materializer.stop(config.drainTimeoutMs))
     return materializer
@@ -75,6 +82,7 @@ export async function startMaterializer(context: Context, pool: WorkerPool): Pro
   for (const left of stores.lease.leftBehind) await start(left)
   const materializer = await start(stores.lease)
   metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
+  metrics.watch('segmentsSetAside', () => [...setAside.values()].reduce((a, b) => a + b, 0))
   metrics.watch('projectionLagSeconds', () => {
     const oldest = materializer.oldestPendingMs
     return oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
@@ -83,11 +91,19 @@ export async function startMaterializer(context: Context, pool: WorkerPool): Pro
 }
 
 async function createMaterializer(
-  { config, stores, buffers, log, metrics }: Context,
+  { config, stores, buffers }: Context,
   lease: NodeLease,
-  pool: WorkerPool,
+  parts: {
+    readonly pool: WorkerPool
+    readonly observer: MaterializeObserver
+    readonly onSetAsideCount: (segments: number) => void
+  },
 ): Promise<Materializer> {
-  const checkpoints = new CheckpointStore(stores.postgres, lease.nodeId)
+  const { nodeId } = lease
+  const checkpoints = new CheckpointStore(stores.postgres, nodeId)
+  const setAside = new SetAsideStore(stores.postgres)
+  const checkpoint = await checkpoints.read()
+  await setAside.forgetAfter(nodeId, checkpoint)
   const projection = new ProjectionStore(stores.clickhouse, lease)
   return new Materializer({
     stores: {
@@ -98,14 +114,21 @@ async function createMaterializer(
       tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),
       insert: (streamId, blocks) => projection.insert(streamId, blocks),
       insertMixed: (blocks) => projection.insertMixed(blocks),
+      setAside: (segments) => setAside.record(nodeId, segments),
+      readRetries: async () => {
+        const { segments, retries } = await setAside.count(nodeId)
+        parts.onSetAsideCount(segments)
+        return retries === 0 ? [] : await setAside.readRetries(nodeId)
+      },
+      forgetSetAside: (segments) => setAside.remove(segments),
       rebuild: async ({ streamId, payload }, part) => {
         const task = { kind: 'replay', streamId, payload, ...(part && { part }) } as const
-        const { segment } = await pool.run(task)
+        const { segment } = await parts.pool.run(task)
         return segment.block
       },
     },
-    observer: materializeObserver(metrics, log),
-    checkpoint: await checkpoints.read(),
+    observer: parts.observer,
+    checkpoint,
     delayMs: config.materializeDelayMs,
     release: (block) => buffers.releaseView(block),
   })

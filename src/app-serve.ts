@@ -10,6 +10,7 @@ import type { Stores } from './store/open-stores.ts'
 import { PROJECTION_DATABASE } from './store/projection-store.ts'
 import { QueryStore } from './store/query-store.ts'
 import { SchemaStore } from './store/schema-store.ts'
+import { SetAsideStore } from './store/set-aside-store.ts'
 import { StorageStore } from './store/storage-store.ts'
 import type { UsageStore } from './store/usage-store.ts'
 
@@ -26,6 +27,7 @@ export function createServeRoutes(parts: {
     resolveToken: (text) => credentials.resolveToken(text),
     control,
     usage,
+    setAside: new SetAsideStore(stores.postgres),
     events: new EventStore(stores.postgres),
     query: new QueryStore(stores.clickhouse, PROJECTION_DATABASE, (streamId) =>
       storage.readRemovedBefore(streamId),

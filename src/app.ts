@@ -164,6 +164,7 @@ async function openContext(
   health.declare('postgres', 'required')
   health.declare('clickhouse', 'degraded')
   health.declare('clock', 'required')
+  health.declare('projection', 'degraded')
   const onLeaseLost = () => {
     const reason = 'the node number belongs to another process'
     metrics.nodeLeaseLost.inc()

@@ -249,6 +249,12 @@ export const MATERIALIZE_INSERTS_MAX = 3
 export const MATERIALIZE_SMALL_BYTES_MAX = 4 * MIB
 /** Segments that one replay step reads from the raw store. */
 export const REPLAY_SEGMENTS_MAX = 64
+/** How often a segment's own data may fail before it is set aside, so that others go on. */
+export const SEGMENT_TRIES_MAX = 5
+/** How often a node looks whether it is asked to try segments again that were set aside. */
+export const SET_ASIDE_POLL_MS = 2_000
+/** Segments set aside that are tried again at a time. */
+export const SET_ASIDE_RETRY_SEGMENTS_MAX = 16
 
 // --- Retention --------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ function toWriteFailure({ error, mayHaveCommitted }: CommitFailure): WriteFailur
       if (error.constraint === 'segments_pkey') return { kind: 'exists', message: error.message }
       if (error.constraint === 'idempotency_keys_claim') return { kind: 'answers' }
       return refused('the raw store refused the data')
+    case 'bad_data':
     case 'other':
       return refused('the raw store refused the data')
   }

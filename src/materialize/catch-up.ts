@@ -6,6 +6,7 @@ import {
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
   REPLAY_SEGMENTS_MAX,
+  SEGMENT_TRIES_MAX,
 } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'
 import { MIXED_STREAM, type MixedRun } from '../model/mixed-runs.ts'
@@ -13,6 +14,7 @@ import type { MixedBlock, StreamRows, StreamSegment } from '../model/projection.
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
+import { type Fault, insertFault, rebuildFault } from './faults.ts'
 import { joinInTurns } from './join-blocks.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import { toMixed, toWaiting, type WaitingBlock } from './stream-buffer.ts'
@@ -26,6 +28,8 @@ export interface StoredSegment {
   readonly members?: readonly SegmentMember[]
   /** Of a mixed row: likewise. */
   readonly runs?: readonly MixedRun[]
+  /** Of a segment inside such a row that comes by itself: which of the payload's events it is. */
+  readonly part?: SegmentPart
 }
 
 /** Some events of a stored segment, of several segments with so many events each. */
@@ -47,6 +51,18 @@ export interface CatchUpStores {
   insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void>
   /** Inserts blocks into the table that streams share. */
   insertMixed(blocks: readonly MixedBlock[]): Promise<void>
+  /** Makes it durable that these segments are left out, until somebody asks to try again. */
+  setAside(segments: readonly SetAside[]): Promise<void>
+  /** Segments set aside that somebody asked to try again, some of them. */
+  readRetries(): Promise<readonly StoredSegment[]>
+  /** They are in the projection now. */
+  forgetSetAside(segments: readonly StreamSegment[]): Promise<void>
+}
+
+export interface SetAside extends StreamSegment {
+  /** Why, without anything of its events: see `faults.ts`. */
+  readonly reason: string
+  readonly tries: number
 }
 
 export interface CatchUpStep {
@@ -55,24 +71,24 @@ export interface CatchUpStep {
   readonly replayed: number
 }
 
-/** How often one segment may fail by itself before it is left out, so that others go on. */
-const SEGMENT_FAILURES_MAX = 5
+export interface CatchUpOptions {
+  /** A segment cannot be projected; it stays in the raw store. */
+  readonly onSetAside?: ((segmentId: SegmentId, reason: string) => void) | undefined
+  readonly triesMax?: number
+}
 
 export class CatchUp {
   readonly #stores: CatchUpStores
-  readonly #onSetAside: (segmentId: SegmentId, cause: unknown) => void
+  readonly #options: CatchUpOptions
   /** Bytes of one insert; smaller after failures, so that in the end one segment goes alone. */
   #sliceBytes = MATERIALIZE_INSERT_BYTES
   readonly #failures = new Map<SegmentId, number>()
+  /** Recorded already; the checkpoint has not passed them yet. */
   readonly #setAside = new Set<SegmentId>()
 
-  /** `onSetAside`: a segment cannot be projected; it stays in the raw store. */
-  constructor(
-    stores: CatchUpStores,
-    onSetAside: (segmentId: SegmentId, cause: unknown) => void = () => undefined,
-  ) {
+  constructor(stores: CatchUpStores, options: CatchUpOptions = {}) {
     this.#stores = stores
-    this.#onSetAside = onSetAside
+    this.#options = options
   }
 
   /** Brings the next segments in; undefined when there are none. Rejects when a store fails. */
@@ -80,6 +96,23 @@ export class CatchUp {
     const stored = await this.#stores.readAfter(after, REPLAY_SEGMENTS_MAX)
     const last = stored.at(-1)
     if (last === undefined) return undefined
+    const replayed = await this.#bringAll(stored)
+    return { last: last.runs?.at(-1)?.segmentId ?? last.segmentId, replayed }
+  }
+
+  /** Tries some of those again that it is asked for; returns how many. Rejects as `step` does. */
+  async retry(): Promise<number> {
+    const stored = await this.#stores.readRetries()
+    if (stored.length === 0) return 0
+    for (const { segmentId } of stored) this.#setAside.delete(segmentId)
+    await this.#bringAll(stored)
+    const there = stored.filter(({ segmentId }) => !this.#setAside.has(segmentId))
+    await this.#stores.forgetSetAside(there)
+    return stored.length
+  }
+
+  /** How many segments, or neighbours in a row, were absent. */
+  async #bringAll(stored: readonly StoredSegment[]): Promise<number> {
     await this.#stores.settleInserts()
     const present = await this.#stores.findPresent(stored.flatMap(segmentsOf))
     const byStream = new Map<StreamId, StoredSegment[]>()
@@ -94,7 +127,7 @@ export class CatchUp {
       for (const segment of segments) replayed += await this.#bring(segment, present, slice)
       await this.#insert(slice)
     }
-    return { last: last.runs?.at(-1)?.segmentId ?? last.segmentId, replayed }
+    return replayed
   }
 
   /** Puts what is absent of a segment into the slice, which is inserted when it is full. */
@@ -105,21 +138,24 @@ export class CatchUp {
   ): Promise<number> {
     const { segmentId } = segment
     if (this.#setAside.has(segmentId)) return 0
+    const absent = segmentsOf(segment).filter((each) => !present.has(each.segmentId))
+    const row = { segment, absent }
     let replayed = 0
     for (const piece of absentPieces(segment, present)) {
       replayed++
-      const block = await this.#rebuild(segment, piece)
-      if (block === undefined) break
+      const block = await this.#rebuild(row, piece)
+      if (block === undefined) break // All of it is set aside.
       const isFull =
         slice.bytes + block.bytes.length > this.#sliceBytes ||
         slice.rows + block.rows > MATERIALIZE_INSERT_ROWS
       if (isFull) await this.#insert(slice)
-      slice.add(segmentId, block, streamRows(segment, piece, block.rows))
+      slice.add(row, block, streamRows(segment, piece, block.rows))
     }
     return replayed
   }
 
-  async #rebuild(segment: StoredSegment, piece: Piece): Promise<EncodedBlock | undefined> {
+  async #rebuild(row: AbsentRow, piece: Piece): Promise<EncodedBlock | undefined> {
+    const { segment } = row
     try {
       if (piece === 'all') {
         const block = await this.#stores.rebuild(segment)
@@ -131,14 +167,14 @@ export class CatchUp {
       stampMembers(block, piece.members)
       return block
     } catch (cause) {
-      if (this.#giveUp(segment.segmentId, cause)) return undefined
+      if (await this.#giveUp(row, rebuildFault(cause))) return undefined
       throw cause
     }
   }
 
   /** Inserts and empties a slice, if there is something in it. */
   async #insert(slice: Slice): Promise<void> {
-    const { streamId, ids, blocks } = slice
+    const { streamId, sources, blocks } = slice
     if (blocks.length === 0) return
     try {
       if (streamId === MIXED_STREAM) await this.#stores.insertMixed(blocks.map(toMixed))
@@ -147,24 +183,37 @@ export class CatchUp {
     } catch (cause) {
       // Smaller for the next try.
       this.#sliceBytes = Math.max(1, Math.floor(this.#sliceBytes / 4))
-      const [only] = ids
-      const isGivenUp = ids.length === 1 && only !== undefined && this.#giveUp(only, cause)
-      if (!isGivenUp) throw cause
+      const only = new Set(sources).size === 1 ? sources[0] : undefined
+      if (only === undefined || !(await this.#giveUp(only, insertFault(cause)))) throw cause
     }
     slice.clear()
   }
 
-  /** Counts a segment's failures that are not the store's being away; true when it is set aside. */
-  #giveUp(segmentId: SegmentId, cause: unknown): boolean {
-    if (isAway(cause)) return false
-    const failures = (this.#failures.get(segmentId) ?? 0) + 1
-    this.#failures.set(segmentId, failures)
-    if (failures < SEGMENT_FAILURES_MAX) return false
+  /**
+   * Counts a segment's failures that are its data's fault; true when it is set aside. Whatever else
+   * is wrong is nothing that passing the segment would mend: it is tried until it works.
+   */
+  async #giveUp({ segment, absent }: AbsentRow, fault: Fault): Promise<boolean> {
+    if (fault.kind !== 'data') return false
+    const { segmentId } = segment
+    const tries = (this.#failures.get(segmentId) ?? 0) + 1
+    this.#failures.set(segmentId, tries)
+    if (tries < (this.#options.triesMax ?? SEGMENT_TRIES_MAX)) return false
+    const { reason } = fault
+    await this.#stores.setAside(
+      absent.map(({ streamId, segmentId }) => ({ streamId, segmentId, reason, tries })),
+    )
     this.#failures.delete(segmentId)
     this.#setAside.add(segmentId)
-    this.#onSetAside(segmentId, cause)
+    this.#options.onSetAside?.(segmentId, reason)
     return true
   }
+}
+
+/** A row of the raw store, and what of it is not in the projection. */
+interface AbsentRow {
+  readonly segment: StoredSegment
+  readonly absent: readonly StreamSegment[]
 }
 
 /** What of a stored segment is to be brought in: all, or members that lie side by side. */
@@ -175,7 +224,9 @@ interface StreamMember extends SegmentMember {
 }
 
 /** The segments in a row of several, in their order. */
-function membersOf({ streamId, members, runs }: StoredSegment): StreamMember[] | undefined {
+function membersOf(segment: StoredSegment): StreamMember[] | undefined {
+  const { streamId, segmentId, members, runs, part } = segment
+  if (part !== undefined) return [{ streamId, segmentId, eventCount: part.counts[0]! }]
   return runs?.slice() ?? members?.map((member) => ({ ...member, streamId }))
 }
 
@@ -192,7 +243,7 @@ function absentPieces(segment: StoredSegment, present: ReadonlySet<SegmentId>): 
   const members = membersOf(segment)
   if (members === undefined) return present.has(segment.segmentId) ? [] : ['all']
   const pieces: { readonly first: number; readonly members: StreamMember[] }[] = []
-  let event = 0
+  let event = segment.part?.first ?? 0
   let wasAbsent = false
   for (const member of members) {
     const isAbsent = !present.has(member.segmentId)
@@ -208,7 +259,8 @@ function absentPieces(segment: StoredSegment, present: ReadonlySet<SegmentId>): 
 class Slice {
   /** `MIXED_STREAM`: for the table that streams share. */
   readonly streamId: StreamId
-  ids: SegmentId[] = []
+  /** Whose pieces its blocks are. */
+  sources: AbsentRow[] = []
   blocks: WaitingBlock[] = []
   rows = 0
   bytes = 0
@@ -217,24 +269,17 @@ class Slice {
     this.streamId = streamId
   }
 
-  add(segmentId: SegmentId, block: EncodedBlock, streamRows: readonly StreamRows[]): void {
-    this.ids.push(segmentId)
+  add(source: AbsentRow, block: EncodedBlock, streamRows: readonly StreamRows[]): void {
+    this.sources.push(source)
     this.blocks.push(toWaiting(block, streamRows))
     this.rows += block.rows
     this.bytes += block.bytes.length
   }
 
   clear(): void {
-    this.ids = []
+    this.sources = []
     this.blocks = []
     this.rows = 0
     this.bytes = 0
   }
-}
-
-/**
- * Whether a store's error only says: not now. Memory limits count as such, a bad block does not.
- */
-function isAway(cause: unknown): boolean {
-  return cause instanceof Error && 'retryable' in cause && cause.retryable === true
 }

@@ -19,6 +19,7 @@ import {
   MATERIALIZE_BUFFER_BYTES_MAX,
   MATERIALIZE_INSERTS_MAX,
   MATERIALIZE_SMALL_BYTES_MAX,
+  SET_ASIDE_POLL_MS,
   SPOOL_BYTES_MAX,
   SPOOL_BYTES_MIN,
 } from '../limits.ts'
@@ -28,6 +29,7 @@ import type { BlockSpool, StreamRows } from '../model/projection.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { CatchUp, type CatchUpStores } from './catch-up.ts'
+import { type FailureObserver, Failures } from './failures.ts'
 import { joinInTurns } from './join-blocks.ts'
 import { isFull, pickInsert } from './pick-insert.ts'
 import { Progress } from './progress.ts'
@@ -41,13 +43,11 @@ export interface MaterializeStores extends CatchUpStores {
   tryOpenSpool(streamId: StreamId): BlockSpool | undefined
 }
 
-export interface MaterializeObserver {
+export interface MaterializeObserver extends FailureObserver {
   readonly onInsert: (insert: { rows: number; bytes: number; seconds: number }) => void
   readonly onReplayed: (segments: number) => void
-  /** Each failure in a row, with how often it has failed since the last success. */
-  readonly onError: (cause: unknown, failures: number) => void
   /** A segment that cannot be projected was left out, after several tries. */
-  readonly onSetAside?: (segmentId: SegmentId, cause: unknown) => void
+  readonly onSetAside?: (segmentId: SegmentId, reason: string) => void
   readonly onModeChange: (mode: 'live' | 'catch-up', reason: string) => void
 }
 
@@ -70,6 +70,8 @@ export class Materializer {
   readonly #options: MaterializerOptions
   readonly #progress: Progress
   readonly #catchUpSteps: CatchUp
+  readonly #retries: CatchUp
+  readonly #failures: Failures
   /** In the order in which their oldest blocks came. */
   readonly #buffers = new Set<StreamBuffer>()
   /** Those of them that take more. */
@@ -86,7 +88,8 @@ export class Materializer {
   #newest: SegmentId
   #written: SegmentId
   #writtenAtMs = 0
-  #failures = 0
+  /** When to ask whether segments set aside are to be tried again. */
+  #retryAtMs = 0
   /** Counts falls back: what was read before one may lack what it was about. */
   #generation = 0
   #isStopping = false
@@ -96,7 +99,10 @@ export class Materializer {
   constructor(options: MaterializerOptions) {
     this.#options = options
     this.#progress = new Progress(options.checkpoint)
-    this.#catchUpSteps = new CatchUp(options.stores, options.observer.onSetAside)
+    const { stores, observer } = options
+    this.#failures = new Failures(observer)
+    this.#catchUpSteps = new CatchUp(stores, { onSetAside: observer.onSetAside })
+    this.#retries = new CatchUp(stores, { onSetAside: observer.onSetAside, triesMax: 1 })
     this.#cursor = options.checkpoint
     this.#newest = options.checkpoint
     this.#written = options.checkpoint
@@ -112,7 +118,7 @@ export class Materializer {
     const oldest = this.#progress.oldest
     if (oldest !== undefined) return segmentIdMs(oldest)
     // Live, nothing but the outstanding is behind, and the cursor stands still.
-    const isBehind = this.#newest > this.#cursor || this.#failures > 0
+    const isBehind = this.#newest > this.#cursor || this.#failures.count > 0
     if (this.#mode !== 'catch-up' || !isBehind) return undefined
     // The cursor may stand on a segment of long ago, when nothing came since.
     const from = this.#behindFrom ?? this.#cursor
@@ -192,7 +198,7 @@ export class Materializer {
     try {
       this.#moveTo(spool, buffer)
     } catch (cause) {
-      this.#options.observer.onError(cause, ++this.#failures)
+      this.#failures.fail(cause)
       this.#fallBack('blocks could not be spooled')
     }
   }
@@ -222,17 +228,25 @@ export class Materializer {
       try {
         const isIdle = this.#mode === 'catch-up' ? await this.#catchUp() : await this.#insertDue()
         await this.#recordCheckpoint()
-        this.#failures = 0
+        await this.#retrySetAside()
+        this.#failures.succeed()
         if (this.#isStopping && this.#isDrained()) return
         if (isIdle) await this.#pause(TICK_MS)
       } catch (cause) {
-        this.#failures++
-        this.#options.observer.onError(cause, this.#failures)
+        this.#failures.fail(cause)
         this.#fallBack('a store failed')
         if (this.#isStopping) return
-        await this.#pause(Math.min(RETRY_MS_MAX, 100 * 2 ** this.#failures))
+        await this.#pause(Math.min(RETRY_MS_MAX, 100 * 2 ** this.#failures.count))
       }
     }
+  }
+
+  /** Now and then, and again at once while there is more. */
+  async #retrySetAside(): Promise<void> {
+    const now = performance.now()
+    if (this.#isStopping || now < this.#retryAtMs) return
+    const tried = await this.#retries.retry()
+    if (tried === 0) this.#retryAtMs = now + SET_ASIDE_POLL_MS
   }
 
   #isDrained(): boolean {

@@ -8,6 +8,7 @@ import type { EventStore } from '../store/event-store.ts'
 import type { FieldStatsStore } from '../store/field-stats-store.ts'
 import type { QueryStore } from '../store/query-store.ts'
 import type { SchemaStore } from '../store/schema-store.ts'
+import type { SetAsideStore } from '../store/set-aside-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 import { eventRoutes } from './events.ts'
 import { fieldStatsRoutes } from './field-stats.ts'
@@ -15,6 +16,7 @@ import { fieldRoutes } from './fields.ts'
 import type { ResolveToken } from './guard.ts'
 import { keyRoutes } from './keys.ts'
 import { keepBytes } from './projection-bytes.ts'
+import { projectionRetryRoutes } from './projection-retry.ts'
 import { queryRoutes } from './query.ts'
 import { type PreviewRedaction, redactPreviewRoutes } from './redact-preview.ts'
 import { streamRoutes } from './streams.ts'
@@ -25,6 +27,7 @@ export interface ServeDeps {
   readonly resolveToken: ResolveToken
   readonly control: ControlStore
   readonly usage: UsageStore
+  readonly setAside: SetAsideStore
   readonly events: EventStore
   readonly query: QueryStore
   readonly schemas: SchemaStore
@@ -35,7 +38,7 @@ export interface ServeDeps {
 }
 
 export function serveRoutes(deps: ServeDeps): Route[] {
-  const { resolveToken, control, usage, events, query, schemas, fieldStats } = deps
+  const { resolveToken, control, usage, setAside, events, query, schemas, fieldStats } = deps
   return [
     ...streamRoutes({ resolveToken, control }),
     ...keyRoutes({ resolveToken, control }),
@@ -44,9 +47,11 @@ export function serveRoutes(deps: ServeDeps): Route[] {
       resolveToken,
       streams: control,
       usage,
+      setAside,
       readSchemaState: (streamId) => schemas.readState(streamId),
       readProjectionBytes: keepBytes(query.readProjectionBytes, () => performance.now()),
     }),
+    ...projectionRetryRoutes({ resolveToken, streams: control, setAside }),
     ...fieldRoutes({ resolveToken, streams: control, schemas }),
     ...fieldStatsRoutes({
       resolveToken,

@@ -8,6 +8,7 @@ import { formatTimeMs } from '../model/rfc3339.ts'
 import { learningState, SCHEMA_CAPS_DEFAULT, worseState } from '../model/schema.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SchemaState } from '../store/schema-store.ts'
+import type { SetAsideStore } from '../store/set-aside-store.ts'
 import type { RefusalCount, UsageStore } from '../store/usage-store.ts'
 import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
 
@@ -15,6 +16,7 @@ export interface UsageRoutesDeps {
   readonly resolveToken: ResolveToken
   readonly streams: StreamFinder
   readonly usage: UsageStore
+  readonly setAside: Pick<SetAsideStore, 'readReasons'>
   readonly readSchemaState: (streamId: StreamId) => Promise<SchemaState | undefined>
   /** Bytes on disk that the stream has in the projection, null when that cannot be told now. */
   readonly readProjectionBytes: (streamId: StreamId) => Promise<number | null>
@@ -29,15 +31,17 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
     scope: 'streams:read',
     run: async ({ principal, params }) => {
       const { streamId } = await findVisibleStream(deps.streams, principal, params[0])
-      const [usage, span, lag, refusals, rejects, projectionBytes, schema] = await Promise.all([
-        deps.usage.readUsage(streamId),
-        deps.usage.readSpan(streamId),
-        deps.usage.readProjectionLag(streamId),
-        deps.usage.readRefusals(streamId),
-        deps.usage.readRejects(streamId),
-        deps.readProjectionBytes(streamId),
-        deps.readSchemaState(streamId),
-      ])
+      const [usage, span, lag, setAside, refusals, rejects, projectionBytes, schema] =
+        await Promise.all([
+          deps.usage.readUsage(streamId),
+          deps.usage.readSpan(streamId),
+          deps.usage.readProjectionLag(streamId),
+          deps.setAside.readReasons(streamId),
+          deps.usage.readRefusals(streamId),
+          deps.usage.readRejects(streamId),
+          deps.readProjectionBytes(streamId),
+          deps.readSchemaState(streamId),
+        ])
       const lagMs = lag.oldestMs === null ? 0 : Math.max(0, nowMs() - lag.oldestMs)
       return jsonReply(200, {
         stream_id: String(streamId),
@@ -47,7 +51,11 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
         stored_bytes: { raw: usage.storedBytes, projection: projectionBytes },
         oldest_event_at: timeOrNull(span.oldestMs),
         newest_event_at: timeOrNull(span.newestMs),
-        projection: { lag_seconds: lagMs / 1_000, segments_behind: lag.segmentsBehind },
+        projection: {
+          lag_seconds: lagMs / 1_000,
+          segments_behind: lag.segmentsBehind,
+          set_aside: setAside.map(countJson),
+        },
         refusals: refusals.map(countJson),
         rejected_events: rejects.map(countJson),
         ...schemaJson(schema),

@@ -11,6 +11,7 @@ import {
   type ClickHouseSettings,
   createClient,
 } from '@clickhouse/client'
+import { BAD_DATA_CODES } from './clickhouse-codes.ts'
 import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './embedded/memory-files.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 
@@ -129,7 +130,7 @@ export class ClickHouse {
       for await (const _chunk of stream);
     } catch (cause) {
       file?.close() // The engine may read it still: it is nobody else's any more.
-      throw toStoreError(cause)
+      throw toStoreError(cause, true)
     }
     spool?.release()
   }
@@ -254,13 +255,20 @@ function requestFields(options: RequestOptions | undefined) {
   }
 }
 
-function toStoreError(cause: unknown): StoreError {
+function toStoreError(cause: unknown, isInsert = false): StoreError {
   if (cause instanceof StoreError) return cause
   const { message, code } = errorFields(cause)
   if (cause instanceof ClickHouseError) {
     const number = Number(cause.code)
-    const shown = `clickhouse: ${message.trim()} (${number} ${cause.type ?? ''})`
-    return new StoreError(clickHouseKind(number), shown, { code, clickHouseCode: number })
+    const kind = isInsert && BAD_DATA_CODES.has(number) ? 'bad_data' : clickHouseKind(number)
+    // Its text quotes the value that it could not take.
+    const text = kind === 'bad_data' ? 'the data cannot be stored' : message.trim()
+    const shown = `clickhouse: ${text} (${number} ${cause.type ?? ''})`
+    return new StoreError(kind, shown, {
+      code,
+      clickHouseCode: number,
+      clickHouseName: cause.type,
+    })
   }
   const away = code !== undefined ? UNREACHABLE_CODES.has(code) : UNAVAILABLE_MESSAGE.test(message)
   return new StoreError(away ? 'unavailable' : 'other', `clickhouse: ${message}`, { code })

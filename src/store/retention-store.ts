@@ -51,6 +51,7 @@ const PER_STREAM_TABLES = [
   'stream_schema_marks',
   'idempotency_keys',
   'idempotency_bytes',
+  'set_aside_segments',
 ]
 
 export class RetentionStore {
@@ -152,6 +153,9 @@ export class RetentionStore {
          DELETE FROM segment_runs WHERE stream_id = $1
            AND segment_id IN (SELECT segment_id FROM oldest WHERE is_mixed)
          RETURNING event_count, sent_bytes, stored_bytes
+       ), set_aside_gone AS (
+         DELETE FROM set_aside_segments WHERE stream_id = $1
+           AND segment_id < (SELECT removed_before FROM mark)
        ), gone AS (
          SELECT event_count, sent_bytes, bytes FROM rows_gone
          UNION ALL SELECT event_count, sent_bytes, stored_bytes FROM runs_gone

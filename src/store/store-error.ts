@@ -14,6 +14,8 @@ export const STORE_ERROR_KINDS = [
   'conflict',
   /** This node lost its number to another process (see `node-lease.ts`). */
   'lease_lost',
+  /** ClickHouse cannot store these values, whoever sends them, now or later. */
+  'bad_data',
   'other',
 ] as const
 export type StoreErrorKind = (typeof STORE_ERROR_KINDS)[number]
@@ -23,6 +25,8 @@ export interface StoreErrorDetails {
   readonly code?: string | undefined
   /** ClickHouse's own error number, such as 60 for UNKNOWN_TABLE. */
   readonly clickHouseCode?: number | undefined
+  /** Its name, such as UNKNOWN_TABLE. */
+  readonly clickHouseName?: string | undefined
   /** The constraint that a `conflict` broke. */
   readonly constraint?: string | undefined
 }
@@ -32,6 +36,7 @@ export class StoreError extends Error {
   readonly kind: StoreErrorKind
   readonly code: string | undefined
   readonly clickHouseCode: number | undefined
+  readonly clickHouseName: string | undefined
   readonly constraint: string | undefined
 
   constructor(kind: StoreErrorKind, message: string, details: StoreErrorDetails = {}) {
@@ -39,6 +44,7 @@ export class StoreError extends Error {
     this.kind = kind
     this.code = details.code
     this.clickHouseCode = details.clickHouseCode
+    this.clickHouseName = details.clickHouseName
     this.constraint = details.constraint
   }
 

@@ -43,6 +43,14 @@ const GAUGES = {
     'ingest_projection_lag_seconds',
     'Age of the oldest committed segment that is not in ClickHouse yet',
   ],
+  projectionStalled: [
+    'ingest_projection_stalled',
+    'Whether ClickHouse refuses what this node sends until somebody mends the cause',
+  ],
+  segmentsSetAside: [
+    'ingest_projection_set_aside_segments',
+    'Segments that this node has left out of the projection, until they are tried again',
+  ],
   retainWorker: ['ingest_retain_worker', 'Whether this node is the one that enforces retention'],
   storageBytes: [
     'ingest_storage_bytes',

@@ -5,6 +5,7 @@ import type { CommitObserver } from '../commit/committer.ts'
 import type { MaterializeObserver } from '../materialize/materializer.ts'
 import type { ObserveObserver } from '../observe/observer.ts'
 import type { RetainObserver } from '../retain/retainer.ts'
+import type { Health } from './health.ts'
 import type { Log } from './log.ts'
 import type { Metrics, RefusalReason } from './metrics.ts'
 
@@ -47,6 +48,31 @@ export function commitObserver(metrics: Metrics): CommitObserver {
 /** How many failures in a row are logged one by one; after that, every hundredth. */
 const FAILURES_LOGGED = 3
 
+/** Makes listeners, one for each node number that is brought forward; all are one health check. */
+export function projectionStalls(
+  metrics: Metrics,
+  log: Log,
+  health: Health,
+): () => (reason: string | undefined) => void {
+  const stalls = new Map<number, string>()
+  let listeners = 0
+  health.report('projection')
+  metrics.watch('projectionStalled', () => Number(stalls.size > 0))
+  return () => {
+    const key = listeners++
+    return (reason) => {
+      const known = stalls.get(key)
+      if (reason === undefined) stalls.delete(key)
+      else stalls.set(key, reason)
+      const [any] = stalls.values()
+      health.report('projection', any && `nothing gets into ClickHouse: ${any}`)
+      if (reason === known) return
+      if (reason === undefined) log.info({}, 'the projection goes on')
+      else log.error({ reason }, 'the projection stands still until this is mended')
+    }
+  }
+}
+
 export function materializeObserver(metrics: Metrics, log: Log): MaterializeObserver {
   return {
     onInsert: ({ rows, seconds }) => {
@@ -61,9 +87,8 @@ export function materializeObserver(metrics: Metrics, log: Log): MaterializeObse
       const reason = cause instanceof Error ? cause.message : String(cause)
       log.warn({ reason, failures }, 'the projection could not be brought forward; will retry')
     },
-    onSetAside: (segmentId, cause) => {
+    onSetAside: (segmentId, reason) => {
       metrics.segmentsSetAside.inc()
-      const reason = cause instanceof Error ? cause.message : String(cause)
       log.error({ segmentId: String(segmentId), reason }, 'a segment cannot be projected')
     },
     onModeChange: (mode, reason) => log.info({ mode, reason }, 'projection mode changed'),

@@ -4,12 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MATERIALIZE_INSERT_ROWS } from '../../src/limits.ts'
+import { IngestError } from '../../src/errors.ts'
+import { MATERIALIZE_INSERT_ROWS, SEGMENT_TRIES_MAX } from '../../src/limits.ts'
 import { CatchUp, type SegmentPart } from '../../src/materialize/catch-up.ts'
 import type { EncodedBlock } from '../../src/model/batch.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { AwayError, FakeStores } from './fake-stores.ts'
+import { AwayError, BadDataError, FakeStores, RefusedError } from './fake-stores.ts'
 
 const START = 0n as SegmentId
 
@@ -36,9 +37,11 @@ test('a segment that cannot be rebuilt is set aside, the others go on', async ()
     return rebuild(segment, part)
   }
   const setAside: SegmentId[] = []
-  const catchUp = new CatchUp(stores, (segmentId) => setAside.push(segmentId))
+  const catchUp = new CatchUp(stores, { onSetAside: (segmentId) => setAside.push(segmentId) })
   assert.equal(await failuresBeforeStep(catchUp), 4)
   assert.deepEqual(setAside, [bad])
+  const kept = { streamId: 1, segmentId: bad, reason: 'damaged', tries: SEGMENT_TRIES_MAX }
+  assert.deepEqual([...stores.aside.values()], [kept])
   const ids = stores.projected.map(({ segmentId }) => segmentId)
   assert.deepEqual(
     ids,
@@ -57,11 +60,11 @@ test('a block that ClickHouse refuses is found by smaller and smaller inserts', 
   const insert = stores.insert.bind(stores)
   stores.insert = async (streamId: StreamId, blocks: readonly Uint8Array[]) => {
     const ids = blocks.map((block) => Buffer.from(block).readBigInt64LE(0))
-    if (ids.includes(bad)) throw new Error('cannot parse')
+    if (ids.includes(bad)) throw new BadDataError()
     return insert(streamId, blocks)
   }
   const setAside: SegmentId[] = []
-  const catchUp = new CatchUp(stores, (segmentId) => setAside.push(segmentId))
+  const catchUp = new CatchUp(stores, { onSetAside: (segmentId) => setAside.push(segmentId) })
   const failures = await failuresBeforeStep(catchUp)
   assert(failures < 20, `${failures} failures`)
   assert.deepEqual(setAside, [bad])
@@ -75,13 +78,81 @@ test('a store that is away costs no segment its place', async () => {
   stores.commit(1)
   for (const operation of ['insert', 'rebuild', 'findPresent', 'readAfter'] as const) {
     stores.fate = (each) => (each === operation ? 'fails' : 'ok')
-    const catchUp = new CatchUp(stores, () => assert.fail('set aside'))
+    const catchUp = new CatchUp(stores, { onSetAside: () => assert.fail('set aside') })
     assert.equal(await failuresBeforeStep(catchUp, 20), 20, operation)
     await assert.rejects(catchUp.step(START), AwayError)
   }
   stores.fate = () => 'ok'
   await new CatchUp(stores).step(START)
   assert.equal(stores.projected.length, 1)
+})
+
+test('what the store refuses for other reasons than the data is never passed', async () => {
+  const stores = new FakeStores()
+  stores.commit(1)
+  const insert = stores.insert.bind(stores)
+  stores.insert = () => Promise.reject(new RefusedError())
+  const catchUp = new CatchUp(stores, { onSetAside: () => assert.fail('set aside') })
+  assert.equal(await failuresBeforeStep(catchUp, 20), 20)
+  await assert.rejects(catchUp.step(START), RefusedError)
+  stores.insert = insert
+  await catchUp.step(START)
+  assert.deepEqual([stores.projected.length, stores.aside.size], [1, 0])
+})
+
+test('a full pool is not the fault of a segment', async () => {
+  const stores = new FakeStores()
+  stores.commit(1)
+  stores.rebuild = () => Promise.reject(new IngestError('overloaded', 'batches are waiting'))
+  const catchUp = new CatchUp(stores, { onSetAside: () => assert.fail('set aside') })
+  assert.equal(await failuresBeforeStep(catchUp, 20), 20)
+})
+
+test('nothing is passed that could not be recorded as set aside', async () => {
+  const stores = new FakeStores()
+  const { segmentId } = stores.commit(1)
+  stores.insert = () => Promise.reject(new BadDataError())
+  stores.fate = (operation) => (operation === 'setAside' ? 'fails' : 'ok')
+  const catchUp = new CatchUp(stores)
+  assert.equal(await failuresBeforeStep(catchUp, 20), 20)
+  assert.equal(stores.aside.size, 0)
+  stores.fate = () => 'ok'
+  assert.equal(await failuresBeforeStep(catchUp), 0)
+  assert.equal(stores.aside.get(segmentId)?.reason, 'incorrect_data')
+})
+
+test('what was set aside is tried again when asked for, and is there once', async () => {
+  const stores = new FakeStores()
+  const row = stores.commitMixed([
+    [1, 2],
+    [2, 3],
+    [3, 1],
+  ])
+  const [first, second, third] = row.runs!
+  stores.projected.push(first!)
+  const { rebuild } = stores
+  stores.rebuild = () => Promise.reject(new Error('damaged'))
+  assert.equal(await failuresBeforeStep(new CatchUp(stores)), SEGMENT_TRIES_MAX - 1)
+  assert.deepEqual([...stores.aside.keys()], [second!.segmentId, third!.segmentId])
+  const retries = new CatchUp(stores, { triesMax: 1 })
+  assert.equal(await retries.retry(), 0, 'nobody asked')
+  stores.retries.add(second!.segmentId).add(third!.segmentId)
+  assert.equal(await retries.retry(), 2)
+  assert.deepEqual([stores.aside.size, stores.retries.size], [2, 0], 'it failed once more')
+  stores.rebuild = rebuild
+  stores.retries.add(second!.segmentId)
+  const asked = watchRebuilds(stores)
+  assert.equal(await retries.retry(), 1)
+  assert.deepEqual(asked, [[second!.segmentId, { first: 2, counts: [3] }]])
+  stores.retries.add(third!.segmentId)
+  stores.projected.push(third!) // It got in, and the answer was lost.
+  assert.equal(await retries.retry(), 1)
+  assert.equal(stores.aside.size, 0)
+  const ids = stores.projected.map(({ segmentId }) => segmentId)
+  assert.deepEqual(
+    ids.sort(),
+    row.runs!.map(({ segmentId }) => segmentId),
+  )
 })
 
 /** What `rebuild` was asked for, row by row. */
@@ -143,7 +214,7 @@ test('a mixed row that cannot be rebuilt is set aside, whole', async () => {
     return rebuild(segment, part)
   }
   const setAside: SegmentId[] = []
-  const catchUp = new CatchUp(stores, (segmentId) => setAside.push(segmentId))
+  const catchUp = new CatchUp(stores, { onSetAside: (segmentId) => setAside.push(segmentId) })
   assert.equal(await failuresBeforeStep(catchUp), 4)
   assert.deepEqual(setAside, [bad.segmentId])
   assert.deepEqual(

@@ -1,16 +1,32 @@
 /** A raw store and a projection in memory, whose operations fail when a script says so. */
 import assert from 'node:assert/strict'
-import type { SegmentPart, StoredSegment } from '../../src/materialize/catch-up.ts'
+import type { SegmentPart, SetAside, StoredSegment } from '../../src/materialize/catch-up.ts'
 import type { MaterializeStores } from '../../src/materialize/materializer.ts'
 import type { CommittedSegment, EncodedBlock } from '../../src/model/batch.ts'
 import { MIXED_STREAM, type MixedRun } from '../../src/model/mixed-runs.ts'
 import type { BlockSpool, MixedBlock, StreamSegment } from '../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import { StoreError } from '../../src/store/store-error.ts'
 import { someBlock } from '../commit/some-segments.ts'
 
 /** How an operation goes: `lost` takes effect, later even, and its caller hears of an error. */
 export type Fate = 'ok' | 'fails' | 'lost'
+
+/** The store refuses, and not for what the data is. */
+export class RefusedError extends StoreError {
+  constructor() {
+    const details = { clickHouseCode: 497, clickHouseName: 'ACCESS_DENIED' }
+    super('other', 'clickhouse: not enough privileges', details)
+  }
+}
+
+export class BadDataError extends StoreError {
+  constructor() {
+    const details = { clickHouseCode: 117, clickHouseName: 'INCORRECT_DATA' }
+    super('bad_data', 'clickhouse: the data cannot be stored', details)
+  }
+}
 
 export class AwayError extends Error {
   readonly retryable = true
@@ -29,6 +45,9 @@ export class FakeStores implements MaterializeStores {
   /** Blocks of each insert into the shared one. */
   readonly sharedInserts: number[] = []
   readonly checkpoints: SegmentId[] = []
+  /** What was set aside, and is asked to be tried again. */
+  readonly aside = new Map<SegmentId, SetAside>()
+  readonly retries = new Set<SegmentId>()
   fate: (operation: keyof MaterializeStores) => Fate = () => 'ok'
   /** Bytes that each block has beyond its stamped columns. */
   blockBytes = 0
@@ -149,6 +168,35 @@ export class FakeStores implements MaterializeStores {
     if (fate === 'ok') return write()
     void write()
     throw new AwayError('insert: no answer')
+  }
+
+  async setAside(segments: readonly SetAside[]): Promise<void> {
+    await this.#meet('setAside')
+    for (const each of segments) {
+      this.aside.set(each.segmentId, each)
+      this.retries.delete(each.segmentId)
+    }
+  }
+
+  async readRetries() {
+    if (this.retries.size > 0) await this.#meet('readRetries')
+    return [...this.retries].map((id): StoredSegment => {
+      const { streamId, segmentId } = this.aside.get(id)!
+      const whole = { streamId, segmentId, payload: new Uint8Array(1) }
+      const row = this.raw.find(({ runs }) => runs?.some((run) => run.segmentId === id))
+      if (row?.runs === undefined) return whole
+      const at = row.runs.findIndex((run) => run.segmentId === id)
+      const first = countOf(row.runs.slice(0, at))
+      return { ...whole, part: { first, counts: [row.runs[at]!.eventCount] } }
+    })
+  }
+
+  async forgetSetAside(segments: readonly StreamSegment[]): Promise<void> {
+    await this.#meet('forgetSetAside')
+    for (const { segmentId } of segments) {
+      this.aside.delete(segmentId)
+      this.retries.delete(segmentId)
+    }
   }
 
   async writeCheckpoint(segmentId: SegmentId): Promise<void> {

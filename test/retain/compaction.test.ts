@@ -380,6 +380,9 @@ test('a projection rebuilt from merged rows has the same rows, those it lacked o
       },
       insert: (stream, blocks) => projection.insert(stream, blocks),
       insertMixed: (blocks) => projection.insertMixed(blocks),
+      setAside: () => assert.fail('set aside'),
+      readRetries: async () => [],
+      forgetSetAside: async () => undefined,
     })
     let after = (BigInt(segments[0]!.ms - 1) << 21n) as SegmentId
     for (

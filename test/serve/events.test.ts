@@ -11,9 +11,11 @@ import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import { makeSegmentId, type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { eventRoutes, type ReadSegments, type SegmentRead } from '../../src/serve/events.ts'
+import { projectionRetryRoutes } from '../../src/serve/projection-retry.ts'
 import { usageRoutes } from '../../src/serve/usage.ts'
 import { EventStore } from '../../src/store/event-store.ts'
 import { SchemaStore } from '../../src/store/schema-store.ts'
+import { SetAsideStore } from '../../src/store/set-aside-store.ts'
 import { UsageStore } from '../../src/store/usage-store.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 
@@ -48,16 +50,19 @@ before(async () => {
     const events = new EventStore(database.postgres)
     const readProjectionBytes = async () => projectionBytes
     const schemas = new SchemaStore(database.postgres)
+    const setAside = new SetAsideStore(database.postgres)
     return [
       ...eventRoutes({ resolveToken, streams, events, readSegments }),
       ...usageRoutes({
         resolveToken,
         streams,
         usage,
+        setAside,
         readSchemaState: (streamId) => schemas.readState(streamId),
         readProjectionBytes,
         nowMs: () => NOW_MS,
       }),
+      ...projectionRetryRoutes({ resolveToken, streams, setAside }),
     ]
   })
 })
@@ -290,7 +295,7 @@ test('usage sums the counters of all nodes and tells how far the projection lags
     stored_bytes: { raw: 0, projection: 77 },
     oldest_event_at: null,
     newest_event_at: null,
-    projection: { lag_seconds: 0, segments_behind: 0 },
+    projection: { lag_seconds: 0, segments_behind: 0, set_aside: [] },
     refusals: [],
     rejected_events: [],
     schema_learning: 'ok',
@@ -330,7 +335,7 @@ test('usage sums the counters of all nodes and tells how far the projection lags
     stored_bytes: { raw: 55, projection: null },
     oldest_event_at: new Date(NOW_MS - 9_000).toISOString(),
     newest_event_at: new Date(NOW_MS - 2_000).toISOString(),
-    projection: { lag_seconds: 5.5, segments_behind: 2 },
+    projection: { lag_seconds: 5.5, segments_behind: 2, set_aside: [] },
     refusals: [
       { reason: 'rate_limited', count: 8, last_at: new Date(lastAtMs).toISOString() },
       { reason: 'too_large', count: 1, last_at: '1970-01-01T00:00:00.005Z' },
@@ -341,4 +346,32 @@ test('usage sums the counters of all nodes and tells how far the projection lags
   })
   const stranger = await rest.token('stranger', ['streams:read'])
   assert.equal((await rest.call('GET', path, { token: stranger })).status, 404)
+})
+
+test('usage shows what was set aside; admins ask for another try', async () => {
+  const streamId = await newStream('aside')
+  const setAside = new SetAsideStore(database.postgres)
+  const ids = [1, 2, 3].map((n) => makeSegmentId({ ms: NOW_MS - n, node: 3, counter: 0 }))
+  const each = (id: SegmentId, reason: string) => ({ streamId, segmentId: id, reason, tries: 5 })
+  await setAside.record(3, [each(ids[0]!, 'damaged'), each(ids[1]!, 'damaged')])
+  await setAside.record(4, [each(ids[2]!, 'incorrect_data')])
+  const reasons = async () => {
+    const { json } = await rest.call('GET', `/v1/streams/${streamId}/usage`)
+    return json.projection.set_aside.map((each: Record<string, unknown>) => [
+      each.reason,
+      each.count,
+      typeof each.last_at,
+    ])
+  }
+  assert.deepEqual(await reasons(), [
+    ['incorrect_data', 1, 'string'],
+    ['damaged', 2, 'string'],
+  ])
+  const path = `/v1/streams/${streamId}/projection/retry`
+  const token = await rest.token('aside', ['streams:write', 'streams:read'])
+  assert.equal((await rest.call('POST', path, { token })).status, 403)
+  const { status, json } = await rest.call('POST', path)
+  assert.deepEqual([status, json], [202, { stream_id: String(streamId), segments: 3 }])
+  assert.deepEqual(await setAside.count(3), { segments: 2, retries: 2 })
+  assert.equal((await rest.call('POST', '/v1/streams/999999/projection/retry')).status, 404)
 })

@@ -5,6 +5,7 @@ import { sql as retain } from './0003-retain.ts'
 import { sql as sentBytes } from './0004-sent-bytes.ts'
 import { sql as mixedSegments } from './0005-mixed-segments.ts'
 import { sql as idempotency } from './0006-idempotency.ts'
+import { sql as setAside } from './0007-set-aside.ts'
 
 export interface Migration {
   readonly version: number
@@ -19,4 +20,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'sent-bytes', sql: sentBytes },
   { version: 5, name: 'mixed-segments', sql: mixedSegments },
   { version: 6, name: 'idempotency', sql: idempotency },
+  { version: 7, name: 'set-aside', sql: setAside },
 ]

@@ -1,0 +1,47 @@
+/**
+ * What a failure on the way to the projection says. Only where the data itself is at fault may a
+ * segment be set aside: whatever else is wrong would be just as wrong for the next one.
+ */
+import { ERRORS, IngestError } from '../errors.ts'
+import { StoreError } from '../store/store-error.ts'
+
+export interface Fault {
+  /**
+   * `away`: a store or the pool has no time or room now. `data`: this data will never do.
+   * `refused`: rights, quotas, tables that were changed: somebody must mend it.
+   */
+  readonly kind: 'away' | 'data' | 'refused'
+  /** A few words for people, in lower case, without anything of the events or the request. */
+  readonly reason: string
+}
+
+/** Of a segment whose block could not be built again. */
+export function rebuildFault(cause: unknown): Fault {
+  // The worker code is pure: what is not the pool's refusal, the payload is the cause of.
+  return isAway(cause) ? faultOf(cause) : { kind: 'data', reason: 'damaged' }
+}
+
+/** Of an insert that failed. */
+export function insertFault(cause: unknown): Fault {
+  const fault = faultOf(cause)
+  const isData = cause instanceof StoreError && cause.kind === 'bad_data'
+  return isData ? { kind: 'data', reason: fault.reason } : fault
+}
+
+/** Of any step towards the projection, for which no segment is to blame. */
+export function faultOf(cause: unknown): Fault {
+  return { kind: isAway(cause) ? 'away' : 'refused', reason: reasonOf(cause) }
+}
+
+function isAway(cause: unknown): boolean {
+  if (cause instanceof IngestError) return ERRORS[cause.code].retryable
+  return cause instanceof Error && 'retryable' in cause && cause.retryable === true
+}
+
+function reasonOf(cause: unknown): string {
+  if (cause instanceof IngestError) return cause.code
+  if (!(cause instanceof StoreError)) return 'internal'
+  const { clickHouseName, clickHouseCode, code } = cause
+  if (clickHouseName !== undefined) return clickHouseName.toLowerCase()
+  return clickHouseCode === undefined ? (code?.toLowerCase() ?? cause.kind) : `${clickHouseCode}`
+}

@@ -1,0 +1,159 @@
+/**
+ * Segments that could not be brought into the projection, each under its stream and its own id:
+ * compaction may merge or split the rows that hold them. The node that set one aside is the one
+ * that tries it again, as its inserts are the ones that could still be under way.
+ */
+import { SET_ASIDE_RETRY_SEGMENTS_MAX } from '../limits.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import { EventStore, type StoredSegmentPayload } from './event-store.ts'
+import type { Postgres } from './postgres.ts'
+
+export interface SetAsideSegment {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  /** Why, without event contents. */
+  readonly reason: string
+  readonly tries: number
+}
+
+export interface SetAsideCounts {
+  readonly segments: number
+  /** Those of them that somebody asked to try again. */
+  readonly retries: number
+}
+
+export interface SegmentToRetry extends StoredSegmentPayload {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+}
+
+export interface SetAsideReason {
+  readonly reason: string
+  readonly count: number
+  readonly lastAtMs: number
+}
+
+export class SetAsideStore {
+  readonly #postgres: Postgres
+  readonly #events: EventStore
+
+  constructor(postgres: Postgres) {
+    this.#postgres = postgres
+    this.#events = new EventStore(postgres)
+  }
+
+  /** Durable when it resolves. What retention removed meanwhile is left out. */
+  async record(nodeId: number, segments: readonly SetAsideSegment[]): Promise<void> {
+    await this.#postgres.query(
+      `INSERT INTO set_aside_segments AS a (stream_id, segment_id, node_id, reason, tries)
+       SELECT stream_id, segment_id, $1, reason, tries
+       FROM unnest($2::integer[], $3::bigint[], $4::text[], $5::integer[])
+         AS n (stream_id, segment_id, reason, tries)
+       WHERE segment_id >= COALESCE((SELECT removed_before FROM stream_storage m
+                                     WHERE m.stream_id = n.stream_id), 0)
+       ON CONFLICT (stream_id, segment_id) DO UPDATE SET node_id = excluded.node_id,
+         reason = excluded.reason, tries = a.tries + excluded.tries,
+         set_aside_at = now(), retry = false`,
+      [
+        nodeId,
+        segments.map(({ streamId }) => streamId),
+        segments.map(({ segmentId }) => String(segmentId)),
+        segments.map(({ reason }) => reason),
+        segments.map(({ tries }) => tries),
+      ],
+    )
+  }
+
+  /** Those past the node's checkpoint come up by themselves: a crash came before it moved. */
+  async forgetAfter(nodeId: number, checkpoint: SegmentId): Promise<void> {
+    await this.#postgres.query(
+      'DELETE FROM set_aside_segments WHERE node_id = $1 AND segment_id > $2',
+      [nodeId, String(checkpoint)],
+    )
+  }
+
+  async count(nodeId: number): Promise<SetAsideCounts> {
+    const { rows } = await this.#postgres.query<SetAsideCounts>(
+      `SELECT count(*)::integer AS segments, (count(*) FILTER (WHERE retry))::integer AS retries
+       FROM set_aside_segments WHERE node_id = $1`,
+      [nodeId],
+    )
+    return rows[0] ?? { segments: 0, retries: 0 }
+  }
+
+  /** Asks the nodes that set segments of the stream aside to try them again; returns how many. */
+  async askToRetry(streamId: StreamId): Promise<number> {
+    const { rowCount } = await this.#postgres.query(
+      'UPDATE set_aside_segments SET retry = true WHERE stream_id = $1',
+      [streamId],
+    )
+    return rowCount
+  }
+
+  /** Segments that the node is asked to try again. Forgets those that are gone. */
+  async readRetries(nodeId: number): Promise<SegmentToRetry[]> {
+    const { rows } = await this.#postgres.query<KeyRow>(
+      `SELECT stream_id, segment_id FROM set_aside_segments WHERE node_id = $1 AND retry
+       ORDER BY segment_id LIMIT $2`,
+      [nodeId, SET_ASIDE_RETRY_SEGMENTS_MAX],
+    )
+    const found: SegmentToRetry[] = []
+    for (const row of rows) {
+      const streamId = row.stream_id as StreamId
+      const segmentId = BigInt(row.segment_id) as SegmentId
+      const stored = await this.#events.readSegment(streamId, segmentId)
+      // It may have been merged just between two looks: then it is there the next time.
+      if (stored !== undefined) found.push({ streamId, segmentId, ...stored })
+      else if (await this.#isGone(streamId, segmentId)) await this.remove([{ streamId, segmentId }])
+    }
+    return found
+  }
+
+  /** They are in the projection now, or gone. */
+  async remove(segments: readonly Pick<SetAsideSegment, 'streamId' | 'segmentId'>[]) {
+    await this.#postgres.query(
+      `DELETE FROM set_aside_segments a USING unnest($1::integer[], $2::bigint[])
+         AS n (stream_id, segment_id)
+       WHERE a.stream_id = n.stream_id AND a.segment_id = n.segment_id`,
+      [
+        segments.map(({ streamId }) => streamId),
+        segments.map(({ segmentId }) => String(segmentId)),
+      ],
+    )
+  }
+
+  /** Those of a stream, of all nodes, by reason. */
+  async readReasons(streamId: StreamId): Promise<SetAsideReason[]> {
+    const { rows } = await this.#postgres.query<ReasonRow>(
+      `SELECT reason, count(*)::integer AS count,
+         floor(extract(epoch FROM max(set_aside_at)) * 1000)::float8 AS last_at_ms
+       FROM set_aside_segments a WHERE stream_id = $1 AND segment_id >= COALESCE(
+         (SELECT removed_before FROM stream_storage m WHERE m.stream_id = a.stream_id), 0)
+       GROUP BY reason ORDER BY max(set_aside_at) DESC, reason`,
+      [streamId],
+    )
+    return rows.map(({ reason, count, last_at_ms }) => ({ reason, count, lastAtMs: last_at_ms }))
+  }
+
+  async #isGone(streamId: StreamId, segmentId: SegmentId): Promise<boolean> {
+    const { rowCount } = await this.#postgres.query(
+      `SELECT 1 FROM stream_segments WHERE stream_id = $1 AND segment_id <= $2
+         AND COALESCE(last_segment_id, segment_id) >= $2 AND $2 >= COALESCE(
+           (SELECT removed_before FROM stream_storage WHERE stream_id = $1), 0) LIMIT 1`,
+      [streamId, String(segmentId)],
+    )
+    return rowCount === 0
+  }
+}
+
+interface KeyRow {
+  readonly stream_id: number
+  readonly segment_id: string
+}
+
+interface ReasonRow {
+  readonly reason: string
+  readonly count: number
+  readonly last_at_ms: number
+}
