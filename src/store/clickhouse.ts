@@ -11,6 +11,7 @@ import {
   type ClickHouseSettings,
   createClient,
 } from '@clickhouse/client'
+import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES } from './clickhouse-codes.ts'
 import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './embedded/memory-files.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
@@ -19,7 +20,7 @@ export type QueryParams = Readonly<Record<string, unknown>>
 export type QuerySettings = ClickHouseSettings
 
 export interface ClickHouseOptions {
-  /** `http(s)://user:password@host:port/database`; never shown in a message. */
+  /** See `clickhouse-address.ts`; never shown in a message. */
   readonly url: string
   readonly requestMsMax?: number
   readonly connectionsMax?: number
@@ -44,12 +45,14 @@ export class ClickHouse {
   readonly #dataFiles: MemoryFiles | undefined
 
   constructor(options: ClickHouseOptions) {
-    assertClickHouseUrl(options.url)
+    const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT
+    const { url, agent } = parseClickHouseUrl(options.url, connectionsMax)
     this.#dataFiles = options.dataFiles
     this.#client = createClient({
-      url: options.url,
+      url,
+      ...(agent && { http_agent: agent }),
       request_timeout: options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT,
-      max_open_connections: options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT,
+      max_open_connections: connectionsMax,
       application: 'sluice',
       log: { level: ClickHouseLogLevel.OFF },
     })
@@ -301,16 +304,3 @@ const UNAVAILABLE_NUMBERS: ReadonlySet<number> = new Set([
 ])
 
 const UNAVAILABLE_MESSAGE = /timeout|socket hang up|aborted|premature close|request was closed/i
-
-/** Node's error for a bad URL carries the URL, password included: it must not get out. */
-function assertClickHouseUrl(url: string): void {
-  let protocol: string
-  try {
-    protocol = new URL(url).protocol
-  } catch {
-    throw new StoreError('other', 'the ClickHouse URL is not a valid URL')
-  }
-  if (protocol !== 'http:' && protocol !== 'https:') {
-    throw new StoreError('other', 'the ClickHouse URL must start with http:// or https://')
-  }
-}

@@ -1,21 +1,13 @@
 /**
  * The data directory: made for us alone, used by one process at a time, and home of the node's
- * identity. The lock is a listening socket whose name has no file: the kernel drops it with the
- * process, however that ends, so there is no stale lock.
+ * identity. It is locked before anything in it is touched: whoever holds it may end what an earlier
+ * process left behind, as that one is gone, in whatever container it was.
  */
 import { randomUUID } from 'node:crypto'
-import {
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, tryRead } from './embedded/processes.ts'
+import { type FileLock, tryLockDirectory, tryLockFile } from './file-lock.ts'
 import { StoreError } from './store-error.ts'
 
 export interface DataDirectory {
@@ -34,7 +26,8 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   const real = realpathSync(path)
   const pidFile = join(real, 'sluice.pid')
-  const lock = await takeLock(real, pidFile)
+  const locks = await takeLocks(real)
+  if (locks === undefined) throw inUse(real, pidFile)
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 })
   let closed = false
   return {
@@ -44,44 +37,37 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
       if (closed) return
       closed = true
       rmSync(pidFile, { force: true })
-      await new Promise<void>((resolve) => {
-        if (lock === undefined) resolve()
-        else lock.close(() => resolve())
-      })
+      for (const lock of locks) lock.close()
     },
   }
 }
 
-async function takeLock(path: string, pidFile: string): Promise<Server | undefined> {
-  if (process.platform !== 'linux') {
-    // No such sockets here: the pid file must do, unless its process is gone.
-    const pid = Number(tryRead(pidFile) ?? 0)
-    if (pid > 1 && pid !== process.pid && isAlive(pid)) throw inUse(path, pidFile)
-    return undefined
-  }
-  const { dev, ino } = statSync(path)
-  const server = createServer((socket) => socket.destroy())
+/**
+ * The file is what every file system can lock. The directory itself is locked as well where it can
+ * be: somebody who takes the file for a stale one, and removes it, lets nobody else in.
+ */
+async function takeLocks(path: string): Promise<readonly FileLock[] | undefined> {
+  const file = await tryLockFile(join(path, 'sluice.lock'))
+  if (file === undefined || process.platform !== 'linux') return file && [file]
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      // Named after the directory, not its path: mounts and links lead to the same lock.
-      server.listen(`\0sluice-${dev}-${ino}`, resolve)
-    })
+    const directory = await tryLockDirectory(path)
+    if (directory !== undefined) return [file, directory]
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') {
-      throw inUse(path, pidFile)
-    }
+    // A network file system, which wants to write to what it locks: the file's lock must do.
+    if (cause instanceof StoreError) return [file]
+    file.close()
     throw cause
   }
-  server.unref()
-  return server
+  file.close()
+  return undefined
 }
 
 function inUse(path: string, pidFile: string): StoreError {
   const pid = tryRead(pidFile)?.trim() || 'unknown'
+  const where = isAlive(Number(pid)) ? '' : ', which is not seen from here (another container?)'
   return new StoreError(
     'conflict',
-    `data directory ${path} is in use by process ${pid}; stop it or use another --data`,
+    `data directory ${path} is in use by process ${pid}${where}; stop it or use another --data`,
   )
 }
 

@@ -94,4 +94,5 @@ export const UNREACHABLE_CODES: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'ENOENT', // The unix socket of a server that is not up.
+  'EAGAIN', // One whose line of connections is full.
 ])

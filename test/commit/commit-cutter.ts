@@ -1,5 +1,6 @@
 /** Passes everything on, and destroys the connection when COMMIT is answered, if told to. */
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { socketPath } from '../support/store-socket.ts'
 
 export class CommitCutter {
   readonly url: string
@@ -14,9 +15,9 @@ export class CommitCutter {
   }
 
   static async start(target: string): Promise<CommitCutter> {
-    const { hostname, port } = new URL(target)
+    const path = socketPath(target)
     const server = createServer((client) => {
-      const upstream = connect(Number(port), hostname)
+      const upstream = connect(path)
       for (const socket of [client, upstream]) {
         cutter.#sockets.add(socket)
         socket.on('error', () => socket.destroy())
@@ -34,9 +35,10 @@ export class CommitCutter {
       })
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
-    const url = new URL(target)
-    url.port = String((server.address() as { port: number }).port)
-    const cutter = new CommitCutter(server, url.href)
+    const { username, password, pathname } = new URL(target)
+    const { port } = server.address() as { port: number }
+    const url = `postgres://${username}:${password}@127.0.0.1:${port}${pathname}`
+    const cutter = new CommitCutter(server, url)
     return cutter
   }
 

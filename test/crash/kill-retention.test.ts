@@ -7,7 +7,6 @@
  * The service is killed at random moments of its work (seed printed; TEST_SEED repeats it).
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,6 +15,7 @@ import { eventually, recordingLog } from '../store/temporary.ts'
 import { Api, call, type Stream } from '../support/api.ts'
 import { createRandom } from '../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
+import { embeddedPostgresUrl } from '../support/store-socket.ts'
 
 const EVENTS = 1_200
 const KILLS = 6
@@ -35,10 +35,7 @@ after(async () => {
 })
 
 async function withPostgres<T>(use: (postgres: Postgres) => Promise<T>): Promise<T> {
-  const password = readFileSync(join(dataDir, 'postgres-password'), 'utf8').trim()
-  const port = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[3]
-  const url = `postgres://sluice:${password}@127.0.0.1:${port}/sluice`
-  const postgres = new Postgres({ url, log: recordingLog() })
+  const postgres = new Postgres({ url: embeddedPostgresUrl(dataDir), log: recordingLog() })
   try {
     return await use(postgres)
   } finally {

@@ -12,12 +12,14 @@ import { Postgres } from '../../src/store/postgres.ts'
 import { eventually, recordingLog } from '../store/temporary.ts'
 import { Api, call, readProblem, type Stream } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
+import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
 
 const YEARS = 10
 const storesDir = makeDataDir()
 const dataDir = makeDataDir()
 const stores: EmbeddedStore[] = []
 let env: Readonly<Record<string, string>> = {}
+let front: TcpFront
 let postgres: Postgres
 let service: Service
 let api: Api
@@ -28,7 +30,8 @@ before(async () => {
   const started = await startEmbeddedPostgres({ dataDir: storesDir, log })
   const clickHouse = await startEmbeddedClickHouse({ dataDir: storesDir, log })
   stores.push(started, clickHouse)
-  env = { SLUICE_POSTGRES_URL: started.url, SLUICE_CLICKHOUSE_URL: clickHouse.url }
+  front = await openTcpFront(clickHouse.url)
+  env = { SLUICE_POSTGRES_URL: started.url, SLUICE_CLICKHOUSE_URL: front.url }
   postgres = new Postgres({ url: started.url, log })
   await postgres.query(`CREATE SCHEMA fake;
     CREATE TABLE fake.clock (ahead interval NOT NULL);
@@ -44,6 +47,7 @@ before(async () => {
 after(async () => {
   await service?.kill()
   await postgres?.end()
+  await front?.close()
   for (const store of stores.reverse()) await store.stop()
   for (const path of [storesDir, dataDir]) await removeDataDir(path)
 })

@@ -1,7 +1,7 @@
 /**
  * Goal: servers in place of the embedded stores, and several nodes on them: the same service, ids
  * that never collide, each node's events in the projection once.
- * Method: the test starts both stores itself and points two services at them.
+ * Method: the test starts both stores itself and points two services at ports in front of them.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -14,10 +14,12 @@ import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { recordingLog } from '../store/temporary.ts'
 import { Api, readProblem } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
+import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
 
 const storesDir = makeDataDir()
 const dataDirs = [makeDataDir(), makeDataDir()] as const
 const stores: EmbeddedStore[] = []
+const fronts: TcpFront[] = []
 let env: Readonly<Record<string, string>> = {}
 let first: Service
 let second: Service
@@ -28,12 +30,15 @@ before(async () => {
   stores.push(postgres)
   const clickHouse = await startEmbeddedClickHouse({ dataDir: storesDir, log })
   stores.push(clickHouse)
-  env = { SLUICE_POSTGRES_URL: postgres.url, SLUICE_CLICKHOUSE_URL: clickHouse.url }
+  for (const { url } of stores) fronts.push(await openTcpFront(url))
+  const [postgresUrl = '', clickHouseUrl = ''] = fronts.map(({ url }) => url)
+  env = { SLUICE_POSTGRES_URL: postgresUrl, SLUICE_CLICKHOUSE_URL: clickHouseUrl }
   first = await Service.start({ dataDir: dataDirs[0], env })
 })
 
 after(async () => {
   for (const service of [first, second]) await service?.kill()
+  for (const front of fronts) await front.close()
   for (const store of stores.reverse()) await store.stop()
   for (const path of [storesDir, ...dataDirs]) await removeDataDir(path)
 })

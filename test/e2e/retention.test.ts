@@ -4,13 +4,12 @@
  * Method: the service as a process; events get old by moving their rows' ids back in PostgreSQL.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Postgres } from '../../src/store/postgres.ts'
 import { eventually, recordingLog } from '../store/temporary.ts'
 import { Api, call } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
+import { embeddedPostgresUrl } from '../support/store-socket.ts'
 
 const dataDir = makeDataDir()
 let service: Service
@@ -20,7 +19,7 @@ let postgres: Postgres
 before(async () => {
   service = await Service.start({ dataDir })
   api = new Api(service)
-  postgres = new Postgres({ url: postgresUrl(), log: recordingLog() })
+  postgres = new Postgres({ url: embeddedPostgresUrl(dataDir), log: recordingLog() })
 })
 
 after(async () => {
@@ -28,12 +27,6 @@ after(async () => {
   await service?.kill()
   await removeDataDir(dataDir)
 })
-
-function postgresUrl(): string {
-  const password = readFileSync(join(dataDir, 'postgres-password'), 'utf8').trim()
-  const port = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[3]
-  return `postgres://sluice:${password}@127.0.0.1:${port}/sluice`
-}
 
 /** Makes all rows of a stream older, their ids with them. */
 async function age(streamId: string, ms: number): Promise<void> {

@@ -14,6 +14,7 @@ import { ensureClickHouse } from '../../src/store/migrations/run.ts'
 import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
 import { batchOf } from './batch-of.ts'
 
 /** What the engine prints 64-bit and special numbers as, so that nothing is lost in JSON. */
@@ -25,6 +26,7 @@ const EXACT = {
 export class ProjectionHarness {
   readonly #dataDir = makeDirectory()
   #engine: EmbeddedStore | undefined
+  #front: TcpFront | undefined
   #clickhouse: ClickHouse | undefined
   #store: ProjectionStore | undefined
   #streams = 0
@@ -34,12 +36,14 @@ export class ProjectionHarness {
   constructor() {
     before(async () => {
       this.#engine = await startEmbeddedClickHouse({ dataDir: this.#dataDir, log: recordingLog() })
+      this.#front = await openTcpFront(this.#engine.url)
       this.#clickhouse = new ClickHouse({ url: this.#engine.url })
       await ensureClickHouse(this.#clickhouse, PROJECTION_DATABASE)
       this.#store = new ProjectionStore(this.#clickhouse, { nodeId: 1, epoch: 1n })
     })
     after(async () => {
       await this.#clickhouse?.close()
+      await this.#front?.close()
       await this.#engine?.stop()
       removeDirectory(this.#dataDir)
     })
@@ -87,7 +91,7 @@ export class ProjectionHarness {
 
   /** The engine's raw answer. */
   async native(sql: string): Promise<Buffer> {
-    const url = new URL(this.#engine!.url)
+    const url = new URL(this.#front!.url)
     const authorization = `Basic ${btoa(`${url.username}:${url.password}`)}`
     const reply = await fetch(url.origin, { method: 'POST', body: sql, headers: { authorization } })
     const bytes = Buffer.from(await reply.arrayBuffer())

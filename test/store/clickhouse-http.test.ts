@@ -15,19 +15,24 @@ import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { StoreError } from '../../src/store/store-error.ts'
+import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
 
 const dataDir = makeDirectory()
 let store: EmbeddedStore
+/** For what cannot speak to a unix socket. */
+let front: TcpFront
 let clickHouse: ClickHouse
 
 before(async () => {
   store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  front = await openTcpFront(store.url)
   clickHouse = new ClickHouse({ url: store.url })
 })
 
 after(async () => {
   await clickHouse?.close()
+  await front?.close()
   await store?.stop()
   removeDirectory(dataDir)
 })
@@ -47,7 +52,7 @@ interface Sent {
 }
 
 function send({ params = {}, body, headers = {}, method = 'POST', path = '/' }: Sent) {
-  const url = new URL(store.url)
+  const url = new URL(front.url)
   const auth = `${url.username}:${url.password}`
   const search = new URLSearchParams(params)
   return new Promise<Reply>((resolve, reject) => {
@@ -146,7 +151,7 @@ test('a failure half-way through a streamed result cuts the body short', async (
 })
 
 test('ping needs no password, everything else does', async () => {
-  const { port } = new URL(store.url)
+  const { port } = new URL(front.url)
   const ping = await fetch(`http://127.0.0.1:${port}/ping`)
   assert.equal(await ping.text(), 'Ok.\n')
   const none = await fetch(`http://127.0.0.1:${port}/?query=SELECT%201`)
@@ -158,7 +163,7 @@ test('ping needs no password, everything else does', async () => {
 })
 
 test('user and password are taken from ClickHouse headers too', async () => {
-  const { port, username, password } = new URL(store.url)
+  const { port, username, password } = new URL(front.url)
   const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password }
   const reply = await fetch(`http://127.0.0.1:${port}/?query=SELECT%201`, { headers })
   assert.equal(await reply.text(), '1\n')
@@ -177,7 +182,7 @@ test('query in the URL, database, default format, query id and summary', async (
 })
 
 test('the client library can query, insert, exec and command', async () => {
-  const client = createClient({ url: store.url, compression: { request: true, response: true } })
+  const client = createClient({ url: front.url, compression: { request: true, response: true } })
   await client.command({
     query: 'CREATE TABLE lib (a UInt32, s String) ENGINE=MergeTree ORDER BY a',
   })
@@ -278,7 +283,7 @@ test('inserts in other forms: gzip, VALUES, inline data, nothing, and what canno
 
 test('a body that breaks off inserts nothing', async () => {
   await clickHouse.command('CREATE TABLE cut (s String) ENGINE=MergeTree ORDER BY tuple()')
-  const { port, username, password } = new URL(store.url)
+  const { port, username, password } = new URL(front.url)
   const auth = Buffer.from(`${username}:${password}`).toString('base64')
   const query = encodeURIComponent('INSERT INTO cut FORMAT TSV')
   const socket = connect(Number(port), '127.0.0.1')
@@ -340,7 +345,7 @@ test('a client that goes away cancels its query', async () => {
 })
 
 test('more waiting queries than the queue holds are refused, not kept', async () => {
-  const { port, username, password } = new URL(store.url)
+  const { port, username, password } = new URL(front.url)
   const auth = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
   const query = encodeURIComponent('SELECT sleep(3) AS SLOW')
   const abort = new AbortController()
@@ -357,7 +362,7 @@ test('more waiting queries than the queue holds are refused, not kept', async ()
 })
 
 test('a slow reader holds the query back, not the memory', async () => {
-  const { port, username, password } = new URL(store.url)
+  const { port, username, password } = new URL(front.url)
   const auth = Buffer.from(`${username}:${password}`).toString('base64')
   const query = encodeURIComponent(`SELECT number, repeat('x', 1000) AS SLOW FROM numbers(3000000)`)
   const before = hostBytes()

@@ -14,6 +14,7 @@ import {
   MemoryFiles,
 } from '../../src/store/embedded/memory-files.ts'
 import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { openTcpFront } from '../support/store-socket.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
 
 const dataDir = makeDirectory()
@@ -146,7 +147,9 @@ test('files that nobody takes for a while are closed', async (t) => {
 })
 
 test('no other file can be named, and none without the password', async () => {
-  const url = new URL(store.url)
+  const front = await openTcpFront(store.url)
+  after(() => front.close())
+  const url = new URL(front.url)
   const ask = async (file: string, password: string) => {
     const response = await fetch(`http://${url.host}/?query=${encodeURIComponent(INSERT)}`, {
       method: 'POST',

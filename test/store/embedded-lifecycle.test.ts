@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
@@ -228,4 +228,62 @@ test('a ClickHouse host that hangs when its parent dies is ended by the next sta
   const store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
   assert.equal(isAlive(owned.clickHouse.pid), false)
   await store.stop()
+})
+
+/** The server's processes: the first one and its children. */
+function serverProcesses(postmaster: number): number[] {
+  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim()
+  return [postmaster, ...children.split(' ').map(Number)]
+}
+
+test('PostgreSQL starts at once after all of it was killed, again and again', async () => {
+  const dataDir = newDirectory()
+  const log = recordingLog()
+  for (let round = 0; round < 8; round++) {
+    const { owner, owned } = await startOwner(dataDir)
+    const backends = new Postgres({ url: owned.postgres.url, log })
+    await Promise.all(Array.from({ length: 8 }, () => backends.query('SELECT pg_sleep(0.1)')))
+    const processes = serverProcesses(owned.postgres.pid)
+    assert.ok(processes.length > 8)
+    for (const pid of [owner.pid ?? 0, ...processes]) process.kill(pid, 'SIGKILL')
+    const store = await startEmbeddedPostgres({ dataDir, log })
+    await store.stop()
+    await backends.end()
+  }
+})
+
+test('PostgreSQL starts beside the zombie of the one before', async () => {
+  const dataDir = newDirectory()
+  const { owner, owned } = await startOwner(dataDir)
+  owner.kill('SIGSTOP') // It will not look after its child.
+  process.kill(owned.postgres.pid, 'SIGKILL')
+  const store = await startEmbeddedPostgres({ dataDir, log: recordingLog() })
+  assert.match(readFileSync(`/proc/${owned.postgres.pid}/stat`, 'utf8'), /\) Z /)
+  await store.stop()
+  owner.kill('SIGKILL')
+  await once(owner, 'exit')
+})
+
+test('a process at the same path in another container is not ended', async (t) => {
+  const directory = join(newDirectory(), 'postgres')
+  mkdirSync(directory)
+  const script = `mount -t tmpfs none "$1" && cp "$(command -v sleep)" "$1/postgres" &&
+    cd "$1" && echo mounted && exec ./postgres 600`
+  const other = spawn('unshare', ['--mount', 'sh', '-c', script, 'sh', directory])
+  children.push(other)
+  const told = await Promise.race([
+    once(other.stdout, 'data').then(String),
+    once(other, 'close').then(() => 'no'),
+    once(other, 'error').then(() => 'no'),
+  ])
+  if (told !== 'mounted\n') return t.skip('no mounts of our own are to be had here')
+  await eventually(
+    'it runs',
+    () => readFileSync(`/proc/${other.pid}/comm`, 'utf8') === 'postgres\n',
+  )
+  writeFileSync(join(directory, 'postmaster.pid'), `${other.pid}\n`)
+  await endOrphans(directory, recordingLog())
+  assert.ok(isAlive(other.pid ?? 0))
+  other.kill('SIGKILL')
+  await once(other, 'close')
 })

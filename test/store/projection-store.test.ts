@@ -28,6 +28,7 @@ import {
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { batchOf } from '../encode/batch-of.ts'
+import { openTcpFront } from '../support/store-socket.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
 
 const STREAM = 1 as StreamId
@@ -55,8 +56,10 @@ async function oneRow(projection: ProjectionStore): Promise<Uint8Array> {
   await projection.insert(STREAM, [])
   await clickHouse.command(`INSERT INTO ${TABLE} (ordinal) VALUES (0)`)
   const columns = PROJECTION_COLUMNS.map(([name]) => name).join(', ')
-  const { port, username, password, protocol } = new URL(store.url)
-  const reply = await fetch(`${protocol}//127.0.0.1:${port}/`, {
+  const front = await openTcpFront(store.url)
+  after(() => front.close())
+  const { origin, username, password } = new URL(front.url)
+  const reply = await fetch(origin, {
     method: 'POST',
     headers: { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password },
     body: `SELECT ${columns} FROM ${TABLE} FORMAT Native`,

@@ -56,6 +56,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** For a node on stores whose admin token another node has made. */
   readonly token?: string
+  /** A program, with its arguments, that runs the service: `unshare` and the like. */
+  readonly via?: readonly string[]
 }
 
 export interface Exit {
@@ -82,8 +84,8 @@ export class Service {
 
   private constructor(options: ServiceOptions) {
     this.dataDir = options.dataDir
-    const args = [ENTRY, '--data', options.dataDir, '--port', '0', ...(options.args ?? [])]
-    this.#child = spawn(process.execPath, args, {
+    const args = ['--data', options.dataDir, '--port', '0', ...(options.args ?? [])]
+    this.#child = spawn(...commandOf(args, options.via), {
       env: { ...cleanEnvironment(), ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -128,8 +130,9 @@ export class Service {
   static async runToEnd(
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
+    via: readonly string[] = [],
   ): Promise<Exit & { readonly stdout: string; readonly stderr: string }> {
-    const child = spawn(process.execPath, [ENTRY, ...args], {
+    const child = spawn(...commandOf(args, via), {
       env: { ...cleanEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: START_MS_MAX,
@@ -199,7 +202,12 @@ export class Service {
   }
 }
 
-/** A backend shows its user, database and client: `postgres: sluice sluice 127.0.0.1(5) idle`. */
+function commandOf(args: readonly string[], via: readonly string[] = []): [string, string[]] {
+  const [command = '', ...rest] = [...via, process.execPath, ENTRY, ...args]
+  return [command, rest]
+}
+
+/** A backend shows its user, database and client: `postgres: sluice sluice [local] idle`. */
 function isBackend(pid: number): boolean {
   return /^postgres: sluice /.test(readCommandLine(pid))
 }

@@ -1,10 +1,10 @@
 /**
- * The child process of `startEmbeddedClickHouse`: the engine of `chdb` behind HTTP on loopback,
- * nothing else. Started with an IPC channel: it gets its settings there (a password has no place
- * in arguments or environment), says there when it is ready, and ends when the channel closes,
- * which also happens when the parent is killed.
+ * The child process of `startEmbeddedClickHouse`: the engine of `chdb` behind HTTP on a unix
+ * socket, nothing else. Started with an IPC channel: it gets its settings there (a password has no
+ * place in arguments or environment), says there when it is ready, and ends when the channel
+ * closes, which also happens when the parent is killed.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { lowerBackgroundThreads } from './background-priority.ts'
@@ -12,9 +12,10 @@ import { ClickHouseEngine } from './clickhouse-engine.ts'
 import { ClickHouseHttpFront } from './clickhouse-http.ts'
 
 export interface HostSettings {
-  /** Holds `data/`, `spool/` and `config.xml`. */
+  /** Holds `data/`, `spool/`, `config.xml` and the socket. */
   readonly directory: string
-  readonly port: number
+  /** A socket in the directory, which is the working directory: paths of sockets are short. */
+  readonly socketName: string
   readonly user: string
   readonly password: string
 }
@@ -104,7 +105,8 @@ async function run(settings: HostSettings): Promise<void> {
     tell({ kind: 'failed', code: cause.code, message: cause.message })
     void stop()
   })
-  server.listen(settings.port, '127.0.0.1', () => tell({ kind: 'ready' }))
+  rmSync(settings.socketName, { force: true }) // Of one that was killed.
+  server.listen(settings.socketName, () => tell({ kind: 'ready' }))
 }
 
 process.once('message', (settings: HostSettings) => {

@@ -1,6 +1,6 @@
 /**
- * The embedded ClickHouse: `clickhouse-host.ts` as a supervised child process. It ends when we
- * end, however we end: its IPC channel closes.
+ * The embedded ClickHouse: `clickhouse-host.ts` as a supervised child process, at a unix socket in
+ * its directory. It ends when we end, however we end: its IPC channel closes.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -8,19 +8,15 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { unixClickHouseUrl } from '../clickhouse-address.ts'
+import type { FileLock } from '../file-lock.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
 import { ENGINE_QUERIES_MAX, ENGINE_WRITES_MAX } from './clickhouse-engine.ts'
 import type { HostMessage, HostSettings } from './clickhouse-host.ts'
-import {
-  commandLine,
-  findFreePort,
-  isAlive,
-  sendSignal,
-  tryRead,
-  waitUntilGone,
-  workingDirectory,
-} from './processes.ts'
+import { commandLine, isAlive, sendSignal, tryRead, waitUntilGone, worksIn } from './processes.ts'
+import { openSocketDirectory } from './socket-directory.ts'
+import { takeStoreLock } from './store-lock.ts'
 import { type EmbeddedStore, type OnStateChange, type Running, Supervisor } from './supervisor.ts'
 
 export interface EmbeddedClickHouseOptions {
@@ -35,7 +31,7 @@ const START_MS_MAX = 60_000
 const STOP_MS_MAX = 8_000
 /** How long an orphan gets to end by itself: it does when its channel closes. */
 const ORPHAN_MS_MAX = 5_000
-const PORT_TRIES_MAX = 5
+const SOCKET_NAME = 'http.sock'
 const LOG_LINES_KEPT = 20
 const LINE_CHARS_KEPT = 500
 /** Every engine operation that may run, some for cancellations, four for file work. */
@@ -55,64 +51,57 @@ export async function startEmbeddedClickHouse(
   const directory = join(dataDir, 'clickhouse')
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const host = new Host(realpathSync(directory), log)
-  let started = false
   const supervisor = new Supervisor({
     name: 'embedded ClickHouse',
-    // Clients know the port of the first start; after it, only that one will do.
-    start: (signal) => host.start({ mayMovePort: !started, signal }),
+    start: (signal) => host.start(signal),
     log,
     onStateChange,
   })
-  await supervisor.start()
-  started = true
-  log.info({ pid: supervisor.pid, port: host.port }, 'embedded ClickHouse is up')
+  const socket = openSocketDirectory(host.directory, SOCKET_NAME)
+  try {
+    await supervisor.start()
+  } catch (cause) {
+    socket.close()
+    throw cause
+  }
+  log.info({ pid: supervisor.pid }, 'embedded ClickHouse is up')
   return {
-    url: `http://${USER}:${host.password}@127.0.0.1:${host.port}/`,
+    url: unixClickHouseUrl(USER, host.password, join(socket.path, SOCKET_NAME)),
     pid: () => supervisor.pid,
     restartCount: () => supervisor.restartCount,
-    stop: () => supervisor.stop(),
+    stop: async () => {
+      await supervisor.stop()
+      socket.close()
+    },
   }
-}
-
-interface StartOptions {
-  /** Only before clients know the port. */
-  readonly mayMovePort: boolean
-  readonly signal: AbortSignal
 }
 
 class Host {
   readonly password = randomBytes(24).toString('hex')
-  readonly #directory: string
+  readonly directory: string
   readonly #log: StoreLog
-  port = 0
 
   constructor(directory: string, log: StoreLog) {
-    this.#directory = directory
+    this.directory = directory
     this.#log = log
   }
 
-  async start(options: StartOptions): Promise<Running> {
+  async start(signal: AbortSignal): Promise<Running> {
     await this.#endOrphan()
-    for (let tries = 1; ; tries++) {
-      if (options.mayMovePort) this.port = await findFreePort()
-      try {
-        return await this.#startOnce(options.signal)
-      } catch (cause) {
-        const taken = cause instanceof StoreError && cause.code === 'EADDRINUSE'
-        if (!taken || !options.mayMovePort || tries === PORT_TRIES_MAX) throw cause
-      }
-    }
+    const options = { name: 'ClickHouse', log: this.#log, signal }
+    return await this.#startOnce(await takeStoreLock(this.directory, options), signal)
   }
 
-  async #startOnce(signal: AbortSignal): Promise<Running> {
+  async #startOnce(lock: FileLock, signal: AbortSignal): Promise<Running> {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     const entry = fileURLToPath(new URL(`./clickhouse-host.${extension}`, import.meta.url))
     const child = fork(entry, [], {
-      cwd: this.#directory,
+      cwd: this.directory,
       env: hostEnvironment(),
       execArgv: [],
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc', lock.descriptor],
     })
+    lock.close() // It is the child's from here on.
     const exited = whenExited(child)
     const giveUp = () => child.kill('SIGKILL')
     signal.addEventListener('abort', giveUp)
@@ -129,14 +118,14 @@ class Host {
       signal.removeEventListener('abort', giveUp)
     }
     const pid = child.pid ?? 0
-    writeFileSync(join(this.#directory, 'host.pid'), `${pid}\n`, { mode: 0o600 })
+    writeFileSync(join(this.directory, 'host.pid'), `${pid}\n`, { mode: 0o600 })
     return { pid, exited, stop: () => stopChild(child, exited) }
   }
 
   /** Sends the settings and waits for `ready`. */
   async #whenReady(child: ChildProcess, exited: Promise<string>): Promise<void> {
-    const { port, password } = this
-    const settings: HostSettings = { directory: this.#directory, port, user: USER, password }
+    const { directory, password } = this
+    const settings: HostSettings = { directory, socketName: SOCKET_NAME, user: USER, password }
     let timer: NodeJS.Timeout | undefined
     const answer = new Promise<HostMessage>((resolve) => {
       child.once('message', (message: HostMessage) => resolve(message))
@@ -170,10 +159,10 @@ class Host {
 
   /** Waits for a host that outlived its parent, and ends it when it does not go by itself. */
   async #endOrphan(): Promise<void> {
-    const pid = Number(tryRead(join(this.#directory, 'host.pid')) ?? 0)
+    const pid = Number(tryRead(join(this.directory, 'host.pid')) ?? 0)
     if (!Number.isSafeInteger(pid) || pid <= 1 || !isAlive(pid)) return
     const isHost = commandLine(pid)?.some((part) => part.includes('clickhouse-host')) === true
-    if (!isHost || workingDirectory(pid) !== this.#directory) return
+    if (!isHost || !worksIn(pid, this.directory)) return
     this.#log.warn({ pid }, 'an embedded ClickHouse of an earlier process still runs; ending it')
     if (await waitUntilGone(pid, ORPHAN_MS_MAX)) return
     sendSignal(pid, 'SIGKILL')

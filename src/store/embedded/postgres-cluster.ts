@@ -17,7 +17,6 @@ import {
   mkdtempSync,
   openSync,
   readdirSync,
-  realpathSync,
   renameSync,
   rmSync,
   unlinkSync,
@@ -28,9 +27,13 @@ import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { RunAs } from './postgres-user.ts'
-import { isAlive, sendSignal, tryRead, waitUntilGone, workingDirectory } from './processes.ts'
+import { isAlive, sendSignal, tryRead, waitUntilGone, worksIn } from './processes.ts'
 
 export const SUPERUSER = 'sluice'
+/** Part of the socket's name; no port of the machine. */
+export const SOCKET_PORT = 5432
+export const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`
+const PID_FILE = 'postmaster.pid'
 const INITDB_MS_MAX = 120_000
 const ORPHAN_MS_MAX = 10_000
 /**
@@ -162,29 +165,30 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Ends every server process that still works in `pgData`: a postmaster that outlived its
- * parent, or children that outlived a killed postmaster. Returns when they are gone.
+ * Ends every server process that still works in `pgData` and is seen from here: a postmaster that
+ * outlived its parent, or children that outlived a killed postmaster. Returns when they are gone.
  */
 export async function endOrphans(pgData: string, log: StoreLog): Promise<void> {
-  const pidFile = join(pgData, 'postmaster.pid')
-  const lock = tryRead(pidFile)
-  const pid = Number(lock?.split('\n')[0] ?? 0)
-  const hasOwner = Number.isSafeInteger(pid) && pid > 1
-  const directory = existsSync(pgData) ? realpathSync(pgData) : pgData
-  if (hasOwner && isAlive(pid) && workingDirectory(pid) === directory) {
-    await endPostmaster(pid, log)
-  } else if (lock !== undefined && process.platform === 'linux' && (!hasOwner || isAlive(pid))) {
-    // PostgreSQL would refuse to start, for ever: after a reboot the number may belong to
-    // anybody, and a server killed before it wrote its number left an empty file.
-    rmSync(pidFile, { force: true })
-  }
-  const children = processesIn(directory)
+  const pid = Number(tryRead(join(pgData, PID_FILE))?.split('\n')[0] ?? 0)
+  // The number may be anybody's after a reboot, or mean something in another container only.
+  const isOurs = Number.isSafeInteger(pid) && pid > 1 && isAlive(pid) && worksIn(pid, pgData)
+  if (isOurs) await endPostmaster(pid, log)
+  const children = processesIn(pgData)
   if (children.length > 0) log.warn({ pids: children }, 'waiting for old PostgreSQL processes')
   for (const child of children) {
     if (await waitUntilGone(child, ORPHAN_MS_MAX)) continue
     sendSignal(child, 'SIGKILL')
     await waitUntilGone(child, ORPHAN_MS_MAX)
   }
+}
+
+/**
+ * Takes away PostgreSQL's own lock files. Only for the holder of the store's lock, who knows that
+ * nobody works here: PostgreSQL would take a zombie for alive, or whoever has the number now, and
+ * an empty file, left by a server killed before it wrote its number, for a start under way.
+ */
+export function clearLockFiles(pgData: string): void {
+  for (const name of [PID_FILE, `${SOCKET_NAME}.lock`]) rmSync(join(pgData, name), { force: true })
 }
 
 async function endPostmaster(pid: number, log: StoreLog): Promise<void> {
@@ -201,7 +205,7 @@ export function processesIn(directory: string): number[] {
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid)
-    .filter((pid) => workingDirectory(pid) === directory && isServer(pid))
+    .filter((pid) => isServer(pid) && worksIn(pid, directory))
 }
 
 function isServer(pid: number): boolean {

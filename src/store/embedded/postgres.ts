@@ -1,28 +1,34 @@
 /**
- * The embedded PostgreSQL: the real server as a supervised child process, on loopback, with its
- * data in `<dataDir>/postgres`. It gets SIGINT, its fast shutdown, when we die (`setpriv`); where
- * that is missing, the next start ends it.
+ * The embedded PostgreSQL: the real server as a supervised child process, with its data in
+ * `<dataDir>/postgres`, and a unix socket there in place of a port. It gets SIGINT, its fast
+ * shutdown, when we die (`setpriv`); where that is missing, the next start ends it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, realpathSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { FileLock } from '../file-lock.ts'
 import { Postgres } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
 import { type PostgresBinaries, preparePostgresBinaries } from './postgres-binaries.ts'
 import {
   accessData,
+  clearLockFiles,
   endOrphans,
   ensureCluster,
   ensureDirectory,
   processesIn,
+  SOCKET_NAME,
+  SOCKET_PORT,
   SUPERUSER,
   serverEnvironment,
 } from './postgres-cluster.ts'
 import { choosePostgresUser, type RunAs } from './postgres-user.ts'
-import { findFreePort, sendSignal } from './processes.ts'
+import { sendSignal } from './processes.ts'
+import { openSocketDirectory, type SocketDirectory } from './socket-directory.ts'
+import { takeStoreLock } from './store-lock.ts'
 import { type EmbeddedStore, type OnStateChange, type Running, Supervisor } from './supervisor.ts'
 
 export interface EmbeddedPostgresOptions {
@@ -35,7 +41,6 @@ export interface EmbeddedPostgresOptions {
 }
 
 const DATABASE = 'sluice'
-const PORT_TRIES_MAX = 5
 /** Crash recovery replays up to `max_wal_size`; that takes a while on a slow disk. */
 const START_MS_MAX = 600_000
 const PROBE_PAUSE_MS = 25
@@ -49,8 +54,11 @@ const LOG_FILE_MB = 16
 const LOG_FREE_BYTES_MIN = 4 * LOG_MB * 1024 * 1024
 
 const SETTINGS = {
-  listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
+  listen_addresses: '',
+  // The working directory, which is that of the data: no path is too long, whoever it runs as.
+  unix_socket_directories: '.',
+  unix_socket_permissions: '0700',
+  port: SOCKET_PORT,
   max_connections: 50,
   // What makes an acknowledgement true.
   fsync: 'on',
@@ -90,31 +98,31 @@ export async function startEmbeddedPostgres(
   const pgData = join(dataDir, 'postgres')
   const runAs = choosePostgresUser(pgData)
   const binaries = preparePostgresBinaries(runAs, log, options.copyParents)
-  await endOrphans(pgData, log)
   const password = await ensureCluster({ dataDir, pgData, binaries, runAs, log })
   const server = new Server({ pgData, binaries, runAs, password, log })
-  let started = false
   const supervisor = new Supervisor({
     name: 'embedded PostgreSQL',
-    // Clients know the port of the first start; after it, only that one will do.
-    start: (signal) => server.start({ mayMovePort: !started, signal }),
+    start: (signal) => server.start(signal),
     log,
     onStateChange,
   })
-  await supervisor.start()
-  started = true
+  const stop = async () => {
+    await supervisor.stop()
+    server.close()
+  }
   try {
+    await supervisor.start()
     await ensureDatabase(server, options)
   } catch (cause) {
-    await supervisor.stop()
+    await stop()
     throw cause
   }
-  log.info({ pid: supervisor.pid, port: server.port }, 'embedded PostgreSQL is up')
+  log.info({ pid: supervisor.pid }, 'embedded PostgreSQL is up')
   return {
     url: server.url(DATABASE),
     pid: () => supervisor.pid,
     restartCount: () => supervisor.restartCount,
-    stop: () => supervisor.stop(),
+    stop,
   }
 }
 
@@ -126,39 +134,39 @@ interface ServerOptions {
   readonly log: StoreLog
 }
 
-interface StartOptions {
-  /** Only before clients know the port. */
-  readonly mayMovePort: boolean
-  readonly signal: AbortSignal
-}
-
 class Server {
   readonly #options: ServerOptions
-  port = 0
+  readonly #socket: SocketDirectory
 
   constructor(options: ServerOptions) {
     this.#options = options
+    this.#socket = openSocketDirectory(options.pgData, SOCKET_NAME)
   }
 
   url(database: string): string {
-    return `postgres://${SUPERUSER}:${this.#options.password}@127.0.0.1:${this.port}/${database}`
+    const host = encodeURIComponent(this.#socket.path)
+    return `postgres://${SUPERUSER}:${this.#options.password}@${host}:${SOCKET_PORT}/${database}`
   }
 
-  async start(options: StartOptions): Promise<Running> {
-    for (let tries = 1; ; tries++) {
-      await endOrphans(this.#options.pgData, this.#options.log)
-      if (options.mayMovePort) this.port = await findFreePort()
-      try {
-        return await this.#startOnce(options.signal)
-      } catch (cause) {
-        const taken = cause instanceof StoreError && /could not bind/.test(cause.message)
-        if (!taken || !options.mayMovePort || tries === PORT_TRIES_MAX) throw cause
-      }
-    }
+  async start(signal: AbortSignal): Promise<Running> {
+    return await this.#startOnce(await this.#takeOver(signal), signal)
   }
 
-  async #startOnce(signal: AbortSignal): Promise<Running> {
-    const { child, lines } = this.#spawn()
+  close(): void {
+    this.#socket.close()
+  }
+
+  /** Resolves when no process works on our data any more, in whatever container. */
+  async #takeOver(signal: AbortSignal): Promise<FileLock> {
+    const { pgData, log } = this.#options
+    await endOrphans(pgData, log)
+    const lock = await takeStoreLock(pgData, { name: 'PostgreSQL', log, signal })
+    clearLockFiles(pgData)
+    return lock
+  }
+
+  async #startOnce(lock: FileLock, signal: AbortSignal): Promise<Running> {
+    const { child, lines } = this.#spawn(lock)
     const exited = whenExited(child)
     let ended: string | undefined
     void exited.then((reason) => {
@@ -176,10 +184,11 @@ class Server {
     return { pid: child.pid ?? 0, exited, stop: () => this.#stop(child, exited) }
   }
 
-  #spawn(): { child: ChildProcess; lines: readonly string[] } {
+  /** The lock is the server's from here on, and that of every process it makes. */
+  #spawn(lock: FileLock): { child: ChildProcess; lines: readonly string[] } {
     const { pgData, binaries, runAs, log } = this.#options
     const access = accessData(pgData, runAs)
-    const settings = Object.entries({ ...SETTINGS, port: this.port })
+    const settings = Object.entries(SETTINGS)
     const args = ['-D', access.argument, ...settings.flatMap(([k, v]) => ['-c', `${k}=${v}`])]
     const setpriv = findSetpriv()
     const command = setpriv ?? binaries.postgres
@@ -190,12 +199,13 @@ class Server {
         ...runAs,
         cwd: '/',
         env: serverEnvironment(),
-        stdio: ['ignore', 'ignore', 'pipe', access.descriptor],
+        stdio: ['ignore', 'ignore', 'pipe', access.descriptor, lock.descriptor],
         // Ctrl-C in a terminal is for us; we stop the server when nobody needs it any more.
         detached: true,
       },
     )
     access.close()
+    lock.close()
     const lines: string[] = []
     if (child.stderr === null) return { child, lines }
     let isHidden = false

@@ -1,6 +1,5 @@
-/** Looking at and ending processes that are not our children, and finding free ports. */
-import { readFileSync, readlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
+/** Looking at and ending processes that are not our children. */
+import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Whether a process with this id exists (and is not a zombie, where that can be known). */
@@ -20,12 +19,16 @@ export function commandLine(pid: number): readonly string[] | undefined {
   return tryRead(`/proc/${pid}/cmdline`)?.split('\0')
 }
 
-/** Working directory of a process, undefined when unknown. */
-export function workingDirectory(pid: number): string | undefined {
+/**
+ * Whether a process's working directory is this one. Its path would not do: in another container
+ * the same path is another directory, with a live instance of somebody else in it.
+ */
+export function worksIn(pid: number, directory: string): boolean {
   try {
-    return readlinkSync(`/proc/${pid}/cwd`)
+    const [its, ours] = [statSync(`/proc/${pid}/cwd`), statSync(directory)]
+    return its.ino === ours.ino && its.dev === ours.dev
   } catch {
-    return undefined // Gone, or not ours to look at, or not Linux.
+    return false // Gone, or not ours to look at, or not Linux.
   }
 }
 
@@ -46,21 +49,6 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'ESRCH')) throw cause
   }
-}
-
-/** A port of 127.0.0.1 that is free now. Somebody else may take it before its user does. */
-export async function findFreePort(): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => {
-        if (address !== null && typeof address === 'object') resolve(address.port)
-        else reject(new Error('no port was assigned'))
-      })
-    })
-  })
 }
 
 export function tryRead(path: string): string | undefined {

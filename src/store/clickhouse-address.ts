@@ -1,0 +1,34 @@
+/**
+ * How a ClickHouse is reached: `http(s)://user:password@host:port/database`, or, for the embedded
+ * one, by a unix socket, as `http+unix://user:password@<path, percent-encoded>/`.
+ */
+import { Agent } from 'node:http'
+import { StoreError } from './store-error.ts'
+
+const UNIX_PROTOCOL = 'http+unix:'
+
+export interface ClickHouseAddress {
+  /** What the client takes. Its host means nothing where there is an agent. */
+  readonly url: string
+  /** Connects by the socket; with a bound of its own, as the client's is not for it. */
+  readonly agent: Agent | undefined
+}
+
+/** Never shows the URL: there is a password in it. */
+export function parseClickHouseUrl(url: string, connectionsMax: number): ClickHouseAddress {
+  // Node's error for a bad URL carries the URL.
+  if (!URL.canParse(url)) throw new StoreError('other', 'the ClickHouse URL is not a valid URL')
+  const { protocol, hostname, username, password } = new URL(url)
+  if (protocol === 'http:' || protocol === 'https:') return { url, agent: undefined }
+  if (protocol !== UNIX_PROTOCOL) {
+    throw new StoreError('other', 'the ClickHouse URL must start with http:// or https://')
+  }
+  // Node's types leave `socketPath` out: agents hand it to each request.
+  const socketPath = decodeURIComponent(hostname)
+  const options = { socketPath, keepAlive: true, maxSockets: connectionsMax }
+  return { url: `http://${username}:${password}@localhost/`, agent: new Agent(options) }
+}
+
+export function unixClickHouseUrl(user: string, password: string, socketPath: string): string {
+  return `${UNIX_PROTOCOL}//${user}:${password}@${encodeURIComponent(socketPath)}/`
+}

@@ -1,0 +1,32 @@
+/**
+ * Where clients find the unix socket of an embedded store. It lies in the store's own directory,
+ * which is open to us and to the store's user alone: who else could wait there for our passwords
+ * when the store is away, or answer in its place? A port of the machine is anybody's.
+ *
+ * A socket's address holds 107 bytes (103 on macOS), and a data directory's path may be longer. The
+ * stores bind by a name relative to their working directory. We connect, where the path is too
+ * long, through the directory as we have it open.
+ */
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { StoreError } from '../store-error.ts'
+
+const SOCKET_PATH_BYTES_MAX = 103
+
+export interface SocketDirectory {
+  /** Good in this process, until `close`; in others too unless the path is long. */
+  readonly path: string
+  close(): void
+}
+
+export function openSocketDirectory(directory: string, socketName: string): SocketDirectory {
+  if (Buffer.byteLength(join(directory, socketName)) <= SOCKET_PATH_BYTES_MAX) {
+    return { path: directory, close: () => undefined }
+  }
+  if (process.platform !== 'linux') {
+    const text = `${directory} is too long a path for a socket: use a shorter --data`
+    throw new StoreError('other', text)
+  }
+  const descriptor = openSync(directory, 'r')
+  return { path: `/proc/self/fd/${descriptor}`, close: () => closeSync(descriptor) }
+}
