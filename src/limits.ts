@@ -22,7 +22,7 @@ export const BULK_ITEM_BYTES_MAX = 640
 /**
  * Items of one bulk reply; a request that makes more is refused. They can be many times the body,
  * in which four bytes are enough for an action and its document (both malformed). A usual item has
- * 180 bytes.
+ * 105 bytes.
  */
 export const BULK_REPLY_BYTES_MAX = 24 * MIB
 /** How many rejected events a reply describes; all are counted. */

@@ -10,7 +10,7 @@ import { IngestError } from '../errors.ts'
 import { BULK_REPLY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../limits.ts'
 import type { PartResult } from '../model/batch.ts'
 import type { PlacedPart } from './dialect.ts'
-import { type BulkFilter, NO_BULK_FILTER } from './filter-path.ts'
+import type { BulkFilter } from './filter-path.ts'
 
 /** Digits that stand for a segment's id in what the workers write. */
 const ID_DIGITS = 19
@@ -35,7 +35,7 @@ export function encodeBulkReply(
   if (filter.errors) fields.push(`"errors":${hasErrors(parts)}`)
   const itemBytes = bulkItemBytes(parts.map(({ result }) => result))
   // As in Elasticsearch, a filter that leaves nothing of any item leaves no list of them either.
-  const hasItems = itemBytes > 0 || filter === NO_BULK_FILTER
+  const hasItems = itemBytes > 0 || filter.emptyItems
   if (hasItems) fields.push('"items":[')
   const head = `{${fields.join(',')}`
   const tail = hasItems ? ']}' : '}'

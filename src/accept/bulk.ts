@@ -12,10 +12,13 @@ import { mediaTypeOf } from '../http/body.ts'
 import type { Exchange, Reply, Route } from '../http/exchange.ts'
 import { SEGMENT_EVENTS_MAX } from '../limits.ts'
 import { formatEventId } from '../model/event-id.ts'
+import { type BulkForm, bulkFormOf } from './bulk-form.ts'
 import { encodeBulkReply } from './bulk-reply.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import { ElasticReplies } from './elastic-reply.ts'
-import { type BulkFilter, filterAnswer, parseFilterPath, readFilterPath } from './filter-path.ts'
+import { isBefore8 } from './elastic-version.ts'
+import { filterAnswer, readFilterPath } from './filter-path.ts'
+import { encodeFluentBitReply } from './fluent-bit-reply.ts'
 import { type IngestDeps, ingestHandler } from './ingest-handler.ts'
 import type { IngestReport } from './ingest-report.ts'
 import { elasticKey } from './presented-key.ts'
@@ -79,7 +82,7 @@ abstract class ElasticDialect {
 class BulkDialect extends ElasticDialect implements Dialect {
   readonly answerForm = 'bulk'
   readonly #defaultIndex: string | undefined
-  readonly #filter: BulkFilter
+  readonly #form: BulkForm
   readonly #memory: BulkMemory
   readonly #startedAt = performance.now()
   #parts: readonly PlacedPart[] = []
@@ -88,12 +91,12 @@ class BulkDialect extends ElasticDialect implements Dialect {
     super(exchange)
     this.#memory = memory
     this.#defaultIndex = defaultIndex
-    this.#filter = parseFilterPath(readFilterPath(exchange.queryString))
+    this.#form = bulkFormOf(exchange)
   }
 
   plan(): BodyPlan {
     this.assertMediaType()
-    const partOptions = { itemFields: this.#filter.items, defaultIndex: this.#defaultIndex }
+    const partOptions = { itemFields: this.#form.filter.items, defaultIndex: this.#defaultIndex }
     return { kind: 'bulk', partOptions, target: [this.#defaultIndex ?? ''] }
   }
 
@@ -103,11 +106,12 @@ class BulkDialect extends ElasticDialect implements Dialect {
     return new IngestError('malformed', 'request body is required')
   }
 
-  answer(_report: IngestReport, parts: readonly PlacedPart[]): Answer {
+  answer(report: IngestReport, parts: readonly PlacedPart[]): Answer {
     const tookMs = Math.round(performance.now() - this.#startedAt)
     this.#parts = parts
+    if (this.#form.isForFluentBit) return encodeFluentBitReply(report, tookMs)
     const { replies: buffers } = this.#memory
-    return encodeBulkReply(parts, { buffers, filter: this.#filter, tookMs })
+    return encodeBulkReply(parts, { buffers, filter: this.#form.filter, tookMs })
   }
 
   acceptedReply(answer: Answer): Reply {
@@ -127,11 +131,13 @@ class DocumentDialect extends ElasticDialect implements Dialect {
   readonly #index: string
   readonly #id: string | undefined
   readonly #filterPath: string
+  readonly #hasType: boolean
 
   constructor(exchange: Exchange, id: string | undefined) {
     super(exchange)
     this.#index = exchange.param(0)
     this.#filterPath = readFilterPath(exchange.queryString)
+    this.#hasType = isBefore8(exchange.header('user-agent'), exchange.header('accept'))
     this.#id = id
   }
 
@@ -152,6 +158,7 @@ class DocumentDialect extends ElasticDialect implements Dialect {
     const ordinal = firstEvent % SEGMENT_EVENTS_MAX
     const answer = {
       _index: this.#index,
+      ...(this.#hasType && { _type: '_doc' }),
       _id: this.#id ?? formatEventId({ segmentId, ordinal }),
       _version: 1,
       result: 'created',

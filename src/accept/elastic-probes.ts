@@ -7,10 +7,9 @@ import type { Exchange, Handler, Reply, Route } from '../http/exchange.ts'
 import { problemReply } from '../http/problem.ts'
 import { type CredentialCache, unauthenticated } from './authenticate.ts'
 import { ElasticReplies } from './elastic-reply.ts'
+import { versionFor } from './elastic-version.ts'
 import { elasticKey } from './presented-key.ts'
 
-/** What we say we are to clients that do not tell their own version. */
-const VERSION_DEFAULT = '8.17.0'
 const CLUSTER_NAME = 'sluice'
 const CLUSTER_UUID = 'c2x1aWNlLWluZ2VzdC0wMQ'
 const NODE_ID = 'c2x1aWNlLW5vZGUtMDAwMQ'
@@ -139,12 +138,6 @@ function seenOf(exchange: Exchange): Seen {
     accept: exchange.header('accept'),
     userAgent: exchange.header('user-agent'),
   }
-}
-
-/** Elastic's own clients refuse to talk to a version that is not theirs: they hear their own. */
-export function versionFor(userAgent: string): string {
-  const match = /(?:elastic|logstash)[a-z-]*\/([0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})/i.exec(userAgent)
-  return match?.[1] ?? VERSION_DEFAULT
 }
 
 function greeting({ userAgent }: Seen): unknown {

@@ -16,6 +16,7 @@ import {
   ITEM_SEQ_NO,
   ITEM_SHARDS,
   ITEM_STATUS,
+  ITEM_TYPE,
   ITEM_VERSION,
 } from '../model/batch.ts'
 
@@ -24,18 +25,15 @@ export interface BulkFilter {
   readonly took: boolean
   readonly errors: boolean
   readonly items: BulkItemFields
-}
-
-export const NO_BULK_FILTER: BulkFilter = {
-  took: true,
-  errors: true,
-  items: { index: ITEM_ALL, create: ITEM_ALL, update: ITEM_ALL, delete: ITEM_ALL },
+  /** The list is sent even when it is empty. */
+  readonly emptyItems: boolean
 }
 
 /** Every value of an item by its path. `_shards` is sent as a whole or not at all. */
 const ITEM_PATHS: readonly (readonly [readonly string[], number])[] = [
   [['_index'], ITEM_INDEX],
   [['_id'], ITEM_ID],
+  [['_type'], ITEM_TYPE],
   [['_version'], ITEM_VERSION],
   [['result'], ITEM_RESULT],
   [['_shards', 'total'], ITEM_SHARDS],
@@ -59,13 +57,16 @@ export function readFilterPath(queryString: string): string {
   return new URLSearchParams(queryString).get('filter_path') ?? ''
 }
 
-/** The filter of a bulk request; `text` is the parameter's value, absent or empty for none. */
-export function parseFilterPath(text: string | undefined): BulkFilter {
-  const isSent = parsePatterns(text ?? '')
-  if (isSent === undefined) return NO_BULK_FILTER
+/**
+ * The filter of a bulk request, undefined when there is none. `text` is the parameter's value,
+ * `known` the fields of which it leaves some.
+ */
+export function parseFilterPath(text: string, known = ITEM_ALL): BulkFilter | undefined {
+  const isSent = parsePatterns(text)
+  if (isSent === undefined) return undefined
   const fieldsOf = (operation: string) =>
     ITEM_PATHS.reduce((fields, [path, bit]) => {
-      return isSent(['items', operation, ...path]) ? fields | bit : fields
+      return isSent(['items', operation, ...path]) ? fields | (bit & known) : fields
     }, 0)
   return {
     took: isSent(['took']),
@@ -76,6 +77,7 @@ export function parseFilterPath(text: string | undefined): BulkFilter {
       update: fieldsOf('update'),
       delete: fieldsOf('delete'),
     },
+    emptyItems: false,
   }
 }
 

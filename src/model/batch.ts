@@ -77,7 +77,17 @@ export const ITEM_PRIMARY_TERM = 64
 export const ITEM_STATUS = 128
 export const ITEM_ERROR_TYPE = 256
 export const ITEM_ERROR_REASON = 512
-export const ITEM_ALL = 1_023
+/** Only senders of before version 8 know it. */
+export const ITEM_TYPE = 1_024
+export const ITEM_ALL = 2_047
+
+/** What some sender reads (docs/elastic.md, Who reads what). */
+const ITEM_COMPACT = ITEM_ALL & ~(ITEM_SHARDS | ITEM_SEQ_NO | ITEM_PRIMARY_TERM | ITEM_TYPE)
+export const COMPACT_ITEMS = everyOperation(ITEM_COMPACT)
+
+export function everyOperation(fields: number): BulkItemFields {
+  return { index: fields, create: fields, update: fields, delete: fields }
+}
 
 /** The items of a bulk reply for one part, in request order, separated by commas. */
 export interface BulkItems {

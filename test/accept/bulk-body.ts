@@ -1,8 +1,9 @@
 /** A bulk body through framer, worker code and reply, as one request goes, without the network. */
 import { BodyFramer } from '../../src/accept/body-framer.ts'
+import { COMPACT_REPLY } from '../../src/accept/bulk-form.ts'
 import { encodeBulkReply } from '../../src/accept/bulk-reply.ts'
 import type { PlacedPart } from '../../src/accept/dialect.ts'
-import { type BulkFilter, NO_BULK_FILTER } from '../../src/accept/filter-path.ts'
+import type { BulkFilter } from '../../src/accept/filter-path.ts'
 import { IngestReport } from '../../src/accept/ingest-report.ts'
 import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
 import { ReplyBuffers } from '../../src/bytes/reply-buffers.ts'
@@ -36,7 +37,7 @@ export const SEGMENT_ID = 3_700_000_000_000_000_000n
 
 /** Runs a body that arrives in `chunks`. */
 export function runBulk(chunks: readonly Uint8Array[], options: BulkOptions = {}): BulkOutcome {
-  const { filter = NO_BULK_FILTER, defaultIndex, declaredBytes = 0 } = options
+  const { filter = COMPACT_REPLY, defaultIndex, declaredBytes = 0 } = options
   const report = new IngestReport()
   const placed: PlacedPart[] = []
   const events = new Map<string, string>()

@@ -6,7 +6,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { filterAnswer, NO_BULK_FILTER, parseFilterPath } from '../../src/accept/filter-path.ts'
+import { COMPACT_REPLY } from '../../src/accept/bulk-form.ts'
+import { filterAnswer, parseFilterPath } from '../../src/accept/filter-path.ts'
+import { everyOperation, ITEM_ALL, ITEM_TYPE } from '../../src/model/batch.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { runBulk, SEGMENT_ID } from './bulk-body.ts'
 
@@ -16,8 +18,9 @@ console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 const BODY = '{"create":{"_index":"x"}}\n{"a":1}\n{"index":{"_index":"x","_id":"i"}}\n{"b"\n'
 const GOOD = '{"create":{}}\n{"a":1}\n'
 
-function replyTo(body: string, filterPath: string | undefined): string {
-  const { reply } = runBulk([Buffer.from(body)], { filter: parseFilterPath(filterPath) })
+function replyTo(body: string, filterPath: string): string {
+  const filter = parseFilterPath(filterPath) ?? COMPACT_REPLY
+  const { reply } = runBulk([Buffer.from(body)], { filter })
   return Buffer.from(reply).toString()
 }
 
@@ -65,13 +68,19 @@ test('a list of which nothing is left is left out', () => {
   assert.equal(replyTo(GOOD, 'items.*.error'), '{}')
 })
 
-test('no filter, an empty one and one that takes everything are the same', () => {
-  for (const filterPath of [undefined, '', ',', ' , ']) {
-    assert.equal(parseFilterPath(filterPath), NO_BULK_FILTER)
+test('an empty filter is none; one that takes everything leaves all that there is', () => {
+  for (const filterPath of ['', ',', ' , ']) assert.equal(parseFilterPath(filterPath), undefined)
+  const all = parseFilterPath('*')
+  assert.deepEqual(all?.items, everyOperation(ITEM_ALL))
+  for (const filterPath of ['**', 'took,errors,items', 't*,*rr*rs,items.**', '-foo', ' * ']) {
+    assert.deepEqual(parseFilterPath(filterPath), all, filterPath)
   }
-  for (const filterPath of ['*', '**', 'took,errors,items', 't*,*rr*rs,items.**', '-foo', ' * ']) {
-    assert.deepEqual(parseFilterPath(filterPath), NO_BULK_FILTER, filterPath)
-  }
+})
+
+test('types are there for who knows them only', () => {
+  const filter = (known?: number) => parseFilterPath('items.*._*', known)?.items.create ?? 0
+  assert.equal(filter() & ITEM_TYPE, ITEM_TYPE)
+  assert.equal(filter(ITEM_ALL & ~ITEM_TYPE) & ITEM_TYPE, 0)
 })
 
 test('the answer to a single document is filtered by the same patterns', () => {
@@ -126,7 +135,7 @@ function filterPlainly(reply: unknown, filterPath: string): unknown {
 }
 
 test('random patterns filter as a plain filter does', () => {
-  const full: unknown = JSON.parse(replyTo(BODY, undefined))
+  const full: unknown = JSON.parse(replyTo(BODY, '*'))
   const first = fc.constantFrom('items', 'took', 'errors', '*', '**', 'i*s', 'x', 'it*ms*')
   const second = fc.constantFrom('create', 'index', '*', '**', '*e', 'delete', 'c*e*')
   const third = fc.constantFrom(
@@ -139,6 +148,7 @@ test('random patterns filter as a plain filter does', () => {
     'error',
     's*s',
     '_shards',
+    '_type',
   )
   const fourth = fc.constantFrom('type', 'reason', '*', '**', '*e*')
   const path = fc.oneof(
@@ -151,7 +161,7 @@ test('random patterns filter as a plain filter does', () => {
     return `${sign}${segments.join('.')}`
   })
   fc.assert(
-    fc.property(fc.array(pattern, { maxLength: 4 }), (patterns) => {
+    fc.property(fc.array(pattern, { minLength: 1, maxLength: 4 }), (patterns) => {
       const filterPath = patterns.join(',')
       const reply: unknown = JSON.parse(replyTo(BODY, filterPath))
       assert.deepEqual(reply, filterPlainly(full, filterPath), filterPath)

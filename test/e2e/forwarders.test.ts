@@ -1,7 +1,7 @@
 /**
  * Goal: the forwarders that speak to Elasticsearch carry on with us, from their first probe on.
  * Method: what each sends, as literal requests on a socket, and its answer judged by what that
- * forwarder looks for in it (docs/elastic.md). One service for all.
+ * forwarder looks for in it (docs/elastic.md). One service for all. Fluent Bit: fluent-bit.test.ts.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -167,38 +167,6 @@ test('Logstash: probes, then bulk with nulls in its meta', async () => {
   )
   const messages = (await stored(stream)).map((one) => (one as { message: string }).message)
   assert.deepEqual(messages, ['a', 'b ✓', 'c', 'd'])
-})
-
-test('Fluent Bit: 2,700 items, and the literal in the half MiB that it keeps', async () => {
-  const stream = await api.createStream()
-  const send = sender(stream, ['User-Agent: Fluent-Bit'])
-  const body = Array.from({ length: 2_700 }, (_, n) => {
-    return (
-      '{"create":{"_index":"fluent-bit","_type":"_doc"}}\n' +
-      `{"@timestamp":"2026-11-21T12:00:00.000Z","log":"line ${n}","stream":"stdout"}\n`
-    )
-  }).join('')
-  const answer = await send('POST /_bulk', ['Content-Type: application/x-ndjson'], body)
-  assert.equal(answer.status, 200)
-  const kept = answer.text.slice(0, 512 * 1024)
-  assert.ok(kept.includes('"errors":false,"items":['), kept.slice(0, 80))
-  // Where the literal is not in what it kept, it reads the status of every item.
-  assert.equal(json(answer).items.length, 2_700)
-  assert.equal((await api.usage(stream.id)).events, 2_700)
-})
-
-test('Fluent Bit: a chunk with a bad record is delivered once any item is 201', async () => {
-  const stream = await api.createStream()
-  const send = sender(stream, ['User-Agent: Fluent-Bit'])
-  const meta = '{"create":{"_index":"fluent-bit","_type":"_doc"}}\n'
-  const body = `${meta}[1]\n${meta}{"log":"good"}\n`
-  const answer = await send('POST /any/_bulk', ['Content-Type: application/x-ndjson'], body)
-  assert.ok(answer.text.includes('"errors":true,"items":['))
-  const statuses = json(answer).items.map((item: { create: { status: number } }) => {
-    return item.create.status
-  })
-  assert.deepEqual(statuses, [400, 201])
-  assert.deepEqual(await stored(stream), [{ log: 'good' }])
 })
 
 test('Fluentd: sniffing, vendor types, meta with _type and _alias', async () => {

@@ -1,6 +1,6 @@
 /**
- * Writes the items of a bulk reply, one an action, as bytes: what Elasticsearch answers, compact,
- * its fields in its order. What is the same for all items of an operation is made once.
+ * Writes the items of a bulk reply, one an action, as bytes: of what Elasticsearch answers the
+ * fields that are asked for. What is the same for all items of an operation is made once.
  *
  * Ids of ours hold the segment's id, which is known at commit only: 19 zero digits stand in its
  * place, and the place is noted. `accept/bulk-reply.ts` fills it.
@@ -21,6 +21,7 @@ import {
 import {
   type BulkItemFields,
   type BulkItems,
+  COMPACT_ITEMS,
   ITEM_ALL,
   ITEM_ERROR_REASON,
   ITEM_ERROR_TYPE,
@@ -31,6 +32,7 @@ import {
   ITEM_SEQ_NO,
   ITEM_SHARDS,
   ITEM_STATUS,
+  ITEM_TYPE,
   ITEM_VERSION,
 } from '../../src/model/batch.ts'
 import { allocateOutside, ByteWriter } from './byte-writer.ts'
@@ -64,8 +66,11 @@ interface ItemTemplate {
   readonly tail: Uint8Array
 }
 
-/** In Elasticsearch's order. */
+const TYPE_FIELD = '"_type":"_doc"'
+
+/** In Elasticsearch's order, but for the type, which stood before the id. */
 const SUCCESS_FIELDS = [
+  [ITEM_TYPE, TYPE_FIELD],
   [ITEM_VERSION, '"_version":1'],
   [ITEM_RESULT, '"result":"created"'],
   [ITEM_SHARDS, '"_shards":{"total":1,"successful":1,"failed":0}'],
@@ -74,17 +79,10 @@ const SUCCESS_FIELDS = [
   [ITEM_STATUS, '"status":201'],
 ] as const
 
-const ALL_FIELDS: BulkItemFields = {
-  index: ITEM_ALL,
-  create: ITEM_ALL,
-  update: ITEM_ALL,
-  delete: ITEM_ALL,
-}
-
 const OPERATIONS = [0, BULK_INDEX, BULK_CREATE, BULK_UPDATE, BULK_DELETE]
 const TEMPLATES = new Map<number, ItemTemplate>()
 
-/** Kept for as long as the worker lives: there are no more than 4 times 2^10. */
+/** Kept for as long as the worker lives: there are no more than 4 times 2^9. */
 function templateOf(operation: number, fields: number): ItemTemplate {
   const key = operation * (ITEM_ALL + 1) + fields
   let template = TEMPLATES.get(key)
@@ -122,12 +120,15 @@ interface ErrorTail {
 
 const SUCCESS_MASK = SUCCESS_FIELDS.reduce((mask, [bit]) => mask | bit, ITEM_INDEX | ITEM_ID)
 
+/** Of errors, beside index and id. */
+const FAILURE_MASK = ITEM_TYPE | ITEM_STATUS | ITEM_ERROR_TYPE | ITEM_ERROR_REASON
+
 export class BulkItemWriter {
   #out = new ByteWriter(FIRST_BYTES, allocateOutside)
   #places = new Uint32Array(2_048)
   #placesLength = 0
   #hasErrors = false
-  #fields = ALL_FIELDS
+  #fields = COMPACT_ITEMS
   /** Of stored actions, by operation. */
   #templates: readonly (ItemTemplate | undefined)[] = []
   /** Contents of the JSON string that stands for an index nobody named. */
@@ -136,7 +137,7 @@ export class BulkItemWriter {
   #bytes: Uint8Array = new Uint8Array(0)
 
   /** Starts the items of a part of `bytes`. */
-  begin(bytes: Uint8Array, fields = ALL_FIELDS, defaultIndex = ''): void {
+  begin(bytes: Uint8Array, fields = COMPACT_ITEMS, defaultIndex = ''): void {
     this.#out.length = 0
     this.#placesLength = 0
     this.#hasErrors = false
@@ -179,11 +180,9 @@ export class BulkItemWriter {
   failed(meta: BulkItemMeta, type: BulkErrorType, reason: string): void {
     this.#hasErrors = true
     const fields = fieldsOf(this.#fields, meta.operation)
-    const wantsError = (fields & (ITEM_ERROR_TYPE | ITEM_ERROR_REASON)) !== 0
-    const wantsStatus = (fields & ITEM_STATUS) !== 0
     const idMask = meta.idStart < 0 ? 0 : ITEM_ID
     const named = fields & (ITEM_INDEX | idMask)
-    if ((named === 0 && !wantsStatus && !wantsError) || this.#isFull) return
+    if ((named | (fields & FAILURE_MASK)) === 0 || this.#isFull) return
     const { hasIndex, hasId, head, beforeSentId } = templateOf(meta.operation, named)
     const tail = this.#errorTail(named, fields, type, reason)
     this.#reserve(meta, head.length + beforeSentId.length + tail.length)
@@ -221,6 +220,7 @@ export class BulkItemWriter {
     const isSame = last?.reason === reason && last.type === type
     if (isSame && last.named === named && last.fields === fields) return last.tail
     const parts: string[] = []
+    if ((fields & ITEM_TYPE) !== 0) parts.push(TYPE_FIELD)
     if ((fields & ITEM_STATUS) !== 0) parts.push('"status":400')
     if ((fields & (ITEM_ERROR_TYPE | ITEM_ERROR_REASON)) !== 0) {
       parts.push(`"error":${errorJson(fields, type, reason)}`)

@@ -1,0 +1,38 @@
+/**
+ * In which form a bulk request is answered: with what its sender reads and no more. Who reads what,
+ * and where that was found: docs/elastic.md.
+ */
+import type { Exchange } from '../http/exchange.ts'
+import { COMPACT_ITEMS, everyOperation, ITEM_ALL, ITEM_TYPE } from '../model/batch.ts'
+import { isBefore8 } from './elastic-version.ts'
+import { type BulkFilter, parseFilterPath, readFilterPath } from './filter-path.ts'
+
+/** To whom asks for nothing else. */
+export const COMPACT_REPLY: BulkFilter = {
+  took: true,
+  errors: true,
+  items: COMPACT_ITEMS,
+  emptyItems: true,
+}
+
+/** Clients of version 7 make objects of items, and fail at a type that is not there. */
+const FULL_REPLY: BulkFilter = { ...COMPACT_REPLY, items: everyOperation(ITEM_ALL) }
+
+/** Fluent Bit's answer is made without items (`fluent-bit-reply.ts`). */
+const WITHOUT_ITEMS: BulkFilter = { ...COMPACT_REPLY, items: everyOperation(0) }
+
+export interface BulkForm {
+  readonly filter: BulkFilter
+  readonly isForFluentBit: boolean
+}
+
+/** A `filter_path` is followed whoever asks; it chooses from all that Elasticsearch answers. */
+export function bulkFormOf(exchange: Exchange): BulkForm {
+  const userAgent = exchange.header('user-agent')
+  const hasType = isBefore8(userAgent, exchange.header('accept'))
+  const known = hasType ? ITEM_ALL : ITEM_ALL & ~ITEM_TYPE
+  const filter = parseFilterPath(readFilterPath(exchange.queryString), known)
+  if (filter !== undefined) return { filter, isForFluentBit: false }
+  if (/^fluent-bit\b/i.test(userAgent)) return { filter: WITHOUT_ITEMS, isForFluentBit: true }
+  return { filter: hasType ? FULL_REPLY : COMPACT_REPLY, isForFluentBit: false }
+}
