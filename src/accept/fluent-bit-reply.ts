@@ -7,7 +7,7 @@
  *
  * So it is told `errors: false`, at which every version stops reading, whenever nothing is gained
  * by sending the chunk again. Stored events have no item; the first rejected ones have. Why this
- * and nothing else: docs/decisions/0035-bulk-answers.md.
+ * and nothing else: docs/decisions/0036-bulk-answers.md.
  */
 import type { IngestReport } from './ingest-report.ts'
 
