@@ -60,11 +60,11 @@ export function startIngest(
       encode: async (batch, output) => {
         return count((await pool.run({ kind: 'ingest', batch, output })).batch)
       },
-      encodeInTurn: async (supply) => {
+      encodeInTurn: async (supply, streamId) => {
         const result = await pool.runInTurn(() => {
           const task = supply()
           return task && { kind: 'ingest', ...task }
-        })
+        }, streamId)
         return result && count(result.batch)
       },
     },

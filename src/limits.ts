@@ -100,8 +100,15 @@ export const SLOW_BODY_BYTES_PER_SECOND = 64 * KIB
 export const SLOW_BODY_MS = 5_000
 /** Requests accepted and not yet acknowledged. */
 export const IN_FLIGHT_REQUESTS_MAX = 16_384
-/** Batches that wait for a worker, beyond those being worked on. */
+/**
+ * Batches of events that wait for a worker or are worked on, of small requests and of others each.
+ * A stream that has none among them finds room until there are twice as many.
+ */
 export const POOL_QUEUE_BATCHES_MAX = 1_024
+/** Pages of the event list and previews of redaction that wait for a worker. */
+export const POOL_QUEUE_READS_MAX = 256
+/** Segments to replay and rows to merge that wait for a worker. */
+export const POOL_QUEUE_REBUILDS_MAX = 256
 /** How long a worker may take for one batch before it is taken for hung. */
 export const POOL_TASK_MS_MAX = 30_000
 
@@ -402,6 +409,7 @@ assert(COMMIT_GROUP_BYTES_MAX <= COMMIT_QUEUE_BYTES_MAX, 'a group fits the queue
 assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert while one fills')
 assert(MATERIALIZE_SMALL_BYTES_MAX < MATERIALIZE_INSERT_BYTES, 'what is full is not small')
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
+assert(REPLAY_SEGMENTS_MAX <= POOL_QUEUE_REBUILDS_MAX, 'a replay step fits the queue')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
 assert(CLOCK_LEAD_MS_MAX < COMPACT_AGE_MS, 'a stretch being merged is past on every node')
 assert(NODE_LEASE_RENEW_MS * 3 <= NODE_LEASE_MS, 'a lease survives two failed renewals')

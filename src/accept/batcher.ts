@@ -6,10 +6,11 @@
  * A large request gets batches of its own, worked on while the rest of it still arrives. Small
  * requests of one stream share a batch: an idle pool takes it at the end of the event loop's turn,
  * a busy one when a thread is free, so the busier it is the more requests share one segment. Small
- * batches of several streams then go as one (`shared-batch.ts`). Shared batches stand in line with
- * large ones, one place for all of them: neither starves the other.
+ * batches of several streams then go as one (`shared-batch.ts`). Shared batches and those of large
+ * requests have turns, and among the latter each stream (`pool/turns.ts`): none starves another.
  *
- * A shared batch is committed here as a whole; parts that failed have left nothing in it.
+ * A shared batch is committed here as a whole; parts that failed have left nothing in it. What is
+ * of a request that is over when its turn comes is left out.
  */
 
 import type { BatchBuffers } from '../bytes/batch-buffers.ts'
@@ -33,10 +34,12 @@ import {
   append,
   type BatchGroup,
   batchKey,
+  type Client,
   type GroupedBatch,
   hasRoom,
   hasSameSettings,
   joinGroup,
+  leaveOutOver,
   mixKeyOf,
   type OpenBatch,
   takeOldest,
@@ -47,8 +50,14 @@ export interface BatchPool {
   readonly hasIdleThread: boolean
   /** Judges and encodes; rejects with an `IngestError`. */
   encode(batch: AcceptedBatch, output: SegmentOutput): Promise<EncodedBatch>
-  /** The same in line with what was given before; `supply` is asked when a thread is there. */
-  encodeInTurn(supply: () => EncodeTask | undefined): Promise<EncodedBatch | undefined>
+  /**
+   * The same in its turn: `supply` is asked when a thread is there. `streamId`: whose own batch it
+   * is; without, it is a shared one.
+   */
+  encodeInTurn(
+    supply: () => EncodeTask | undefined,
+    streamId?: StreamId,
+  ): Promise<EncodedBatch | undefined>
 }
 
 export interface EncodeTask {
@@ -64,6 +73,9 @@ export type CommitSegments = (
   streamId: StreamId,
   segments: readonly EncodedSegment[],
 ) => Promise<readonly SegmentId[]>
+
+/** What nobody gives up. */
+const NEVER_OVER: Client = { isOver: false }
 
 interface SharedTask {
   readonly group: BatchGroup
@@ -100,8 +112,16 @@ export class Batcher {
     this.#nowMs = nowMs
   }
 
-  /** Sends one part of a large request to the pool; the part's buffer is given back to us. */
-  async encodeOwn(stream: Stream, part: FramedPart, options?: PartOptions): Promise<EncodedBatch> {
+  /**
+   * Sends one part of a large request to the pool; the part's buffer is given back to us. Undefined
+   * when `client` was over before a thread was there for it: nothing was done then.
+   */
+  async encodeOwn(
+    stream: Stream,
+    part: FramedPart,
+    options?: PartOptions,
+    client: Client = NEVER_OVER,
+  ): Promise<EncodedBatch | undefined> {
     const { buffer, linesBefore, ...range } = part
     const length = part.end
     const { streamId } = stream
@@ -109,18 +129,20 @@ export class Batcher {
     const owners = this.#busy.isBusy(streamId) ? undefined : [{ streamId, parts: 1 }]
     const data = { buffer, length, parts: [{ ...range, ...options }] }
     const batch = acceptedBatch(stream, data, this.#nowMs(), owners)
-    let output: SegmentOutput
-    try {
+    let output: SegmentOutput | undefined
+    const supply = () => {
+      if (client.isOver) return undefined
       output = this.#outputs.take(length, part.framing === 'bulk')
-    } catch (cause) {
-      this.buffers.release(buffer)
-      throw failureOf(cause)
+      return { batch, output }
     }
     try {
-      const encoded = await this.#pool.encode(batch, output)
+      const encoded = await this.#pool.encodeInTurn(supply, streamId)
       // Only now: after a failure a worker that is being ended may still be at work on them.
       this.buffers.release(buffer)
-      return this.#outputs.claim(encoded, output, length)
+      return encoded && this.#outputs.claim(encoded, output!, length)
+    } catch (cause) {
+      if (output === undefined) this.buffers.release(buffer) // No worker has seen it.
+      throw failureOf(cause)
     } finally {
       this.#schedule()
     }
@@ -129,7 +151,8 @@ export class Batcher {
   /**
    * Adds a small, complete request to its stream's shared batch; `bytes` are copied. Resolves when
    * what was accepted of it is durable. At most BATCH_BYTES_TARGET bytes. `eventBytes` is what its
-   * events will have, where that is more.
+   * events will have, where that is more. Left out, and rejected, when `client` is over by the time
+   * that its batch has its turn.
    */
   submitShared(
     stream: Stream,
@@ -137,6 +160,7 @@ export class Batcher {
     bytes: Uint8Array,
     options?: PartOptions,
     eventBytes = bytes.length,
+    client: Client = NEVER_OVER,
   ): Promise<PlacedPart> {
     this.#busy.note(stream.streamId, bytes.length)
     const key = batchKey(framing, stream)
@@ -159,7 +183,9 @@ export class Batcher {
     append(this.buffers, batch, bytes, { framing, ...options })
     batch.eventBytes += eventBytes + 1
     const { waiters } = batch
-    const placed = new Promise<PlacedPart>((resolve, reject) => waiters.push({ resolve, reject }))
+    const placed = new Promise<PlacedPart>((resolve, reject) => {
+      waiters.push({ resolve, reject, client })
+    })
     this.#schedule()
     return placed
   }
@@ -219,8 +245,22 @@ export class Batcher {
     if (taken !== undefined && encoded !== undefined) await this.#settle(taken, encoded)
   }
 
+  /** The oldest group of which somebody still waits. */
   #takeOldest(): BatchGroup | undefined {
-    return takeOldest(this.#open, (streamId) => this.#busy.isBusy(streamId))
+    for (;;) {
+      const group = takeOldest(this.#open, (streamId) => this.#busy.isBusy(streamId))
+      if (group === undefined) return undefined
+      const batches = group.batches.filter((batch) => this.#leaveOutOver(batch))
+      if (batches.length > 0) return { ...group, batches }
+    }
+  }
+
+  /** False when nobody in the batch waits any more. */
+  #leaveOutOver(batch: OpenBatch): boolean {
+    leaveOutOver(batch)
+    if (batch.waiters.length > 0) return true
+    this.buffers.release(batch.buffer)
+    return false
   }
 
   #alone(batch: OpenBatch): BatchGroup {

@@ -22,8 +22,8 @@ export interface HeldBatch {
 
 export class HeldBatches {
   readonly #buffers: Pick<BatchBuffers, 'releaseView'>
-  /** Those with a block. */
   #segments: HeldSegment[] = []
+  #parts: PartResult[] = []
   #blockBytes = 0
   #itemBytes = 0
   #keepsBlocks = true
@@ -53,6 +53,7 @@ export class HeldBatches {
       this.#blockBytes += segment.block?.bytes.length ?? 0
       this.#segments.push(segment)
     }
+    this.#parts.push(...parts)
     if (!this.#keepsBlocks || this.#blockBytes > REQUEST_BLOCK_BYTES_MAX) this.dropBlocks()
     return { segments: held, parts }
   }
@@ -63,8 +64,17 @@ export class HeldBatches {
       if (segment.block !== undefined) this.#buffers.releaseView(segment.block.bytes)
       segment.block = undefined
     }
-    this.#segments = []
     this.#blockBytes = 0
+  }
+
+  /** Nothing of it is needed any more, nor of what is added from now on. */
+  discard(): void {
+    this.dropBlocks()
+    this.#itemBytes = 0
+    for (const { payload } of this.#segments.splice(0)) this.#buffers.releaseView(payload)
+    for (const { bulkItems } of this.#parts.splice(0)) {
+      if (bulkItems !== undefined) this.#buffers.releaseView(bulkItems.json)
+    }
   }
 
   /** Why the request is not answered, however much room there is; `bytesMax` is all of it. */

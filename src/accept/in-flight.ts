@@ -5,6 +5,9 @@
  * Room is for those who use it: when somebody finds none, bodies that come more slowly than
  * SLOW_BODY_BYTES_PER_SECOND are cut, the slowest first, if that makes enough of it. Nobody is cut
  * while there is room.
+ *
+ * What a request has in the pool counts until the pool is done with it, also when the request is
+ * over: else those who begin and go away would fill memory that nobody counts.
  */
 import { IngestError } from '../errors.ts'
 import { IN_FLIGHT_REQUESTS_MAX, SLOW_BODY_BYTES_PER_SECOND, SLOW_BODY_MS } from '../limits.ts'
@@ -69,14 +72,14 @@ export class InFlight {
     if (nowMs < this.#nextLookMs) return false
     const slow: InFlightRequest[] = []
     for (const one of this.#receiving) {
-      if (one !== except && one.dueAtMs < nowMs && one.bytes + requests > 0) slow.push(one)
+      if (one !== except && one.dueAtMs < nowMs && one.cutBytes + requests > 0) slow.push(one)
     }
     slow.sort((a, b) => a.dueAtMs - b.dueAtMs)
     let bytesMissing = this.bytes + bytes - this.bytesMax
     let requestsMissing = this.requests + requests - IN_FLIGHT_REQUESTS_MAX
     let count = 0
     while (count < slow.length && (bytesMissing > 0 || requestsMissing > 0)) {
-      bytesMissing -= slow[count++]!.bytes
+      bytesMissing -= slow[count++]!.cutBytes
       requestsMissing--
     }
     if (bytesMissing > 0 || requestsMissing > 0) {
@@ -94,6 +97,8 @@ export class InFlightRequest {
   readonly #cut: ((error: IngestError) => void) | undefined
   readonly #nowMs: () => number
   bytes = 0
+  #queuedBytes = 0
+  #isOver = false
   /**
    * Until when its body is not slow: each byte moves it on, by the time that it may take, and to
    * SLOW_BODY_MS from now at most, so that nobody may be fast first and then hold what came.
@@ -141,9 +146,30 @@ export class InFlightRequest {
     this.#cut?.(new IngestError('too_slow', text))
   }
 
-  /** The request ended. */
+  /** What there would be room for if it were cut. */
+  get cutBytes(): number {
+    return Math.max(0, this.bytes - this.#queuedBytes)
+  }
+
+  /** So many bytes of it go to the pool: they stay in memory until it is done with them. */
+  queued(bytes: number): void {
+    this.#queuedBytes += bytes
+  }
+
+  unqueued(bytes: number): void {
+    this.#queuedBytes -= bytes
+    if (this.#isOver) this.#leaveWhenDone()
+  }
+
+  /** The request ended. What the pool still has of it counts until that is done or dropped. */
   leave(): void {
-    this.hold(0)
-    this.#inFlight.leave(this)
+    this.#isOver = true
+    this.#leaveWhenDone()
+  }
+
+  #leaveWhenDone(): void {
+    this.hold(Math.min(this.bytes, this.#queuedBytes))
+    if (this.#queuedBytes === 0) this.#inFlight.leave(this)
+    else this.#inFlight.bodyEnded(this)
   }
 }

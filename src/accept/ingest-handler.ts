@@ -24,13 +24,8 @@ import {
 } from './idempotency.ts'
 import type { InFlightRequest } from './in-flight.ts'
 import type { IngestReport } from './ingest-report.ts'
-import {
-  bodyTooLarge,
-  IngestRequest,
-  type IngestServices,
-  type Outcome,
-  releaseClaim,
-} from './ingest-request.ts'
+import { bodyTooLarge, IngestRequest, releaseClaim } from './ingest-request.ts'
+import type { IngestServices, Outcome } from './ingest-services.ts'
 
 /** Hears how requests end, for metrics and the streams' counts. Must not throw. */
 export interface IngestMeter {

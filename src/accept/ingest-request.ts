@@ -10,10 +10,9 @@
 import { IngestError, OutcomeUnknownError } from '../errors.ts'
 import type { BodyConsumer, Exchange } from '../http/exchange.ts'
 import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../limits.ts'
-import type { EncodedBatch, SegmentToCommit } from '../model/batch.ts'
+import type { EncodedBatch } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
-import type { Stream, StreamId } from '../model/stream.ts'
-import type { Batcher } from './batcher.ts'
+import type { Stream } from '../model/stream.ts'
 import { BodyFramer, type FramedPart } from './body-framer.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
@@ -26,40 +25,11 @@ import {
   type RequestFingerprint,
   rememberedAnswer,
 } from './idempotency.ts'
-import type { InFlight, InFlightRequest } from './in-flight.ts'
+import type { InFlightRequest } from './in-flight.ts'
 import { IngestReport } from './ingest-report.ts'
+import type { IngestServices, Outcome } from './ingest-services.ts'
 import { OtlpFramer } from './otlp-framer.ts'
-
-/** What every request shares. */
-export interface IngestServices {
-  readonly batcher: Batcher
-  readonly inFlight: InFlight
-  /** Makes the segments durable together, and the idempotent answer with them. */
-  readonly commit: (
-    streamId: StreamId,
-    segments: readonly SegmentToCommit[],
-    completion?: {
-      readonly keySha256: Uint8Array
-      readonly fingerprint: Uint8Array
-      readonly status: number
-      /** The answer, given the segments' ids. */
-      readonly body: (segmentIds: readonly SegmentId[]) => string
-    },
-  ) => Promise<readonly SegmentId[]>
-}
-
-/** How a request ends. */
-export type Outcome =
-  | {
-      readonly kind: 'accepted'
-      readonly answer: Answer
-      /** Absent when the answer is the one remembered under the Idempotency-Key. */
-      readonly report: IngestReport | undefined
-    }
-  /** The body was judged, and nothing of it is stored. */
-  | { readonly kind: 'refused'; readonly error: IngestError; readonly report: IngestReport }
-  | IngestError
-  | OutcomeUnknownError
+import type { Client } from './shared-batch.ts'
 
 export interface IngestRequestOptions {
   readonly stream: Stream
@@ -76,7 +46,7 @@ export interface IngestRequestOptions {
   readonly done: (outcome: Outcome) => void
 }
 
-export class IngestRequest implements BodyConsumer {
+export class IngestRequest implements BodyConsumer, Client {
   readonly #services: IngestServices
   readonly #exchange: Exchange
   readonly #options: IngestRequestOptions
@@ -89,8 +59,8 @@ export class IngestRequest implements BodyConsumer {
   /** Encoded parts of a large request, in body order. */
   readonly #encoded: { readonly batch: Promise<HeldBatch>; readonly linesBefore: number }[] = []
   #isOver = false
-  /** From the commit on, the Idempotency-Key is the commit's to keep or to give back. */
-  #keepsClaim = false
+  /** From here on what was encoded is the commit's, as is the Idempotency-Key. */
+  #isCommitting = false
 
   /** Throws `overloaded` when the service has too much in flight. */
   constructor(services: IngestServices, exchange: Exchange, options: IngestRequestOptions) {
@@ -125,6 +95,12 @@ export class IngestRequest implements BodyConsumer {
 
   aborted(): void {
     this.#release()
+    this.#discard()
+  }
+
+  /** Answered, or given up. */
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   /** The body, if it came in one piece and is small; not under a key, whose answer is kept. */
@@ -189,10 +165,13 @@ export class IngestRequest implements BodyConsumer {
     const { batcher } = this.#services
     const sink = {
       part: (part: FramedPart) => {
-        const encoded = batcher.encodeOwn(stream, part, plan.partOptions)
-        const batch = encoded.then((each) => this.#holdEncoded(each))
-        // It is awaited when the body has ended; a failure before that is not unhandled.
-        batch.catch(() => undefined)
+        const bytes = part.end
+        this.#room.queued(bytes)
+        const batch = batcher
+          .encodeOwn(stream, part, plan.partOptions, this)
+          .finally(() => this.#room.unqueued(bytes))
+          .then((each) => this.#holdEncoded(each))
+        batch.catch((cause: unknown) => this.#finishFailed(cause))
         this.#encoded.push({ batch, linesBefore: part.linesBefore })
       },
       fail: (error: IngestError) => this.#finish(error),
@@ -202,9 +181,13 @@ export class IngestRequest implements BodyConsumer {
   }
 
   /** Blocks and items wait in memory until the whole request was judged: they count as well. */
-  #holdEncoded(encoded: EncodedBatch): HeldBatch {
+  #holdEncoded(encoded: EncodedBatch | undefined): HeldBatch {
+    if (encoded === undefined) return NOTHING
     const batch = this.#held.add(encoded)
-    if (this.#isOver) return batch
+    if (this.#isOver) {
+      this.#held.discard()
+      return NOTHING
+    }
     const error = this.#held.judge(this.#services.inFlight.bytesMax)
     if (error !== undefined) {
       this.#finish(error)
@@ -243,13 +226,26 @@ export class IngestRequest implements BodyConsumer {
     const eventBytes = isOtlp ? OtlpFramer.measureWhole(bytes) : part.bytes.length
     if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
     const { batcher } = this.#services
-    batcher
-      .submitShared(stream, part.framing, part.bytes, plan.partOptions, eventBytes)
-      .then((placed) => {
-        report.add(placed.result)
-        this.#finishJudged(report, [placed])
-      })
-      .catch((cause: unknown) => this.#finishFailed(cause))
+    const placed = batcher.submitShared(
+      stream,
+      part.framing,
+      part.bytes,
+      plan.partOptions,
+      eventBytes,
+      this,
+    )
+    const queuedBytes = bytes.length // The network takes `bytes` back.
+    this.#room.queued(queuedBytes)
+    const told = (place: PlacedPart) => {
+      this.#room.unqueued(queuedBytes)
+      report.add(place.result)
+      this.#finishJudged(report, [place])
+    }
+    const failed = (cause: unknown) => {
+      this.#room.unqueued(queuedBytes)
+      this.#finishFailed(cause)
+    }
+    placed.then(told, failed).catch((cause: unknown) => this.#finishFailed(cause))
   }
 
   #bodyEnded(): void {
@@ -265,6 +261,7 @@ export class IngestRequest implements BodyConsumer {
     const batches: HeldBatch[] = []
     for (const { batch, linesBefore } of this.#encoded) {
       const encoded = await batch
+      if (this.#isOver) return
       report.skipLines(linesBefore)
       report.add(encoded.parts[0]!)
       batches.push(encoded)
@@ -294,7 +291,7 @@ export class IngestRequest implements BodyConsumer {
         return rememberedAnswer(dialect.answerForm, remembered)
       },
     }
-    this.#keepsClaim = true
+    this.#isCommitting = true
     let ids: readonly SegmentId[]
     try {
       ids = await this.#services.commit(stream.streamId, segments, completion)
@@ -318,25 +315,37 @@ export class IngestRequest implements BodyConsumer {
 
   #finishFailed(cause: unknown): void {
     const isUnknown = cause instanceof OutcomeUnknownError
-    this.#finish(isUnknown ? cause : failureOf(cause))
+    this.#finish(isUnknown ? cause : IngestError.from(cause, 'internal'))
   }
 
   #finish(outcome: Outcome): void {
     if (this.#isOver) return
     this.#release()
+    const isOwnAnswer = 'kind' in outcome && outcome.kind === 'accepted' && outcome.report
+    if (!isOwnAnswer) this.#discard()
     this.#options.done(outcome)
   }
 
-  /** Gives back what the request holds. Batches under way end by themselves, uncommitted. */
+  /** Gives back what the request holds, but for what is on its way through the pool. */
   #release(): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#room.leave()
     this.#framer?.discard()
     this.#decompressor?.destroy()
-    if (!this.#keepsClaim) void this.#options.idempotency?.claim.then(releaseClaim, () => undefined)
+    if (!this.#isCommitting) {
+      void this.#options.idempotency?.claim.then(releaseClaim, () => undefined)
+    }
+  }
+
+  /** Nobody is told of what was encoded. */
+  #discard(): void {
+    if (!this.#isCommitting) this.#held.discard()
   }
 }
+
+/** What is held of a request that is over. */
+const NOTHING: HeldBatch = { segments: [], parts: [] }
 
 /** Gives each batch's only part the ids of its segments. */
 function placeParts(batches: readonly HeldBatch[], segmentIds: readonly SegmentId[]): PlacedPart[] {

@@ -10,6 +10,7 @@
 import assert from 'node:assert/strict'
 import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
 import { copyBytes } from '../bytes/copy-bytes.ts'
+import { IngestError } from '../errors.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX, MIX_STREAM_BYTES_MAX } from '../limits.ts'
 import {
   type AcceptedBatch,
@@ -22,7 +23,14 @@ import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { PlacedPart } from './dialect.ts'
 
+/** Whose request it is. */
+export interface Client {
+  /** It was answered, or went away: nothing of the request is needed any more. */
+  readonly isOver: boolean
+}
+
 export interface Waiter {
+  readonly client: Client
   readonly resolve: (placed: PlacedPart) => void
   readonly reject: (error: unknown) => void
 }
@@ -35,8 +43,9 @@ export interface OpenBatch {
   buffer: Uint8Array
   length: number
   eventBytes: number
-  readonly parts: Part[]
-  readonly waiters: Waiter[]
+  parts: Part[]
+  /** Of the parts, in their order. */
+  waiters: Waiter[]
 }
 
 /** Batches of one stream that may be one. */
@@ -79,6 +88,16 @@ export function append(
   batch.buffer[end] = 0x0a // Ends an unterminated last line, and keeps parts apart.
   batch.length = end + 1
   batch.parts.push({ ...part, start, end })
+}
+
+/** Takes out whose client is over, and tells them so; their bytes are passed over. */
+export function leaveOutOver(batch: OpenBatch): void {
+  const { parts, waiters } = batch
+  if (!waiters.some(({ client }) => client.isOver)) return
+  batch.parts = parts.filter((_, index) => !waiters[index]!.client.isOver)
+  batch.waiters = waiters.filter(({ client }) => !client.isOver)
+  const error = new IngestError('malformed', 'the client went away')
+  for (const { client, reject } of waiters) if (client.isOver) reject(error)
 }
 
 /** Batches for one task. */

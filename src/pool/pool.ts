@@ -1,5 +1,5 @@
 /**
- * The border between threads: runs tasks on Piscina workers, behind a bounded queue.
+ * The border between threads: runs tasks on Piscina workers, in turns (`turns.ts`).
  *
  *   batcher --task--> pool --result--> batcher, serve, materialize
  *
@@ -11,7 +11,7 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Piscina } from 'piscina'
 import { IngestError } from '../errors.ts'
-import { POOL_QUEUE_BATCHES_MAX, POOL_TASK_MS_MAX } from '../limits.ts'
+import { POOL_TASK_MS_MAX } from '../limits.ts'
 import type {
   CompactResult,
   CompactTask,
@@ -29,6 +29,7 @@ import type {
   SplitTask,
   WorkerData,
 } from './messages.ts'
+import { type Place, Turns } from './turns.ts'
 
 export interface PoolOptions {
   /** The compiled worker entry, a path. */
@@ -51,27 +52,23 @@ const WORKER_YOUNG_MB_MAX = 16
 /** After a task that killed its thread. */
 const RETRY_DELAY_MS = 500
 const CLOSE_MS_MAX = 10_000
+const SHARED: Place = { lane: 'small', of: 'shared' }
 
 export class WorkerPool {
   readonly #options: PoolOptions
   readonly #piscina: Piscina<PoolTask, PoolResult>
-  /** Tasks taken and not finished. */
-  #running = 0
-  /** Ingest tasks among them. */
-  #ingesting = 0
-  /** Tasks on a thread. */
-  #started = 0
-  readonly #waiting: (() => void)[] = []
+  readonly #turns: Turns
   #onIdleThread: () => void = () => undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
+    this.#turns = new Turns(options.threads)
     this.#piscina = new Piscina({
       filename: options.workerFile,
       workerData: { hashSeed: randomInt(2 ** 32) } satisfies WorkerData,
       minThreads: options.threads,
       maxThreads: options.threads,
-      maxQueue: POOL_QUEUE_BATCHES_MAX,
+      maxQueue: options.threads, // Nothing is given to it before a thread is there.
       idleTimeout: Number.POSITIVE_INFINITY,
       resourceLimits: {
         maxOldGenerationSizeMb: WORKER_HEAP_MB_MAX,
@@ -90,19 +87,19 @@ export class WorkerPool {
     this.#onIdleThread = listener
   }
 
-  /** True when a task given now starts at once. */
+  /** True when a task of events given now starts at once. */
   get hasIdleThread(): boolean {
-    return this.#running < this.#options.threads
+    return this.#turns.hasIdleThread
   }
 
   /** True when every thread is busy and a batch of events is among what they do, or waits. */
   get isIngestBusy(): boolean {
-    return !this.hasIdleThread && this.#ingesting > 0
+    return !this.hasIdleThread && this.#turns.ingesting > 0
   }
 
   /** Tasks waiting for a thread. */
   get queueLength(): number {
-    return Math.max(0, this.#running - this.#options.threads)
+    return this.#turns.length
   }
 
   /** Resolves with what the worker made of the task. Rejects with an `IngestError`. */
@@ -113,47 +110,38 @@ export class WorkerPool {
   run(task: SplitTask): Promise<SplitResult>
   run(task: PreviewTask): Promise<PreviewResult>
   async run(task: PoolTask): Promise<PoolResult> {
-    this.#assertRoom()
-    const ingesting = task.kind === 'ingest' ? 1 : 0
-    this.#running++
-    this.#ingesting += ingesting
+    const place = placeOf(task)
+    this.#turns.assertRoom(place)
     try {
-      return await this.#runTwice(task)
+      return await this.#runTwice(task, place)
     } finally {
-      this.#running--
-      this.#ingesting -= ingesting
       this.#onIdleThread()
     }
   }
 
   /**
-   * Like `run`, but what is to be done is asked for when a thread is there for it, in line with the
-   * tasks that came before. Undefined when there is nothing to be done then.
+   * Like `run`, but what is to be done is asked for when a thread is there for it. Undefined when
+   * there is nothing to be done then. `streamId`: whose own batch it is; without, it is a shared
+   * one of small requests.
    */
-  async runInTurn(supply: () => IngestTask | undefined): Promise<IngestResult | undefined> {
-    this.#assertRoom()
-    this.#running++
-    this.#ingesting++
+  async runInTurn(
+    supply: () => IngestTask | undefined,
+    streamId?: number,
+  ): Promise<IngestResult | undefined> {
+    const place: Place = streamId === undefined ? SHARED : { lane: 'ingest', of: streamId }
+    this.#turns.assertRoom(place)
     try {
-      await this.#takeThread()
+      await this.#turns.take(place)
       let task: IngestTask | undefined
       try {
         task = supply()
       } finally {
-        if (task === undefined) this.#giveThread() // Also when it throws.
+        if (task === undefined) this.#turns.give(place, 0) // Also when it throws.
       }
-      return task && ((await this.#runTwice(task, true)) as IngestResult)
+      return task && ((await this.#runTwice(task, place, true)) as IngestResult)
     } finally {
-      this.#running--
-      this.#ingesting--
       this.#onIdleThread()
     }
-  }
-
-  #assertRoom(): void {
-    if (this.#running < POOL_QUEUE_BATCHES_MAX) return
-    const text = `${POOL_QUEUE_BATCHES_MAX} batches are waiting (POOL_QUEUE_BATCHES_MAX)`
-    throw new IngestError('overloaded', text)
   }
 
   /** Waits for running tasks, then ends the threads. */
@@ -161,28 +149,13 @@ export class WorkerPool {
     await this.#piscina.close()
   }
 
-  /** Resolves when a thread is free, first come, first served. */
-  #takeThread(): Promise<void> | undefined {
-    if (this.#started < this.#options.threads) {
-      this.#started++
-      return undefined
-    }
-    return new Promise((resolve) => this.#waiting.push(resolve))
-  }
-
-  #giveThread(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#started--
-    else next()
-  }
-
   /** `hasThread`: the caller has taken one for the first attempt. */
-  async #runTwice(task: PoolTask, hasThread = false): Promise<PoolResult> {
+  async #runTwice(task: PoolTask, place: Place, hasThread = false): Promise<PoolResult> {
     let reason = ''
     for (let attempt = 0; attempt < 2; attempt++) {
       const abort = new AbortController()
       // The deadline is for the work: waiting for a thread is not the task's fault.
-      if (attempt > 0 || !hasThread) await this.#takeThread()
+      if (attempt > 0 || !hasThread) await this.#turns.take(place)
       const startedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
       try {
@@ -198,12 +171,29 @@ export class WorkerPool {
         reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
       } finally {
         clearTimeout(timer)
-        this.#giveThread()
+        this.#turns.give(place, performance.now() - startedAt)
       }
       // Its thread is being ended, and may have shared buffers in its hands until it has.
       await sleep(RETRY_DELAY_MS)
     }
     this.#options.quarantine(task, reason)
     throw new IngestError('internal', 'a worker could not process the batch; it was quarantined')
+  }
+}
+
+function placeOf(task: PoolTask): Place {
+  switch (task.kind) {
+    case 'ingest': {
+      const { streamId, owners } = task.batch
+      return { lane: 'ingest', of: owners?.length === 1 ? owners[0]!.streamId : streamId }
+    }
+    case 'replay':
+      return { lane: 'rebuild', of: task.streamId }
+    case 'compact':
+    case 'split':
+      return { lane: 'rebuild', of: task.kind }
+    case 'read':
+    case 'preview':
+      return { lane: 'read', of: task.kind }
   }
 }

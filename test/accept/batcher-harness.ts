@@ -35,11 +35,17 @@ export class FakePool {
 
   encodeInTurn(supply: () => EncodeTask | undefined): Promise<EncodedBatch | undefined> {
     return new Promise((resolve, reject) => {
-      this.turns.push(() => {
-        const task = supply()
-        if (task === undefined) resolve(undefined)
-        else this.tasks.push({ ...task, resolve, reject })
-      })
+      const start = () => {
+        try {
+          const task = supply()
+          if (task === undefined) resolve(undefined)
+          else this.tasks.push({ ...task, resolve, reject })
+        } catch (error) {
+          reject(error)
+        }
+      }
+      if (this.hasIdleThread) start()
+      else this.turns.push(start)
     })
   }
 

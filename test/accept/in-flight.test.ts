@@ -113,3 +113,32 @@ test('a body that was fast and then stops is slow after SLOW_BODY_MS, a growing 
   assert.deepEqual(cuts, ['burst too_slow'], 'who grows makes room as well')
   assert.equal(inFlight.bytes, 50)
 })
+
+test('what the pool has of a request counts also when the request is over', () => {
+  const inFlight = new InFlight(100)
+  const request = inFlight.enter(60)
+  request.queued(30)
+  request.queued(20)
+  request.leave()
+  assert.deepEqual([inFlight.bytes, inFlight.requests], [50, 1])
+  assert.throws(() => inFlight.enter(51), overloaded)
+  request.unqueued(30)
+  assert.deepEqual([inFlight.bytes, inFlight.requests], [20, 1])
+  request.unqueued(20)
+  assert.deepEqual([inFlight.bytes, inFlight.requests], [0, 0])
+})
+
+test('who is cut makes room of what is not in the pool, and only that counts as made', () => {
+  const { clock, inFlight, cuts, enter } = setUp(100)
+  const slow = enter('slow', 60)
+  slow.queued(50)
+  enter('slower', 40)
+  clock.ms += SLOW_BODY_MS + 1
+  assert.throws(() => inFlight.enter(51), overloaded, 'both would make 50')
+  clock.ms += 101
+  inFlight.enter(45)
+  assert.deepEqual(cuts.sort(), ['slow too_slow', 'slower too_slow'])
+  assert.equal(inFlight.bytes, 95)
+  slow.unqueued(50)
+  assert.equal(inFlight.bytes, 45)
+})

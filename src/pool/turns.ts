@@ -1,0 +1,153 @@
+/**
+ * Who gets the next free thread. Tasks wait in lanes, by what they are for, and in each lane by
+ * whose they are (a stream, mostly).
+ *
+ * A lane has a share of the threads' time, which counts only while others want theirs too: the
+ * lane that has used the least of its share is next. What was idle saves nothing up. Within a lane
+ * everybody's oldest task has its turn, one after another, however many more somebody has.
+ *
+ * So a task that is alone in its lane, such as a stream's single event, waits for about one task
+ * of others, and one of many in a lane for about one task of each other stream in it.
+ */
+import { IngestError } from '../errors.ts'
+import { POOL_QUEUE_BATCHES_MAX, POOL_QUEUE_READS_MAX, POOL_QUEUE_REBUILDS_MAX } from '../limits.ts'
+
+/**
+ * `small`: shared batches. `ingest`: a stream's own. `read`: a client waits for what is stored.
+ * `rebuild`: replay and compaction, nobody waits.
+ */
+export type LaneName = 'small' | 'ingest' | 'read' | 'rebuild'
+
+/** Where a task stands in line; `of` is whose it is. */
+export interface Place {
+  readonly lane: LaneName
+  readonly of: number | string
+}
+
+interface Lane {
+  /** Of the threads' time while all lanes want some. */
+  readonly share: number
+  readonly tasksMax: number
+  readonly limit: string
+  /** Threads that it may have at a time: a page takes longer than a batch. */
+  readonly threadsMax: number
+  /** Waiting ones by whose they are; whose turn it is comes first. */
+  readonly waiting: Map<number | string, (() => void)[]>
+  length: number
+  /** Tasks on a thread. */
+  running: number
+  /** Milliseconds used over the share, comparable between lanes. */
+  used: number
+}
+
+/** A task that hung, or had to wait for a processor, must not cost its lane all of its turns. */
+const CHARGE_MS_MAX = 1_000
+
+export class Turns {
+  readonly #threads: number
+  readonly #lanes: Readonly<Record<LaneName, Lane>>
+  readonly #all: readonly Lane[]
+  /** `used` of the lane that had the last turn: where one begins that was idle. */
+  #now = 0
+  #running = 0
+  #waiting = 0
+
+  constructor(threads: number) {
+    this.#threads = threads
+    const lane = (share: number, tasksMax: number, limit: string, threadsMax = threads): Lane => {
+      const waiting = new Map<number | string, (() => void)[]>()
+      return { share, tasksMax, limit, threadsMax, waiting, length: 0, running: 0, used: 0 }
+    }
+    this.#lanes = {
+      small: lane(4, POOL_QUEUE_BATCHES_MAX, 'POOL_QUEUE_BATCHES_MAX'),
+      ingest: lane(4, POOL_QUEUE_BATCHES_MAX, 'POOL_QUEUE_BATCHES_MAX'),
+      read: lane(2, POOL_QUEUE_READS_MAX, 'POOL_QUEUE_READS_MAX', Math.max(1, threads - 1)),
+      rebuild: lane(2, POOL_QUEUE_REBUILDS_MAX, 'POOL_QUEUE_REBUILDS_MAX'),
+    }
+    this.#all = Object.values(this.#lanes)
+  }
+
+  /** Tasks that wait. */
+  get length(): number {
+    return this.#waiting
+  }
+
+  get hasIdleThread(): boolean {
+    return this.#running < this.#threads
+  }
+
+  /** Tasks of events that wait or are on a thread. */
+  get ingesting(): number {
+    const { small, ingest } = this.#lanes
+    return small.length + small.running + ingest.length + ingest.running
+  }
+
+  /**
+   * Throws `overloaded` when the lane is full. Who has nothing in it finds room until it is full
+   * twice over: who filled it is refused first.
+   */
+  assertRoom({ lane: name, of }: Place): void {
+    const { length, running, waiting, tasksMax, limit } = this.#lanes[name]
+    const tasks = length + running
+    if (tasks < tasksMax || (tasks < 2 * tasksMax && !waiting.has(of))) return
+    throw new IngestError('overloaded', `${tasksMax} batches are waiting (${limit})`)
+  }
+
+  /** A promise that resolves when a thread is there, or undefined when one is. */
+  take({ lane: name, of }: Place): Promise<void> | undefined {
+    const lane = this.#lanes[name]
+    if (lane.running + lane.length === 0) lane.used = Math.max(lane.used, this.#now)
+    if (this.hasIdleThread && lane.running < lane.threadsMax) {
+      this.#start(lane)
+      return undefined
+    }
+    return new Promise((resolve) => {
+      const line = lane.waiting.get(of)
+      if (line === undefined) lane.waiting.set(of, [resolve])
+      else line.push(resolve)
+      lane.length++
+      this.#waiting++
+    })
+  }
+
+  /** The thread that a task of this place had for so long is free. */
+  give({ lane: name }: Place, ms: number): void {
+    const lane = this.#lanes[name]
+    lane.running--
+    this.#running--
+    lane.used += Math.min(ms, CHARGE_MS_MAX) / lane.share
+    while (this.hasIdleThread) {
+      const next = this.#nextLane()
+      if (next === undefined) return
+      this.#start(next)
+      takeFirst(next)()
+      this.#waiting--
+    }
+  }
+
+  #start(lane: Lane): void {
+    this.#now = Math.max(this.#now, lane.used)
+    lane.running++
+    this.#running++
+  }
+
+  #nextLane(): Lane | undefined {
+    let next: Lane | undefined
+    for (const lane of this.#all) {
+      if (lane.length === 0 || lane.running >= lane.threadsMax) continue
+      if (next === undefined || lane.used < next.used) next = lane
+    }
+    return next
+  }
+}
+
+/** Takes the task whose turn it is; whose it was stands at the end again with what is left. */
+function takeFirst(lane: Lane): () => void {
+  const [first] = lane.waiting
+  const [of, line] = first!
+  const task = line.shift()!
+  lane.waiting.delete(of)
+  if (line.length > 0) lane.waiting.set(of, line)
+  lane.length--
+  return task
+}
