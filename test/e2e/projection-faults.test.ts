@@ -13,10 +13,12 @@ import { Postgres } from '../../src/store/postgres.ts'
 import { eventually, recordingLog } from '../store/temporary.ts'
 import { Api, call } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
+import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
 
 const [storesDir, dataDir] = [makeDataDir(), makeDataDir()]
 const stores: EmbeddedStore[] = []
 let env: Readonly<Record<string, string>> = {}
+let front: TcpFront
 let postgres: Postgres
 let clickHouse: ClickHouse
 let service: Service
@@ -27,7 +29,8 @@ before(async () => {
     stores.push(await start({ dataDir: storesDir, log }))
   }
   const [postgresUrl, clickHouseUrl] = stores.map((store) => store.url) as [string, string]
-  env = { SLUICE_POSTGRES_URL: postgresUrl, SLUICE_CLICKHOUSE_URL: clickHouseUrl }
+  front = await openTcpFront(clickHouseUrl)
+  env = { SLUICE_POSTGRES_URL: postgresUrl, SLUICE_CLICKHOUSE_URL: front.url }
   postgres = new Postgres({ url: postgresUrl, log })
   clickHouse = new ClickHouse({ url: clickHouseUrl })
   service = await Service.start({ dataDir, env })
@@ -37,6 +40,7 @@ after(async () => {
   await service?.kill()
   await clickHouse?.close()
   await postgres?.end()
+  await front?.close()
   for (const store of stores.reverse()) await store.stop()
   for (const path of [storesDir, dataDir]) await removeDataDir(path)
 })
