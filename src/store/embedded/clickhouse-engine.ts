@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 declare const connectionBrand: unique symbol
 declare const streamBrand: unique symbol
-type Connection = { readonly [connectionBrand]: true }
+export type Connection = { readonly [connectionBrand]: true }
 type StreamHandle = { readonly [streamBrand]: true }
 
 interface NativeResult {
@@ -26,7 +26,8 @@ interface NativeResult {
   readonly bytesRead: number
 }
 
-interface Addon {
+/** chdb's native part, as much of it as we use. */
+export interface Addon {
   CreateConnection(path: string, args?: readonly string[]): Connection
   CloseConnection(connection: Connection): void
   QueryAsyncConnection(connection: Connection, sql: string, format: string): Promise<NativeResult>
@@ -98,8 +99,8 @@ export class ClickHouseEngine {
     path: string,
     configPath: string,
     settings: Readonly<Record<string, number>>,
+    addon = loadAddon(),
   ): Promise<ClickHouseEngine> {
-    const addon = loadAddon()
     const anchor = addon.CreateConnection(path, [`--config-file=${configPath}`])
     const { bytes } = await addon.QueryAsyncConnection(anchor, 'SELECT version()', 'TabSeparated')
     const version = Buffer.from(bytes).toString().trim()
@@ -159,6 +160,23 @@ export class ClickHouseEngine {
     const cancel = () => this.#cancel(tag)
     this.#running.add(tag)
     signal.addEventListener('abort', cancel)
+    try {
+      return await this.#inSession(statement, tag, fn)
+    } finally {
+      signal.removeEventListener('abort', cancel)
+      this.#running.delete(tag)
+      this.#cancelling.delete(tag)
+      places.give()
+    }
+  }
+
+  /** On a connection that is prepared for the statement, and that is left or closed after it. */
+  async #inSession<T>(
+    statement: Statement,
+    tag: string,
+    fn: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const { signal } = statement
     const session = sessionOf(statement)
     const prepared = this.#takeIdle(session)
     const connection = prepared ?? this.#addon.CreateConnection(this.#path)
@@ -172,10 +190,6 @@ export class ClickHouseEngine {
       return result
     } finally {
       this.#leave(connection, isOver ? session : undefined)
-      signal.removeEventListener('abort', cancel)
-      this.#running.delete(tag)
-      this.#cancelling.delete(tag)
-      places.give()
     }
   }
 

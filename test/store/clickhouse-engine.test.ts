@@ -1,0 +1,91 @@
+/**
+ * Goal: whatever fails in the engine, its places are given back: who comes later is served.
+ * Method: an addon that fails when it is told to, many times more often than there are places.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type Addon,
+  ClickHouseEngine,
+  type Connection,
+  ENGINE_QUERIES_MAX,
+  ENGINE_WRITES_MAX,
+  type Statement,
+} from '../../src/store/embedded/clickhouse-engine.ts'
+
+const STEPS = ['connect', 'set', 'run', 'close'] as const
+type Step = (typeof STEPS)[number]
+
+class FailingAddon implements Addon {
+  failing: Step | undefined
+  open = 0
+
+  #fail(step: Step): void {
+    if (step === this.failing) throw new Error(`${step} failed`)
+  }
+
+  CreateConnection(): Connection {
+    this.#fail('connect')
+    this.open++
+    return {} as Connection
+  }
+
+  CloseConnection(): void {
+    this.open--
+    this.#fail('close')
+  }
+
+  async QueryAsyncConnection(_: Connection, sql: string) {
+    this.#fail(sql.startsWith('SET') ? 'set' : 'run')
+    return { bytes: new Uint8Array(), elapsed: 0, rowsRead: 0, bytesRead: 0 }
+  }
+
+  StreamQuery(): never {
+    throw new Error('run failed')
+  }
+
+  async StreamFetch(): Promise<never> {
+    throw new Error('not asked for')
+  }
+
+  StreamCancel(): void {}
+}
+
+function statement(isWrite: boolean, params = new Map<string, string>()): Statement {
+  const signal = AbortSignal.timeout(2_000)
+  const common = { format: 'Native', database: undefined, settings: new Map(), queryId: '' }
+  return { ...common, sql: 'run', params, isWrite, isInsert: isWrite, signal }
+}
+
+for (const step of STEPS) {
+  test(`a ${step} that fails leaks no place`, async () => {
+    const addon = new FailingAddon()
+    const engine = await ClickHouseEngine.open('', '', {}, addon)
+    const failures = 2 * (ENGINE_QUERIES_MAX + ENGINE_WRITES_MAX)
+    addon.failing = step
+    // With a parameter a session is not used again, but closed.
+    const params = new Map([['p', 'x']])
+    for (let n = 0; n < failures; n++) {
+      await assert.rejects(engine.run(statement(n % 2 === 0, params)), new RegExp(`${step} failed`))
+    }
+    addon.failing = undefined
+    await engine.run(statement(true))
+    await engine.run(statement(false))
+    assert.equal(addon.open, 2, 'of all only the anchor and that of the insert')
+    await engine.close(0)
+    assert.equal(addon.open, 0)
+  })
+}
+
+test('a stream that cannot be begun leaks no place', async () => {
+  const addon = new FailingAddon()
+  const engine = await ClickHouseEngine.open('', '', {}, addon)
+  for (let n = 0; n < 2 * ENGINE_QUERIES_MAX; n++) {
+    await assert.rejects(
+      engine.stream(statement(false), async () => true),
+      /run failed/,
+    )
+  }
+  await engine.run(statement(false))
+  assert.equal(addon.open, 1)
+})
