@@ -24,6 +24,7 @@ import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineTask } from './pool/quarantine.ts'
 import { ControlStore } from './store/control-store.ts'
+import { CredentialStore } from './store/credential-store.ts'
 import { type DataDirectory, openDataDirectory } from './store/data-directory.ts'
 import { openStores, type StoreName, type Stores } from './store/open-stores.ts'
 import { UsageStore } from './store/usage-store.ts'
@@ -103,8 +104,13 @@ async function start(
   const context = await openContext(config, log, events, { directory, metrics, stoppers })
 
   const { stores } = context
-  const control = new ControlStore(stores.postgres, () => credentials.invalidate())
-  const credentials = new CredentialCache({ source: control })
+  const control = new ControlStore(stores.postgres, (change) => credentials.forget(change))
+  const credentials = new CredentialCache({
+    source: new CredentialStore(stores.postgres, (count) => {
+      metrics.credentialLookups.inc(count)
+      metrics.credentialQueries.inc()
+    }),
+  })
   credentials.start()
   stoppers.push(() => credentials.stop())
   const pool = startPool(context, directory.path)

@@ -361,6 +361,17 @@ export const QUERY_GROUPS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000
 /** Credentials kept in memory. */
 export const CREDENTIAL_CACHE_MAX = 65_536
+/** Credentials that wait to be looked up; a request that waits is in flight, too. */
+export const CREDENTIAL_LOOKUPS_MAX = 16_384
+/** Credentials of one look-up query. */
+export const CREDENTIAL_LOOKUP_BATCH_MAX = 512
+/** How long a credential waits for its query. */
+export const CREDENTIAL_LOOKUP_MS_MAX = 10_000
+/**
+ * Changes of the control plane that are remembered; a node that is further behind forgets all that
+ * it cached.
+ */
+export const CONTROL_CHANGES_MAX = 4_096
 /**
  * How often each node looks whether the control plane changed; bounds how late a revocation acts.
  */
@@ -410,6 +421,7 @@ assert(MATERIALIZE_INSERT_BYTES * 2 <= MATERIALIZE_BUFFER_BYTES_MAX, 'one insert
 assert(MATERIALIZE_SMALL_BYTES_MAX < MATERIALIZE_INSERT_BYTES, 'what is full is not small')
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(REPLAY_SEGMENTS_MAX <= POOL_QUEUE_REBUILDS_MAX, 'a replay step fits the queue')
+assert(IN_FLIGHT_REQUESTS_MAX <= CREDENTIAL_LOOKUPS_MAX, 'whoever may come in may be looked up')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
 assert(CLOCK_LEAD_MS_MAX < COMPACT_AGE_MS, 'a stretch being merged is past on every node')
 assert(NODE_LEASE_RENEW_MS * 3 <= NODE_LEASE_MS, 'a lease survives two failed renewals')

@@ -1,39 +1,40 @@
 /**
  * Authenticate: turns a presented credential into the stream it may write to, or into a principal.
  *
- *   credential text --> cache (by public prefix) --> control store, once a prefix
+ *   credential text --> cache (by public prefix) --> look-ups (many at once) --> control store
  *
  * Guarantees: secrets are never kept, only their SHA-256, compared in constant time. Missing,
  * malformed, unknown and revoked get one answer after the same hashing. A revocation acts on every
- * node within CONTROL_POLL_MS plus one query, as nodes poll the version that every change of the
- * control plane moves. While PostgreSQL is away what is cached goes on being used.
+ * node within CONTROL_POLL_MS plus two queries, as nodes poll the version that every change of the
+ * control plane moves, and forget what the change was about. While PostgreSQL is away what is
+ * cached goes on being used.
  *
- * The subtle idea: a look-up that began before the cache was cleared may carry an answer from
- * before the change, so it serves who waits for it but is not cached (`#generation`).
+ * The subtle idea: a look-up that began before a change was heard of may carry an answer from
+ * before it, so it serves who waits for it but is not cached.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { IngestError } from '../errors.ts'
-import { CONTROL_POLL_MS, CREDENTIAL_CACHE_MAX } from '../limits.ts'
+import { CONTROL_CHANGES_MAX, CONTROL_POLL_MS, CREDENTIAL_CACHE_MAX } from '../limits.ts'
 import {
+  type ControlChange,
+  CREDENTIAL_KINDS,
   type Credential,
-  type CredentialKind,
   type CredentialUse,
   type StoredCredential,
   sha256,
   tryParseCredential,
 } from '../model/credential.ts'
-import type { Principal, Stream } from '../model/stream.ts'
+import type { Principal, Stream, StreamId } from '../model/stream.ts'
+import { CredentialLookups, type FindCredentials } from './credential-lookups.ts'
 
 /** What authentication needs of the control store. Each may reject when the store is away. */
 export interface CredentialSource {
-  /** Revoked credentials and keys of deleted streams are absent. */
-  readonly findCredential: (
-    kind: CredentialKind,
-    prefix: string,
-  ) => Promise<StoredCredential | undefined>
-  /** Any text that differs after every change of the control plane. */
+  readonly findCredentials: FindCredentials
+  /** A number that every change of the control plane moves on by one. */
   readonly readVersion: () => Promise<string>
+  /** What the versions after one up to another were about; those that did not say are missing. */
+  readonly readChanges: (after: string, upTo: string) => Promise<readonly ControlChange[]>
   readonly recordUses: (uses: readonly CredentialUse[]) => Promise<void>
 }
 
@@ -51,6 +52,13 @@ export interface CredentialCacheOptions {
   readonly entriesMax?: number
 }
 
+/** A look-up under way. */
+interface Lookup {
+  readonly entry: Promise<Entry | undefined>
+  /** Streams that changed meanwhile. */
+  changed: Set<StreamId> | undefined
+}
+
 interface Entry {
   readonly stored: StoredCredential
   readonly resolved: ResolvedKey | undefined
@@ -60,8 +68,6 @@ interface Entry {
 
 /** Uses are written at most this often a credential. */
 const USES_FLUSH_MS = 60_000
-/** Look-ups under way, over all prefixes: a spray of made-up ones must not queue without end. */
-const LOOKUPS_MAX = 1_024
 const NO_HASH = new Uint8Array(32)
 
 export class CredentialCache {
@@ -73,10 +79,13 @@ export class CredentialCache {
   readonly #found: LRUCache<string, Entry>
   /** Apart from `#found`, so that made-up prefixes cannot push out the ones in use. */
   readonly #missing: LRUCache<string, true>
-  readonly #lookups = new Map<string, Promise<Entry | undefined>>()
+  /** What is cached of each stream, by the keys of `#found`. */
+  readonly #byStream = new Map<StreamId, Set<string>>()
+  readonly #lookups = new Map<string, Lookup>()
+  readonly #keyLookups: CredentialLookups
+  readonly #tokenLookups: CredentialLookups
   #uses = new Map<string, CredentialUse>()
   #version: string | undefined
-  #generation = 0
   #pollTimer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
   #flushTimer: NodeJS.Timeout | undefined
@@ -88,7 +97,10 @@ export class CredentialCache {
     this.#onError = options.onError ?? (() => undefined)
     this.#pollMs = options.pollMs ?? CONTROL_POLL_MS
     this.#entriesMax = options.entriesMax ?? CREDENTIAL_CACHE_MAX
-    this.#found = new LRUCache({ max: this.#entriesMax })
+    this.#keyLookups = new CredentialLookups('key', this.#source.findCredentials)
+    this.#tokenLookups = new CredentialLookups('token', this.#source.findCredentials)
+    const dispose = (entry: Entry, cacheKey: string) => this.#forgetOfStream(entry, cacheKey)
+    this.#found = new LRUCache({ max: this.#entriesMax, dispose })
     this.#missing = new LRUCache({ max: this.#entriesMax })
   }
 
@@ -131,12 +143,43 @@ export class CredentialCache {
     throw new IngestError('forbidden', 'an API key can only ingest; use an access token')
   }
 
-  /** Forgets everything cached. For changes made on this node, which need not wait for the poll. */
+  /** Forgets everything cached. */
   invalidate(): void {
-    this.#generation++
     this.#found.clear()
     this.#missing.clear()
     this.#lookups.clear()
+  }
+
+  /**
+   * Forgets what a change was about, everything if that is not known. Also for changes made on this
+   * node, which need not wait for the poll.
+   */
+  forget(change: ControlChange | undefined): void {
+    if (change === undefined) return this.invalidate()
+    if (change.kind === 'stream') return this.#forgetStream(change.streamId)
+    if (change.kind === 'none') return
+    for (const kind of CREDENTIAL_KINDS) {
+      const cacheKey = cacheKeyOf({ kind, prefix: change.prefix })
+      this.#found.delete(cacheKey)
+      this.#missing.delete(cacheKey)
+      this.#lookups.delete(cacheKey)
+    }
+  }
+
+  #forgetStream(streamId: StreamId): void {
+    for (const cacheKey of this.#byStream.get(streamId) ?? []) this.#found.delete(cacheKey)
+    for (const lookup of this.#lookups.values()) {
+      lookup.changed ??= new Set()
+      lookup.changed.add(streamId)
+    }
+  }
+
+  #forgetOfStream({ resolved }: Entry, cacheKey: string): void {
+    if (resolved === undefined) return
+    const { streamId } = resolved.stream
+    const cached = this.#byStream.get(streamId)
+    cached?.delete(cacheKey)
+    if (cached?.size === 0) this.#byStream.delete(streamId)
   }
 
   /** Writes uses noted since the last time. Never rejects: a lost one is noted again later. */
@@ -198,32 +241,55 @@ export class CredentialCache {
     const cacheKey = cacheKeyOf(credential)
     if (this.#missing.get(cacheKey) === true) return Promise.resolve(undefined)
     const underWay = this.#lookups.get(cacheKey)
-    if (underWay !== undefined) return underWay
-    if (this.#lookups.size >= LOOKUPS_MAX) {
-      throw new IngestError('overloaded', `over ${LOOKUPS_MAX} credential look-ups are under way`)
+    if (underWay !== undefined) return underWay.entry
+    const { kind, prefix } = credential
+    const asked = (kind === 'key' ? this.#keyLookups : this.#tokenLookups).ask(prefix)
+    const settle = (stored?: StoredCredential) => {
+      // After a change a newer look-up may stand in this place.
+      const isCurrent = this.#lookups.get(cacheKey) === lookup
+      if (isCurrent) this.#lookups.delete(cacheKey)
+      return isCurrent && !this.#hasChanged(lookup, stored)
     }
-    const lookup = this.#fetch(credential, cacheKey).finally(() => {
-      // After `invalidate` a newer look-up may stand in this place.
-      if (this.#lookups.get(cacheKey) === lookup) this.#lookups.delete(cacheKey)
-    })
+    const entry = asked.then(
+      (stored) => {
+        const found = stored && toEntry(stored)
+        if (settle(stored)) this.#keep(cacheKey, found)
+        return found
+      },
+      (error: unknown) => {
+        settle()
+        throw error
+      },
+    )
+    const lookup: Lookup = { entry, changed: undefined }
     this.#lookups.set(cacheKey, lookup)
-    return lookup
+    return entry
   }
 
-  async #fetch(credential: Credential, cacheKey: string): Promise<Entry | undefined> {
-    const generation = this.#generation
-    let stored: StoredCredential | undefined
-    try {
-      stored = await this.#source.findCredential(credential.kind, credential.prefix)
-    } catch (cause) {
-      throw new IngestError('unavailable', 'credentials cannot be looked up now', { cause })
+  #hasChanged({ changed }: Lookup, stored: StoredCredential | undefined): boolean {
+    return stored?.kind === 'key' && changed?.has(stored.stream.streamId) === true
+  }
+
+  #keep(cacheKey: string, entry: Entry | undefined): void {
+    if (entry === undefined) {
+      this.#missing.set(cacheKey, true)
+      return
     }
-    const entry = stored && toEntry(stored)
-    if (generation === this.#generation) {
-      if (entry === undefined) this.#missing.set(cacheKey, true)
-      else this.#found.set(cacheKey, entry)
-    }
-    return entry
+    this.#found.set(cacheKey, entry)
+    if (entry.resolved === undefined) return
+    const { streamId } = entry.resolved.stream
+    const cached = this.#byStream.get(streamId)
+    if (cached === undefined) this.#byStream.set(streamId, new Set([cacheKey]))
+    else cached.add(cacheKey)
+  }
+
+  async #apply(after: string, upTo: string): Promise<void> {
+    const count = countBetween(after, upTo)
+    const isFar = count <= 0 || count > CONTROL_CHANGES_MAX
+    const changes = isFar ? [] : await this.#source.readChanges(after, upTo)
+    // A version that did not say what it was about may have been about anything.
+    if (changes.length !== count) return this.invalidate()
+    for (const change of changes) this.forget(change)
   }
 
   #schedulePoll(): void {
@@ -239,7 +305,8 @@ export class CredentialCache {
     try {
       const version = await this.#source.readVersion()
       // The first one counts as a change: entries may be older than it.
-      if (version !== this.#version) this.invalidate()
+      if (this.#version === undefined) this.invalidate()
+      else if (version !== this.#version) await this.#apply(this.#version, version)
       this.#version = version
     } catch (cause) {
       this.#onError(cause)
@@ -247,12 +314,16 @@ export class CredentialCache {
   }
 }
 
+function countBetween(after: string, upTo: string): number {
+  return Number(BigInt(upTo) - BigInt(after))
+}
+
 function toEntry(stored: StoredCredential): Entry {
   const resolved = stored.kind === 'key' ? { keyId: stored.id, stream: stored.stream } : undefined
   return { stored, resolved, usedAtMs: 0 }
 }
 
-function cacheKeyOf(credential: Credential): string {
+function cacheKeyOf(credential: Pick<Credential, 'kind' | 'prefix'>): string {
   return credential.kind === 'key' ? credential.prefix : `token:${credential.prefix}`
 }
 

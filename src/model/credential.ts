@@ -4,7 +4,7 @@
  * A secret has 238 random bits, so a slow password hash would protect nothing more.
  */
 import { hash, randomBytes } from 'node:crypto'
-import type { Principal, Stream } from './stream.ts'
+import type { Principal, Stream, StreamId } from './stream.ts'
 
 export const CREDENTIAL_KINDS = ['key', 'token'] as const
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number]
@@ -47,6 +47,15 @@ export interface CredentialUse {
   readonly id: number
   readonly atMs: number
 }
+
+/** What a change of the control plane was about: what caches forget. */
+export type ControlChange =
+  /** A stream with all its keys. */
+  | { readonly kind: 'stream'; readonly streamId: StreamId }
+  /** A key or token, made or revoked. */
+  | { readonly kind: 'credential'; readonly prefix: string }
+  /** Nothing that anybody may have cached. */
+  | { readonly kind: 'none' }
 
 export const CREDENTIAL_CHARS = 4 + 8 + 1 + 40
 

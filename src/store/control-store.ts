@@ -1,19 +1,16 @@
 /**
- * The control plane's SQL: streams, API keys and access tokens. Nowhere else is any.
+ * The control plane's SQL: streams, API keys and access tokens. What authentication reads of them
+ * is in `credential-store.ts`.
  *
- * Every change first moves `control_version` in its own transaction. That row's lock also makes
- * changes one at a time over all nodes, so a check followed by a write needs no retry; changes are
- * rare. After the commit `onChange` tells the local node, which need not wait for its poll.
+ * Every change first moves `control_version` in its own transaction, and leaves a row that tells
+ * what it was about. The version's lock also makes changes one at a time over all nodes, so a check
+ * followed by a write needs no retry; changes are rare. After the commit `onChange` tells the local
+ * node, which need not wait for its poll.
  * Throws `IngestError` for what a client did and `StoreError` for what the store did.
  */
 import { IngestError } from '../errors.ts'
 import { KEYS_PER_STREAM_MAX } from '../limits.ts'
-import {
-  type CredentialKind,
-  type CredentialUse,
-  createCredential,
-  type StoredCredential,
-} from '../model/credential.ts'
+import { type ControlChange, createCredential, type NewCredential } from '../model/credential.ts'
 import type { Scope, Stream, StreamId } from '../model/stream.ts'
 import {
   KEY_COLUMNS,
@@ -23,10 +20,10 @@ import {
   TOKEN_COLUMNS,
   type TokenRow,
   toKey,
-  toStoredToken,
   toStream,
   toToken,
 } from './control-rows.ts'
+import { recordChange } from './credential-store.ts'
 import type { Postgres, Queryable } from './postgres.ts'
 
 /** What a client may set on a stream. */
@@ -72,9 +69,10 @@ const ADMIN_TOKEN_LOCK = 7_105_113
 
 export class ControlStore {
   readonly #postgres: Postgres
-  readonly #onChange: () => void
+  readonly #onChange: (change: ControlChange | undefined) => void
 
-  constructor(postgres: Postgres, onChange: () => void) {
+  /** `onChange` is given what changed, as far as that is known. */
+  constructor(postgres: Postgres, onChange: (change: ControlChange | undefined) => void) {
     this.#postgres = postgres
     this.#onChange = onChange
   }
@@ -83,7 +81,7 @@ export class ControlStore {
 
   /** Throws `conflict` when the owner has a stream of that name. */
   async createStream(owner: string, settings: StreamSettings): Promise<Stream> {
-    return this.#change(async (sql) => {
+    return this.#change(CHANGES_NOTHING, async (sql) => {
       await assertNameFree(sql, owner, settings.name)
       const { rows } = await sql.query<StreamRow>(
         `INSERT INTO streams (owner, name, retention_ms, max_stored_bytes, parse_user_agents,
@@ -114,7 +112,7 @@ export class ControlStore {
 
   /** Throws `not_found`, and `conflict` as `createStream` does. */
   async updateStream(streamId: StreamId, changes: Partial<StreamSettings>): Promise<Stream> {
-    return this.#change(async (sql) => {
+    return this.#change({ kind: 'stream', streamId }, async (sql) => {
       const current = await selectStream(sql, streamId)
       if (current === undefined) throw streamNotFound()
       const next = { ...current, ...changes }
@@ -133,7 +131,7 @@ export class ControlStore {
 
   /** Hides the stream and revokes its keys; the data goes later. Throws `not_found`. */
   async deleteStream(streamId: StreamId): Promise<void> {
-    await this.#change(async (sql) => {
+    await this.#change({ kind: 'stream', streamId }, async (sql) => {
       const { rowCount } = await sql.query(
         'UPDATE streams SET deleted_at = now() WHERE stream_id = $1 AND deleted_at IS NULL',
         [streamId],
@@ -150,7 +148,8 @@ export class ControlStore {
 
   /** Throws `not_found`, and `conflict` when the stream has KEYS_PER_STREAM_MAX live keys. */
   async createKey(streamId: StreamId, name: string): Promise<Created<KeyRecord>> {
-    return this.#change(async (sql) => {
+    const { text, prefix, secretSha256 } = createCredential('key')
+    return this.#change({ kind: 'credential', prefix }, async (sql) => {
       if ((await selectStream(sql, streamId)) === undefined) throw streamNotFound()
       const { rows: counts } = await sql.query<{ readonly count: string }>(
         'SELECT count(*) FROM api_keys WHERE stream_id = $1 AND revoked_at IS NULL',
@@ -160,7 +159,6 @@ export class ControlStore {
         const limit = `KEYS_PER_STREAM_MAX (${KEYS_PER_STREAM_MAX})`
         throw new IngestError('conflict', `the stream already has ${limit} live keys`)
       }
-      const { text, prefix, secretSha256 } = createCredential('key')
       const { rows } = await sql.query<KeyRow>(
         `INSERT INTO api_keys (stream_id, prefix, secret_sha256, name) VALUES ($1, $2, $3, $4)
          RETURNING ${KEY_COLUMNS}`,
@@ -182,20 +180,30 @@ export class ControlStore {
 
   /** Revoking again changes nothing. Throws `not_found` when the stream has no such key. */
   async revokeKey(streamId: StreamId, keyId: number): Promise<void> {
-    await this.#change(async (sql) => {
-      const { rowCount } = await sql.query(
+    const prefix = await this.#findPrefix(
+      'SELECT prefix FROM api_keys WHERE stream_id = $1 AND key_id = $2',
+      [streamId, keyId],
+    )
+    if (prefix === undefined) {
+      throw new IngestError('not_found', 'the stream has no key with this id')
+    }
+    await this.#change({ kind: 'credential', prefix }, async (sql) => {
+      await sql.query(
         `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, now())
          WHERE stream_id = $1 AND key_id = $2`,
         [streamId, keyId],
       )
-      if (rowCount === 0) throw new IngestError('not_found', 'the stream has no key with this id')
     })
   }
 
   // --- Access tokens ----------------------------------------------------------------------------
 
   async createToken(token: NewToken): Promise<Created<TokenRecord>> {
-    return this.#change((sql) => insertToken(sql, token))
+    const credential = createCredential('token')
+    const { prefix } = credential
+    return this.#change({ kind: 'credential', prefix }, (sql) => {
+      return insertToken(sql, token, credential)
+    })
   }
 
   async listTokens(page: PageRequest): Promise<TokenRecord[]> {
@@ -208,12 +216,15 @@ export class ControlStore {
 
   /** Revoking again changes nothing. Throws `not_found`. */
   async revokeToken(tokenId: number): Promise<void> {
-    await this.#change(async (sql) => {
-      const { rowCount } = await sql.query(
+    const prefix = await this.#findPrefix('SELECT prefix FROM access_tokens WHERE token_id = $1', [
+      tokenId,
+    ])
+    if (prefix === undefined) throw new IngestError('not_found', 'there is no token with this id')
+    await this.#change({ kind: 'credential', prefix }, async (sql) => {
+      await sql.query(
         `UPDATE access_tokens SET revoked_at = COALESCE(revoked_at, now()) WHERE token_id = $1`,
         [tokenId],
       )
-      if (rowCount === 0) throw new IngestError('not_found', 'there is no token with this id')
     })
   }
 
@@ -223,6 +234,8 @@ export class ControlStore {
    * between leaves no token that nobody knows; what it throws undoes the creation.
    */
   async ensureAdminToken(keep?: (text: string) => void): Promise<string | undefined> {
+    const credential = createCredential('token')
+    const change = { kind: 'credential', prefix: credential.prefix } as const
     const created = await this.#postgres.transaction(async (sql) => {
       await sql.query('SELECT pg_advisory_xact_lock($1)', [ADMIN_TOKEN_LOCK])
       const { rows } = await sql.query(
@@ -230,89 +243,36 @@ export class ControlStore {
            AND (expires_at IS NULL OR expires_at > now()) LIMIT 1`,
       )
       if (rows.length > 0) return undefined
-      await moveVersion(sql)
+      await recordChange(sql, change)
       const admin = { name: 'first admin token', owner: 'admin', expiresAtMs: null }
-      const inserted = await insertToken(sql, { ...admin, scopes: ['admin'] })
+      const inserted = await insertToken(sql, { ...admin, scopes: ['admin'] }, credential)
       keep?.(inserted.text)
       return inserted
     })
-    if (created !== undefined) this.#onChange()
+    if (created !== undefined) this.#onChange(change)
     return created?.text
   }
 
-  // --- Authentication (the functions of `CredentialSource`) -------------------------------------
-
-  readonly findCredential = async (
-    kind: CredentialKind,
-    prefix: string,
-  ): Promise<StoredCredential | undefined> => {
-    if (kind === 'token') {
-      const { rows } = await this.#postgres.query<TokenRow>(
-        `SELECT ${TOKEN_COLUMNS}, secret_sha256 FROM access_tokens
-         WHERE prefix = $1 AND revoked_at IS NULL`,
-        [prefix],
-      )
-      return rows[0] && toStoredToken(rows[0])
-    }
-    const { rows } = await this.#postgres.query<StreamRow & KeyHash>(
-      `SELECT key_id, secret_sha256, ${STREAM_COLUMNS}
-       FROM api_keys JOIN streams USING (stream_id)
-       WHERE prefix = $1 AND revoked_at IS NULL AND deleted_at IS NULL`,
-      [prefix],
-    )
-    const row = rows[0]
-    if (row === undefined) return undefined
-    return { kind, id: row.key_id, secretSha256: row.secret_sha256, stream: toStream(row) }
-  }
-
-  readonly readVersion = async (): Promise<string> => {
-    const { rows } = await this.#postgres.query<{ readonly version: string }>(
-      'SELECT version FROM control_version',
-    )
-    return onlyRow(rows).version
-  }
-
-  /** Not a change of the control plane: caches stay. Rows that somebody else holds are skipped. */
-  readonly recordUses = async (uses: readonly CredentialUse[]): Promise<void> => {
-    for (const kind of ['key', 'token'] as const) {
-      const own = uses.filter((use) => use.kind === kind)
-      if (own.length === 0) continue
-      const [table, id] = kind === 'key' ? ['api_keys', 'key_id'] : ['access_tokens', 'token_id']
-      await this.#postgres.query(
-        `WITH used AS (
-           SELECT * FROM unnest($1::integer[], $2::float8[]) AS u (id, at_ms)
-         ), free AS (
-           SELECT ${id} FROM ${table} WHERE ${id} = ANY ($1) FOR UPDATE SKIP LOCKED
-         )
-         UPDATE ${table} AS t
-         SET last_used_at = GREATEST(t.last_used_at, to_timestamp(used.at_ms / 1000))
-         FROM used JOIN free ON free.${id} = used.id WHERE t.${id} = used.id`,
-        [own.map((use) => use.id), own.map((use) => use.atMs)],
-      )
-    }
-  }
-
-  async #change<T>(write: (sql: Queryable) => Promise<T>): Promise<T> {
+  async #change<T>(change: ControlChange, write: (sql: Queryable) => Promise<T>): Promise<T> {
     try {
       return await this.#postgres.transaction(async (sql) => {
-        await moveVersion(sql)
+        await recordChange(sql, change)
         return write(sql)
       })
     } finally {
       // After a failure too: a lost answer to COMMIT may hide a change that took effect.
-      this.#onChange()
+      this.#onChange(change)
     }
+  }
+
+  /** A credential's prefix never changes, so it can be read before the change. */
+  async #findPrefix(text: string, values: readonly unknown[]): Promise<string | undefined> {
+    const { rows } = await this.#postgres.query<{ readonly prefix: string }>(text, values)
+    return rows[0]?.prefix
   }
 }
 
-interface KeyHash {
-  readonly key_id: number
-  readonly secret_sha256: Uint8Array
-}
-
-async function moveVersion(sql: Queryable): Promise<void> {
-  await sql.query('UPDATE control_version SET version = version + 1')
-}
+const CHANGES_NOTHING: ControlChange = { kind: 'none' }
 
 async function selectStream(sql: Queryable, streamId: StreamId): Promise<Stream | undefined> {
   const { rows } = await sql.query<StreamRow>(
@@ -330,8 +290,11 @@ async function assertNameFree(sql: Queryable, owner: string, name: string): Prom
   if (rows.length > 0) throw new IngestError('conflict', 'there is a stream of this name already')
 }
 
-async function insertToken(sql: Queryable, token: NewToken): Promise<Created<TokenRecord>> {
-  const { text, prefix, secretSha256 } = createCredential('token')
+async function insertToken(
+  sql: Queryable,
+  token: NewToken,
+  { text, prefix, secretSha256 }: NewCredential,
+): Promise<Created<TokenRecord>> {
   const { rows } = await sql.query<TokenRow>(
     `INSERT INTO access_tokens (prefix, secret_sha256, name, owner, scopes, expires_at)
      VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000)) RETURNING ${TOKEN_COLUMNS}`,

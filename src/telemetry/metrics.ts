@@ -126,6 +126,16 @@ function requestMetrics(registry: Registry) {
       values: REFUSAL_REASONS,
       registry,
     }),
+    credentialLookups: counter(
+      registry,
+      'ingest_credential_lookups_total',
+      'Credentials that were not cached and were looked up',
+    ),
+    credentialQueries: counter(
+      registry,
+      'ingest_credential_lookup_queries_total',
+      'Queries that looked them up',
+    ),
     acknowledgeSeconds: new Histogram({
       name: 'ingest_acknowledge_seconds',
       help: 'From the first byte of an ingest request to its acknowledgement',

@@ -10,8 +10,11 @@ import {
   type CredentialCacheOptions,
   type CredentialSource,
 } from '../../src/accept/authenticate.ts'
+import { CredentialLookups } from '../../src/accept/credential-lookups.ts'
 import { IngestError } from '../../src/errors.ts'
+import { CREDENTIAL_LOOKUP_BATCH_MAX, CREDENTIAL_LOOKUPS_MAX } from '../../src/limits.ts'
 import {
+  type ControlChange,
   type CredentialKind,
   type CredentialUse,
   createCredential,
@@ -38,19 +41,23 @@ const STREAM: Stream = {
 class FakeSource implements CredentialSource {
   readonly stored = new Map<string, StoredCredential>()
   readonly uses: CredentialUse[] = []
+  /** Queries, and credentials asked for. */
   finds = 0
+  asked = 0
   version = 1
+  /** What each version was about; one that did not say is missing. */
+  readonly changes = new Map<number, ControlChange>()
   away = false
   held: Promise<void> | undefined
 
-  issue(kind: CredentialKind, expiresAtMs: number | null = null): string {
+  issue(kind: CredentialKind, expiresAtMs: number | null = null, stream = STREAM): string {
     const created = createCredential(kind)
     const { secretSha256 } = created
     const id = this.stored.size + 1
     const principal = { tokenId: id, owner: 'ann', scopes: new Set<Scope>(['streams:read']) }
     const credential: StoredCredential =
       kind === 'key'
-        ? { kind, id, secretSha256, stream: STREAM }
+        ? { kind, id, secretSha256, stream }
         : { kind, id, secretSha256, principal, expiresAtMs }
     this.stored.set(kind + created.prefix, credential)
     return created.text
@@ -58,15 +65,34 @@ class FakeSource implements CredentialSource {
 
   revoke(text: string): void {
     this.stored.delete((text.startsWith('lax') ? 'key' : 'token') + text.slice(4, 12))
-    this.version++
+    this.change({ kind: 'credential', prefix: text.slice(4, 12) })
   }
 
-  readonly findCredential = async (kind: CredentialKind, prefix: string) => {
+  change(change?: ControlChange): void {
+    this.version++
+    if (change !== undefined) this.changes.set(this.version, change)
+  }
+
+  readonly findCredentials = async (kind: CredentialKind, prefixes: readonly string[]) => {
     this.finds++
-    const found = this.stored.get(kind + prefix)
+    this.asked += prefixes.length
+    const found = new Map<string, StoredCredential>()
+    for (const prefix of prefixes) {
+      const stored = this.stored.get(kind + prefix)
+      if (stored !== undefined) found.set(prefix, stored)
+    }
     await this.held
     if (this.away) throw new Error('connection refused')
     return found
+  }
+
+  readonly readChanges = async (after: string, upTo: string) => {
+    const changes: ControlChange[] = []
+    for (let version = Number(after) + 1; version <= Number(upTo); version++) {
+      const change = this.changes.get(version)
+      if (change !== undefined) changes.push(change)
+    }
+    return changes
   }
 
   readonly readVersion = async () => {
@@ -78,6 +104,9 @@ class FakeSource implements CredentialSource {
     this.uses.push(...uses)
   }
 }
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 function setUp(options: Partial<CredentialCacheOptions> = {}) {
   const source = new FakeSource()
@@ -162,7 +191,7 @@ test('while the store is away cached credentials work and others are unavailable
   await cache.stop()
 })
 
-test('a moved version clears the cache, a version that stands does not', async () => {
+test('a revocation is heard of, a version that stands changes nothing', async () => {
   const { source, cache } = setUp({ pollMs: 5 })
   const text = source.issue('key')
   cache.start()
@@ -185,6 +214,7 @@ test('an answer from before an invalidation is not cached', async () => {
     release = resolve
   })
   const early = cache.resolveKey(text) // Has read the key, and has not answered yet.
+  await turn()
   source.revoke(text)
   cache.invalidate()
   release()
@@ -203,18 +233,107 @@ test('the cache is bounded, and made-up prefixes do not push out those in use', 
   assert.equal(cache.tryResolveKey(text), 'lookup')
 })
 
-test('too many look-ups under way are refused, not queued', async () => {
+test('a burst of credentials shares few queries, and nobody is refused', async () => {
   const { source, cache } = setUp()
+  const keys = Array.from({ length: 3_000 }, () => source.issue('key'))
+  const resolved = await Promise.all(keys.map((key) => cache.resolveKey(key)))
+  assert.equal(resolved.length, 3_000)
+  assert.equal(source.asked, 3_000)
+  assert.ok(source.finds <= Math.ceil(3_000 / CREDENTIAL_LOOKUP_BATCH_MAX) + 1, `${source.finds}`)
+})
+
+test('a change is forgotten by what it was about', async () => {
+  const { source, cache } = setUp({ pollMs: 5 })
+  const other = { ...STREAM, streamId: 8 as StreamId }
+  const own = source.issue('key')
+  const own2 = source.issue('key')
+  const ofOther = source.issue('key', null, other)
+  const token = source.issue('token')
+  cache.start()
+  await sleep(30)
+  const all = [own, own2, ofOther]
+  const warm = async () => {
+    for (const key of all) await cache.resolveKey(key)
+    await cache.resolveToken(token)
+    source.asked = 0
+  }
+  const isCached = () => all.map((key) => cache.tryResolveKey(key) !== 'lookup')
+  await warm()
+  source.change({ kind: 'none' })
+  await sleep(30)
+  assert.deepEqual(isCached(), [true, true, true])
+  source.change({ kind: 'credential', prefix: own.slice(4, 12) })
+  await sleep(30)
+  assert.deepEqual(isCached(), [false, true, true])
+  await warm()
+  source.change({ kind: 'stream', streamId: STREAM.streamId })
+  source.change({ kind: 'none' })
+  await sleep(30)
+  assert.deepEqual(isCached(), [false, false, true])
+  await cache.resolveToken(token)
+  assert.equal(source.asked, 0, 'tokens are none of the stream')
+  await warm()
+  source.change() // An older node, or by hand: it may have been anything.
+  await sleep(30)
+  assert.deepEqual(isCached(), [false, false, false])
+  await cache.stop()
+})
+
+test('an answer from before a change of its stream is not cached', async () => {
+  const { source, cache } = setUp()
+  const text = source.issue('key')
+  const foreign = source.issue('key', null, { ...STREAM, streamId: 8 as StreamId })
   let release: () => void = () => undefined
   source.held = new Promise((resolve) => {
     release = resolve
   })
-  const lookups = Array.from({ length: 1_025 }, () =>
-    failure(cache.resolveKey(createCredential('key').text)),
-  )
+  const early = [cache.resolveKey(text), cache.resolveKey(foreign)]
+  await turn()
+  cache.forget({ kind: 'stream', streamId: STREAM.streamId })
   release()
-  const answers = await Promise.all(lookups)
-  assert.equal(answers.filter((answer) => answer.startsWith('overloaded')).length, 1)
+  await Promise.all(early)
+  assert.equal(cache.tryResolveKey(text), 'lookup')
+  assert.notEqual(cache.tryResolveKey(foreign), 'lookup')
+})
+
+test('a new key that was asked for before it existed is found', async () => {
+  const { source, cache } = setUp()
+  const text = source.issue('key')
+  const prefix = text.slice(4, 12)
+  const stored = source.stored.get(`key${prefix}`)!
+  source.stored.delete(`key${prefix}`)
+  assert.match(await failure(cache.resolveKey(text)), /^unauthenticated/)
+  source.stored.set(`key${prefix}`, stored)
+  assert.match(await failure(cache.resolveKey(text)), /^unauthenticated/)
+  cache.forget({ kind: 'credential', prefix })
+  assert.equal((await cache.resolveKey(text)).stream, STREAM)
+})
+
+test('look-ups that find no place, or wait for too long, are overloaded', async () => {
+  let release: () => void = () => undefined
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const find = async () => {
+    await held
+    return new Map<string, StoredCredential>()
+  }
+  const lookups = new CredentialLookups('key', find, 500)
+  const asked = Array.from({ length: CREDENTIAL_LOOKUPS_MAX + 1 }, (_, i) =>
+    lookups.ask(String(i)).then(
+      () => 'answered',
+      (error: IngestError) => `${error.code} ${/CREDENTIAL_\w+/.exec(error.message)?.[0]}`,
+    ),
+  )
+  await sleep(900)
+  release()
+  const counts = new Map<string, number>()
+  for (const answer of await Promise.all(asked)) counts.set(answer, (counts.get(answer) ?? 0) + 1)
+  assert.deepEqual(Object.fromEntries(counts), {
+    'overloaded CREDENTIAL_LOOKUPS_MAX': 1,
+    'overloaded CREDENTIAL_LOOKUP_MS_MAX': CREDENTIAL_LOOKUPS_MAX - 2 * CREDENTIAL_LOOKUP_BATCH_MAX,
+    answered: 2 * CREDENTIAL_LOOKUP_BATCH_MAX,
+  })
 })
 
 test('a use is written once a minute a credential, and at stop', async () => {

@@ -9,6 +9,7 @@ import { RETAIN_STEP_ROWS_MAX, RETAIN_WALK_ROWS_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { partitionEndMs } from '../../src/retain/mixed-trimmer.ts'
 import { Retainer } from '../../src/retain/retainer.ts'
+import { CredentialStore } from '../../src/store/credential-store.ts'
 import { EventStore } from '../../src/store/event-store.ts'
 import { FieldStatsStore } from '../../src/store/field-stats-store.ts'
 import { ProjectionParts } from '../../src/store/projection-parts.ts'
@@ -202,7 +203,11 @@ test('a deleted stream leaves both stores, also what comes in late, and its name
   await harness.postgres.query('INSERT INTO stream_schemas (stream_id) VALUES ($1)', [streamId])
   await harness.control.deleteStream(streamId)
   const prefix = key.split('_')[1] ?? ''
-  assert.equal(await harness.control.findCredential('key', prefix), undefined, 'at once')
+  assert.equal(
+    (await new CredentialStore(harness.postgres).findCredentials('key', [prefix])).size,
+    0,
+    'at once',
+  )
   const lock = await harness.heldLock()
   const remover = harness.newRemover(lock)
   await harness.untilIdle(remover)

@@ -10,6 +10,7 @@ import { keyRoutes } from '../../src/serve/keys.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
 import { tokenRoutes } from '../../src/serve/tokens.ts'
 import { ControlStore } from '../../src/store/control-store.ts'
+import { CredentialStore } from '../../src/store/credential-store.ts'
 import { RestHarness, startDatabase, type TestDatabase, withoutCaps } from './rest-harness.ts'
 
 let database: TestDatabase
@@ -259,13 +260,10 @@ test('a key shows its secret once, and is listed with when it was used and revok
 
 test('a revoked key, and all keys of a deleted stream, refuse elsewhere in a second', async () => {
   const token = await ownerToken('revoker')
-  const otherNode = new CredentialCache({ source: new ControlStore(database.postgres, () => {}) })
+  const otherNode = new CredentialCache({ source: new CredentialStore(database.postgres) })
   otherNode.start()
   const isRefused = async (key: string) => {
-    const failure = await otherNode.resolveKey(key).then(
-      () => undefined,
-      (cause: unknown) => cause,
-    )
+    const failure: unknown = await otherNode.resolveKey(key).catch((cause: unknown) => cause)
     return failure instanceof IngestError && failure.code === 'unauthenticated'
   }
   for (const what of ['key', 'stream'] as const) {
@@ -288,7 +286,7 @@ test('changed settings reach the key of another node within a second', async () 
   const token = await ownerToken('changer')
   const id = await newStream(token, 'web')
   const { json } = await rest.call('POST', `/v1/streams/${id}/keys`, { token, body: {} })
-  const otherNode = new CredentialCache({ source: new ControlStore(database.postgres, () => {}) })
+  const otherNode = new CredentialCache({ source: new CredentialStore(database.postgres) })
   otherNode.start()
   assert.equal((await otherNode.resolveKey(json.key)).stream.redactSensitive, false)
   await rest.call('PATCH', `/v1/streams/${id}`, { token, body: { redact_sensitive: true } })

@@ -7,6 +7,7 @@ import { CredentialCache } from '../../src/accept/authenticate.ts'
 import type { Route } from '../../src/http/exchange.ts'
 import { createServer } from '../../src/http/server.ts'
 import { ControlStore } from '../../src/store/control-store.ts'
+import { CredentialStore } from '../../src/store/credential-store.ts'
 import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
 import { migratePostgres } from '../../src/store/migrations/run.ts'
 import { Postgres } from '../../src/store/postgres.ts'
@@ -69,8 +70,8 @@ export class RestHarness {
   #closeServer: () => Promise<void> = () => Promise.resolve()
 
   private constructor(postgres: Postgres) {
-    this.control = new ControlStore(postgres, () => this.cache.invalidate())
-    this.cache = new CredentialCache({ source: this.control })
+    this.control = new ControlStore(postgres, (change) => this.cache.forget(change))
+    this.cache = new CredentialCache({ source: new CredentialStore(postgres) })
   }
 
   static async start(

@@ -6,6 +6,7 @@ import { sql as sentBytes } from './0004-sent-bytes.ts'
 import { sql as mixedSegments } from './0005-mixed-segments.ts'
 import { sql as idempotency } from './0006-idempotency.ts'
 import { sql as setAside } from './0007-set-aside.ts'
+import { sql as controlChanges } from './0008-control-changes.ts'
 
 export interface Migration {
   readonly version: number
@@ -21,4 +22,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: 'mixed-segments', sql: mixedSegments },
   { version: 6, name: 'idempotency', sql: idempotency },
   { version: 7, name: 'set-aside', sql: setAside },
+  { version: 8, name: 'control-changes', sql: controlChanges },
 ]
