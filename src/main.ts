@@ -35,10 +35,12 @@ function tryLine(baseUrl: string, tokenFile: string): string {
 function announce(config: Config, app: Awaited<ReturnType<typeof startApp>>): void {
   const { tokenFile } = app
   const lines: string[] = []
-  if (app.adminToken !== undefined) lines.push(`First admin token: ${app.adminToken}`)
+  // For the eyes of who sits there: what is not a terminal is a journal that others read.
+  const isSeen = process.stdout.isTTY && app.adminToken !== undefined
+  if (isSeen) lines.push(`First admin token: ${app.adminToken}`)
   lines.push(`Sluice ${version} listens on ${app.baseUrl}`)
   const hasToken = existsSync(tokenFile)
-  lines.push(`Admin token: ${hasToken ? `in ${tokenFile}` : 'as printed at the first start'}`)
+  lines.push(`Admin token: ${hasToken ? `in ${tokenFile}` : 'with the node that made it'}`)
   lines.push(`Data: ${app.dataPath}${config.postgresUrl ? ' (external stores)' : ''}`)
   if (hasToken) lines.push('Try it, in another shell:', `  ${tryLine(app.baseUrl, tokenFile)}`)
   console.log(lines.join('\n'))

@@ -3,7 +3,7 @@
  * what it prints, what it says about itself, and how it says that it cannot start.
  */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { request } from 'node:https'
 import { createServer } from 'node:net'
@@ -12,9 +12,10 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OPTIONS } from '../../src/config.ts'
 import { RawClient } from '../http/raw-client.ts'
+import { eventually } from '../store/temporary.ts'
 import { Api, call } from '../support/api.ts'
 import { Load } from '../support/load.ts'
-import { makeDataDir, removeDataDir, Service, untilNoneUnder } from '../support/service.ts'
+import { ENTRY, makeDataDir, removeDataDir, Service, untilNoneUnder } from '../support/service.ts'
 import { verify } from '../support/verify.ts'
 
 describe('one service', () => {
@@ -32,8 +33,10 @@ describe('one service', () => {
     await removeDataDir(dataDir)
   })
 
-  test('the token is printed once and kept for its owner alone', () => {
-    assert.ok(service.output.includes(`First admin token: ${service.token}\n`))
+  test('the token is in its file, for its owner alone, and not in a log', () => {
+    assert.ok(service.output.includes(`Admin token: in ${join(dataDir, 'admin-token')}\n`))
+    assert.match(service.token, /^lap_/)
+    assert.ok(!service.output.includes(service.token))
     assert.equal(statSync(join(dataDir, 'admin-token')).mode & 0o777, 0o600)
     assert.equal(statSync(dataDir).mode & 0o077, 0)
   })
@@ -116,12 +119,31 @@ describe('one service', () => {
     assert.deepEqual(await untilNoneUnder(dataDir, 0), [], 'no store is left')
     service = await Service.start({ dataDir })
     api.url = service.url
-    assert.doesNotMatch(service.output, /First admin token/)
+    assert.ok(!service.output.includes(service.token))
     await load.settleIdempotent()
     assert.deepEqual((await api.page(id)).events[0]?.payload, { late: 1 })
     t.diagnostic(JSON.stringify({ ...load.counts, ...Object.fromEntries(load.statuses) }))
     await verify(api, load)
   })
+})
+
+test('on a terminal the first token is shown', async (t) => {
+  const dataDir = makeDataDir()
+  t.after(() => removeDataDir(dataDir))
+  const command = `"${process.execPath}" "${ENTRY}" --data "${dataDir}" --port 0`
+  const terminal = spawn('script', ['-q', '-e', '-c', command, '/dev/null'])
+  const ended = new Promise((resolve) => terminal.once('close', resolve))
+  terminal.once('error', () => undefined) // There is none: its pid says so.
+  if (terminal.pid === undefined) return t.skip('there is no program `script` here')
+  let output = ''
+  terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  await eventually('it listens', () => / listens on /.test(output), 60_000)
+  const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()
+  assert.ok(output.includes(`First admin token: ${token}\r\n`))
+  process.kill(Number(readFileSync(join(dataDir, 'sluice.pid'), 'utf8')), 'SIGTERM')
+  await ended
 })
 
 describe('how it is told', () => {
