@@ -96,7 +96,7 @@ async function start(
   events: AppEvents,
   { stoppers, stopAll }: { stoppers: (() => unknown)[]; stopAll: () => Promise<void> },
 ): Promise<App> {
-  const directory = await openDataDirectory(config.dataDir)
+  const directory = await openDataDirectory(config.dataDir, log)
   stoppers.push(() => directory.close())
   const engine = loadEngine()
   log.info({ engine: engine.name, engineVersion: engine.version }, 'http engine')

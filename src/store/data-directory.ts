@@ -4,11 +4,22 @@
  * process left behind, as that one is gone, in whatever container it was.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, tryRead } from './embedded/processes.ts'
 import { type FileLock, tryLockDirectory, tryLockFile } from './file-lock.ts'
 import { StoreError } from './store-error.ts'
+import type { StoreLog } from './store-log.ts'
 
 export interface DataDirectory {
   /** Absolute, without links. */
@@ -19,12 +30,17 @@ export interface DataDirectory {
   close(): Promise<void>
 }
 
+const IDENTITY = 'node-identity'
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Creates `path` if need be and locks it. Throws `StoreError` when another process has it. */
-export async function openDataDirectory(path: string): Promise<DataDirectory> {
+/**
+ * Creates `path` if need be, closes it to others, and locks it. Throws `StoreError` when another
+ * process has it, or when it cannot be ours alone.
+ */
+export async function openDataDirectory(path: string, log?: StoreLog): Promise<DataDirectory> {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   const real = realpathSync(path)
+  if (closeToOthers(real)) log?.warn({ path: real }, 'the data directory was open to others')
   const pidFile = join(real, 'sluice.pid')
   const locks = await takeLocks(real)
   if (locks === undefined) throw inUse(real, pidFile)
@@ -32,7 +48,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   let closed = false
   return {
     path: real,
-    nodeIdentity: readOrMakeIdentity(join(real, 'node-identity')),
+    nodeIdentity: readOrMakeIdentity(join(real, IDENTITY)),
     close: async () => {
       if (closed) return
       closed = true
@@ -41,6 +57,28 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     },
   }
 }
+
+/**
+ * Who can write here can replace the stores' data, who can read here gets nearer to it than need
+ * be. So the mode becomes 0700; but never that of a directory which serves others, such as a home.
+ */
+function closeToOthers(path: string): boolean {
+  const { mode } = statSync(path)
+  if ((mode & 0o077) === 0) return false
+  const names = readdirSync(path).filter((name) => name !== 'lost+found')
+  const isOurs = names.length === 0 || names.includes(IDENTITY)
+  const openly = `${path} is open to other users (mode ${(mode & 0o7777).toString(8)})`
+  if (!isOurs) throw new StoreError('other', `${openly} and holds files of others; ${INSTEAD}`)
+  try {
+    chmodSync(path, 0o700)
+    return true
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EPERM')) throw cause
+    throw new StoreError('other', `${openly} and belongs to another user; ${INSTEAD}`)
+  }
+}
+
+const INSTEAD = 'as --data name a directory inside it, which is made for this alone'
 
 /**
  * The file is what every file system can lock. The directory itself is locked as well where it can

@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openDataDirectory } from '../../src/store/data-directory.ts'
 import { StoreError } from '../../src/store/store-error.ts'
-import { makeDirectory, removeDirectory } from './temporary.ts'
+import { makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
 
 const root = makeDirectory()
 
@@ -69,4 +69,53 @@ test('the lock dies with its process, also by kill -9', async () => {
   await once(child, 'exit')
   const directory = await openDataDirectory(path)
   await directory.close()
+})
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o7777
+}
+
+test('one that was open to others is closed to them, when it is empty or ours', async () => {
+  const path = join(root, 'open')
+  mkdirSync(path)
+  mkdirSync(join(path, 'lost+found'))
+  for (const mode of [0o755, 0o750, 0o2775, 0o701]) {
+    chmodSync(path, mode)
+    const log = recordingLog()
+    const directory = await openDataDirectory(path, log)
+    assert.equal(modeOf(path) & 0o777, 0o700)
+    assert.match(log.lines.join(), /^the data directory was open to others/)
+    await directory.close()
+  }
+  const log = recordingLog()
+  await (await openDataDirectory(path, log)).close()
+  assert.deepEqual(log.lines, [])
+})
+
+test('one that is open to others and serves them is refused and stays as it is', async () => {
+  const path = join(root, 'home')
+  mkdirSync(path)
+  writeFileSync(join(path, 'letter'), 'x')
+  chmodSync(path, 0o755)
+  await assert.rejects(
+    openDataDirectory(path),
+    /home is open to other users \(mode 755\) and holds files of others; as --data name a dir/,
+  )
+  assert.equal(modeOf(path), 0o755)
+  await (await openDataDirectory(join(path, 'sluice'))).close()
+  chmodSync(path, 0o700)
+  await (await openDataDirectory(path)).close()
+})
+
+test('one that is open to us and belongs to another user is refused', async (t) => {
+  if (process.getuid?.() !== 0 || process.seteuid === undefined) return t.skip('only root can tell')
+  const path = makeDirectory()
+  t.after(() => removeDirectory(path))
+  chmodSync(path, 0o777)
+  process.seteuid(65_534)
+  try {
+    await assert.rejects(openDataDirectory(path), /\(mode 777\) and belongs to another user; as/)
+  } finally {
+    process.seteuid(0)
+  }
 })
