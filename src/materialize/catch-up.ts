@@ -14,7 +14,7 @@ import type { MixedBlock, StreamRows, StreamSegment } from '../model/projection.
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
-import { type Fault, insertFault, rebuildFault } from './faults.ts'
+import { type Fault, rebuildError, segmentFault } from './faults.ts'
 import { joinInTurns } from './join-blocks.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import { toMixed, toWaiting, type WaitingBlock } from './stream-buffer.ts'
@@ -167,8 +167,9 @@ export class CatchUp {
       stampMembers(block, piece.members)
       return block
     } catch (cause) {
-      if (await this.#giveUp(row, rebuildFault(cause))) return undefined
-      throw cause
+      const error = rebuildError(cause)
+      if (await this.#giveUp(row, segmentFault(error))) return undefined
+      throw error
     }
   }
 
@@ -184,7 +185,7 @@ export class CatchUp {
       // Smaller for the next try.
       this.#sliceBytes = Math.max(1, Math.floor(this.#sliceBytes / 4))
       const only = new Set(sources).size === 1 ? sources[0] : undefined
-      if (only === undefined || !(await this.#giveUp(only, insertFault(cause)))) throw cause
+      if (only === undefined || !(await this.#giveUp(only, segmentFault(cause)))) throw cause
     }
     slice.clear()
   }

@@ -2,7 +2,7 @@
  * Failures in a row, and whether they are such that the projection stands still until somebody
  * mends what they say.
  */
-import { insertFault } from './faults.ts'
+import { segmentFault } from './faults.ts'
 
 /** So many failures in a row, of a store that may be back soon, are more than a hiccup. */
 const STALL_FAILURES = 10
@@ -34,7 +34,7 @@ export class Failures {
   fail(cause: unknown): void {
     this.#count++
     this.#observer.onError(cause, this.#count)
-    const { kind, reason } = insertFault(cause)
+    const { kind, reason } = segmentFault(cause)
     if (kind === 'data' || (kind === 'away' && this.#count < STALL_FAILURES)) return
     this.#isStalled = true
     this.#observer.onStall?.(reason)

@@ -15,14 +15,22 @@ export interface Fault {
   readonly reason: string
 }
 
-/** Of a segment whose block could not be built again. */
-export function rebuildFault(cause: unknown): Fault {
-  // The worker code is pure: what is not the pool's refusal, the payload is the cause of.
-  return isAway(cause) ? faultOf(cause) : { kind: 'data', reason: 'damaged' }
+/** A segment's block could not be built again, and not for want of time or room. */
+export class DamagedSegmentError extends Error {
+  constructor(cause: unknown) {
+    super('the payload of a segment cannot be decoded', { cause })
+  }
 }
 
-/** Of an insert that failed. */
-export function insertFault(cause: unknown): Fault {
+/** What a failure to build a segment's block again is thrown as. */
+export function rebuildError(cause: unknown): unknown {
+  // The worker code is pure: what is not the pool's refusal, the payload is the cause of.
+  return isAway(cause) ? cause : new DamagedSegmentError(cause)
+}
+
+/** Of one segment that could not be brought in. */
+export function segmentFault(cause: unknown): Fault {
+  if (cause instanceof DamagedSegmentError) return { kind: 'data', reason: 'damaged' }
   const fault = faultOf(cause)
   const isData = cause instanceof StoreError && cause.kind === 'bad_data'
   return isData ? { kind: 'data', reason: fault.reason } : fault

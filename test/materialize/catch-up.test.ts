@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
 import { MATERIALIZE_INSERT_ROWS, SEGMENT_TRIES_MAX } from '../../src/limits.ts'
 import { CatchUp, type SegmentPart } from '../../src/materialize/catch-up.ts'
+import { Failures } from '../../src/materialize/failures.ts'
 import type { EncodedBlock } from '../../src/model/batch.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -50,6 +51,23 @@ test('a segment that cannot be rebuilt is set aside, the others go on', async ()
   // It is not tried again.
   assert.equal(await failuresBeforeStep(catchUp), 0)
   assert.deepEqual(setAside, [bad])
+})
+
+test('a damaged segment is no reason to say that the projection stands still', async () => {
+  const stores = new FakeStores()
+  stores.commit(1)
+  stores.rebuild = () => Promise.reject(new IngestError('internal', 'it killed a worker'))
+  const stalls: (string | undefined)[] = []
+  const errors: unknown[] = []
+  const failures = new Failures({
+    onError: (cause) => errors.push(cause),
+    onStall: (reason) => stalls.push(reason),
+  })
+  const catchUp = new CatchUp(stores)
+  for (let tries = 1; tries < SEGMENT_TRIES_MAX; tries++) {
+    await catchUp.step(START).catch((cause: unknown) => failures.fail(cause))
+  }
+  assert.deepEqual([errors.length, stalls], [SEGMENT_TRIES_MAX - 1, []])
 })
 
 test('a block that ClickHouse refuses is found by smaller and smaller inserts', async () => {
