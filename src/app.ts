@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { CredentialCache } from './accept/authenticate.ts'
 import { elasticFallback, elasticProbeRoutes, refusalByPath } from './accept/elastic-probes.ts'
 import { startCommitter, startMaterializer } from './app-commit.ts'
+import { listenHttp } from './app-http.ts'
 import { startIngest } from './app-ingest.ts'
 import { startObserver } from './app-observe.ts'
 import { startRetainer, startStorageCaps } from './app-retain.ts'
@@ -139,8 +140,7 @@ async function start(
     ...(config.tls && { tls: config.tls }),
     onError: (error, exchange) => log.error({ err: error, path: exchange.path }, 'request failed'),
   })
-  const port = await server.listen(config.host, config.port)
-  stoppers.push(() => server.close())
+  const port = await listenHttp(context, server)
   return {
     baseUrl: `${config.tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,
     adminToken,

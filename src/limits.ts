@@ -37,6 +37,13 @@ export const IDEMPOTENCY_ANSWER_BYTES_MAX = 1 * MIB
 export const IDEMPOTENCY_ROW_BYTES = 256
 /** What is kept under the keys of one stream; past it requests with new keys are refused. */
 export const IDEMPOTENCY_STREAM_BYTES_MAX = 4096 * MIB
+/** Descriptors that connections are not to take, or a third of what the limit leaves. */
+export const DESCRIPTORS_RESERVED_MAX = 128
+/** How often it is looked whether they are used up; and then, whether there is room again. */
+export const DESCRIPTORS_CHECK_MS = 100
+export const DESCRIPTORS_ROOM_MS = 1_000
+/** How often that is logged, at most. */
+export const DESCRIPTORS_LOG_MS = 60_000
 /** A request's head. The older engine takes 4 KiB of one that comes in pieces (docs/operations). */
 export const HEAD_BYTES_MAX = 16 * KIB
 /** A management (REST) request body. */

@@ -61,8 +61,8 @@ export interface EngineApp extends Record<EngineMethod, AddRoute> {
   ): unknown
   /** Closes every socket at once. */
   close(): unknown
-  /** Only newer builds: `change` is 1 when a connection opens, negative when it closes. */
-  filter?(handler: (response: EngineResponse, change: number) => void): unknown
+  /** Not the older builds: `change` is 1 when a connection opens, negative when it closes. */
+  filter?(handler: (response: unknown, change: number) => void): unknown
 }
 type AddRoute = (pattern: string, handler: EngineHandler) => unknown
 
@@ -101,7 +101,7 @@ const require = createRequire(import.meta.url)
 /** Loads the fastest engine that works here. Never throws: the last one always works. */
 export function loadEngine(): Engine {
   // Read when it is loaded, by the newer one only.
-  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HEAD_BYTES_MAX)
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(HEAD_BYTES_MAX)
   return tryLoadNative('uWebSockets.js', 'uWebSockets.js') ?? tryLoadOlderNative() ?? nodeEngine
 }
 

@@ -52,6 +52,12 @@ export function createNodeApp(tls: TlsFiles | undefined): EngineApp {
     del: add('DELETE'),
     head: add('HEAD'),
     any: add(''),
+    filter: (handler) => {
+      server.on('connection', (socket) => {
+        handler(undefined, 1)
+        socket.on('close', () => handler(undefined, -1))
+      })
+    },
     listen: (host, port, _options, callback) => listen(server, host, port, callback),
     close: () => {
       server.close()

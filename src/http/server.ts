@@ -11,6 +11,7 @@ import {
   type EngineApp,
   type EngineHandler,
   type EngineMethod,
+  type ListenToken,
   loadEngine,
   type TlsFiles,
 } from './engine.ts'
@@ -47,6 +48,10 @@ export interface HttpServer {
   readonly connections: number | undefined
   /** Resolves with the actual port (`port` 0 takes any free one). Rejects when it cannot bind. */
   listen(host: string, port: number): Promise<number>
+  /** Takes no new connection for a while. Those that are open go on. */
+  pauseListening(): void
+  /** The inverse. False when the port could not be bound: to be tried again. */
+  resumeListening(): Promise<boolean>
   /** Takes no new connection; replies close theirs. Safe to call twice. */
   stopListening(): void
   /** Drops every connection at once. Safe to call twice. */
@@ -64,6 +69,8 @@ const ENGINE_METHODS: Readonly<Record<Route['method'], EngineMethod>> = {
 /** Without it two processes could share a port, and each would get some of the requests. */
 const LISTEN_EXCLUSIVE_PORT = 1
 const SWEEP_MS_MAX = 1_000
+/** Somebody may take a port between its being found and bound. */
+const FREE_PORT_TRIES_MAX = 5
 const NO_PARAMS: readonly string[] = []
 
 /** Throws when the TLS files cannot be used. */
@@ -82,6 +89,7 @@ class Server implements HttpServer, ExchangeHost {
   connections: number | undefined
   tick = 0
   stopping = false
+  #address: { readonly host: string; readonly port: number } | undefined
   readonly #app: EngineApp
   readonly #sweepMs: number
   readonly #fallback: Fallback
@@ -114,20 +122,53 @@ class Server implements HttpServer, ExchangeHost {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    const token = await new Promise<object | false>((resolve) => {
-      this.#app.listen(host, port, LISTEN_EXCLUSIVE_PORT, resolve)
-    })
+    const token = await (port === 0 ? this.#bindAny(host) : this.#bind(host, port))
     if (token === false) throw new Error(await explainBindFailure(host, port))
     this.#listenToken = token
     this.#sweepTimer = setInterval(() => this.#sweep(), this.#sweepMs)
     this.#sweepTimer.unref()
-    return this.engine.localPort(token)
+    this.#address = { host, port: this.engine.localPort(token) }
+    return this.#address.port
+  }
+
+  #bind(host: string, port: number): Promise<ListenToken> {
+    return new Promise((resolve) => {
+      this.#app.listen(host, port, LISTEN_EXCLUSIVE_PORT, resolve)
+    })
+  }
+
+  /**
+   * On a free port that is found first: uWebSockets.js sets SO_REUSEADDR for ports that are named
+   * only, and without it `resumeListening` fails as long as any connection to the port is left.
+   */
+  async #bindAny(host: string): Promise<ListenToken> {
+    for (let tries = 0; tries < FREE_PORT_TRIES_MAX; tries++) {
+      const token = await this.#bind(host, await findFreePort(host))
+      if (token !== false) return token
+    }
+    return false
+  }
+
+  pauseListening(): void {
+    if (this.#listenToken !== undefined) this.engine.closeListenSocket(this.#listenToken)
+    this.#listenToken = undefined
+  }
+
+  async resumeListening(): Promise<boolean> {
+    if (this.stopping || this.#address === undefined) return true
+    const token = await this.#bind(this.#address.host, this.#address.port)
+    if (token === false) return false
+    if (this.stopping) {
+      this.engine.closeListenSocket(token)
+      return true
+    }
+    this.#listenToken = token
+    return true
   }
 
   stopListening(): void {
     this.stopping = true
-    if (this.#listenToken !== undefined) this.engine.closeListenSocket(this.#listenToken)
-    this.#listenToken = undefined
+    this.pauseListening()
   }
 
   close(): void {
@@ -247,6 +288,19 @@ function defaultFallback(_exchange: Exchange, allow: string | undefined): Reply 
   const code = allow === undefined ? 'not_found' : 'method_not_allowed'
   const detail = allow === undefined ? 'there is nothing at this path' : `this path takes ${allow}`
   return problemReply(new IngestError(code, detail))
+}
+
+/** 0 when there is none, or `host` cannot be listened on. */
+function findFreePort(host: string): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createProbe()
+    probe.once('error', () => resolve(0))
+    probe.listen({ host, port: 0, exclusive: true }, () => {
+      const address = probe.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      probe.close(() => resolve(port))
+    })
+  })
 }
 
 /** The engine only says that binding failed; node:net, tried once on the same address, says why. */

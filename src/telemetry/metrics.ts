@@ -28,6 +28,15 @@ export const RETAIN_PARTS = ['rows', 'projection', 'compaction', 'merge-bounds']
 
 /** Name and help of each gauge, by the key it is watched under. */
 const GAUGES = {
+  connections: ['ingest_connections', 'Open connections; 0 where the HTTP engine cannot tell'],
+  listenPaused: [
+    'ingest_listen_paused',
+    'Whether new connections are refused now, for want of descriptors',
+  ],
+  listenPauses: [
+    'ingest_listen_pauses',
+    'How often since the start new connections were refused for want of descriptors',
+  ],
   inFlightBytes: ['ingest_in_flight_bytes', 'Bytes received and not yet acknowledged'],
   inFlightRequests: ['ingest_in_flight_requests', 'Requests received and not yet acknowledged'],
   poolQueueBatches: ['ingest_pool_queue_batches', 'Batches waiting for a worker'],

@@ -1,0 +1,26 @@
+/** The part of the composition root that listens, and stops listening while it must. */
+import type { Context } from './app.ts'
+import { DescriptorGuard } from './http/descriptors.ts'
+import type { HttpServer } from './http/server.ts'
+
+const SHORT =
+  'the process is short of descriptors: new connections are refused until some are closed; ' +
+  'raise its limit of open files (LimitNOFILE in systemd, ulimit -n)'
+
+/** Resolves with the port. */
+export async function listenHttp(
+  { config, log, metrics, stoppers }: Context,
+  server: HttpServer,
+): Promise<number> {
+  const port = await server.listen(config.host, config.port)
+  stoppers.push(() => server.close())
+  const guard = await DescriptorGuard.start(server, {
+    onShort: (details) => log.warn(details, SHORT),
+    onRoom: () => log.info('new connections are taken again'),
+  })
+  stoppers.push(() => guard.stop())
+  metrics.watch('connections', () => server.connections ?? 0)
+  metrics.watch('listenPaused', () => (guard.isShort ? 1 : 0))
+  metrics.watch('listenPauses', () => guard.pauses)
+  return port
+}

@@ -1,0 +1,181 @@
+/**
+ * The process's descriptors: connections must not take those that stores, files and workers need.
+ *
+ * Where none is left, accept fails while the connection stays in the kernel's queue: the engine is
+ * told again and again, with a core's whole time, and nothing else can open anything. So some are
+ * kept in reserve, and when the others are used up, the port is closed (new connections are refused
+ * by the kernel, those that are open are served) until there is room again.
+ *
+ * The subtle part is to notice it in time and for little, as not every engine tells of connections:
+ * a new descriptor is the lowest free number, so a high one means that all below it are in use.
+ */
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import {
+  DESCRIPTORS_CHECK_MS,
+  DESCRIPTORS_LOG_MS,
+  DESCRIPTORS_RESERVED_MAX,
+  DESCRIPTORS_ROOM_MS,
+} from '../limits.ts'
+import type { HttpServer } from './server.ts'
+
+/** For the log: neither is told more often than once in DESCRIPTORS_LOG_MS. */
+export interface DescriptorEvents {
+  /** New connections are refused, for the first time or still. */
+  readonly onShort: (details: { readonly limit: number; readonly reserved: number }) => void
+  /** They are taken again. */
+  readonly onRoom: () => void
+}
+
+const NOTHING = '/dev/null'
+
+export class DescriptorGuard {
+  readonly #server: Pick<HttpServer, 'pauseListening' | 'resumeListening'>
+  readonly #events: DescriptorEvents
+  readonly #limit: number
+  readonly #reserved: number
+  #reserve: number[] = []
+  #isShort = false
+  #isLooking = false
+  #toldAtMs = Number.NEGATIVE_INFINITY
+  #hasToldShort = false
+  #nextLookMs = 0
+  #pauses = 0
+  readonly #timer: NodeJS.Timeout
+
+  /** Once the server listens. */
+  static async start(
+    server: Pick<HttpServer, 'pauseListening' | 'resumeListening'>,
+    events: DescriptorEvents,
+  ): Promise<DescriptorGuard> {
+    const limit = readDescriptorLimit()
+    return new DescriptorGuard(server, events, limit, limit - (await countDescriptors()))
+  }
+
+  private constructor(
+    server: Pick<HttpServer, 'pauseListening' | 'resumeListening'>,
+    events: DescriptorEvents,
+    limit: number,
+    free: number,
+  ) {
+    this.#server = server
+    this.#events = events
+    this.#limit = limit
+    this.#reserved = Math.max(8, Math.min(DESCRIPTORS_RESERVED_MAX, Math.floor(free / 3)))
+    this.#fillReserve()
+    // Not unref'ed: while the port is closed, nothing else may keep the process going.
+    this.#timer = setInterval(() => this.#check(), DESCRIPTORS_CHECK_MS)
+  }
+
+  /** Whether new connections are refused now. */
+  get isShort(): boolean {
+    return this.#isShort
+  }
+
+  /** How often they were. */
+  get pauses(): number {
+    return this.#pauses
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#freeReserve()
+  }
+
+  #check(): void {
+    if (this.#isShort) return this.#lookForRoom()
+    const next = tryOpenNothing()
+    if (next !== undefined) closeSync(next)
+    if (next !== undefined && next < this.#limit - this.#margin) return
+    this.#isShort = true
+    this.#pauses++
+    // In this order: what is freed must not go to connections that wait in the queue.
+    this.#server.pauseListening()
+    this.#freeReserve()
+    this.#nextLookMs = performance.now() + DESCRIPTORS_ROOM_MS
+    this.#tellShort()
+  }
+
+  #tellShort(): void {
+    const nowMs = performance.now()
+    if (nowMs - this.#toldAtMs < DESCRIPTORS_LOG_MS) return
+    this.#toldAtMs = nowMs
+    this.#hasToldShort = true
+    this.#events.onShort({ limit: this.#limit, reserved: this.#reserved })
+  }
+
+  /** Before the reserve is touched by a burst between two checks. */
+  get #margin(): number {
+    return Math.ceil(this.#reserved / 4)
+  }
+
+  #lookForRoom(): void {
+    if (this.#isLooking || performance.now() < this.#nextLookMs) return
+    this.#tellShort()
+    this.#isLooking = true
+    this.#nextLookMs = performance.now() + DESCRIPTORS_ROOM_MS
+    this.#tryResume()
+      .catch(() => undefined) // No descriptor to count them with: there is no room.
+      .finally(() => {
+        this.#isLooking = false
+      })
+  }
+
+  async #tryResume(): Promise<void> {
+    const free = this.#limit - (await countDescriptors())
+    if (free < this.#reserved + 4 * this.#margin) return
+    if (!(await this.#server.resumeListening())) return
+    this.#fillReserve()
+    this.#isShort = false
+    if (this.#hasToldShort) this.#events.onRoom()
+    this.#hasToldShort = false
+  }
+
+  #fillReserve(): void {
+    while (this.#reserve.length < this.#reserved) {
+      const descriptor = tryOpenNothing()
+      if (descriptor === undefined) return
+      this.#reserve.push(descriptor)
+    }
+  }
+
+  #freeReserve(): void {
+    for (const descriptor of this.#reserve.splice(0)) closeSync(descriptor)
+  }
+}
+
+/** Undefined where there is no descriptor left. */
+function tryOpenNothing(): number | undefined {
+  try {
+    return openSync(NOTHING, 'r')
+  } catch {
+    return undefined
+  }
+}
+
+/** How many the process may have; infinite where that is not known. */
+function readDescriptorLimit(): number {
+  let limits: string
+  try {
+    limits = readFileSync('/proc/self/limits', 'latin1')
+  } catch {
+    return readReportedLimit()
+  }
+  const soft = /^Max open files +(\S+)/m.exec(limits)?.[1]
+  return soft === undefined || soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft)
+}
+
+/** Without /proc. The report takes a while to make. */
+function readReportedLimit(): number {
+  const report = process.report?.getReport() as
+    | { readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } } }
+    | undefined
+  const soft = Number(report?.userLimits?.open_files?.soft)
+  return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY
+}
+
+/** Rejects when there is none left for looking. */
+async function countDescriptors(): Promise<number> {
+  const folder = process.platform === 'linux' ? '/proc/self/fd' : '/dev/fd'
+  return (await readdir(folder)).length
+}
