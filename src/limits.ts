@@ -383,6 +383,10 @@ export const CONTROL_CHANGES_MAX = 4_096
  * How often each node looks whether the control plane changed; bounds how late a revocation acts.
  */
 export const CONTROL_POLL_MS = 400
+/**
+ * What was known of the control plane so long ago is not enough for a commit: it is asked first.
+ */
+export const CONTROL_STALE_MS_MAX = 5_000
 
 // --- Nodes ------------------------------------------------------------------------------------
 
@@ -430,11 +434,15 @@ assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(REPLAY_SEGMENTS_MAX <= POOL_QUEUE_REBUILDS_MAX, 'a replay step fits the queue')
 assert(IN_FLIGHT_REQUESTS_MAX <= CREDENTIAL_LOOKUPS_MAX, 'whoever may come in may be looked up')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
+assert(CONTROL_POLL_MS * 5 <= CONTROL_STALE_MS_MAX, 'polls that are late ask nothing more')
 assert(CLOCK_LEAD_MS_MAX < COMPACT_AGE_MS, 'a stretch being merged is past on every node')
 assert(NODE_LEASE_RENEW_MS * 3 <= NODE_LEASE_MS, 'a lease survives two failed renewals')
 assert(RETAIN_TRIM_SHARE > 0 && RETAIN_TRIM_SHARE < 1, 'what is trimmed is a part')
 assert(COMMIT_RESOLVE_MS_MAX < COMPACT_AGE_MS, 'no commit is under way in a stretch being merged')
-assert(COMMIT_RESOLVE_MS_MAX < RETAIN_PURGE_GRACE_MS, 'a deleted stream outlives its commits')
+assert(
+  CONTROL_STALE_MS_MAX + COMMIT_RESOLVE_MS_MAX < RETAIN_PURGE_GRACE_MS,
+  'a deleted stream outlives its commits',
+)
 assert(86_400_000 % COMPACT_WINDOW_MS === 0, 'a merged row is of one day, as is a partition')
 assert(SPLIT_ROWS_MAX <= COMPACT_MEMBERS_MAX, 'a stream has one segment in a mixed row')
 assert(COMPACT_MEMBERS_MAX < COMPACT_WALK_ROWS_MAX, 'a walk sees the end of a run')

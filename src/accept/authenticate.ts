@@ -10,12 +10,18 @@
  * cached goes on being used.
  *
  * The subtle idea: a look-up that began before a change was heard of may carry an answer from
- * before it, so it serves who waits for it but is not cached.
+ * before it, so it serves who waits for it but is not cached. Before the commit of a request its
+ * key is judged again (`isCurrent`), from what this node knows by then.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { IngestError } from '../errors.ts'
-import { CONTROL_CHANGES_MAX, CONTROL_POLL_MS, CREDENTIAL_CACHE_MAX } from '../limits.ts'
+import {
+  CONTROL_CHANGES_MAX,
+  CONTROL_POLL_MS,
+  CONTROL_STALE_MS_MAX,
+  CREDENTIAL_CACHE_MAX,
+} from '../limits.ts'
 import {
   type ControlChange,
   CREDENTIAL_KINDS,
@@ -41,6 +47,9 @@ export interface CredentialSource {
 export interface ResolvedKey {
   readonly keyId: number
   readonly stream: Stream
+  readonly prefix: string
+  /** How many changes this node had heard of before it was looked up. */
+  readonly changesBefore: number
 }
 
 export interface CredentialCacheOptions {
@@ -86,6 +95,11 @@ export class CredentialCache {
   readonly #tokenLookups: CredentialLookups
   #uses = new Map<string, CredentialUse>()
   #version: string | undefined
+  /** Changes that this node has heard of. */
+  #changes = 0
+  /** When the last poll that succeeded began, on the monotonic clock. */
+  #knownAtMs: number | undefined
+  #refreshing: Promise<void> | undefined
   #pollTimer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
   #flushTimer: NodeJS.Timeout | undefined
@@ -143,8 +157,47 @@ export class CredentialCache {
     throw new IngestError('forbidden', 'an API key can only ingest; use an access token')
   }
 
+  /**
+   * Whether the key is known to be live still, without asking. Ingest calls it for every request
+   * before its commit, which may be long after it was let in.
+   */
+  isCurrent(key: ResolvedKey): boolean {
+    if (this.#isStale) return false
+    return key.changesBefore === this.#changes || this.#found.peek(key.prefix)?.resolved === key
+  }
+
+  /**
+   * Resolves when the key is live still. Throws `IngestError`: `unauthenticated` when it was
+   * revoked, `unavailable` while that cannot be found out.
+   */
+  async confirm(key: ResolvedKey): Promise<void> {
+    if (this.#isStale) await this.#refresh()
+    const credential = { kind: 'key', prefix: key.prefix } as const
+    const entry = this.#found.peek(key.prefix) ?? (await this.#lookUp(credential))
+    if (entry?.resolved?.keyId === key.keyId) return
+    const text = 'the credential was revoked, or its stream deleted, while the request came'
+    throw new IngestError('unauthenticated', `${text}; nothing of it is stored`)
+  }
+
+  /** No poll that began lately has ended well. */
+  get #isStale(): boolean {
+    if (this.#knownAtMs === undefined) return false // Nothing polls.
+    return performance.now() - this.#knownAtMs > CONTROL_STALE_MS_MAX
+  }
+
+  async #refresh(): Promise<void> {
+    this.#refreshing ??= this.#poll().finally(() => {
+      this.#refreshing = undefined
+    })
+    await this.#refreshing
+    if (this.#isStale) {
+      throw new IngestError('unavailable', 'credentials cannot be looked up now')
+    }
+  }
+
   /** Forgets everything cached. */
   invalidate(): void {
+    this.#changes++
     this.#found.clear()
     this.#missing.clear()
     this.#lookups.clear()
@@ -156,8 +209,9 @@ export class CredentialCache {
    */
   forget(change: ControlChange | undefined): void {
     if (change === undefined) return this.invalidate()
-    if (change.kind === 'stream') return this.#forgetStream(change.streamId)
     if (change.kind === 'none') return
+    this.#changes++
+    if (change.kind === 'stream') return this.#forgetStream(change.streamId)
     for (const kind of CREDENTIAL_KINDS) {
       const cacheKey = cacheKeyOf({ kind, prefix: change.prefix })
       this.#found.delete(cacheKey)
@@ -237,12 +291,13 @@ export class CredentialCache {
     return entry
   }
 
-  #lookUp(credential: Credential): Promise<Entry | undefined> {
+  #lookUp(credential: Pick<Credential, 'kind' | 'prefix'>): Promise<Entry | undefined> {
     const cacheKey = cacheKeyOf(credential)
     if (this.#missing.get(cacheKey) === true) return Promise.resolve(undefined)
     const underWay = this.#lookups.get(cacheKey)
     if (underWay !== undefined) return underWay.entry
     const { kind, prefix } = credential
+    const changesBefore = this.#changes
     const asked = (kind === 'key' ? this.#keyLookups : this.#tokenLookups).ask(prefix)
     const settle = (stored?: StoredCredential) => {
       // After a change a newer look-up may stand in this place.
@@ -252,7 +307,7 @@ export class CredentialCache {
     }
     const entry = asked.then(
       (stored) => {
-        const found = stored && toEntry(stored)
+        const found = stored && toEntry(stored, prefix, changesBefore)
         if (settle(stored)) this.#keep(cacheKey, found)
         return found
       },
@@ -302,12 +357,14 @@ export class CredentialCache {
   }
 
   async #poll(): Promise<void> {
+    const startedAt = performance.now()
     try {
       const version = await this.#source.readVersion()
       // The first one counts as a change: entries may be older than it.
       if (this.#version === undefined) this.invalidate()
       else if (version !== this.#version) await this.#apply(this.#version, version)
       this.#version = version
+      this.#knownAtMs = startedAt
     } catch (cause) {
       this.#onError(cause)
     }
@@ -318,8 +375,10 @@ function countBetween(after: string, upTo: string): number {
   return Number(BigInt(upTo) - BigInt(after))
 }
 
-function toEntry(stored: StoredCredential): Entry {
-  const resolved = stored.kind === 'key' ? { keyId: stored.id, stream: stored.stream } : undefined
+function toEntry(stored: StoredCredential, prefix: string, changesBefore: number): Entry {
+  if (stored.kind === 'token') return { stored, resolved: undefined, usedAtMs: 0 }
+  const { id: keyId, stream } = stored
+  const resolved = { keyId, stream, prefix, changesBefore }
   return { stored, resolved, usedAtMs: 0 }
 }
 

@@ -28,17 +28,21 @@ import type { FramedPart } from './body-framer.ts'
 import { BusyStreams } from './busy-streams.ts'
 import type { PartOptions, PlacedPart } from './dialect.ts'
 import { failureOf } from './failure.ts'
+import { HeldBatches } from './held-batches.ts'
 import { SegmentOutputs } from './segment-outputs.ts'
 import {
   acceptedBatch,
   append,
+  areAdmitted,
   type BatchGroup,
   batchKey,
   type Client,
+  findRefused,
   type GroupedBatch,
   hasRoom,
   hasSameSettings,
   joinGroup,
+  leaveOut,
   leaveOutOver,
   mixKeyOf,
   type OpenBatch,
@@ -310,9 +314,13 @@ export class Batcher {
     done: EncodedBatch,
   ): Promise<void> {
     const encoded = this.#outputs.claim(done, task.output, length)
+    const { batches } = group
+    if (!areAdmitted(batches)) {
+      const refused = await findRefused(batches)
+      if (refused.size > 0) return this.#dispatchWithout(refused, { group, buffer, encoded })
+    }
     // Only now: after a failure a worker that is being ended may still be at work on it.
     this.buffers.release(buffer)
-    const { batches } = group
     if (batches.length > 1) for (const batch of batches) this.buffers.release(batch.buffer)
     const waiters = batches.flatMap((batch) => batch.waiters)
     // Who has nothing in the batch need not wait for its commit.
@@ -322,6 +330,23 @@ export class Batcher {
     if (encoded.segments.length === 0) return
     const ids = await this.#commit(encoded.streamId, encoded.segments)
     resolveParts(batches, encoded, ids)
+  }
+
+  /** Whose keys were revoked meanwhile must not take their neighbours down: these go once more. */
+  #dispatchWithout(
+    refused: ReadonlyMap<Client, unknown>,
+    { group, buffer, encoded }: Pick<SharedTask, 'group' | 'buffer'> & { encoded: EncodedBatch },
+  ): void {
+    const made = new HeldBatches(this.buffers)
+    made.add(encoded)
+    made.discard()
+    if (group.batches.length > 1) this.buffers.release(buffer)
+    const batches = group.batches.filter((batch) => {
+      leaveOut(batch, (client) => refused.get(client))
+      if (batch.waiters.length === 0) this.buffers.release(batch.buffer)
+      return batch.waiters.length > 0
+    })
+    if (batches.length > 0) this.#dispatch({ ...group, batches })
   }
 
   /** One stream's batch must not take its neighbours down with it: they are tried one by one. */

@@ -10,7 +10,7 @@ import { IngestError, OutcomeUnknownError } from '../errors.ts'
 import type { BodyConsumer, Exchange, Handler } from '../http/exchange.ts'
 import { BODY_BYTES_MAX } from '../limits.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
-import { type CredentialCache, unauthenticated } from './authenticate.ts'
+import { type CredentialCache, type ResolvedKey, unauthenticated } from './authenticate.ts'
 import type { Budgets } from './budgets.ts'
 import { parseContentEncoding } from './decompress.ts'
 import type { BodyPlan, Dialect, IngestSurface } from './dialect.ts'
@@ -91,7 +91,7 @@ class IngestHandler {
       if (this.#deps.isStopping()) throw new IngestError('unavailable', 'the service is stopping')
       const resolved = this.#deps.credentials.tryResolveKey(apiKey)
       if (resolved === undefined) throw unauthenticated()
-      if (resolved !== 'lookup') return exchange.readBody(this.#accept(resolved.stream, head))
+      if (resolved !== 'lookup') return exchange.readBody(this.#accept(resolved, head))
     } catch (cause) {
       return this.#refuse(IngestError.from(cause, 'internal'))
     }
@@ -120,16 +120,17 @@ class IngestHandler {
     credentials
       .resolveKey(key)
       .finally(() => room.leave())
-      .then(({ stream }) => {
-        this.#streamId = stream.streamId
+      .then((resolved) => {
+        this.#streamId = resolved.stream.streamId
         if (held.error !== undefined) throw held.error
-        held.release(this.#accept(stream, head))
+        held.release(this.#accept(resolved, head))
       })
       .catch((cause: unknown) => this.#refuse(IngestError.from(cause, 'internal')))
   }
 
   /** Judges the head; throws what refuses the request. */
-  #accept(stream: Stream, head: Head): IngestRequest {
+  #accept(key: ResolvedKey, head: Head): IngestRequest {
+    const { stream } = key
     this.#streamId = stream.streamId
     this.#deps.checkStorage(stream)
     this.#deps.budgets.check(stream)
@@ -141,7 +142,7 @@ class IngestHandler {
     const idempotency = idempotencyKey && this.#claim(stream, plan, idempotencyKey.value)
     try {
       return new IngestRequest(this.#deps, this.#exchange, {
-        stream,
+        key,
         plan,
         dialect: this.#dialect,
         encoding,

@@ -12,7 +12,7 @@ import type { BodyConsumer, Exchange } from '../http/exchange.ts'
 import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../limits.ts'
 import type { EncodedBatch } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
-import type { Stream } from '../model/stream.ts'
+import type { ResolvedKey } from './authenticate.ts'
 import { BodyFramer, type FramedPart } from './body-framer.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
@@ -32,7 +32,8 @@ import { OtlpFramer } from './otlp-framer.ts'
 import type { Client } from './shared-batch.ts'
 
 export interface IngestRequestOptions {
-  readonly stream: Stream
+  /** Whose request it is, and for which stream. */
+  readonly key: ResolvedKey
   readonly plan: BodyPlan
   readonly dialect: Pick<Dialect, 'judge' | 'answer' | 'answerForm'>
   readonly encoding: Encoding | undefined
@@ -103,6 +104,14 @@ export class IngestRequest implements BodyConsumer, Client {
     return this.#isOver
   }
 
+  get isAdmitted(): boolean {
+    return this.#services.credentials.isCurrent(this.#options.key)
+  }
+
+  confirm(): Promise<void> {
+    return this.#services.credentials.confirm(this.#options.key)
+  }
+
   /** The body, if it came in one piece and is small; not under a key, whose answer is kept. */
   #tryWhole(bytes: Uint8Array): Uint8Array | undefined {
     const { encoding, idempotency } = this.#options
@@ -160,7 +169,8 @@ export class IngestRequest implements BodyConsumer, Client {
   }
 
   #createFramer(): BodyFramer | OtlpFramer {
-    const { plan, encoding, stream } = this.#options
+    const { plan, encoding, key } = this.#options
+    const { stream } = key
     const declaredBytes = encoding ? 0 : this.#options.declaredBytes
     const { batcher } = this.#services
     const sink = {
@@ -215,7 +225,7 @@ export class IngestRequest implements BodyConsumer, Client {
 
   /** A whole small body: no framer, no batch of its own. */
   #submitSmall(bytes: Uint8Array): void {
-    const { stream, plan } = this.#options
+    const { key, plan } = this.#options
     const report = new IngestReport()
     const part =
       plan.kind === 'json' ? BodyFramer.detectWhole(bytes) : { framing: plan.kind, bytes }
@@ -227,7 +237,7 @@ export class IngestRequest implements BodyConsumer, Client {
     if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
     const { batcher } = this.#services
     const placed = batcher.submitShared(
-      stream,
+      key.stream,
       part.framing,
       part.bytes,
       plan.partOptions,
@@ -267,6 +277,8 @@ export class IngestRequest implements BodyConsumer, Client {
       batches.push(encoded)
     }
     const claim = await this.#options.idempotency?.claim
+    // The body may have taken its time: what counts is who may write now.
+    if (!this.isAdmitted) await this.confirm()
     if (this.#isOver) return
     const fingerprint = this.#options.idempotency?.fingerprint.digest()
     if (claim?.kind === 'done') {
@@ -274,7 +286,7 @@ export class IngestRequest implements BodyConsumer, Client {
       return this.#finish({ kind: 'accepted', answer: claim.answer, report: undefined })
     }
     if (claim !== undefined) assertKeepable(this.#held.itemBytes)
-    const { dialect, stream } = this.#options
+    const { dialect, key } = this.#options
     const segments = batches.flatMap((batch) => batch.segments)
     const judged = placeParts(batches, [])
     if (segments.length === 0 || dialect.judge(report) !== undefined) {
@@ -294,7 +306,7 @@ export class IngestRequest implements BodyConsumer, Client {
     this.#isCommitting = true
     let ids: readonly SegmentId[]
     try {
-      ids = await this.#services.commit(stream.streamId, segments, completion)
+      ids = await this.#services.commit(key.stream.streamId, segments, completion)
     } catch (cause) {
       await claim?.release() // Keeps the key where the answer was stored after all.
       throw cause

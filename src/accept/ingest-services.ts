@@ -3,6 +3,7 @@ import type { IngestError, OutcomeUnknownError } from '../errors.ts'
 import type { SegmentToCommit } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
+import type { CredentialCache } from './authenticate.ts'
 import type { Batcher } from './batcher.ts'
 import type { Answer } from './dialect.ts'
 import type { InFlight } from './in-flight.ts'
@@ -11,6 +12,8 @@ import type { IngestReport } from './ingest-report.ts'
 /** What every request shares. */
 export interface IngestServices {
   readonly batcher: Batcher
+  /** Judges keys once more before a commit. */
+  readonly credentials: Pick<CredentialCache, 'isCurrent' | 'confirm'>
   readonly inFlight: InFlight
   /** Makes the segments durable together, and the idempotent answer with them. */
   readonly commit: (

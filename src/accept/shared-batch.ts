@@ -27,6 +27,10 @@ import type { PlacedPart } from './dialect.ts'
 export interface Client {
   /** It was answered, or went away: nothing of the request is needed any more. */
   readonly isOver: boolean
+  /** False when its key may have been revoked since it was let in; `confirm` then asks. */
+  readonly isAdmitted?: boolean
+  /** Rejects when nothing of the request may be stored any more. */
+  confirm?(): Promise<void>
 }
 
 export interface Waiter {
@@ -92,12 +96,39 @@ export function append(
 
 /** Takes out whose client is over, and tells them so; their bytes are passed over. */
 export function leaveOutOver(batch: OpenBatch): void {
-  const { parts, waiters } = batch
-  if (!waiters.some(({ client }) => client.isOver)) return
-  batch.parts = parts.filter((_, index) => !waiters[index]!.client.isOver)
-  batch.waiters = waiters.filter(({ client }) => !client.isOver)
+  if (!batch.waiters.some(({ client }) => client.isOver)) return
   const error = new IngestError('malformed', 'the client went away')
-  for (const { client, reject } of waiters) if (client.isOver) reject(error)
+  leaveOut(batch, (client) => (client.isOver ? error : undefined))
+}
+
+/** Takes out those for whom there is an error, and tells them. */
+export function leaveOut(batch: OpenBatch, errorOf: (client: Client) => unknown): void {
+  const errors = batch.waiters.map(({ client }) => errorOf(client))
+  const { waiters } = batch
+  batch.parts = batch.parts.filter((_, index) => errors[index] === undefined)
+  batch.waiters = waiters.filter((_, index) => errors[index] === undefined)
+  for (const [index, { reject }] of waiters.entries()) {
+    if (errors[index] !== undefined) reject(errors[index])
+  }
+}
+
+/** Whether all that is in the batches may be stored, as far as is known. */
+export function areAdmitted(batches: readonly OpenBatch[]): boolean {
+  return batches.every(({ waiters }) => waiters.every(({ client }) => client.isAdmitted !== false))
+}
+
+/** Of whom nothing may be stored any more, and why. Never rejects. */
+export async function findRefused(
+  batches: readonly OpenBatch[],
+): Promise<ReadonlyMap<Client, unknown>> {
+  const doubtful = batches.flatMap(({ waiters }) => {
+    return waiters.map(({ client }) => client).filter(({ isAdmitted }) => isAdmitted === false)
+  })
+  const refused = new Map<Client, unknown>()
+  const confirm = (client: Client) =>
+    client.confirm?.().catch((error: unknown) => void refused.set(client, error))
+  await Promise.all(doubtful.map(confirm))
+  return refused
 }
 
 /** Batches for one task. */

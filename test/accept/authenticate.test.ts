@@ -5,123 +5,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  CredentialCache,
-  type CredentialCacheOptions,
-  type CredentialSource,
-} from '../../src/accept/authenticate.ts'
 import { CredentialLookups } from '../../src/accept/credential-lookups.ts'
-import { IngestError } from '../../src/errors.ts'
+import type { IngestError } from '../../src/errors.ts'
 import { CREDENTIAL_LOOKUP_BATCH_MAX, CREDENTIAL_LOOKUPS_MAX } from '../../src/limits.ts'
-import {
-  type ControlChange,
-  type CredentialKind,
-  type CredentialUse,
-  createCredential,
-  type StoredCredential,
-} from '../../src/model/credential.ts'
-import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
-import type { Scope, Stream, StreamId } from '../../src/model/stream.ts'
-
-const STREAM: Stream = {
-  streamId: 7 as StreamId,
-  name: 'web',
-  owner: 'ann',
-  retentionMs: 86_400_000,
-  maxStoredBytes: null,
-  rateBudget: null,
-  byteBudget: null,
-  schemaCaps: SCHEMA_CAPS_DEFAULT,
-  createdAtMs: 0,
-  parseUserAgents: false,
-  redactSensitive: false,
-  redactFields: [],
-}
-
-class FakeSource implements CredentialSource {
-  readonly stored = new Map<string, StoredCredential>()
-  readonly uses: CredentialUse[] = []
-  /** Queries, and credentials asked for. */
-  finds = 0
-  asked = 0
-  version = 1
-  /** What each version was about; one that did not say is missing. */
-  readonly changes = new Map<number, ControlChange>()
-  away = false
-  held: Promise<void> | undefined
-
-  issue(kind: CredentialKind, expiresAtMs: number | null = null, stream = STREAM): string {
-    const created = createCredential(kind)
-    const { secretSha256 } = created
-    const id = this.stored.size + 1
-    const principal = { tokenId: id, owner: 'ann', scopes: new Set<Scope>(['streams:read']) }
-    const credential: StoredCredential =
-      kind === 'key'
-        ? { kind, id, secretSha256, stream }
-        : { kind, id, secretSha256, principal, expiresAtMs }
-    this.stored.set(kind + created.prefix, credential)
-    return created.text
-  }
-
-  revoke(text: string): void {
-    this.stored.delete((text.startsWith('lax') ? 'key' : 'token') + text.slice(4, 12))
-    this.change({ kind: 'credential', prefix: text.slice(4, 12) })
-  }
-
-  change(change?: ControlChange): void {
-    this.version++
-    if (change !== undefined) this.changes.set(this.version, change)
-  }
-
-  readonly findCredentials = async (kind: CredentialKind, prefixes: readonly string[]) => {
-    this.finds++
-    this.asked += prefixes.length
-    const found = new Map<string, StoredCredential>()
-    for (const prefix of prefixes) {
-      const stored = this.stored.get(kind + prefix)
-      if (stored !== undefined) found.set(prefix, stored)
-    }
-    await this.held
-    if (this.away) throw new Error('connection refused')
-    return found
-  }
-
-  readonly readChanges = async (after: string, upTo: string) => {
-    const changes: ControlChange[] = []
-    for (let version = Number(after) + 1; version <= Number(upTo); version++) {
-      const change = this.changes.get(version)
-      if (change !== undefined) changes.push(change)
-    }
-    return changes
-  }
-
-  readonly readVersion = async () => {
-    if (this.away) throw new Error('connection refused')
-    return String(this.version)
-  }
-
-  readonly recordUses = async (uses: readonly CredentialUse[]) => {
-    this.uses.push(...uses)
-  }
-}
+import { createCredential, type StoredCredential } from '../../src/model/credential.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { failure, STREAM, setUp } from './credential-source.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
-function setUp(options: Partial<CredentialCacheOptions> = {}) {
-  const source = new FakeSource()
-  return { source, cache: new CredentialCache({ source, ...options }) }
-}
-
-/** The code and message that `promise` rejects with. */
-async function failure(promise: Promise<unknown>): Promise<string> {
-  const error = await promise.then(
-    () => undefined,
-    (cause: unknown) => cause,
-  )
-  assert.ok(error instanceof IngestError, 'it must fail')
-  return `${error.code}: ${error.message}`
-}
 
 test('a key resolves to its stream, from the store once and then without waiting', async () => {
   const { source, cache } = setUp()
