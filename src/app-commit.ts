@@ -25,7 +25,7 @@ export async function startCommitter(
 ): Promise<Committer> {
   const { stores, metrics, buffers, stoppers, onLeaseLost } = context
   const { pool, materializer, observer } = parts
-  const segments = new SegmentStore(stores.postgres, stores.lease)
+  const segments = new SegmentStore(stores.writes.postgres, stores.lease)
   stoppers.push(() => segments.stop())
   const ids = await createIds(stores)
   watchClock(context, ids)
@@ -104,7 +104,7 @@ async function createMaterializer(
   const setAside = new SetAsideStore(stores.postgres)
   const checkpoint = await checkpoints.read()
   await setAside.forgetAfter(nodeId, checkpoint)
-  const projection = new ProjectionStore(stores.clickhouse, lease)
+  const projection = new ProjectionStore(stores.writes.clickhouse, lease)
   return new Materializer({
     stores: {
       readAfter: (after, limit) => checkpoints.readAfter(after, limit),

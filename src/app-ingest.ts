@@ -41,7 +41,7 @@ export function startIngest(
   stoppers.push(() => refusals.stop())
   const rejects = new Refusals((counts) => usage.recordRejects(nodeId, counts), Date.now)
   stoppers.push(() => rejects.stop())
-  const idempotency = new IdempotencyStore(stores.postgres, stores.lease)
+  const idempotency = new IdempotencyStore(stores.writes.postgres, stores.lease)
   const purge = setInterval(() => void idempotency.purge().catch(() => 0), IDEMPOTENCY_PURGE_MS)
   stoppers.push(() => clearInterval(purge))
   const count = (encoded: EncodedBatch) => {

@@ -50,8 +50,8 @@ async function createObserver(
   pool: WorkerPool,
 ): Promise<Observer> {
   const checkpoints = new CheckpointStore(stores.postgres, lease.nodeId)
-  const events = new EventStore(stores.postgres)
-  const writer = new SchemaWriter(stores.postgres, lease)
+  const events = new EventStore(stores.writes.postgres)
+  const writer = new SchemaWriter(stores.writes.postgres, lease)
   return new Observer({
     stores: {
       load: (streamIds) => writer.load(streamIds),

@@ -1,9 +1,19 @@
 /** The part of the composition root that builds the read side and management. */
 import type { CredentialCache } from './accept/authenticate.ts'
 import type { Route } from './http/exchange.ts'
+import {
+  LANE_WAIT_MS_MAX,
+  LANE_WAITING_MAX,
+  LISTS_MAX,
+  MANAGEMENT_MAX,
+  QUERIES_EMBEDDED_MAX,
+  QUERIES_MAX,
+} from './limits.ts'
+import type { StreamId } from './model/stream.ts'
 import type { WorkerPool } from './pool/pool.ts'
-import { serveRoutes } from './serve/routes.ts'
-import type { ControlStore } from './store/control-store.ts'
+import { Lane } from './serve/lane.ts'
+import { type ServeLanes, serveRoutes } from './serve/routes.ts'
+import { ControlStore } from './store/control-store.ts'
 import { EventStore } from './store/event-store.ts'
 import { FieldStatsStore } from './store/field-stats-store.ts'
 import type { Stores } from './store/open-stores.ts'
@@ -12,32 +22,49 @@ import { QueryStore } from './store/query-store.ts'
 import { SchemaStore } from './store/schema-store.ts'
 import { SetAsideStore } from './store/set-aside-store.ts'
 import { StorageStore } from './store/storage-store.ts'
-import type { UsageStore } from './store/usage-store.ts'
+import { UsageStore } from './store/usage-store.ts'
+import type { Metrics } from './telemetry/metrics.ts'
 
 export function createServeRoutes(parts: {
   readonly stores: Stores
   readonly pool: WorkerPool
   readonly control: ControlStore
   readonly credentials: CredentialCache
-  readonly usage: UsageStore
+  readonly metrics: Metrics
 }): Route[] {
-  const { stores, pool, control, credentials, usage } = parts
-  const storage = new StorageStore(stores.postgres)
+  const { stores, pool, control, credentials, metrics } = parts
+  const { postgres, clickhouse } = stores.reads
+  const storage = new StorageStore(postgres)
+  const readRemovedBefore = (streamId: StreamId) => storage.readRemovedBefore(streamId)
+  // Sizes are asked for seldom and told at once: they need not wait behind queries.
+  const sizes = new QueryStore(stores.clickhouse, PROJECTION_DATABASE, readRemovedBefore)
+  const lanes = createLanes(stores.isClickHouseEmbedded)
+  metrics.watchLanes(lanes)
   return serveRoutes({
+    lanes,
     resolveToken: (text) => credentials.resolveToken(text),
     control,
-    usage,
-    setAside: new SetAsideStore(stores.postgres),
-    events: new EventStore(stores.postgres),
-    query: new QueryStore(stores.clickhouse, PROJECTION_DATABASE, (streamId) =>
-      storage.readRemovedBefore(streamId),
-    ),
-    schemas: new SchemaStore(stores.postgres),
-    fieldStats: new FieldStatsStore(stores.clickhouse, PROJECTION_DATABASE, (streamId) =>
-      storage.readRemovedBefore(streamId),
-    ),
+    // It only reads here: what changes streams is `control`.
+    streams: new ControlStore(postgres, () => undefined),
+    usage: new UsageStore(postgres),
+    setAside: new SetAsideStore(postgres),
+    events: new EventStore(postgres),
+    query: new QueryStore(clickhouse, PROJECTION_DATABASE, readRemovedBefore),
+    readProjectionBytes: sizes.readProjectionBytes,
+    schemas: new SchemaStore(postgres),
+    fieldStats: new FieldStatsStore(clickhouse, PROJECTION_DATABASE, readRemovedBefore),
     readSegments: async (reads) => (await pool.run({ kind: 'read', reads })).json,
     previewRedaction: async (sample, redactFields) =>
       (await pool.run({ kind: 'preview', sample, redactFields })).preview,
   })
+}
+
+function createLanes(isClickHouseEmbedded: boolean): ServeLanes {
+  const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
+  const queriesMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
+  return {
+    queries: new Lane({ name: 'queries', placesMax: queriesMax, ...bounds }),
+    lists: new Lane({ name: 'lists', placesMax: LISTS_MAX, ...bounds }),
+    management: new Lane({ name: 'requests of management', placesMax: MANAGEMENT_MAX, ...bounds }),
+  }
 }

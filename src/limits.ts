@@ -388,6 +388,36 @@ export const CONTROL_POLL_MS = 400
  */
 export const CONTROL_STALE_MS_MAX = 5_000
 
+// --- Lanes ------------------------------------------------------------------------------------
+
+/** Queries and field statistics at a time, with a ClickHouse of your own and an embedded one. */
+export const QUERIES_MAX = 16
+export const QUERIES_EMBEDDED_MAX = 4
+/** Reads of the raw store and the catalog at a time: events, fields, shapes, usage, previews. */
+export const LISTS_MAX = 4
+/** Requests of management at a time: streams, keys, tokens. */
+export const MANAGEMENT_MAX = 4
+/** Requests that wait in one of these lanes for their turn… */
+export const LANE_WAITING_MAX = 128
+/** …and for how long. After it they are refused. */
+export const LANE_WAIT_MS_MAX = 5_000
+/**
+ * Connections of a node to PostgreSQL. Two more are sessions of their own: one commits, one holds
+ * the lock of retention.
+ */
+export const POSTGRES_READ_CONNECTIONS_MAX = 6
+export const POSTGRES_WRITE_CONNECTIONS_MAX = 4
+export const POSTGRES_CONTROL_CONNECTIONS_MAX = 8
+/** Connections of a node to ClickHouse. */
+export const CLICKHOUSE_READ_CONNECTIONS_MAX = 40
+export const CLICKHOUSE_WRITE_CONNECTIONS_MAX = 6
+export const CLICKHOUSE_CONTROL_CONNECTIONS_MAX = 4
+/** Places of the embedded ClickHouse for statements of each kind. */
+export const ENGINE_READS_MAX = 6
+export const ENGINE_WRITES_MAX = 4
+export const ENGINE_CONTROLS_MAX = 3
+export const ENGINE_PLACES_MAX = ENGINE_READS_MAX + ENGINE_WRITES_MAX + ENGINE_CONTROLS_MAX
+
 // --- Nodes ------------------------------------------------------------------------------------
 
 /** How long a node number stays with a process that does not renew it. */
@@ -433,6 +463,13 @@ assert(MATERIALIZE_SMALL_BYTES_MAX < MATERIALIZE_INSERT_BYTES, 'what is full is 
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(REPLAY_SEGMENTS_MAX <= POOL_QUEUE_REBUILDS_MAX, 'a replay step fits the queue')
 assert(IN_FLIGHT_REQUESTS_MAX <= CREDENTIAL_LOOKUPS_MAX, 'whoever may come in may be looked up')
+assert(LISTS_MAX < POSTGRES_READ_CONNECTIONS_MAX, 'a query finds a connection beside lists')
+assert(MANAGEMENT_MAX * 2 <= POSTGRES_CONTROL_CONNECTIONS_MAX, 'management leaves half to leases')
+assert(MATERIALIZE_INSERTS_MAX < ENGINE_WRITES_MAX, 'catch-up finds a place beside inserts')
+assert(ENGINE_WRITES_MAX <= CLICKHOUSE_WRITE_CONNECTIONS_MAX, 'each place can be reached')
+assert(ENGINE_CONTROLS_MAX <= CLICKHOUSE_CONTROL_CONNECTIONS_MAX, 'each place can be reached')
+assert(QUERIES_MAX * 2 <= CLICKHOUSE_READ_CONNECTIONS_MAX, 'statistics are two queries')
+assert(QUERIES_EMBEDDED_MAX <= ENGINE_READS_MAX, 'an admitted query finds a place')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
 assert(CONTROL_POLL_MS * 5 <= CONTROL_STALE_MS_MAX, 'polls that are late ask nothing more')
 assert(CLOCK_LEAD_MS_MAX < COMPACT_AGE_MS, 'a stretch being merged is past on every node')

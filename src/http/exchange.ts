@@ -40,6 +40,11 @@ export interface Exchange {
   headerLines(name: string): number
   /** Must be called before the handler's first call returns, at most once. */
   readBody(consumer: BodyConsumer): void
+  /**
+   * Has `listener` told when the client goes away before the reply: nobody waits for the work any
+   * more. At most one; must be set before the handler's first call returns.
+   */
+  onAborted(listener: () => void): void
   /** Stops and resumes reading this request's body from the network (back-pressure). */
   pause(): void
   resume(): void

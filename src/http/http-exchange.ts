@@ -65,6 +65,7 @@ export class HttpExchange implements Exchange {
   readonly isAmbiguous: boolean
   readonly #hasBlankHeader: boolean
   #consumer: BodyConsumer | undefined
+  #abortListener: (() => void) | undefined
   #phase = OPEN
   #paused = false
   #bodyDone: boolean
@@ -154,6 +155,10 @@ export class HttpExchange implements Exchange {
     assert(this.#request !== undefined, 'readBody comes too late')
     assert(this.#consumer === undefined, 'readBody is called twice')
     this.#consumer = consumer
+  }
+
+  onAborted(listener: () => void): void {
+    this.#abortListener = listener
   }
 
   pause(): void {
@@ -258,9 +263,10 @@ export class HttpExchange implements Exchange {
     if (this.#phase === DONE) return
     const wasOpen = this.#phase === OPEN
     this.#finish()
-    if (!wasOpen || this.#consumer === undefined) return
+    if (!wasOpen) return
     try {
-      this.#consumer.aborted()
+      this.#abortListener?.()
+      this.#consumer?.aborted()
     } catch (error) {
       this.fail(error)
     }

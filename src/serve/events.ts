@@ -19,7 +19,7 @@ import {
   type SegmentSlice,
   segmentsToList,
 } from './event-page.ts'
-import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 
 /** Events `fromOrdinal` up to, not including, `toOrdinal` of a stored segment. */
 export interface SegmentRead extends SegmentSlice {
@@ -35,18 +35,17 @@ export interface SegmentRead extends SegmentSlice {
  */
 export type ReadSegments = (reads: readonly SegmentRead[]) => Promise<Uint8Array>
 
-export interface EventRoutesDeps {
-  readonly resolveToken: ResolveToken
+export interface EventRoutesDeps extends Guard {
   readonly streams: StreamFinder
   readonly events: EventStore
   readonly readSegments: ReadSegments
 }
 
 export function eventRoutes(deps: EventRoutesDeps): Route[] {
-  const { resolveToken, streams } = deps
+  const { streams, ...guard } = deps
   const pattern = '/v1/streams/:id/events'
   return [
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'GET',
       pattern,
       scope: 'events:read',
@@ -55,7 +54,7 @@ export function eventRoutes(deps: EventRoutesDeps): Route[] {
         return readPage(deps, streamId, readPageQuery(query))
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'GET',
       pattern: `${pattern}/:event`,
       scope: 'events:read',

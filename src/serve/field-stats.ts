@@ -5,14 +5,13 @@ import { isFieldPath, mayBeInArray } from '../model/field-path.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { FieldStats, FieldStatsQuery, NumberStats } from '../store/field-stats-store.ts'
 import { isPathTooLong, malformed, readLimit, readParameters, readTime } from './body-fields.ts'
-import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 import { groupText } from './query.ts'
 
-export interface FieldStatsRoutesDeps {
-  readonly resolveToken: ResolveToken
+export interface FieldStatsRoutesDeps extends Guard {
   readonly streams: StreamFinder
   /** Precondition: the path passes `isFieldPath`. */
-  readonly readStats: (query: FieldStatsQuery) => Promise<FieldStats>
+  readonly readStats: (query: FieldStatsQuery, signal: AbortSignal) => Promise<FieldStats>
   readonly nowMs?: () => number
 }
 
@@ -22,15 +21,15 @@ const TIME_BASES = ['ingested_at', 'event_time'] as const
 const PARAMETERS = ['from', 'to', 'time_basis', 'limit'] as const
 
 export function fieldStatsRoutes(deps: FieldStatsRoutesDeps): Route[] {
-  const { resolveToken, streams, readStats, nowMs = Date.now } = deps
-  const route = guardRoute(resolveToken, {
+  const { streams, readStats, nowMs = Date.now, ...guard } = deps
+  const route = guardRoute(guard, {
     method: 'GET',
     pattern: '/v1/streams/:id/fields/:path/stats',
     scope: 'events:read',
-    run: async ({ principal, params, query }) => {
+    run: async ({ principal, params, query, signal }) => {
       const { streamId } = await findVisibleStream(streams, principal, params[0])
       const path = params[1] ?? ''
-      const stats = await readStats(readStatsQuery(streamId, path, query, nowMs()))
+      const stats = await readStats(readStatsQuery(streamId, path, query, nowMs()), signal)
       // A name may end in brackets, too: only where nothing is, it can be no such field.
       if (stats.count === 0 && mayBeInArray(path)) throw malformed(IN_ARRAY)
       return { status: 200, contentType: 'application/json', body: statsJson(path, stats) }

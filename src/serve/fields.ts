@@ -19,20 +19,19 @@ import type {
   ShapeRecord,
 } from '../store/schema-store.ts'
 import { isPathTooLong, malformed, readLimit, readParameters } from './body-fields.ts'
-import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 
-export interface FieldRoutesDeps {
-  readonly resolveToken: ResolveToken
+export interface FieldRoutesDeps extends Guard {
   readonly streams: StreamFinder
   readonly schemas: SchemaStore
 }
 
 const FIELD_PARAMETERS = ['limit', 'after', 'prefix', 'type', 'conflict'] as const
 
-export function fieldRoutes({ resolveToken, streams, schemas }: FieldRoutesDeps): Route[] {
+export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Route[] {
   const stream = '/v1/streams/:id'
   return [
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'GET',
       pattern: `${stream}/fields`,
       scope: 'streams:read',
@@ -46,7 +45,7 @@ export function fieldRoutes({ resolveToken, streams, schemas }: FieldRoutesDeps)
         return replyPage('fields', shown.map(fieldJson), next)
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'POST',
       pattern: `${stream}/fields/:path/resolve`,
       scope: 'streams:write',
@@ -57,7 +56,7 @@ export function fieldRoutes({ resolveToken, streams, schemas }: FieldRoutesDeps)
         throw new IngestError('not_found', 'the stream has no field with this path')
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'GET',
       pattern: `${stream}/shapes`,
       scope: 'streams:read',

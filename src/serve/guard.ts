@@ -8,9 +8,17 @@ import type { Exchange, Reply, Route } from '../http/exchange.ts'
 import { problemReply } from '../http/problem.ts'
 import type { Principal, Scope, Stream, StreamId } from '../model/stream.ts'
 import { StoreError } from '../store/store-error.ts'
+import type { Lane } from './lane.ts'
 
 /** Throws `IngestError`: `unauthenticated`, `forbidden` or `unavailable`. */
 export type ResolveToken = (text: string) => Promise<Principal>
+
+/** What stands before a route's own work. */
+export interface Guard {
+  readonly resolveToken: ResolveToken
+  /** Where the work waits for its turn; without one it begins at once. */
+  readonly lane?: Lane | undefined
+}
 
 export interface RestRequest {
   readonly principal: Principal
@@ -19,6 +27,8 @@ export interface RestRequest {
   readonly query: URLSearchParams
   /** The parsed JSON body, its text for `body: 'text'`, or undefined where the route takes none. */
   readonly body: unknown
+  /** Aborted when the client goes away: nobody waits for the answer any more. */
+  readonly signal: AbortSignal
 }
 
 export interface RestRoute {
@@ -31,22 +41,27 @@ export interface RestRoute {
 }
 
 /** Makes a route of `rest`. A failure that is neither ours nor the client's goes to the server. */
-export function guardRoute(resolveToken: ResolveToken, rest: RestRoute): Route {
+export function guardRoute({ resolveToken, lane }: Guard, rest: RestRoute): Route {
   const paramCount = rest.pattern.split('/:').length - 1
   const handler = async (exchange: Exchange): Promise<void> => {
     // Headers, parameters and the body can only be asked for before the first wait.
     const text = credentialText(exchange)
     const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
     const query = new URLSearchParams(exchange.queryString)
-    const body = startBody(exchange, rest)
-    body.catch(() => undefined) // It may fail while nobody waits for it yet; it is awaited below.
+    const startedBody = startBody(exchange, rest)
+    // It may fail while nobody waits for it yet; it is awaited below.
+    startedBody.catch(() => undefined)
+    const gone = new AbortController()
+    exchange.onAborted(() => gone.abort())
     // Of who has not shown a valid token yet, no more is read than has come already.
     if (rest.body !== undefined) exchange.pause()
     try {
       const principal = await resolveToken(text)
       requireScope(principal, rest.scope)
       exchange.resume()
-      exchange.reply(await rest.run({ principal, params, query, body: await body }))
+      const body = await startedBody
+      const run = () => rest.run({ principal, params, query, body, signal: gone.signal })
+      exchange.reply(await (lane?.run(principal.tokenId, gone.signal, run) ?? run()))
     } catch (cause) {
       exchange.reply(problemReply(toIngestError(cause)))
     }

@@ -5,18 +5,17 @@ import { jsonReply } from '../http/problem.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { ControlStore, KeyRecord } from '../store/control-store.ts'
 import { readFields, readOptionalName } from './body-fields.ts'
-import { findVisibleStream, guardRoute, type ResolveToken, tryParseRowId } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute, tryParseRowId } from './guard.ts'
 
-export interface KeyRoutesDeps {
-  readonly resolveToken: ResolveToken
+export interface KeyRoutesDeps extends Guard {
   readonly control: ControlStore
 }
 
 /** Keys are for the owner and for admins: just those who can see the stream at all. */
-export function keyRoutes({ resolveToken, control }: KeyRoutesDeps): Route[] {
+export function keyRoutes({ control, ...guard }: KeyRoutesDeps): Route[] {
   const pattern = '/v1/streams/:id/keys'
   return [
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'GET',
       pattern,
       scope: 'streams:read',
@@ -26,7 +25,7 @@ export function keyRoutes({ resolveToken, control }: KeyRoutesDeps): Route[] {
         return jsonReply(200, { keys: keys.map(keyJson) })
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'POST',
       pattern,
       scope: 'streams:write',
@@ -39,7 +38,7 @@ export function keyRoutes({ resolveToken, control }: KeyRoutesDeps): Route[] {
         return { ...jsonReply(201, { ...keyJson(record), key: text }), headers }
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'DELETE',
       pattern: `${pattern}/:key`,
       scope: 'streams:write',

@@ -2,16 +2,15 @@
 import type { Route } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
 import type { SetAsideStore } from '../store/set-aside-store.ts'
-import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 
-export interface ProjectionRetryDeps {
-  readonly resolveToken: ResolveToken
+export interface ProjectionRetryDeps extends Guard {
   readonly streams: StreamFinder
   readonly setAside: Pick<SetAsideStore, 'askToRetry'>
 }
 
 export function projectionRetryRoutes(deps: ProjectionRetryDeps): Route[] {
-  const route = guardRoute(deps.resolveToken, {
+  const route = guardRoute(deps, {
     method: 'POST',
     pattern: '/v1/streams/:id/projection/retry',
     scope: 'admin',

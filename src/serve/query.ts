@@ -9,15 +9,14 @@ import type { StreamId } from '../model/stream.ts'
 import type { CountGroup, CountQuery, CountResult, FieldValue } from '../store/query-store.ts'
 import { isPathTooLong, malformed, readFields, readTime } from './body-fields.ts'
 import { ExactNumber, parseExactJson } from './exact-json.ts'
-import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 
 /** Answers from the projection; `QueryStore` is one. */
 export interface EventCounter {
-  count(query: CountQuery): Promise<CountResult>
+  count(query: CountQuery, signal?: AbortSignal): Promise<CountResult>
 }
 
-export interface QueryRoutesDeps {
-  readonly resolveToken: ResolveToken
+export interface QueryRoutesDeps extends Guard {
   readonly streams: StreamFinder
   readonly counter: EventCounter
   readonly nowMs?: () => number
@@ -29,19 +28,19 @@ const HOUR_NS = 3_600_000_000_000n
 const TIME_BASES = ['ingested_at', 'event_time'] as const
 const FIELDS = ['from', 'to', 'time_basis', 'filter', 'aggregate', 'group_by', 'limit'] as const
 
-export function queryRoutes({ resolveToken, streams, counter, nowMs }: QueryRoutesDeps): Route[] {
-  const route = guardRoute(resolveToken, {
+export function queryRoutes({ streams, counter, nowMs, ...guard }: QueryRoutesDeps): Route[] {
+  const route = guardRoute(guard, {
     method: 'POST',
     pattern: '/v1/streams/:id/query',
     scope: 'events:read',
     body: 'text',
     bodyBytesMax: QUERY_BODY_BYTES_MAX,
-    run: async ({ principal, params, body }) => {
+    run: async ({ principal, params, body, signal }) => {
       const { streamId } = await findVisibleStream(streams, principal, params[0])
       const now = (nowMs ?? Date.now)()
       const query = readQuery(parseExactJson(String(body)), streamId, now)
       const startMs = performance.now()
-      const result = await counter.count(query)
+      const result = await counter.count(query, signal)
       return replyCount(query, result, performance.now() - startMs)
     },
   })

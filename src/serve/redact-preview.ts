@@ -5,7 +5,7 @@ import { EVENT_BYTES_MAX, REST_BODY_BYTES_MAX } from '../limits.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import { malformed } from './body-fields.ts'
 import { parseBody, readMemberTexts } from './exact-json.ts'
-import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 import { readSettings } from './stream-settings.ts'
 
 /** Runs in the pool; undefined when ingest would not accept the sample. */
@@ -14,21 +14,16 @@ export type PreviewRedaction = (
   redactFields: readonly string[],
 ) => Promise<RedactionPreview | undefined>
 
-export interface RedactPreviewDeps {
-  readonly resolveToken: ResolveToken
+export interface RedactPreviewDeps extends Guard {
   readonly streams: StreamFinder
   readonly preview: PreviewRedaction
 }
 
 const MEMBERS = ['sample', 'redact_sensitive', 'redact_fields']
 
-export function redactPreviewRoutes({
-  resolveToken,
-  streams,
-  preview,
-}: RedactPreviewDeps): Route[] {
+export function redactPreviewRoutes({ streams, preview, ...guard }: RedactPreviewDeps): Route[] {
   return [
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'POST',
       pattern: '/v1/streams/:id/redact/preview',
       scope: 'streams:read',

@@ -13,8 +13,9 @@ import type { UsageStore } from '../store/usage-store.ts'
 import { eventRoutes } from './events.ts'
 import { fieldStatsRoutes } from './field-stats.ts'
 import { fieldRoutes } from './fields.ts'
-import type { ResolveToken } from './guard.ts'
+import type { ResolveToken, StreamFinder } from './guard.ts'
 import { keyRoutes } from './keys.ts'
+import type { Lane } from './lane.ts'
 import { keepBytes } from './projection-bytes.ts'
 import { projectionRetryRoutes } from './projection-retry.ts'
 import { queryRoutes } from './query.ts'
@@ -23,13 +24,24 @@ import { streamRoutes } from './streams.ts'
 import { tokenRoutes } from './tokens.ts'
 import { usageRoutes } from './usage.ts'
 
+/** Reads of the projection, reads of the raw store and the catalog, changes. */
+export interface ServeLanes {
+  readonly queries: Lane
+  readonly lists: Lane
+  readonly management: Lane
+}
+
 export interface ServeDeps {
+  readonly lanes: ServeLanes
   readonly resolveToken: ResolveToken
   readonly control: ControlStore
+  /** Where reads look streams up: in their own lane, not in that of `control`. */
+  readonly streams: StreamFinder
   readonly usage: UsageStore
   readonly setAside: SetAsideStore
   readonly events: EventStore
   readonly query: QueryStore
+  readonly readProjectionBytes: QueryStore['readProjectionBytes']
   readonly schemas: SchemaStore
   readonly fieldStats: FieldStatsStore
   /** Renders event records of stored segments; runs in the pool. */
@@ -38,29 +50,29 @@ export interface ServeDeps {
 }
 
 export function serveRoutes(deps: ServeDeps): Route[] {
-  const { resolveToken, control, usage, setAside, events, query, schemas, fieldStats } = deps
+  const { resolveToken, lanes, control, streams, usage, setAside, events, query, schemas } = deps
+  const management = { resolveToken, lane: lanes.management, control }
+  const lists = { resolveToken, lane: lanes.lists, streams }
+  const queries = { resolveToken, lane: lanes.queries, streams }
   return [
-    ...streamRoutes({ resolveToken, control }),
-    ...keyRoutes({ resolveToken, control }),
-    ...tokenRoutes({ resolveToken, control }),
+    ...streamRoutes(management),
+    ...keyRoutes(management),
+    ...tokenRoutes(management),
     ...usageRoutes({
-      resolveToken,
-      streams: control,
+      ...lists,
       usage,
       setAside,
       readSchemaState: (streamId) => schemas.readState(streamId),
-      readProjectionBytes: keepBytes(query.readProjectionBytes, () => performance.now()),
+      readProjectionBytes: keepBytes(deps.readProjectionBytes, () => performance.now()),
     }),
-    ...projectionRetryRoutes({ resolveToken, streams: control, setAside }),
-    ...fieldRoutes({ resolveToken, streams: control, schemas }),
+    ...projectionRetryRoutes({ ...management, streams: control, setAside }),
+    ...fieldRoutes({ ...lists, schemas }),
     ...fieldStatsRoutes({
-      resolveToken,
-      streams: control,
-      readStats: (stats) => fieldStats.read(stats),
+      ...queries,
+      readStats: (stats, signal) => deps.fieldStats.read(stats, signal),
     }),
     ...eventRoutes({
-      resolveToken,
-      streams: control,
+      ...lists,
       events,
       readSegments: (reads) =>
         deps.readSegments(
@@ -71,7 +83,7 @@ export function serveRoutes(deps: ServeDeps): Route[] {
           })),
         ),
     }),
-    ...redactPreviewRoutes({ resolveToken, streams: control, preview: deps.previewRedaction }),
-    ...queryRoutes({ resolveToken, streams: control, counter: query }),
+    ...redactPreviewRoutes({ ...lists, preview: deps.previewRedaction }),
+    ...queryRoutes({ ...queries, counter: query }),
   ]
 }

@@ -2,20 +2,19 @@
 import type { Route } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
 import type { ControlStore } from '../store/control-store.ts'
-import { findVisibleStream, guardRoute, type ResolveToken } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute } from './guard.ts'
 import { readIdPage, replyIdPage } from './id-page.ts'
 import { completeSettings, readNewSettings, readSettings, streamJson } from './stream-settings.ts'
 
-export interface StreamRoutesDeps {
-  readonly resolveToken: ResolveToken
+export interface StreamRoutesDeps extends Guard {
   readonly control: ControlStore
 }
 
-export function streamRoutes({ resolveToken, control }: StreamRoutesDeps): Route[] {
+export function streamRoutes({ control, ...guard }: StreamRoutesDeps): Route[] {
   const pattern = '/v1/streams'
   const one = '/v1/streams/:id'
   return [
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'GET',
       pattern,
       scope: 'streams:read',
@@ -26,7 +25,7 @@ export function streamRoutes({ resolveToken, control }: StreamRoutesDeps): Route
         return replyIdPage('streams', streams.map(streamJson), page.limit)
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'POST',
       pattern,
       scope: 'streams:write',
@@ -37,7 +36,7 @@ export function streamRoutes({ resolveToken, control }: StreamRoutesDeps): Route
         return { ...jsonReply(201, streamJson(stream)), headers }
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'GET',
       pattern: one,
       scope: 'streams:read',
@@ -46,7 +45,7 @@ export function streamRoutes({ resolveToken, control }: StreamRoutesDeps): Route
         return jsonReply(200, streamJson(stream))
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'PATCH',
       pattern: one,
       scope: 'streams:write',
@@ -60,7 +59,7 @@ export function streamRoutes({ resolveToken, control }: StreamRoutesDeps): Route
         return jsonReply(200, streamJson(await control.updateStream(stream.streamId, settings)))
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'DELETE',
       pattern: one,
       scope: 'streams:write',

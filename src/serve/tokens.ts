@@ -6,20 +6,19 @@ import { ceilMs, formatTimeMs } from '../model/rfc3339.ts'
 import { SCOPES, type Scope } from '../model/stream.ts'
 import type { ControlStore, NewToken, TokenRecord } from '../store/control-store.ts'
 import { malformed, readFields, readName, readOptionalName, readTime } from './body-fields.ts'
-import { guardRoute, type ResolveToken, tryParseRowId } from './guard.ts'
+import { type Guard, guardRoute, tryParseRowId } from './guard.ts'
 import { readIdPage, replyIdPage } from './id-page.ts'
 import { formatTimeOrNull } from './keys.ts'
 
-export interface TokenRoutesDeps {
-  readonly resolveToken: ResolveToken
+export interface TokenRoutesDeps extends Guard {
   readonly control: ControlStore
   readonly nowMs?: () => number
 }
 
-export function tokenRoutes({ resolveToken, control, nowMs }: TokenRoutesDeps): Route[] {
+export function tokenRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Route[] {
   const pattern = '/v1/tokens'
   return [
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'GET',
       pattern,
       scope: 'admin',
@@ -29,7 +28,7 @@ export function tokenRoutes({ resolveToken, control, nowMs }: TokenRoutesDeps): 
         return replyIdPage('tokens', tokens.map(tokenJson), page.limit)
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'POST',
       pattern,
       scope: 'admin',
@@ -41,7 +40,7 @@ export function tokenRoutes({ resolveToken, control, nowMs }: TokenRoutesDeps): 
         return { ...jsonReply(201, { ...tokenJson(record), token: text }), headers }
       },
     }),
-    guardRoute(resolveToken, {
+    guardRoute(guard, {
       method: 'DELETE',
       pattern: `${pattern}/:id`,
       scope: 'admin',

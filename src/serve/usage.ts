@@ -10,10 +10,9 @@ import type { StreamId } from '../model/stream.ts'
 import type { SchemaState } from '../store/schema-store.ts'
 import type { SetAsideStore } from '../store/set-aside-store.ts'
 import type { RefusalCount, UsageStore } from '../store/usage-store.ts'
-import { findVisibleStream, guardRoute, type ResolveToken, type StreamFinder } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 
-export interface UsageRoutesDeps {
-  readonly resolveToken: ResolveToken
+export interface UsageRoutesDeps extends Guard {
   readonly streams: StreamFinder
   readonly usage: UsageStore
   readonly setAside: Pick<SetAsideStore, 'readReasons'>
@@ -25,7 +24,7 @@ export interface UsageRoutesDeps {
 
 export function usageRoutes(deps: UsageRoutesDeps): Route[] {
   const nowMs = deps.nowMs ?? Date.now
-  const route = guardRoute(deps.resolveToken, {
+  const route = guardRoute(deps, {
     method: 'GET',
     pattern: '/v1/streams/:id/usage',
     scope: 'streams:read',

@@ -15,6 +15,7 @@ import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES } from './clickhouse-codes.ts'
 import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './embedded/memory-files.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
+import { LANE_HEADER, type StoreLane } from './store-lane.ts'
 
 export type QueryParams = Readonly<Record<string, unknown>>
 export type QuerySettings = ClickHouseSettings
@@ -24,6 +25,8 @@ export interface ClickHouseOptions {
   readonly url: string
   readonly requestMsMax?: number
   readonly connectionsMax?: number
+  /** What its requests are for; without one each is judged by its statement. */
+  readonly lane?: StoreLane
   /**
    * For the embedded engine, which can read our files: data of INSERTs is handed over in one and
    * not sent.
@@ -54,6 +57,7 @@ export class ClickHouse {
       request_timeout: options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT,
       max_open_connections: connectionsMax,
       application: 'sluice',
+      ...(options.lane && { http_headers: { [LANE_HEADER]: options.lane } }),
       log: { level: ClickHouseLogLevel.OFF },
     })
   }

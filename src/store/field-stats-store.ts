@@ -70,7 +70,7 @@ export class FieldStatsStore {
   }
 
   /** A stream without a table has no events. Throws `unavailable` when it takes too much. */
-  async read(query: FieldStatsQuery): Promise<FieldStats> {
+  async read(query: FieldStatsQuery, signal?: AbortSignal): Promise<FieldStats> {
     const params = {
       ...this.#legs.params(query.streamId),
       from: String(clampNs(query.fromNs)),
@@ -80,11 +80,12 @@ export class FieldStatsStore {
     }
     // Past QUERY_DISTINCT_MAX values those met by then go on being counted.
     const settings = { ...QUERY_SETTINGS, group_by_overflow_mode: 'any' as const }
+    const options = signal && { signal }
     try {
       const rows = await this.#legs.read(query.streamId, (legs) =>
         Promise.all([
-          this.#clickhouse.query<TotalsRow>(totalsSql(query, legs), params, settings),
-          this.#clickhouse.query<TopRow>(topSql(query, legs), params, settings),
+          this.#clickhouse.query<TotalsRow>(totalsSql(query, legs), params, settings, options),
+          this.#clickhouse.query<TopRow>(topSql(query, legs), params, settings, options),
         ]),
       )
       const [totals, top] = rows ?? [[], []]

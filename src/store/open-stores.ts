@@ -2,6 +2,15 @@
  * Opens both stores, embedded or external, on one code path: start the embedded ones where no URL
  * is given, connect, migrate, claim a node number.
  */
+
+import {
+  CLICKHOUSE_CONTROL_CONNECTIONS_MAX,
+  CLICKHOUSE_READ_CONNECTIONS_MAX,
+  CLICKHOUSE_WRITE_CONNECTIONS_MAX,
+  POSTGRES_CONTROL_CONNECTIONS_MAX,
+  POSTGRES_READ_CONNECTIONS_MAX,
+  POSTGRES_WRITE_CONNECTIONS_MAX,
+} from '../limits.ts'
 import { ClickHouse } from './clickhouse.ts'
 import { ClockGuard } from './clock-guard.ts'
 import type { DataDirectory } from './data-directory.ts'
@@ -13,6 +22,7 @@ import { ensureClickHouse, migratePostgres } from './migrations/run.ts'
 import { NodeLease } from './node-lease.ts'
 import { Postgres } from './postgres.ts'
 import { PROJECTION_DATABASE } from './projection-store.ts'
+import type { StoreLane } from './store-lane.ts'
 import type { StoreLog } from './store-log.ts'
 
 export type StoreName = 'postgres' | 'clickhouse'
@@ -27,14 +37,42 @@ export interface OpenStoresOptions {
   readonly onLeaseLost: () => void
 }
 
-export interface Stores {
+/** Clients of both stores, with connections that nobody else uses. */
+export interface StoreClients {
   readonly postgres: Postgres
   readonly clickhouse: ClickHouse
+}
+
+/**
+ * The clients at the top are those of the lane `control`: leases, credentials, checkpoints,
+ * retention, health. What a request of a client may hold up for long does not belong there.
+ */
+export interface Stores extends StoreClients {
+  /** For what clients ask for: queries, statistics, lists. */
+  readonly reads: StoreClients
+  /** For what brings events into the stores. */
+  readonly writes: StoreClients
+  readonly isClickHouseEmbedded: boolean
   readonly lease: NodeLease
   readonly clock: ClockGuard
   /** Closes connections, then stops what was started. */
   close(): Promise<void>
 }
+
+const CONNECTIONS = {
+  read: {
+    postgresMax: POSTGRES_READ_CONNECTIONS_MAX,
+    clickhouseMax: CLICKHOUSE_READ_CONNECTIONS_MAX,
+  },
+  write: {
+    postgresMax: POSTGRES_WRITE_CONNECTIONS_MAX,
+    clickhouseMax: CLICKHOUSE_WRITE_CONNECTIONS_MAX,
+  },
+  control: {
+    postgresMax: POSTGRES_CONTROL_CONNECTIONS_MAX,
+    clickhouseMax: CLICKHOUSE_CONTROL_CONNECTIONS_MAX,
+  },
+} as const satisfies Record<StoreLane, unknown>
 
 /**
  * Throws `StoreError` when a store cannot be started, reached or migrated; nothing is left running.
@@ -65,12 +103,24 @@ export async function openStores(options: OpenStoresOptions): Promise<Stores> {
       if (url.status === 'rejected') throw url.reason
       return url.value
     }) as [string, string]
-    const postgres = new Postgres({ url: postgresUrl, log })
-    closers.push(() => postgres.end())
-    const isEmbedded = options.clickhouseUrl === undefined
-    const dataFiles = isEmbedded ? MemoryFiles.tryOpenShared() : undefined
-    const clickhouse = new ClickHouse({ url: clickhouseUrl, dataFiles })
-    closers.push(() => clickhouse.close())
+    const isClickHouseEmbedded = options.clickhouseUrl === undefined
+    const connect = (lane: StoreLane): StoreClients => {
+      const { postgresMax, clickhouseMax } = CONNECTIONS[lane]
+      const postgres = new Postgres({ url: postgresUrl, log, connectionsMax: postgresMax })
+      closers.push(() => postgres.end())
+      const isForFiles = isClickHouseEmbedded && lane === 'write'
+      const dataFiles = isForFiles ? MemoryFiles.tryOpenShared() : undefined
+      const clickhouse = new ClickHouse({
+        url: clickhouseUrl,
+        dataFiles,
+        lane,
+        connectionsMax: clickhouseMax,
+      })
+      closers.push(() => clickhouse.close())
+      return { postgres, clickhouse }
+    }
+    const control = connect('control')
+    const { postgres, clickhouse } = control
     await migratePostgres(postgres, { log })
     await ensureClickHouse(clickhouse, PROJECTION_DATABASE)
     const { nodeIdentity: identity } = directory
@@ -79,7 +129,8 @@ export async function openStores(options: OpenStoresOptions): Promise<Stores> {
     const onLost = options.onLeaseLost
     const lease = await NodeLease.claim({ postgres, identity, log, clock, onLost })
     closers.push(() => lease.stop())
-    return { postgres, clickhouse, lease, clock, close }
+    const [reads, writes] = [connect('read'), connect('write')]
+    return { ...control, reads, writes, isClickHouseEmbedded, lease, clock, close }
   } catch (cause) {
     await close()
     throw cause

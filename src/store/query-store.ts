@@ -61,6 +61,9 @@ export const QUERY_SETTINGS = {
   max_rows_to_group_by: String(QUERY_DISTINCT_MAX),
   max_result_bytes: String(QUERY_RESULT_BYTES_MAX),
   output_format_json_quote_64bit_integers: 0,
+  // When our client goes away we do, and the server is to stop. It heeds that of readers alone.
+  readonly: '2',
+  cancel_http_readonly_queries_on_client_close: 1,
 } as const
 
 const TOO_MANY_ROWS = 158
@@ -92,8 +95,9 @@ export class QueryStore {
   /**
    * Precondition: the fields pass `isFieldPath`. A stream without a table has no events. Throws
    * `malformed` for a query that asks for too much, `unavailable` when there is no answer in time.
+   * `signal` ends the query.
    */
-  async count(query: CountQuery): Promise<CountResult> {
+  async count(query: CountQuery, signal?: AbortSignal): Promise<CountResult> {
     const removedBefore = await this.#readRemovedBefore(query.streamId)
     const params = buildParams(query, {
       ...this.#legs.params(query.streamId),
@@ -103,7 +107,7 @@ export class QueryStore {
     try {
       const rows = await this.#legs.read(query.streamId, (legs) => {
         const sql = buildCount(query, legs, params)
-        return this.#clickhouse.query<CountRow>(sql, params, settings)
+        return this.#clickhouse.query<CountRow>(sql, params, settings, signal && { signal })
       })
       return toResult(rows ?? [], query)
     } catch (cause) {

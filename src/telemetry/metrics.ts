@@ -6,6 +6,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { REJECT_CODES, type TransformCounts } from '../model/batch.ts'
+import { laneMetrics } from './lane-metrics.ts'
 import { StatusTally, Tally } from './tally.ts'
 
 export const SURFACES = ['native', 'text', 'bulk', 'otlp', 'rest', 'telemetry'] as const
@@ -98,6 +99,7 @@ export function createMetrics(build: BuildInfo) {
     contentType: registry.contentType,
     scrape: () => registry.metrics(),
     watch: createGauges(registry),
+    watchLanes: laneMetrics(registry),
     ...requestMetrics(registry),
     ...commitMetrics(registry),
     ...observeMetrics(registry),

@@ -29,6 +29,7 @@ function fakeExchange(headers: Readonly<Record<string, string>>, body = '') {
       assert.ok(isFirstCall, 'the body is gone')
       setImmediate(() => consumer.chunk(Buffer.from(body), true))
     },
+    onAborted: () => undefined,
     pause: () => flow.push('pause'),
     resume: () => flow.push('resume'),
     reply: (reply) => replies.push(reply),
@@ -55,7 +56,7 @@ async function run(
   }
   const authorization = `bearer ${options.token ?? 'good'}`
   const { exchange, replies, endFirstCall } = fakeExchange({ authorization }, options.body)
-  const handled = guardRoute(resolveToken, rest).handler(exchange)
+  const handled = guardRoute({ resolveToken }, rest).handler(exchange)
   endFirstCall()
   await handled
   assert.ok(replies.length <= 1)
@@ -132,7 +133,7 @@ test('a body is not read on before the token is known to be good, and has the sc
       body: 'json',
       run: async () => ({ status: 200 }),
     }
-    await guardRoute(resolveToken, rest).handler(exchange)
+    await guardRoute({ resolveToken }, rest).handler(exchange)
     assert.deepEqual(flow, expected)
     assert.equal(replies.length, 1)
   }

@@ -4,14 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ENGINE_PLACES_MAX, ENGINE_READS_MAX } from '../../src/limits.ts'
 import {
   type Addon,
   ClickHouseEngine,
   type Connection,
-  ENGINE_QUERIES_MAX,
-  ENGINE_WRITES_MAX,
   type Statement,
 } from '../../src/store/embedded/clickhouse-engine.ts'
+import { STORE_LANES, type StoreLane } from '../../src/store/store-lane.ts'
 
 const STEPS = ['connect', 'set', 'run', 'close'] as const
 type Step = (typeof STEPS)[number]
@@ -51,27 +51,29 @@ class FailingAddon implements Addon {
   StreamCancel(): void {}
 }
 
-function statement(isWrite: boolean, params = new Map<string, string>()): Statement {
+const SETTINGS = { defaults: {}, bounds: {} }
+
+function statement(lane: StoreLane, params = new Map<string, string>()): Statement {
   const signal = AbortSignal.timeout(2_000)
   const common = { format: 'Native', database: undefined, settings: new Map(), queryId: '' }
-  return { ...common, sql: 'run', params, isWrite, isInsert: isWrite, signal }
+  return { ...common, sql: 'run', params, lane, isInsert: lane === 'write', signal }
 }
 
 for (const step of STEPS) {
   test(`a ${step} that fails leaks no place`, async () => {
     const addon = new FailingAddon()
-    const engine = await ClickHouseEngine.open('', '', {}, addon)
-    const failures = 2 * (ENGINE_QUERIES_MAX + ENGINE_WRITES_MAX)
+    const engine = await ClickHouseEngine.open('', '', SETTINGS, addon)
+    const failures = STORE_LANES.length * ENGINE_PLACES_MAX
     addon.failing = step
     // With a parameter a session is not used again, but closed.
     const params = new Map([['p', 'x']])
     for (let n = 0; n < failures; n++) {
-      await assert.rejects(engine.run(statement(n % 2 === 0, params)), new RegExp(`${step} failed`))
+      const lane = STORE_LANES[n % STORE_LANES.length]!
+      await assert.rejects(engine.run(statement(lane, params)), new RegExp(`${step} failed`))
     }
     addon.failing = undefined
-    await engine.run(statement(true))
-    await engine.run(statement(false))
-    assert.equal(addon.open, 2, 'of all only the anchor and that of the insert')
+    for (const lane of STORE_LANES) await engine.run(statement(lane))
+    assert.equal(addon.open, 3, 'of all only the two of the engine and that of the insert')
     await engine.close(0)
     assert.equal(addon.open, 0)
   })
@@ -79,13 +81,13 @@ for (const step of STEPS) {
 
 test('a stream that cannot be begun leaks no place', async () => {
   const addon = new FailingAddon()
-  const engine = await ClickHouseEngine.open('', '', {}, addon)
-  for (let n = 0; n < 2 * ENGINE_QUERIES_MAX; n++) {
+  const engine = await ClickHouseEngine.open('', '', SETTINGS, addon)
+  for (let n = 0; n < 2 * ENGINE_READS_MAX; n++) {
     await assert.rejects(
-      engine.stream(statement(false), async () => true),
+      engine.stream(statement('read'), async () => true),
       /run failed/,
     )
   }
-  await engine.run(statement(false))
-  assert.equal(addon.open, 1)
+  await engine.run(statement('read'))
+  assert.equal(addon.open, 2)
 })

@@ -1,8 +1,9 @@
 /**
  * The ClickHouse engine of `chdb`, in this process: one connection a request, so settings and
  * parameters never leak from one to the next, and bounded concurrency, with places of their own for
- * writes: a long query does not hold up an insert. Only inserts with the same settings use
- * connections again: opening, preparing and closing one costs as much as parsing a small block.
+ * reads, writes and control: a long query does not hold up an insert. Only inserts with the same
+ * settings use connections again: opening, preparing and closing one costs as much as parsing a
+ * small block.
  *
  * We use the addon below chdb's API. Its parameter API races across connections and can abort
  * the engine, so parameters are `SET param_x = '…'` on the request's own connection. Its raw
@@ -12,6 +13,8 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ENGINE_CONTROLS_MAX, ENGINE_READS_MAX, ENGINE_WRITES_MAX } from '../../limits.ts'
+import type { StoreLane } from '../store-lane.ts'
 
 declare const connectionBrand: unique symbol
 declare const streamBrand: unique symbol
@@ -43,7 +46,7 @@ export interface Statement {
   /** Applied before the statement, values as text. */
   readonly settings: ReadonlyMap<string, string>
   readonly params: ReadonlyMap<string, string>
-  readonly isWrite: boolean
+  readonly lane: StoreLane
   /** An INSERT with data: it leaves nothing behind in its session, which another may use. */
   readonly isInsert: boolean
   /** The client's own name for it; see `tagOf`. */
@@ -55,9 +58,6 @@ export interface Statement {
 /** Takes one piece of a streamed result; resolves when the next may come, false to stop. */
 export type TakeChunk = (bytes: Uint8Array) => Promise<boolean>
 
-/** Off the JS thread there must be room for all of these; see UV_THREADPOOL_SIZE in the parent. */
-export const ENGINE_QUERIES_MAX = 6
-export const ENGINE_WRITES_MAX = 4
 const WAITING_MAX = 256
 
 /** What the engine answers when its queues are full; the form is that of its own errors. */
@@ -73,16 +73,23 @@ export class ClickHouseEngine {
   readonly #path: string
   /** Keeps the engine up while no request runs, and serves cancellations. */
   readonly #anchor: Connection
-  readonly #queries = new Places(ENGINE_QUERIES_MAX)
-  readonly #writes = new Places(ENGINE_WRITES_MAX)
-  readonly #defaults: ReadonlyMap<string, string>
+  /** For looking at what runs, without waiting behind cancellations. */
+  readonly #observer: Connection
+  readonly #places: Readonly<Record<StoreLane, Places>> = {
+    read: new Places(ENGINE_READS_MAX),
+    write: new Places(ENGINE_WRITES_MAX),
+    control: new Places(ENGINE_CONTROLS_MAX),
+  }
+  readonly #settings: EngineSettings
   readonly version: string
   /** Statements under way, by the mark that finds them in `system.processes`. */
-  readonly #running = new Set<string>()
+  readonly #running = new Map<string, { readonly lane: StoreLane; readonly startedAt: number }>()
   readonly #cancelling = new Set<string>()
   /** Prepared connections of inserts that are over, the longest unused first. */
   readonly #idle: { readonly session: string; readonly connection: Connection }[] = []
   #killing: Promise<void> | undefined
+  /** The last look at what runs. */
+  #looking: Promise<unknown> | undefined
   #tagCount = 0
   #closed = false
 
@@ -90,22 +97,22 @@ export class ClickHouseEngine {
     this.#addon = addon
     this.#path = path
     this.#anchor = anchor
-    this.#defaults = start.defaults
+    this.#observer = addon.CreateConnection(path)
+    this.#settings = start.settings
     this.version = start.version
   }
 
-  /** `configPath`: server configuration; `settings`: what every request starts with. */
+  /** `configPath`: server configuration. */
   static async open(
     path: string,
     configPath: string,
-    settings: Readonly<Record<string, number>>,
+    settings: EngineSettings,
     addon = loadAddon(),
   ): Promise<ClickHouseEngine> {
     const anchor = addon.CreateConnection(path, [`--config-file=${configPath}`])
     const { bytes } = await addon.QueryAsyncConnection(anchor, 'SELECT version()', 'TabSeparated')
     const version = Buffer.from(bytes).toString().trim()
-    const defaults = new Map(Object.entries(settings).map(([k, v]) => [k, String(v)]))
-    return new ClickHouseEngine(addon, path, anchor, { version, defaults })
+    return new ClickHouseEngine(addon, path, anchor, { version, settings })
   }
 
   /** Runs a statement and returns its whole result. Rejects with the engine's own message. */
@@ -130,18 +137,38 @@ export class ClickHouseEngine {
     })
   }
 
+  /** Ids of the threads that work on reads: on all of several, on one after `ms`. */
+  async threadsOfReads(ms: number): Promise<number[]> {
+    const reads = this.#reads()
+    const before = reads.length > 1 ? performance.now() : performance.now() - ms
+    const slow = reads.flatMap(([tag, { startedAt }]) => (startedAt <= before ? [quote(tag)] : []))
+    if (slow.length === 0 || this.#closed) return []
+    const sql = `SELECT arrayJoin(thread_ids) FROM system.processes
+      WHERE Settings['log_comment'] IN (${slow.join(', ')})`
+    const look = this.#addon.QueryAsyncConnection(this.#observer, sql, 'TabSeparated')
+    this.#looking = look
+    const { bytes } = await look
+    return Buffer.from(bytes).toString().trim().split('\n').filter(Boolean).map(Number)
+  }
+
+  #reads() {
+    return [...this.#running].filter(([, { lane }]) => lane === 'read')
+  }
+
   /** Cancels what runs, waits up to `waitMs` for it, and shuts the engine down. */
   async close(waitMs: number): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    for (const tag of this.#running) this.#cancel(tag)
+    for (const tag of this.#running.keys()) this.#cancel(tag)
     const deadline = performance.now() + waitMs
     while (this.#running.size > 0 && performance.now() < deadline) await sleep(20)
     // Closing under a running operation aborts the engine: then dying is the cleaner end, and
     // what was acknowledged is on disk already.
     if (this.#running.size > 0) return
     await this.#killing
+    await this.#looking?.catch(() => undefined)
     for (const { connection } of this.#idle.splice(0)) this.#addon.CloseConnection(connection)
+    this.#addon.CloseConnection(this.#observer)
     this.#addon.CloseConnection(this.#anchor)
   }
 
@@ -150,7 +177,7 @@ export class ClickHouseEngine {
     fn: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     const { signal } = statement
-    const places = statement.isWrite ? this.#writes : this.#queries
+    const places = this.#places[statement.lane]
     await places.take(signal)
     if (this.#closed) {
       places.give()
@@ -158,7 +185,7 @@ export class ClickHouseEngine {
     }
     const tag = tagOf(++this.#tagCount, statement.queryId)
     const cancel = () => this.#cancel(tag)
-    this.#running.add(tag)
+    this.#running.set(tag, { lane: statement.lane, startedAt: performance.now() })
     signal.addEventListener('abort', cancel)
     try {
       return await this.#inSession(statement, tag, fn)
@@ -229,7 +256,16 @@ export class ClickHouseEngine {
   async #prepare(connection: Connection, statement: Statement, tag: string): Promise<void> {
     const { database } = statement
     if (database !== undefined) await this.#runSilently(connection, `USE ${quoteName(database)}`)
-    const settings = new Map([...this.#defaults, ...statement.settings])
+    const { defaults, bounds } = this.#settings
+    const settings = new Map([...textOf(defaults), ...statement.settings])
+    for (const [name, most] of textOf(bounds[statement.lane] ?? {})) {
+      const asked = settings.get(name)
+      // 0 is no bound at all.
+      const isLess = asked !== undefined && Number(asked) > 0 && Number(asked) < Number(most)
+      if (!isLess) settings.set(name, most)
+    }
+    // Several reads share the cores as it is: more threads of each would take them from ingest.
+    if (statement.lane === 'read' && this.#reads().length > 1) settings.set('max_threads', '1')
     settings.set('log_comment', tag)
     for (const [name, value] of statement.params) settings.set(`param_${name}`, value)
     await this.#runSilently(connection, setStatement(settings))
@@ -242,9 +278,9 @@ export class ClickHouseEngine {
 
 /** What a connection is prepared with, for those that may be used again. */
 function sessionOf(statement: Statement): string | undefined {
-  const { isInsert, params, database, settings } = statement
+  const { isInsert, params, database, settings, lane } = statement
   if (!isInsert || params.size > 0) return undefined
-  return JSON.stringify([database, ...settings])
+  return JSON.stringify([lane, database, ...settings])
 }
 
 /**
@@ -256,9 +292,22 @@ function tagOf(number: number, queryId: string): string {
   return `sluice-${number}/${queryId}`
 }
 
+type Settings = Readonly<Record<string, number>>
+
+export interface EngineSettings {
+  /** What every request starts with; its own settings replace them. */
+  readonly defaults: Settings
+  /** The most that a request of a lane gets, whatever it asks for. */
+  readonly bounds: Partial<Readonly<Record<StoreLane, Settings>>>
+}
+
 interface EngineStart {
   readonly version: string
-  readonly defaults: ReadonlyMap<string, string>
+  readonly settings: EngineSettings
+}
+
+function textOf(settings: Settings): [string, string][] {
+  return Object.entries(settings).map(([name, value]) => [name, String(value)])
 }
 
 /** A counted set of places; who finds none waits in line, up to a bound. */

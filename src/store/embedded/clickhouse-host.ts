@@ -8,7 +8,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { lowerBackgroundThreads } from './background-priority.ts'
-import { ClickHouseEngine } from './clickhouse-engine.ts'
+import { ClickHouseEngine, type EngineSettings } from './clickhouse-engine.ts'
 import { ClickHouseHttpFront } from './clickhouse-http.ts'
 
 export interface HostSettings {
@@ -28,15 +28,30 @@ export type HostMessage =
 const KEEP_ALIVE_MS = 30_000
 const DRAIN_MS_MAX = 2_000
 
-/** What every request starts with; a request's own settings override it. */
-const SETTINGS = {
-  async_insert: 0,
-  max_insert_threads: 1,
-  max_threads: 2,
-  max_memory_usage: 700_000_000,
-  max_bytes_before_external_group_by: 300_000_000,
-  max_bytes_before_external_sort: 300_000_000,
-} as const
+/** Of the server's memory: half of it is left to inserts and merges by each read. */
+const READ_MEMORY_BYTES_MAX = 400_000_000
+
+const SETTINGS: EngineSettings = {
+  defaults: {
+    async_insert: 0,
+    max_insert_threads: 1,
+    max_threads: 2,
+    max_memory_usage: 700_000_000,
+    max_bytes_before_external_group_by: 300_000_000,
+    max_bytes_before_external_sort: 300_000_000,
+  },
+  bounds: {
+    read: {
+      max_threads: 2,
+      max_memory_usage: READ_MEMORY_BYTES_MAX,
+      // When the server has no memory left, a read is ended, never what writes: this is the divisor
+      // of what a query holds, and 0 means that it is passed over.
+      memory_overcommit_ratio_denominator: 1_000_000,
+    },
+    write: { memory_overcommit_ratio_denominator: 0 },
+    control: { memory_overcommit_ratio_denominator: 0 },
+  },
+}
 
 /** Server configuration, sized for a small machine. `system.*_log` tables stay off (default). */
 const CONFIG = {
@@ -46,6 +61,8 @@ const CONFIG = {
   uncompressed_cache_size: 0,
   index_uncompressed_cache_size: 0,
   compiled_expression_cache_size: 32 * 1024 * 1024,
+  // A thread that worked for a slow read stays lowered: it must not work for an insert after it.
+  max_thread_pool_free_size: 0,
   background_pool_size: 2,
   background_common_pool_size: 2,
   background_schedule_pool_size: 4,
@@ -81,7 +98,7 @@ async function run(settings: HostSettings): Promise<void> {
   writeFileSync(config, toXml('clickhouse', CONFIG))
 
   const engine = await ClickHouseEngine.open(data, config, SETTINGS)
-  lowerBackgroundThreads()
+  lowerBackgroundThreads(engine)
   const { user, password } = settings
   const front = new ClickHouseHttpFront({ engine, user, password, spoolDirectory })
   const server = createServer((request, response) => front.handle(request, response))

@@ -9,6 +9,7 @@
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isStoreLane, LANE_HEADER, type StoreLane } from '../store-lane.ts'
 import type { ClickHouseEngine, Statement } from './clickhouse-engine.ts'
 import {
   exceptionOf,
@@ -174,6 +175,8 @@ interface Call {
   readonly database: string | undefined
   readonly format: string
   readonly waitEnd: boolean
+  /** Undefined when the client does not say. */
+  readonly lane: StoreLane | undefined
   readonly settings: ReadonlyMap<string, string>
   readonly params: ReadonlyMap<string, string>
 }
@@ -207,6 +210,7 @@ function parseCall(request: IncomingMessage, url: URLSearchParams): Call {
     if (name.startsWith('param_')) params.set(name.slice('param_'.length), value)
     else if (!NOT_SETTINGS.has(name)) settings.set(name, value)
   }
+  const lane = request.headers[LANE_HEADER]
   const format = url.get('default_format') ?? headerText(request, 'x-clickhouse-format')
   return {
     query: url.get('query')?.trim() ?? '',
@@ -214,6 +218,7 @@ function parseCall(request: IncomingMessage, url: URLSearchParams): Call {
     database: url.get('database') || headerText(request, 'x-clickhouse-database'),
     format: format ?? 'TabSeparated',
     waitEnd: isOn(url.get('wait_end_of_query')),
+    lane: isStoreLane(lane) ? lane : undefined,
     settings,
     params,
   }
@@ -226,7 +231,7 @@ function toStatement(call: Call, signal: AbortSignal): Statement {
     database: call.database,
     settings: call.settings,
     params: call.params,
-    isWrite: isWrite(call.query),
+    lane: call.lane ?? (isWrite(call.query) ? 'write' : 'read'),
     isInsert: false,
     queryId: call.queryId,
     signal,

@@ -8,11 +8,11 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { ENGINE_PLACES_MAX } from '../../limits.ts'
 import { unixClickHouseUrl } from '../clickhouse-address.ts'
 import type { FileLock } from '../file-lock.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
-import { ENGINE_QUERIES_MAX, ENGINE_WRITES_MAX } from './clickhouse-engine.ts'
 import type { HostMessage, HostSettings } from './clickhouse-host.ts'
 import { commandLine, isAlive, sendSignal, tryRead, waitUntilGone, worksIn } from './processes.ts'
 import { openSocketDirectory } from './socket-directory.ts'
@@ -35,7 +35,7 @@ const SOCKET_NAME = 'http.sock'
 const LOG_LINES_KEPT = 20
 const LINE_CHARS_KEPT = 500
 /** Every engine operation that may run, some for cancellations, four for file work. */
-const THREADS = ENGINE_QUERIES_MAX + ENGINE_WRITES_MAX + 6
+const THREADS = ENGINE_PLACES_MAX + 6
 /**
  * jemalloc's settings (the engine's prefix): it gives freed pages back after a minute instead of
  * 5 s, as the next insert asks for them again, and has one arena instead of one a core: what one

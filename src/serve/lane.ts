@@ -1,0 +1,144 @@
+/**
+ * A lane: one kind of work on the stores, such as queries, with places of its own. What finds no
+ * place waits for a short while, and is refused (`overloaded`) when the line is full or its wait
+ * over. So reads never hold more of the stores than their lane, however many are sent.
+ *
+ * Turns go round by who asks, and who has most in a full line makes room for who has less: one who
+ * sends hundreds of slow queries delays others by a turn, not by all of them.
+ */
+import { IngestError } from '../errors.ts'
+
+export interface LaneBounds {
+  /** What the work is called in messages: `queries`. */
+  readonly name: string
+  /** How much runs at a time, and how much more may wait. */
+  readonly placesMax: number
+  readonly waitingMax: number
+  readonly waitMsMax: number
+}
+
+/** Who asks: the number of an access token. */
+export type Asker = number
+
+/** Refused work is worth another try after about as long as a slow query takes. */
+const RETRY_AFTER_SECONDS = 2
+
+/** Why work is refused: too much waits, or it has waited for too long. */
+export type LaneRefusal = 'full' | 'late'
+
+interface Waiter {
+  readonly enter: () => void
+  readonly refuse: (error: IngestError) => void
+}
+
+export class Lane {
+  readonly #bounds: LaneBounds
+  /** In the order in which they have their turns, each one's oldest first. Never an empty list. */
+  readonly #lines = new Map<Asker, Waiter[]>()
+  #running = 0
+  #waiting = 0
+  readonly #refused: Record<LaneRefusal, number> = { full: 0, late: 0 }
+
+  constructor(bounds: LaneBounds) {
+    this.#bounds = bounds
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** Since the start. */
+  get refused(): Readonly<Record<LaneRefusal, number>> {
+    return this.#refused
+  }
+
+  /** Runs `work` when it has a place. Throws `overloaded`, and whatever `work` throws. */
+  async run<T>(asker: Asker, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#bounds.placesMax) this.#running++
+    else await this.#wait(asker, signal)
+    try {
+      return await work()
+    } finally {
+      this.#leave()
+    }
+  }
+
+  async #wait(asker: Asker, signal: AbortSignal): Promise<void> {
+    const { waitingMax, waitMsMax } = this.#bounds
+    if (signal.aborted) throw this.#error('the client went away')
+    if (this.#waiting >= waitingMax) this.#makeRoom(asker)
+    await new Promise<void>((resolve, reject) => {
+      const settle = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
+      }
+      const waiter: Waiter = {
+        enter: () => {
+          settle()
+          resolve()
+        },
+        refuse: (error) => {
+          settle()
+          this.#remove(asker, waiter)
+          reject(error)
+        },
+      }
+      const onAbort = () => waiter.refuse(this.#error('the client went away'))
+      const late = () => waiter.refuse(this.#refusal('late', `none ended within ${waitMsMax} ms`))
+      const timer = setTimeout(late, waitMsMax)
+      signal.addEventListener('abort', onAbort)
+      const line = this.#lines.get(asker)
+      if (line === undefined) this.#lines.set(asker, [waiter])
+      else line.push(waiter)
+      this.#waiting++
+    })
+  }
+
+  /** Refuses the newest of who has most in line; throws when that is who asks now. */
+  #makeRoom(asker: Asker): void {
+    const full = () => this.#refusal('full', `${this.#bounds.waitingMax} more wait`)
+    let longest: Waiter[] = []
+    for (const line of this.#lines.values()) if (line.length > longest.length) longest = line
+    const own = this.#lines.get(asker)?.length ?? 0
+    if (longest.length <= own + 1) throw full()
+    longest.at(-1)?.refuse(full())
+  }
+
+  #remove(asker: Asker, waiter: Waiter): void {
+    const line = this.#lines.get(asker)
+    const at = line?.indexOf(waiter) ?? -1
+    if (line === undefined || at < 0) return
+    line.splice(at, 1)
+    this.#waiting--
+    if (line.length === 0) this.#lines.delete(asker)
+  }
+
+  /** Hands the place on to the next in turn. */
+  #leave(): void {
+    const [next] = this.#lines
+    if (next === undefined) {
+      this.#running--
+      return
+    }
+    const [asker, line] = next
+    const waiter = line.shift()
+    this.#waiting--
+    this.#lines.delete(asker)
+    if (line.length > 0) this.#lines.set(asker, line) // Behind the others.
+    waiter?.enter()
+  }
+
+  #refusal(reason: LaneRefusal, why: string): IngestError {
+    this.#refused[reason]++
+    const { name, placesMax } = this.#bounds
+    return this.#error(`${placesMax} ${name} are running and ${why}`)
+  }
+
+  #error(text: string): IngestError {
+    return new IngestError('overloaded', text, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Goal: in the embedded engine reads never take what writes and control need: places, memory, and
+ * most of the processor. Method: the real engine under queries that go on for seconds.
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
+import { after, before, test } from 'node:test'
+import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { SLOW_READ_NICE } from '../../src/store/embedded/background-priority.ts'
+import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { StoreError } from '../../src/store/store-error.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+
+const dataDir = makeDirectory()
+let store: EmbeddedStore
+let reads: ClickHouse
+let writes: ClickHouse
+let control: ClickHouse
+
+before(async () => {
+  store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  const { url } = store
+  reads = new ClickHouse({ url, lane: 'read', connectionsMax: 40 })
+  writes = new ClickHouse({ url, lane: 'write' })
+  control = new ClickHouse({ url, lane: 'control' })
+  await control.command('CREATE TABLE t (n UInt64) ENGINE = MergeTree ORDER BY n')
+})
+
+after(async () => {
+  for (const client of [reads, writes, control]) await client?.close()
+  await store?.stop()
+  removeDirectory(dataDir)
+})
+
+const SLEEP = 'SELECT sleepEachRow(0.1) FROM numbers(30)'
+const HOG = 'SELECT length(groupArray(toString(number))) AS n FROM numbers(100000000)'
+
+/** A block of one column `n` with one row. */
+const BLOCK = Buffer.concat([
+  Buffer.from('\x01\x01\x01n\x06UInt64', 'latin1'),
+  Buffer.from([7, 0, 0, 0, 0, 0, 0, 0]),
+])
+
+async function insertAndLook(): Promise<number> {
+  const startedAt = performance.now()
+  await writes.insertNative('INSERT INTO t (n) FORMAT Native', [BLOCK])
+  // What catch-up asks for is a read by its form, and a write by what it is for.
+  await writes.query('SELECT count() AS n FROM t')
+  await control.ping()
+  return performance.now() - startedAt
+}
+
+test('writes and control have places beside any number of reads', async () => {
+  const gone = new AbortController()
+  const options = { signal: gone.signal }
+  const slow = Array.from({ length: 40 }, () =>
+    reads.query(SLEEP, {}, { function_sleep_max_microseconds_per_block: '9000000' }, options),
+  )
+  const settled = Promise.allSettled(slow)
+  await eventually('they run', async () => (await running()) >= 6)
+  for (let i = 0; i < 3; i++) assert.ok((await insertAndLook()) < 2_500)
+  assert.ok((await running()) >= 6, 'they still ran')
+  gone.abort()
+  await settled
+  await eventually('what nobody waits for has stopped', async () => (await running()) === 0)
+})
+
+async function running(): Promise<number> {
+  const rows = await control.query<{ n: number }>(
+    `SELECT toUInt32(count()) AS n FROM system.processes WHERE query LIKE '%sleepEachRow%'
+       AND query NOT LIKE '%system.processes%'`,
+  )
+  return rows[0]?.n ?? 0
+}
+
+test('reads run out of memory, inserts do not', async () => {
+  const hogs = Array.from({ length: 6 }, () =>
+    // What it asks for is more than a read gets.
+    reads.query(HOG, {}, { max_memory_usage: '10000000000' }).then(
+      () => assert.fail('it cannot have had room'),
+      (cause: unknown) => {
+        assert.ok(cause instanceof StoreError)
+        assert.equal(cause.clickHouseCode, 241)
+      },
+    ),
+  )
+  let isOver = false
+  const all = Promise.all(hogs).then(() => {
+    isOver = true
+  })
+  let inserts = 0
+  for (; !isOver; inserts++) await insertAndLook()
+  await all
+  assert.ok(inserts > 0)
+})
+
+test('slow reads give way, and what comes after them does not', {
+  skip:
+    (process.platform !== 'linux' && 'threads have priorities of their own on Linux only') ||
+    (getPriority() >= SLOW_READ_NICE && 'this process runs at the lowest priority already'),
+}, async () => {
+  const sql = 'SELECT max(cityHash64(toString(number))) AS m FROM numbers(20000000000)'
+  const gone = new AbortController()
+  const slow = reads.query(sql, {}, {}, { signal: gone.signal }).catch(() => undefined)
+  await eventually('lowered', () => niceValues().includes(SLOW_READ_NICE))
+  await insertAndLook()
+  gone.abort()
+  await slow
+  await eventually('the lowered threads end', () => !niceValues().includes(SLOW_READ_NICE))
+})
+
+/** Nice values of the engine's threads. */
+function niceValues(): number[] {
+  const pid = store.pid()
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')
+      // proc(5): nice is field 19; the third is the first behind the name.
+      return [Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])]
+    } catch {
+      return [] // It has ended.
+    }
+  })
+}
