@@ -99,8 +99,8 @@ async function start(
 ): Promise<App> {
   const directory = await openDataDirectory(config.dataDir, log)
   stoppers.push(() => directory.close())
-  const engine = loadEngine()
-  log.info({ engine: engine.name, engineVersion: engine.version }, 'http engine')
+  const { engine, notLoaded } = loadEngine()
+  log.info({ engine: engine.name, engineVersion: engine.version, notLoaded }, 'http engine')
   const metrics = createMetrics({ version, engine: `${engine.name} ${engine.version}` })
   const context = await openContext(config, log, events, { directory, metrics, stoppers })
 

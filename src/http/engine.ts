@@ -98,29 +98,61 @@ interface NativeModule {
 
 const require = createRequire(import.meta.url)
 
-/** Loads the fastest engine that works here. Never throws: the last one always works. */
-export function loadEngine(): Engine {
-  // Read when it is loaded, by the newer one only.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(HEAD_BYTES_MAX)
-  return tryLoadNative('uWebSockets.js', 'uWebSockets.js') ?? tryLoadOlderNative() ?? nodeEngine
+export interface LoadedEngine {
+  readonly engine: Engine
+  /** Why each faster one did not load: not built for this Node, libc or platform. For the log. */
+  readonly notLoaded: readonly string[]
 }
 
-function tryLoadOlderNative(): Engine | undefined {
+/** Loads the fastest engine that works here. Never throws: the last one always works. */
+export function loadEngine(): LoadedEngine {
+  const notLoaded: string[] = []
+  for (const [name, specifier] of nativePackages()) {
+    const engine = tryLoadNative(name, specifier)
+    if (typeof engine !== 'string') return { engine, notLoaded }
+    notLoaded.push(engine)
+  }
+  return { engine: nodeEngine, notLoaded }
+}
+
+/** All that work here, for tests: each must behave the same. */
+export function loadEngines(): readonly Engine[] {
+  const engines = nativePackages().map(([name, specifier]) => tryLoadNative(name, specifier))
+  return [...engines.filter((engine) => typeof engine !== 'string'), nodeEngine]
+}
+
+function nativePackages(): (readonly [name: string, specifier: string])[] {
   const { platform, arch, versions } = process
   const binary = `binaries/uws_${platform}_${arch}_${versions.modules}.node`
-  const name = '@trufflesuite/uws-js-unofficial'
-  return tryLoadNative(name, `${name}/${binary}`)
+  const older = '@trufflesuite/uws-js-unofficial'
+  return [
+    ['uWebSockets.js', 'uWebSockets.js'],
+    [older, `${older}/${binary}`],
+  ]
 }
 
-function tryLoadNative(name: string, specifier: string): Engine | undefined {
+/** What is to be told of it: what packages and the linker throw is many lines of advice and paths. */
+function shortReason(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause)
+  const glibc = /version [`'](GLIBC(?:XX)?_[\d.]+)' not found/.exec(text)?.[1]
+  if (glibc !== undefined) return `needs ${glibc.replace('_', ' ')} or newer`
+  if (/cannot find module/i.test(text)) return `not built for Node.js ${process.versions.node} here`
+  return text.split('\n', 1)[0]!.slice(0, 200)
+}
+
+/** Or why it did not load. */
+function tryLoadNative(name: string, specifier: string): Engine | string {
+  const identity = packageIdentity(name)
   let native: NativeModule
   try {
+    // Read when it is loaded, by the newer one only.
+    process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(HEAD_BYTES_MAX)
     native = require(specifier) as NativeModule
-  } catch {
-    return undefined // Not built for this Node, libc or platform: the next one is tried.
+  } catch (cause) {
+    return `${identity.name} ${identity.version}: ${shortReason(cause)}`
   }
   return {
-    ...packageIdentity(name),
+    ...identity,
     copiesBodies: true,
     createApp: (tls) =>
       tls === undefined

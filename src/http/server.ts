@@ -100,7 +100,7 @@ class Server implements HttpServer, ExchangeHost {
   #closed = false
 
   constructor(options: ServerOptions) {
-    this.engine = options.engine ?? loadEngine()
+    this.engine = options.engine ?? loadEngine().engine
     this.onError = options.onError
     this.#fallback = options.fallback ?? defaultFallback
     this.#refusal = options.refusal ?? ((_exchange, error) => problemReply(error))

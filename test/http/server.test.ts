@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import { createServer as createNetServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
-import { loadEngine } from '../../src/http/engine.ts'
 import type { Exchange, Route } from '../../src/http/exchange.ts'
 import { createServer } from '../../src/http/server.ts'
 import { ENGINES, echo, head, RawClient, startServer, waitFor } from './raw-client.ts'
@@ -265,9 +264,3 @@ for (const engine of ENGINES) {
     })
   })
 }
-
-test('the engine that runs here is named with its version', () => {
-  const engine = loadEngine()
-  assert.match(engine.version, /^\d+\.\d+/)
-  assert.notEqual(engine.name, '')
-})
