@@ -53,7 +53,7 @@ export const DIFFERENCES: readonly Difference[] = [
     outcome: { older: CLOSED, node: `400 ${CLOSED}` },
   },
   {
-    what: 'a head of over 4 KiB in pieces (one piece is taken)',
+    what: 'a head of over 4 KiB in pieces (in one it is taken; `HEAD_BYTES_MAX`)',
     shown: {
       newer: 'taken to 16 KiB (`HEAD_BYTES_MAX`)',
       older: 'closed',
