@@ -55,7 +55,7 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     what: 'a head of over 4 KiB in pieces (in one it is taken; `HEAD_BYTES_MAX`)',
     shown: {
-      newer: 'taken to 16 KiB (`HEAD_BYTES_MAX`)',
+      newer: 'taken to 16 KiB',
       older: 'closed',
       node: 'taken to 16 KiB',
     },
