@@ -104,7 +104,8 @@ async function createMaterializer(
   const setAside = new SetAsideStore(stores.postgres)
   const checkpoint = await checkpoints.read()
   await setAside.forgetAfter(nodeId, checkpoint)
-  const projection = new ProjectionStore(stores.writes.clickhouse, lease)
+  const assertSame = () => stores.projection.assertSame()
+  const projection = new ProjectionStore(stores.writes.clickhouse, lease, assertSame)
   return new Materializer({
     stores: {
       readAfter: (after, limit) => checkpoints.readAfter(after, limit),

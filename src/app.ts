@@ -184,6 +184,7 @@ async function openContext(
     directory,
     postgresUrl: config.postgresUrl,
     clickhouseUrl: config.clickhouseUrl,
+    mayRebuild: config.rebuildProjection,
     log,
     onStateChange: (store, state) => {
       health.report(store, state === 'running' ? undefined : state)

@@ -18,6 +18,8 @@ export interface Config {
   readonly postgresUrl: string | undefined
   /** Undefined: the embedded engine. */
   readonly clickhouseUrl: string | undefined
+  /** Whether a ClickHouse may be taken that is empty though the projection was in another. */
+  readonly rebuildProjection: boolean
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly workers: number
   readonly logLevel: LogLevel
@@ -104,6 +106,15 @@ export const OPTIONS = {
     protocols: ['http:', 'https:'],
     default: 'embedded',
     sentence: "ClickHouse server's HTTP interface to use instead of the embedded engine.",
+  },
+  rebuildProjection: {
+    flag: '--rebuild-projection',
+    env: 'SLUICE_REBUILD_PROJECTION',
+    kind: 'choice',
+    choices: ['false', 'true'],
+    default: 'false',
+    sentence:
+      'Whether to build the projection anew in a ClickHouse that is empty and not the known one.',
   },
   tlsCert: {
     flag: '--tls-cert',
@@ -201,7 +212,7 @@ export const OPTIONS = {
 type OptionName = keyof typeof OPTIONS
 type Settings = ReadonlyMap<OptionName, string>
 
-const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
+export const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
 const ENV_PREFIX = 'SLUICE_'
 
 /** `argv` without the program's name. Throws `ConfigError`. */
@@ -332,6 +343,7 @@ function configOf(settings: Settings, warnings: readonly string[]): Config {
     dataDir: text('dataDir'),
     postgresUrl: settings.get('postgresUrl'),
     clickhouseUrl: settings.get('clickhouseUrl'),
+    rebuildProjection: text('rebuildProjection') === 'true',
     tls: tlsOf(settings.get('tlsCert'), settings.get('tlsKey')),
     workers: settings.has('workers') ? integer('workers') : Math.max(1, cores - 1),
     logLevel: text('logLevel') as LogLevel, // checkSetting has seen it.
@@ -352,42 +364,4 @@ function tlsOf(certFile: string | undefined, keyFile: string | undefined): Confi
     throw new ConfigError(`only ${given} is given; --tls-cert and --tls-key go together`)
   }
   return { certFile, keyFile }
-}
-
-const HELP_COLUMNS = 90
-const HELP_INDENT = ' '.repeat(6)
-
-/** The text of `--help`: every option with its variable, values and default. */
-export function helpText(): string {
-  const lines = ['Usage: sluice [options]', '', 'Durable log ingest over HTTP.', '', 'Options:']
-  for (const name of OPTION_NAMES) {
-    const option: Option = OPTIONS[name]
-    lines.push(`  ${option.flag} <${placeholder(option)}>`)
-    lines.push(...wrap(option.sentence))
-    lines.push(...wrap(`Environment: ${option.env}. Takes ${allowed(option)}.`))
-    lines.push(...wrap(`Default: ${option.default}.`))
-  }
-  lines.push('  --help', ...wrap('Print this text.'))
-  lines.push('  --version', ...wrap('Print the version.'), '')
-  lines.push('Write options as "--port 4800" or "--port=4800". An option beats its variable.', '')
-  return lines.join('\n')
-}
-
-function placeholder(option: Option): string {
-  if (option.kind === 'integer') return option.unit ?? 'number'
-  return option.kind === 'text' ? 'address' : option.kind === 'choice' ? 'level' : option.kind
-}
-
-function wrap(sentence: string): string[] {
-  const lines: string[] = []
-  let line = HELP_INDENT
-  for (const word of sentence.split(' ')) {
-    if (line !== HELP_INDENT && line.length + 1 + word.length > HELP_COLUMNS) {
-      lines.push(line)
-      line = HELP_INDENT
-    }
-    line += line === HELP_INDENT ? word : ` ${word}`
-  }
-  lines.push(line)
-  return lines
 }

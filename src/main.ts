@@ -3,7 +3,8 @@
 import { existsSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { startApp } from './app.ts'
-import { type Config, ConfigError, helpText, parseConfig } from './config.ts'
+import { type Config, ConfigError, parseConfig } from './config.ts'
+import { helpText } from './config-help.ts'
 import { createLog } from './telemetry/log.ts'
 import { version } from './version.ts'
 

@@ -11,12 +11,12 @@ import {
   allowed,
   type Config,
   ConfigError,
-  helpText,
   OPTIONS,
   type Option,
   parseConfig,
   redactUrl,
 } from '../src/config.ts'
+import { helpText } from '../src/config-help.ts'
 
 function configOf(argv: string[], env: Record<string, string> = {}): Config {
   const parsed = parseConfig(argv, env)
@@ -33,6 +33,7 @@ test('everything has a default', () => {
     dataDir: './data',
     postgresUrl: undefined,
     clickhouseUrl: undefined,
+    rebuildProjection: false,
     tls: undefined,
     logLevel: 'info',
     inFlightBytesMax: 32 * 1024 * 1024,
@@ -70,6 +71,7 @@ test('every option is read from its flag and from its variable', () => {
     dataDir: 'd',
     postgresUrl: 'postgres://h/d',
     clickhouseUrl: 'http://h:8123',
+    rebuildProjection: 'true',
     tlsCert: file,
     tlsKey: file,
     workers: '3',

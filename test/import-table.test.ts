@@ -35,6 +35,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/limits.ts', []],
   ['src/errors.ts', []],
   ['src/config.ts', LEAVES],
+  ['src/config-help.ts', ['src/config.ts']],
   ['src/http/', LEAVES],
   ['src/telemetry/', SUPPORT],
   ['src/store/', SUPPORT],

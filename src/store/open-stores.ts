@@ -21,6 +21,7 @@ import type { EmbeddedStore, StoreState } from './embedded/supervisor.ts'
 import { ensureClickHouse, migratePostgres } from './migrations/run.ts'
 import { NodeLease } from './node-lease.ts'
 import { Postgres } from './postgres.ts'
+import { ProjectionIdentity } from './projection-identity.ts'
 import { PROJECTION_DATABASE } from './projection-store.ts'
 import type { StoreLane } from './store-lane.ts'
 import type { StoreLog } from './store-log.ts'
@@ -31,6 +32,8 @@ export interface OpenStoresOptions {
   readonly directory: DataDirectory
   readonly postgresUrl: string | undefined
   readonly clickhouseUrl: string | undefined
+  /** Take a ClickHouse that is empty though the projection was in another. */
+  readonly mayRebuild: boolean
   readonly log: StoreLog
   /** Told of each embedded store that went down or came back. */
   readonly onStateChange: (store: StoreName, state: StoreState) => void
@@ -55,6 +58,7 @@ export interface Stores extends StoreClients {
   readonly isClickHouseEmbedded: boolean
   readonly lease: NodeLease
   readonly clock: ClockGuard
+  readonly projection: ProjectionIdentity
   /** Closes connections, then stops what was started. */
   close(): Promise<void>
 }
@@ -120,19 +124,30 @@ export async function openStores(options: OpenStoresOptions): Promise<Stores> {
       return { postgres, clickhouse }
     }
     const control = connect('control')
-    const { postgres, clickhouse } = control
-    await migratePostgres(postgres, { log })
-    await ensureClickHouse(clickhouse, PROJECTION_DATABASE)
-    const { nodeIdentity: identity } = directory
-    const clock = new ClockGuard()
-    await clock.compare(postgres)
-    const onLost = options.onLeaseLost
-    const lease = await NodeLease.claim({ postgres, identity, log, clock, onLost })
-    closers.push(() => lease.stop())
+    const node = await claimNode(control, options)
+    closers.push(() => node.lease.stop())
+    await node.projection.assertRecorded()
     const [reads, writes] = [connect('read'), connect('write')]
-    return { ...control, reads, writes, isClickHouseEmbedded, lease, clock, close }
+    return { ...control, reads, writes, isClickHouseEmbedded, ...node, close }
   } catch (cause) {
     await close()
     throw cause
   }
+}
+
+/** Migrates what is there; then this node's place in it. */
+async function claimNode(
+  { postgres, clickhouse }: StoreClients,
+  { directory, clickhouseUrl, mayRebuild, log, onLeaseLost: onLost }: OpenStoresOptions,
+): Promise<Pick<Stores, 'lease' | 'clock' | 'projection'>> {
+  await migratePostgres(postgres, { log })
+  await ensureClickHouse(clickhouse, PROJECTION_DATABASE)
+  const { nodeIdentity } = directory
+  const isEmbedded = clickhouseUrl === undefined
+  const claim = { postgres, clickhouse, nodeIdentity, isEmbedded, mayRebuild, log }
+  const projection = await ProjectionIdentity.claim(claim)
+  const clock = new ClockGuard()
+  await clock.compare(postgres)
+  const lease = await NodeLease.claim({ postgres, identity: nodeIdentity, log, clock, onLost })
+  return { projection, clock, lease }
 }

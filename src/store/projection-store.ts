@@ -112,10 +112,17 @@ export class ProjectionStore {
   /** Marks this node's inserts among all queries, whichever process of it sent them. */
   readonly #queryIdPrefix: string
   readonly #known = new Set<StreamId>()
+  readonly #assertSame: () => Promise<void>
   #inserts = 0
 
-  constructor(clickhouse: ClickHouse, node: { readonly nodeId: number; readonly epoch: bigint }) {
+  /** `assertSame` rejects when what answers is not the projection's ClickHouse any more. */
+  constructor(
+    clickhouse: ClickHouse,
+    node: { readonly nodeId: number; readonly epoch: bigint },
+    assertSame: () => Promise<void> = () => Promise.resolve(),
+  ) {
     this.#clickhouse = clickhouse
+    this.#assertSame = assertSame
     this.#queryIdPrefix = `sluice-insert-${node.nodeId}-`
     this.#inserts = Number(node.epoch % 1_000_000n) * 1_000_000_000
   }
@@ -235,6 +242,7 @@ export class ProjectionStore {
 
   /** Waits until no insert of this node runs any more. Throws `StoreError` past SETTLE_MS_MAX. */
   async settleInserts(): Promise<void> {
+    await this.#assertSame()
     const deadline = performance.now() + SETTLE_MS_MAX
     for (;;) {
       const rows = await this.#clickhouse.query<{ running: number }>(
@@ -253,6 +261,7 @@ export class ProjectionStore {
   }
 
   async #createTable(streamId: StreamId): Promise<void> {
+    await this.#assertSame()
     await this.#clickhouse.command(createTableSql(streamId))
     this.#known.add(streamId)
   }

@@ -7,6 +7,7 @@ import { sql as mixedSegments } from './0005-mixed-segments.ts'
 import { sql as idempotency } from './0006-idempotency.ts'
 import { sql as setAside } from './0007-set-aside.ts'
 import { sql as controlChanges } from './0008-control-changes.ts'
+import { sql as projectionIdentity } from './0009-projection-identity.ts'
 
 export interface Migration {
   readonly version: number
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: 'idempotency', sql: idempotency },
   { version: 7, name: 'set-aside', sql: setAside },
   { version: 8, name: 'control-changes', sql: controlChanges },
+  { version: 9, name: 'projection-identity', sql: projectionIdentity },
 ]
