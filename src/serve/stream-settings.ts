@@ -1,6 +1,7 @@
 /** A stream's settings: read from a request, checked, and written as JSON. One table for all. */
 import { REDACT_FIELD_CHARS_MAX, REDACT_FIELDS_MAX, SCHEMA_CAP_MAX } from '../limits.ts'
 import { formatDuration, tryParseDuration } from '../model/duration.ts'
+import { findPathFault, normalizePath } from '../model/redact-path.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { SCHEMA_CAPS_DEFAULT, type SchemaCaps } from '../model/schema.ts'
 import type { Stream } from '../model/stream.ts'
@@ -145,7 +146,7 @@ export function readRedactFields(value: unknown): readonly string[] {
     const limit = `REDACT_FIELDS_MAX (${REDACT_FIELDS_MAX})`
     throw malformed(`"redact_fields" has ${value.length} paths, over ${limit}`)
   }
-  const paths = new Set<string>()
+  const paths = new Map<string, number>()
   for (const [index, path] of value.entries()) {
     const where = `"redact_fields"[${index}]`
     if (typeof path !== 'string') throw malformed(`${where} must be a string`)
@@ -153,12 +154,14 @@ export function readRedactFields(value: unknown): readonly string[] {
       const limit = `REDACT_FIELD_CHARS_MAX (${REDACT_FIELD_CHARS_MAX})`
       throw malformed(`${where} is ${path.length} characters, over ${limit}`)
     }
-    if (path.split('.').includes('')) {
-      throw malformed(`${where} must be a dotted path without empty segments`)
+    const fault = findPathFault(path)
+    if (fault !== undefined) throw malformed(`${where} (${JSON.stringify(path)}) ${fault}`)
+    const normalized = normalizePath(path)
+    const same = paths.get(normalized)
+    if (same !== undefined) {
+      throw malformed(`${where} is in the list twice: it is the same path as [${same}]`)
     }
-    if (path.includes('\0')) throw malformed(`${where} must not hold the character U+0000`)
-    if (paths.has(path)) throw malformed(`${where} is in the list twice`)
-    paths.add(path)
+    paths.set(normalized, index)
   }
-  return [...paths]
+  return value as readonly string[]
 }

@@ -23,7 +23,7 @@ before(async () => {
   api = new Api(service)
   stream = await api.createStream({
     redact_sensitive: true,
-    redact_fields: ['headers.x-internal', 'people.badge'],
+    redact_fields: ['headers.x-internal', 'people[].badge', 'codes[]'],
     parse_user_agents: true,
   })
 })
@@ -77,6 +77,7 @@ function events(): string[] {
     JSON.stringify({ Authorization: { scheme: marker() }, token: [marker(), 1] }),
     JSON.stringify({ 'db.password': marker(), _raw: marker(), _svc_raw: marker() }),
     JSON.stringify({ headers: { 'x-internal': marker() }, people: [{ badge: marker() }] }),
+    JSON.stringify({ codes: [marker(), { in: marker() }, [marker()]] }),
     `{"pass\\u0077ord":"${marker()}","password":"${marker()}"}`,
     JSON.stringify({ log: JSON.stringify({ secret: marker(), _raw: marker() }) }),
     JSON.stringify({ user_agent: `Mozilla/5.0 ${SECRETS.github!()}` }),

@@ -111,8 +111,8 @@ test('settings out of bounds are refused by name, with the limit', async () => {
     [{ redact_fields: [1] }, /"redact_fields"\[0\] must be a string/],
     [{ redact_fields: [''] }, /"redact_fields"\[0\] .* without empty segments/],
     [{ redact_fields: ['a', 'b..c'] }, /"redact_fields"\[1\] .* without empty segments/],
-    [{ redact_fields: ['a', 'a'] }, /"redact_fields"\[1\] is in the list twice/],
-    [{ redact_fields: ['a\u0000'] }, /"redact_fields"\[0\] must not hold/],
+    [{ redact_fields: ['a', 'A[]'] }, /\[1\] is in the list twice: .* as \[0\]/],
+    [{ redact_fields: ['a\u0000'] }, /"redact_fields"\[0\] .* must not hold/],
     [{ redact_fields: ['x'.repeat(513)] }, /513 characters, over REDACT_FIELD_CHARS_MAX \(512\)/],
     [
       { redact_fields: Array.from({ length: 257 }, (_, i) => `f${i}`) },

@@ -2,7 +2,12 @@
  * Redaction written down plainly, on values: what the transforms are compared with. Objects are
  * lists of members, so that duplicate keys and their order are kept.
  */
-import { DENYLISTED_SEGMENTS, normalizeSegment } from '../../workers/transform/redact-keys.ts'
+import {
+  normalizePath,
+  normalizePathSegment,
+  normalizeSegment,
+} from '../../src/model/redact-path.ts'
+import { DENYLISTED_SEGMENTS } from '../../workers/transform/redact-keys.ts'
 
 export type Tree = null | boolean | number | string | readonly Tree[] | TreeObject
 
@@ -22,9 +27,7 @@ export function isObject(tree: Tree): tree is TreeObject {
 }
 
 export function redactTree(tree: TreeObject, rules: ModelRules): TreeObject {
-  const fields = new Set(
-    rules.redactFields.map((f) => f.split('.').map(normalizeSegment).join('.')),
-  )
+  const fields = new Set(rules.redactFields.map(normalizePath))
 
   function whole(value: Tree): { value: Tree; count: number } {
     if (value === null) return { value, count: 0 }
@@ -39,10 +42,10 @@ export function redactTree(tree: TreeObject, rules: ModelRules): TreeObject {
     }
     if (!isObject(value)) return { value, count: 0 }
     const members = value.members.map(([key, child]) => {
-      const segments = key.split('.').map(normalizeSegment)
+      const segments = key.split('.').map(normalizePathSegment)
       const prefixes = segments.map((_, i) => [...path, ...segments.slice(0, i + 1)].join('.'))
       const isWhole =
-        segments.some((segment) => DENYLISTED_SEGMENTS.has(segment)) ||
+        key.split('.').some((segment) => DENYLISTED_SEGMENTS.has(normalizeSegment(segment))) ||
         prefixes.some((prefix) => fields.has(prefix))
       return { key, ...(isWhole ? whole(child) : visit(child, [...path, ...segments])) }
     })

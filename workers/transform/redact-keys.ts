@@ -4,8 +4,10 @@
  *
  * Segments are compared, never substrings: lower case, without `-` and `_`. A key that holds dots
  * is several segments: `{"user.password":…}` is `{"user":{"password":…}}`, as everywhere.
- * `redact_fields` are compared the same way, from the event's root; arrays take no segment.
+ * `redact_fields` are compared the same way, from the event's root; arrays take no segment
+ * (`src/model/redact-path.ts`).
  */
+import { normalizePathSegment, normalizeSegment } from '../../src/model/redact-path.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ROOT } from '../decode/path-trie.ts'
 import { arena } from '../kernel/arena.ts'
@@ -36,10 +38,6 @@ export const REDACTED_WHOLE = DENYLISTED | LISTED
 const RAW_KEYS: ReadonlySet<string> = new Set(['_raw', '_svc_raw'])
 const NO_FIELD = 0
 
-export function normalizeSegment(segment: string): string {
-  return segment.replace(/[-_]/g, '').toLowerCase()
-}
-
 /** One segment of the paths in `redact_fields`; those that begin alike share their beginning. */
 interface FieldStep {
   readonly steps: Map<string, number>
@@ -58,7 +56,7 @@ export class RedactKeys {
   constructor(fields: readonly string[]) {
     for (const field of fields) {
       let step = 1
-      for (const segment of field.split('.').map(normalizeSegment)) {
+      for (const segment of field.split('.').map(normalizePathSegment)) {
         let next = this.#fields[step]!.steps.get(segment)
         if (next === undefined) {
           next = this.#fields.push(createStep()) - 1
@@ -119,9 +117,8 @@ export class RedactKeys {
     let flags = RAW_KEYS.has(segments.at(-1)!) ? RAW : 0
     let field = parentField
     for (const segment of segments) {
-      const normalized = normalizeSegment(segment)
-      if (DENYLISTED_SEGMENTS.has(normalized)) flags |= DENYLISTED
-      field = this.#fields[field]!.steps.get(normalized) ?? NO_FIELD
+      if (DENYLISTED_SEGMENTS.has(normalizeSegment(segment))) flags |= DENYLISTED
+      field = this.#fields[field]!.steps.get(normalizePathSegment(segment)) ?? NO_FIELD
       if (this.#fields[field]!.isEnd) flags |= LISTED
     }
     if (this.#field.length > 0) this.#field[node] = field
