@@ -1,5 +1,6 @@
 /** The part of the composition root that builds the read side and management. */
 import type { CredentialCache } from './accept/authenticate.ts'
+import { BodyBudget } from './http/body-budget.ts'
 import type { Route } from './http/exchange.ts'
 import {
   LANE_WAIT_MS_MAX,
@@ -40,8 +41,11 @@ export function createServeRoutes(parts: {
   const sizes = new QueryStore(stores.clickhouse, PROJECTION_DATABASE, readRemovedBefore)
   const lanes = createLanes(stores.isClickHouseEmbedded)
   metrics.watchLanes(lanes)
+  const bodies = new BodyBudget()
+  metrics.watch('restBodyBytes', () => bodies.bytes)
   return serveRoutes({
     lanes,
+    bodies,
     resolveToken: (text) => credentials.resolveToken(text),
     control,
     // It only reads here: what changes streams is `control`.

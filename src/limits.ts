@@ -48,6 +48,12 @@ export const DESCRIPTORS_LOG_MS = 60_000
 export const HEAD_BYTES_MAX = 16 * KIB
 /** A management (REST) request body. */
 export const REST_BODY_BYTES_MAX = 1 * MIB
+/** Bodies of such requests in memory, of all together… */
+export const REST_BODIES_BYTES_MAX = 16 * MIB
+/** …and of those whose token is not known to be valid yet: what came with their heads. */
+export const REST_STRANGERS_BYTES_MAX = 2 * MIB
+/** How long such a body may take, else it could hold its room for ever. */
+export const REST_BODY_MS_MAX = 60_000
 /** Nesting of a query; the body itself is depth 1. */
 export const REST_DEPTH_MAX = 64
 /** How many bytes of a refused body are read and thrown away so that the client sees the reply. */
@@ -441,6 +447,8 @@ assert(
   BATCH_BYTES_TARGET * OTLP_GENERATED_PER_BYTE_MAX <= OTLP_GENERATED_BYTES_MAX,
   'a shared batch of OTLP requests within their bounds is within its own',
 )
+assert(REST_BODIES_BYTES_MAX >= 4 * REST_BODY_BYTES_MAX, 'some of the largest bodies fit')
+assert(REST_STRANGERS_BYTES_MAX < REST_BODIES_BYTES_MAX, 'strangers take less than who is known')
 assert(IN_FLIGHT_BYTES_MAX >= 2 * BODY_BYTES_MAX, 'two of the largest bodies fit in flight')
 assert(REQUEST_BLOCK_BYTES_MAX * 2 <= IN_FLIGHT_BYTES_MAX, 'blocks leave room for others')
 assert(REQUEST_BLOCK_BYTES_MAX <= MATERIALIZE_BUFFER_BYTES_MAX, 'what is kept can be used')

@@ -3,9 +3,11 @@
  * asks, check the scope, read the body, and turn failures into problem documents.
  */
 import { IngestError } from '../errors.ts'
-import { readBody, readJsonBody } from '../http/body.ts'
+import { parseJson, readJsonBody, readPlainBody } from '../http/body.ts'
+import { BodyBudget, type BodyRoom } from '../http/body-budget.ts'
 import type { Exchange, Reply, Route } from '../http/exchange.ts'
 import { problemReply } from '../http/problem.ts'
+import { REST_BODY_MS_MAX } from '../limits.ts'
 import type { Principal, Scope, Stream, StreamId } from '../model/stream.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Lane } from './lane.ts'
@@ -18,6 +20,8 @@ export interface Guard {
   readonly resolveToken: ResolveToken
   /** Where the work waits for its turn; without one it begins at once. */
   readonly lane?: Lane | undefined
+  /** What bodies take in memory, of all routes together; without one, of this route. */
+  readonly bodies?: BodyBudget | undefined
 }
 
 export interface RestRequest {
@@ -41,29 +45,39 @@ export interface RestRoute {
 }
 
 /** Makes a route of `rest`. A failure that is neither ours nor the client's goes to the server. */
-export function guardRoute({ resolveToken, lane }: Guard, rest: RestRoute): Route {
+export function guardRoute(
+  { resolveToken, lane, bodies = new BodyBudget() }: Guard,
+  rest: RestRoute,
+): Route {
   const paramCount = rest.pattern.split('/:').length - 1
   const handler = async (exchange: Exchange): Promise<void> => {
     // Headers, parameters and the body can only be asked for before the first wait.
     const text = credentialText(exchange)
     const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
     const query = new URLSearchParams(exchange.queryString)
-    const startedBody = startBody(exchange, rest)
+    const room = bodies.enter()
+    const startedBody = startBody(exchange, rest, room)
     // It may fail while nobody waits for it yet; it is awaited below.
     startedBody.catch(() => undefined)
     const gone = new AbortController()
-    exchange.onAborted(() => gone.abort())
+    exchange.onAborted(() => {
+      gone.abort()
+      room.leave()
+    })
     // Of who has not shown a valid token yet, no more is read than has come already.
     if (rest.body !== undefined) exchange.pause()
     try {
       const principal = await resolveToken(text)
       requireScope(principal, rest.scope)
+      room.becomeKnown()
       exchange.resume()
-      const body = await startedBody
+      const body = parseBody(await inTime(startedBody), rest)
       const run = () => rest.run({ principal, params, query, body, signal: gone.signal })
       exchange.reply(await (lane?.run(principal.tokenId, gone.signal, run) ?? run()))
     } catch (cause) {
       exchange.reply(problemReply(toIngestError(cause)))
+    } finally {
+      room.leave()
     }
   }
   return { method: rest.method, pattern: rest.pattern, handler }
@@ -103,22 +117,40 @@ export function tryParseRowId(text: string | undefined): number | undefined {
   return id <= 0x7fff_ffff ? id : undefined
 }
 
-function startBody(exchange: Exchange, rest: RestRoute): Promise<unknown> {
-  if (rest.body === 'json') return readJsonBody(exchange, rest.bodyBytesMax)
-  if (rest.body === 'text') return readTextBody(exchange, rest.bodyBytesMax ?? 0)
+function startBody(
+  exchange: Exchange,
+  rest: RestRoute,
+  room: BodyRoom,
+): Promise<Uint8Array | undefined> {
+  if (rest.body === 'json') return readJsonBody(exchange, rest.bodyBytesMax, room)
+  if (rest.body === 'text') return readPlainBody(exchange, rest.bodyBytesMax ?? 0, room)
   return Promise.resolve(undefined)
 }
 
-async function readTextBody(exchange: Exchange, bytesMax: number): Promise<string> {
-  const encoding = exchange.header('content-encoding').trim().toLowerCase()
-  if (encoding !== '' && encoding !== 'identity') {
-    throw new IngestError('unsupported_media_type', 'this path takes no Content-Encoding')
-  }
-  const bytes = await readBody(exchange, bytesMax)
+/** Once it is known who asks: what strangers send is not worth parsing. */
+function parseBody(bytes: Uint8Array | undefined, rest: RestRoute): unknown {
+  if (bytes === undefined) return undefined
+  if (rest.body === 'json') return parseJson(bytes)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
     throw new IngestError('malformed', 'the body is not valid UTF-8', { cause })
+  }
+}
+
+/** A body may trickle, but not for ever: its room is wanted by others. */
+async function inTime<T>(body: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const text = `the body took over ${REST_BODY_MS_MAX / 1_000} s (REST_BODY_MS_MAX)`
+      reject(new IngestError('too_slow', text))
+    }, REST_BODY_MS_MAX)
+  })
+  try {
+    return await Promise.race([body, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -1,5 +1,6 @@
 /** Everything that is read and managed over REST, in one list. */
 
+import type { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/exchange.ts'
 import type { SegmentRead as StoredRead } from '../model/batch.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
@@ -34,6 +35,8 @@ export interface ServeLanes {
 export interface ServeDeps {
   readonly lanes: ServeLanes
   readonly resolveToken: ResolveToken
+  /** What bodies of all these routes take in memory. */
+  readonly bodies: BodyBudget
   readonly control: ControlStore
   /** Where reads look streams up: in their own lane, not in that of `control`. */
   readonly streams: StreamFinder
@@ -50,10 +53,11 @@ export interface ServeDeps {
 }
 
 export function serveRoutes(deps: ServeDeps): Route[] {
-  const { resolveToken, lanes, control, streams, usage, setAside, events, query, schemas } = deps
-  const management = { resolveToken, lane: lanes.management, control }
-  const lists = { resolveToken, lane: lanes.lists, streams }
-  const queries = { resolveToken, lane: lanes.queries, streams }
+  const { resolveToken, bodies, lanes, control, streams, usage } = deps
+  const { setAside, events, query, schemas } = deps
+  const management = { resolveToken, bodies, lane: lanes.management, control }
+  const lists = { resolveToken, bodies, lane: lanes.lists, streams }
+  const queries = { resolveToken, bodies, lane: lanes.queries, streams }
   return [
     ...streamRoutes(management),
     ...keyRoutes(management),

@@ -40,6 +40,7 @@ const GAUGES = {
   ],
   inFlightBytes: ['ingest_in_flight_bytes', 'Bytes received and not yet acknowledged'],
   inFlightRequests: ['ingest_in_flight_requests', 'Requests received and not yet acknowledged'],
+  restBodyBytes: ['ingest_rest_body_bytes', 'Bodies of management and queries, in memory'],
   poolQueueBatches: ['ingest_pool_queue_batches', 'Batches waiting for a worker'],
   observeCacheBytes: ['ingest_observe_cache_bytes', 'What is known of streams, in memory'],
   budgetStreams: ['ingest_budget_streams', 'Streams whose budgets are in memory'],

@@ -13,7 +13,7 @@ import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { IngestError } from '../../src/errors.ts'
-import { readBody, readJsonBody } from '../../src/http/body.ts'
+import { parseJson, readBody, readJsonBody } from '../../src/http/body.ts'
 import type { BodyConsumer, Exchange, Route } from '../../src/http/exchange.ts'
 import { jsonReply, problemReply } from '../../src/http/problem.ts'
 import { ENGINES, echo, head, RawClient, startServer, waitFor } from './raw-client.ts'
@@ -270,7 +270,7 @@ for (const engine of ENGINES) {
 
 describe('whole bodies', () => {
   const json = async (exchange: Exchange) => {
-    exchange.reply(jsonReply(200, { got: await readJsonBody(exchange, 20) }))
+    exchange.reply(jsonReply(200, { got: parseJson(await readJsonBody(exchange, 20)) }))
   }
   const bytes = async (exchange: Exchange) => {
     exchange.reply({ status: 200, body: String((await readBody(exchange, 20)).length) })

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
+import { BodyBudget } from '../../src/http/body-budget.ts'
 import type { Exchange, Reply } from '../../src/http/exchange.ts'
+import { REST_BODY_MS_MAX } from '../../src/limits.ts'
 import type { Principal } from '../../src/model/stream.ts'
 import { guardRoute, type RestRoute, tryParseRowId } from '../../src/serve/guard.ts'
 import { StoreError } from '../../src/store/store-error.ts'
@@ -137,4 +139,28 @@ test('a body is not read on before the token is known to be good, and has the sc
     assert.deepEqual(flow, expected)
     assert.equal(replies.length, 1)
   }
+})
+
+test('a body that does not end in REST_BODY_MS_MAX is too slow', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { exchange, replies } = fakeExchange({ authorization: 'bearer good' })
+  const slow: Exchange = {
+    ...exchange,
+    readBody: (consumer) => consumer.chunk(Buffer.from('{"a":'), false),
+  }
+  const bodies = new BodyBudget()
+  const guard = { resolveToken: async () => PRINCIPAL, bodies }
+  const run = () => assert.fail('it never came')
+  const route = { method: 'POST', pattern: '/v1/x/:id/y/:other', scope: 'events:read' } as const
+  const handled = guardRoute(guard, { ...route, body: 'json', run }).handler(slow)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.ok(bodies.bytes > 0)
+  t.mock.timers.tick(REST_BODY_MS_MAX - 1)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(replies.length, 0)
+  t.mock.timers.tick(1)
+  await handled
+  assert.equal(replies[0]?.status, 408)
+  assert.match(String(replies[0]?.body), /REST_BODY_MS_MAX/)
+  assert.equal(bodies.bytes, 0)
 })
