@@ -140,6 +140,7 @@ async function start(
     ...(config.tls && { tls: config.tls }),
     onError: (error, exchange) => log.error({ err: error, path: exchange.path }, 'request failed'),
   })
+  metrics.watch('replyBytes', () => server.replyBytes)
   const port = await listenHttp(context, server)
   return {
     baseUrl: `${config.tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,

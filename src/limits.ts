@@ -46,6 +46,10 @@ export const DESCRIPTORS_ROOM_MS = 1_000
 export const DESCRIPTORS_LOG_MS = 60_000
 /** A request's head. The older engine takes 4 KiB of one that comes in pieces (docs/operations). */
 export const HEAD_BYTES_MAX = 16 * KIB
+/** A reply's body up to this size is left to the socket; a larger one is sent as it is read. */
+export const REPLY_DIRECT_BYTES_MAX = 16 * KIB
+/** Larger replies that wait for their readers, but for those of ingest, which are in flight. */
+export const REPLY_BYTES_MAX = 64 * MIB
 /** A management (REST) request body. */
 export const REST_BODY_BYTES_MAX = 1 * MIB
 /** Bodies of such requests in memory, of all together… */
@@ -478,6 +482,7 @@ assert(ENGINE_WRITES_MAX <= CLICKHOUSE_WRITE_CONNECTIONS_MAX, 'each place can be
 assert(ENGINE_CONTROLS_MAX <= CLICKHOUSE_CONTROL_CONNECTIONS_MAX, 'each place can be reached')
 assert(QUERIES_MAX * 2 <= CLICKHOUSE_READ_CONNECTIONS_MAX, 'statistics are two queries')
 assert(QUERIES_EMBEDDED_MAX <= ENGINE_READS_MAX, 'an admitted query finds a place')
+assert(EVENTS_PAGE_BYTES_MAX * 2 <= REPLY_BYTES_MAX, 'two of the largest pages are sent at a time')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
 assert(CONTROL_POLL_MS * 5 <= CONTROL_STALE_MS_MAX, 'polls that are late ask nothing more')
 assert(CLOCK_LEAD_MS_MAX < COMPACT_AGE_MS, 'a stretch being merged is past on every node')

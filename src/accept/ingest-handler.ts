@@ -7,8 +7,9 @@
  * counted on the stream when its key was valid.
  */
 import { IngestError, OutcomeUnknownError } from '../errors.ts'
-import type { BodyConsumer, Exchange, Handler } from '../http/exchange.ts'
-import { BODY_BYTES_MAX } from '../limits.ts'
+import type { BodyConsumer, Exchange, Handler, Reply } from '../http/exchange.ts'
+import type { InFlightRequest } from '../http/in-flight.ts'
+import { BODY_BYTES_MAX, REPLY_DIRECT_BYTES_MAX } from '../limits.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import { type CredentialCache, type ResolvedKey, unauthenticated } from './authenticate.ts'
 import type { Budgets } from './budgets.ts'
@@ -22,7 +23,6 @@ import {
   RequestFingerprint,
   readIdempotencyKey,
 } from './idempotency.ts'
-import type { InFlightRequest } from './in-flight.ts'
 import type { IngestReport } from './ingest-report.ts'
 import { bodyTooLarge, IngestRequest, releaseClaim } from './ingest-request.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
@@ -196,10 +196,17 @@ class IngestHandler {
     }
     const { report } = outcome
     const reply = this.#dialect.acceptedReply(outcome.answer)
-    this.#exchange.reply(reply)
+    this.#exchange.reply(this.#withRoom(reply))
     if (report !== undefined) meter.onJudged(streamId, report, true)
     meter.onReply(this.#dialect.surface, reply.status)
     meter.onAcknowledged(this.#dialect.surface, (performance.now() - this.#startedAt) / 1000)
+  }
+
+  /** What was stored must be told: a large answer is in flight until its reader has taken it. */
+  #withRoom(reply: Reply): Reply {
+    if ((reply.body?.length ?? 0) <= REPLY_DIRECT_BYTES_MAX) return reply
+    const { inFlight } = this.#deps
+    return { ...reply, room: (bytes, cut) => inFlight.enterReply(bytes, cut) }
   }
 
   /** Rejected events cost as much work as others, and count. */

@@ -9,6 +9,7 @@
  */
 import { IngestError, OutcomeUnknownError } from '../errors.ts'
 import type { BodyConsumer, Exchange } from '../http/exchange.ts'
+import type { InFlightRequest } from '../http/in-flight.ts'
 import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../limits.ts'
 import type { EncodedBatch } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
@@ -25,7 +26,6 @@ import {
   type RequestFingerprint,
   rememberedAnswer,
 } from './idempotency.ts'
-import type { InFlightRequest } from './in-flight.ts'
 import { IngestReport } from './ingest-report.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 import { OtlpFramer } from './otlp-framer.ts'

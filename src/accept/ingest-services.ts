@@ -1,12 +1,12 @@
 /** What an ingest request works with, and how it ends. */
 import type { IngestError, OutcomeUnknownError } from '../errors.ts'
+import type { InFlight } from '../http/in-flight.ts'
 import type { SegmentToCommit } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { CredentialCache } from './authenticate.ts'
 import type { Batcher } from './batcher.ts'
 import type { Answer } from './dialect.ts'
-import type { InFlight } from './in-flight.ts'
 import type { IngestReport } from './ingest-report.ts'
 
 /** What every request shares. */

@@ -33,6 +33,14 @@ export interface EngineResponse {
   writeHeader(name: string, value: string): unknown
   end(body: string | Uint8Array, closeConnection: boolean): unknown
   /**
+   * Sends as much of `rest`, the body from where it is now, as can be sent at once; nothing is kept
+   * of the others. `totalBytes` are the whole body's. Whether all that was given could be sent,
+   * and whether the reply is over.
+   */
+  tryEnd(rest: Uint8Array, totalBytes: number): readonly [isTaken: boolean, isDone: boolean]
+  /** `handler` hears when more can be sent, from `offset` of the body on: see `tryEnd`. */
+  onWritable(handler: (offset: number) => boolean): unknown
+  /**
    * Ends a reply to HEAD, or one whose status has no body. Takes no length: with one, 20.30 sends
    * the reply and goes on waiting for its body.
    */

@@ -3,6 +3,8 @@
  * them from uWebSockets.js, tests make them by hand.
  */
 
+import type { InFlightRequest } from './in-flight.ts'
+
 /** Receives a request body as it arrives. */
 export interface BodyConsumer {
   /**
@@ -21,6 +23,12 @@ export interface Reply {
   readonly body?: string | Uint8Array
   /** Called when nobody reads `body` any more; perhaps never. */
   readonly sent?: () => void
+  /**
+   * Counts a body over REPLY_DIRECT_BYTES_MAX until its reader has taken it. `cut` closes the
+   * connection. Without one the server's own room counts it, and when there is none left the reply
+   * is `overloaded` in its place: so it must be given where something was stored.
+   */
+  readonly room?: (bytes: number, cut: () => void) => InFlightRequest
 }
 
 export interface Exchange {

@@ -4,14 +4,19 @@
  *
  *   open --reply--> held --sent--> lingering --body ended, or its bounds--> done
  *
+ * A large reply is sent as its reader takes it (`large-reply.ts`): open --reply--> sending --> done.
+ *
  * A held reply waits a moment for the rest of a small body, since the connection then lives on.
  * Otherwise it is sent at once, marked `Connection: close`, and what still comes is thrown away.
  */
 import assert from 'node:assert/strict'
-import { STATUS_CODES } from 'node:http'
 import { IngestError } from '../errors.ts'
+import { REPLY_DIRECT_BYTES_MAX } from '../limits.ts'
 import type { Engine, EngineRequest, EngineResponse } from './engine.ts'
 import type { BodyConsumer, Exchange, Handler, Reply } from './exchange.ts'
+import type { InFlight, InFlightRequest } from './in-flight.ts'
+import { LargeReply } from './large-reply.ts'
+import { assertHeaders, byteLength, rawMessage, statusIsBodyless, statusLine } from './message.ts'
 import { problemReply } from './problem.ts'
 
 /** What all exchanges of a server share. */
@@ -25,7 +30,9 @@ export interface ExchangeHost {
   /** True once the server stops: replies then close their connections. */
   readonly stopping: boolean
   activeRequests: number
-  /** Exchanges whose body has not ended; the sweep visits them. */
+  /** What counts large replies that bring no room of their own. */
+  readonly replyRoom: InFlight
+  /** Exchanges whose body, or large reply, has not ended; the sweep visits them. */
   readonly reading: Set<HttpExchange>
   /** Sends the held reply after the current turn, unless the body ends in it. */
   sendHeldSoon(exchange: HttpExchange): void
@@ -43,8 +50,7 @@ const OPEN = 0
 const HELD = 1
 const LINGERING = 2
 const DONE = 3
-
-const statusLines = new Map<number, string>()
+const SENDING = 4
 
 // The reply being written: cork() takes a function without arguments, and one closure a reply is
 // what this saves. Corking is synchronous, so no two replies are ever written at once.
@@ -76,6 +82,8 @@ export class HttpExchange implements Exchange {
   readonly #startTick: number
   #progressTick: number
   #reply: Reply | undefined
+  /** What a large reply that is being sent holds. */
+  #room: InFlightRequest | undefined
 
   constructor(
     host: ExchangeHost,
@@ -123,7 +131,7 @@ export class HttpExchange implements Exchange {
     this.#response.onAborted(() => this.#onAborted())
     if (this.#bodyDone) {
       // Some native builds never report the end of a body whose declared length is 0.
-      if (this.#consumer !== undefined) this.#consume(EMPTY, true)
+      if (this.#consumer !== undefined && this.#phase === OPEN) this.#consume(EMPTY, true)
       return
     }
     this.#host.reading.add(this)
@@ -220,7 +228,9 @@ export class HttpExchange implements Exchange {
   /** Called for an exchange in `reading`, once a tick. */
   sweep(): void {
     const tick = this.#host.tick
-    if (this.#phase === HELD && tick >= this.#deadlineTick) {
+    if (this.#phase === SENDING) {
+      if (tick - this.#progressTick > this.#host.bodyIdleTicksMax) this.drop()
+    } else if (this.#phase === HELD && tick >= this.#deadlineTick) {
       this.#deadlineTick = tick + 1 // One more tick for the client to take the reply.
       this.sendHeld()
     } else if (this.#phase === LINGERING && tick >= this.#deadlineTick) {
@@ -276,14 +286,55 @@ export class HttpExchange implements Exchange {
     this.#phase = DONE
     this.#host.activeRequests--
     this.#host.reading.delete(this)
+    this.#room?.leave()
+    this.#room = undefined
   }
 
   #send(reply: Reply): void {
+    const { body } = reply
+    if (body !== undefined && body.length > REPLY_DIRECT_BYTES_MAX && this.#mayHaveBody(reply)) {
+      return this.#sendLarge(reply, typeof body === 'string' ? Buffer.from(body) : body)
+    }
     this.#finish()
     this.#reply = reply
     corkedExchange = this
     this.#response.cork(writeCorked)
     if (this.#host.engine.copiesBodies) reply.sent?.()
+  }
+
+  #mayHaveBody({ status }: Reply): boolean {
+    return !statusIsBodyless(status) && this.method !== 'HEAD'
+  }
+
+  /** Sends the head and as much of the body as the socket takes; the rest as it is read. */
+  #sendLarge(reply: Reply, body: Uint8Array): void {
+    try {
+      const { replyRoom } = this.#host
+      const enter = reply.room ?? ((bytes, cut) => replyRoom.enter(bytes, cut))
+      this.#room = enter(body.length, () => this.drop())
+    } catch (error) {
+      return this.#send(problemReply(IngestError.from(error, 'internal')))
+    }
+    this.#phase = SENDING
+    this.#progressTick = this.#host.tick
+    this.#host.reading.add(this)
+    const large = new LargeReply({
+      response: this.#response,
+      body,
+      room: this.#room,
+      onProgress: () => {
+        this.#progressTick = this.#host.tick
+      },
+      onSent: () => {
+        this.#finish()
+        if (this.#host.engine.copiesBodies) reply.sent?.()
+      },
+    })
+    this.#response.cork(() => {
+      this.#writeHead(reply)
+      if (this.#host.stopping) this.#response.writeHeader('Connection', 'close')
+      large.begin()
+    })
   }
 
   /** Writes the reply to the corked response. Must not throw: the exchange is over by now. */
@@ -293,20 +344,25 @@ export class HttpExchange implements Exchange {
     this.#reply = undefined
     const response = this.#response
     const close = this.#host.stopping
-    response.writeStatus(statusLine(reply.status))
-    if (reply.contentType !== undefined) response.writeHeader('Content-Type', reply.contentType)
-    if (reply.headers !== undefined) {
-      for (const [name, value] of reply.headers) response.writeHeader(name, value)
-    }
+    this.#writeHead(reply)
     const body = reply.body ?? ''
-    const isBodyless = statusIsBodyless(reply.status)
-    if (!isBodyless && this.method !== 'HEAD') {
+    if (this.#mayHaveBody(reply)) {
       response.end(body, close)
       return
     }
     if (close) response.writeHeader('Connection', 'close')
-    if (!isBodyless) response.writeHeader('Content-Length', String(byteLength(body)))
+    if (!statusIsBodyless(reply.status))
+      response.writeHeader('Content-Length', String(byteLength(body)))
     response.endWithoutBody()
+  }
+
+  #writeHead({ status, contentType, headers }: Reply): void {
+    const response = this.#response
+    response.writeStatus(statusLine(status))
+    if (contentType !== undefined) response.writeHeader('Content-Type', contentType)
+    if (headers !== undefined) {
+      for (const [name, value] of headers) response.writeHeader(name, value)
+    }
   }
 }
 
@@ -339,39 +395,4 @@ function countLine(name: string, value: string): void {
   if (value !== '') return
   blanks++
   if (isLength) blankLengths++
-}
-
-function statusLine(status: number): string {
-  let line = statusLines.get(status)
-  if (line === undefined) {
-    line = `${status} ${STATUS_CODES[status] ?? 'Unknown'}`
-    statusLines.set(status, line)
-  }
-  return line
-}
-
-function statusIsBodyless(status: number): boolean {
-  return status === 204 || status === 304
-}
-
-function byteLength(body: string | Uint8Array): number {
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
-}
-
-/** Native engines write header values unchecked, so a line break would let a value add headers. */
-function assertHeaders(headers: readonly (readonly [string, string])[]): void {
-  for (const [, value] of headers) {
-    assert(!/[\r\n\0]/.test(value), 'a header value holds a line break')
-  }
-}
-
-/** A whole response after `HTTP/1.1 `, for `Engine.writeRaw`. */
-function rawMessage(reply: Reply, method: string): Uint8Array {
-  let head = `${statusLine(reply.status)}\r\n`
-  if (reply.contentType !== undefined) head += `Content-Type: ${reply.contentType}\r\n`
-  for (const [name, value] of reply.headers ?? []) head += `${name}: ${value}\r\n`
-  const body = Buffer.from(reply.body ?? '')
-  if (!statusIsBodyless(reply.status)) head += `Content-Length: ${body.length}\r\n`
-  head += `Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n`
-  return method === 'HEAD' ? Buffer.from(head) : Buffer.concat([Buffer.from(head), body])
 }

@@ -187,6 +187,8 @@ class NodeResponse implements EngineResponse {
   #abort: (() => void) | undefined
   #data: ((chunk: Uint8Array, isLast: boolean) => void) | undefined
   #ended = false
+  /** Of a body that is sent in pieces. */
+  #bodyBytes = 0
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.#request = request
@@ -219,6 +221,28 @@ class NodeResponse implements EngineResponse {
   end(body: string | Uint8Array, closeConnection: boolean): this {
     this.#response.setHeader('Content-Length', Buffer.byteLength(body))
     return this.#finish(body, closeConnection)
+  }
+
+  tryEnd(rest: Uint8Array, totalBytes: number): readonly [boolean, boolean] {
+    if (!this.#response.headersSent) this.#response.setHeader('Content-Length', totalBytes)
+    let at = 0
+    let isTaken = true
+    while (isTaken && at < rest.length) {
+      const piece = rest.subarray(at, at + PIECE_BYTES)
+      at += piece.length
+      isTaken = this.#response.write(piece)
+    }
+    this.#bodyBytes += at
+    const isDone = this.#bodyBytes === totalBytes
+    if (isDone) this.#finish(undefined, false)
+    return [isTaken, isDone]
+  }
+
+  onWritable(handler: (offset: number) => boolean): this {
+    this.#response.on('drain', () => {
+      if (!this.#ended) handler(this.#bodyBytes)
+    })
+    return this
   }
 
   endWithoutBody(): this {
@@ -271,3 +295,5 @@ class NodeResponse implements EngineResponse {
 }
 
 const EMPTY = new Uint8Array(0)
+/** What may lie in a response beside what its socket has taken. */
+const PIECE_BYTES = 64 * 1024

@@ -5,7 +5,7 @@
  */
 import { createServer as createProbe } from 'node:net'
 import { IngestError } from '../errors.ts'
-import { BODY_IDLE_MS_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX } from '../limits.ts'
+import { BODY_IDLE_MS_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX, REPLY_BYTES_MAX } from '../limits.ts'
 import {
   type Engine,
   type EngineApp,
@@ -17,6 +17,7 @@ import {
 } from './engine.ts'
 import type { Exchange, Handler, Reply, Route } from './exchange.ts'
 import { type ExchangeHost, HttpExchange } from './http-exchange.ts'
+import { InFlight } from './in-flight.ts'
 import { problemReply } from './problem.ts'
 
 export type Fallback = (exchange: Exchange, allow: string | undefined) => Reply | Promise<Reply>
@@ -38,12 +39,15 @@ export interface ServerOptions {
   readonly bodyIdleMsMax?: number
   readonly lingerMsMax?: number
   readonly lingerBytesMax?: number
+  readonly replyBytesMax?: number
 }
 
 export interface HttpServer {
   readonly engine: Engine
   /** Requests whose handler was called and whose reply was not sent yet. */
   readonly activeRequests: number
+  /** Bytes of large answers that wait for their readers, but for those of ingest. */
+  readonly replyBytes: number
   /** Open connections; undefined where the engine cannot tell. */
   readonly connections: number | undefined
   /** Resolves with the actual port (`port` 0 takes any free one). Rejects when it cannot bind. */
@@ -85,6 +89,7 @@ class Server implements HttpServer, ExchangeHost {
   readonly lingerTicksMax: number
   readonly lingerBytesMax: number
   readonly onError: (error: unknown, exchange: Exchange) => void
+  readonly replyRoom: InFlight
   activeRequests = 0
   connections: number | undefined
   tick = 0
@@ -110,6 +115,8 @@ class Server implements HttpServer, ExchangeHost {
     this.bodyIdleTicksMax = Math.ceil(bodyIdleMsMax / this.#sweepMs)
     this.lingerTicksMax = Math.ceil(lingerMsMax / this.#sweepMs)
     this.lingerBytesMax = options.lingerBytesMax ?? LINGER_BYTES_MAX
+    const replies = 'bytes of answers wait for their readers (REPLY_BYTES_MAX)'
+    this.replyRoom = new InFlight(options.replyBytesMax ?? REPLY_BYTES_MAX, undefined, replies)
     this.#app = createApp(this.engine, options.tls)
     this.#addRoutes(options.routes)
     if (this.#app.filter !== undefined) {
@@ -119,6 +126,10 @@ class Server implements HttpServer, ExchangeHost {
       }
       this.#app.filter(countConnection)
     }
+  }
+
+  get replyBytes(): number {
+    return this.replyRoom.bytes
   }
 
   async listen(host: string, port: number): Promise<number> {

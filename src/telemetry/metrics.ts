@@ -39,6 +39,10 @@ const GAUGES = {
     'How often since the start new connections were refused for want of descriptors',
   ],
   inFlightBytes: ['ingest_in_flight_bytes', 'Bytes received and not yet acknowledged'],
+  replyBytes: [
+    'ingest_reply_bytes',
+    'Large answers of the read side, not yet taken by their readers',
+  ],
   inFlightRequests: ['ingest_in_flight_requests', 'Requests received and not yet acknowledged'],
   restBodyBytes: ['ingest_rest_body_bytes', 'Bodies of management and queries, in memory'],
   poolQueueBatches: ['ingest_pool_queue_batches', 'Batches waiting for a worker'],

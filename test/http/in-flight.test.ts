@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InFlight, type InFlightRequest } from '../../src/accept/in-flight.ts'
 import { IngestError } from '../../src/errors.ts'
+import { InFlight, type InFlightRequest } from '../../src/http/in-flight.ts'
 import {
   IN_FLIGHT_REQUESTS_MAX,
   SLOW_BODY_BYTES_PER_SECOND,

@@ -19,16 +19,22 @@ const BYTES_PER_MS = SLOW_BODY_BYTES_PER_SECOND / 1_000
 export class InFlight {
   readonly bytesMax: number
   readonly #nowMs: () => number
+  readonly #what: string
   bytes = 0
   requests = 0
-  /** Those whose bodies have not ended. */
+  /** Those whose bodies have not ended, or not their replies. */
   readonly #receiving = new Set<InFlightRequest>()
   #nextLookMs = Number.NEGATIVE_INFINITY
 
-  /** `nowMs`: monotonic. */
-  constructor(bytesMax: number, nowMs: () => number = () => performance.now()) {
+  /** `nowMs`: monotonic. `what` is counted, for who is refused. */
+  constructor(
+    bytesMax: number,
+    nowMs: () => number = () => performance.now(),
+    what = 'bytes in flight (--in-flight-bytes-max)',
+  ) {
     this.bytesMax = bytesMax
     this.#nowMs = nowMs
+    this.#what = what
   }
 
   /**
@@ -46,12 +52,24 @@ export class InFlight {
     return request
   }
 
+  /**
+   * Counts what is sent to a reader, and was made already: it is never refused, others are. `cut`
+   * as in `enter`, for a reader who takes it too slowly.
+   */
+  enterReply(bytes: number, cut: () => void): InFlightRequest {
+    const request = new InFlightRequest(this, cut, this.#nowMs)
+    request.bytes = bytes
+    this.bytes += bytes
+    this.requests++
+    this.#receiving.add(request)
+    return request
+  }
+
   /** Counts `bytes` more, or fewer, for `request`. Throws `overloaded`, counting nothing. */
   grow(bytes: number, request: InFlightRequest): void {
     const isOver = bytes > 0 && this.bytes + bytes > this.bytesMax
     if (isOver && !this.#cutSlow(bytes, 0, request)) {
-      const text = `over ${this.bytesMax} bytes in flight (--in-flight-bytes-max)`
-      throw new IngestError('overloaded', text)
+      throw new IngestError('overloaded', `over ${this.bytesMax} ${this.#what}`)
     }
     this.bytes += bytes
   }
