@@ -15,7 +15,7 @@ import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
 import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
 import { endOrphans } from '../../src/store/embedded/postgres-cluster.ts'
-import { isAlive } from '../../src/store/embedded/processes.ts'
+import { isAlive, sendSignal } from '../../src/store/embedded/processes.ts'
 import type { StoreState } from '../../src/store/embedded/supervisor.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
@@ -245,7 +245,7 @@ test('PostgreSQL starts at once after all of it was killed, again and again', as
     await Promise.all(Array.from({ length: 8 }, () => backends.query('SELECT pg_sleep(0.1)')))
     const processes = serverProcesses(owned.postgres.pid)
     assert.ok(processes.length > 8)
-    for (const pid of [owner.pid ?? 0, ...processes]) process.kill(pid, 'SIGKILL')
+    for (const pid of [owner.pid ?? 0, ...processes]) sendSignal(pid, 'SIGKILL')
     const store = await startEmbeddedPostgres({ dataDir, log })
     await store.stop()
     await backends.end()
