@@ -111,6 +111,12 @@ export const REQUEST_BLOCK_BYTES_MAX = 16 * MIB
  * declared length alone must not take the room of others.
  */
 export const BODY_AHEAD_BYTES = 16 * KIB
+/**
+ * What an open decompressor counts as in flight, as measured: gzip and deflate with their window,
+ * brotli and zstd beside theirs, which counts as what was put out.
+ */
+export const INFLATER_BYTES = 160 * KIB
+export const WIDE_INFLATER_BYTES = 256 * KIB
 /** When others find no room, a body is cut that brought fewer bytes a second than this… */
 export const SLOW_BODY_BYTES_PER_SECOND = 64 * KIB
 /** …for so long. A burst counts for as long at most. */

@@ -10,7 +10,7 @@
 import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
 import { copyBytes } from '../bytes/copy-bytes.ts'
 import { IngestError } from '../errors.ts'
-import { BATCH_BYTES_TARGET, BODY_BYTES_MAX } from '../limits.ts'
+import { BATCH_BYTES_TARGET, BODY_AHEAD_BYTES, BODY_BYTES_MAX } from '../limits.ts'
 import type { Framing, Part } from '../model/batch.ts'
 import { BulkCutter } from './bulk-framing.ts'
 import { ElementScanner, firstToken, isDocumentStart, trimEnd } from './json-framing.ts'
@@ -46,6 +46,22 @@ function countLineFeeds(bytes: Uint8Array, end: number): number {
   let count = 0
   for (let i = 0; i < end; i++) if (bytes[i] === LINE_FEED) count++
   return count
+}
+
+/**
+ * Bytes of a body's first buffer: by what has come, as is in flight, and not by what was declared,
+ * so that a byte on each of many connections does not take a batch of memory each.
+ */
+export function firstBytes(cameBytes: number, target: number): number {
+  const ahead = Math.min(2 * cameBytes + BODY_AHEAD_BYTES, target)
+  return Math.min(Math.max(cameBytes, ahead), BATCH_BYTES_TARGET)
+}
+
+/** Bytes of the next one when `length` have filled it. */
+export function moreBytes(length: number, target: number): number {
+  if (length < target) return Math.min(2 * length, target)
+  // An event longer than a batch. The body's own limit bounds it.
+  return Math.max(Math.min(2 * length, BODY_BYTES_MAX + BATCH_PADDING), length + 1)
 }
 
 export class BodyFramer {
@@ -149,15 +165,11 @@ export class BodyFramer {
   #room(wanted: number): Uint8Array {
     const buffer = this.#buffer
     if (buffer === undefined) {
-      this.#buffer = this.#buffers.take(
-        Math.min(Math.max(wanted, this.#target), BATCH_BYTES_TARGET),
-      )
+      this.#buffer = this.#buffers.take(firstBytes(wanted, this.#target))
       return this.#buffer
     }
     if (this.#length < buffer.length - BATCH_PADDING) return buffer
-    // An event longer than a batch. The body's own limit bounds it.
-    const bytesMin = Math.min(this.#length * 2, BODY_BYTES_MAX + BATCH_PADDING)
-    this.#buffer = this.#buffers.grow(buffer, this.#length, Math.max(bytesMin, this.#length + 1))
+    this.#buffer = this.#buffers.grow(buffer, this.#length, moreBytes(this.#length, this.#target))
     return this.#buffer
   }
 

@@ -12,7 +12,9 @@
  * So we walk back to the nearest such place, or to the beginning of the part where the state is
  * known, and go forward from there. In a body that is what it should be, this is three lines.
  */
+
 import { BULK_DELETE, bulkActionAt, bulkOperation, skipBlanks } from '../bytes/bulk-action.ts'
+import { BULK_ITEM_BYTES_MAX } from '../limits.ts'
 
 type Expects = 'action' | 'document' | 'document-or-action'
 
@@ -108,4 +110,11 @@ function lineEnd(bytes: Uint8Array, start: number): number {
   let at = start
   while (bytes[at] !== LINE_FEED) at++
   return at + 1
+}
+
+/** About what a reply's items may have: most actions have a document behind them. */
+export function bulkItemsEstimate(bytes: Uint8Array): number {
+  let lines = 1
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines++
+  return Math.ceil(lines / 2) * BULK_ITEM_BYTES_MAX
 }

@@ -4,7 +4,13 @@
  */
 import zlib from 'node:zlib'
 import { IngestError } from '../errors.ts'
-import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX, SMALL_COMPRESSED_BYTES_MAX } from '../limits.ts'
+import {
+  BODY_BYTES_MAX,
+  INFLATER_BYTES,
+  SMALL_BODY_BYTES_MAX,
+  SMALL_COMPRESSED_BYTES_MAX,
+  WIDE_INFLATER_BYTES,
+} from '../limits.ts'
 
 export interface DecompressorEvents {
   /** Decompressed bytes, valid after the call too. */
@@ -89,6 +95,15 @@ export class Decompressor {
       this.#isHigh = true
       this.#events.onPressure(true)
     }
+  }
+
+  /** What it takes beside what it has put out: its state, its window, input that piled up. */
+  get heldBytes(): number {
+    if (this.#stream === undefined || this.#isOver) return 0
+    const isWide = this.#encoding === 'br' || this.#encoding === 'zstd'
+    // A window may be as large as all that was put out, but never larger.
+    const state = isWide ? WIDE_INFLATER_BYTES + this.#outputBytes : INFLATER_BYTES
+    return state + this.#pendingBytes
   }
 
   /** No more input. An empty body ends at once. */

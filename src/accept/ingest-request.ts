@@ -15,6 +15,7 @@ import type { EncodedBatch } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { ResolvedKey } from './authenticate.ts'
 import { BodyFramer, type FramedPart } from './body-framer.ts'
+import { bulkItemsEstimate } from './bulk-framing.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import { failureOf } from './failure.ts'
@@ -84,6 +85,7 @@ export class IngestRequest implements BodyConsumer, Client {
       } else if (encoding !== undefined) {
         this.#decompressor ??= this.#createDecompressor(encoding)
         this.#decompressor.push(bytes)
+        this.#hold()
         if (isLast) this.#decompressor.end()
       } else {
         this.#push(bytes)
@@ -135,7 +137,8 @@ export class IngestRequest implements BodyConsumer, Client {
   #hold(): void {
     const received = this.#receivedBytes
     const expected = Math.min(this.#options.declaredBytes, 2 * received + BODY_AHEAD_BYTES)
-    this.#room.hold(Math.max(received, expected, this.#decompressedBytes, this.#held.bytes))
+    const bytes = Math.max(received, expected, this.#decompressedBytes, this.#held.bytes)
+    this.#room.hold(bytes + (this.#decompressor?.heldBytes ?? 0))
   }
 
   #createDecompressor(encoding: Encoding): Decompressor {
@@ -235,6 +238,8 @@ export class IngestRequest implements BodyConsumer, Client {
     const isOtlp = plan.kind === 'otlp-protobuf'
     const eventBytes = isOtlp ? OtlpFramer.measureWhole(bytes) : part.bytes.length
     if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
+    // Its items may be many times the body, and are made together with those of others.
+    if (part.framing === 'bulk') this.#room.hold(this.#room.bytes + bulkItemsEstimate(bytes))
     const { batcher } = this.#services
     const placed = batcher.submitShared(
       key.stream,

@@ -13,9 +13,9 @@
 import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
 import { copyBytes } from '../bytes/copy-bytes.ts'
 import { IngestError } from '../errors.ts'
-import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, OTLP_GENERATED_BYTES_MAX } from '../limits.ts'
+import { BATCH_BYTES_TARGET, OTLP_GENERATED_BYTES_MAX } from '../limits.ts'
 import type { OtlpResume } from '../model/batch.ts'
-import type { FramerSink } from './body-framer.ts'
+import { type FramerSink, firstBytes, moreBytes } from './body-framer.ts'
 import {
   OtlpScan,
   SCAN_BOUNDARY,
@@ -32,7 +32,6 @@ export class OtlpFramer {
   readonly #buffers: BatchBuffers
   readonly #sink: FramerSink
   readonly #target: number
-  readonly #firstBytes: number
   readonly #scan = new OtlpScan()
   #buffer: Uint8Array | undefined
   #length = 0
@@ -58,7 +57,6 @@ export class OtlpFramer {
     // A body a little over the target makes two even batches rather than a large and a tiny one.
     const batches = Math.max(1, Math.ceil(declaredBytes / target))
     this.#target = declaredBytes > 0 ? Math.ceil(declaredBytes / batches) : target
-    this.#firstBytes = this.#target
   }
 
   /**
@@ -114,15 +112,13 @@ export class OtlpFramer {
   #room(wanted: number): Uint8Array {
     const buffer = this.#buffer
     if (buffer === undefined) {
-      const bytes = Math.min(Math.max(wanted, this.#firstBytes), BATCH_BYTES_TARGET)
-      this.#buffer = this.#buffers.take(bytes)
+      this.#buffer = this.#buffers.take(firstBytes(wanted, this.#target))
       return this.#buffer
     }
     if (this.#length < buffer.length - BATCH_PADDING) return buffer
-    // More than a batch without a place to cut. The body's own limit bounds it: what is in front
-    // of the part was in the body before.
-    const bytesMin = Math.min(this.#length * 2, BODY_BYTES_MAX + BATCH_PADDING)
-    this.#buffer = this.#buffers.grow(buffer, this.#length, Math.max(bytesMin, this.#length + 1))
+    // Also more than a batch without a place to cut: what is in front of the part was in the body
+    // before, so the body's own limit bounds it.
+    this.#buffer = this.#buffers.grow(buffer, this.#length, moreBytes(this.#length, this.#target))
     return this.#buffer
   }
 

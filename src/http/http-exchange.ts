@@ -4,7 +4,9 @@
  *
  *   open --reply--> held --sent--> lingering --body ended, or its bounds--> done
  *
- * A large reply is sent as its reader takes it (`large-reply.ts`): open --reply--> sending --> done.
+ * A large reply is sent as its reader takes it (`large-reply.ts`):
+ *
+ *   open --reply--> sending --all taken--> done
  *
  * A held reply waits a moment for the rest of a small body, since the connection then lives on.
  * Otherwise it is sent at once, marked `Connection: close`, and what still comes is thrown away.

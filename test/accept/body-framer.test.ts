@@ -8,9 +8,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { BodyFramer, type BodyKind } from '../../src/accept/body-framer.ts'
+import { BodyFramer, type BodyKind, type FramerSink } from '../../src/accept/body-framer.ts'
+import { OtlpFramer } from '../../src/accept/otlp-framer.ts'
 import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
-import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
+import {
+  BATCH_BYTES_TARGET,
+  BODY_AHEAD_BYTES,
+  BODY_BYTES_MAX,
+  EVENT_BYTES_MAX,
+} from '../../src/limits.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { cutAt, frameBody, type Outcome } from './frame-body.ts'
 
@@ -321,4 +327,36 @@ test('an OTLP document is one part, however many lines and bytes it has', () => 
   const body = Buffer.from(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[\n${records}\n]}]}]}`)
   const { parts, accepted, fatal } = frameBody('otlp-json', [body], { declaredBytes: 100 })
   assert.deepEqual([parts, accepted, fatal], [1, 1_000, undefined])
+})
+
+test('memory for a body is taken as it comes, not as it was declared', () => {
+  for (const createFramer of [
+    (buffers: BatchBuffers, sink: FramerSink) =>
+      new BodyFramer('ndjson', BODY_BYTES_MAX, buffers, sink),
+    (buffers: BatchBuffers, sink: FramerSink) => new OtlpFramer(BODY_BYTES_MAX, buffers, sink),
+  ]) {
+    const taken: number[] = []
+    class Counted extends BatchBuffers {
+      override take(bytesMin: number): Uint8Array {
+        const buffer = super.take(bytesMin)
+        taken.push(buffer.length)
+        return buffer
+      }
+    }
+    const framer = createFramer(new Counted(BATCH_BYTES_TARGET), {
+      part: () => assert.fail('no batch yet'),
+      fail: () => assert.fail('nothing is wrong yet'),
+    })
+    // One OTLP message that goes on and on, or one line.
+    framer.push(new Uint8Array([0x0a, 0xff, 0xff, 0xff, 0x03]))
+    assert.ok(taken[0]! <= BODY_AHEAD_BYTES + 64 * 1024, `${taken[0]}`)
+    let came = 5
+    for (; came < 600_000; came += 5_000) {
+      framer.push(new Uint8Array(5_000).fill(0x0a))
+      const held = taken.at(-1)!
+      assert.ok(held <= 4 * came + 4 * BODY_AHEAD_BYTES, `${held} for ${came}`)
+    }
+    assert.ok(taken.length <= 5, 'grown a few times only')
+    framer.discard()
+  }
 })

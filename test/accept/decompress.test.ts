@@ -17,8 +17,10 @@ import {
 import { IngestError } from '../../src/errors.ts'
 import {
   BODY_BYTES_MAX,
+  INFLATER_BYTES,
   SMALL_BODY_BYTES_MAX,
   SMALL_COMPRESSED_BYTES_MAX,
+  WIDE_INFLATER_BYTES,
 } from '../../src/limits.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { cutAt } from './frame-body.ts'
@@ -255,4 +257,58 @@ test('what is not small, whole or valid is for the stream', () => {
     if (most.length > SMALL_COMPRESSED_BYTES_MAX) continue
     assert.deepEqual(tryDecompressSmall(encoding, most), bomb.subarray(1), name)
   }
+})
+
+test('an open decompressor counts what it holds beside its output', async () => {
+  const body = randomBytes(300_000)
+  for (const [encoding, bytes] of [
+    ['gzip', zlib.gzipSync(body)],
+    ['br', zlib.brotliCompressSync(body)],
+  ] as const) {
+    let output = 0
+    let end: () => void = () => undefined
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    const decompressor = new Decompressor(encoding, {
+      onBytes: (chunk) => {
+        output += chunk.length
+      },
+      onEnd: () => end(),
+      onError: () => assert.fail('it is valid'),
+      onPressure: () => undefined,
+    })
+    assert.equal(decompressor.heldBytes, 0, 'nothing was opened')
+    decompressor.push(bytes.subarray(0, 200_000))
+    const state = encoding === 'br' ? WIDE_INFLATER_BYTES : INFLATER_BYTES
+    assert.equal(decompressor.heldBytes, state + 200_000, 'what piled up counts')
+    while (output === 0) await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.equal(decompressor.heldBytes, state + (encoding === 'br' ? output : 0))
+    decompressor.push(bytes.subarray(200_000))
+    decompressor.end()
+    await ended
+    assert.equal(decompressor.heldBytes, 0)
+  }
+})
+
+test('a decompressor that is given up stops: what it has read is not put out', async () => {
+  let output = 0
+  const decompressor = new Decompressor('gzip', {
+    onBytes: (chunk) => {
+      output += chunk.length
+      decompressor.destroy()
+    },
+    onEnd: () => assert.fail('it was given up'),
+    onError: () => assert.fail('it was given up'),
+    onPressure: () => undefined,
+  })
+  decompressor.push(zlib.gzipSync(Buffer.alloc(BODY_BYTES_MAX)))
+  decompressor.end()
+  while (output === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+  const before = process.cpuUsage()
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.ok(output <= 64 * 1024)
+  assert.equal(decompressor.heldBytes, 0)
+  assert.ok(process.cpuUsage(before).user < 100_000, "nothing goes on on zlib's threads")
 })
