@@ -129,7 +129,7 @@ test('large bulk requests at once, again and again: each is told of its own item
 
 test('a bulk reply that has no room on this node is too large, not overloaded', async () => {
   const { key } = await api.createStream()
-  const body = '{"index":{"_index":"i"}}\n{}\n'.repeat(Math.floor((3 * MIB) / 27))
+  const body = '{"index":{"_index":"i"}}\n{}\n'.repeat(Math.floor((9 * MIB) / 27))
   const authorization = `Basic ${Buffer.from(`u:${key}`).toString('base64')}`
   const headers = { authorization, 'content-type': NDJSON_TYPE }
   const answer = await call(`${service.url}/_bulk`, { method: 'POST', headers, body })
