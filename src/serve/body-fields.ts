@@ -11,6 +11,11 @@ export type BodyFields = Readonly<Record<string, unknown>>
 /** The most unknown names that a message repeats, and how much of each. */
 const NAMES_SHOWN_MAX = 10
 const NAME_SHOWN_CHARS_MAX = 64
+/**
+ * Control and format characters (zero width, direction), fillers and selectors that show nothing,
+ * every space but U+0020, the Braille blank, and halves of pairs.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u
 
 /** `body` as an object that has no field outside `known`; messages call it `what`. */
 export function readFields(body: unknown, known: readonly string[], what = 'the body'): BodyFields {
@@ -24,11 +29,14 @@ export function readFields(body: unknown, known: readonly string[], what = 'the 
   return body
 }
 
-/** A name that people read: no control characters, not blank. */
+/**
+ * A name that people read and tell from others: nothing in it that cannot be seen, no space at its
+ * ends; in Unicode's form NFC, so that what looks the same is the same.
+ */
 export function readName(name: string, value: unknown): string {
   if (typeof value !== 'string') throw malformed(`"${name}" must be a string`)
   if (value.trim() === '') throw malformed(`"${name}" must not be blank`)
-  return checkText(name, value)
+  return checkText(name, value.normalize('NFC'))
 }
 
 /** As `readName`, but absent and blank are an empty text. */
@@ -105,8 +113,19 @@ function checkText(name: string, value: string): string {
     const limit = `NAME_CHARS_MAX (${NAME_CHARS_MAX})`
     throw malformed(`"${name}" is ${value.length} characters, over ${limit}`)
   }
-  if (/\p{Cc}/u.test(value)) throw malformed(`"${name}" must not hold control characters`)
+  const unseen = UNSEEN.exec(value)
+  if (unseen !== null) {
+    throw malformed(`"${name}" must not hold ${nameOf(unseen[0])} (at character ${unseen.index})`)
+  }
+  if (value.startsWith(' ') || value.endsWith(' ')) {
+    throw malformed(`"${name}" must not begin or end with a space (U+0020)`)
+  }
   return value
+}
+
+function nameOf(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  return `the character U+${code.toString(16).toUpperCase().padStart(4, '0')}`
 }
 
 function quoteName(name: string): string {

@@ -67,6 +67,10 @@ export interface PageRequest {
 /** First token of an instance: any number will do, all nodes must use the same. */
 const ADMIN_TOKEN_LOCK = 7_105_113
 
+/** Admin tokens that work now. */
+const IS_ADMIN = `'admin' = ANY (scopes) AND revoked_at IS NULL
+  AND (expires_at IS NULL OR expires_at > clock_timestamp())`
+
 export class ControlStore {
   readonly #postgres: Postgres
   readonly #onChange: (change: ControlChange | undefined) => void
@@ -214,13 +218,18 @@ export class ControlStore {
     return rows.map(toToken)
   }
 
-  /** Revoking again changes nothing. Throws `not_found`. */
+  /**
+   * Revoking again changes nothing. Throws `not_found`, and `conflict` for the last admin token
+   * that works: without one nobody could make another.
+   */
   async revokeToken(tokenId: number): Promise<void> {
     const prefix = await this.#findPrefix('SELECT prefix FROM access_tokens WHERE token_id = $1', [
       tokenId,
     ])
     if (prefix === undefined) throw new IngestError('not_found', 'there is no token with this id')
     await this.#change({ kind: 'credential', prefix }, async (sql) => {
+      // Changes are one at a time: of the last two each cannot be the other's excuse.
+      await assertAdminIsLeft(sql, tokenId)
       await sql.query(
         `UPDATE access_tokens SET revoked_at = COALESCE(revoked_at, now()) WHERE token_id = $1`,
         [tokenId],
@@ -238,10 +247,7 @@ export class ControlStore {
     const change = { kind: 'credential', prefix: credential.prefix } as const
     const created = await this.#postgres.transaction(async (sql) => {
       await sql.query('SELECT pg_advisory_xact_lock($1)', [ADMIN_TOKEN_LOCK])
-      const { rows } = await sql.query(
-        `SELECT 1 FROM access_tokens WHERE 'admin' = ANY (scopes) AND revoked_at IS NULL
-           AND (expires_at IS NULL OR expires_at > now()) LIMIT 1`,
-      )
+      const { rows } = await sql.query(`SELECT 1 FROM access_tokens WHERE ${IS_ADMIN} LIMIT 1`)
       if (rows.length > 0) return undefined
       await recordChange(sql, change)
       const admin = { name: 'first admin token', owner: 'admin', expiresAtMs: null }
@@ -280,6 +286,16 @@ async function selectStream(sql: Queryable, streamId: StreamId): Promise<Stream 
     [streamId],
   )
   return rows[0] && toStream(rows[0])
+}
+
+async function assertAdminIsLeft(sql: Queryable, without: number): Promise<void> {
+  const { rows } = await sql.query<{ readonly is_it: boolean }>(
+    `SELECT DISTINCT token_id = $1 AS is_it FROM access_tokens WHERE ${IS_ADMIN}`,
+    [without],
+  )
+  if (!rows.some((row) => row.is_it) || rows.some((row) => !row.is_it)) return
+  const text = 'this is the last admin token that works; make another one before it is revoked'
+  throw new IngestError('conflict', text)
 }
 
 async function assertNameFree(sql: Queryable, owner: string, name: string): Promise<void> {

@@ -95,7 +95,7 @@ test('settings out of bounds are refused by name, with the limit', async () => {
     [{ name: 1 }, /"name" must be a string/],
     [{ name: null }, /"name" must be a string/],
     [{ name: long }, /"name" is 201 characters, over NAME_CHARS_MAX \(200\)/],
-    [{ name: 'a\u0000b' }, /"name" must not hold control characters/],
+    [{ name: 'a\u0000b' }, /"name" must not hold the character U\+0000/],
     [{ retention: '0d' }, /"retention" must be a duration .* at most 100 years/],
     [{ retention: 30 }, /"retention" must be a duration/],
     [{ retention: '101y' }, /"retention" must be a duration/],
