@@ -3,6 +3,8 @@
 const FORMAT =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 const NS_PER_MS = 1_000_000n
+/** The last millisecond of the year 9999. */
+export const RFC3339_MS_MAX = 253_402_300_799_999
 
 /** Nanoseconds since 1970 (negative before), or undefined when `text` is not an RFC 3339 time. */
 export function tryParseRfc3339(text: string): bigint | undefined {

@@ -8,6 +8,7 @@
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
+import { SEGMENT_ID_MAX } from '../model/segment-id.ts'
 import { placeOf, rowKeyText, type SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/event-store.ts'
@@ -116,6 +117,7 @@ async function readEvent(
   const id = tryParseEventId(idText)
   if (id === undefined) throw eventNotFound()
   const { segmentId, ordinal } = id
+  if (segmentId === SEGMENT_ID_MAX) throw eventNotFound() // No range has it: it would end behind it.
   const slice = { segmentId, fromOrdinal: ordinal, toOrdinal: ordinal + 1 }
   const range = { streamId, start: segmentId, end: segmentId + 1n, newestFirst: true, limit: 1 }
   const { records } = await tryUntilStill(async () => {

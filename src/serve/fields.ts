@@ -19,7 +19,7 @@ import type {
   ShapeRecord,
 } from '../store/schema-store.ts'
 import { isPathTooLong, malformed, readLimit, readParameters } from './body-fields.ts'
-import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
+import { findVisibleStream, type Guard, guardRoute, hasScope, type StreamFinder } from './guard.ts'
 
 export interface FieldRoutesDeps extends Guard {
   readonly streams: StreamFinder
@@ -42,7 +42,9 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
         const shown = records.slice(0, page.limit)
         const last = records.length > shown.length ? shown.at(-1)?.path : undefined
         const next = last === undefined ? undefined : pathCursor(last)
-        return replyPage('fields', shown.map(fieldJson), next)
+        const mayShow = hasScope(principal, 'events:read')
+        const fields = shown.map((field) => fieldJson(field, mayShow))
+        return replyPage('fields', fields, next)
       },
     }),
     guardRoute(guard, {
@@ -52,7 +54,8 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
       run: async ({ principal, params }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
         const field = await schemas.resolveField(streamId, readPath(params[1]))
-        if (field !== undefined) return replyText(fieldJson(field))
+        const mayShow = hasScope(principal, 'events:read')
+        if (field !== undefined) return replyText(fieldJson(field, mayShow))
         throw new IngestError('not_found', 'the stream has no field with this path')
       },
     }),
@@ -127,8 +130,11 @@ function readPath(path: string | undefined): string {
   return path
 }
 
-/** As text: samples are JSON already, and a number keeps its digits. */
-function fieldJson(field: FieldRecord): string {
+/**
+ * As text: samples are JSON already, and a number keeps its digits. They are values of events: who
+ * may not read those gets none, and is told so.
+ */
+function fieldJson(field: FieldRecord, mayShowSamples: boolean): string {
   const head = JSON.stringify({
     path: field.path,
     types: field.types,
@@ -137,6 +143,7 @@ function fieldJson(field: FieldRecord): string {
     last_seen_at: formatTimeMs(field.lastSeenMs),
     resolved_at: field.resolvedAtMs === null ? null : formatTimeMs(field.resolvedAtMs),
   })
+  if (!mayShowSamples) return `${head.slice(0, -1)},"samples":[],"samples_withheld":true}`
   return `${head.slice(0, -1)},"samples":[${field.samples.join(',')}]}`
 }
 

@@ -83,9 +83,14 @@ export function guardRoute(
   return { method: rest.method, pattern: rest.pattern, handler }
 }
 
-/** Throws `forbidden` unless the principal has `scope`; `admin` has them all. */
+/** `admin` has them all. */
+export function hasScope(principal: Principal, scope: Scope): boolean {
+  return principal.scopes.has(scope) || principal.scopes.has('admin')
+}
+
+/** Throws `forbidden` unless the principal has `scope`. */
 export function requireScope(principal: Principal, scope: Scope): void {
-  if (principal.scopes.has(scope) || principal.scopes.has('admin')) return
+  if (hasScope(principal, scope)) return
   throw new IngestError('forbidden', `this needs a token with the scope ${scope}`)
 }
 

@@ -2,7 +2,7 @@
 import { IngestError } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
-import { ceilMs, formatTimeMs } from '../model/rfc3339.ts'
+import { formatTimeMs, RFC3339_MS_MAX } from '../model/rfc3339.ts'
 import { SCOPES, type Scope } from '../model/stream.ts'
 import type { ControlStore, NewToken, TokenRecord } from '../store/control-store.ts'
 import { malformed, readFields, readName, readOptionalName, readTime } from './body-fields.ts'
@@ -79,7 +79,9 @@ function readScopes(value: unknown): readonly Scope[] {
 
 function readExpiry(value: unknown, nowMs: number): number | null {
   if (value === undefined || value === null) return null
-  const expiresAtMs = Number(ceilMs(readTime('expires_at', value)))
+  // Down to the millisecond that is kept, and never into a year that RFC 3339 cannot write.
+  const ms = Number(readTime('expires_at', value) / 1_000_000n)
+  const expiresAtMs = Math.min(ms, RFC3339_MS_MAX)
   if (expiresAtMs <= nowMs) throw malformed('"expires_at" must be in the future')
   return expiresAtMs
 }

@@ -10,6 +10,7 @@ import {
   ClickHouseLogLevel,
   type ClickHouseSettings,
   createClient,
+  type ResponseJSON,
 } from '@clickhouse/client'
 import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES } from './clickhouse-codes.ts'
@@ -38,6 +39,8 @@ export interface RequestOptions {
   readonly queryId?: string
   readonly settings?: QuerySettings
   readonly signal?: AbortSignal
+  /** Hears how many rows the server read, when it says so. */
+  readonly onRowsRead?: (rows: number) => void
 }
 
 const REQUEST_MS_MAX_DEFAULT = 60_000
@@ -57,6 +60,8 @@ export class ClickHouse {
       request_timeout: options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT,
       max_open_connections: connectionsMax,
       application: 'sluice',
+      // In the URL when they are short, else in the body: servers bound the length of a URL.
+      use_multipart_params_auto: true,
       ...(options.lane && { http_headers: { [LANE_HEADER]: options.lane } }),
       log: { level: ClickHouseLogLevel.OFF },
     })
@@ -74,16 +79,21 @@ export class ClickHouse {
     options?: RequestOptions,
   ): Promise<Row[]> {
     try {
+      const onRowsRead = options?.onRowsRead
       const result = await this.#client.query({
         query: sql,
-        format: 'JSONEachRow',
+        // The one has statistics behind its rows.
+        format: onRowsRead === undefined ? 'JSONEachRow' : 'JSON',
         ...(params && { query_params: params }),
         // The server holds the answer back until it is whole, so a failure half-way is an error
         // with a code and not a broken body. Our results are small.
         clickhouse_settings: { wait_end_of_query: 1, ...settings, ...options?.settings },
         ...requestFields(options),
       })
-      return await result.json<Row>()
+      const whole = (await result.json<Row>()) as Row[] | ResponseJSON<Row>
+      if (Array.isArray(whole)) return whole
+      onRowsRead?.(whole.statistics?.rows_read ?? 0)
+      return whole.data
     } catch (cause) {
       throw toStoreError(cause)
     }

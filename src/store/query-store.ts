@@ -43,7 +43,7 @@ export interface CountResult {
   readonly groups: readonly CountGroup[]
   /** All events that match, also those of groups past the limit. */
   readonly total: number
-  /** Events of the time range. */
+  /** Rows that ClickHouse looked at to answer: those that match or not, in whole granules. */
   readonly rowsRead: number
 }
 
@@ -104,12 +104,17 @@ export class QueryStore {
       ...removedParams(removedBefore),
     })
     const settings = { ...QUERY_SETTINGS, group_by_overflow_mode: 'throw' as const }
+    let rowsRead = 0
+    const onRowsRead = (rows: number) => {
+      rowsRead = rows
+    }
+    const options = { onRowsRead, ...(signal && { signal }) }
     try {
       const rows = await this.#legs.read(query.streamId, (legs) => {
         const sql = buildCount(query, legs, params)
-        return this.#clickhouse.query<CountRow>(sql, params, settings, signal && { signal })
+        return this.#clickhouse.query<CountRow>(sql, params, settings, options)
       })
-      return toResult(rows ?? [], query)
+      return toResult(rows ?? [], query, rowsRead)
     } catch (cause) {
       throwQueryFailure(cause)
       return { groups: [], total: 0, rowsRead: 0 }
@@ -156,7 +161,6 @@ interface CountRow {
   readonly text: string
   readonly count: number
   readonly total: number
-  readonly rows_read: number
 }
 
 type Params = Record<string, string>
@@ -175,8 +179,7 @@ function buildParams(query: CountQuery, params: Params): Params {
  * and 1.0 are one group, as they are equal to a filter, while 1 and "1" are two. Adds to `params`.
  */
 function buildCount(query: CountQuery, legs: readonly Leg[], params: Params): string {
-  const range = rangeSql(query)
-  const conditions = [range]
+  const conditions = [rangeSql(query)]
   if (query.filter !== undefined) {
     conditions.push(buildEquals(fieldColumn(query.filter.field), query.filter.equals, params))
   }
@@ -188,8 +191,7 @@ function buildCount(query: CountQuery, legs: readonly Leg[], params: Params): st
     field === undefined
       ? `'null' AS kind, '' AS text`
       : `${kind} AS kind, ifNull(toString(${field}), '') AS text`
-  return `SELECT kind, text, count() AS count, sum(count()) OVER () AS total,
-      (SELECT sum(n) FROM (${selectLegs(legs, 'count() AS n', range)})) AS rows_read
+  return `SELECT kind, text, count() AS count, sum(count()) OVER () AS total
     FROM (${selectLegs(legs, columns, conditions.join(' AND '))})
     GROUP BY kind, text ORDER BY count DESC, kind, text LIMIT {limit:UInt64}`
 }
@@ -239,16 +241,17 @@ function buildEquals(column: string, value: FieldValue, params: Params): string 
 }
 
 /**
- * The values that equal a JSON number: as an integer when it is one, as a float when that is
- * exact or when it is no integer. 9007199254740993 is no float, and must not find its neighbour.
+ * The values that equal a JSON number: as an integer when it is one, and as the float that is kept
+ * of a number written so. That is the nearest one for what has a fraction or an exponent and for
+ * integers past 64 bits. 9007199254740993 is kept as an integer and must not find a neighbour.
  */
 export function readNumber(text: string): { integer?: bigint; float?: number } {
   const value = Number(text)
   const integer = tryParseInteger(text)
   if (integer === undefined) return Number.isFinite(value) ? { float: value } : {}
-  return Number.isFinite(value) && BigInt(value) === integer
-    ? { integer, float: value }
-    : { integer }
+  if (!Number.isFinite(value)) return { integer }
+  const isKeptAsFloat = /[.eE]/.test(text) || integer < NS_MIN || integer >= 1n << 64n
+  return isKeptAsFloat || BigInt(value) === integer ? { integer, float: value } : { integer }
 }
 
 /** The integer that a JSON number such as `12`, `12.0` or `1.2e1` is. */
@@ -266,12 +269,12 @@ function tryParseInteger(text: string): bigint | undefined {
   return BigInt(`${match[1]}${kept === '' ? '0' : kept}`)
 }
 
-function toResult(rows: readonly CountRow[], query: CountQuery): CountResult {
+function toResult(rows: readonly CountRow[], query: CountQuery, rowsRead: number): CountResult {
   const groups = query.groupBy === undefined ? [] : rows
   return {
     groups: groups.map(({ kind, text, count }) => ({ kind, text, count })),
     total: rows[0]?.total ?? 0,
-    rowsRead: rows[0]?.rows_read ?? 0,
+    rowsRead,
   }
 }
 

@@ -244,6 +244,28 @@ test('one event is read by its id', async () => {
   }
 })
 
+test('ids at the edges of 64 bits are no server errors', async () => {
+  const edges = [2n ** 31n, 2n ** 32n, 2n ** 63n - 2n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n]
+  const ids = [...edges, 2n ** 64n].map(String)
+  const places = ['0', '2147483646', '2147483647', '2147483648', '4294967295', '9999999999']
+  const stream = '/v1/streams/1'
+  for (const id of [...ids, '0', '-1', '9'.repeat(400)]) {
+    for (const place of places) {
+      const one = await rest.call('GET', `${stream}/events/${id}-${place}`)
+      assert.equal(one.status, 404, `${id}-${place} ${one.text}`)
+      for (const cursor of ['before', 'after']) {
+        const { status, text } = await rest.call('GET', `${stream}/events?${cursor}=${id}-${place}`)
+        assert.ok(status === 200 || status === 400, `${cursor} ${id}-${place} ${text}`)
+      }
+    }
+    const paths = [`/v1/streams/${id}/events`, `/v1/streams/${id}/usage`, `${stream}/events/${id}`]
+    for (const path of paths) {
+      const { status, text } = await rest.call('GET', path)
+      assert.equal(status, 404, `${path} ${text}`)
+    }
+  }
+})
+
 test('bad parameters are refused by name', async () => {
   const streamId = await newStream('bad')
   const cases = [

@@ -143,6 +143,39 @@ test('shapes show paths, counts and an example; the newest first, in pages', asy
   assert.equal((await get(streamId, 'shapes?after=zz')).status, 400)
 })
 
+test('samples are for those who may read events', async () => {
+  const owner = `reader-${process.pid}`
+  const streamId = await newStream(database.postgres)
+  await database.postgres.query('UPDATE streams SET owner = $2 WHERE stream_id = $1', [
+    streamId,
+    owner,
+  ])
+  await node.commit(streamId, '{"secret":"hunter2"}')
+  await node.caughtUp()
+  const cases = [
+    [['streams:read', 'streams:write'], false],
+    [['streams:read', 'streams:write', 'events:write'], false],
+    [['streams:read', 'streams:write', 'events:read'], true],
+    [['admin'], true],
+  ] as const
+  for (const [scopes, isShown] of cases) {
+    const token = await rest.token(owner, [...scopes])
+    const list = await rest.call('GET', `/v1/streams/${streamId}/fields`, { token })
+    const path = `/v1/streams/${streamId}/fields/secret/resolve`
+    const resolved = await rest.call('POST', path, { token })
+    for (const { status, field, text } of [
+      { ...list, field: list.json.fields[0] },
+      { ...resolved, field: resolved.json },
+    ]) {
+      assert.equal(status, 200, text)
+      assert.deepEqual(field.samples, isShown ? ['hunter2'] : [])
+      assert.equal(field.samples_withheld, isShown ? undefined : true)
+    }
+    const shapes = await rest.call('GET', `/v1/streams/${streamId}/shapes`, { token })
+    assert.doesNotMatch(shapes.text, /hunter2/)
+  }
+})
+
 test('only those who see the stream see its catalog, and only writers resolve', async () => {
   const streamId = await learn('{"a":1}\n{"a":"x"}')
   const reader = await rest.token('owner', ['streams:read'])

@@ -179,6 +179,45 @@ test('a filter finds equal values of every number type, and no neighbours', asyn
   }
 })
 
+test('a number equals its stored form, however it is spelled', async () => {
+  const stored = ['1e23', '1.2345678901234568e29', '9007199254740993.0', '2.5e-3']
+  await fill(stored.map((value) => `{"v":${value}}`))
+  const cases = [
+    ['1e23', 1],
+    ['100000000000000000000000', 1],
+    ['1.0E+23', 1],
+    ['123456789012345678901234567890', 1],
+    ['1.2345678901234568e29', 1],
+    ['9007199254740993.0', 1],
+    ['9007199254740993', 0],
+    ['0.0025', 1],
+  ] as const
+  for (const [equals, count] of cases) {
+    const answer = await ask(`{"filter":{"field":"v","equals":${equals}}}`)
+    assert.equal(answer.json.total, count, equals)
+  }
+})
+
+test('a value to compare with may be as long as the body', async () => {
+  for (const length of [4_000, 15_000, 40_000]) {
+    const value = "é'\\".repeat(length / 10).padEnd(length, 'x')
+    await fill([JSON.stringify({ v: value }), '{"v":"x"}'])
+    const answer = await ask({ filter: { field: 'v', equals: value }, group_by: 'v' })
+    assert.equal(answer.status, 200, answer.text)
+    assert.deepEqual(answer.json.rows, [{ group: value, count: 1 }])
+  }
+})
+
+test('rows that were read are told when none matched, too', async () => {
+  await fill(Array.from({ length: 100 }, (_, n) => `{"v":${n}}`))
+  for (const query of [{}, { group_by: 'v' }]) {
+    const none = await ask({ ...query, filter: { field: 'v', equals: 'absent' } })
+    assert.deepEqual([none.json.total, none.json.stats.rows_read], [0, 100])
+  }
+  const some = await ask({ filter: { field: 'v', equals: 7 } })
+  assert.deepEqual([some.json.total, some.json.stats.rows_read], [1, 100])
+})
+
 test('readNumber is exact', () => {
   const cases = [
     ['0', { integer: 0n, float: 0 }],
@@ -189,6 +228,10 @@ test('readNumber is exact', () => {
     ['100e-2', { integer: 1n, float: 1 }],
     ['1e-400', { float: 0 }],
     ['0e999999999', { integer: 0n, float: 0 }],
+    ['1e23', { integer: 10n ** 23n, float: 1e23 }],
+    ['18446744073709551617', { integer: (1n << 64n) + 1n, float: 2 ** 64 }],
+    ['-9223372036854775809', { integer: -(1n << 63n) - 1n, float: -(2 ** 63) }],
+    ['9007199254740993.0', { integer: 9007199254740993n, float: 9007199254740992 }],
   ] as const
   for (const [text, expected] of cases) assert.deepEqual(readNumber(text), expected, text)
 })

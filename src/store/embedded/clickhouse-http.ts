@@ -3,6 +3,8 @@
  *
  *   GET|POST /?query=…&database=…&default_format=…&param_x=…&<setting>=…   and /ping
  *
+ * Query and parameters may come as the parts of a multipart body, too.
+ *
  * A SELECT streams out as it is computed, at the pace the client reads, unless it asks for
  * `wait_end_of_query`; then it is computed first, so that any failure has a status. A client that
  * goes away cancels its query. The data of an INSERT is spooled to an unlinked file on its way in.
@@ -13,8 +15,10 @@ import { isStoreLane, LANE_HEADER, type StoreLane } from '../store-lane.ts'
 import type { ClickHouseEngine, Statement } from './clickhouse-engine.ts'
 import {
   exceptionOf,
+  multipartBoundary,
   RequestRejected,
   readBody,
+  readParts,
   Spool,
   type Spooled,
 } from './clickhouse-request.ts'
@@ -75,6 +79,11 @@ export class ClickHouseHttpFront {
       return
     }
     const body = await readBody(request)
+    const boundary = multipartBoundary(request)
+    if (boundary !== undefined) {
+      await this.#select(withParts(call, body, boundary), response)
+      return
+    }
     const inline = call.query === '' ? splitInlineData(body) : undefined
     if (inline !== undefined) {
       const spooled = await this.#spool.bytes(inline.data)
@@ -82,10 +91,13 @@ export class ClickHouseHttpFront {
       return
     }
     const query = `${call.query}\n${body.toString()}`.trim()
-    assertOneStatement(query)
-    const whole = { ...call, query }
-    if (isStreamable(query) && !call.waitEnd) await this.#runStreamed(whole, response)
-    else await this.#runWhole(whole, response)
+    await this.#select({ ...call, query }, response)
+  }
+
+  async #select(call: Call, response: ServerResponse): Promise<void> {
+    assertOneStatement(call.query)
+    if (isStreamable(call.query) && !call.waitEnd) await this.#runStreamed(call, response)
+    else await this.#runWhole(call, response)
   }
 
   async #insert(call: Call, data: Spooled, response: ServerResponse): Promise<void> {
@@ -222,6 +234,17 @@ function parseCall(request: IncomingMessage, url: URLSearchParams): Call {
     settings,
     params,
   }
+}
+
+/** The call with what the parts of its body say. */
+function withParts(call: Call, body: Buffer, boundary: string): Call {
+  const params = new Map(call.params)
+  let query = call.query
+  for (const [name, value] of readParts(body, boundary)) {
+    if (name === 'query') query = `${query}\n${value}`.trim()
+    else if (name.startsWith('param_')) params.set(name.slice('param_'.length), value)
+  }
+  return { ...call, query, params }
 }
 
 function toStatement(call: Call, signal: AbortSignal): Statement {

@@ -74,6 +74,29 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
+/** Of a body in parts (RFC 7578); undefined for any other. */
+export function multipartBoundary(request: IncomingMessage): string | undefined {
+  const type = request.headers['content-type'] ?? ''
+  const match = /^multipart\/form-data\s*;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(type)
+  return match?.[1] ?? match?.[2]
+}
+
+/** Names and values of the parts of a body, as text. */
+export function readParts(body: Buffer, boundary: string): [name: string, value: string][] {
+  const delimiter = `\r\n--${boundary}`
+  // With a line end in front the first delimiter is as the others; the last is followed by `--`.
+  const [, ...parts] = `\r\n${body.toString()}`.split(delimiter)
+  const isWhole = parts.pop()?.startsWith('--') === true
+  const read = parts.map((part): [string, string] | undefined => {
+    const headEnd = part.indexOf('\r\n\r\n')
+    const name = /\bname="([^"]*)"/i.exec(part.slice(0, Math.max(0, headEnd)))?.[1]
+    return name === undefined ? undefined : [name, part.slice(headEnd + 4)]
+  })
+  const named = read.filter((part) => part !== undefined)
+  if (isWhole && named.length === parts.length) return named
+  throw new RequestRejected(400, 'Code: 36. DB::Exception: Malformed multipart. (BAD_ARGUMENTS)')
+}
+
 async function* decoded(request: IncomingMessage, bytesMax: number): AsyncGenerator<Uint8Array> {
   let bytes = 0
   for await (const chunk of decompressed(request)) {
