@@ -239,7 +239,10 @@ export class IngestRequest implements BodyConsumer, Client {
     const eventBytes = isOtlp ? OtlpFramer.measureWhole(bytes) : part.bytes.length
     if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
     // Its items may be many times the body, and are made together with those of others.
-    if (part.framing === 'bulk') this.#room.hold(this.#room.bytes + bulkItemsEstimate(bytes))
+    if (part.framing === 'bulk') {
+      const itemBytes = bulkItemsEstimate(bytes, plan.partOptions?.itemFields)
+      this.#room.hold(this.#room.bytes + itemBytes)
+    }
     const { batcher } = this.#services
     const placed = batcher.submitShared(
       key.stream,

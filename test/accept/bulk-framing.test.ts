@@ -16,6 +16,7 @@ import {
   SEGMENT_EVENTS_MAX,
   SMALL_BODY_BYTES_MAX,
 } from '../../src/limits.ts'
+import { everyOperation, ITEM_STATUS } from '../../src/model/batch.ts'
 import { bulkBody } from '../decode/bulk-bodies.ts'
 import { type ModelItem, modelBulk } from '../decode/bulk-model.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
@@ -154,4 +155,10 @@ test("the estimate of a bulk reply's items is by lines", () => {
   assert.equal(estimate('{"index":{}}\n{"a":1}'), BULK_ITEM_BYTES_MAX)
   const tiny = 'x\n'.repeat(SMALL_BODY_BYTES_MAX / 2)
   assert.ok(estimate(tiny) >= (SMALL_BODY_BYTES_MAX / 4) * BULK_ITEM_BYTES_MAX)
+})
+
+test('no items are estimated where none is wanted', () => {
+  const body = Buffer.from('{"create":{}}\n{"a":1}\n'.repeat(10))
+  assert.equal(bulkItemsEstimate(body, everyOperation(ITEM_STATUS)), 11 * BULK_ITEM_BYTES_MAX)
+  assert.equal(bulkItemsEstimate(body, everyOperation(0)), 0)
 })
