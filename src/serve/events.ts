@@ -117,7 +117,8 @@ async function readEvent(
   const id = tryParseEventId(idText)
   if (id === undefined) throw eventNotFound()
   const { segmentId, ordinal } = id
-  if (segmentId === SEGMENT_ID_MAX) throw eventNotFound() // No range has it: it would end behind it.
+  // No segment has it, and a range with it would end past 64 bits.
+  if (segmentId === SEGMENT_ID_MAX) throw eventNotFound()
   const slice = { segmentId, fromOrdinal: ordinal, toOrdinal: ordinal + 1 }
   const range = { streamId, start: segmentId, end: segmentId + 1n, newestFirst: true, limit: 1 }
   const { records } = await tryUntilStill(async () => {

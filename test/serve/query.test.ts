@@ -12,7 +12,7 @@ import { queryRoutes } from '../../src/serve/query.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
-import { type FieldValue, QueryStore, readNumber } from '../../src/store/query-store.ts'
+import { type FieldValue, QueryStore } from '../../src/store/query-store.ts'
 import { RestHarness, SILENT_LOG, startDatabase, withDataDir } from './rest-harness.ts'
 
 const closers: (() => Promise<void>)[] = []
@@ -216,24 +216,6 @@ test('rows that were read are told when none matched, too', async () => {
   }
   const some = await ask({ filter: { field: 'v', equals: 7 } })
   assert.deepEqual([some.json.total, some.json.stats.rows_read], [1, 100])
-})
-
-test('readNumber is exact', () => {
-  const cases = [
-    ['0', { integer: 0n, float: 0 }],
-    ['1.20e1', { integer: 12n, float: 12 }],
-    ['1.25', { float: 1.25 }],
-    ['9007199254740993', { integer: 9007199254740993n }],
-    ['123e-2', { float: 1.23 }],
-    ['100e-2', { integer: 1n, float: 1 }],
-    ['1e-400', { float: 0 }],
-    ['0e999999999', { integer: 0n, float: 0 }],
-    ['1e23', { integer: 10n ** 23n, float: 1e23 }],
-    ['18446744073709551617', { integer: (1n << 64n) + 1n, float: 2 ** 64 }],
-    ['-9223372036854775809', { integer: -(1n << 63n) - 1n, float: -(2 ** 63) }],
-    ['9007199254740993.0', { integer: 9007199254740993n, float: 9007199254740992 }],
-  ] as const
-  for (const [text, expected] of cases) assert.deepEqual(readNumber(text), expected, text)
 })
 
 test('a nested path and one with a literal dot are the same', async () => {

@@ -117,30 +117,6 @@ test('parameters and settings of one request do not reach another', async () => 
   await assert.rejects(clickHouse.query('SELECT {x:String}'), storeError('other', 456))
 })
 
-test('query and parameters may come as parts of the body', async () => {
-  const boundary = '----b0undary'
-  const parts = {
-    param_text: "a--b'\\\\é\\n",
-    param_n: '7',
-    query: 'SELECT {text:String}, {n:Int8}',
-  }
-  const body = Object.entries(parts).map(
-    ([name, value]) =>
-      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
-  )
-  const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` }
-  const whole = `${body.join('')}--${boundary}--\r\n`
-  const params = { default_format: 'JSONCompactEachRow' }
-  const reply = await send({ headers, params, body: whole })
-  assert.deepEqual(JSON.parse(reply.body.toString()), ["a--b'\\é\n", 7])
-  for (const broken of [whole.slice(0, -8), whole.replace('name=', 'nome='), '']) {
-    assert.equal((await send({ headers, params, body: broken })).status, 400)
-  }
-  const long = 'x'.repeat(100_000)
-  const rows = await clickHouse.query('SELECT length({long:String}) AS n', { long })
-  assert.deepEqual(rows, [{ n: 100_000 }])
-})
-
 test('errors have the status, code and text of the server', async () => {
   for (const [sql, status, code] of [
     ['SELECT * FROM nowhere', 404, 60],
