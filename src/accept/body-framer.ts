@@ -13,7 +13,13 @@ import { IngestError } from '../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_AHEAD_BYTES, BODY_BYTES_MAX } from '../limits.ts'
 import type { Framing, Part } from '../model/batch.ts'
 import { BulkCutter } from './bulk-framing.ts'
-import { ElementScanner, firstToken, isDocumentStart, trimEnd } from './json-framing.ts'
+import {
+  ElementScanner,
+  firstToken,
+  isArrayClosed,
+  isDocumentStart,
+  trimEnd,
+} from './json-framing.ts'
 
 /** What a client declared its body to be: a framing, or JSON whose framing its beginning shows. */
 export type BodyKind = Framing | 'json'
@@ -41,6 +47,13 @@ const LINE_FEED = 0x0a
 const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const ARRAY_NOT_CLOSED = "invalid JSON: the array is not closed by ']' at the end of the body"
+const TEXT_BEHIND_ARRAY = "invalid JSON: there is text behind the ']' that closes the array"
+
+/** Why a body that begins as an array is none. `start`: somewhere between its elements. */
+function notAnArray(bytes: Uint8Array, start: number, end: number): IngestError {
+  const isClosed = isArrayClosed(bytes, start, end)
+  return new IngestError('malformed', isClosed ? TEXT_BEHIND_ARRAY : ARRAY_NOT_CLOSED)
+}
 
 function countLineFeeds(bytes: Uint8Array, end: number): number {
   let count = 0
@@ -110,7 +123,7 @@ export class BodyFramer {
     }
     const end = trimEnd(bytes, first, bytes.length) - 1
     if (end === first || bytes[end] !== CLOSE_ARRAY) {
-      return new IngestError('malformed', ARRAY_NOT_CLOSED)
+      return notAnArray(bytes, first + 1, bytes.length)
     }
     const isEmpty = firstToken(bytes, first + 1, end) === end
     const inner = isEmpty ? bytes.subarray(0, 0) : bytes.subarray(first + 1, end)
@@ -144,7 +157,7 @@ export class BodyFramer {
     if (this.#framing === 'array') {
       end = trimEnd(buffer, this.#start, end) - 1
       if (end < this.#start || buffer[end] !== CLOSE_ARRAY) {
-        this.#sink.fail(new IngestError('malformed', ARRAY_NOT_CLOSED))
+        this.#sink.fail(notAnArray(buffer, this.#start, this.#length))
         return this.discard()
       }
       const isEmpty = firstToken(buffer, this.#start, end) === end

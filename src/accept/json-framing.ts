@@ -35,6 +35,20 @@ export function isDocumentStart(bytes: Uint8Array, start: number, end: number): 
   return scanner.depth > 0
 }
 
+/** Whether an array whose bracket is before `start` is closed within the bytes. Cold. */
+export function isArrayClosed(bytes: Uint8Array, start: number, end: number): boolean {
+  let depth = 0
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i]!
+    if (byte === QUOTE) {
+      i++
+      while (i < end && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1
+    } else if (byte === 0x7b || byte === 0x5b) depth++
+    else if ((byte === 0x7d || byte === 0x5d) && --depth < 0) return true
+  }
+  return false
+}
+
 /** Follows nesting and strings through bytes that come in pieces. */
 export class ElementScanner {
   depth = 0

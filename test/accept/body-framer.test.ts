@@ -11,6 +11,7 @@ import fc from 'fast-check'
 import { BodyFramer, type BodyKind, type FramerSink } from '../../src/accept/body-framer.ts'
 import { OtlpFramer } from '../../src/accept/otlp-framer.ts'
 import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
+import { IngestError } from '../../src/errors.ts'
 import {
   BATCH_BYTES_TARGET,
   BODY_AHEAD_BYTES,
@@ -358,5 +359,24 @@ test('memory for a body is taken as it comes, not as it was declared', () => {
     }
     assert.ok(taken.length <= 5, 'grown a few times only')
     framer.discard()
+  }
+})
+
+test('text behind a closed array is called that, an open one is called not closed', () => {
+  for (const [body, fault] of [
+    ['[{"a":1}] x', /text behind the '\]'/],
+    ['[{"a":"]"}]{"b":1}', /text behind the '\]'/],
+    ['[{"a":1}],', /text behind the '\]'/],
+    ['[]1', /text behind the '\]'/],
+    ['[{"a":1}', /not closed by '\]'/],
+    ['[{"a":"]"}', /not closed by '\]'/],
+    ['[{"a":1},', /not closed by '\]'/],
+  ] as const) {
+    const bytes = bytesOf(body)
+    const whole = BodyFramer.detectWhole(bytes)
+    assert.ok(whole instanceof IngestError)
+    assert.match(whole.message, fault, body)
+    const { fatal } = frameBody('json', [bytes])
+    assert.match(JSON.stringify(fatal), fault, body)
   }
 })
