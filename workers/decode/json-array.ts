@@ -5,7 +5,9 @@
  * alone.
  */
 import { EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../src/limits.ts'
+import type { RejectCode } from '../../src/model/batch.ts'
 import type { DecodedEvents } from './decoded-events.ts'
+import { JsonSkipper } from './json-skip.ts'
 import { SYNTAX_COMMA, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from './json-syntax.ts'
 import type { JsonTape } from './json-tape.ts'
 import { NOT_AN_OBJECT_MESSAGE, TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from './ndjson.ts'
@@ -18,6 +20,8 @@ const COMMA = 0x2c
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const OPEN_OBJECT = 0x7b
+
+const skipper = new JsonSkipper()
 
 interface Range {
   readonly start: number
@@ -98,19 +102,17 @@ function decodeElement(
   tape.allowLineFeeds(true)
   const pos = tape.space(start)
   if (range.end - pos > EVENT_BYTES_MAX) {
-    // Too large ones are not even parsed: their tape would be as large as they are.
+    // Too large ones are not put on the tape, which would be as large as they are.
     const end = skipElement(bytes, pos, range.end)
     if (end - pos > EVENT_BYTES_MAX) {
-      outcome.reject(rejectedLine(bytes, range.start, pos, outcome), 'too_large', TOO_LARGE_MESSAGE)
-      return end
+      return rejectUnparsed(bytes, pos, range, ['too_large', TOO_LARGE_MESSAGE], outcome)
     }
   }
   const valueEnd = pos < range.end ? tape.parse(pos, ROOT, true) : -2
   if (valueEnd < 0) {
     tape.length = tapeStart
     if (valueEnd === -1 && tape.errorCode === TOO_DEEP) {
-      outcome.reject(rejectedLine(bytes, range.start, pos, outcome), 'too_deep', TOO_DEEP_MESSAGE)
-      return skipElement(bytes, pos, range.end)
+      return rejectUnparsed(bytes, pos, range, ['too_deep', TOO_DEEP_MESSAGE], outcome)
     }
     const at = Math.min(valueEnd === -2 ? pos : tape.errorAt, range.end)
     failAt(bytes, range, at, valueEnd === -2 ? 1 : tape.errorCode, outcome)
@@ -146,7 +148,24 @@ function blankLineFeeds(bytes: Uint8Array, start: number, end: number): void {
   }
 }
 
-/** Cold: finds the comma or end after an element nested too deep to parse. */
+/** Rejects the element at `pos` alone, if its syntax is right. Cold. As `decodeElement`. */
+function rejectUnparsed(
+  bytes: Uint8Array,
+  pos: number,
+  range: Range,
+  [code, message]: readonly [RejectCode, string],
+  outcome: PartOutcome,
+): number {
+  const end = skipper.skip(bytes, pos, range.end)
+  if (end < 0) {
+    failAt(bytes, range, skipper.errorAt, skipper.errorCode, outcome)
+    return -1
+  }
+  outcome.reject(rejectedLine(bytes, range.start, pos, outcome), code, message)
+  return skipper.space(end)
+}
+
+/** Cold: finds the comma or end after an element, as far as its brackets are right. */
 function skipElement(bytes: Uint8Array, start: number, end: number): number {
   let depth = 0
   for (let i = start; i < end; i++) {
