@@ -15,6 +15,7 @@ import {
   constants,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -24,11 +25,14 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bodiesOf, defaultOf, OPTIONS, readOptions } from '../load-tests/options.mjs'
 import { CORPUS_EVENTS, SCENARIOS } from '../load-tests/scenarios.mjs'
+import { formatAborts, judgeAborts, startAborts } from '../load-tests/support/aborts.mjs'
 import { encodeBodies, fileOf } from '../load-tests/support/bodies.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const HELP_FLAGS = ['--help', '-h', 'help']
 const EXIT_USAGE = 2
+/** k6's, when a threshold does not hold. */
+const EXIT_THRESHOLD = 99
 
 const NO_K6 = `k6 was not found: not as K6, not in PATH, GOBIN, GOPATH/bin or ~/go/bin.
 It is a program of its own (Grafana k6, AGPL-3.0), not part of Sluice. One of these installs it:
@@ -66,7 +70,8 @@ async function main(args) {
       Object.assign(given, { BASE_URL: service.url, TOKEN: service.token, API_KEY: '' })
     }
     if (isInterrupted) return 1
-    return await runK6(k6, scenario, given, k6Args)
+    if (options.ABORTS === 0) return await runK6(k6, scenario, given, k6Args)
+    return await runBesideAborts(given, options, () => runK6(k6, scenario, given, k6Args))
   } finally {
     for (const stop of stops.reverse()) await stop()
   }
@@ -127,6 +132,9 @@ function readOptionsOrExplain(environment, scenario) {
   if (PREPARE === '' && options.BASE_URL !== '' && options.TOKEN === '' && options.API_KEY === '') {
     throw new UsageError('with BASE_URL set TOKEN (to make a stream) or API_KEY in the environment')
   }
+  if (options.ABORTS > 0 && options.BASE_URL !== '' && options.TOKEN === '') {
+    throw new UsageError('ABORTS needs TOKEN, to make a stream for what is broken off')
+  }
   return options
 }
 
@@ -169,6 +177,27 @@ async function startThrowAwayService(scenario) {
     await service.stop()
   }
   return { ...service, stop }
+}
+
+/** They need room at times, so that others are refused: that is no failure unless it is said. */
+async function runBesideAborts(given, options, run) {
+  if (given.REFUSED_SHARE_MAX === '') given.REFUSED_SHARE_MAX = '1'
+  const { BASE_URL: url, TOKEN: token } = given
+  const aborts = await startAborts({ url, token, count: options.ABORTS })
+  let code = EXIT_THRESHOLD
+  let report
+  try {
+    code = await run()
+  } finally {
+    report = await aborts.stop()
+  }
+  const failures = judgeAborts(report, options.MEMORY_GROWTH_MIB_MAX)
+  process.stdout.write(formatAborts(report, failures))
+  if (given.SUMMARY_JSON) {
+    const summary = JSON.parse(readFileSync(given.SUMMARY_JSON, 'utf8'))
+    writeFileSync(given.SUMMARY_JSON, JSON.stringify({ ...summary, aborts: report }))
+  }
+  return code === 0 && failures.length > 0 ? EXIT_THRESHOLD : code
 }
 
 /** The scenario's bodies, of the corpus that the benches use or of a file's lines. */

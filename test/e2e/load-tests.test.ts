@@ -26,6 +26,12 @@ interface Summary {
   readonly missing?: number
   readonly missingInQueries?: number
   readonly failedThresholds: readonly string[]
+  readonly aborts?: {
+    readonly requests: number
+    readonly endMib: number
+    readonly inFlightBytes: number
+    readonly inFlightRequests: number
+  }
 }
 
 const dataDir = makeDataDir()
@@ -94,6 +100,26 @@ test('all surfaces at once: as much is stored as was acknowledged', async (t) =>
   }
   const { streams } = JSON.parse(await api.rest('/v1/streams'))
   assert.deepEqual(streams, [], 'its streams are removed')
+})
+
+test('beside clients that go away: the same, and nothing is left in flight', async (t) => {
+  if (!hasK6) return t.skip(NO_K6)
+  const { code, output, summary } = await runToSummary('mixed', {
+    TOKEN: service.token,
+    EVENTS_PER_REQUEST: '50',
+    STREAMS: '2',
+    DURATION: '5s',
+    ABORTS: '6',
+    MEMORY_GROWTH_MIB_MAX: '2000', // Of seconds it says nothing.
+  })
+  assert.equal(code, 0, output)
+  assert.ok(summary.total.acknowledgements >= 4, output)
+  assert.equal(summary.stored, summary.total.events)
+  assert.deepEqual([summary.missing, summary.missingInQueries, summary.failed], [0, 0, 0])
+  const { aborts } = summary
+  assert(aborts !== undefined && aborts.requests >= 10 && aborts.endMib > 0, output)
+  assert.deepEqual([aborts.inFlightBytes, aborts.inFlightRequests], [0, 0])
+  assert.match(output, /^memory +\d+ MiB at the start, \d+ in the middle, \d+ at the end$/m)
 })
 
 test('over a budget: refused, cleanly, and nothing of it is stored', async (t) => {
