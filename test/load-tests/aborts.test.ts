@@ -1,4 +1,4 @@
-/** Goal: a run beside clients that go away fails when they leave something behind, and says what. */
+/** Goal: a run beside clients that go away fails when they leave something, and says what. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { load } from './modules.ts'
