@@ -19,6 +19,8 @@ export const DEPTH_MAX = 256
 export const BULK_INDEX_BYTES_MAX = 255
 /** An item of a bulk reply beside the index and the id that its action names. */
 export const BULK_ITEM_BYTES_MAX = 640
+/** The reason in an error's item. */
+export const BULK_REASON_BYTES_MAX = 96
 /**
  * Items of one bulk reply; a request that makes more is refused. They can be many times the body,
  * in which four bytes are enough for an action and its document (both malformed). A usual item has

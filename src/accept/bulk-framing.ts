@@ -14,8 +14,6 @@
  */
 
 import { BULK_DELETE, bulkActionAt, bulkOperation, skipBlanks } from '../bytes/bulk-action.ts'
-import { BULK_ITEM_BYTES_MAX } from '../limits.ts'
-import type { BulkItemFields } from '../model/batch.ts'
 
 type Expects = 'action' | 'document' | 'document-or-action'
 
@@ -111,17 +109,4 @@ function lineEnd(bytes: Uint8Array, start: number): number {
   let at = start
   while (bytes[at] !== LINE_FEED) at++
   return at + 1
-}
-
-/**
- * About what a reply's items may have: most actions have a document behind them. Nothing where no
- * item is wanted, as with Fluent Bit.
- */
-export function bulkItemsEstimate(bytes: Uint8Array, fields?: BulkItemFields): number {
-  const isWanted =
-    fields === undefined || (fields.index | fields.create | fields.update | fields.delete) !== 0
-  if (!isWanted) return 0
-  let lines = 1
-  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines++
-  return Math.ceil(lines / 2) * BULK_ITEM_BYTES_MAX
 }

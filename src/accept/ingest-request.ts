@@ -15,7 +15,7 @@ import type { EncodedBatch } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { ResolvedKey } from './authenticate.ts'
 import { BodyFramer, type FramedPart } from './body-framer.ts'
-import { bulkItemsEstimate } from './bulk-framing.ts'
+import { bulkItemsBytesMax } from './bulk-items-bytes.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import { failureOf } from './failure.ts'
@@ -240,7 +240,7 @@ export class IngestRequest implements BodyConsumer, Client {
     if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
     // Its items may be many times the body, and are made together with those of others.
     if (part.framing === 'bulk') {
-      const itemBytes = bulkItemsEstimate(bytes, plan.partOptions?.itemFields)
+      const itemBytes = bulkItemsBytesMax(bytes, plan.partOptions)
       this.#room.hold(this.#room.bytes + itemBytes)
     }
     const { batcher } = this.#services

@@ -8,15 +8,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { BulkCutter, bulkItemsEstimate } from '../../src/accept/bulk-framing.ts'
-import {
-  BATCH_BYTES_TARGET,
-  BODY_BYTES_MAX,
-  BULK_ITEM_BYTES_MAX,
-  SEGMENT_EVENTS_MAX,
-  SMALL_BODY_BYTES_MAX,
-} from '../../src/limits.ts'
-import { everyOperation, ITEM_STATUS } from '../../src/model/batch.ts'
+import { BulkCutter } from '../../src/accept/bulk-framing.ts'
+import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import { bulkBody } from '../decode/bulk-bodies.ts'
 import { type ModelItem, modelBulk } from '../decode/bulk-model.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
@@ -147,18 +140,4 @@ test('bodies without a place to cut are not searched again with each chunk', () 
     }
     assert(performance.now() - startedAt < 2_000, JSON.stringify(fill))
   }
-})
-
-test("the estimate of a bulk reply's items is by lines", () => {
-  const estimate = (text: string) => bulkItemsEstimate(Buffer.from(text))
-  assert.equal(estimate('{"index":{}}\n{"a":1}\n'), 2 * BULK_ITEM_BYTES_MAX)
-  assert.equal(estimate('{"index":{}}\n{"a":1}'), BULK_ITEM_BYTES_MAX)
-  const tiny = 'x\n'.repeat(SMALL_BODY_BYTES_MAX / 2)
-  assert.ok(estimate(tiny) >= (SMALL_BODY_BYTES_MAX / 4) * BULK_ITEM_BYTES_MAX)
-})
-
-test('no items are estimated where none is wanted', () => {
-  const body = Buffer.from('{"create":{}}\n{"a":1}\n'.repeat(10))
-  assert.equal(bulkItemsEstimate(body, everyOperation(ITEM_STATUS)), 11 * BULK_ITEM_BYTES_MAX)
-  assert.equal(bulkItemsEstimate(body, everyOperation(0)), 0)
 })

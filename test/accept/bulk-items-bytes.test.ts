@@ -1,0 +1,134 @@
+/**
+ * Goal: the room that is taken for a bulk reply's items is never less than they have, and not many
+ * times as much.
+ * Method: bodies good, broken and hostile, whose items are written by the worker's code.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { bulkItemsBytesMax } from '../../src/accept/bulk-items-bytes.ts'
+import { BATCH_PADDING } from '../../src/bytes/batch-buffers.ts'
+import {
+  BULK_INDEX_BYTES_MAX,
+  BULK_ITEM_BYTES_MAX,
+  BULK_REASON_BYTES_MAX,
+  SMALL_BODY_BYTES_MAX,
+} from '../../src/limits.ts'
+import {
+  COMPACT_ITEMS,
+  everyOperation,
+  ITEM_ALL,
+  ITEM_ERROR_REASON,
+  ITEM_STATUS,
+  type Part,
+} from '../../src/model/batch.ts'
+import { IngestPipeline } from '../../workers/ingest.ts'
+import { bulkBody } from '../decode/bulk-bodies.ts'
+import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { batchOfPart } from './frame-body.ts'
+
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+
+type Options = Pick<Part, 'itemFields' | 'defaultIndex'>
+
+const pipeline = new IngestPipeline()
+
+/** As a worker writes them. */
+function itemsOf(body: string, options: Options = {}): Uint8Array {
+  const whole = Buffer.from(`${body}\n`)
+  const buffer = Buffer.concat([whole, Buffer.alloc(BATCH_PADDING)])
+  const batch = batchOfPart(buffer, { framing: 'bulk', start: 0, end: whole.length })
+  const parts = batch.parts.map((part) => ({ ...part, ...options }))
+  return pipeline.run({ ...batch, parts }).parts[0]?.bulkItems?.json ?? new Uint8Array()
+}
+
+const fields = fc.oneof(
+  fc.constant(COMPACT_ITEMS),
+  fc.nat(ITEM_ALL).map(everyOperation),
+  fc.record({
+    index: fc.nat(ITEM_ALL),
+    create: fc.nat(ITEM_ALL),
+    update: fc.nat(ITEM_ALL),
+    delete: fc.nat(ITEM_ALL),
+  }),
+)
+const defaultIndex = fc.constantFrom(undefined, '', 'logs', '\u0000é"', 'i'.repeat(300))
+
+test('no items are larger than what is counted for them', () => {
+  const property = fc.property(
+    bulkBody,
+    fc.nat(1_000),
+    fields,
+    defaultIndex,
+    (whole, end, itemFields, index) => {
+      const options = { itemFields, defaultIndex: index }
+      for (const body of [whole, whole.slice(0, end)]) {
+        const { length } = itemsOf(body, options)
+        assert(bulkItemsBytesMax(Buffer.from(body), options) >= length, body)
+      }
+    },
+  )
+  fc.assert(property, fuzzed(seed, 3_000, 2_000))
+})
+
+test('a usual item is counted with its longest error at most', () => {
+  const count = 100
+  const body = '{"create":{}}\n{"a":1}\n'.repeat(count)
+  const bytes = bulkItemsBytesMax(Buffer.from(body))
+  assert(bytes / count <= 220, String(bytes / count))
+  assert(bytes < 2.2 * itemsOf(body).length)
+  // The last line may end without a line feed, and empty lines are nothing.
+  const last = bulkItemsBytesMax(Buffer.from('{"create":{}}\n{"a":1}'))
+  assert.equal(last, bytes / count)
+  assert.equal(bulkItemsBytesMax(Buffer.from(`\n${body}\r\n \n`)), bytes)
+})
+
+test('what is not wanted is not counted, what names repeat is', () => {
+  const body = Buffer.from('{"create":{"_id":"abc"}}\n{"a":1}\n'.repeat(10))
+  const bytesOf = (options: Options) => bulkItemsBytesMax(body, options)
+  assert.equal(bytesOf({ itemFields: everyOperation(0) }), 0)
+  const status = '{"create":{"status":201,}},'.length * 10
+  assert.equal(bytesOf({ itemFields: everyOperation(ITEM_STATUS) }), status)
+  assert.equal(bytesOf({ defaultIndex: 'logs' }) - bytesOf({}), 40)
+  const only = { ...everyOperation(0), index: ITEM_ALL }
+  assert(bytesOf({ itemFields: only }) < 20 * 10)
+})
+
+test('the tiniest actions, and many deletes, are counted each', () => {
+  const bodies = [
+    'x\n'.repeat(SMALL_BODY_BYTES_MAX / 2),
+    '{"delete":{}}\n'.repeat(SMALL_BODY_BYTES_MAX / 14),
+  ]
+  for (const body of bodies) {
+    const bytes = bulkItemsBytesMax(Buffer.from(body))
+    const { length } = itemsOf(body)
+    assert(bytes >= length && bytes < 1.5 * length, `${bytes} for ${length}`)
+  }
+})
+
+test('BULK_REASON_BYTES_MAX and BULK_ITEM_BYTES_MAX: no reason and no item is longer', () => {
+  const longest = 'i'.repeat(BULK_INDEX_BYTES_MAX)
+  const all = { itemFields: everyOperation(ITEM_ALL), defaultIndex: longest }
+  assert(bulkItemsBytesMax(Buffer.from('{"create":{}}\n{}\n'), all) <= BULK_ITEM_BYTES_MAX + 8)
+  const far = ' '.repeat(SMALL_BODY_BYTES_MAX)
+  for (const body of [
+    'x',
+    `{"create":{},${far}"a":"`,
+    `{"create":{},${far}"a" 1}`,
+    `{"create":{},${far}"a":1 1}`,
+    '{"delete":{}}',
+    '{"update":{}}\n{}',
+    '{"update":{}}\n{"doc":1}',
+    '{"index":{}}',
+    '{"index":{"_index":[]}}',
+    '{"index":{"_id":{}}}',
+    `{"index":{}}\n{${far}"a":"`,
+    `{"index":{}}\n${'['.repeat(300)}`,
+  ]) {
+    const items = itemsOf(body, { itemFields: everyOperation(ITEM_ERROR_REASON) })
+    const [item] = JSON.parse(`[${Buffer.from(items).toString()}]`)
+    const { reason } = (Object.values(item)[0] as { error: { reason: string } }).error
+    assert(Buffer.byteLength(JSON.stringify(reason)) - 2 <= BULK_REASON_BYTES_MAX, reason)
+  }
+})
