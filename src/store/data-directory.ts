@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -40,6 +41,13 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export async function openDataDirectory(path: string, log?: StoreLog): Promise<DataDirectory> {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   const real = realpathSync(path)
+  const owner = otherOwner(real)
+  if (owner !== undefined) {
+    log?.warn(
+      { path: real, owner },
+      'the data directory belongs to another user, who can change it',
+    )
+  }
   if (closeToOthers(real)) log?.warn({ path: real }, 'the data directory was open to others')
   const pidFile = join(real, 'sluice.pid')
   const locks = await takeLocks(real)
@@ -56,6 +64,32 @@ export async function openDataDirectory(path: string, log?: StoreLog): Promise<D
       for (const lock of locks) lock.close()
     },
   }
+}
+
+/**
+ * Root may open anybody's directory; but whoever owns it reads the tokens in it and can put links
+ * where root writes. So not one that somebody made first where ours was to be: only what an earlier
+ * start as that user made, or a volume, which an administrator mounted there for us. The user's id,
+ * or undefined for our own.
+ */
+function otherOwner(path: string): number | undefined {
+  const { uid } = statSync(path)
+  if (process.geteuid?.() !== 0 || uid === 0) return undefined
+  const identity = lstatSync(join(path, IDENTITY), { throwIfNoEntry: false })
+  const isKnown = identity?.isFile() === true && (identity.uid === 0 || identity.uid === uid)
+  if (isKnown || isMountPoint(path)) return uid
+  throw new StoreError(
+    'other',
+    `${path} belongs to another user (uid ${uid}): start as that user, or chown it to root`,
+  )
+}
+
+/** Also one bound to a directory of the same file system, which has the device of its parent. */
+function isMountPoint(path: string): boolean {
+  if (statSync(path).dev !== statSync(join(path, '..')).dev) return true
+  const mounts = tryRead('/proc/self/mountinfo') ?? ''
+  const escaped = path.replaceAll('\\', '\\134').replaceAll(' ', '\\040')
+  return mounts.split('\n').some((line) => line.split(' ')[4] === escaped)
 }
 
 /**

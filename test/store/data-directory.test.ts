@@ -3,9 +3,19 @@
  * Method: a second opener in this process and in another one, killed with -9.
  */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openDataDirectory } from '../../src/store/data-directory.ts'
@@ -118,4 +128,60 @@ test('one that is open to us and belongs to another user is refused', async (t) 
   } finally {
     process.seteuid(0)
   }
+})
+
+const NOBODY = 65_534
+
+test('root takes no directory of another user, but what a start as that user made', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('only root opens directories of others')
+  const path = join(root, 'theirs')
+  for (const mode of [0o700, 0o755, 0o777]) {
+    mkdirSync(path)
+    chownSync(path, NOBODY, NOBODY)
+    chmodSync(path, mode)
+    await assert.rejects(openDataDirectory(path), (error) => {
+      assert.ok(error instanceof StoreError)
+      assert.match(
+        error.message,
+        /theirs belongs to another user \(uid 65534\): start as that user/,
+      )
+      return true
+    })
+    assert.equal(modeOf(path), mode, 'it stays as it is')
+    rmdirSync(path)
+  }
+  mkdirSync(path)
+  await (await openDataDirectory(path)).close()
+  for (const owner of [0, NOBODY]) {
+    chownSync(path, NOBODY, NOBODY)
+    chownSync(join(path, 'node-identity'), owner, owner)
+    const log = recordingLog()
+    await (await openDataDirectory(path, log)).close()
+    assert.match(log.lines.join(), /^the data directory belongs to another user, who can change it/)
+    assert.equal(statSync(path).uid, NOBODY)
+  }
+  unlinkSync(join(path, 'node-identity'))
+  symlinkSync('/etc/hostname', join(path, 'node-identity'))
+  await assert.rejects(openDataDirectory(path), /belongs to another user/)
+})
+
+test('root takes a volume that belongs to another user', (t) => {
+  const path = join(root, 'a volume')
+  mkdirSync(path)
+  const module = new URL('../../src/store/data-directory.js', import.meta.url).href
+  const script = `const { openDataDirectory } = await import('${module}')
+    const { close } = await openDataDirectory(process.argv[1]); await close(); console.log('open')`
+  const commands = 'mount --bind "$1" "$1" || exit 77; exec "$0" --input-type=module -e "$2" "$1"'
+  const run = (shell: readonly string[], text: string) =>
+    spawnSync(shell[0]!, [...shell.slice(1), text, process.execPath, path, script], {
+      encoding: 'utf8',
+    })
+  const probe = run(['unshare', '-m', 'sh', '-c'], 'mount --bind "$1" "$1"')
+  if (probe.status !== 0) return t.skip(`no mounts here: ${probe.stderr}`)
+  chownSync(path, NOBODY, NOBODY)
+  chmodSync(path, 0o755)
+  const mounted = run(['unshare', '-m', 'sh', '-c'], commands)
+  assert.equal(mounted.stdout, 'open\n', mounted.stderr)
+  assert.equal(modeOf(path), 0o700)
+  assert.equal(statSync(path).uid, NOBODY)
 })
