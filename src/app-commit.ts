@@ -82,6 +82,7 @@ export async function startMaterializer(context: Context, pool: WorkerPool): Pro
   for (const left of stores.lease.leftBehind) await start(left)
   const materializer = await start(stores.lease)
   metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
+  metrics.watch('laggingStreams', () => materializer.lagging)
   metrics.watch('segmentsSetAside', () => [...setAside.values()].reduce((a, b) => a + b, 0))
   metrics.watch('projectionLagSeconds', () => {
     const oldest = materializer.oldestPendingMs
@@ -108,7 +109,7 @@ async function createMaterializer(
   const projection = new ProjectionStore(stores.writes.clickhouse, lease, assertSame)
   return new Materializer({
     stores: {
-      readAfter: (after, limit) => checkpoints.readAfter(after, limit),
+      readAfter: (after, limit, streamId) => checkpoints.readAfter(after, limit, streamId),
       writeCheckpoint: (segmentId) => checkpoints.write(segmentId),
       settleInserts: () => projection.settleInserts(),
       findPresent: (segments) => projection.findPresent(segments),

@@ -279,8 +279,18 @@ export const MATERIALIZE_DELAY_MS_MAX = 2_000
 export const MATERIALIZE_INSERTS_MAX = 3
 /** Bytes of inserts that run at a time; a larger one runs alone. */
 export const MATERIALIZE_SMALL_BYTES_MAX = 4 * MIB
-/** Segments that one replay step reads from the raw store. */
+/** Segments that catch-up reads from the raw store at a time. */
 export const REPLAY_SEGMENTS_MAX = 64
+/** How often it reads before it is the next stream's turn. */
+export const REPLAY_READS_MAX = 8
+/** Segments that it has rebuilt in the pool at a time. */
+export const REPLAY_TASKS_MAX = 4
+/** Inserts that it makes at a time; live, others make some meanwhile. */
+export const REPLAY_INSERTS_MAX = 2
+/** Bytes of one of them; a third one is being filled meanwhile. */
+export const REPLAY_INSERT_BYTES = 24 * MIB
+/** Streams that are caught up each by itself; when there are more, the node is. */
+export const LAGGING_STREAMS_MAX = 64
 /** How often a segment's own data may fail before it is set aside, so that others go on. */
 export const SEGMENT_TRIES_MAX = 5
 /** How often a node looks whether it is asked to try segments again that were set aside. */

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startMeasured } from './measured-process.ts'
 import { isService, type ServiceAddress } from './rest.ts'
@@ -32,6 +32,8 @@ export interface ServiceOptions {
   /** Options of the service, after the entry. */
   readonly serviceFlags?: readonly string[]
   readonly isDataKept: boolean
+  /** Of a service that was stopped and whose data was kept, instead of a fresh one. */
+  readonly dataDirectory?: string | undefined
   /** An interrupt in the terminal does not reach it: whoever handles that stops it. */
   readonly isDetached?: boolean
 }
@@ -39,7 +41,10 @@ export interface ServiceOptions {
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const entry = options.entry ?? ENTRY
   if (!existsSync(entry)) throw new Error(`${entry} does not exist: build first`)
-  const base = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  const base =
+    options.dataDirectory === undefined
+      ? mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+      : dirname(options.dataDirectory)
   chmodSync(base, 0o711) // PostgreSQL runs under another uid and must get through.
   const dataDirectory = join(base, 'data')
   const own = ['--data', dataDirectory, '--port', '0', ...(options.serviceFlags ?? [])]

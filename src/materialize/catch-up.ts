@@ -1,47 +1,48 @@
 /**
- * Catch-up: one step reads the next committed segments from the raw store, asks ClickHouse which of
- * them it has, rebuilds the others' blocks in the pool, and inserts them.
+ * Catch-up: reads committed segments from the raw store, asks ClickHouse which of them it has,
+ * rebuilds the others' blocks in the pool, and inserts them.
+ *
+ *   read, ask (the next ones meanwhile) ▶ rebuild, some at a time ▶ insert, two at a time
+ *
+ * Whoever steps makes sure that nobody else inserts these segments meanwhile. A step that rejects
+ * has left no insert of its own under way but those whose outcome ClickHouse did not tell.
  */
 import {
-  MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
+  REPLAY_INSERT_BYTES,
+  REPLAY_INSERTS_MAX,
+  REPLAY_READS_MAX,
   REPLAY_SEGMENTS_MAX,
+  REPLAY_TASKS_MAX,
   SEGMENT_TRIES_MAX,
 } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'
-import { MIXED_STREAM, type MixedRun } from '../model/mixed-runs.ts'
-import type { MixedBlock, StreamRows, StreamSegment } from '../model/projection.ts'
+import type { MixedBlock, StreamSegment } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
-import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type Fault, rebuildError, segmentFault } from './faults.ts'
 import { joinInTurns } from './join-blocks.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
-import { toMixed, toWaiting, type WaitingBlock } from './stream-buffer.ts'
-
-export interface StoredSegment {
-  /** `MIXED_STREAM` with `runs`. */
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-  readonly payload: Uint8Array
-  /** Of a row that compaction merged: its segments. Each may be in the projection or not. */
-  readonly members?: readonly SegmentMember[]
-  /** Of a mixed row: likewise. */
-  readonly runs?: readonly MixedRun[]
-  /** Of a segment inside such a row that comes by itself: which of the payload's events it is. */
-  readonly part?: SegmentPart
-}
-
-/** Some events of a stored segment, of several segments with so many events each. */
-export interface SegmentPart {
-  readonly first: number
-  readonly counts: readonly number[]
-}
+import {
+  type AbsentRow,
+  absentPieces,
+  absentRow,
+  lastIdOf,
+  type Piece,
+  type SegmentPart,
+  Slice,
+  type StoredSegment,
+  segmentsOf,
+} from './stored-segment.ts'
+import { toMixed } from './stream-buffer.ts'
 
 export interface CatchUpStores {
-  /** This node's segments after `after`, in id order, at most `limit`. */
-  readAfter(after: SegmentId, limit: number): Promise<readonly StoredSegment[]>
-  /** Resolves once no insert of this node runs in ClickHouse any more. */
+  /**
+   * This node's segments after `after`, in id order, at most `limit`; those of one stream, or of
+   * `MIXED_STREAM` the mixed ones, where one is named.
+   */
+  readAfter(after: SegmentId, limit: number, streamId?: StreamId): Promise<readonly StoredSegment[]>
+  /** Resolves once no insert of this node that runs in ClickHouse now does so any more. */
   settleInserts(): Promise<void>
   /** Which of the segments are in the projection: their stream's table or the shared one. */
   findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>>
@@ -68,10 +69,14 @@ export interface SetAside extends StreamSegment {
 export interface CatchUpStep {
   /** The last segment or run of the step; it and all before it are in the projection. */
   readonly last: SegmentId
+  /** Segments, or neighbours in a row, that were absent; and their events. */
   readonly replayed: number
+  readonly events: number
 }
 
 export interface CatchUpOptions {
+  /** Of which stream; all, where none is named. */
+  readonly streamId?: StreamId | undefined
   /** A segment cannot be projected; it stays in the raw store. */
   readonly onSetAside?: ((segmentId: SegmentId, reason: string) => void) | undefined
   readonly triesMax?: number
@@ -81,10 +86,12 @@ export class CatchUp {
   readonly #stores: CatchUpStores
   readonly #options: CatchUpOptions
   /** Bytes of one insert; smaller after failures, so that in the end one segment goes alone. */
-  #sliceBytes = MATERIALIZE_INSERT_BYTES
-  readonly #failures = new Map<SegmentId, number>()
-  /** Recorded already; the checkpoint has not passed them yet. */
+  #sliceBytes = REPLAY_INSERT_BYTES
+  readonly #tries = new Map<SegmentId, number>()
+  /** Recorded already; whoever steps has not passed them yet. */
   readonly #setAside = new Set<SegmentId>()
+  /** An insert of ours may still run. */
+  #mustSettle = true
 
   constructor(stores: CatchUpStores, options: CatchUpOptions = {}) {
     this.#stores = stores
@@ -93,11 +100,20 @@ export class CatchUp {
 
   /** Brings the next segments in; undefined when there are none. Rejects when a store fails. */
   async step(after: SegmentId): Promise<CatchUpStep | undefined> {
-    const stored = await this.#stores.readAfter(after, REPLAY_SEGMENTS_MAX)
-    const last = stored.at(-1)
-    if (last === undefined) return undefined
-    const replayed = await this.#bringAll(stored)
-    return { last: last.runs?.at(-1)?.segmentId ?? last.segmentId, replayed }
+    let last: SegmentId | undefined
+    const { replayed, events } = await this.#run(async (turn) => {
+      let next: Promise<Batch> | undefined = this.#read(after)
+      for (let reads = 1; next !== undefined; reads++) {
+        const batch: Batch = await next
+        const end = batch.stored.at(-1)
+        if (end === undefined) return
+        last = lastIdOf(end)
+        const isMore = batch.stored.length === REPLAY_SEGMENTS_MAX && reads < REPLAY_READS_MAX
+        next = isMore ? this.#read(last) : undefined
+        await turn.bring(batch)
+      }
+    })
+    return last === undefined ? undefined : { last, replayed, events }
   }
 
   /** Tries some of those again that it is asked for; returns how many. Rejects as `step` does. */
@@ -105,89 +121,49 @@ export class CatchUp {
     const stored = await this.#stores.readRetries()
     if (stored.length === 0) return 0
     for (const { segmentId } of stored) this.#setAside.delete(segmentId)
-    await this.#bringAll(stored)
+    this.#mustSettle = true
+    await this.#run(async (turn) => turn.bring(await this.#ask(stored)))
     const there = stored.filter(({ segmentId }) => !this.#setAside.has(segmentId))
     await this.#stores.forgetSetAside(there)
     return stored.length
   }
 
-  /** How many segments, or neighbours in a row, were absent. */
-  async #bringAll(stored: readonly StoredSegment[]): Promise<number> {
-    await this.#stores.settleInserts()
-    const present = await this.#stores.findPresent(stored.flatMap(segmentsOf))
-    const byStream = new Map<StreamId, StoredSegment[]>()
-    for (const segment of stored) {
-      const known = byStream.get(segment.streamId)
-      if (known === undefined) byStream.set(segment.streamId, [segment])
-      else known.push(segment)
-    }
-    let replayed = 0
-    for (const [streamId, segments] of byStream) {
-      const slice = new Slice(streamId)
-      for (const segment of segments) replayed += await this.#bring(segment, present, slice)
-      await this.#insert(slice)
-    }
-    return replayed
-  }
-
-  /** Puts what is absent of a segment into the slice, which is inserted when it is full. */
-  async #bring(
-    segment: StoredSegment,
-    present: ReadonlySet<SegmentId>,
-    slice: Slice,
-  ): Promise<number> {
-    const { segmentId } = segment
-    if (this.#setAside.has(segmentId)) return 0
-    const absent = segmentsOf(segment).filter((each) => !present.has(each.segmentId))
-    const row = { segment, absent }
-    let replayed = 0
-    for (const piece of absentPieces(segment, present)) {
-      replayed++
-      const block = await this.#rebuild(row, piece)
-      if (block === undefined) break // All of it is set aside.
-      const isFull =
-        slice.bytes + block.bytes.length > this.#sliceBytes ||
-        slice.rows + block.rows > MATERIALIZE_INSERT_ROWS
-      if (isFull) await this.#insert(slice)
-      slice.add(row, block, streamRows(segment, piece, block.rows))
-    }
-    return replayed
-  }
-
-  async #rebuild(row: AbsentRow, piece: Piece): Promise<EncodedBlock | undefined> {
-    const { segment } = row
+  async #run(work: (turn: Turn) => Promise<void>): Promise<Turn> {
+    // Before ClickHouse is asked what is there.
+    if (this.#mustSettle) await this.#stores.settleInserts()
+    this.#mustSettle = true
+    const turn = new Turn({
+      stores: this.#stores,
+      isSetAside: (segmentId) => this.#setAside.has(segmentId),
+      giveUp: (row, fault) => this.#giveUp(row, fault),
+      sliceBytes: this.#sliceBytes,
+    })
     try {
-      if (piece === 'all') {
-        const block = await this.#stores.rebuild(segment)
-        stampBlock(block, segment.segmentId)
-        return block
-      }
-      const counts = piece.members.map((member) => member.eventCount)
-      const block = await this.#stores.rebuild(segment, { first: piece.first, counts })
-      stampMembers(block, piece.members)
-      return block
+      await work(turn)
+      await turn.end()
     } catch (cause) {
-      const error = rebuildError(cause)
-      if (await this.#giveUp(row, segmentFault(error))) return undefined
-      throw error
-    }
-  }
-
-  /** Inserts and empties a slice, if there is something in it. */
-  async #insert(slice: Slice): Promise<void> {
-    const { streamId, sources, blocks } = slice
-    if (blocks.length === 0) return
-    try {
-      if (streamId === MIXED_STREAM) await this.#stores.insertMixed(blocks.map(toMixed))
-      else await this.#stores.insert(streamId, await joinInTurns(blocks))
-      this.#sliceBytes = Math.min(MATERIALIZE_INSERT_BYTES, this.#sliceBytes * 2)
-    } catch (cause) {
+      await turn.abandon()
       // Smaller for the next try.
-      this.#sliceBytes = Math.max(1, Math.floor(this.#sliceBytes / 4))
-      const only = new Set(sources).size === 1 ? sources[0] : undefined
-      if (only === undefined || !(await this.#giveUp(only, segmentFault(cause)))) throw cause
+      if (turn.hasInsertFailed) this.#sliceBytes = Math.max(1, Math.floor(this.#sliceBytes / 4))
+      throw cause
     }
-    slice.clear()
+    this.#sliceBytes = Math.min(REPLAY_INSERT_BYTES, this.#sliceBytes * 2)
+    this.#mustSettle = false
+    return turn
+  }
+
+  #read(after: SegmentId): Promise<Batch> {
+    const { streamId } = this.#options
+    const batch = this.#stores
+      .readAfter(after, REPLAY_SEGMENTS_MAX, streamId)
+      .then((stored) => this.#ask(stored))
+    batch.catch(() => undefined) // It may fail before it is awaited, or never be.
+    return batch
+  }
+
+  async #ask(stored: readonly StoredSegment[]): Promise<Batch> {
+    if (stored.length === 0) return { stored, present: new Set() }
+    return { stored, present: await this.#stores.findPresent(stored.flatMap(segmentsOf)) }
   }
 
   /**
@@ -197,90 +173,153 @@ export class CatchUp {
   async #giveUp({ segment, absent }: AbsentRow, fault: Fault): Promise<boolean> {
     if (fault.kind !== 'data') return false
     const { segmentId } = segment
-    const tries = (this.#failures.get(segmentId) ?? 0) + 1
-    this.#failures.set(segmentId, tries)
+    if (this.#setAside.has(segmentId)) return true
+    const tries = (this.#tries.get(segmentId) ?? 0) + 1
+    this.#tries.set(segmentId, tries)
     if (tries < (this.#options.triesMax ?? SEGMENT_TRIES_MAX)) return false
     const { reason } = fault
     await this.#stores.setAside(
       absent.map(({ streamId, segmentId }) => ({ streamId, segmentId, reason, tries })),
     )
-    this.#failures.delete(segmentId)
+    this.#tries.delete(segmentId)
     this.#setAside.add(segmentId)
     this.#options.onSetAside?.(segmentId, reason)
     return true
   }
 }
 
-/** A row of the raw store, and what of it is not in the projection. */
-interface AbsentRow {
-  readonly segment: StoredSegment
-  readonly absent: readonly StreamSegment[]
+/** Rows, and which of their segments are in the projection. */
+interface Batch {
+  readonly stored: readonly StoredSegment[]
+  readonly present: ReadonlySet<SegmentId>
 }
 
-/** What of a stored segment is to be brought in: all, or members that lie side by side. */
-type Piece = 'all' | { readonly first: number; readonly members: readonly StreamMember[] }
-
-interface StreamMember extends SegmentMember {
-  readonly streamId: StreamId
+interface TurnOptions {
+  readonly stores: CatchUpStores
+  readonly isSetAside: (segmentId: SegmentId) => boolean
+  readonly giveUp: (row: AbsentRow, fault: Fault) => Promise<boolean>
+  readonly sliceBytes: number
 }
 
-/** The segments in a row of several, in their order. */
-function membersOf(segment: StoredSegment): StreamMember[] | undefined {
-  const { streamId, segmentId, members, runs, part } = segment
-  if (part !== undefined) return [{ streamId, segmentId, eventCount: part.counts[0]! }]
-  return runs?.slice() ?? members?.map((member) => ({ ...member, streamId }))
+interface Rebuilding {
+  readonly row: AbsentRow
+  readonly piece: Piece
+  /** Undefined: its row was set aside. */
+  readonly block: Promise<EncodedBlock | undefined>
 }
 
-function segmentsOf(segment: StoredSegment): readonly StreamSegment[] {
-  return membersOf(segment) ?? [segment]
-}
+/** What one step has under way. */
+class Turn {
+  readonly #options: TurnOptions
+  readonly #slices = new Map<StreamId, Slice>()
+  /** In the order of their segments. */
+  readonly #rebuilding: Rebuilding[] = []
+  readonly #inserting = new Set<Promise<void>>()
+  #failure: { readonly cause: unknown } | undefined
+  replayed = 0
+  events = 0
+  hasInsertFailed = false
 
-function streamRows({ streamId }: StoredSegment, piece: Piece, count: number): StreamRows[] {
-  if (piece === 'all') return [{ streamId, count }]
-  return piece.members.map((member) => ({ streamId: member.streamId, count: member.eventCount }))
-}
-
-function absentPieces(segment: StoredSegment, present: ReadonlySet<SegmentId>): Piece[] {
-  const members = membersOf(segment)
-  if (members === undefined) return present.has(segment.segmentId) ? [] : ['all']
-  const pieces: { readonly first: number; readonly members: StreamMember[] }[] = []
-  let event = segment.part?.first ?? 0
-  let wasAbsent = false
-  for (const member of members) {
-    const isAbsent = !present.has(member.segmentId)
-    if (isAbsent && wasAbsent) pieces.at(-1)?.members.push(member)
-    else if (isAbsent) pieces.push({ first: event, members: [member] })
-    event += member.eventCount
-    wasAbsent = isAbsent
-  }
-  return pieces
-}
-
-/** Blocks of one insert. */
-class Slice {
-  /** `MIXED_STREAM`: for the table that streams share. */
-  readonly streamId: StreamId
-  /** Whose pieces its blocks are. */
-  sources: AbsentRow[] = []
-  blocks: WaitingBlock[] = []
-  rows = 0
-  bytes = 0
-
-  constructor(streamId: StreamId) {
-    this.streamId = streamId
+  constructor(options: TurnOptions) {
+    this.#options = options
   }
 
-  add(source: AbsentRow, block: EncodedBlock, streamRows: readonly StreamRows[]): void {
-    this.sources.push(source)
-    this.blocks.push(toWaiting(block, streamRows))
-    this.rows += block.rows
-    this.bytes += block.bytes.length
+  /** Puts what is absent into slices, which are inserted as they are full. */
+  async bring({ stored, present }: Batch): Promise<void> {
+    for (const segment of stored) {
+      if (this.#options.isSetAside(segment.segmentId)) continue
+      const row = absentRow(segment, present)
+      for (const piece of absentPieces(segment, present)) {
+        this.replayed++
+        const block = this.#rebuild(row, piece)
+        block.catch(() => undefined) // Awaited in its turn.
+        this.#rebuilding.push({ row, piece, block })
+        if (this.#rebuilding.length >= REPLAY_TASKS_MAX) await this.#takeRebuilt()
+      }
+    }
   }
 
-  clear(): void {
-    this.sources = []
-    this.blocks = []
-    this.rows = 0
-    this.bytes = 0
+  /** Resolves when all of it is in the projection. */
+  async end(): Promise<void> {
+    while (this.#rebuilding.length > 0) await this.#takeRebuilt()
+    for (const streamId of [...this.#slices.keys()]) await this.#startInsert(streamId)
+    await Promise.all(this.#inserting)
+    this.#assertWell()
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async abandon(): Promise<void> {
+    await Promise.allSettled([...this.#rebuilding.map(({ block }) => block), ...this.#inserting])
+  }
+
+  async #rebuild(row: AbsentRow, piece: Piece): Promise<EncodedBlock | undefined> {
+    const { segment } = row
+    const { stores, giveUp } = this.#options
+    try {
+      if (piece === 'all') {
+        const block = await stores.rebuild(segment)
+        stampBlock(block, segment.segmentId)
+        return block
+      }
+      const counts = piece.members.map((member) => member.eventCount)
+      const block = await stores.rebuild(segment, { first: piece.first, counts })
+      stampMembers(block, piece.members)
+      return block
+    } catch (cause) {
+      const error = rebuildError(cause)
+      if (await giveUp(row, segmentFault(error))) return undefined
+      throw error
+    }
+  }
+
+  async #takeRebuilt(): Promise<void> {
+    const [{ row, piece, block: rebuilding }] = this.#rebuilding as [Rebuilding]
+    const block = await rebuilding
+    this.#rebuilding.shift()
+    if (block === undefined || this.#options.isSetAside(row.segment.segmentId)) return
+    const { streamId } = row.segment
+    const slice = this.#slices.get(streamId)
+    const isFull =
+      slice !== undefined &&
+      (slice.bytes + block.bytes.length > this.#options.sliceBytes ||
+        slice.rows + block.rows > MATERIALIZE_INSERT_ROWS)
+    if (isFull) await this.#startInsert(streamId)
+    const open = this.#slices.get(streamId) ?? new Slice(streamId)
+    this.#slices.set(streamId, open)
+    open.add(row, piece, block)
+  }
+
+  /** Inserts the stream's slice; waits until there is a place for one more. */
+  async #startInsert(streamId: StreamId): Promise<void> {
+    const slice = this.#slices.get(streamId)
+    if (slice === undefined) return
+    this.#slices.delete(streamId)
+    while (this.#inserting.size >= REPLAY_INSERTS_MAX) await Promise.race(this.#inserting)
+    this.#assertWell()
+    const insert = this.#insert(slice).finally(() => this.#inserting.delete(insert))
+    this.#inserting.add(insert)
+  }
+
+  /** Never rejects: the first failure is thrown to whoever goes on. */
+  async #insert(slice: Slice): Promise<void> {
+    const { stores, giveUp } = this.#options
+    const { streamId, sources, blocks, rows } = slice
+    try {
+      try {
+        if (slice.isMixed) await stores.insertMixed(blocks.map(toMixed))
+        else await stores.insert(streamId, await joinInTurns(blocks))
+        this.events += rows
+      } catch (cause) {
+        const only = new Set(sources).size === 1 ? sources[0] : undefined
+        if (only === undefined || !(await giveUp(only, segmentFault(cause)))) throw cause
+      }
+    } catch (cause) {
+      this.hasInsertFailed = true
+      this.#failure ??= { cause }
+    }
+  }
+
+  #assertWell(): void {
+    if (this.#failure !== undefined) throw this.#failure.cause
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Failures in a row, and whether they are such that the projection stands still until somebody
- * mends what they say.
+ * Failures in a row, of each stream that is behind, and whether they are such that it stands still
+ * until somebody mends what they say.
  */
 import { segmentFault } from './faults.ts'
 
@@ -11,38 +11,43 @@ export interface FailureObserver {
   /** Each failure in a row, with how often it has failed since the last success. */
   readonly onError: (cause: unknown, failures: number) => void
   /**
-   * Nothing of what waits gets in, and time alone does not help, by this reason; undefined when
-   * something has got in since.
+   * Something of what waits does not get in, and time alone does not help, by this reason;
+   * undefined when all goes on.
    */
   readonly onStall?: (reason: string | undefined) => void
 }
 
-export class Failures {
+export class Failures<Key> {
   readonly #observer: FailureObserver
-  #count = 0
-  #isStalled = false
+  readonly #counts = new Map<Key, number>()
+  readonly #stalls = new Map<Key, string>()
 
   constructor(observer: FailureObserver) {
     this.#observer = observer
   }
 
   /** In a row. */
-  get count(): number {
-    return this.#count
+  count(key: Key): number {
+    return this.#counts.get(key) ?? 0
   }
 
-  fail(cause: unknown): void {
-    this.#count++
-    this.#observer.onError(cause, this.#count)
+  fail(key: Key, cause: unknown): void {
+    const count = this.count(key) + 1
+    this.#counts.set(key, count)
+    this.#observer.onError(cause, count)
     const { kind, reason } = segmentFault(cause)
-    if (kind === 'data' || (kind === 'away' && this.#count < STALL_FAILURES)) return
-    this.#isStalled = true
-    this.#observer.onStall?.(reason)
+    if (kind === 'data' || (kind === 'away' && count < STALL_FAILURES)) return
+    this.#stalls.set(key, reason)
+    this.#tell()
   }
 
-  succeed(): void {
-    this.#count = 0
-    if (this.#isStalled) this.#observer.onStall?.(undefined)
-    this.#isStalled = false
+  succeed(key: Key): void {
+    this.#counts.delete(key)
+    if (this.#stalls.delete(key)) this.#tell()
+  }
+
+  #tell(): void {
+    const [reason] = this.#stalls.values()
+    this.#observer.onStall?.(reason)
   }
 }

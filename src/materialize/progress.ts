@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
 
 export interface Outstanding {
   readonly segmentId: SegmentId
+  readonly streamId: StreamId
   isDone: boolean
 }
 
@@ -14,32 +16,65 @@ export class Progress {
   #entries: Outstanding[] = []
   #head = 0
   #checkpoint: SegmentId
+  #last: SegmentId
 
   constructor(checkpoint: SegmentId) {
     this.#checkpoint = checkpoint
+    this.#last = checkpoint
   }
 
-  /** Every segment up to here is in the projection. */
+  /** Every segment up to here that was added is done. */
   get checkpoint(): SegmentId {
     return this.#checkpoint
+  }
+
+  /** The last one that was added. */
+  get last(): SegmentId {
+    return this.#last
   }
 
   get outstanding(): number {
     return this.#entries.length - this.#head
   }
 
-  /** The oldest segment that is not in the projection yet. */
+  /** The oldest segment that is not done. */
   get oldest(): SegmentId | undefined {
     return this.#entries[this.#head]?.segmentId
   }
 
   /** Adds the next segment; ids must rise. */
-  add(segmentId: SegmentId): Outstanding {
-    const last = this.#entries.at(-1)?.segmentId ?? this.#checkpoint
-    assert(segmentId > last, 'segments come in id order')
-    const entry = { segmentId, isDone: false }
+  add(segmentId: SegmentId, streamId: StreamId): Outstanding {
+    assert(segmentId > this.#last, 'segments come in id order')
+    this.#last = segmentId
+    const entry = { segmentId, streamId, isDone: false }
     this.#entries.push(entry)
     return entry
+  }
+
+  /** Goes on behind `segmentId`. Precondition: nothing is outstanding. */
+  pass(segmentId: SegmentId): void {
+    this.advance()
+    assert(this.outstanding === 0)
+    if (segmentId <= this.#last) return
+    this.#last = segmentId
+    this.#checkpoint = segmentId
+  }
+
+  /** The oldest segment of the stream, or of all, that is not done. */
+  oldestOf(streamId?: StreamId): SegmentId | undefined {
+    return this.#outstanding(streamId).next().value?.segmentId
+  }
+
+  /** Somebody else sees to the stream's segments, or to all. */
+  handOver(streamId?: StreamId): void {
+    for (const entry of this.#outstanding(streamId)) entry.isDone = true
+  }
+
+  *#outstanding(streamId: StreamId | undefined): Generator<Outstanding, undefined> {
+    for (let at = this.#head; at < this.#entries.length; at++) {
+      const entry = this.#entries[at]!
+      if (!entry.isDone && (streamId === undefined || entry.streamId === streamId)) yield entry
+    }
   }
 
   /** Moves the checkpoint over everything that is done. */
@@ -54,12 +89,5 @@ export class Progress {
       this.#head = 0
     }
     return this.#checkpoint
-  }
-
-  /** Forgets what is outstanding: it will be found in the raw store again. */
-  clear(): void {
-    this.advance()
-    this.#entries = []
-    this.#head = 0
   }
 }

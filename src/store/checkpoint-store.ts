@@ -73,14 +73,16 @@ export class CheckpointStore {
 
   /**
    * This node's segments after `after`, in id order, with their payloads. A merged row counts as
-   * its first member's node's, which then brings in all of it. Throws `StoreError`.
+   * its first member's node's, which then brings in all of it. Those of one stream, or the mixed
+   * ones, where one is named. Throws `StoreError`.
    */
-  async readAfter(after: SegmentId, limit: number): Promise<CommittedRow[]> {
+  async readAfter(after: SegmentId, limit: number, streamId?: StreamId): Promise<CommittedRow[]> {
     const { rows } = await this.#postgres.query<SegmentRow>(
       `SELECT stream_id, segment_id, payload, members FROM segments
         WHERE segment_id > $1 AND ${nodeOfSegment('segment_id')} = $2
+          ${streamId === undefined ? '' : 'AND stream_id = $4'}
         ORDER BY segment_id LIMIT $3`,
-      [String(after), this.#nodeId, limit],
+      [String(after), this.#nodeId, limit, ...(streamId === undefined ? [] : [streamId])],
     )
     return rows.map(toCommittedRow)
   }

@@ -240,24 +240,34 @@ export class ProjectionStore {
     return existing
   }
 
-  /** Waits until no insert of this node runs any more. Throws `StoreError` past SETTLE_MS_MAX. */
+  /**
+   * Waits until every insert of this node that runs now has ended; those that begin meanwhile are
+   * of segments that nobody asks about. Throws `StoreError` past SETTLE_MS_MAX.
+   */
   async settleInserts(): Promise<void> {
     await this.#assertSame()
     const deadline = performance.now() + SETTLE_MS_MAX
+    let waitedFor: readonly string[] | undefined
     for (;;) {
-      const rows = await this.#clickhouse.query<{ running: number }>(
-        // The embedded engine shows our query id only at the end of its own mark.
-        `SELECT toUInt32(count()) AS running FROM system.processes
-          WHERE startsWith(query_id, {prefix:String})
-             OR position(Settings['log_comment'], {tag:String}) > 0`,
-        { prefix: this.#queryIdPrefix, tag: `/${this.#queryIdPrefix}` },
-      )
-      if ((rows[0]?.running ?? 0) === 0) return
+      const running = new Set(await this.#runningInserts())
+      waitedFor = (waitedFor ?? [...running]).filter((id) => running.has(id))
+      if (waitedFor.length === 0) return
       if (performance.now() > deadline) {
         throw new StoreError('unavailable', 'clickhouse: an insert of ours does not end')
       }
       await sleep(200)
     }
+  }
+
+  async #runningInserts(): Promise<string[]> {
+    const rows = await this.#clickhouse.query<{ id: string }>(
+      // The embedded engine shows our query id only at the end of its own mark.
+      `SELECT concat(query_id, Settings['log_comment']) AS id FROM system.processes
+        WHERE startsWith(query_id, {prefix:String})
+           OR position(Settings['log_comment'], {tag:String}) > 0`,
+      { prefix: this.#queryIdPrefix, tag: `/${this.#queryIdPrefix}` },
+    )
+    return rows.map(({ id }) => id)
   }
 
   async #createTable(streamId: StreamId): Promise<void> {

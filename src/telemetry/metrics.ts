@@ -58,6 +58,10 @@ const GAUGES = {
     'ingest_projection_lag_seconds',
     'Age of the oldest committed segment that is not in ClickHouse yet',
   ],
+  laggingStreams: [
+    'ingest_projection_lagging_streams',
+    'Streams that are being caught up; the node as a whole counts as one',
+  ],
   projectionStalled: [
     'ingest_projection_stalled',
     'Whether ClickHouse refuses what this node sends until somebody mends the cause',
@@ -299,6 +303,12 @@ function materializeMetrics(registry: Registry) {
       'ingest_replayed_segments_total',
       'Segments read again from the raw store for ClickHouse',
     ),
+    catchUpEvents: counter(
+      registry,
+      'ingest_catch_up_events_total',
+      'Events that catch-up has inserted into ClickHouse',
+    ),
+    catchUpSeconds: counter(registry, 'ingest_catch_up_seconds_total', 'Time that its steps took'),
     segmentsSetAside: counter(
       registry,
       'ingest_projection_segments_set_aside_total',

@@ -65,7 +65,7 @@ export function projectionStalls(
       if (reason === undefined) stalls.delete(key)
       else stalls.set(key, reason)
       const [any] = stalls.values()
-      health.report('projection', any && `nothing gets into ClickHouse: ${any}`)
+      health.report('projection', any && `ClickHouse does not take events: ${any}`)
       if (reason === known) return
       if (reason === undefined) log.info({}, 'the projection goes on')
       else log.error({ reason }, 'the projection stands still until this is mended')
@@ -80,7 +80,11 @@ export function materializeObserver(metrics: Metrics, log: Log): MaterializeObse
       metrics.materializeInserts.inc()
       metrics.materializeInsertSeconds.observe(seconds)
     },
-    onReplayed: (segments) => metrics.replayedSegments.inc(segments),
+    onReplayed: ({ segments, events, seconds }) => {
+      metrics.replayedSegments.inc(segments)
+      metrics.catchUpEvents.inc(events)
+      metrics.catchUpSeconds.inc(seconds)
+    },
     onError: (cause, failures) => {
       metrics.materializeErrors.inc()
       if (failures > FAILURES_LOGGED && failures % 100 !== 0) return

@@ -6,8 +6,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
 import { MATERIALIZE_INSERT_ROWS, SEGMENT_TRIES_MAX } from '../../src/limits.ts'
-import { CatchUp, type SegmentPart } from '../../src/materialize/catch-up.ts'
+import { CatchUp } from '../../src/materialize/catch-up.ts'
 import { Failures } from '../../src/materialize/failures.ts'
+import type { SegmentPart } from '../../src/materialize/stored-segment.ts'
 import type { EncodedBlock } from '../../src/model/batch.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -59,13 +60,13 @@ test('a damaged segment is no reason to say that the projection stands still', a
   stores.rebuild = () => Promise.reject(new IngestError('internal', 'it killed a worker'))
   const stalls: (string | undefined)[] = []
   const errors: unknown[] = []
-  const failures = new Failures({
+  const failures = new Failures<string>({
     onError: (cause) => errors.push(cause),
     onStall: (reason) => stalls.push(reason),
   })
   const catchUp = new CatchUp(stores)
   for (let tries = 1; tries < SEGMENT_TRIES_MAX; tries++) {
-    await catchUp.step(START).catch((cause: unknown) => failures.fail(cause))
+    await catchUp.step(START).catch((cause: unknown) => failures.fail('all', cause))
   }
   assert.deepEqual([errors.length, stalls], [SEGMENT_TRIES_MAX - 1, []])
 })

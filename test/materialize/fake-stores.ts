@@ -1,7 +1,8 @@
 /** A raw store and a projection in memory, whose operations fail when a script says so. */
 import assert from 'node:assert/strict'
-import type { SegmentPart, SetAside, StoredSegment } from '../../src/materialize/catch-up.ts'
+import type { SetAside } from '../../src/materialize/catch-up.ts'
 import type { MaterializeStores } from '../../src/materialize/materializer.ts'
+import type { SegmentPart, StoredSegment } from '../../src/materialize/stored-segment.ts'
 import type { CommittedSegment, EncodedBlock } from '../../src/model/batch.ts'
 import { MIXED_STREAM, type MixedRun } from '../../src/model/mixed-runs.ts'
 import type { BlockSpool, MixedBlock, StreamSegment } from '../../src/model/projection.ts'
@@ -91,8 +92,11 @@ export class FakeStores implements MaterializeStores {
     return someBlock(rows, this.blockBytes)
   }
 
-  async readAfter(after: SegmentId, limit: number) {
-    const found = this.raw.filter(({ segmentId }) => segmentId > after).slice(0, limit)
+  async readAfter(after: SegmentId, limit: number, streamId?: StreamId) {
+    const isWanted = (stored: StreamSegment) => {
+      return stored.segmentId > after && (streamId === undefined || stored.streamId === streamId)
+    }
+    const found = this.raw.filter(isWanted).slice(0, limit)
     await this.#meet('readAfter')
     return found.map((stored) => ({ ...stored, payload: new Uint8Array(1) }))
   }

@@ -11,14 +11,16 @@ export function setUp(stores: FakeStores, delayMs = 20) {
   const errors: number[] = []
   const setAside: SegmentId[] = []
   const released: Uint8Array[] = []
+  const stalls: (string | undefined)[] = []
   let replayed = 0
   const materializer = new Materializer({
     stores,
     observer: {
       onInsert: () => undefined,
-      onReplayed: (count) => (replayed += count),
+      onReplayed: ({ segments }) => (replayed += segments),
       onError: (_cause, failures) => errors.push(failures),
       onSetAside: (segmentId) => setAside.push(segmentId),
+      onStall: (reason) => stalls.push(reason),
       onModeChange: (mode) => modes.push(mode),
     },
     checkpoint: 0n as SegmentId,
@@ -30,7 +32,16 @@ export function setUp(stores: FakeStores, delayMs = 20) {
     },
   })
   const isLive = () => eventually('live', () => modes.at(-1) === 'live')
-  return { materializer, modes, errors, setAside, released, isLive, replayed: () => replayed }
+  return {
+    materializer,
+    modes,
+    errors,
+    stalls,
+    setAside,
+    released,
+    isLive,
+    replayed: () => replayed,
+  }
 }
 
 export function assertExactlyOnce(stores: FakeStores): void {

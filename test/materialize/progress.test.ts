@@ -4,40 +4,59 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Outstanding, Progress } from '../../src/materialize/progress.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
 
 const id = (value: number) => BigInt(value) as SegmentId
+const STREAM = 1 as StreamId
 
 test('the checkpoint moves over what is done, in order', () => {
   const progress = new Progress(id(5))
-  const [first, second, third] = [7, 9, 12].map((value) => progress.add(id(value)))
+  const [first, second, third] = [7, 9, 12].map((value) => progress.add(id(value), STREAM))
   assert.deepEqual([progress.advance(), progress.oldest, progress.outstanding], [5n, 7n, 3])
   second!.isDone = true
   assert.equal(progress.advance(), 5n)
   first!.isDone = true
   assert.deepEqual([progress.advance(), progress.oldest, progress.outstanding], [9n, 12n, 1])
-  progress.clear()
-  assert.deepEqual([progress.checkpoint, progress.oldest, progress.outstanding], [9n, undefined, 0])
-  third!.isDone = true // Its insert ended after all; catch-up will find it.
-  assert.equal(progress.advance(), 9n)
-  progress.add(id(12)).isDone = true
-  assert.equal(progress.advance(), 12n)
+  third!.isDone = true
+  assert.deepEqual([progress.advance(), progress.oldest, progress.last], [12n, undefined, 12n])
 })
 
-test('segments must come in order, also after all are done or forgotten', () => {
+test("a stream's segments are handed over, and are no business of the checkpoint's then", () => {
   const progress = new Progress(id(5))
-  assert.throws(() => progress.add(id(5)), /order/)
-  progress.add(id(6)).isDone = true
-  assert.throws(() => progress.add(id(6)), /order/)
+  const other = 2 as StreamId
+  progress.add(id(6), STREAM)
+  progress.add(id(7), other)
+  progress.add(id(8), STREAM)
+  const last = progress.add(id(9), other)
+  assert.deepEqual([progress.oldestOf(other), progress.oldestOf()], [7n, 6n])
+  progress.handOver(STREAM)
+  assert.deepEqual([progress.advance(), progress.oldestOf(STREAM)], [6n, undefined])
+  assert.throws(() => progress.pass(id(20)), 'something is outstanding')
+  progress.handOver()
+  last.isDone = true // Its insert ended after all.
+  progress.pass(id(8))
+  assert.deepEqual([progress.checkpoint, progress.last], [9n, 9n])
+  progress.pass(id(20))
+  assert.deepEqual([progress.advance(), progress.last], [20n, 20n])
+  assert.throws(() => progress.add(id(20), STREAM), /order/)
+})
+
+test('segments must come in order, also after all are done', () => {
+  const progress = new Progress(id(5))
+  assert.throws(() => progress.add(id(5), STREAM), /order/)
+  progress.add(id(6), STREAM).isDone = true
+  assert.throws(() => progress.add(id(6), STREAM), /order/)
   progress.advance()
-  assert.throws(() => progress.add(id(6)), /order/)
-  progress.clear()
-  assert.throws(() => progress.add(id(6)), /order/)
+  assert.throws(() => progress.add(id(6), STREAM), /order/)
 })
 
 test('any order of completion: the checkpoint is the last before the first outstanding', () => {
-  const steps = fc.array(fc.tuple(fc.constantFrom('add', 'done', 'advance', 'clear'), fc.nat()), {
-    maxLength: 200,
-  })
+  const steps = fc.array(
+    fc.tuple(fc.constantFrom('add', 'done', 'advance', 'hand over'), fc.nat()),
+    {
+      maxLength: 200,
+    },
+  )
   fc.assert(
     fc.property(steps, (actions) => {
       const progress = new Progress(id(0))
@@ -46,7 +65,7 @@ test('any order of completion: the checkpoint is the last before the first outst
       let next = 0
       for (const [action, pick] of actions) {
         if (action === 'add' || action === 'done') {
-          if (action === 'add') entries.push(progress.add(id(++next)))
+          if (action === 'add') entries.push(progress.add(id(++next), STREAM))
           const entry = entries[pick % Math.max(1, entries.length)]
           if (action === 'done' && entry !== undefined) entry.isDone = true
           continue
@@ -55,10 +74,10 @@ test('any order of completion: the checkpoint is the last before the first outst
           if (!entry.isDone) break
           checkpoint = checkpoint > entry.segmentId ? checkpoint : entry.segmentId
         }
-        if (action === 'clear') {
-          progress.clear()
+        if (action === 'hand over') {
+          progress.handOver()
           entries = []
-          next = Math.max(next, Number(checkpoint))
+          checkpoint = BigInt(next)
         }
         assert.equal(progress.advance(), checkpoint)
       }
@@ -69,7 +88,7 @@ test('any order of completion: the checkpoint is the last before the first outst
 test('it holds no more than what is outstanding, however many pass through', () => {
   const progress = new Progress(id(0))
   for (let i = 1; i <= 100_000; i++) {
-    progress.add(id(i)).isDone = true
+    progress.add(id(i), STREAM).isDone = true
     if (i % 3 === 0) progress.advance()
   }
   assert.deepEqual([progress.advance(), progress.outstanding], [100_000n, 0])

@@ -1,0 +1,88 @@
+/**
+ * Who is behind: streams whose segments are read from the raw store, each by itself, so that the
+ * others stay live; or all of the node's. Whoever is behind has nothing waiting in memory.
+ */
+import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { CatchUp } from './catch-up.ts'
+
+/** `MIXED_STREAM` for mixed segments. */
+export type LagKey = StreamId | 'all'
+
+export interface Lag {
+  readonly key: LagKey
+  readonly catchUp: CatchUp
+  /** All of it up to here is in the projection. */
+  cursor: SegmentId
+  /** Nothing before this segment is missing, where that is known. */
+  readonly from: SegmentId | undefined
+  /** The newest segment of it that commit told of. */
+  newest: SegmentId
+  /** When it may be tried again after a failure, on the monotonic clock. */
+  notBeforeMs: number
+}
+
+export class Lags {
+  /** In the order of their turns. */
+  readonly #lags = new Map<LagKey, Lag>()
+
+  get size(): number {
+    return this.#lags.size
+  }
+
+  get isAll(): boolean {
+    return this.#lags.has('all')
+  }
+
+  /** What the stream's segments are brought in by, if it is behind. */
+  of(streamId: StreamId): Lag | undefined {
+    return this.#lags.get('all') ?? this.#lags.get(streamId)
+  }
+
+  /** Returns whose place it takes. */
+  begin(lag: Lag): LagKey[] {
+    const replaced = lag.key === 'all' ? [...this.#lags.keys()] : []
+    for (const key of replaced) this.#lags.delete(key)
+    this.#lags.set(lag.key, lag)
+    return replaced
+  }
+
+  end({ key }: Lag): void {
+    this.#lags.delete(key)
+  }
+
+  /** Whether it is still what brings its segments in. */
+  isCurrent(lag: Lag): boolean {
+    return this.#lags.get(lag.key) === lag
+  }
+
+  /** Whose turn it is; undefined while all that are behind wait after a failure. */
+  next(nowMs: number): Lag | undefined {
+    for (const lag of this.#lags.values()) {
+      if (lag.notBeforeMs > nowMs) continue
+      this.#lags.delete(lag.key)
+      this.#lags.set(lag.key, lag)
+      return lag
+    }
+    return undefined
+  }
+
+  /** The lowest of `checkpoint` and of what is behind. */
+  checkpoint(checkpoint: SegmentId): SegmentId {
+    let lowest = checkpoint
+    for (const { cursor } of this.#lags.values()) if (cursor < lowest) lowest = cursor
+    return lowest
+  }
+
+  /** Receipt time of the oldest segment that is missing. `isFailing`: who does not get on. */
+  oldestMs(isFailing: (key: LagKey) => boolean): number | undefined {
+    let oldest: number | undefined
+    for (const { key, cursor, from, newest } of this.#lags.values()) {
+      if (newest <= cursor && !isFailing(key)) continue
+      // The cursor may stand on a segment of long ago, when nothing came since.
+      const ms = Math.max(segmentIdMs(from ?? cursor), segmentIdMs(cursor))
+      oldest = Math.min(oldest ?? ms, ms)
+    }
+    return oldest
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Blocks that wait for their inserts, by table; within the bounds of memory and of spools. Bytes
+ * count until their insert has ended.
+ */
+import {
+  MATERIALIZE_BUFFER_BYTES_MAX,
+  MATERIALIZE_INSERTS_MAX,
+  MATERIALIZE_SMALL_BYTES_MAX,
+  SPOOL_BYTES_MAX,
+  SPOOL_BYTES_MIN,
+} from '../limits.ts'
+import type { EncodedBlock } from '../model/batch.ts'
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
+import type { BlockSpool, StreamRows } from '../model/projection.ts'
+import type { StreamId } from '../model/stream.ts'
+import { isFull, pickInsert } from './pick-insert.ts'
+import type { Outstanding } from './progress.ts'
+import { StreamBuffer } from './stream-buffer.ts'
+
+export interface LiveBuffersOptions {
+  readonly tryOpenSpool: (streamId: StreamId) => BlockSpool | undefined
+  /** Takes back blocks that nothing uses any more. */
+  readonly release: (block: Uint8Array) => void
+}
+
+export class LiveBuffers {
+  readonly #options: LiveBuffersOptions
+  /** In the order in which their oldest blocks came. */
+  readonly #buffers = new Set<StreamBuffer>()
+  /** Those of them that take more. */
+  readonly #open = new Map<StreamId, StreamBuffer>()
+  /** Of blocks in our own memory. */
+  #keptBytes = 0
+  #spooledBytes = 0
+
+  constructor(options: LiveBuffersOptions) {
+    this.#options = options
+  }
+
+  /** Bytes of blocks that wait, spooled or not, and of those being inserted. */
+  get bytes(): number {
+    return this.#keptBytes + this.#spooledBytes
+  }
+
+  get isEmpty(): boolean {
+    return this.#buffers.size === 0
+  }
+
+  /** Whether a block of so many bytes may be added. */
+  hasRoom(streamId: StreamId, bytes: number): boolean {
+    if (this.#keptBytes + bytes > MATERIALIZE_BUFFER_BYTES_MAX) return false
+    const buffer = this.#open.get(streamId)
+    // What is kept of it is going to be spooled as well.
+    const spooledBytes = this.#spooledBytes + (buffer?.keptBytes ?? 0) + bytes
+    return buffer?.spool === undefined || spooledBytes <= SPOOL_BYTES_MAX
+  }
+
+  /** Who has the most waiting where so many bytes find no room; undefined when nobody has any. */
+  largest(bytes: number): StreamId | undefined {
+    const sums = new Map<StreamId, number>()
+    const isKept = this.#keptBytes + bytes > MATERIALIZE_BUFFER_BYTES_MAX
+    for (const { streamId, keptBytes, ...buffer } of this.#buffers) {
+      const counted = isKept ? keptBytes : buffer.bytes - keptBytes
+      if (counted > 0) sums.set(streamId, (sums.get(streamId) ?? 0) + counted)
+    }
+    return [...sums].sort(([, a], [, b]) => b - a)[0]?.[0]
+  }
+
+  /**
+   * Adds a block; true when its insert is due. Throws the system's error when the stream's blocks
+   * cannot be spooled: then they must be dropped.
+   */
+  add(block: EncodedBlock, rows: readonly StreamRows[], entry: Outstanding): boolean {
+    const { streamId } = entry
+    let buffer = this.#open.get(streamId)
+    if (buffer === undefined || isFull(buffer)) {
+      buffer = new StreamBuffer(streamId, performance.now())
+      this.#open.set(streamId, buffer)
+      this.#buffers.add(buffer)
+    }
+    buffer.add(block, rows, entry)
+    this.#keptBytes += block.bytes.length
+    if (buffer.keptBytes >= SPOOL_BYTES_MIN && streamId !== MIXED_STREAM) this.#spool(buffer)
+    return isFull(buffer)
+  }
+
+  /** What one stream has that is due, or what several have that is small; the caller inserts it. */
+  takeDue(delayMs: number): StreamBuffer[] {
+    const nowMs = performance.now()
+    const due: StreamBuffer[] = []
+    let takenBytes = 0
+    let keptBytes = this.#keptBytes
+    while (due.length < MATERIALIZE_INSERTS_MAX) {
+      const next = pickInsert(this.#buffers, { nowMs, delayMs, keptBytes })
+      if (next === undefined) break
+      takenBytes += next.bytes
+      keptBytes -= next.keptBytes
+      if (due.length > 0 && takenBytes > MATERIALIZE_SMALL_BYTES_MAX) break
+      due.push(next)
+      this.#remove(next)
+    }
+    return due
+  }
+
+  /** Moves what a buffer that was taken keeps to its spool. Throws like `add`. */
+  fillSpool(spool: BlockSpool, buffer: StreamBuffer): void {
+    const { keptBytes } = buffer
+    buffer.moveTo(spool, this.#options.release)
+    this.#keptBytes -= keptBytes
+    this.#spooledBytes += keptBytes
+  }
+
+  /** The insert of a buffer that was taken has ended. If it failed, somebody may still read it. */
+  end(buffer: StreamBuffer, isInserted: boolean): void {
+    this.#keptBytes -= buffer.keptBytes
+    this.#spooledBytes -= buffer.bytes - buffer.keptBytes
+    if (isInserted) this.#release(buffer)
+  }
+
+  /** Drops what waits of the stream, or of all. */
+  drop(streamId?: StreamId): void {
+    for (const buffer of [...this.#buffers]) {
+      if (streamId !== undefined && buffer.streamId !== streamId) continue
+      this.#remove(buffer)
+      this.end(buffer, true)
+      buffer.spool?.release()
+    }
+  }
+
+  #remove(buffer: StreamBuffer): void {
+    this.#buffers.delete(buffer)
+    if (this.#open.get(buffer.streamId) === buffer) this.#open.delete(buffer.streamId)
+  }
+
+  #release({ blocks }: StreamBuffer): void {
+    for (const { bytes } of blocks) this.#options.release(bytes)
+  }
+
+  /**
+   * Moves what the buffer keeps to its spool, if it has or gets one. A few MiB at a time: blocks
+   * that come together are joined.
+   */
+  #spool(buffer: StreamBuffer): void {
+    if (this.#spooledBytes + buffer.keptBytes > SPOOL_BYTES_MAX) return
+    const spool = buffer.spool ?? this.#options.tryOpenSpool(buffer.streamId)
+    if (spool !== undefined) this.fillSpool(spool, buffer)
+  }
+}

@@ -1,0 +1,114 @@
+/** Rows of the raw store as catch-up reads them, and what of each is to be brought in. */
+
+import type { EncodedBlock } from '../model/batch.ts'
+import { MIXED_STREAM, type MixedRun } from '../model/mixed-runs.ts'
+import type { StreamRows, StreamSegment } from '../model/projection.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { SegmentMember } from '../model/segment-members.ts'
+import type { StreamId } from '../model/stream.ts'
+import { toWaiting, type WaitingBlock } from './stream-buffer.ts'
+
+export interface StoredSegment {
+  /** `MIXED_STREAM` with `runs`. */
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  readonly payload: Uint8Array
+  /** Of a row that compaction merged: its segments. Each may be in the projection or not. */
+  readonly members?: readonly SegmentMember[]
+  /** Of a mixed row: likewise. */
+  readonly runs?: readonly MixedRun[]
+  /** Of a segment inside such a row that comes by itself: which of the payload's events it is. */
+  readonly part?: SegmentPart
+}
+
+/** Some events of a stored segment, of several segments with so many events each. */
+export interface SegmentPart {
+  readonly first: number
+  readonly counts: readonly number[]
+}
+
+/** A row of the raw store, and what of it is not in the projection. */
+export interface AbsentRow {
+  readonly segment: StoredSegment
+  readonly absent: readonly StreamSegment[]
+}
+
+/** What of a stored segment is to be brought in: all, or members that lie side by side. */
+export type Piece = 'all' | { readonly first: number; readonly members: readonly StreamMember[] }
+
+export interface StreamMember extends SegmentMember {
+  readonly streamId: StreamId
+}
+
+/** Up to where a reader has got that has seen the row. */
+export function lastIdOf({
+  segmentId,
+  runs,
+}: Pick<StoredSegment, 'segmentId'> & {
+  readonly runs?: readonly { readonly segmentId: SegmentId }[] | undefined
+}): SegmentId {
+  return runs?.at(-1)?.segmentId ?? segmentId
+}
+
+/** The segments in a row, in their order. */
+export function segmentsOf(segment: StoredSegment): readonly StreamSegment[] {
+  return membersOf(segment) ?? [segment]
+}
+
+export function absentRow(segment: StoredSegment, present: ReadonlySet<SegmentId>): AbsentRow {
+  const absent = segmentsOf(segment).filter(({ segmentId }) => !present.has(segmentId))
+  return { segment, absent }
+}
+
+export function absentPieces(segment: StoredSegment, present: ReadonlySet<SegmentId>): Piece[] {
+  const members = membersOf(segment)
+  if (members === undefined) return present.has(segment.segmentId) ? [] : ['all']
+  const pieces: { readonly first: number; readonly members: StreamMember[] }[] = []
+  let event = segment.part?.first ?? 0
+  let wasAbsent = false
+  for (const member of members) {
+    const isAbsent = !present.has(member.segmentId)
+    if (isAbsent && wasAbsent) pieces.at(-1)?.members.push(member)
+    else if (isAbsent) pieces.push({ first: event, members: [member] })
+    event += member.eventCount
+    wasAbsent = isAbsent
+  }
+  return pieces
+}
+
+function membersOf(segment: StoredSegment): StreamMember[] | undefined {
+  const { streamId, segmentId, members, runs, part } = segment
+  if (part !== undefined) return [{ streamId, segmentId, eventCount: part.counts[0]! }]
+  return runs?.slice() ?? members?.map((member) => ({ ...member, streamId }))
+}
+
+function streamRows({ streamId }: StoredSegment, piece: Piece, count: number): StreamRows[] {
+  if (piece === 'all') return [{ streamId, count }]
+  return piece.members.map((member) => ({ streamId: member.streamId, count: member.eventCount }))
+}
+
+/** Blocks of one insert. */
+export class Slice {
+  /** `MIXED_STREAM`: for the table that streams share. */
+  readonly streamId: StreamId
+  /** Whose pieces its blocks are. */
+  readonly sources: AbsentRow[] = []
+  readonly blocks: WaitingBlock[] = []
+  rows = 0
+  bytes = 0
+
+  constructor(streamId: StreamId) {
+    this.streamId = streamId
+  }
+
+  get isMixed(): boolean {
+    return this.streamId === MIXED_STREAM
+  }
+
+  add(source: AbsentRow, piece: Piece, block: EncodedBlock): void {
+    this.sources.push(source)
+    this.blocks.push(toWaiting(block, streamRows(source.segment, piece, block.rows)))
+    this.rows += block.rows
+    this.bytes += block.bytes.length
+  }
+}
