@@ -7,16 +7,29 @@ const SHORT =
   'the process is short of descriptors: new connections are refused until some are closed; ' +
   'raise its limit of open files (LimitNOFILE in systemd, ulimit -n)'
 
+const TAKEN =
+  'new connections are refused: while the port was closed for want of descriptors, somebody else ' +
+  'took it; end that process or start this one elsewhere'
+
 /** Resolves with the port. */
 export async function listenHttp(
-  { config, log, metrics, stoppers }: Context,
+  { config, health, log, metrics, stoppers }: Context,
   server: HttpServer,
 ): Promise<number> {
   const port = await server.listen(config.host, config.port)
+  health.declare('port', 'required')
+  health.report('port')
   stoppers.push(() => server.close())
   const guard = await DescriptorGuard.start(server, {
     onShort: (details) => log.warn(details, SHORT),
-    onRoom: () => log.info('new connections are taken again'),
+    onTaken: (reason) => {
+      health.report('port', reason)
+      log.error({ reason }, TAKEN)
+    },
+    onRoom: () => {
+      health.report('port')
+      log.info('new connections are taken again')
+    },
   })
   stoppers.push(() => guard.stop())
   metrics.watch('connections', () => server.connections ?? 0)

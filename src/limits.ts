@@ -44,6 +44,8 @@ export const DESCRIPTORS_RESERVED_MAX = 128
 /** How often it is looked whether they are used up; and then, whether there is room again. */
 export const DESCRIPTORS_CHECK_MS = 100
 export const DESCRIPTORS_ROOM_MS = 1_000
+/** When another process has taken the port meanwhile: how long until it is tried again, at most. */
+export const LISTEN_RETRY_MS_MAX = 30_000
 /** How often that is logged, at most. */
 export const DESCRIPTORS_LOG_MS = 60_000
 /** A request's head. The older engine takes 4 KiB of one that comes in pieces (docs/operations). */

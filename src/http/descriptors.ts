@@ -4,7 +4,8 @@
  * Where none is left, accept fails while the connection stays in the kernel's queue: the engine is
  * told again and again, with a core's whole time, and nothing else can open anything. So some are
  * kept in reserve, and when the others are used up, the port is closed (new connections are refused
- * by the kernel, those that are open are served) until there is room again.
+ * by the kernel, those that are open are served) until there is room again. Meanwhile anybody on
+ * this machine may take the port, as no engine can keep it and not accept: then that is told.
  *
  * The subtle part is to notice it in time and for little, as not every engine tells of connections:
  * a new descriptor is the lowest free number, so a high one means that all below it are in use.
@@ -16,14 +17,17 @@ import {
   DESCRIPTORS_LOG_MS,
   DESCRIPTORS_RESERVED_MAX,
   DESCRIPTORS_ROOM_MS,
+  LISTEN_RETRY_MS_MAX,
 } from '../limits.ts'
 import type { HttpServer } from './server.ts'
 
-/** For the log: neither is told more often than once in DESCRIPTORS_LOG_MS. */
+/** For the log: none is told again sooner than after DESCRIPTORS_LOG_MS. */
 export interface DescriptorEvents {
   /** New connections are refused, for the first time or still. */
   readonly onShort: (details: { readonly limit: number; readonly reserved: number }) => void
-  /** They are taken again. */
+  /** There would be room, but the port cannot be had again: first or still. */
+  readonly onTaken: (reason: string) => void
+  /** They are taken again; once for what was told. */
   readonly onRoom: () => void
 }
 
@@ -38,8 +42,11 @@ export class DescriptorGuard {
   #isShort = false
   #isLooking = false
   #toldAtMs = Number.NEGATIVE_INFINITY
-  #hasToldShort = false
+  #hasTold = false
+  /** Why the port could not be had again. */
+  #taken: string | undefined
   #nextLookMs = 0
+  #retryMs = DESCRIPTORS_ROOM_MS
   #pauses = 0
   readonly #timer: NodeJS.Timeout
 
@@ -93,15 +100,16 @@ export class DescriptorGuard {
     this.#server.pauseListening()
     this.#freeReserve()
     this.#nextLookMs = performance.now() + DESCRIPTORS_ROOM_MS
-    this.#tellShort()
+    this.#tell()
   }
 
-  #tellShort(): void {
+  #tell(): void {
     const nowMs = performance.now()
     if (nowMs - this.#toldAtMs < DESCRIPTORS_LOG_MS) return
     this.#toldAtMs = nowMs
-    this.#hasToldShort = true
-    this.#events.onShort({ limit: this.#limit, reserved: this.#reserved })
+    this.#hasTold = true
+    if (this.#taken !== undefined) this.#events.onTaken(this.#taken)
+    else this.#events.onShort({ limit: this.#limit, reserved: this.#reserved })
   }
 
   /** Before the reserve is touched by a burst between two checks. */
@@ -111,7 +119,7 @@ export class DescriptorGuard {
 
   #lookForRoom(): void {
     if (this.#isLooking || performance.now() < this.#nextLookMs) return
-    this.#tellShort()
+    this.#tell()
     this.#isLooking = true
     this.#nextLookMs = performance.now() + DESCRIPTORS_ROOM_MS
     this.#tryResume()
@@ -124,11 +132,23 @@ export class DescriptorGuard {
   async #tryResume(): Promise<void> {
     const free = this.#limit - (await countDescriptors())
     if (free < this.#reserved + 4 * this.#margin) return
-    if (!(await this.#server.resumeListening())) return
+    const failure = await this.#server.resumeListening()
+    if (failure !== undefined) return this.#portIsTaken(failure)
     this.#fillReserve()
     this.#isShort = false
-    if (this.#hasToldShort) this.#events.onRoom()
-    this.#hasToldShort = false
+    this.#taken = undefined
+    this.#retryMs = DESCRIPTORS_ROOM_MS
+    if (this.#hasTold) this.#events.onRoom()
+    this.#hasTold = false
+  }
+
+  #portIsTaken(reason: string): void {
+    this.#nextLookMs = performance.now() + this.#retryMs
+    this.#retryMs = Math.min(2 * this.#retryMs, LISTEN_RETRY_MS_MAX)
+    if (reason === this.#taken) return
+    this.#taken = reason
+    this.#toldAtMs = Number.NEGATIVE_INFINITY
+    this.#tell()
   }
 
   #fillReserve(): void {

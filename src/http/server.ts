@@ -54,8 +54,8 @@ export interface HttpServer {
   listen(host: string, port: number): Promise<number>
   /** Takes no new connection for a while. Those that are open go on. */
   pauseListening(): void
-  /** The inverse. False when the port could not be bound: to be tried again. */
-  resumeListening(): Promise<boolean>
+  /** The inverse. Why the port could not be bound, if it could not: to be tried again. */
+  resumeListening(): Promise<string | undefined>
   /** Takes no new connection; replies close theirs. Safe to call twice. */
   stopListening(): void
   /** Drops every connection at once. Safe to call twice. */
@@ -134,7 +134,10 @@ class Server implements HttpServer, ExchangeHost {
 
   async listen(host: string, port: number): Promise<number> {
     const token = await (port === 0 ? this.#bindAny(host) : this.#bind(host, port))
-    if (token === false) throw new Error(await explainBindFailure(host, port))
+    if (token === false) {
+      const failure = await explainBindFailure(host, port)
+      throw new Error(`${failure}; choose others with --host and --port`)
+    }
     this.#listenToken = token
     this.#sweepTimer = setInterval(() => this.#sweep(), this.#sweepMs)
     this.#sweepTimer.unref()
@@ -165,16 +168,14 @@ class Server implements HttpServer, ExchangeHost {
     this.#listenToken = undefined
   }
 
-  async resumeListening(): Promise<boolean> {
-    if (this.stopping || this.#address === undefined) return true
-    const token = await this.#bind(this.#address.host, this.#address.port)
-    if (token === false) return false
-    if (this.stopping) {
-      this.engine.closeListenSocket(token)
-      return true
-    }
-    this.#listenToken = token
-    return true
+  async resumeListening(): Promise<string | undefined> {
+    if (this.stopping || this.#address === undefined) return undefined
+    const { host, port } = this.#address
+    const token = await this.#bind(host, port)
+    if (token === false) return explainBindFailure(host, port)
+    if (this.stopping) this.engine.closeListenSocket(token)
+    else this.#listenToken = token
+    return undefined
   }
 
   stopListening(): void {
@@ -319,7 +320,7 @@ function explainBindFailure(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     const probe = createProbe()
     const explain = (reason: string) => {
-      resolve(`cannot listen on ${host}:${port}: ${reason}; choose others with --host and --port`)
+      resolve(`cannot listen on ${host}:${port}: ${reason}`)
     }
     probe.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') explain('another process uses this port')

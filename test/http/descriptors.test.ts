@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -80,4 +81,40 @@ for (const [index, engine] of ENGINES.entries()) {
     if (end.connections !== null) assert.equal(end.connections, 1)
     again.destroy()
   })
+}
+
+test('a port that somebody took while it was closed is told, and had again later', async (t) => {
+  const port = await startChild(0)
+  const served = await RawClient.connect(port)
+  const crowd = (
+    await Promise.all(Array.from({ length: 3 * LIMIT }, () => tryConnect(port)))
+  ).flatMap((client) => client ?? [])
+  await until(async () => (await stateOver(served)).isShort)
+  const squatter = createServer((socket) => socket.destroy())
+  t.after(() => squatter.close())
+  squatter.listen(port, '127.0.0.1')
+  await once(squatter, 'listening')
+  for (const client of crowd) client.destroy()
+  const told = async () => (await stateOver(served)).told
+  await until(async () => (await told()).length > 1)
+  await sleep(2_500) // Tried again, it is not told again.
+  const [short, taken, ...others] = await told()
+  assert.match(short ?? '', /^short of 128/)
+  assert.match(taken ?? '', /^taken: cannot listen on .*: another process uses this port$/)
+  assert.deepEqual(others, [])
+  assert.equal((await stateOver(served)).isShort, true)
+  squatter.close()
+  await until(async () => !(await stateOver(served)).isShort)
+  assert.deepEqual((await told()).slice(2), ['room'])
+  const again = await RawClient.connect(port)
+  assert.equal((await stateOver(again)).isShort, false)
+  for (const client of [served, again]) client.destroy()
+})
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 15_000
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadline)
+    await sleep(50)
+  }
 }

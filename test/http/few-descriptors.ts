@@ -25,6 +25,7 @@ const routes: Route[] = [
 const { server, port } = await startServer({ routes, engine: ENGINES[Number(process.argv[2])]! })
 guard = await DescriptorGuard.start(server, {
   onShort: ({ limit, reserved }) => void told.push(`short of ${limit}, reserved ${reserved}`),
+  onTaken: (reason) => void told.push(`taken: ${reason}`),
   onRoom: () => void told.push('room'),
 })
 process.stdout.write(`${port}\n`)
