@@ -1,12 +1,13 @@
 /**
  * Keeps what a batch that killed a worker twice held, for a post-mortem. Files are private (0600),
- * few and bounded: an attacker who found such a batch must not fill the disk with it.
+ * few and bounded: an attacker who found such a batch must not fill the disk with it. What is tried
+ * again and again, as a damaged segment is, is kept once.
  *
  * The bytes are as they were sent, before redaction. Where the stream redacts they are not written,
  * as nothing may store what its owner wants gone; a description of the batch is. Stored events,
  * which reading, replay and compaction work on, were redacted when they came.
  */
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { IngestTask, PoolTask, PreviewTask } from './messages.ts'
@@ -20,26 +21,37 @@ const FILES_MAX = 16
  */
 const FINGERPRINT_KEY = randomBytes(32)
 
-/** Writes what may be kept of the task under `directory`; the file, or undefined if it is full. */
+/** Bytes of a fingerprint that tell files apart. */
+const NAME_BYTES = 8
+
+/**
+ * Writes what may be kept of the task under `directory`; the file, also when it was there already,
+ * or undefined if there are too many.
+ */
 export function quarantineTask(
   directory: string,
   task: PoolTask,
   nowMs: number,
 ): string | undefined {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  if (readdirSync(directory).length >= FILES_MAX) return undefined
-  const name = `${new Date(nowMs).toISOString().replaceAll(':', '')}-${task.kind}`
   const isDescribed =
     task.kind === 'preview' || (task.kind === 'ingest' && task.batch.settings.redactSensitive)
-  const file = join(directory, isDescribed ? `${name}.json` : name)
-  const content = isDescribed ? describe(task) : bytesOf(task)
+  const bytes = bytesOf(task)
+  const fingerprint = isDescribed ? secretFingerprint(bytes) : plainFingerprint(bytes)
+  const ending = `-${task.kind}-${fingerprint.slice(0, 2 * NAME_BYTES)}${isDescribed ? '.json' : ''}`
+  const names = readdirSync(directory)
+  const known = names.find((name) => name.endsWith(ending))
+  if (known !== undefined) return join(directory, known)
+  if (names.length >= FILES_MAX) return undefined
+  const time = new Date(nowMs).toISOString().replaceAll(':', '')
+  const file = join(directory, `${time}${ending}`)
+  const content = isDescribed ? describe(task, bytes) : bytes
   writeFileSync(file, content, { mode: 0o600, flag: 'wx' })
   return file
 }
 
 /** Nothing in it is of the events: no byte, no key, no index or id that a client sent. */
-function describe(task: IngestTask | PreviewTask): string {
-  const bytes = bytesOf(task)
+function describe(task: IngestTask | PreviewTask, bytes: Uint8Array): string {
   const description = {
     kind: task.kind,
     bytes_not_kept:
@@ -47,10 +59,19 @@ function describe(task: IngestTask | PreviewTask): string {
         ? 'the stream has redact_sensitive on, and these bytes were not redacted yet'
         : 'a sample for the redaction preview is never stored',
     bytes: bytes.length,
-    fingerprint: createHmac('sha256', FINGERPRINT_KEY).update(bytes).digest('hex'),
+    fingerprint: secretFingerprint(bytes),
     ...(task.kind === 'ingest' ? describeBatch(task) : { sample: task.sample.kind }),
   }
   return `${JSON.stringify(description, undefined, 2)}\n`
+}
+
+function secretFingerprint(bytes: Uint8Array): string {
+  return createHmac('sha256', FINGERPRINT_KEY).update(bytes).digest('hex')
+}
+
+/** The same in every process, of bytes that are kept themselves. */
+function plainFingerprint(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
 }
 
 function describeBatch({ batch }: IngestTask): object {

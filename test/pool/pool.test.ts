@@ -241,10 +241,33 @@ test('quarantine files hold the bytes, are private, and are few', () => {
   assert(file !== undefined && existsSync(file))
   assert.deepEqual(readFileSync(file), Buffer.from(task.batch.bytes))
   assert.deepEqual([statSync(file).mode & 0o777, statSync(path).mode & 0o777], [0o600, 0o700])
-  for (let i = 1; i < 30; i++) quarantineTask(path, task, 1_767_323_045_678 + i)
+  for (let i = 1; i < 30; i++) quarantineTask(path, taskOf(`poison ${i}`), 1_767_323_045_678 + i)
   assert.equal(readdirSync(path).length, 16)
-  assert.equal(quarantineTask(path, task, 1_767_323_099_999), undefined)
+  assert.equal(quarantineTask(path, taskOf('more poison'), 1_767_323_099_999), undefined)
   assert(readdirSync(path).every((name) => !name.includes(':')))
+})
+
+test('equal bytes are quarantined once, whenever they come again', () => {
+  const path = join(directory, 'tries')
+  const replayOf = (text: string, streamId: number): PoolTask => {
+    return { kind: 'replay', streamId, payload: Buffer.from(text) }
+  }
+  const file = quarantineTask(path, replayOf('damaged', 5), 1_767_323_045_678)
+  for (let i = 1; i < 5; i++) {
+    assert.equal(quarantineTask(path, replayOf('damaged', 5), 1_767_323_045_678 + i), file)
+  }
+  assert.equal(readdirSync(path).length, 1)
+  assert.notEqual(quarantineTask(path, replayOf('damagec', 5), 1_767_323_045_678), file)
+  const described: PoolTask = {
+    kind: 'preview',
+    sample: { kind: 'string', text: 'hunter2' },
+    redactFields: [],
+  }
+  const first = quarantineTask(path, described, 0)
+  assert.equal(quarantineTask(path, described, 1), first)
+  const plainHash = createHash('sha256').update('hunter2').digest('hex')
+  assert(!first?.includes(plainHash.slice(0, 8)), 'nor does the name let a secret be tried')
+  assert.equal(readdirSync(path).length, 3)
 })
 
 test('quarantine files of what is not redacted yet hold a description instead of the bytes', () => {
