@@ -38,7 +38,8 @@ export function quarantineTask(
     task.kind === 'preview' || (task.kind === 'ingest' && task.batch.settings.redactSensitive)
   const bytes = bytesOf(task)
   const fingerprint = isDescribed ? secretFingerprint(bytes) : plainFingerprint(bytes)
-  const ending = `-${task.kind}-${fingerprint.slice(0, 2 * NAME_BYTES)}${isDescribed ? '.json' : ''}`
+  const short = fingerprint.slice(0, 2 * NAME_BYTES)
+  const ending = `-${task.kind}-${short}${isDescribed ? '.json' : ''}`
   const names = readdirSync(directory)
   const known = names.find((name) => name.endsWith(ending))
   if (known !== undefined) return join(directory, known)
