@@ -10,6 +10,7 @@ import {
   QUERIES_EMBEDDED_MAX,
   QUERIES_MAX,
 } from './limits.ts'
+import type { SegmentRead } from './model/batch.ts'
 import type { StreamId } from './model/stream.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import { Lane } from './serve/lane.ts'
@@ -24,9 +25,14 @@ import { SchemaStore } from './store/schema-store.ts'
 import { SetAsideStore } from './store/set-aside-store.ts'
 import { StorageStore } from './store/storage-store.ts'
 import { UsageStore } from './store/usage-store.ts'
+import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 
+/** Damaged segments that the log has named; past it they are named again. */
+const TOLD_MAX = 1_024
+
 export function createServeRoutes(parts: {
+  readonly log: Log
   readonly stores: Stores
   readonly pool: WorkerPool
   readonly control: ControlStore
@@ -57,10 +63,31 @@ export function createServeRoutes(parts: {
     readProjectionBytes: sizes.readProjectionBytes,
     schemas: new SchemaStore(postgres),
     fieldStats: new FieldStatsStore(clickhouse, PROJECTION_DATABASE, readRemovedBefore),
-    readSegments: async (reads) => (await pool.run({ kind: 'read', reads })).json,
+    readSegments: segmentReader(parts),
     previewRedaction: async (sample, redactFields) =>
       (await pool.run({ kind: 'preview', sample, redactFields })).preview,
   })
+}
+
+/** Events of damaged segments are left out of what is read: an operator must hear of it. */
+function segmentReader({
+  pool,
+  metrics,
+  log,
+}: Pick<Parameters<typeof createServeRoutes>[0], 'pool' | 'metrics' | 'log'>) {
+  const told = new Set<string>()
+  return async (reads: readonly SegmentRead[]) => {
+    const { json, damaged } = await pool.run({ kind: 'read', reads })
+    for (const { index, reason } of damaged) {
+      const { segmentId } = reads[index]!
+      metrics.damagedReads.inc()
+      if (told.has(segmentId)) continue
+      if (told.size >= TOLD_MAX) told.clear()
+      told.add(segmentId)
+      log.error({ segmentId, reason }, 'a stored segment is damaged: its events are not shown')
+    }
+    return { json, damaged }
+  }
 }
 
 function createLanes(isClickHouseEmbedded: boolean): ServeLanes {

@@ -124,7 +124,7 @@ async function start(
   const state = { isStopping: false }
   const routes = [
     ...startIngest(context, { pool, committer, credentials, usage, caps, state }),
-    ...createServeRoutes({ stores, pool, control, credentials, metrics }),
+    ...createServeRoutes({ stores, pool, control, credentials, metrics, log }),
     ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(context.health, metrics),
   ]

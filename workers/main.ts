@@ -96,7 +96,7 @@ function runTask(task: PoolTask): unknown {
     }
     case 'read': {
       const json = reader.run(task.reads)
-      return moved({ kind: 'read', json }, [json.buffer])
+      return moved({ kind: 'read', json, damaged: reader.damaged }, [json.buffer])
     }
     case 'compact': {
       const merged = compact.run(task.payloads)

@@ -1,15 +1,16 @@
 /**
  * Renders events of stored segments as the event records of the API. The payload is the stored
  * text, byte for byte: never parsed into values and written again, so 64-bit integers and duplicate
- * keys stay what they were.
+ * keys stay what they were. A payload that does not decode any more is left out and told.
  */
-import type { SegmentRead } from '../src/model/batch.ts'
+import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
 import { decodeStoredEvents } from './decode/stored-events.ts'
 import { allocateOutside, ByteWriter } from './encode/byte-writer.ts'
 import { shapeText } from './encode/schema-delta.ts'
+import { ArenaFullError } from './kernel/arena.ts'
 import { EventFacts, SOURCE_RECEIPT } from './transform/event-facts.ts'
 
 const COMMA = 0x2c
@@ -24,6 +25,9 @@ export class SegmentReader {
   /** What `#events` and `#facts` describe, and their bytes. */
   #payload: Uint8Array | undefined
   #bytes: Uint8Array = new Uint8Array(0)
+  /** Why `#payload` does not decode. */
+  #damage: string | undefined
+  #damaged: DamagedRead[] = []
 
   constructor(tape = new JsonTape(new PathTrie())) {
     this.#tape = tape
@@ -33,17 +37,35 @@ export class SegmentReader {
   run(reads: readonly SegmentRead[]): Uint8Array {
     this.#writer.length = 0
     this.#payload = undefined
-    for (const read of reads) this.#readSegment(read)
+    this.#damaged = []
+    for (const [index, read] of reads.entries()) {
+      this.#decode(read.payload)
+      if (this.#damage === undefined) this.#readSegment(read)
+      else this.#damaged.push({ index, reason: this.#damage })
+    }
     this.#payload = undefined
     return this.#writer.take()
   }
 
+  /** What the last run left out. */
+  get damaged(): readonly DamagedRead[] {
+    return this.#damaged
+  }
+
   /** Segments that share a payload come one after another: it is decoded once. */
-  #readSegment(read: SegmentRead): void {
-    if (read.payload !== this.#payload) {
-      this.#bytes = decodeStoredEvents(read.payload, this.#tape, this.#events, this.#facts)
-      this.#payload = read.payload
+  #decode(payload: Uint8Array): void {
+    if (payload === this.#payload) return
+    this.#payload = payload
+    this.#damage = undefined
+    try {
+      this.#bytes = decodeStoredEvents(payload, this.#tape, this.#events, this.#facts)
+    } catch (cause) {
+      if (cause instanceof ArenaFullError) throw cause // Of the worker, not of the payload.
+      this.#damage = cause instanceof Error ? cause.message : String(cause)
     }
+  }
+
+  #readSegment(read: SegmentRead): void {
     const first = read.firstEvent ?? 0
     const from = Math.max(0, read.fromOrdinal)
     const to = Math.min(this.#events.count - first, read.toOrdinal)

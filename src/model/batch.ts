@@ -297,6 +297,13 @@ export interface SegmentOutput {
   readonly items?: Uint8Array
 }
 
+/** What could not be shown: the payload of a read, by its index, does not decode any more. */
+export interface DamagedRead {
+  readonly index: number
+  /** Without contents of events. */
+  readonly reason: string
+}
+
 /** One run of events to be shown, from one segment. */
 export interface SegmentRead {
   readonly payload: Uint8Array

@@ -1,6 +1,7 @@
 /** What crosses between the main thread and the workers. Flat objects and transferred buffers. */
 import type {
   AcceptedBatch,
+  DamagedRead,
   EncodedBatch,
   EncodedSegment,
   SchemaDelta,
@@ -64,6 +65,8 @@ export interface ReadTask {
 export interface ReadResult {
   readonly kind: 'read'
   readonly json: Uint8Array
+  /** Reads whose events are not in `json`. */
+  readonly damaged: readonly DamagedRead[]
 }
 
 /** Make one payload of the events of several, in their order. */

@@ -7,6 +7,7 @@
  */
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
+import type { DamagedRead } from '../model/batch.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
 import { SEGMENT_ID_MAX } from '../model/segment-id.ts'
 import { placeOf, rowKeyText, type SegmentInfo } from '../model/segment-place.ts'
@@ -32,9 +33,20 @@ export interface SegmentRead extends SegmentSlice {
 
 /**
  * The event records of `reads`, in their order, as JSON objects with a comma between each two.
- * Runs in the pool. It must give every event asked for.
+ * Runs in the pool. It must give every event asked for, but of reads that it calls damaged none.
  */
-export type ReadSegments = (reads: readonly SegmentRead[]) => Promise<Uint8Array>
+export type ReadSegments = (reads: readonly SegmentRead[]) => Promise<ReadRecords>
+
+export interface ReadRecords {
+  readonly json: Uint8Array
+  readonly damaged: readonly DamagedRead[]
+}
+
+/** Records that belong together, and what is missing among them. */
+interface Records {
+  readonly json: Uint8Array
+  readonly damaged: readonly SegmentSlice[]
+}
 
 export interface EventRoutesDeps extends Guard {
   readonly streams: StreamFinder
@@ -104,8 +116,13 @@ async function readPage(
     newest === undefined
       ? query.after && formatEventId(query.after)
       : formatEventId({ segmentId: newest.segmentId, ordinal: newest.toOrdinal - 1 })
-  const tail = JSON.stringify({ next, previous: previous ?? null }).slice(1)
-  const body = Buffer.concat([Buffer.from('{"events":['), records, Buffer.from(`],${tail}`)])
+  // The cursors are beyond what is damaged: whoever reads on gets past it.
+  const damaged = records.damaged.map(({ segmentId, fromOrdinal, toOrdinal }) => {
+    return { segment_id: String(segmentId), events: toOrdinal - fromOrdinal }
+  })
+  const fields = { next, previous: previous ?? null, ...(damaged.length > 0 && { damaged }) }
+  const tail = JSON.stringify(fields).slice(1)
+  const body = Buffer.concat([Buffer.from('{"events":['), records.json, Buffer.from(`],${tail}`)])
   return { status: 200, contentType: 'application/json', body }
 }
 
@@ -126,13 +143,16 @@ async function readEvent(
     if (ordinal >= (segments[0]?.eventCount ?? 0)) throw eventNotFound()
     return { records: await readSlices(deps, streamId, [slice], segments) }
   })
-  return { status: 200, contentType: 'application/json', body: records }
+  if (records.damaged.length > 0) {
+    throw new IngestError('internal', 'the stored segment of this event is damaged')
+  }
+  return { status: 200, contentType: 'application/json', body: records.json }
 }
 
 /** Tries `read` again while its `records` are undefined, because rows changed under it. */
-async function tryUntilStill<T extends { readonly records: Uint8Array | undefined }>(
+async function tryUntilStill<T extends { readonly records: Records | undefined }>(
   read: () => Promise<T>,
-): Promise<T & { readonly records: Uint8Array }> {
+): Promise<T & { readonly records: Records }> {
   for (let attempt = 0; attempt < READ_TRIES_MAX; attempt++) {
     const result = await read()
     const { records } = result
@@ -147,7 +167,7 @@ async function readSlices(
   streamId: StreamId,
   slices: readonly SegmentSlice[],
   segments: readonly SegmentInfo[],
-): Promise<Uint8Array | undefined> {
+): Promise<Records | undefined> {
   const places = new Map(segments.map((segment) => [segment.segmentId, placeOf(segment)]))
   const wanted = slices.flatMap((slice) => {
     const place = places.get(slice.segmentId)
@@ -160,6 +180,7 @@ async function readSlices(
   // At once: the sooner they are read after they were listed, the fewer were merged meanwhile.
   const own = await read(false, wanted)
   const pieces: Uint8Array[] = []
+  const missing: SegmentSlice[] = []
   for (let at = 0; at < wanted.length; at += READ_SEGMENTS_MAX) {
     const some = wanted.slice(at, at + READ_SEGMENTS_MAX)
     const mixed = await read(true, some)
@@ -170,10 +191,12 @@ async function readSlices(
       if (payload === undefined) return undefined
       reads.push({ ...slice, payload, newestFirst: true, firstEvent: place.firstEvent })
     }
-    if (at > 0) pieces.push(Buffer.from(','))
-    pieces.push(await deps.readSegments(reads))
+    const { json, damaged } = await deps.readSegments(reads)
+    if (pieces.length > 0 && json.length > 0) pieces.push(Buffer.from(','))
+    if (json.length > 0) pieces.push(json)
+    missing.push(...damaged.map(({ index }) => reads[index]!))
   }
-  return Buffer.concat(pieces)
+  return { json: Buffer.concat(pieces), damaged: missing }
 }
 
 function eventNotFound(): IngestError {

@@ -11,7 +11,7 @@ import type { QueryStore } from '../store/query-store.ts'
 import type { SchemaStore } from '../store/schema-store.ts'
 import type { SetAsideStore } from '../store/set-aside-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
-import { eventRoutes } from './events.ts'
+import { eventRoutes, type ReadRecords } from './events.ts'
 import { fieldStatsRoutes } from './field-stats.ts'
 import { fieldRoutes } from './fields.ts'
 import type { ResolveToken, StreamFinder } from './guard.ts'
@@ -48,7 +48,7 @@ export interface ServeDeps {
   readonly schemas: SchemaStore
   readonly fieldStats: FieldStatsStore
   /** Renders event records of stored segments; runs in the pool. */
-  readonly readSegments: (reads: readonly StoredRead[]) => Promise<Uint8Array>
+  readonly readSegments: (reads: readonly StoredRead[]) => Promise<ReadRecords>
   readonly previewRedaction: PreviewRedaction
 }
 

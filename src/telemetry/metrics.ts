@@ -175,6 +175,7 @@ function requestMetrics(registry: Registry) {
       'ingest_quarantined_batches_total',
       'Batches that killed their worker twice and were put aside',
     ),
+    damagedReads: counter(registry, 'ingest_damaged_reads_total', 'Damaged segments left out'),
   }
 }
 

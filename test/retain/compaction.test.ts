@@ -63,7 +63,7 @@ before(async () => {
         const all = reads.map(({ segmentId, ...read }) => {
           return { ...read, segmentId: String(segmentId), ingestedAtMs: segmentIdMs(segmentId) }
         })
-        return reader.run(structuredClone(all))
+        return { json: reader.run(structuredClone(all)), damaged: reader.damaged }
       },
     }),
   )

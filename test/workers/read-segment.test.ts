@@ -97,3 +97,25 @@ test('a page far larger than the reader started with', () => {
     lines.map((_, i) => i),
   )
 })
+
+test('a payload that does not decode is left out and told, the others are read', () => {
+  const [good, cut] = [read(['{"a":1}']), read(['{"b":"x"}', '{"c":2}'])]
+  const damaged = [
+    { ...cut, payload: cut.payload.slice(0, cut.payload.length - 2) },
+    { ...cut, payload: Uint8Array.of(99) },
+    { ...cut, payload: new Uint8Array() },
+  ]
+  const text = run(damaged[0]!, good, damaged[1]!, damaged[2]!, cut)
+  const records = JSON.parse(`[${text}]`) as { payload: object }[]
+  assert.deepEqual(
+    records.map(({ payload }) => payload),
+    [{ a: 1 }, { b: 'x' }, { c: 2 }],
+  )
+  assert.deepEqual(
+    reader.damaged.map(({ index }) => index),
+    [0, 2, 3],
+  )
+  for (const { reason } of reader.damaged) assert(reason.length > 0)
+  run(good)
+  assert.deepEqual(reader.damaged, [])
+})
