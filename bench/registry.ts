@@ -10,6 +10,7 @@ import { simdjsonIsValid, simdjsonParse } from './decode/simdjson.bench.ts'
 import { compressionBenches } from './encode/brotli.bench.ts'
 import { nativeBlock, tapeAndNativeBlock } from './encode/native-block.bench.ts'
 import { segment } from './encode/segment.bench.ts'
+import { replayJson, replayText, segmentText } from './ingest/replay.bench.ts'
 import { workerTaskJson, workerTaskOtlp, workerTaskText } from './ingest/worker-task.bench.ts'
 import { eventFacts } from './transform/event-facts.bench.ts'
 import { extractionBenches } from './transform/extract-log.bench.ts'
@@ -45,4 +46,7 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   workerTaskJson,
   workerTaskText,
   workerTaskOtlp,
+  segmentText,
+  replayJson,
+  replayText,
 ]

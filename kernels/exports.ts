@@ -13,10 +13,12 @@ export { skipFields, writeMembers } from './otlp'
 export { packDecimals, packHex, packUuids } from './pack'
 export { bindKeys, bindSecrets, findSuspect } from './secrets'
 export { copyEntries, findFlagged, findNode, spliceEvent } from './splice'
+export { writeStored } from './stored'
 export { parseObject } from './tape'
 export { bindTape } from './tape-writer'
 export { readTime } from './times'
 export { bindTrieKeys, bindTrieLinks } from './trie'
+export { unpackDecimals, unpackHex, unpackNumbers, unpackUuids } from './unpack'
 export {
   markRows,
   writeBooleanColumn,

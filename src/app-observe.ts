@@ -63,8 +63,8 @@ async function createObserver(
       readSegment: (streamId, segmentId) => events.readSegment(streamId, segmentId),
       readUndescribed: () => writer.readUndescribed(UNDESCRIBED_MAX),
       learn: async ({ streamId, payload, part }) => {
-        const task = { kind: 'replay' as const, streamId, payload, ...(part && { part }) }
-        return (await pool.run(task)).segment.deltas
+        const task = { kind: 'describe' as const, streamId, payload, ...(part && { part }) }
+        return (await pool.run(task)).deltas
       },
     },
     observer: observeObserver(metrics, log),

@@ -86,6 +86,10 @@ function runTask(task: PoolTask): unknown {
       const segment = replay.run(task.payload, task.streamId, task.part)
       return moved({ kind: 'replay', segment }, [segment.block.bytes.buffer])
     }
+    case 'describe': {
+      const deltas = replay.describe(task.payload, task.streamId, task.part)
+      return { kind: 'describe', deltas } satisfies PoolResult
+    }
     case 'preview': {
       const { sample, redactFields } = task
       const preview =

@@ -1,10 +1,12 @@
 /**
  * Builds the Native block of a stored segment again, through the same transforms and encoders as
- * ingest: after a crash the projection is completed from what was committed. Pure, like ingest.
+ * ingest: after a crash the projection is completed from what was committed; or says again what it
+ * said of its stream's schema. Pure, like ingest.
  */
 import assert from 'node:assert/strict'
+import type { SchemaDelta } from '../src/model/batch.ts'
 import { MIXED_STREAM } from '../src/model/mixed-runs.ts'
-import type { ReplayedSegment } from '../src/pool/messages.ts'
+import type { ReplayedSegment, ReplayPart } from '../src/pool/messages.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
@@ -29,35 +31,35 @@ export class ReplayPipeline {
    * Of `MIXED_STREAM` the block is for the shared table. `part`: only these events, of segments
    * with `counts` events each. Throws when the payload is damaged: a committed segment decodes.
    */
-  run(
-    payload: Uint8Array,
-    streamId: number,
-    part?: { readonly first: number; readonly counts: readonly number[] },
-  ): ReplayedSegment {
-    const tape = this.#tape
-    const bytes = decodeStoredEvents(payload, tape, this.#events, this.#facts)
-    const counts = part?.counts ?? [this.#events.count]
-    const first = part?.first ?? 0
+  run(payload: Uint8Array, streamId: number, part?: ReplayPart): ReplayedSegment {
+    const { source, counts, first } = this.#decode(payload, part)
     const range = { first, count: counts.reduce((sum, count) => sum + count, 0) }
-    assert(range.count > 0 && first + range.count <= this.#events.count)
-    const source = tapeSource(bytes, tape)
-    let next = first
-    const ranges = counts.map((count) => {
-      next += count
-      return { first: next - count, count }
-    })
     const [blocks, events, facts] = [this.#blocks, this.#events, this.#facts]
     const encoded =
       streamId === MIXED_STREAM
         ? blocks.encodeShared(source, events, facts, range, counts)
         : blocks.encode(source, events, facts, range, undefined, counts)
-    return {
-      eventCount: range.count,
-      ...encoded,
-      deltas: ranges.map((each) => {
-        const origin = { streamId, receivedAtMs: undefined }
-        return this.#deltas.encode(source, this.#events, this.#facts, each, origin)
-      }),
-    }
+    return { eventCount: range.count, ...encoded }
+  }
+
+  /** What each of the part's segments says of its stream's schema. */
+  describe(payload: Uint8Array, streamId: number, part?: ReplayPart): SchemaDelta[] {
+    const { source, counts, first } = this.#decode(payload, part)
+    let next = first
+    return counts.map((count) => {
+      const range = { first: next, count }
+      next += count
+      const origin = { streamId, receivedAtMs: undefined }
+      return this.#deltas.encode(source, this.#events, this.#facts, range, origin)
+    })
+  }
+
+  #decode(payload: Uint8Array, part: ReplayPart | undefined) {
+    const bytes = decodeStoredEvents(payload, this.#tape, this.#events, this.#facts)
+    const counts = part?.counts ?? [this.#events.count]
+    const first = part?.first ?? 0
+    const count = counts.reduce((sum, each) => sum + each, 0)
+    assert(count > 0 && first + count <= this.#events.count)
+    return { source: tapeSource(bytes, this.#tape), counts, first }
   }
 }

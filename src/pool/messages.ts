@@ -35,14 +35,20 @@ export interface IngestResult {
   readonly batch: EncodedBatch
 }
 
+/** Only these events of a payload, and how many are of one segment each. */
+export interface ReplayPart {
+  readonly first: number
+  readonly counts: readonly number[]
+}
+
 /** Build the block of a stored segment again, exactly as ingest built it. */
 export interface ReplayTask {
   readonly kind: 'replay'
   /** `MIXED_STREAM` for a block of the table that small streams share. */
   readonly streamId: number
   readonly payload: Uint8Array
-  /** Only these events of it, and how many are of one segment each; without it, one of all. */
-  readonly part?: { readonly first: number; readonly counts: readonly number[] }
+  /** Without it, one segment of all. */
+  readonly part?: ReplayPart
 }
 
 export interface ReplayResult {
@@ -50,8 +56,15 @@ export interface ReplayResult {
   readonly segment: ReplayedSegment
 }
 
-export interface ReplayedSegment
-  extends Pick<EncodedSegment, 'eventCount' | 'block' | 'pathsSkipped'> {
+export type ReplayedSegment = Pick<EncodedSegment, 'eventCount' | 'block' | 'pathsSkipped'>
+
+/** Say again what a stored segment said of its stream's schema. */
+export interface DescribeTask extends Omit<ReplayTask, 'kind'> {
+  readonly kind: 'describe'
+}
+
+export interface DescribeResult {
+  readonly kind: 'describe'
   /** What each of the part's segments says. */
   readonly deltas: readonly SchemaDelta[]
 }
@@ -119,10 +132,18 @@ export interface PreviewResult {
   readonly preview: RedactionPreview | undefined
 }
 
-export type PoolTask = IngestTask | ReplayTask | ReadTask | CompactTask | SplitTask | PreviewTask
+export type PoolTask =
+  | IngestTask
+  | ReplayTask
+  | DescribeTask
+  | ReadTask
+  | CompactTask
+  | SplitTask
+  | PreviewTask
 export type PoolResult =
   | IngestResult
   | ReplayResult
+  | DescribeResult
   | ReadResult
   | CompactResult
   | SplitResult

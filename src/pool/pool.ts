@@ -15,6 +15,8 @@ import { POOL_TASK_MS_MAX } from '../limits.ts'
 import type {
   CompactResult,
   CompactTask,
+  DescribeResult,
+  DescribeTask,
   IngestResult,
   IngestTask,
   PoolResult,
@@ -105,6 +107,7 @@ export class WorkerPool {
   /** Resolves with what the worker made of the task. Rejects with an `IngestError`. */
   run(task: IngestTask): Promise<IngestResult>
   run(task: ReplayTask): Promise<ReplayResult>
+  run(task: DescribeTask): Promise<DescribeResult>
   run(task: ReadTask): Promise<ReadResult>
   run(task: CompactTask): Promise<CompactResult>
   run(task: SplitTask): Promise<SplitResult>
@@ -188,6 +191,7 @@ function placeOf(task: PoolTask): Place {
       return { lane: 'ingest', of: owners?.length === 1 ? owners[0]!.streamId : streamId }
     }
     case 'replay':
+    case 'describe':
       return { lane: 'rebuild', of: task.streamId }
     case 'compact':
     case 'split':

@@ -103,8 +103,8 @@ test('a shape is described again after SHAPE_DESCRIBE_MS, and always on replay',
   assert.deepEqual([at(SHAPE_DESCRIBE_MS), at(SHAPE_DESCRIBE_MS + 1)], [1, 0])
   const replay = new ReplayPipeline()
   const [segment] = pipeline.run(batchOf('{"a":1}')).segments
-  assert.equal(described(replay.run(segment!.payload, 1).deltas[0]!), 1)
-  assert.equal(described(replay.run(segment!.payload, 1).deltas[0]!), 1)
+  assert.equal(described(replay.describe(segment!.payload, 1)[0]!), 1)
+  assert.equal(described(replay.describe(segment!.payload, 1)[0]!), 1)
 })
 
 test('what does not fit a delta, or the second, is described later', () => {

@@ -8,6 +8,7 @@ import { USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { arena } from '../../workers/kernel/arena.ts'
 import { heldBytes } from '../../workers/kernel/arena-copy.ts'
+import { ReplayPipeline } from '../../workers/replay.ts'
 import { previewEvent } from '../../workers/transform/redaction-preview.ts'
 import { UserAgents } from '../../workers/transform/user-agent.ts'
 import { batchOf } from '../encode/batch-of.ts'
@@ -29,6 +30,19 @@ test('large batches that are rewritten', () => {
   const body = `${line}\n`.repeat(6_000)
   const work = () => {
     assert.equal(pipeline.run({ ...batchOf(body), settings: SETTINGS }).parts[0]?.accepted, 6_000)
+  }
+  assert.equal(growthOf(2, 4, work), 0)
+})
+
+test('segments that are read again, large and small', () => {
+  const ingest = new IngestPipeline()
+  const replay = new ReplayPipeline()
+  const payloads = [5_000, 5].map((count) => {
+    const lines = Array.from({ length: count }, (_, i) => `{"n":${i * 7},"level":"${i % 3}"}`)
+    return ingest.run(batchOf(lines.join('\n'))).segments[0]!.payload
+  })
+  const work = () => {
+    for (const payload of payloads) replay.run(payload, 1)
   }
   assert.equal(growthOf(2, 4, work), 0)
 })

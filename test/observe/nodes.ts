@@ -63,7 +63,7 @@ export class TestNode {
       readUndescribed: () => this.writer.readUndescribed(1_000),
       learn: async ({ streamId, payload, part }) => {
         this.rowsLearned++
-        return this.#replay.run(payload, streamId, part).deltas
+        return this.#replay.describe(payload, streamId, part)
       },
     }
     this.observer = this.#createObserver(0n as never)

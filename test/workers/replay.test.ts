@@ -82,12 +82,12 @@ test('of a part with several segments each says what it would by itself', () => 
   const lines = ['{"a":1}', '{"a":2}', '{"b":"x"}', '{"a":1.5}', '{"b":"y"}', '{"a":3}']
   const [segment] = ingest.run(batchOf(lines.join('\n'))).segments
   const { payload } = segment!
-  const { deltas } = replay.run(payload, 1, { first: 1, counts: [2, 1, 2] })
+  const deltas = replay.describe(payload, 1, { first: 1, counts: [2, 1, 2] })
   const alone = [
     [1, 2],
     [3, 1],
     [4, 2],
-  ].map(([first, count]) => replay.run(payload, 1, { first: first!, counts: [count!] }).deltas[0])
+  ].map(([first, count]) => replay.describe(payload, 1, { first: first!, counts: [count!] })[0])
   assert.deepEqual(deltas, alone)
   assert.deepEqual(
     deltas.map(({ shapes }) => shapes.map(({ count, firstOrdinal }) => [count, firstOrdinal])),

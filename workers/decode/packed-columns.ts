@@ -1,29 +1,84 @@
-/** Unpacks columns that `encode/column-packer.ts` packed. */
+/** Unpacks columns that `encode/column-packer.ts` packed, into the arena. */
 import { PACKED_DECIMAL, PACKED_END, PACKED_HEX, PACKED_UUID } from '../encode/column-packer.ts'
 import { LISTED_VALUES_MAX, PACKED_DICTIONARY } from '../encode/value-dictionary.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
+import { BatchBytes } from './batch-bytes.ts'
 import type { LayoutReader } from './layout-reader.ts'
 
-const HEX = Buffer.from('0123456789abcdef')
-const DECIMAL = Buffer.from('0123456789\n+\0-.e')
 const LINE_FEED = 0x0a
-const DASH = 0x2d
 const UUID_CHARS = 36
-/** Before which of a UUID's 32 digits a dash stands. */
-const DASHES = new Set([8, 12, 16, 20])
+const UUID_DASHES = 4
+/** What kernels may write behind a column. */
+const COLUMN_SLACK = 16
 
 /** What the layout says of its columns. */
 export interface StoredColumns {
   readonly rows: number
   /** The bytes that it has of each column, or would have if that were not packed. */
   readonly sizes: readonly number[]
-  /** Reads the next column. */
-  readonly read: (size: number) => Buffer
+  /** Reads the next column, of bytes in the arena. */
+  readonly read: (size: number) => Uint8Array
 }
 
-/** The text of every column. Throws where the two do not go together. */
-export function unpackColumns(reader: LayoutReader, columns: StoredColumns): Buffer[] {
-  const { sizes, rows, read } = columns
-  const texts: Buffer[] = []
+/** A column, all in the arena: its values' text, or a number for each row. */
+export interface UnpackedColumn {
+  /** Each value ended by a line feed; of a dictionary its different ones. */
+  readonly text: Uint8Array
+  readonly listed?: {
+    /** By row, a byte. */
+    readonly numbers: Uint8Array
+    /** Where each value begins in `text`, and the last one ends. */
+    readonly starts: Int32Array
+  }
+}
+
+interface PackedColumn {
+  readonly column: number
+  readonly kind: number
+  /** Of its text, or the numbers of its rows. */
+  readonly size: number
+  /** Characters of a value, if all have as many. */
+  readonly chars: number
+  /** Bits of a number. */
+  readonly width: number
+  readonly packed: Uint8Array
+  /** Its different values. */
+  readonly values: Uint8Array
+}
+
+const NOTHING = new Uint8Array(0)
+
+export class ColumnUnpacker {
+  readonly #room = new BatchBytes()
+  #starts = arena.int32(LISTED_VALUES_MAX + 1)
+
+  /**
+   * Every column, until the next call. The bytes of `reader` are the arena's. Throws where the two
+   * do not go together.
+   */
+  unpack(reader: LayoutReader, columns: StoredColumns): UnpackedColumn[] {
+    const { texts, packed } = readPacked(reader, columns)
+    const bytes = packed.reduce((sum, { size }) => sum + size + COLUMN_SLACK, 0)
+    const room = this.#room.room(bytes)
+    this.#starts = arena.roomFor(packed.length * (LISTED_VALUES_MAX + 1), this.#starts)
+    const unpacked = texts.map((text): UnpackedColumn => ({ text }))
+    let at = 0
+    for (const [index, each] of packed.entries()) {
+      const out = room.subarray(at, at + each.size)
+      const from = index * (LISTED_VALUES_MAX + 1)
+      const starts = this.#starts.subarray(from, from + LISTED_VALUES_MAX + 1)
+      unpacked[each.column] = unpackColumn(each, out, starts)
+      at += each.size + COLUMN_SLACK
+    }
+    return unpacked
+  }
+}
+
+/** The columns that are there as text, and what is packed of the others. */
+function readPacked(reader: LayoutReader, { sizes, rows, read }: StoredColumns) {
+  const texts: Uint8Array[] = []
+  const packed: PackedColumn[] = []
   const readUntil = (column: number) => {
     while (texts.length < column) texts.push(read(sizes[texts.length]!))
   }
@@ -35,82 +90,71 @@ export function unpackColumns(reader: LayoutReader, columns: StoredColumns): Buf
     }
     readUntil(column)
     const isDictionary = kind === PACKED_DICTIONARY
-    texts.push(
-      isDictionary ? unpackDictionary(reader, read(size), rows) : unpack(reader, kind, size),
-    )
+    const values = isDictionary ? read(size) : NOTHING
+    texts.push(values)
+    packed.push({
+      column,
+      kind,
+      values,
+      ...(isDictionary ? readNumbers(reader, values, rows) : readText(reader, kind, size)),
+    })
   }
   readUntil(sizes.length)
-  return texts
+  return { texts, packed }
 }
 
-function unpack(reader: LayoutReader, kind: number, size: number): Buffer {
+type Packed = Pick<PackedColumn, 'size' | 'chars' | 'width' | 'packed'>
+
+function readText(reader: LayoutReader, kind: number, size: number): Packed {
   switch (kind) {
     case PACKED_HEX:
-      return unpackFixed(reader, size, reader.varuint(), false)
+      return readFixed(reader, size, reader.varuint(), 0)
     case PACKED_UUID:
-      return unpackFixed(reader, size, UUID_CHARS, true)
+      return readFixed(reader, size, UUID_CHARS, UUID_DASHES)
     case PACKED_DECIMAL:
-      return unpackDecimals(reader.bytes(Math.ceil(size / 2)), size)
+      return { size, chars: 0, width: 0, packed: reader.bytes(Math.ceil(size / 2)) }
     default:
       throw new Error(`segment has a packed column of kind ${kind}, which is not known`)
   }
 }
 
-function unpackFixed(reader: LayoutReader, size: number, chars: number, isUuid: boolean): Buffer {
+function readFixed(reader: LayoutReader, size: number, chars: number, dashes: number): Packed {
   const count = size / (chars + 1)
-  if (!Number.isInteger(count)) throw new Error('segment packs part of a value')
-  const digits = isUuid ? chars - DASHES.size : chars
-  const packed = reader.bytes((count * digits) / 2)
-  const text = Buffer.allocUnsafe(size)
-  let at = 0
-  for (let value = 0; value < count; value++) {
-    const from = (value * digits) / 2
-    for (let digit = 0; digit < digits; digit += 2) {
-      if (isUuid && DASHES.has(digit)) text[at++] = DASH
-      const byte = packed[from + digit / 2]!
-      text[at++] = HEX[byte >> 4]!
-      text[at++] = HEX[byte & 15]!
-    }
-    text[at++] = LINE_FEED
+  if (!Number.isInteger(count) || chars % 2 !== 0) {
+    throw new Error('segment packs part of a value')
   }
-  return text
+  return { size, chars, width: 0, packed: reader.bytes((count * (chars - dashes)) / 2) }
 }
 
-function unpackDecimals(packed: Buffer, size: number): Buffer {
-  const text = Buffer.allocUnsafe(size)
-  for (let at = 0; at < size; at++) {
-    const byte = packed[at >> 1]!
-    text[at] = DECIMAL[at % 2 === 0 ? byte >> 4 : byte & 15]!
-  }
-  return text
-}
-
-/** The column of which `values` is the dictionary: its different values, each with a line feed. */
-function unpackDictionary(reader: LayoutReader, values: Buffer, rowsMax: number): Buffer {
-  const rows = reader.varuint()
-  if (rows > rowsMax) throw new Error('segment has fewer rows than a column of it')
-  const starts: number[] = [0]
-  for (let end = values.indexOf(LINE_FEED); end >= 0; end = values.indexOf(LINE_FEED, end + 1)) {
-    starts.push(end + 1)
-  }
-  const count = starts.length - 1
-  if (count === 0 || count > LISTED_VALUES_MAX || starts[count] !== values.length) {
+function readNumbers(reader: LayoutReader, values: Uint8Array, rowsMax: number): Packed {
+  const size = reader.varuint()
+  if (size > rowsMax) throw new Error('segment has fewer rows than a column of it')
+  let count = 0
+  for (const byte of values) if (byte === LINE_FEED) count++
+  if (count === 0 || count > LISTED_VALUES_MAX || values.at(-1) !== LINE_FEED) {
     throw new Error('segment has a dictionary that is none')
   }
   const width = 32 - Math.clz32(count - 1)
-  const packed = reader.bytes(Math.ceil((rows * width) / 8))
-  const mask = 2 ** width - 1
-  const numbers = new Uint8Array(rows)
-  let size = 0
-  for (let row = 0, bit = 0; row < rows; row++, bit += width) {
-    const pair = packed[bit >> 3]! | (packed[(bit >> 3) + 1]! << 8)
-    const number = (pair >> (bit & 7)) & mask
-    if (number >= count) throw new Error('segment names a value that it lacks')
-    numbers[row] = number
-    size += starts[number + 1]! - starts[number]!
+  return { size, chars: count, width, packed: reader.bytes(Math.ceil((size * width) / 8)) }
+}
+
+function unpackColumn(column: PackedColumn, out: Uint8Array, starts: Int32Array): UnpackedColumn {
+  const { kind, size, chars, width, packed, values } = column
+  const from = packed.byteOffset
+  const to = out.byteOffset
+  if (kind === PACKED_DECIMAL) kernels.unpackDecimals(from, size, to)
+  else if (kind === PACKED_HEX) kernels.unpackHex(from, size / (chars + 1), chars, to)
+  else if (kind === PACKED_UUID) kernels.unpackUuids(from, size / (chars + 1), to)
+  else {
+    let count = 0
+    starts[0] = 0
+    for (let at = 0; at < values.length; at++) {
+      if (values[at] === LINE_FEED) starts[++count] = at + 1
+    }
+    if (kernels.unpackNumbers(from, size, width, to) >= count) {
+      throw new Error('segment names a value that it lacks')
+    }
+    return { text: values, listed: { numbers: out, starts } }
   }
-  const text = Buffer.allocUnsafe(size)
-  let at = 0
-  for (const number of numbers) at += values.copy(text, at, starts[number], starts[number + 1])
-  return text
+  return { text: out }
 }

@@ -1,94 +1,108 @@
 /** Puts the text of a segment in column layout together again: `encode/segment-columns.ts`. */
-
+import assert from 'node:assert/strict'
 import { COLUMN_PADDING } from '../encode/segment-columns.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
+import { BatchBytes } from './batch-bytes.ts'
 import { LayoutReader } from './layout-reader.ts'
-import { unpackColumns } from './packed-columns.ts'
-
-const LINE_FEED = 0x0a
+import { ColumnUnpacker, type UnpackedColumn } from './packed-columns.ts'
 
 /** Offsets are those of the layout's bytes. */
 interface Template {
-  readonly columns: readonly number[]
+  /** The raw column, which is the last, is undefined. */
+  readonly columns: readonly (number | undefined)[]
   /** The text before each value, and behind the last. */
   readonly gapStarts: readonly number[]
   readonly gapEnds: readonly number[]
-  readonly isRaw: boolean
 }
 
-/** Shorter runs of bytes are copied one by one: a call costs more. */
-const LOOP_BYTES_MAX = 48
+/** As `kernels/stored.ts` has them. */
+const GAP_NUMBERS = 3
+const COLUMN_NUMBERS = 4
+const NO_COLUMN = -1
+const FAULTS = [
+  'segment is cut short',
+  'segment names a template that it lacks',
+  'segment holds more than it says',
+]
 
-/**
- * The events' text, each ended by a line feed, `textBytes` in all. `packed` holds the columns that
- * are not in the layout as they are. Throws on a damaged layout.
- */
-export function decodeColumns(layout: Buffer, packed: Buffer, textBytes: number): Buffer {
-  const reader = new LayoutReader(layout)
-  const templates = readTemplates(reader)
-  const count = reader.varuint()
-  const templateOf = templates.length > 1 ? reader.skip(count) : undefined
-  const columnCount = reader.varuint() + 1
-  const sizes = Array.from({ length: columnCount }, () => reader.uint32())
-  const read = (size: number) => reader.bytes(size + COLUMN_PADDING).subarray(0, size)
-  const values =
-    packed.length > 0
-      ? unpackColumns(new LayoutReader(packed), { rows: count, sizes, read })
-      : sizes.map(read)
-  /** Where the next value of each column begins. */
-  const next = sizes.map(() => 0)
-  const text = Buffer.allocUnsafe(textBytes)
-  let at = 0
-  for (let event = 0; event < count; event++) {
-    const template = templates[templateOf === undefined ? 0 : layout[templateOf + event]!]
-    if (template === undefined) throw new Error('segment names a template that it lacks')
-    const { columns, gapStarts, gapEnds, isRaw } = template
-    if (isRaw) {
-      at = copyValue(values, next, columnCount - 1, text, at)
-    } else {
-      for (let i = 0; i < columns.length; i++) {
-        at = copyGap(layout, gapStarts[i]!, gapEnds[i]!, text, at)
-        at = copyValue(values, next, columns[i]!, text, at)
+export class SegmentColumnsReader {
+  readonly #layout = new BatchBytes()
+  readonly #packed = new BatchBytes()
+  readonly #unpacker = new ColumnUnpacker()
+  /** By template its first gap; of a gap where its text is, its bytes, and the column behind it. */
+  #gapsOf = arena.int32(64)
+  #gaps = arena.int32(1024)
+  #columns = arena.int32(256)
+
+  /**
+   * Writes the events' text, each ended by a line feed, to `text` of the arena, which it fills; up
+   * to 31 bytes behind it are overwritten. `packed` holds the columns that are not in the layout as
+   * they are. Throws on a damaged layout.
+   */
+  write(layout: Uint8Array, packed: Uint8Array, text: Uint8Array): void {
+    assert(arena.holds(text))
+    const bytes = held(this.#layout, layout)
+    const reader = new LayoutReader(bytes)
+    const templates = readTemplates(reader)
+    const rows = reader.varuint()
+    if (rows > text.length) throw new Error(FAULTS[2])
+    const templateOf = templates.length > 1 ? bytes.byteOffset + reader.skip(rows) : 0
+    const columnCount = reader.varuint() + 1
+    const sizes = Array.from({ length: columnCount }, () => reader.uint32())
+    const read = (size: number) => reader.bytes(size + COLUMN_PADDING).subarray(0, size)
+    const columns =
+      packed.length > 0
+        ? this.#unpacker.unpack(new LayoutReader(held(this.#packed, packed)), { rows, sizes, read })
+        : sizes.map((size) => ({ text: read(size) }))
+    this.#placeTemplates(templates, bytes.byteOffset, columnCount)
+    this.#placeColumns(columns)
+    const start = text.byteOffset
+    const end = kernels.writeStored(
+      rows,
+      templateOf,
+      this.#gapsOf.byteOffset,
+      templates.length,
+      this.#columns.byteOffset,
+      start,
+      start + text.length,
+    )
+    if (end !== start + text.length) throw new Error(FAULTS[end] ?? FAULTS[0])
+  }
+
+  #placeTemplates(templates: readonly Template[], address: number, columnCount: number): void {
+    this.#gapsOf = arena.roomFor(templates.length, this.#gapsOf)
+    const gaps = templates.reduce((sum, { columns }) => sum + columns.length + 1, 0)
+    this.#gaps = arena.roomFor(gaps * GAP_NUMBERS, this.#gaps)
+    let at = 0
+    for (const [index, { columns, gapStarts, gapEnds }] of templates.entries()) {
+      this.#gapsOf[index] = this.#gaps.byteOffset + at * Int32Array.BYTES_PER_ELEMENT
+      for (const [i, start] of gapStarts.entries()) {
+        const column = i < columns.length ? (columns[i] ?? columnCount - 1) : NO_COLUMN
+        if (column >= columnCount) throw new Error('segment names a column that it lacks')
+        this.#gaps[at++] = address + start
+        this.#gaps[at++] = gapEnds[i]! - start
+        this.#gaps[at++] = column
       }
-      at = copyGap(layout, gapStarts[columns.length]!, gapEnds[columns.length]!, text, at)
     }
-    if (at >= textBytes) throw new Error('segment holds more than it says')
-    text[at++] = LINE_FEED
   }
-  if (at !== textBytes) throw new Error('segment is cut short')
-  return text
+
+  #placeColumns(columns: readonly UnpackedColumn[]): void {
+    this.#columns = arena.roomFor(columns.length * COLUMN_NUMBERS, this.#columns)
+    let at = 0
+    for (const { text, listed } of columns) {
+      const values = listed?.numbers ?? text
+      this.#columns[at++] = values.byteOffset
+      this.#columns[at++] = values.byteOffset + values.length
+      this.#columns[at++] = listed?.starts.byteOffset ?? 0
+      this.#columns[at++] = text.byteOffset
+    }
+  }
 }
 
-/** Copies to `text` from `at` on, and returns where it ends; past its end nothing is written. */
-function copyGap(layout: Buffer, start: number, end: number, text: Buffer, at: number): number {
-  if (end - start > LOOP_BYTES_MAX) {
-    layout.copy(text, at, start, end)
-    return at + end - start
-  }
-  let to = at
-  for (let from = start; from < end; from++) text[to++] = layout[from]!
-  return to
-}
-
-/** The same for the column's next value, up to its line feed. */
-function copyValue(
-  values: readonly Buffer[],
-  next: number[],
-  column: number,
-  text: Buffer,
-  at: number,
-): number {
-  const bytes = values[column]
-  if (bytes === undefined) throw new Error('segment names a column that it lacks')
-  let to = at
-  for (let from = next[column]!; from < bytes.length; from++) {
-    const byte = bytes[from]!
-    if (byte === LINE_FEED) {
-      next[column] = from + 1
-      return to
-    }
-    text[to++] = byte
-  }
-  throw new Error('segment is cut short')
+/** A copy in the arena. `set` would go byte by byte where the two are not aligned alike. */
+function held(room: BatchBytes, bytes: Uint8Array): Buffer {
+  return room.room(bytes.length).fill(bytes)
 }
 
 function readTemplates(reader: LayoutReader): Template[] {
@@ -97,7 +111,7 @@ function readTemplates(reader: LayoutReader): Template[] {
   for (let i = 0; i < count; i++) {
     const values = reader.varuint()
     const isRaw = reader.byte() === 1
-    const columns: number[] = []
+    const columns: (number | undefined)[] = []
     const gapStarts: number[] = []
     const gapEnds: number[] = []
     for (let value = 0; value <= values; value++) {
@@ -106,7 +120,11 @@ function readTemplates(reader: LayoutReader): Template[] {
       gapStarts.push(reader.skip(length))
       gapEnds.push(reader.at)
     }
-    templates.push({ columns, gapStarts, gapEnds, isRaw })
+    templates.push(
+      isRaw
+        ? { columns: [undefined], gapStarts: [0, 0], gapEnds: [0, 0] }
+        : { columns, gapStarts, gapEnds },
+    )
   }
   return templates
 }

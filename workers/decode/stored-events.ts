@@ -1,11 +1,18 @@
 /** Reads a stored segment back onto the tape: its events, their times and shapes. */
 import assert from 'node:assert/strict'
-import { decodeSegment, type SegmentContent } from '../encode/segment.ts'
+import { type SegmentContent, textBytesOf, writeSegmentText } from '../encode/segment.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
 import type { DecodedEvents } from './decoded-events.ts'
 import { type JsonTape, TAPE_PADDING } from './json-tape.ts'
 import { decodeNdjson } from './ndjson.ts'
 import { PartOutcome } from './part-outcome.ts'
+
+/** Events' text that is to be read; `times` as `SegmentContent` has them. */
+interface StoredText {
+  readonly textBytes: number
+  /** Fills `text`, of the arena; 31 bytes behind it may be overwritten. */
+  write(text: Buffer): SegmentContent['times']
+}
 
 /**
  * Fills `events` and `facts` with the events of a payload, or of several one after another; returns
@@ -18,7 +25,11 @@ export function decodeStoredEvents(
   facts: EventFacts,
 ): Uint8Array {
   const payloads = payload instanceof Uint8Array ? [payload] : payload
-  return decodeContents(payloads.map(decodeSegment), tape, events, facts)
+  const texts = payloads.map((each) => ({
+    textBytes: textBytesOf(each),
+    write: (text: Buffer) => writeSegmentText(each, text),
+  }))
+  return decodeTexts(texts, tape, events, facts)
 }
 
 /** The same for segments that are decoded already, or parts of them. */
@@ -28,24 +39,45 @@ export function decodeContents(
   events: DecodedEvents,
   facts: EventFacts,
 ): Uint8Array {
-  const textBytes = contents.reduce((sum, { text }) => sum + text.length, 0)
-  const bytes = tape.batch.room(textBytes + 1 + TAPE_PADDING)
-  bytes.fill(0, textBytes)
-  bytes[textBytes] = 0x0a
+  const texts = contents.map(({ text, times }) => ({
+    textBytes: text.length,
+    write: (into: Buffer) => {
+      into.fill(text)
+      return times
+    },
+  }))
+  return decodeTexts(texts, tape, events, facts)
+}
+
+function decodeTexts(
+  texts: readonly StoredText[],
+  tape: JsonTape,
+  events: DecodedEvents,
+  facts: EventFacts,
+): Uint8Array {
+  const total = texts.reduce((sum, { textBytes }) => sum + textBytes, 0)
+  const bytes = tape.batch.room(total + 1 + TAPE_PADDING)
+  let at = 0
+  const timesOf = texts.map(({ textBytes, write }) => {
+    at += textBytes
+    return write(bytes.subarray(at - textBytes, at))
+  })
+  bytes.fill(0, total)
+  bytes[total] = 0x0a
   events.reset()
   tape.begin(bytes)
   const firstEvents: number[] = []
-  let at = 0
-  for (const { text } of contents) {
+  let start = 0
+  for (const { textBytes } of texts) {
     firstEvents.push(events.count)
-    const range = { start: at, end: at + text.copy(bytes, at) }
+    const range = { start, end: start + textBytes }
     const outcome = new PartOutcome()
     decodeNdjson(tape, events, bytes, range, outcome, Number.POSITIVE_INFINITY)
     assert.equal(outcome.rejected, 0, 'a stored event no longer parses')
-    at = range.end
+    start = range.end
   }
   facts.describe(tape, bytes, events)
-  for (const [index, { times }] of contents.entries()) {
+  for (const [index, times] of timesOf.entries()) {
     for (const [ordinal, time] of times) {
       const event = firstEvents[index]! + ordinal
       facts.timeMs[event] = time.ms

@@ -18,8 +18,10 @@
  * in size (`bench/encode/segment.bench.ts`).
  */
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
+import { ARENA_BYTES_MAX } from '../../src/limits.ts'
+import { BatchBytes } from '../decode/batch-bytes.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { decodeColumns } from '../decode/segment-columns.ts'
+import { SegmentColumnsReader } from '../decode/segment-columns.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
 import type { ColumnIndex } from './column-index.ts'
 import { type EventRange, textLength } from './native-block.ts'
@@ -46,6 +48,9 @@ const SMALL_WINDOW_COLUMN_BYTES_MAX = 512 * 1024
 /** Brotli's output grows by so much: half the text, as it rarely is more. */
 const OUTPUT_CHUNK_BYTES_MIN = 1024
 const OUTPUT_CHUNK_BYTES_MAX = 64 * 1024
+
+const columnsReader = new SegmentColumnsReader()
+const decoded = new BatchBytes()
 
 /** A decoded segment. Events are the lines of `text`, each ended by a line feed. */
 export interface SegmentContent {
@@ -197,17 +202,37 @@ function writeSection(payload: Buffer, at: number, section: Uint8Array): number 
 
 /** The inverse of `encode`. Throws on a payload that is not a segment of this format. */
 export function decodeSegment(payload: Uint8Array): SegmentContent {
-  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.length)
-  if (bytes[0] !== FORMAT) throw new Error(`segment format ${bytes[0]} is not known`)
+  const text = decoded.room(textBytesOf(payload))
+  const times = writeSegmentText(payload, text)
+  return { text: Buffer.allocUnsafeSlow(text.length).fill(text), times }
+}
+
+/** Bytes of the events' text, each event's line feed included. Throws as `decodeSegment` does. */
+export function textBytesOf(payload: Uint8Array): number {
+  if (payload[0] !== FORMAT) throw new Error(`segment format ${payload[0]} is not known`)
+  const textBytes = viewOf(payload).readUInt32LE(2)
+  if (textBytes > ARENA_BYTES_MAX / 4) throw new Error('segment says that it is larger than any')
+  return textBytes
+}
+
+/**
+ * Writes the text to `text` of the arena, which has just that many bytes; up to 31 behind it may be
+ * overwritten. Returns the explicit times. Throws as `decodeSegment` does.
+ */
+export function writeSegmentText(payload: Uint8Array, text: Buffer): SegmentContent['times'] {
+  const bytes = viewOf(payload)
   const flags = bytes[1] ?? 0
-  const textBytes = bytes.readUInt32LE(2)
   const times = readSection(bytes, FIXED_HEADER_BYTES, (flags & FLAG_TIMES) !== 0)
   const packed = readSection(bytes, times.end, (flags & FLAG_PACKED) !== 0)
   const body = brotliDecompressSync(bytes.subarray(packed.end))
-  const isColumns = (flags & FLAG_COLUMNS) !== 0
-  const text = isColumns ? decodeColumns(body, packed.bytes, textBytes) : body
-  if (text.length !== textBytes) throw new Error('segment is cut short')
-  return { text, times: decodeTimes(times.bytes) }
+  if ((flags & FLAG_COLUMNS) !== 0) columnsReader.write(body, packed.bytes, text)
+  else if (body.length === text.length) text.fill(body)
+  else throw new Error('segment is cut short')
+  return decodeTimes(times.bytes)
+}
+
+function viewOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length)
 }
 
 function readSection(bytes: Buffer, at: number, isThere: boolean): { bytes: Buffer; end: number } {

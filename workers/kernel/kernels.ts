@@ -164,6 +164,21 @@ export interface Kernels {
   bindDictionary(texts: number, limit: number, heads: number, starts: number, places: number): void
   listValues(from: number, end: number, numbers: number, serial: number, state: number): number
   packNumbers(numbers: number, count: number, width: number, out: number): void
+  /** See `kernels/unpack.ts`. */
+  unpackHex(from: number, count: number, chars: number, out: number): void
+  unpackUuids(from: number, count: number, out: number): void
+  unpackDecimals(from: number, length: number, out: number): void
+  unpackNumbers(from: number, count: number, width: number, out: number): number
+  /** See `kernels/stored.ts`. */
+  writeStored(
+    count: number,
+    templateOf: number,
+    gapsOf: number,
+    templates: number,
+    columns: number,
+    out: number,
+    end: number,
+  ): number
   /** See `kernels/values.ts`. */
   markRows(cellRows: number, first: number, end: number, discriminators: number): void
   readonly writeStrings: WriteCells
