@@ -71,8 +71,12 @@ export function guardRoute(
       requireScope(principal, rest.scope)
       room.becomeKnown()
       exchange.resume()
-      const body = parseBody(await inTime(startedBody), rest)
-      const run = () => rest.run({ principal, params, query, body, signal: gone.signal })
+      const bytes = await inTime(startedBody)
+      // Parsed when its turn has come: values take many times the bytes that are counted.
+      const run = async () => {
+        const body = parseBody(bytes, rest)
+        return await rest.run({ principal, params, query, body, signal: gone.signal })
+      }
       exchange.reply(await (lane?.run(principal.tokenId, gone.signal, run) ?? run()))
     } catch (cause) {
       exchange.reply(problemReply(toIngestError(cause)))

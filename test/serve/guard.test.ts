@@ -7,6 +7,7 @@ import type { Exchange, Reply } from '../../src/http/exchange.ts'
 import { REST_BODY_MS_MAX } from '../../src/limits.ts'
 import type { Principal } from '../../src/model/stream.ts'
 import { guardRoute, type RestRoute, tryParseRowId } from '../../src/serve/guard.ts'
+import { Lane } from '../../src/serve/lane.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 
 const PRINCIPAL: Principal = { tokenId: 1, owner: 'ann', scopes: new Set(['events:read']) }
@@ -163,4 +164,30 @@ test('a body that does not end in REST_BODY_MS_MAX is too slow', async (t) => {
   assert.equal(replies[0]?.status, 408)
   assert.match(String(replies[0]?.body), /REST_BODY_MS_MAX/)
   assert.equal(bodies.bytes, 0)
+})
+
+test('a body is parsed when its turn has come: until then it takes what it has as bytes', async () => {
+  const bounds = { name: 'queries', placesMax: 1, waitingMax: 1, waitMsMax: 60_000 }
+  const lane = new Lane(bounds)
+  let leave: () => void = () => undefined
+  const first = lane.run(2, new AbortController().signal, async () => {
+    await new Promise<void>((resolve) => {
+      leave = resolve
+    })
+  })
+  const { exchange, replies } = fakeExchange({ authorization: 'bearer good' }, '{')
+  const rest: RestRoute = {
+    method: 'POST',
+    pattern: '/v1/x/:id/y/:other',
+    scope: 'events:read',
+    body: 'json',
+    run: () => assert.fail('it is not JSON'),
+  }
+  const handled = guardRoute({ resolveToken: async () => PRINCIPAL, lane }, rest).handler(exchange)
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(lane.waiting, 1)
+  assert.equal(replies.length, 0)
+  leave()
+  await Promise.all([first, handled])
+  assert.equal(replies[0]?.status, 400)
 })
