@@ -111,13 +111,6 @@ export class HttpExchange implements Exchange {
     this.#startTick = this.#progressTick = host.tick
   }
 
-  /** Instead of `run`: sends `reply` and closes at once, so that nothing behind it is taken. */
-  refuseAndClose(reply: Reply): void {
-    this.#response.onAborted(() => undefined)
-    this.#host.engine.writeRaw(this.#response, rawMessage(reply, this.method))
-    this.#response.close()
-  }
-
   /** Calls `handler` and attaches to the engine whatever the exchange then still waits for. */
   run(handler: Handler): void {
     this.#host.activeRequests++
@@ -389,7 +382,7 @@ let blankLengths = 0
 /**
  * Engines may take the first of two lengths where a proxy in front took the other: then what one
  * of them sees as a body is the next request to the other (RFC 9112, 6.3). A length without a value
- * is one that the engine passed over: the older one trims bytes from 0x80 on. Costs about 1 us.
+ * is one that the engine passed over: native ones trim bytes from 0x80 on. Costs about 1 us.
  */
 function countLine(name: string, value: string): void {
   const isLength = name === 'content-length' || name === 'transfer-encoding'

@@ -11,6 +11,7 @@ import {
   type EngineApp,
   type EngineHandler,
   type EngineMethod,
+  type EngineResponse,
   type ListenToken,
   loadEngine,
   type TlsFiles,
@@ -18,6 +19,7 @@ import {
 import type { Exchange, Handler, Reply, Route } from './exchange.ts'
 import { type ExchangeHost, HttpExchange } from './http-exchange.ts'
 import { InFlight } from './in-flight.ts'
+import { rawMessage } from './message.ts'
 import { problemReply } from './problem.ts'
 
 export type Fallback = (exchange: Exchange, allow: string | undefined) => Reply | Promise<Reply>
@@ -241,6 +243,22 @@ class Server implements HttpServer, ExchangeHost {
     exchange.reply(this.#refusal(exchange, badEncoding()))
   }
 
+  /**
+   * Instead of running it; not closed in this turn, which would take the reply with it. Nothing
+   * behind it is taken: to the engine it has no answer yet, so another request ends the connection.
+   */
+  #refuseAndClose(exchange: HttpExchange, response: EngineResponse): void {
+    let isGone = false
+    response.onAborted(() => {
+      isGone = true
+    })
+    const reply = this.#refusal(exchange, twoLengths())
+    this.engine.writeRaw(response, rawMessage(reply, exchange.method))
+    setImmediate(() => {
+      if (!isGone) response.close()
+    })
+  }
+
   /** `method` is undefined for any. One closure a route, so that a request needs none. */
   #engineHandler(pattern: string, method: string | undefined, handler: Handler): EngineHandler {
     const isLiteral = !/[:*]/.test(pattern)
@@ -253,7 +271,7 @@ class Server implements HttpServer, ExchangeHost {
         path: isLiteral ? pattern : request.getUrl(),
         params: params ?? raw,
       })
-      if (exchange.isAmbiguous) exchange.refuseAndClose(this.#refusal(exchange, twoLengths()))
+      if (exchange.isAmbiguous) this.#refuseAndClose(exchange, response)
       else exchange.run(params === undefined ? this.#replyBadEncoding : handler)
     }
   }

@@ -8,6 +8,7 @@ import { describe, test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
 import type { Exchange, Route } from '../../src/http/exchange.ts'
 import { createServer } from '../../src/http/server.ts'
+import { kindOf } from './engine-differences.ts'
 import { ENGINES, echo, head, RawClient, startServer, waitFor } from './raw-client.ts'
 
 const describeExchange = (exchange: Exchange) =>
@@ -119,6 +120,24 @@ for (const engine of ENGINES) {
         server.close()
         assert.doesNotMatch(reply, /HTTP\/1\.1 200/)
         if (reply !== '') assert.match(reply, /^HTTP\/1\.1 400 /)
+      })
+
+      test(`two lengths, ${name}: answered 400 where that is all that came`, async () => {
+        const { server, port } = await startServer({
+          routes: [{ method: 'POST', pattern: '/echo', handler: echo }],
+          engine,
+        })
+        const client = await RawClient.connect(port)
+        client.write(Buffer.from(head('POST', '/echo', ...headers), 'latin1'))
+        await waitFor(() => client.closed || client.received !== '', 'an answer').catch(() => '')
+        client.write(INNER)
+        const reply = await client.untilClosed(3_000).catch(() => `open ${client.received}`)
+        client.destroy()
+        server.close()
+        // The older one ends such a connection by itself, without a word.
+        if (name === 'in both ways' && kindOf(engine) === 'older') assert.equal(reply, '')
+        else assert.match(reply, /^HTTP\/1\.1 400 /)
+        assert.doesNotMatch(reply, /HTTP\/1\.1 200/)
       })
     }
 
