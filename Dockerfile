@@ -1,4 +1,4 @@
-# Untried: no image has been built from this yet. See README, "In a container".
+# Its steps were run by hand on Debian 13; no image has been built. See README, "In a container".
 # Debian 13 has the glibc (2.38 or newer) that the newest HTTP engine needs.
 FROM node:22-trixie-slim AS build
 WORKDIR /src
