@@ -1,5 +1,4 @@
 /** Puts the text of a segment in column layout together again: `encode/segment-columns.ts`. */
-import assert from 'node:assert/strict'
 import { COLUMN_PADDING } from '../encode/segment-columns.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
@@ -41,7 +40,6 @@ export class SegmentColumnsReader {
    * they are. Throws on a damaged layout.
    */
   write(layout: Uint8Array, packed: Uint8Array, text: Uint8Array): void {
-    assert(arena.holds(text))
     const bytes = held(this.#layout, layout)
     const reader = new LayoutReader(bytes)
     const templates = readTemplates(reader)
