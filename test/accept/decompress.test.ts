@@ -88,7 +88,7 @@ for (const [name, encoding, compress] of COMPRESS) {
       assert.equal(error, undefined)
       assert(output.equals(bytes))
     })
-    await fc.assert(property, fuzzed(seed, 60, 150))
+    await fc.assert(property, fuzzed(seed, 60, 400))
   })
 
   test(`${name}: a truncated body is malformed, wherever it ends`, async () => {

@@ -166,7 +166,7 @@ test('a body that does not end in REST_BODY_MS_MAX is too slow', async (t) => {
   assert.equal(bodies.bytes, 0)
 })
 
-test('a body is parsed when its turn has come: until then it takes what it has as bytes', async () => {
+test('a body is parsed in its turn: until then it takes what it has as bytes', async () => {
   const bounds = { name: 'queries', placesMax: 1, waitingMax: 1, waitMsMax: 60_000 }
   const lane = new Lane(bounds)
   let leave: () => void = () => undefined
