@@ -324,7 +324,7 @@ export class Committer {
 }
 
 /** Nothing was stored: ids would hold a receipt time in the future. */
-export function clockAhead(): IngestError {
+function clockAhead(): IngestError {
   const bound = `${CLOCK_LEAD_MS_MAX / 1000} seconds`
   const text = `this machine's clock is over ${bound} ahead of PostgreSQL's`
   const options = { retryAfterSeconds: CLOCK_RETRY_SECONDS }

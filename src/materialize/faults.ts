@@ -16,7 +16,7 @@ export interface Fault {
 }
 
 /** A segment's block could not be built again, and not for want of time or room. */
-export class DamagedSegmentError extends Error {
+class DamagedSegmentError extends Error {
   constructor(cause: unknown) {
     super('the payload of a segment cannot be decoded', { cause })
   }
@@ -37,7 +37,7 @@ export function segmentFault(cause: unknown): Fault {
 }
 
 /** Of any step towards the projection, for which no segment is to blame. */
-export function faultOf(cause: unknown): Fault {
+function faultOf(cause: unknown): Fault {
   return { kind: isAway(cause) ? 'away' : 'refused', reason: reasonOf(cause) }
 }
 
