@@ -10,6 +10,7 @@
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
+import type { PathTrie } from '../decode/path-trie.ts'
 import { ARRAY, DEAD, ENTRY, ESCAPED, EXTENSION, NULL, STRING } from '../decode/tape-types.ts'
 import { Edits, NULL_TEXT, REDACTED_STRING } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
@@ -17,7 +18,7 @@ import { logNode, mayBeObject } from './extract-log.ts'
 import { EventRedactor, REASON_DENYLISTED, REASON_SECRET } from './redact-event.ts'
 import { RAW, REDACTED_WHOLE, type RedactKeys, WITHIN_RAW, WITHIN_REDACTED } from './redact-keys.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
-import { nextSuspect } from './suspects.ts'
+import { nextSuspect, type SuspectKeys } from './suspects.ts'
 
 const NOTHING = 0
 /** `#edits` has it all. */
@@ -52,8 +53,8 @@ export class Redaction {
   ): number {
     const scanner = this.#scanner
     const redactor = this.#redactor
-    this.#logNode = logNode(tape.trie)
-    const suspects = { keys: this.#keys, special: SPECIAL, logNode: this.#logNode }
+    const suspects = suspectKeys(this.#keys, tape.trie)
+    this.#logNode = suspects.logNode
     let changed = 0
     for (let i = 0; i < events.count; i++) {
       i = nextSuspect(tape, events, rewriter.bytes, i, suspects)
@@ -129,4 +130,9 @@ export class Redaction {
     if (isString) this.#edits.add(start - 1, end + 1, REDACTED_STRING, reason, at)
     else this.#edits.add(start, end, NULL_TEXT, reason, at)
   }
+}
+
+/** What `nextSuspect` looks for. */
+export function suspectKeys(keys: RedactKeys, trie: PathTrie): SuspectKeys {
+  return { keys, special: SPECIAL, logNode: logNode(trie) }
 }

@@ -2,11 +2,7 @@
  * What redaction would make of a sample: the same extraction, keys and scanner as at ingest, with
  * the reason of each change. Stores nothing.
  */
-import type {
-  RedactionChange,
-  RedactionPreview,
-  RedactionReason,
-} from '../../src/model/redaction-preview.ts'
+import type { RedactionChange, RedactionPreview } from '../../src/model/redaction-preview.ts'
 import { DecodedEvents } from '../decode/decoded-events.ts'
 import { EventBuffer } from '../decode/event-buffer.ts'
 import { decodeDocument } from '../decode/json-array.ts'
@@ -16,16 +12,10 @@ import { PathTrie } from '../decode/path-trie.ts'
 import { Edits } from './edits.ts'
 import { EventRewriter } from './event-rewriter.ts'
 import { extractLogs } from './extract-log.ts'
-import {
-  EventRedactor,
-  REASON_DENYLISTED,
-  REASON_LISTED,
-  REASON_NONE,
-  REASON_RAW,
-  REASON_SECRET,
-} from './redact-event.ts'
+import { EventRedactor, REASON_SECRET } from './redact-event.ts'
 import { RedactKeys } from './redact-keys.ts'
-import { NO_SECRET, SECRET_KINDS, SecretScanner } from './secrets.ts'
+import { forEachChange, reasonName } from './redaction-changes.ts'
+import { NO_SECRET, SecretScanner } from './secrets.ts'
 
 /** Used again for each preview: what they have of the worker's memory is not given back. */
 const tape = new JsonTape(new PathTrie())
@@ -63,13 +53,10 @@ function redactedWith(keys: RedactKeys): RedactionPreview {
   scanner.begin(rewriter.written)
   redactor.find(tape.trie, rewriter.bytes, rewriter.view, events.start[0]!)
   const changes: RedactionChange[] = []
-  let pos = events.start[0]!
-  for (let i = 0; i < edits.count; i++) {
-    if (edits.reason[i] === REASON_NONE || edits.start[i]! < pos) continue
-    pos = edits.end[i]!
-    const path = tape.trie.displayPath(redactor.nodes[i]!)
-    changes.push({ path, reason: reasonName(edits.reason[i]!) })
-  }
+  forEachChange(redactor, events.start[0]!, (edit) => {
+    const path = tape.trie.displayPath(redactor.nodes[edit]!)
+    changes.push({ path, reason: reasonName(edits.reason[edit]!) })
+  })
   rewriter.rewrite(0, edits)
   const redacted = rewriter.bytes.subarray(events.start[0]!, events.end[0]!)
   return { redacted: Buffer.from(redacted).toString(), changes }
@@ -85,13 +72,6 @@ export function previewString(sample: string): RedactionPreview {
   if (kind === NO_SECRET) return { redacted: JSON.stringify(sample), changes: [] }
   const reason = reasonName(REASON_SECRET + kind)
   return { redacted: '"[REDACTED]"', changes: [{ path: '', reason }] }
-}
-
-function reasonName(reason: number): RedactionReason {
-  if (reason === REASON_DENYLISTED) return 'denylisted_key'
-  if (reason === REASON_LISTED) return 'redact_field'
-  if (reason === REASON_RAW) return 'raw_cleared'
-  return `secret_value:${SECRET_KINDS[reason - REASON_SECRET]!}`
 }
 
 function padded(sample: Uint8Array): Buffer {
