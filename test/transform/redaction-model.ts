@@ -7,7 +7,7 @@ import {
   normalizePathSegment,
   normalizeSegment,
 } from '../../src/model/redact-path.ts'
-import { DENYLISTED_SEGMENTS } from '../../workers/transform/redact-keys.ts'
+import { DENYLISTED_SEGMENTS } from '../../workers/transform/secret-words.ts'
 
 export type Tree = null | boolean | number | string | readonly Tree[] | TreeObject
 

@@ -11,16 +11,7 @@ import { normalizePathSegment, normalizeSegment } from '../../src/model/redact-p
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ROOT } from '../decode/path-trie.ts'
 import { arena } from '../kernel/arena.ts'
-
-const DENYLIST =
-  'password passwd pwd passphrase secret clientsecret secretkey token accesstoken refreshtoken ' +
-  'idtoken authtoken sessiontoken bearertoken apikey apisecret xapikey authorization ' +
-  'proxyauthorization cookie setcookie xauthtoken xcsrftoken xamzsecuritytoken csrftoken ' +
-  'xsrftoken privatekey signingkey encryptionkey accesskey secretaccesskey awssecretaccesskey ' +
-  'credential credentials connectionstring dbpassword databasepassword mysqlpwd pgpassword ' +
-  'creditcard cardnumber cvv cvc ssn socialsecuritynumber pin otp sessionid phpsessid jsessionid'
-
-export const DENYLISTED_SEGMENTS: ReadonlySet<string> = new Set(DENYLIST.split(' '))
+import { DENYLISTED_SEGMENTS } from './secret-words.ts'
 
 const KNOWN = 1
 /** The value of this key is redacted as a whole: its name is on the denylist. */
