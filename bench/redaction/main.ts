@@ -1,6 +1,6 @@
 /**
- * `npm run bench:redaction`: what redaction finds, misses, and takes for a secret, on two sets that
- * were written apart from each other.
+ * `npm run bench:redaction`: what redaction finds, misses, and takes for a secret, on three sets
+ * that were written apart from each other.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -8,6 +8,7 @@ import { loadCorpus } from '../corpus.ts'
 import { formatTable } from '../table.ts'
 import { measureField } from './field/measure.ts'
 import { measureReport } from './report.ts'
+import { measureThird } from './third/measure.ts'
 
 const ACCESS_LOG = '../shared/data/apache_access.log'
 
@@ -72,3 +73,25 @@ const rows = field.formats.map(({ missedIn, ...format }) => {
 })
 printRecall(rows, field.recall)
 printFalseHits(field.falseHits, field.ordinary)
+
+function printNames(what: string, name: string, names: readonly string[]): void {
+  if (names.length > 0) console.log(`${what}, ${name}: ${names.join(' | ')}`)
+}
+
+console.log('\nThird set: events of many services, written without a look at the matcher')
+const third = measureThird(Math.ceil(samples / 10), lines, seed)
+const thirdRows = third.classes.map(({ name, samples, found, kept }) => [
+  name,
+  String(samples),
+  (found / samples).toFixed(4),
+  (kept / samples).toFixed(4),
+])
+console.log(formatTable(['class', 'samples', 'recall', 'surroundings kept'], thirdRows))
+console.log(`recall ${third.recall.toFixed(4)}`)
+const stayedRows = third.stayed.map(({ name, distinct, samples, hits }) => {
+  return [name, String(distinct), String(samples), String(hits.length)]
+})
+console.log(formatTable(['must stay', 'distinct', 'samples', 'hit'], stayedRows))
+for (const { name, missed } of third.classes) printNames('missed', name, missed)
+for (const { name, lost } of third.classes) printNames('surroundings lost', name, lost)
+for (const { name, hits } of third.stayed) printNames('hit', name, hits)

@@ -2,10 +2,8 @@
  * Sends the second set through the transforms as events and looks at what comes out: is anything
  * of a secret left, is anything else changed?
  */
-import type { StreamId } from '../../../src/model/stream.ts'
-import { Transforms } from '../../../workers/transform/plan.ts'
-import { TapeBatch } from '../../decode/tape-batch.ts'
 import { Random } from '../../random.ts'
+import { redactLines } from '../redact-lines.ts'
 import { ORDINARY_MEMBERS, SECRET_KEYS } from './keys.ts'
 import { ORDINARY_LINES, ORDINARY_MAKERS } from './ordinary.ts'
 import { PLACES } from './places.ts'
@@ -39,7 +37,7 @@ interface Sample {
 export function measureField(samplesEach: number, seed = 1): FieldReport {
   const random = new Random(seed)
   const samples = [...drawSecrets(random, samplesEach), ...drawKeys(random)]
-  const out = redact(samples.map(({ line }) => line))
+  const out = redactLines(samples.map(({ line }) => line))
   const formats = new Map<string, { samples: number; found: number; missedIn: Set<string> }>()
   for (const [i, { name, place, cores }] of samples.entries()) {
     const format = formats.get(name) ?? { samples: 0, found: 0, missedIn: new Set() }
@@ -49,7 +47,7 @@ export function measureField(samplesEach: number, seed = 1): FieldReport {
     else format.missedIn.add(place)
   }
   const ordinary = drawOrdinary(random, samplesEach)
-  const kept = redact(ordinary)
+  const kept = redactLines(ordinary)
   const found = [...formats.values()].reduce((sum, format) => sum + format.found, 0)
   return {
     formats: [...formats].map(([name, { missedIn, ...counts }]) => ({
@@ -115,21 +113,4 @@ function drawOrdinary(random: Random, samplesEach: number): string[] {
     ]),
     ...ORDINARY_MEMBERS.flatMap(([key, value]) => [{ [key]: value }, { a: [{ [key]: value }] }]),
   ].map((event) => JSON.stringify(event))
-}
-
-/** The lines as events of one batch, redacted. */
-function redact(lines: readonly string[]): string[] {
-  const batch = new TapeBatch({
-    kind: 'json',
-    lines,
-    body: Buffer.from(lines.map((line) => `${line}\n`).join('')),
-  })
-  const { tape, events, buffer } = batch
-  batch.decode()
-  const settings = { parseUserAgents: false, redactSensitive: true, redactFields: [] }
-  const origin = { streamId: 1 as StreamId, settings, receivedAtMs: 0 }
-  const transformed = new Transforms().run(tape, events, buffer, origin)
-  return lines.map((_, i) =>
-    Buffer.from(transformed.bytes.subarray(events.start[i]!, events.end[i]!)).toString(),
-  )
 }
