@@ -3,12 +3,16 @@ import type { CredentialCache } from './accept/authenticate.ts'
 import { BodyBudget } from './http/body-budget.ts'
 import type { Route } from './http/exchange.ts'
 import {
+  INGEST_BUSY_SHARE,
   LANE_WAIT_MS_MAX,
   LANE_WAITING_MAX,
   LISTS_MAX,
   MANAGEMENT_MAX,
+  QUERIES_BUSY_MAX,
   QUERIES_EMBEDDED_MAX,
   QUERIES_MAX,
+  QUERY_REST_FACTOR,
+  QUERY_REST_MS_MAX,
 } from './limits.ts'
 import type { SegmentRead } from './model/batch.ts'
 import type { StreamId } from './model/stream.ts'
@@ -45,7 +49,7 @@ export function createServeRoutes(parts: {
   const readRemovedBefore = (streamId: StreamId) => storage.readRemovedBefore(streamId)
   // Sizes are asked for seldom and told at once: they need not wait behind queries.
   const sizes = new QueryStore(stores.clickhouse, PROJECTION_DATABASE, readRemovedBefore)
-  const lanes = createLanes(stores.isClickHouseEmbedded)
+  const lanes = createLanes(pool, stores.isClickHouseEmbedded)
   metrics.watchLanes(lanes)
   const bodies = new BodyBudget()
   metrics.watch('restBodyBytes', () => bodies.bytes)
@@ -90,12 +94,27 @@ function segmentReader({
   }
 }
 
-function createLanes(isClickHouseEmbedded: boolean): ServeLanes {
+/**
+ * Queries on the embedded engine share this machine with ingest. While that is busy, one runs at a
+ * time and its place then stays empty for longer than it ran (docs/decisions/0039-lanes.md).
+ */
+function createLanes(pool: WorkerPool, isClickHouseEmbedded: boolean): ServeLanes {
   const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
-  const queriesMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
+  const givesWay = () => isClickHouseEmbedded && pool.ingestLoad >= INGEST_BUSY_SHARE
+  const idleMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
+  const queries = {
+    places: () => (givesWay() ? QUERIES_BUSY_MAX : idleMax),
+    restMs: (workedMs: number) => {
+      return givesWay() ? Math.min(workedMs * QUERY_REST_FACTOR, QUERY_REST_MS_MAX) : 0
+    },
+  }
   return {
-    queries: new Lane({ name: 'queries', placesMax: queriesMax, ...bounds }),
-    lists: new Lane({ name: 'lists', placesMax: LISTS_MAX, ...bounds }),
-    management: new Lane({ name: 'requests of management', placesMax: MANAGEMENT_MAX, ...bounds }),
+    queries: new Lane({ name: 'queries', ...queries, ...bounds }),
+    lists: new Lane({ name: 'lists', places: () => LISTS_MAX, ...bounds }),
+    management: new Lane({
+      name: 'requests of management',
+      places: () => MANAGEMENT_MAX,
+      ...bounds,
+    }),
   }
 }

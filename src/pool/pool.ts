@@ -99,6 +99,11 @@ export class WorkerPool {
     return !this.hasIdleThread && this.#turns.ingesting > 0
   }
 
+  /** The share of the threads' time, 0 to 1, that events had in the last second or so. */
+  get ingestLoad(): number {
+    return this.#turns.ingestLoad
+  }
+
   /** Tasks waiting for a thread. */
   get queueLength(): number {
     return this.#turns.length

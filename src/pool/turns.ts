@@ -42,6 +42,8 @@ interface Lane {
 
 /** A task that hung, or had to wait for a processor, must not cost its lane all of its turns. */
 const CHARGE_MS_MAX = 1_000
+/** Over about how long the threads' work on events is averaged. */
+const LOAD_MS = 1_000
 
 export class Turns {
   readonly #threads: number
@@ -51,6 +53,9 @@ export class Turns {
   #now = 0
   #running = 0
   #waiting = 0
+  /** Time of threads for events, what is long ago counted less and less, as of `#loadAt`. */
+  #loadMs = 0
+  #loadAt = performance.now()
 
   constructor(threads: number) {
     this.#threads = threads
@@ -80,6 +85,14 @@ export class Turns {
   get ingesting(): number {
     const { small, ingest } = this.#lanes
     return small.length + small.running + ingest.length + ingest.running
+  }
+
+  /** The share of the threads' time, 0 to 1, that events had in the last second or so. */
+  get ingestLoad(): number {
+    const now = performance.now()
+    this.#loadMs *= Math.exp((this.#loadAt - now) / LOAD_MS)
+    this.#loadAt = now
+    return Math.min(1, this.#loadMs / (this.#threads * LOAD_MS))
   }
 
   /**
@@ -115,7 +128,9 @@ export class Turns {
     const lane = this.#lanes[name]
     lane.running--
     this.#running--
-    lane.used += Math.min(ms, CHARGE_MS_MAX) / lane.share
+    const charged = Math.min(ms, CHARGE_MS_MAX)
+    lane.used += charged / lane.share
+    if (name === 'small' || name === 'ingest') this.#loadMs += charged
     while (this.hasIdleThread) {
       const next = this.#nextLane()
       if (next === undefined) return

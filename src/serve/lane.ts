@@ -11,8 +11,11 @@ import { IngestError } from '../errors.ts'
 export interface LaneBounds {
   /** What the work is called in messages: `queries`. */
   readonly name: string
-  /** How much runs at a time, and how much more may wait. */
-  readonly placesMax: number
+  /** How much may run at a time now; asked each time, as it may depend on what else is done. */
+  readonly places: () => number
+  /** How long a place then stays empty, in ms, after work that took so long; none without. */
+  readonly restMs?: (workedMs: number) => number
+  /** How much more may wait, and for how long. */
   readonly waitingMax: number
   readonly waitMsMax: number
 }
@@ -22,6 +25,9 @@ export type Asker = number
 
 /** Refused work is worth another try after about as long as a slow query takes. */
 const RETRY_AFTER_SECONDS = 2
+
+/** How often those who wait look whether there are more places now. */
+const LOOK_MS = 100
 
 /** Why work is refused: too much waits, or it has waited for too long. */
 export type LaneRefusal = 'full' | 'late'
@@ -36,8 +42,11 @@ export class Lane {
   /** In the order in which they have their turns, each one's oldest first. Never an empty list. */
   readonly #lines = new Map<Asker, Waiter[]>()
   #running = 0
+  /** Places that stay empty for a while. */
+  #resting = 0
   #waiting = 0
   readonly #refused: Record<LaneRefusal, number> = { full: 0, late: 0 }
+  #looking: NodeJS.Timeout | undefined
 
   constructor(bounds: LaneBounds) {
     this.#bounds = bounds
@@ -58,12 +67,13 @@ export class Lane {
 
   /** Runs `work` when it has a place. Throws `overloaded`, and whatever `work` throws. */
   async run<T>(asker: Asker, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#bounds.placesMax) this.#running++
+    if (this.#waiting === 0 && this.#hasPlace()) this.#running++
     else await this.#wait(asker, signal)
+    const startedAt = performance.now()
     try {
       return await work()
     } finally {
-      this.#leave()
+      this.#leave(performance.now() - startedAt)
     }
   }
 
@@ -95,6 +105,7 @@ export class Lane {
       if (line === undefined) this.#lines.set(asker, [waiter])
       else line.push(waiter)
       this.#waiting++
+      this.#looking ??= setInterval(() => this.#fill(), LOOK_MS)
     })
   }
 
@@ -113,29 +124,49 @@ export class Lane {
     const at = line?.indexOf(waiter) ?? -1
     if (line === undefined || at < 0) return
     line.splice(at, 1)
-    this.#waiting--
     if (line.length === 0) this.#lines.delete(asker)
+    this.#leaveLine()
   }
 
-  /** Hands the place on to the next in turn. */
-  #leave(): void {
-    const [next] = this.#lines
-    if (next === undefined) {
-      this.#running--
-      return
+  #hasPlace(): boolean {
+    return this.#running + this.#resting < this.#bounds.places()
+  }
+
+  #leave(workedMs: number): void {
+    this.#running--
+    const restMs = this.#bounds.restMs?.(workedMs) ?? 0
+    if (restMs === 0) return this.#fill()
+    this.#resting++
+    const wake = () => {
+      this.#resting--
+      this.#fill()
     }
-    const [asker, line] = next
-    const waiter = line.shift()
+    setTimeout(wake, restMs).unref()
+  }
+
+  /** Hands free places to those whose turn it is. */
+  #fill(): void {
+    for (const [asker, line] of this.#lines) {
+      if (!this.#hasPlace()) return
+      const waiter = line.shift()
+      this.#lines.delete(asker)
+      if (line.length > 0) this.#lines.set(asker, line) // Behind the others.
+      this.#running++
+      this.#leaveLine()
+      waiter?.enter()
+    }
+  }
+
+  #leaveLine(): void {
     this.#waiting--
-    this.#lines.delete(asker)
-    if (line.length > 0) this.#lines.set(asker, line) // Behind the others.
-    waiter?.enter()
+    if (this.#waiting > 0) return
+    clearInterval(this.#looking)
+    this.#looking = undefined
   }
 
   #refusal(reason: LaneRefusal, why: string): IngestError {
     this.#refused[reason]++
-    const { name, placesMax } = this.#bounds
-    return this.#error(`${placesMax} ${name} are running and ${why}`)
+    return this.#error(`${this.#running} ${this.#bounds.name} are running and ${why}`)
   }
 
   #error(text: string): IngestError {

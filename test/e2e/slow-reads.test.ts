@@ -1,25 +1,27 @@
 /**
  * Goal: reads do not stop writes. With 200 clients that ask for slow queries and field statistics
  * without a pause, ingest is acknowledged as before and ClickHouse goes on getting inserts.
- * Method: writers send at a fixed pace, first alone, then beside the readers. What they send stays
- * below what the service takes, so that their rate falls only when they have to wait.
+ * Method: writers send as fast as they are answered, or at a pace, first alone, then beside the
+ * readers.
  *
- * For figures: SLOW_READS_SECONDS, SLOW_READS_EVENTS, SLOW_READS_PACE_MS (0: as fast as it goes).
+ * For figures: SLOW_READS_SECONDS, SLOW_READS_EVENTS, SLOW_READS_ROUNDS (in turns; the median
+ * counts), SLOW_READS_PACE_MS (between a writer's bodies).
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api, NDJSON_TYPE, type Stream } from '../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 
-const SECONDS = Number(process.env.SLOW_READS_SECONDS ?? 10)
+const SECONDS = Number(process.env.SLOW_READS_SECONDS ?? 5)
 const EVENTS = Number(process.env.SLOW_READS_EVENTS ?? 200_000)
-const PACE_MS = Number(process.env.SLOW_READS_PACE_MS ?? 100)
+const ROUNDS = Number(process.env.SLOW_READS_ROUNDS ?? 2)
+const PACE_MS = Number(process.env.SLOW_READS_PACE_MS ?? 0)
 const READERS = 200
 const WRITERS = 4
 const BODY_EVENTS = 200
-/** What the issue asks for is 0.8 and 5 s, on a machine that does nothing else. */
-const RATE_SHARE_MIN = 0.5
+/** Wanted are 0.8 and 5 s, on a machine that does nothing else. */
+const RATE_SHARE_MIN = 0.6
 const LAG_SECONDS_MAX = 7
 
 const RANGE = { from: '2020-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }
@@ -62,6 +64,12 @@ interface Phase {
   readonly lagSecondsMax: number
   /** Longest time in which ClickHouse got no insert. */
   readonly insertGapSeconds: number
+}
+
+interface Compared {
+  readonly beside: Phase
+  /** Of the rate without readers. */
+  readonly share: number
 }
 
 /** Writers for `SECONDS`, and what was seen meanwhile. */
@@ -120,23 +128,34 @@ async function read(reader: number, state: { isOver: boolean }, statuses: Map<nu
   }
 }
 
-test('ingest goes on beside 200 clients with slow queries', async (t) => {
+/** One phase without readers and one with them. */
+async function compare(t: TestContext, statuses: Map<number, number>): Promise<Compared> {
   const alone = await measure(await api.createStream())
   t.diagnostic(`alone: ${JSON.stringify(alone)}`)
-  const statuses = new Map<number, number>()
   const state = { isOver: false }
   const readers = Array.from({ length: READERS }, (_, reader) => read(reader, state, statuses))
   await sleep(1_000)
   const beside = await measure(await api.createStream())
   state.isOver = true
   await Promise.all(readers)
-  t.diagnostic(`beside ${READERS} readers: ${JSON.stringify(beside)}`)
   const share = beside.eventsPerSecond / alone.eventsPerSecond
+  t.diagnostic(`beside ${READERS} readers: ${JSON.stringify(beside)}: ${share.toFixed(3)}`)
+  return { beside, share }
+}
+
+test('ingest goes on beside 200 clients with slow queries', async (t) => {
+  const statuses = new Map<number, number>()
+  const rounds: Compared[] = []
+  for (let i = 0; i < ROUNDS; i++) rounds.push(await compare(t, statuses))
+  const shares = rounds.map(({ share }) => share).sort((a, b) => a - b)
+  const share = shares[Math.floor(ROUNDS / 2)]!
+  const lag = Math.max(...rounds.map(({ beside }) => beside.lagSecondsMax))
+  const gap = Math.max(...rounds.map(({ beside }) => beside.insertGapSeconds))
   t.diagnostic(`share of the rate: ${share.toFixed(3)}; reads: ${JSON.stringify([...statuses])}`)
   const unexpected = [...statuses.keys()].filter((status) => ![200, 429, 503].includes(status))
   assert.deepEqual(unexpected, [])
   assert.ok((statuses.get(200) ?? 0) > 0, 'some reads are answered')
   assert.ok(share >= RATE_SHARE_MIN, `${share} of the rate without readers`)
-  assert.ok(beside.lagSecondsMax <= LAG_SECONDS_MAX, `a lag of ${beside.lagSecondsMax} s`)
-  assert.ok(beside.insertGapSeconds <= LAG_SECONDS_MAX, `${beside.insertGapSeconds} s, no insert`)
+  assert.ok(lag <= LAG_SECONDS_MAX, `a lag of ${lag} s`)
+  assert.ok(gap <= LAG_SECONDS_MAX, `${gap} s, no insert`)
 })

@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { IngestError } from '../../src/errors.ts'
 import {
@@ -184,3 +185,22 @@ for (const [lane, max, limit] of [
     assert.throws(() => give(max + 3), refused(limit), 'twice as many are the most')
   })
 }
+
+test('ingestLoad: the share of the time that events had lately', async () => {
+  const turns = new Turns(2)
+  assert.equal(turns.ingestLoad, 0)
+  for (const lane of ['read', 'rebuild'] as const) {
+    turns.take({ lane, of: 1 })
+    turns.give({ lane, of: 1 }, 400)
+  }
+  assert.equal(turns.ingestLoad, 0, 'only events count')
+  for (const lane of ['small', 'ingest'] as const) {
+    turns.take({ lane, of: 1 })
+    turns.give({ lane, of: 1 }, 400)
+  }
+  const load = turns.ingestLoad
+  assert.ok(load > 0.3 && load <= 0.4, `${load}: 800 ms of two threads' second`)
+  await sleep(700)
+  const later = turns.ingestLoad
+  assert.ok(later < load * 0.6 && later > 0, `${later}, after ${load}`)
+})

@@ -167,7 +167,7 @@ test('a body that does not end in REST_BODY_MS_MAX is too slow', async (t) => {
 })
 
 test('a body is parsed in its turn: until then it takes what it has as bytes', async () => {
-  const bounds = { name: 'queries', placesMax: 1, waitingMax: 1, waitMsMax: 60_000 }
+  const bounds = { name: 'queries', places: () => 1, waitingMax: 1, waitMsMax: 60_000 }
   const lane = new Lane(bounds)
   let leave: () => void = () => undefined
   const first = lane.run(2, new AbortController().signal, async () => {

@@ -11,7 +11,13 @@ import { Lane, type LaneBounds } from '../../src/serve/lane.ts'
 const NEVER = new AbortController().signal
 
 function startLane(bounds: Partial<LaneBounds> = {}) {
-  const lane = new Lane({ name: 'reads', placesMax: 1, waitingMax: 4, waitMsMax: 5_000, ...bounds })
+  const lane = new Lane({
+    name: 'reads',
+    places: () => 1,
+    waitingMax: 4,
+    waitMsMax: 5_000,
+    ...bounds,
+  })
   const ended: string[] = []
   const ends = new Map<string, () => void>()
   /** Work of `asker`; resolves with its name or the text of its refusal. */
@@ -38,7 +44,7 @@ function startLane(bounds: Partial<LaneBounds> = {}) {
 }
 
 test('as much runs as there are places, the rest waits in order', async () => {
-  const { lane, ask, end, started } = startLane({ placesMax: 2 })
+  const { lane, ask, end, started } = startLane({ places: () => 2 })
   const all = ['a', 'b', 'c', 'd'].map((name) => ask(1, name))
   assert.deepEqual([lane.running, lane.waiting, started()], [2, 2, ['a', 'b']])
   await end('b')
@@ -53,6 +59,49 @@ test('work that fails gives its place back', async () => {
   const fail = () => Promise.reject(new Error('no'))
   for (let i = 0; i < 3; i++) await assert.rejects(lane.run(1, NEVER, fail), /no/)
   assert.equal(lane.running, 0)
+})
+
+test('who waits gets the places that are there later', async () => {
+  let places = 1
+  const { lane, ask, end, started } = startLane({ places: () => places })
+  const all = ['a', 'b', 'c', 'd'].map((name) => ask(1, name))
+  places = 3
+  await sleep(250)
+  assert.deepEqual([lane.running, lane.waiting, started()], [3, 1, ['a', 'b', 'c']])
+  places = 1
+  for (const name of ['a', 'b']) await end(name)
+  assert.deepEqual([lane.running, lane.waiting], [1, 1], 'what runs goes on, no more than that')
+  for (const name of ['c', 'd']) await end(name)
+  await Promise.all(all)
+  assert.deepEqual([lane.running, lane.waiting], [0, 0])
+})
+
+test('a place stays empty as long as it is to rest', async () => {
+  const { lane, ask, end, started } = startLane({ restMs: () => 120 })
+  const all = ['a', 'b'].map((name) => ask(1, name))
+  await end('a')
+  const endedAt = performance.now()
+  assert.deepEqual([lane.running, lane.waiting, started()], [0, 1, ['a']])
+  while (!started().includes('b')) await sleep(1)
+  const restedMs = performance.now() - endedAt
+  assert.ok(restedMs >= 100, `${restedMs} ms`)
+  await end('b')
+  await Promise.all(all)
+})
+
+test('the rest is told how long the work took', async () => {
+  const told: number[] = []
+  const { ask, end } = startLane({
+    restMs: (workedMs) => {
+      told.push(workedMs)
+      return 0
+    },
+  })
+  const first = ask(1, 'first')
+  await sleep(60)
+  await end('first')
+  await first
+  assert.ok(told[0]! >= 55 && told[0]! < 2_000, `${told[0]} ms`)
 })
 
 test('who waits too long is refused', async () => {

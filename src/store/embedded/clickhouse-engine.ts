@@ -66,6 +66,8 @@ const TOO_BUSY =
 
 const SHUTTING_DOWN = 'Code: 236. DB::Exception: Server is shutting down. (ABORTED)'
 const CANCEL_AGAIN_MS = 100
+/** So long after an insert the next one is expected. */
+const INSERTING_MS = 2_500
 const CANCELLED = 'Code: 394. DB::Exception: Query was cancelled. (QUERY_WAS_CANCELLED)'
 
 export class ClickHouseEngine {
@@ -90,6 +92,8 @@ export class ClickHouseEngine {
   #killing: Promise<void> | undefined
   /** The last look at what runs. */
   #looking: Promise<unknown> | undefined
+  /** When the last insert began. */
+  #insertedAt = Number.NEGATIVE_INFINITY
   #tagCount = 0
   #closed = false
 
@@ -137,10 +141,12 @@ export class ClickHouseEngine {
     })
   }
 
-  /** Ids of the threads that work on reads: on all of several, on one after `ms`. */
+  /** Ids of the threads that work on reads: of one read on an idle engine only after `ms`. */
   async threadsOfReads(ms: number): Promise<number[]> {
     const reads = this.#reads()
-    const before = reads.length > 1 ? performance.now() : performance.now() - ms
+    const now = performance.now()
+    const isAlone = reads.length === 1 && now - this.#insertedAt > INSERTING_MS
+    const before = isAlone ? now - ms : now
     const slow = reads.flatMap(([tag, { startedAt }]) => (startedAt <= before ? [quote(tag)] : []))
     if (slow.length === 0 || this.#closed) return []
     const sql = `SELECT arrayJoin(thread_ids) FROM system.processes
@@ -185,7 +191,9 @@ export class ClickHouseEngine {
     }
     const tag = tagOf(++this.#tagCount, statement.queryId)
     const cancel = () => this.#cancel(tag)
-    this.#running.set(tag, { lane: statement.lane, startedAt: performance.now() })
+    const startedAt = performance.now()
+    this.#running.set(tag, { lane: statement.lane, startedAt })
+    if (statement.isInsert) this.#insertedAt = startedAt
     signal.addEventListener('abort', cancel)
     try {
       return await this.#inSession(statement, tag, fn)
