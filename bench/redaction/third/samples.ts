@@ -6,6 +6,7 @@ import { PLAIN_LINES } from './plain-lines.ts'
 import { PLAIN_NAMES } from './plain-names.ts'
 import { PLAIN_VALUES } from './plain-values.ts'
 import { kept, type Scene } from './scene.ts'
+import { APP_SCENES } from './scenes-apps.ts'
 import { BUILD_SCENES } from './scenes-build.ts'
 import { DATA_SCENES } from './scenes-data.ts'
 import { EDGE_SCENES } from './scenes-edge.ts'
@@ -41,6 +42,7 @@ export const SCENES: readonly Scene[] = [
   ...BUILD_SCENES,
   ...HOST_SCENES,
   ...DATA_SCENES,
+  ...APP_SCENES,
 ]
 
 export function drawLeaks(random: Random, samplesEach: number): LeakSample[] {

@@ -25,10 +25,10 @@ const RECALL = [
   { name: 'cookies', recall: 0, recallGoal: 0.9, kept: 1, keptGoal: 1 },
   { name: 'headers in text', recall: 0.37, recallGoal: 0.9, kept: 1, keptGoal: 1 },
   { name: 'JSON in strings', recall: 0, recallGoal: 0.9, kept: 1, keptGoal: 1 },
-  { name: 'URLs and forms', recall: 0.23, recallGoal: 0.9, kept: 1, keptGoal: 1 },
-  { name: 'connection strings', recall: 0.57, recallGoal: 0.9, kept: 1, keptGoal: 1 },
+  { name: 'URLs and forms', recall: 0.25, recallGoal: 0.9, kept: 1, keptGoal: 1 },
+  { name: 'connection strings', recall: 0.54, recallGoal: 0.9, kept: 1, keptGoal: 1 },
   { name: 'pairs in text', recall: 0, recallGoal: 0.8, kept: 1, keptGoal: 1 },
-  { name: 'name and value pairs', recall: 0.25, recallGoal: 0.9, kept: 1, keptGoal: 1 },
+  { name: 'name and value pairs', recall: 0.15, recallGoal: 0.9, kept: 1, keptGoal: 1 },
   { name: 'command lines', recall: 0, recallGoal: 0.8, kept: 1, keptGoal: 1 },
   { name: 'keys and JWTs', recall: 0.81, recallGoal: 0.97, kept: 0.93, keptGoal: 1 },
 ] as const
@@ -49,7 +49,7 @@ test('the set is as wide as it says', () => {
   assert(PLAIN_NAMES.length >= 350)
   assert(distinct([...KNOWN_VENDORS, ...OTHER_VENDORS]) >= 200)
   assert(new Set(PLAIN_TEXTS).size >= 390)
-  assert(new Set(SCENES.map(({ name }) => name)).size >= 200)
+  assert(new Set(SCENES.map(({ name }) => name)).size >= 280)
   const secret = new Set(SECRET_NAMES.map(([name]) => name))
   assert.deepEqual(
     PLAIN_NAMES.filter(([name]) => secret.has(name)),
