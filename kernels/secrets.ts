@@ -4,6 +4,7 @@
  * others, and judges for itself.
  */
 import { tapeEnds, tapeStarts } from './events'
+import { nextInnerKey } from './inner-keys'
 import { signsIn } from './scan'
 import { DEAD, ESCAPED, EXTENSION, STRING } from './tape-entries'
 
@@ -16,6 +17,7 @@ const PERCENT: u32 = 0x25
 const OPEN_OBJECT: u32 = 0x7b
 const BACKSLASH: u32 = 0x5c
 const QUOTE: u32 = 0x22
+const APOSTROPHE: u32 = 0x27
 /** The shortest value with a secret in it, and the shortest run of token bytes. */
 const SECRET_BYTES_MIN: usize = 8
 const RUN_BYTES_MIN: i32 = 16
@@ -88,6 +90,7 @@ function isSuspect(from: usize, to: usize, bytes: usize): bool {
     const end = bytes + load<i32>(entry, 12)
     if (node === logNode && mayBeObject(start)) return true
     if (end - start < SECRET_BYTES_MIN) continue
+    if (mayBeginWithKey(start) && nextInnerKey(start, start, end) < end) return true
     if (type === ESCAPED && !hasPlainEscapes(start, end)) return true
     if (isSuspectText(start, end)) return true
   }
@@ -97,6 +100,12 @@ function isSuspect(from: usize, to: usize, bytes: usize): bool {
 function mayBeObject(start: usize): bool {
   const byte = <u32>load<u8>(start)
   return byte === OPEN_OBJECT || byte === SPACE || byte === BACKSLASH
+}
+
+/** Whether a value begins as a line of an object that was printed over several lines does. */
+function mayBeginWithKey(start: usize): bool {
+  const byte = <u32>load<u8>(start)
+  return byte === SPACE || byte === BACKSLASH || byte === APOSTROPHE
 }
 
 /**
@@ -122,17 +131,27 @@ function hasPlainEscapes(start: usize, end: usize): bool {
 }
 
 /**
- * Whether a value has a mark or a run in which a secret may begin. A run behind a backslash begins
- * with the letter of an escape.
+ * Whether a value has a mark, a run in which a secret may begin, or behind a brace a key that may
+ * name one. A run behind a backslash begins with the letter of an escape.
  */
 function isSuspectText(start: usize, end: usize): bool {
   let run = 0
+  let keysFrom = end
   for (let at = start; at < end; at += 16) {
     const left = <i32>(end - at)
     const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
-    const classes = classesOf(v128.load(at), signs)
-    const marks = i8x16.bitmask(v128.or(classes, i8x16.add(classes, classes))) & inValue
-    if (marks !== 0 && hasMark(at, marks)) return true
+    const text = v128.load(at)
+    const classes = classesOf(text, signs)
+    const braces = i8x16.eq(text, i8x16.splat(<u8>OPEN_OBJECT))
+    const isMark = v128.or(v128.or(classes, i8x16.add(classes, classes)), braces)
+    const marks = i8x16.bitmask(isMark) & inValue
+    if (marks !== 0) {
+      if (keysFrom === end && (i8x16.bitmask(braces) & inValue) !== 0) {
+        keysFrom = at
+        if (nextInnerKey(start, at, end) < end) return true
+      }
+      if (hasMark(at, marks)) return true
+    }
     // With what is left, the run is too short.
     if (run + left < RUN_BYTES_MIN) return false
     const token = ~withoutClass(v128.and(classes, i8x16.splat(TOKEN))) & inValue

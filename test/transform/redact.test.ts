@@ -69,7 +69,7 @@ const RULES: readonly (readonly [name: string, before: string, after: string])[]
   ['log overruled', '{"log":"{\\"pwd\\":1}","log":"x"}', '{"log":null,"log":"x"}'],
   ['log overruled, harmless', '{"log":"a","log":"x"}', '{"log":"a","log":"x"}'],
   ['log overruled by its like', LOG_TWICE, LOG_TWICE_REDACTED],
-  ['log that is broken', '{"log":"{\\"pwd\\":1"}', '{"log":"{\\"pwd\\":1"}'],
+  ['log that is broken', '{"log":"{\\"pwd\\":1"}', '{"log":"{\\"pwd\\":null"}'],
   ['raw alone', `{"_raw":"${SECRET}","a":1}`, '{"_raw":"[REDACTED]","a":1}'],
   ['raw of both', `{"_raw":"${SECRET}","_svc_raw":"t"}`, '{"_raw":"[REDACTED]","_svc_raw":null}'],
   ['raw with a secret inside', '{"_raw":{"pwd":1,"b":2},"c":3}', '{"_raw":null,"c":3}'],

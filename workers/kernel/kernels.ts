@@ -98,6 +98,10 @@ export interface Kernels {
   ): void
   bindKeys(flags: number, count: number, special: number, logNode: number): void
   findSuspect(first: number, end: number, entries: number, bytes: number): number
+  /** See `kernels/inner-keys.ts`. */
+  bindSecretWords(states: number): void
+  firstInnerKey(start: number, end: number): number
+  nextInnerKey(start: number, from: number, end: number): number
   /** See `kernels/agents.ts`. */
   bindAgents(places: number, setMask: number, textBytesMax: number): void
   bindAgentFields(flags: number, count: number, keys: number, generation: number): void

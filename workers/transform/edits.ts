@@ -8,6 +8,8 @@ import type { AgentCard } from './agent-card.ts'
 
 /** What redaction writes. */
 export const REDACTED_STRING = new HeldText(heldBytes(Buffer.from('"[REDACTED]"')))
+/** The same within a string. */
+export const REDACTED_TEXT = new HeldText(heldBytes(Buffer.from('[REDACTED]')))
 export const NULL_TEXT = new HeldText(heldBytes(Buffer.from('null')))
 
 /** The reason of edits that add what is not redaction. */

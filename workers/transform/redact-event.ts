@@ -11,14 +11,16 @@
  * gets an edit when it is met, which counts only once its object is closed.
  *
  * A root `log` that still holds an object as a string could not be extracted: a later `log`
- * overrules it, or it nests too deep. Its keys cannot be judged, so it is cleared as a whole.
+ * overrules it, or it nests too deep. No path of `redact_fields` leads into it, so it is cleared as
+ * a whole. In other strings that hold JSON, values are replaced in place (`inner-json.ts`).
  */
 import { stringStop } from '../decode/json-scan.ts'
 import { unescapeToString } from '../decode/json-string.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
 import type { HeldText } from '../kernel/arena-copy.ts'
-import { type Edits, NULL_TEXT, REDACTED_STRING } from './edits.ts'
+import { type Edits, NULL_TEXT, REDACTED_STRING, REDACTED_TEXT } from './edits.ts'
 import { logNode, mayBeObject } from './extract-log.ts'
+import { BY_NAME, InnerJson } from './inner-json.ts'
 import { DENYLISTED, RAW, REDACTED_WHOLE, type RedactKeys } from './redact-keys.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
 
@@ -44,6 +46,7 @@ export class EventRedactor {
   readonly edits: Edits
   readonly #keys: RedactKeys
   readonly #scanner: SecretScanner
+  readonly #inner: InnerJson
   #bytes: Uint8Array = new Uint8Array(0)
   #view: DataView = new DataView(new ArrayBuffer(0))
   #trie: PathTrie | undefined
@@ -60,6 +63,7 @@ export class EventRedactor {
     this.edits = edits
     this.#keys = keys
     this.#scanner = scanner
+    this.#inner = new InnerJson(scanner)
   }
 
   /**
@@ -179,11 +183,35 @@ export class EventRedactor {
       return end + 1
     }
     const kind = scanString(this.#scanner, this.#view, start, end)
-    if (kind !== NO_SECRET) {
-      this.#edit(pos, end + 1, REDACTED_STRING, REASON_SECRET + kind, node)
-      this.#redacted++
+    const isInner = this.#inner.find(this.#bytes, this.#view, start, end, kind)
+    if (isInner && this.#inner.edits.count === 0) return end + 1
+    if (isInner && !(node === this.#logNode && this.#becomesObject())) {
+      this.#addInner(node)
+    } else {
+      const reason = kind === NO_SECRET ? REASON_DENYLISTED : REASON_SECRET + kind
+      this.#edit(pos, end + 1, REDACTED_STRING, reason, node)
     }
+    this.#redacted++
     return end + 1
+  }
+
+  /**
+   * Whether a root `log` is broken JSON only where it is redacted. It goes as a whole then, as it
+   * would be another event when it is sent once more: it would be extracted.
+   */
+  #becomesObject(): boolean {
+    const text = this.#inner.redacted()
+    return isObjectText(text, 0, text.length)
+  }
+
+  #addInner(node: number): void {
+    const { edits } = this.#inner
+    for (let i = 0; i < edits.count; i++) {
+      const kind = edits.kind[i]!
+      const reason = kind === BY_NAME ? REASON_DENYLISTED : REASON_SECRET + kind
+      const text = edits.isString[i]! ? REDACTED_TEXT : NULL_TEXT
+      this.#edit(edits.start[i]!, edits.end[i]!, text, reason, node)
+    }
   }
 
   #array(open: number, node: number): number {

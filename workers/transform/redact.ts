@@ -7,6 +7,7 @@
  * - `_raw` or `_svc_raw` in an event with something redacted
  * - duplicate keys: what was overruled is in the text, and its entries lost their types
  * - a root `log` that may hold an object which could not be extracted
+ * - something within a string: the rest of it stays
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
@@ -15,6 +16,7 @@ import { ARRAY, DEAD, ENTRY, ESCAPED, EXTENSION, NULL, STRING } from '../decode/
 import { Edits, NULL_TEXT, REDACTED_STRING } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
 import { logNode, mayBeObject } from './extract-log.ts'
+import { InnerJson, mayHoldKeys } from './inner-json.ts'
 import { EventRedactor, REASON_DENYLISTED, REASON_SECRET } from './redact-event.ts'
 import { RAW, REDACTED_WHOLE, type RedactKeys, WITHIN_RAW, WITHIN_REDACTED } from './redact-keys.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
@@ -33,12 +35,14 @@ export class Redaction {
   readonly #scanner: SecretScanner
   readonly #edits = new Edits()
   readonly #redactor: EventRedactor
+  readonly #inner: InnerJson
   #logNode = 0
 
   constructor(keys: RedactKeys, scanner: SecretScanner) {
     this.#keys = keys
     this.#scanner = scanner
     this.#redactor = new EventRedactor(new Edits(), keys, scanner)
+    this.#inner = new InnerJson(scanner)
   }
 
   /**
@@ -108,8 +112,13 @@ export class Redaction {
       if (entries[at] === this.#logNode) {
         if (mayBeObject(bytes, entries[at + 2]!, entries[at + 3]!)) return WALK
       }
-      const kind = this.#scan(type, entries[at + 2]!, entries[at + 3]!)
-      if (kind === NO_SECRET) continue
+      const [start, end] = [entries[at + 2]!, entries[at + 3]!]
+      const kind = this.#scan(type, start, end)
+      if (kind === NO_SECRET) {
+        if (this.#inner.holdsSecretName(bytes, start, end)) return WALK
+        continue
+      }
+      if (mayHoldKeys(bytes, start, end)) return WALK
       isInArray ||= at < arrayEnd
       this.#replace(entries, at, REASON_SECRET + kind)
     }

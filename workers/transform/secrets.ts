@@ -86,14 +86,23 @@ export class SecretScanner {
 
   /** Judges a value with escapes. */
   scanEscaped(start: number, end: number): number {
+    return this.#scanSpelled(this.#bytes, this.#view, start, end)
+  }
+
+  /** Judges a value with escapes that is no part of the batch: the first bytes of `copy`. */
+  scanCopy(copy: Buffer, length: number): number {
+    return this.#scanSpelled(copy, viewOf(copy), 0, length)
+  }
+
+  #scanSpelled(bytes: Uint8Array, view: DataView, start: number, end: number): number {
     const room = end - start + SENTINEL.length
     if (this.#decoded.length < room) {
       this.#decoded = Buffer.allocUnsafeSlow(room * 2)
       this.#decodedView = viewOf(this.#decoded)
     }
     const decoded = this.#decoded
-    const views = { from: this.#view, to: this.#decodedView }
-    const length = unescapeInto(this.#bytes, start, end, decoded, 0, views)
+    const views = { from: view, to: this.#decodedView }
+    const length = unescapeInto(bytes, start, end, decoded, 0, views)
     const kind = this.#scanDecoded(length)
     return kind === NO_SECRET ? this.#scanNested(length) : kind
   }
