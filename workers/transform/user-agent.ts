@@ -1,19 +1,19 @@
 /**
- * What a user agent string says about browser, system and device, as the JSON of the object that
- * is put beside it. Parsing runs some hundred regular expressions, so results are remembered; the
- * same strings come back all day.
+ * What user agent strings say, as the JSON of the object that is put beside each. Parsing runs some
+ * hundred regular expressions (`parse-user-agent.ts`), so results are remembered; the same strings
+ * come back all day.
  *
  * Strings are cut to `USER_AGENT_BYTES_MAX` before they are parsed: that bounds what a hostile one
  * can cost (docs/decisions/0011-user-agents.md has the measurements). How many of them, the budget
  * does (`user-agent-budget.ts`).
  */
 import { LRUCache } from 'lru-cache'
-import UAParser from 'ua-parser-js'
 import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
 import { unescapeInto } from '../decode/json-string.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { AgentCard } from './agent-card.ts'
+import { parseUserAgent } from './parse-user-agent.ts'
 import { UserAgentBudget } from './user-agent-budget.ts'
 
 /** A power of two; with four places each, there is room for nearly all that is remembered. */
@@ -113,23 +113,4 @@ export class UserAgents {
 function isText(card: AgentCard, { byteOffset, length }: Buffer): boolean {
   const { text } = card
   return text.length === length && kernels.isSameText(text.address, byteOffset, length) !== 0
-}
-
-/** What a string says: an object's JSON without the keys that have no value, empty without any. */
-export function parseUserAgent(text: string): { json: string; fields: number } {
-  const parser = new UAParser(text)
-  const browser = parser.getBrowser()
-  const system = parser.getOS()
-  const device = parser.getDevice()
-  const members = Object.entries({
-    browser_family: browser.name,
-    browser_version: browser.version,
-    os_family: system.name,
-    os_version: system.version,
-    device_family: device.model,
-    device_brand: device.vendor,
-    device_type: device.type,
-  }).filter(([, value]) => value !== undefined && value !== '')
-  const json = members.length === 0 ? '' : JSON.stringify(Object.fromEntries(members))
-  return { json, fields: members.length }
 }
