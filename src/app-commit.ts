@@ -4,6 +4,7 @@ import { watchClock } from './app-clock.ts'
 import { Committer } from './commit/committer.ts'
 import { createRawStoreWriter } from './commit/raw-store-writer.ts'
 import { type MaterializeObserver, Materializer } from './materialize/materializer.ts'
+import { Rebuilds } from './materialize/rebuilds.ts'
 import { type SegmentId, SegmentIdGenerator } from './model/segment-id.ts'
 import type { Observer } from './observe/observer.ts'
 import type { WorkerPool } from './pool/pool.ts'
@@ -107,6 +108,10 @@ async function createMaterializer(
   await setAside.forgetAfter(nodeId, checkpoint)
   const assertSame = () => stores.projection.assertSame()
   const projection = new ProjectionStore(stores.writes.clickhouse, lease, assertSame)
+  const rebuilds = new Rebuilds(async (streamId, segments) => {
+    const replayed = await parts.pool.run({ kind: 'replay', streamId, segments })
+    return replayed.segments.map(({ block }) => block)
+  })
   return new Materializer({
     stores: {
       readAfter: (after, limit, streamId) => checkpoints.readAfter(after, limit, streamId),
@@ -123,11 +128,7 @@ async function createMaterializer(
         return retries === 0 ? [] : await setAside.readRetries(nodeId)
       },
       forgetSetAside: (segments) => setAside.remove(segments),
-      rebuild: async ({ streamId, payload }, part) => {
-        const task = { kind: 'replay', streamId, payload, ...(part && { part }) } as const
-        const { segment } = await parts.pool.run(task)
-        return segment.block
-      },
+      rebuild: (segment, part) => rebuilds.rebuild(segment, part),
     },
     observer: parts.observer,
     checkpoint,

@@ -285,8 +285,13 @@ export const MATERIALIZE_SMALL_BYTES_MAX = 4 * MIB
 export const REPLAY_SEGMENTS_MAX = 64
 /** How often it reads before it is the next stream's turn. */
 export const REPLAY_READS_MAX = 8
-/** Segments that it has rebuilt in the pool at a time. */
-export const REPLAY_TASKS_MAX = 4
+/** Segments that it has rebuilt in the pool at a time: few, or so many as have few events. */
+export const REPLAY_AHEAD_SEGMENTS = 4
+export const REPLAY_AHEAD_SEGMENTS_MAX = 32
+export const REPLAY_AHEAD_EVENTS = 16_384
+/** Tasks in which they go, and events of one that has several. */
+export const REPLAY_TASKS_MAX = 3
+export const REPLAY_TASK_EVENTS_MAX = 4_096
 /** Inserts that it makes at a time; live, others make some meanwhile. */
 export const REPLAY_INSERTS_MAX = 2
 /** Bytes of one of them; a third one is being filled meanwhile. */

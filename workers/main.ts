@@ -83,8 +83,11 @@ function runTask(task: PoolTask): unknown {
       return moved({ kind: 'ingest', batch }, buffers)
     }
     case 'replay': {
-      const segment = replay.run(task.payload, task.streamId, task.part)
-      return moved({ kind: 'replay', segment }, [segment.block.bytes.buffer])
+      const segments = task.segments.map(({ payload, part }) => {
+        return replay.run(payload, task.streamId, part)
+      })
+      const buffers = segments.map(({ block }) => block.bytes.buffer)
+      return moved({ kind: 'replay', segments }, buffers)
     }
     case 'describe': {
       const deltas = replay.describe(task.payload, task.streamId, task.part)

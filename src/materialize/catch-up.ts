@@ -9,11 +9,13 @@
  */
 import {
   MATERIALIZE_INSERT_ROWS,
+  REPLAY_AHEAD_EVENTS,
+  REPLAY_AHEAD_SEGMENTS,
+  REPLAY_AHEAD_SEGMENTS_MAX,
   REPLAY_INSERT_BYTES,
   REPLAY_INSERTS_MAX,
   REPLAY_READS_MAX,
   REPLAY_SEGMENTS_MAX,
-  REPLAY_TASKS_MAX,
   SEGMENT_TRIES_MAX,
 } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'
@@ -214,6 +216,8 @@ class Turn {
   readonly #slices = new Map<StreamId, Slice>()
   /** In the order of their segments. */
   readonly #rebuilding: Rebuilding[] = []
+  /** Events of their rows. */
+  #ahead = 0
   readonly #inserting = new Set<Promise<void>>()
   #failure: { readonly cause: unknown } | undefined
   replayed = 0
@@ -234,9 +238,16 @@ class Turn {
         const block = this.#rebuild(row, piece)
         block.catch(() => undefined) // Awaited in its turn.
         this.#rebuilding.push({ row, piece, block })
-        if (this.#rebuilding.length >= REPLAY_TASKS_MAX) await this.#takeRebuilt()
+        this.#ahead += row.segment.eventCount ?? REPLAY_AHEAD_EVENTS
+        while (this.#isFarAhead) await this.#takeRebuilt()
       }
     }
+  }
+
+  get #isFarAhead(): boolean {
+    const { length } = this.#rebuilding
+    if (length < REPLAY_AHEAD_SEGMENTS) return false
+    return length >= REPLAY_AHEAD_SEGMENTS_MAX || this.#ahead >= REPLAY_AHEAD_EVENTS
   }
 
   /** Resolves when all of it is in the projection. */
@@ -276,6 +287,7 @@ class Turn {
     const [{ row, piece, block: rebuilding }] = this.#rebuilding as [Rebuilding]
     const block = await rebuilding
     this.#rebuilding.shift()
+    this.#ahead -= row.segment.eventCount ?? REPLAY_AHEAD_EVENTS
     if (block === undefined || this.#options.isSetAside(row.segment.segmentId)) return
     const { streamId } = row.segment
     const slice = this.#slices.get(streamId)

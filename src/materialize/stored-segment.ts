@@ -13,6 +13,8 @@ export interface StoredSegment {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
   readonly payload: Uint8Array
+  /** Of the payload; not told of one that is tried again. */
+  readonly eventCount?: number
   /** Of a row that compaction merged: its segments. Each may be in the projection or not. */
   readonly members?: readonly SegmentMember[]
   /** Of a mixed row: likewise. */

@@ -41,26 +41,32 @@ export interface ReplayPart {
   readonly counts: readonly number[]
 }
 
-/** Build the block of a stored segment again, exactly as ingest built it. */
-export interface ReplayTask {
-  readonly kind: 'replay'
-  /** `MIXED_STREAM` for a block of the table that small streams share. */
-  readonly streamId: number
+/** A stored payload, and which of its events; without a part, all of them as one segment. */
+export interface StoredPart {
   readonly payload: Uint8Array
-  /** Without it, one segment of all. */
   readonly part?: ReplayPart
 }
 
+/** Build the blocks of stored segments again, exactly as ingest built them. */
+export interface ReplayTask {
+  readonly kind: 'replay'
+  /** `MIXED_STREAM` for blocks of the table that small streams share. */
+  readonly streamId: number
+  readonly segments: readonly StoredPart[]
+}
+
+/** In the order of the task's. */
 export interface ReplayResult {
   readonly kind: 'replay'
-  readonly segment: ReplayedSegment
+  readonly segments: readonly ReplayedSegment[]
 }
 
 export type ReplayedSegment = Pick<EncodedSegment, 'eventCount' | 'block' | 'pathsSkipped'>
 
 /** Say again what a stored segment said of its stream's schema. */
-export interface DescribeTask extends Omit<ReplayTask, 'kind'> {
+export interface DescribeTask extends StoredPart {
   readonly kind: 'describe'
+  readonly streamId: number
 }
 
 export interface DescribeResult {

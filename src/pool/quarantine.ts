@@ -87,7 +87,8 @@ function describeBatch({ batch }: IngestTask): object {
 
 function bytesOf(task: PoolTask): Uint8Array {
   if (task.kind === 'ingest') return Uint8Array.from(task.batch.bytes)
-  if (task.kind === 'replay' || task.kind === 'describe') return task.payload
+  if (task.kind === 'describe') return task.payload
+  if (task.kind === 'replay') return Buffer.concat(task.segments.map(({ payload }) => payload))
   if (task.kind === 'compact' || task.kind === 'split') return Buffer.concat(task.payloads)
   if (task.kind === 'preview') return Buffer.from(task.sample.text)
   // Several reads may share a payload.

@@ -8,6 +8,7 @@ import type { Postgres } from './postgres.ts'
 interface SegmentRow {
   readonly stream_id: number
   readonly segment_id: string
+  readonly event_count: number
   readonly payload: Uint8Array
   readonly members: Uint8Array | null
 }
@@ -25,6 +26,7 @@ export interface CommittedRow {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
   readonly payload: Uint8Array
+  readonly eventCount: number
   /** Of a merged row. */
   readonly members?: readonly SegmentMember[]
   /** Of a mixed row. Who has seen it goes on after its last run's id. */
@@ -78,7 +80,7 @@ export class CheckpointStore {
    */
   async readAfter(after: SegmentId, limit: number, streamId?: StreamId): Promise<CommittedRow[]> {
     const { rows } = await this.#postgres.query<SegmentRow>(
-      `SELECT stream_id, segment_id, payload, members FROM segments
+      `SELECT stream_id, segment_id, event_count, payload, members FROM segments
         WHERE segment_id > $1 AND ${nodeOfSegment('segment_id')} = $2
           ${streamId === undefined ? '' : 'AND stream_id = $4'}
         ORDER BY segment_id LIMIT $3`,
@@ -88,10 +90,11 @@ export class CheckpointStore {
   }
 }
 
-function toCommittedRow({ stream_id, segment_id, payload, members }: SegmentRow): CommittedRow {
+function toCommittedRow(found: SegmentRow): CommittedRow {
+  const { stream_id, segment_id, event_count: eventCount, payload, members } = found
   const streamId = stream_id as StreamId
   const segmentId = BigInt(segment_id) as SegmentId
-  const row = { streamId, segmentId, payload }
+  const row = { streamId, segmentId, eventCount, payload }
   if (members === null) return row
   if (streamId === MIXED_STREAM) return { ...row, runs: decodeRuns(members, segmentId) }
   return { ...row, members: decodeMembers(members, segmentId) }

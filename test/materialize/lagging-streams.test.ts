@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Random } from '../../bench/random.ts'
-import { LAGGING_STREAMS_MAX, REPLAY_INSERTS_MAX, REPLAY_TASKS_MAX } from '../../src/limits.ts'
+import { LAGGING_STREAMS_MAX, REPLAY_INSERTS_MAX, REPLAY_AHEAD_SEGMENTS } from '../../src/limits.ts'
 import { CatchUp } from '../../src/materialize/catch-up.ts'
 import type { CommittedSegment } from '../../src/model/batch.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
@@ -125,7 +125,7 @@ test('segments are rebuilt some at a time, while others are inserted', async () 
   const step = await new CatchUp(stores).step(0n as SegmentId)
   assert.equal(step?.events, 40 * 50_000)
   assertExactlyOnce(stores)
-  assert.deepEqual([most.rebuilding, most.inserting], [REPLAY_TASKS_MAX, REPLAY_INSERTS_MAX])
+  assert.deepEqual([most.rebuilding, most.inserting], [REPLAY_AHEAD_SEGMENTS, REPLAY_INSERTS_MAX])
   assert.ok(most.both > 0, 'at the same time')
 })
 

@@ -35,6 +35,10 @@ interface Quarantined {
   readonly reason: string
 }
 
+function replayOf(pool: WorkerPool, payload: Uint8Array) {
+  return pool.run({ kind: 'replay', streamId: 5, segments: [{ payload }] })
+}
+
 function createPool(options: { threads?: number; taskMsMax?: number; workerFile?: string } = {}) {
   const { threads = 1, taskMsMax = 30_000, workerFile = BAD_WORKER } = options
   const quarantined: Quarantined[] = []
@@ -196,7 +200,7 @@ test('POOL_QUEUE_BATCHES_MAX batches wait, one more is refused', async () => {
 test('isIngestBusy: no thread is idle, and not all of them only read', async () => {
   const { pool } = createPool({ workerFile: REAL_WORKER })
   const segment = (await pool.run({ ...taskOf('{"a":1}'), output: undefined })).batch.segments[0]!
-  const replay = () => pool.run({ kind: 'replay', streamId: 5, payload: segment.payload.slice() })
+  const replay = () => replayOf(pool, segment.payload.slice())
   const reading = replay()
   assert.deepEqual([pool.hasIdleThread, pool.isIngestBusy], [false, false])
   const ingesting = pool.run({ ...taskOf('{"a":1}'), output: undefined })
@@ -224,13 +228,16 @@ test('the real worker: results come over whole, a damaged segment is quarantined
   const [segment] = batch.segments
   assert.deepEqual([segment?.eventCount, batch.parts[0]?.accepted], [2, 2])
   const payload = Uint8Array.from(segment!.payload)
-  const replayed = await pool.run({ kind: 'replay', streamId: 5, payload })
-  assert.deepEqual(Buffer.from(replayed.segment.block.bytes), Buffer.from(segment!.block.bytes))
+  const replayed = await replayOf(pool, payload)
+  assert.deepEqual(
+    Buffer.from(replayed.segments[0]!.block.bytes),
+    Buffer.from(segment!.block.bytes),
+  )
   const read = { payload, segmentId: '1', ingestedAtMs: 0, fromOrdinal: 1, toOrdinal: 2 }
   const { json } = await pool.run({ kind: 'read', reads: [{ ...read, newestFirst: false }] })
   assert.equal(JSON.parse(Buffer.from(json).toString()).payload.a, 'x')
   const damaged = payload.slice(0, payload.length - 2)
-  await assert.rejects(pool.run({ kind: 'replay', streamId: 5, payload: damaged }), internal)
+  await assert.rejects(replayOf(pool, damaged), internal)
   assert.equal(quarantined.length, 1)
 })
 
@@ -249,15 +256,15 @@ test('quarantine files hold the bytes, are private, and are few', () => {
 
 test('equal bytes are quarantined once, whenever they come again', () => {
   const path = join(directory, 'tries')
-  const replayOf = (text: string, streamId: number): PoolTask => {
-    return { kind: 'replay', streamId, payload: Buffer.from(text) }
+  const damagedOf = (text: string, streamId: number): PoolTask => {
+    return { kind: 'replay', streamId, segments: [{ payload: Buffer.from(text) }] }
   }
-  const file = quarantineTask(path, replayOf('damaged', 5), 1_767_323_045_678)
+  const file = quarantineTask(path, damagedOf('damaged', 5), 1_767_323_045_678)
   for (let i = 1; i < 5; i++) {
-    assert.equal(quarantineTask(path, replayOf('damaged', 5), 1_767_323_045_678 + i), file)
+    assert.equal(quarantineTask(path, damagedOf('damaged', 5), 1_767_323_045_678 + i), file)
   }
   assert.equal(readdirSync(path).length, 1)
-  assert.notEqual(quarantineTask(path, replayOf('damagec', 5), 1_767_323_045_678), file)
+  assert.notEqual(quarantineTask(path, damagedOf('damagec', 5), 1_767_323_045_678), file)
   const described: PoolTask = {
     kind: 'preview',
     sample: { kind: 'string', text: 'hunter2' },

@@ -1,0 +1,93 @@
+/**
+ * Has segments rebuilt in the pool, several small ones of a stream at a time. A segment of a
+ * thousand events takes a worker two milliseconds; given one by one, the worker would wait about
+ * as long again for the next.
+ *
+ * What is asked for while as many tasks are under way as help gathers, and goes with the next one.
+ */
+import { REPLAY_TASK_EVENTS_MAX, REPLAY_TASKS_MAX } from '../limits.ts'
+import type { EncodedBlock } from '../model/batch.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { SegmentPart, StoredSegment } from './stored-segment.ts'
+
+/** What of a segment is to be rebuilt. */
+export interface ToRebuild {
+  readonly payload: Uint8Array
+  readonly part?: SegmentPart
+}
+
+/** Rebuilds segments of one stream, in their order, or rejects. */
+export type RunRebuild = (
+  streamId: StreamId,
+  segments: readonly ToRebuild[],
+) => Promise<readonly EncodedBlock[]>
+
+interface Asked extends ToRebuild {
+  readonly streamId: StreamId
+  readonly events: number
+  readonly resolve: (block: EncodedBlock) => void
+  readonly reject: (cause: unknown) => void
+}
+
+export class Rebuilds {
+  readonly #run: RunRebuild
+  readonly #waiting: Asked[] = []
+  #running = 0
+
+  constructor(run: RunRebuild) {
+    this.#run = run
+  }
+
+  /** Rejects with the segment's own failure, never with that of one it went with. */
+  rebuild({ streamId, payload, eventCount }: StoredSegment, part?: SegmentPart) {
+    return new Promise<EncodedBlock>((resolve, reject) => {
+      const events = eventCount ?? REPLAY_TASK_EVENTS_MAX
+      const toRebuild = { payload, ...(part && { part }) }
+      this.#waiting.push({ streamId, ...toRebuild, events, resolve, reject })
+      this.#startNext()
+    })
+  }
+
+  #startNext(): void {
+    while (this.#running < REPLAY_TASKS_MAX) {
+      const asked = this.#takeGroup()
+      if (asked.length === 0) return
+      this.#running++
+      void this.#rebuild(asked).finally(() => {
+        this.#running--
+        this.#startNext()
+      })
+    }
+  }
+
+  /** The next ones of one stream; more than one only if they are small. */
+  #takeGroup(): Asked[] {
+    const [first] = this.#waiting
+    let count = 0
+    let events = 0
+    for (const next of this.#waiting) {
+      events += next.events
+      const isTooMuch = count > 0 && events > REPLAY_TASK_EVENTS_MAX
+      if (next.streamId !== first!.streamId || isTooMuch) break
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  /** Never rejects. */
+  async #rebuild(asked: readonly Asked[]): Promise<void> {
+    const { streamId } = asked[0]!
+    try {
+      const blocks = await this.#run(streamId, asked.map(toRebuildOf))
+      for (const [i, { resolve }] of asked.entries()) resolve(blocks[i]!)
+    } catch (cause) {
+      if (asked.length === 1) return asked[0]!.reject(cause)
+      // One of them is to blame: each by itself.
+      for (const each of asked) await this.#rebuild([each])
+    }
+  }
+}
+
+function toRebuildOf({ payload, part }: Asked): ToRebuild {
+  return { payload, ...(part && { part }) }
+}
