@@ -61,6 +61,12 @@ test('bots that no list names, by their words, addresses and readers', () => {
     ['Mozilla/5.0 (compatible; Acme/1.0; +https://acme.test/x)', 'Acme 1.0 - - bot'],
     ['Mozilla/5.0 (compatible; Acme/1.0; help@acme.test)', 'Acme 1.0 - - bot'],
     [`Mozilla/5.0 (X11; Linux x86_64) ${CHROME} Acme/2 (+http://a.test)`, 'Acme 2 - - bot'],
+    [`Mozilla/5.0 (X11; Linux x86_64) ${CHROME} Safari/537.36 http://a.test/x`, '- - - - bot'],
+    [
+      'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; Acme/2.1) Safari/537.36',
+      'Acme 2.1 - - bot',
+    ],
+    ['Mozilla/5.0 (compatible; acme-batch/2.0)', 'acme-batch 2.0 - - bot'],
     ['Acme/4.0 (http://acme.test/about)', 'Acme 4.0 - - bot'],
     ['Acme Reader - 12 subscribers', 'Acme Reader - - - bot'],
     ['acme-uptime/1.0', 'acme-uptime 1.0 - - bot'],
@@ -84,7 +90,8 @@ test('no bots: phones by Cubot, models and apps with such words, libraries with 
     'Terraform/1.5.7 (+https://www.terraform.io)',
     'health-records-api/1.0',
     'Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1; SV1; http://www.a.test)',
-    `${ON_IPHONE} http://a.test/robots.txt`,
+    'Mozilla/5.0 (Windows NT 6.1; Trident/7.0; Bar from: http://a.test; rv:11.0) like Gecko',
+    'Mozilla/3.0 (compatible; Indy Library)',
   ]) {
     assert.notEqual(parse(text).device_type, 'bot', text)
   }

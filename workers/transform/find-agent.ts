@@ -20,9 +20,19 @@ export type Address = 'none' | 'plain' | 'plus'
 const NAMES = indexNames({ bot: KNOWN_BOTS, leading: LEADING_CLIENTS, inside: INSIDE_CLIENTS })
 
 /** `cubot` makes phones. */
-const BOT_WORD = /(?<!cu)bots?(?![a-z])|robot|crawl|spider|scrap(?:er|ing)|slurp|fetcher|archiver/g
+const BOT_WORD =
+  /(?<!cu)bots?(?![a-z])|robot|crawl|spider|scrap(?:er|ing)|slurp|fetcher|archiver|favicon/g
 /** Without one of these `BOT_WORD` finds nothing; looking for them is much cheaper. */
-const BOT_LETTERS = ['bot', 'crawl', 'spider', 'scrap', 'slurp', 'fetcher', 'archiver'] as const
+const BOT_LETTERS = [
+  'bot',
+  'crawl',
+  'spider',
+  'scrap',
+  'slurp',
+  'fetcher',
+  'archiver',
+  'favicon',
+] as const
 /** In names of services of one's own these words are common, so more of them is asked for. */
 const MONITOR_WORD = new RegExp(
   [
@@ -36,7 +46,15 @@ const MONITOR_WORD = new RegExp(
 )
 const READERS = /\d (?:subscribers?|readers?)(?![a-z])/
 const APP = /cfnetwork|darwin|android|iphone|ipad|okhttp|dalvik|(?<![a-z])(?:ios|macos)(?![a-z])/
-const BROWSER = /msie |konqueror|opera|khtml|gecko\/\d|netscape/
+/** These put addresses of toolbars and vendors into their strings. */
+const BROWSER = /msie |trident|konqueror|opera|netscape/
+/** Where no browser writes anything, and alone behind `compatible`, which browsers never are. */
+const BOT_PLACE = new RegExp(
+  [
+    String.raw`like gecko; (?:compatible; )?(?=[a-z])`,
+    String.raw`^mozilla/\d\.0 \(compatible; ?(?=[\w.-]{1,64}/v?[\d.]{1,16}\)$)`,
+  ].join('|'),
+)
 const FORGE = /\b(?:github|gitlab|bitbucket|npmjs|pypi|packagist)\b/i
 
 /** A version behind a name: `/1.2`, ` v1.2`, `-1.2`. */
@@ -76,7 +94,14 @@ function findUnknownBot(text: string, address: Address, raw: string): Agent | un
       return { isBot: true, ...productAt(text, match.index, BOT_WORD.lastIndex) }
     }
   }
-  if (!isMozilla && !isApp) {
+  if (isMozilla) {
+    const match =
+      lower.includes('compatible') || lower.includes('gecko;') ? BOT_PLACE.exec(lower) : null
+    if (match) {
+      const at = match.index + match[0].length
+      return { isBot: true, ...productAt(text, at, at) }
+    }
+  } else if (!isApp) {
     const match = MONITOR_WORD.exec(lower)
     if (match) {
       return { isBot: true, ...productAt(text, match.index, match.index + match[0].length) }
@@ -84,7 +109,7 @@ function findUnknownBot(text: string, address: Address, raw: string): Agent | un
   }
   if (address === 'none' && !(lower.includes('er') && READERS.test(lower))) return undefined
   if (address === 'plain' && (isMozilla ? BROWSER.test(lower) : isApp)) return undefined
-  if (FORGE.test(raw)) return undefined
+  if (!isMozilla && FORGE.test(raw)) return undefined
   return { isBot: true, ...productOfAddress(text, lower) }
 }
 

@@ -97,6 +97,13 @@ Spinn3r
 BrandVerity
 Linguee
 Embedly
+ArchiveBox
+Sprinklr
+WhatCMS
+Bidtellect
+PageThing.com
+adbeat.com
+outbrain
 iframely
 Disqus
 proximic
@@ -188,6 +195,7 @@ Overcast Fetcher
 
 const SCANNERS = `
 zgrab
+httpx = httpx - Open-source project
 masscan
 Nmap Scripting Engine
 Nmap NSE
@@ -224,6 +232,8 @@ Cloudflare-SSLDetector
 Cloudflare-Traffic-Manager
 Cloudflare-Smart-Transit
 CloudflareObservatory
+CloudflareDiagnostics
+Cloudflare-diagnostics
 Cloudflare Custom Hostname Verification
 Amazon CloudFront
 Sectigo DCV = acme.sectigo.com

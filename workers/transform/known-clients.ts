@@ -69,6 +69,7 @@ Reeder
 ReadKit
 QuiteRSS
 Thunderbird
+Airmail
 Winamp
 VLC
 mpv
