@@ -12,7 +12,13 @@ export { bindLayouts, bindStates, findLayouts, placeRows } from './layouts'
 export { bindLines, writeLines } from './lines'
 export { skipFields, writeMembers } from './otlp'
 export { packDecimals, packHex, packUuids } from './pack'
-export { bindKeys, bindSecrets, findSuspect } from './secrets'
+export {
+  bindKeys,
+  bindNameEndings,
+  bindSecrets,
+  findSuspect,
+  mayNameSecret,
+} from './secrets'
 export { copyEntries, findFlagged, findNode, spliceEvent } from './splice'
 export { writeStored } from './stored'
 export { parseObject } from './tape'

@@ -22,6 +22,16 @@ const APOSTROPHE: u32 = 0x27
 const SECRET_BYTES_MIN: usize = 8
 const RUN_BYTES_MIN: i32 = 16
 const ALL_BYTES: i32 = 0xffff
+const EQUALS: u8 = 0x3d
+/** Flags of nodes: see `workers/transform/redact-keys.ts`. */
+const SECRET_STRINGS: u32 = 64
+const KEY: u32 = 1
+/** How names end: see `workers/transform/name-endings.ts`. */
+const END_LONG: u32 = 2
+const END_SECRET: u32 = 3
+const END_ANY: u32 = 7
+/** A name in front of an equals sign ends before that; see `listed-names.ts`. */
+const ASSIGNMENT_BYTES_MAX: usize = 256
 
 /** By node: what its key says; nothing for one that was not judged yet. */
 let keyFlags: usize = 0
@@ -57,6 +67,15 @@ export function bindSecrets(
   words = wordHalves
 }
 
+/** By three letters: how a name of a secret ends so; and whether a long one has them before. */
+let nameEnds: usize = 0
+let nameMiddles: usize = 0
+
+export function bindNameEndings(ends: usize, middles: usize): void {
+  nameEnds = ends
+  nameMiddles = middles
+}
+
 export function bindKeys(flags: usize, count: i32, special: u32, log: i32): void {
   keyFlags = flags
   keyCount = count
@@ -88,6 +107,10 @@ function isSuspect(from: usize, to: usize, bytes: usize): bool {
     if (type !== STRING && type !== ESCAPED) continue
     const start = bytes + load<i32>(entry, 8)
     const end = bytes + load<i32>(entry, 12)
+    if (flags >= SECRET_STRINGS) {
+      if ((flags & SECRET_STRINGS) !== 0) return true
+      if (mayNameSecret(start, end, type === ESCAPED, (flags & KEY) === 0)) return true
+    }
     if (node === logNode && mayBeObject(start)) return true
     if (end - start < SECRET_BYTES_MIN) continue
     if (mayBeginWithKey(start) && nextInnerKey(start, start, end) < end) return true
@@ -95,6 +118,65 @@ function isSuspect(from: usize, to: usize, bytes: usize): bool {
     if (isSuspectText(start, end)) return true
   }
   return false
+}
+
+/**
+ * Whether a string at a node where names are looked for can be that of a secret, or in a list begin
+ * with one and an equals sign. What is exactly, `workers/transform/listed-names.ts` says.
+ */
+export function mayNameSecret(start: usize, end: usize, isEscaped: bool, isInList: bool): bool {
+  if (isEscaped && !hasPlainEscapes(start, end)) return true
+  if (!isInList) return mayEndName(start, end)
+  if (endsAsName(start, end, END_SECRET)) return true
+  const last = min(end, start + ASSIGNMENT_BYTES_MAX)
+  for (let at = start; at < last; at += 16) {
+    const left = <i32>(last - at)
+    const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
+    let equals = signsIn(v128.load(at), EQUALS) & inValue
+    for (; equals !== 0; equals &= equals - 1) {
+      if (mayEndName(start, at + ctz(equals))) return true
+    }
+  }
+  return false
+}
+
+/** Whether a name may end here, behind which digits and signs count for nothing. */
+function mayEndName(start: usize, end: usize): bool {
+  let last = end
+  while (last > start && isSign(<u32>load<u8>(last - 1))) last--
+  return endsAsName(start, last, END_ANY)
+}
+
+/** Whether the last letters of `start`..`end` are those of one of the words of these kinds. */
+function endsAsName(start: usize, end: usize, kinds: u32): bool {
+  if (end < start + 2) return false
+  if (isSign(<u32>load<u8>(end - 1))) return false
+  const before = <u32>load<u8>(end - 3)
+  if (((before | <u32>load<u8>(end - 2) | <u32>load<u8>(end - 1)) & 0x80) !== 0) return true
+  const found = <u32>load<u8>(nameEnds + tripleAt(end - 3)) & kinds
+  if (found === 0) return false
+  if ((found & ~END_LONG) !== 0) return true
+  if (end < start + 6 || load<u8>(nameMiddles + tripleAt(end - 6)) !== 0) return true
+  return !(
+    isLetter(<u32>load<u8>(end - 4)) &&
+    isLetter(<u32>load<u8>(end - 5)) &&
+    isLetter(<u32>load<u8>(end - 6))
+  )
+}
+
+function isSign(byte: u32): bool {
+  return byte < 0x80 && !isLetter(byte)
+}
+
+function isLetter(byte: u32): bool {
+  return (byte | 0x20) - 0x61 < 26
+}
+
+/** Five bits each of three bytes: the same for small and capital letters. */
+function tripleAt(at: usize): usize {
+  const first = <usize>load<u8>(at) & 31
+  const second = <usize>load<u8>(at + 1) & 31
+  return (first << 10) | (second << 5) | (<usize>load<u8>(at + 2) & 31)
 }
 
 function mayBeObject(start: usize): bool {

@@ -73,6 +73,92 @@ const RULES: readonly (readonly [name: string, before: string, after: string])[]
   ['raw alone', `{"_raw":"${SECRET}","a":1}`, '{"_raw":"[REDACTED]","a":1}'],
   ['raw of both', `{"_raw":"${SECRET}","_svc_raw":"t"}`, '{"_raw":"[REDACTED]","_svc_raw":null}'],
   ['raw with a secret inside', '{"_raw":{"pwd":1,"b":2},"c":3}', '{"_raw":null,"c":3}'],
+  ['raw of the same place', '{"a":{"_raw":"t"},"a.pwd":1}', '{"a":{"_raw":null},"a.pwd":null}'],
+  [
+    'raw of it behind',
+    '{"a.b":{"pwd":1},"a":{"_raw":"t"}}',
+    '{"a.b":{"pwd":null},"a":{"_raw":null}}',
+  ],
+  [
+    'raw of it below',
+    '{"a":{"b":{"_raw":"t"}},"a.b.c":[{"pwd":1}],"d":{"_raw":"t"}}',
+    '{"a":{"b":{"_raw":null}},"a.b.c":[{"pwd":null}],"d":{"_raw":"t"}}',
+  ],
+  ['raw of duplicates', '{"a":{"_raw":"t"},"a":{"pwd":1}}', '{"a":{"_raw":null},"a":{"pwd":null}}'],
+  [
+    'raw of another element',
+    '{"a":[{"_raw":"t"},{"b":1,"pwd":1}]}',
+    '{"a":[{"_raw":"t"},{"b":1,"pwd":null}]}',
+  ],
+  [
+    'last words',
+    '{"DB_PASS":"x","userPassword":1}',
+    '{"DB_PASS":"[REDACTED]","userPassword":null}',
+  ],
+  ['flags', '{"my_password":true,"a_secret":"none"}', '{"my_password":true,"a_secret":"none"}'],
+  ['number of tokens', '{"tokens":512,"x_tokens":"99"}', '{"tokens":512,"x_tokens":"99"}'],
+  ['weak names', '{"auth":"basic","sid":"S-1-5-18"}', '{"auth":"basic","sid":"S-1-5-18"}'],
+  ['weak in arrays', '{"auth":[["k3y/9-x"],"a"]}', '{"auth":[["[REDACTED]"],"a"]}'],
+  ['object by last words', '{"my_password":{"a":1},"b":1}', '{"my_password":null,"b":1}'],
+  [
+    'of an object',
+    '{"api":{"key":"x"},"my":{"key":"x"}}',
+    '{"api":{"key":"[REDACTED]"},"my":{"key":"x"}}',
+  ],
+  [
+    'of plurals',
+    '{"tokens":{"access":"e1.f2-g3","count":3},"cookies":[{"name":"a","value":"b"}]}',
+    '{"tokens":{"access":"[REDACTED]","count":3},"cookies":[{"name":"a","value":"[REDACTED]"}]}',
+  ],
+  [
+    'pairs',
+    '{"l":[{"name":"Cookie","value":"x"},{"value":"y","name":"DB_PASS"},{"name":"a","v":1}]}',
+    '{"l":[{"name":"Cookie","value":"[REDACTED]"},{"value":"[REDACTED]","name":"DB_PASS"},' +
+      '{"name":"a","v":1}]}',
+  ],
+  [
+    'pairs of attributes',
+    '{"l":[{"key":"api_key","value":{"stringValue":"x"}},{"key":"n","value":{"stringValue":"x"}}]}',
+    '{"l":[{"key":"api_key","value":null},{"key":"n","value":{"stringValue":"x"}}]}',
+  ],
+  [
+    'pairs of metrics',
+    '{"l":[{"name":"bad_token","value":7}]}',
+    '{"l":[{"name":"bad_token","value":7}]}',
+  ],
+  [
+    'a name without value',
+    '{"l":[{"name":"password","id":"x"}]}',
+    '{"l":[{"name":"password","id":"x"}]}',
+  ],
+  [
+    'header pairs',
+    '{"l":[["Cookie","a=b"],["Accept","c"]]}',
+    '{"l":[["Cookie","[REDACTED]"],["Accept","c"]]}',
+  ],
+  [
+    'header list',
+    '{"rawHeaders":["Host","a","Authorization","x y","Cookie","b"]}',
+    '{"rawHeaders":["Host","a","Authorization","[REDACTED]","Cookie","[REDACTED]"]}',
+  ],
+  [
+    'names of fields',
+    '{"l":[["username","password"],["a","b"]]}',
+    '{"l":[["username","password"],["a","b"]]}',
+  ],
+  [
+    'arguments',
+    '{"l":["-v","--db-password","x","y"]}',
+    '{"l":["-v","--db-password","[REDACTED]","y"]}',
+  ],
+  ['flags only', '{"l":["--password","--verbose"]}', '{"l":["--password","--verbose"]}'],
+  ['assignments', '{"l":["A=b","DB_PASSWORD=x"]}', '{"l":["A=b","[REDACTED]"]}'],
+  ['assignments of flags', '{"l":["--set=a=b,auth.token=x"]}', '{"l":["[REDACTED]"]}'],
+  [
+    'assignments of none',
+    '{"l":["max_tokens=5","token=","x==","a?token=x"]}',
+    '{"l":["max_tokens=5","token=","x==","a?token=x"]}',
+  ],
 ]
 
 for (const [name, before, after] of RULES) {
@@ -109,9 +195,37 @@ const key = fc.constantFrom(
   '_raw',
   '_svc_raw',
   'a.b',
+  'a._raw',
+  'my_password',
+  'smtp_pass',
+  'auth',
+  'name',
+  'header',
+  'value',
+  'headers',
 )
 const secretValue = fc.constantFrom(SECRET, `see ${JWT}`, `x/${SECRET}/y`)
-const text = fc.oneof({ weight: 4, arbitrary: fc.string() }, { weight: 1, arbitrary: secretValue })
+// Too short for what only a weak name says, and no flag.
+const short = fc.string({ maxLength: 4 }).map((value) => `§${value}`)
+const named = fc.constantFrom(
+  'my_password',
+  'smtp_pass',
+  'auth',
+  '--my_password',
+  '--auth',
+  'a',
+  'x=1',
+  'my_password=§',
+  '--auth=b7.c8.d9',
+  'smtp_pass=',
+  'true',
+  'b7.c8.d9',
+)
+const text = fc.oneof(
+  { weight: 3, arbitrary: short },
+  { weight: 3, arbitrary: named },
+  { weight: 1, arbitrary: secretValue },
+)
 const { tree } = fc.letrec<{ tree: Tree; object: TreeObject }>((tie) => ({
   tree: fc.oneof(
     { maxDepth: 4 },
@@ -125,6 +239,12 @@ const event = tree.filter(isObject)
 const rules = {
   redactFields: ['user.email', 'a.b', 'b'],
   isSecret: (value: string) => value.includes(SECRET) || value.includes(JWT),
+  names: new Map([
+    ['my_password', 'secret'],
+    ['smtp_pass', 'string'],
+    ['auth', 'weak'],
+  ] as const),
+  flags: new Set(['', 'true']),
 }
 const settings = { ...REDACT, redactFields: rules.redactFields }
 

@@ -96,6 +96,8 @@ export interface Kernels {
     signs: number,
     words: number,
   ): void
+  bindNameEndings(ends: number, middles: number): void
+  mayNameSecret(start: number, end: number, isEscaped: boolean, isInList: boolean): number
   bindKeys(flags: number, count: number, special: number, logNode: number): void
   findSuspect(first: number, end: number, entries: number, bytes: number): number
   /** See `kernels/inner-keys.ts`. */

@@ -12,6 +12,12 @@ export const REDACTED_STRING = new HeldText(heldBytes(Buffer.from('"[REDACTED]"'
 export const REDACTED_TEXT = new HeldText(heldBytes(Buffer.from('[REDACTED]')))
 export const NULL_TEXT = new HeldText(heldBytes(Buffer.from('null')))
 
+/** Reasons of edits; secrets have REASON_SECRET plus the index of their kind. */
+export const REASON_NONE = 0
+export const REASON_DENYLISTED = 1
+export const REASON_LISTED = 2
+export const REASON_RAW = 3
+export const REASON_SECRET = 4
 /** The reason of edits that add what is not redaction. */
 export const INSERTED = 255
 
@@ -25,7 +31,7 @@ export class Edits {
   entry = new Int32Array(64)
   /** Node of the JSON object that an insertion holds; of other edits it says nothing. */
   node = new Int32Array(64)
-  /** Why, as `redact-event.ts` numbers it; 0 for an edit that turned out to be needless. */
+  /** REASON_NONE for an edit that turned out to be needless. */
   reason = new Uint8Array(64)
   readonly text: HeldText[] = []
   /** The object that an insertion holds. */

@@ -10,6 +10,8 @@
  * every object that anything else was redacted in or below, whichever comes first, so such a key
  * gets an edit when it is met, which counts only once its object is closed.
  *
+ * So does the value of a pair (`{"name":"Authorization","value":…}`): its name may come behind it.
+ *
  * A root `log` that still holds an object as a string could not be extracted: a later `log`
  * overrules it, or it nests too deep. No path of `redact_fields` leads into it, so it is cleared as
  * a whole. In other strings that hold JSON, values are replaced in place (`inner-json.ts`).
@@ -17,19 +19,38 @@
 import { stringStop } from '../decode/json-scan.ts'
 import { unescapeToString } from '../decode/json-string.ts'
 import { type PathTrie, ROOT } from '../decode/path-trie.ts'
+import { NULL } from '../decode/tape-types.ts'
 import type { HeldText } from '../kernel/arena-copy.ts'
-import { type Edits, NULL_TEXT, REDACTED_STRING, REDACTED_TEXT } from './edits.ts'
+import {
+  type Edits,
+  NULL_TEXT,
+  REASON_DENYLISTED,
+  REASON_LISTED,
+  REASON_NONE,
+  REASON_RAW,
+  REASON_SECRET,
+  REDACTED_STRING,
+  REDACTED_TEXT,
+} from './edits.ts'
 import { logNode, mayBeObject } from './extract-log.ts'
 import { BY_NAME, InnerJson } from './inner-json.ts'
-import { DENYLISTED, RAW, REDACTED_WHOLE, type RedactKeys } from './redact-keys.ts'
+import { scalarEnd, stringEnd, typeAt, valueEnd } from './json-text.ts'
+import { IN_PAIR, IS_SECRET, ListNames, mayName, pairKind } from './listed-names.ts'
+import { clearSamePlaces, ElementScopes } from './raw-places.ts'
+import {
+  DENYLISTED,
+  HEADER_LIST,
+  LISTED,
+  PAIR_NAME,
+  PAIR_VALUE,
+  RAW,
+  REDACTED_WHOLE,
+  type RedactKeys,
+  SECRET_STRINGS,
+} from './redact-keys.ts'
+import { NO_NAME, SECRET_NAME } from './secret-names.ts'
+import { isSecretString, isSecretValue } from './secret-values.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
-
-/** Reasons of edits; secrets have REASON_SECRET plus the index of their kind. */
-export const REASON_NONE = 0
-export const REASON_DENYLISTED = 1
-export const REASON_LISTED = 2
-export const REASON_RAW = 3
-export const REASON_SECRET = 4
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -56,6 +77,12 @@ export class EventRedactor {
   /** For open objects: the edits of their raw keys, and how much was redacted within those. */
   readonly #rawEdits: number[] = []
   readonly #rawOwn: number[] = []
+  /** Edits of values that count when the name beside them turns out to be a secret's. */
+  readonly #pairEdits: number[] = []
+  /** All raw keys of the event, and how much was redacted within each. */
+  readonly #raws: number[] = []
+  readonly #rawsWithin: number[] = []
+  readonly #scopes = new ElementScopes()
   /** For the preview: the node of each edit. */
   readonly nodes: number[] = []
 
@@ -75,12 +102,20 @@ export class EventRedactor {
     this.nodes.length = 0
     this.#rawEdits.length = 0
     this.#rawOwn.length = 0
+    this.#pairEdits.length = 0
+    this.#raws.length = 0
+    this.#rawsWithin.length = 0
+    this.#scopes.clear()
     this.#redacted = 0
     this.#trie = trie
     this.#logNode = logNode(trie)
     this.#bytes = bytes
     this.#view = view
     this.#object(start, ROOT)
+    if (this.#redacted > 0 && this.#raws.length > 0) {
+      const raws = { edits: this.#raws, own: this.#rawsWithin }
+      clearSamePlaces(trie, this.edits, { nodes: this.nodes, scopes: this.#scopes }, raws)
+    }
     return this.#redacted
   }
 
@@ -91,11 +126,7 @@ export class EventRedactor {
 
   /** The position of the closing quote; `pos` is behind the opening one. */
   #stringEnd(pos: number): number {
-    for (;;) {
-      pos = stringStop(this.#view, pos)
-      if (this.#bytes[pos] === QUOTE) return pos
-      pos += 2
-    }
+    return stringEnd(this.#bytes, this.#view, pos)
   }
 
   /** `open` is at the brace. Returns where the object ends. */
@@ -103,6 +134,8 @@ export class EventRedactor {
     const bytes = this.#bytes
     const redactedBefore = this.#redacted
     const rawsBefore = this.#rawEdits.length
+    const pairsBefore = this.#pairEdits.length
+    let nameKind = NO_NAME
     let pos = this.#space(open + 1)
     while (bytes[pos] !== CLOSE_OBJECT) {
       const keyStart = pos + 1
@@ -110,10 +143,16 @@ export class EventRedactor {
       const child = this.#child(node, keyStart, keyEnd)
       pos = this.#space(keyEnd + 1)
       if (bytes[pos] === COLON) pos = this.#space(pos + 1)
-      pos = this.#member(pos, child)
+      const flags = this.#keys.flagsOf(child)
+      const roles = this.#keys.rolesOf(child)
+      if ((roles & PAIR_NAME) !== 0) nameKind = Math.max(nameKind, this.#pairKind(pos))
+      const edit = (roles & PAIR_VALUE) === 0 ? -1 : this.#openPair(pos, child)
+      pos = this.#member(pos, child, flags)
+      if (edit >= 0) this.edits.end[edit] = pos
       pos = this.#space(pos)
       if (bytes[pos] === COMMA) pos = this.#space(pos + 1)
     }
+    if (this.#pairEdits.length > pairsBefore) this.#closePairs(pairsBefore, nameKind)
     this.#clearRaws(rawsBefore, this.#redacted - redactedBefore)
     return pos + 1
   }
@@ -126,8 +165,47 @@ export class EventRedactor {
     return trie.canonical[trie.child(node, bytes, keyStart, keyEnd, escaped)]!
   }
 
-  #member(pos: number, node: number): number {
-    const flags = this.#keys.flagsOf(node)
+  /** What the name of a pair at `pos` says, if it is a string. */
+  #pairKind(pos: number): number {
+    if (this.#bytes[pos] !== QUOTE) return NO_NAME
+    const text = this.#nameAt(pos + 1, this.#stringEnd(pos + 1), false)
+    return text === undefined ? NO_NAME : pairKind(text)
+  }
+
+  /** The string `start`..`end`, if it can be a name. */
+  #nameAt(start: number, end: number, isInList: boolean): string | undefined {
+    const isEscaped = stringStop(this.#view, start) !== end
+    if (!mayName(this.#bytes, start, end, isEscaped, isInList)) return undefined
+    return unescapeToString(this.#bytes, start, end)
+  }
+
+  #openPair(pos: number, node: number): number {
+    const edit = this.#edit(pos, pos, NULL_TEXT, REASON_NONE, node)
+    this.#pairEdits.push(edit)
+    return edit
+  }
+
+  /** Makes the edits of an object's values count where the name beside them says so. */
+  #closePairs(from: number, kind: number): void {
+    for (let i = from; kind !== NO_NAME && i < this.#pairEdits.length; i++) {
+      const edit = this.#pairEdits[i]!
+      const start = this.edits.start[edit]!
+      if (!this.#isPairValue(kind, start, this.edits.end[edit]!)) continue
+      if (this.#bytes[start] === QUOTE) this.edits.text[edit] = REDACTED_STRING
+      this.edits.reason[edit] = REASON_DENYLISTED
+      this.#redacted++
+    }
+    this.#pairEdits.length = from
+  }
+
+  /** Numbers beside a name are counts: `{"name":"invalid_token","value":12}`. */
+  #isPairValue(kind: number, start: number, end: number): boolean {
+    const byte = this.#bytes[start]
+    if (byte === QUOTE) return isSecretString(kind, this.#bytes, start + 1, end - 1)
+    return kind >= SECRET_NAME && (byte === OPEN_OBJECT || byte === OPEN_ARRAY)
+  }
+
+  #member(pos: number, node: number, flags: number): number {
     if ((flags & RAW) === 0) return this.#value(pos, node, flags)
     const before = this.#redacted
     const edit = this.#edit(pos, pos, NULL_TEXT, REASON_NONE, node)
@@ -140,6 +218,8 @@ export class EventRedactor {
     } else if (this.#bytes[pos] !== LETTER_N) {
       this.#rawEdits.push(edit)
       this.#rawOwn.push(this.#redacted - before)
+      this.#raws.push(edit)
+      this.#rawsWithin.push(this.#redacted - before)
     }
     return end
   }
@@ -155,44 +235,54 @@ export class EventRedactor {
 
   /** Any value at `pos`; returns where it ends. */
   #value(pos: number, node: number, flags: number): number {
-    if ((flags & REDACTED_WHOLE) !== 0) return this.#redactWhole(pos, node, flags)
+    if ((flags & REDACTED_WHOLE) !== 0) {
+      const end = valueEnd(this.#bytes, this.#view, pos)
+      if (this.#isWhole(pos, end, node, flags)) return this.#redactWhole(pos, end, node, flags)
+    }
     const byte = this.#bytes[pos]!
-    if (byte === QUOTE) return this.#string(pos, node)
+    if (byte === QUOTE) return this.#string(pos, node, flags)
     if (byte === OPEN_OBJECT) return this.#object(pos, node)
     if (byte === OPEN_ARRAY) return this.#array(pos, node)
-    return this.#scalarEnd(pos)
+    return scalarEnd(this.#bytes, pos)
   }
 
-  #redactWhole(pos: number, node: number, flags: number): number {
-    const end = this.#skip(pos)
-    const first = this.#bytes[pos]
-    if (first === LETTER_N) return end
-    const text = first === QUOTE ? REDACTED_STRING : NULL_TEXT
+  #isWhole(pos: number, end: number, node: number, flags: number): boolean {
+    const type = typeAt(this.#bytes[pos]!)
+    if ((flags & LISTED) !== 0) return type !== NULL
+    return isSecretValue(this.#keys.kindOf(node), type, this.#bytes, pos + 1, end - 1)
+  }
+
+  #redactWhole(pos: number, end: number, node: number, flags: number): number {
+    const text = this.#bytes[pos] === QUOTE ? REDACTED_STRING : NULL_TEXT
     const reason = (flags & DENYLISTED) !== 0 ? REASON_DENYLISTED : REASON_LISTED
+    return this.#redact(pos, end, text, reason, node)
+  }
+
+  #redact(pos: number, end: number, text: HeldText, reason: number, node: number): number {
     this.#edit(pos, end, text, reason, node)
     this.#redacted++
     return end
   }
 
-  #string(pos: number, node: number): number {
+  #string(pos: number, node: number, flags: number): number {
     const start = pos + 1
     const end = this.#stringEnd(start)
+    if ((flags & SECRET_STRINGS) !== 0) {
+      const isSecret = isSecretString(this.#keys.kindOf(node), this.#bytes, start, end)
+      if (isSecret) return this.#redact(pos, end + 1, REDACTED_STRING, REASON_DENYLISTED, node)
+    }
     if (node === this.#logNode && isObjectText(this.#bytes, start, end)) {
-      this.#edit(pos, end + 1, NULL_TEXT, REASON_RAW, node)
-      this.#redacted++
-      return end + 1
+      return this.#redact(pos, end + 1, NULL_TEXT, REASON_RAW, node)
     }
     const kind = scanString(this.#scanner, this.#view, start, end)
     const isInner = this.#inner.find(this.#bytes, this.#view, start, end, kind)
     if (isInner && this.#inner.edits.count === 0) return end + 1
     if (isInner && !(node === this.#logNode && this.#becomesObject())) {
       this.#addInner(node)
-    } else {
-      const reason = kind === NO_SECRET ? REASON_DENYLISTED : REASON_SECRET + kind
-      this.#edit(pos, end + 1, REDACTED_STRING, reason, node)
+      return end + 1
     }
-    this.#redacted++
-    return end + 1
+    const reason = kind === NO_SECRET ? REASON_DENYLISTED : REASON_SECRET + kind
+    return this.#redact(pos, end + 1, REDACTED_STRING, reason, node)
   }
 
   /**
@@ -210,7 +300,7 @@ export class EventRedactor {
       const kind = edits.kind[i]!
       const reason = kind === BY_NAME ? REASON_DENYLISTED : REASON_SECRET + kind
       const text = edits.isString[i]! ? REDACTED_TEXT : NULL_TEXT
-      this.#edit(edits.start[i]!, edits.end[i]!, text, reason, node)
+      this.#redact(edits.start[i]!, edits.end[i]!, text, reason, node)
     }
   }
 
@@ -218,48 +308,56 @@ export class EventRedactor {
     const bytes = this.#bytes
     let pos = this.#space(open + 1)
     if (bytes[pos] === CLOSE_ARRAY) return pos + 1
-    const element = this.#trie!.elementOf(node)
+    const trie = this.#trie!
+    const element = trie.elementOf(node)
     const flags = this.#keys.flagsOf(element)
+    const isHeaders = (this.#keys.rolesOf(node) & HEADER_LIST) !== 0
+    const names = new ListNames(trie.element[trie.parent[node]!] === node, isHeaders)
+    let pairEdit = -1
     for (;;) {
-      pos = this.#space(this.#value(pos, element, flags))
-      if (bytes[pos] === CLOSE_ARRAY) return pos + 1
+      const end = bytes[pos] === QUOTE ? this.#stringEnd(pos + 1) : pos
+      const verdict = this.#verdictOf(names, pos + 1, end)
+      if (verdict === IN_PAIR) pairEdit = this.#edit(pos, pos, NULL_TEXT, REASON_NONE, element)
+      const start = pos
+      if (verdict === IS_SECRET) {
+        pos = this.#redact(pos, end + 1, REDACTED_STRING, REASON_DENYLISTED, element)
+      } else pos = this.#element(pos, element, flags)
+      if (verdict === IN_PAIR) this.edits.end[pairEdit] = pos
+      if (verdict === IN_PAIR && bytes[start] === QUOTE) {
+        this.edits.text[pairEdit] = REDACTED_STRING
+      }
+      pos = this.#space(pos)
+      if (bytes[pos] === CLOSE_ARRAY) break
       pos = this.#space(pos + 1)
     }
+    if (pairEdit >= 0 && names.count === 2) {
+      this.edits.reason[pairEdit] = REASON_DENYLISTED
+      this.#redacted++
+    }
+    return pos + 1
   }
 
-  /** The end of a number or a word. */
-  #scalarEnd(pos: number): number {
-    const bytes = this.#bytes
-    for (;;) {
-      const byte = bytes[pos]!
-      if (byte <= SPACE || byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY)
-        return pos
-      pos++
-    }
+  /** What an array's names say of the element at `start`; no string when it has no `end` behind. */
+  #verdictOf(names: ListNames, start: number, end: number): number {
+    if (end < start) return names.judgeOther(this.#bytes[start - 1] === OPEN_ARRAY)
+    const text = names.isAwaited
+      ? unescapeToString(this.#bytes, start, end)
+      : this.#nameAt(start, end, true)
+    return text === undefined ? names.judgeOther(false) : names.judge(text)
   }
 
-  /** The end of any value, without a look at what is in it. */
-  #skip(pos: number): number {
-    const bytes = this.#bytes
-    if (bytes[pos] === QUOTE) return this.#stringEnd(pos + 1) + 1
-    if (bytes[pos] !== OPEN_OBJECT && bytes[pos] !== OPEN_ARRAY) return this.#scalarEnd(pos)
-    let depth = 0
-    for (;;) {
-      const byte = bytes[pos]!
-      if (byte === QUOTE) {
-        pos = this.#stringEnd(pos + 1)
-      } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-        depth++
-      } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-        depth--
-        if (depth === 0) return pos + 1
-      }
-      pos++
-    }
+  #element(pos: number, element: number, flags: number): number {
+    const byte = this.#bytes[pos]
+    if (byte !== OPEN_OBJECT && byte !== OPEN_ARRAY) return this.#value(pos, element, flags)
+    const outer = this.#scopes.enter(element)
+    const end = this.#value(pos, element, flags)
+    this.#scopes.leave(outer)
+    return end
   }
 
   #edit(start: number, end: number, text: HeldText, reason: number, node: number): number {
     this.nodes.push(node)
+    this.#scopes.ofEdit.push(this.#scopes.current)
     return this.edits.add(start, end, text, reason)
   }
 }

@@ -4,21 +4,36 @@
  *
  * - an object under a redacted key: the tape does not say where it begins
  * - anything inside an array, whose entry says which types its elements have
+ * - a name of a secret that is itself a value
  * - `_raw` or `_svc_raw` in an event with something redacted
  * - duplicate keys: what was overruled is in the text, and its entries lost their types
  * - a root `log` that may hold an object which could not be extracted
  * - something within a string: the rest of it stays
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { unescapeToString } from '../decode/json-string.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ARRAY, DEAD, ENTRY, ESCAPED, EXTENSION, NULL, STRING } from '../decode/tape-types.ts'
-import { Edits, NULL_TEXT, REDACTED_STRING } from './edits.ts'
+import { Edits, NULL_TEXT, REASON_DENYLISTED, REASON_SECRET, REDACTED_STRING } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
 import { logNode, mayBeObject } from './extract-log.ts'
 import { InnerJson, mayHoldKeys } from './inner-json.ts'
-import { EventRedactor, REASON_DENYLISTED, REASON_SECRET } from './redact-event.ts'
-import { RAW, REDACTED_WHOLE, type RedactKeys, WITHIN_RAW, WITHIN_REDACTED } from './redact-keys.ts'
+import { isListedName, mayName, pairKind } from './listed-names.ts'
+import { EventRedactor } from './redact-event.ts'
+import {
+  KEY,
+  LISTED,
+  NAMES,
+  RAW,
+  REDACTED_WHOLE,
+  type RedactKeys,
+  SECRET_STRINGS,
+  WITHIN_RAW,
+  WITHIN_REDACTED,
+} from './redact-keys.ts'
+import { NO_NAME } from './secret-names.ts'
+import { isSecretString, isSecretValue } from './secret-values.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
 import { nextSuspect, type SuspectKeys } from './suspects.ts'
 
@@ -29,6 +44,8 @@ const SPLICE = 1
 const WALK = 2
 /** Flags of keys that need a closer look. */
 const SPECIAL = REDACTED_WHOLE | WITHIN_REDACTED | RAW | WITHIN_RAW
+/** Flags of keys whose strings are judged by a name, or as one. */
+const BY_NAME = SECRET_STRINGS | NAMES
 
 export class Redaction {
   readonly #keys: RedactKeys
@@ -66,8 +83,7 @@ export class Redaction {
       const start = events.start[i]!
       if (start < range.start || start >= range.end) continue
       scanner.mark()
-      const { bytes } = rewriter
-      const way = this.#judge(tape, bytes, events.tapeStart[i]!, events.tapeEnd[i]!)
+      const way = this.#wayOf(tape, events, rewriter.bytes, i)
       if (way === NOTHING) continue
       if (way === SPLICE) {
         rewriter.splice(i, this.#edits)
@@ -81,6 +97,17 @@ export class Redaction {
       scanner.moved(rewriter.written)
     }
     return changed
+  }
+
+  #wayOf(tape: JsonTape, events: DecodedEvents, bytes: Uint8Array, index: number): number {
+    const from = events.tapeStart[index]!
+    const to = events.tapeEnd[index]!
+    const { revision } = this.#keys
+    const way = this.#judge(tape, bytes, from, to)
+    if (this.#keys.revision === revision || way === WALK) return way
+    // A value was met that the names before it are looked at for.
+    this.#scanner.rewind()
+    return this.#judge(tape, bytes, from, to)
   }
 
   /** Looks at each entry of an event: what is to be done with it? Hot. */
@@ -102,9 +129,11 @@ export class Redaction {
         hasRaw ||= (flags & (RAW | WITHIN_RAW)) !== 0
         if ((flags & REDACTED_WHOLE) !== 0) {
           if (at < arrayEnd) return WALK
-          if (type !== NULL) this.#replace(entries, at, REASON_DENYLISTED)
-          if (type === ARRAY) at = entries[at + 7]! - ENTRY
-          continue
+          if (this.#isWhole(bytes, entries, at, flags)) {
+            this.#replace(entries, at, REASON_DENYLISTED)
+            if (type === ARRAY) at = entries[at + 7]! - ENTRY
+            continue
+          }
         }
       }
       if (type === ARRAY && at >= arrayEnd) arrayEnd = entries[at + 7]!
@@ -113,17 +142,54 @@ export class Redaction {
         if (mayBeObject(bytes, entries[at + 2]!, entries[at + 3]!)) return WALK
       }
       const [start, end] = [entries[at + 2]!, entries[at + 3]!]
+      if ((flags & BY_NAME) !== 0) {
+        if (this.#isName(bytes, entries, at, flags)) return WALK
+        if (this.#isNamedSecret(bytes, entries, at, flags)) {
+          this.#replace(entries, at, REASON_DENYLISTED)
+          isInArray ||= at < arrayEnd
+          continue
+        }
+      }
       const kind = this.#scan(type, start, end)
       if (kind === NO_SECRET) {
         if (this.#inner.holdsSecretName(bytes, start, end)) return WALK
         continue
       }
       if (mayHoldKeys(bytes, start, end)) return WALK
-      isInArray ||= at < arrayEnd
       this.#replace(entries, at, REASON_SECRET + kind)
+      isInArray ||= at < arrayEnd
     }
     if (edits.count === 0) return NOTHING
     return hasRaw || isInArray ? WALK : SPLICE
+  }
+
+  /** Whether the value of a key that is redacted as a whole is. */
+  #isWhole(bytes: Uint8Array, entries: Int32Array, at: number, flags: number): boolean {
+    const type = entries[at + 1]!
+    if ((flags & LISTED) !== 0) return type !== NULL
+    const kind = this.#keys.kindOf(entries[at]!)
+    return isSecretValue(kind, type, bytes, entries[at + 2]!, entries[at + 3]!)
+  }
+
+  #isNamedSecret(bytes: Uint8Array, entries: Int32Array, at: number, flags: number): boolean {
+    if ((flags & SECRET_STRINGS) === 0) return false
+    return isSecretString(
+      this.#keys.kindOf(entries[at]!),
+      bytes,
+      entries[at + 2]!,
+      entries[at + 3]!,
+    )
+  }
+
+  /** Whether a string names a secret that stands beside it. */
+  #isName(bytes: Uint8Array, entries: Int32Array, at: number, flags: number): boolean {
+    if ((flags & NAMES) === 0) return false
+    const start = entries[at + 2]!
+    const end = entries[at + 3]!
+    const isInList = (flags & KEY) === 0
+    if (!mayName(bytes, start, end, entries[at + 1] === ESCAPED, isInList)) return false
+    const text = unescapeToString(bytes, start, end)
+    return isInList ? isListedName(text) : pairKind(text) !== NO_NAME
   }
 
   #scan(type: number, start: number, end: number): number {

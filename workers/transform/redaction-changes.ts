@@ -1,13 +1,13 @@
 /** What an `EventRedactor` would change in an event, change after change, each with its reason. */
 import type { RedactionReason } from '../../src/model/redaction-preview.ts'
 import {
-  type EventRedactor,
   REASON_DENYLISTED,
   REASON_LISTED,
   REASON_NONE,
   REASON_RAW,
   REASON_SECRET,
-} from './redact-event.ts'
+} from './edits.ts'
+import type { EventRedactor } from './redact-event.ts'
 import { SECRET_KINDS } from './secrets.ts'
 
 /**

@@ -22,7 +22,7 @@ export const SECRET_WORDS = words(`
   webhooksecret
   passwort kennwort senha contrasena contraseña motdepasse mdp wachtwoord parola haslo hasło heslo
   salasana losenord lösenord adgangskode sifre şifre пароль 密码 パスワード 비밀번호
-  bindpw rootpw adminpw userpw dbpw smtppw ldappw authpw
+  mysqlpwd userpwd bindpw rootpw adminpw userpw dbpw smtppw ldappw authpw
   userpass dbpass smtppass mysqlpass pgpass adminpass rootpass ftppass mailpass authpass keypass
   storepass sshpass dbuserpass sudopass becomepass requirepass masterauth basicauth httpauth
   writekey readkey appkey authkey masterkey signingkey encryptionkey accountkey sharedkey secretkey
@@ -42,10 +42,9 @@ export const PLURALS: ReadonlyMap<string, string> = new Map(
 )
 
 /** Ends of words that were written together: `newpassword`, `usertoken`. */
-export const SECRET_ENDS = new RegExp(
-  '(?:passw(?:or)?d|passphrase|passwort|userpwd|secret|token|credentials?|connectionstring|' +
-    '(?:api|secret|private|access|signing|encryption)key)$',
-)
+export const SECRET_END_WORDS = words(`
+  password passwd passphrase passwort secret token credential credentials connectionstring apikey
+  secretkey privatekey accesskey signingkey encryptionkey`)
 
 /** Two last words, which alone say nothing. */
 export const SECRET_PAIRS = words(`
@@ -63,6 +62,19 @@ export const SECRET_PAIRS = words(`
   authheader authorizationheader cookieheader accesssignature authconfig
   authsalt insalt noncesalt hashsalt passwordsalt secretsalt cookiesalt passwordpepper
   privatepem keypem laravelsession gitlabsession cisession storedpw pinblock`)
+
+/** Two words of which the first is the key of the object around: `{"api":{"key":…}}`. */
+export const HOLDER_PAIRS = words(`
+  apikey secretkey privatekey signingkey encryptionkey jwtkey jwtsecret authkey masterkey
+  tokensvalue cookiesvalue secretsvalue passwordsvalue apikeysvalue`)
+
+/** What is told about secrets beside them: `{"tokens":{"count":…}}`. */
+export const ABOUT_WORDS = words(`
+  name names id ids type types kind count counts size sizes length total used left remaining limit
+  max min avg average mean rate cost price budget created updated expires expiry expiration ttl age
+  date at time timestamp ms url uri path file files domain policy enabled disabled status state
+  version source target provider issuer scope scopes format encoding model description title label
+  owner user username email details usage per sec second seconds prompt completion input output`)
 
 /** Words before `key` or `keys`: what the key opens. */
 export const KEY_WORDS = words(`
@@ -84,6 +96,9 @@ export const KEY_WORDS = words(`
 
 /** Words between one of them and `key`: `SUPABASE_SERVICE_KEY`. */
 export const KEY_KINDS = words('service server admin rest prod live test client secondary primary')
+
+/** Words that are a secret's behind certain others only, or weakly; `no` is a card's. */
+export const OTHER_WORDS = words('key keys pin sid pass pw auth bearer csrf xsrf cred no')
 
 /** Words before `pin` that make it a secret and no place on a map, a board or in a city. */
 export const PIN_WORDS = words(`
@@ -149,7 +164,7 @@ export const COUNTER_WORDS = words(`
 /** Last words that tell how a secret is held, or which one: `password_hash`, `API_KEY_LIVE`. */
 export const NEUTRAL_WORDS = words(`
   value val plain plaintext cleartext clear raw hash hashed digest encrypted enc encoded cipher
-  ciphertext crypted b base64 base hex pem der sha md bcrypt argon pbkdf data content contents
+  ciphertext crypted base hex pem der sha md bcrypt argon pbkdf data content contents
   string
   json bytes binary blob confirmation confirm confirmed repeat repeated again retype retyped new old
   current previous prev backup primary secondary original temp temporary default test prod
@@ -157,3 +172,15 @@ export const NEUTRAL_WORDS = words(`
   staging stage dev development live sandbox salt pepper text`)
 /** The few of them that say so behind `auth`, `pass`, `pin` and the like, too. */
 export const HASH_WORDS = words('hash hashed digest confirmation confirm repeat plain encrypted')
+
+/** Keys beside each other, normalized: `{"name":"Authorization","value":…}`. */
+export const PAIR_NAME_KEYS = words(`
+  name key header k field headername headerkey fieldname keyname envname parameterkey parametername
+  attributename attributekey propertyname param parameter variable attribute property option label`)
+export const PAIR_VALUE_KEYS = words(`
+  value v val values rawvalue stringvalue headervalue fieldvalue envvalue parametervalue
+  attributevalue propertyvalue oldvalue newvalue previousvalue currentvalue defaultvalue old new`)
+/** Keys of flat lists of headers: a name, its value, a name. */
+export const HEADER_LIST_KEYS = words(`
+  headers rawheaders requestheaders responseheaders httpheaders reqheaders resheaders
+  rawtrailers trailers metadata rawmetadata`)
