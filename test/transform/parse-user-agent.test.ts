@@ -125,14 +125,14 @@ test('Internet Explorer by its engine, not by the mode it is in', () => {
 
 test('Apple’s systems by their kernel', () => {
   for (const [tail, expected] of [
-    ['CFNetwork/673.0.3 Darwin/13.0.0 (x86_64) (MacBookPro8%2C1)', 'Mac OS 10.9'],
-    ['CFNetwork/1220.1 Darwin/20.3.0 (x86_64)', 'Mac OS 11'],
+    ['CFNetwork/673.0.3 Darwin/13.0.0 (x86_64) (MacBookPro8%2C1)', 'macOS 10.9'],
+    ['CFNetwork/1220.1 Darwin/20.3.0 (x86_64)', 'macOS 11'],
     ['CFNetwork/672.1.14 Darwin/14.0.0', 'iOS 7'],
     ['CFNetwork/711.2.23 Darwin/14.0.0', 'iOS 8'],
     ['CFNetwork/1494.0.7 Darwin/23.4.0', 'iOS 17'],
     ['CFNetwork/3860.100.1 Darwin/25.0.0', 'iOS 26'],
     ['CFNetwork/9999 Darwin/99.0.0', 'iOS -'],
-    ['Python/3.8.5 Darwin/19.6.0', 'Mac OS 10.15'],
+    ['Python/3.8.5 Darwin/19.6.0', 'macOS 10.15'],
     ['(Watch7,9; watchOS 11.4) Darwin/24.5.0', 'watchOS 11.4'],
   ]) {
     assert.equal(summary(`MyApp/2.1 ${tail}`), `MyApp 2.1 ${expected} -`)

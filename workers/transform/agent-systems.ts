@@ -64,7 +64,7 @@ export function darwinSystem(text: string): System | undefined {
   }
   const cfnetwork = Number(CFNETWORK_VERSION.exec(text)?.[1] ?? 0)
   const versions = DARWIN[Number(match[1]) - DARWIN_MIN]
-  if (MAC.test(text) || cfnetwork === 0) return { name: 'Mac OS', version: versions?.mac }
+  if (MAC.test(text) || cfnetwork === 0) return { name: 'macOS', version: versions?.mac }
   if (cfnetwork < CFNETWORK_TABLE_MAX) {
     const line = IOS_BY_CFNETWORK.findLast(([from]) => cfnetwork >= from)
     if (line) return { name: 'iOS', version: line[1] }
@@ -99,8 +99,13 @@ const WINDOWS_NAMES: Readonly<Record<string, string>> = {
   '10.0': '10',
 }
 
-/** Usual spelling of names that are stored as the string spells them. */
+/**
+ * Usual names: of what is stored as the string spells it, and of systems whose makers call them
+ * otherwise by now.
+ */
 const SPELLING: Readonly<Record<string, string>> = {
+  'mac os': 'macOS',
+  'chromium os': 'Chrome OS',
   linux: 'Linux',
   ubuntu: 'Ubuntu',
   debian: 'Debian',
@@ -127,7 +132,7 @@ export function correctSystem(text: string, found: System): System {
       return namedSystem(text) ?? { name, version }
     case 'iOS':
       return TV_OS.test(text) ? versioned('tvOS', TV_VERSION, text) : iosSystem(text, version)
-    case 'Mac OS':
+    case 'macOS':
       if (KINDLE_FIRE.test(text)) return { name: 'Android', version: undefined }
       return version === undefined ? versioned(name, MAC_OS, text) : { name, version }
     case 'Windows':
@@ -153,7 +158,7 @@ function namedSystem(text: string): System | undefined {
   if (TV_OS.test(text)) return versioned('tvOS', TV_VERSION, text)
   if (WATCH_OS.test(text)) return versioned('watchOS', WATCH_OS, text)
   if (IOS.test(text) || IOS_ALONE.test(text)) return versioned('iOS', IOS, text)
-  if (MAC_OS.test(text)) return versioned('Mac OS', MAC_OS, text)
+  if (MAC_OS.test(text)) return versioned('macOS', MAC_OS, text)
   if (ROKU.test(text)) return versioned('Roku', ROKU, text)
   if (WINDOWS.test(text)) return { name: 'Windows', version: windowsVersion(text, undefined) }
   return WINDOWS_ONLY.test(text) ? { name: 'Windows', version: undefined } : undefined
