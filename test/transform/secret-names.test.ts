@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  isSecretName,
   judgeName,
   LISTED_NAME,
   NO_NAME,
@@ -13,6 +14,7 @@ import {
   STRING_NAME,
   WEAK_NAME,
 } from '../../workers/transform/secret-names.ts'
+import { LOOK_ALIKE_NAMES, SECRET_NAMES } from './name-table.ts'
 
 const NAMES: readonly (readonly [kind: number, names: string])[] = [
   [LISTED_NAME, 'password Api-Key user.password AWS_SECRET_ACCESS_KEY password.policy sessionId'],
@@ -37,4 +39,14 @@ test('names are judged by their last words', () => {
 test('the end of a name of any length is judged', () => {
   assert.equal(judgeName(`${'a_'.repeat(100_000)}password`), SECRET_NAME)
   assert.equal(judgeName('A'.repeat(1_000_000)), NO_NAME)
+})
+
+test('names of known software are known, and few of their look-alikes are taken for them', (t) => {
+  const missed = SECRET_NAMES.filter((name) => !isSecretName(name))
+  const hits = LOOK_ALIKE_NAMES.filter((name) => isSecretName(name))
+  t.diagnostic(`${SECRET_NAMES.length} names, missed: ${missed.join(' ')}`)
+  t.diagnostic(`${LOOK_ALIKE_NAMES.length} look-alikes, hit: ${hits.join(' ')}`)
+  assert(SECRET_NAMES.length >= 300 && LOOK_ALIKE_NAMES.length >= 300)
+  assert(missed.length <= SECRET_NAMES.length * 0.05, `missed ${missed.length}`)
+  assert(hits.length * 60 <= LOOK_ALIKE_NAMES.length, `hit ${hits.length}`)
 })

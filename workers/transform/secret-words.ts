@@ -61,11 +61,11 @@ export const SECRET_PAIRS = words(`
   secretanswer securityanswer communitystring snmpcommunity jaasconfig
   authheader authorizationheader cookieheader accesssignature authconfig
   authsalt insalt noncesalt hashsalt passwordsalt secretsalt cookiesalt passwordpepper
-  privatepem keypem laravelsession gitlabsession cisession storedpw pinblock`)
+  privatepem keypem depasse laravelsession gitlabsession cisession storedpw pinblock`)
 
 /** Two words of which the first is the key of the object around: `{"api":{"key":…}}`. */
 export const HOLDER_PAIRS = words(`
-  apikey secretkey privatekey signingkey encryptionkey jwtkey jwtsecret authkey masterkey
+  apikey secretkey privatekey signingkey encryptionkey jwtkey authkey masterkey jaasconfig
   tokensvalue cookiesvalue secretsvalue passwordsvalue apikeysvalue`)
 
 /** What is told about secrets beside them: `{"tokens":{"count":…}}`. */
@@ -84,7 +84,7 @@ export const KEY_WORDS = words(`
   cookie activation registration recovery unlock unseal wrapping symmetric validation machine
   functions
   function integration write ingest ingestion admin role customer deploy wep wpa psk sas in nonce
-  stream voice bot merchant sandbox backend passwordless seal otp totp mfa hash salt
+  stream voice bot merchant sandbox backend passwordless seal otp totp mfa sdk
   stripe sendgrid openai anthropic mailgun mailchimp mandrill postmark sparkpost twilio nexmo vonage
   plivo algolia pusher cosmos cosmosdb datadog dd newrelic rollbar honeybadger bugsnag honeycomb
   segment mixpanel amplitude launchdarkly mapbox maps cohere gemini mistral groq deepl cognitive
@@ -156,7 +156,7 @@ export const EXCEPTIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 export const FLAG_WORDS = words(`
   is has have had needs need requires require required supports support allow allows allowed can
   should must use uses with without no not show hide forgot skip missing expects accept accepts
-  was did does ignore enforce validate toggle remember expire expires expired`)
+  was did does ignore enforce validate toggle expire expires expired max min avg`)
 /** Words of counters; strings under such names are still what was typed. */
 export const COUNTER_WORDS = words(`
   invalid wrong incorrect bad failed rejected denied unknown duplicate num number total count`)
