@@ -3,12 +3,12 @@
  * by a few seconds. A first small version: a request is one JSON object that later ones extend.
  */
 import type { Reply, Route } from '../http/exchange.ts'
-import { FIELD_PATH_BYTES_MAX, QUERY_GROUPS_MAX } from '../limits.ts'
-import { isFieldPath } from '../model/field-path.ts'
+import { QUERY_GROUPS_MAX } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { CountGroup, CountQuery, CountResult, FieldValue } from '../store/query-store.ts'
-import { isPathTooLong, malformed, readFields, readTime } from './body-fields.ts'
+import type { CountGroup, CountQuery, CountResult } from '../store/query-store.ts'
+import { type BodyFields, malformed, readFields, readTime } from './body-fields.ts'
 import { ExactNumber, parseExactJson } from './exact-json.ts'
+import { readFieldFilter, readFieldPath } from './field-filter.ts'
 import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 
 /** Answers from the projection; `QueryStore` is one. */
@@ -58,42 +58,27 @@ export function readQuery(body: unknown, streamId: StreamId, nowMs: number): Cou
   if (timeBasis === undefined) {
     throw malformed('"time_basis" must be "ingested_at" or "event_time"')
   }
-  const nowNs = BigInt(nowMs) * 1_000_000n
-  // One past now, so that what was received in this very millisecond is in.
-  const toNs = fields.to === undefined ? nowNs + 1_000_000n : readTime('to', fields.to)
-  const fromNs = fields.from === undefined ? toNs - HOUR_NS : readTime('from', fields.from)
-  if (fromNs >= toNs) throw malformed('"from" must be before "to"')
   return {
     streamId,
     timeBasis,
-    fromNs,
-    toNs,
-    filter: filter === undefined ? undefined : readFilter(filter),
+    ...readTimeRange(fields, nowMs),
+    filter: filter === undefined ? undefined : readFieldFilter('filter', filter),
     groupBy: groupBy === undefined ? undefined : readFieldPath('group_by', groupBy),
     limit: readGroupLimit(fields.limit),
   }
 }
 
-function readFilter(value: unknown): NonNullable<CountQuery['filter']> {
-  const { field, equals } = readFields(value, ['field', 'equals'], '"filter"')
-  return { field: readFieldPath('filter.field', field), equals: readFieldValue(equals) }
-}
-
-function readFieldValue(value: unknown): FieldValue {
-  if (value === null) return { kind: 'null' }
-  if (value instanceof ExactNumber) return { kind: 'number', text: value.text }
-  if (typeof value === 'string') return { kind: 'string', value }
-  if (typeof value === 'boolean') return { kind: 'boolean', value }
-  throw malformed('"filter.equals" must be a string, a number, true, false or null')
-}
-
-function readFieldPath(name: string, value: unknown): string {
-  if (typeof value !== 'string') throw malformed(`"${name}" must be a dotted path`)
-  if (isPathTooLong(value)) {
-    throw malformed(`"${name}" is over ${FIELD_PATH_BYTES_MAX} bytes (FIELD_PATH_BYTES_MAX)`)
-  }
-  if (!isFieldPath(value)) throw malformed(`"${name}" is not a path that can be queried`)
-  return value
+/** The range of `from` and `to`: the last hour when both are left out. Throws `malformed`. */
+export function readTimeRange(
+  fields: BodyFields,
+  nowMs: number,
+): { readonly fromNs: bigint; readonly toNs: bigint } {
+  const nowNs = BigInt(nowMs) * 1_000_000n
+  // One past now, so that what was received in this very millisecond is in.
+  const toNs = fields.to === undefined ? nowNs + 1_000_000n : readTime('to', fields.to)
+  const fromNs = fields.from === undefined ? toNs - HOUR_NS : readTime('from', fields.from)
+  if (fromNs >= toNs) throw malformed('"from" must be before "to"')
+  return { fromNs, toNs }
 }
 
 function readGroupLimit(value: unknown): number {

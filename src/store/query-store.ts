@@ -3,6 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { IngestError } from '../errors.ts'
 import { QUERY_MS_MAX } from '../limits.ts'
 import { quoteFieldPath } from '../model/field-path.ts'
+import {
+  type FieldFilter,
+  type FieldValue,
+  INT64_MAX,
+  INT64_MIN,
+  readNumber,
+  UINT64_MAX,
+} from '../model/field-value.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ClickHouse } from './clickhouse.ts'
@@ -10,20 +18,13 @@ import { type Leg, ProjectionLegs, selectLegs, UNKNOWN_DATABASE } from './projec
 import { UNKNOWN_TABLE } from './projection-store.ts'
 import { StoreError } from './store-error.ts'
 
-/** A value that a field is compared with. A number comes as its JSON text, so no digit is lost. */
-export type FieldValue =
-  | { readonly kind: 'string'; readonly value: string }
-  | { readonly kind: 'number'; readonly text: string }
-  | { readonly kind: 'boolean'; readonly value: boolean }
-  | { readonly kind: 'null' }
-
 export interface CountQuery {
   readonly streamId: StreamId
   readonly timeBasis: 'ingested_at' | 'event_time'
   /** Nanoseconds since 1970, half-open. */
   readonly fromNs: bigint
   readonly toNs: bigint
-  readonly filter: { readonly field: string; readonly equals: FieldValue } | undefined
+  readonly filter: FieldFilter | undefined
   readonly groupBy: string | undefined
   readonly limit: number
 }
@@ -70,9 +71,6 @@ const TOO_MANY_ROWS = 158
 const TIMEOUT_EXCEEDED = 159
 const TOO_MANY_ROWS_OR_BYTES = 396
 const MEMORY_LIMIT_EXCEEDED = 241
-
-const NS_MIN = -(1n << 63n)
-const NS_MAX = (1n << 63n) - 1n
 
 /** A stream's mark: segments below it are removed, though their rows may still be here. */
 export type ReadRemovedBefore = (streamId: StreamId) => Promise<SegmentId>
@@ -225,11 +223,11 @@ function buildEquals(column: string, value: FieldValue, params: Params): string 
   }
   const { integer, float } = readNumber(value.text)
   const conditions: string[] = []
-  if (integer !== undefined && integer >= NS_MIN && integer <= NS_MAX) {
+  if (integer !== undefined && integer >= INT64_MIN && integer <= INT64_MAX) {
     params.equals_int = String(integer)
     conditions.push(`${column}.:Int64 = {equals_int:Int64}`)
   }
-  if (integer !== undefined && integer >= 0n && integer < 1n << 64n) {
+  if (integer !== undefined && integer >= 0n && integer <= UINT64_MAX) {
     params.equals_uint = String(integer)
     conditions.push(`${column}.:UInt64 = {equals_uint:UInt64}`)
   }
@@ -238,35 +236,6 @@ function buildEquals(column: string, value: FieldValue, params: Params): string 
     conditions.push(`${column}.:Float64 = {equals_float:Float64}`)
   }
   return conditions.length === 0 ? 'false' : `(${conditions.join(' OR ')})`
-}
-
-/**
- * The values that equal a JSON number: as an integer when it is one, and as the float that is kept
- * of a number written so. That is the nearest one for what has a fraction or an exponent and for
- * integers past 64 bits. 9007199254740993 is kept as an integer and must not find a neighbour.
- */
-export function readNumber(text: string): { integer?: bigint; float?: number } {
-  const value = Number(text)
-  const integer = tryParseInteger(text)
-  if (integer === undefined) return Number.isFinite(value) ? { float: value } : {}
-  if (!Number.isFinite(value)) return { integer }
-  const isKeptAsFloat = /[.eE]/.test(text) || integer < NS_MIN || integer >= 1n << 64n
-  return isKeptAsFloat || BigInt(value) === integer ? { integer, float: value } : { integer }
-}
-
-/** The integer that a JSON number such as `12`, `12.0` or `1.2e1` is. */
-function tryParseInteger(text: string): bigint | undefined {
-  const match = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,9}))?$/.exec(text)
-  if (match === null) return undefined
-  const fraction = match[3] ?? ''
-  const digits = `${match[2]}${fraction}`
-  const shift = Number(match[4] ?? 0) - fraction.length
-  if (/^0+$/.test(digits)) return 0n
-  // Past 64 bits it equals no stored integer; more zeros would only cost memory.
-  if (shift > 40) return undefined
-  const kept = shift >= 0 ? digits + '0'.repeat(shift) : digits.slice(0, shift)
-  if (shift < 0 && !/^0*$/.test(digits.slice(shift))) return undefined
-  return BigInt(`${match[1]}${kept === '' ? '0' : kept}`)
 }
 
 function toResult(rows: readonly CountRow[], query: CountQuery, rowsRead: number): CountResult {
@@ -304,6 +273,6 @@ export function throwQueryFailure(cause: unknown): void {
 
 /** A time as a DateTime64(9) comparison takes it without wrapping. */
 export function clampNs(ns: bigint): bigint {
-  if (ns < NS_MIN) return NS_MIN
-  return ns > NS_MAX ? NS_MAX : ns
+  if (ns < INT64_MIN) return INT64_MIN
+  return ns > INT64_MAX ? INT64_MAX : ns
 }

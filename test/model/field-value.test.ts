@@ -1,7 +1,7 @@
 /** Goal: a JSON number is compared as what is kept of it, with all its digits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readNumber } from '../../src/store/query-store.ts'
+import { readNumber } from '../../src/model/field-value.ts'
 
 test('readNumber is exact', () => {
   const cases = [
