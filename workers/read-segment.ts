@@ -4,46 +4,37 @@
  * keys stay what they were. A payload that does not decode any more is left out and told.
  */
 import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
-import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
-import { decodeStoredEvents } from './decode/stored-events.ts'
+import { PayloadDecoder } from './decode/payload-decoder.ts'
 import { allocateOutside, ByteWriter } from './encode/byte-writer.ts'
 import { shapeText } from './encode/schema-delta.ts'
-import { ArenaFullError } from './kernel/arena.ts'
-import { EventFacts, SOURCE_RECEIPT } from './transform/event-facts.ts'
+import { SOURCE_RECEIPT } from './transform/event-facts.ts'
 
 const COMMA = 0x2c
 const CLOSE_OBJECT = 0x7d
 const SOURCE_NAMES = ['receipt', 'field', 'otlp'] as const
 
 export class SegmentReader {
-  readonly #tape: JsonTape
-  readonly #events = new DecodedEvents()
-  readonly #facts = new EventFacts()
+  readonly #stored: PayloadDecoder
   readonly #writer = new ByteWriter(64 * 1024, allocateOutside)
-  /** What `#events` and `#facts` describe, and their bytes. */
-  #payload: Uint8Array | undefined
-  #bytes: Uint8Array = new Uint8Array(0)
-  /** Why `#payload` does not decode. */
-  #damage: string | undefined
   #damaged: DamagedRead[] = []
 
   constructor(tape = new JsonTape(new PathTrie())) {
-    this.#tape = tape
+    this.#stored = new PayloadDecoder(tape)
   }
 
   /** Event records separated by commas; empty when no ordinal is in range. */
   run(reads: readonly SegmentRead[]): Uint8Array {
     this.#writer.length = 0
-    this.#payload = undefined
     this.#damaged = []
+    this.#stored.reset()
     for (const [index, read] of reads.entries()) {
-      this.#decode(read.payload)
-      if (this.#damage === undefined) this.#readSegment(read)
-      else this.#damaged.push({ index, reason: this.#damage })
+      const damage = this.#stored.decode(read.payload)
+      if (damage === undefined) this.#readSegment(read)
+      else this.#damaged.push({ index, reason: damage })
     }
-    this.#payload = undefined
+    this.#stored.reset()
     return this.#writer.take()
   }
 
@@ -52,23 +43,10 @@ export class SegmentReader {
     return this.#damaged
   }
 
-  /** Segments that share a payload come one after another: it is decoded once. */
-  #decode(payload: Uint8Array): void {
-    if (payload === this.#payload) return
-    this.#payload = payload
-    this.#damage = undefined
-    try {
-      this.#bytes = decodeStoredEvents(payload, this.#tape, this.#events, this.#facts)
-    } catch (cause) {
-      if (cause instanceof ArenaFullError) throw cause // Of the worker, not of the payload.
-      this.#damage = cause instanceof Error ? cause.message : String(cause)
-    }
-  }
-
   #readSegment(read: SegmentRead): void {
     const first = read.firstEvent ?? 0
     const from = Math.max(0, read.fromOrdinal)
-    const to = Math.min(this.#events.count - first, read.toOrdinal)
+    const to = Math.min(this.#stored.events.count - first, read.toOrdinal)
     for (let i = 0; i < to - from; i++) {
       this.#record(read, first, read.newestFirst ? to - 1 - i : from + i)
     }
@@ -76,7 +54,7 @@ export class SegmentReader {
 
   /** `ordinal` is the event's in its segment, whose first is the payload's `first`. */
   #record(read: SegmentRead, first: number, ordinal: number): void {
-    const facts = this.#facts
+    const { facts, events, bytes } = this.#stored
     const event = first + ordinal
     const ingestedAt = new Date(read.ingestedAtMs).toISOString()
     const source = facts.timeSource[event]!
@@ -89,14 +67,14 @@ export class SegmentReader {
         `,"event_time":"${eventTime}","event_time_source":"${SOURCE_NAMES[source]}"` +
         `,"shape":"${shapeText(facts.shapeLow[event]!, facts.shapeHigh[event]!)}","payload":`,
     )
-    const start = this.#events.start[event]!
-    const end = this.#events.end[event]!
+    const start = events.start[event]!
+    const end = events.end[event]!
     const writer = this.#writer
     writer.reserve(head.length + end - start + 2)
     if (writer.length > 0) writer.bytes[writer.length++] = COMMA
     writer.bytes.set(head, writer.length)
     writer.length += head.length
-    writer.bytes.set(this.#bytes.subarray(start, end), writer.length)
+    writer.bytes.set(bytes.subarray(start, end), writer.length)
     writer.length += end - start
     writer.bytes[writer.length++] = CLOSE_OBJECT
   }

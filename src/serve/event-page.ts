@@ -45,6 +45,14 @@ export function readPageQuery(query: URLSearchParams): PageQuery {
   }
   const from = readIdBound('from', parameters.get('from')) ?? 0n
   const to = readIdBound('to', parameters.get('to')) ?? SEGMENT_ID_MAX
+  return pageWithin({ from, to }, { limit, before, after })
+}
+
+/** The query of a page of the segments with `from <= id < to`. */
+export function pageWithin(
+  { from, to }: { readonly from: bigint; readonly to: bigint },
+  { limit, before, after }: Pick<PageQuery, 'limit' | 'before' | 'after'>,
+): PageQuery {
   // The cursor's own segment may hold more events on the far side of the cursor.
   const start = after !== undefined && after.segmentId > from ? after.segmentId : from
   const end = before !== undefined && before.segmentId < to ? before.segmentId + 1n : to
@@ -107,19 +115,23 @@ function sliceOf(
     : { segmentId, fromOrdinal: range.end - range.taken, toOrdinal: range.end }
 }
 
-function readCursor(name: string, value: string | undefined): EventId | undefined {
+/** The event that a cursor names, if there is one. Throws `malformed`. */
+export function readCursor(name: string, value: unknown): EventId | undefined {
   if (value === undefined) return undefined
-  const id = tryParseEventId(value)
+  const id = typeof value === 'string' ? tryParseEventId(value) : undefined
   if (id === undefined) throw malformed(`"${name}" must be the id of an event`)
   return id
+}
+
+function readIdBound(name: string, value: string | undefined): bigint | undefined {
+  return value === undefined ? undefined : idBound(readTime(name, value))
 }
 
 /**
  * The first segment id at or after a time, so that `from` is inclusive and `to` exclusive: an id's
  * milliseconds are its upper bits, so a time range is a range of ids.
  */
-function readIdBound(name: string, value: string | undefined): bigint | undefined {
-  if (value === undefined) return undefined
-  const id = segmentIdAt(Number(ceilMs(readTime(name, value))))
+export function idBound(ns: bigint): bigint {
+  const id = segmentIdAt(Number(ceilMs(ns)))
   return id < SEGMENT_ID_MAX ? id : SEGMENT_ID_MAX
 }

@@ -10,7 +10,7 @@ import type { Reply, Route } from '../http/exchange.ts'
 import type { DamagedRead } from '../model/batch.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
 import { SEGMENT_ID_MAX } from '../model/segment-id.ts'
-import { placeOf, rowKeyText, type SegmentInfo } from '../model/segment-place.ts'
+import type { SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/event-store.ts'
 import { readParameters } from './body-fields.ts'
@@ -22,14 +22,7 @@ import {
   segmentsToList,
 } from './event-page.ts'
 import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
-
-/** Events `fromOrdinal` up to, not including, `toOrdinal` of a stored segment. */
-export interface SegmentRead extends SegmentSlice {
-  readonly payload: Uint8Array
-  readonly newestFirst: boolean
-  /** Events of the payload before the segment's first: it may hold several segments. */
-  readonly firstEvent?: number
-}
+import { fetchSlices, READ_TRIES_MAX, type SegmentRead } from './segment-reads.ts'
 
 /**
  * The event records of `reads`, in their order, as JSON objects with a comma between each two.
@@ -79,15 +72,6 @@ export function eventRoutes(deps: EventRoutesDeps): Route[] {
     }),
   ]
 }
-
-/**
- * How often a page is looked up. Between listing segments and reading their rows, compaction may
- * have merged them; what is read then would be the wrong events or none.
- */
-const READ_TRIES_MAX = 8
-/** Segments whose mixed rows are in memory at a time: of each, little is wanted. */
-const READ_SEGMENTS_MAX = 64
-const NO_PAYLOADS: ReadonlyMap<string, Uint8Array> = new Map()
 
 async function readPage(
   deps: EventRoutesDeps,
@@ -168,29 +152,10 @@ async function readSlices(
   slices: readonly SegmentSlice[],
   segments: readonly SegmentInfo[],
 ): Promise<Records | undefined> {
-  const places = new Map(segments.map((segment) => [segment.segmentId, placeOf(segment)]))
-  const wanted = slices.flatMap((slice) => {
-    const place = places.get(slice.segmentId)
-    return place === undefined ? [] : [{ slice, place }]
-  })
-  const read = (isMixed: boolean, some: typeof wanted) => {
-    const rows = some.flatMap(({ place }) => (place.isMixed === isMixed ? [place] : []))
-    return rows.length === 0 ? NO_PAYLOADS : deps.events.readPayloads(streamId, rows)
-  }
-  // At once: the sooner they are read after they were listed, the fewer were merged meanwhile.
-  const own = await read(false, wanted)
   const pieces: Uint8Array[] = []
   const missing: SegmentSlice[] = []
-  for (let at = 0; at < wanted.length; at += READ_SEGMENTS_MAX) {
-    const some = wanted.slice(at, at + READ_SEGMENTS_MAX)
-    const mixed = await read(true, some)
-    const reads: SegmentRead[] = []
-    for (const { slice, place } of some) {
-      const key = rowKeyText(place)
-      const payload = own.get(key) ?? mixed.get(key)
-      if (payload === undefined) return undefined
-      reads.push({ ...slice, payload, newestFirst: true, firstEvent: place.firstEvent })
-    }
+  for await (const reads of fetchSlices(deps.events, streamId, { slices, segments })) {
+    if (reads === undefined) return undefined
     const { json, damaged } = await deps.readSegments(reads)
     if (pieces.length > 0 && json.length > 0) pieces.push(Buffer.from(','))
     if (json.length > 0) pieces.push(json)
