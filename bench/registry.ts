@@ -11,6 +11,7 @@ import { compressionBenches } from './encode/brotli.bench.ts'
 import { nativeBlock, tapeAndNativeBlock } from './encode/native-block.bench.ts'
 import { segment } from './encode/segment.bench.ts'
 import { replayJson, replayText, segmentText } from './ingest/replay.bench.ts'
+import { reviewBenches } from './ingest/review.bench.ts'
 import { workerTaskJson, workerTaskOtlp, workerTaskText } from './ingest/worker-task.bench.ts'
 import { eventFacts } from './transform/event-facts.bench.ts'
 import { extractionBenches } from './transform/extract-log.bench.ts'
@@ -49,4 +50,5 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   segmentText,
   replayJson,
   replayText,
+  ...reviewBenches,
 ]

@@ -13,8 +13,10 @@ import {
   QUERIES_MAX,
   QUERY_REST_FACTOR,
   QUERY_REST_MS_MAX,
+  REVIEWS_MAX,
 } from './limits.ts'
-import type { SegmentRead } from './model/batch.ts'
+import type { DamagedRead, SegmentRead } from './model/batch.ts'
+import type { ReviewRequest } from './model/redaction-review.ts'
 import type { StreamId } from './model/stream.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import { Lane } from './serve/lane.ts'
@@ -49,7 +51,8 @@ export function createServeRoutes(parts: {
   const readRemovedBefore = (streamId: StreamId) => storage.readRemovedBefore(streamId)
   // Sizes are asked for seldom and told at once: they need not wait behind queries.
   const sizes = new QueryStore(stores.clickhouse, PROJECTION_DATABASE, readRemovedBefore)
-  const lanes = createLanes(pool, stores.isClickHouseEmbedded)
+  const isIngestBusy = () => pool.ingestLoad >= INGEST_BUSY_SHARE
+  const lanes = createLanes(isIngestBusy, stores.isClickHouseEmbedded)
   metrics.watchLanes(lanes)
   const bodies = new BodyBudget()
   metrics.watch('restBodyBytes', () => bodies.bytes)
@@ -67,21 +70,21 @@ export function createServeRoutes(parts: {
     readProjectionBytes: sizes.readProjectionBytes,
     schemas: new SchemaStore(postgres),
     fieldStats: new FieldStatsStore(clickhouse, PROJECTION_DATABASE, readRemovedBefore),
-    readSegments: segmentReader(parts),
+    ...segmentReaders(parts),
+    isIngestBusy,
     previewRedaction: async (sample, redactFields) =>
       (await pool.run({ kind: 'preview', sample, redactFields })).preview,
   })
 }
 
 /** Events of damaged segments are left out of what is read: an operator must hear of it. */
-function segmentReader({
+function segmentReaders({
   pool,
   metrics,
   log,
 }: Pick<Parameters<typeof createServeRoutes>[0], 'pool' | 'metrics' | 'log'>) {
   const told = new Set<string>()
-  return async (reads: readonly SegmentRead[]) => {
-    const { json, damaged } = await pool.run({ kind: 'read', reads })
+  const tell = (reads: readonly SegmentRead[], damaged: readonly DamagedRead[]) => {
     for (const { index, reason } of damaged) {
       const { segmentId } = reads[index]!
       metrics.damagedReads.inc()
@@ -90,17 +93,27 @@ function segmentReader({
       told.add(segmentId)
       log.error({ segmentId, reason }, 'a stored segment is damaged: its events are not shown')
     }
+  }
+  const readSegments = async (reads: readonly SegmentRead[]) => {
+    const { json, damaged } = await pool.run({ kind: 'read', reads })
+    tell(reads, damaged)
     return { json, damaged }
   }
+  const reviewSegments = async (request: ReviewRequest, signal: AbortSignal) => {
+    const { reviewed } = await pool.run({ kind: 'review', ...request }, signal)
+    tell(request.reads, reviewed.damaged)
+    return reviewed
+  }
+  return { readSegments, reviewSegments }
 }
 
 /**
  * Queries on the embedded engine share this machine with ingest. While that is busy, one runs at a
  * time and its place then stays empty for longer than it ran (docs/decisions/0039-lanes.md).
  */
-function createLanes(pool: WorkerPool, isClickHouseEmbedded: boolean): ServeLanes {
+function createLanes(isIngestBusy: () => boolean, isClickHouseEmbedded: boolean): ServeLanes {
   const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
-  const givesWay = () => isClickHouseEmbedded && pool.ingestLoad >= INGEST_BUSY_SHARE
+  const givesWay = () => isClickHouseEmbedded && isIngestBusy()
   const idleMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
   const queries = {
     places: () => (givesWay() ? QUERIES_BUSY_MAX : idleMax),
@@ -111,6 +124,7 @@ function createLanes(pool: WorkerPool, isClickHouseEmbedded: boolean): ServeLane
   return {
     queries: new Lane({ name: 'queries', ...queries, ...bounds }),
     lists: new Lane({ name: 'lists', places: () => LISTS_MAX, ...bounds }),
+    reviews: new Lane({ name: 'redaction reviews', places: () => REVIEWS_MAX, ...bounds }),
     management: new Lane({
       name: 'requests of management',
       places: () => MANAGEMENT_MAX,

@@ -134,6 +134,8 @@ export const IN_FLIGHT_REQUESTS_MAX = 16_384
 export const POOL_QUEUE_BATCHES_MAX = 1_024
 /** Pages of the event list and previews of redaction that wait for a worker. */
 export const POOL_QUEUE_READS_MAX = 256
+/** Tasks of redaction reviews that wait for a worker; a review has `REVIEW_TASKS_MAX` at a time. */
+export const POOL_QUEUE_REVIEWS_MAX = 16
 /** Segments to replay and rows to merge that wait for a worker. */
 export const POOL_QUEUE_REBUILDS_MAX = 256
 /** How long a worker may take for one batch before it is taken for hung. */
@@ -399,6 +401,30 @@ export const SHAPES_PAGE_MAX = 1_000
 /** Most frequent values of a field in its statistics. */
 export const STATS_TOP_DEFAULT = 10
 export const STATS_TOP_MAX = 100
+/** Events that one redaction review looks at, and how long it may take. It goes on by a cursor. */
+export const REVIEW_EVENTS_MAX = 1_000_000
+export const REVIEW_MS_MAX = 10_000
+/** Events that it lists at a time. */
+export const REVIEW_PAGE_EVENTS = 16_384
+/** Bytes of events of one of its tasks; a single segment may have more. */
+export const REVIEW_TASK_BYTES = 1 * MIB
+/** Its tasks at a time: they keep a worker busy while the next page is read. */
+export const REVIEW_TASKS_MAX = 4
+/** While ingest is busy it has one at a time, and rests for so many times as long as that took… */
+export const REVIEW_REST_FACTOR = 3
+/** …but not for longer than this. */
+export const REVIEW_REST_MS_MAX = 200
+/** Paths, by reason, that an answer lists: those with the most values… */
+export const REVIEW_PATHS_MAX = 500
+/** …among so many; values at others are counted. */
+export const REVIEW_PATHS_HELD_MAX = 4_096
+/** Masked samples of a path, and how many of its values are looked at for them in a task. */
+export const REVIEW_SAMPLES_MAX = 3
+export const REVIEW_SAMPLED_MAX = 64
+/** Ids of events that are named for a path. */
+export const REVIEW_EVENT_IDS_MAX = 5
+/** Damaged segments that an answer names. */
+export const REVIEW_DAMAGED_MAX = 100
 export const QUERY_GROUPS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000
 /** Credentials kept in memory. */
@@ -439,6 +465,8 @@ export const QUERY_REST_FACTOR = 2
 export const QUERY_REST_MS_MAX = 2_000
 /** Reads of the raw store and the catalog at a time: events, fields, shapes, usage, previews. */
 export const LISTS_MAX = 4
+/** Redaction reviews at a time: one that is slow does not hold up the only other one. */
+export const REVIEWS_MAX = 2
 /** Requests of management at a time: streams, keys, tokens. */
 export const MANAGEMENT_MAX = 4
 /** Requests that wait in one of these lanes for their turn… */
@@ -449,7 +477,7 @@ export const LANE_WAIT_MS_MAX = 5_000
  * Connections of a node to PostgreSQL. Two more are sessions of their own: one commits, one holds
  * the lock of retention.
  */
-export const POSTGRES_READ_CONNECTIONS_MAX = 6
+export const POSTGRES_READ_CONNECTIONS_MAX = 7
 export const POSTGRES_WRITE_CONNECTIONS_MAX = 4
 export const POSTGRES_CONTROL_CONNECTIONS_MAX = 8
 /** Connections of a node to ClickHouse. */
@@ -509,7 +537,13 @@ assert(MATERIALIZE_SMALL_BYTES_MAX < MATERIALIZE_INSERT_BYTES, 'what is full is 
 assert(EVENTS_PAGE_DEFAULT <= EVENTS_PAGE_MAX, 'the default page is allowed')
 assert(REPLAY_SEGMENTS_MAX <= POOL_QUEUE_REBUILDS_MAX, 'a replay step fits the queue')
 assert(IN_FLIGHT_REQUESTS_MAX <= CREDENTIAL_LOOKUPS_MAX, 'whoever may come in may be looked up')
-assert(LISTS_MAX < POSTGRES_READ_CONNECTIONS_MAX, 'a query finds a connection beside lists')
+assert(
+  LISTS_MAX + REVIEWS_MAX < POSTGRES_READ_CONNECTIONS_MAX,
+  'a query finds a connection beside lists and reviews',
+)
+assert(REVIEWS_MAX * REVIEW_TASKS_MAX <= POOL_QUEUE_REVIEWS_MAX, 'reviews fit their queue')
+assert(REVIEW_PATHS_MAX <= REVIEW_PATHS_HELD_MAX, 'what is told is held')
+assert(REVIEW_MS_MAX < POOL_TASK_MS_MAX, 'a review ends before its tasks are taken for hung')
 assert(MANAGEMENT_MAX * 2 <= POSTGRES_CONTROL_CONNECTIONS_MAX, 'management leaves half to leases')
 assert(MATERIALIZE_INSERTS_MAX < ENGINE_WRITES_MAX, 'catch-up finds a place beside inserts')
 assert(ENGINE_WRITES_MAX <= CLICKHOUSE_WRITE_CONNECTIONS_MAX, 'each place can be reached')

@@ -8,6 +8,7 @@ import { IngestPipeline } from './ingest.ts'
 import { ArenaFullError } from './kernel/arena.ts'
 import { SegmentReader } from './read-segment.ts'
 import { ReplayPipeline } from './replay.ts'
+import { ReviewPipeline } from './review.ts'
 import { SplitPipeline } from './split.ts'
 import { previewEvent, previewString } from './transform/redaction-preview.ts'
 
@@ -17,6 +18,7 @@ const tape = new JsonTape(new PathTrie(hashSeed))
 const ingest = new IngestPipeline(tape)
 const replay = new ReplayPipeline(tape)
 const reader = new SegmentReader(tape)
+const review = new ReviewPipeline(tape)
 const compact = new CompactPipeline(tape)
 const split = new SplitPipeline(compact)
 
@@ -105,6 +107,8 @@ function runTask(task: PoolTask): unknown {
       const json = reader.run(task.reads)
       return moved({ kind: 'read', json, damaged: reader.damaged }, [json.buffer])
     }
+    case 'review':
+      return { kind: 'review', reviewed: review.run(task) } satisfies PoolResult
     case 'compact': {
       const merged = compact.run(task.payloads)
       return moved({ kind: 'compact', ...merged }, [merged.payload.buffer])

@@ -7,7 +7,7 @@ import type { BenchBatch, MicroBench } from '../bench.ts'
 import { padBody } from '../decode/tape-batch.ts'
 
 /** The payload of one segment with all events of the batch. */
-function storedSegment({ body }: BenchBatch, framing: 'ndjson' | 'text') {
+export function storedSegment({ body }: BenchBatch, framing: 'ndjson' | 'text') {
   const task: AcceptedBatch = {
     streamId: 1 as StreamId,
     settings: { parseUserAgents: false, redactSensitive: false, redactFields: [] },

@@ -9,6 +9,7 @@ import type {
   SegmentRead,
 } from '../model/batch.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
+import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
 
 /** What a worker is given at its start. */
 export interface WorkerData {
@@ -138,6 +139,16 @@ export interface PreviewResult {
   readonly preview: RedactionPreview | undefined
 }
 
+/** What redaction would change in stored events. */
+export interface ReviewTask extends ReviewRequest {
+  readonly kind: 'review'
+}
+
+export interface ReviewResult {
+  readonly kind: 'review'
+  readonly reviewed: ReviewedEvents
+}
+
 export type PoolTask =
   | IngestTask
   | ReplayTask
@@ -146,6 +157,7 @@ export type PoolTask =
   | CompactTask
   | SplitTask
   | PreviewTask
+  | ReviewTask
 export type PoolResult =
   | IngestResult
   | ReplayResult
@@ -154,3 +166,4 @@ export type PoolResult =
   | CompactResult
   | SplitResult
   | PreviewResult
+  | ReviewResult

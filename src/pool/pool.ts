@@ -27,6 +27,8 @@ import type {
   ReadTask,
   ReplayResult,
   ReplayTask,
+  ReviewResult,
+  ReviewTask,
   SplitResult,
   SplitTask,
   WorkerData,
@@ -55,6 +57,14 @@ const WORKER_YOUNG_MB_MAX = 16
 const RETRY_DELAY_MS = 500
 const CLOSE_MS_MAX = 10_000
 const SHARED: Place = { lane: 'small', of: 'shared' }
+
+/** How a task is to be run. */
+interface Wanted {
+  readonly place: Place
+  /** The caller has taken a thread for the first attempt. */
+  readonly hasThread?: boolean
+  readonly signal?: AbortSignal | undefined
+}
 
 export class WorkerPool {
   readonly #options: PoolOptions
@@ -109,7 +119,10 @@ export class WorkerPool {
     return this.#turns.length
   }
 
-  /** Resolves with what the worker made of the task. Rejects with an `IngestError`. */
+  /**
+   * Resolves with what the worker made of the task. Rejects with an `IngestError`. Of a task that
+   * is given up by `signal` while it waits for a thread nothing is done.
+   */
   run(task: IngestTask): Promise<IngestResult>
   run(task: ReplayTask): Promise<ReplayResult>
   run(task: DescribeTask): Promise<DescribeResult>
@@ -117,11 +130,12 @@ export class WorkerPool {
   run(task: CompactTask): Promise<CompactResult>
   run(task: SplitTask): Promise<SplitResult>
   run(task: PreviewTask): Promise<PreviewResult>
-  async run(task: PoolTask): Promise<PoolResult> {
+  run(task: ReviewTask, signal: AbortSignal): Promise<ReviewResult>
+  async run(task: PoolTask, signal?: AbortSignal): Promise<PoolResult> {
     const place = placeOf(task)
     this.#turns.assertRoom(place)
     try {
-      return await this.#runTwice(task, place)
+      return await this.#runTwice(task, { place, signal })
     } finally {
       this.#onIdleThread()
     }
@@ -146,7 +160,7 @@ export class WorkerPool {
       } finally {
         if (task === undefined) this.#turns.give(place, 0) // Also when it throws.
       }
-      return task && ((await this.#runTwice(task, place, true)) as IngestResult)
+      return task && ((await this.#runTwice(task, { place, hasThread: true })) as IngestResult)
     } finally {
       this.#onIdleThread()
     }
@@ -157,13 +171,16 @@ export class WorkerPool {
     await this.#piscina.close()
   }
 
-  /** `hasThread`: the caller has taken one for the first attempt. */
-  async #runTwice(task: PoolTask, place: Place, hasThread = false): Promise<PoolResult> {
+  async #runTwice(task: PoolTask, { place, hasThread, signal }: Wanted): Promise<PoolResult> {
     let reason = ''
     for (let attempt = 0; attempt < 2; attempt++) {
       const abort = new AbortController()
       // The deadline is for the work: waiting for a thread is not the task's fault.
-      if (attempt > 0 || !hasThread) await this.#turns.take(place)
+      if (attempt > 0 || hasThread !== true) await this.#turns.take(place)
+      if (signal?.aborted === true) {
+        this.#turns.give(place, 0)
+        throw new IngestError('unavailable', 'nobody waits for this task any more')
+      }
       const startedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
       try {
@@ -204,5 +221,7 @@ function placeOf(task: PoolTask): Place {
     case 'read':
     case 'preview':
       return { lane: 'read', of: task.kind }
+    case 'review':
+      return { lane: 'review', of: task.kind }
   }
 }

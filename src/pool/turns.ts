@@ -10,13 +10,19 @@
  * of others, and one of many in a lane for about one task of each other stream in it.
  */
 import { IngestError } from '../errors.ts'
-import { POOL_QUEUE_BATCHES_MAX, POOL_QUEUE_READS_MAX, POOL_QUEUE_REBUILDS_MAX } from '../limits.ts'
+import {
+  POOL_QUEUE_BATCHES_MAX,
+  POOL_QUEUE_READS_MAX,
+  POOL_QUEUE_REBUILDS_MAX,
+  POOL_QUEUE_REVIEWS_MAX,
+} from '../limits.ts'
 
 /**
  * `small`: shared batches. `ingest`: a stream's own. `read`: a client waits for what is stored.
- * `rebuild`: replay and compaction, nobody waits.
+ * `review`: the same, of much that is stored, so it takes long anyway. `rebuild`: replay and
+ * compaction, nobody waits.
  */
-export type LaneName = 'small' | 'ingest' | 'read' | 'rebuild'
+export type LaneName = 'small' | 'ingest' | 'read' | 'review' | 'rebuild'
 
 /** Where a task stands in line; `of` is whose it is. */
 export interface Place {
@@ -29,8 +35,8 @@ interface Lane {
   readonly share: number
   readonly tasksMax: number
   readonly limit: string
-  /** Threads that it may have at a time: a page takes longer than a batch. */
-  readonly threadsMax: number
+  /** The threads that it may have, with other lanes maybe. */
+  readonly crew: Crew
   /** Waiting ones by whose they are; whose turn it is comes first. */
   readonly waiting: Map<number | string, (() => void)[]>
   length: number
@@ -38,6 +44,11 @@ interface Lane {
   running: number
   /** Milliseconds used over the share, comparable between lanes. */
   used: number
+}
+
+interface Crew {
+  readonly threadsMax: number
+  running: number
 }
 
 /** A task that hung, or had to wait for a processor, must not cost its lane all of its turns. */
@@ -59,14 +70,18 @@ export class Turns {
 
   constructor(threads: number) {
     this.#threads = threads
-    const lane = (share: number, tasksMax: number, limit: string, threadsMax = threads): Lane => {
+    const all: Crew = { threadsMax: threads, running: 0 }
+    // A page takes longer than a batch, so pages and reviews together leave a thread to others.
+    const readers: Crew = { threadsMax: Math.max(1, threads - 1), running: 0 }
+    const lane = (share: number, tasksMax: number, limit: string, crew = all): Lane => {
       const waiting = new Map<number | string, (() => void)[]>()
-      return { share, tasksMax, limit, threadsMax, waiting, length: 0, running: 0, used: 0 }
+      return { share, tasksMax, limit, crew, waiting, length: 0, running: 0, used: 0 }
     }
     this.#lanes = {
       small: lane(4, POOL_QUEUE_BATCHES_MAX, 'POOL_QUEUE_BATCHES_MAX'),
       ingest: lane(4, POOL_QUEUE_BATCHES_MAX, 'POOL_QUEUE_BATCHES_MAX'),
-      read: lane(2, POOL_QUEUE_READS_MAX, 'POOL_QUEUE_READS_MAX', Math.max(1, threads - 1)),
+      read: lane(2, POOL_QUEUE_READS_MAX, 'POOL_QUEUE_READS_MAX', readers),
+      review: lane(1, POOL_QUEUE_REVIEWS_MAX, 'POOL_QUEUE_REVIEWS_MAX', readers),
       rebuild: lane(2, POOL_QUEUE_REBUILDS_MAX, 'POOL_QUEUE_REBUILDS_MAX'),
     }
     this.#all = Object.values(this.#lanes)
@@ -110,7 +125,7 @@ export class Turns {
   take({ lane: name, of }: Place): Promise<void> | undefined {
     const lane = this.#lanes[name]
     if (lane.running + lane.length === 0) lane.used = Math.max(lane.used, this.#now)
-    if (this.hasIdleThread && lane.running < lane.threadsMax) {
+    if (this.hasIdleThread && hasThreads(lane)) {
       this.#start(lane)
       return undefined
     }
@@ -127,6 +142,7 @@ export class Turns {
   give({ lane: name }: Place, ms: number): void {
     const lane = this.#lanes[name]
     lane.running--
+    lane.crew.running--
     this.#running--
     const charged = Math.min(ms, CHARGE_MS_MAX)
     lane.used += charged / lane.share
@@ -143,17 +159,22 @@ export class Turns {
   #start(lane: Lane): void {
     this.#now = Math.max(this.#now, lane.used)
     lane.running++
+    lane.crew.running++
     this.#running++
   }
 
   #nextLane(): Lane | undefined {
     let next: Lane | undefined
     for (const lane of this.#all) {
-      if (lane.length === 0 || lane.running >= lane.threadsMax) continue
+      if (lane.length === 0 || !hasThreads(lane)) continue
       if (next === undefined || lane.used < next.used) next = lane
     }
     return next
   }
+}
+
+function hasThreads({ crew }: Lane): boolean {
+  return crew.running < crew.threadsMax
 }
 
 /** Takes the task whose turn it is; whose it was stands at the end again with what is left. */

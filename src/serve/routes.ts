@@ -3,6 +3,7 @@
 import type { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/exchange.ts'
 import type { SegmentRead as StoredRead } from '../model/batch.ts'
+import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { ControlStore } from '../store/control-store.ts'
 import type { EventStore } from '../store/event-store.ts'
@@ -21,14 +22,17 @@ import { keepBytes } from './projection-bytes.ts'
 import { projectionRetryRoutes } from './projection-retry.ts'
 import { queryRoutes } from './query.ts'
 import { type PreviewRedaction, redactPreviewRoutes } from './redact-preview.ts'
+import { redactReviewRoutes } from './redact-review.ts'
+import type { SegmentRead } from './segment-reads.ts'
 import { streamRoutes } from './streams.ts'
 import { tokenRoutes } from './tokens.ts'
 import { usageRoutes } from './usage.ts'
 
-/** Reads of the projection, reads of the raw store and the catalog, changes. */
+/** Reads of the projection, of the raw store and the catalog, reviews of much of it, changes. */
 export interface ServeLanes {
   readonly queries: Lane
   readonly lists: Lane
+  readonly reviews: Lane
   readonly management: Lane
 }
 
@@ -50,6 +54,9 @@ export interface ServeDeps {
   /** Renders event records of stored segments; runs in the pool. */
   readonly readSegments: (reads: readonly StoredRead[]) => Promise<ReadRecords>
   readonly previewRedaction: PreviewRedaction
+  readonly isIngestBusy: () => boolean
+  /** What redaction would change in stored segments; runs in the pool. */
+  readonly reviewSegments: (request: ReviewRequest, signal: AbortSignal) => Promise<ReviewedEvents>
 }
 
 export function serveRoutes(deps: ServeDeps): Route[] {
@@ -57,6 +64,7 @@ export function serveRoutes(deps: ServeDeps): Route[] {
   const { setAside, events, query, schemas } = deps
   const management = { resolveToken, bodies, lane: lanes.management, control }
   const lists = { resolveToken, bodies, lane: lanes.lists, streams }
+  const reviews = { resolveToken, bodies, lane: lanes.reviews, streams }
   const queries = { resolveToken, bodies, lane: lanes.queries, streams }
   return [
     ...streamRoutes(management),
@@ -78,16 +86,21 @@ export function serveRoutes(deps: ServeDeps): Route[] {
     ...eventRoutes({
       ...lists,
       events,
-      readSegments: (reads) =>
-        deps.readSegments(
-          reads.map(({ segmentId, ...read }) => ({
-            ...read,
-            segmentId: String(segmentId),
-            ingestedAtMs: segmentIdMs(segmentId),
-          })),
-        ),
+      readSegments: (reads) => deps.readSegments(reads.map(storedRead)),
     }),
     ...redactPreviewRoutes({ ...lists, preview: deps.previewRedaction }),
+    ...redactReviewRoutes({
+      ...reviews,
+      events,
+      givesWay: deps.isIngestBusy,
+      reviewSegments: ({ reads, ...rules }, signal) =>
+        deps.reviewSegments({ ...rules, reads: reads.map(storedRead) }, signal),
+    }),
     ...queryRoutes({ ...queries, counter: query }),
   ]
+}
+
+/** As workers know it. */
+function storedRead({ segmentId, ...read }: SegmentRead): StoredRead {
+  return { ...read, segmentId: String(segmentId), ingestedAtMs: segmentIdMs(segmentId) }
 }

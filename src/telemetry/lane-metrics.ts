@@ -1,7 +1,7 @@
 /** What runs, waits and is refused in the lanes of reads and management. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-const LANES = ['queries', 'lists', 'management'] as const
+const LANES = ['queries', 'lists', 'reviews', 'management'] as const
 const REASONS = ['full', 'late'] as const
 
 interface LaneState {
@@ -15,7 +15,7 @@ const IDLE: LaneState = { running: 0, waiting: 0, refused: { full: 0, late: 0 } 
 
 /** Returns what tells it the lanes to look at; until then they are all idle. */
 export function laneMetrics(registry: Registry): (lanes: LaneStates) => void {
-  let states: LaneStates = { queries: IDLE, lists: IDLE, management: IDLE }
+  let states: LaneStates = { queries: IDLE, lists: IDLE, reviews: IDLE, management: IDLE }
   const registers = [registry]
   new Gauge({
     name: 'ingest_lane_running',

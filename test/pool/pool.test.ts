@@ -241,6 +241,21 @@ test('the real worker: results come over whole, a damaged segment is quarantined
   assert.equal(quarantined.length, 1)
 })
 
+test('a review that nobody waits for any more is not begun', async () => {
+  const { pool, quarantined } = createPool()
+  const ahead = pool.run(taskOf('sleep 300'))
+  const gone = new AbortController()
+  const rules = { reads: [], redactFields: [], filter: undefined }
+  const review = pool.run({ kind: 'review', ...rules }, gone.signal)
+  gone.abort()
+  await assert.rejects(review, /nobody waits for this task/)
+  await ahead
+  // Its turn was given on, and the worker, which knows no reviews, did not see it.
+  await pool.run(taskOf('next'))
+  assert.equal(quarantined.length, 0)
+  assert(pool.hasIdleThread)
+})
+
 test('quarantine files hold the bytes, are private, and are few', () => {
   const path = join(directory, 'quarantine')
   const task = taskOf('poison')

@@ -12,6 +12,7 @@ import {
   POOL_QUEUE_BATCHES_MAX,
   POOL_QUEUE_READS_MAX,
   POOL_QUEUE_REBUILDS_MAX,
+  POOL_QUEUE_REVIEWS_MAX,
 } from '../../src/limits.ts'
 import { type LaneName, type Place, Turns } from '../../src/pool/turns.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
@@ -128,15 +129,15 @@ test('a shared batch of small requests is next, however many streams have tasks'
 
 test('lanes share the time of the threads, whatever their tasks take', async () => {
   const simulation = new Simulation(2)
-  const lanes = { small: 20, ingest: 50, read: 120, rebuild: 8 } as const
+  const lanes = { small: 20, ingest: 50, read: 120, review: 25, rebuild: 8 } as const
   for (const [lane, ms] of Object.entries(lanes)) {
     for (let i = 0; i < 200; i++) simulation.give(lane as LaneName, i, ms)
   }
   while (simulation.nowMs < 5_000) await simulation.step()
-  const used = { small: 0, ingest: 0, read: 0, rebuild: 0 }
+  const used = { small: 0, ingest: 0, read: 0, review: 0, rebuild: 0 }
   for (const { place, ms } of simulation.started) used[place.lane] += ms
-  const all = used.small + used.ingest + used.read + used.rebuild
-  const shares = { small: 4 / 12, ingest: 4 / 12, read: 2 / 12, rebuild: 2 / 12 }
+  const all = Object.values(used).reduce((sum, ms) => sum + ms)
+  const shares = { small: 4 / 13, ingest: 4 / 13, read: 2 / 13, review: 1 / 13, rebuild: 2 / 13 }
   for (const [lane, share] of Object.entries(shares)) {
     const got = used[lane as LaneName] / all
     assert.ok(Math.abs(got - share) < 0.06, `${lane} got ${got} of the time, not ${share}`)
@@ -154,9 +155,9 @@ test('a lane that was idle saves nothing up, and one that was busy is not held t
   assert.ok(rebuilds.length >= 3 && rebuilds.length <= 6, `${rebuilds.length} of 12`)
 })
 
-test('pages leave a thread to others', () => {
+test('pages and reviews together leave a thread to others', () => {
   const simulation = new Simulation(3)
-  for (let i = 0; i < 5; i++) simulation.give('read', i, 1_000)
+  for (let i = 0; i < 5; i++) simulation.give(i % 2 === 0 ? 'read' : 'review', i, 1_000)
   assert.deepEqual([simulation.started.length, simulation.turns.hasIdleThread], [2, true])
   const batch = simulation.give('ingest', 1, 1)
   assert.equal(batch.startedAt, 0)
@@ -168,6 +169,7 @@ test('pages leave a thread to others', () => {
 for (const [lane, max, limit] of [
   ['ingest', POOL_QUEUE_BATCHES_MAX, /1024 .*POOL_QUEUE_BATCHES_MAX/],
   ['read', POOL_QUEUE_READS_MAX, /256 .*POOL_QUEUE_READS_MAX/],
+  ['review', POOL_QUEUE_REVIEWS_MAX, /16 .*POOL_QUEUE_REVIEWS_MAX/],
   ['rebuild', POOL_QUEUE_REBUILDS_MAX, /256 .*POOL_QUEUE_REBUILDS_MAX/],
 ] as const) {
   test(`${lane}: ${max} tasks, one more is refused, other lanes and newcomers are not`, () => {
@@ -178,7 +180,7 @@ for (const [lane, max, limit] of [
     }
     for (let i = 0; i < max; i++) give(1)
     assert.throws(() => give(1), refused(limit))
-    for (const other of ['small', 'ingest', 'read', 'rebuild'] as const) {
+    for (const other of ['small', 'ingest', 'read', 'review', 'rebuild'] as const) {
       if (other !== lane) simulation.turns.assertRoom({ lane: other, of: 1 })
     }
     for (let of = 2; of < max + 2; of++) give(of)

@@ -59,6 +59,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** A string is sent as it is. */
   readonly body?: unknown
+  readonly signal?: AbortSignal
 }
 
 export class RestHarness {
@@ -109,6 +110,7 @@ export class RestHarness {
     const { body } = options
     const response = await fetch(this.#base + path, {
       method,
+      ...(options.signal && { signal: options.signal }),
       headers: {
         ...(token !== '' && { Authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'Content-Type': 'application/json' }),

@@ -81,16 +81,17 @@ export interface SuspectKeys {
   readonly logNode: number
 }
 
-/** The next event from `first` on that has to be looked at; `events.count` when there is none. */
+/** The next event from `first` on that has to be looked at; `end` when there is none before it. */
 export function nextSuspect(
   tape: JsonTape,
   events: DecodedEvents,
   bytes: Uint8Array,
   first: number,
   { keys, special, logNode }: SuspectKeys,
+  end = events.count,
 ): number {
   const { flags } = keys
   events.bind()
   kernels.bindKeys(flags.byteOffset, flags.length, special, logNode)
-  return kernels.findSuspect(first, events.count, tape.entries.byteOffset, bytes.byteOffset)
+  return kernels.findSuspect(first, end, tape.entries.byteOffset, bytes.byteOffset)
 }

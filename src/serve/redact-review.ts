@@ -1,0 +1,140 @@
+/**
+ * Review before switching on: what redaction would change in events that are stored already, by
+ * path and reason, by the worker code of ingest. Reads, and stores nothing.
+ *
+ * What it tells of values is masked (`workers/transform/masked-sample.ts`); it needs the scope that
+ * shows the events themselves all the same.
+ */
+import type { Reply, Route } from '../http/exchange.ts'
+import { REVIEW_EVENTS_MAX, REVIEW_PATHS_MAX } from '../limits.ts'
+import { formatEventId } from '../model/event-id.ts'
+import { formatTimeMs } from '../model/rfc3339.ts'
+import type { Stream } from '../model/stream.ts'
+import type { EventStore } from '../store/event-store.ts'
+import { malformed, readFields } from './body-fields.ts'
+import { idBound, readCursor } from './event-page.ts'
+import { ExactNumber, parseExactJson } from './exact-json.ts'
+import { readFieldFilter } from './field-filter.ts'
+import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
+import { readTimeRange } from './query.ts'
+import {
+  type ReviewOutcome,
+  type ReviewRange,
+  type ReviewRules,
+  type ReviewSegments,
+  ReviewWalk,
+} from './review-walk.ts'
+import { readRedactFields } from './stream-settings.ts'
+
+export interface RedactReviewDeps extends Guard {
+  readonly streams: StreamFinder
+  readonly events: EventStore
+  readonly reviewSegments: ReviewSegments
+  readonly givesWay?: () => boolean
+  readonly nowMs?: () => number
+  /** In place of REVIEW_MS_MAX. */
+  readonly msMax?: number
+}
+
+/** As of a query, and the longest `redact_fields` with every character escaped. */
+const REVIEW_BODY_BYTES_MAX = 1024 * 1024
+const FIELDS = ['from', 'to', 'before', 'limit', 'query', 'redact_fields'] as const
+
+interface Asked extends ReviewRules {
+  readonly range: ReviewRange
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export function redactReviewRoutes(deps: RedactReviewDeps): Route[] {
+  const { streams, nowMs = Date.now, givesWay = () => false, ...guard } = deps
+  return [
+    guardRoute(guard, {
+      method: 'POST',
+      pattern: '/v1/streams/:id/redact/review',
+      scope: 'events:read',
+      body: 'text',
+      bodyBytesMax: REVIEW_BODY_BYTES_MAX,
+      run: async ({ principal, params, body, signal }) => {
+        const stream = await findVisibleStream(streams, principal, params[0])
+        const asked = readReview(parseExactJson(String(body)), stream, nowMs())
+        const startMs = performance.now()
+        const outcome = await new ReviewWalk({ ...deps, givesWay }, asked.range, asked).run(signal)
+        return replyReview(asked, outcome, performance.now() - startMs)
+      },
+    }),
+  ]
+}
+
+/** Throws `malformed`. */
+function readReview(body: unknown, stream: Stream, nowMs: number): Asked {
+  const fields = readFields(body, FIELDS)
+  const { fromNs, toNs } = readTimeRange(fields, nowMs)
+  const { query, redact_fields: redactFields } = fields
+  if (typeof query === 'string') {
+    throw malformed('"query" must be a filter such as {"field": "level", "equals": "error"}')
+  }
+  return {
+    range: {
+      streamId: stream.streamId,
+      from: idBound(fromNs),
+      to: idBound(toNs),
+      before: readCursor('before', fields.before),
+      eventsMax: readEventsMax(fields.limit),
+    },
+    fromMs: timeMs(fromNs),
+    toMs: timeMs(toNs),
+    filter: query === undefined ? undefined : readFieldFilter('query', query),
+    redactFields: redactFields === undefined ? stream.redactFields : readRedactFields(redactFields),
+  }
+}
+
+function readEventsMax(value: unknown): number {
+  if (value === undefined) return REVIEW_EVENTS_MAX
+  const limit = value instanceof ExactNumber ? Number(value.text) : 0
+  if (Number.isInteger(limit) && limit > 0 && limit <= REVIEW_EVENTS_MAX) return limit
+  throw malformed(`"limit" must be an integer from 1 to ${REVIEW_EVENTS_MAX} (REVIEW_EVENTS_MAX)`)
+}
+
+function replyReview(asked: Asked, outcome: ReviewOutcome, elapsedMs: number): Reply {
+  const { totals, damaged, eventsDamaged, stopped, next } = outcome
+  const { changes } = totals
+  const shown = changes.slice(0, REVIEW_PATHS_MAX)
+  const left = changes.slice(REVIEW_PATHS_MAX)
+  const isCut = left.length > 0 || totals.valuesLeft > 0
+  const reasons = [
+    ...(stopped === undefined ? [] : [stopped]),
+    ...(eventsDamaged > 0 ? ['damaged'] : []),
+    ...(isCut ? ['paths'] : []),
+  ]
+  const body = JSON.stringify({
+    from: formatTimeMs(asked.fromMs),
+    to: formatTimeMs(asked.toMs),
+    ...totals.counts,
+    changes: shown.map(({ eventIds, ...change }) => ({ ...change, event_ids: eventIds })),
+    ...(isCut && {
+      more: {
+        paths: left.length,
+        values: left.reduce((sum, { values }) => sum + values, totals.valuesLeft),
+        // Of paths past those that are held only the values were counted.
+        at_least: totals.valuesLeft > 0,
+      },
+    }),
+    partial: reasons.length > 0,
+    partial_reasons: reasons,
+    ...(eventsDamaged > 0 && {
+      events_damaged: eventsDamaged,
+      damaged: damaged.map(({ segmentId, events }) => ({ segment_id: String(segmentId), events })),
+    }),
+    next: next === undefined ? null : formatEventId(next),
+    stats: { elapsed_ms: Math.round(elapsedMs) },
+  })
+  return { status: 200, contentType: 'application/json', body }
+}
+
+const NS_PER_MS = 1_000_000n
+
+/** Within what a date can be; the range itself is compared exactly. */
+function timeMs(ns: bigint): number {
+  return Number(ns / NS_PER_MS)
+}

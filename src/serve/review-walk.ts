@@ -1,0 +1,269 @@
+/**
+ * Review of a range: reads its segments, newest first, and has workers look at their events.
+ *
+ *   list segments -> fetch payloads -> tasks of about REVIEW_TASK_BYTES -> pool -> totals
+ *
+ * A few tasks are under way at a time, and what they found is added in their order. So wherever the
+ * walk stops, what is told is of all events from the newest down to one, where the next walk goes
+ * on: the walk may stop at any time, for its limits or because the client went away.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { IngestError } from '../errors.ts'
+import {
+  REVIEW_DAMAGED_MAX,
+  REVIEW_MS_MAX,
+  REVIEW_PAGE_EVENTS,
+  REVIEW_REST_FACTOR,
+  REVIEW_REST_MS_MAX,
+  REVIEW_TASK_BYTES,
+  REVIEW_TASKS_MAX,
+  SEGMENT_EVENTS_MAX,
+} from '../limits.ts'
+import type { EventId } from '../model/event-id.ts'
+import type { FieldFilter } from '../model/field-value.ts'
+import type { ReviewedEvents } from '../model/redaction-review.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { EventStore } from '../store/event-store.ts'
+import { type PagePlan, pageWithin, planPage, segmentsToList } from './event-page.ts'
+import { ReviewTotals } from './review-totals.ts'
+import {
+  fetchSlices,
+  type ListedSlices,
+  READ_TRIES_MAX,
+  type SegmentRead,
+} from './segment-reads.ts'
+
+export interface ReviewRange {
+  readonly streamId: StreamId
+  /** Segments with `from <= id < to`. */
+  readonly from: bigint
+  readonly to: bigint
+  /** Exclusive. */
+  readonly before: EventId | undefined
+  readonly eventsMax: number
+}
+
+export interface ReviewRules {
+  readonly redactFields: readonly string[]
+  readonly filter: FieldFilter | undefined
+}
+
+/** Runs in the pool; given up by `signal` before it has a thread. */
+export type ReviewSegments = (
+  request: ReviewRules & { readonly reads: readonly SegmentRead[] },
+  signal: AbortSignal,
+) => Promise<ReviewedEvents>
+
+export interface DamagedSegment {
+  readonly segmentId: bigint
+  readonly events: number
+}
+
+export interface ReviewOutcome {
+  readonly totals: ReviewTotals
+  /** The first of them, the newest. */
+  readonly damaged: readonly DamagedSegment[]
+  readonly eventsDamaged: number
+  /** Why events of the range were not looked at, if so; the next review goes on before `next`. */
+  readonly stopped: 'events' | 'time' | undefined
+  readonly next: EventId | undefined
+}
+
+interface Task {
+  readonly reads: readonly SegmentRead[]
+  readonly reviewed: Promise<ReviewedEvents>
+}
+
+interface WalkDeps {
+  readonly events: EventStore
+  readonly reviewSegments: ReviewSegments
+  /** Whether ingest is busy, so that the review takes its time. */
+  readonly givesWay: () => boolean
+  readonly msMax?: number
+}
+
+/** Rows were merged while they were read: the walk lists anew from where it is. */
+const MERGED = Symbol('merged')
+
+export class ReviewWalk {
+  readonly #deps: WalkDeps
+  readonly #range: ReviewRange
+  readonly #rules: ReviewRules
+  readonly #msMax: number
+  readonly #totals = new ReviewTotals()
+  readonly #damaged: DamagedSegment[] = []
+  #eventsDamaged = 0
+  /** Down to where it is told, and down to where tasks were started. */
+  #told: EventId | undefined
+  #started: EventId | undefined
+  #eventsLeft: number
+  #tasks: Task[] = []
+  #taskStartedAt: number | undefined
+
+  constructor(deps: WalkDeps, range: ReviewRange, rules: ReviewRules) {
+    this.#deps = deps
+    this.#range = range
+    this.#rules = rules
+    this.#msMax = deps.msMax ?? REVIEW_MS_MAX
+    this.#told = range.before
+    this.#started = range.before
+    this.#eventsLeft = range.eventsMax
+  }
+
+  /** Throws `unavailable` when `signal` is aborted, or nothing could be looked at in time. */
+  async run(signal: AbortSignal): Promise<ReviewOutcome> {
+    const stop = new AbortController()
+    let onGone = () => {}
+    let timer: NodeJS.Timeout | undefined
+    const ended = new Promise<'time'>((resolve, reject) => {
+      onGone = () => reject(new IngestError('unavailable', 'the client went away'))
+      timer = setTimeout(() => resolve('time'), this.#msMax)
+    })
+    signal.addEventListener('abort', onGone)
+    try {
+      if (signal.aborted) onGone()
+      const walked = this.#walk(stop.signal)
+      walked.catch(() => undefined) // When the time is over first, nobody hears of it.
+      return this.#outcome(await Promise.race([ended, walked]))
+    } finally {
+      stop.abort()
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onGone)
+    }
+  }
+
+  #outcome(stopped: ReviewOutcome['stopped']): ReviewOutcome {
+    if (stopped === 'time' && this.#told === this.#range.before) {
+      const limit = `${this.#msMax} ms (REVIEW_MS_MAX)`
+      const text = `no event could be looked at within ${limit}: the service is busy`
+      throw new IngestError('unavailable', text)
+    }
+    return {
+      totals: this.#totals,
+      damaged: this.#damaged,
+      eventsDamaged: this.#eventsDamaged,
+      stopped,
+      next: stopped === undefined ? undefined : this.#told,
+    }
+  }
+
+  /** Why it ended before the range did, if so. */
+  async #walk(signal: AbortSignal): Promise<'events' | undefined> {
+    let tries = 0
+    while (!signal.aborted) {
+      const from = this.#started
+      const { plan, segments } = await this.#list()
+      const isWhole = (await this.#review({ ...plan, segments }, signal)) !== MERGED
+      const isOver = isWhole && !plan.hasMore
+      if (isOver || this.#eventsLeft <= 0) {
+        await this.#settle(0, signal)
+        return isOver ? undefined : 'events'
+      }
+      tries = this.#started === from ? tries + 1 : 0
+      if (tries === READ_TRIES_MAX) {
+        throw new IngestError('unavailable', 'the stream is being reorganised; try again')
+      }
+    }
+    return undefined // Nobody hears of it.
+  }
+
+  async #list(): Promise<{ plan: PagePlan; segments: ListedSlices['segments'] }> {
+    const limit = Math.min(this.#eventsLeft, REVIEW_PAGE_EVENTS)
+    const query = pageWithin(this.#range, { limit, before: this.#started, after: undefined })
+    const { streamId } = this.#range
+    const { start, end } = query
+    const range = { streamId, start, end, newestFirst: true, limit: segmentsToList(query) }
+    const segments = await this.#deps.events.listSegments(range)
+    return { plan: planPage(query, segments), segments }
+  }
+
+  /** Starts the tasks of a page, a few at a time; the last ones are under way when it ends. */
+  async #review(page: ListedSlices, signal: AbortSignal): Promise<typeof MERGED | undefined> {
+    const sizes = new Map(page.segments.map((each) => [each.segmentId, bytesOfEvent(each)]))
+    const bytesOf = ({ segmentId, fromOrdinal, toOrdinal }: SegmentRead) =>
+      (sizes.get(segmentId) ?? 0) * (toOrdinal - fromOrdinal)
+    for await (const reads of fetchSlices(this.#deps.events, this.#range.streamId, page)) {
+      if (reads === undefined) return MERGED
+      for (const some of cutIntoTasks(reads, bytesOf)) {
+        if (this.#deps.givesWay()) await this.#rest(signal)
+        else await this.#settle(REVIEW_TASKS_MAX - 1, signal)
+        if (signal.aborted) return undefined
+        this.#start(some, signal)
+      }
+    }
+    return undefined
+  }
+
+  #start(reads: readonly SegmentRead[], signal: AbortSignal): void {
+    this.#taskStartedAt = performance.now()
+    const reviewed = this.#deps.reviewSegments({ ...this.#rules, reads }, signal)
+    reviewed.catch(() => undefined) // It is awaited when its turn comes.
+    this.#tasks.push({ reads, reviewed })
+    this.#started = oldestOf(reads)
+    for (const { fromOrdinal, toOrdinal } of reads) this.#eventsLeft -= toOrdinal - fromOrdinal
+  }
+
+  /** Waits for what is under way, and then for longer than the last task took. */
+  async #rest(signal: AbortSignal): Promise<void> {
+    if (this.#taskStartedAt === undefined) return
+    await this.#settle(0, signal)
+    const workedMs = performance.now() - this.#taskStartedAt
+    const restMs = Math.min(workedMs * REVIEW_REST_FACTOR, REVIEW_REST_MS_MAX)
+    await sleep(restMs, undefined, { signal }).catch(() => undefined) // `signal` is looked at next.
+  }
+
+  /** Adds what the oldest tasks found until `left` are under way. */
+  async #settle(left: number, signal: AbortSignal): Promise<void> {
+    while (this.#tasks.length > left) {
+      const { reads, reviewed } = this.#tasks[0]!
+      const found = await reviewed
+      if (signal.aborted) return // The answer is on its way.
+      this.#tasks.shift()
+      this.#totals.add(found)
+      for (const { index } of found.damaged) this.#addDamaged(reads[index]!)
+      this.#told = oldestOf(reads)
+    }
+  }
+
+  #addDamaged({ segmentId, fromOrdinal, toOrdinal }: SegmentRead): void {
+    const events = toOrdinal - fromOrdinal
+    this.#eventsDamaged += events
+    if (this.#damaged.length < REVIEW_DAMAGED_MAX) this.#damaged.push({ segmentId, events })
+  }
+}
+
+function oldestOf(reads: readonly SegmentRead[]): EventId {
+  const { segmentId, fromOrdinal } = reads.at(-1)!
+  return { segmentId, ordinal: fromOrdinal }
+}
+
+function bytesOfEvent({ rawBytes, eventCount }: ListedSlices['segments'][number]): number {
+  return rawBytes / eventCount
+}
+
+/**
+ * Reads in runs of about REVIEW_TASK_BYTES, so that a task is short and others have their turns.
+ * What shares a payload stays together: it is decoded once.
+ */
+export function* cutIntoTasks(
+  reads: readonly SegmentRead[],
+  bytesOf: (read: SegmentRead) => number,
+): Generator<readonly SegmentRead[]> {
+  let some: SegmentRead[] = []
+  let bytes = 0
+  let events = 0
+  for (const read of reads) {
+    const more = read.toOrdinal - read.fromOrdinal
+    const isFull = bytes + bytesOf(read) > REVIEW_TASK_BYTES || events + more > SEGMENT_EVENTS_MAX
+    if (isFull && some.length > 0 && some.at(-1)?.payload !== read.payload) {
+      yield some
+      some = []
+      bytes = 0
+      events = 0
+    }
+    some.push(read)
+    bytes += bytesOf(read)
+    events += more
+  }
+  if (some.length > 0) yield some
+}

@@ -1,0 +1,225 @@
+/**
+ * Says what redaction would change in stored events: by the extraction that was done at ingest and
+ * the keys and the scanner that ingest uses. Changes nothing and keeps nothing.
+ *
+ *   stored payloads --decode--> events --redaction--> counts, masked samples, event ids
+ *
+ * Events that cannot have anything to redact are passed over by the kernel that ingest has for it;
+ * the others are walked by their text, which is exact for every event.
+ */
+import {
+  FIELD_PATH_BYTES_MAX,
+  REVIEW_EVENT_IDS_MAX,
+  REVIEW_PATHS_HELD_MAX,
+  REVIEW_SAMPLED_MAX,
+  REVIEW_SAMPLES_MAX,
+} from '../src/limits.ts'
+import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
+import type { RedactionReason } from '../src/model/redaction-preview.ts'
+import type {
+  MaskedSample,
+  ReviewedChange,
+  ReviewedEvents,
+  ReviewRequest,
+} from '../src/model/redaction-review.ts'
+import { JsonTape } from './decode/json-tape.ts'
+import { PathTrie } from './decode/path-trie.ts'
+import { PayloadDecoder } from './decode/payload-decoder.ts'
+import { Edits } from './transform/edits.ts'
+import { EventFilter } from './transform/event-filter.ts'
+import { maskedSample } from './transform/masked-sample.ts'
+import { suspectKeys } from './transform/redact.ts'
+import { EventRedactor } from './transform/redact-event.ts'
+import { RedactKeys } from './transform/redact-keys.ts'
+import { forEachChange, reasonName } from './transform/redaction-changes.ts'
+import { SecretScanner } from './transform/secrets.ts'
+import { nextSuspect } from './transform/suspects.ts'
+
+/** All values at one path that would change for one reason. */
+interface Row {
+  readonly path: string
+  readonly reason: RedactionReason
+  events: number
+  values: number
+  readonly samples: Map<string, MaskedSample>
+  readonly eventIds: string[]
+  /** The event that was counted last. */
+  lastEvent: number
+  /** The newest ordinals of the segment under way. */
+  readonly ordinals: number[]
+}
+
+export class ReviewPipeline {
+  readonly #stored: PayloadDecoder
+  readonly #scanner = new SecretScanner()
+  /** Of the rules asked for last: reviews come as many tasks with the same ones. */
+  #keys = new RedactKeys([])
+  #redactor = new EventRedactor(new Edits(), this.#keys, this.#scanner)
+  #redactFields = ''
+
+  #rows = new Map<string, Row>()
+  /** By node and reason, while the trie keeps its nodes. */
+  #rowsByNode = new Map<number, Row | undefined>()
+  #generation = -1
+  #touched: Row[] = []
+  #events = 0
+  #matched = 0
+  #changed = 0
+  #bytes = 0
+  #valuesLeft = 0
+
+  constructor(tape = new JsonTape(new PathTrie())) {
+    this.#stored = new PayloadDecoder(tape)
+  }
+
+  run({ reads, redactFields, filter }: ReviewRequest): ReviewedEvents {
+    this.#begin(redactFields)
+    const damaged: DamagedRead[] = []
+    const eventFilter = filter && new EventFilter(filter)
+    for (const [index, read] of reads.entries()) {
+      const reason = this.#stored.decode(read.payload)
+      if (reason === undefined) this.#review(read, eventFilter)
+      else damaged.push({ index, reason })
+    }
+    this.#stored.reset()
+    const changes = [...this.#rows.values()].map(toChange)
+    this.#rows = new Map()
+    this.#rowsByNode = new Map()
+    return {
+      events: this.#events,
+      matched: this.#matched,
+      changed: this.#changed,
+      bytes: this.#bytes,
+      changes,
+      valuesLeft: this.#valuesLeft,
+      damaged,
+    }
+  }
+
+  #begin(redactFields: readonly string[]): void {
+    this.#stored.reset()
+    this.#events = 0
+    this.#matched = 0
+    this.#changed = 0
+    this.#bytes = 0
+    this.#valuesLeft = 0
+    const identity = redactFields.join('\0')
+    if (identity === this.#redactFields) return
+    this.#keys.dispose()
+    this.#keys = new RedactKeys(redactFields)
+    this.#redactor = new EventRedactor(new Edits(), this.#keys, this.#scanner)
+    this.#redactFields = identity
+  }
+
+  /** Looks at the events of one segment, which are `from`..`to` of the decoded payload. */
+  #review(read: SegmentRead, filter: EventFilter | undefined): void {
+    const { tape, events, bytes } = this.#stored
+    const { trie } = tape
+    const first = read.firstEvent ?? 0
+    const from = first + Math.max(0, read.fromOrdinal)
+    const to = Math.min(events.count, first + read.toOrdinal)
+    if (trie.generation !== this.#generation) this.#rowsByNode.clear()
+    this.#generation = trie.generation
+    this.#keys.begin(trie)
+    this.#scanner.begin(bytes)
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const suspects = suspectKeys(this.#keys, trie)
+    let suspect = from
+    for (let i = from; i < to; i++) {
+      const start = events.start[i]!
+      this.#events++
+      this.#bytes += events.end[i]! - start
+      if (filter?.matches(tape, bytes, events.tapeStart[i]!, events.tapeEnd[i]!) === false) continue
+      this.#matched++
+      if (suspect <= i) suspect = nextSuspect(tape, events, bytes, i, suspects, to)
+      if (suspect > i) continue
+      suspect = i + 1
+      this.#redactor.find(trie, bytes, view, start)
+      this.#count(start, i - first)
+    }
+    for (const row of this.#touched) closeSegment(row, read)
+    this.#touched = []
+  }
+
+  /** Counts what the redactor found in the event at `start`. */
+  #count(start: number, ordinal: number): void {
+    const { edits, nodes } = this.#redactor
+    const { bytes } = this.#stored
+    let isChanged = false
+    forEachChange(this.#redactor, start, (edit) => {
+      const [from, to] = [edits.start[edit]!, edits.end[edit]!]
+      const text = edits.text[edit]!
+      // It is what redaction would write: a producer has masked it, or ingest did.
+      if (isSame(bytes.subarray(from, to), text.bytes, text.length)) return
+      isChanged = true
+      const row = this.#rowOf(nodes[edit]!, edits.reason[edit]!)
+      if (row === undefined) {
+        this.#valuesLeft++
+        return
+      }
+      row.values++
+      if (row.lastEvent !== this.#events) this.#countEvent(row, ordinal)
+      if (row.values > REVIEW_SAMPLED_MAX || row.samples.size === REVIEW_SAMPLES_MAX) return
+      const sample = maskedSample(bytes, from, to)
+      row.samples.set(JSON.stringify(sample), sample)
+    })
+    if (isChanged) this.#changed++
+  }
+
+  #countEvent(row: Row, ordinal: number): void {
+    row.lastEvent = this.#events
+    row.events++
+    if (row.eventIds.length === REVIEW_EVENT_IDS_MAX) return
+    if (row.ordinals.length === 0) this.#touched.push(row)
+    if (row.ordinals.length === REVIEW_EVENT_IDS_MAX) row.ordinals.shift()
+    row.ordinals.push(ordinal)
+  }
+
+  /** Undefined for a path past the bound. */
+  #rowOf(node: number, reason: number): Row | undefined {
+    const id = node * 256 + reason
+    if (this.#rowsByNode.has(id)) return this.#rowsByNode.get(id)
+    const path = shownPath(this.#stored.tape.trie.displayPath(node))
+    const name = reasonName(reason)
+    const key = `${name} ${path}`
+    let row = this.#rows.get(key)
+    if (row === undefined && this.#rows.size < REVIEW_PATHS_HELD_MAX) {
+      row = createRow(path, name)
+      this.#rows.set(key, row)
+    }
+    this.#rowsByNode.set(id, row)
+    return row
+  }
+}
+
+/** Its newest events have been met last. */
+function closeSegment(row: Row, { segmentId }: SegmentRead): void {
+  while (row.ordinals.length > 0 && row.eventIds.length < REVIEW_EVENT_IDS_MAX) {
+    row.eventIds.push(`${segmentId}-${row.ordinals.pop()}`)
+  }
+  row.ordinals.length = 0
+}
+
+function createRow(path: string, reason: RedactionReason): Row {
+  const counts = { events: 0, values: 0, lastEvent: -1 }
+  return { path, reason, ...counts, samples: new Map(), eventIds: [], ordinals: [] }
+}
+
+function toChange({ path, reason, events, values, samples, eventIds }: Row): ReviewedChange {
+  return { path, reason, events, values, samples: [...samples.values()], eventIds }
+}
+
+/** As paths are learned, they have a bound; a longer one is cut and counts with those alike. */
+function shownPath(path: string): string {
+  if (path.length <= FIELD_PATH_BYTES_MAX / 3) return path
+  const bytes = Buffer.from(path)
+  if (bytes.length <= FIELD_PATH_BYTES_MAX) return path
+  const cut = bytes.subarray(0, FIELD_PATH_BYTES_MAX - Buffer.byteLength('…')).toString()
+  return `${cut.replace(/\ufffd+$/, '')}…`
+}
+
+function isSame(a: Uint8Array, b: Uint8Array, length: number): boolean {
+  if (a.length !== length) return false
+  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return false
+  return true
+}
