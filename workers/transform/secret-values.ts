@@ -52,6 +52,7 @@ export function isSecretString(
   start: number,
   end: number,
 ): boolean {
+  if (kind === LISTED_NAME) return true
   if (end - start > TEXT_CHARS_MAX * CHAR_BYTES_MAX) return kind !== NO_NAME
   return isSecretText(kind, unescapeToString(bytes, start, end))
 }
