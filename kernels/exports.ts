@@ -17,6 +17,7 @@ export {
   bindNameEndings,
   bindSecrets,
   findSuspect,
+  mayBeSecret,
   mayNameSecret,
 } from './secrets'
 export { copyEntries, findFlagged, findNode, spliceEvent } from './splice'

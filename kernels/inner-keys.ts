@@ -8,6 +8,8 @@
  */
 
 const SPACE: u32 = 0x20
+/** A backslash and a quote, as one number. */
+const ESCAPED_QUOTE: u16 = 0x225c
 const QUOTE: u32 = 0x22
 const APOSTROPHE: u32 = 0x27
 const DASH: u32 = 0x2d
@@ -59,10 +61,13 @@ export function firstInnerKey(start: usize, end: usize): usize {
 export function nextInnerKey(start: usize, from: usize, end: usize): usize {
   for (let at = from; at < end; at += 16) {
     const text = v128.load(at)
-    let signs = signsBefore(text, COLON, end - at) | signsBefore(text, MORE, end - at)
+    const isSign = v128.or(i8x16.eq(text, i8x16.splat(COLON)), i8x16.eq(text, i8x16.splat(MORE)))
+    let signs = i8x16.bitmask(isSign)
+    if (signs === 0) continue
+    if (end - at < 16) signs &= (1 << (<i32>(end - at))) - 1
     for (; signs !== 0; signs &= signs - 1) {
       const sign = at + ctz(signs)
-      if (isBehindSecretWord(start, sign)) return sign
+      if (!isBehindOtherKey(start, sign) && isBehindSecretWord(start, sign)) return sign
     }
   }
   return end
@@ -72,6 +77,21 @@ export function nextInnerKey(start: usize, from: usize, end: usize): usize {
 function signsBefore(text: v128, sign: u8, left: usize): i32 {
   const signs = i8x16.bitmask(i8x16.eq(text, i8x16.splat(sign)))
   return left < 16 ? signs & ((1 << (<i32>left)) - 1) : signs & ALL_BYTES
+}
+
+/**
+ * The most usual case by itself: whether a quote with a backslash before it stands before the sign,
+ * and before these two letters with which no word ends.
+ */
+function isBehindOtherKey(start: usize, sign: usize): bool {
+  if (sign < start + 4 || load<u16>(sign - 2) !== ESCAPED_QUOTE) return false
+  const last = <u32>load<u8>(sign - 3)
+  const before = <u32>load<u8>(sign - 4)
+  if ((last | 0x20) - LETTER_A >= 26 || (before | 0x20) - LETTER_A >= 26) return false
+  const state = <usize>load<u16>(letterStates + (((ROOT << 5) | (last & 31)) << 1))
+  if (state === WHOLE_WORD || (state & NEUTRAL_WORD) !== 0) return false
+  const isOther = load<u16>(letterStates + (((state << 5) | (before & 31)) << 1)) === 0
+  return isOther && !isSpelled(start, sign - 4)
 }
 
 function isBehindSecretWord(start: usize, sign: usize): bool {

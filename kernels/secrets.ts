@@ -115,7 +115,7 @@ function isSuspect(from: usize, to: usize, bytes: usize): bool {
     if (end - start < SECRET_BYTES_MIN) continue
     if (mayBeginWithKey(start) && nextInnerKey(start, start, end) < end) return true
     if (type === ESCAPED && !hasPlainEscapes(start, end)) return true
-    if (isSuspectText(start, end)) return true
+    if (isSuspectText(start, end, true)) return true
   }
   return false
 }
@@ -179,6 +179,11 @@ function tripleAt(at: usize): usize {
   return (first << 10) | (second << 5) | (<usize>load<u8>(at + 2) & 31)
 }
 
+/** Whether the scanner may find a secret in a value; of names in it nothing is said. */
+export function mayBeSecret(start: usize, end: usize, isEscaped: bool): bool {
+  return (isEscaped && !hasPlainEscapes(start, end)) || isSuspectText(start, end, false)
+}
+
 function mayBeObject(start: usize): bool {
   const byte = <u32>load<u8>(start)
   return byte === OPEN_OBJECT || byte === SPACE || byte === BACKSLASH
@@ -213,12 +218,12 @@ function hasPlainEscapes(start: usize, end: usize): bool {
 }
 
 /**
- * Whether a value has a mark, a run in which a secret may begin, or behind a brace a key that may
- * name one. A run behind a backslash begins with the letter of an escape.
+ * Whether a value has a mark, a run in which a secret may begin, or with `hasKeys` behind a brace a
+ * key that may name one. A run behind a backslash begins with the letter of an escape.
  */
-function isSuspectText(start: usize, end: usize): bool {
+function isSuspectText(start: usize, end: usize, hasKeys: bool): bool {
   let run = 0
-  let keysFrom = end
+  let looksForKeys = hasKeys
   for (let at = start; at < end; at += 16) {
     const left = <i32>(end - at)
     const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
@@ -228,8 +233,8 @@ function isSuspectText(start: usize, end: usize): bool {
     const isMark = v128.or(v128.or(classes, i8x16.add(classes, classes)), braces)
     const marks = i8x16.bitmask(isMark) & inValue
     if (marks !== 0) {
-      if (keysFrom === end && (i8x16.bitmask(braces) & inValue) !== 0) {
-        keysFrom = at
+      if (looksForKeys && (i8x16.bitmask(braces) & inValue) !== 0) {
+        looksForKeys = false
         if (nextInnerKey(start, at, end) < end) return true
       }
       if (hasMark(at, marks)) return true

@@ -100,6 +100,7 @@ export interface Kernels {
   mayNameSecret(start: number, end: number, isEscaped: boolean, isInList: boolean): number
   bindKeys(flags: number, count: number, special: number, logNode: number): void
   findSuspect(first: number, end: number, entries: number, bytes: number): number
+  mayBeSecret(start: number, end: number, isEscaped: boolean): number
   /** See `kernels/inner-keys.ts`. */
   bindSecretWords(states: number): void
   firstInnerKey(start: number, end: number): number

@@ -11,17 +11,22 @@
  * a key without quotes counts within braces only, and before a string only.
  */
 import { stringStop } from '../decode/json-scan.ts'
+import type { HeldText } from '../kernel/arena-copy.ts'
+import { NULL_TEXT, REASON_DENYLISTED, REASON_SECRET, REDACTED_TEXT } from './edits.ts'
 import { InnerKey } from './inner-key.ts'
 import { firstInnerKey, nextInnerKey } from './inner-keys.ts'
 import { findClose, isAround, NO_QUOTE, Quote, SINGLE_QUOTE } from './inner-quotes.ts'
 import { decodedEnd, valueStart } from './inner-text.ts'
-import { LISTED_NAME, NO_NAME, SECRET_NAME, STRING_NAME } from './secret-names.ts'
+import { LISTED_NAME, NO_NAME, SECRET_NAME } from './secret-names.ts'
+import { isSecretText } from './secret-values.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
 
 /** Strings that look like a secret are replaced within one another so deep. */
 const SECRET_DEPTH_MAX = 4
+/** Longer values are no flags, words or paths. */
+const VALUE_BYTES_MAX = 256
 /** A kind of `InnerEdits` that is not one of the scanner's. */
-export const BY_NAME = -1
+const BY_NAME = -1
 
 const QUOTE = 0x22
 const APOSTROPHE = 0x27
@@ -37,8 +42,6 @@ const CLOSE_ARRAY = 0x5d
 const SPACE = 0x20
 const LETTER_U = 0x75
 
-const REDACTED_TEXT = Buffer.from('[REDACTED]')
-const NULL_TEXT = Buffer.from('null')
 /** What there is no value of, in JSON, Python, Ruby and JavaScript. */
 const NOTHING = /^(?:n(?:u(?:ll?)?)?|None|nil|undefined)?$/
 const FLAG = /^(?:true|false)$/i
@@ -59,6 +62,16 @@ export class InnerEdits {
     this.end[index] = end
     this.isString[index] = isString
     this.kind[index] = kind
+  }
+
+  /** Why, and by what. */
+  reasonOf(index: number): number {
+    const kind = this.kind[index]!
+    return kind === BY_NAME ? REASON_DENYLISTED : REASON_SECRET + kind
+  }
+
+  textOf(index: number): HeldText {
+    return this.isString[index] === true ? REDACTED_TEXT : NULL_TEXT
   }
 }
 
@@ -86,27 +99,18 @@ export class InnerJson {
     this.#scanner = scanner
   }
 
-  /** Whether the string `start`..`end` holds a value under a key that names a secret. Hot. */
-  holdsSecretName(bytes: Uint8Array, start: number, end: number): boolean {
-    const first = firstInnerKey(bytes, start, end)
-    if (first === end) return false
-    this.edits.count = 0
-    this.#begin(bytes, start, end)
-    this.#findNames(first, true)
-    return this.edits.count > 0
-  }
-
   /**
    * Finds the edits of a string in which the scanner found a secret of `kind`, or NO_SECRET.
-   * Returns whether they leave none: else the string goes as a whole, if `kind` says so.
+   * Returns whether they leave none; else the string goes as a whole. Hot.
    */
   find(bytes: Uint8Array, view: DataView, start: number, end: number, kind: number): boolean {
     this.edits.count = 0
+    const first = kind === NO_SECRET ? firstInnerKey(bytes, start, end) : start
+    if (first === end) return true
     this.#view = view
     this.#begin(bytes, start, end)
     if (kind !== NO_SECRET) return this.#findSecrets(0)
-    const first = firstInnerKey(bytes, start, end)
-    if (first < end) this.#findNames(first, false)
+    this.#findNames(first)
     return true
   }
 
@@ -118,13 +122,12 @@ export class InnerJson {
   }
 
   /** Goes through the keys that may name a secret, from the first one's colon on. */
-  #findNames(first: number, isOneEnough: boolean): void {
+  #findNames(first: number): void {
     const bytes = this.#bytes
     let sign = first
     while (sign < this.#end) {
       const name = this.#key.read(sign) ? this.#key.judge() : NO_NAME
       const from = name === NO_NAME ? sign + 1 : this.#editValue(sign + 1, name)
-      if (isOneEnough && this.edits.count > 0) return
       sign = nextInnerKey(bytes, this.#start, from, this.#end)
     }
   }
@@ -176,7 +179,7 @@ export class InnerJson {
       isDone = depth < SECRET_DEPTH_MAX && this.#findSecrets(depth + 1)
     } else {
       const first = firstInnerKey(bytes, start, end)
-      if (first < end) this.#findNames(first, false)
+      if (first < end) this.#findNames(first)
     }
     if (!isDone) {
       edits.count = before
@@ -216,8 +219,8 @@ export class InnerJson {
     for (let i = first; i < edits.count; i++) {
       out.set(bytes.subarray(pos, edits.start[i]!), length)
       length += edits.start[i]! - pos
-      const text = edits.isString[i]! ? REDACTED_TEXT : NULL_TEXT
-      out.set(text, length)
+      const text = edits.textOf(i)
+      out.set(text.bytes, length)
       length += text.length
       pos = edits.end[i]!
     }
@@ -235,12 +238,12 @@ export class InnerJson {
       return key.form === NO_QUOTE || name < SECRET_NAME ? pos : this.#editOther(at, name)
     }
     // The object ended behind its colon.
-    if (isAround(open, key) || name < STRING_NAME) return pos
+    if (isAround(open, key)) return pos
     findClose(bytes, this.#end, open, close)
     const start = open.end
     const end = close.textEnd
     const isCutOff = start === end && close.form === NO_QUOTE
-    if (!isCutOff && !isText(bytes, start, end, REDACTED_TEXT)) {
+    if (!isCutOff && isSecretString(name, bytes, start, end)) {
       edits.add(start, end, true, BY_NAME)
     }
     return close.end
@@ -310,10 +313,9 @@ function endsLiteral(byte: number): boolean {
   return byte === CLOSE_OBJECT || byte === CLOSE_ARRAY
 }
 
-function isText(bytes: Uint8Array, start: number, end: number, text: Uint8Array): boolean {
-  if (end - start !== text.length) return false
-  for (let i = 0; i < text.length; i++) {
-    if (bytes[start + i] !== text[i]) return false
-  }
-  return true
+/** Whether a string under a name of this kind is a secret. One that was redacted is left alone. */
+function isSecretString(name: number, bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start > VALUE_BYTES_MAX) return true
+  const text = decodedEnd(bytes, start, end)
+  return text !== '[REDACTED]' && isSecretText(name, text)
 }

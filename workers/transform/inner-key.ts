@@ -14,6 +14,9 @@ const MORE = 0x3e
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
+/** Names remembered. */
+const NAMES_MAX = 1_024
+
 export class InnerKey {
   /** The quote before the key read last; without a form where it has no quotes. */
   readonly quote = new Quote()
@@ -23,6 +26,8 @@ export class InnerKey {
   #textStart = 0
   #start = 0
   #end = 0
+  /** Names are judged slowly, and there are few that a kernel takes for secret. */
+  readonly #judged = new Map<string, number>()
   /** Braces that are open at `bracesAt`. */
   braces = 0
   bracesAt = 0
@@ -48,9 +53,14 @@ export class InnerKey {
    */
   judge(): number {
     const name = decodedEnd(this.#bytes, this.#start, this.#end)
+    const known = this.#judged.get(name)
+    if (known !== undefined) return known
     const dot = name.lastIndexOf('.')
-    if (dot < 0) return judgeName(name)
-    return Math.max(judgeName(name.slice(dot + 1)), judgeName(name.replaceAll('.', '_')))
+    const last = judgeName(name.slice(dot + 1))
+    const judged = dot < 0 ? last : Math.max(last, judgeName(name.replaceAll('.', '_')))
+    if (this.#judged.size === NAMES_MAX) this.#judged.clear()
+    this.#judged.set(name, judged)
+    return judged
   }
 
   /** Whether a key ends before `:`, or `=>` whose last byte is at `sign`. */

@@ -12,6 +12,7 @@ import {
   KEY_WORDS,
   NEUTRAL_WORDS,
   PLURALS,
+  SECRET_END_WORDS,
   SECRET_PAIRS,
   SECRET_WORDS,
 } from './secret-words.ts'
@@ -25,7 +26,8 @@ const NEUTRAL_WORD = 0x8000
 const STATE = NEUTRAL_WORD - 1
 
 const nodes: Uint16Array[] = [new Uint16Array(LETTERS), new Uint16Array(LETTERS)]
-for (const words of [DENYLISTED_SEGMENTS, SECRET_WORDS, SECRET_PAIRS, PLURALS.keys()]) {
+const ENDS = [DENYLISTED_SEGMENTS, SECRET_WORDS, SECRET_END_WORDS, SECRET_PAIRS, PLURALS.keys()]
+for (const words of ENDS) {
   for (const word of words) addWord(word, WHOLE_WORD)
 }
 for (const word of [...KEY_WORDS, ...KEY_KINDS]) {

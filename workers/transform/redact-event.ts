@@ -30,10 +30,9 @@ import {
   REASON_RAW,
   REASON_SECRET,
   REDACTED_STRING,
-  REDACTED_TEXT,
 } from './edits.ts'
 import { logNode, mayBeObject } from './extract-log.ts'
-import { BY_NAME, InnerJson } from './inner-json.ts'
+import { InnerJson } from './inner-json.ts'
 import { scalarEnd, stringEnd, typeAt, valueEnd } from './json-text.ts'
 import { IN_PAIR, IS_SECRET, ListNames, mayName, pairKind } from './listed-names.ts'
 import { clearSamePlaces, ElementScopes } from './raw-places.ts'
@@ -297,10 +296,8 @@ export class EventRedactor {
   #addInner(node: number): void {
     const { edits } = this.#inner
     for (let i = 0; i < edits.count; i++) {
-      const kind = edits.kind[i]!
-      const reason = kind === BY_NAME ? REASON_DENYLISTED : REASON_SECRET + kind
-      const text = edits.isString[i]! ? REDACTED_TEXT : NULL_TEXT
-      this.#redact(edits.start[i]!, edits.end[i]!, text, reason, node)
+      const reason = edits.reasonOf(i)
+      this.#redact(edits.start[i]!, edits.end[i]!, edits.textOf(i), reason, node)
     }
   }
 

@@ -1,14 +1,14 @@
 /**
  * Redaction of a batch. The tape tells which events anything is to be redacted in, and where, for
- * most of them; events that it cannot answer for are walked by their text (`redact-event.ts`):
+ * most of them. What changes within a string or an array is edited as well, but the tape cannot
+ * follow: the new text is parsed. Events that it cannot answer for are walked by their text
+ * (`redact-event.ts`):
  *
  * - an object under a redacted key: the tape does not say where it begins
- * - anything inside an array, whose entry says which types its elements have
  * - a name of a secret that is itself a value
  * - `_raw` or `_svc_raw` in an event with something redacted
  * - duplicate keys: what was overruled is in the text, and its entries lost their types
  * - a root `log` that may hold an object which could not be extracted
- * - something within a string: the rest of it stays
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { unescapeToString } from '../decode/json-string.ts'
@@ -35,13 +35,15 @@ import {
 import { NO_NAME } from './secret-names.ts'
 import { isSecretString, isSecretValue } from './secret-values.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from './secrets.ts'
-import { nextSuspect, type SuspectKeys } from './suspects.ts'
+import { mayBeSecret, nextSuspect, type SuspectKeys } from './suspects.ts'
 
 const NOTHING = 0
 /** `#edits` has it all. */
 const SPLICE = 1
+/** The same, but the tape cannot follow: the new text is to be parsed. */
+const REWRITE = 2
 /** The text must be walked. */
-const WALK = 2
+const WALK = 3
 /** Flags of keys that need a closer look. */
 const SPECIAL = REDACTED_WHOLE | WITHIN_REDACTED | RAW | WITHIN_RAW
 /** Flags of keys whose strings are judged by a name, or as one. */
@@ -83,10 +85,12 @@ export class Redaction {
       const start = events.start[i]!
       if (start < range.start || start >= range.end) continue
       scanner.mark()
-      const way = this.#wayOf(tape, events, rewriter.bytes, i)
+      const way = this.#wayOf(tape, events, rewriter, i)
       if (way === NOTHING) continue
       if (way === SPLICE) {
         rewriter.splice(i, this.#edits)
+      } else if (way === REWRITE) {
+        rewriter.rewrite(i, this.#edits)
       } else {
         scanner.rewind()
         const found = redactor.find(tape.trie, rewriter.bytes, rewriter.view, start)
@@ -99,26 +103,27 @@ export class Redaction {
     return changed
   }
 
-  #wayOf(tape: JsonTape, events: DecodedEvents, bytes: Uint8Array, index: number): number {
+  #wayOf(tape: JsonTape, events: DecodedEvents, rewriter: EventRewriter, index: number): number {
     const from = events.tapeStart[index]!
     const to = events.tapeEnd[index]!
     const { revision } = this.#keys
-    const way = this.#judge(tape, bytes, from, to)
+    const way = this.#judge(tape, rewriter, from, to)
     if (this.#keys.revision === revision || way === WALK) return way
     // A value was met that the names before it are looked at for.
     this.#scanner.rewind()
-    return this.#judge(tape, bytes, from, to)
+    return this.#judge(tape, rewriter, from, to)
   }
 
   /** Looks at each entry of an event: what is to be done with it? Hot. */
-  #judge(tape: JsonTape, bytes: Uint8Array, tapeStart: number, tapeEnd: number): number {
+  #judge(tape: JsonTape, rewriter: EventRewriter, tapeStart: number, tapeEnd: number): number {
     const { entries } = tape
+    const { bytes, view } = rewriter
     const keys = this.#keys
     const edits = this.#edits
     edits.clear()
     let arrayEnd = 0
     let hasRaw = false
-    let isInArray = false
+    let isSplice = true
     for (let at = tapeStart; at < tapeEnd; at += ENTRY) {
       const type = entries[at + 1]!
       if (type === EXTENSION) continue
@@ -146,21 +151,25 @@ export class Redaction {
         if (this.#isName(bytes, entries, at, flags)) return WALK
         if (this.#isNamedSecret(bytes, entries, at, flags)) {
           this.#replace(entries, at, REASON_DENYLISTED)
-          isInArray ||= at < arrayEnd
+          isSplice &&= at >= arrayEnd
           continue
         }
       }
-      const kind = this.#scan(type, start, end)
-      if (kind === NO_SECRET) {
-        if (this.#inner.holdsSecretName(bytes, start, end)) return WALK
-        continue
+      const kind = this.#scan(type, bytes, start, end)
+      if (kind !== NO_SECRET && !mayHoldKeys(bytes, start, end)) {
+        isSplice &&= at >= arrayEnd
+        this.#replace(entries, at, REASON_SECRET + kind)
+      } else if (!this.#inner.find(bytes, view, start, end, kind)) {
+        isSplice &&= at >= arrayEnd
+        this.#replace(entries, at, REASON_SECRET + kind)
+      } else if (this.#inner.edits.count > 0) {
+        isSplice = false
+        this.#addInner()
       }
-      if (mayHoldKeys(bytes, start, end)) return WALK
-      this.#replace(entries, at, REASON_SECRET + kind)
-      isInArray ||= at < arrayEnd
     }
     if (edits.count === 0) return NOTHING
-    return hasRaw || isInArray ? WALK : SPLICE
+    if (hasRaw) return WALK
+    return isSplice ? SPLICE : REWRITE
   }
 
   /** Whether the value of a key that is redacted as a whole is. */
@@ -192,9 +201,19 @@ export class Redaction {
     return isInList ? isListedName(text) : pairKind(text) !== NO_NAME
   }
 
-  #scan(type: number, start: number, end: number): number {
+  #scan(type: number, bytes: Uint8Array, start: number, end: number): number {
     if (end - start < SECRET_BYTES_MIN) return NO_SECRET
+    // The kernel passed over most strings of this event; it is asked again which.
+    if (!mayBeSecret(bytes, start, end, type === ESCAPED)) return NO_SECRET
     return type === STRING ? this.#scanner.scan(start, end) : this.#scanner.scanEscaped(start, end)
+  }
+
+  #addInner(): void {
+    const inner = this.#inner.edits
+    for (let i = 0; i < inner.count; i++) {
+      const reason = inner.reasonOf(i)
+      this.#edits.add(inner.start[i]!, inner.end[i]!, inner.textOf(i), reason)
+    }
   }
 
   #replace(entries: Int32Array, at: number, reason: number): void {

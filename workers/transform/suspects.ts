@@ -95,3 +95,14 @@ export function nextSuspect(
   kernels.bindKeys(flags.byteOffset, flags.length, special, logNode)
   return kernels.findSuspect(first, end, tape.entries.byteOffset, bytes.byteOffset)
 }
+
+/** Whether the scanner may find a secret in the string `start`..`end`. */
+export function mayBeSecret(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  isEscaped: boolean,
+): boolean {
+  const { byteOffset } = bytes
+  return kernels.mayBeSecret(byteOffset + start, byteOffset + end, isEscaped) !== 0
+}
