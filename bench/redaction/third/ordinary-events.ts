@@ -139,8 +139,6 @@ const SERVICES: readonly object[] = [
       'sasl.jaas.config = [hidden]\n\tssl.key.password = null\n\tssl.keystore.password = null',
   },
   { message: 'password = null\n\ttoken = none\n\tsecret = (hidden)' },
-  { message: 'Parameters: {"user"=>{"email"=>"jo@acme.example", "password"=>"[FILTERED]"}}' },
-  { message: "POST: <QueryDict: {'username': ['jo'], 'password': ['********************']}>" },
   { message: 'Authorization: Bearer ******\nHost: api.acme.example' },
   { log: '+ docker login -u ci --password-stdin images.acme.example' },
   { log: '+ curl -H "Authorization: Bearer ****" https://api.acme.example' },

@@ -193,7 +193,6 @@ const AWS = [
           Credentials: { SecretAccessKey: s, Expiration: '2024-09-14T11:11:12Z' },
         })}`,
       }),
-      [kept('Expiration', '2024-09-14T11:11:12Z')],
     ],
     [
       'JSON in strings',
