@@ -2,7 +2,7 @@
  * The part of the composition root that watches this machine's clock beside PostgreSQL's, and says
  * what it finds: in the log, in a metric, and by not being ready while nothing can be committed.
  */
-import type { Context } from './app.ts'
+import type { Context } from './app-context.ts'
 import { CLOCK_LEAD_MS_MAX } from './limits.ts'
 import type { SegmentIdGenerator } from './model/segment-id.ts'
 

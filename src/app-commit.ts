@@ -1,6 +1,7 @@
 /** The part of the composition root that builds commit and materialize. */
-import type { Context } from './app.ts'
+
 import { watchClock } from './app-clock.ts'
+import type { Context } from './app-context.ts'
 import { Committer } from './commit/committer.ts'
 import { createRawStoreWriter } from './commit/raw-store-writer.ts'
 import { type MaterializeObserver, Materializer } from './materialize/materializer.ts'

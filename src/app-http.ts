@@ -1,5 +1,5 @@
 /** The part of the composition root that listens, and stops listening while it must. */
-import type { Context } from './app.ts'
+import type { Context } from './app-context.ts'
 import { DescriptorGuard } from './http/descriptors.ts'
 import type { HttpServer } from './http/server.ts'
 

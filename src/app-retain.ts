@@ -1,5 +1,5 @@
 /** The part of the composition root that builds retention, compaction and storage caps. */
-import type { Context } from './app.ts'
+import type { Context } from './app-context.ts'
 import { RETAIN_STATEMENT_MS_MAX } from './limits.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import { Compactor } from './retain/compactor.ts'

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { CredentialCache } from './accept/authenticate.ts'
 import { elasticFallback, elasticProbeRoutes, refusalByPath } from './accept/elastic-probes.ts'
 import { startCommitter, startMaterializer } from './app-commit.ts'
+import type { Context } from './app-context.ts'
 import { listenHttp } from './app-http.ts'
 import { startIngest } from './app-ingest.ts'
 import { startObserver } from './app-observe.ts'
@@ -19,7 +20,7 @@ import { startRetainer, startStorageCaps } from './app-retain.ts'
 import { createServeRoutes } from './app-serve.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import type { Config } from './config.ts'
-import { loadEngine } from './http/engine.ts'
+import { loadEngine } from './http/load-engine.ts'
 import { createServer } from './http/server.ts'
 import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
 import { WorkerPool } from './pool/pool.ts'
@@ -27,7 +28,7 @@ import { quarantineTask } from './pool/quarantine.ts'
 import { ControlStore } from './store/control-store.ts'
 import { CredentialStore } from './store/credential-store.ts'
 import { type DataDirectory, openDataDirectory } from './store/data-directory.ts'
-import { openStores, type StoreName, type Stores } from './store/open-stores.ts'
+import { openStores, type StoreName } from './store/open-stores.ts'
 import { UsageStore } from './store/usage-store.ts'
 import { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
@@ -55,21 +56,6 @@ export interface AppEvents {
 const WORKER_FILE = fileURLToPath(new URL('../workers/main.js', import.meta.url))
 const DRAIN_POLL_MS = 20
 const HEALTH_CHECK_MS = 2_000
-
-/** What the parts of one running service share. */
-export interface Context {
-  readonly config: Config
-  readonly log: Log
-  readonly metrics: Metrics
-  readonly health: Health
-  readonly stores: Stores
-  readonly buffers: BatchBuffers
-  /** Ends parts of the service, the last one first. */
-  readonly stoppers: (() => unknown)[]
-  readonly onLeaseLost: () => void
-  /** This process can do no more good: it ends, to be started again. */
-  readonly onFatal: (reason: string) => void
-}
 
 /** Starts the service. Rejects when it cannot; nothing is left running then. */
 export async function startApp(config: Config, log: Log, events: AppEvents): Promise<App> {

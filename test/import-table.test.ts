@@ -7,13 +7,7 @@ import assert from 'node:assert/strict'
 import { posix } from 'node:path'
 import { test } from 'node:test'
 import { readSourceFiles } from './source-files.ts'
-
-interface Import {
-  readonly from: string
-  /** A path from the root, or a package or `node:` name. */
-  readonly to: string
-  readonly typeOnly: boolean
-}
+import { type Import, importsOf } from './source-imports.ts'
 
 const STAGES = ['accept', 'pool', 'commit', 'observe', 'materialize', 'serve', 'retain']
 const LEAVES = [
@@ -70,23 +64,6 @@ const KERNEL_CODE = { path: 'workers/kernel/kernels.ts', builtin: 'node:fs' }
 
 const files = readSourceFiles().filter(({ path }) => /^(src|workers)\/.*\.ts$/.test(path))
 const imports = files.flatMap(({ path, text }) => importsOf(path, text))
-
-function importsOf(path: string, text: string): Import[] {
-  const statement = /^(?:import|export)\s(type\s)?(?:[^'"`;]*?\sfrom\s)?['"]([^'"]+)['"]/gm
-  const call = /\b(?:import|require|require\.resolve)\(\s*['"]([^'"]+)['"]/g
-  return [
-    ...[...text.matchAll(statement)].map((match) => [match[2] ?? '', match[1] !== undefined]),
-    ...[...text.matchAll(call)].map((match) => [match[1] ?? '', false]),
-  ].map(([to, typeOnly]) => ({
-    from: path,
-    to: resolveImport(path, String(to)),
-    typeOnly: typeOnly === true,
-  }))
-}
-
-function resolveImport(path: string, to: string): string {
-  return to.startsWith('.') ? posix.join(posix.dirname(path), to) : to
-}
 
 const isOurs = (to: string) => /^(src|workers|test|bench)\//.test(to)
 const isStage = (path: string) => STAGES.some((stage) => path.startsWith(`src/${stage}/`))
@@ -158,24 +135,4 @@ test('the table speaks of every package the service depends on', () => {
   const manifest = readSourceFiles().find(({ path }) => path === 'package.json')
   const { dependencies } = JSON.parse(manifest?.text ?? '{}')
   assert.deepEqual(Object.keys(PACKAGES).sort(), Object.keys(dependencies).sort())
-})
-
-test('the table sees imports in all their forms', () => {
-  const text = [
-    "import { a } from './a.ts'",
-    "import type {\n  B,\n} from '../model/b.ts'",
-    "export { c } from 'c'",
-    "import 'node:d'",
-    "const e = await import('e')",
-  ].join('\n')
-  assert.deepEqual(
-    importsOf('src/accept/x.ts', text).map(({ to, typeOnly }) => [to, typeOnly]),
-    [
-      ['src/accept/a.ts', false],
-      ['src/model/b.ts', true],
-      ['c', false],
-      ['node:d', false],
-      ['e', false],
-    ],
-  )
 })

@@ -6,19 +6,19 @@
 import { createServer as createProbe } from 'node:net'
 import { IngestError } from '../errors.ts'
 import { BODY_IDLE_MS_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX, REPLY_BYTES_MAX } from '../limits.ts'
-import {
-  type Engine,
-  type EngineApp,
-  type EngineHandler,
-  type EngineMethod,
-  type EngineResponse,
-  type ListenToken,
-  loadEngine,
-  type TlsFiles,
+import type {
+  Engine,
+  EngineApp,
+  EngineHandler,
+  EngineMethod,
+  EngineResponse,
+  ListenToken,
+  TlsFiles,
 } from './engine.ts'
 import type { Exchange, Handler, Reply, Route } from './exchange.ts'
 import { type ExchangeHost, HttpExchange } from './http-exchange.ts'
 import { InFlight } from './in-flight.ts'
+import { loadEngine } from './load-engine.ts'
 import { rawMessage } from './message.ts'
 import { problemReply } from './problem.ts'
 

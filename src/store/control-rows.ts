@@ -1,8 +1,23 @@
 /** Rows of the control plane as SQL returns them, and the records made from them. */
 import type { StoredToken } from '../model/credential.ts'
 import { SCOPES, type Scope, type Stream, type StreamId } from '../model/stream.ts'
-import type { KeyRecord, TokenRecord } from './control-store.ts'
 import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
+
+export interface KeyRecord {
+  readonly keyId: number
+  readonly prefix: string
+  readonly name: string
+  readonly createdAtMs: number
+  readonly lastUsedAtMs: number | null
+  readonly revokedAtMs: number | null
+}
+
+export interface TokenRecord extends Omit<KeyRecord, 'keyId'> {
+  readonly tokenId: number
+  readonly owner: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAtMs: number | null
+}
 
 /** A timestamp as milliseconds, whatever the driver would make of a timestamp. */
 function msColumn(column: string): string {

@@ -14,10 +14,12 @@ import { type ControlChange, createCredential, type NewCredential } from '../mod
 import type { Scope, Stream, StreamId } from '../model/stream.ts'
 import {
   KEY_COLUMNS,
+  type KeyRecord,
   type KeyRow,
   STREAM_COLUMNS,
   type StreamRow,
   TOKEN_COLUMNS,
+  type TokenRecord,
   type TokenRow,
   toKey,
   toStream,
@@ -28,22 +30,6 @@ import type { Postgres, Queryable } from './postgres.ts'
 
 /** What a client may set on a stream. */
 export type StreamSettings = Omit<Stream, 'streamId' | 'owner' | 'createdAtMs'>
-
-export interface KeyRecord {
-  readonly keyId: number
-  readonly prefix: string
-  readonly name: string
-  readonly createdAtMs: number
-  readonly lastUsedAtMs: number | null
-  readonly revokedAtMs: number | null
-}
-
-export interface TokenRecord extends Omit<KeyRecord, 'keyId'> {
-  readonly tokenId: number
-  readonly owner: string
-  readonly scopes: readonly Scope[]
-  readonly expiresAtMs: number | null
-}
 
 /** A record with the credential's text, which is not stored and cannot be shown again. */
 export interface Created<R> {

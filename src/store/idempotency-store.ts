@@ -5,8 +5,8 @@ import {
   IDEMPOTENCY_TTL_MS,
 } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
+import type { NodeIdentity } from './node-lease.ts'
 import type { Postgres, PostgresClient } from './postgres.ts'
-import type { NodeIdentity } from './segment-store.ts'
 
 /** The answer to remember under an Idempotency-Key that this node claimed. */
 export interface IdempotentAnswer {

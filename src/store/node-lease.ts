@@ -41,9 +41,13 @@ export interface NodeLeaseOptions {
   readonly renewMs?: number
 }
 
-interface Claimed {
+/** Whose rows are ours: a number that another process takes over gets another epoch. */
+export interface NodeIdentity {
   readonly nodeId: number
   readonly epoch: bigint
+}
+
+interface Claimed extends NodeIdentity {
   readonly wasTakenOver: boolean
 }
 

@@ -16,6 +16,7 @@ import { encodeRuns, type SegmentRun } from '../model/mixed-runs.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { completeKey, type IdempotentAnswer } from './idempotency-store.ts'
+import type { NodeIdentity } from './node-lease.ts'
 import { type Postgres, type PostgresClient, toStoreError } from './postgres.ts'
 import { StoreError } from './store-error.ts'
 
@@ -41,11 +42,6 @@ export interface CommitFailure {
 
 /** The `constraint` that the conflict over an Idempotency-Key names. */
 const IDEMPOTENCY_CONSTRAINT = 'idempotency_keys_claim'
-
-export interface NodeIdentity {
-  readonly nodeId: number
-  readonly epoch: bigint
-}
 
 const COPY_SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const COPY_TRAILER = Buffer.from([0xff, 0xff])

@@ -1,8 +1,8 @@
 /** A client that shows what really goes over the wire, and a server to point it at. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { loadEngines } from '../../src/http/engine.ts'
 import type { Exchange } from '../../src/http/exchange.ts'
+import { loadEngines } from '../../src/http/load-engine.ts'
 import { createServer, type HttpServer, type ServerOptions } from '../../src/http/server.ts'
 
 /** Every engine that works here: each must behave the same. */
