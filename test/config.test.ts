@@ -158,7 +158,7 @@ test('help names every option, variable and default, in short lines', () => {
 
 test('docs/configuration.md is the table', () => {
   const url = new URL('../../docs/configuration.md', import.meta.url)
-  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(url, markdown())
+  if (process.env.UPDATE_DOCS === '1') writeFileSync(url, markdown())
   assert.equal(readFileSync(url, 'utf8'), markdown(), 'run UPDATE_DOCS=1 npm test -- config')
 })
 

@@ -186,6 +186,7 @@ describe('the scanner', () => {
   })
 
   test('is not misled by braces in text', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code that is scanned.
     assert.deepEqual(lengths('function f() {\n  return `}${g({ a: "}" })}}`\n}\n'), [3])
     assert.deepEqual(lengths("function f() {\n  // }\n  return /[/}]}/.test('}')\n}\n"), [4])
     assert.deepEqual(lengths('function f() {\n  /* } */\n  return a / b / c\n}\n'), [4])

@@ -133,5 +133,6 @@ function readIdBound(name: string, value: string | undefined): bigint | undefine
  */
 export function idBound(ns: bigint): bigint {
   const id = segmentIdAt(Number(ceilMs(ns)))
+  // biome-ignore lint/complexity/useMathMinMax: `Math.min` knows no bigint.
   return id < SEGMENT_ID_MAX ? id : SEGMENT_ID_MAX
 }

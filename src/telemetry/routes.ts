@@ -33,7 +33,7 @@ function replyReadyz(exchange: Exchange, health: Health): void {
     const failing = importance === 'required' ? notReady : degraded
     failing[name] = reason ?? 'failing'
   }
-  if (stopping) notReady['stopping'] = 'this node is stopping'
+  if (stopping) notReady.stopping = 'this node is stopping'
   const status = ready ? 'ready' : 'not_ready'
   exchange.reply(jsonReply(ready ? 200 : 503, { status, not_ready: notReady, degraded }))
 }

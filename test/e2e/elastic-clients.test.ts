@@ -53,7 +53,7 @@ async function payloads(stream: Stream, count: number): Promise<Record<string, u
 async function assertStored(stream: Stream, count: number): Promise<void> {
   const stored = await payloads(stream, count)
   assert.deepEqual(
-    stored.sort((a, b) => Number(a['n']) - Number(b['n'])),
+    stored.sort((a, b) => Number(a.n) - Number(b.n)),
     documents(count),
   )
 }

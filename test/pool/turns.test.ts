@@ -192,12 +192,12 @@ test('ingestLoad: the share of the time that events had lately', async () => {
   const turns = new Turns(2)
   assert.equal(turns.ingestLoad, 0)
   for (const lane of ['read', 'rebuild'] as const) {
-    turns.take({ lane, of: 1 })
+    assert.equal(turns.take({ lane, of: 1 }), undefined, 'there is a place')
     turns.give({ lane, of: 1 }, 400)
   }
   assert.equal(turns.ingestLoad, 0, 'only events count')
   for (const lane of ['small', 'ingest'] as const) {
-    turns.take({ lane, of: 1 })
+    assert.equal(turns.take({ lane, of: 1 }), undefined, 'there is a place')
     turns.give({ lane, of: 1 }, 400)
   }
   const load = turns.ingestLoad

@@ -77,7 +77,11 @@ export class ReviewHarness {
   }
 
   async close(): Promise<void> {
-    await this.rest.close().finally(() => this.database.close())
+    try {
+      await this.rest.close()
+    } finally {
+      await this.database.close()
+    }
   }
 
   /** Has tasks run at once again. */

@@ -70,7 +70,7 @@ describe('health', () => {
     health.report('postgres')
     assert.equal(health.readiness().ready, true)
     health.report('postgres', 'connection refused')
-    assert.equal(health.readiness().checks['postgres']?.reason, 'connection refused')
+    assert.equal(health.readiness().checks.postgres?.reason, 'connection refused')
     assert.equal(health.readiness().ready, false)
     assert.throws(() => health.report('redis'), /never declared/)
   })

@@ -51,7 +51,7 @@ const BROWSER = /msie |trident|konqueror|opera|netscape/
 /** Where no browser writes anything, and alone behind `compatible`, which browsers never are. */
 const BOT_PLACE = new RegExp(
   [
-    String.raw`like gecko; (?:compatible; )?(?=[a-z])`,
+    'like gecko; (?:compatible; )?(?=[a-z])',
     String.raw`^mozilla/\d\.0 \(compatible; ?(?=[\w.-]{1,64}/v?[\d.]{1,16}\)$)`,
   ].join('|'),
 )

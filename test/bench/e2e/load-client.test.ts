@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { driveLoad } from '../../../bench/e2e/drive-load.ts'
 import { Latencies } from '../../../bench/e2e/latencies.ts'
 import type { LoadConfig } from '../../../bench/e2e/load-config.ts'
@@ -109,9 +108,8 @@ test('other statuses are failures, and a cut connection is neither', async () =>
 })
 
 test('with a rate, latency counts from when the request was due', async () => {
-  const { server, port } = await startServer(async (socket, index) => {
-    if (index === 0) await sleep(200)
-    socket.write(ACCEPTED)
+  const { server, port } = await startServer((socket, index) => {
+    setTimeout(() => socket.write(ACCEPTED), index === 0 ? 200 : 0)
   })
   // One connection, a request every 10 ms: those due during the stall of 200 ms are late too.
   const config = { ...CONFIG, port, connections: 1, rate: 1_000, eventsMax: 300 }
