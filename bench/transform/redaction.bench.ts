@@ -66,6 +66,9 @@ export const redactionBenches: readonly MicroBench[] = [
   transformBench('redact-json-in-string', 'redaction, JSON in a string in each', REDACT, (line) =>
     withMember(line, `"payload":${JSON.stringify(line)}`),
   ),
+  transformBench('redact-json-message', 'redaction, JSON in `message`, no hits', REDACT, (line) =>
+    JSON.stringify({ level: 'info', message: line }),
+  ),
   transformBench('redact-10-fields', 'redaction, 10 redact_fields, no hits', {
     ...REDACT,
     redactFields: fields(10),
