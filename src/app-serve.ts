@@ -2,25 +2,12 @@
 import type { CredentialCache } from './accept/authenticate.ts'
 import { BodyBudget } from './http/body-budget.ts'
 import type { Route } from './http/exchange.ts'
-import {
-  INGEST_BUSY_SHARE,
-  LANE_WAIT_MS_MAX,
-  LANE_WAITING_MAX,
-  LISTS_MAX,
-  MANAGEMENT_MAX,
-  QUERIES_BUSY_MAX,
-  QUERIES_EMBEDDED_MAX,
-  QUERIES_MAX,
-  QUERY_REST_FACTOR,
-  QUERY_REST_MS_MAX,
-  REVIEWS_MAX,
-} from './limits.ts'
 import type { DamagedRead, SegmentRead } from './model/batch.ts'
 import type { ReviewRequest } from './model/redaction-review.ts'
 import type { StreamId } from './model/stream.ts'
 import type { WorkerPool } from './pool/pool.ts'
-import { Lane } from './serve/lane.ts'
-import { type ServeLanes, serveRoutes } from './serve/routes.ts'
+import { createLanes, isBusy } from './serve/lanes.ts'
+import { serveRoutes } from './serve/routes.ts'
 import { ControlStore } from './store/control-store.ts'
 import { EventStore } from './store/event-store.ts'
 import { FieldStatsStore } from './store/field-stats-store.ts'
@@ -51,7 +38,7 @@ export function createServeRoutes(parts: {
   const readRemovedBefore = (streamId: StreamId) => storage.readRemovedBefore(streamId)
   // Sizes are asked for seldom and told at once: they need not wait behind queries.
   const sizes = new QueryStore(stores.clickhouse, PROJECTION_DATABASE, readRemovedBefore)
-  const isIngestBusy = () => pool.ingestLoad >= INGEST_BUSY_SHARE
+  const isIngestBusy = () => isBusy(pool.ingestLoad)
   const lanes = createLanes(isIngestBusy, stores.isClickHouseEmbedded)
   metrics.watchLanes(lanes)
   const bodies = new BodyBudget()
@@ -105,30 +92,4 @@ function segmentReaders({
     return reviewed
   }
   return { readSegments, reviewSegments }
-}
-
-/**
- * Queries on the embedded engine share this machine with ingest. While that is busy, one runs at a
- * time and its place then stays empty for longer than it ran (docs/decisions/0039-lanes.md).
- */
-function createLanes(isIngestBusy: () => boolean, isClickHouseEmbedded: boolean): ServeLanes {
-  const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
-  const givesWay = () => isClickHouseEmbedded && isIngestBusy()
-  const idleMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
-  const queries = {
-    places: () => (givesWay() ? QUERIES_BUSY_MAX : idleMax),
-    restMs: (workedMs: number) => {
-      return givesWay() ? Math.min(workedMs * QUERY_REST_FACTOR, QUERY_REST_MS_MAX) : 0
-    },
-  }
-  return {
-    queries: new Lane({ name: 'queries', ...queries, ...bounds }),
-    lists: new Lane({ name: 'lists', places: () => LISTS_MAX, ...bounds }),
-    reviews: new Lane({ name: 'redaction reviews', places: () => REVIEWS_MAX, ...bounds }),
-    management: new Lane({
-      name: 'requests of management',
-      places: () => MANAGEMENT_MAX,
-      ...bounds,
-    }),
-  }
 }

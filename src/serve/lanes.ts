@@ -1,0 +1,50 @@
+/** The lanes of reading and management, with their bounds. */
+import {
+  INGEST_BUSY_SHARE,
+  LANE_WAIT_MS_MAX,
+  LANE_WAITING_MAX,
+  LISTS_MAX,
+  MANAGEMENT_MAX,
+  QUERIES_BUSY_MAX,
+  QUERIES_EMBEDDED_MAX,
+  QUERIES_MAX,
+  QUERY_REST_FACTOR,
+  QUERY_REST_MS_MAX,
+  REVIEWS_MAX,
+} from '../limits.ts'
+import { Lane } from './lane.ts'
+import type { ServeLanes } from './routes.ts'
+
+/** Whether ingest takes so much of the workers' time (`ingestLoad`) that queries give way. */
+export function isBusy(ingestLoad: number): boolean {
+  return ingestLoad >= INGEST_BUSY_SHARE
+}
+
+/**
+ * Queries on the embedded engine share this machine with ingest. While that is busy, one runs at a
+ * time and its place then stays empty for longer than it ran (docs/decisions/0039-lanes.md).
+ */
+export function createLanes(
+  isIngestBusy: () => boolean,
+  isClickHouseEmbedded: boolean,
+): ServeLanes {
+  const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
+  const givesWay = () => isClickHouseEmbedded && isIngestBusy()
+  const idleMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
+  const queries = {
+    places: () => (givesWay() ? QUERIES_BUSY_MAX : idleMax),
+    restMs: (workedMs: number) => {
+      return givesWay() ? Math.min(workedMs * QUERY_REST_FACTOR, QUERY_REST_MS_MAX) : 0
+    },
+  }
+  return {
+    queries: new Lane({ name: 'queries', ...queries, ...bounds }),
+    lists: new Lane({ name: 'lists', places: () => LISTS_MAX, ...bounds }),
+    reviews: new Lane({ name: 'redaction reviews', places: () => REVIEWS_MAX, ...bounds }),
+    management: new Lane({
+      name: 'requests of management',
+      places: () => MANAGEMENT_MAX,
+      ...bounds,
+    }),
+  }
+}
