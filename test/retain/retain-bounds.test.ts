@@ -1,0 +1,232 @@
+/**
+ * Goal: retention works as often, for as long and on as much as its limits say.
+ * Method: stores that only count, and time in the test's hands; each limit just missed and hit.
+ */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import {
+  MERGE_BYTES_MAX,
+  MERGE_CROWDED_BYTES_MAX,
+  MERGE_PARTS_CROWDED,
+  MERGE_PARTS_RELAXED,
+  MERGE_TABLE_PARTS_CROWDED,
+  MERGE_TABLE_PARTS_RELAXED,
+  RETAIN_AGE_SCAN_MS,
+  RETAIN_PROJECTION_MS,
+  RETAIN_ROUND_MS,
+  RETAIN_STEP_MS_TARGET,
+  RETAIN_STEP_ROWS_MAX,
+  RETAIN_TRIM_MS,
+  RETAIN_TRIM_SHARE,
+  RETAIN_TURN_MS,
+  RETAIN_YOUNGEST_MS,
+  STORAGE_POLL_MS,
+} from '../../src/limits.ts'
+import { type SegmentId, segmentIdAt, segmentIdMs } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { MergeBounds } from '../../src/retain/merge-bounds.ts'
+import { MixedTrimmer } from '../../src/retain/mixed-trimmer.ts'
+import { Retainer, type RetainObserver } from '../../src/retain/retainer.ts'
+import { RowRemover } from '../../src/retain/row-remover.ts'
+import { StorageCaps } from '../../src/retain/storage-caps.ts'
+import type { MixedParts } from '../../src/store/mixed-parts.ts'
+import type { RetentionStore } from '../../src/store/retention-store.ts'
+import { settle, virtualTime } from '../support/virtual-time.ts'
+
+const STREAM = 7 as StreamId
+const NEVER = new AbortController().signal
+const NOW_MS = Date.parse('2026-05-05T10:00:00Z')
+
+test('RETAIN_ROUND_MS between rounds, RETAIN_PROJECTION_MS between trims', async (t) => {
+  const time = virtualTime(t)
+  const rounds: number[] = []
+  const trims: number[] = []
+  const note = (list: number[]) => async () => {
+    list.push(time.nowMs)
+    return false
+  }
+  const retainer = new Retainer({
+    lock: { isHeld: true, tryHold: async () => true, stop: async () => undefined },
+    removeRows: note(rounds),
+    compact: async () => false,
+    trimProjection: note(trims),
+    observer: { onWorker: () => undefined, onError: assert.fail } as unknown as RetainObserver,
+  })
+  retainer.start()
+  await time.pass(2 * RETAIN_PROJECTION_MS)
+  const every = (ms: number) =>
+    Array.from({ length: 1 + (2 * RETAIN_PROJECTION_MS) / ms }, (_, index) => index * ms)
+  assert.deepEqual(rounds, every(RETAIN_ROUND_MS))
+  assert.deepEqual(trims, every(RETAIN_PROJECTION_MS))
+  await retainer.stop()
+})
+
+/** A remover over a stream that has rows enough, and what it asked of its store. */
+function removerOf(removeRows: (limit: number) => Promise<number>, over = false) {
+  const asked = { ageScans: 0, before: [] as SegmentId[], limits: [] as number[] }
+  const store = {
+    markDeleted: async () => (over ? [] : [STREAM]),
+    markByAge: async () => {
+      asked.ageScans++
+    },
+    findUnfinished: async () => [],
+    findOverCap: async () =>
+      over ? [{ streamId: STREAM, excessBytes: 1, projectionBytesPerEvent: 0 }] : [],
+    listOldest: async (_stream: StreamId, before: SegmentId) => {
+      asked.before.push(before)
+      return []
+    },
+    readClock: async () => NOW_MS,
+    removeRows: async (_stream: StreamId, limit: number) => {
+      asked.limits.push(limit)
+      return { rows: await removeRows(limit), events: 0, bytes: 0 }
+    },
+    purgeDeleted: async () => 0,
+  }
+  const remover = new RowRemover({
+    store: store as unknown as RetentionStore,
+    observer: { onRemoved: () => undefined },
+    nowMs: () => NOW_MS,
+  })
+  return { remover, asked }
+}
+
+test('what is too old is looked for every RETAIN_AGE_SCAN_MS', async (t) => {
+  const time = virtualTime(t)
+  const { remover, asked } = removerOf(async () => 0)
+  await remover.round(NEVER)
+  time.work(RETAIN_AGE_SCAN_MS - 1)
+  await remover.round(NEVER)
+  assert.equal(asked.ageScans, 1)
+  time.work(1)
+  await remover.round(NEVER)
+  assert.equal(asked.ageScans, 2)
+})
+
+test('a cap never takes what is younger than RETAIN_YOUNGEST_MS', async () => {
+  const { remover, asked } = removerOf(async () => 0, true)
+  await remover.round(NEVER)
+  assert.deepEqual(asked.before, [segmentIdAt(NOW_MS - RETAIN_YOUNGEST_MS)])
+  assert.equal(segmentIdMs(asked.before[0]!), NOW_MS - RETAIN_YOUNGEST_MS)
+})
+
+/** The sizes of all steps of one turn whose steps take so long. */
+async function stepsOf(t: TestContext, stepMs: number): Promise<readonly number[]> {
+  const time = virtualTime(t)
+  const { remover, asked } = removerOf(async (limit) => {
+    time.work(stepMs)
+    return limit
+  })
+  let isOver = false
+  const round = remover.round(NEVER).then((isMore) => {
+    isOver = true
+    assert.equal(isMore, true)
+  })
+  while (!isOver) await time.pass(stepMs)
+  await round
+  return asked.limits
+}
+
+test('a step that takes longer than RETAIN_STEP_MS_TARGET is halved', async (t) => {
+  const steps = await stepsOf(t, RETAIN_STEP_MS_TARGET + 1)
+  assert.deepEqual(steps.slice(0, 7), [64, 32, 16, 8, 4, 2, 1])
+})
+
+test('a step that takes RETAIN_STEP_MS_TARGET, or half of it, stays as it is', async (t) => {
+  assert.deepEqual([...new Set(await stepsOf(t, RETAIN_STEP_MS_TARGET))], [64])
+})
+
+test('a step that takes less than half is doubled, up to RETAIN_STEP_ROWS_MAX', async (t) => {
+  const steps = await stepsOf(t, RETAIN_STEP_MS_TARGET / 2 - 1)
+  assert.deepEqual(steps.slice(0, 5), [64, 128, 256, 512, RETAIN_STEP_ROWS_MAX])
+  assert.equal(Math.max(...steps), RETAIN_STEP_ROWS_MAX)
+})
+
+test('a stream has its turn for RETAIN_TURN_MS, half of it at rest', async (t) => {
+  const steps = await stepsOf(t, RETAIN_STEP_MS_TARGET)
+  assert.equal(steps.length, RETAIN_TURN_MS / (2 * RETAIN_STEP_MS_TARGET))
+})
+
+test('rows are deleted from RETAIN_TRIM_SHARE on, looked at each RETAIN_TRIM_MS', async (t) => {
+  const time = virtualTime(t)
+  const rows = 1_000
+  let removed = rows * RETAIN_TRIM_SHARE - 1
+  let counts = 0
+  let deletes = 0
+  const mixed = {
+    countBefore: async (_id: string, marks: readonly unknown[]) => marks.length * removed,
+    countRows: async () => {
+      counts++
+      return rows
+    },
+    startDelete: async () => {
+      deletes++
+    },
+  }
+  const trimmer = new MixedTrimmer({
+    mixed: mixed as unknown as MixedParts,
+    parts: { isDeleting: async () => false },
+    observer: { onTrimmed: () => undefined },
+  })
+  const shares = new Map([[STREAM, { oldestMs: NOW_MS - 3_600_000, rows, bytes: 1 }]])
+  const partition = { id: '20260505', rows, bytes: 1, shares }
+  const mark = { removedBefore: segmentIdAt(NOW_MS), events: 1, isDeleted: false, isGone: false }
+  const trim = () => trimmer.trim([partition], new Map([[STREAM, mark]]), NEVER)
+  await trim()
+  assert.deepEqual([counts, deletes], [1, 0], 'a row less than the share')
+  removed++
+  time.work(RETAIN_TRIM_MS - 1)
+  await trim()
+  assert.deepEqual([counts, deletes], [1, 0], 'too soon')
+  time.work(1)
+  await trim()
+  assert.deepEqual([counts, deletes], [2, 1])
+})
+
+/** What the bounds do with a table of so many parts, crowded before or not. */
+async function boundSet(dayParts: number, parts: number, wasCrowded: boolean) {
+  const set: number[] = []
+  const bounds = new MergeBounds({
+    parts: {
+      listOtherwiseMerged: async () => (wasCrowded ? [STREAM] : []),
+      setMergeBytes: async (_stream, bytes) => {
+        set.push(bytes)
+      },
+    },
+  })
+  await bounds.round([{ streamId: STREAM, dayParts, parts }], NEVER)
+  return set
+}
+
+test('a table is crowded by MERGE_PARTS_CROWDED or MERGE_TABLE_PARTS_CROWDED', async () => {
+  const [day, all] = [MERGE_PARTS_CROWDED, MERGE_TABLE_PARTS_CROWDED]
+  assert.deepEqual(await boundSet(day - 1, all - 1, false), [])
+  assert.deepEqual(await boundSet(day, all - 1, false), [MERGE_CROWDED_BYTES_MAX])
+  assert.deepEqual(await boundSet(day - 1, all, false), [MERGE_CROWDED_BYTES_MAX])
+})
+
+test('until below MERGE_PARTS_RELAXED and MERGE_TABLE_PARTS_RELAXED', async () => {
+  const [day, all] = [MERGE_PARTS_RELAXED, MERGE_TABLE_PARTS_RELAXED]
+  assert.deepEqual(await boundSet(day, all - 1, true), [])
+  assert.deepEqual(await boundSet(day - 1, all, true), [])
+  assert.deepEqual(await boundSet(day - 1, all - 1, true), [MERGE_BYTES_MAX])
+})
+
+test('who is over its cap is read every STORAGE_POLL_MS', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let reads = 0
+  const readState = async () => {
+    reads++
+    return { overCap: new Set<StreamId>(), totalBytes: undefined }
+  }
+  const caps = new StorageCaps({ readState, storageBytesMax: undefined })
+  await caps.start()
+  assert.equal(reads, 1)
+  t.mock.timers.tick(STORAGE_POLL_MS - 1)
+  await settle()
+  assert.equal(reads, 1)
+  t.mock.timers.tick(1)
+  await settle()
+  assert.equal(reads, 2)
+  caps.stop()
+})
