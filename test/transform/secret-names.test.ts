@@ -27,6 +27,8 @@ const NAMES: readonly (readonly [kind: number, names: string])[] = [
   [NO_NAME, 'next_page_token continuationToken cancellation_token token_count password_policy'],
   [NO_NAME, 'password_changed_at max_tokens secret_name secretRef key_id public_key author'],
   [NO_NAME, 'has_password mustChangePassword OLDPWD pageToken shipping_pin account_sid compass'],
+  [NO_NAME, 'XDG_SESSION_ID authorization.k8s.io/decision secret.example.com/reason'],
+  [LISTED_NAME, 'example.com/password authorization.k8s.io/token'],
   [NO_NAME, ' . [] key keys 2 monkey primary_key'],
 ]
 

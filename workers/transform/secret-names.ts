@@ -48,6 +48,10 @@ export const LISTED_NAME = 4
 const NAME_CHARS_MAX = 200
 const WORD = /[A-Z]+(?![a-z\u0080-\uffff])|[A-Z]?[a-z\u0080-\uffff]+/g
 const JOINED = new RegExp(`(?:${[...SECRET_END_WORDS].join('|')})$`)
+/** What shells call their directories, and desktops their numbered sessions. */
+const SHELL_NAMES: ReadonlySet<string> = new Set(['OLDPWD', 'XDG_SESSION_ID'])
+/** The domain before a name of Kubernetes: `authorization.k8s.io/decision`. */
+const DOMAIN = /^[a-z\d-]{1,63}(?:\.[a-z\d-]{1,63}){1,8}\//
 const WEAK_WORDS: ReadonlySet<string> = new Set(['auth', 'bearer', 'csrf', 'xsrf', 'cred', 'pass'])
 
 /** Whether a string under this name is a secret, unless the string says that it is none. */
@@ -67,7 +71,7 @@ export const NOTHING_ABOVE: KeyAbove = { key: '', isDirect: false }
 export function judgeName(name: string, above = NOTHING_ABOVE): number {
   let kind = NO_NAME
   let before = above
-  for (const segment of endOf(name).split('.')) {
+  for (const segment of endOf(name.replace(DOMAIN, '')).split('.')) {
     // What is within a secret is part of it.
     if (kind < SECRET_NAME) kind = judgeSegment(segment, before)
     else if (isListed(segment)) kind = LISTED_NAME
@@ -104,8 +108,7 @@ function isListed(segment: string): boolean {
 
 function judgeSegment(segment: string, above: KeyAbove): number {
   if (isListed(segment)) return LISTED_NAME
-  // What a shell says of its directories.
-  if (segment === 'OLDPWD') return NO_NAME
+  if (SHELL_NAMES.has(segment)) return NO_NAME
   const words = wordsOf(segment.replace(/b64$/i, '_base64'))
   const kind = judgeWords(words)
   if (kind !== NO_NAME || above.key === '' || words.length === 0) return kind
