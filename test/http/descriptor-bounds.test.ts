@@ -120,7 +120,7 @@ test('that they are used up is told every DESCRIPTORS_LOG_MS', async (t) => {
   assert.deepEqual(later, [first + DESCRIPTORS_LOG_MS, first + 2 * DESCRIPTORS_LOG_MS])
 })
 
-test('a port that is taken is tried again later and later, up to LISTEN_RETRY_MS_MAX', async (t) => {
+test('a taken port is tried again later and later, up to LISTEN_RETRY_MS_MAX', async (t) => {
   const { state, seen, pass, useUp } = await setUp(t, 4_096)
   useUp()
   await pass(DESCRIPTORS_CHECK_MS)
