@@ -4,6 +4,7 @@
  * others, and judges for itself.
  */
 import { tapeEnds, tapeStarts } from './events'
+import { isSpelledPrivate, mayBegin, mayEndSecret } from './formats'
 import { nextInnerKey } from './inner-keys'
 import { signsIn } from './scan'
 import { DEAD, ESCAPED, EXTENSION, STRING } from './tape-entries'
@@ -17,6 +18,8 @@ const PERCENT: u32 = 0x25
 const OPEN_OBJECT: u32 = 0x7b
 const BACKSLASH: u32 = 0x5c
 const QUOTE: u32 = 0x22
+const TILDE: u32 = 0x7e
+const LETTER_Q: u32 = 0x51
 const APOSTROPHE: u32 = 0x27
 /** The shortest value with a secret in it, and the shortest run of token bytes. */
 const SECRET_BYTES_MIN: usize = 8
@@ -40,11 +43,10 @@ let keyCount: i32 = 0
 let specialKeys: u32 = 0
 /** The node of `log` at the root. */
 let logNode: i32 = 0
-/** By six bits of each of two bytes: the number of a group of formats that begin so, 0 for none. */
-let pairs: usize = 0
-/** By group and third byte, and by group and fourth: whether a format of the group goes on so. */
-let thirds: usize = 0
-let fourths: usize = 0
+/** By a hash of three bytes: a bit, where a format begins so. */
+let triples: usize = 0
+const TRIPLE_HASH: u32 = 0x9e3779b1
+const TRIPLE_SHIFT: u32 = 17
 /**
  * Tables of two halves. Of signs: TOKEN for what tokens are made of, bit 6 for `@`, bit 7 for V.
  * Of words: anything for letters, digits and underscore.
@@ -53,16 +55,8 @@ let signs: usize = 0
 let words: usize = 0
 const TOKEN: i8 = 0x3f
 
-export function bindSecrets(
-  pairGroups: usize,
-  thirdBytes: usize,
-  fourthBytes: usize,
-  signHalves: usize,
-  wordHalves: usize,
-): void {
-  pairs = pairGroups
-  thirds = thirdBytes
-  fourths = fourthBytes
+export function bindSecrets(tripleBits: usize, signHalves: usize, wordHalves: usize): void {
+  triples = tripleBits
   signs = signHalves
   words = wordHalves
 }
@@ -265,11 +259,12 @@ function withoutClass(classes: v128): i32 {
   return i8x16.bitmask(i8x16.eq(classes, i8x16.splat(0)))
 }
 
-/** An `@`, or a V behind an I as in PRIVATE. */
+/** An `@`, or a V behind an I as in PRIVATE, or where it is in base64. */
 function hasMark(at: usize, marks: i32): bool {
   for (let left = marks; left !== 0; left &= left - 1) {
     const place = at + ctz(left)
     if (<i32>load<u8>(place) === AT || <u32>load<u8>(place - 1) === LETTER_I) return true
+    if (isSpelledPrivate(place)) return true
   }
   return false
 }
@@ -286,17 +281,16 @@ function isSuspectRun(start: usize, from: usize, to: usize): bool {
   }
   const last = to - 1
   while (at < last) {
-    const first = <u32>load<u8>(at)
-    const second = <u32>load<u8>(at + 1)
-    const group = <usize>load<u8>(pairs + (((first & 63) << 6) | (second & 63)))
-    if (group !== 0) {
-      const third = load<u8>(thirds + (group << 8) + load<u8>(at + 2))
-      const fourth = load<u8>(fourths + (group << 8) + load<u8>(at + 3))
-      if ((third & fourth) !== 0) return true
+    const text = load<u32>(at)
+    const hash = ((text & 0xffffff) * TRIPLE_HASH) >>> TRIPLE_SHIFT
+    if (((load<u8>(triples + (hash >>> 3)) >> (<u8>hash & 7)) & 1) !== 0 && mayBegin(text, at)) {
+      return true
     }
     at = wordEnd(at, last) + 1
+    // What Entra ID marks its secrets with; the rest of them is random.
+    if (<u32>load<u8>(at - 1) === TILDE && <u32>load<u8>(at - 2) === LETTER_Q) return true
   }
-  return false
+  return mayEndSecret(from, to)
 }
 
 /** Where the word at `from` ends, `last` at most; `from` where there is none. */

@@ -1,5 +1,7 @@
 /** What must stay: ordinary values of ordinary logs, many of them long, random or token-like. */
 import type { Random } from '../random.ts'
+import { LOOK_ALIKE_LINES } from './look-alike-lines.ts'
+import { drawTemplate } from './templates.ts'
 
 const LOWER = 'abcdefghijklmnopqrstuvwxyz'
 const BASE64 = `${LOWER}${LOWER.toUpperCase()}0123456789+/`
@@ -61,8 +63,11 @@ export const LOOK_ALIKES: Readonly<Record<string, (random: Random) => string>> =
     `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/131.0.${r.below(999)}.0`,
   stack: () => 'at Object.<anonymous> (/app/node_modules/npm_lifecycle/sk_test_runner.js:12:5)',
   card: () => '4111 1111 1111 1111',
-  twilio_like: (r) => `SK${r.hex(32)}`,
+  twilio_account: (r) => `AC${r.hex(32)}`,
   phrase: () =>
     'pul-request opened; dapiary; hf_model_download_started; npm_config_registry_url_is_set',
   node_package: () => 'npm_package_dependencies_lodash_version_is_outdated_by_many',
+  ...Object.fromEntries(
+    LOOK_ALIKE_LINES.map((line) => [line, (random: Random) => drawTemplate(random, line)]),
+  ),
 }

@@ -4,6 +4,7 @@
  * detector's table, so that the two check each other.
  */
 import type { Random } from '../random.ts'
+import { VENDOR_MAKERS } from './vendors.ts'
 
 const LOWER = 'abcdefghijklmnopqrstuvwxyz'
 const UPPER = LOWER.toUpperCase()
@@ -110,6 +111,20 @@ export const SECRET_MAKERS: Readonly<Record<string, Maker>> = {
   'url-password': (r, d) =>
     `${r.pick(['postgres', 'mongodb+srv', 'https', 'amqp'])}://app:${d(ALNUM, 12)}@db:5432/x`,
   'url-password-only': (_, d) => `redis://:${d(ALNUM, 16)}@cache:6379`,
+  'jwt-short': (_, d) => `${base64UrlOf({ alg: 'HS256' })}.${base64UrlOf({})}.${d(URL_SAFE, 43)}`,
+  'jwt-unsigned': (_, d) => `${base64UrlOf({ alg: 'none' })}.${base64UrlOf({ sub: d(HEX, 8) })}.`,
+  'jwt-in-base64': (r) => Buffer.from(jwt(r)).toString('base64'),
+  jwe: (r, d) => {
+    const key = r.pick(['', d(URL_SAFE, 342)])
+    const head = base64UrlOf({ alg: key === '' ? 'dir' : 'RSA-OAEP', enc: 'A256GCM' })
+    return `${head}.${key}.${d(URL_SAFE, 16)}.${d(URL_SAFE, 60)}.${d(URL_SAFE, 22)}`
+  },
+  'pem-in-base64': (r) => {
+    const before = r.pick(['', '\n', 'a:', 'key'])
+    const label = r.pick(['', 'RSA ', 'EC ', 'DSA ', 'OPENSSH ', 'ENCRYPTED '])
+    return Buffer.from(before + pem(r, label, '\n', 4)).toString('base64')
+  },
+  ...VENDOR_MAKERS,
 }
 
 /** A secret in what it is met in. `#` is the secret. */

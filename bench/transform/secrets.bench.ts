@@ -1,6 +1,6 @@
 /** The pre-filter that was not taken: one expression over the batch as one latin1 string. */
 import { ENTRY, ESCAPED, STRING } from '../../workers/decode/tape-types.ts'
-import { SECRET_FORMATS } from '../../workers/transform/secret-formats.ts'
+import { SECRET_TABLE } from '../../workers/transform/secret-table.ts'
 import { SecretScanner } from '../../workers/transform/secrets.ts'
 import type { MicroBench } from '../bench.ts'
 import { TapeBatch } from '../decode/tape-batch.ts'
@@ -32,9 +32,9 @@ export const secretRegex: MicroBench = {
   title: 'one regular expression over the batch',
   kind: 'json',
   prepare: ({ body }) => {
-    const prefixes = SECRET_FORMATS.map(({ prefix }) => prefix.replace(/[.]/g, '\\$&'))
+    const formats = SECRET_TABLE.flatMap(([, ...patterns]) => patterns)
     const pattern = new RegExp(
-      [...prefixes, '://[^/ ]*@', 'PRIVATE KEY', '[Bb]asic '].join('|'),
+      [...formats, '://[^/ ]*@', 'PRIVATE KEY', '[Bb]asic '].join('|'),
       'g',
     )
     return () => {

@@ -39,36 +39,22 @@ test('a value is judged by itself: its neighbours neither hide nor complete it',
   assert.equal(scanner.scan(end + 3, end + 6), NO_SECRET)
 })
 
-test('every kind has a maker of samples, but for the vendors beyond the required ones', () => {
+test('every kind has a maker of samples', () => {
   const found = new Set<string>()
-  for (const name of Object.keys(SECRET_MAKERS)) {
-    const kind = scanValue(drawSecret(random, name), spellPlain)
-    if (kind !== undefined) found.add(kind)
+  for (let round = 0; round < 40; round++) {
+    for (const name of Object.keys(SECRET_MAKERS)) {
+      const kind = scanValue(drawSecret(random, name), spellPlain)
+      if (kind !== undefined) found.add(kind)
+    }
   }
   for (const { make } of FIELD_SECRETS) {
     const kind = scanValue(make(random).text, spellPlain)
     if (kind !== undefined) found.add(kind)
   }
-  const extra = SECRET_KINDS.filter((kind) => !found.has(kind))
-  assert.deepEqual(extra.sort(), [
-    'artifactory_key',
-    'brevo_key',
-    'circleci_token',
-    'clojars_token',
-    'contentful_token',
-    'dropbox_token',
-    'dynatrace_token',
-    'heroku_key',
-    'langsmith_key',
-    'nuget_key',
-    'nvidia_key',
-    'openrouter_key',
-    'perplexity_key',
-    'replicate_token',
-    'square_token',
-    'teams_webhook',
-    'xai_key',
-  ])
+  assert.deepEqual(
+    SECRET_KINDS.filter((kind) => !found.has(kind)),
+    [],
+  )
 })
 
 test('a token that touches more of its alphabet is another word', () => {

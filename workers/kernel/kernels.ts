@@ -89,13 +89,10 @@ export interface Kernels {
     length: number,
   ): void
   /** See `kernels/secrets.ts`. */
-  bindSecrets(
-    pairGroups: number,
-    thirds: number,
-    fourths: number,
-    signs: number,
-    words: number,
-  ): void
+  bindSecrets(triples: number, signs: number, words: number): void
+  /** See `kernels/formats.ts`. */
+  bindHeads(pairs: number, fourths: number, starts: number, heads: number): void
+  bindTokenEnds(distances: number, count: number, bytesMin: number, literals: number): void
   bindNameEndings(ends: number, middles: number): void
   mayNameSecret(start: number, end: number, isEscaped: boolean, isInList: boolean): number
   bindKeys(flags: number, count: number, special: number, logNode: number): void

@@ -17,6 +17,7 @@
  * escapes still (JSON within a string, what nginx logs of a body), those are decoded as well.
  */
 import { unescapeInto } from '../decode/json-string.ts'
+import { encodedKeyAt } from './encoded-pem.ts'
 import { unescapeLoosely } from './loose-escapes.ts'
 import { BYTE_CLASS } from './secret-formats.ts'
 import { privateKeyAt, urlPasswordAt } from './secret-marks.ts'
@@ -141,7 +142,10 @@ function scanMarks(bytes: Buffer, start: number, end: number): number {
   for (let at = start; at < end; at++) {
     const byte = bytes[at]
     if (byte === AT && urlPasswordAt(bytes, start, end, at)) return URL_PASSWORD
-    if (byte === LETTER_V && privateKeyAt(bytes, start, end, at)) return PRIVATE_KEY
+    if (byte !== LETTER_V) continue
+    if (privateKeyAt(bytes, start, end, at) || encodedKeyAt(bytes, start, end, at)) {
+      return PRIVATE_KEY
+    }
   }
   return NO_SECRET
 }

@@ -1,6 +1,6 @@
 /**
  * Finds the events that redaction has to look at; a kernel passes over the others
- * (`kernels/secrets.ts`). Its tables say with which four bytes the formats of secrets begin.
+ * (`kernels/secrets.ts`). What it knows of the formats is made by `suspect-formats.ts`.
  */
 import assert from 'node:assert/strict'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
@@ -8,38 +8,38 @@ import type { JsonTape } from '../decode/json-tape.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { RedactKeys } from './redact-keys.ts'
-import { BYTE_CLASS, SECRET_FORMATS } from './secret-formats.ts'
-import { IS_WORD, pairOf } from './secret-matcher.ts'
+import { BYTE_CLASS } from './secret-formats.ts'
+import { IS_WORD } from './secret-matcher.ts'
+import {
+  FOURTHS,
+  HEAD_STARTS,
+  HEADS,
+  PAIR_GROUPS,
+  TAIL_DISTANCES,
+  TAIL_LITERALS,
+  TAIL_RUN_MIN,
+  TRIPLES,
+} from './suspect-formats.ts'
 
-const PAIRS = 4_096
 const BYTES = 256
 const HALF = 16
 
-const pairGroups = arena.uint8(PAIRS)
-const prefixes = SECRET_FORMATS.map(({ prefix }) => Buffer.from(prefix))
-let groups = 0
-for (const [first = 0, second = 0] of prefixes) {
-  const pair = pairOf(first, second)
-  if (pairGroups[pair] === 0) pairGroups[pair] = ++groups
-}
-assert(groups < BYTES, 'groups are numbered by a byte')
-const thirds = arena.uint8((groups + 1) * BYTES)
-const fourths = arena.uint8((groups + 1) * BYTES)
-for (const [first = 0, second = 0, third, fourth] of prefixes) {
-  const from = pairGroups[pairOf(first, second)]! * BYTES
-  allow(thirds, from, third)
-  allow(fourths, from, fourth)
-}
 const signs = tableOfHalves((byte) => BYTE_CLASS[byte] !== 0)
 const words = tableOfHalves((byte) => IS_WORD[byte] === 1)
 mark(signs, '@', 0x40)
 mark(signs, 'V', 0x80)
-kernels.bindSecrets(
-  pairGroups.byteOffset,
-  thirds.byteOffset,
-  fourths.byteOffset,
-  signs.byteOffset,
-  words.byteOffset,
+kernels.bindSecrets(TRIPLES.byteOffset, signs.byteOffset, words.byteOffset)
+kernels.bindHeads(
+  PAIR_GROUPS.byteOffset,
+  FOURTHS.byteOffset,
+  HEAD_STARTS.byteOffset,
+  HEADS.byteOffset,
+)
+kernels.bindTokenEnds(
+  TAIL_DISTANCES.byteOffset,
+  TAIL_DISTANCES.length,
+  TAIL_RUN_MIN,
+  TAIL_LITERALS.byteOffset,
 )
 
 /**
@@ -64,12 +64,6 @@ function mark(table: Uint8Array, sign: string, bit: number): void {
   const byte = sign.charCodeAt(0)
   table[byte & 15]! |= bit
   table[HALF + (byte >> 4)]! |= bit
-}
-
-/** A group's formats may go on with this byte; with any, where one of them has ended. */
-function allow(table: Uint8Array, from: number, byte: number | undefined): void {
-  if (byte === undefined) table.fill(1, from, from + BYTES)
-  else table[from + byte] = 1
 }
 
 /** What of a batch does not change while its events do. */

@@ -50,7 +50,7 @@ export const ORDINARY_MAKERS: Readonly<Record<string, (random: Random) => string
   'asset name': (r) => `GET /static/js/main.${r.hex(20)}.chunk.js 200`,
   'css module': (r) => `.Button_primary__${draw(r, ALNUM, 5)} { color: #${r.hex(6)} }`,
   'twilio sid': (r) => `message SM${r.hex(32)} of account AC${r.hex(32)} sent`,
-  'twilio key id, bare': (r) => `SK${r.hex(32)}`,
+  'twilio account id, bare': (r) => `AC${r.hex(32)}`,
   'stripe object': (r) => `charge ch_${draw(r, ALNUM, 24)} by cus_${draw(r, ALNUM, 14)} failed`,
   'stripe publishable': (r) => `pk_live_${draw(r, ALNUM, 24)}`,
   'google client id': (r) => `${draw(r, '0123456789', 12)}-${draw(r, LOWER, 32)}.apps.example.com`,
@@ -76,7 +76,7 @@ export const ORDINARY_MAKERS: Readonly<Record<string, (random: Random) => string
   'snake words': () => 'npm_config_user_agent npm_package_scripts_build npm_lifecycle_event',
   'openshift-like digest': (r) => `web@sha256:${r.hex(64)} (was sha256:${r.hex(64)})`,
   'base64 of text': (r) => Buffer.from(`hello world ${r.hex(40)}`).toString('base64'),
-  'cache key': (r) => `cache miss key-${r.hex(32)}`,
+  'cache key': (r) => `cache miss key:${r.hex(32)}`,
   'windows path': (r) => `C:\\new\\temp\\users\\x${r.hex(8)}\\u${r.hex(4)}.log not found`,
   'hf words': () => 'hf_transformers_model_loading_failed_with_timeout',
 }
