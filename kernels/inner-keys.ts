@@ -51,7 +51,7 @@ export function firstInnerKey(start: usize, end: usize): usize {
     return nextInnerKey(start, start, end)
   }
   for (let at = start; at < end; at += 16) {
-    const braces = signsBefore(v128.load(at), OPEN_OBJECT, end - at)
+    const braces = signsBefore(v128.load(at), OPEN_OBJECT, <i32>(end - at))
     if (braces !== 0) return nextInnerKey(start, at + ctz(braces), end)
   }
   return end
@@ -64,7 +64,8 @@ export function nextInnerKey(start: usize, from: usize, end: usize): usize {
     const isSign = v128.or(i8x16.eq(text, i8x16.splat(COLON)), i8x16.eq(text, i8x16.splat(MORE)))
     let signs = i8x16.bitmask(isSign)
     if (signs === 0) continue
-    if (end - at < 16) signs &= (1 << (<i32>(end - at))) - 1
+    const left = <i32>(end - at)
+    if (left < 16) signs &= (1 << left) - 1
     for (; signs !== 0; signs &= signs - 1) {
       const sign = at + ctz(signs)
       if (!isBehindOtherKey(start, sign) && isBehindSecretWord(start, sign)) return sign
@@ -74,9 +75,9 @@ export function nextInnerKey(start: usize, from: usize, end: usize): usize {
 }
 
 /** A bit for each of the sixteen bytes that is `sign`, of the first `left`. */
-function signsBefore(text: v128, sign: u8, left: usize): i32 {
+function signsBefore(text: v128, sign: u8, left: i32): i32 {
   const signs = i8x16.bitmask(i8x16.eq(text, i8x16.splat(sign)))
-  return left < 16 ? signs & ((1 << (<i32>left)) - 1) : signs & ALL_BYTES
+  return left < 16 ? signs & ((1 << left) - 1) : signs & ALL_BYTES
 }
 
 /**
