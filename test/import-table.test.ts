@@ -4,7 +4,6 @@
  * Method: the table below, against the import lines of every file in src/ and workers/.
  */
 import assert from 'node:assert/strict'
-import { posix } from 'node:path'
 import { test } from 'node:test'
 import { readSourceFiles } from './source-files.ts'
 import { type Import, importsOf } from './source-imports.ts'
@@ -19,7 +18,11 @@ const LEAVES = [
 ]
 const SUPPORT = [...LEAVES, 'src/http/', 'src/telemetry/', 'src/config.ts']
 
-/** What files under a path may import of ours, besides their own folder. First match rules. */
+/**
+ * What files under a path may import of ours, besides what is under the same path. First match
+ * rules, so a room stands before the folder that it is in; a folder that is named as allowed is
+ * that folder without its rooms.
+ */
 const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = [
   ['src/main.ts', ['src/']],
   // With its parts, `app-*.ts`.
@@ -32,7 +35,8 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/config-help.ts', ['src/config.ts']],
   ['src/http/', LEAVES],
   ['src/telemetry/', SUPPORT],
-  ['src/store/', SUPPORT],
+  ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
+  ['src/store/', [...SUPPORT, 'src/machine/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/', [...LEAVES, 'workers/', 'src/pool/messages.ts']],
 ]
@@ -68,17 +72,23 @@ const imports = files.flatMap(({ path, text }) => importsOf(path, text))
 const isOurs = (to: string) => /^(src|workers|test|bench)\//.test(to)
 const isStage = (path: string) => STAGES.some((stage) => path.startsWith(`src/${stage}/`))
 
+const rowOf = (path: string) => TABLE.find(([start]) => path.startsWith(start))
+
+/** A path with a row of its own is that row's files; any other, all that is under it. */
+function includes(allowed: string, to: string): boolean {
+  const isRow = TABLE.some(([path]) => path === allowed)
+  return isRow ? rowOf(to)?.[0] === allowed : to.startsWith(allowed)
+}
+
 function isAllowed({ from, to, typeOnly }: Import): boolean {
-  const folder = `${posix.dirname(from)}/`
-  const row = TABLE.find(([path]) => from.startsWith(path))
+  const row = rowOf(from)
   if (row === undefined) return false
   const [home, allowed] = row
-  if (home.endsWith('/') && to.startsWith(home)) return true
-  if (to.startsWith(folder) && folder !== 'src/') return true
+  if (home.endsWith('/') && includes(home, to)) return true
   // app.ts wires support into the stages; before that they know each other by their types only.
   if (isStage(from) && typeOnly && to.startsWith('src/store/')) return true
   if (/^src\/(store|telemetry)\//.test(from) && typeOnly && isStage(to)) return true
-  return allowed.some((prefix) => to.startsWith(prefix))
+  return allowed.some((path) => includes(path, to))
 }
 
 function mayImportPackage(from: string, name: string): boolean {

@@ -11,9 +11,9 @@ import {
   POSTGRES_READ_CONNECTIONS_MAX,
   POSTGRES_WRITE_CONNECTIONS_MAX,
 } from '../limits.ts'
+import type { DataDirectory } from '../machine/data-directory.ts'
 import { ClickHouse } from './clickhouse.ts'
 import { ClockGuard } from './clock-guard.ts'
-import type { DataDirectory } from './data-directory.ts'
 import { startEmbeddedClickHouse } from './embedded/clickhouse.ts'
 import { MemoryFiles } from './embedded/memory-files.ts'
 import { startEmbeddedPostgres } from './embedded/postgres.ts'

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sendSignal } from '../../src/store/embedded/processes.ts'
+import { sendSignal } from '../../src/machine/processes.ts'
 import { Api, call } from '../support/api.ts'
 import { Load } from '../support/load.ts'
 import { createRandom } from '../support/random.ts'

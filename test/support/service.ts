@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { listProcesses, readCommandLine, tryReadWorkingDirectory } from '../../bench/e2e/procfs.ts'
-import { isAlive, sendSignal } from '../../src/store/embedded/processes.ts'
+import { isAlive, sendSignal } from '../../src/machine/processes.ts'
 
 export const ENTRY = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 const START_MS_MAX = 90_000

@@ -9,12 +9,19 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { ENGINE_PLACES_MAX } from '../../limits.ts'
+import type { FileLock } from '../../machine/file-lock.ts'
+import {
+  commandLine,
+  isAlive,
+  sendSignal,
+  tryRead,
+  waitUntilGone,
+  worksIn,
+} from '../../machine/processes.ts'
 import { unixClickHouseUrl } from '../clickhouse-address.ts'
-import type { FileLock } from '../file-lock.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
 import type { HostMessage, HostSettings } from './clickhouse-host.ts'
-import { commandLine, isAlive, sendSignal, tryRead, waitUntilGone, worksIn } from './processes.ts'
 import { openSocketDirectory } from './socket-directory.ts'
 import { takeStoreLock } from './store-lock.ts'
 import { type EmbeddedStore, type OnStateChange, type Running, Supervisor } from './supervisor.ts'

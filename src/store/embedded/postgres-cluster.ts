@@ -23,11 +23,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { isAlive, sendSignal, tryRead, waitUntilGone, worksIn } from '../../machine/processes.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { RunAs } from './postgres-user.ts'
-import { isAlive, sendSignal, tryRead, waitUntilGone, worksIn } from './processes.ts'
 
 export const SUPERUSER = 'sluice'
 /** Part of the socket's name; no port of the machine. */

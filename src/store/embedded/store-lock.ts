@@ -3,7 +3,7 @@
  * else has it, so whoever gets it knows that none of them is left: also of those that are just
  * ending, that are zombies, and that run in another container, where we do not see them.
  */
-import { type FileLock, tryLockFile } from '../file-lock.ts'
+import { type FileLock, tryLockFile } from '../../machine/file-lock.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
 

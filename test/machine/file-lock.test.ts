@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { after, test } from 'node:test'
-import { tryLockDirectory, tryLockFile } from '../../src/store/file-lock.ts'
-import { makeDirectory, removeDirectory } from './temporary.ts'
+import { tryLockDirectory, tryLockFile } from '../../src/machine/file-lock.ts'
+import { makeDirectory, removeDirectory } from '../store/temporary.ts'
 
 const root = makeDirectory()
 const { PATH = '' } = process.env

@@ -17,10 +17,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive, tryRead } from './embedded/processes.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { StoreLog } from '../store/store-log.ts'
 import { type FileLock, tryLockDirectory, tryLockFile } from './file-lock.ts'
-import { StoreError } from './store-error.ts'
-import type { StoreLog } from './store-log.ts'
+import { isAlive, tryRead } from './processes.ts'
 
 export interface DataDirectory {
   /** Absolute, without links. */

@@ -18,9 +18,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { openDataDirectory } from '../../src/store/data-directory.ts'
+import { openDataDirectory } from '../../src/machine/data-directory.ts'
 import { StoreError } from '../../src/store/store-error.ts'
-import { makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 
 const root = makeDirectory()
 
@@ -69,7 +69,7 @@ test('two directories do not lock each other', async () => {
 test('the lock dies with its process, also by kill -9', async () => {
   const path = join(root, 'killed')
   mkdirSync(path)
-  const module = new URL('../../src/store/data-directory.js', import.meta.url).href
+  const module = new URL('../../src/machine/data-directory.js', import.meta.url).href
   const script = `const { openDataDirectory } = await import('${module}')
     await openDataDirectory(process.argv[1]); console.log('open'); setInterval(() => {}, 1e6)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, path])
@@ -168,7 +168,7 @@ test('root takes no directory of another user, but what a start as that user mad
 test('root takes a volume that belongs to another user', (t) => {
   const path = join(root, 'a volume')
   mkdirSync(path)
-  const module = new URL('../../src/store/data-directory.js', import.meta.url).href
+  const module = new URL('../../src/machine/data-directory.js', import.meta.url).href
   const script = `const { openDataDirectory } = await import('${module}')
     const { close } = await openDataDirectory(process.argv[1]); await close(); console.log('open')`
   const commands = 'mount --bind "$1" "$1" || exit 77; exec "$0" --input-type=module -e "$2" "$1"'

@@ -9,7 +9,7 @@
 import { spawn } from 'node:child_process'
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreError } from './store-error.ts'
+import { StoreError } from '../store/store-error.ts'
 
 export interface FileLock {
   /**
