@@ -1,9 +1,7 @@
 /** What the kernels' module exports; `workers/kernel/kernels.ts` has the types. */
 
 export { addSiblings, bindAgentFields, bindAgents } from './agents'
-export { appendRows, bindTemplates, writeTemplate } from './columns'
 export { copyBytes, hashText, isSameText } from './copy'
-export { bindDictionary, listValues, packNumbers } from './dictionary'
 export { unescapeText } from './escape'
 export { bindEvents } from './events'
 export { bindFacts, bindLayoutFacts, describeEvents, writeShapes, writeTimes } from './facts'
@@ -12,7 +10,6 @@ export { bindSecretWords, firstInnerKey, nextInnerKey } from './inner-keys'
 export { bindLayouts, bindStates, findLayouts, placeRows } from './layouts'
 export { bindLines, writeLines } from './lines'
 export { skipFields, writeMembers } from './otlp'
-export { packDecimals, packHex, packUuids } from './pack'
 export {
   bindKeys,
   bindNameEndings,
@@ -21,13 +18,16 @@ export {
   mayBeSecret,
   mayNameSecret,
 } from './secrets'
+export { appendRows, bindTemplates, writeTemplate } from './segment/columns'
+export { bindDictionary, listValues, packNumbers } from './segment/dictionary'
+export { packDecimals, packHex, packUuids } from './segment/pack'
+export { writeStored } from './segment/stored'
+export { unpackDecimals, unpackHex, unpackNumbers, unpackUuids } from './segment/unpack'
 export { copyEntries, findFlagged, findNode, spliceEvent } from './splice'
-export { writeStored } from './stored'
 export { parseObject } from './tape'
 export { bindTape } from './tape-writer'
 export { readTime } from './times'
 export { bindTrieKeys, bindTrieLinks } from './trie'
-export { unpackDecimals, unpackHex, unpackNumbers, unpackUuids } from './unpack'
 export {
   markRows,
   writeBooleanColumn,

@@ -7,10 +7,10 @@ import assert from 'node:assert/strict'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
-import { decodeContents } from './decode/stored-events.ts'
 import { NativeBlockEncoder, textLength } from './encode/native-block.ts'
 import { tapeSource } from './encode/native-json.ts'
-import { decodeSegment, type SegmentContent, SegmentEncoder } from './encode/segment.ts'
+import { decodeSegment, type SegmentContent, SegmentEncoder } from './segment/segment.ts'
+import { decodeContents } from './segment/stored-events.ts'
 import { EventFacts } from './transform/event-facts.ts'
 
 export interface CompactedSegment {

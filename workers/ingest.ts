@@ -31,7 +31,7 @@ import { BulkItemWriter } from './encode/bulk-items.ts'
 import { type EventRange, NativeBlockEncoder, textLength } from './encode/native-block.ts'
 import { tapeSource } from './encode/native-json.ts'
 import { type DeltaOrigin, SchemaDeltaEncoder } from './encode/schema-delta.ts'
-import { SegmentEncoder } from './encode/segment.ts'
+import { SegmentEncoder } from './segment/segment.ts'
 import { EventFacts } from './transform/event-facts.ts'
 import { Transforms } from './transform/plan.ts'
 

@@ -6,9 +6,9 @@
 import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
-import { PayloadDecoder } from './decode/payload-decoder.ts'
 import { allocateOutside, ByteWriter } from './encode/byte-writer.ts'
 import { shapeText } from './encode/schema-delta.ts'
+import { PayloadDecoder } from './segment/payload-decoder.ts'
 import { SOURCE_RECEIPT } from './transform/event-facts.ts'
 
 const COMMA = 0x2c

@@ -10,10 +10,10 @@ import type { ReplayedSegment, ReplayPart } from '../src/pool/messages.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
-import { decodeStoredEvents } from './decode/stored-events.ts'
 import { NativeBlockEncoder } from './encode/native-block.ts'
 import { tapeSource } from './encode/native-json.ts'
 import { SchemaDeltaEncoder } from './encode/schema-delta.ts'
+import { decodeStoredEvents } from './segment/stored-events.ts'
 import { EventFacts } from './transform/event-facts.ts'
 
 export class ReplayPipeline {

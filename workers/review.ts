@@ -24,7 +24,7 @@ import type {
 } from '../src/model/redaction-review.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
-import { PayloadDecoder } from './decode/payload-decoder.ts'
+import { PayloadDecoder } from './segment/payload-decoder.ts'
 import { Edits } from './transform/edits.ts'
 import { EventFilter } from './transform/event-filter.ts'
 import { maskedSample } from './transform/masked-sample.ts'

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import type { SplitResult, SplitTask } from '../src/pool/messages.ts'
 import { CompactPipeline } from './compact.ts'
-import { decodeSegment, type SegmentContent } from './encode/segment.ts'
+import { decodeSegment, type SegmentContent } from './segment/segment.ts'
 
 const LINE_FEED = 0x0a
 const PIECE_NUMBERS = 3

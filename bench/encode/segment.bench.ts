@@ -1,6 +1,6 @@
 import { NativeBlockEncoder } from '../../workers/encode/native-block.ts'
 import { tapeSource } from '../../workers/encode/native-json.ts'
-import { SegmentEncoder } from '../../workers/encode/segment.ts'
+import { SegmentEncoder } from '../../workers/segment/segment.ts'
 import { EventFacts } from '../../workers/transform/event-facts.ts'
 import type { MicroBench } from '../bench.ts'
 import { TapeBatch } from '../decode/tape-batch.ts'

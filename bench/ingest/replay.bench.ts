@@ -1,8 +1,8 @@
 import type { AcceptedBatch } from '../../src/model/batch.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
+import { decodeSegment } from '../../workers/segment/segment.ts'
 import type { BenchBatch, MicroBench } from '../bench.ts'
 import { padBody } from '../decode/tape-batch.ts'
 

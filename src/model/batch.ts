@@ -227,7 +227,7 @@ export interface EncodedSegment {
   readonly rawBytes: number
   /** Bytes of the segment's events as sent: `PartResult.acceptedBytes`. */
   readonly sentBytes: number
-  /** The compressed segment, format in `workers/encode/segment.ts`. */
+  /** The compressed segment, format in `workers/segment/segment.ts`. */
   readonly payload: Uint8Array
   readonly block: EncodedBlock
   readonly delta: SchemaDelta

@@ -12,8 +12,8 @@ import type {
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { Stream, StreamId } from '../../src/model/stream.ts'
-import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { decodeSegment } from '../../workers/segment/segment.ts'
 
 export interface Task {
   readonly batch: AcceptedBatch

@@ -9,8 +9,8 @@ import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
 import { ReplyBuffers } from '../../src/bytes/reply-buffers.ts'
 import { BATCH_BYTES_TARGET, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
-import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { decodeSegment } from '../../workers/segment/segment.ts'
 import { batchOfPart } from './frame-body.ts'
 
 export interface BulkOutcome {

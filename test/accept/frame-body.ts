@@ -6,8 +6,8 @@ import { BATCH_PADDING, BatchBuffers, padBatch } from '../../src/bytes/batch-buf
 import { BATCH_BYTES_TARGET } from '../../src/limits.ts'
 import type { AcceptedBatch, Framing } from '../../src/model/batch.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { decodeSegment } from '../../workers/segment/segment.ts'
 
 export interface Outcome {
   /** The stored events' JSON; none when the request is refused. */

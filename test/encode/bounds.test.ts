@@ -13,9 +13,9 @@ import {
 import type { EncodedSegment } from '../../src/model/batch.ts'
 import { decodeLeaf } from '../../src/model/schema.ts'
 import { PATH_BYTES_MAX } from '../../workers/decode/path-trie.ts'
-import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
+import { decodeSegment } from '../../workers/segment/segment.ts'
 import { batchOf } from './batch-of.ts'
 
 function encode(body: string): EncodedSegment {

@@ -121,7 +121,7 @@ test('up to 255 values, as much text as there is room for, and samples that repe
   assert.equal(list(long(512)), undefined)
 })
 
-/** As `kernels/dictionary.ts` has it, for values of at most 15 bytes. */
+/** As `kernels/segment/dictionary.ts` has it, for values of at most 15 bytes. */
 function placeOf(text: string): number {
   const head = Buffer.alloc(16)
   head.write(`${text}\n`)

@@ -9,13 +9,13 @@ import { test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { loadCorpus } from '../../bench/corpus.ts'
 import { Random } from '../../bench/random.ts'
-import { SegmentColumnsReader } from '../../workers/decode/segment-columns.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { arena } from '../../workers/kernel/arena.ts'
+import { SegmentColumnsReader } from '../../workers/segment/segment-columns-reader.ts'
 import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
 import { randomObject } from '../decode/json-cases.ts'
-import { decodeColumns } from '../decode/plain-segment-columns.ts'
 import { batchOf } from '../encode/batch-of.ts'
+import { decodeColumns } from '../segment/plain-segment-columns.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

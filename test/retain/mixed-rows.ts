@@ -4,7 +4,7 @@ import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import { decodeMembers } from '../../src/model/segment-members.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import type { Queryable } from '../../src/store/postgres.ts'
-import { decodeSegment } from '../../workers/encode/segment.ts'
+import { decodeSegment } from '../../workers/segment/segment.ts'
 import type { RetainHarness } from './retain-harness.ts'
 
 export interface NewMixed {

@@ -10,8 +10,8 @@ import { BLOCK_PATHS_MAX, ROW_PATH_BYTES_PER_BYTE, SEGMENT_EVENTS_MAX } from '..
 import type { AcceptedBatch, EncodedSegment, Part } from '../../src/model/batch.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { decodeSegment } from '../../workers/segment/segment.ts'
 import { testSeed } from '../decode/fuzzing.ts'
 import { batchOfParts } from '../encode/batch-of.ts'
 

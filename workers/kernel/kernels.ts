@@ -147,7 +147,7 @@ export interface Kernels {
   writeTimes(first: number, count: number, to: number): number
   writeShapes(first: number, count: number, to: number): void
   readTime(start: number, end: number, into: number): number
-  /** See `kernels/columns.ts`. */
+  /** See `kernels/segment/columns.ts`. */
   bindTemplates(byLayout: number, triedMax: number, gapsOf: number, gaps: number): void
   appendRows(
     first: number,
@@ -160,20 +160,20 @@ export interface Kernels {
     bytes: number,
   ): number
   writeTemplate(cells: number, count: number, gaps: number, bytes: number, to: number): number
-  /** See `kernels/pack.ts`. */
+  /** See `kernels/segment/pack.ts`. */
   packHex(from: number, count: number, chars: number, out: number): number
   packUuids(from: number, count: number, out: number): number
   packDecimals(from: number, length: number, out: number): number
-  /** See `kernels/dictionary.ts`. */
+  /** See `kernels/segment/dictionary.ts`. */
   bindDictionary(texts: number, limit: number, heads: number, starts: number, places: number): void
   listValues(from: number, end: number, numbers: number, serial: number, state: number): number
   packNumbers(numbers: number, count: number, width: number, out: number): void
-  /** See `kernels/unpack.ts`. */
+  /** See `kernels/segment/unpack.ts`. */
   unpackHex(from: number, count: number, chars: number, out: number): void
   unpackUuids(from: number, count: number, out: number): void
   unpackDecimals(from: number, length: number, out: number): void
   unpackNumbers(from: number, count: number, width: number, out: number): number
-  /** See `kernels/stored.ts`. */
+  /** See `kernels/segment/stored.ts`. */
   writeStored(
     count: number,
     templateOf: number,

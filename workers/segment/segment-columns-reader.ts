@@ -1,10 +1,11 @@
-/** Puts the text of a segment in column layout together again: `encode/segment-columns.ts`. */
-import { COLUMN_PADDING } from '../encode/segment-columns.ts'
+/** Puts the text of a segment in column layout together again: `segment-columns.ts`. */
+
+import { BatchBytes } from '../decode/batch-bytes.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
-import { BatchBytes } from './batch-bytes.ts'
 import { LayoutReader } from './layout-reader.ts'
 import { ColumnUnpacker, type UnpackedColumn } from './packed-columns.ts'
+import { COLUMN_PADDING } from './segment-columns.ts'
 
 /** Offsets are those of the layout's bytes. */
 interface Template {
@@ -15,7 +16,7 @@ interface Template {
   readonly gapEnds: readonly number[]
 }
 
-/** As `kernels/stored.ts` has them. */
+/** As `kernels/segment/stored.ts` has them. */
 const GAP_NUMBERS = 3
 const COLUMN_NUMBERS = 4
 const NO_COLUMN = -1

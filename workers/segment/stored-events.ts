@@ -1,11 +1,11 @@
 /** Reads a stored segment back onto the tape: its events, their times and shapes. */
 import assert from 'node:assert/strict'
-import { type SegmentContent, textBytesOf, writeSegmentText } from '../encode/segment.ts'
+import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
+import { decodeNdjson } from '../decode/ndjson.ts'
+import { PartOutcome } from '../decode/part-outcome.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
-import type { DecodedEvents } from './decoded-events.ts'
-import { type JsonTape, TAPE_PADDING } from './json-tape.ts'
-import { decodeNdjson } from './ndjson.ts'
-import { PartOutcome } from './part-outcome.ts'
+import { type SegmentContent, textBytesOf, writeSegmentText } from './segment.ts'
 
 /** Events' text that is to be read; `times` as `SegmentContent` has them. */
 interface StoredText {

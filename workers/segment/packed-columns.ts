@@ -1,10 +1,11 @@
-/** Unpacks columns that `encode/column-packer.ts` packed, into the arena. */
-import { PACKED_DECIMAL, PACKED_END, PACKED_HEX, PACKED_UUID } from '../encode/column-packer.ts'
-import { LISTED_VALUES_MAX, PACKED_DICTIONARY } from '../encode/value-dictionary.ts'
+/** Unpacks columns that `column-packer.ts` packed, into the arena. */
+
+import { BatchBytes } from '../decode/batch-bytes.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
-import { BatchBytes } from './batch-bytes.ts'
+import { PACKED_DECIMAL, PACKED_END, PACKED_HEX, PACKED_UUID } from './column-packer.ts'
 import type { LayoutReader } from './layout-reader.ts'
+import { LISTED_VALUES_MAX, PACKED_DICTIONARY } from './value-dictionary.ts'
 
 const LINE_FEED = 0x0a
 const UUID_CHARS = 36

@@ -7,10 +7,11 @@
  * Each packed column: a kind byte, varuint column, for hexadecimal ones varuint characters a value,
  * then the packed bytes, of which the column's size in the layout says how many; of a dictionary
  * varuint rows and their numbers, the first in the lowest bits, while the layout has the values. A
- * byte 0 ends them. `decode/packed-columns.ts` is the inverse.
+ * byte 0 ends them. `packed-columns.ts` is the inverse.
  */
+
+import { ByteWriter, WORD_SLACK } from '../encode/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
-import { ByteWriter, WORD_SLACK } from './byte-writer.ts'
 import { type PackableColumn, ValueDictionary } from './value-dictionary.ts'
 
 export const PACKED_END = 0

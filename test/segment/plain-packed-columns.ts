@@ -1,13 +1,13 @@
-/** Unpacks columns that `encode/column-packer.ts` packed, in TypeScript: what kernels do. */
+/** Unpacks columns that `segment/column-packer.ts` packed, in TypeScript: what kernels do. */
 
-import type { LayoutReader } from '../../workers/decode/layout-reader.ts'
 import {
   PACKED_DECIMAL,
   PACKED_END,
   PACKED_HEX,
   PACKED_UUID,
-} from '../../workers/encode/column-packer.ts'
-import { LISTED_VALUES_MAX, PACKED_DICTIONARY } from '../../workers/encode/value-dictionary.ts'
+} from '../../workers/segment/column-packer.ts'
+import type { LayoutReader } from '../../workers/segment/layout-reader.ts'
+import { LISTED_VALUES_MAX, PACKED_DICTIONARY } from '../../workers/segment/value-dictionary.ts'
 
 const HEX = Buffer.from('0123456789abcdef')
 const DECIMAL = Buffer.from('0123456789\n+\0-.e')

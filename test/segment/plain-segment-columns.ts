@@ -1,7 +1,7 @@
 /** Puts the text of a segment in column layout together again, in TypeScript: what kernels do. */
 
-import { LayoutReader } from '../../workers/decode/layout-reader.ts'
-import { COLUMN_PADDING } from '../../workers/encode/segment-columns.ts'
+import { LayoutReader } from '../../workers/segment/layout-reader.ts'
+import { COLUMN_PADDING } from '../../workers/segment/segment-columns.ts'
 import { unpackColumns } from './plain-packed-columns.ts'
 
 const LINE_FEED = 0x0a

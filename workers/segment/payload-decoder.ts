@@ -2,10 +2,11 @@
  * Decodes the payloads of a task one after another. One that does not decode any more is told, not
  * thrown: it must not cost the others.
  */
+
+import { DecodedEvents } from '../decode/decoded-events.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
 import { ArenaFullError } from '../kernel/arena.ts'
 import { EventFacts } from '../transform/event-facts.ts'
-import { DecodedEvents } from './decoded-events.ts'
-import type { JsonTape } from './json-tape.ts'
 import { decodeStoredEvents } from './stored-events.ts'
 
 export class PayloadDecoder {

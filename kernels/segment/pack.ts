@@ -1,6 +1,6 @@
 /**
  * Packs columns of a segment's text that compression cannot make much smaller: two characters a
- * byte, the first in the upper half. `workers/encode/column-packer.ts` says which and what for.
+ * byte, the first in the upper half. `workers/segment/column-packer.ts` says which and what for.
  *
  * All functions read up to 15 bytes behind the column and write up to seven behind the result.
  */

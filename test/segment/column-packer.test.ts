@@ -7,13 +7,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { LayoutReader } from '../../workers/decode/layout-reader.ts'
-import { ColumnUnpacker } from '../../workers/decode/packed-columns.ts'
-import { decodeSegment } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { arena } from '../../workers/kernel/arena.ts'
+import { LayoutReader } from '../../workers/segment/layout-reader.ts'
+import { ColumnUnpacker } from '../../workers/segment/packed-columns.ts'
+import { decodeSegment } from '../../workers/segment/segment.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { batchOf } from './batch-of.ts'
+import { batchOf } from '../encode/batch-of.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

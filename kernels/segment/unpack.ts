@@ -1,5 +1,5 @@
 /**
- * Unpacks what `kernels/pack.ts` and `kernels/dictionary.ts` packed. All functions write up to 15
+ * Unpacks what `pack.ts` and `dictionary.ts` packed. All functions write up to 15
  * bytes behind the result and read as many behind what is packed.
  */
 const LINE_FEED: u8 = 0x0a

@@ -1,11 +1,11 @@
 /**
- * A segment's text by column: `workers/encode/segment-columns.ts` says what the layout is, makes
+ * A segment's text by column: `workers/segment/segment-columns.ts` says what the layout is, makes
  * the templates and takes the events that fit none. Here are those that do: nearly all.
  */
-import { copyBytes, copyValue, isSameText } from './copy'
-import { ends, starts, tapeStarts } from './events'
-import { cellCount, cellsOf, layoutOf } from './layouts'
-import { putLength } from './varuint'
+import { copyBytes, copyValue, isSameText } from '../copy'
+import { ends, starts, tapeStarts } from '../events'
+import { cellCount, cellsOf, layoutOf } from '../layouts'
+import { putLength } from '../varuint'
 
 const LINE_FEED: u8 = 0x0a
 const NO_TEMPLATE: i32 = -1

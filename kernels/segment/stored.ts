@@ -1,9 +1,9 @@
 /**
- * Puts the text of a segment in column layout together again: the inverse of `kernels/columns.ts`.
- * `workers/decode/segment-columns.ts` reads the layout and says where everything is.
+ * Puts the text of a segment in column layout together again: the inverse of `columns.ts`.
+ * `workers/segment/segment-columns-reader.ts` reads the layout and says where everything is.
  */
-import { copyValue } from './copy'
-import { signsIn } from './scan'
+import { copyValue } from '../copy'
+import { signsIn } from '../scan'
 
 const LINE_FEED: u8 = 0x0a
 /** Instead of the end: the segment is damaged. */

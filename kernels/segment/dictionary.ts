@@ -1,12 +1,12 @@
 /**
  * Columns of few values: the values once, and a number for each row. What for, and when it is worth
- * it, `workers/encode/value-dictionary.ts` says.
+ * it, `workers/segment/value-dictionary.ts` says.
  *
  * This reads each value of nearly every column, so what depends on a value's length is done without
  * branches: most are told by their first sixteen bytes, line feed included and what follows zeroed.
  */
-import { copyValue, hashText, isSameText, MULTIPLIER } from './copy'
-import { lineFeedFrom, signsIn } from './scan'
+import { copyValue, hashText, isSameText, MULTIPLIER } from '../copy'
+import { lineFeedFrom, signsIn } from '../scan'
 
 const LINE_FEED: u8 = 0x0a
 /** With one value more, a number would need more than a byte. */

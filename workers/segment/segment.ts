@@ -21,13 +21,13 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
 import { ARENA_BYTES_MAX } from '../../src/limits.ts'
 import { BatchBytes } from '../decode/batch-bytes.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { SegmentColumnsReader } from '../decode/segment-columns.ts'
+import type { ColumnIndex } from '../encode/column-index.ts'
+import { type EventRange, textLength } from '../encode/native-block.ts'
+import type { ColumnTexts } from '../encode/native-json.ts'
+import type { TextSource } from '../encode/native-values.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
-import type { ColumnIndex } from './column-index.ts'
-import { type EventRange, textLength } from './native-block.ts'
-import type { ColumnTexts } from './native-json.ts'
-import type { TextSource } from './native-values.ts'
 import { SegmentColumns } from './segment-columns.ts'
+import { SegmentColumnsReader } from './segment-columns-reader.ts'
 
 const FORMAT = 1
 const FLAG_TIMES = 1

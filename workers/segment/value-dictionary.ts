@@ -3,14 +3,15 @@
  * of the column, and for each row the number of its value in as many bits as that needs, which
  * brotli does not read. Smaller than what brotli makes of the column, and less for it to do.
  */
+
+import { type ByteWriter, WORD_SLACK } from '../encode/byte-writer.ts'
 import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
-import { type ByteWriter, WORD_SLACK } from './byte-writer.ts'
 
 /** Its kind among packed columns: see `column-packer.ts`. */
 export const PACKED_DICTIONARY = 4
-/** As `kernels/dictionary.ts` has it: a number is a byte. */
+/** As `kernels/segment/dictionary.ts` has it: a number is a byte. */
 export const LISTED_VALUES_MAX = 255
 const HEAD_BYTES = 16
 const TEXT_BYTES_MAX = 16 * 1024

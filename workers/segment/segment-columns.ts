@@ -19,15 +19,15 @@
  * past the templates. Where most are such, rows are better: `gather` says so.
  */
 import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { ByteWriter, WORD_SLACK } from '../encode/byte-writer.ts'
+import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from '../encode/column-index.ts'
+import type { EventRange } from '../encode/native-block.ts'
+import type { ColumnTexts } from '../encode/native-json.ts'
+import type { ColumnText, TextSource } from '../encode/native-values.ts'
 import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
-import { ByteWriter, WORD_SLACK } from './byte-writer.ts'
-import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from './column-index.ts'
 import { ColumnPacker } from './column-packer.ts'
-import type { EventRange } from './native-block.ts'
-import type { ColumnTexts } from './native-json.ts'
-import type { ColumnText, TextSource } from './native-values.ts'
 
 const TEMPLATES_MAX = 64
 /** Below this many events a template each, templates cost more than they save. */
@@ -70,7 +70,7 @@ export class SegmentColumns implements ColumnTexts {
   #templates: Template[] = []
   /** The group of each of the index's layouts. */
   #groups: LayoutGroup[] = []
-  /** By layout: the templates that its events may have; see `kernels/columns.ts`. */
+  /** By layout: the templates that its events may have; see `kernels/segment/columns.ts`. */
   #candidates = arena.int32(64)
   #templateOf = arena.uint8(256)
   /** Pairs: where the first event of its template has a gap, and how long that is. */

@@ -17,12 +17,18 @@ import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { PathTrie } from '../../workers/decode/path-trie.ts'
 import { NativeBlockEncoder } from '../../workers/encode/native-block.ts'
 import { tapeSource } from '../../workers/encode/native-json.ts'
-import { decodeSegment, SegmentEncoder } from '../../workers/encode/segment.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { decodeSegment, SegmentEncoder } from '../../workers/segment/segment.ts'
 import { EventFacts, SOURCE_OTLP } from '../../workers/transform/event-facts.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { batchOf } from './batch-of.ts'
-import { documentTree, type ObjectTree, render, scalarTree, type Tree } from './value-trees.ts'
+import { batchOf } from '../encode/batch-of.ts'
+import {
+  documentTree,
+  type ObjectTree,
+  render,
+  scalarTree,
+  type Tree,
+} from '../encode/value-trees.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
