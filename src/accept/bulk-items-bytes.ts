@@ -1,7 +1,9 @@
 /**
- * How many bytes the items of a bulk reply may have, from the body alone: small requests share
- * their batches and their commit with others, so room for their items is taken before a worker
- * writes them. Never less than is written then; a usual item fails in nothing, and has about half.
+ * How many bytes the items of a bulk reply have, and how many they may have.
+ *
+ * Ahead, from the body alone: small requests share their batches and their commit with others, so
+ * room for their items is taken before a worker writes them. Never less than is written then; a
+ * usual item fails in nothing, and has about half.
  *
  * Lines are told apart as the decoder tells them (`bulk-framing.ts`). An item is counted with the
  * longest reason that it may fail for, and with all of its action's line for what that names.
@@ -16,7 +18,8 @@ import {
   bulkOperation,
   skipBlanks,
 } from '../bytes/bulk-action.ts'
-import { BULK_INDEX_BYTES_MAX, BULK_REASON_BYTES_MAX } from '../limits.ts'
+import { IngestError } from '../errors.ts'
+import { BULK_INDEX_BYTES_MAX, BULK_REASON_BYTES_MAX, BULK_REPLY_BYTES_MAX } from '../limits.ts'
 import {
   type BulkItemFields,
   COMPACT_ITEMS,
@@ -32,6 +35,7 @@ import {
   ITEM_TYPE,
   ITEM_VERSION,
   type Part,
+  type PartResult,
 } from '../model/batch.ts'
 
 const LINE_FEED = 0x0a
@@ -100,6 +104,33 @@ export function bulkItemsBytesMax(
     isDocument = operation !== BULK_DELETE
   }
   return total
+}
+
+/** Bytes that the items of these parts take in a reply, with a comma for each part. */
+export function bulkItemBytes(parts: readonly PartResult[]): number {
+  let bytes = 0
+  for (const { bulkItems } of parts) {
+    const length = bulkItems?.json.length ?? 0
+    if (length > 0) bytes += length + 1
+  }
+  return bytes
+}
+
+/**
+ * To be asked before anything is committed: why a reply with that many bytes is not made.
+ * `inFlightBytesMax`: it cannot be made there either, so "not now" would be a lie.
+ */
+export function judgeBulkReply(
+  itemBytes: number,
+  inFlightBytesMax = BULK_REPLY_BYTES_MAX,
+): IngestError | undefined {
+  const bytesMax = Math.min(BULK_REPLY_BYTES_MAX, inFlightBytesMax)
+  if (itemBytes <= bytesMax) return undefined
+  const limit = `over ${bytesMax} bytes (BULK_REPLY_BYTES_MAX, --in-flight-bytes-max)`
+  return new IngestError(
+    'too_large',
+    `the reply's items are ${limit}: send fewer actions a request, or use filter_path`,
+  )
 }
 
 /** Beside what the actions name. */

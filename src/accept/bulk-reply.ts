@@ -6,9 +6,8 @@
  */
 import assert from 'node:assert/strict'
 import type { ReplyBuffers } from '../bytes/reply-buffers.ts'
-import { IngestError } from '../errors.ts'
-import { BULK_REPLY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../limits.ts'
-import type { PartResult } from '../model/batch.ts'
+import { SEGMENT_EVENTS_MAX } from '../limits.ts'
+import { bulkItemBytes } from './bulk-items-bytes.ts'
 import type { PlacedPart } from './dialect.ts'
 import type { BulkFilter } from './filter-path.ts'
 
@@ -49,33 +48,6 @@ export function encodeBulkReply(
   }
   length += reply.write(tail, length, 'latin1')
   return reply.subarray(0, length)
-}
-
-/** Bytes that the items of these parts take in a reply, with a comma for each part. */
-export function bulkItemBytes(parts: readonly PartResult[]): number {
-  let bytes = 0
-  for (const { bulkItems } of parts) {
-    const length = bulkItems?.json.length ?? 0
-    if (length > 0) bytes += length + 1
-  }
-  return bytes
-}
-
-/**
- * To be asked before anything is committed: why a reply with that many bytes is not made.
- * `inFlightBytesMax`: it cannot be made there either, so "not now" would be a lie.
- */
-export function judgeBulkReply(
-  itemBytes: number,
-  inFlightBytesMax = BULK_REPLY_BYTES_MAX,
-): IngestError | undefined {
-  const bytesMax = Math.min(BULK_REPLY_BYTES_MAX, inFlightBytesMax)
-  if (itemBytes <= bytesMax) return undefined
-  const limit = `over ${bytesMax} bytes (BULK_REPLY_BYTES_MAX, --in-flight-bytes-max)`
-  return new IngestError(
-    'too_large',
-    `the reply's items are ${limit}: send fewer actions a request, or use filter_path`,
-  )
 }
 
 function hasErrors(parts: readonly PlacedPart[]): boolean {

@@ -6,12 +6,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bulkItemsBytesMax } from '../../src/accept/bulk-items-bytes.ts'
+import { bulkItemsBytesMax, judgeBulkReply } from '../../src/accept/bulk-items-bytes.ts'
 import { BATCH_PADDING } from '../../src/bytes/batch-buffers.ts'
 import {
   BULK_INDEX_BYTES_MAX,
   BULK_ITEM_BYTES_MAX,
   BULK_REASON_BYTES_MAX,
+  BULK_REPLY_BYTES_MAX,
   SMALL_BODY_BYTES_MAX,
 } from '../../src/limits.ts'
 import {
@@ -24,6 +25,7 @@ import {
 } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { bulkBody } from '../decode/bulk-bodies.ts'
+import { decodePart } from '../decode/decode-part.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { batchOfPart } from './frame-body.ts'
 
@@ -131,4 +133,14 @@ test('BULK_REASON_BYTES_MAX and BULK_ITEM_BYTES_MAX: no reason and no item is lo
     const { reason } = (Object.values(item)[0] as { error: { reason: string } }).error
     assert(Buffer.byteLength(JSON.stringify(reason)) - 2 <= BULK_REASON_BYTES_MAX, reason)
   }
+})
+
+test('BULK_REPLY_BYTES_MAX: a worker writes little more, and the request is refused', () => {
+  assert.equal(judgeBulkReply(BULK_REPLY_BYTES_MAX), undefined)
+  const { result } = decodePart('bulk', 'x\n'.repeat((2 * BULK_REPLY_BYTES_MAX) / 170))
+  const length = result.bulkItems?.json.length ?? 0
+  assert(length > BULK_REPLY_BYTES_MAX && length < BULK_REPLY_BYTES_MAX + BULK_ITEM_BYTES_MAX)
+  const error = judgeBulkReply(length)
+  assert.equal(error?.code, 'too_large')
+  assert.match(error?.message ?? '', /BULK_REPLY_BYTES_MAX/)
 })

@@ -5,15 +5,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { COMPACT_REPLY } from '../../src/accept/bulk-form.ts'
-import { encodeBulkReply, judgeBulkReply } from '../../src/accept/bulk-reply.ts'
+import { encodeBulkReply } from '../../src/accept/bulk-reply.ts'
 import type { PlacedPart } from '../../src/accept/dialect.ts'
 import { ReplyBuffers } from '../../src/bytes/reply-buffers.ts'
-import {
-  BULK_INDEX_BYTES_MAX,
-  BULK_ITEM_BYTES_MAX,
-  BULK_REPLY_BYTES_MAX,
-  SEGMENT_EVENTS_MAX,
-} from '../../src/limits.ts'
+import { BULK_INDEX_BYTES_MAX, BULK_ITEM_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import { everyOperation, ITEM_ALL } from '../../src/model/batch.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import { decodePart, decodeParts } from '../decode/decode-part.ts'
@@ -174,16 +169,6 @@ test('items of several parts are joined, empty ones leave no trace', () => {
     [took, errors, items?.map((item) => Object.keys(item as object)[0])],
     [12, true, ['create', 'delete']],
   )
-})
-
-test('BULK_REPLY_BYTES_MAX: a worker writes little more, and the request is refused', () => {
-  assert.equal(judgeBulkReply(BULK_REPLY_BYTES_MAX), undefined)
-  const { result } = decodePart('bulk', 'x\n'.repeat((2 * BULK_REPLY_BYTES_MAX) / 170))
-  const length = result.bulkItems?.json.length ?? 0
-  assert(length > BULK_REPLY_BYTES_MAX && length < BULK_REPLY_BYTES_MAX + BULK_ITEM_BYTES_MAX)
-  const error = judgeBulkReply(length)
-  assert.equal(error?.code, 'too_large')
-  assert.match(error?.message ?? '', /BULK_REPLY_BYTES_MAX/)
 })
 
 test('an item has at most BULK_ITEM_BYTES_MAX bytes beside what its action names', () => {
