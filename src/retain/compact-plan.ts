@@ -9,20 +9,11 @@ import {
   COMPACT_MEMBERS_MAX,
   COMPACT_SMALL_BYTES_MAX,
   COMPACT_SMALL_EVENTS_MAX,
-  COMPACT_WINDOW_MS,
   SEGMENT_EVENTS_MAX,
 } from '../limits.ts'
-import { type SegmentId, segmentIdMs, segmentIdNode } from '../model/segment-id.ts'
+import type { SegmentId } from '../model/segment-id.ts'
 import type { RowInfo } from '../store/compaction-store.ts'
-
-export interface PlanOptions {
-  /** By node; one without an entry has been followed nowhere. */
-  readonly checkpoints: ReadonlyMap<number, SegmentId>
-  /** Rows below it do not wait for a checkpoint any more: they are passed by. */
-  readonly waitedBefore: bigint
-  /** More rows follow behind these: a run at the end may go on. */
-  readonly hasMore: boolean
-}
+import { isPassed, type PlanOptions, windowOf } from './stretches.ts'
 
 export interface CompactPlan {
   readonly runs: readonly (readonly RowInfo[])[]
@@ -90,15 +81,4 @@ class Run {
       this.#members + row.members.length <= COMPACT_MEMBERS_MAX
     )
   }
-}
-
-/** Which stretch of time a segment belongs to. */
-export function windowOf(id: SegmentId): number {
-  return Math.floor(segmentIdMs(id) / COMPACT_WINDOW_MS)
-}
-
-/** Everybody who follows the node's segments has been past `last`, the newest of a row. */
-export function isPassed(last: SegmentId, { checkpoints }: Pick<PlanOptions, 'checkpoints'>) {
-  const checkpoint = checkpoints.get(segmentIdNode(last))
-  return checkpoint !== undefined && last <= checkpoint
 }

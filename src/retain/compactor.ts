@@ -23,10 +23,11 @@ import type {
   MergedRow,
   RowInfo,
 } from '../store/compaction-store.ts'
-import { planRuns, windowOf } from './compact-plan.ts'
+import { planRuns } from './compact-plan.ts'
 import { waitForThread } from './idle-thread.ts'
 import { pause, type RetainObserver } from './retainer.ts'
 import type { Splitter } from './splitter.ts'
+import { windowOf } from './stretches.ts'
 
 export interface CompactorOptions {
   readonly store: CompactionStore

@@ -14,7 +14,7 @@ import {
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { MixedRow, SplitRow, StoredRun } from '../store/split-store.ts'
-import { isPassed, type PlanOptions, windowOf } from './compact-plan.ts'
+import { isPassed, type PlanOptions, windowOf } from './stretches.ts'
 
 export interface ChunkOptions extends Omit<PlanOptions, 'hasMore'> {
   /** Rows that could not be split. */

@@ -24,10 +24,10 @@ import type {
   SplitStore,
   StoredRun,
 } from '../store/split-store.ts'
-import { windowOf } from './compact-plan.ts'
 import { waitForThread } from './idle-thread.ts'
 import { pause, type RetainObserver } from './retainer.ts'
 import { planRows, type SplitChunk, takeChunk } from './split-plan.ts'
+import { windowOf } from './stretches.ts'
 
 /** What the pool is given; see `SplitTask`. */
 export interface SplitWork {

@@ -11,7 +11,8 @@ import {
   SEGMENT_EVENTS_MAX,
 } from '../../src/limits.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
-import { type PlanOptions, planRuns } from '../../src/retain/compact-plan.ts'
+import { planRuns } from '../../src/retain/compact-plan.ts'
+import type { PlanOptions } from '../../src/retain/stretches.ts'
 import type { RowInfo } from '../../src/store/compaction-store.ts'
 import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
 

@@ -13,8 +13,8 @@ import {
 import type { MixedRun } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { windowOf } from '../../src/retain/compact-plan.ts'
 import { type ChunkOptions, planRows, takeChunk } from '../../src/retain/split-plan.ts'
+import { windowOf } from '../../src/retain/stretches.ts'
 import type { MixedRow, StoredRun } from '../../src/store/split-store.ts'
 import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
 
