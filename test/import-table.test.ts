@@ -37,6 +37,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/telemetry/', SUPPORT],
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
   ['src/store/', [...SUPPORT, 'src/machine/']],
+  ['src/retain/splitting/', [...SUPPORT, 'src/retain/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/', [...LEAVES, 'workers/', 'src/pool/messages.ts']],
 ]

@@ -26,7 +26,7 @@ import type {
 import { planRuns } from './compact-plan.ts'
 import { waitForThread } from './idle-thread.ts'
 import { pause, type RetainObserver } from './retainer.ts'
-import type { Splitter } from './splitter.ts'
+import type { Splitter } from './splitting/splitter.ts'
 import { windowOf } from './stretches.ts'
 
 export interface CompactorOptions {
