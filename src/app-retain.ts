@@ -2,7 +2,7 @@
 import type { Context } from './app-context.ts'
 import { RETAIN_STATEMENT_MS_MAX } from './limits.ts'
 import type { WorkerPool } from './pool/pool.ts'
-import { Compactor } from './retain/compactor.ts'
+import { Compactor } from './retain/compaction/compactor.ts'
 import { ProjectionTrimmer } from './retain/projection-trimmer.ts'
 import { Retainer } from './retain/retainer.ts'
 import { RowRemover } from './retain/row-remover.ts'

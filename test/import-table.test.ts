@@ -38,6 +38,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
   ['src/store/', [...SUPPORT, 'src/machine/']],
   ['src/retain/splitting/', [...SUPPORT, 'src/retain/']],
+  ['src/retain/compaction/', [...SUPPORT, 'src/retain/', 'src/retain/splitting/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/', [...LEAVES, 'workers/', 'src/pool/messages.ts']],
 ]
