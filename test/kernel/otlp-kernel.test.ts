@@ -11,13 +11,13 @@ import { DEPTH_MAX } from '../../src/limits.ts'
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
 import { EventBuffer } from '../../workers/decode/event-buffer.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
-import { OtlpDecoder } from '../../workers/decode/otlp-protobuf.ts'
 import { PathTrie, ROOT } from '../../workers/decode/path-trie.ts'
 import { TapeKernel } from '../../workers/decode/tape-kernel.ts'
 import { arena } from '../../workers/kernel/arena.ts'
 import { kernels } from '../../workers/kernel/kernels.ts'
+import { OtlpDecoder } from '../../workers/otlp/otlp-protobuf.ts'
 import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
-import { double, lengthDelimited, mutate, varint, WireMaker } from '../decode/otlp-wire.ts'
+import { double, lengthDelimited, mutate, varint, WireMaker } from '../otlp/otlp-wire.ts'
 
 const FUZZ_MS = 700
 const seed = testSeed()

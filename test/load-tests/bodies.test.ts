@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { loadCorpus } from '../../bench/corpus.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { otlpMessages } from '../decode/otlp-oracle.ts'
+import { otlpMessages } from '../otlp/otlp-oracle.ts'
 import {
   loadBodies,
   loadOptions,

@@ -19,7 +19,7 @@ import { IngestPipeline } from '../../workers/ingest.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
 import { batchOfPart, cutAt } from '../accept/frame-body.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { otlpMessages } from '../decode/otlp-oracle.ts'
+import { otlpMessages } from '../otlp/otlp-oracle.ts'
 import { REDACT, transformed } from './transform-harness.ts'
 
 const seed = testSeed()

@@ -1,6 +1,6 @@
 /**
  * Writes events as JSON and their tape at once: byte for byte and entry for entry what `JsonTape`
- * would write if it parsed that JSON (`test/decode/decode-otlp.ts` compares the two).
+ * would write if it parsed that JSON (`test/otlp/decode-otlp.ts` compares the two).
  *
  * For events that do not arrive as JSON, or not as they are stored. Values come as byte ranges of
  * any buffer; keys are predicted by the trie as in parsing, so a known one costs one comparison,
@@ -14,11 +14,11 @@
  * end; see `ByteSource`.
  */
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
-import { ESCAPE_BYTES_MAX } from './json-escape.ts'
-import { LOW_BYTES } from './json-scan.ts'
+import { ESCAPE_BYTES_MAX } from '../decode/json-escape.ts'
+import { LOW_BYTES } from '../decode/json-scan.ts'
+import type { MemberFields } from '../decode/tape-kernel.ts'
+import { ARRAY, DEAD, ELEMENT, ENTRY, EXTENSION, OBJECT } from '../decode/tape-types.ts'
 import { type ByteSource, EVENT_TOO_LARGE, ScalarWriter } from './scalar-writer.ts'
-import type { MemberFields } from './tape-kernel.ts'
-import { ARRAY, DEAD, ELEMENT, ENTRY, EXTENSION, OBJECT } from './tape-types.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c

@@ -15,7 +15,9 @@ import {
   OTLP_GENERATED_PER_BYTE_MAX,
 } from '../../src/limits.ts'
 import type { ByteRange } from '../../src/model/batch.ts'
-import { EventBuffer, viewOf } from './event-buffer.ts'
+import { EventBuffer, viewOf } from '../decode/event-buffer.ts'
+import { unescapeInto } from '../decode/json-string.ts'
+import { PartOutcome } from '../decode/part-outcome.ts'
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -24,7 +26,6 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
 } from './json-reader.ts'
-import { unescapeInto } from './json-string.ts'
 import {
   ANY_VALUE,
   FIELD_MESSAGE,
@@ -38,7 +39,6 @@ import {
 import { LENGTH_BYTES, OtlpJsonValues } from './otlp-json-values.ts'
 import { writePaddedLength } from './otlp-merge.ts'
 import type { OtlpDecoder } from './otlp-protobuf.ts'
-import { PartOutcome } from './part-outcome.ts'
 
 const LENGTH_DELIMITED = 2
 /** No field of ours: what has it is skipped. Its tag is one byte, as are those it takes over. */

@@ -4,18 +4,18 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
-import { type EventBuffer, viewOf } from './event-buffer.ts'
-import { ESCAPE_BYTES_MAX, writeEscaped } from './json-escape.ts'
-import { integerType } from './json-scan.ts'
-import { type JsonTape, TAPE_PADDING } from './json-tape.ts'
+import { type EventBuffer, viewOf } from '../decode/event-buffer.ts'
+import { ESCAPE_BYTES_MAX, writeEscaped } from '../decode/json-escape.ts'
+import { integerType } from '../decode/json-scan.ts'
+import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import {
   DOUBLE_BYTES_MAX,
   INTEGER_BYTES_MAX,
   writeDouble,
   writeInt64,
   writeUint64,
-} from './number-text.ts'
-import { ESCAPED, FALSE, FLOAT, INT, NULL, STRING, TRUE } from './tape-types.ts'
+} from '../decode/number-text.ts'
+import { ESCAPED, FALSE, FLOAT, INT, NULL, STRING, TRUE } from '../decode/tape-types.ts'
 
 const QUOTE = 0x22
 const MINUS = 0x2d

@@ -11,13 +11,14 @@
  */
 import { EVENT_BYTES_MAX, OTLP_GENERATED_BYTES_MAX } from '../../src/limits.ts'
 import type { OtlpResume, Part } from '../../src/model/batch.ts'
+import type { DecodedEvents } from '../decode/decoded-events.ts'
+import { type EventBuffer, viewOf } from '../decode/event-buffer.ts'
+import type { JsonTape } from '../decode/json-tape.ts'
+import { TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from '../decode/ndjson.ts'
+import { nanosBeyondMs, nanosToMs } from '../decode/number-text.ts'
+import { PartOutcome } from '../decode/part-outcome.ts'
 import { kernels } from '../kernel/kernels.ts'
-import type { DecodedEvents } from './decoded-events.ts'
-import { type EventBuffer, viewOf } from './event-buffer.ts'
 import { EventBuilder } from './event-builder.ts'
-import type { JsonTape } from './json-tape.ts'
-import { TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from './ndjson.ts'
-import { nanosBeyondMs, nanosToMs } from './number-text.ts'
 import {
   AnyValueDecoder,
   EVENT_TOO_DEEP,
@@ -26,7 +27,6 @@ import {
 } from './otlp-any-value.ts'
 import { LOG_RECORD_SCHEMA, mergeRepeated } from './otlp-merge.ts'
 import { OtlpRecordWriter } from './otlp-record.ts'
-import { PartOutcome } from './part-outcome.ts'
 import { type ByteSource, EVENT_TOO_LARGE, paddedSource } from './scalar-writer.ts'
 import { FIELD_TOO_LONG, toWireError, WireError } from './wire-error.ts'
 

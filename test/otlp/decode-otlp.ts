@@ -7,10 +7,10 @@ import type { Part, PartResult } from '../../src/model/batch.ts'
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
 import { EventBuffer } from '../../workers/decode/event-buffer.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
-import { OtlpJsonDecoder } from '../../workers/decode/otlp-json.ts'
-import { OtlpDecoder } from '../../workers/decode/otlp-protobuf.ts'
 import { PathTrie, ROOT } from '../../workers/decode/path-trie.ts'
 import { DEAD, ENTRY, EXTENSION } from '../../workers/decode/tape-types.ts'
+import { OtlpJsonDecoder } from '../../workers/otlp/otlp-json.ts'
+import { OtlpDecoder } from '../../workers/otlp/otlp-protobuf.ts'
 
 export interface DecodedOtlp {
   readonly events: readonly string[]

@@ -1,8 +1,8 @@
 /** Scalars of OTLP JSON to the protobuf wire. */
-import type { EventBuffer } from './event-buffer.ts'
+import type { EventBuffer } from '../decode/event-buffer.ts'
+import { IS_HEX } from '../decode/json-scan.ts'
+import { unescapeInto } from '../decode/json-string.ts'
 import { type JsonReader, LITERAL_NULL, LITERAL_TRUE, MINUS, QUOTE } from './json-reader.ts'
-import { IS_HEX } from './json-scan.ts'
-import { unescapeInto } from './json-string.ts'
 import {
   FIELD_BOOL,
   FIELD_BYTES,

@@ -8,10 +8,11 @@
  * The fields of a record may come in any order, those of an event come in this one: the record is
  * read once for where its fields are, then written.
  */
+
+import { ROOT } from '../decode/path-trie.ts'
 import { type AnyValueDecoder, KIND_KVLIST, NEEDS_MERGE } from './otlp-any-value.ts'
 import { OtlpContext } from './otlp-context.ts'
 import { RESOURCE_SCHEMA, SCOPE_SCHEMA } from './otlp-merge.ts'
-import { ROOT } from './path-trie.ts'
 import { paddedSource } from './scalar-writer.ts'
 
 const TAG_TIME = 0x09
