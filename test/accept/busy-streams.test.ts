@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { BusyStreams } from '../../src/accept/busy-streams.ts'
 import {
   BUSY_STREAM_SHARE_MIN,
+  BUSY_STREAMS_COUNTED_MAX,
   BUSY_STREAMS_MAX,
   BUSY_STREAMS_PERIOD_MS,
 } from '../../src/limits.ts'
@@ -75,4 +76,17 @@ test('what was long ago does not count', () => {
   send(MANY)
   pass(2)
   assert.equal(busy(MANY).length, MANY)
+})
+
+test('BUSY_STREAMS_COUNTED_MAX streams are counted in a period; who comes later is not', () => {
+  for (const [others, isCounted] of [
+    [BUSY_STREAMS_COUNTED_MAX - 1, true],
+    [BUSY_STREAMS_COUNTED_MAX, false],
+  ] as const) {
+    const { send, pass, busy } = setUp()
+    send(others, () => 1)
+    send(others + 1, (id) => (id > others ? 10 * BUSY_STREAMS_COUNTED_MAX : 0))
+    pass()
+    assert.deepEqual(busy(others + 1), isCounted ? [others + 1] : [])
+  }
 })

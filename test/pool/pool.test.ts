@@ -11,12 +11,12 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { IngestError } from '../../src/errors.ts'
-import { POOL_QUEUE_BATCHES_MAX } from '../../src/limits.ts'
+import { POOL_QUEUE_BATCHES_MAX, POOL_TASK_MS_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import type { IngestTask, PoolTask } from '../../src/pool/messages.ts'
 import { WorkerPool } from '../../src/pool/pool.ts'
 import { quarantineTask } from '../../src/pool/quarantine.ts'
-import { makeDirectory, removeDirectory } from '../store/temporary.ts'
+import { eventually, makeDirectory, removeDirectory } from '../store/temporary.ts'
 
 const directory = makeDirectory()
 const pools: WorkerPool[] = []
@@ -113,6 +113,23 @@ test('a batch that hangs is ended after its time, twice, and others go on meanwh
   await assert.rejects(hanging, internal)
   assert.deepEqual(quarantined.map(textOf), ['hang'])
   await pool.run(taskOf('work'))
+})
+
+test('a batch may take POOL_TASK_MS_MAX, and then makes way for others', async (t) => {
+  const ends: (() => void)[] = []
+  const { setTimeout } = globalThis
+  const start = (end: () => void, ms?: number) => {
+    if (ms === POOL_TASK_MS_MAX) ends.push(end)
+    return setTimeout(end, ms)
+  }
+  t.mock.method(globalThis, 'setTimeout', start as typeof setTimeout)
+  const pool = new WorkerPool({ workerFile: BAD_WORKER, threads: 1, quarantine: () => undefined })
+  pools.push(pool)
+  pool.run(taskOf('hang')).catch(() => undefined)
+  const next = pool.run(taskOf('work'))
+  await eventually('its time has begun', () => ends.length === 1)
+  ends[0]?.()
+  await next
 })
 
 test('a batch that takes more memory than a worker may is quarantined', async () => {
