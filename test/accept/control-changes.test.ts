@@ -11,7 +11,7 @@ for (const [changes, isKept] of [
   [CONTROL_CHANGES_MAX, true],
   [CONTROL_CHANGES_MAX + 1, false],
 ] as const) {
-  test(`${changes} changes of others: the key is ${isKept ? 'still' : 'no longer'} cached`, async () => {
+  test(`${changes} changes of others: ${isKept ? 'still' : 'no longer'} cached`, async () => {
     const { source, cache } = setUp({ pollMs: 5 })
     const text = source.issue('key')
     let asked = 0
