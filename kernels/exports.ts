@@ -2,6 +2,7 @@
 
 export { addSiblings, bindAgentFields, bindAgents } from './agents'
 export { copyBytes, hashText, isSameText } from './copy'
+export { bindNames } from './credential-marks'
 export { unescapeText } from './escape'
 export { bindEvents } from './events'
 export { bindFacts, bindLayoutFacts, describeEvents, writeShapes, writeTimes } from './facts'

@@ -3,14 +3,14 @@
  * only: what `workers/transform/redact.ts` would find is never passed over. That one looks at the
  * others, and judges for itself.
  */
+import { hasMark, isBasic } from './credential-marks'
 import { tapeEnds, tapeStarts } from './events'
-import { isSpelledPrivate, mayBegin, mayEndSecret } from './formats'
+import { mayBegin, mayEndSecret } from './formats'
 import { nextInnerKey } from './inner-keys'
 import { signsIn } from './scan'
 import { DEAD, ESCAPED, EXTENSION, STRING } from './tape-entries'
 
-const AT: i32 = 0x40
-const LETTER_I: u32 = 0x49
+const COLON: u32 = 0x3a
 const LETTER_R: u32 = 0x72
 const LETTER_C: u32 = 0x63
 const SPACE: u32 = 0x20
@@ -48,12 +48,17 @@ let triples: usize = 0
 const TRIPLE_HASH: u32 = 0x9e3779b1
 const TRIPLE_SHIFT: u32 = 17
 /**
- * Tables of two halves. Of signs: TOKEN for what tokens are made of, bit 6 for `@`, bit 7 for V.
+ * Tables of two halves. Of signs: TOKEN for what tokens are made of, a higher bit for each mark.
  * Of words: anything for letters, digits and underscore.
  */
 let signs: usize = 0
 let words: usize = 0
-const TOKEN: i8 = 0x3f
+const TOKEN: i8 = 0x0f
+/** Added to classes, it takes those of marks to the sign bit. */
+const TO_SIGN: i8 = 0x70
+/** The bit of `=` and `:`, and how far left of that of digits it is. */
+const SIGN_MARK: i8 = 0x40
+const DIGIT_TO_SIGN_MARK: i32 = 5
 
 export function bindSecrets(tripleBits: usize, signHalves: usize, wordHalves: usize): void {
   triples = tripleBits
@@ -218,21 +223,24 @@ function hasPlainEscapes(start: usize, end: usize): bool {
 function isSuspectText(start: usize, end: usize, hasKeys: bool): bool {
   let run = 0
   let looksForKeys = hasKeys
+  let before = i8x16.splat(0)
+  if (isBasic(start)) return true
   for (let at = start; at < end; at += 16) {
     const left = <i32>(end - at)
     const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
     const text = v128.load(at)
     const classes = classesOf(text, signs)
     const braces = i8x16.eq(text, i8x16.splat(<u8>OPEN_OBJECT))
-    const isMark = v128.or(v128.or(classes, i8x16.add(classes, classes)), braces)
-    const marks = i8x16.bitmask(isMark) & inValue
-    if (marks !== 0) {
+    const signed = i8x16.add_sat_u(classes, i8x16.splat(TO_SIGN))
+    if ((i8x16.bitmask(v128.or(signed, braces)) & inValue) !== 0) {
       if (looksForKeys && (i8x16.bitmask(braces) & inValue) !== 0) {
         looksForKeys = false
         if (nextInnerKey(start, at, end) < end) return true
       }
-      if (hasMark(at, marks)) return true
+      const marks = i8x16.bitmask(marksOf(classes, before)) & inValue
+      if (marks !== 0 && hasMark(start, at, marks)) return true
     }
+    before = classes
     // With what is left, the run is too short.
     if (run + left < RUN_BYTES_MIN) return false
     const token = ~withoutClass(v128.and(classes, i8x16.splat(TOKEN))) & inValue
@@ -254,19 +262,38 @@ function classesOf(text: v128, table: usize): v128 {
   return v128.and(i8x16.swizzle(v128.load(table), low), i8x16.swizzle(v128.load(table, 16), high))
 }
 
+/**
+ * The sign bit where a mark is. An equals sign or a colon behind a digit is none: most of them
+ * stand in times. `before` are the classes of the sixteen bytes before.
+ */
+function marksOf(classes: v128, before: v128): v128 {
+  const left = v128.shuffle<u8>(
+    before,
+    classes,
+    15,
+    16,
+    17,
+    18,
+    19,
+    20,
+    21,
+    22,
+    23,
+    24,
+    25,
+    26,
+    27,
+    28,
+    29,
+    30,
+  )
+  const behindDigit = v128.and(i16x8.shl(left, DIGIT_TO_SIGN_MARK), i8x16.splat(SIGN_MARK))
+  return i8x16.add_sat_u(v128.andnot(classes, behindDigit), i8x16.splat(TO_SIGN))
+}
+
 /** A bit for each of the sixteen bytes of which that is nothing. */
 function withoutClass(classes: v128): i32 {
   return i8x16.bitmask(i8x16.eq(classes, i8x16.splat(0)))
-}
-
-/** An `@`, or a V behind an I as in PRIVATE, or where it is in base64. */
-function hasMark(at: usize, marks: i32): bool {
-  for (let left = marks; left !== 0; left &= left - 1) {
-    const place = at + ctz(left)
-    if (<i32>load<u8>(place) === AT || <u32>load<u8>(place - 1) === LETTER_I) return true
-    if (isSpelledPrivate(place)) return true
-  }
-  return false
 }
 
 /** Whether a secret may begin in the run of token bytes `from`..`to` of the value from `start`. */
@@ -276,7 +303,7 @@ function isSuspectRun(start: usize, from: usize, to: usize): bool {
     const before = <u32>load<u8>(from - 1)
     // What is spelled with a percent sign may end in the run.
     if (before === PERCENT) return true
-    if (before === SPACE && isBehindScheme(start, from)) return true
+    if (isSchemeGap(before) && isBehindScheme(start, from)) return true
     if (before === BACKSLASH) at++
   }
   const last = to - 1
@@ -302,10 +329,17 @@ function wordEnd(from: usize, last: usize): usize {
   return last
 }
 
-/** Whether a word that ends as `Bearer` and `Basic` do stands before the spaces before `from`. */
+/** What may stand between `Bearer` and a token: spaces, quotes, a colon, an escape's backslash. */
+function isSchemeGap(byte: u32): bool {
+  return (
+    byte <= SPACE || byte === COLON || byte === APOSTROPHE || byte === QUOTE || byte === BACKSLASH
+  )
+}
+
+/** Whether a word that ends as `Bearer` and `Basic` do stands before the gap before `from`. */
 function isBehindScheme(start: usize, from: usize): bool {
   let at = from - 1
-  while (at > start && <u32>load<u8>(at) === SPACE) at--
+  while (at > start && isSchemeGap(<u32>load<u8>(at))) at--
   const letter = <u32>load<u8>(at) | 0x20
   return letter === LETTER_R || letter === LETTER_C
 }

@@ -9,6 +9,7 @@ import { Random } from '../../bench/random.ts'
 import { FIELD_SECRETS } from '../../bench/redaction/field/tokens.ts'
 import { scanValue, spellEscaped, spellPlain } from '../../bench/redaction/report.ts'
 import { drawSecret, SECRET_MAKERS } from '../../bench/redaction/samples.ts'
+import { drawText, TEXT_CREDENTIALS } from '../../bench/redaction/text-samples.ts'
 import { NO_SECRET, SECRET_KINDS, SecretScanner } from '../../workers/transform/secrets.ts'
 import { testSeed } from '../decode/fuzzing.ts'
 
@@ -49,6 +50,10 @@ test('every kind has a maker of samples', () => {
   }
   for (const { make } of FIELD_SECRETS) {
     const kind = scanValue(make(random).text, spellPlain)
+    if (kind !== undefined) found.add(kind)
+  }
+  for (const sample of TEXT_CREDENTIALS) {
+    const kind = scanValue(drawText(random, sample), spellPlain)
     if (kind !== undefined) found.add(kind)
   }
   assert.deepEqual(

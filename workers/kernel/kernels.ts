@@ -95,6 +95,8 @@ export interface Kernels {
   bindTokenEnds(distances: number, count: number, bytesMin: number, literals: number): void
   bindNameEndings(ends: number, middles: number): void
   mayNameSecret(start: number, end: number, isEscaped: boolean, isInList: boolean): number
+  /** See `kernels/credential-marks.ts`. */
+  bindNames(ends: number, masks: number): void
   bindKeys(flags: number, count: number, special: number, logNode: number): void
   findSuspect(first: number, end: number, entries: number, bytes: number): number
   mayBeSecret(start: number, end: number, isEscaped: boolean): number

@@ -3,6 +3,8 @@ import { BASE64_SIGN, BYTE_CLASS, DIGIT, UPPER } from './secret-formats.ts'
 
 /** Fewer bytes are not judged: the shared list of secrets asks for 16. */
 export const AUTHORIZATION_BYTES_MIN = 16
+/** `u:` as base64, without its padding. */
+const USER_AND_PASSWORD_BYTES_MIN = 3
 const PLUS = 0x2b
 const DOT = 0x2e
 const SLASH = 0x2f
@@ -44,7 +46,7 @@ export function isUserAndPassword(bytes: Uint8Array, start: number, to: number):
   let end = to
   while (end > start && (bytes[end - 1] === DOT || bytes[end - 1] === EQUALS)) end--
   // One character more than whole bytes take is no base64.
-  if (end - start < AUTHORIZATION_BYTES_MIN - 2 || (end - start) % 4 === 1) return false
+  if (end - start < USER_AND_PASSWORD_BYTES_MIN || (end - start) % 4 === 1) return false
   let bits = 0
   let hasColon = false
   for (let i = start; i < end; i++) {

@@ -4,6 +4,7 @@
  * characters beyond ASCII become one byte that belongs to no token.
  */
 const BACKSLASH = 0x5c
+const PERCENT = 0x25
 const NO_TOKEN = 0xff
 
 /** What stands for the byte behind a backslash; 0 where that is no escape of one letter. */
@@ -33,7 +34,8 @@ export function unescapeLoosely(bytes: Buffer, length: number): number {
     }
     const next = bytes[at + 1]!
     const digits = digitsBehind(next)
-    const code = digits === 0 ? -1 : codeOf(bytes, at + 2, length, digits)
+    const base = next === 0x30 ? 8 : 16
+    const code = digits === 0 ? -1 : codeOf(bytes, at + 2, length, digits, base)
     if (code >= 0) {
       bytes[out++] = code < 0x80 ? code : NO_TOKEN
       at += 2 + digits
@@ -48,6 +50,19 @@ export function unescapeLoosely(bytes: Buffer, length: number): number {
   return out
 }
 
+/** Decodes the percent signs of the first `length` bytes in place; returns how many are left. */
+export function decodePercents(bytes: Buffer, length: number): number {
+  let at = bytes.indexOf(PERCENT)
+  if (at < 0 || at >= length) return length
+  let out = at
+  while (at < length) {
+    const code = bytes[at] === PERCENT ? codeOf(bytes, at + 1, length, 2, 16) : -1
+    bytes[out++] = code < 0 ? bytes[at]! : code < 0x80 ? code : NO_TOKEN
+    at += code < 0 ? 1 : 3
+  }
+  return out
+}
+
 /** Digits of the number behind `\u`, `\x` and `\0`; the last is octal, of which `\033` is used. */
 function digitsBehind(letter: number): number {
   if (letter === 0x75) return 4
@@ -55,9 +70,14 @@ function digitsBehind(letter: number): number {
 }
 
 /** The number that `digits` digits spell at `at`; -1 if they do not. */
-function codeOf(bytes: Uint8Array, at: number, length: number, digits: number): number {
+function codeOf(
+  bytes: Uint8Array,
+  at: number,
+  length: number,
+  digits: number,
+  base: number,
+): number {
   if (at + digits > length) return -1
-  const base = bytes[at - 1] === 0x30 ? 8 : 16
   let code = 0
   for (let i = at; i < at + digits; i++) {
     const value = HEX_VALUE[bytes[i]!]!

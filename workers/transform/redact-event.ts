@@ -94,7 +94,7 @@ export class EventRedactor {
 
   /**
    * Fills `edits` for the event at `start`, valid JSON that was on the tape; returns how many
-   * values were redacted. The scanner is at the event's start.
+   * values were redacted.
    */
   find(trie: PathTrie, bytes: Uint8Array, view: DataView, start: number): number {
     this.edits.clear()

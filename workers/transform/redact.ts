@@ -84,7 +84,6 @@ export class Redaction {
       if (i === events.count) break
       const start = events.start[i]!
       if (start < range.start || start >= range.end) continue
-      scanner.mark()
       const way = this.#wayOf(tape, events, rewriter, i)
       if (way === NOTHING) continue
       if (way === SPLICE) {
@@ -92,7 +91,6 @@ export class Redaction {
       } else if (way === REWRITE) {
         rewriter.rewrite(i, this.#edits)
       } else {
-        scanner.rewind()
         const found = redactor.find(tape.trie, rewriter.bytes, rewriter.view, start)
         if (found === 0) continue
         rewriter.rewrite(i, redactor.edits)
@@ -110,7 +108,6 @@ export class Redaction {
     const way = this.#judge(tape, rewriter, from, to)
     if (this.#keys.revision === revision || way === WALK) return way
     // A value was met that the names before it are looked at for.
-    this.#scanner.rewind()
     return this.#judge(tape, rewriter, from, to)
   }
 

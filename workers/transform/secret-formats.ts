@@ -27,6 +27,7 @@ export const ALNUM = DIGIT | UPPER | LOWER
 export const WORD = ALNUM | UNDERSCORE
 /** base64url. */
 export const WORD_DASH = WORD | DASH
+export const WORD_DOT_DASH = WORD_DASH | DOT
 
 /** Found by other means than a prefix; see `secrets.ts`. */
 export const AUTHORIZATION_KIND = 'authorization'

@@ -19,14 +19,32 @@ import {
   URL_PASSWORD_KIND,
   WORD,
 } from './secret-formats.ts'
+import {
+  ASSIGNMENT_KIND,
+  COMMAND_KIND,
+  CONNECTION_KIND,
+  HEADER_KIND,
+  PARAMETER_KIND,
+} from './text-credentials.ts'
 
 export const NO_SECRET = NO_MATCH
 
 /** Every kind, by the index that scanning returns. */
 export const SECRET_KINDS: readonly string[] = [
-  ...new Set([...TABLE_KINDS, AUTHORIZATION_KIND, URL_PASSWORD_KIND, PRIVATE_KEY_KIND, JWT_KIND]),
+  ...new Set([
+    ...TABLE_KINDS,
+    AUTHORIZATION_KIND,
+    URL_PASSWORD_KIND,
+    PRIVATE_KEY_KIND,
+    JWT_KIND,
+    HEADER_KIND,
+    PARAMETER_KIND,
+    CONNECTION_KIND,
+    COMMAND_KIND,
+    ASSIGNMENT_KIND,
+  ]),
 ]
-const AUTHORIZATION = SECRET_KINDS.indexOf(AUTHORIZATION_KIND)
+export const AUTHORIZATION = SECRET_KINDS.indexOf(AUTHORIZATION_KIND)
 export const URL_PASSWORD = SECRET_KINDS.indexOf(URL_PASSWORD_KIND)
 export const PRIVATE_KEY = SECRET_KINDS.indexOf(PRIVATE_KEY_KIND)
 const JWT = SECRET_KINDS.indexOf(JWT_KIND)
@@ -36,7 +54,8 @@ export const IS_WORD = Uint8Array.from(BYTE_CLASS, (kinds) => ((kinds & WORD) ==
 
 const BEARER = Buffer.from('bearer')
 const BASIC = Buffer.from('basic')
-const SPACES_MAX = 8
+/** Between a scheme and its credential. */
+const SCHEME_GAP_MAX = 8
 const ANSI_BYTES_MAX = 16
 const DASH = 0x2d
 const LETTER_E = 0x65
@@ -114,24 +133,23 @@ export class SecretMatcher {
     return this.#formats.matchAt(at)
   }
 
-  /** `Bearer ` or `Basic ` and at least 16 bytes that are no words of a sentence. */
+  /** `Bearer` and 16 bytes that are no words of a sentence, or `Basic` and a user's password. */
   #isAuthorization(from: number, to: number): boolean {
     const bytes = this.#bytes
     let start = from
     let scheme = from
-    if (from - this.#start >= 6 && bytes[from - 1] === 0x20) {
-      const stop = Math.max(this.#start, from - SPACES_MAX)
-      while (scheme > stop && bytes[scheme - 1] === 0x20) scheme--
-    } else if (from - this.#start >= 6 && isPercentSpace(bytes, from)) {
+    if (from - this.#start < BASIC.length + 1) return false
+    if (isPercentSpace(bytes, from)) {
       start = from + 2
       scheme = from - 1
     } else {
-      return false
+      const stop = Math.max(this.#start, from - SCHEME_GAP_MAX)
+      while (scheme > stop && isSchemeGap(bytes[scheme - 1]!)) scheme--
+      if (scheme === from) return false
     }
     if (to - start < AUTHORIZATION_BYTES_MIN) return false
-    const isBasic = this.#endsIn(scheme, BASIC)
-    if (!isBasic && !this.#endsIn(scheme, BEARER)) return false
-    return isCredential(bytes, start, to) || (isBasic && isUserAndPassword(bytes, start, to))
+    if (this.#endsIn(scheme, BASIC)) return isUserAndPassword(bytes, start, to)
+    return this.#endsIn(scheme, BEARER) && isCredential(bytes, start, to)
   }
 
   /** Whether the word before `end` is `word` (lower case), in any case. */
@@ -169,4 +187,9 @@ function isHex(bytes: Uint8Array, start: number, end: number): boolean {
 /** Whether the run that starts at `from` continues `%20`. */
 function isPercentSpace(bytes: Uint8Array, from: number): boolean {
   return bytes[from - 1] === PERCENT && bytes[from] === 0x32 && bytes[from + 1] === 0x30
+}
+
+/** Spaces, quotes and a colon; a backslash is that of a quote. */
+function isSchemeGap(byte: number): boolean {
+  return byte <= 0x20 || byte === 0x3a || byte === 0x27 || byte === 0x22 || byte === BACKSLASH
 }

@@ -18,6 +18,11 @@ const BASE64 = '[A-Za-z0-9+/=]'
 
 type Row = readonly [kind: string, ...patterns: readonly string[]]
 
+/** A space as forms spell it: the scheme is in the run of its token (RFC 6750). */
+const SCHEMES: readonly Row[] = [
+  ['authorization', 'Bearer\\+[\\w.~/-]{20,}', 'bearer\\+[\\w.~/-]{20,}'],
+]
+
 const CLOUDS: readonly Row[] = [
   ['alibaba_key', 'LTAI[A-Za-z0-9]{12,24}', 'STS\\.N[A-Z][A-Za-z0-9]{18,30}'],
   ['aws_access_key', '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}', 'A3T[A-Z0-9][A-Z2-7]{16}'],
@@ -274,6 +279,7 @@ const KEYS_AND_TOKENS: readonly Row[] = [
 ]
 
 export const SECRET_TABLE: readonly Row[] = [
+  ...SCHEMES,
   ...CLOUDS,
   ...DATA,
   ...FORGES,

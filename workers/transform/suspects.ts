@@ -7,6 +7,7 @@ import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
+import { NAME_MASKS, NAME_TRIPLES } from './credential-marks.ts'
 import type { RedactKeys } from './redact-keys.ts'
 import { BYTE_CLASS } from './secret-formats.ts'
 import { IS_WORD } from './secret-matcher.ts'
@@ -24,10 +25,18 @@ import {
 const BYTES = 256
 const HALF = 16
 
-const signs = tableOfHalves((byte) => BYTE_CLASS[byte] !== 0)
-const words = tableOfHalves((byte) => IS_WORD[byte] === 1)
-mark(signs, '@', 0x40)
-mark(signs, 'V', 0x80)
+/** By a byte's high half: the bit of its column, or of two columns with nearly the same signs. */
+const FOUR_BITS = [0, 0, 1, 2, 4, 8, 4, 8]
+const SIX_BITS = [0, 0, 1, 2, 4, 8, 16, 32]
+/** For `^` and the delete character it says too much: they make a run longer. */
+const signs = tableOfHalves(FOUR_BITS, (byte) => BYTE_CLASS[byte] !== 0)
+const words = tableOfHalves(SIX_BITS, (byte) => IS_WORD[byte] === 1)
+mark(signs, '@', 0x10)
+mark(signs, 'V', 0x20)
+// One bit for two: their high halves are equal.
+mark(signs, '=', 0x40)
+mark(signs, ':', 0x40)
+mark(signs, '%', 0x80)
 kernels.bindSecrets(TRIPLES.byteOffset, signs.byteOffset, words.byteOffset)
 kernels.bindHeads(
   PAIR_GROUPS.byteOffset,
@@ -41,20 +50,20 @@ kernels.bindTokenEnds(
   TAIL_RUN_MIN,
   TAIL_LITERALS.byteOffset,
 )
+kernels.bindNames(NAME_TRIPLES.byteOffset, NAME_MASKS.byteOffset)
 
 /**
  * Sixteen bytes by a byte's low half, and sixteen by its high half: a byte is one of those asked
- * for if the two have a bit in common. Each of ASCII's columns that holds such has a bit, so those
- * of at most six, the others being for marks.
+ * for if the two have a bit in common.
  */
-function tableOfHalves(isOne: (byte: number) => boolean): Uint8Array {
+function tableOfHalves(bits: readonly number[], isOne: (byte: number) => boolean): Uint8Array {
   const table = arena.uint8(2 * HALF)
   for (let byte = 2 * HALF; byte < BYTES; byte++) {
     if (!isOne(byte)) continue
-    const column = byte >> 4
-    assert(column < 8, 'a byte of ASCII')
-    table[byte & 15]! |= 1 << (column - 2)
-    table[HALF + column]! |= 1 << (column - 2)
+    const bit = bits[byte >> 4]
+    assert(bit !== undefined, 'a byte of ASCII')
+    table[byte & 15]! |= bit
+    table[HALF + (byte >> 4)]! |= bit
   }
   return table
 }

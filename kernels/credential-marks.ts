@@ -1,0 +1,145 @@
+/**
+ * Where a text may say a credential: signs behind names, and marks of URLs and keys. The rules are
+ * those of `workers/transform/credential-marks.ts`, over memory; what that finds is found here.
+ */
+import { isSpelledPrivate } from './formats'
+
+const AT: u32 = 0x40
+const LETTER_V: u32 = 0x56
+const LETTER_I: u32 = 0x49
+const LETTER_E: u32 = 0x65
+const LETTER_R: u32 = 0x72
+const LETTER_U: u32 = 0x75
+const EQUALS: u32 = 0x3d
+const COLON: u32 = 0x3a
+const SLASH: u32 = 0x2f
+const DASH: u32 = 0x2d
+const SPACE: u32 = 0x20
+const PERCENT: u32 = 0x25
+const BACKSLASH: u32 = 0x5c
+const QUOTE: u32 = 0x22
+const APOSTROPHE: u32 = 0x27
+const CLOSE_ARRAY: u32 = 0x5d
+/** The letters `basi`, little-endian. */
+const BASI: u32 = 0x69736162
+const ALL_LETTERS: u32 = 0xffffffff
+const NAME_MASK_BYTES: usize = 12
+/** Quotes, brackets and spaces between a name and its sign. */
+const NAME_GAP_MAX: usize = 4
+/** Longest user name behind `-u`. */
+const USER_BYTES_MAX: usize = 64
+
+/** By the last three letters, and the three before those: how names of credentials end. */
+let signEnds: usize = 0
+let signMasks: usize = 0
+
+export function bindNames(ends: usize, masks: usize): void {
+  signEnds = ends
+  signMasks = masks
+}
+
+/** Whether a mark of sixteen bytes may belong to a secret; see `workers/transform/secrets.ts`. */
+export function hasMark(start: usize, at: usize, marks: i32): bool {
+  for (let left = marks; left !== 0; left &= left - 1) {
+    const place = at + ctz(left)
+    const mark = <u32>load<u8>(place)
+    if (mark === COLON || mark === EQUALS) {
+      const next = <u32>load<u8>(place + 1)
+      if (mark === COLON && next === SLASH) continue
+      if (isBehindName(start, place) || isBasicNear(place)) return true
+      if (mark === COLON && isBehindUserOption(start, place)) return true
+    } else if (mark === LETTER_V) {
+      if (<u32>load<u8>(place - 1) === LETTER_I || isSpelledPrivate(place)) return true
+    } else if (mark === AT || isPercentMark(start, place)) {
+      return true
+    }
+  }
+  return false
+}
+
+/** Whether the word Basic may begin at `at`, in any case. */
+export function isBasic(at: usize): bool {
+  return (load<u32>(at) | 0x20202020) === BASI
+}
+
+/** Whether the word Basic may begin behind the sign at `place` and a space or quote. */
+function isBasicNear(place: usize): bool {
+  return isBasic(place + 1) || isBasic(place + 2) || isBasic(place + 3)
+}
+
+/** Whether the sign at `place` stands behind the name of a credential, quoted or not. */
+function isBehindName(start: usize, place: usize): bool {
+  let last = place - 1
+  let letter = <u32>load<u8>(last)
+  if (letter < 0x40 || letter === BACKSLASH || letter === CLOSE_ARRAY) {
+    const stop = place - NAME_GAP_MAX
+    while (last > stop && isNameGap(letter)) letter = <u32>load<u8>(--last)
+  }
+  if (letter < 0x40 || last < start + 2) return false
+  const triple =
+    ((<u32>load<u8>(last - 2) & 31) << 10) | ((<u32>load<u8>(last - 1) & 31) << 5) | (letter & 31)
+  const group = <usize>load<u8>(signEnds + triple)
+  return group !== 0 && isNameEnd(start, last - 3, signMasks + group * NAME_MASK_BYTES)
+}
+
+function isNameGap(byte: u32): bool {
+  return (
+    byte === SPACE ||
+    byte === QUOTE ||
+    byte === APOSTROPHE ||
+    byte === BACKSLASH ||
+    byte === CLOSE_ARRAY
+  )
+}
+
+/** Whether what stands before a name's last three letters is the rest of it. */
+function isNameEnd(start: usize, from: usize, masks: usize): bool {
+  for (let i: usize = 0; i < 3; i++) {
+    const at = from - i
+    const mask = load<u32>(masks + (i << 2))
+    // Any sign may stand between the words of a name, and before it.
+    if (mask === ALL_LETTERS || at < start || !isLetter(<u32>load<u8>(at))) return true
+    if (((mask >> (<u32>load<u8>(at) & 31)) & 1) === 0) return false
+  }
+  return true
+}
+
+function isLetter(byte: u32): bool {
+  return (byte | 0x20) - 0x61 < 26
+}
+
+/** Whether the colon at `place` may be that of `-u user:password`. */
+function isBehindUserOption(start: usize, place: usize): bool {
+  const next = <u32>load<u8>(place + 1)
+  if (next === SPACE || next === SLASH) return false
+  const stop = max(start + 3, place - min(place - start, USER_BYTES_MAX))
+  let at = place - 1
+  let byte = <u32>load<u8>(at)
+  while (at > stop && byte > SPACE && !isNameGap(byte) && byte !== EQUALS) {
+    if (byte === COLON) return false
+    byte = <u32>load<u8>(--at)
+  }
+  const gap = at
+  while (at > stop && (isNameGap(byte) || byte === EQUALS)) byte = <u32>load<u8>(--at)
+  if (at === gap || at <= start) return false
+  const before = <u32>load<u8>(at - 1)
+  return byte === LETTER_R ? before === LETTER_E : (byte | 0x20) === LETTER_U && before === DASH
+}
+
+/** Whether the percent sign at `place` may spell a mark: `%40`, `%3D` behind a name, `%25`. */
+function isPercentMark(start: usize, place: usize): bool {
+  const first = <u32>load<u8>(place + 1)
+  const second = <u32>load<u8>(place + 2)
+  if (first === 0x34) return second === 0x30
+  if (first === 0x32) return second === 0x35
+  const letter = second | 0x20
+  if (first !== 0x33 || (letter !== 0x61 && letter !== 0x64)) return false
+  return isBehindName(start, isQuoteSpelled(start, place) ? place - 3 : place)
+}
+
+/** Whether `%22` or `%27` stands before `place`. */
+function isQuoteSpelled(start: usize, place: usize): bool {
+  if (place < start + 3 || <u32>load<u8>(place - 3) !== PERCENT) return false
+  const last = <u32>load<u8>(place - 1)
+  return <u32>load<u8>(place - 2) === 0x32 && (last === 0x32 || last === 0x37)
+}
