@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const testDir = join(root, 'dist', 'test')
 /** Folders whose tests share the machine with nobody: they start stores and measure time. */
-const ALONE = ['machine', 'store', 'e2e', 'crash']
+const ALONE = ['machine', 'embedded', 'store', 'e2e', 'crash']
 /** A test file that takes longer hangs. */
 const FILE_MS_MAX = 5 * 60_000
 const TOTALS = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']

@@ -1,6 +1,6 @@
+import type { Stores } from './app-stores.ts'
 import type { BatchBuffers } from './bytes/batch-buffers.ts'
 import type { Config } from './config.ts'
-import type { Stores } from './store/open-stores.ts'
 import type { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'

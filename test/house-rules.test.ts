@@ -50,7 +50,7 @@ const CODE_RULES = [
   [
     'only the entries end the process',
     /\bprocess\.exit\(/g,
-    outside(/^(src\/main\.ts|src\/store\/embedded\/.*-host\.ts|bench\/|scripts\/|test\/)/),
+    outside(/^(src\/main\.ts|src\/embedded\/.*-host\.ts|bench\/|scripts\/|test\/)/),
   ],
   [
     'only the entry, scripts, benches and tests print',

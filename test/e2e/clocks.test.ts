@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { eventually, recordingLog } from '../store/temporary.ts'
 import { Api, call, readProblem, type Stream } from '../support/api.ts'

@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { eventually, recordingLog } from '../store/temporary.ts'
 import { Api, call } from '../support/api.ts'

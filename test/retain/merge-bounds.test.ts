@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { MERGE_BYTES_MAX, MERGE_CROWDED_BYTES_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { MergeBounds } from '../../src/retain/merge-bounds.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { ProjectionParts } from '../../src/store/projection-parts.ts'
 import {
   createTableSql,

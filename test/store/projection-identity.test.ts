@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
 import {
   type FoundIdentity,

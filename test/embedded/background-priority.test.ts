@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { test } from 'node:test'
+import { backgroundNice } from '../../src/embedded/background-priority.ts'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { backgroundNice } from '../../src/store/embedded/background-priority.ts'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 
 /** Nice values of a process's threads, by name. */
 function niceValues(pid: number): Map<string, Set<number>> {

@@ -3,6 +3,9 @@
  * is given, connect, migrate, claim a node number.
  */
 
+import { startEmbeddedClickHouse } from './embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from './embedded/postgres.ts'
+import type { EmbeddedStore, StoreState } from './embedded/supervisor.ts'
 import {
   CLICKHOUSE_CONTROL_CONNECTIONS_MAX,
   CLICKHOUSE_READ_CONNECTIONS_MAX,
@@ -10,21 +13,18 @@ import {
   POSTGRES_CONTROL_CONNECTIONS_MAX,
   POSTGRES_READ_CONNECTIONS_MAX,
   POSTGRES_WRITE_CONNECTIONS_MAX,
-} from '../limits.ts'
-import type { DataDirectory } from '../machine/data-directory.ts'
-import { ClickHouse } from './clickhouse.ts'
-import { ClockGuard } from './clock-guard.ts'
-import { startEmbeddedClickHouse } from './embedded/clickhouse.ts'
-import { MemoryFiles } from './embedded/memory-files.ts'
-import { startEmbeddedPostgres } from './embedded/postgres.ts'
-import type { EmbeddedStore, StoreState } from './embedded/supervisor.ts'
-import { ensureClickHouse, migratePostgres } from './migrations/run.ts'
-import { NodeLease } from './node-lease.ts'
-import { Postgres } from './postgres.ts'
-import { ProjectionIdentity } from './projection-identity.ts'
-import { PROJECTION_DATABASE } from './projection-store.ts'
-import type { StoreLane } from './store-lane.ts'
-import type { StoreLog } from './store-log.ts'
+} from './limits.ts'
+import type { DataDirectory } from './machine/data-directory.ts'
+import { ClickHouse } from './store/clickhouse.ts'
+import { ClockGuard } from './store/clock-guard.ts'
+import { MemoryFiles } from './store/memory-files.ts'
+import { ensureClickHouse, migratePostgres } from './store/migrations/run.ts'
+import { NodeLease } from './store/node-lease.ts'
+import { Postgres } from './store/postgres.ts'
+import { ProjectionIdentity } from './store/projection-identity.ts'
+import { PROJECTION_DATABASE } from './store/projection-store.ts'
+import type { StoreLane } from './store/store-lane.ts'
+import type { StoreLog } from './store/store-log.ts'
 
 export type StoreName = 'postgres' | 'clickhouse'
 

@@ -1,7 +1,7 @@
 /** A process of its own that starts both stores, for tests that kill it. Argument: directory. */
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
-import { recordingLog } from './temporary.ts'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { recordingLog } from '../store/temporary.ts'
 
 const dataDir = process.argv[2] ?? ''
 const log = recordingLog()

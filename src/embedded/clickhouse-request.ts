@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
-import { DATA_FILE_HEADER, MemoryFiles } from './memory-files.ts'
+import { DATA_FILE_HEADER, MemoryFiles } from '../store/memory-files.ts'
 
 /** A body after decompression. */
 export const BODY_BYTES_MAX = 256 * 1024 * 1024

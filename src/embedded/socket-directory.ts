@@ -9,7 +9,7 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { StoreError } from '../store-error.ts'
+import { StoreError } from '../store/store-error.ts'
 
 const SOCKET_PATH_BYTES_MAX = 103
 

@@ -6,16 +6,12 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { after, before, test } from 'node:test'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { ClickHouse, InsertSpool } from '../../src/store/clickhouse.ts'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import {
-  DATA_FILE_HEADER,
-  type MemoryFile,
-  MemoryFiles,
-} from '../../src/store/embedded/memory-files.ts'
-import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
+import { DATA_FILE_HEADER, type MemoryFile, MemoryFiles } from '../../src/store/memory-files.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 import { openTcpFront } from '../support/store-socket.ts'
-import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
 
 const dataDir = makeDirectory()
 let store: EmbeddedStore

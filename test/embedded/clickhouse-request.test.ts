@@ -1,7 +1,7 @@
 /** Goal: parts of a multipart body come out as they went in; what is no such body is refused. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RequestRejected, readParts } from '../../src/store/embedded/clickhouse-request.ts'
+import { RequestRejected, readParts } from '../../src/embedded/clickhouse-request.ts'
 
 const BOUNDARY = '----b0undary'
 const PARTS = [

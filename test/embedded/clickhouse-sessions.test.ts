@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
-import { makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 
 const dataDir = makeDirectory()
 let store: EmbeddedStore

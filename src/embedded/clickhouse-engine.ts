@@ -13,8 +13,8 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ENGINE_CONTROLS_MAX, ENGINE_READS_MAX, ENGINE_WRITES_MAX } from '../../limits.ts'
-import type { StoreLane } from '../store-lane.ts'
+import { ENGINE_CONTROLS_MAX, ENGINE_READS_MAX, ENGINE_WRITES_MAX } from '../limits.ts'
+import type { StoreLane } from '../store/store-lane.ts'
 
 declare const connectionBrand: unique symbol
 declare const streamBrand: unique symbol

@@ -6,12 +6,12 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { after, before, test } from 'node:test'
+import { SLOW_READ_NICE } from '../../src/embedded/background-priority.ts'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { SLOW_READ_NICE } from '../../src/store/embedded/background-priority.ts'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { StoreError } from '../../src/store/store-error.ts'
-import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 
 const dataDir = makeDirectory()
 let store: EmbeddedStore

@@ -3,9 +3,9 @@
  * else has it, so whoever gets it knows that none of them is left: also of those that are just
  * ending, that are zombies, and that run in another container, where we do not see them.
  */
-import { type FileLock, tryLockFile } from '../../machine/file-lock.ts'
-import { StoreError } from '../store-error.ts'
-import type { StoreLog } from '../store-log.ts'
+import { type FileLock, tryLockFile } from '../machine/file-lock.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { StoreLog } from '../store/store-log.ts'
 
 /** A PostgreSQL whose service was killed writes a checkpoint before it ends. */
 const WAIT_MS_MAX = 60_000

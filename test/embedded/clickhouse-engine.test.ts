@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ENGINE_PLACES_MAX, ENGINE_READS_MAX } from '../../src/limits.ts'
 import {
   type Addon,
   ClickHouseEngine,
   type Connection,
   type Statement,
-} from '../../src/store/embedded/clickhouse-engine.ts'
+} from '../../src/embedded/clickhouse-engine.ts'
+import { ENGINE_PLACES_MAX, ENGINE_READS_MAX } from '../../src/limits.ts'
 import { STORE_LANES, type StoreLane } from '../../src/store/store-lane.ts'
 
 const STEPS = ['connect', 'set', 'run', 'close'] as const

@@ -3,7 +3,7 @@
  * each failure in a row and varies a little, so that a broken store does not spin.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { StoreLog } from '../store-log.ts'
+import type { StoreLog } from '../store/store-log.ts'
 
 /** `running` again after `restarting` means: clients may reconnect, at the same address. */
 export type StoreState = 'starting' | 'running' | 'restarting' | 'stopped'

@@ -11,7 +11,7 @@
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isStoreLane, LANE_HEADER, type StoreLane } from '../store-lane.ts'
+import { isStoreLane, LANE_HEADER, type StoreLane } from '../store/store-lane.ts'
 import type { ClickHouseEngine, Statement } from './clickhouse-engine.ts'
 import {
   exceptionOf,

@@ -3,7 +3,7 @@
  * as the owner of the existing data, or as `postgres`, or as `nobody`; no user is ever created.
  */
 import { readFileSync, statSync } from 'node:fs'
-import { StoreError } from '../store-error.ts'
+import { StoreError } from '../store/store-error.ts'
 
 export interface RunAs {
   readonly uid: number

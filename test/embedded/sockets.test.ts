@@ -7,13 +7,13 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { type DataDirectory, openDataDirectory } from '../../src/machine/data-directory.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import { startEmbeddedPostgres } from '../../src/store/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { Postgres } from '../../src/store/postgres.ts'
-import { makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 
 const root = makeDirectory()
 const log = recordingLog()

@@ -8,8 +8,8 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { ENGINE_PLACES_MAX } from '../../limits.ts'
-import type { FileLock } from '../../machine/file-lock.ts'
+import { ENGINE_PLACES_MAX } from '../limits.ts'
+import type { FileLock } from '../machine/file-lock.ts'
 import {
   commandLine,
   isAlive,
@@ -17,10 +17,10 @@ import {
   tryRead,
   waitUntilGone,
   worksIn,
-} from '../../machine/processes.ts'
-import { unixClickHouseUrl } from '../clickhouse-address.ts'
-import { StoreError } from '../store-error.ts'
-import type { StoreLog } from '../store-log.ts'
+} from '../machine/processes.ts'
+import { unixClickHouseUrl } from '../store/clickhouse-address.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { StoreLog } from '../store/store-log.ts'
 import type { HostMessage, HostSettings } from './clickhouse-host.ts'
 import { openSocketDirectory } from './socket-directory.ts'
 import { takeStoreLock } from './store-lock.ts'

@@ -23,9 +23,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive, sendSignal, tryRead, waitUntilGone, worksIn } from '../../machine/processes.ts'
-import { StoreError } from '../store-error.ts'
-import type { StoreLog } from '../store-log.ts'
+import { isAlive, sendSignal, tryRead, waitUntilGone, worksIn } from '../machine/processes.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { StoreLog } from '../store/store-log.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { RunAs } from './postgres-user.ts'
 

@@ -22,8 +22,8 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { StoreError } from '../store-error.ts'
-import type { StoreLog } from '../store-log.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { StoreLog } from '../store/store-log.ts'
 import type { RunAs } from './postgres-user.ts'
 
 export interface PostgresBinaries {

@@ -11,12 +11,12 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { createClient } from '@clickhouse/client'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { startEmbeddedClickHouse } from '../../src/store/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../src/store/embedded/supervisor.ts'
 import { StoreError } from '../../src/store/store-error.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
-import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
 
 const dataDir = makeDirectory()
 let store: EmbeddedStore

@@ -19,11 +19,11 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { makeDirectory, removeDirectory } from './temporary.ts'
+import { makeDirectory, removeDirectory } from '../store/temporary.ts'
 
 const SCRIPT = `
 const [, , dataDir, copyParent] = process.argv
-const { startEmbeddedPostgres } = await import('./dist/src/store/embedded/postgres.js')
+const { startEmbeddedPostgres } = await import('./dist/src/embedded/postgres.js')
 const { Postgres } = await import('./dist/src/store/postgres.js')
 const quiet = () => undefined
 const warned = []
