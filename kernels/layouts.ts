@@ -3,7 +3,7 @@
  *
  * `layouts`: for each layout of a batch, where its cells begin among `cells`, and how many it has;
  * `cells`: pairs of a slot and a place on the tape, counted from the row's first entry. Both are
- * `workers/encode/column-index.ts`'s.
+ * `workers/block/column-index.ts`'s.
  */
 import { tapeEnds, tapeStarts } from './events'
 import { ENTRY_BYTES, ESCAPED, EXTENSION, FALSE, STRING, TRUE } from './tape-entries'

@@ -4,11 +4,11 @@
  * events' text byte for byte, and the times that stand beside it.
  */
 import assert from 'node:assert/strict'
+import { NativeBlockEncoder, textLength } from './block/native-block.ts'
+import { tapeSource } from './block/native-json.ts'
 import { DecodedEvents } from './decode/decoded-events.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
-import { NativeBlockEncoder, textLength } from './encode/native-block.ts'
-import { tapeSource } from './encode/native-json.ts'
 import { decodeSegment, type SegmentContent, SegmentEncoder } from './segment/segment.ts'
 import { decodeContents } from './segment/stored-events.ts'
 import { EventFacts } from './transform/event-facts.ts'

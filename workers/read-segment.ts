@@ -6,8 +6,8 @@
 import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
 import { JsonTape } from './decode/json-tape.ts'
 import { PathTrie } from './decode/path-trie.ts'
-import { allocateOutside, ByteWriter } from './encode/byte-writer.ts'
-import { shapeText } from './encode/schema-delta.ts'
+import { allocateOutside, ByteWriter } from './kernel/byte-writer.ts'
+import { shapeText } from './schema/schema-delta.ts'
 import { PayloadDecoder } from './segment/payload-decoder.ts'
 import { SOURCE_RECEIPT } from './transform/event-facts.ts'
 

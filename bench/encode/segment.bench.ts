@@ -1,5 +1,5 @@
-import { NativeBlockEncoder } from '../../workers/encode/native-block.ts'
-import { tapeSource } from '../../workers/encode/native-json.ts'
+import { NativeBlockEncoder } from '../../workers/block/native-block.ts'
+import { tapeSource } from '../../workers/block/native-json.ts'
 import { SegmentEncoder } from '../../workers/segment/segment.ts'
 import { EventFacts } from '../../workers/transform/event-facts.ts'
 import type { MicroBench } from '../bench.ts'

@@ -1,6 +1,7 @@
 /** One part decoded with a fresh tape: what tests of the decoders share. */
 import type { Framing, Part, PartResult } from '../../src/model/batch.ts'
 import { decodeBulk } from '../../workers/decode/bulk.ts'
+import { BulkItemWriter } from '../../workers/decode/bulk-items.ts'
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
 import { EventBuffer } from '../../workers/decode/event-buffer.ts'
 import { decodeArrayElements, decodeDocument } from '../../workers/decode/json-array.ts'
@@ -9,7 +10,6 @@ import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { PathTrie } from '../../workers/decode/path-trie.ts'
 import { decodeText } from '../../workers/decode/text.ts'
-import { BulkItemWriter } from '../../workers/encode/bulk-items.ts'
 
 export interface DecodedPart {
   /** The events' JSON, as it will be stored. */

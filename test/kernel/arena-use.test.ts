@@ -11,7 +11,7 @@ import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { previewEvent } from '../../workers/transform/redaction-preview.ts'
 import { UserAgents } from '../../workers/transform/user-agent.ts'
-import { batchOf } from '../encode/batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 
 const SETTINGS = { parseUserAgents: true, redactSensitive: true, redactFields: [] }
 

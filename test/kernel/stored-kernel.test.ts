@@ -14,8 +14,8 @@ import { arena } from '../../workers/kernel/arena.ts'
 import { SegmentColumnsReader } from '../../workers/segment/segment-columns-reader.ts'
 import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
 import { randomObject } from '../decode/json-cases.ts'
-import { batchOf } from '../encode/batch-of.ts'
 import { decodeColumns } from '../segment/plain-segment-columns.ts'
+import { batchOf } from '../workers/batch-of.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

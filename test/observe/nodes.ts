@@ -15,8 +15,8 @@ import { SchemaWriter } from '../../src/store/schema-writer.ts'
 import { SegmentStore } from '../../src/store/segment-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
-import { batchOf, batchOfParts } from '../encode/batch-of.ts'
 import { SILENT_LOG } from '../serve/rest-harness.ts'
+import { batchOf, batchOfParts } from '../workers/batch-of.ts'
 import { DEFAULT_SETTINGS } from './settings.ts'
 
 export async function newStream(

@@ -36,9 +36,9 @@ import { WorkerLock } from '../../src/store/worker-lock.ts'
 import { CompactPipeline } from '../../workers/compact.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { SplitPipeline } from '../../workers/split.ts'
-import { batchOf } from '../encode/batch-of.ts'
 import { DEFAULT_SETTINGS } from '../observe/settings.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { batchOf } from '../workers/batch-of.ts'
 
 export const NEVER = new AbortController().signal
 

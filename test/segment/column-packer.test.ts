@@ -13,7 +13,7 @@ import { LayoutReader } from '../../workers/segment/layout-reader.ts'
 import { ColumnUnpacker } from '../../workers/segment/packed-columns.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { batchOf } from '../encode/batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -10,25 +10,25 @@ import fc from 'fast-check'
 import { joinLines, loadCorpus } from '../../bench/corpus.ts'
 import { BLOCK_PATHS_MAX } from '../../src/limits.ts'
 import type { Framing } from '../../src/model/batch.ts'
+import { NativeBlockEncoder } from '../../workers/block/native-block.ts'
+import { tapeSource } from '../../workers/block/native-json.ts'
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { PathTrie } from '../../workers/decode/path-trie.ts'
-import { NativeBlockEncoder } from '../../workers/encode/native-block.ts'
-import { tapeSource } from '../../workers/encode/native-json.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { decodeSegment, SegmentEncoder } from '../../workers/segment/segment.ts'
 import { EventFacts, SOURCE_OTLP } from '../../workers/transform/event-facts.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { batchOf } from '../encode/batch-of.ts'
 import {
   documentTree,
   type ObjectTree,
   render,
   scalarTree,
   type Tree,
-} from '../encode/value-trees.ts'
+} from '../block/value-trees.ts'
+import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { batchOf } from '../workers/batch-of.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -12,7 +12,7 @@ import { eventRoutes } from '../../src/serve/events.ts'
 import { EventStore } from '../../src/store/event-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { SegmentReader } from '../../workers/read-segment.ts'
-import { batchOf } from '../encode/batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 
 const NOW_MS = Date.parse('2026-05-05T05:05:05Z')

@@ -15,8 +15,8 @@ import { FieldStatsStore } from '../../src/store/field-stats-store.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
 import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
-import { batchOf } from '../encode/batch-of.ts'
 import { newStream } from '../observe/nodes.ts'
+import { batchOf } from '../workers/batch-of.ts'
 import { RestHarness, SILENT_LOG, startDatabase, withDataDir } from './rest-harness.ts'
 
 const closers: (() => Promise<void>)[] = []

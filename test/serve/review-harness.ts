@@ -9,7 +9,7 @@ import { redactReviewRoutes } from '../../src/serve/redact-review.ts'
 import { EventStore } from '../../src/store/event-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReviewPipeline } from '../../workers/review.ts'
-import { batchOf } from '../encode/batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 
 export const NOW_MS = Date.parse('2026-05-05T05:05:05Z')

@@ -27,8 +27,8 @@ import {
 } from '../../src/store/projection-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
-import { batchOf } from '../encode/batch-of.ts'
 import { openTcpFront } from '../support/store-socket.ts'
+import { batchOf } from '../workers/batch-of.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
 
 const STREAM = 1 as StreamId

@@ -10,10 +10,10 @@ import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { PathTrie, TIME_FIELDS } from '../../workers/decode/path-trie.ts'
-import { shapeText } from '../../workers/encode/schema-delta.ts'
+import { shapeText } from '../../workers/schema/schema-delta.ts'
 import { EventFacts, SOURCE_FIELD, SOURCE_RECEIPT } from '../../workers/transform/event-facts.ts'
+import { documentTree, type ObjectTree, render, type Tree } from '../block/value-trees.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { documentTree, type ObjectTree, render, type Tree } from '../encode/value-trees.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -5,7 +5,7 @@ import { EVENT_BUFFER_KEEP_BYTES, TRANSFORM_PLANS_MAX, TRIE_NODES_MAX } from '..
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
 import { previewEvent, previewString } from '../../workers/transform/redaction-preview.ts'
-import { batchOf } from '../encode/batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 import { REDACT, Worker } from './transform-harness.ts'
 
 test('TRANSFORM_PLANS_MAX: a worker serves more settings than it keeps plans', () => {

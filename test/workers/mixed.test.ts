@@ -13,7 +13,7 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
 import { testSeed } from '../decode/fuzzing.ts'
-import { batchOfParts } from '../encode/batch-of.ts'
+import { batchOfParts } from './batch-of.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { SegmentRead } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { SegmentReader } from '../../workers/read-segment.ts'
-import { batchOf } from '../encode/batch-of.ts'
+import { batchOf } from './batch-of.ts'
 
 const INGESTED_AT_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 

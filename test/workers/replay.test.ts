@@ -9,10 +9,10 @@ import { Random } from '../../bench/random.ts'
 import type { EncodedBatch, Framing } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
+import { documentTree, render } from '../block/value-trees.ts'
 import { forMilliseconds, fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { randomObject } from '../decode/json-cases.ts'
-import { batchOf } from '../encode/batch-of.ts'
-import { documentTree, render } from '../encode/value-trees.ts'
+import { batchOf } from './batch-of.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

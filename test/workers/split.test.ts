@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'
+import { NativeBlockEncoder } from '../../workers/block/native-block.ts'
+import { tapeSource } from '../../workers/block/native-json.ts'
 import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
 import { JsonTape } from '../../workers/decode/json-tape.ts'
 import { PathTrie } from '../../workers/decode/path-trie.ts'
-import { NativeBlockEncoder } from '../../workers/encode/native-block.ts'
-import { tapeSource } from '../../workers/encode/native-json.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { SegmentReader } from '../../workers/read-segment.ts'
 import { decodeSegment, SegmentEncoder } from '../../workers/segment/segment.ts'
@@ -19,7 +19,7 @@ import { SplitPipeline } from '../../workers/split.ts'
 import { EventFacts, SOURCE_OTLP } from '../../workers/transform/event-facts.ts'
 import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
 import { randomObject } from '../decode/json-cases.ts'
-import { batchOf } from '../encode/batch-of.ts'
+import { batchOf } from './batch-of.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

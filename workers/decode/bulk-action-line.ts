@@ -5,7 +5,7 @@
  * Most clients send the same line before every document, so the last one is kept and compared.
  */
 import { BULK_CREATE, BULK_DELETE, BULK_INDEX } from '../../src/bytes/bulk-action.ts'
-import type { BulkItemMeta } from '../encode/bulk-items.ts'
+import type { BulkItemMeta } from './bulk-items.ts'
 import { JsonMembers } from './json-members.ts'
 import { LOW_BYTES } from './json-scan.ts'
 import { SYNTAX_TRAILING } from './json-syntax.ts'

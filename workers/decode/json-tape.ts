@@ -16,8 +16,8 @@
  */
 import { DEPTH_MAX } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'
+import { BatchBytes } from '../kernel/batch-bytes.ts'
 import { kernels } from '../kernel/kernels.ts'
-import { BatchBytes } from './batch-bytes.ts'
 import {
   IS_ESCAPE,
   IS_HEX,

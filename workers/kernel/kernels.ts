@@ -3,8 +3,8 @@
  * thread's arena. Their sources are in `kernels/`; addresses are `byteOffset`s of arena arrays.
  */
 import { readFileSync } from 'node:fs'
-import { DOUBLE_BYTES_MAX, writeDouble } from '../decode/number-text.ts'
 import { arena } from './arena.ts'
+import { DOUBLE_BYTES_MAX, writeDouble } from './number-text.ts'
 
 export interface Kernels {
   /** Where the trie's arrays are; see `PathTrie.bind`. */

@@ -15,9 +15,9 @@ import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { type EventBuffer, viewOf } from '../decode/event-buffer.ts'
 import type { JsonTape } from '../decode/json-tape.ts'
 import { TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from '../decode/ndjson.ts'
-import { nanosBeyondMs, nanosToMs } from '../decode/number-text.ts'
 import { PartOutcome } from '../decode/part-outcome.ts'
 import { kernels } from '../kernel/kernels.ts'
+import { nanosBeyondMs, nanosToMs } from '../kernel/number-text.ts'
 import { EventBuilder } from './event-builder.ts'
 import {
   AnyValueDecoder,

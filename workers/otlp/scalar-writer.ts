@@ -8,14 +8,14 @@ import { type EventBuffer, viewOf } from '../decode/event-buffer.ts'
 import { ESCAPE_BYTES_MAX, writeEscaped } from '../decode/json-escape.ts'
 import { integerType } from '../decode/json-scan.ts'
 import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
+import { ESCAPED, FALSE, FLOAT, INT, NULL, STRING, TRUE } from '../decode/tape-types.ts'
 import {
   DOUBLE_BYTES_MAX,
   INTEGER_BYTES_MAX,
   writeDouble,
   writeInt64,
   writeUint64,
-} from '../decode/number-text.ts'
-import { ESCAPED, FALSE, FLOAT, INT, NULL, STRING, TRUE } from '../decode/tape-types.ts'
+} from '../kernel/number-text.ts'
 
 const QUOTE = 0x22
 const MINUS = 0x2d

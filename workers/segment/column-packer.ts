@@ -10,7 +10,7 @@
  * byte 0 ends them. `packed-columns.ts` is the inverse.
  */
 
-import { ByteWriter, WORD_SLACK } from '../encode/byte-writer.ts'
+import { ByteWriter, WORD_SLACK } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { type PackableColumn, ValueDictionary } from './value-dictionary.ts'
 

@@ -1,7 +1,7 @@
 /** Unpacks columns that `column-packer.ts` packed, into the arena. */
 
-import { BatchBytes } from '../decode/batch-bytes.ts'
 import { arena } from '../kernel/arena.ts'
+import { BatchBytes } from '../kernel/batch-bytes.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { PACKED_DECIMAL, PACKED_END, PACKED_HEX, PACKED_UUID } from './column-packer.ts'
 import type { LayoutReader } from './layout-reader.ts'

@@ -1,7 +1,7 @@
 /** Puts the text of a segment in column layout together again: `segment-columns.ts`. */
 
-import { BatchBytes } from '../decode/batch-bytes.ts'
 import { arena } from '../kernel/arena.ts'
+import { BatchBytes } from '../kernel/batch-bytes.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { LayoutReader } from './layout-reader.ts'
 import { ColumnUnpacker, type UnpackedColumn } from './packed-columns.ts'

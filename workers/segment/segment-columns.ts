@@ -18,14 +18,15 @@
  * Events of the raw template stand whole in the last column: those without a layout, and those
  * past the templates. Where most are such, rows are better: `gather` says so.
  */
+
+import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from '../block/column-index.ts'
+import type { EventRange } from '../block/native-block.ts'
+import type { ColumnTexts } from '../block/native-json.ts'
+import type { ColumnText, TextSource } from '../block/native-values.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { ByteWriter, WORD_SLACK } from '../encode/byte-writer.ts'
-import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from '../encode/column-index.ts'
-import type { EventRange } from '../encode/native-block.ts'
-import type { ColumnTexts } from '../encode/native-json.ts'
-import type { ColumnText, TextSource } from '../encode/native-values.ts'
 import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
+import { ByteWriter, WORD_SLACK } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { ColumnPacker } from './column-packer.ts'
 

@@ -4,9 +4,9 @@
  * brotli does not read. Smaller than what brotli makes of the column, and less for it to do.
  */
 
-import { type ByteWriter, WORD_SLACK } from '../encode/byte-writer.ts'
 import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
+import { type ByteWriter, WORD_SLACK } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
 
 /** Its kind among packed columns: see `column-packer.ts`. */

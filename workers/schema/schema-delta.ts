@@ -16,12 +16,12 @@ import {
   SHAPES_KNOWN_MAX,
 } from '../../src/limits.ts'
 import type { SchemaDelta, ShapeDelta } from '../../src/model/batch.ts'
+import { LayoutNumbers } from '../block/layout-numbers.ts'
+import type { EventRange } from '../block/native-block.ts'
+import type { TapeSource } from '../block/native-json.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import type { EventFacts } from '../transform/event-facts.ts'
 import { NO_LAYOUT } from '../transform/event-layouts.ts'
-import { LayoutNumbers } from './layout-numbers.ts'
-import type { EventRange } from './native-block.ts'
-import type { TapeSource } from './native-json.ts'
 import { ShapeLeaves } from './shape-leaves.ts'
 
 interface MutableShape {

@@ -1,6 +1,6 @@
 /** Where the bytes of a batch lie that come from outside the arena: copied there, once. */
 import { EVENT_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
-import { arena } from '../kernel/arena.ts'
+import { arena } from './arena.ts'
 
 const BYTES_MIN = 4_000
 

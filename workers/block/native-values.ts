@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { type ByteViews, unescapeInto } from '../decode/json-string.ts'
 import { arena } from '../kernel/arena.ts'
+import type { ByteWriter } from '../kernel/byte-writer.ts'
 import { kernels, type WriteCells, type WriteColumn } from '../kernel/kernels.ts'
-import type { ByteWriter } from './byte-writer.ts'
 import { BOOL, FLOAT64, INT64, STRING_TYPE, UINT64 } from './native-types.ts'
 
 const LINE_FEED = 0x0a

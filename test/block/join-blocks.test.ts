@@ -12,7 +12,7 @@ import type { EncodedBatch, EncodedBlock } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { testSeed } from '../decode/fuzzing.ts'
 import { randomObject } from '../decode/json-cases.ts'
-import { batchOf } from './batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 import { ProjectionHarness } from './projection-harness.ts'
 
 const harness = new ProjectionHarness()

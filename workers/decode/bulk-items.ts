@@ -35,7 +35,7 @@ import {
   ITEM_TYPE,
   ITEM_VERSION,
 } from '../../src/model/batch.ts'
-import { allocateOutside, ByteWriter } from './byte-writer.ts'
+import { allocateOutside, ByteWriter } from '../kernel/byte-writer.ts'
 
 /** The error types of items. Clients tell by them whether to send an action again: never. */
 export type BulkErrorType = 'document_parsing_exception' | 'illegal_argument_exception'

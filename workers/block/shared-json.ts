@@ -29,8 +29,8 @@ import {
   TRUE,
   UINT,
 } from '../decode/tape-types.ts'
+import { type ByteWriter, copyWords, WORD_SLACK } from '../kernel/byte-writer.ts'
 import { NO_LAYOUT } from '../transform/event-layouts.ts'
-import { type ByteWriter, copyWords, WORD_SLACK } from './byte-writer.ts'
 import type { TapeSource } from './native-json.ts'
 import {
   ARRAY_BYTES_FACTOR,

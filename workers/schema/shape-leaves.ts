@@ -10,11 +10,11 @@ import {
   SHAPE_LEAVES_CHARS_MAX,
 } from '../../src/limits.ts'
 import { encodeLeaf } from '../../src/model/schema.ts'
+import type { TapeSource } from '../block/native-json.ts'
 import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { unescapeToString } from '../decode/json-string.ts'
 import { ENTRY, ESCAPED, FALSE, FLOAT, INT, STRING, TRUE, UINT } from '../decode/tape-types.ts'
 import { CATALOG_TYPE_NAMES, catalogType } from '../transform/event-facts.ts'
-import type { TapeSource } from './native-json.ts'
 
 export class ShapeLeaves {
   /** Characters of the last description. */

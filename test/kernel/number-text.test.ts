@@ -8,8 +8,8 @@ import {
   writeDouble,
   writeInt64,
   writeUint64,
-} from '../../workers/decode/number-text.ts'
-import { forMilliseconds, testSeed } from './fuzzing.ts'
+} from '../../workers/kernel/number-text.ts'
+import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`SLUICE_TEST_SEED=${seed}`)

@@ -17,7 +17,7 @@ import { decodeLeaf, FIELD_TYPES, type Leaf } from '../../src/model/schema.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { CATALOG_TYPE_NAMES } from '../../workers/transform/event-facts.ts'
-import { batchOf } from './batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 
 function deltaOf(body: string, receivedAtMs = 0, pipeline = new IngestPipeline()): SchemaDelta {
   const [segment] = pipeline.run({ ...batchOf(body), receivedAtMs }).segments

@@ -15,8 +15,8 @@ import type { JsonTape } from '../decode/json-tape.ts'
 import type { PathTrie } from '../decode/path-trie.ts'
 import { ENTRY, NULL, nextEntry } from '../decode/tape-types.ts'
 import { arena } from '../kernel/arena.ts'
+import { type ByteWriter, WORD_SLACK } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
-import { type ByteWriter, WORD_SLACK } from './byte-writer.ts'
 import { ColumnIndex, type TapeRows } from './column-index.ts'
 import {
   ARRAY_BYTES_FACTOR,

@@ -12,7 +12,7 @@ import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { batchOf } from './batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 import { ProjectionHarness } from './projection-harness.ts'
 import {
   documentTree,

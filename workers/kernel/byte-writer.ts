@@ -1,4 +1,4 @@
-import { arena } from '../kernel/arena.ts'
+import { arena } from './arena.ts'
 
 /** Memory of its own for what no kernel writes: V8 copies to it quicker than to shared memory. */
 export function allocateOutside(bytes: number): Buffer {

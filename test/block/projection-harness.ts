@@ -15,7 +15,7 @@ import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
-import { batchOf } from './batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 
 /** What the engine prints 64-bit and special numbers as, so that nothing is lost in JSON. */
 const EXACT = {

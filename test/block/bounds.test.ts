@@ -16,7 +16,7 @@ import { PATH_BYTES_MAX } from '../../workers/decode/path-trie.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
-import { batchOf } from './batch-of.ts'
+import { batchOf } from '../workers/batch-of.ts'
 
 function encode(body: string): EncodedSegment {
   const [segment] = new IngestPipeline().run(batchOf(body)).segments
