@@ -14,8 +14,8 @@ import { InFlight } from './http/in-flight.ts'
 import type { EncodedBatch } from './model/batch.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import type { StorageCaps } from './retain/storage-caps.ts'
-import { IdempotencyStore } from './store/idempotency-store.ts'
-import type { UsageStore } from './store/usage-store.ts'
+import { IdempotencyStore } from './store/raw/idempotency-store.ts'
+import type { UsageStore } from './store/raw/usage-store.ts'
 import { ingestMeter } from './telemetry/observers.ts'
 
 const IDEMPOTENCY_PURGE_MS = 60_000

@@ -1,6 +1,6 @@
 /** The raw store as commit sees it: every failure told apart by what the committer can do. */
 import { IngestError } from '../errors.ts'
-import type { CommitFailure, SegmentStore } from '../store/segment-store.ts'
+import type { CommitFailure, SegmentStore } from '../store/raw/segment-store.ts'
 import type { RawStoreWriter, WriteFailure } from './committer.ts'
 
 const DISK_FULL_RETRY_SECONDS = 30

@@ -11,7 +11,7 @@ import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { MixedPartition, MixedParts, StreamMark } from '../store/mixed-parts.ts'
 import type { ProjectionParts } from '../store/projection-parts.ts'
-import type { StreamState } from '../store/storage-store.ts'
+import type { StreamState } from '../store/raw/storage-store.ts'
 import type { RetainObserver } from './retainer.ts'
 
 export interface MixedTrimmerOptions {

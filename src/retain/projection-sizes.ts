@@ -2,7 +2,7 @@
 import type { StreamId } from '../model/stream.ts'
 import type { MixedPartition, MixedShare } from '../store/mixed-parts.ts'
 import type { ProjectionTable } from '../store/projection-parts.ts'
-import type { ProjectionSize } from '../store/storage-store.ts'
+import type { ProjectionSize } from '../store/raw/storage-store.ts'
 
 /** What a row has beside its event: ids, times, the shape. */
 const ROW_BYTES = 40

@@ -15,7 +15,7 @@ import {
 } from '../limits.ts'
 import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { OverCap, RetentionStore } from '../store/retention-store.ts'
+import type { OverCap, RetentionStore } from '../store/raw/retention-store.ts'
 import { pause, type RemoveReason, type RetainObserver } from './retainer.ts'
 
 export interface RowRemoverOptions {

@@ -8,7 +8,7 @@ import { debuglog } from 'node:util'
 import { IngestError } from '../errors.ts'
 import { STORAGE_POLL_MS } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { StorageState } from '../store/storage-store.ts'
+import type { StorageState } from '../store/raw/storage-store.ts'
 
 export interface StorageCapsOptions {
   readonly readState: (options: { readonly total: boolean }) => Promise<StorageState>

@@ -12,7 +12,7 @@ import { formatEventId, tryParseEventId } from '../model/event-id.ts'
 import { SEGMENT_ID_MAX } from '../model/segment-id.ts'
 import type { SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { EventStore } from '../store/event-store.ts'
+import type { EventStore } from '../store/raw/event-store.ts'
 import { readParameters } from './body-fields.ts'
 import {
   type PageQuery,

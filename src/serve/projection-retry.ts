@@ -1,7 +1,7 @@
 /** Asks for another try at the segments of a stream that were left out of the projection. */
 import type { Route } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
-import type { SetAsideStore } from '../store/set-aside-store.ts'
+import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
 import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 
 export interface ProjectionRetryDeps extends Guard {

@@ -23,7 +23,7 @@ import type { EventId } from '../model/event-id.ts'
 import type { FieldFilter } from '../model/field-value.ts'
 import type { ReviewedEvents } from '../model/redaction-review.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { EventStore } from '../store/event-store.ts'
+import type { EventStore } from '../store/raw/event-store.ts'
 import { type PagePlan, pageWithin, planPage, segmentsToList } from './event-page.ts'
 import { ReviewTotals } from './review-totals.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import { placeOf, rowKeyText, type SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { EventStore } from '../store/event-store.ts'
+import type { EventStore } from '../store/raw/event-store.ts'
 import type { SegmentSlice } from './event-page.ts'
 
 /** Events `fromOrdinal` up to, not including, `toOrdinal` of a stored segment. */

@@ -30,7 +30,7 @@ import { Retainer, type RetainObserver } from '../../src/retain/retainer.ts'
 import { RowRemover } from '../../src/retain/row-remover.ts'
 import { StorageCaps } from '../../src/retain/storage-caps.ts'
 import type { MixedParts } from '../../src/store/mixed-parts.ts'
-import type { RetentionStore } from '../../src/store/retention-store.ts'
+import type { RetentionStore } from '../../src/store/raw/retention-store.ts'
 import { settle, virtualTime } from '../support/virtual-time.ts'
 
 const STREAM = 7 as StreamId

@@ -8,7 +8,7 @@ import { IngestError } from '../../src/errors.ts'
 import { STORAGE_CAP_SLACK } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { StorageCaps } from '../../src/retain/storage-caps.ts'
-import type { StorageState } from '../../src/store/storage-store.ts'
+import type { StorageState } from '../../src/store/raw/storage-store.ts'
 import { eventually } from '../store/temporary.ts'
 import { RetainHarness } from './retain-harness.ts'
 

@@ -33,7 +33,7 @@ import {
 } from '../../src/limits.ts'
 import { SCOPES } from '../../src/model/stream.ts'
 import { QUERY_DISTINCT_MAX, QUERY_RESULT_BYTES_MAX } from '../../src/store/query-store.ts'
-import { LAG_SEGMENTS_MAX } from '../../src/store/usage-store.ts'
+import { LAG_SEGMENTS_MAX } from '../../src/store/raw/usage-store.ts'
 
 // Tests run from `dist/`.
 const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')

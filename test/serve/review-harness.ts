@@ -6,7 +6,7 @@ import { makeSegmentId, type SegmentId, segmentIdMs } from '../../src/model/segm
 import type { StreamId } from '../../src/model/stream.ts'
 import { Lane } from '../../src/serve/lane.ts'
 import { redactReviewRoutes } from '../../src/serve/redact-review.ts'
-import { EventStore } from '../../src/store/event-store.ts'
+import { EventStore } from '../../src/store/raw/event-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReviewPipeline } from '../../workers/review.ts'
 import { batchOf } from '../workers/batch-of.ts'

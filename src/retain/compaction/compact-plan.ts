@@ -12,7 +12,7 @@ import {
   SEGMENT_EVENTS_MAX,
 } from '../../limits.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
-import type { RowInfo } from '../../store/compaction-store.ts'
+import type { RowInfo } from '../../store/raw/compaction-store.ts'
 import { isPassed, type PlanOptions, windowOf } from '../stretches.ts'
 
 export interface CompactPlan {

@@ -22,7 +22,7 @@ import type {
   CompactionStore,
   MergedRow,
   RowInfo,
-} from '../../store/compaction-store.ts'
+} from '../../store/raw/compaction-store.ts'
 import { waitForThread } from '../idle-thread.ts'
 import { pause, type RetainObserver } from '../retainer.ts'
 import type { Splitter } from '../splitting/splitter.ts'

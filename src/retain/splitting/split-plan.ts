@@ -13,7 +13,7 @@ import {
 } from '../../limits.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
-import type { MixedRow, SplitRow, StoredRun } from '../../store/split-store.ts'
+import type { MixedRow, SplitRow, StoredRun } from '../../store/raw/split-store.ts'
 import { isPassed, type PlanOptions, windowOf } from '../stretches.ts'
 
 export interface ChunkOptions extends Omit<PlanOptions, 'hasMore'> {

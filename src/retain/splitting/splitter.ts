@@ -23,7 +23,7 @@ import type {
   SplitRow,
   SplitStore,
   StoredRun,
-} from '../../store/split-store.ts'
+} from '../../store/raw/split-store.ts'
 import { waitForThread } from '../idle-thread.ts'
 import { pause, type RetainObserver } from '../retainer.ts'
 import { windowOf } from '../stretches.ts'

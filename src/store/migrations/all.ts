@@ -1,4 +1,7 @@
-/** Every migration, oldest first. One that was released is never changed: add another. */
+/**
+ * Every migration, oldest first. One that was released is never changed: add another. So the paths
+ * in its comments are where files were at the time.
+ */
 import { sql as core } from './0001-core.ts'
 import { sql as observe } from './0002-observe.ts'
 import { sql as retain } from './0003-retain.ts'

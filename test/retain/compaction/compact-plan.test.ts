@@ -13,7 +13,7 @@ import {
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import { planRuns } from '../../../src/retain/compaction/compact-plan.ts'
 import type { PlanOptions } from '../../../src/retain/stretches.ts'
-import type { RowInfo } from '../../../src/store/compaction-store.ts'
+import type { RowInfo } from '../../../src/store/raw/compaction-store.ts'
 import { forMilliseconds, testSeed } from '../../decode/fuzzing.ts'
 
 const seed = testSeed()

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test'
 import { SEGMENT_ID_MAX } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { type PageQuery, planPage, segmentsToList } from '../../../src/serve/event-page.ts'
-import { EventStore } from '../../../src/store/event-store.ts'
+import { EventStore } from '../../../src/store/raw/event-store.ts'
 import { RetainHarness } from '../retain-harness.ts'
 
 const LIMIT = 7

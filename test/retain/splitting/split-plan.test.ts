@@ -15,7 +15,7 @@ import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { type ChunkOptions, planRows, takeChunk } from '../../../src/retain/splitting/split-plan.ts'
 import { windowOf } from '../../../src/retain/stretches.ts'
-import type { MixedRow, StoredRun } from '../../../src/store/split-store.ts'
+import type { MixedRow, StoredRun } from '../../../src/store/raw/split-store.ts'
 import { forMilliseconds, testSeed } from '../../decode/fuzzing.ts'
 
 const seed = testSeed()

@@ -17,8 +17,8 @@ import {
 import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
-import { CHECKPOINT_TABLES } from '../../../src/store/compaction-store.ts'
 import type { Queryable } from '../../../src/store/postgres.ts'
+import { CHECKPOINT_TABLES } from '../../../src/store/raw/compaction-store.ts'
 import { testSeed } from '../../decode/fuzzing.ts'
 import {
   commitMixed,

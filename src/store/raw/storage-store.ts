@@ -1,8 +1,8 @@
 /** How far streams were removed and how much they hold, for readers and for refusing ingest. */
-import { STORAGE_CAP_SLACK } from '../limits.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { Postgres } from './postgres.ts'
+import { STORAGE_CAP_SLACK } from '../../limits.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { Postgres } from '../postgres.ts'
 import { ALL_REMOVED } from './retention-store.ts'
 import { HELD_STREAMS } from './storage-sql.ts'
 

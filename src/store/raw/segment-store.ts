@@ -12,13 +12,13 @@
  */
 import assert from 'node:assert/strict'
 import { from as copyFrom } from 'pg-copy-streams'
-import { encodeRuns, type SegmentRun } from '../model/mixed-runs.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
+import { encodeRuns, type SegmentRun } from '../../model/mixed-runs.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import { type Postgres, type PostgresClient, toStoreError } from '../postgres.ts'
+import { StoreError } from '../store-error.ts'
 import { completeKey, type IdempotentAnswer } from './idempotency-store.ts'
 import type { NodeIdentity } from './node-lease.ts'
-import { type Postgres, type PostgresClient, toStoreError } from './postgres.ts'
-import { StoreError } from './store-error.ts'
 
 export interface SegmentRow {
   /** `MIXED_STREAM` for a mixed segment; its id is its first run's. */

@@ -5,15 +5,15 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
-import { encodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
-import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
-import type { StreamId } from '../../src/model/stream.ts'
-import { CheckpointStore } from '../../src/store/checkpoint-store.ts'
-import { migratePostgres } from '../../src/store/migrations/run.ts'
-import { Postgres, type QueryResult } from '../../src/store/postgres.ts'
-import { makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
+import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
+import { encodeRuns, MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
+import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import { migratePostgres } from '../../../src/store/migrations/run.ts'
+import { Postgres, type QueryResult } from '../../../src/store/postgres.ts'
+import { CheckpointStore } from '../../../src/store/raw/checkpoint-store.ts'
+import { makeDirectory, recordingLog, removeDirectory } from '../temporary.ts'
 
 const SEGMENTS = 20_000
 /** All segments are of these two; the others have none, which is the worst to find out. */

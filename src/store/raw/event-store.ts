@@ -6,13 +6,18 @@
  * place in the row that now holds it. Segments that retention removed are not listed, even when
  * their row is still there.
  */
-import { COMPACT_WINDOW_MS } from '../limits.ts'
-import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import { decodeMembers } from '../model/segment-members.ts'
-import { placeOf, rowKeyText, type SegmentInfo, type SegmentPlace } from '../model/segment-place.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { Postgres } from './postgres.ts'
+import { COMPACT_WINDOW_MS } from '../../limits.ts'
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import { decodeMembers } from '../../model/segment-members.ts'
+import {
+  placeOf,
+  rowKeyText,
+  type SegmentInfo,
+  type SegmentPlace,
+} from '../../model/segment-place.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { Postgres } from '../postgres.ts'
 
 /** Segments with `start <= id < end`. */
 export interface SegmentRange {

@@ -3,11 +3,11 @@
  * compaction may merge or split the rows that hold them. The node that set one aside is the one
  * that tries it again, as its inserts are the ones that could still be under way.
  */
-import { SET_ASIDE_RETRY_SEGMENTS_MAX } from '../limits.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
+import { SET_ASIDE_RETRY_SEGMENTS_MAX } from '../../limits.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { Postgres } from '../postgres.ts'
 import { EventStore, type StoredSegmentPayload } from './event-store.ts'
-import type { Postgres } from './postgres.ts'
 
 export interface SetAsideSegment {
   readonly streamId: StreamId

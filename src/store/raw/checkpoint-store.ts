@@ -1,9 +1,9 @@
 /** Where each node's projection stands, and what it has committed since. */
-import { decodeRuns, MIXED_STREAM, type MixedRun } from '../model/mixed-runs.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import { decodeMembers, type SegmentMember } from '../model/segment-members.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { Postgres } from './postgres.ts'
+import { decodeRuns, MIXED_STREAM, type MixedRun } from '../../model/mixed-runs.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import { decodeMembers, type SegmentMember } from '../../model/segment-members.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { Postgres } from '../postgres.ts'
 
 interface SegmentRow {
   readonly stream_id: number

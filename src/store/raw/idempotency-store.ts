@@ -3,10 +3,10 @@ import {
   IDEMPOTENCY_ROW_BYTES,
   IDEMPOTENCY_STREAM_BYTES_MAX,
   IDEMPOTENCY_TTL_MS,
-} from '../limits.ts'
-import type { StreamId } from '../model/stream.ts'
+} from '../../limits.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { Postgres, PostgresClient } from '../postgres.ts'
 import type { NodeIdentity } from './node-lease.ts'
-import type { Postgres, PostgresClient } from './postgres.ts'
 
 /** The answer to remember under an Idempotency-Key that this node claimed. */
 export interface IdempotentAnswer {

@@ -1,9 +1,9 @@
 /** Goal: a node knows how many share the budgets: it hears of others when it renews its lease. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { NodeLease } from '../../src/store/node-lease.ts'
-import { SILENT_LOG, startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
-import { eventually } from './temporary.ts'
+import { NodeLease } from '../../../src/store/raw/node-lease.ts'
+import { SILENT_LOG, startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
+import { eventually } from '../temporary.ts'
 
 let database: TestDatabase
 

@@ -3,10 +3,10 @@
  * reader sees the ones or the other; and it counts what it deletes, so rows that retention removed
  * in the meantime do not come back.
  */
-import type { SegmentId } from '../model/segment-id.ts'
-import { decodeMembers, encodeMembers, type SegmentMember } from '../model/segment-members.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { Queryable } from './postgres.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import { decodeMembers, encodeMembers, type SegmentMember } from '../../model/segment-members.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { Queryable } from '../postgres.ts'
 import { REMOVED_NODE_ID } from './storage-sql.ts'
 
 export interface CompactableStream {

@@ -7,9 +7,9 @@
  * machine was suspended the monotonic clock is behind, and ingest is refused for the seconds until
  * the next comparison.
  */
-import { CLOCK_LEAD_MS_MAX } from '../limits.ts'
-import type { Queryable } from './postgres.ts'
-import { StoreError } from './store-error.ts'
+import { CLOCK_LEAD_MS_MAX } from '../../limits.ts'
+import type { Queryable } from '../postgres.ts'
+import { StoreError } from '../store-error.ts'
 
 /** SQL for PostgreSQL's clock in milliseconds since 1970. */
 export const STORE_NOW_MS = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::float8'

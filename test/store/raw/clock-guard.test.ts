@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CLOCK_LEAD_MS_MAX } from '../../src/limits.ts'
-import { SegmentIdGenerator, segmentIdMs } from '../../src/model/segment-id.ts'
-import { ClockGuard } from '../../src/store/clock-guard.ts'
-import type { QueryResult } from '../../src/store/postgres.ts'
+import { CLOCK_LEAD_MS_MAX } from '../../../src/limits.ts'
+import { SegmentIdGenerator, segmentIdMs } from '../../../src/model/segment-id.ts'
+import type { QueryResult } from '../../../src/store/postgres.ts'
+import { ClockGuard } from '../../../src/store/raw/clock-guard.ts'
 
 const START_MS = Date.parse('2026-01-01T00:00:00Z')
 const YEARS_MS = 10 * 365 * 86_400_000

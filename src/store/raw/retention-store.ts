@@ -5,11 +5,11 @@
  *
  * `session` is the worker's own, see `worker-lock.ts`.
  */
-import { COMPACT_WAIT_MS_MAX, RETAIN_PURGE_GRACE_MS } from '../limits.ts'
-import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import { SEGMENT_ID_MAX, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { Queryable } from './postgres.ts'
+import { COMPACT_WAIT_MS_MAX, RETAIN_PURGE_GRACE_MS } from '../../limits.ts'
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
+import { SEGMENT_ID_MAX, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { Queryable } from '../postgres.ts'
 import { HELD_STREAMS, REMOVED_NODE_ID } from './storage-sql.ts'
 
 export interface RemovedRows {
