@@ -81,7 +81,7 @@ function hexDigit(value: u8): u8 {
 /**
  * Writes what the inside of a JSON string says, which the tape judged valid, as UTF-8 to `to`;
  * returns where that ends. A lone surrogate becomes U+FFFD. As `unescapeInto` does it
- * (`workers/decode/json-string.ts`). Never more bytes than `end - start`, but up to 15 may be
+ * (`workers/tape/json-string.ts`). Never more bytes than `end - start`, but up to 15 may be
  * written behind them, so the two must not overlap.
  */
 export function unescapeText(start: usize, end: usize, to: usize): usize {

@@ -1,4 +1,4 @@
-/** The events of a batch (`workers/decode/decoded-events.ts`): parallel arrays of integers. */
+/** The events of a batch (`workers/tape/decoded-events.ts`): parallel arrays of integers. */
 
 /** Where an event's text begins and ends. */
 export let starts: usize = 0

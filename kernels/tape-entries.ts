@@ -1,4 +1,4 @@
-/** The tape's types as `workers/decode/tape-types.ts` has them; a test holds the two together. */
+/** The tape's types as `workers/tape/tape-types.ts` has them; a test holds the two together. */
 export const NULL: i32 = 0
 export const FALSE: i32 = 1
 export const TRUE: i32 = 2

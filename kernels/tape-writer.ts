@@ -1,6 +1,6 @@
 /**
  * The end of the tape that a kernel writes on: entries, and the serial numbers of objects. What a
- * tape is, `workers/decode/json-tape.ts` says. Positions are addresses here; on the tape they count
+ * tape is, `workers/tape/json-tape.ts` says. Positions are addresses here; on the tape they count
  * from the first byte of what was read, or written, `base`.
  */
 import * as type from './tape-entries'

@@ -1,6 +1,6 @@
 /**
  * The tape's quick way: one event whose keys are known, straight onto the tape. What it takes, it
- * takes as `JsonTape` does (`workers/decode/json-tape.ts`, which says what a tape is), entry for
+ * takes as `JsonTape` does (`workers/tape/json-tape.ts`, which says what a tape is), entry for
  * entry; everything else (a new key, a key twice, an escaped key, a fault, a full tape) makes it
  * give up with -1, and `JsonTape` reads the event from its start.
  */

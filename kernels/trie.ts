@@ -1,4 +1,4 @@
-/** The trie of keys (`workers/decode/path-trie.ts`) as kernels read it. */
+/** The trie of keys (`workers/tape/path-trie.ts`) as kernels read it. */
 import { isSameText } from './copy'
 import { stringStop } from './scan'
 

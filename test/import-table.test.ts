@@ -26,6 +26,18 @@ const EMBEDDED_NEEDS = [
   'src/store/store-lane.ts',
   'src/store/store-log.ts',
 ]
+/** What rooms of workers build on: their memory, and the tape of a batch's events in it. */
+const EVENTS = [...LEAVES, 'workers/kernel/', 'workers/tape/']
+const WORKER_ROOMS = [
+  'workers/kernel/',
+  'workers/tape/',
+  'workers/decode/',
+  'workers/otlp/',
+  'workers/transform/',
+  'workers/block/',
+  'workers/schema/',
+  'workers/segment/',
+]
 
 /**
  * What files under a path may import of ours, besides what is under the same path. First match
@@ -51,7 +63,16 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/retain/splitting/', [...SUPPORT, 'src/retain/']],
   ['src/retain/compaction/', [...SUPPORT, 'src/retain/', 'src/retain/splitting/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
-  ['workers/', [...LEAVES, 'workers/', 'src/pool/messages.ts']],
+  ['workers/kernel/', LEAVES],
+  ['workers/tape/', [...LEAVES, 'workers/kernel/']],
+  ['workers/decode/', EVENTS],
+  ['workers/otlp/', [...EVENTS, 'workers/decode/']],
+  ['workers/transform/', [...EVENTS, 'workers/decode/']],
+  ['workers/block/', [...EVENTS, 'workers/transform/']],
+  ['workers/schema/', [...EVENTS, 'workers/transform/', 'workers/block/']],
+  ['workers/segment/', [...EVENTS, 'workers/decode/', 'workers/transform/', 'workers/block/']],
+  // The tasks, which put the rooms together.
+  ['workers/', [...LEAVES, ...WORKER_ROOMS, 'src/pool/messages.ts']],
 ]
 
 /** The one folder that imports each package; one on each side where both threads use it. */

@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict'
 import { NativeBlockEncoder, textLength } from './block/native-block.ts'
 import { tapeSource } from './block/native-json.ts'
-import { DecodedEvents } from './decode/decoded-events.ts'
-import { JsonTape } from './decode/json-tape.ts'
-import { PathTrie } from './decode/path-trie.ts'
 import { decodeSegment, type SegmentContent, SegmentEncoder } from './segment/segment.ts'
 import { decodeContents } from './segment/stored-events.ts'
+import { DecodedEvents } from './tape/decoded-events.ts'
+import { JsonTape } from './tape/json-tape.ts'
+import { PathTrie } from './tape/path-trie.ts'
 import { EventFacts } from './transform/event-facts.ts'
 
 export interface CompactedSegment {

@@ -2,14 +2,14 @@
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina'
 import type { PoolResult, PoolTask, WorkerData } from '../src/pool/messages.ts'
 import { CompactPipeline } from './compact.ts'
-import { JsonTape } from './decode/json-tape.ts'
-import { PathTrie } from './decode/path-trie.ts'
 import { IngestPipeline } from './ingest.ts'
 import { ArenaFullError } from './kernel/arena.ts'
 import { SegmentReader } from './read-segment.ts'
 import { ReplayPipeline } from './replay.ts'
 import { ReviewPipeline } from './review.ts'
 import { SplitPipeline } from './split.ts'
+import { JsonTape } from './tape/json-tape.ts'
+import { PathTrie } from './tape/path-trie.ts'
 import { previewEvent, previewString } from './transform/redaction-preview.ts'
 
 const { hashSeed } = workerData as WorkerData

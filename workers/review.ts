@@ -22,9 +22,9 @@ import type {
   ReviewedEvents,
   ReviewRequest,
 } from '../src/model/redaction-review.ts'
-import { JsonTape } from './decode/json-tape.ts'
-import { PathTrie } from './decode/path-trie.ts'
 import { PayloadDecoder } from './segment/payload-decoder.ts'
+import { JsonTape } from './tape/json-tape.ts'
+import { PathTrie } from './tape/path-trie.ts'
 import { Edits } from './transform/edits.ts'
 import { EventFilter } from './transform/event-filter.ts'
 import { maskedSample } from './transform/masked-sample.ts'

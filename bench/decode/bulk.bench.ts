@@ -1,10 +1,10 @@
 import { SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import { decodeBulk } from '../../workers/decode/bulk.ts'
 import { BulkItemWriter } from '../../workers/decode/bulk-items.ts'
-import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
-import { JsonTape } from '../../workers/decode/json-tape.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
-import { PathTrie } from '../../workers/decode/path-trie.ts'
+import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
+import { JsonTape } from '../../workers/tape/json-tape.ts'
+import { PathTrie } from '../../workers/tape/path-trie.ts'
 import type { BenchBatch, MicroBench } from '../bench.ts'
 import { padBody } from './tape-batch.ts'
 

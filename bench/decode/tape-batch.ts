@@ -1,10 +1,11 @@
 /** What benches of the stages behind the tape start from: a batch, and what decode makes of it. */
-import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
-import { EventBuffer } from '../../workers/decode/event-buffer.ts'
-import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
+
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
-import { PathTrie } from '../../workers/decode/path-trie.ts'
+import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
+import { EventBuffer } from '../../workers/tape/event-buffer.ts'
+import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
+import { PathTrie } from '../../workers/tape/path-trie.ts'
 import type { BenchBatch } from '../bench.ts'
 
 /** The body with the line feed and the zero bytes behind it that the tape relies on. */

@@ -12,10 +12,10 @@ import {
 } from '../../src/limits.ts'
 import type { EncodedSegment } from '../../src/model/batch.ts'
 import { decodeLeaf } from '../../src/model/schema.ts'
-import { PATH_BYTES_MAX } from '../../workers/decode/path-trie.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
+import { PATH_BYTES_MAX } from '../../workers/tape/path-trie.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 function encode(body: string): EncodedSegment {

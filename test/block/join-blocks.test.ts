@@ -11,7 +11,7 @@ import { JOINED_ROWS_MAX, joinBlocks, joinInTurns } from '../../src/materialize/
 import type { EncodedBatch, EncodedBlock } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { testSeed } from '../decode/fuzzing.ts'
-import { randomObject } from '../decode/json-cases.ts'
+import { randomObject } from '../tape/json-cases.ts'
 import { batchOf } from '../workers/batch-of.ts'
 import { ProjectionHarness } from './projection-harness.ts'
 

@@ -2,14 +2,14 @@
 import type { Framing, Part, PartResult } from '../../src/model/batch.ts'
 import { decodeBulk } from '../../workers/decode/bulk.ts'
 import { BulkItemWriter } from '../../workers/decode/bulk-items.ts'
-import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
-import { EventBuffer } from '../../workers/decode/event-buffer.ts'
 import { decodeArrayElements, decodeDocument } from '../../workers/decode/json-array.ts'
-import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
-import { PathTrie } from '../../workers/decode/path-trie.ts'
 import { decodeText } from '../../workers/decode/text.ts'
+import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
+import { EventBuffer } from '../../workers/tape/event-buffer.ts'
+import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
+import { PathTrie } from '../../workers/tape/path-trie.ts'
 
 export interface DecodedPart {
   /** The events' JSON, as it will be stored. */

@@ -13,8 +13,8 @@ import { IngestPipeline } from '../../workers/ingest.ts'
 import { arena } from '../../workers/kernel/arena.ts'
 import { SegmentColumnsReader } from '../../workers/segment/segment-columns-reader.ts'
 import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
-import { randomObject } from '../decode/json-cases.ts'
 import { decodeColumns } from '../segment/plain-segment-columns.ts'
+import { randomObject } from '../tape/json-cases.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 const seed = testSeed()

@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
-import { PathTrie, ROOT } from '../../workers/decode/path-trie.ts'
 import { arena } from '../../workers/kernel/arena.ts'
+import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
+import { PathTrie, ROOT } from '../../workers/tape/path-trie.ts'
 
 const NODES = 20_000
 const CANARY = -7

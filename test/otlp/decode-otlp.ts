@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import type { Part, PartResult } from '../../src/model/batch.ts'
-import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
-import { EventBuffer } from '../../workers/decode/event-buffer.ts'
-import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
-import { PathTrie, ROOT } from '../../workers/decode/path-trie.ts'
-import { DEAD, ENTRY, EXTENSION } from '../../workers/decode/tape-types.ts'
 import { OtlpJsonDecoder } from '../../workers/otlp/otlp-json.ts'
 import { OtlpDecoder } from '../../workers/otlp/otlp-protobuf.ts'
+import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
+import { EventBuffer } from '../../workers/tape/event-buffer.ts'
+import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
+import { PathTrie, ROOT } from '../../workers/tape/path-trie.ts'
+import { DEAD, ENTRY, EXTENSION } from '../../workers/tape/tape-types.ts'
 
 export interface DecodedOtlp {
   readonly events: readonly string[]

@@ -1,13 +1,13 @@
 /** Runs the transforms over a batch and reads the events back, from the bytes and from the tape. */
 import assert from 'node:assert/strict'
 import type { StreamId, TransformSettings } from '../../src/model/stream.ts'
-import { DecodedEvents } from '../../workers/decode/decoded-events.ts'
-import { EventBuffer } from '../../workers/decode/event-buffer.ts'
-import { JsonTape, TAPE_PADDING } from '../../workers/decode/json-tape.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
-import { PathTrie } from '../../workers/decode/path-trie.ts'
-import { ARRAY, DEAD, ELEMENT, ENTRY } from '../../workers/decode/tape-types.ts'
+import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
+import { EventBuffer } from '../../workers/tape/event-buffer.ts'
+import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
+import { PathTrie } from '../../workers/tape/path-trie.ts'
+import { ARRAY, DEAD, ELEMENT, ENTRY } from '../../workers/tape/tape-types.ts'
 import { type TransformedBatch, Transforms } from '../../workers/transform/plan.ts'
 
 export const OFF: TransformSettings = {

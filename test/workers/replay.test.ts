@@ -11,7 +11,7 @@ import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { documentTree, render } from '../block/value-trees.ts'
 import { forMilliseconds, fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { randomObject } from '../decode/json-cases.ts'
+import { randomObject } from '../tape/json-cases.ts'
 import { batchOf } from './batch-of.ts'
 
 const seed = testSeed()

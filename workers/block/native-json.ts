@@ -11,12 +11,12 @@
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
 import { PIECE_OFFSETS, PIECE_VALUES } from '../../src/model/batch.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
-import type { PathTrie } from '../decode/path-trie.ts'
-import { ENTRY, NULL, nextEntry } from '../decode/tape-types.ts'
 import { arena } from '../kernel/arena.ts'
 import { type ByteWriter, WORD_SLACK } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
+import type { PathTrie } from '../tape/path-trie.ts'
+import { ENTRY, NULL, nextEntry } from '../tape/tape-types.ts'
 import { ColumnIndex, type TapeRows } from './column-index.ts'
 import {
   ARRAY_BYTES_FACTOR,

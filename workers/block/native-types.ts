@@ -17,7 +17,7 @@ import {
   STRING,
   TRUE,
   UINT,
-} from '../decode/tape-types.ts'
+} from '../tape/tape-types.ts'
 
 export const ARRAY_JSON = 0
 export const ARRAY_BOOL = 1

@@ -4,10 +4,10 @@
  * caller has reserved the room, `WORD_SLACK` bytes included.
  */
 import assert from 'node:assert/strict'
-import { type ByteViews, unescapeInto } from '../decode/json-string.ts'
 import { arena } from '../kernel/arena.ts'
 import type { ByteWriter } from '../kernel/byte-writer.ts'
 import { kernels, type WriteCells, type WriteColumn } from '../kernel/kernels.ts'
+import { type ByteViews, unescapeInto } from '../tape/json-string.ts'
 import { BOOL, FLOAT64, INT64, STRING_TYPE, UINT64 } from './native-types.ts'
 
 const LINE_FEED = 0x0a

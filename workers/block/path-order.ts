@@ -3,7 +3,7 @@
  * bytes, whichever worker made them and whatever came first in them. Such blocks can be joined
  * (`materialize/join-blocks.ts`).
  */
-import type { ColumnNames } from '../decode/column-names.ts'
+import type { ColumnNames } from '../tape/column-names.ts'
 import type { ColumnIndex } from './column-index.ts'
 
 /** So many are always sorted; more only where there are as many rows, which cost more than that. */

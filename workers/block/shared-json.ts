@@ -15,8 +15,9 @@ import {
   ROW_PATH_BYTES_MIN,
   ROW_PATH_BYTES_PER_BYTE,
 } from '../../src/limits.ts'
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import type { PathTrie } from '../decode/path-trie.ts'
+import { type ByteWriter, copyWords, WORD_SLACK } from '../kernel/byte-writer.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import type { PathTrie } from '../tape/path-trie.ts'
 import {
   ENTRY,
   ESCAPED,
@@ -28,8 +29,7 @@ import {
   STRING,
   TRUE,
   UINT,
-} from '../decode/tape-types.ts'
-import { type ByteWriter, copyWords, WORD_SLACK } from '../kernel/byte-writer.ts'
+} from '../tape/tape-types.ts'
 import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import type { TapeSource } from './native-json.ts'
 import {

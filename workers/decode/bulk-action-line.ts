@@ -5,12 +5,12 @@
  * Most clients send the same line before every document, so the last one is kept and compared.
  */
 import { BULK_CREATE, BULK_DELETE, BULK_INDEX } from '../../src/bytes/bulk-action.ts'
+import { LOW_BYTES } from '../tape/json-scan.ts'
+import { SYNTAX_TRAILING } from '../tape/json-syntax.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
+import { NULL, STRING } from '../tape/tape-types.ts'
 import type { BulkItemMeta } from './bulk-items.ts'
 import { JsonMembers } from './json-members.ts'
-import { LOW_BYTES } from './json-scan.ts'
-import { SYNTAX_TRAILING } from './json-syntax.ts'
-import type { JsonTape } from './json-tape.ts'
-import { NULL, STRING } from './tape-types.ts'
 
 const LINE_FEED = 0x0a
 const OPEN_OBJECT = 0x7b

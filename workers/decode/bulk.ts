@@ -20,15 +20,15 @@ import {
 } from '../../src/bytes/bulk-action.ts'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
 import type { Part } from '../../src/model/batch.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { TAPE_ERRORS } from '../tape/json-syntax.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
+import { ROOT } from '../tape/path-trie.ts'
 import { BulkAction } from './bulk-action-line.ts'
 import type { BulkErrorType, BulkItemWriter } from './bulk-items.ts'
-import type { DecodedEvents } from './decoded-events.ts'
 import { JsonMembers } from './json-members.ts'
-import { TAPE_ERRORS } from './json-syntax.ts'
-import type { JsonTape } from './json-tape.ts'
 import { faultOfLine, NOT_AN_OBJECT_MESSAGE, TOO_LARGE_MESSAGE } from './ndjson.ts'
 import type { PartOutcome } from './part-outcome.ts'
-import { ROOT } from './path-trie.ts'
 
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d

@@ -6,13 +6,13 @@
  */
 import { EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../src/limits.ts'
 import type { RejectCode } from '../../src/model/batch.ts'
-import type { DecodedEvents } from './decoded-events.ts'
-import { JsonSkipper } from './json-skip.ts'
-import { SYNTAX_COMMA, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from './json-syntax.ts'
-import type { JsonTape } from './json-tape.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { JsonSkipper } from '../tape/json-skip.ts'
+import { SYNTAX_COMMA, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from '../tape/json-syntax.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
+import { ROOT } from '../tape/path-trie.ts'
 import { NOT_AN_OBJECT_MESSAGE, TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from './ndjson.ts'
 import type { PartOutcome } from './part-outcome.ts'
-import { ROOT } from './path-trie.ts'
 
 const LINE_FEED = 0x0a
 const SPACE = 0x20

@@ -3,9 +3,9 @@
  * each value is judged by the tape and leaves nothing on it. Between `next` calls the caller has
  * the value judged and says where it ended.
  */
-import { SYNTAX_COLON, SYNTAX_COMMA, SYNTAX_KEY } from './json-syntax.ts'
-import type { JsonTape } from './json-tape.ts'
-import { ROOT } from './path-trie.ts'
+import { SYNTAX_COLON, SYNTAX_COMMA, SYNTAX_KEY } from '../tape/json-syntax.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
+import { ROOT } from '../tape/path-trie.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c

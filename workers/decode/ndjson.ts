@@ -5,11 +5,11 @@
  */
 import { DEPTH_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
 import type { RejectCode } from '../../src/model/batch.ts'
-import type { DecodedEvents } from './decoded-events.ts'
-import { SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from './json-syntax.ts'
-import type { JsonTape } from './json-tape.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from '../tape/json-syntax.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
+import { ROOT } from '../tape/path-trie.ts'
 import type { PartOutcome } from './part-outcome.ts'
-import { ROOT } from './path-trie.ts'
 
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { Framing, Part } from '../../src/model/batch.ts'
-import { TAPE_PADDING } from './json-tape.ts'
+import { TAPE_PADDING } from '../tape/json-tape.ts'
 
 const LINE_FEED = 0x0a
 /** Repaired and counted line by line. */

@@ -14,10 +14,10 @@
  * end; see `ByteSource`.
  */
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
-import { ESCAPE_BYTES_MAX } from '../decode/json-escape.ts'
-import { LOW_BYTES } from '../decode/json-scan.ts'
-import type { MemberFields } from '../decode/tape-kernel.ts'
-import { ARRAY, DEAD, ELEMENT, ENTRY, EXTENSION, OBJECT } from '../decode/tape-types.ts'
+import { ESCAPE_BYTES_MAX } from '../tape/json-escape.ts'
+import { LOW_BYTES } from '../tape/json-scan.ts'
+import type { MemberFields } from '../tape/tape-kernel.ts'
+import { ARRAY, DEAD, ELEMENT, ENTRY, EXTENSION, OBJECT } from '../tape/tape-types.ts'
 import { type ByteSource, EVENT_TOO_LARGE, ScalarWriter } from './scalar-writer.ts'
 
 const QUOTE = 0x22

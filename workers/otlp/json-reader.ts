@@ -5,7 +5,7 @@
  * Subtle: there are no bounds checks. The byte after the document is a line feed followed by
  * `TAPE_PADDING` bytes: no token can run past it unnoticed.
  */
-import { IS_ESCAPE, IS_HEX, stringStop } from '../decode/json-scan.ts'
+import { IS_ESCAPE, IS_HEX, stringStop } from '../tape/json-scan.ts'
 import {
   SYNTAX_COLON,
   SYNTAX_COMMA,
@@ -15,7 +15,7 @@ import {
   SYNTAX_STRING,
   SYNTAX_VALUE,
   TAPE_ERRORS,
-} from '../decode/json-syntax.ts'
+} from '../tape/json-syntax.ts'
 import type { ByteSource } from './scalar-writer.ts'
 
 export const QUOTE = 0x22

@@ -1,7 +1,7 @@
 /** Scalars of OTLP JSON to the protobuf wire. */
-import type { EventBuffer } from '../decode/event-buffer.ts'
-import { IS_HEX } from '../decode/json-scan.ts'
-import { unescapeInto } from '../decode/json-string.ts'
+import type { EventBuffer } from '../tape/event-buffer.ts'
+import { IS_HEX } from '../tape/json-scan.ts'
+import { unescapeInto } from '../tape/json-string.ts'
 import { type JsonReader, LITERAL_NULL, LITERAL_TRUE, MINUS, QUOTE } from './json-reader.ts'
 import {
   FIELD_BOOL,

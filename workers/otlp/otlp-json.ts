@@ -15,9 +15,9 @@ import {
   OTLP_GENERATED_PER_BYTE_MAX,
 } from '../../src/limits.ts'
 import type { ByteRange } from '../../src/model/batch.ts'
-import { EventBuffer, viewOf } from '../decode/event-buffer.ts'
-import { unescapeInto } from '../decode/json-string.ts'
 import { PartOutcome } from '../decode/part-outcome.ts'
+import { EventBuffer, viewOf } from '../tape/event-buffer.ts'
+import { unescapeInto } from '../tape/json-string.ts'
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,

@@ -11,13 +11,13 @@
  */
 import { EVENT_BYTES_MAX, OTLP_GENERATED_BYTES_MAX } from '../../src/limits.ts'
 import type { OtlpResume, Part } from '../../src/model/batch.ts'
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { type EventBuffer, viewOf } from '../decode/event-buffer.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
 import { TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from '../decode/ndjson.ts'
 import { PartOutcome } from '../decode/part-outcome.ts'
 import { kernels } from '../kernel/kernels.ts'
 import { nanosBeyondMs, nanosToMs } from '../kernel/number-text.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { type EventBuffer, viewOf } from '../tape/event-buffer.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
 import { EventBuilder } from './event-builder.ts'
 import {
   AnyValueDecoder,

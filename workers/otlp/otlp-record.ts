@@ -9,7 +9,7 @@
  * read once for where its fields are, then written.
  */
 
-import { ROOT } from '../decode/path-trie.ts'
+import { ROOT } from '../tape/path-trie.ts'
 import { type AnyValueDecoder, KIND_KVLIST, NEEDS_MERGE } from './otlp-any-value.ts'
 import { OtlpContext } from './otlp-context.ts'
 import { RESOURCE_SCHEMA, SCOPE_SCHEMA } from './otlp-merge.ts'

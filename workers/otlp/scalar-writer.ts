@@ -4,11 +4,6 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
-import { type EventBuffer, viewOf } from '../decode/event-buffer.ts'
-import { ESCAPE_BYTES_MAX, writeEscaped } from '../decode/json-escape.ts'
-import { integerType } from '../decode/json-scan.ts'
-import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
-import { ESCAPED, FALSE, FLOAT, INT, NULL, STRING, TRUE } from '../decode/tape-types.ts'
 import {
   DOUBLE_BYTES_MAX,
   INTEGER_BYTES_MAX,
@@ -16,6 +11,11 @@ import {
   writeInt64,
   writeUint64,
 } from '../kernel/number-text.ts'
+import { type EventBuffer, viewOf } from '../tape/event-buffer.ts'
+import { ESCAPE_BYTES_MAX, writeEscaped } from '../tape/json-escape.ts'
+import { integerType } from '../tape/json-scan.ts'
+import { type JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
+import { ESCAPED, FALSE, FLOAT, INT, NULL, STRING, TRUE } from '../tape/tape-types.ts'
 
 const QUOTE = 0x22
 const MINUS = 0x2d

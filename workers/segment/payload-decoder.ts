@@ -3,9 +3,9 @@
  * thrown: it must not cost the others.
  */
 
-import { DecodedEvents } from '../decode/decoded-events.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
 import { ArenaFullError } from '../kernel/arena.ts'
+import { DecodedEvents } from '../tape/decoded-events.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
 import { EventFacts } from '../transform/event-facts.ts'
 import { decodeStoredEvents } from './stored-events.ts'
 

@@ -23,11 +23,11 @@ import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from '../block/colu
 import type { EventRange } from '../block/native-block.ts'
 import type { ColumnTexts } from '../block/native-json.ts'
 import type { ColumnText, TextSource } from '../block/native-values.ts'
-import type { DecodedEvents } from '../decode/decoded-events.ts'
 import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
 import { ByteWriter, WORD_SLACK } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { ColumnPacker } from './column-packer.ts'
 
 const TEMPLATES_MAX = 64

@@ -1,9 +1,9 @@
 /** Reads a stored segment back onto the tape: its events, their times and shapes. */
 import assert from 'node:assert/strict'
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { decodeNdjson } from '../decode/ndjson.ts'
 import { PartOutcome } from '../decode/part-outcome.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { type JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
 import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
 import { type SegmentContent, textBytesOf, writeSegmentText } from './segment.ts'
 

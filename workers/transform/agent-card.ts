@@ -6,11 +6,11 @@
  * the trie's generation), string, object, entries.
  */
 import assert from 'node:assert/strict'
-import type { EventBuffer } from '../decode/event-buffer.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
-import { ENTRY } from '../decode/tape-types.ts'
 import { arena } from '../kernel/arena.ts'
 import { copyRange, HeldText } from '../kernel/arena-copy.ts'
+import type { EventBuffer } from '../tape/event-buffer.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
+import { ENTRY } from '../tape/tape-types.ts'
 
 const HEAD_BYTES = 32
 const ENTRY_BYTES = ENTRY * Int32Array.BYTES_PER_ELEMENT

@@ -3,8 +3,10 @@
  * from batch to batch.
  */
 
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
 import {
   ARRAY,
   DEAD,
@@ -20,10 +22,8 @@ import {
   STRING,
   TRUE,
   UINT,
-} from '../decode/tape-types.ts'
-import { Timestamp } from '../decode/timestamps.ts'
-import { arena } from '../kernel/arena.ts'
-import { kernels } from '../kernel/kernels.ts'
+} from '../tape/tape-types.ts'
+import { Timestamp } from '../tape/timestamps.ts'
 import { EventLayouts, NO_LAYOUT } from './event-layouts.ts'
 
 export const SOURCE_RECEIPT = 0

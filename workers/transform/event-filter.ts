@@ -4,8 +4,8 @@
  * path, and what is inside an array is not looked at.
  */
 import { type FieldFilter, readNumber } from '../../src/model/field-value.ts'
-import { unescapeToString } from '../decode/json-string.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
+import { unescapeToString } from '../tape/json-string.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
 import {
   DEAD,
   ESCAPED,
@@ -18,7 +18,7 @@ import {
   STRING,
   TRUE,
   UINT,
-} from '../decode/tape-types.ts'
+} from '../tape/tape-types.ts'
 
 /** What is remembered of a node. */
 const OTHER = 1

@@ -8,12 +8,12 @@
  * layout and take the long way, with the same result.
  */
 import { LAYOUT_ENTRIES_MAX, LAYOUT_STATES_MAX } from '../../src/limits.ts'
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import type { PathTrie } from '../decode/path-trie.ts'
-import { ENTRY, ESCAPED, EXTENSION, FALSE, STRING, TRUE } from '../decode/tape-types.ts'
-import { ESCAPED_TIME_BYTES_MAX } from '../decode/timestamps.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import type { PathTrie } from '../tape/path-trie.ts'
+import { ENTRY, ESCAPED, EXTENSION, FALSE, STRING, TRUE } from '../tape/tape-types.ts'
+import { ESCAPED_TIME_BYTES_MAX } from '../tape/timestamps.ts'
 
 /** The event has no layout. */
 export const NO_LAYOUT = -1

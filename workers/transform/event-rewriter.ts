@@ -9,13 +9,13 @@
  * outside arrays; `rewrite` parses the new text, and is for everything else.
  */
 import assert from 'node:assert/strict'
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import type { EventBuffer } from '../decode/event-buffer.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
-import { ROOT } from '../decode/path-trie.ts'
 import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import type { EventBuffer } from '../tape/event-buffer.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
+import { ROOT } from '../tape/path-trie.ts'
 import { type Edits, REDACTED_STRING } from './edits.ts'
 
 const LINE_FEED = 0x0a

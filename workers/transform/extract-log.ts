@@ -13,13 +13,14 @@
  * sent: an extracted one may be larger. `DEPTH_MAX` holds for what is stored: an object that
  * would reach deeper stays a string.
  */
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import type { EventBuffer } from '../decode/event-buffer.ts'
-import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
-import { type PathTrie, ROOT } from '../decode/path-trie.ts'
-import { ENTRY, ESCAPED, STRING } from '../decode/tape-types.ts'
+
 import { copyRange } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import type { EventBuffer } from '../tape/event-buffer.ts'
+import { type JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
+import { type PathTrie, ROOT } from '../tape/path-trie.ts'
+import { ENTRY, ESCAPED, STRING } from '../tape/tape-types.ts'
 import type { EventRewriter } from './event-rewriter.ts'
 
 const BYTES = Int32Array.BYTES_PER_ELEMENT

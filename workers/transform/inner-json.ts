@@ -10,8 +10,9 @@
  * languages print that is nearly JSON: `{'password': 'x'}`, `{"password"=>"x"}`, `{password: "x"}`;
  * a key without quotes counts within braces only, and before a string only.
  */
-import { stringStop } from '../decode/json-scan.ts'
+
 import type { HeldText } from '../kernel/arena-copy.ts'
+import { stringStop } from '../tape/json-scan.ts'
 import { NULL_TEXT, REASON_DENYLISTED, REASON_SECRET, REDACTED_TEXT } from './edits.ts'
 import { InnerKey } from './inner-key.ts'
 import { firstInnerKey, nextInnerKey } from './inner-keys.ts'

@@ -1,6 +1,6 @@
 /** Where values end in JSON that was judged to be valid. */
-import { stringStop } from '../decode/json-scan.ts'
-import { ARRAY, FALSE, INT, NULL, OBJECT, STRING, TRUE } from '../decode/tape-types.ts'
+import { stringStop } from '../tape/json-scan.ts'
+import { ARRAY, FALSE, INT, NULL, OBJECT, STRING, TRUE } from '../tape/tape-types.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c

@@ -4,8 +4,8 @@
  * keys. A place is a dotted path from the event's root, or from the one element of an array that it
  * is in. Cold: events with a raw key and something redacted.
  */
-import type { PathTrie } from '../decode/path-trie.ts'
-import { ROOT } from '../decode/path-trie.ts'
+import type { PathTrie } from '../tape/path-trie.ts'
+import { ROOT } from '../tape/path-trie.ts'
 import { type Edits, REASON_NONE, REASON_RAW } from './edits.ts'
 
 /** The elements of arrays that a walk was in: `current` is the innermost, 0 none. */

@@ -16,11 +16,12 @@
  * overrules it, or it nests too deep. No path of `redact_fields` leads into it, so it is cleared as
  * a whole. In other strings that hold JSON, values are replaced in place (`inner-json.ts`).
  */
-import { stringStop } from '../decode/json-scan.ts'
-import { unescapeToString } from '../decode/json-string.ts'
-import { type PathTrie, ROOT } from '../decode/path-trie.ts'
-import { NULL } from '../decode/tape-types.ts'
+
 import type { HeldText } from '../kernel/arena-copy.ts'
+import { stringStop } from '../tape/json-scan.ts'
+import { unescapeToString } from '../tape/json-string.ts'
+import { type PathTrie, ROOT } from '../tape/path-trie.ts'
+import { NULL } from '../tape/tape-types.ts'
 import {
   type Edits,
   NULL_TEXT,

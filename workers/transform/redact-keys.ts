@@ -13,9 +13,9 @@
  * has a value beside: most events have `name` somewhere.
  */
 import { normalizePathSegment, normalizeSegment } from '../../src/model/redact-path.ts'
-import type { PathTrie } from '../decode/path-trie.ts'
-import { ROOT } from '../decode/path-trie.ts'
 import { arena } from '../kernel/arena.ts'
+import type { PathTrie } from '../tape/path-trie.ts'
+import { ROOT } from '../tape/path-trie.ts'
 import { judgeName, type KeyAbove, NO_NAME, NOTHING_ABOVE, SECRET_NAME } from './secret-names.ts'
 import { HEADER_LIST_KEYS, PAIR_NAME_KEYS, PAIR_VALUE_KEYS } from './secret-words.ts'
 

@@ -10,11 +10,11 @@
  * - duplicate keys: what was overruled is in the text, and its entries lost their types
  * - a root `log` that may hold an object which could not be extracted
  */
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { unescapeToString } from '../decode/json-string.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
-import type { PathTrie } from '../decode/path-trie.ts'
-import { ARRAY, DEAD, ENTRY, ESCAPED, EXTENSION, NULL, STRING } from '../decode/tape-types.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { unescapeToString } from '../tape/json-string.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
+import type { PathTrie } from '../tape/path-trie.ts'
+import { ARRAY, DEAD, ENTRY, ESCAPED, EXTENSION, NULL, STRING } from '../tape/tape-types.ts'
 import { Edits, NULL_TEXT, REASON_DENYLISTED, REASON_SECRET, REDACTED_STRING } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
 import { logNode, mayBeObject } from './extract-log.ts'

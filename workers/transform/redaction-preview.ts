@@ -3,12 +3,12 @@
  * the reason of each change. Stores nothing.
  */
 import type { RedactionChange, RedactionPreview } from '../../src/model/redaction-preview.ts'
-import { DecodedEvents } from '../decode/decoded-events.ts'
-import { EventBuffer } from '../decode/event-buffer.ts'
 import { decodeDocument } from '../decode/json-array.ts'
-import { JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
 import { PartOutcome } from '../decode/part-outcome.ts'
-import { PathTrie } from '../decode/path-trie.ts'
+import { DecodedEvents } from '../tape/decoded-events.ts'
+import { EventBuffer } from '../tape/event-buffer.ts'
+import { JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
+import { PathTrie } from '../tape/path-trie.ts'
 import { Edits, REASON_SECRET } from './edits.ts'
 import { EventRewriter } from './event-rewriter.ts'
 import { extractLogs } from './extract-log.ts'

@@ -2,8 +2,8 @@
  * Whether a value under the name of a secret is one: names say `reset_password: true`,
  * `auth: "basic"` and `private_key: "/etc/ssl/key.pem"` as well. Cold: only values under names.
  */
-import { unescapeToString } from '../decode/json-string.ts'
-import { ESCAPED, FALSE, NULL, STRING, TRUE } from '../decode/tape-types.ts'
+import { unescapeToString } from '../tape/json-string.ts'
+import { ESCAPED, FALSE, NULL, STRING, TRUE } from '../tape/tape-types.ts'
 import { LISTED_NAME, NO_NAME, SECRET_NAME, WEAK_NAME } from './secret-names.ts'
 
 /** Longer strings are no flags, words or paths. */

@@ -17,7 +17,7 @@
  * escapes still (JSON within a string, what nginx logs of a body), those are decoded as well, and
  * so are percent signs that spell a mark.
  */
-import { unescapeInto } from '../decode/json-string.ts'
+import { unescapeInto } from '../tape/json-string.ts'
 import { isPercentMark } from './credential-marks.ts'
 import { encodedKeyAt } from './encoded-pem.ts'
 import { decodePercents, unescapeLoosely } from './loose-escapes.ts'

@@ -3,10 +3,10 @@
  * (`kernels/secrets.ts`). What it knows of the formats is made by `suspect-formats.ts`.
  */
 import assert from 'node:assert/strict'
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import type { JsonTape } from '../decode/json-tape.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import type { JsonTape } from '../tape/json-tape.ts'
 import { NAME_MASKS, NAME_TRIPLES } from './credential-marks.ts'
 import type { RedactKeys } from './redact-keys.ts'
 import { BYTE_CLASS } from './secret-formats.ts'

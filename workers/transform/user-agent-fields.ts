@@ -6,13 +6,13 @@
  * there already is kept, however it is spelled.
  */
 import { DEPTH_MAX, USER_AGENTS_PER_EVENT_MAX } from '../../src/limits.ts'
-import type { DecodedEvents } from '../decode/decoded-events.ts'
-import { type JsonTape, TAPE_PADDING } from '../decode/json-tape.ts'
-import { type PathTrie, ROOT } from '../decode/path-trie.ts'
-import { DEAD, ELEMENT, ENTRY, ESCAPED, EXTENSION, STRING } from '../decode/tape-types.ts'
 import { arena } from '../kernel/arena.ts'
 import { HeldText } from '../kernel/arena-copy.ts'
 import { kernels } from '../kernel/kernels.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { type JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
+import { type PathTrie, ROOT } from '../tape/path-trie.ts'
+import { DEAD, ELEMENT, ENTRY, ESCAPED, EXTENSION, STRING } from '../tape/tape-types.ts'
 import { Edits } from './edits.ts'
 import type { EventRewriter } from './event-rewriter.ts'
 import type { UserAgents } from './user-agent.ts'

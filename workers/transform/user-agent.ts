@@ -9,9 +9,9 @@
  */
 import { LRUCache } from 'lru-cache'
 import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
-import { unescapeInto } from '../decode/json-string.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
+import { unescapeInto } from '../tape/json-string.ts'
 import { AgentCard } from './agent-card.ts'
 import { parseUserAgent } from './parse-user-agent.ts'
 import { UserAgentBudget } from './user-agent-budget.ts'

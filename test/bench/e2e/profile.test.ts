@@ -10,8 +10,8 @@ test('self times are summed by function and place, most first', () => {
   const times = sumSelfTimes({
     nodes: [
       frame(1, '(idle)'),
-      frame(2, 'parse', 'file:///x/dist/workers/decode/json-tape.js'),
-      frame(3, 'parse', 'file:///x/dist/workers/decode/json-tape.js'),
+      frame(2, 'parse', 'file:///x/dist/workers/tape/json-tape.js'),
+      frame(3, 'parse', 'file:///x/dist/workers/tape/json-tape.js'),
     ],
     samples: [1, 2, 3, 2],
     timeDeltas: [10, 20, 30, 40],

@@ -3,8 +3,8 @@
  * bytes. Written from the tape's documentation alone, and slow.
  */
 import assert from 'node:assert/strict'
-import type { JsonTape } from '../../workers/decode/json-tape.ts'
-import { ROOT } from '../../workers/decode/path-trie.ts'
+import type { JsonTape } from '../../workers/tape/json-tape.ts'
+import { ROOT } from '../../workers/tape/path-trie.ts'
 import {
   ARRAY,
   DEAD,
@@ -20,7 +20,7 @@ import {
   STRING,
   TRUE,
   UINT,
-} from '../../workers/decode/tape-types.ts'
+} from '../../workers/tape/tape-types.ts'
 
 /** A value in a canonical spelling: keys sorted, strings well-formed, -0 and overflow visible. */
 export function canonical(value: unknown): string {

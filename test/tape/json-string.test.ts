@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'
-import { unescapeInto, unescapeToString } from '../../workers/decode/json-string.ts'
 import { arena } from '../../workers/kernel/arena.ts'
 import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { kernels } from '../../workers/kernel/kernels.ts'
-import { forMilliseconds, testSeed } from './fuzzing.ts'
+import { unescapeInto, unescapeToString } from '../../workers/tape/json-string.ts'
+import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
 import { randomString } from './json-cases.ts'
 
 const seed = testSeed()

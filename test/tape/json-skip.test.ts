@@ -7,9 +7,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DEPTH_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
-import { JsonSkipper } from '../../workers/decode/json-skip.ts'
-import { decodePart } from './decode-part.ts'
-import { fuzzed, testSeed } from './fuzzing.ts'
+import { JsonSkipper } from '../../workers/tape/json-skip.ts'
+import { decodePart } from '../decode/decode-part.ts'
+import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

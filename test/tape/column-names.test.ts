@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ColumnNames, NO_COLUMN } from '../../workers/decode/column-names.ts'
+import { ColumnNames, NO_COLUMN } from '../../workers/tape/column-names.ts'
 import { createRandom } from '../support/random.ts'
 
 const PATHS = 20_000

@@ -8,8 +8,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashBytes } from '../../src/bytes/hash.ts'
 import { TRIE_NODES_MAX } from '../../src/limits.ts'
-import { JsonTape } from '../../workers/decode/json-tape.ts'
-import { PathTrie, ROOT } from '../../workers/decode/path-trie.ts'
+import { JsonTape } from '../../workers/tape/json-tape.ts'
+import { PathTrie, ROOT } from '../../workers/tape/path-trie.ts'
 
 const KNOWN_SEED = 0x811c9dc5
 const KEYS = 4_000

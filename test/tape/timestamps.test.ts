@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Timestamp } from '../../workers/decode/timestamps.ts'
 import { arena } from '../../workers/kernel/arena.ts'
 import { kernels } from '../../workers/kernel/kernels.ts'
-import { testSeed } from './fuzzing.ts'
+import { Timestamp } from '../../workers/tape/timestamps.ts'
+import { testSeed } from '../decode/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
