@@ -62,6 +62,8 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/store/', [...SUPPORT, 'src/store/raw/']],
   ['src/retain/splitting/', [...SUPPORT, 'src/retain/']],
   ['src/retain/compaction/', [...SUPPORT, 'src/retain/', 'src/retain/splitting/']],
+  ['src/accept/framing/', [...SUPPORT]],
+  ['src/accept/', [...SUPPORT, 'src/accept/framing/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/kernel/', LEAVES],
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],

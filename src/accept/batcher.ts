@@ -24,10 +24,10 @@ import type {
 } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
-import type { FramedPart } from './body-framer.ts'
 import { BusyStreams } from './busy-streams.ts'
 import type { PartOptions, PlacedPart } from './dialect.ts'
 import { failureOf } from './failure.ts'
+import type { FramedPart } from './framing/body-framer.ts'
 import { HeldBatches } from './held-batches.ts'
 import { SegmentOutputs } from './segment-outputs.ts'
 import {

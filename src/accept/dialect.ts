@@ -6,7 +6,7 @@ import type { IngestError } from '../errors.ts'
 import type { Reply } from '../http/exchange.ts'
 import type { Part, PartResult } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
-import type { BodyKind } from './body-framer.ts'
+import type { BodyKind } from './framing/body-framer.ts'
 import type { IngestReport } from './ingest-report.ts'
 
 export type IngestSurface = 'native' | 'text' | 'bulk' | 'otlp'

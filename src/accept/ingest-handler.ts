@@ -13,8 +13,8 @@ import { BODY_BYTES_MAX, REPLY_DIRECT_BYTES_MAX } from '../limits.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import { type CredentialCache, type ResolvedKey, unauthenticated } from './authenticate.ts'
 import type { Budgets } from './budgets.ts'
-import { parseContentEncoding } from './decompress.ts'
 import type { BodyPlan, Dialect, IngestSurface } from './dialect.ts'
+import { parseContentEncoding } from './framing/decompress.ts'
 import {
   assertIdempotencyKey,
   claimIdempotencyKey,

@@ -14,11 +14,12 @@ import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../limit
 import type { EncodedBatch } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { ResolvedKey } from './authenticate.ts'
-import { BodyFramer, type FramedPart } from './body-framer.ts'
 import { bulkItemsBytesMax } from './bulk-items-bytes.ts'
-import { Decompressor, type Encoding, tryDecompressSmall } from './decompress.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import { failureOf } from './failure.ts'
+import { BodyFramer, type FramedPart } from './framing/body-framer.ts'
+import { Decompressor, type Encoding, tryDecompressSmall } from './framing/decompress.ts'
+import { OtlpFramer } from './framing/otlp-framer.ts'
 import { type HeldBatch, HeldBatches } from './held-batches.ts'
 import {
   assertKeepable,
@@ -29,7 +30,6 @@ import {
 } from './idempotency.ts'
 import { IngestReport } from './ingest-report.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
-import { OtlpFramer } from './otlp-framer.ts'
 import type { Client } from './shared-batch.ts'
 
 export interface IngestRequestOptions {

@@ -5,7 +5,7 @@
  * A line looks like an action when it is an object in which a key of the top level is spelled
  * `index`, `create`, `update` or `delete` and the key's value begins with a brace. Nothing behind
  * that brace is looked at, and nothing is judged: whether the line is JSON, the decoder says. A
- * document can look like an action too; its place tells it apart, see `accept/bulk-framing.ts`.
+ * document can look like an action too; its place tells it apart, see `bulk-framing.ts`.
  */
 
 export const BULK_INDEX = 1

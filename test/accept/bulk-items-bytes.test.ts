@@ -27,7 +27,7 @@ import { IngestPipeline } from '../../workers/ingest.ts'
 import { bulkBody } from '../decode/bulk-bodies.ts'
 import { decodePart } from '../decode/decode-part.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { batchOfPart } from './frame-body.ts'
+import { batchOfPart } from './framing/frame-body.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

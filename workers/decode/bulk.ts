@@ -8,7 +8,7 @@
  *
  * Subtle: a line that should be an action and does not look like one is rejected, and the next line
  * is taken for its document and skipped, unless that looks like an action. `bulkActionAt` decides
- * what looks like one, here and where the body was cut (`accept/bulk-framing.ts` relies on it).
+ * what looks like one, here and where the body was cut (`framing/bulk-framing.ts` relies on it).
  */
 import {
   BULK_DELETE,

@@ -8,17 +8,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { BodyFramer, type BodyKind, type FramerSink } from '../../src/accept/body-framer.ts'
-import { OtlpFramer } from '../../src/accept/otlp-framer.ts'
-import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
-import { IngestError } from '../../src/errors.ts'
+import {
+  BodyFramer,
+  type BodyKind,
+  type FramerSink,
+} from '../../../src/accept/framing/body-framer.ts'
+import { OtlpFramer } from '../../../src/accept/framing/otlp-framer.ts'
+import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
+import { IngestError } from '../../../src/errors.ts'
 import {
   BATCH_BYTES_TARGET,
   BODY_AHEAD_BYTES,
   BODY_BYTES_MAX,
   EVENT_BYTES_MAX,
-} from '../../src/limits.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+} from '../../../src/limits.ts'
+import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
 import { cutAt, frameBody, type Outcome } from './frame-body.ts'
 
 const seed = testSeed()

@@ -13,16 +13,16 @@ import {
   type Encoding,
   parseContentEncoding,
   tryDecompressSmall,
-} from '../../src/accept/decompress.ts'
-import { IngestError } from '../../src/errors.ts'
+} from '../../../src/accept/framing/decompress.ts'
+import { IngestError } from '../../../src/errors.ts'
 import {
   BODY_BYTES_MAX,
   INFLATER_BYTES,
   SMALL_BODY_BYTES_MAX,
   SMALL_COMPRESSED_BYTES_MAX,
   WIDE_INFLATER_BYTES,
-} from '../../src/limits.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+} from '../../../src/limits.ts'
+import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
 import { cutAt } from './frame-body.ts'
 
 const seed = testSeed()

@@ -7,11 +7,11 @@
  * that turns out otherwise is judged malformed by the decoder, never taken in part.
  */
 
-import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
-import { copyBytes } from '../bytes/copy-bytes.ts'
-import { IngestError } from '../errors.ts'
-import { BATCH_BYTES_TARGET, BODY_AHEAD_BYTES, BODY_BYTES_MAX } from '../limits.ts'
-import type { Framing, Part } from '../model/batch.ts'
+import { BATCH_PADDING, type BatchBuffers } from '../../bytes/batch-buffers.ts'
+import { copyBytes } from '../../bytes/copy-bytes.ts'
+import { IngestError } from '../../errors.ts'
+import { BATCH_BYTES_TARGET, BODY_AHEAD_BYTES, BODY_BYTES_MAX } from '../../limits.ts'
+import type { Framing, Part } from '../../model/batch.ts'
 import { BulkCutter } from './bulk-framing.ts'
 import {
   ElementScanner,

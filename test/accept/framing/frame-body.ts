@@ -1,13 +1,13 @@
 /** A body through framer and worker code as one request goes, without pool, network or commit. */
 
-import { BodyFramer, type BodyKind } from '../../src/accept/body-framer.ts'
-import { IngestReport } from '../../src/accept/ingest-report.ts'
-import { BATCH_PADDING, BatchBuffers, padBatch } from '../../src/bytes/batch-buffers.ts'
-import { BATCH_BYTES_TARGET } from '../../src/limits.ts'
-import type { AcceptedBatch, Framing } from '../../src/model/batch.ts'
-import type { StreamId } from '../../src/model/stream.ts'
-import { IngestPipeline } from '../../workers/ingest.ts'
-import { decodeSegment } from '../../workers/segment/segment.ts'
+import { BodyFramer, type BodyKind } from '../../../src/accept/framing/body-framer.ts'
+import { IngestReport } from '../../../src/accept/ingest-report.ts'
+import { BATCH_PADDING, BatchBuffers, padBatch } from '../../../src/bytes/batch-buffers.ts'
+import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
+import type { AcceptedBatch, Framing } from '../../../src/model/batch.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import { IngestPipeline } from '../../../workers/ingest.ts'
+import { decodeSegment } from '../../../workers/segment/segment.ts'
 
 export interface Outcome {
   /** The stored events' JSON; none when the request is refused. */

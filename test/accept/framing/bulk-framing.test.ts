@@ -8,12 +8,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { BulkCutter } from '../../src/accept/bulk-framing.ts'
-import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
-import { bulkBody } from '../decode/bulk-bodies.ts'
-import { type ModelItem, modelBulk } from '../decode/bulk-model.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { type BulkOptions, runBulk } from './bulk-body.ts'
+import { BulkCutter } from '../../../src/accept/framing/bulk-framing.ts'
+import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../../../src/limits.ts'
+import { bulkBody } from '../../decode/bulk-bodies.ts'
+import { type ModelItem, modelBulk } from '../../decode/bulk-model.ts'
+import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { type BulkOptions, runBulk } from '../bulk-body.ts'
 import { cutAt } from './frame-body.ts'
 
 const seed = testSeed()

@@ -3,14 +3,14 @@
  * never past the limit: a bomb costs at most BODY_BYTES_MAX of output.
  */
 import zlib from 'node:zlib'
-import { IngestError } from '../errors.ts'
+import { IngestError } from '../../errors.ts'
 import {
   BODY_BYTES_MAX,
   INFLATER_BYTES,
   SMALL_BODY_BYTES_MAX,
   SMALL_COMPRESSED_BYTES_MAX,
   WIDE_INFLATER_BYTES,
-} from '../limits.ts'
+} from '../../limits.ts'
 
 export interface DecompressorEvents {
   /** Decompressed bytes, valid after the call too. */

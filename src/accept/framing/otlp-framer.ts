@@ -10,11 +10,11 @@
  * A resource stands once in the body and in many events: what a batch holds is therefore measured
  * in bytes of the events it will make, and so is what a request may ask for.
  */
-import { BATCH_PADDING, type BatchBuffers } from '../bytes/batch-buffers.ts'
-import { copyBytes } from '../bytes/copy-bytes.ts'
-import { IngestError } from '../errors.ts'
-import { BATCH_BYTES_TARGET, OTLP_GENERATED_BYTES_MAX } from '../limits.ts'
-import type { OtlpResume } from '../model/batch.ts'
+import { BATCH_PADDING, type BatchBuffers } from '../../bytes/batch-buffers.ts'
+import { copyBytes } from '../../bytes/copy-bytes.ts'
+import { IngestError } from '../../errors.ts'
+import { BATCH_BYTES_TARGET, OTLP_GENERATED_BYTES_MAX } from '../../limits.ts'
+import type { OtlpResume } from '../../model/batch.ts'
 import { type FramerSink, firstBytes, moreBytes } from './body-framer.ts'
 import {
   OtlpScan,
