@@ -1,5 +1,6 @@
 /** Parts of the composition root: the observe stage, and the streams' budgets. */
-import { Budgets } from './accept/budgets.ts'
+
+import { Budgets } from './accept/admission/budgets.ts'
 import type { Stores } from './app-stores.ts'
 import type { Config } from './config.ts'
 import type { MixedRun } from './model/mixed-runs.ts'

@@ -1,4 +1,6 @@
 /** The part of the composition root that builds retention, compaction and storage caps. */
+
+import { StorageCaps } from './accept/admission/storage-caps.ts'
 import type { Context } from './app-context.ts'
 import { RETAIN_STATEMENT_MS_MAX } from './limits.ts'
 import type { WorkerPool } from './pool/pool.ts'
@@ -7,7 +9,6 @@ import { ProjectionTrimmer } from './retain/projection-trimmer.ts'
 import { Retainer } from './retain/retainer.ts'
 import { RowRemover } from './retain/row-remover.ts'
 import { Splitter } from './retain/splitting/splitter.ts'
-import { StorageCaps } from './retain/storage-caps.ts'
 import { MixedParts } from './store/mixed-parts.ts'
 import { ProjectionParts } from './store/projection-parts.ts'
 import { CompactionStore } from './store/raw/compaction-store.ts'

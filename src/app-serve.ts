@@ -1,5 +1,6 @@
 /** The part of the composition root that builds the read side and management. */
-import type { CredentialCache } from './accept/authenticate.ts'
+
+import type { CredentialCache } from './accept/admission/authenticate.ts'
 import type { Stores } from './app-stores.ts'
 import { BodyBudget } from './http/body-budget.ts'
 import type { Route } from './http/exchange.ts'

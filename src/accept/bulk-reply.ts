@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import type { ReplyBuffers } from '../bytes/reply-buffers.ts'
 import { SEGMENT_EVENTS_MAX } from '../limits.ts'
-import { bulkItemBytes } from './bulk-items-bytes.ts'
+import { bulkItemBytes } from './admission/bulk-items-bytes.ts'
 import type { PlacedPart } from './dialect.ts'
 import type { BulkFilter } from './filter-path.ts'
 

@@ -12,6 +12,7 @@ import { mediaTypeOf } from '../http/body.ts'
 import type { Exchange, Reply, Route } from '../http/exchange.ts'
 import { SEGMENT_EVENTS_MAX } from '../limits.ts'
 import { formatEventId } from '../model/event-id.ts'
+import { elasticKey } from './admission/presented-key.ts'
 import { type BulkForm, bulkFormOf } from './bulk-form.ts'
 import { encodeBulkReply } from './bulk-reply.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
@@ -21,7 +22,6 @@ import { filterAnswer, readFilterPath } from './filter-path.ts'
 import { encodeFluentBitReply } from './fluent-bit-reply.ts'
 import { type IngestDeps, ingestHandler } from './ingest-handler.ts'
 import type { IngestReport } from './ingest-report.ts'
-import { elasticKey } from './presented-key.ts'
 
 /** Elastic's clients send their own family of types: `application/vnd.elasticsearch+x-ndjson`. */
 const MEDIA_TYPES = /^application\/(?:vnd\.elasticsearch\+)?(?:x-ndjson|json)$/

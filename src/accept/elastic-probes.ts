@@ -5,10 +5,10 @@
 import { IngestError } from '../errors.ts'
 import type { Exchange, Handler, Reply, Route } from '../http/exchange.ts'
 import { problemReply } from '../http/problem.ts'
-import { type CredentialCache, unauthenticated } from './authenticate.ts'
+import { type CredentialCache, unauthenticated } from './admission/authenticate.ts'
+import { elasticKey } from './admission/presented-key.ts'
 import { ElasticReplies } from './elastic-reply.ts'
 import { versionFor } from './elastic-version.ts'
-import { elasticKey } from './presented-key.ts'
 
 const CLUSTER_NAME = 'sluice'
 const CLUSTER_UUID = 'c2x1aWNlLWluZ2VzdC0wMQ'

@@ -9,7 +9,7 @@ import type { BatchBuffers } from '../bytes/batch-buffers.ts'
 import type { IngestError } from '../errors.ts'
 import { REQUEST_BLOCK_BYTES_MAX } from '../limits.ts'
 import type { EncodedBatch, EncodedBlock, PartResult, SegmentToCommit } from '../model/batch.ts'
-import { bulkItemBytes, judgeBulkReply } from './bulk-items-bytes.ts'
+import { bulkItemBytes, judgeBulkReply } from './admission/bulk-items-bytes.ts'
 
 interface HeldSegment extends SegmentToCommit {
   block: EncodedBlock | undefined

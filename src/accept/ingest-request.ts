@@ -13,21 +13,21 @@ import type { InFlightRequest } from '../http/in-flight.ts'
 import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../limits.ts'
 import type { EncodedBatch } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
-import type { ResolvedKey } from './authenticate.ts'
-import { bulkItemsBytesMax } from './bulk-items-bytes.ts'
-import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
-import { failureOf } from './failure.ts'
-import { BodyFramer, type FramedPart } from './framing/body-framer.ts'
-import { Decompressor, type Encoding, tryDecompressSmall } from './framing/decompress.ts'
-import { OtlpFramer } from './framing/otlp-framer.ts'
-import { type HeldBatch, HeldBatches } from './held-batches.ts'
+import type { ResolvedKey } from './admission/authenticate.ts'
+import { bulkItemsBytesMax } from './admission/bulk-items-bytes.ts'
 import {
   assertKeepable,
   assertSameRequest,
   type IdempotencyClaim,
   type RequestFingerprint,
   rememberedAnswer,
-} from './idempotency.ts'
+} from './admission/idempotency.ts'
+import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
+import { failureOf } from './failure.ts'
+import { BodyFramer, type FramedPart } from './framing/body-framer.ts'
+import { Decompressor, type Encoding, tryDecompressSmall } from './framing/decompress.ts'
+import { OtlpFramer } from './framing/otlp-framer.ts'
+import { type HeldBatch, HeldBatches } from './held-batches.ts'
 import { IngestReport } from './ingest-report.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 import type { Client } from './shared-batch.ts'

@@ -6,6 +6,7 @@
 import { IngestError } from '../errors.ts'
 import { mediaTypeOf } from '../http/body.ts'
 import type { Exchange, Handler, Reply, Route } from '../http/exchange.ts'
+import { headerOrBearerKey } from './admission/presented-key.ts'
 import type { Answer, BodyPlan, Dialect } from './dialect.ts'
 import { type IngestDeps, ingestHandler } from './ingest-handler.ts'
 import type { IngestReport } from './ingest-report.ts'
@@ -18,7 +19,6 @@ import {
   otlpStatus,
   otlpSuccess,
 } from './otlp-reply.ts'
-import { headerOrBearerKey } from './presented-key.ts'
 
 const LOGS = ['/v1/otlp/v1/logs', '/v1/logs']
 const OTHER_SIGNALS = ['traces', 'metrics', 'profiles']

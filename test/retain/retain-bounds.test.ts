@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { StorageCaps } from '../../src/accept/admission/storage-caps.ts'
 import {
   MERGE_BYTES_MAX,
   MERGE_CROWDED_BYTES_MAX,
@@ -28,7 +29,6 @@ import { MergeBounds } from '../../src/retain/merge-bounds.ts'
 import { MixedTrimmer } from '../../src/retain/mixed-trimmer.ts'
 import { Retainer, type RetainObserver } from '../../src/retain/retainer.ts'
 import { RowRemover } from '../../src/retain/row-remover.ts'
-import { StorageCaps } from '../../src/retain/storage-caps.ts'
 import type { MixedParts } from '../../src/store/mixed-parts.ts'
 import type { RetentionStore } from '../../src/store/raw/retention-store.ts'
 import { settle, virtualTime } from '../support/virtual-time.ts'

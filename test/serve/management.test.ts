@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { CredentialCache } from '../../src/accept/authenticate.ts'
+import { CredentialCache } from '../../src/accept/admission/authenticate.ts'
 import { IngestError } from '../../src/errors.ts'
 import { keyRoutes } from '../../src/serve/keys.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'

@@ -6,15 +6,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bulkItemsBytesMax, judgeBulkReply } from '../../src/accept/bulk-items-bytes.ts'
-import { BATCH_PADDING } from '../../src/bytes/batch-buffers.ts'
+import {
+  bulkItemsBytesMax,
+  judgeBulkReply,
+} from '../../../src/accept/admission/bulk-items-bytes.ts'
+import { BATCH_PADDING } from '../../../src/bytes/batch-buffers.ts'
 import {
   BULK_INDEX_BYTES_MAX,
   BULK_ITEM_BYTES_MAX,
   BULK_REASON_BYTES_MAX,
   BULK_REPLY_BYTES_MAX,
   SMALL_BODY_BYTES_MAX,
-} from '../../src/limits.ts'
+} from '../../../src/limits.ts'
 import {
   COMPACT_ITEMS,
   everyOperation,
@@ -22,12 +25,12 @@ import {
   ITEM_ERROR_REASON,
   ITEM_STATUS,
   type Part,
-} from '../../src/model/batch.ts'
-import { IngestPipeline } from '../../workers/ingest.ts'
-import { bulkBody } from '../decode/bulk-bodies.ts'
-import { decodePart } from '../decode/decode-part.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
-import { batchOfPart } from './framing/frame-body.ts'
+} from '../../../src/model/batch.ts'
+import { IngestPipeline } from '../../../workers/ingest.ts'
+import { bulkBody } from '../../decode/bulk-bodies.ts'
+import { decodePart } from '../../decode/decode-part.ts'
+import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { batchOfPart } from '../framing/frame-body.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -5,11 +5,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CredentialLookups } from '../../src/accept/credential-lookups.ts'
-import type { IngestError } from '../../src/errors.ts'
-import { CREDENTIAL_LOOKUP_BATCH_MAX, CREDENTIAL_LOOKUPS_MAX } from '../../src/limits.ts'
-import { createCredential, type StoredCredential } from '../../src/model/credential.ts'
-import type { StreamId } from '../../src/model/stream.ts'
+import { CredentialLookups } from '../../../src/accept/admission/credential-lookups.ts'
+import type { IngestError } from '../../../src/errors.ts'
+import { CREDENTIAL_LOOKUP_BATCH_MAX, CREDENTIAL_LOOKUPS_MAX } from '../../../src/limits.ts'
+import { createCredential, type StoredCredential } from '../../../src/model/credential.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
 import { failure, STREAM, setUp } from './credential-source.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))

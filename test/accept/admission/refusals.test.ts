@@ -1,8 +1,8 @@
 /** Goal: refusals are counted once each, whatever the store does, and written seldom. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type RefusalCount, Refusals } from '../../src/accept/refusals.ts'
-import type { StreamId } from '../../src/model/stream.ts'
+import { type RefusalCount, Refusals } from '../../../src/accept/admission/refusals.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
 
 const [first, second] = [1 as StreamId, 2 as StreamId]
 

@@ -17,9 +17,9 @@ import {
   bulkActionAt,
   bulkOperation,
   skipBlanks,
-} from '../bytes/bulk-action.ts'
-import { IngestError } from '../errors.ts'
-import { BULK_INDEX_BYTES_MAX, BULK_REASON_BYTES_MAX, BULK_REPLY_BYTES_MAX } from '../limits.ts'
+} from '../../bytes/bulk-action.ts'
+import { IngestError } from '../../errors.ts'
+import { BULK_INDEX_BYTES_MAX, BULK_REASON_BYTES_MAX, BULK_REPLY_BYTES_MAX } from '../../limits.ts'
 import {
   type BulkItemFields,
   COMPACT_ITEMS,
@@ -36,7 +36,7 @@ import {
   ITEM_VERSION,
   type Part,
   type PartResult,
-} from '../model/batch.ts'
+} from '../../model/batch.ts'
 
 const LINE_FEED = 0x0a
 /** Of an action's line nothing else is repeated. */

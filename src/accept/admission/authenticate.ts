@@ -15,13 +15,13 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { IngestError } from '../errors.ts'
+import { IngestError } from '../../errors.ts'
 import {
   CONTROL_CHANGES_MAX,
   CONTROL_POLL_MS,
   CONTROL_STALE_MS_MAX,
   CREDENTIAL_CACHE_MAX,
-} from '../limits.ts'
+} from '../../limits.ts'
 import {
   type ControlChange,
   CREDENTIAL_KINDS,
@@ -30,8 +30,8 @@ import {
   type StoredCredential,
   sha256,
   tryParseCredential,
-} from '../model/credential.ts'
-import type { Principal, Stream, StreamId } from '../model/stream.ts'
+} from '../../model/credential.ts'
+import type { Principal, Stream, StreamId } from '../../model/stream.ts'
 import { CredentialLookups, type FindCredentials } from './credential-lookups.ts'
 
 /** What authentication needs of the control store. Each may reject when the store is away. */

@@ -1,7 +1,6 @@
 /** Goal: which keys are taken, what claims come to, and which requests are the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BodyPlan } from '../../src/accept/dialect.ts'
 import {
   assertIdempotencyKey,
   assertKeepable,
@@ -9,10 +8,11 @@ import {
   claimIdempotencyKey,
   type IdempotencyStore,
   RequestFingerprint,
-} from '../../src/accept/idempotency.ts'
-import { IngestError } from '../../src/errors.ts'
-import { IDEMPOTENCY_ANSWER_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX } from '../../src/limits.ts'
-import type { StreamId } from '../../src/model/stream.ts'
+} from '../../../src/accept/admission/idempotency.ts'
+import type { BodyPlan } from '../../../src/accept/dialect.ts'
+import { IngestError } from '../../../src/errors.ts'
+import { IDEMPOTENCY_ANSWER_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX } from '../../../src/limits.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
 
 test('a key is 1 to 255 visible ASCII characters, on one line', () => {
   for (const value of ['!', '~', '"8e03978e"', 'k'.repeat(IDEMPOTENCY_KEY_BYTES_MAX)]) {

@@ -3,7 +3,7 @@
  * and then, as a client that is refused a thousand times a second must not cost a database write
  * each time. Reasons are a closed set, so memory is bounded by the number of streams.
  */
-import type { StreamId } from '../model/stream.ts'
+import type { StreamId } from '../../model/stream.ts'
 
 export interface RefusalCount {
   readonly streamId: StreamId

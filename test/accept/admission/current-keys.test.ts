@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CONTROL_STALE_MS_MAX } from '../../src/limits.ts'
-import { createCredential } from '../../src/model/credential.ts'
-import type { StreamId } from '../../src/model/stream.ts'
+import { CONTROL_STALE_MS_MAX } from '../../../src/limits.ts'
+import { createCredential } from '../../../src/model/credential.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
 import { failure, STREAM, setUp } from './credential-source.ts'
 
 test('before a commit a key is judged by what is known then, and rarely asked for', async () => {

@@ -3,13 +3,13 @@
  * the next one, so that a thousand credentials that come at once cost two queries and not a
  * thousand. Nobody waits longer than CREDENTIAL_LOOKUP_MS_MAX.
  */
-import { IngestError } from '../errors.ts'
+import { IngestError } from '../../errors.ts'
 import {
   CREDENTIAL_LOOKUP_BATCH_MAX,
   CREDENTIAL_LOOKUP_MS_MAX,
   CREDENTIAL_LOOKUPS_MAX,
-} from '../limits.ts'
-import type { CredentialKind, StoredCredential } from '../model/credential.ts'
+} from '../../limits.ts'
+import type { CredentialKind, StoredCredential } from '../../model/credential.ts'
 
 /** Revoked credentials and keys of deleted streams are absent. May reject. */
 export type FindCredentials = (

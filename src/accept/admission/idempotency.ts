@@ -9,15 +9,15 @@
  * an answer that is not its own would tell it that its events are stored.
  */
 import { createHash, createHmac } from 'node:crypto'
-import { IngestError } from '../errors.ts'
-import type { Exchange } from '../http/exchange.ts'
+import { IngestError } from '../../errors.ts'
+import type { Exchange } from '../../http/exchange.ts'
 import {
   IDEMPOTENCY_ANSWER_BYTES_MAX,
   IDEMPOTENCY_KEY_BYTES_MAX,
   IDEMPOTENCY_STREAM_BYTES_MAX,
-} from '../limits.ts'
-import type { StreamId } from '../model/stream.ts'
-import { ANSWER_FORMS, type AnswerForm, type BodyPlan } from './dialect.ts'
+} from '../../limits.ts'
+import type { StreamId } from '../../model/stream.ts'
+import { ANSWER_FORMS, type AnswerForm, type BodyPlan } from '../dialect.ts'
 
 export type IdempotencyClaim =
   | {

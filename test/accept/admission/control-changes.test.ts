@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CONTROL_CHANGES_MAX } from '../../src/limits.ts'
-import type { StreamId } from '../../src/model/stream.ts'
-import { eventually } from '../store/temporary.ts'
+import { CONTROL_CHANGES_MAX } from '../../../src/limits.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import { eventually } from '../../store/temporary.ts'
 import { setUp } from './credential-source.ts'
 
 for (const [changes, isKept] of [

@@ -8,9 +8,9 @@
  *
  * Every live node gives its share: with n nodes a stream has 1/n of its budgets on each.
  */
-import { IngestError } from '../errors.ts'
-import { BUDGET_BURST_MS, BUDGET_STREAMS_MAX } from '../limits.ts'
-import type { Stream, StreamId } from '../model/stream.ts'
+import { IngestError } from '../../errors.ts'
+import { BUDGET_BURST_MS, BUDGET_STREAMS_MAX } from '../../limits.ts'
+import type { Stream, StreamId } from '../../model/stream.ts'
 
 type BudgetedStream = Pick<Stream, 'streamId' | 'rateBudget' | 'byteBudget'>
 

@@ -1,5 +1,5 @@
 /** How a request presents its API key, by surface (spec, Authentication). */
-import type { Exchange } from '../http/exchange.ts'
+import type { Exchange } from '../../http/exchange.ts'
 
 /** `X-API-Key`, else `Authorization: Bearer`. Empty when neither is there. */
 export function headerOrBearerKey(exchange: Exchange): string {

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Budgets } from '../../src/accept/budgets.ts'
-import { IngestError } from '../../src/errors.ts'
-import { BUDGET_BURST_MS, BUDGET_STREAMS_MAX } from '../../src/limits.ts'
-import type { StreamId } from '../../src/model/stream.ts'
-import { createRandom } from '../support/random.ts'
+import { Budgets } from '../../../src/accept/admission/budgets.ts'
+import { IngestError } from '../../../src/errors.ts'
+import { BUDGET_BURST_MS, BUDGET_STREAMS_MAX } from '../../../src/limits.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import { createRandom } from '../../support/random.ts'
 
 const BURST_S = BUDGET_BURST_MS / 1_000
 

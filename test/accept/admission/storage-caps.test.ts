@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { IngestError } from '../../src/errors.ts'
-import { STORAGE_CAP_SLACK } from '../../src/limits.ts'
-import type { StreamId } from '../../src/model/stream.ts'
-import { StorageCaps } from '../../src/retain/storage-caps.ts'
-import type { StorageState } from '../../src/store/raw/storage-store.ts'
-import { eventually } from '../store/temporary.ts'
-import { RetainHarness } from './retain-harness.ts'
+import { StorageCaps } from '../../../src/accept/admission/storage-caps.ts'
+import { IngestError } from '../../../src/errors.ts'
+import { STORAGE_CAP_SLACK } from '../../../src/limits.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import type { StorageState } from '../../../src/store/raw/storage-store.ts'
+import { RetainHarness } from '../../retain/retain-harness.ts'
+import { eventually } from '../../store/temporary.ts'
 
 let harness: RetainHarness
 

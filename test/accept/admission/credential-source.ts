@@ -4,17 +4,17 @@ import {
   CredentialCache,
   type CredentialCacheOptions,
   type CredentialSource,
-} from '../../src/accept/authenticate.ts'
-import { IngestError } from '../../src/errors.ts'
+} from '../../../src/accept/admission/authenticate.ts'
+import { IngestError } from '../../../src/errors.ts'
 import {
   type ControlChange,
   type CredentialKind,
   type CredentialUse,
   createCredential,
   type StoredCredential,
-} from '../../src/model/credential.ts'
-import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
-import type { Scope, Stream, StreamId } from '../../src/model/stream.ts'
+} from '../../../src/model/credential.ts'
+import { SCHEMA_CAPS_DEFAULT } from '../../../src/model/schema.ts'
+import type { Scope, Stream, StreamId } from '../../../src/model/stream.ts'
 
 export const STREAM: Stream = {
   streamId: 7 as StreamId,

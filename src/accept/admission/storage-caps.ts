@@ -5,10 +5,10 @@
  * by which retention makes room. While that cannot be read, what was read last counts.
  */
 import { debuglog } from 'node:util'
-import { IngestError } from '../errors.ts'
-import { STORAGE_POLL_MS } from '../limits.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { StorageState } from '../store/raw/storage-store.ts'
+import { IngestError } from '../../errors.ts'
+import { STORAGE_POLL_MS } from '../../limits.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { StorageState } from '../../store/raw/storage-store.ts'
 
 export interface StorageCapsOptions {
   readonly readState: (options: { readonly total: boolean }) => Promise<StorageState>
