@@ -2,7 +2,7 @@
 import type { CredentialCache } from './accept/admission/authenticate.ts'
 import { Refusals } from './accept/admission/refusals.ts'
 import type { StorageCaps } from './accept/admission/storage-caps.ts'
-import { Batcher } from './accept/batcher.ts'
+import { Batcher } from './accept/batching/batcher.ts'
 import { bulkRoutes } from './accept/bulk.ts'
 import type { IngestDeps } from './accept/ingest-handler.ts'
 import { nativeIngestRoutes } from './accept/native.ts'

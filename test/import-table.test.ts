@@ -64,7 +64,14 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/retain/compaction/', [...SUPPORT, 'src/retain/', 'src/retain/splitting/']],
   ['src/accept/framing/', [...SUPPORT]],
   ['src/accept/admission/', [...SUPPORT, 'src/accept/']],
-  ['src/accept/', [...SUPPORT, 'src/accept/framing/', 'src/accept/admission/']],
+  [
+    'src/accept/batching/',
+    [...SUPPORT, 'src/accept/', 'src/accept/framing/', 'src/accept/admission/'],
+  ],
+  [
+    'src/accept/',
+    [...SUPPORT, 'src/accept/framing/', 'src/accept/admission/', 'src/accept/batching/'],
+  ],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/kernel/', LEAVES],
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],

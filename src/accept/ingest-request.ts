@@ -22,15 +22,15 @@ import {
   type RequestFingerprint,
   rememberedAnswer,
 } from './admission/idempotency.ts'
+import { failureOf } from './batching/failure.ts'
+import { type HeldBatch, HeldBatches } from './batching/held-batches.ts'
+import type { Client } from './batching/shared-batch.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
-import { failureOf } from './failure.ts'
 import { BodyFramer, type FramedPart } from './framing/body-framer.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from './framing/decompress.ts'
 import { OtlpFramer } from './framing/otlp-framer.ts'
-import { type HeldBatch, HeldBatches } from './held-batches.ts'
 import { IngestReport } from './ingest-report.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
-import type { Client } from './shared-batch.ts'
 
 export interface IngestRequestOptions {
   /** Whose request it is, and for which stream. */

@@ -5,7 +5,7 @@ import type { SegmentToCommit } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { CredentialCache } from './admission/authenticate.ts'
-import type { Batcher } from './batcher.ts'
+import type { Batcher } from './batching/batcher.ts'
 import type { Answer } from './dialect.ts'
 import type { IngestReport } from './ingest-report.ts'
 

@@ -12,7 +12,7 @@ import { InFlight } from '../../src/http/in-flight.ts'
 import type { HttpServer } from '../../src/http/server.ts'
 import { BATCH_BYTES_TARGET, IN_FLIGHT_BYTES_MAX } from '../../src/limits.ts'
 import { RawClient, startServer } from '../http/raw-client.ts'
-import { bytes, setUp, stream, turn } from './batcher-harness.ts'
+import { bytes, setUp, stream, turn } from './batching/batcher-harness.ts'
 
 const servers: HttpServer[] = []
 after(() => {

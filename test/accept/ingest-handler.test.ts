@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { Batcher } from '../../src/accept/batcher.ts'
+import { Batcher } from '../../src/accept/batching/batcher.ts'
 import type { Dialect } from '../../src/accept/dialect.ts'
 import { type IngestDeps, ingestHandler } from '../../src/accept/ingest-handler.ts'
 import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'

@@ -1,5 +1,5 @@
 /** What a request is told of a throw on its way to the pool, where nothing of it was stored. */
-import { IngestError } from '../errors.ts'
+import { IngestError } from '../../errors.ts'
 
 /**
  * A RangeError is memory that could not be had. That passes, so its sender is to try again: senders

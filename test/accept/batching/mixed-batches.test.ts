@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BATCH_PADDING } from '../../src/bytes/batch-buffers.ts'
-import { IngestError } from '../../src/errors.ts'
-import { BATCH_BYTES_TARGET, MIX_STREAM_BYTES_MAX } from '../../src/limits.ts'
-import type { Stream } from '../../src/model/stream.ts'
+import { BATCH_PADDING } from '../../../src/bytes/batch-buffers.ts'
+import { IngestError } from '../../../src/errors.ts'
+import { BATCH_BYTES_TARGET, MIX_STREAM_BYTES_MAX } from '../../../src/limits.ts'
+import type { Stream } from '../../../src/model/stream.ts'
 import { bytes, setUp, stream, type Task, turn } from './batcher-harness.ts'
 
 const mixable = (id: number, settings: Partial<Stream> = {}): Stream => {

@@ -1,6 +1,6 @@
 /** Shared memory that workers write a batch's block, payload and bulk items to. */
-import type { BatchBuffers } from '../bytes/batch-buffers.ts'
-import type { EncodedBatch, PartResult, SegmentOutput } from '../model/batch.ts'
+import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
+import type { EncodedBatch, PartResult, SegmentOutput } from '../../model/batch.ts'
 
 /** Names and types of a block's columns, beside what grows with the events. */
 const BLOCK_HEAD_BYTES = 2_048

@@ -1,19 +1,19 @@
 /** A batcher whose pool and commits are answered by hand, with what the worker makes of it. */
 import assert from 'node:assert/strict'
-import { Batcher, type EncodeTask } from '../../src/accept/batcher.ts'
-import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
-import { BATCH_BYTES_TARGET } from '../../src/limits.ts'
+import { Batcher, type EncodeTask } from '../../../src/accept/batching/batcher.ts'
+import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
+import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
 import type {
   AcceptedBatch,
   EncodedBatch,
   EncodedSegment,
   SegmentOutput,
-} from '../../src/model/batch.ts'
-import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
-import type { SegmentId } from '../../src/model/segment-id.ts'
-import type { Stream, StreamId } from '../../src/model/stream.ts'
-import { IngestPipeline } from '../../workers/ingest.ts'
-import { decodeSegment } from '../../workers/segment/segment.ts'
+} from '../../../src/model/batch.ts'
+import { SCHEMA_CAPS_DEFAULT } from '../../../src/model/schema.ts'
+import type { SegmentId } from '../../../src/model/segment-id.ts'
+import type { Stream, StreamId } from '../../../src/model/stream.ts'
+import { IngestPipeline } from '../../../workers/ingest.ts'
+import { decodeSegment } from '../../../workers/segment/segment.ts'
 
 export interface Task {
   readonly batch: AcceptedBatch

@@ -8,20 +8,20 @@
  * are parsed are not mixed: what that may cost is counted by stream.
  */
 import assert from 'node:assert/strict'
-import { BATCH_PADDING, type BatchBuffers, padBatch } from '../bytes/batch-buffers.ts'
-import { copyBytes } from '../bytes/copy-bytes.ts'
-import { IngestError } from '../errors.ts'
-import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX, MIX_STREAM_BYTES_MAX } from '../limits.ts'
+import { BATCH_PADDING, type BatchBuffers, padBatch } from '../../bytes/batch-buffers.ts'
+import { copyBytes } from '../../bytes/copy-bytes.ts'
+import { IngestError } from '../../errors.ts'
+import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX, MIX_STREAM_BYTES_MAX } from '../../limits.ts'
 import {
   type AcceptedBatch,
   BATCH_KINDS,
   type BatchOwner,
   type Framing,
   type Part,
-} from '../model/batch.ts'
-import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { Stream, StreamId } from '../model/stream.ts'
-import type { PlacedPart } from './dialect.ts'
+} from '../../model/batch.ts'
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
+import type { Stream, StreamId } from '../../model/stream.ts'
+import type { PlacedPart } from '../dialect.ts'
 
 /** Whose request it is. */
 export interface Client {

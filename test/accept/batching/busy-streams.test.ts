@@ -1,14 +1,14 @@
 /** Goal: few streams are all busy; of many, those with a large share, judged anew all the time. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BusyStreams } from '../../src/accept/busy-streams.ts'
+import { BusyStreams } from '../../../src/accept/batching/busy-streams.ts'
 import {
   BUSY_STREAM_SHARE_MIN,
   BUSY_STREAMS_COUNTED_MAX,
   BUSY_STREAMS_MAX,
   BUSY_STREAMS_PERIOD_MS,
-} from '../../src/limits.ts'
-import type { StreamId } from '../../src/model/stream.ts'
+} from '../../../src/limits.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
 
 function setUp() {
   let nowMs = 1_000

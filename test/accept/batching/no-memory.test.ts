@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IngestError } from '../../src/errors.ts'
-import { BATCH_BYTES_TARGET } from '../../src/limits.ts'
+import { IngestError } from '../../../src/errors.ts'
+import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
 import { bytes, setUp, stream, turn } from './batcher-harness.ts'
 
 const WAIT_MS = 2_000

@@ -5,11 +5,11 @@
  * REQUEST_BLOCK_BYTES_MAX, or when there is no room for them, they are all dropped, and the
  * projection gets the request from the raw store. So nothing is refused for what it became.
  */
-import type { BatchBuffers } from '../bytes/batch-buffers.ts'
-import type { IngestError } from '../errors.ts'
-import { REQUEST_BLOCK_BYTES_MAX } from '../limits.ts'
-import type { EncodedBatch, EncodedBlock, PartResult, SegmentToCommit } from '../model/batch.ts'
-import { bulkItemBytes, judgeBulkReply } from './admission/bulk-items-bytes.ts'
+import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
+import type { IngestError } from '../../errors.ts'
+import { REQUEST_BLOCK_BYTES_MAX } from '../../limits.ts'
+import type { EncodedBatch, EncodedBlock, PartResult, SegmentToCommit } from '../../model/batch.ts'
+import { bulkItemBytes, judgeBulkReply } from '../admission/bulk-items-bytes.ts'
 
 interface HeldSegment extends SegmentToCommit {
   block: EncodedBlock | undefined

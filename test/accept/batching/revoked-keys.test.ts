@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { unauthenticated } from '../../src/accept/admission/authenticate.ts'
+import { unauthenticated } from '../../../src/accept/admission/authenticate.ts'
 import { bytes, setUp, stream, turn } from './batcher-harness.ts'
 
 interface Key {

@@ -13,21 +13,21 @@
  * of a request that is over when its turn comes is left out.
  */
 
-import type { BatchBuffers } from '../bytes/batch-buffers.ts'
-import { IngestError } from '../errors.ts'
+import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
+import { IngestError } from '../../errors.ts'
 import type {
   AcceptedBatch,
   EncodedBatch,
   EncodedSegment,
   Framing,
   SegmentOutput,
-} from '../model/batch.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import type { Stream, StreamId } from '../model/stream.ts'
+} from '../../model/batch.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { Stream, StreamId } from '../../model/stream.ts'
+import type { PartOptions, PlacedPart } from '../dialect.ts'
+import type { FramedPart } from '../framing/body-framer.ts'
 import { BusyStreams } from './busy-streams.ts'
-import type { PartOptions, PlacedPart } from './dialect.ts'
 import { failureOf } from './failure.ts'
-import type { FramedPart } from './framing/body-framer.ts'
 import { HeldBatches } from './held-batches.ts'
 import { SegmentOutputs } from './segment-outputs.ts'
 import {

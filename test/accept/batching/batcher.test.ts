@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IngestError } from '../../src/errors.ts'
-import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../../src/limits.ts'
+import { IngestError } from '../../../src/errors.ts'
+import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../../../src/limits.ts'
 import { bytes, setUp, stream, turn } from './batcher-harness.ts'
 
 test('requests of one stream and turn share a batch; each hears its own result', async () => {

@@ -11,8 +11,8 @@ import {
   BUSY_STREAMS_COUNTED_MAX,
   BUSY_STREAMS_MAX,
   BUSY_STREAMS_PERIOD_MS,
-} from '../limits.ts'
-import type { StreamId } from '../model/stream.ts'
+} from '../../limits.ts'
+import type { StreamId } from '../../model/stream.ts'
 
 export class BusyStreams {
   readonly #nowMs: () => number

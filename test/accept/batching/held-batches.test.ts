@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HeldBatches } from '../../src/accept/held-batches.ts'
-import { BULK_REPLY_BYTES_MAX, REQUEST_BLOCK_BYTES_MAX } from '../../src/limits.ts'
-import type { EncodedBatch, PartResult } from '../../src/model/batch.ts'
-import type { StreamId } from '../../src/model/stream.ts'
-import { someBlock, someSegment } from '../commit/some-segments.ts'
+import { HeldBatches } from '../../../src/accept/batching/held-batches.ts'
+import { BULK_REPLY_BYTES_MAX, REQUEST_BLOCK_BYTES_MAX } from '../../../src/limits.ts'
+import type { EncodedBatch, PartResult } from '../../../src/model/batch.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import { someBlock, someSegment } from '../../commit/some-segments.ts'
 
 const RESULT: PartResult = {
   accepted: 1,
