@@ -1,5 +1,5 @@
 /**
- * Facts of events (`workers/transform/event-facts.ts`): the shape that is their layout's, and their
+ * Facts of events (`workers/facts/event-facts.ts`): the shape that is their layout's, and their
  * producer time; and the columns of a block that they become.
  */
 import { unescapeText } from './escape'

@@ -31,7 +31,7 @@ export function cellCount(layout: i32): usize {
   return <usize>load<i32>(layouts + ((<usize>layout) << 3), 4)
 }
 
-/** The automaton of `workers/transform/event-layouts.ts`. */
+/** The automaton of `workers/facts/event-layouts.ts`. */
 let keys: usize = 0
 let nexts: usize = 0
 let siblings: usize = 0

@@ -34,6 +34,7 @@ const WORKER_ROOMS = [
   'workers/decode/',
   'workers/otlp/',
   'workers/transform/',
+  'workers/facts/',
   'workers/block/',
   'workers/schema/',
   'workers/segment/',
@@ -77,10 +78,11 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],
   ['workers/decode/', EVENTS],
   ['workers/otlp/', [...EVENTS, 'workers/decode/']],
-  ['workers/transform/', [...EVENTS, 'workers/decode/']],
-  ['workers/block/', [...EVENTS, 'workers/transform/']],
-  ['workers/schema/', [...EVENTS, 'workers/transform/', 'workers/block/']],
-  ['workers/segment/', [...EVENTS, 'workers/decode/', 'workers/transform/', 'workers/block/']],
+  ['workers/transform/', EVENTS],
+  ['workers/facts/', EVENTS],
+  ['workers/block/', [...EVENTS, 'workers/facts/']],
+  ['workers/schema/', [...EVENTS, 'workers/facts/', 'workers/block/']],
+  ['workers/segment/', [...EVENTS, 'workers/decode/', 'workers/facts/', 'workers/block/']],
   // The tasks, which put the rooms together.
   ['workers/', [...LEAVES, ...WORKER_ROOMS, 'src/pool/messages.ts']],
 ]

@@ -6,12 +6,12 @@
 import assert from 'node:assert/strict'
 import { NativeBlockEncoder, textLength } from './block/native-block.ts'
 import { tapeSource } from './block/native-json.ts'
+import { EventFacts } from './facts/event-facts.ts'
 import { decodeSegment, type SegmentContent, SegmentEncoder } from './segment/segment.ts'
 import { decodeContents } from './segment/stored-events.ts'
 import { DecodedEvents } from './tape/decoded-events.ts'
 import { JsonTape } from './tape/json-tape.ts'
 import { PathTrie } from './tape/path-trie.ts'
-import { EventFacts } from './transform/event-facts.ts'
 
 export interface CompactedSegment {
   readonly eventCount: number

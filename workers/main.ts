@@ -5,12 +5,12 @@ import { CompactPipeline } from './compact.ts'
 import { IngestPipeline } from './ingest.ts'
 import { ArenaFullError } from './kernel/arena.ts'
 import { SegmentReader } from './read-segment.ts'
+import { previewEvent, previewString } from './redaction-preview.ts'
 import { ReplayPipeline } from './replay.ts'
 import { ReviewPipeline } from './review.ts'
 import { SplitPipeline } from './split.ts'
 import { JsonTape } from './tape/json-tape.ts'
 import { PathTrie } from './tape/path-trie.ts'
-import { previewEvent, previewString } from './transform/redaction-preview.ts'
 
 const { hashSeed } = workerData as WorkerData
 /** One for all: a task begins it anew, and what it remembers of keys is there only once. */

@@ -4,12 +4,12 @@
  * keys stay what they were. A payload that does not decode any more is left out and told.
  */
 import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
+import { SOURCE_RECEIPT } from './facts/event-facts.ts'
 import { allocateOutside, ByteWriter } from './kernel/byte-writer.ts'
 import { shapeText } from './schema/schema-delta.ts'
 import { PayloadDecoder } from './segment/payload-decoder.ts'
 import { JsonTape } from './tape/json-tape.ts'
 import { PathTrie } from './tape/path-trie.ts'
-import { SOURCE_RECEIPT } from './transform/event-facts.ts'
 
 const COMMA = 0x2c
 const CLOSE_OBJECT = 0x7d

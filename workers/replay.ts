@@ -9,12 +9,12 @@ import { MIXED_STREAM } from '../src/model/mixed-runs.ts'
 import type { ReplayedSegment, ReplayPart } from '../src/pool/messages.ts'
 import { NativeBlockEncoder } from './block/native-block.ts'
 import { tapeSource } from './block/native-json.ts'
+import { EventFacts } from './facts/event-facts.ts'
 import { SchemaDeltaEncoder } from './schema/schema-delta.ts'
 import { decodeStoredEvents } from './segment/stored-events.ts'
 import { DecodedEvents } from './tape/decoded-events.ts'
 import { JsonTape } from './tape/json-tape.ts'
 import { PathTrie } from './tape/path-trie.ts'
-import { EventFacts } from './transform/event-facts.ts'
 
 export class ReplayPipeline {
   readonly #tape: JsonTape

@@ -22,11 +22,11 @@ import type {
   ReviewedEvents,
   ReviewRequest,
 } from '../src/model/redaction-review.ts'
+import { EventFilter } from './facts/event-filter.ts'
 import { PayloadDecoder } from './segment/payload-decoder.ts'
 import { JsonTape } from './tape/json-tape.ts'
 import { PathTrie } from './tape/path-trie.ts'
 import { Edits } from './transform/edits.ts'
-import { EventFilter } from './transform/event-filter.ts'
 import { maskedSample } from './transform/masked-sample.ts'
 import { suspectKeys } from './transform/redact.ts'
 import { EventRedactor } from './transform/redact-event.ts'

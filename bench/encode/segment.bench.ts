@@ -1,7 +1,7 @@
 import { NativeBlockEncoder } from '../../workers/block/native-block.ts'
 import { tapeSource } from '../../workers/block/native-json.ts'
+import { EventFacts } from '../../workers/facts/event-facts.ts'
 import { SegmentEncoder } from '../../workers/segment/segment.ts'
-import { EventFacts } from '../../workers/transform/event-facts.ts'
 import type { MicroBench } from '../bench.ts'
 import { TapeBatch } from '../decode/tape-batch.ts'
 

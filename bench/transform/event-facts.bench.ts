@@ -1,4 +1,4 @@
-import { EventFacts } from '../../workers/transform/event-facts.ts'
+import { EventFacts } from '../../workers/facts/event-facts.ts'
 import type { MicroBench } from '../bench.ts'
 import { TapeBatch } from '../decode/tape-batch.ts'
 

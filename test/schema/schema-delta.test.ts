@@ -14,9 +14,9 @@ import {
 } from '../../src/limits.ts'
 import type { SchemaDelta } from '../../src/model/batch.ts'
 import { decodeLeaf, FIELD_TYPES, type Leaf } from '../../src/model/schema.ts'
+import { CATALOG_TYPE_NAMES } from '../../workers/facts/event-facts.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
-import { CATALOG_TYPE_NAMES } from '../../workers/transform/event-facts.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 function deltaOf(body: string, receivedAtMs = 0, pipeline = new IngestPipeline()): SchemaDelta {

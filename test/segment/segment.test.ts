@@ -14,12 +14,12 @@ import { NativeBlockEncoder } from '../../workers/block/native-block.ts'
 import { tapeSource } from '../../workers/block/native-json.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
+import { EventFacts, SOURCE_OTLP } from '../../workers/facts/event-facts.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { decodeSegment, SegmentEncoder } from '../../workers/segment/segment.ts'
 import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
 import { PathTrie } from '../../workers/tape/path-trie.ts'
-import { EventFacts, SOURCE_OTLP } from '../../workers/transform/event-facts.ts'
 import {
   documentTree,
   type ObjectTree,

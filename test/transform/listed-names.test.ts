@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { spellEscaped } from '../../bench/redaction/report.ts'
-import { previewEvent } from '../../workers/transform/redaction-preview.ts'
+import { previewEvent } from '../../workers/redaction-preview.ts'
 import { LOOK_ALIKE_NAMES, SECRET_NAMES } from './name-table.ts'
 import { REDACT, Worker } from './transform-harness.ts'
 

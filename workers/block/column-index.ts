@@ -9,11 +9,11 @@ import {
   BLOCK_CELLS_PER_BYTE,
   BLOCK_PATHS_MAX,
 } from '../../src/limits.ts'
+import { NO_LAYOUT } from '../facts/event-layouts.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { PathTrie } from '../tape/path-trie.ts'
 import { ENTRY, nextEntry } from '../tape/tape-types.ts'
-import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import { LayoutNumbers } from './layout-numbers.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
 

@@ -14,10 +14,10 @@ import {
   PIECE_VALUES,
 } from '../../src/model/batch.ts'
 import { PROJECTION_COLUMNS, SHARED_PAYLOAD_TYPE } from '../../src/model/projection.ts'
+import { type EventFacts, SOURCE_RECEIPT } from '../facts/event-facts.ts'
 import { ByteWriter } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
-import { type EventFacts, SOURCE_RECEIPT } from '../transform/event-facts.ts'
 import type { ColumnIndex } from './column-index.ts'
 import { type ColumnTexts, JsonColumn, notePiece, type TapeSource } from './native-json.ts'
 import { SharedJsonColumn } from './shared-json.ts'

@@ -15,6 +15,7 @@ import {
   ROW_PATH_BYTES_MIN,
   ROW_PATH_BYTES_PER_BYTE,
 } from '../../src/limits.ts'
+import { NO_LAYOUT } from '../facts/event-layouts.ts'
 import { type ByteWriter, copyWords, WORD_SLACK } from '../kernel/byte-writer.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import type { PathTrie } from '../tape/path-trie.ts'
@@ -30,7 +31,6 @@ import {
   TRUE,
   UINT,
 } from '../tape/tape-types.ts'
-import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import type { TapeSource } from './native-json.ts'
 import {
   ARRAY_BYTES_FACTOR,

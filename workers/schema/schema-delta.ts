@@ -19,9 +19,9 @@ import type { SchemaDelta, ShapeDelta } from '../../src/model/batch.ts'
 import { LayoutNumbers } from '../block/layout-numbers.ts'
 import type { EventRange } from '../block/native-block.ts'
 import type { TapeSource } from '../block/native-json.ts'
+import type { EventFacts } from '../facts/event-facts.ts'
+import { NO_LAYOUT } from '../facts/event-layouts.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
-import type { EventFacts } from '../transform/event-facts.ts'
-import { NO_LAYOUT } from '../transform/event-layouts.ts'
 import { ShapeLeaves } from './shape-leaves.ts'
 
 interface MutableShape {

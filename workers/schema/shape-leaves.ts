@@ -11,10 +11,10 @@ import {
 } from '../../src/limits.ts'
 import { encodeLeaf } from '../../src/model/schema.ts'
 import type { TapeSource } from '../block/native-json.ts'
+import { CATALOG_TYPE_NAMES, catalogType } from '../facts/event-facts.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { unescapeToString } from '../tape/json-string.ts'
 import { ENTRY, ESCAPED, FALSE, FLOAT, INT, STRING, TRUE, UINT } from '../tape/tape-types.ts'
-import { CATALOG_TYPE_NAMES, catalogType } from '../transform/event-facts.ts'
 
 export class ShapeLeaves {
   /** Characters of the last description. */

@@ -3,10 +3,10 @@
  * thrown: it must not cost the others.
  */
 
+import { EventFacts } from '../facts/event-facts.ts'
 import { ArenaFullError } from '../kernel/arena.ts'
 import { DecodedEvents } from '../tape/decoded-events.ts'
 import type { JsonTape } from '../tape/json-tape.ts'
-import { EventFacts } from '../transform/event-facts.ts'
 import { decodeStoredEvents } from './stored-events.ts'
 
 export class PayloadDecoder {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { decodeNdjson } from '../decode/ndjson.ts'
 import { PartOutcome } from '../decode/part-outcome.ts'
+import { type EventFacts, SOURCE_OTLP } from '../facts/event-facts.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { type JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
-import { type EventFacts, SOURCE_OTLP } from '../transform/event-facts.ts'
 import { type SegmentContent, textBytesOf, writeSegmentText } from './segment.ts'
 
 /** Events' text that is to be read; `times` as `SegmentContent` has them. */

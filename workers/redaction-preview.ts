@@ -2,20 +2,20 @@
  * What redaction would make of a sample: the same extraction, keys and scanner as at ingest, with
  * the reason of each change. Stores nothing.
  */
-import type { RedactionChange, RedactionPreview } from '../../src/model/redaction-preview.ts'
-import { decodeDocument } from '../decode/json-array.ts'
-import { PartOutcome } from '../decode/part-outcome.ts'
-import { DecodedEvents } from '../tape/decoded-events.ts'
-import { EventBuffer } from '../tape/event-buffer.ts'
-import { JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
-import { PathTrie } from '../tape/path-trie.ts'
-import { Edits, REASON_SECRET } from './edits.ts'
-import { EventRewriter } from './event-rewriter.ts'
-import { extractLogs } from './extract-log.ts'
-import { EventRedactor } from './redact-event.ts'
-import { RedactKeys } from './redact-keys.ts'
-import { forEachChange, reasonName } from './redaction-changes.ts'
-import { NO_SECRET, SecretScanner } from './secrets.ts'
+import type { RedactionChange, RedactionPreview } from '../src/model/redaction-preview.ts'
+import { decodeDocument } from './decode/json-array.ts'
+import { PartOutcome } from './decode/part-outcome.ts'
+import { DecodedEvents } from './tape/decoded-events.ts'
+import { EventBuffer } from './tape/event-buffer.ts'
+import { JsonTape, TAPE_PADDING } from './tape/json-tape.ts'
+import { PathTrie } from './tape/path-trie.ts'
+import { Edits, REASON_SECRET } from './transform/edits.ts'
+import { EventRewriter } from './transform/event-rewriter.ts'
+import { extractLogs } from './transform/extract-log.ts'
+import { EventRedactor } from './transform/redact-event.ts'
+import { RedactKeys } from './transform/redact-keys.ts'
+import { forEachChange, reasonName } from './transform/redaction-changes.ts'
+import { NO_SECRET, SecretScanner } from './transform/secrets.ts'
 
 /** Used again for each preview: what they have of the worker's memory is not given back. */
 const tape = new JsonTape(new PathTrie())
