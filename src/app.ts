@@ -10,7 +10,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CredentialCache } from './accept/admission/authenticate.ts'
-import { elasticFallback, elasticProbeRoutes, refusalByPath } from './accept/elastic-probes.ts'
+import {
+  elasticFallback,
+  elasticProbeRoutes,
+  refusalByPath,
+} from './accept/surfaces/elastic-probes.ts'
 import { startCommitter, startMaterializer } from './app-commit.ts'
 import type { Context } from './app-context.ts'
 import { listenHttp } from './app-http.ts'

@@ -40,6 +40,10 @@ const WORKER_ROOMS = [
   'workers/segment/',
 ]
 
+/** With what the surfaces and the way of a request agree on. */
+const ACCEPT = [...SUPPORT, 'src/accept/']
+const ACCEPT_ROOMS = ['src/accept/framing/', 'src/accept/admission/', 'src/accept/batching/']
+
 /**
  * What files under a path may import of ours, besides what is under the same path. First match
  * rules, so a room stands before the folder that it is in; a folder that is named as allowed is
@@ -63,16 +67,12 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/store/', [...SUPPORT, 'src/store/raw/']],
   ['src/retain/splitting/', [...SUPPORT, 'src/retain/']],
   ['src/retain/compaction/', [...SUPPORT, 'src/retain/', 'src/retain/splitting/']],
-  ['src/accept/framing/', [...SUPPORT]],
-  ['src/accept/admission/', [...SUPPORT, 'src/accept/']],
-  [
-    'src/accept/batching/',
-    [...SUPPORT, 'src/accept/', 'src/accept/framing/', 'src/accept/admission/'],
-  ],
-  [
-    'src/accept/',
-    [...SUPPORT, 'src/accept/framing/', 'src/accept/admission/', 'src/accept/batching/'],
-  ],
+  ['src/accept/framing/', SUPPORT],
+  ['src/accept/admission/', ACCEPT],
+  ['src/accept/batching/', [...ACCEPT, 'src/accept/framing/', 'src/accept/admission/']],
+  ['src/accept/request/', [...ACCEPT, ...ACCEPT_ROOMS]],
+  ['src/accept/surfaces/', [...ACCEPT, ...ACCEPT_ROOMS, 'src/accept/request/']],
+  ['src/accept/', [...SUPPORT, 'src/accept/framing/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/kernel/', LEAVES],
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],

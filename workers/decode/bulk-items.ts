@@ -3,7 +3,7 @@
  * fields that are asked for. What is the same for all items of an operation is made once.
  *
  * Ids of ours hold the segment's id, which is known at commit only: 19 zero digits stand in its
- * place, and the place is noted. `accept/bulk-reply.ts` fills it.
+ * place, and the place is noted. `accept/surfaces/bulk-reply.ts` fills it.
  */
 import {
   BULK_CREATE,

@@ -13,7 +13,7 @@ import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../../..
 import { bulkBody } from '../../decode/bulk-bodies.ts'
 import { type ModelItem, modelBulk } from '../../decode/bulk-model.ts'
 import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
-import { type BulkOptions, runBulk } from '../bulk-body.ts'
+import { type BulkOptions, runBulk } from '../surfaces/bulk-body.ts'
 import { cutAt } from './frame-body.ts'
 
 const seed = testSeed()

@@ -1,12 +1,12 @@
 /** Native ingest: `POST /v1/ingest` (JSON, NDJSON) and `POST /v1/ingest/text` (a line an event). */
-import { IngestError } from '../errors.ts'
-import { mediaTypeOf } from '../http/body.ts'
-import type { Exchange, Reply, Route } from '../http/exchange.ts'
-import { problemReply } from '../http/problem.ts'
-import type { Answer, BodyPlan, Dialect } from './dialect.ts'
-import type { BodyKind } from './framing/body-framer.ts'
-import { type IngestDeps, ingestHandler } from './ingest-handler.ts'
-import type { IngestReport } from './ingest-report.ts'
+import { IngestError } from '../../errors.ts'
+import { mediaTypeOf } from '../../http/body.ts'
+import type { Exchange, Reply, Route } from '../../http/exchange.ts'
+import { problemReply } from '../../http/problem.ts'
+import type { Answer, BodyPlan, Dialect } from '../dialect.ts'
+import type { BodyKind } from '../framing/body-framer.ts'
+import type { IngestReport } from '../ingest-report.ts'
+import { type IngestDeps, ingestHandler } from '../request/ingest-handler.ts'
 
 const NDJSON_TYPES = ['application/x-ndjson', 'application/jsonl', 'application/stream+json']
 

@@ -18,7 +18,7 @@ import {
   ITEM_STATUS,
   ITEM_TYPE,
   ITEM_VERSION,
-} from '../model/batch.ts'
+} from '../../model/batch.ts'
 
 /** What of a bulk reply is sent. */
 export interface BulkFilter {

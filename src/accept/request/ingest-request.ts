@@ -7,29 +7,29 @@
  * A body that arrives whole and small shares a batch with its neighbours; any other is cut into
  * batches of its own while it arrives.
  */
-import { IngestError, OutcomeUnknownError } from '../errors.ts'
-import type { BodyConsumer, Exchange } from '../http/exchange.ts'
-import type { InFlightRequest } from '../http/in-flight.ts'
-import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../limits.ts'
-import type { EncodedBatch } from '../model/batch.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import type { ResolvedKey } from './admission/authenticate.ts'
-import { bulkItemsBytesMax } from './admission/bulk-items-bytes.ts'
+import { IngestError, OutcomeUnknownError } from '../../errors.ts'
+import type { BodyConsumer, Exchange } from '../../http/exchange.ts'
+import type { InFlightRequest } from '../../http/in-flight.ts'
+import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../../limits.ts'
+import type { EncodedBatch } from '../../model/batch.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { ResolvedKey } from '../admission/authenticate.ts'
+import { bulkItemsBytesMax } from '../admission/bulk-items-bytes.ts'
 import {
   assertKeepable,
   assertSameRequest,
   type IdempotencyClaim,
   type RequestFingerprint,
   rememberedAnswer,
-} from './admission/idempotency.ts'
-import { failureOf } from './batching/failure.ts'
-import { type HeldBatch, HeldBatches } from './batching/held-batches.ts'
-import type { Client } from './batching/shared-batch.ts'
-import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
-import { BodyFramer, type FramedPart } from './framing/body-framer.ts'
-import { Decompressor, type Encoding, tryDecompressSmall } from './framing/decompress.ts'
-import { OtlpFramer } from './framing/otlp-framer.ts'
-import { IngestReport } from './ingest-report.ts'
+} from '../admission/idempotency.ts'
+import { failureOf } from '../batching/failure.ts'
+import { type HeldBatch, HeldBatches } from '../batching/held-batches.ts'
+import type { Client } from '../batching/shared-batch.ts'
+import type { Answer, BodyPlan, Dialect, PlacedPart } from '../dialect.ts'
+import { BodyFramer, type FramedPart } from '../framing/body-framer.ts'
+import { Decompressor, type Encoding, tryDecompressSmall } from '../framing/decompress.ts'
+import { OtlpFramer } from '../framing/otlp-framer.ts'
+import { IngestReport } from '../ingest-report.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 
 export interface IngestRequestOptions {

@@ -2,8 +2,8 @@
  * In which form a bulk request is answered: with what its sender reads and no more. Who reads what,
  * and where that was found: docs/elastic.md.
  */
-import type { Exchange } from '../http/exchange.ts'
-import { COMPACT_ITEMS, everyOperation, ITEM_ALL, ITEM_TYPE } from '../model/batch.ts'
+import type { Exchange } from '../../http/exchange.ts'
+import { COMPACT_ITEMS, everyOperation, ITEM_ALL, ITEM_TYPE } from '../../model/batch.ts'
 import { isBefore8 } from './elastic-version.ts'
 import { type BulkFilter, parseFilterPath, readFilterPath } from './filter-path.ts'
 

@@ -7,9 +7,9 @@ import {
   otlpPartialSuccess,
   otlpStatus,
   otlpSuccess,
-} from '../../src/accept/otlp-reply.ts'
-import { ERRORS, IngestError } from '../../src/errors.ts'
-import { otlpMessages } from '../otlp/otlp-oracle.ts'
+} from '../../../src/accept/surfaces/otlp-reply.ts'
+import { ERRORS, IngestError } from '../../../src/errors.ts'
+import { otlpMessages } from '../../otlp/otlp-oracle.ts'
 
 const response = otlpMessages.lookupType('sluice.otlp.ExportLogsServiceResponse')
 const status = otlpMessages.lookupType('sluice.otlp.Status')

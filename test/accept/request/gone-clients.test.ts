@@ -7,12 +7,12 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { ingestHandler } from '../../src/accept/ingest-handler.ts'
-import { InFlight } from '../../src/http/in-flight.ts'
-import type { HttpServer } from '../../src/http/server.ts'
-import { BATCH_BYTES_TARGET, IN_FLIGHT_BYTES_MAX } from '../../src/limits.ts'
-import { RawClient, startServer } from '../http/raw-client.ts'
-import { bytes, setUp, stream, turn } from './batching/batcher-harness.ts'
+import { ingestHandler } from '../../../src/accept/request/ingest-handler.ts'
+import { InFlight } from '../../../src/http/in-flight.ts'
+import type { HttpServer } from '../../../src/http/server.ts'
+import { BATCH_BYTES_TARGET, IN_FLIGHT_BYTES_MAX } from '../../../src/limits.ts'
+import { RawClient, startServer } from '../../http/raw-client.ts'
+import { bytes, setUp, stream, turn } from '../batching/batcher-harness.ts'
 
 const servers: HttpServer[] = []
 after(() => {

@@ -9,7 +9,7 @@
  * by sending the chunk again. Stored events have no item; the first rejected ones have. Why this
  * and nothing else: docs/decisions/0036-bulk-answers.md.
  */
-import type { IngestReport } from './ingest-report.ts'
+import type { IngestReport } from '../ingest-report.ts'
 
 export function encodeFluentBitReply(report: IngestReport, tookMs: number): string {
   const items = report.errors.map(({ line, message }) => {

@@ -1,18 +1,18 @@
 /** A bulk body through framer, worker code and reply, as one request goes, without the network. */
 
-import { COMPACT_REPLY } from '../../src/accept/bulk-form.ts'
-import { encodeBulkReply } from '../../src/accept/bulk-reply.ts'
-import type { PlacedPart } from '../../src/accept/dialect.ts'
-import type { BulkFilter } from '../../src/accept/filter-path.ts'
-import { BodyFramer } from '../../src/accept/framing/body-framer.ts'
-import { IngestReport } from '../../src/accept/ingest-report.ts'
-import { BatchBuffers } from '../../src/bytes/batch-buffers.ts'
-import { ReplyBuffers } from '../../src/bytes/reply-buffers.ts'
-import { BATCH_BYTES_TARGET, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
-import type { SegmentId } from '../../src/model/segment-id.ts'
-import { IngestPipeline } from '../../workers/ingest.ts'
-import { decodeSegment } from '../../workers/segment/segment.ts'
-import { batchOfPart } from './framing/frame-body.ts'
+import type { PlacedPart } from '../../../src/accept/dialect.ts'
+import { BodyFramer } from '../../../src/accept/framing/body-framer.ts'
+import { IngestReport } from '../../../src/accept/ingest-report.ts'
+import { COMPACT_REPLY } from '../../../src/accept/surfaces/bulk-form.ts'
+import { encodeBulkReply } from '../../../src/accept/surfaces/bulk-reply.ts'
+import type { BulkFilter } from '../../../src/accept/surfaces/filter-path.ts'
+import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
+import { ReplyBuffers } from '../../../src/bytes/reply-buffers.ts'
+import { BATCH_BYTES_TARGET, SEGMENT_EVENTS_MAX } from '../../../src/limits.ts'
+import type { SegmentId } from '../../../src/model/segment-id.ts'
+import { IngestPipeline } from '../../../workers/ingest.ts'
+import { decodeSegment } from '../../../workers/segment/segment.ts'
+import { batchOfPart } from '../framing/frame-body.ts'
 
 export interface BulkOutcome {
   /** The stored events' JSON by event id. */

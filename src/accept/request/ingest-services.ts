@@ -1,13 +1,13 @@
 /** What an ingest request works with, and how it ends. */
-import type { IngestError, OutcomeUnknownError } from '../errors.ts'
-import type { InFlight } from '../http/in-flight.ts'
-import type { SegmentToCommit } from '../model/batch.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { CredentialCache } from './admission/authenticate.ts'
-import type { Batcher } from './batching/batcher.ts'
-import type { Answer } from './dialect.ts'
-import type { IngestReport } from './ingest-report.ts'
+import type { IngestError, OutcomeUnknownError } from '../../errors.ts'
+import type { InFlight } from '../../http/in-flight.ts'
+import type { SegmentToCommit } from '../../model/batch.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { CredentialCache } from '../admission/authenticate.ts'
+import type { Batcher } from '../batching/batcher.ts'
+import type { Answer } from '../dialect.ts'
+import type { IngestReport } from '../ingest-report.ts'
 
 /** What every request shares. */
 export interface IngestServices {

@@ -5,10 +5,10 @@
  * of segments, which are known only now.
  */
 import assert from 'node:assert/strict'
-import type { ReplyBuffers } from '../bytes/reply-buffers.ts'
-import { SEGMENT_EVENTS_MAX } from '../limits.ts'
-import { bulkItemBytes } from './admission/bulk-items-bytes.ts'
-import type { PlacedPart } from './dialect.ts'
+import type { ReplyBuffers } from '../../bytes/reply-buffers.ts'
+import { SEGMENT_EVENTS_MAX } from '../../limits.ts'
+import { bulkItemBytes } from '../admission/bulk-items-bytes.ts'
+import type { PlacedPart } from '../dialect.ts'
 import type { BulkFilter } from './filter-path.ts'
 
 /** Digits that stand for a segment's id in what the workers write. */

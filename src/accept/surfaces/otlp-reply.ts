@@ -5,7 +5,7 @@
  * Exporters do not send a request again that was answered 200, nor any other than 429, 502, 503 and
  * 504: what is worth another try must be refused as a whole.
  */
-import { ERRORS, type IngestError } from '../errors.ts'
+import { ERRORS, type IngestError } from '../../errors.ts'
 
 export type OtlpEncoding = 'protobuf' | 'json'
 

@@ -1,6 +1,6 @@
 /** Replies as Elasticsearch gives them; which headers and types senders read: docs/elastic.md. */
-import { ERRORS, type ErrorCode, type IngestError } from '../errors.ts'
-import type { Exchange, Reply } from '../http/exchange.ts'
+import { ERRORS, type ErrorCode, type IngestError } from '../../errors.ts'
+import type { Exchange, Reply } from '../../http/exchange.ts'
 
 const PRODUCT_HEADER = ['X-Elastic-Product', 'Elasticsearch'] as const
 const CHALLENGE = ['WWW-Authenticate', 'Basic realm="sluice", charset="UTF-8"'] as const

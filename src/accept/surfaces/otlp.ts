@@ -3,13 +3,13 @@
  * collectors are configured with as the endpoint `/v1/otlp`, and the protocol's own `/v1/logs`.
  * Other signals answer that they are not implemented, so that exporters stop.
  */
-import { IngestError } from '../errors.ts'
-import { mediaTypeOf } from '../http/body.ts'
-import type { Exchange, Handler, Reply, Route } from '../http/exchange.ts'
-import { headerOrBearerKey } from './admission/presented-key.ts'
-import type { Answer, BodyPlan, Dialect } from './dialect.ts'
-import { type IngestDeps, ingestHandler } from './ingest-handler.ts'
-import type { IngestReport } from './ingest-report.ts'
+import { IngestError } from '../../errors.ts'
+import { mediaTypeOf } from '../../http/body.ts'
+import type { Exchange, Handler, Reply, Route } from '../../http/exchange.ts'
+import { headerOrBearerKey } from '../admission/presented-key.ts'
+import type { Answer, BodyPlan, Dialect } from '../dialect.ts'
+import type { IngestReport } from '../ingest-report.ts'
+import { type IngestDeps, ingestHandler } from '../request/ingest-handler.ts'
 import {
   OTLP_CONTENT_TYPES,
   type OtlpEncoding,

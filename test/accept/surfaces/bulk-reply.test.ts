@@ -4,14 +4,18 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { COMPACT_REPLY } from '../../src/accept/bulk-form.ts'
-import { encodeBulkReply } from '../../src/accept/bulk-reply.ts'
-import type { PlacedPart } from '../../src/accept/dialect.ts'
-import { ReplyBuffers } from '../../src/bytes/reply-buffers.ts'
-import { BULK_INDEX_BYTES_MAX, BULK_ITEM_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
-import { everyOperation, ITEM_ALL } from '../../src/model/batch.ts'
-import type { SegmentId } from '../../src/model/segment-id.ts'
-import { decodePart, decodeParts } from '../decode/decode-part.ts'
+import type { PlacedPart } from '../../../src/accept/dialect.ts'
+import { COMPACT_REPLY } from '../../../src/accept/surfaces/bulk-form.ts'
+import { encodeBulkReply } from '../../../src/accept/surfaces/bulk-reply.ts'
+import { ReplyBuffers } from '../../../src/bytes/reply-buffers.ts'
+import {
+  BULK_INDEX_BYTES_MAX,
+  BULK_ITEM_BYTES_MAX,
+  SEGMENT_EVENTS_MAX,
+} from '../../../src/limits.ts'
+import { everyOperation, ITEM_ALL } from '../../../src/model/batch.ts'
+import type { SegmentId } from '../../../src/model/segment-id.ts'
+import { decodePart, decodeParts } from '../../decode/decode-part.ts'
 import { type BulkOptions, runBulk, SEGMENT_ID } from './bulk-body.ts'
 
 const buffers = new ReplyBuffers()

@@ -6,17 +6,17 @@
  * Every refusal comes before anything of the request is accepted, is for the whole request, and is
  * counted on the stream when its key was valid.
  */
-import { IngestError, OutcomeUnknownError } from '../errors.ts'
-import type { BodyConsumer, Exchange, Handler, Reply } from '../http/exchange.ts'
-import type { InFlightRequest } from '../http/in-flight.ts'
-import { BODY_BYTES_MAX, REPLY_DIRECT_BYTES_MAX } from '../limits.ts'
-import type { Stream, StreamId } from '../model/stream.ts'
+import { IngestError, OutcomeUnknownError } from '../../errors.ts'
+import type { BodyConsumer, Exchange, Handler, Reply } from '../../http/exchange.ts'
+import type { InFlightRequest } from '../../http/in-flight.ts'
+import { BODY_BYTES_MAX, REPLY_DIRECT_BYTES_MAX } from '../../limits.ts'
+import type { Stream, StreamId } from '../../model/stream.ts'
 import {
   type CredentialCache,
   type ResolvedKey,
   unauthenticated,
-} from './admission/authenticate.ts'
-import type { Budgets } from './admission/budgets.ts'
+} from '../admission/authenticate.ts'
+import type { Budgets } from '../admission/budgets.ts'
 import {
   assertIdempotencyKey,
   claimIdempotencyKey,
@@ -24,10 +24,10 @@ import {
   type PresentedKey,
   RequestFingerprint,
   readIdempotencyKey,
-} from './admission/idempotency.ts'
-import type { BodyPlan, Dialect, IngestSurface } from './dialect.ts'
-import { parseContentEncoding } from './framing/decompress.ts'
-import type { IngestReport } from './ingest-report.ts'
+} from '../admission/idempotency.ts'
+import type { BodyPlan, Dialect, IngestSurface } from '../dialect.ts'
+import { parseContentEncoding } from '../framing/decompress.ts'
+import type { IngestReport } from '../ingest-report.ts'
 import { bodyTooLarge, IngestRequest, releaseClaim } from './ingest-request.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 

@@ -5,23 +5,23 @@
  * Refusals are for the whole request, before anything of it is accepted: senders lose data on
  * replies that mix them into the items.
  */
-import type { BatchBuffers } from '../bytes/batch-buffers.ts'
-import { ReplyBuffers } from '../bytes/reply-buffers.ts'
-import { IngestError } from '../errors.ts'
-import { mediaTypeOf } from '../http/body.ts'
-import type { Exchange, Reply, Route } from '../http/exchange.ts'
-import { SEGMENT_EVENTS_MAX } from '../limits.ts'
-import { formatEventId } from '../model/event-id.ts'
-import { elasticKey } from './admission/presented-key.ts'
+import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
+import { ReplyBuffers } from '../../bytes/reply-buffers.ts'
+import { IngestError } from '../../errors.ts'
+import { mediaTypeOf } from '../../http/body.ts'
+import type { Exchange, Reply, Route } from '../../http/exchange.ts'
+import { SEGMENT_EVENTS_MAX } from '../../limits.ts'
+import { formatEventId } from '../../model/event-id.ts'
+import { elasticKey } from '../admission/presented-key.ts'
+import type { Answer, BodyPlan, Dialect, PlacedPart } from '../dialect.ts'
+import type { IngestReport } from '../ingest-report.ts'
+import { type IngestDeps, ingestHandler } from '../request/ingest-handler.ts'
 import { type BulkForm, bulkFormOf } from './bulk-form.ts'
 import { encodeBulkReply } from './bulk-reply.ts'
-import type { Answer, BodyPlan, Dialect, PlacedPart } from './dialect.ts'
 import { ElasticReplies } from './elastic-reply.ts'
 import { isBefore8 } from './elastic-version.ts'
 import { filterAnswer, readFilterPath } from './filter-path.ts'
 import { encodeFluentBitReply } from './fluent-bit-reply.ts'
-import { type IngestDeps, ingestHandler } from './ingest-handler.ts'
-import type { IngestReport } from './ingest-report.ts'
 
 /** Elastic's clients send their own family of types: `application/vnd.elasticsearch+x-ndjson`. */
 const MEDIA_TYPES = /^application\/(?:vnd\.elasticsearch\+)?(?:x-ndjson|json)$/

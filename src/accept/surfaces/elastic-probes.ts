@@ -2,11 +2,11 @@
  * What forwarders ask an Elasticsearch cluster before they send, and while they do. They get the
  * least that lets each of them carry on; nothing is stored. Who needs what: docs/elastic.md.
  */
-import { IngestError } from '../errors.ts'
-import type { Exchange, Handler, Reply, Route } from '../http/exchange.ts'
-import { problemReply } from '../http/problem.ts'
-import { type CredentialCache, unauthenticated } from './admission/authenticate.ts'
-import { elasticKey } from './admission/presented-key.ts'
+import { IngestError } from '../../errors.ts'
+import type { Exchange, Handler, Reply, Route } from '../../http/exchange.ts'
+import { problemReply } from '../../http/problem.ts'
+import { type CredentialCache, unauthenticated } from '../admission/authenticate.ts'
+import { elasticKey } from '../admission/presented-key.ts'
 import { ElasticReplies } from './elastic-reply.ts'
 import { versionFor } from './elastic-version.ts'
 
