@@ -63,6 +63,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/telemetry/', SUPPORT],
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
   ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
+  ['src/store/projection/', [...SUPPORT, 'src/store/']],
   ['src/store/raw/', [...SUPPORT, 'src/store/']],
   ['src/store/', [...SUPPORT, 'src/store/raw/']],
   ['src/retain/splitting/', [...SUPPORT, 'src/retain/']],

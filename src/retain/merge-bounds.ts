@@ -12,7 +12,7 @@ import {
   MERGE_TABLE_PARTS_RELAXED,
 } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { ProjectionParts, ProjectionTable } from '../store/projection-parts.ts'
+import type { ProjectionParts, ProjectionTable } from '../store/projection/projection-parts.ts'
 
 /** Parts of one day and of all. */
 export interface PartCounts {

@@ -9,8 +9,8 @@
 import { RETAIN_TRIM_MS, RETAIN_TRIM_SHARE } from '../limits.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { MixedPartition, MixedParts, StreamMark } from '../store/mixed-parts.ts'
-import type { ProjectionParts } from '../store/projection-parts.ts'
+import type { MixedPartition, MixedParts, StreamMark } from '../store/projection/mixed-parts.ts'
+import type { ProjectionParts } from '../store/projection/projection-parts.ts'
 import type { StreamState } from '../store/raw/storage-store.ts'
 import type { RetainObserver } from './retainer.ts'
 

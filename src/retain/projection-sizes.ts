@@ -1,7 +1,7 @@
 /** How much of the projection each stream has. */
 import type { StreamId } from '../model/stream.ts'
-import type { MixedPartition, MixedShare } from '../store/mixed-parts.ts'
-import type { ProjectionTable } from '../store/projection-parts.ts'
+import type { MixedPartition, MixedShare } from '../store/projection/mixed-parts.ts'
+import type { ProjectionTable } from '../store/projection/projection-parts.ts'
 import type { ProjectionSize } from '../store/raw/storage-store.ts'
 
 /** What a row has beside its event: ids, times, the shape. */

@@ -3,7 +3,11 @@ import type { Route } from '../http/exchange.ts'
 import { FIELD_PATH_BYTES_MAX, STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../limits.ts'
 import { isFieldPath, mayBeInArray } from '../model/field-path.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { FieldStats, FieldStatsQuery, NumberStats } from '../store/field-stats-store.ts'
+import type {
+  FieldStats,
+  FieldStatsQuery,
+  NumberStats,
+} from '../store/projection/field-stats-store.ts'
 import { isPathTooLong, malformed, readLimit, readParameters, readTime } from './body-fields.ts'
 import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 import { groupText } from './query.ts'

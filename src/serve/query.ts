@@ -5,7 +5,7 @@
 import type { Reply, Route } from '../http/exchange.ts'
 import { QUERY_GROUPS_MAX } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { CountGroup, CountQuery, CountResult } from '../store/query-store.ts'
+import type { CountGroup, CountQuery, CountResult } from '../store/projection/query-store.ts'
 import { type BodyFields, malformed, readFields, readTime } from './body-fields.ts'
 import { ExactNumber, parseExactJson } from './exact-json.ts'
 import { readFieldFilter, readFieldPath } from './field-filter.ts'

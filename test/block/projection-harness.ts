@@ -11,7 +11,10 @@ import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
-import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection-store.ts'
+import {
+  PROJECTION_DATABASE,
+  ProjectionStore,
+} from '../../src/store/projection/projection-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 import { openTcpFront, type TcpFront } from '../support/store-socket.ts'

@@ -10,13 +10,13 @@ import { MERGE_BYTES_MAX, MERGE_CROWDED_BYTES_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { MergeBounds } from '../../src/retain/merge-bounds.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { ProjectionParts } from '../../src/store/projection-parts.ts'
+import { ProjectionParts } from '../../src/store/projection/projection-parts.ts'
 import {
   createTableSql,
   mergeSettings,
   PROJECTION_DATABASE,
   projectionTable,
-} from '../../src/store/projection-store.ts'
+} from '../../src/store/projection/projection-store.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 
 const dataDir = makeDirectory()

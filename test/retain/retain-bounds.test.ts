@@ -29,7 +29,7 @@ import { MergeBounds } from '../../src/retain/merge-bounds.ts'
 import { MixedTrimmer } from '../../src/retain/mixed-trimmer.ts'
 import { Retainer, type RetainObserver } from '../../src/retain/retainer.ts'
 import { RowRemover } from '../../src/retain/row-remover.ts'
-import type { MixedParts } from '../../src/store/mixed-parts.ts'
+import type { MixedParts } from '../../src/store/projection/mixed-parts.ts'
 import type { RetentionStore } from '../../src/store/raw/retention-store.ts'
 import { settle, virtualTime } from '../support/virtual-time.ts'
 

@@ -19,11 +19,14 @@ import { Splitter } from '../../src/retain/splitting/splitter.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ControlStore, type StreamSettings } from '../../src/store/control-store.ts'
 import { ensureClickHouse, migratePostgres } from '../../src/store/migrations/run.ts'
-import { MixedParts } from '../../src/store/mixed-parts.ts'
 import { Postgres } from '../../src/store/postgres.ts'
-import { ProjectionParts } from '../../src/store/projection-parts.ts'
-import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection-store.ts'
-import { QueryStore } from '../../src/store/query-store.ts'
+import { MixedParts } from '../../src/store/projection/mixed-parts.ts'
+import { ProjectionParts } from '../../src/store/projection/projection-parts.ts'
+import {
+  PROJECTION_DATABASE,
+  ProjectionStore,
+} from '../../src/store/projection/projection-store.ts'
+import { QueryStore } from '../../src/store/projection/query-store.ts'
 import { CheckpointStore } from '../../src/store/raw/checkpoint-store.ts'
 import { CompactionStore } from '../../src/store/raw/compaction-store.ts'
 import { NodeLease } from '../../src/store/raw/node-lease.ts'

@@ -32,7 +32,10 @@ import {
   STATS_TOP_MAX,
 } from '../../src/limits.ts'
 import { SCOPES } from '../../src/model/stream.ts'
-import { QUERY_DISTINCT_MAX, QUERY_RESULT_BYTES_MAX } from '../../src/store/query-store.ts'
+import {
+  QUERY_DISTINCT_MAX,
+  QUERY_RESULT_BYTES_MAX,
+} from '../../src/store/projection/query-store.ts'
 import { LAG_SEGMENTS_MAX } from '../../src/store/raw/usage-store.ts'
 
 // Tests run from `dist/`.

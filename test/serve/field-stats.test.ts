@@ -11,9 +11,12 @@ import { makeSegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { fieldStatsRoutes } from '../../src/serve/field-stats.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { FieldStatsStore } from '../../src/store/field-stats-store.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
-import { PROJECTION_DATABASE, ProjectionStore } from '../../src/store/projection-store.ts'
+import { FieldStatsStore } from '../../src/store/projection/field-stats-store.ts'
+import {
+  PROJECTION_DATABASE,
+  ProjectionStore,
+} from '../../src/store/projection/projection-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { newStream } from '../observe/nodes.ts'
 import { batchOf } from '../workers/batch-of.ts'

@@ -11,12 +11,15 @@ import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { FieldStatsStore } from '../../src/store/field-stats-store.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
-import { selectLegs } from '../../src/store/projection-legs.ts'
-import { PROJECTION_DATABASE, projectionTable } from '../../src/store/projection-store.ts'
-import { type CountQuery, fieldColumn, QueryStore } from '../../src/store/query-store.ts'
-import { insertProjected } from '../store/projected-rows.ts'
+import { FieldStatsStore } from '../../src/store/projection/field-stats-store.ts'
+import { selectLegs } from '../../src/store/projection/projection-legs.ts'
+import {
+  PROJECTION_DATABASE,
+  projectionTable,
+} from '../../src/store/projection/projection-store.ts'
+import { type CountQuery, fieldColumn, QueryStore } from '../../src/store/projection/query-store.ts'
+import { insertProjected } from '../store/projection/projected-rows.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 
 const [ONE, OTHER] = [41 as StreamId, 42 as StreamId]

@@ -13,7 +13,7 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { queryRoutes } from '../../src/serve/query.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
-import { QueryStore } from '../../src/store/query-store.ts'
+import { QueryStore } from '../../src/store/projection/query-store.ts'
 import { RestHarness, SILENT_LOG, startDatabase, withDataDir } from './rest-harness.ts'
 
 const closers: (() => Promise<void>)[] = []

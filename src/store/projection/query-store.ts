@@ -1,8 +1,8 @@
 /** Queries over the projection tables in ClickHouse: counts by field, and how much they hold. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { IngestError } from '../errors.ts'
-import { QUERY_MS_MAX } from '../limits.ts'
-import { quoteFieldPath } from '../model/field-path.ts'
+import { IngestError } from '../../errors.ts'
+import { QUERY_MS_MAX } from '../../limits.ts'
+import { quoteFieldPath } from '../../model/field-path.ts'
 import {
   type FieldFilter,
   type FieldValue,
@@ -10,13 +10,13 @@ import {
   INT64_MIN,
   readNumber,
   UINT64_MAX,
-} from '../model/field-value.ts'
-import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { ClickHouse } from './clickhouse.ts'
+} from '../../model/field-value.ts'
+import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import { StoreError } from '../store-error.ts'
 import { type Leg, ProjectionLegs, selectLegs, UNKNOWN_DATABASE } from './projection-legs.ts'
 import { UNKNOWN_TABLE } from './projection-store.ts'
-import { StoreError } from './store-error.ts'
 
 export interface CountQuery {
   readonly streamId: StreamId

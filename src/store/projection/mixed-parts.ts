@@ -5,10 +5,10 @@
  * Counting a day reads two columns of all its rows. It is done again only when the day's parts are
  * others than they were, and seldom enough that it takes a small share of the time.
  */
-import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { ClickHouse } from './clickhouse.ts'
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { ClickHouse } from '../clickhouse.ts'
 import { PROJECTION_DATABASE, projectionTable, tableName } from './projection-store.ts'
 
 export interface MixedShare {

@@ -7,8 +7,8 @@ import {
   MIXED_PROJECTION_COLUMNS,
   type MixedBlock,
   PROJECTION_COLUMNS,
-} from '../model/projection.ts'
-import { pushVaruint, readVaruint } from '../model/varuint.ts'
+} from '../../model/projection.ts'
+import { pushVaruint, readVaruint } from '../../model/varuint.ts'
 
 const VALUE_BYTES = 4
 const [STREAM_COLUMN] = MIXED_PROJECTION_COLUMNS

@@ -1,7 +1,7 @@
 /** Statistics of one field over the projection: how often, which values, how large. */
-import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { ClickHouse } from './clickhouse.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { ClickHouse } from '../clickhouse.ts'
 import { type Leg, ProjectionLegs, selectLegs } from './projection-legs.ts'
 import {
   type CountGroup,

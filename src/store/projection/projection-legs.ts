@@ -13,11 +13,11 @@
  * with it: what was there when a query began is never left out, and it is one round trip whether a
  * stream has one of the tables, the other, or both.
  */
-import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { ClickHouse } from './clickhouse.ts'
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import { StoreError } from '../store-error.ts'
 import { tableName, UNKNOWN_TABLE } from './projection-store.ts'
-import { StoreError } from './store-error.ts'
 
 /** The stream's own table, or the shared one. */
 export type Leg = 'own' | 'mixed'

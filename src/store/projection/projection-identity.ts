@@ -12,11 +12,11 @@
  * nobody: the next node chooses anew, and whoever has the old one in its ClickHouse is refused.
  */
 import { randomUUID } from 'node:crypto'
-import type { ClickHouse } from './clickhouse.ts'
-import { type Postgres, type PostgresClient, toStoreError } from './postgres.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import { type Postgres, type PostgresClient, toStoreError } from '../postgres.ts'
+import { StoreError } from '../store-error.ts'
+import type { StoreLog } from '../store-log.ts'
 import { PROJECTION_DATABASE, TABLE_PREFIX } from './projection-store.ts'
-import { StoreError } from './store-error.ts'
-import type { StoreLog } from './store-log.ts'
 
 export interface IdentityOptions {
   readonly postgres: Postgres

@@ -7,21 +7,21 @@
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MERGE_BYTES_MAX } from '../limits.ts'
-import { MIXED_STREAM } from '../model/mixed-runs.ts'
+import { MERGE_BYTES_MAX } from '../../limits.ts'
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import {
   type BlockSpool,
   MIXED_PROJECTION_COLUMNS,
   type MixedBlock,
   PROJECTION_COLUMNS,
   type StreamSegment,
-} from '../model/projection.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import { segmentIdMs } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import { type ClickHouse, InsertSpool, type QueryParams } from './clickhouse.ts'
+} from '../../model/projection.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import { segmentIdMs } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import { type ClickHouse, InsertSpool, type QueryParams } from '../clickhouse.ts'
+import { StoreError } from '../store-error.ts'
 import { prependStreams } from './mixed-block.ts'
-import { StoreError } from './store-error.ts'
 
 export const PROJECTION_DATABASE = 'sluice'
 

@@ -6,10 +6,10 @@
  * anew, but only the former leaves the rows out and moves the part's `min_time`, by which we see
  * what is left to be done. Measured: docs/decisions/0013-removing-from-clickhouse.md.
  */
-import { MERGE_BYTES_MAX } from '../limits.ts'
-import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { ClickHouse } from './clickhouse.ts'
+import { MERGE_BYTES_MAX } from '../../limits.ts'
+import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { ClickHouse } from '../clickhouse.ts'
 import {
   mergeSettings,
   PROJECTION_DATABASE,

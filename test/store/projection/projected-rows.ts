@@ -1,9 +1,9 @@
 /** Rows for the projection's tables, as inserts would leave them. */
-import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
-import { type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
-import type { StreamId } from '../../src/model/stream.ts'
-import type { ClickHouse } from '../../src/store/clickhouse.ts'
-import { createTableSql, projectionTable } from '../../src/store/projection-store.ts'
+import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
+import { type SegmentId, segmentIdMs } from '../../../src/model/segment-id.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import type { ClickHouse } from '../../../src/store/clickhouse.ts'
+import { createTableSql, projectionTable } from '../../../src/store/projection/projection-store.ts'
 
 export interface ProjectedSegment {
   readonly streamId: StreamId

@@ -5,20 +5,23 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
-import type { StreamId } from '../../src/model/stream.ts'
-import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { ensureClickHouse } from '../../src/store/migrations/run.ts'
+import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import { ClickHouse } from '../../../src/store/clickhouse.ts'
+import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
 import {
   type FoundIdentity,
   judgeIdentity,
   ProjectionIdentity,
   type RecordedIdentity,
-} from '../../src/store/projection-identity.ts'
-import { createTableSql, PROJECTION_DATABASE } from '../../src/store/projection-store.ts'
-import { SILENT_LOG, startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
-import { makeDirectory, recordingLog, removeDirectory } from './temporary.ts'
+} from '../../../src/store/projection/projection-identity.ts'
+import {
+  createTableSql,
+  PROJECTION_DATABASE,
+} from '../../../src/store/projection/projection-store.ts'
+import { SILENT_LOG, startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
+import { makeDirectory, recordingLog, removeDirectory } from '../temporary.ts'
 
 const [A, B, C] = ['a', 'b', 'c'].map((last) => `00000000-0000-4000-8000-00000000000${last}`)
 const ALONE = { liveNodes: 0, otherNodes: 0, isEmbedded: true, mayRebuild: false }
