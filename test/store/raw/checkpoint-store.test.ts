@@ -127,6 +127,7 @@ test('a mixed row comes with its runs, and the next ids are above the last of th
   assert.deepEqual(row, {
     streamId: MIXED_STREAM,
     segmentId: first,
+    eventCount: 33,
     payload: Buffer.of(7),
     runs,
   })
