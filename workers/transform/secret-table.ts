@@ -179,10 +179,13 @@ const MONEY: readonly Row[] = [
 
 const MESSAGES: readonly Row[] = [
   // A number as base64url, the time, the signature.
-  ['discord_token', '[MNO][DTjz][AEIMQUYcgk][wxyz0-5][\\w-]{20,24}\\.[\\w-]{6}\\.[\\w-]{27,38}'],
+  ['discord_token', '[MNO][DTjz][\\w-]{22,26}\\.[\\w-]{6}\\.[\\w-]{27,38}'],
   ['discord_webhook', 'discord(?:app|)\\.com/api/webhooks/[\\w+/=~-]{60,}'],
-  ['facebook_token', 'EAA[A-Z][A-Za-z0-9]{77,}', 'IGQ[A-Z][\\w-]{80,}'],
+  ['facebook_token', 'EAA[A-Z][A-Za-z0-9]{100,}', 'IGQV[A-Za-z][\\w-]{100,}'],
   ['hubspot_token', `pat-[a-z]{2}[1-9]-${UUID}`],
+  ['mailersend_token', 'mlsn\\.[0-9a-f]{64}'],
+  ['onesignal_key', 'os_v2_(?:app|org)_[a-z0-9]{100,112}'],
+  ['samsara_token', 'samsara_api_[A-Za-z0-9]{30}'],
   ['intercom_token', `dG9rO${BASE64}{50,}`],
   ['klaviyo_key', 'pk_[0-9a-f]{34}'],
   ['linkedin_secret', 'WPL_AP1\\.[A-Za-z0-9+/=.]{16,}'],
