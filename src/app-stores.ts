@@ -63,7 +63,7 @@ export interface Stores extends StoreClients {
   close(): Promise<void>
 }
 
-const CONNECTIONS = {
+export const CONNECTIONS = {
   read: {
     postgresMax: POSTGRES_READ_CONNECTIONS_MAX,
     clickhouseMax: CLICKHOUSE_READ_CONNECTIONS_MAX,

@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test'
 import { SLOW_READ_NICE } from '../../src/embedded/background-priority.ts'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
 import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
+import { ENGINE_CONTROLS_MAX, ENGINE_READS_MAX, ENGINE_WRITES_MAX } from '../../src/limits.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
@@ -67,13 +68,33 @@ test('writes and control have places beside any number of reads', async () => {
   await eventually('what nobody waits for has stopped', async () => (await running()) === 0)
 })
 
-async function running(): Promise<number> {
-  const rows = await control.query<{ n: number }>(
+async function running(looker = control): Promise<number> {
+  const rows = await looker.query<{ n: number }>(
     `SELECT toUInt32(count()) AS n FROM system.processes WHERE query LIKE '%sleepEachRow%'
        AND query NOT LIKE '%system.processes%'`,
   )
   return rows[0]?.n ?? 0
 }
+
+test('each kind has its places, and what comes beyond them waits', async () => {
+  for (const [client, looker, places] of [
+    [reads, control, ENGINE_READS_MAX],
+    [writes, control, ENGINE_WRITES_MAX],
+    [control, reads, ENGINE_CONTROLS_MAX],
+  ] as const) {
+    const gone = new AbortController()
+    const options = { signal: gone.signal }
+    const settings = { function_sleep_max_microseconds_per_block: '9000000' }
+    const settled = Promise.allSettled(
+      Array.from({ length: places + 2 }, () => client.query(SLEEP, {}, settings, options)),
+    )
+    await eventually('they run', async () => (await running(looker)) >= places)
+    for (let look = 0; look < 3; look++) assert.equal(await running(looker), places)
+    gone.abort()
+    await settled
+    await eventually('all have stopped', async () => (await running(looker)) === 0)
+  }
+})
 
 test('reads run out of memory, inserts do not', async () => {
   const hogs = Array.from({ length: 6 }, () =>

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {
+  OBSERVE_FLUSH_MS,
   OBSERVE_FLUSH_MS_MAX,
   OBSERVE_FLUSH_SHARE,
   OBSERVE_WRITE_STREAMS_MAX,
@@ -79,6 +80,18 @@ test('OBSERVE_WRITE_STREAMS_MAX streams are loaded and written at a time', async
     seen.written.filter((count) => count > 0),
     [max, max, 1],
   )
+})
+
+test('what is learned is written every OBSERVE_FLUSH_MS', async (t) => {
+  const { time, seen, add } = setUp(t)
+  for (let ms = 0; ms < 6 * OBSERVE_FLUSH_MS; ms += 100) {
+    add(1)
+    await time.pass(100)
+  }
+  const [, ...ends] = seen.endsMs
+  const gaps = ends.slice(1).map((endMs, index) => endMs - ends[index]!)
+  assert.ok(gaps.length >= 3, `${gaps.length} waits`)
+  for (const ms of gaps) assert.ok(ms >= OBSERVE_FLUSH_MS && ms <= OBSERVE_FLUSH_MS + 50, `${ms}`)
 })
 
 test('however long writing takes, what is learned waits OBSERVE_FLUSH_MS_MAX', async (t) => {

@@ -7,7 +7,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CredentialLookups } from '../../../src/accept/admission/credential-lookups.ts'
 import type { IngestError } from '../../../src/errors.ts'
-import { CREDENTIAL_LOOKUP_BATCH_MAX, CREDENTIAL_LOOKUPS_MAX } from '../../../src/limits.ts'
+import {
+  CREDENTIAL_LOOKUP_BATCH_MAX,
+  CREDENTIAL_LOOKUP_MS_MAX,
+  CREDENTIAL_LOOKUPS_MAX,
+} from '../../../src/limits.ts'
 import { createCredential, type StoredCredential } from '../../../src/model/credential.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { failure, STREAM, setUp } from './credential-source.ts'
@@ -132,6 +136,25 @@ test('a burst of credentials shares few queries, and nobody is refused', async (
   assert.equal(resolved.length, 3_000)
   assert.equal(source.asked, 3_000)
   assert.ok(source.finds <= Math.ceil(3_000 / CREDENTIAL_LOOKUP_BATCH_MAX) + 1, `${source.finds}`)
+})
+
+test('a credential waits CREDENTIAL_LOOKUP_MS_MAX for its query', async (t) => {
+  const lookups = new CredentialLookups('key', () => new Promise(() => undefined))
+  for (let i = 0; i < 2; i++) {
+    lookups.ask(`held${i}`).catch(assert.fail) // The queries that may run.
+    await turn()
+  }
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let outcome = ''
+  failure(lookups.ask('waits')).then((text) => {
+    outcome = text
+  }, assert.fail)
+  t.mock.timers.tick(CREDENTIAL_LOOKUP_MS_MAX - 1)
+  await turn()
+  assert.equal(outcome, '')
+  t.mock.timers.tick(1)
+  await turn()
+  assert.match(outcome, /^overloaded: /)
 })
 
 test('a change is forgotten by what it was about', async () => {

@@ -7,7 +7,11 @@ import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
-import { IDEMPOTENCY_ROW_BYTES, IDEMPOTENCY_STREAM_BYTES_MAX } from '../../../src/limits.ts'
+import {
+  IDEMPOTENCY_ROW_BYTES,
+  IDEMPOTENCY_STREAM_BYTES_MAX,
+  IDEMPOTENCY_TTL_MS,
+} from '../../../src/limits.ts'
 import { makeSegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { migratePostgres } from '../../../src/store/migrations/run.ts'
@@ -93,10 +97,16 @@ test('an answer that is past its time is not given, even where no key is to be h
   const answer = { streamId: stream, keySha256, fingerprint: key('r'), status: 200, body: 'old' }
   assert.equal(await keys.claim(stream, keySha256), 'claimed')
   assert.equal(await store.commit([row(stream, new Uint8Array(1))], [answer]), undefined)
-  await postgres.query(
-    `UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE stream_id = $1`,
-    [stream],
-  )
+  const age = (ms: number) =>
+    postgres.query(
+      `UPDATE idempotency_keys SET created_at = now() - $2 * interval '1 millisecond'
+       WHERE stream_id = $1`,
+      [stream, ms],
+    )
+  await age(IDEMPOTENCY_TTL_MS - 10_000)
+  const kept = { status: 200, body: 'old', fingerprint: Buffer.from(key('r')) }
+  assert.deepEqual(await keys.claim(stream, keySha256), kept)
+  await age(IDEMPOTENCY_TTL_MS + 10)
   const fill = 'UPDATE idempotency_bytes SET bytes = $2 WHERE stream_id = $1'
   await postgres.query(fill, [stream, IDEMPOTENCY_STREAM_BYTES_MAX])
   assert.equal(await keys.claim(stream, keySha256), 'full')
