@@ -181,7 +181,7 @@ const MESSAGES: readonly Row[] = [
   // A number as base64url, the time, the signature.
   ['discord_token', '[MNO][DTjz][\\w-]{22,26}\\.[\\w-]{6}\\.[\\w-]{27,38}'],
   ['discord_webhook', 'discord(?:app|)\\.com/api/webhooks/[\\w+/=~-]{60,}'],
-  ['facebook_token', 'EAA[A-Z][A-Za-z0-9]{100,}', 'IGQV[A-Za-z][\\w-]{100,}'],
+  ['facebook_token', 'EAA[A-Z][A-Za-z0-9]{100,}', 'IGQV[\\w-]{100,}'],
   ['hubspot_token', `pat-[a-z]{2}[1-9]-${UUID}`],
   ['mailersend_token', 'mlsn\\.[0-9a-f]{64}'],
   ['onesignal_key', 'os_v2_(?:app|org)_[a-z0-9]{100,112}'],
