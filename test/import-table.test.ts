@@ -72,7 +72,10 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/accept/admission/', ACCEPT],
   ['src/accept/batching/', [...ACCEPT, 'src/accept/framing/', 'src/accept/admission/']],
   ['src/accept/request/', [...ACCEPT, ...ACCEPT_ROOMS]],
-  ['src/accept/surfaces/', [...ACCEPT, ...ACCEPT_ROOMS, 'src/accept/request/']],
+  [
+    'src/accept/surfaces/',
+    [...ACCEPT, 'src/accept/framing/', 'src/accept/admission/', 'src/accept/request/'],
+  ],
   ['src/accept/', [...SUPPORT, 'src/accept/framing/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/kernel/', LEAVES],

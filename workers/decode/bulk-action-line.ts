@@ -4,7 +4,7 @@
  *
  * Most clients send the same line before every document, so the last one is kept and compared.
  */
-import { BULK_CREATE, BULK_DELETE, BULK_INDEX } from '../../src/bytes/bulk-action.ts'
+import { BULK_CREATE, BULK_DELETE, BULK_INDEX } from '../../src/model/bulk-action.ts'
 import { LOW_BYTES } from '../tape/json-scan.ts'
 import { SYNTAX_TRAILING } from '../tape/json-syntax.ts'
 import type { JsonTape } from '../tape/json-tape.ts'

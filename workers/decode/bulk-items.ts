@@ -5,13 +5,7 @@
  * Ids of ours hold the segment's id, which is known at commit only: 19 zero digits stand in its
  * place, and the place is noted. `accept/surfaces/bulk-reply.ts` fills it.
  */
-import {
-  BULK_CREATE,
-  BULK_DELETE,
-  BULK_INDEX,
-  BULK_OPERATIONS,
-  BULK_UPDATE,
-} from '../../src/bytes/bulk-action.ts'
+
 import {
   BULK_INDEX_BYTES_MAX,
   BULK_ITEM_BYTES_KEPT,
@@ -35,6 +29,13 @@ import {
   ITEM_TYPE,
   ITEM_VERSION,
 } from '../../src/model/batch.ts'
+import {
+  BULK_CREATE,
+  BULK_DELETE,
+  BULK_INDEX,
+  BULK_OPERATIONS,
+  BULK_UPDATE,
+} from '../../src/model/bulk-action.ts'
 import { allocateOutside, ByteWriter } from '../kernel/byte-writer.ts'
 
 /** The error types of items. Clients tell by them whether to send an action again: never. */

@@ -10,6 +10,9 @@
  * is taken for its document and skipped, unless that looks like an action. `bulkActionAt` decides
  * what looks like one, here and where the body was cut (`framing/bulk-framing.ts` relies on it).
  */
+
+import { EVENT_BYTES_MAX } from '../../src/limits.ts'
+import type { Part } from '../../src/model/batch.ts'
 import {
   BULK_DELETE,
   BULK_INDEX,
@@ -17,9 +20,7 @@ import {
   bulkActionAt,
   bulkOperation,
   bulkValueStart,
-} from '../../src/bytes/bulk-action.ts'
-import { EVENT_BYTES_MAX } from '../../src/limits.ts'
-import type { Part } from '../../src/model/batch.ts'
+} from '../../src/model/bulk-action.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { TAPE_ERRORS } from '../tape/json-syntax.ts'
 import type { JsonTape } from '../tape/json-tape.ts'

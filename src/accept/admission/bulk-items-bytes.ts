@@ -8,16 +8,7 @@
  * Lines are told apart as the decoder tells them (`bulk-framing.ts`). An item is counted with the
  * longest reason that it may fail for, and with all of its action's line for what that names.
  */
-import {
-  BULK_CREATE,
-  BULK_DELETE,
-  BULK_INDEX,
-  BULK_OPERATIONS,
-  BULK_UPDATE,
-  bulkActionAt,
-  bulkOperation,
-  skipBlanks,
-} from '../../bytes/bulk-action.ts'
+
 import { IngestError } from '../../errors.ts'
 import { BULK_INDEX_BYTES_MAX, BULK_REASON_BYTES_MAX, BULK_REPLY_BYTES_MAX } from '../../limits.ts'
 import {
@@ -37,6 +28,16 @@ import {
   type Part,
   type PartResult,
 } from '../../model/batch.ts'
+import {
+  BULK_CREATE,
+  BULK_DELETE,
+  BULK_INDEX,
+  BULK_OPERATIONS,
+  BULK_UPDATE,
+  bulkActionAt,
+  bulkOperation,
+  skipBlanks,
+} from '../../model/bulk-action.ts'
 
 const LINE_FEED = 0x0a
 /** Of an action's line nothing else is repeated. */

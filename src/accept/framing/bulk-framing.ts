@@ -13,7 +13,7 @@
  * known, and go forward from there. In a body that is what it should be, this is three lines.
  */
 
-import { BULK_DELETE, bulkActionAt, bulkOperation, skipBlanks } from '../../bytes/bulk-action.ts'
+import { BULK_DELETE, bulkActionAt, bulkOperation, skipBlanks } from '../../model/bulk-action.ts'
 
 type Expects = 'action' | 'document' | 'document-or-action'
 

@@ -7,7 +7,7 @@ import {
   bulkActionAt,
   bulkOperation,
   bulkValueStart,
-} from '../../src/bytes/bulk-action.ts'
+} from '../../src/model/bulk-action.ts'
 import { modelOperation } from '../decode/bulk-model.ts'
 import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 
