@@ -15,10 +15,7 @@ const EXCEPTIONS = {
   CREDENTIAL_CACHE_MAX: 'tested with 4 entries; 65,536 promises take the test runner 10 s',
   REPLY_BYTES_MAX: 'tested with a smaller one in large-reply.test.ts: it would take 64 MiB',
   RETAIN_STATEMENT_MS_MAX: 'half a minute of a session; such bounds are tested in postgres.test.ts',
-  REVIEW_SAMPLED_MAX: 'not tested yet',
-  REVIEW_TASK_BYTES: 'not tested yet',
   ROW_PATH_BYTES_MIN: 'rows below 256 bytes have no 4 KiB of paths: never met, but for safety',
-  SPLIT_DAMAGED_ROWS_MAX: 'not tested yet: a thousand damaged rows, each tried by itself',
 } as const satisfies Record<string, string>
 
 const files = readSourceFiles()

@@ -15,6 +15,7 @@ import {
   REVIEW_PATHS_MAX,
   REVIEW_REST_FACTOR,
   REVIEW_REST_MS_MAX,
+  REVIEW_SAMPLED_MAX,
   REVIEW_SAMPLES_MAX,
   REVIEW_TASKS_MAX,
 } from '../../src/limits.ts'
@@ -102,6 +103,20 @@ test('samples are bounded and differ', async () => {
   assert.equal(row.values, values.length)
   const samples = row.samples.map((sample: unknown) => JSON.stringify(sample))
   assert.equal(new Set(samples).size, REVIEW_SAMPLES_MAX)
+})
+
+test('of a path the first REVIEW_SAMPLED_MAX values are looked at for samples', async () => {
+  for (const [before, samples] of [
+    [REVIEW_SAMPLED_MAX - 1, 2],
+    [REVIEW_SAMPLED_MAX, 1],
+  ] as const) {
+    const streamId = await harness.createStream()
+    // In the middle, so that it is as far from the first value whichever way they are read.
+    const alike = Array.from({ length: before }, () => '{"password":"a"}')
+    await harness.commit(streamId, 0, [...alike, '{"password":1}', ...alike])
+    const [row] = (await harness.review(streamId, RANGE)).json.changes
+    assert.deepEqual([row.values, row.samples.length], [2 * before + 1, samples])
+  }
 })
 
 test('more events than one page of the walk; many segments', async () => {
