@@ -17,7 +17,7 @@ import type {
   SchemaStore,
   ShapePage,
   ShapeRecord,
-} from '../store/schema-store.ts'
+} from '../store/catalog/schema-store.ts'
 import { isPathTooLong, malformed, readLimit, readParameters } from './body-fields.ts'
 import { findVisibleStream, type Guard, guardRoute, hasScope, type StreamFinder } from './guard.ts'
 

@@ -1,7 +1,7 @@
 /** Pages of small records in the order of their ids: streams and tokens. */
 import type { Reply } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
-import type { PageRequest } from '../store/control-store.ts'
+import type { PageRequest } from '../store/control/control-store.ts'
 import { malformed, readLimit, readParameters } from './body-fields.ts'
 import { tryParseRowId } from './guard.ts'
 

@@ -5,7 +5,7 @@ import { findPathFault, normalizePath } from '../model/redact-path.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { SCHEMA_CAPS_DEFAULT, type SchemaCaps } from '../model/schema.ts'
 import type { Stream } from '../model/stream.ts'
-import type { StreamSettings } from '../store/control-store.ts'
+import type { StreamSettings } from '../store/control/control-store.ts'
 import { malformed, readBoolean, readCountOrNull, readFields, readName } from './body-fields.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }

@@ -1,7 +1,7 @@
 /** Streams: list, create, read, change, delete. */
 import type { Route } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
-import type { ControlStore } from '../store/control-store.ts'
+import type { ControlStore } from '../store/control/control-store.ts'
 import { findVisibleStream, type Guard, guardRoute } from './guard.ts'
 import { readIdPage, replyIdPage } from './id-page.ts'
 import { completeSettings, readNewSettings, readSettings, streamJson } from './stream-settings.ts'

@@ -7,9 +7,9 @@ import { jsonReply } from '../http/problem.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { learningState, SCHEMA_CAPS_DEFAULT, worseState } from '../model/schema.ts'
 import type { StreamId } from '../model/stream.ts'
+import type { SchemaState } from '../store/catalog/schema-store.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
 import type { RefusalCount, UsageStore } from '../store/raw/usage-store.ts'
-import type { SchemaState } from '../store/schema-store.ts'
 import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
 
 export interface UsageRoutesDeps extends Guard {

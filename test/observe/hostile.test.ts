@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
-import { SchemaStore } from '../../src/store/schema-store.ts'
+import { SchemaStore } from '../../src/store/catalog/schema-store.ts'
 import { startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
 import { newStream, TestNode } from './nodes.ts'
 

@@ -1,6 +1,6 @@
 /** Settings of a stream that has none of its own. */
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
-import type { StreamSettings } from '../../src/store/control-store.ts'
+import type { StreamSettings } from '../../src/store/control/control-store.ts'
 
 export const DEFAULT_SETTINGS: Omit<StreamSettings, 'name'> = {
   retentionMs: 30 * 86_400_000,

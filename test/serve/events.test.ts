@@ -14,10 +14,10 @@ import { eventRoutes, type ReadSegments } from '../../src/serve/events.ts'
 import { projectionRetryRoutes } from '../../src/serve/projection-retry.ts'
 import type { SegmentRead } from '../../src/serve/segment-reads.ts'
 import { usageRoutes } from '../../src/serve/usage.ts'
+import { SchemaStore } from '../../src/store/catalog/schema-store.ts'
 import { EventStore } from '../../src/store/raw/event-store.ts'
 import { SetAsideStore } from '../../src/store/raw/set-aside-store.ts'
 import { UsageStore } from '../../src/store/raw/usage-store.ts'
-import { SchemaStore } from '../../src/store/schema-store.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 
 let database: TestDatabase

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import type { StreamId } from '../../src/model/stream.ts'
 import { fieldRoutes } from '../../src/serve/fields.ts'
 import { keepBytes } from '../../src/serve/projection-bytes.ts'
-import { SchemaStore } from '../../src/store/schema-store.ts'
+import { SchemaStore } from '../../src/store/catalog/schema-store.ts'
 import { newStream, TestNode } from '../observe/nodes.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 

@@ -9,8 +9,8 @@ import { IngestError } from '../../src/errors.ts'
 import { keyRoutes } from '../../src/serve/keys.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
 import { tokenRoutes } from '../../src/serve/tokens.ts'
-import { ControlStore } from '../../src/store/control-store.ts'
-import { CredentialStore } from '../../src/store/credential-store.ts'
+import { ControlStore } from '../../src/store/control/control-store.ts'
+import { CredentialStore } from '../../src/store/control/credential-store.ts'
 import { RestHarness, startDatabase, type TestDatabase, withoutCaps } from './rest-harness.ts'
 
 let database: TestDatabase

@@ -1,6 +1,6 @@
 /** Rows of the control plane as SQL returns them, and the records made from them. */
-import type { StoredToken } from '../model/credential.ts'
-import { SCOPES, type Scope, type Stream, type StreamId } from '../model/stream.ts'
+import type { StoredToken } from '../../model/credential.ts'
+import { SCOPES, type Scope, type Stream, type StreamId } from '../../model/stream.ts'
 import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
 
 export interface KeyRecord {

@@ -8,10 +8,11 @@
  * node, which need not wait for its poll.
  * Throws `IngestError` for what a client did and `StoreError` for what the store did.
  */
-import { IngestError } from '../errors.ts'
-import { KEYS_PER_STREAM_MAX } from '../limits.ts'
-import { type ControlChange, createCredential, type NewCredential } from '../model/credential.ts'
-import type { Scope, Stream, StreamId } from '../model/stream.ts'
+import { IngestError } from '../../errors.ts'
+import { KEYS_PER_STREAM_MAX } from '../../limits.ts'
+import { type ControlChange, createCredential, type NewCredential } from '../../model/credential.ts'
+import type { Scope, Stream, StreamId } from '../../model/stream.ts'
+import type { Postgres, Queryable } from '../postgres.ts'
 import {
   KEY_COLUMNS,
   type KeyRecord,
@@ -26,7 +27,6 @@ import {
   toToken,
 } from './control-rows.ts'
 import { recordChange } from './credential-store.ts'
-import type { Postgres, Queryable } from './postgres.ts'
 
 /** What a client may set on a stream. */
 export type StreamSettings = Omit<Stream, 'streamId' | 'owner' | 'createdAtMs'>

@@ -1,5 +1,5 @@
 /** Columns that hold a stream's caps, and the caps made of them. */
-import type { SchemaCaps } from '../model/schema.ts'
+import type { SchemaCaps } from '../../model/schema.ts'
 
 export const CAP_COLUMNS = 'field_soft_cap, field_hard_cap, shape_soft_cap, shape_hard_cap'
 

@@ -1,10 +1,10 @@
 /** The catalog as people read it: fields, shapes, the state of learning; and Resolve. */
-import { EVENTS_PAGE_BYTES_MAX } from '../limits.ts'
-import { FIELD_TYPES, type FieldType, type SchemaCaps } from '../model/schema.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { Postgres } from './postgres.ts'
-import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
+import { EVENTS_PAGE_BYTES_MAX } from '../../limits.ts'
+import { FIELD_TYPES, type FieldType, type SchemaCaps } from '../../model/schema.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import { CAP_COLUMNS, type CapRow, toCaps } from '../control/schema-rows.ts'
+import type { Postgres } from '../postgres.ts'
 
 export interface FieldRecord {
   readonly path: string

@@ -2,14 +2,15 @@
  * What authentication reads of the control plane (the functions of `CredentialSource`), and the
  * record of changes by which nodes know what to forget of it.
  */
-import { CONTROL_CHANGES_MAX } from '../limits.ts'
+import { CONTROL_CHANGES_MAX } from '../../limits.ts'
 import type {
   ControlChange,
   CredentialKind,
   CredentialUse,
   StoredCredential,
-} from '../model/credential.ts'
-import type { StreamId } from '../model/stream.ts'
+} from '../../model/credential.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { Postgres, Queryable } from '../postgres.ts'
 import {
   STREAM_COLUMNS,
   type StreamRow,
@@ -18,7 +19,6 @@ import {
   toStoredToken,
   toStream,
 } from './control-rows.ts'
-import type { Postgres, Queryable } from './postgres.ts'
 
 export class CredentialStore {
   readonly #postgres: Postgres

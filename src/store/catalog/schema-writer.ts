@@ -6,15 +6,15 @@
  * node's mark in each stream moves in the same transaction as its counts, so a segment counts once:
  * a write that is repeated finds the mark there and changes nothing.
  */
-import { FIELD_SAMPLES_MAX } from '../limits.ts'
-import { FIELD_TYPES } from '../model/schema.ts'
-import type { KnownSchema, SchemaChange, SchemaCounts } from '../model/schema-changes.ts'
-import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { Postgres, Queryable } from './postgres.ts'
-import { nodeOfSegment } from './raw/checkpoint-store.ts'
-import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
-import { StoreError } from './store-error.ts'
+import { FIELD_SAMPLES_MAX } from '../../limits.ts'
+import { FIELD_TYPES } from '../../model/schema.ts'
+import type { KnownSchema, SchemaChange, SchemaCounts } from '../../model/schema-changes.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import { CAP_COLUMNS, type CapRow, toCaps } from '../control/schema-rows.ts'
+import type { Postgres, Queryable } from '../postgres.ts'
+import { nodeOfSegment } from '../raw/checkpoint-store.ts'
+import { StoreError } from '../store-error.ts'
 
 /** A shape that nothing has described yet, and a segment that has it. */
 export interface UndescribedShape {
