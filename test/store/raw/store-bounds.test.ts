@@ -15,7 +15,7 @@ import {
 } from '../../../src/limits.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
-import { ControlStore } from '../../../src/store/control-store.ts'
+import { ControlStore } from '../../../src/store/control/control-store.ts'
 import { NodeLease } from '../../../src/store/raw/node-lease.ts'
 import { RetentionStore } from '../../../src/store/raw/retention-store.ts'
 import { SetAsideStore } from '../../../src/store/raw/set-aside-store.ts'
