@@ -1,7 +1,7 @@
 /**
  * User agents: what is known of the string in an event is written beside it. Takes the events whose
  * one field is known; all others (no field judged yet, several of them, a sibling that is there, an
- * escaped string, one below an array) are left to `workers/transform/user-agent-fields.ts`.
+ * escaped string, one below an array) are left to `workers/transform/agents/user-agent-fields.ts`.
  */
 import { copyValue, hashText, isSameText } from './copy'
 import { ends, starts, tapeEnds, tapeStarts } from './events'
@@ -16,7 +16,7 @@ const IN_ARRAY: u32 = 8
 /** Room for the line feed and for what is copied past a text's end. */
 const MARGIN: i32 = 32
 
-/** Of a card (`workers/transform/agent-card.ts`), in bytes. */
+/** Of a card (`workers/transform/rewrite/agent-card.ts`), in bytes. */
 const CARD_TEXT_LENGTH: usize = 0
 const CARD_TEXT_ROOM: usize = 4
 const CARD_JSON_LENGTH: usize = 8

@@ -1,6 +1,7 @@
 /**
  * Where a text may say a credential: signs behind names, and marks of URLs and keys. The rules are
- * those of `workers/transform/credential-marks.ts`, over memory; what that finds is found here.
+ * those of `workers/transform/secrets/credential-marks.ts`, over memory; what that finds is found
+ * here.
  */
 import { isSpelledPrivate } from './formats'
 
@@ -38,7 +39,7 @@ export function bindNames(ends: usize, masks: usize): void {
   signMasks = masks
 }
 
-/** Whether a mark of sixteen bytes may belong to a secret; see `workers/transform/secrets.ts`. */
+/** Whether a mark of sixteen bytes may be a secret's: `workers/transform/secrets/secrets.ts`. */
 export function hasMark(start: usize, at: usize, marks: i32): bool {
   for (let left = marks; left !== 0; left &= left - 1) {
     const place = at + ctz(left)

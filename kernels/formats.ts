@@ -1,7 +1,7 @@
 /**
  * What is known of the formats of secrets besides their first four bytes: what else stands at fixed
  * places near their beginning, or at a fixed place before the end of a run of token bytes. The
- * tables are made by `workers/transform/suspect-formats.ts`.
+ * tables are made by `workers/transform/secrets/suspect-formats.ts`.
  */
 const DOT: u32 = 0x2e
 const EQUALS: u32 = 0x3d

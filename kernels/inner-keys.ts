@@ -4,7 +4,7 @@
  * letter by letter through a tree of the words' letters. No structure is looked at, and no byte is
  * read for two keys.
  *
- * Errs on one side only, as `secrets.ts` does: `workers/transform/inner-json.ts` judges.
+ * Errs on one side only, as `secrets.ts` does: `workers/transform/redact/inner-json.ts` judges.
  */
 
 const SPACE: u32 = 0x20
@@ -29,7 +29,10 @@ const LETTER_X: u32 = 0x78
 const OPEN_OBJECT: u8 = 0x7b
 const ALL_BYTES: i32 = 0xffff
 
-/** By state and five bits of a letter: the state behind it (`workers/transform/inner-keys.ts`). */
+/**
+ * By state and five bits of a letter: the state behind it
+ * (`workers/transform/redact/inner-keys.ts`).
+ */
 let letterStates: usize = 0
 const ROOT: usize = 1
 const WHOLE_WORD: usize = 0xffff

@@ -1,7 +1,7 @@
 /**
  * Which events redaction has to look at: most have nothing that could be a secret. Errs on one side
- * only: what `workers/transform/redact.ts` would find is never passed over. That one looks at the
- * others, and judges for itself.
+ * only: what `workers/transform/redact/redact.ts` would find is never passed over. That one looks
+ * at the others, and judges for itself.
  */
 import { hasMark, isBasic } from './credential-marks'
 import { tapeEnds, tapeStarts } from './events'
@@ -26,10 +26,10 @@ const SECRET_BYTES_MIN: usize = 8
 const RUN_BYTES_MIN: i32 = 16
 const ALL_BYTES: i32 = 0xffff
 const EQUALS: u8 = 0x3d
-/** Flags of nodes: see `workers/transform/redact-keys.ts`. */
+/** Flags of nodes: see `workers/transform/redact/redact-keys.ts`. */
 const SECRET_STRINGS: u32 = 64
 const KEY: u32 = 1
-/** How names end: see `workers/transform/name-endings.ts`. */
+/** How names end: see `workers/transform/names/name-endings.ts`. */
 const END_LONG: u32 = 2
 const END_SECRET: u32 = 3
 const END_ANY: u32 = 7
@@ -121,7 +121,7 @@ function isSuspect(from: usize, to: usize, bytes: usize): bool {
 
 /**
  * Whether a string at a node where names are looked for can be that of a secret, or in a list begin
- * with one and an equals sign. What is exactly, `workers/transform/listed-names.ts` says.
+ * with one and an equals sign. What is exactly, `workers/transform/names/listed-names.ts` says.
  */
 export function mayNameSecret(start: usize, end: usize, isEscaped: bool, isInList: bool): bool {
   if (isEscaped && !hasPlainEscapes(start, end)) return true

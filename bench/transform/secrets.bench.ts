@@ -1,7 +1,7 @@
 /** The pre-filter that was not taken: one expression over the batch as one latin1 string. */
 import { ENTRY, ESCAPED, STRING } from '../../workers/tape/tape-types.ts'
-import { SECRET_TABLE } from '../../workers/transform/secret-table.ts'
-import { SecretScanner } from '../../workers/transform/secrets.ts'
+import { SECRET_TABLE } from '../../workers/transform/secrets/secret-table.ts'
+import { SecretScanner } from '../../workers/transform/secrets/secrets.ts'
 import type { MicroBench } from '../bench.ts'
 import { TapeBatch } from '../decode/tape-batch.ts'
 

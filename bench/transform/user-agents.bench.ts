@@ -1,7 +1,7 @@
 import { USER_AGENT_BYTES_MAX } from '../../src/limits.ts'
 import { heldBytes } from '../../workers/kernel/arena-copy.ts'
-import { parseUserAgent } from '../../workers/transform/parse-user-agent.ts'
-import { UserAgents } from '../../workers/transform/user-agent.ts'
+import { parseUserAgent } from '../../workers/transform/agents/parse-user-agent.ts'
+import { UserAgents } from '../../workers/transform/agents/user-agent.ts'
 import type { MicroBench } from '../bench.ts'
 import { OFF, transformBench } from './redaction.bench.ts'
 

@@ -1,5 +1,5 @@
 /** `npm run bench:user-agents`: what is told right of the labelled user agents, and what is not. */
-import { parseUserAgent } from '../../workers/transform/parse-user-agent.ts'
+import { parseUserAgent } from '../../workers/transform/agents/parse-user-agent.ts'
 import { formatTable } from '../table.ts'
 import { readLabelledAgents, scoreAgents } from './score.ts'
 

@@ -2,8 +2,8 @@
  * Review before switching on: what redaction would change in events that are stored already, by
  * path and reason, by the worker code of ingest. Reads, and stores nothing.
  *
- * What it tells of values is masked (`workers/transform/masked-sample.ts`); it needs the scope that
- * shows the events themselves all the same.
+ * What it tells of values is masked (`workers/transform/redact/masked-sample.ts`); it needs the
+ * scope that shows the events themselves all the same.
  */
 import type { Reply, Route } from '../http/exchange.ts'
 import { REVIEW_EVENTS_MAX, REVIEW_PATHS_MAX } from '../limits.ts'

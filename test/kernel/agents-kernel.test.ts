@@ -9,7 +9,7 @@ import { Random } from '../../bench/random.ts'
 import { USER_AGENT_BYTES_MAX } from '../../src/limits.ts'
 import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { kernels } from '../../workers/kernel/kernels.ts'
-import { UserAgents } from '../../workers/transform/user-agent.ts'
+import { UserAgents } from '../../workers/transform/agents/user-agent.ts'
 import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
 import { AGENTS, transformed, Worker } from '../transform/transform-harness.ts'
 

@@ -10,7 +10,7 @@ import { arena } from '../../workers/kernel/arena.ts'
 import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { previewEvent } from '../../workers/redaction-preview.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
-import { UserAgents } from '../../workers/transform/user-agent.ts'
+import { UserAgents } from '../../workers/transform/agents/user-agent.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 const SETTINGS = { parseUserAgents: true, redactSensitive: true, redactFields: [] }

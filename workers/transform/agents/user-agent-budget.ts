@@ -1,0 +1,55 @@
+/**
+ * How much parsing of user agents that are not remembered a stream may cause. A client that sends
+ * nothing but new strings, made to be slow, must not keep a worker from everybody else's batches.
+ *
+ * One bucket a stream and worker, refilled by the batches' own time; what it holds is also what one
+ * batch can spend. A string is charged for its length squared, as that is how the time of the worst
+ * ones grows: a hostile one of 500 bytes costs 16, a usual one 1.
+ */
+import { LRUCache } from 'lru-cache'
+import {
+  USER_AGENT_BUDGET_STREAMS_MAX,
+  USER_AGENT_COST_MAX,
+  USER_AGENT_COST_PER_SECOND,
+} from '../../../src/limits.ts'
+
+/** Up to here a string costs 1. */
+const UNIT_BYTES = 128
+
+interface Bucket {
+  left: number
+  atMs: number
+}
+
+export class UserAgentBudget {
+  /** A stream that is not in it has a full bucket. */
+  readonly #buckets = new LRUCache<number, Bucket>({ max: USER_AGENT_BUDGET_STREAMS_MAX })
+  #bucket: Bucket = { left: USER_AGENT_COST_MAX, atMs: 0 }
+
+  /** Starts a batch of a stream. */
+  begin(streamId: number, nowMs: number): void {
+    const known = this.#buckets.get(streamId)
+    if (known === undefined) {
+      this.#bucket = { left: USER_AGENT_COST_MAX, atMs: nowMs }
+      this.#buckets.set(streamId, this.#bucket)
+      return
+    }
+    const refill = (Math.max(0, nowMs - known.atMs) * USER_AGENT_COST_PER_SECOND) / 1_000
+    known.left = Math.min(USER_AGENT_COST_MAX, known.left + refill)
+    known.atMs = nowMs
+    this.#bucket = known
+  }
+
+  /** Whether a string of so many bytes may be parsed; charges for it if so. */
+  tryTake(bytes: number): boolean {
+    const cost = userAgentCost(bytes)
+    if (this.#bucket.left < cost) return false
+    this.#bucket.left -= cost
+    return true
+  }
+}
+
+export function userAgentCost(bytes: number): number {
+  const units = bytes / UNIT_BYTES
+  return Math.max(1, Math.ceil(units * units))
+}
