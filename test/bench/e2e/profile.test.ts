@@ -17,7 +17,7 @@ test('self times are summed by function and place, most first', () => {
     timeDeltas: [10, 20, 30, 40],
   })
   assert.deepEqual(times, [
-    { name: 'parse workers/decode/json-tape.js:5', selfMicros: 90 },
+    { name: 'parse workers/tape/json-tape.js:5', selfMicros: 90 },
     { name: '(idle)', selfMicros: 10 },
   ])
 })
