@@ -90,6 +90,10 @@ function tell(message: HostMessage): void {
   if (process.connected) process.send?.(message)
 }
 
+/** What is done when the parent is gone. Until the engine is there, nothing is to be ended well. */
+let stop = (): void => void process.kill(process.pid, 'SIGKILL')
+process.on('disconnect', () => stop())
+
 async function run(settings: HostSettings): Promise<void> {
   const data = join(settings.directory, 'data')
   const spoolDirectory = join(settings.directory, 'spool')
@@ -106,7 +110,7 @@ async function run(settings: HostSettings): Promise<void> {
   server.requestTimeout = 0 // The parent is the only client, and it has its own deadlines.
 
   let stopping = false
-  const stop = async () => {
+  const drain = async () => {
     if (stopping) return
     stopping = true
     server.close()
@@ -114,13 +118,13 @@ async function run(settings: HostSettings): Promise<void> {
     // Not `process.exit`: with operations still running its handlers may wait for them.
     process.kill(process.pid, 'SIGKILL')
   }
-  process.on('disconnect', () => void stop())
+  stop = () => void drain()
   // Ctrl-C and service managers signal every process of ours; the parent decides when we end.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 
   server.on('error', (cause: NodeJS.ErrnoException) => {
     tell({ kind: 'failed', code: cause.code, message: cause.message })
-    void stop()
+    stop()
   })
   rmSync(settings.socketName, { force: true }) // Of one that was killed.
   server.listen(settings.socketName, () => tell({ kind: 'ready' }))
@@ -130,6 +134,7 @@ process.once('message', (settings: HostSettings) => {
   run(settings).catch((cause: unknown) => {
     tell({ kind: 'failed', code: undefined, message: String(cause) })
     process.exitCode = 1
+    stop = () => undefined
     if (process.connected) process.disconnect()
   })
 })
