@@ -1,6 +1,6 @@
 /**
- * Goal: the engine's process ends when its parent is killed, whenever that is: also while the engine
- * is still being opened, which takes a second. One that stays holds the directory for ever.
+ * Goal: the engine's process ends when its parent is killed, whenever that is: also while the
+ * engine is still being opened, which takes a second. One that stays holds the directory for ever.
  * Method: a parent of the test's own, killed some time after it has started the engine's process.
  */
 import assert from 'node:assert/strict'
