@@ -27,8 +27,10 @@ import {
 } from '../rewrite/edits.ts'
 import type { EventRewriter } from '../rewrite/event-rewriter.ts'
 import { logNode, mayBeObject } from '../rewrite/extract-log.ts'
+import { PRIVATE_KEY } from '../secrets/secret-matcher.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, type SecretScanner } from '../secrets/secrets.ts'
 import { InnerJson, mayHoldKeys } from './inner-json.ts'
+import { beginsKey, KEY_LINES_MAX, keyLineEntry } from './key-lines.ts'
 import { EventRedactor } from './redact-event.ts'
 import {
   KEY,
@@ -43,6 +45,7 @@ import {
 } from './redact-keys.ts'
 import { mayBeSecret, nextSuspect, type SuspectKeys } from './suspects.ts'
 
+const NO_NODE = -1
 const NOTHING = 0
 /** `#edits` has it all. */
 const SPLICE = 1
@@ -92,6 +95,7 @@ export class Redaction {
       if (start < range.start || start >= range.end) continue
       const way = this.#wayOf(tape, events, rewriter, i)
       if (way === NOTHING) continue
+      const keyNode = way === SPLICE ? this.#keyBegun(tape, events, rewriter, i) : NO_NODE
       if (way === SPLICE) {
         rewriter.splice(i, this.#edits)
       } else if (way === REWRITE) {
@@ -103,8 +107,48 @@ export class Redaction {
       }
       changed++
       scanner.moved(rewriter.written)
+      if (keyNode === NO_NODE) continue
+      const lines = this.#redactKeyLines(tape, events, rewriter, i + 1, keyNode)
+      changed += lines
+      i += lines
     }
     return changed
+  }
+
+  /** The node of the string in which a private key begins that later events go on with. */
+  #keyBegun(
+    { entries }: JsonTape,
+    events: DecodedEvents,
+    { bytes }: EventRewriter,
+    index: number,
+  ): number {
+    const { count, reason, start, end } = this.#edits
+    if (count !== 1 || reason[0] !== REASON_SECRET + PRIVATE_KEY) return NO_NODE
+    if (!beginsKey(bytes, start[0]!, end[0]!)) return NO_NODE
+    for (let at = events.tapeStart[index]!; at < events.tapeEnd[index]!; at += ENTRY) {
+      if (entries[at + 2] === start[0]! + 1) return entries[at]!
+    }
+    return NO_NODE
+  }
+
+  /** Redacts the lines of a key from event `first` on; returns how many there are. */
+  #redactKeyLines(
+    tape: JsonTape,
+    events: DecodedEvents,
+    rewriter: EventRewriter,
+    first: number,
+    node: number,
+  ): number {
+    let lines = 0
+    for (; lines < KEY_LINES_MAX; lines++) {
+      const at = keyLineEntry(tape, events, rewriter.bytes, first + lines, node)
+      if (at < 0) break
+      this.#edits.clear()
+      this.#replace(tape.entries, at, REASON_SECRET + PRIVATE_KEY)
+      rewriter.splice(first + lines, this.#edits)
+      this.#scanner.moved(rewriter.written)
+    }
+    return lines
   }
 
   #wayOf(tape: JsonTape, events: DecodedEvents, rewriter: EventRewriter, index: number): number {
