@@ -42,6 +42,14 @@ export function segmentIdNode(id: SegmentId): number {
   return Number(id >> BigInt(COUNTER_BITS)) & NODE_ID_MAX
 }
 
+/**
+ * SQL for the node in an id. PostgreSQL uses the index `segments_by_node` only for an expression
+ * that is written just as in the index.
+ */
+export function nodeOfSegment(column: string): string {
+  return `((${column} >> ${COUNTER_BITS}) & ${NODE_ID_MAX})`
+}
+
 /** The decimal text of an id, or undefined when it is not one. */
 export function tryParseSegmentId(text: string): SegmentId | undefined {
   if (!/^(0|[1-9][0-9]{0,18})$/.test(text)) return undefined

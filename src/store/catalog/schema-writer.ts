@@ -9,11 +9,10 @@
 import { FIELD_SAMPLES_MAX } from '../../limits.ts'
 import { FIELD_TYPES } from '../../model/schema.ts'
 import type { KnownSchema, SchemaChange, SchemaCounts } from '../../model/schema-changes.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
+import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { CAP_COLUMNS, type CapRow, toCaps } from '../control/schema-rows.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
-import { nodeOfSegment } from '../raw/checkpoint-store.ts'
 import { StoreError } from '../store-error.ts'
 
 /** A shape that nothing has described yet, and a segment that has it. */

@@ -1,6 +1,6 @@
 /** Where each node's projection stands, and what it has committed since. */
 import { decodeRuns, MIXED_STREAM, type MixedRun } from '../../model/mixed-runs.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
+import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
 import { decodeMembers, type SegmentMember } from '../../model/segment-members.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
@@ -11,14 +11,6 @@ interface SegmentRow {
   readonly event_count: number
   readonly payload: Uint8Array
   readonly members: Uint8Array | null
-}
-
-/**
- * SQL for the node in a segment id (`model/segment-id.ts`). Just as in the index
- * `segments_by_node`: written otherwise, that would not be used.
- */
-export function nodeOfSegment(column: string): string {
-  return `((${column} >> 12) & 511)`
 }
 
 export interface CommittedRow {

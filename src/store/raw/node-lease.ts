@@ -20,11 +20,10 @@ import {
   NODE_LEASE_RENEW_MS,
   NODES_LEFT_BEHIND_MAX,
 } from '../../limits.ts'
-import { NODE_ID_MAX, SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
+import { NODE_ID_MAX, nodeOfSegment, SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
-import { nodeOfSegment } from './checkpoint-store.ts'
 import { type ClockGuard, STORE_NOW_MS } from './clock-guard.ts'
 
 export interface NodeLeaseOptions {

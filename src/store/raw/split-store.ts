@@ -7,11 +7,10 @@
  */
 import { SPLIT_BETWEEN_ROWS_MAX, SPLIT_BYTES_MAX, SPLIT_STATEMENT_BYTES_MAX } from '../../limits.ts'
 import { decodeRuns, MIXED_STREAM, type MixedRun, type SegmentRun } from '../../model/mixed-runs.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
+import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
 import { encodeMembers } from '../../model/segment-members.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Queryable } from '../postgres.ts'
-import { nodeOfSegment } from './checkpoint-store.ts'
 import { REMOVED_NODE_ID } from './storage-sql.ts'
 
 /** A mixed row without its payload. */

@@ -1,8 +1,12 @@
 /** What a stream holds, how far its projection lags, what was refused: counters and their SQL. */
-import { SEGMENT_ID_MS_SHIFT, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import {
+  nodeOfSegment,
+  SEGMENT_ID_MS_SHIFT,
+  type SegmentId,
+  segmentIdMs,
+} from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
-import { nodeOfSegment } from './checkpoint-store.ts'
 
 export interface StreamUsage {
   readonly events: number
