@@ -1,4 +1,3 @@
-import type { Stores } from './app-stores.ts'
 import type { BatchBuffers } from './bytes/batch-buffers.ts'
 import type { Config } from './config.ts'
 import type { Health } from './telemetry/health.ts'
@@ -11,11 +10,9 @@ export interface Context {
   readonly log: Log
   readonly metrics: Metrics
   readonly health: Health
-  readonly stores: Stores
   readonly buffers: BatchBuffers
   /** Ends parts of the service, the last one first. */
   readonly stoppers: (() => unknown)[]
-  readonly onLeaseLost: () => void
   /** This process can do no more good: it ends, to be started again. */
   readonly onFatal: (reason: string) => void
 }

@@ -1,89 +1,106 @@
 /** The part of the composition root that builds accept: the ingest surfaces and their batcher. */
 import type { CredentialCache } from './accept/admission/authenticate.ts'
+import { Budgets } from './accept/admission/budgets.ts'
 import { Refusals } from './accept/admission/refusals.ts'
-import type { StorageCaps } from './accept/admission/storage-caps.ts'
+import { StorageCaps } from './accept/admission/storage-caps.ts'
 import { Batcher } from './accept/batching/batcher.ts'
 import type { IngestDeps } from './accept/request/ingest-handler.ts'
 import { bulkRoutes } from './accept/surfaces/bulk.ts'
 import { nativeIngestRoutes } from './accept/surfaces/native.ts'
 import { otlpRoutes } from './accept/surfaces/otlp.ts'
 import type { Context } from './app-context.ts'
-import { createBudgets } from './app-observe.ts'
-import type { Committer } from './commit/committer.ts'
+import type { Cell } from './cell/cell.ts'
 import type { Route } from './http/exchange.ts'
 import { InFlight } from './http/in-flight.ts'
-import type { EncodedBatch } from './model/batch.ts'
 import type { WorkerPool } from './pool/pool.ts'
-import { IdempotencyStore } from './store/raw/idempotency-store.ts'
-import type { UsageStore } from './store/raw/usage-store.ts'
-import { ingestMeter } from './telemetry/observers.ts'
+import { countBatch, ingestMeter } from './telemetry/observers.ts'
 
 const IDEMPOTENCY_PURGE_MS = 60_000
 
 /** Accept and batcher; returns the routes of the ingest surfaces. */
-export function startIngest(
-  { config, stores, log, metrics, buffers, stoppers }: Context,
+export async function startIngest(
+  context: Context,
   parts: {
     readonly pool: WorkerPool
-    readonly committer: Committer
+    readonly cell: Cell
     readonly credentials: CredentialCache
-    readonly usage: UsageStore
-    readonly caps: StorageCaps
-    readonly state: { readonly isStopping: boolean }
+    readonly isStopping: () => boolean
   },
-): Route[] {
-  const { pool, committer, credentials, usage, caps, state } = parts
+): Promise<Route[]> {
+  const { config, log, metrics, stoppers } = context
+  const { pool, cell, credentials, isStopping } = parts
+  const { nodeId, usage, committer, idempotency } = cell
+  const caps = await startStorageCaps(context, cell)
   const inFlight = new InFlight(config.inFlightBytesMax)
   metrics.watch('inFlightBytes', () => inFlight.bytes)
   metrics.watch('inFlightRequests', () => inFlight.requests)
-  const { nodeId } = stores.lease
   const refusals = new Refusals((counts) => usage.recordRefusals(nodeId, counts), Date.now)
   stoppers.push(() => refusals.stop())
   const rejects = new Refusals((counts) => usage.recordRejects(nodeId, counts), Date.now)
   stoppers.push(() => rejects.stop())
-  const idempotency = new IdempotencyStore(stores.writes.postgres, stores.lease)
   const purge = setInterval(() => void idempotency.purge().catch(() => 0), IDEMPOTENCY_PURGE_MS)
   stoppers.push(() => clearInterval(purge))
-  const count = (encoded: EncodedBatch) => {
-    metrics.batches.inc()
-    metrics.countTransforms(encoded.transforms)
-    for (const { pathsSkipped } of encoded.segments) {
-      if (pathsSkipped > 0) metrics.projectionPathsSkipped.inc(pathsSkipped)
-    }
-    return encoded
-  }
-  const batcher = new Batcher(
-    {
-      get hasIdleThread() {
-        return pool.hasIdleThread
-      },
-      encode: async (batch, output) => {
-        return count((await pool.run({ kind: 'ingest', batch, output })).batch)
-      },
-      encodeInTurn: async (supply, streamId) => {
-        const result = await pool.runInTurn(() => {
-          const task = supply()
-          return task && { kind: 'ingest', ...task }
-        }, streamId)
-        return result && count(result.batch)
-      },
-    },
-    buffers,
-    (streamId, encoded) => committer.submit(streamId, encoded),
-    Date.now,
-  )
-  pool.watchIdle(() => batcher.threadIdle())
   const deps: IngestDeps = {
-    batcher,
+    batcher: createBatcher(context, pool, cell),
     inFlight,
     commit: (streamId, encoded, completion) => committer.submit(streamId, encoded, completion),
     credentials,
     idempotency,
     meter: ingestMeter(metrics, refusals, rejects),
     checkStorage: (stream) => caps.check(stream),
-    budgets: createBudgets({ config, stores, metrics }),
-    isStopping: () => state.isStopping,
+    budgets: createBudgets(context, cell),
+    isStopping,
     onFault: (cause) => log.error({ err: cause }, 'an ingest request failed'),
   }
   return [...nativeIngestRoutes(deps), ...bulkRoutes(deps), ...otlpRoutes(deps)]
+}
+
+function createBatcher({ metrics, buffers }: Context, pool: WorkerPool, cell: Cell): Batcher {
+  const batcher = new Batcher(
+    {
+      get hasIdleThread() {
+        return pool.hasIdleThread
+      },
+      encode: async (batch, output) => {
+        return countBatch(metrics, (await pool.run({ kind: 'ingest', batch, output })).batch)
+      },
+      encodeInTurn: async (supply, streamId) => {
+        const result = await pool.runInTurn(() => {
+          const task = supply()
+          return task && { kind: 'ingest', ...task }
+        }, streamId)
+        return result && countBatch(metrics, result.batch)
+      },
+    },
+    buffers,
+    (streamId, encoded) => cell.committer.submit(streamId, encoded),
+    Date.now,
+  )
+  pool.watchIdle(() => batcher.threadIdle())
+  return batcher
+}
+
+async function startStorageCaps(
+  { config, metrics, stoppers }: Context,
+  { storage }: Cell,
+): Promise<StorageCaps> {
+  const caps = new StorageCaps({
+    readState: (options) => storage.readState(options),
+    storageBytesMax: config.storageBytesMax,
+  })
+  metrics.watch('storageBytes', () => caps.totalBytes)
+  metrics.watch('streamsOverCap', () => caps.streamsOverCap)
+  await caps.start()
+  stoppers.push(() => caps.stop())
+  return caps
+}
+
+/** To be asked at the head of each request, and told what it used. */
+function createBudgets({ config, metrics }: Context, { liveNodes }: Cell): Budgets {
+  const { rateBudget, byteBudget } = config
+  const nowMs = () => performance.now()
+  const budgets = new Budgets({ rateBudget, byteBudget, liveNodes, nowMs })
+  metrics.watch('budgetStreams', () => budgets.size)
+  metrics.watch('liveNodes', liveNodes)
+  return budgets
 }

@@ -1,24 +1,16 @@
 /** The part of the composition root that builds the read side and management. */
 
 import type { CredentialCache } from './accept/admission/authenticate.ts'
-import type { Stores } from './app-stores.ts'
+import type { ReadStores } from './cell/read-stores.ts'
 import { BodyBudget } from './http/body-budget.ts'
 import type { Route } from './http/exchange.ts'
 import type { DamagedRead, SegmentRead } from './model/batch.ts'
 import type { ReviewRequest } from './model/redaction-review.ts'
-import type { StreamId } from './model/stream.ts'
 import type { WorkerPool } from './pool/pool.ts'
+import type { StreamFinder } from './serve/guard.ts'
 import { createLanes, isBusy } from './serve/lanes.ts'
 import { serveRoutes } from './serve/routes.ts'
-import { SchemaStore } from './store/catalog/schema-store.ts'
-import { ControlStore } from './store/control/control-store.ts'
-import { FieldStatsStore } from './store/projection/field-stats-store.ts'
-import { PROJECTION_DATABASE } from './store/projection/projection-store.ts'
-import { QueryStore } from './store/projection/query-store.ts'
-import { EventStore } from './store/raw/event-store.ts'
-import { SetAsideStore } from './store/raw/set-aside-store.ts'
-import { StorageStore } from './store/raw/storage-store.ts'
-import { UsageStore } from './store/raw/usage-store.ts'
+import type { ControlStore } from './store/control/control-store.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 
@@ -27,38 +19,29 @@ const TOLD_MAX = 1_024
 
 export function createServeRoutes(parts: {
   readonly log: Log
-  readonly stores: Stores
+  readonly reads: ReadStores
+  readonly isClickHouseEmbedded: boolean
   readonly pool: WorkerPool
   readonly control: ControlStore
+  /** In the lane of reads. */
+  readonly streams: StreamFinder
   readonly credentials: CredentialCache
   readonly metrics: Metrics
 }): Route[] {
-  const { stores, pool, control, credentials, metrics } = parts
-  const { postgres, clickhouse } = stores.reads
-  const storage = new StorageStore(postgres)
-  const readRemovedBefore = (streamId: StreamId) => storage.readRemovedBefore(streamId)
-  // Sizes are asked for seldom and told at once: they need not wait behind queries.
-  const sizes = new QueryStore(stores.clickhouse, PROJECTION_DATABASE, readRemovedBefore)
+  const { reads, isClickHouseEmbedded, pool, control, streams, credentials, metrics } = parts
   const isIngestBusy = () => isBusy(pool.ingestLoad)
-  const lanes = createLanes(isIngestBusy, stores.isClickHouseEmbedded)
+  const lanes = createLanes(isIngestBusy, isClickHouseEmbedded)
   metrics.watchLanes(lanes)
   const bodies = new BodyBudget()
   metrics.watch('restBodyBytes', () => bodies.bytes)
   return serveRoutes({
+    ...reads,
+    ...segmentReaders(parts),
     lanes,
     bodies,
     resolveToken: (text) => credentials.resolveToken(text),
     control,
-    // It only reads here: what changes streams is `control`.
-    streams: new ControlStore(postgres, () => undefined),
-    usage: new UsageStore(postgres),
-    setAside: new SetAsideStore(postgres),
-    events: new EventStore(postgres),
-    query: new QueryStore(clickhouse, PROJECTION_DATABASE, readRemovedBefore),
-    readProjectionBytes: sizes.readProjectionBytes,
-    schemas: new SchemaStore(postgres),
-    fieldStats: new FieldStatsStore(clickhouse, PROJECTION_DATABASE, readRemovedBefore),
-    ...segmentReaders(parts),
+    streams,
     isIngestBusy,
     previewRedaction: async (sample, redactFields) =>
       (await pool.run({ kind: 'preview', sample, redactFields })).preview,

@@ -10,6 +10,8 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { IngestTask, PoolTask, PreviewTask } from './messages.ts'
 
 /** Files kept; later ones are only counted. */
@@ -23,6 +25,23 @@ const FINGERPRINT_KEY = randomBytes(32)
 
 /** Bytes of a fingerprint that tell files apart. */
 const NAME_BYTES = 8
+
+/** Who is quarantined: tasks that killed a worker twice, but for those that are tried in parts. */
+export function quarantineIn(
+  directory: string,
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+): (task: PoolTask, reason: string) => void {
+  return (task, reason) => {
+    if (task.kind === 'ingest' && (task.batch.owners?.length ?? 0) > 1) {
+      // The batcher now tries its streams' batches by themselves: the bad one comes here again.
+      log.error({ reason }, 'a batch of several streams killed its worker twice')
+      return
+    }
+    metrics.quarantinedBatches.inc()
+    const file = quarantineTask(directory, task, Date.now())
+    log.error({ file, reason, kind: task.kind }, 'a batch killed its worker twice')
+  }
+}
 
 /**
  * Writes what may be kept of the task under `directory`; the file, also when it was there already,

@@ -21,6 +21,8 @@ export interface Readiness {
   readonly checks: Readonly<Record<string, CheckState>>
 }
 
+const CHECK_MS = 2_000
+
 export class Health {
   readonly #checks = new Map<string, CheckState>()
   #stopping = false
@@ -40,6 +42,29 @@ export class Health {
       name,
       failure === undefined ? { ok: true, importance } : { ok: false, importance, reason: failure },
     )
+  }
+
+  /**
+   * Reports a declared check well, and asks now and then whether it still is: an external store
+   * tells nobody that it went away. Returns what ends that.
+   */
+  watch(name: string, ping: () => Promise<void>): () => void {
+    this.report(name)
+    let isAsking = false
+    const timer = setInterval(() => {
+      if (isAsking) return
+      isAsking = true
+      ping()
+        .then(
+          () => this.report(name),
+          () => this.report(name, 'it does not answer'),
+        )
+        .finally(() => {
+          isAsking = false
+        })
+    }, CHECK_MS)
+    timer.unref()
+    return () => clearInterval(timer)
   }
 
   /** From now on this node wants no more traffic. */

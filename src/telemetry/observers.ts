@@ -4,6 +4,7 @@ import type { Refusals } from '../accept/admission/refusals.ts'
 import type { IngestMeter } from '../accept/request/ingest-handler.ts'
 import type { CommitObserver } from '../commit/committer.ts'
 import type { MaterializeObserver } from '../materialize/materializer.ts'
+import type { EncodedBatch } from '../model/batch.ts'
 import type { ObserveObserver } from '../observe/observer.ts'
 import type { RetainObserver } from '../retain/retainer.ts'
 import type { Health } from './health.ts'
@@ -29,6 +30,16 @@ export function ingestMeter(metrics: Metrics, refusals: Refusals, rejects: Refus
       if (streamId !== undefined) refusals.add(streamId, reason)
     },
   }
+}
+
+/** Returns the batch, once it is counted. */
+export function countBatch(metrics: Metrics, batch: EncodedBatch): EncodedBatch {
+  metrics.batches.inc()
+  metrics.countTransforms(batch.transforms)
+  for (const { pathsSkipped } of batch.segments) {
+    if (pathsSkipped > 0) metrics.projectionPathsSkipped.inc(pathsSkipped)
+  }
+  return batch
 }
 
 export function commitObserver(metrics: Metrics): CommitObserver {

@@ -29,6 +29,7 @@ import {
 import { QueryStore } from '../../src/store/projection/query-store.ts'
 import { CheckpointStore } from '../../src/store/raw/checkpoint-store.ts'
 import { CompactionStore } from '../../src/store/raw/compaction-store.ts'
+import { EventStore } from '../../src/store/raw/event-store.ts'
 import { NodeLease } from '../../src/store/raw/node-lease.ts'
 import { RetentionStore } from '../../src/store/raw/retention-store.ts'
 import { SegmentStore } from '../../src/store/raw/segment-store.ts'
@@ -271,9 +272,8 @@ export class RetainHarness {
 
   /** What a query over all time counts. */
   async counted(streamId: StreamId): Promise<number> {
-    const query = new QueryStore(this.clickhouse!, PROJECTION_DATABASE, (id) =>
-      this.storage.readRemovedBefore(id),
-    )
+    const { readRemovedBefore } = new EventStore(this.postgres)
+    const query = new QueryStore(this.clickhouse!, PROJECTION_DATABASE, readRemovedBefore)
     const range = { timeBasis: 'ingested_at', fromNs: 0n, toNs: 1n << 62n } as const
     const rest = { filter: undefined, groupBy: undefined, limit: 10 }
     return (await query.count({ streamId, ...range, ...rest })).total

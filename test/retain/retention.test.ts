@@ -80,9 +80,8 @@ test('within a day the rest is written anew, and only once a quarter is removed'
   await trimmer.round(NEVER)
   assert.equal(await harness.projectedRows(streamId), 1_000, 'a fifth waits')
   assert.equal(await harness.counted(streamId), 800)
-  const stats = new FieldStatsStore(harness.clickhouse!, PROJECTION_DATABASE, (id) =>
-    harness.storage.readRemovedBefore(id),
-  )
+  const { readRemovedBefore } = new EventStore(harness.postgres)
+  const stats = new FieldStatsStore(harness.clickhouse!, PROJECTION_DATABASE, readRemovedBefore)
   const range = { timeBasis: 'ingested_at', fromNs: 0n, toNs: 1n << 62n } as const
   assert.equal((await stats.read({ streamId, path: 'n', ...range, top: 1 })).events, 800)
   await removeBefore(40)

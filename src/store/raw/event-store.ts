@@ -42,6 +42,15 @@ export class EventStore {
     this.#postgres = postgres
   }
 
+  /** The stream's mark: its segments below are removed, wherever they still are. */
+  readonly readRemovedBefore = async (streamId: StreamId): Promise<SegmentId> => {
+    const { rows } = await this.#postgres.query<{ removed_before: string }>(
+      'SELECT removed_before FROM stream_storage WHERE stream_id = $1',
+      [streamId],
+    )
+    return BigInt(rows[0]?.removed_before ?? '0') as SegmentId
+  }
+
   /** The first segments of a range. Reads no payload: those are stored out of line. */
   async listSegments(range: SegmentRange): Promise<SegmentInfo[]> {
     const { rows } = await this.#postgres.query<ListedRow>(

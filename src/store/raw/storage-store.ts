@@ -37,15 +37,6 @@ export class StorageStore {
     this.#postgres = postgres
   }
 
-  /** The stream's mark: its segments below are removed, wherever they still are. */
-  readonly readRemovedBefore = async (streamId: StreamId): Promise<SegmentId> => {
-    const { rows } = await this.#postgres.query<{ removed_before: string }>(
-      'SELECT removed_before FROM stream_storage WHERE stream_id = $1',
-      [streamId],
-    )
-    return BigInt(rows[0]?.removed_before ?? '0') as SegmentId
-  }
-
   async readState(options: { readonly total: boolean }): Promise<StorageState> {
     const { rows } = await this.#postgres.query<{ stream_id: number }>(
       `SELECT stream_id FROM (${HELD_STREAMS}) AS streams

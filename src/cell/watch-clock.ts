@@ -1,15 +1,15 @@
 /**
- * The part of the composition root that watches this machine's clock beside PostgreSQL's, and says
- * what it finds: in the log, in a metric, and by not being ready while nothing can be committed.
+ * Watches this machine's clock beside PostgreSQL's, and says what it finds: in the log, in a
+ * metric, and by not being ready while nothing can be committed.
  */
-import type { Context } from './app-context.ts'
-import { CLOCK_LEAD_MS_MAX } from './limits.ts'
-import type { SegmentIdGenerator } from './model/segment-id.ts'
+import { CLOCK_LEAD_MS_MAX } from '../limits.ts'
+import type { SegmentIdGenerator } from '../model/segment-id.ts'
+import type { CellContext } from './cell-context.ts'
 
 const CHECK_MS = 1_000
 
 export function watchClock(
-  { stores, health, metrics, log, stoppers, onFatal }: Context,
+  { stores, health, metrics, log, stoppers, onFatal }: CellContext,
   ids: Pick<SegmentIdGenerator, 'lastMs'>,
 ): void {
   const { clock } = stores

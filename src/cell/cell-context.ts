@@ -1,0 +1,34 @@
+import type { Context } from '../app-context.ts'
+import type { CommittedGroup } from '../model/batch.ts'
+import type { WorkerPool } from '../pool/pool.ts'
+import type { CheckpointStore } from '../store/raw/checkpoint-store.ts'
+import type { EventStore } from '../store/raw/event-store.ts'
+import type { NodeLease } from '../store/raw/node-lease.ts'
+import type { Stores } from './open-stores.ts'
+
+/** What the parts of one cell share. */
+export interface CellContext extends Context {
+  readonly stores: Stores
+  readonly pool: WorkerPool
+  /** In the lane of writes, for who follows what was committed. */
+  readonly events: EventStore
+}
+
+/** A node number of this process: under one it commits, of others it brings in what is left. */
+export interface NodeNumber {
+  readonly lease: NodeLease
+  readonly checkpoints: CheckpointStore
+  /** Whether this process commits under it. */
+  readonly isOwn: boolean
+}
+
+/** What goes through the committed segments of a node number, once each, in the order of ids. */
+export interface Follower {
+  start(): void
+  /** Told of each group after it is durable, in id order. Never waits. */
+  add(group: CommittedGroup): void
+  /** Something may have been committed that `add` was not told of. */
+  resync(): void
+  /** Ends within `msMax`; what is left is found at the next start. */
+  stop(msMax: number): Promise<void>
+}

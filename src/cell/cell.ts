@@ -1,0 +1,126 @@
+/**
+ * A cell: one PostgreSQL, the projection of what is in it, and every stage that works on the two.
+ *
+ *   commit ─▶ raw store ─▶ followers: materialize (ClickHouse), observe (catalog)
+ *                     └──▶ retain
+ *
+ * The control plane is outside. A commit touches its cell's PostgreSQL and nothing else, so a
+ * second PostgreSQL is a second cell, and no stage knows how many there are.
+ */
+import type { Context } from '../app-context.ts'
+import { Committer } from '../commit/committer.ts'
+import { createRawStoreWriter } from '../commit/raw-store-writer.ts'
+import { type SegmentId, SegmentIdGenerator } from '../model/segment-id.ts'
+import type { WorkerPool } from '../pool/pool.ts'
+import { CheckpointStore } from '../store/raw/checkpoint-store.ts'
+import { EventStore } from '../store/raw/event-store.ts'
+import { IdempotencyStore } from '../store/raw/idempotency-store.ts'
+import { SegmentStore } from '../store/raw/segment-store.ts'
+import { StorageStore } from '../store/raw/storage-store.ts'
+import { UsageStore } from '../store/raw/usage-store.ts'
+import { commitObserver } from '../telemetry/observers.ts'
+import type { CellContext, Follower, NodeNumber } from './cell-context.ts'
+import { materializeFollower } from './create-materializer.ts'
+import { observeFollower } from './create-observer.ts'
+import type { Stores } from './open-stores.ts'
+import { openReadStores, type ReadStores } from './read-stores.ts'
+import { startRetainer } from './start-retainer.ts'
+import { watchClock } from './watch-clock.ts'
+
+/** What accept and serve need of a cell. */
+export interface Cell {
+  readonly committer: Committer
+  readonly idempotency: IdempotencyStore
+  readonly usage: UsageStore
+  readonly storage: StorageStore
+  readonly reads: ReadStores
+  readonly nodeId: number
+  readonly liveNodes: () => number
+}
+
+/** Who follows what is committed. One more is one more here. */
+const FOLLOWERS = [materializeFollower, observeFollower]
+
+export async function openCell(context: Context, stores: Stores, pool: WorkerPool): Promise<Cell> {
+  const { lease } = stores
+  const cell = { ...context, stores, pool, events: new EventStore(stores.writes.postgres) }
+  const storage = new StorageStore(stores.postgres)
+  const number = numberOf(stores, lease)
+  const followers = await startFollowers(cell, number)
+  const committer = await startCommitter(cell, number, followers)
+  startRetainer(cell, storage)
+  return {
+    committer,
+    idempotency: new IdempotencyStore(stores.writes.postgres, lease),
+    usage: new UsageStore(stores.postgres),
+    storage,
+    reads: openReadStores(stores),
+    nodeId: lease.nodeId,
+    liveNodes: () => lease.liveNodes,
+  }
+}
+
+function numberOf({ postgres, lease: own }: Stores, lease: Stores['lease']): NodeNumber {
+  const checkpoints = new CheckpointStore(postgres, lease.nodeId)
+  return { lease, checkpoints, isOwn: lease === own }
+}
+
+/** Of our own number; they also bring in what is left of numbers that nobody commits under. */
+async function startFollowers(cell: CellContext, own: NodeNumber): Promise<readonly Follower[]> {
+  const { config, stores, stoppers } = cell
+  const left = stores.lease.leftBehind.map((lease) => numberOf(stores, lease))
+  const followers: Follower[] = []
+  for (const follow of FOLLOWERS) {
+    const create = follow(cell)
+    for (const number of [...left, own]) {
+      const follower = await create(number)
+      follower.start()
+      stoppers.push(() => follower.stop(config.drainTimeoutMs))
+      if (number === own) followers.push(follower)
+    }
+  }
+  return followers
+}
+
+async function startCommitter(
+  cell: CellContext,
+  number: NodeNumber,
+  followers: readonly Follower[],
+): Promise<Committer> {
+  const { stores, pool, metrics, buffers, stoppers } = cell
+  const segments = new SegmentStore(stores.writes.postgres, number.lease)
+  stoppers.push(() => segments.stop())
+  const ids = await createIds(stores, number)
+  watchClock(cell, ids)
+  const committer = new Committer({
+    store: createRawStoreWriter(segments, stores.onLeaseLost),
+    ids,
+    forward: (group) => {
+      for (const follower of followers) follower.add(group)
+    },
+    observer: commitObserver(metrics),
+    onUnforwarded: () => {
+      for (const follower of followers) follower.resync()
+    },
+    release: (payload) => buffers.releaseView(payload),
+    isMoreComing: () => pool.isIngestBusy,
+  })
+  stoppers.push(() => committer.stop())
+  return committer
+}
+
+/** Ids go on above whatever this node has committed, even when the clock went back meanwhile. */
+async function createIds(
+  { clock }: Stores,
+  { lease, checkpoints }: NodeNumber,
+): Promise<SegmentIdGenerator> {
+  // The newest segment may have been removed since; the checkpoint remembers it.
+  const [newest, checkpoint] = await Promise.all([checkpoints.readNewest(), checkpoints.read()])
+  const latestMs = () => clock.latestMs
+  const nowMs = () => clock.nowMs
+  return new SegmentIdGenerator(lease.nodeId, nowMs, later(newest, checkpoint), latestMs)
+}
+
+function later(a: SegmentId, b: SegmentId): SegmentId {
+  return a > b ? a : b
+}

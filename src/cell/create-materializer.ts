@@ -1,0 +1,77 @@
+/** The follower that brings committed segments into the projection. */
+import { type MaterializeObserver, Materializer } from '../materialize/materializer.ts'
+import { Rebuilds } from '../materialize/rebuilds.ts'
+import { ProjectionStore } from '../store/projection/projection-store.ts'
+import { SetAsideStore } from '../store/raw/set-aside-store.ts'
+import { materializeObserver, projectionStalls } from '../telemetry/observers.ts'
+import type { CellContext, NodeNumber } from './cell-context.ts'
+
+export function materializeFollower(
+  cell: CellContext,
+): (number: NodeNumber) => Promise<Materializer> {
+  const { stores, log, metrics, health } = cell
+  const store = new SetAsideStore(stores.postgres)
+  const stallReporter = projectionStalls(metrics, log, health)
+  const setAside = new Map<NodeNumber, number>()
+  metrics.watch('segmentsSetAside', () => [...setAside.values()].reduce((a, b) => a + b, 0))
+  return async (number) => {
+    const materializer = await createMaterializer(cell, number, {
+      setAside: store,
+      observer: { ...materializeObserver(metrics, log), onStall: stallReporter() },
+      onSetAsideCount: (segments) => setAside.set(number, segments),
+    })
+    if (number.isOwn) {
+      metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
+      metrics.watch('laggingStreams', () => materializer.lagging)
+      metrics.watch('projectionLagSeconds', () => {
+        const oldest = materializer.oldestPendingMs
+        return oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
+      })
+    }
+    return materializer
+  }
+}
+
+async function createMaterializer(
+  { config, stores, buffers, pool }: CellContext,
+  { lease, checkpoints }: NodeNumber,
+  parts: {
+    readonly setAside: SetAsideStore
+    readonly observer: MaterializeObserver
+    readonly onSetAsideCount: (segments: number) => void
+  },
+): Promise<Materializer> {
+  const { nodeId } = lease
+  const { setAside } = parts
+  const checkpoint = await checkpoints.read()
+  await setAside.forgetAfter(nodeId, checkpoint)
+  const assertSame = () => stores.projection.assertSame()
+  const projection = new ProjectionStore(stores.writes.clickhouse, lease, assertSame)
+  const rebuilds = new Rebuilds(async (streamId, segments) => {
+    const replayed = await pool.run({ kind: 'replay', streamId, segments })
+    return replayed.segments.map(({ block }) => block)
+  })
+  return new Materializer({
+    stores: {
+      readAfter: (after, limit, streamId) => checkpoints.readAfter(after, limit, streamId),
+      writeCheckpoint: (segmentId) => checkpoints.write(segmentId),
+      settleInserts: () => projection.settleInserts(),
+      findPresent: (segments) => projection.findPresent(segments),
+      tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),
+      insert: (streamId, blocks) => projection.insert(streamId, blocks),
+      insertMixed: (blocks) => projection.insertMixed(blocks),
+      setAside: (segments) => setAside.record(nodeId, segments),
+      readRetries: async () => {
+        const { segments, retries } = await setAside.count(nodeId)
+        parts.onSetAsideCount(segments)
+        return retries === 0 ? [] : await setAside.readRetries(nodeId)
+      },
+      forgetSetAside: (segments) => setAside.remove(segments),
+      rebuild: (segment, part) => rebuilds.rebuild(segment, part),
+    },
+    observer: parts.observer,
+    checkpoint,
+    delayMs: config.materializeDelayMs,
+    release: (block) => buffers.releaseView(block),
+  })
+}
