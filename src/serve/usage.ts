@@ -5,7 +5,7 @@
 import type { Route } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
-import { learningState, SCHEMA_CAPS_DEFAULT, worseState } from '../model/schema.ts'
+import { learningState, type SchemaCaps, worseState } from '../model/schema.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SchemaState } from '../store/catalog/schema-store.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
@@ -16,7 +16,7 @@ export interface UsageRoutesDeps extends Guard {
   readonly streams: StreamFinder
   readonly usage: UsageStore
   readonly setAside: Pick<SetAsideStore, 'readReasons'>
-  readonly readSchemaState: (streamId: StreamId) => Promise<SchemaState | undefined>
+  readonly readSchemaState: (streamId: StreamId) => Promise<SchemaState>
   /** Bytes on disk that the stream has in the projection, null when that cannot be told now. */
   readonly readProjectionBytes: (streamId: StreamId) => Promise<number | null>
   readonly nowMs?: () => number
@@ -29,7 +29,8 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
     pattern: '/v1/streams/:id/usage',
     scope: 'streams:read',
     run: async ({ principal, params }) => {
-      const { streamId } = await findVisibleStream(deps.streams, principal, params[0])
+      const stream = await findVisibleStream(deps.streams, principal, params[0])
+      const { streamId, schemaCaps } = stream
       const [usage, span, lag, setAside, refusals, rejects, projectionBytes, schema] =
         await Promise.all([
           deps.usage.readUsage(streamId),
@@ -57,7 +58,7 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
         },
         refusals: refusals.map(countJson),
         rejected_events: rejects.map(countJson),
-        ...schemaJson(schema),
+        ...schemaJson(schemaCaps, schema),
       })
     },
   })
@@ -65,8 +66,7 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
 }
 
 /** `schema_learning`: the worse of the two states; `schema`: the numbers. */
-function schemaJson(schema: SchemaState | undefined) {
-  const { caps, fields, shapes, conflicts } = schema ?? NOTHING_LEARNED
+function schemaJson(caps: SchemaCaps, { fields, shapes, conflicts }: SchemaState) {
   const fieldCaps = { soft: caps.fieldsSoft, hard: caps.fieldsHard }
   const shapeCaps = { soft: caps.shapesSoft, hard: caps.shapesHard }
   const fieldState = learningState(fields, fieldCaps)
@@ -80,8 +80,6 @@ function schemaJson(schema: SchemaState | undefined) {
     },
   }
 }
-
-const NOTHING_LEARNED = { caps: SCHEMA_CAPS_DEFAULT, fields: 0, shapes: 0, conflicts: 0 }
 
 function capsJson({ soft, hard }: { readonly soft: number; readonly hard: number }) {
   return { soft_cap: soft, hard_cap: hard }

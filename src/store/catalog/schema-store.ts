@@ -1,9 +1,8 @@
 /** The catalog as people read it: fields, shapes, the state of learning; and Resolve. */
 import { EVENTS_PAGE_BYTES_MAX } from '../../limits.ts'
-import { FIELD_TYPES, type FieldType, type SchemaCaps } from '../../model/schema.ts'
+import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
-import { CAP_COLUMNS, type CapRow, toCaps } from '../control/schema-rows.ts'
 import type { Postgres } from '../postgres.ts'
 
 export interface FieldRecord {
@@ -48,7 +47,6 @@ export interface ShapePage {
 }
 
 export interface SchemaState {
-  readonly caps: SchemaCaps
   readonly fields: number
   readonly shapes: number
   /** Fields in a type conflict. */
@@ -146,20 +144,16 @@ export class SchemaStore {
     return { shapes, hasMore: (rows[0]?.total ?? 0) > shapes.length }
   }
 
-  /** How much the stream has learned. Nothing when it has no events yet, or is not there. */
-  async readState(streamId: StreamId): Promise<SchemaState | undefined> {
-    const { rows } = await this.#postgres.query<StateRow>(
-      `SELECT COALESCE(field_count, 0) AS fields, COALESCE(shape_count, 0) AS shapes,
-         ${CAP_COLUMNS},
-         (SELECT count(*)::integer FROM stream_fields AS f
-          WHERE f.stream_id = streams.stream_id AND ${IS_CONFLICT}) AS conflicts
-       FROM streams LEFT JOIN stream_schemas USING (stream_id) WHERE streams.stream_id = $1`,
+  /** How much the stream has learned; nothing when it has no events yet. */
+  async readState(streamId: StreamId): Promise<SchemaState> {
+    const { rows } = await this.#postgres.query<SchemaState>(
+      `SELECT COALESCE(max(field_count), 0) AS fields, COALESCE(max(shape_count), 0) AS shapes,
+         (SELECT count(*)::integer FROM stream_fields
+          WHERE stream_id = $1 AND ${IS_CONFLICT}) AS conflicts
+       FROM stream_schemas WHERE stream_id = $1`,
       [streamId],
     )
-    const row = rows[0]
-    if (row === undefined) return undefined
-    const { fields, shapes, conflicts } = row
-    return { caps: toCaps(row), fields, shapes, conflicts }
+    return rows[0]!
   }
 
   /** Forgets all of a deleted stream. Safe to call again. */
@@ -191,12 +185,6 @@ interface ShapeRow {
   readonly example_ordinal: number
   readonly paths: string | null
   readonly total: number
-}
-
-interface StateRow extends CapRow {
-  readonly fields: number
-  readonly shapes: number
-  readonly conflicts: number
 }
 
 function toField(row: FieldRow): FieldRecord {

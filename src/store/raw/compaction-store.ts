@@ -59,14 +59,17 @@ export class CompactionStore {
     return new Map(rows.map((row) => [row.node_id, BigInt(row.segment_id) as SegmentId]))
   }
 
-  /** Live streams with rows below `before` that compaction has not been through. */
+  /**
+   * Streams with rows below `before` that compaction has not been through. Whoever has rows has
+   * counters too; the mark of a deleted stream is above all of its rows.
+   */
   async listStreams(before: bigint, limit: number): Promise<CompactableStream[]> {
     const { rows } = await this.#session.query<{ stream_id: number; from_id: string }>(
       `SELECT stream_id, from_id::text FROM (
          SELECT s.stream_id,
            GREATEST(COALESCE(m.compacted_before, 0), COALESCE(m.removed_before, 0)) AS from_id
-         FROM streams s LEFT JOIN stream_storage m ON m.stream_id = s.stream_id
-         WHERE s.deleted_at IS NULL
+         FROM (SELECT DISTINCT stream_id FROM stream_usage) AS s
+           LEFT JOIN stream_storage m ON m.stream_id = s.stream_id
        ) AS streams
        WHERE EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = streams.stream_id
                      AND g.segment_id >= from_id AND g.segment_id < $1)
