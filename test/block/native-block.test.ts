@@ -11,7 +11,7 @@ import { BLOCK_PATHS_MAX, NESTED_COLUMNS_DEPTH_MAX, SEGMENT_EVENTS_MAX } from '.
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { batchOf } from '../workers/batch-of.ts'
 import { ProjectionHarness } from './projection-harness.ts'
 import {

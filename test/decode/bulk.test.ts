@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DEPTH_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { bulkBody } from './bulk-bodies.ts'
 import { type ModelItem, modelBulk } from './bulk-model.ts'
 import { type DecodedPart, decodePart, decodeParts } from './decode-part.ts'
-import { fuzzed, testSeed } from './fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

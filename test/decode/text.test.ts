@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { decodePart } from './decode-part.ts'
-import { fuzzed, testSeed } from './fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

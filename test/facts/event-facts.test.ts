@@ -13,7 +13,7 @@ import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
 import { PathTrie, TIME_FIELDS } from '../../workers/tape/path-trie.ts'
 import { documentTree, type ObjectTree, render, type Tree } from '../block/value-trees.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

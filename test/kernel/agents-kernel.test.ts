@@ -10,7 +10,7 @@ import { USER_AGENT_BYTES_MAX } from '../../src/limits.ts'
 import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { kernels } from '../../workers/kernel/kernels.ts'
 import { UserAgents } from '../../workers/transform/agents/user-agent.ts'
-import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
+import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 import { AGENTS, transformed, Worker } from '../transform/transform-harness.ts'
 
 const FUZZ_MS = 1_500

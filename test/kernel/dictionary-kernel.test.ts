@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { arena } from '../../workers/kernel/arena.ts'
 import { kernels } from '../../workers/kernel/kernels.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

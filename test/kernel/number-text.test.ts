@@ -9,7 +9,7 @@ import {
   writeInt64,
   writeUint64,
 } from '../../workers/kernel/number-text.ts'
-import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
+import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`SLUICE_TEST_SEED=${seed}`)

@@ -16,8 +16,8 @@ import { EventBuffer } from '../../workers/tape/event-buffer.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
 import { PathTrie, ROOT } from '../../workers/tape/path-trie.ts'
 import { TapeKernel } from '../../workers/tape/tape-kernel.ts'
-import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
 import { double, lengthDelimited, mutate, varint, WireMaker } from '../otlp/otlp-wire.ts'
+import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 
 const FUZZ_MS = 700
 const seed = testSeed()

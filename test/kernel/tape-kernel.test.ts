@@ -14,7 +14,7 @@ import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
 import { PathTrie, ROOT } from '../../workers/tape/path-trie.ts'
 import { TapeKernel } from '../../workers/tape/tape-kernel.ts'
 import * as tapeTypes from '../../workers/tape/tape-types.ts'
-import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
+import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 import { mutate, randomObject } from '../tape/json-cases.ts'
 
 const FUZZ_MS = 1_500

@@ -8,8 +8,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { loadCorpus } from '../../bench/corpus.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { otlpMessages } from '../otlp/otlp-oracle.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import {
   loadBodies,
   loadOptions,

@@ -14,8 +14,8 @@ import {
 } from '../../src/limits.ts'
 import { Materializer } from '../../src/materialize/materializer.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
-import { testSeed } from '../decode/fuzzing.ts'
 import { eventually } from '../store/temporary.ts'
+import { testSeed } from '../support/fuzzing.ts'
 import { FakeStores, type Fate } from './fake-stores.ts'
 import { assertExactlyOnce, isComplete, setUp } from './materializer-harness.ts'
 

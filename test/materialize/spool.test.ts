@@ -15,8 +15,8 @@ import {
   SPOOL_INSERT_BYTES,
   SPOOL_INSERT_ROWS,
 } from '../../src/limits.ts'
-import { testSeed } from '../decode/fuzzing.ts'
 import { eventually } from '../store/temporary.ts'
+import { testSeed } from '../support/fuzzing.ts'
 import { FakeStores } from './fake-stores.ts'
 import { assertExactlyOnce, isComplete, setUp } from './materializer-harness.ts'
 

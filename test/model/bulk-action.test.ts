@@ -9,7 +9,7 @@ import {
   bulkValueStart,
 } from '../../src/model/bulk-action.ts'
 import { modelOperation } from '../decode/bulk-model.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { decodeRuns, encodeRuns, type MixedRun } from '../../src/model/mixed-runs.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -9,7 +9,7 @@ import {
   encodeMembers,
   type SegmentMember,
 } from '../../src/model/segment-members.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

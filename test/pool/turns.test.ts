@@ -15,7 +15,7 @@ import {
   POOL_QUEUE_REVIEWS_MAX,
 } from '../../src/limits.ts'
 import { type LaneName, type Place, Turns } from '../../src/pool/turns.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { StorageCaps } from '../../src/accept/admission/storage-caps.ts'
 import {
   MERGE_BYTES_MAX,
   MERGE_CROWDED_BYTES_MAX,
@@ -21,7 +20,6 @@ import {
   RETAIN_TRIM_SHARE,
   RETAIN_TURN_MS,
   RETAIN_YOUNGEST_MS,
-  STORAGE_POLL_MS,
 } from '../../src/limits.ts'
 import { type SegmentId, segmentIdAt, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -31,7 +29,7 @@ import { Retainer, type RetainObserver } from '../../src/retain/retainer.ts'
 import { RowRemover } from '../../src/retain/row-remover.ts'
 import type { MixedParts } from '../../src/store/projection/mixed-parts.ts'
 import type { RetentionStore } from '../../src/store/raw/retention-store.ts'
-import { settle, virtualTime } from '../support/virtual-time.ts'
+import { virtualTime } from '../support/virtual-time.ts'
 
 const STREAM = 7 as StreamId
 const NEVER = new AbortController().signal
@@ -210,23 +208,4 @@ test('until below MERGE_PARTS_RELAXED and MERGE_TABLE_PARTS_RELAXED', async () =
   assert.deepEqual(await boundSet(day, all - 1, true), [])
   assert.deepEqual(await boundSet(day - 1, all, true), [])
   assert.deepEqual(await boundSet(day - 1, all - 1, true), [MERGE_BYTES_MAX])
-})
-
-test('who is over its cap is read every STORAGE_POLL_MS', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  let reads = 0
-  const readState = async () => {
-    reads++
-    return { overCap: new Set<StreamId>(), totalBytes: undefined }
-  }
-  const caps = new StorageCaps({ readState, storageBytesMax: undefined })
-  await caps.start()
-  assert.equal(reads, 1)
-  t.mock.timers.tick(STORAGE_POLL_MS - 1)
-  await settle()
-  assert.equal(reads, 1)
-  t.mock.timers.tick(1)
-  await settle()
-  assert.equal(reads, 2)
-  caps.stop()
 })

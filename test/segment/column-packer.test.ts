@@ -12,7 +12,7 @@ import { arena } from '../../workers/kernel/arena.ts'
 import { LayoutReader } from '../../workers/segment/layout-reader.ts'
 import { ColumnUnpacker } from '../../workers/segment/packed-columns.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 const seed = testSeed()

@@ -27,7 +27,7 @@ import {
   scalarTree,
   type Tree,
 } from '../block/value-trees.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 const seed = testSeed()

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { DEPTH_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
 import { JsonSkipper } from '../../workers/tape/json-skip.ts'
 import { decodePart } from '../decode/decode-part.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

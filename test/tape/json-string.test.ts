@@ -9,7 +9,7 @@ import { arena } from '../../workers/kernel/arena.ts'
 import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { kernels } from '../../workers/kernel/kernels.ts'
 import { unescapeInto, unescapeToString } from '../../workers/tape/json-string.ts'
-import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
+import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 import { randomString } from './json-cases.ts'
 
 const seed = testSeed()

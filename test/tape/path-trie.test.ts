@@ -6,8 +6,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashBytes } from '../../src/bytes/hash.ts'
 import { TRIE_NODES_MAX } from '../../src/limits.ts'
+import { hashBytes } from '../../workers/tape/hash-bytes.ts'
 import { JsonTape } from '../../workers/tape/json-tape.ts'
 import { PathTrie, ROOT } from '../../workers/tape/path-trie.ts'
 

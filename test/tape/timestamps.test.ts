@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { arena } from '../../workers/kernel/arena.ts'
 import { kernels } from '../../workers/kernel/kernels.ts'
 import { Timestamp } from '../../workers/tape/timestamps.ts'
-import { testSeed } from '../decode/fuzzing.ts'
+import { testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -18,8 +18,8 @@ import { BATCH_BYTES_TARGET } from '../../src/limits.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
 import { batchOfPart, cutAt } from '../accept/framing/frame-body.ts'
-import { fuzzed, testSeed } from '../decode/fuzzing.ts'
 import { otlpMessages } from '../otlp/otlp-oracle.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { REDACT, transformed } from './transform-harness.ts'
 
 const seed = testSeed()

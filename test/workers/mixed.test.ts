@@ -12,7 +12,7 @@ import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
-import { testSeed } from '../decode/fuzzing.ts'
+import { testSeed } from '../support/fuzzing.ts'
 import { batchOfParts } from './batch-of.ts'
 
 const seed = testSeed()

@@ -10,7 +10,7 @@ import type { EncodedBatch, Framing } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { documentTree, render } from '../block/value-trees.ts'
-import { forMilliseconds, fuzzed, testSeed } from '../decode/fuzzing.ts'
+import { forMilliseconds, fuzzed, testSeed } from '../support/fuzzing.ts'
 import { randomObject } from '../tape/json-cases.ts'
 import { batchOf } from './batch-of.ts'
 

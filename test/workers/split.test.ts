@@ -17,7 +17,7 @@ import { SplitPipeline } from '../../workers/split.ts'
 import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
 import { JsonTape } from '../../workers/tape/json-tape.ts'
 import { PathTrie } from '../../workers/tape/path-trie.ts'
-import { forMilliseconds, testSeed } from '../decode/fuzzing.ts'
+import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 import { randomObject } from '../tape/json-cases.ts'
 import { batchOf } from './batch-of.ts'
 

@@ -3,7 +3,7 @@
  * one behind the other in one buffer and are found through a table of integers: a client that sends
  * nothing but new keys makes no object with any of them, and so nothing that has to be collected.
  */
-import { hashBytes } from '../../src/bytes/hash.ts'
+import { hashBytes } from './hash-bytes.ts'
 
 export const NO_COLUMN = -1
 const DOT = 0x2e

@@ -12,11 +12,11 @@
  *   is the event, or the element of one array: elements of an array have columns of their own.
  */
 import assert from 'node:assert/strict'
-import { hashBytes } from '../../src/bytes/hash.ts'
 import { FIELD_PATH_BYTES_MAX, TRIE_NODES_MAX } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'
 import type { Kernels } from '../kernel/kernels.ts'
 import { ColumnNames, NO_COLUMN } from './column-names.ts'
+import { hashBytes } from './hash-bytes.ts'
 import { unescapeToString } from './json-string.ts'
 
 export const ROOT = 1

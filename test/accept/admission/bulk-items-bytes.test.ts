@@ -29,7 +29,7 @@ import {
 import { IngestPipeline } from '../../../workers/ingest.ts'
 import { bulkBody } from '../../decode/bulk-bodies.ts'
 import { decodePart } from '../../decode/decode-part.ts'
-import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { batchOfPart } from '../framing/frame-body.ts'
 
 const seed = testSeed()

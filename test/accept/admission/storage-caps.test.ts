@@ -6,11 +6,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { StorageCaps } from '../../../src/accept/admission/storage-caps.ts'
 import { IngestError } from '../../../src/errors.ts'
-import { STORAGE_CAP_SLACK } from '../../../src/limits.ts'
+import { STORAGE_CAP_SLACK, STORAGE_POLL_MS } from '../../../src/limits.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import type { StorageState } from '../../../src/store/raw/storage-store.ts'
 import { RetainHarness } from '../../retain/retain-harness.ts'
 import { eventually } from '../../store/temporary.ts'
+import { settle } from '../../support/virtual-time.ts'
 
 let harness: RetainHarness
 
@@ -97,4 +98,23 @@ test('what counts: both stores, the events still held only, a tenth of slack', a
 test('a table of a stream that nobody knows is told of by nothing', async () => {
   const stray = { streamId: 9_999 as StreamId, rows: 1, bytes: 1 }
   assert.equal((await harness.storage.recordProjection([stray])).size, 0)
+})
+
+test('the streams over their cap are read again every STORAGE_POLL_MS', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let reads = 0
+  const readState = async () => {
+    reads++
+    return { overCap: new Set<StreamId>(), totalBytes: undefined }
+  }
+  const caps = new StorageCaps({ readState, storageBytesMax: undefined })
+  await caps.start()
+  assert.equal(reads, 1)
+  t.mock.timers.tick(STORAGE_POLL_MS - 1)
+  await settle()
+  assert.equal(reads, 1)
+  t.mock.timers.tick(1)
+  await settle()
+  assert.equal(reads, 2)
+  caps.stop()
 })

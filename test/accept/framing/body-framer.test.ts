@@ -22,7 +22,7 @@ import {
   BODY_BYTES_MAX,
   EVENT_BYTES_MAX,
 } from '../../../src/limits.ts'
-import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { cutAt, frameBody, type Outcome } from './frame-body.ts'
 
 const seed = testSeed()

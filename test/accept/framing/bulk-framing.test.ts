@@ -12,7 +12,7 @@ import { BulkCutter } from '../../../src/accept/framing/bulk-framing.ts'
 import { BATCH_BYTES_TARGET, BODY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../../../src/limits.ts'
 import { bulkBody } from '../../decode/bulk-bodies.ts'
 import { type ModelItem, modelBulk } from '../../decode/bulk-model.ts'
-import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { type BulkOptions, runBulk } from '../surfaces/bulk-body.ts'
 import { cutAt } from './frame-body.ts'
 

@@ -22,7 +22,7 @@ import {
   SMALL_COMPRESSED_BYTES_MAX,
   WIDE_INFLATER_BYTES,
 } from '../../../src/limits.ts'
-import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { cutAt } from './frame-body.ts'
 
 const seed = testSeed()

@@ -12,9 +12,9 @@ import { OtlpFramer } from '../../../src/accept/framing/otlp-framer.ts'
 import { BATCH_PADDING, BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
 import type { IngestError } from '../../../src/errors.ts'
 import { BATCH_BYTES_TARGET, OTLP_GENERATED_BYTES_MAX } from '../../../src/limits.ts'
-import { forMilliseconds, testSeed } from '../../decode/fuzzing.ts'
 import { decodeOtlp } from '../../otlp/decode-otlp.ts'
 import { fixed64, lengthDelimited, mutate, WireMaker } from '../../otlp/otlp-wire.ts'
+import { forMilliseconds, testSeed } from '../../support/fuzzing.ts'
 import { cutAt } from './frame-body.ts'
 
 const seed = testSeed()

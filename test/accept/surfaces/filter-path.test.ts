@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { COMPACT_REPLY } from '../../../src/accept/surfaces/bulk-form.ts'
 import { filterAnswer, parseFilterPath } from '../../../src/accept/surfaces/filter-path.ts'
 import { everyOperation, ITEM_ALL, ITEM_TYPE } from '../../../src/model/batch.ts'
-import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { runBulk, SEGMENT_ID } from './bulk-body.ts'
 
 const seed = testSeed()

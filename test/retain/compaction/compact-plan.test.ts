@@ -14,7 +14,7 @@ import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import { planRuns } from '../../../src/retain/compaction/compact-plan.ts'
 import type { PlanOptions } from '../../../src/retain/stretches.ts'
 import type { RowInfo } from '../../../src/store/raw/compaction-store.ts'
-import { forMilliseconds, testSeed } from '../../decode/fuzzing.ts'
+import { forMilliseconds, testSeed } from '../../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -16,7 +16,7 @@ import type { StreamId } from '../../../src/model/stream.ts'
 import { type ChunkOptions, planRows, takeChunk } from '../../../src/retain/splitting/split-plan.ts'
 import { windowOf } from '../../../src/retain/stretches.ts'
 import type { MixedRow, StoredRun } from '../../../src/store/raw/split-store.ts'
-import { forMilliseconds, testSeed } from '../../decode/fuzzing.ts'
+import { forMilliseconds, testSeed } from '../../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

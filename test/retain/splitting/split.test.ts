@@ -19,7 +19,7 @@ import type { SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import type { Queryable } from '../../../src/store/postgres.ts'
 import { CHECKPOINT_TABLES } from '../../../src/store/raw/compaction-store.ts'
-import { testSeed } from '../../decode/fuzzing.ts'
+import { testSeed } from '../../support/fuzzing.ts'
 import {
   commitMixed,
   compact,

@@ -28,7 +28,7 @@ import {
 import { InnerJson } from '../../../workers/transform/redact/inner-json.ts'
 import { firstInnerKey } from '../../../workers/transform/redact/inner-keys.ts'
 import { NO_SECRET, SecretScanner } from '../../../workers/transform/secrets/secrets.ts'
-import { forMilliseconds, fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { forMilliseconds, fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { REDACT, transformed, Worker } from '../transform-harness.ts'
 
 const seed = testSeed()

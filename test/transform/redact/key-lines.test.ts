@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../../bench/random.ts'
 import { redactLines } from '../../../bench/redaction/redact-lines.ts'
-import { testSeed } from '../../decode/fuzzing.ts'
+import { testSeed } from '../../support/fuzzing.ts'
 
 const seed = testSeed()
 const random = new Random(seed)

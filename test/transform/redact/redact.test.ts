@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { Random } from '../../../bench/random.ts'
 import { spellEscaped, spellPlain } from '../../../bench/redaction/report.ts'
 import { drawSecret } from '../../../bench/redaction/samples.ts'
-import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { REDACT, transformed, Worker } from '../transform-harness.ts'
 import {
   isObject,

@@ -26,7 +26,7 @@ import {
   SECRET_BYTES_MIN,
   SecretScanner,
 } from '../../../workers/transform/secrets/secrets.ts'
-import { forMilliseconds, testSeed } from '../../decode/fuzzing.ts'
+import { forMilliseconds, testSeed } from '../../support/fuzzing.ts'
 
 const FUZZ_MS = 2_000
 const seed = testSeed()

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DEPTH_MAX, EVENT_BYTES_MAX } from '../../../src/limits.ts'
-import { fuzzed, testSeed } from '../../decode/fuzzing.ts'
+import { fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { OFF, REDACT, transformed, Worker } from '../transform-harness.ts'
 
 const seed = testSeed()

@@ -18,7 +18,7 @@ import {
 } from '../../../workers/transform/secrets/secret-pattern.ts'
 import { SECRET_TABLE } from '../../../workers/transform/secrets/secret-table.ts'
 import { NO_SECRET, SecretScanner } from '../../../workers/transform/secrets/secrets.ts'
-import { testSeed } from '../../decode/fuzzing.ts'
+import { testSeed } from '../../support/fuzzing.ts'
 
 const seed = testSeed()
 const random = new Random(seed)

@@ -15,7 +15,7 @@ import {
   SECRET_KINDS,
   SecretScanner,
 } from '../../../workers/transform/secrets/secrets.ts'
-import { testSeed } from '../../decode/fuzzing.ts'
+import { testSeed } from '../../support/fuzzing.ts'
 
 const seed = testSeed()
 const random = new Random(seed)

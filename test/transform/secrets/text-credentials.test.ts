@@ -14,7 +14,7 @@ import {
   TEXT_LOOK_ALIKES,
 } from '../../../bench/redaction/text-samples.ts'
 import { isPlaceholderValue } from '../../../workers/transform/secrets/value-placeholders.ts'
-import { testSeed } from '../../decode/fuzzing.ts'
+import { testSeed } from '../../support/fuzzing.ts'
 
 const random = new Random(testSeed())
 

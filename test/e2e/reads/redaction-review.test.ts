@@ -1,0 +1,278 @@
+/**
+ * Goal: a review of stored events says what ingest would have changed in them with the rules on,
+ * to the value; its filter is that of queries; it tells no secret, stores nothing, and ingest goes
+ * on beside it.
+ * Method: the same random events (TEST_SEED) go to a stream without redaction and to one with it.
+ * What differs between what the two stored, path by path, is what the review of the first must say.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Api, call, NDJSON_TYPE, type Stream } from '../../support/api.ts'
+import { createRandom } from '../../support/random.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+
+const EVENTS = 4_000
+const RANGE = { from: '2020-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }
+const HEADERS = { 'content-type': NDJSON_TYPE }
+const REDACT_FIELDS = ['http.headers.x-internal', 'items[].card', 'tags', 'n.n.n']
+
+const dataDir = makeDataDir()
+const { seed, next } = createRandom()
+let service: Service
+let api: Api
+let plain: Stream
+let ruled: Stream
+
+before(async () => {
+  service = await Service.start({ dataDir })
+  api = new Api(service)
+  plain = await api.createStream()
+  ruled = await api.createStream({ redact_sensitive: true, redact_fields: REDACT_FIELDS })
+})
+
+after(async () => {
+  await service?.kill()
+  await removeDataDir(dataDir)
+})
+
+interface Change {
+  readonly path: string
+  readonly reason: string
+  readonly events: number
+  readonly values: number
+  readonly samples: readonly { readonly masked: string }[]
+  readonly event_ids: readonly string[]
+}
+
+interface Review {
+  readonly events: number
+  readonly matched: number
+  readonly changed: number
+  readonly changes: readonly Change[]
+  readonly partial: boolean
+  readonly next: string | null
+}
+
+async function review(stream: Stream, body: object): Promise<Review & { readonly text: string }> {
+  const path = `/v1/streams/${stream.id}/redact/review`
+  const text = await api.rest(path, 'POST', { ...RANGE, ...body })
+  return { ...(JSON.parse(text) as Review), text }
+}
+
+const chance = (share: number) => next() < share
+const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
+
+/** The parts of all secrets that are looked for afterwards. */
+const markers: string[] = []
+
+function marker(): string {
+  const digits = () => Math.floor(next() * 2 ** 32).toString(36)
+  const made = `Zq7${digits()}${digits()}`
+  markers.push(made)
+  return made
+}
+
+/** Few enough for all paths to be listed: at the root, and in what is nested. */
+const KEYS = [
+  ['a', 'n', 'http', 'items', 'tags', 'a.b'],
+  ['n', 'headers', 'card', 'x-internal'],
+] as const
+const SECRET_KEYS = [
+  ['password', 'Api-Key', 'db.secret', '_raw'],
+  ['token', '_raw'],
+] as const
+const DEPTH = 2
+/** Its text holds JSON: several values in it may change, which is one difference. */
+const TEXT_KEY = 'body'
+const SECRETS = [
+  () => `postgres://app:${marker()}@db.internal:5432/shop`,
+  () => `Bearer ${marker()}aB3dE5fG7hI9`,
+  () =>
+    `the key gh${'p_'}${`${marker()}aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2`.slice(0, 36)} is lost`,
+  () => `line\n"quoted" \u00e9 https://u:${marker()}@host/`,
+]
+
+function value(depth: number): unknown {
+  if (depth > 0 && chance(0.3)) return object(depth - 1)
+  if (depth > 0 && chance(0.2)) return Array.from({ length: 3 }, () => value(depth - 1))
+  if (chance(0.08)) return pick(SECRETS)()
+  if (chance(0.05)) return '[REDACTED]'
+  return pick<unknown>([0, 1.5, -7, true, false, null, '', 'text', 'a longer line of text', {}, []])
+}
+
+function object(depth: number): Record<string, unknown> {
+  const members = Array.from({ length: 1 + Math.floor(next() * 5) }, () => {
+    const isSecret = chance(0.15)
+    const held = isSecret && chance(0.6) ? marker() : value(depth)
+    const keys = isSecret ? SECRET_KEYS : KEYS
+    return [pick<string>(keys[depth === DEPTH ? 0 : 1]), held] as const
+  })
+  return Object.fromEntries(members)
+}
+
+function event(): Record<string, unknown> {
+  const made = object(DEPTH)
+  if (chance(0.1)) {
+    // One of its own would be there twice, which `JSON.parse` of what is stored would not show.
+    const { _raw, ...inner } = object(1)
+    made.log = JSON.stringify(inner)
+  }
+  if (chance(0.05)) made.log = 'a plain line'
+  if (chance(0.1)) made[TEXT_KEY] = `got ${JSON.stringify(object(1))}`
+  return made
+}
+
+/** How many values differ by path, as the review names paths. */
+function countDifferences(a: unknown, b: unknown, path: string, into: Map<string, number>): void {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    for (const [i, element] of a.entries()) countDifferences(element, b[i], `${path}[]`, into)
+  } else if (isObject(a) && isObject(b)) {
+    assert.deepEqual(Object.keys(a), Object.keys(b))
+    for (const key of Object.keys(a)) {
+      countDifferences(a[key], b[key], path === '' ? key : `${path}.${key}`, into)
+    }
+  } else if (JSON.stringify(a) !== JSON.stringify(b)) {
+    into.set(path, (into.get(path) ?? 0) + 1)
+  }
+}
+
+const isObject = (a: unknown): a is Record<string, unknown> =>
+  typeof a === 'object' && a !== null && !Array.isArray(a)
+
+test(`what a review says is what ingest changes (seed ${seed})`, async () => {
+  const lines = Array.from({ length: EVENTS }, () => JSON.stringify(event()))
+  // Requests of all sizes: segments of one event and of many.
+  for (let at = 0; at < EVENTS; ) {
+    const many = 1 + Math.floor(next() ** 6 * 1_500)
+    const body = lines.slice(at, at + many).join('\n')
+    for (const { key } of [plain, ruled]) {
+      const answer = await api.ingest(key, body, HEADERS)
+      assert.equal(answer.status, 200, answer.text)
+    }
+    at += many
+  }
+  const [stored, redacted] = await Promise.all([api.events(plain.id), api.events(ruled.id)])
+  assert.equal(stored.length, EVENTS)
+  let changed = 0
+  const expected = new Map<string, number>()
+  const newest = new Map<string, string[]>()
+  for (const [i, { id, payload }] of stored.entries()) {
+    const own = new Map<string, number>()
+    countDifferences(payload, redacted[i]!.payload, '', own)
+    if (own.size > 0) changed++
+    for (const [path, values] of own) {
+      expected.set(path, (expected.get(path) ?? 0) + values)
+      newest.set(path, [...(newest.get(path) ?? []), id])
+    }
+  }
+  assert(changed > EVENTS / 10 && changed < EVENTS, 'some are changed, some are not')
+
+  const told = await review(plain, { redact_fields: REDACT_FIELDS })
+  assert.deepEqual([told.events, told.matched, told.changed], [EVENTS, EVENTS, changed])
+  assert.deepEqual([told.partial, told.next], [false, null], `${expected.size} paths`)
+  const values = new Map<string, number>()
+  for (const change of told.changes) {
+    values.set(change.path, (values.get(change.path) ?? 0) + change.values)
+    assert(change.events <= change.values && change.samples.length > 0)
+    const ids = newest.get(change.path) ?? []
+    assert(change.event_ids.every((id) => ids.includes(id)))
+    assert.deepEqual(change.event_ids, [...change.event_ids].sort(byNewest))
+  }
+  const inText = expected.get(TEXT_KEY) ?? 0
+  assert(inText > 0 && (values.get(TEXT_KEY) ?? 0) >= inText)
+  values.set(TEXT_KEY, inText)
+  assert.deepEqual([...values].sort(), [...expected].sort())
+  for (const each of markers) assert(!told.text.includes(each.slice(0, 6)), 'a secret is told')
+
+  const again = await review(ruled, {})
+  assert.deepEqual([again.events, again.changed], [EVENTS, 0], 'what ingest redacted stays')
+})
+
+function byNewest(a: string, b: string): number {
+  const [[left = '', i], [right = '', j]] = [a.split('-'), b.split('-')]
+  if (left !== right) return BigInt(left) < BigInt(right) ? 1 : -1
+  return Number(j) - Number(i)
+}
+
+test(`its filter is that of queries (seed ${seed})`, async () => {
+  await api.untilCounted(plain.id, EVENTS)
+  const fields = [
+    'a',
+    'n',
+    'level',
+    'a.b',
+    'http.a',
+    'n.n',
+    'n.a.b',
+    'log',
+    'log.a',
+    'tags',
+    'none',
+  ]
+  const equals = [0, 1.5, '-7', -7, true, false, null, '', 'text', '[REDACTED]', 'a plain line']
+  let matches = 0
+  for (const field of fields) {
+    for (const each of equals) {
+      const filter = { field, equals: each }
+      const { total } = await api.count(plain.id, { filter })
+      const told = await review(plain, { query: filter })
+      assert.deepEqual([told.events, told.matched], [EVENTS, total], JSON.stringify(filter))
+      matches += total
+    }
+  }
+  assert(matches > EVENTS, 'filters match')
+})
+
+test('it changes nothing: events, usage and the catalog are as they were', async () => {
+  const state = async () => [
+    await api.rest(`/v1/streams/${plain.id}/usage`),
+    await api.rest(`/v1/streams/${plain.id}`),
+    JSON.stringify(await api.events(plain.id)),
+  ]
+  const [first] = [await state()]
+  await review(plain, { redact_fields: REDACT_FIELDS })
+  assert.deepEqual(await state(), first)
+})
+
+test('ingest goes on beside reviews, which are told when there are too many', async () => {
+  const large = await api.createStream()
+  const line = (i: number) => JSON.stringify({ i, password: `p${i}`, message: `request ${i}` })
+  for (let i = 0; i < 10; i++) {
+    const body = Array.from({ length: 20_000 }, (_, j) => line(i * 20_000 + j)).join('\n')
+    assert.equal((await api.ingest(large.key, body, HEADERS)).status, 200)
+  }
+  let isOver = false
+  const statuses = new Map<number, number>()
+  const ask = async () => {
+    const headers = { authorization: `Bearer ${api.token}`, 'content-type': 'application/json' }
+    const url = `${service.url}/v1/streams/${large.id}/redact/review`
+    while (!isOver) {
+      const answer = await call(url, { method: 'POST', headers, body: JSON.stringify(RANGE) })
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      if (answer.status !== 200) continue
+      const { events, changed, next: cursor } = JSON.parse(answer.text) as Review
+      assert(events > 0 && changed === events)
+      assert(cursor === null ? events === 200_000 : events < 200_000)
+    }
+  }
+  const reviews = Array.from({ length: 8 }, ask)
+  const slowest: number[] = []
+  for (const end = performance.now() + 6_000; performance.now() < end; ) {
+    const sentAt = performance.now()
+    const answer = await api.ingest(plain.key, line(0), HEADERS)
+    assert.equal(answer.status, 200)
+    slowest.push(performance.now() - sentAt)
+  }
+  isOver = true
+  await Promise.all(reviews)
+  slowest.sort((a, b) => a - b)
+  const p99 = slowest[Math.floor(slowest.length * 0.99)]!
+  const answers = JSON.stringify([...statuses])
+  const seen = `${slowest.length} requests, p99 ${p99.toFixed(1)} ms, ${answers}`
+  assert(slowest.length > 60 && p99 < 500, seen)
+  assert((statuses.get(200) ?? 0) > 0, seen)
+  assert(
+    [...statuses.keys()].every((status) => status === 200 || status === 429),
+    seen,
+  )
+})

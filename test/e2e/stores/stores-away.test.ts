@@ -1,0 +1,190 @@
+/**
+ * Goal: without PostgreSQL the service says 503 and when to come back, keeps nothing it cannot
+ * keep, loses nothing that it acknowledged, and goes on by itself when the store is back.
+ * Method: PostgreSQL is killed again and again, then stopped in its tracks; the disk is filled on
+ * a file system of its own (needs root; skipped where mounting is not permitted).
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CONTROL_POLL_MS } from '../../../src/limits.ts'
+import { sendSignal } from '../../../src/machine/processes.ts'
+import { type Answer, Api, call, NDJSON_TYPE, readProblem } from '../../support/api.ts'
+import { Load } from '../../support/load.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { verify } from '../../support/verify.ts'
+
+const BACK_MS_MAX = 60_000
+
+/** 503, with the seconds to wait in both places. */
+function assertUnavailable(answer: Answer): void {
+  assert.equal(answer.status, 503, answer.text)
+  assert.equal(answer.headers['content-type'], 'application/problem+json')
+  const { code, retry_after: retryAfter } = readProblem(answer)
+  assert.equal(code, 'unavailable')
+  assert.ok(Number(retryAfter) > 0)
+  assert.equal(answer.headers['retry-after'], String(retryAfter))
+}
+
+async function until(what: string, check: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + BACK_MS_MAX
+  while (!(await check())) {
+    assert.ok(performance.now() < deadline, `not in time: ${what}`)
+    await sleep(100)
+  }
+}
+
+describe('PostgreSQL away', () => {
+  const dataDir = makeDataDir()
+  let service: Service
+  let api: Api
+
+  before(async () => {
+    service = await Service.start({ dataDir })
+    api = new Api(service)
+  })
+
+  after(async () => {
+    await service?.kill()
+    await removeDataDir(dataDir)
+  })
+
+  test('killed again and again: 503, not ready, alive; then all goes on', async (t) => {
+    const load = await Load.create(api, ['single', 'ndjson', 'idempotent'], { pauseMs: 20 })
+    t.after(() => load.stop())
+    const { stream } = load.writers[0] ?? assert.fail()
+    load.start()
+    await sleep(2 * CONTROL_POLL_MS) // The new keys are noticed, and cached again.
+    const end = performance.now() + 4_000
+    let isDown = true
+    const killing = (async () => {
+      while (performance.now() < end) {
+        const { postmaster } = service.stores()
+        if (postmaster !== undefined) sendSignal(postmaster, 'SIGKILL')
+        await sleep(5)
+      }
+      isDown = false
+    })()
+    await sleep(200)
+    const answers = new Set<number>()
+    while (isDown) {
+      answers.add((await api.ingest(stream.key, '[]')).status) // Judged without the store.
+      assertUnavailable(await api.ingest(stream.key, '{}', { 'idempotency-key': 'away' }))
+      const ready = await call(`${api.url}/readyz`)
+      assert.equal(ready.status, 503)
+      assert.match(ready.text, /"status":"not_ready","not_ready":\{"postgres":/)
+      assert.equal((await call(`${api.url}/healthz`)).status, 200)
+      await sleep(50)
+    }
+    await killing
+    assert.deepEqual([...answers], [400])
+    await until('ready', async () => (await call(`${api.url}/readyz`)).status === 200)
+    await load.stop()
+    await load.settleIdempotent()
+    t.diagnostic(JSON.stringify({ ...load.counts, ...(await verify(api, load)) }))
+  })
+
+  test('stopped in its tracks: writers wait, nothing is made up, all goes on', async (t) => {
+    const load = await Load.create(api, ['single', 'array', 'large', 'idempotent'], { pauseMs: 5 })
+    t.after(() => load.stop())
+    load.start()
+    await sleep(500)
+    const { postmaster, backends } = service.stores()
+    const pids = [postmaster ?? 0, ...backends].filter((pid) => pid > 0)
+    for (const pid of pids) sendSignal(pid, 'SIGSTOP')
+    try {
+      await sleep(100)
+      const before = load.counts.acknowledged
+      await sleep(2_000)
+      assert.ok(load.counts.acknowledged - before <= 1, 'nothing is acknowledged meanwhile')
+    } finally {
+      for (const pid of pids.reverse()) sendSignal(pid, 'SIGCONT')
+    }
+    await sleep(500)
+    await load.stop()
+    t.diagnostic(JSON.stringify({ ...load.counts, ...(await verify(api, load)) }))
+    assert.equal(load.counts.unanswered, 0)
+  })
+
+  test('a key that was never seen cannot be judged while PostgreSQL is away', async () => {
+    const stream = await api.createStream()
+    const { postmaster, backends } = service.stores()
+    for (const pid of [postmaster ?? assert.fail(), ...backends]) sendSignal(pid, 'SIGKILL')
+    assertUnavailable(await api.ingest(stream.key, '{"a":1}'))
+    const sent = async () => (await api.ingest(stream.key, '{"a":2}')).status === 200
+    await until('taken again', sent)
+    assert.equal((await api.events(stream.id)).length, 1)
+  })
+})
+
+/** A small file system of its own, undefined when this machine does not permit it. */
+function mountSmall(path: string): string | undefined {
+  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=320m', 'tmpfs', path])
+  return mount.status === 0 ? undefined : `no mount: ${mount.stderr?.toString() ?? mount.error}`
+}
+
+describe('disk full', () => {
+  const dataDir = makeDataDir()
+  const reason = mountSmall(dataDir)
+  let service: Service | undefined
+
+  after(async () => {
+    await service?.kill()
+    await sleep(200)
+    if (reason === undefined) spawnSync('umount', ['-l', dataDir])
+    await removeDataDir(dataDir)
+  })
+
+  test('503 while it is full; with space again all goes on', { skip: reason }, async (t) => {
+    service = await Service.start({ dataDir })
+    const api = new Api(service)
+    const stream = await api.createStream()
+    const acknowledged: number[] = []
+    // Random text does not compress: the raw store really needs the space.
+    let n = 0
+    const send = async () => {
+      const filler = Array.from({ length: 200 }, () => Math.random().toString(36)).join('')
+      const body = Array.from({ length: 20 }, () => JSON.stringify({ n, filler })).join('\n')
+      const answer = await api.ingest(stream.key, body, { 'content-type': NDJSON_TYPE })
+      if (answer.status === 200) acknowledged.push(n)
+      n++
+      return answer
+    }
+    assert.equal((await send()).status, 200)
+    const filler = join(dataDir, 'filler')
+    fillUp(filler)
+    let refused = 0
+    for (let tries = 0; refused < 10; tries++) {
+      assert.ok(tries < 3_000, 'the disk never was full')
+      const answer = await send()
+      if (answer.status === 200) continue
+      assertUnavailable(answer)
+      refused++
+    }
+    assert.equal((await call(`${api.url}/healthz`)).status, 200)
+    rmSync(filler)
+    await until('ingest goes on', async () => (await send()).status === 200)
+    const events = await api.events(stream.id)
+    const stored = new Map<unknown, number>()
+    for (const { payload } of events) stored.set(payload.n, (stored.get(payload.n) ?? 0) + 1)
+    assert.deepEqual([...stored.keys()].reverse(), acknowledged, 'what was acknowledged, only that')
+    assert.ok([...stored.values()].every((count) => count === 20))
+    await api.untilCounted(stream.id, events.length, BACK_MS_MAX)
+    assert.equal((await api.count(stream.id)).total, events.length)
+    t.diagnostic(`${acknowledged.length} of ${n} requests acknowledged`)
+  })
+})
+
+/** Leaves nothing: large pieces first, then small ones. */
+function fillUp(path: string): void {
+  for (const bytes of [1_048_576, 65_536, 4_096]) {
+    const piece = Buffer.alloc(bytes, 1)
+    const write = () => {
+      for (;;) writeFileSync(path, piece, { flag: 'a' })
+    }
+    assert.throws(write, { code: 'ENOSPC' })
+  }
+}
