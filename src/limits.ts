@@ -258,6 +258,8 @@ export const OBSERVE_LOOKUPS_MAX = 1_024
 export const SHAPE_PATHS_BYTES_MAX = 64 * KIB
 /** A dotted path, learned or asked for; a field with a longer one is in the raw event only. */
 export const FIELD_PATH_BYTES_MAX = 1_024
+/** A longer name is no service's: the next field is asked. */
+export const SERVICE_BYTES_MAX = 256
 /** The largest hard cap that a stream may be given. */
 export const SCHEMA_CAP_MAX = 10_000
 

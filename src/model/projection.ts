@@ -8,6 +8,8 @@ export const PROJECTION_COLUMNS = [
   ['ingested_at', "DateTime64(3, 'UTC')"],
   ['event_time', "DateTime64(9, 'UTC')"],
   ['shape', 'UInt64'],
+  ['level', 'LowCardinality(String)'],
+  ['service', 'LowCardinality(String)'],
   ['payload', 'JSON(max_dynamic_paths=1024)'],
 ] as const
 

@@ -19,10 +19,14 @@ import { ByteWriter } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import type { ColumnIndex } from './column-index.ts'
+import { ServiceColumn, writeLabelPrefix, writeLevels } from './label-columns.ts'
 import { type ColumnTexts, JsonColumn, notePiece, type TapeSource } from './native-json.ts'
 import { SharedJsonColumn } from './shared-json.ts'
 
 const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => columnHeader(name, type))
+const LEVEL = 5
+const SERVICE = 6
+const PAYLOAD = PROJECTION_COLUMNS.length - 1
 const SHARED_HEADER = columnHeader('payload', SHARED_PAYLOAD_TYPE)
 
 function columnHeader(name: string, type: string): Uint8Array {
@@ -58,6 +62,7 @@ export class NativeBlockEncoder {
   readonly #writer = new ByteWriter(16 * 1024)
   readonly #payload = new JsonColumn(0)
   readonly #shared = new SharedJsonColumn()
+  readonly #services = new ServiceColumn()
   readonly #pieces: number[] = []
   /** Of the block that was begun. */
   #fixed: Omit<EncodedBlock, 'bytes'> | undefined
@@ -88,7 +93,7 @@ export class NativeBlockEncoder {
     counts: readonly number[] = [range.count],
   ): ColumnIndex {
     this.#fixed = this.#writeFixed(facts, range, counts)
-    this.#header(5)
+    this.#header(PAYLOAD)
     this.#pathsSkipped = this.#prepare(source, events, facts, range)
     return this.#payload.index
   }
@@ -146,6 +151,7 @@ export class NativeBlockEncoder {
     const eventTimeOffset = this.#zeros(3, count * 8)
     const receiptTimeRows = this.#eventTimes(eventTimeOffset, facts, range)
     this.#shapes(facts, range)
+    this.#labels(facts, range)
     return { rows: count, segmentIdOffset, ingestedAtOffset, eventTimeOffset, receiptTimeRows }
   }
 
@@ -173,9 +179,11 @@ export class NativeBlockEncoder {
 
   #header(column: number): void {
     const header = HEADERS[column]!
+    this.#writer.reserve(header.length)
     this.#writer.bytes.set(header, this.#writer.length)
     this.#writer.length += header.length
-    if (column < PROJECTION_COLUMNS.length - 1) notePiece(this.#pieces, this.#writer, PIECE_NAMES)
+    if (column === LEVEL || column === SERVICE) writeLabelPrefix(this.#writer)
+    if (column < PAYLOAD) notePiece(this.#pieces, this.#writer, PIECE_NAMES)
   }
 
   #zeros(column: number, length: number): number {
@@ -217,6 +225,16 @@ export class NativeBlockEncoder {
     facts.bind()
     kernels.writeShapes(first, count, writer.bytes.byteOffset + writer.length)
     writer.length += count * 8
+    notePiece(this.#pieces, writer, PIECE_VALUES)
+  }
+
+  #labels({ labels }: EventFacts, range: EventRange): void {
+    const writer = this.#writer
+    this.#header(LEVEL)
+    writeLevels(writer, labels, range)
+    notePiece(this.#pieces, writer, PIECE_VALUES)
+    this.#header(SERVICE)
+    this.#services.write(writer, labels, range)
     notePiece(this.#pieces, writer, PIECE_VALUES)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the transforms find out about each event: producer time and shape. Parallel arrays, reused
- * from batch to batch.
+ * What the transforms find out about each event: producer time, shape and labels. Parallel arrays,
+ * reused from batch to batch.
  */
 
 import { arena } from '../kernel/arena.ts'
@@ -24,6 +24,7 @@ import {
   UINT,
 } from '../tape/tape-types.ts'
 import { Timestamp } from '../tape/timestamps.ts'
+import { EventLabels } from './event-labels.ts'
 import { EventLayouts, NO_LAYOUT } from './event-layouts.ts'
 
 export const SOURCE_RECEIPT = 0
@@ -73,12 +74,13 @@ export class EventFacts {
   shapeHigh = arena.int32(0)
   /** Layout, or NO_LAYOUT; see `EventLayouts`. */
   layout = arena.int32(0)
+  readonly labels = new EventLabels()
   readonly #layouts = new EventLayouts()
   readonly #timestamp = new Timestamp()
   #seen = new Int32Array(0)
   #serial = 0
 
-  /** Finds time and shape of every event. */
+  /** Finds time, shape and labels of every event. */
   describe(tape: JsonTape, given: Uint8Array, events: DecodedEvents): void {
     const bytes = tape.batch.hold(given)
     const { count, tapeStart, tapeEnd } = events
@@ -95,6 +97,7 @@ export class EventFacts {
       if (layout !== NO_LAYOUT) this.#learnLayout(tape, event, layout, start, end)
     }
     if (events.hasTimes) this.#takeGivenTimes(events)
+    this.labels.describe(tape, bytes, events, this.layout, layouts.resets)
   }
 
   /** Tells kernels where the facts are. */

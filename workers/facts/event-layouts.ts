@@ -55,12 +55,15 @@ export class EventLayouts {
   #states = 0
   #steps = 0
   #generation = -1
+  /** Changes when all are forgotten: the same numbers mean others then. */
+  resets = 0
 
   /** Before each batch. Forgets all layouts when their paths mean nothing or room gets scarce. */
   begin(trie: PathTrie): void {
     const hasRoom = this.#states <= LAYOUT_STATES_MAX / 2
     if (trie.generation === this.#generation && hasRoom) return
     this.#generation = trie.generation
+    this.resets++
     this.#states = 1
     this.#key[ROOT_STATE] = NO_KEY
     this.#next[ROOT_STATE] = NO_STATE

@@ -18,12 +18,14 @@ import type { Kernels } from '../kernel/kernels.ts'
 import { ColumnNames, NO_COLUMN } from './column-names.ts'
 import { hashBytes } from './hash-bytes.ts'
 import { unescapeToString } from './json-string.ts'
+import { LabelFields } from './label-fields.ts'
 
 export const ROOT = 1
 /** Paths with more bytes than this are stored raw but get no column. */
 export const PATH_BYTES_MAX = FIELD_PATH_BYTES_MAX
 const SHAPE_SEED_LOW = 0x2545f491
 const SHAPE_SEED_HIGH = 0x4f6cdd1d
+const LABELS = new LabelFields(SHAPE_SEED_LOW)
 const DOT = 0x2e
 const QUOTE = 0x22
 /** Keys are compared four bytes at a time, past their end. */
@@ -73,6 +75,8 @@ export class PathTrie {
   column = new Int32Array(0)
   /** Index + 1 into TIME_FIELDS for root keys that may hold the producer time, else 0. */
   timeRank = new Uint8Array(0)
+  /** Whether the path may say the event's level or service, and how good it is; see LabelFields. */
+  labelRank = new Uint8Array(0)
   /** Hash of the full path, two independent 32-bit halves. */
   hashLow = new Int32Array(0)
   hashHigh = new Int32Array(0)
@@ -238,7 +242,11 @@ export class PathTrie {
     if (nested && above === NO_COLUMN) return
     const lengthBefore = nested ? this.columns.lengthOf(above) + 1 : 0
     if (lengthBefore + length > PATH_BYTES_MAX) return
-    this.column[node] = this.columns.find(scope, above, bytes, start, end)
+    const column = this.columns.find(scope, above, bytes, start, end)
+    this.column[node] = column
+    if (scope === 0) {
+      this.labelRank[node] = LABELS.rankOf(this.hashLow[node]!, this.columns.nameOf(column))
+    }
     if (parent === ROOT && length <= TIME_FIELD_CHARS_MAX) {
       const key = Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString()
       this.timeRank[node] = (TIME_FIELDS as readonly string[]).indexOf(key) + 1
@@ -292,6 +300,7 @@ export class PathTrie {
     this.element = arena.int32(capacity)
     this.column = new Int32Array(capacity)
     this.timeRank = new Uint8Array(capacity)
+    this.labelRank = new Uint8Array(capacity)
     this.escaped = arena.uint8(capacity)
     this.hashLow = new Int32Array(capacity)
     this.hashHigh = new Int32Array(capacity)
@@ -333,9 +342,10 @@ export class PathTrie {
 
   #nodeArrays(): readonly (Int32Array | Uint8Array)[] {
     const { parent, keyStart, keyLength, canonical, next, first, element, column } = this
-    const { timeRank, escaped, hashLow, hashHigh } = this
+    const { timeRank, labelRank, escaped, hashLow, hashHigh } = this
     const links = [parent, canonical, next, first, element, column, this.#scope]
-    return [...links, keyStart, keyLength, timeRank, escaped, hashLow, hashHigh]
+    const facts = [timeRank, labelRank, escaped, hashLow, hashHigh]
+    return [...links, keyStart, keyLength, ...facts]
   }
 
   /** Bytes of all buffers, what the columns' names take included. */
@@ -359,6 +369,7 @@ export class PathTrie {
     this.element.set(old.element)
     this.column.set(old.column)
     this.timeRank.set(old.timeRank)
+    this.labelRank.set(old.labelRank)
     this.escaped.set(old.escaped)
     this.hashLow.set(old.hashLow)
     this.hashHigh.set(old.hashHigh)

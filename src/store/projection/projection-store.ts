@@ -21,6 +21,7 @@ import { segmentIdMs } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { type ClickHouse, InsertSpool, type QueryParams } from '../clickhouse.ts'
 import { StoreError } from '../store-error.ts'
+import { LABEL_COLUMNS } from './label-columns.ts'
 import { prependStreams } from './mixed-block.ts'
 
 export const PROJECTION_DATABASE = 'sluice'
@@ -101,6 +102,14 @@ export function mergeSettings(bytesMax: number, bytesMaxWhenBusy = bytesMax): st
     `max_bytes_to_merge_at_max_space_in_pool = ${bytesMax}, ` +
     `max_bytes_to_merge_at_min_space_in_pool = ${bytesMaxWhenBusy}`
   )
+}
+
+/** Idempotent. Changes no part: until these are written anew, the columns are computed. */
+export function addLabelColumnsSql(streamId: StreamId): string {
+  const added = LABEL_COLUMNS.map(([name, definition, after]) => {
+    return `ADD COLUMN IF NOT EXISTS ${name} ${definition} AFTER ${after}`
+  })
+  return `ALTER TABLE ${projectionTable(streamId)} ${added.join(', ')}`
 }
 
 function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: string])[] {
@@ -270,9 +279,19 @@ export class ProjectionStore {
     return rows.map(({ id }) => id)
   }
 
+  /** Makes the table, or gives one that an earlier version made the columns that it lacks. */
   async #createTable(streamId: StreamId): Promise<void> {
     await this.#assertSame()
     await this.#clickhouse.command(createTableSql(streamId))
+    const columns = await this.#clickhouse.query<{ name: string }>(
+      `SELECT name FROM system.columns
+        WHERE database = {database:String} AND table = {table:String}`,
+      { database: PROJECTION_DATABASE, table: tableName(streamId) },
+    )
+    const names = new Set(columns.map(({ name }) => name))
+    if (LABEL_COLUMNS.some(([name]) => !names.has(name))) {
+      await this.#clickhouse.command(addLabelColumnsSql(streamId))
+    }
     this.#known.add(streamId)
   }
 }

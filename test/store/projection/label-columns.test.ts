@@ -1,0 +1,162 @@
+/**
+ * Goal: every row has its level and service, whichever table it is in and whoever wrote it.
+ * Method: random events of the fields that say them, written by workers into a new table, into the
+ * one that streams share, and without the columns into a table as earlier versions made it, whose
+ * columns are then computed from the payload by the engine: all of them agree. Some by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { SERVICE_BYTES_MAX } from '../../../src/limits.ts'
+import {
+  LEVEL_FIELDS,
+  SERVICE_FIELDS,
+  SEVERITY_NUMBER_FIELD,
+  SPELLED_LEVELS,
+} from '../../../src/model/event-labels.ts'
+import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import {
+  addLabelColumnsSql,
+  createTableSql,
+  projectionTable,
+} from '../../../src/store/projection/projection-store.ts'
+import { ProjectionHarness } from '../../block/projection-harness.ts'
+import { testSeed } from '../../decode/fuzzing.ts'
+
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+const harness = new ProjectionHarness()
+
+interface Labels {
+  readonly level: string
+  readonly service: string
+}
+
+async function labelsOf(streamId: StreamId, rest = ''): Promise<Labels[]> {
+  return await harness.select<Labels>(streamId, 'level, service', rest)
+}
+
+/** A table as it was before there were labels, with the rows that `from` has. */
+async function oldTable(from: StreamId): Promise<StreamId> {
+  const old = harness.newStream()
+  const sql = createTableSql(old)
+  const before = sql.replace(
+    / level LowCardinality\(String\), service LowCardinality\(String\),/,
+    '',
+  )
+  assert.notEqual(before, sql)
+  await harness.clickhouse.command(before)
+  const columns = 'segment_id, ordinal, ingested_at, event_time, shape, payload'
+  await harness.clickhouse.command(
+    `INSERT INTO ${projectionTable(old)} (${columns})
+     SELECT ${columns} FROM ${projectionTable(from)}`,
+  )
+  return old
+}
+
+const KNOWN: readonly (readonly [line: string, level: string, service: string])[] = [
+  ['{"level":"info","service":"cart"}', 'info', 'cart'],
+  ['{"level":"WARNING","service.name":"a","service":"b"}', 'warn', 'a'],
+  ['{"severity":"ERROR2","severity_number":18,"resource":{"service.name":"pay"}}', 'error', 'pay'],
+  ['{"body":"x","severity":null,"severity_number":21,"resource":{}}', 'fatal', ''],
+  ['{"level":30,"app":"web"}', 'info', 'web'],
+  ['{"level":6,"kubernetes":{"labels":{"app":"k"}}}', 'info', 'k'],
+  ['{"level":"chatty","lvl":"dbug"}', 'debug', ''],
+  ['{"log":{"level":"Critical"},"service":{"name":"n"}}', 'fatal', 'n'],
+  ['{"level":"err\\u006fr","service":"caf\\u00e9"}', 'error', 'café'],
+  ['{"level":"err\\u0000","service":""}', '', ''],
+  ['{"level":{"x":"info"},"service":5,"app":["a"]}', '', ''],
+  ['{"level":"info","level":"fatal"}', 'fatal', ''],
+  ['{"log.level":"info","log":{"level":"error"}}', 'error', ''],
+  ['{"level":3.0}', '', ''],
+  ['{"level":-0}', 'fatal', ''],
+  ['[1]', '', ''],
+]
+
+test('levels and services are what fields say', async () => {
+  const stream = harness.newStream()
+  const lines = KNOWN.slice(0, -1)
+  await harness.insertLines(
+    stream,
+    lines.map(([line]) => line),
+  )
+  const expected = lines.map(([, level, service]) => ({ level, service }))
+  assert.deepEqual(await labelsOf(stream), expected)
+})
+
+const levelValue = fc.oneof(
+  fc.constantFrom(...SPELLED_LEVELS.map(([spelling]) => spelling)).chain((spelling) => {
+    return fc.constantFrom(spelling, spelling.toUpperCase(), ` ${spelling}`, `${spelling}x`)
+  }),
+  fc.integer({ min: -1, max: 70 }),
+  fc.constantFrom(100, 250, 600, 3.0, 1.5, 2 ** 63, true, null, {}, [], ['info'], 'é', '\u0000'),
+)
+const serviceValue = fc.oneof(
+  fc.constantFrom(
+    'cart',
+    'a\nb',
+    'é',
+    '\ud800',
+    '',
+    'x'.repeat(SERVICE_BYTES_MAX),
+    '日'.repeat(86),
+  ),
+  fc.constantFrom(1, null, true, {}, ['cart'], { name: 'inner' }, { labels: { app: 'k' } }),
+)
+const member = fc.oneof(
+  fc.tuple(fc.constantFrom(...LEVEL_FIELDS, SEVERITY_NUMBER_FIELD), levelValue),
+  fc.tuple(fc.constantFrom(...SERVICE_FIELDS), serviceValue),
+  fc.tuple(fc.constantFrom('log', 'service', 'a', 'resource'), serviceValue),
+)
+
+/** One member, its path nested or dotted, sometimes spelled with escapes. */
+const rendered = fc
+  .tuple(member, fc.boolean(), fc.boolean())
+  .map(([[path, value], nests, escapes]) => {
+    const quote = (text: string) => {
+      const plain = JSON.stringify(text)
+      return escapes ? plain.replace(/[ae]/, (c) => `\\u00${c.charCodeAt(0).toString(16)}`) : plain
+    }
+    const text = typeof value === 'string' ? quote(value) : JSON.stringify(value)
+    if (!nests) return `${quote(path)}:${text}`
+    const keys = path.split('.')
+    return `${keys.map(quote).join(':{')}:${text}${'}'.repeat(keys.length - 1)}`
+  })
+const event = fc.array(rendered, { maxLength: 6 }).map((members) => `{${members.join(',')}}`)
+
+test('workers and the engine agree, in each kind of table', async () => {
+  const lines = fc.sample(event, { numRuns: 4_000, seed })
+  const stream = harness.newStream()
+  await harness.insertLines(stream, lines)
+  const written = await labelsOf(stream)
+  assert.ok(new Set(written.map(({ level }) => level)).size === 7, 'all levels and none')
+  assert.ok(new Set(written.map(({ service }) => service)).size > 4)
+
+  await harness.insertShared(stream, lines)
+  assert.deepEqual(await labelsOf(MIXED_STREAM, `WHERE stream_id = ${stream}`), written)
+
+  const old = await oldTable(stream)
+  await harness.clickhouse.command(addLabelColumnsSql(old))
+  const computed = await labelsOf(old)
+  for (const [i, labels] of computed.entries()) assert.deepEqual(labels, written[i], lines[i])
+})
+
+test('a table that an earlier version made takes what workers write now', async () => {
+  const [from] = [harness.newStream()]
+  await harness.insertLines(from, ['{"level":"warn","service":"old"}'])
+  const old = await oldTable(from)
+  await harness.insertLines(old, ['{"level":"error","service":"new"}'])
+  const expected = [
+    { level: 'warn', service: 'old' },
+    { level: 'error', service: 'new' },
+  ]
+  assert.deepEqual(await labelsOf(old), expected)
+  await harness.clickhouse.command(`OPTIMIZE TABLE ${projectionTable(old)} FINAL`)
+  assert.deepEqual(await labelsOf(old), expected)
+  const written = await harness.clickhouse.query<{ n: number }>(
+    `SELECT toUInt32(count()) AS n FROM system.parts_columns
+     WHERE table = 'events_${old}' AND active AND column IN ('level', 'service')`,
+  )
+  assert.equal(written[0]?.n, 2, 'a merge writes them')
+})

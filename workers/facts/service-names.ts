@@ -1,0 +1,100 @@
+/**
+ * The names of services that a worker has met, numbered from 1 on: an event's service is a number,
+ * found without making a string. Bounded: many names are forgotten between batches.
+ */
+import { hashBytes } from '../../src/bytes/hash.ts'
+
+export const NO_SERVICE = 0
+const NAMES_FIRST = 64
+const BYTES_FIRST = 4_096
+/** More are forgotten before the next batch. */
+export const NAMES_KEPT_MAX = 4_096
+
+export class ServiceNames {
+  count = 1
+  #bytes = new Uint8Array(BYTES_FIRST)
+  #end = 0
+  /** By number; a name ends where the next one starts. */
+  #start = new Int32Array(NAMES_FIRST)
+  /** At most a quarter full. */
+  #table = new Int32Array(NAMES_FIRST * 4)
+  #last = NO_SERVICE
+
+  /** Before each batch: numbers given out for the one before mean nothing afterwards. */
+  begin(): void {
+    if (this.count <= NAMES_KEPT_MAX) return
+    this.count = 1
+    this.#end = 0
+    this.#last = NO_SERVICE
+    this.#start = new Int32Array(NAMES_FIRST)
+    this.#bytes = new Uint8Array(BYTES_FIRST)
+    this.#table = new Int32Array(NAMES_FIRST * 4)
+  }
+
+  /** A view of the name, valid until one is added. */
+  nameOf(service: number): Uint8Array {
+    return this.#bytes.subarray(this.#start[service]!, this.#endOf(service))
+  }
+
+  /** The number of the name. Most often it is that of the event before. */
+  find(bytes: Uint8Array, start: number, end: number): number {
+    if (this.#last !== NO_SERVICE && this.#is(this.#last, bytes, start, end)) return this.#last
+    const mask = this.#table.length - 1
+    let slot = hashBytes(bytes, start, end) & mask
+    for (;;) {
+      const known = this.#table[slot]! // The slot is masked into the table.
+      if (known === NO_SERVICE) break
+      if (this.#is(known, bytes, start, end)) {
+        this.#last = known
+        return known
+      }
+      slot = (slot + 1) & mask
+    }
+    this.#table[slot] = this.count
+    this.#last = this.#add(bytes, start, end)
+    return this.#last
+  }
+
+  #add(bytes: Uint8Array, start: number, end: number): number {
+    const added = this.count++
+    const from = this.#end
+    this.#end += end - start
+    if (this.#end > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(this.#bytes.length * 2, this.#end))
+      grown.set(this.#bytes)
+      this.#bytes = grown
+    }
+    this.#bytes.set(bytes.subarray(start, end), from)
+    this.#start[added] = from
+    if (this.count === this.#start.length) this.#grow()
+    return added
+  }
+
+  #grow(): void {
+    const start = new Int32Array(this.#start.length * 2)
+    start.set(this.#start)
+    this.#start = start
+    this.#table = new Int32Array(start.length * 4)
+    const mask = this.#table.length - 1
+    for (let service = 1; service < this.count; service++) {
+      let slot = hashBytes(this.#bytes, start[service]!, this.#endOf(service)) & mask
+      while (this.#table[slot] !== NO_SERVICE) slot = (slot + 1) & mask
+      this.#table[slot] = service
+    }
+  }
+
+  #endOf(service: number): number {
+    return service + 1 < this.count ? this.#start[service + 1]! : this.#end
+  }
+
+  #is(service: number, bytes: Uint8Array, start: number, end: number): boolean {
+    let at = this.#start[service]!
+    if (this.#endOf(service) - at !== end - start) return false
+    let i = start
+    while (i < end && bytes[i] === this.#bytes[at]) {
+      i++
+      at++
+    }
+    return i === end
+  }
+}
