@@ -2,7 +2,7 @@
  * The names of services that a worker has met, numbered from 1 on: an event's service is a number,
  * found without making a string. Bounded: many names are forgotten between batches.
  */
-import { hashBytes } from '../../src/bytes/hash.ts'
+import { hashBytes } from '../tape/hash-bytes.ts'
 
 export const NO_SERVICE = 0
 const NAMES_FIRST = 64

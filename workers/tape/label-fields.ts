@@ -1,10 +1,11 @@
 /** Which paths may say an event's level or service, as ranks that the trie's nodes have. */
-import { hashBytes } from '../../src/bytes/hash.ts'
+
 import {
   LEVEL_FIELDS,
   SERVICE_FIELDS,
   SEVERITY_NUMBER_FIELD,
 } from '../../src/model/event-labels.ts'
+import { hashBytes } from './hash-bytes.ts'
 
 const LABEL_FIELDS = [...LEVEL_FIELDS, SEVERITY_NUMBER_FIELD, ...SERVICE_FIELDS]
 /** Ranks are from 1 on, levels before services, best first among each. */

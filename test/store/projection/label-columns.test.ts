@@ -22,7 +22,7 @@ import {
   projectionTable,
 } from '../../../src/store/projection/projection-store.ts'
 import { ProjectionHarness } from '../../block/projection-harness.ts'
-import { testSeed } from '../../decode/fuzzing.ts'
+import { testSeed } from '../../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
