@@ -23,6 +23,7 @@ import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { openCell } from './cell/cell.ts'
 import { openStores, type Stores } from './cell/open-stores.ts'
 import type { Config } from './config.ts'
+import { describeRoutes } from './http/describe-routes.ts'
 import { type LoadedEngine, loadEngine } from './http/load-engine.ts'
 import { createServer } from './http/server.ts'
 import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
@@ -94,12 +95,12 @@ async function start(
   const { isClickHouseEmbedded } = stores
   const { reads } = cell
   let isStopping = false
-  const routes = [
+  const routes = describeRoutes(version, [
     ...(await startIngest(context, { pool, cell, credentials, isStopping: () => isStopping })),
     ...createServeRoutes({ ...context, ...plane, pool, reads, isClickHouseEmbedded }),
     ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(health, metrics),
-  ]
+  ])
   const tokenFile = join(directory.path, 'admin-token')
   const adminToken = await control.ensureAdminToken((text) => {
     writeFileSync(tokenFile, `${text}\n`, { mode: 0o600 })

@@ -16,7 +16,7 @@ const LEAVES = [
   'src/errors.ts',
   'src/store/store-error.ts',
 ]
-const SUPPORT = [...LEAVES, 'src/http/', 'src/telemetry/', 'src/config.ts']
+const SUPPORT = [...LEAVES, 'src/api/', 'src/http/', 'src/telemetry/', 'src/config.ts']
 
 /** How a store is spoken to. The servers are set up through it, and fail with its errors. */
 const EMBEDDED_NEEDS = [
@@ -68,7 +68,8 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/errors.ts', []],
   ['src/config.ts', LEAVES],
   ['src/config-help.ts', ['src/config.ts']],
-  ['src/http/', LEAVES],
+  ['src/api/', LEAVES],
+  ['src/http/', [...LEAVES, 'src/api/']],
   ['src/telemetry/', SUPPORT],
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
   ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
@@ -119,6 +120,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
 const PACKAGES = {
   'uWebSockets.js': 'src/http/',
   '@trufflesuite/uws-js-unofficial': 'src/http/',
+  'fast-json-stringify': 'src/api/',
   pino: 'src/telemetry/',
   'prom-client': 'src/telemetry/',
   piscina: 'src/pool/',

@@ -3,6 +3,7 @@
  * them from uWebSockets.js, tests make them by hand.
  */
 
+import type { RouteDescription } from '../api/route-description.ts'
 import type { InFlightRequest } from './in-flight.ts'
 
 /** Receives a request body as it arrives. */
@@ -73,5 +74,7 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
   /** As uWebSockets.js takes it: `/v1/streams/:id/keys`. */
   readonly pattern: string
+  /** What the API's description says of it. */
+  readonly description?: RouteDescription
   readonly handler: Handler
 }

@@ -44,20 +44,6 @@ export function readOptionalName(name: string, value: unknown): string {
   return value === undefined || value === '' ? '' : readName(name, value)
 }
 
-export function readBoolean(name: string, value: unknown): boolean {
-  if (typeof value !== 'boolean') throw malformed(`"${name}" must be true or false`)
-  return value
-}
-
-/** null for none, else a positive integer that a JSON number holds exactly. */
-export function readCountOrNull(name: string, value: unknown): number | null {
-  if (value === null) return null
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
-  throw malformed(
-    `"${name}" must be null or a positive integer of at most ${Number.MAX_SAFE_INTEGER}`,
-  )
-}
-
 /** Whether `path` has more bytes than any that is learned. */
 export function isPathTooLong(path: string): boolean {
   return path.length > FIELD_PATH_BYTES_MAX || Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX
@@ -68,34 +54,6 @@ export function readTime(name: string, value: unknown): bigint {
   const ns = typeof value === 'string' ? tryParseRfc3339(value) : undefined
   if (ns !== undefined) return ns
   throw malformed(`"${name}" must be an RFC 3339 time such as "2026-01-31T12:00:00Z"`)
-}
-
-/** Query-string parameters, none of them unknown or given twice. */
-export function readParameters(
-  query: URLSearchParams,
-  known: readonly string[],
-): ReadonlyMap<string, string> {
-  const parameters = new Map<string, string>()
-  for (const [name, value] of query) {
-    if (!known.includes(name)) {
-      const list = known.length === 0 ? 'none' : known.join(', ')
-      throw malformed(`unknown parameter ${quoteName(name)}; known are: ${list}`)
-    }
-    if (parameters.has(name)) throw malformed(`parameter "${name}" is given twice`)
-    parameters.set(name, value)
-  }
-  return parameters
-}
-
-/** A page size: a positive integer up to `max`, `fallback` when absent. */
-export function readLimit(
-  value: string | undefined,
-  bounds: { readonly fallback: number; readonly max: number },
-): number {
-  if (value === undefined) return bounds.fallback
-  const limit = /^[1-9][0-9]{0,8}$/.test(value) ? Number(value) : 0
-  if (limit > 0 && limit <= bounds.max) return limit
-  throw malformed(`"limit" must be an integer from 1 to ${bounds.max}`)
 }
 
 export function malformed(message: string, cause?: unknown): IngestError {

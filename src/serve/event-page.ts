@@ -7,7 +7,7 @@ import { type EventId, tryParseEventId } from '../model/event-id.ts'
 import { ceilMs } from '../model/rfc3339.ts'
 import { SEGMENT_ID_MAX, type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { SegmentInfo } from '../model/segment-place.ts'
-import { malformed, readLimit, readParameters, readTime } from './body-fields.ts'
+import { malformed, readTime } from './body-fields.ts'
 
 export interface PageQuery {
   readonly limit: number
@@ -33,18 +33,33 @@ export interface PagePlan {
   readonly hasMore: boolean
 }
 
-/** Throws `malformed`. */
-export function readPageQuery(query: URLSearchParams): PageQuery {
-  const parameters = readParameters(query, ['limit', 'before', 'after', 'from', 'to'])
-  const bounds = { fallback: EVENTS_PAGE_DEFAULT, max: EVENTS_PAGE_MAX }
-  const limit = readLimit(parameters.get('limit'), bounds)
-  const before = readCursor('before', parameters.get('before'))
-  const after = readCursor('after', parameters.get('after'))
+const CURSOR = { type: 'string', description: "An event's id; exclusive" } as const
+const TIME = {
+  type: 'string',
+  format: 'date-time',
+  description: 'Receipt time, RFC 3339; `from` is in the range, `to` is not',
+} as const
+/** The parameters of a page of events. */
+export const EVENTS_QUERY = {
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: EVENTS_PAGE_MAX, default: EVENTS_PAGE_DEFAULT },
+    before: CURSOR,
+    after: CURSOR,
+    from: TIME,
+    to: TIME,
+  },
+} as const
+
+/** Of parameters that are an `EVENTS_QUERY`. Throws `malformed`. */
+export function readPageQuery(query: Readonly<Record<string, unknown>>): PageQuery {
+  const limit = Number(query.limit ?? EVENTS_PAGE_DEFAULT)
+  const before = readCursor('before', query.before)
+  const after = readCursor('after', query.after)
   if (before !== undefined && after !== undefined) {
     throw malformed('"before" and "after" exclude each other')
   }
-  const from = readIdBound('from', parameters.get('from')) ?? 0n
-  const to = readIdBound('to', parameters.get('to')) ?? SEGMENT_ID_MAX
+  const from = readIdBound('from', query.from) ?? 0n
+  const to = readIdBound('to', query.to) ?? SEGMENT_ID_MAX
   return pageWithin({ from, to }, { limit, before, after })
 }
 
@@ -123,7 +138,7 @@ export function readCursor(name: string, value: unknown): EventId | undefined {
   return id
 }
 
-function readIdBound(name: string, value: string | undefined): bigint | undefined {
+function readIdBound(name: string, value: unknown): bigint | undefined {
   return value === undefined ? undefined : idBound(readTime(name, value))
 }
 

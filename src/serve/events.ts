@@ -5,6 +5,7 @@
  * Payloads are the stored bytes, spliced into the reply and never parsed here: integers keep their
  * digits, duplicate keys stay.
  */
+import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import type { DamagedRead } from '../model/batch.ts'
@@ -13,15 +14,21 @@ import { SEGMENT_ID_MAX } from '../model/segment-id.ts'
 import type { SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
-import { readParameters } from './body-fields.ts'
 import {
+  EVENTS_QUERY,
   type PageQuery,
   planPage,
   readPageQuery,
   type SegmentSlice,
   segmentsToList,
 } from './event-page.ts'
-import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
+import {
+  findVisibleStream,
+  type Guard,
+  guardRoute,
+  jsonAnswer,
+  type StreamFinder,
+} from './guard.ts'
 import { fetchSlices, READ_TRIES_MAX, type SegmentRead } from './segment-reads.ts'
 
 /**
@@ -47,6 +54,32 @@ export interface EventRoutesDeps extends Guard {
   readonly readSegments: ReadSegments
 }
 
+/** An event record; `payload` is the stored JSON, byte for byte. */
+export const EVENT: ObjectSchema = {
+  type: 'object',
+  properties: {
+    id: { type: 'string' },
+    ingested_at: RFC3339,
+    event_time: { ...RFC3339, description: "The producer's clock, up to nanoseconds" },
+    event_time_source: { type: 'string', enum: ['otlp', 'field', 'receipt'] },
+    shape: { type: 'string' },
+    payload: { type: 'object', properties: {}, additionalProperties: {} },
+  },
+}
+const DAMAGED: ObjectSchema = {
+  type: 'object',
+  properties: { segment_id: { type: 'string' }, events: { type: 'integer' } },
+}
+const EVENT_PAGE: ObjectSchema = {
+  type: 'object',
+  properties: {
+    events: { type: 'array', items: EVENT },
+    next: nullable({ type: 'string' }, { description: '`before` of the next older page' }),
+    previous: nullable({ type: 'string' }, { description: '`after` of the next newer page' }),
+    damaged: { type: 'array', items: DAMAGED, description: 'Segments that cannot be read' },
+  },
+}
+
 export function eventRoutes(deps: EventRoutesDeps): Route[] {
   const { streams, ...guard } = deps
   const pattern = '/v1/streams/:id/events'
@@ -54,6 +87,13 @@ export function eventRoutes(deps: EventRoutesDeps): Route[] {
     guardRoute(guard, {
       method: 'GET',
       pattern,
+      operationId: 'listEvents',
+      summary: 'List events, newest first',
+      tag: 'Events',
+      query: EVENTS_QUERY,
+      answers: {
+        200: jsonAnswer('From the raw store: nothing acknowledged is missing', EVENT_PAGE),
+      },
       scope: 'events:read',
       run: async ({ principal, params, query }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
@@ -63,10 +103,13 @@ export function eventRoutes(deps: EventRoutesDeps): Route[] {
     guardRoute(guard, {
       method: 'GET',
       pattern: `${pattern}/:event`,
+      operationId: 'getEvent',
+      summary: 'Read one event',
+      tag: 'Events',
+      answers: { 200: jsonAnswer('The event', EVENT) },
       scope: 'events:read',
-      run: async ({ principal, params, query }) => {
+      run: async ({ principal, params }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
-        readParameters(query, [])
         return readEvent(deps, streamId, params[1] ?? '')
       },
     }),

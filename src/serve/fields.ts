@@ -1,5 +1,6 @@
 /** The catalog: fields with their types, conflicts and samples; Resolve; shapes. */
 
+import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import {
@@ -18,15 +19,74 @@ import type {
   ShapePage,
   ShapeRecord,
 } from '../store/catalog/schema-store.ts'
-import { isPathTooLong, malformed, readLimit, readParameters } from './body-fields.ts'
-import { findVisibleStream, type Guard, guardRoute, hasScope, type StreamFinder } from './guard.ts'
+import { isPathTooLong, malformed } from './body-fields.ts'
+import {
+  findVisibleStream,
+  type Guard,
+  guardRoute,
+  hasScope,
+  jsonAnswer,
+  type StreamFinder,
+} from './guard.ts'
+import { NEXT_PAGE } from './id-page.ts'
 
 export interface FieldRoutesDeps extends Guard {
   readonly streams: StreamFinder
   readonly schemas: SchemaStore
 }
 
-const FIELD_PARAMETERS = ['limit', 'after', 'prefix', 'type', 'conflict'] as const
+const AFTER: Schema = { type: 'string', description: 'The `next` of the page before, as it is' }
+const FIELDS_QUERY = {
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: FIELDS_PAGE_MAX, default: FIELDS_PAGE_DEFAULT },
+    after: AFTER,
+    prefix: { type: 'string', description: 'Only paths that begin so' },
+    type: {
+      type: 'string',
+      enum: FIELD_TYPES,
+      description: 'Only fields that have this type',
+    },
+    conflict: { type: 'boolean', description: 'Only fields in a type conflict, or only others' },
+  },
+} as const
+const SHAPES_QUERY = {
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: SHAPES_PAGE_MAX, default: SHAPES_PAGE_DEFAULT },
+    after: AFTER,
+  },
+} as const
+const TYPE: Schema = { type: 'string', enum: FIELD_TYPES }
+const FIELD: ObjectSchema = {
+  type: 'object',
+  properties: {
+    path: { type: 'string' },
+    types: { type: 'array', items: TYPE },
+    conflict: { type: 'boolean' },
+    first_seen_at: RFC3339,
+    last_seen_at: RFC3339,
+    resolved_at: nullable(RFC3339),
+    samples: { type: 'array', items: {}, description: 'Up to 5 distinct values, newest first' },
+    samples_withheld: { type: 'boolean', description: 'The token lacks `events:read`' },
+  },
+}
+const SHAPE: ObjectSchema = {
+  type: 'object',
+  properties: {
+    shape: { type: 'string' },
+    events: { type: 'integer' },
+    first_seen_at: RFC3339,
+    last_seen_at: RFC3339,
+    example_event_id: { type: 'string' },
+    paths: nullable({
+      type: 'array',
+      items: { type: 'object', properties: { path: { type: 'string' }, type: TYPE } },
+    }),
+  },
+}
+const pageOf = (name: string, items: Schema): ObjectSchema => {
+  return { type: 'object', properties: { [name]: { type: 'array', items }, next: NEXT_PAGE } }
+}
+const PATH: Schema = { type: 'string', description: 'A dotted path, percent-encoded' }
 
 export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Route[] {
   const stream = '/v1/streams/:id'
@@ -34,6 +94,11 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
     guardRoute(guard, {
       method: 'GET',
       pattern: `${stream}/fields`,
+      operationId: 'listFields',
+      summary: 'List the fields that Sluice has learned',
+      tag: 'Catalog',
+      query: FIELDS_QUERY,
+      answers: { 200: jsonAnswer("In the order of their paths' bytes", pageOf('fields', FIELD)) },
       scope: 'streams:read',
       run: async ({ principal, params, query }) => {
         const page = readFieldPage(query)
@@ -50,6 +115,11 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
     guardRoute(guard, {
       method: 'POST',
       pattern: `${stream}/fields/:path/resolve`,
+      operationId: 'resolveField',
+      summary: 'End a type conflict: only the type that was seen last stays',
+      tag: 'Catalog',
+      path: { path: PATH },
+      answers: { 200: jsonAnswer('The field as it is then', FIELD) },
       scope: 'streams:write',
       run: async ({ principal, params }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
@@ -62,6 +132,11 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
     guardRoute(guard, {
       method: 'GET',
       pattern: `${stream}/shapes`,
+      operationId: 'listShapes',
+      summary: 'List the shapes of events',
+      tag: 'Catalog',
+      query: SHAPES_QUERY,
+      answers: { 200: jsonAnswer('Those with the most events first', pageOf('shapes', SHAPE)) },
       scope: 'streams:read',
       run: async ({ principal, params, query }) => {
         const page = readShapePage(query)
@@ -75,34 +150,24 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
 }
 
 /** Throws `malformed`. */
-export function readFieldPage(query: URLSearchParams): FieldPage {
-  const parameters = readParameters(query, FIELD_PARAMETERS)
-  const bounds = { fallback: FIELDS_PAGE_DEFAULT, max: FIELDS_PAGE_MAX }
-  const type = parameters.get('type')
-  if (type !== undefined && !FIELD_TYPES.includes(type as FieldType)) {
-    throw malformed(`"type" must be one of ${FIELD_TYPES.join(', ')}`)
-  }
-  const conflict = parameters.get('conflict')
-  if (conflict !== undefined && conflict !== 'true' && conflict !== 'false') {
-    throw malformed('"conflict" must be true or false')
-  }
+export function readFieldPage(query: Readonly<Record<string, unknown>>): FieldPage {
+  const { limit = FIELDS_PAGE_DEFAULT, after, prefix, type, conflict } = query
   return {
-    limit: readLimit(parameters.get('limit'), bounds),
-    after: readOptionalPath(readPathCursor(parameters.get('after'))),
-    prefix: readOptionalPath(parameters.get('prefix')),
-    type: type as FieldType | undefined, // Checked above.
-    conflict: conflict === undefined ? undefined : conflict === 'true',
+    limit: Number(limit),
+    after: readOptionalPath(readPathCursor(after as string | undefined)),
+    prefix: readOptionalPath(prefix as string | undefined),
+    type: type as FieldType | undefined,
+    conflict: conflict as boolean | undefined,
   }
 }
 
-function readShapePage(query: URLSearchParams): ShapePage {
-  const parameters = readParameters(query, ['limit', 'after'])
-  const bounds = { fallback: SHAPES_PAGE_DEFAULT, max: SHAPES_PAGE_MAX }
-  const after = parameters.get('after')
+function readShapePage(query: Readonly<Record<string, unknown>>): ShapePage {
+  const { limit = SHAPES_PAGE_DEFAULT } = query
+  const after = query.after as string | undefined
   if (after !== undefined && !/^[0-9a-f]{16}$/.test(after)) {
     throw malformed('"after" must be the "next" of an earlier page')
   }
-  return { limit: readLimit(parameters.get('limit'), bounds), after }
+  return { limit: Number(limit), after }
 }
 
 /** The path itself; as JSON when it is empty, which clients would take for "no more pages". */

@@ -2,6 +2,10 @@
  * Guard: what every management and reading route does before and after its own work: find out who
  * asks, check the scope, read the body, and turn failures into problem documents.
  */
+import { checkBody, readQueryString } from '../api/check-value.ts'
+import type { AnswerDescription, RouteDescription } from '../api/route-description.ts'
+import type { ObjectSchema, Schema } from '../api/schema.ts'
+import { writeJson } from '../api/write-answer.ts'
 import { IngestError } from '../errors.ts'
 import { parseJson, readJsonBody, readPlainBody } from '../http/body.ts'
 import { BodyBudget, type BodyRoom } from '../http/body-budget.ts'
@@ -28,18 +32,23 @@ export interface RestRequest {
   readonly principal: Principal
   /** Percent-decoded path parameters, in order. */
   readonly params: readonly string[]
-  readonly query: URLSearchParams
-  /** The parsed JSON body, its text for `body: 'text'`, or undefined where the route takes none. */
+  /** Parameters of the URL that were given, as their schemas say. */
+  readonly query: Readonly<Record<string, unknown>>
+  /** What the body's schema says; its text with `takesText`; undefined where there is none. */
   readonly body: unknown
   /** Aborted when the client goes away: nobody waits for the answer any more. */
   readonly signal: AbortSignal
 }
 
-export interface RestRoute {
+export interface RestRoute
+  extends Pick<RouteDescription, 'operationId' | 'summary' | 'tag' | 'path' | 'query' | 'answers'> {
   readonly method: Route['method']
   readonly pattern: string
   readonly scope: Scope
-  readonly body?: 'json' | 'text'
+  readonly description?: string
+  readonly body?: Schema
+  /** The route parses and judges the body's text itself: the digits of its numbers count. */
+  readonly takesText?: boolean
   readonly bodyBytesMax?: number
   readonly run: (request: RestRequest) => Promise<Reply>
 }
@@ -54,7 +63,7 @@ export function guardRoute(
     // Headers, parameters and the body can only be asked for before the first wait.
     const text = credentialText(exchange)
     const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
-    const query = new URLSearchParams(exchange.queryString)
+    const { queryString } = exchange
     const room = bodies.enter()
     const startedBody = startBody(exchange, rest, room)
     // It may fail while nobody waits for it yet; it is awaited below.
@@ -69,6 +78,7 @@ export function guardRoute(
     try {
       const principal = await resolveToken(text)
       requireScope(principal, rest.scope)
+      const query = readQueryString(rest.query ?? NO_PARAMETERS, new URLSearchParams(queryString))
       room.becomeKnown()
       exchange.resume()
       const bytes = await inTime(startedBody)
@@ -84,7 +94,24 @@ export function guardRoute(
       room.leave()
     }
   }
-  return { method: rest.method, pattern: rest.pattern, handler }
+  return { method: rest.method, pattern: rest.pattern, description: describe(rest), handler }
+}
+
+const NO_PARAMETERS = { properties: {} }
+
+function describe({ body, ...rest }: RestRoute): RouteDescription {
+  const content = body && { 'application/json': body }
+  return { ...rest, credential: 'token', ...(content && { body: { content, required: true } }) }
+}
+
+/** A reply in JSON: those members of `value` that `schema` names. */
+export function answerJson(status: number, schema: ObjectSchema, value: unknown): Reply {
+  return { status, contentType: 'application/json', body: writeJson(schema, value) }
+}
+
+/** An answer in JSON. */
+export function jsonAnswer(description: string, schema: Schema): AnswerDescription {
+  return { description, content: { 'application/json': schema } }
 }
 
 /** `admin` has them all. */
@@ -131,15 +158,19 @@ function startBody(
   rest: RestRoute,
   room: BodyRoom,
 ): Promise<Uint8Array | undefined> {
-  if (rest.body === 'json') return readJsonBody(exchange, rest.bodyBytesMax, room)
-  if (rest.body === 'text') return readPlainBody(exchange, rest.bodyBytesMax ?? 0, room)
-  return Promise.resolve(undefined)
+  if (rest.body === undefined) return Promise.resolve(undefined)
+  if (!rest.takesText) return readJsonBody(exchange, rest.bodyBytesMax, room)
+  return readPlainBody(exchange, rest.bodyBytesMax ?? 0, room)
 }
 
 /** Once it is known who asks: what strangers send is not worth parsing. */
 function parseBody(bytes: Uint8Array | undefined, rest: RestRoute): unknown {
-  if (bytes === undefined) return undefined
-  if (rest.body === 'json') return parseJson(bytes)
+  if (bytes === undefined || rest.body === undefined) return undefined
+  if (!rest.takesText) {
+    const body = parseJson(bytes)
+    checkBody(rest.body, body)
+    return body
+  }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {

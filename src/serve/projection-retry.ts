@@ -1,23 +1,40 @@
 /** Asks for another try at the segments of a stream that were left out of the projection. */
+import type { ObjectSchema } from '../api/schema.ts'
 import type { Route } from '../http/exchange.ts'
-import { jsonReply } from '../http/problem.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
-import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
+import {
+  answerJson,
+  findVisibleStream,
+  type Guard,
+  guardRoute,
+  jsonAnswer,
+  type StreamFinder,
+} from './guard.ts'
 
 export interface ProjectionRetryDeps extends Guard {
   readonly streams: StreamFinder
   readonly setAside: Pick<SetAsideStore, 'askToRetry'>
 }
 
+const ASKED: ObjectSchema = {
+  type: 'object',
+  properties: { stream_id: { type: 'string' }, segments: { type: 'integer' } },
+  required: ['stream_id', 'segments'],
+}
+
 export function projectionRetryRoutes(deps: ProjectionRetryDeps): Route[] {
   const route = guardRoute(deps, {
     method: 'POST',
     pattern: '/v1/streams/:id/projection/retry',
+    operationId: 'retryProjection',
+    summary: 'Try again the segments that were left out of the projection',
+    tag: 'Streams',
     scope: 'admin',
+    answers: { 202: jsonAnswer('How many there are', ASKED) },
     run: async ({ principal, params }) => {
       const { streamId } = await findVisibleStream(deps.streams, principal, params[0])
       const segments = await deps.setAside.askToRetry(streamId)
-      return jsonReply(202, { stream_id: String(streamId), segments })
+      return answerJson(202, ASKED, { stream_id: String(streamId), segments })
     },
   })
   return [route]

@@ -9,7 +9,13 @@ import type { CountGroup, CountQuery, CountResult } from '../store/projection/qu
 import { type BodyFields, malformed, readFields, readTime } from './body-fields.ts'
 import { ExactNumber, parseExactJson } from './exact-json.ts'
 import { readFieldFilter, readFieldPath } from './field-filter.ts'
-import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
+import {
+  findVisibleStream,
+  type Guard,
+  guardRoute,
+  jsonAnswer,
+  type StreamFinder,
+} from './guard.ts'
 
 /** Answers from the projection; `QueryStore` is one. */
 export interface EventCounter {
@@ -33,7 +39,12 @@ export function queryRoutes({ streams, counter, nowMs, ...guard }: QueryRoutesDe
     method: 'POST',
     pattern: '/v1/streams/:id/query',
     scope: 'events:read',
-    body: 'text',
+    operationId: 'query',
+    summary: 'Count events',
+    tag: 'Reading',
+    body: { type: 'object', properties: {}, additionalProperties: {} },
+    takesText: true,
+    answers: { 200: jsonAnswer('Counts', { type: 'object', properties: {} }) },
     bodyBytesMax: QUERY_BODY_BYTES_MAX,
     run: async ({ principal, params, body, signal }) => {
       const { streamId } = await findVisibleStream(streams, principal, params[0])

@@ -1,12 +1,20 @@
 /** What redaction would make of a sample, by the worker code of ingest; stores nothing. */
+import { checkBody } from '../api/check-value.ts'
+import type { ObjectSchema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
 import { EVENT_BYTES_MAX, REST_BODY_BYTES_MAX } from '../limits.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import { malformed } from './body-fields.ts'
 import { parseBody, readMemberTexts } from './exact-json.ts'
-import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
-import { readSettings } from './stream-settings.ts'
+import {
+  findVisibleStream,
+  type Guard,
+  guardRoute,
+  jsonAnswer,
+  type StreamFinder,
+} from './guard.ts'
+import { readSettings, STREAM_CHANGES } from './stream-settings.ts'
 
 /** Runs in the pool; undefined when ingest would not accept the sample. */
 export type PreviewRedaction = (
@@ -19,15 +27,46 @@ export interface RedactPreviewDeps extends Guard {
   readonly preview: PreviewRedaction
 }
 
-const MEMBERS = ['sample', 'redact_sensitive', 'redact_fields']
+const { redact_sensitive, redact_fields } = STREAM_CHANGES.properties
+const SAMPLE: ObjectSchema = {
+  type: 'object',
+  properties: {
+    sample: {
+      anyOf: [{ type: 'object', properties: {}, additionalProperties: {} }, { type: 'string' }],
+      must: 'an object or a string',
+      description: 'An event, or a string that would be in one',
+    },
+    redact_sensitive: { ...redact_sensitive, default: true },
+    redact_fields: { ...redact_fields, description: "The stream's own when left out" },
+  },
+  required: ['sample'],
+}
+const PREVIEW: ObjectSchema = {
+  type: 'object',
+  properties: {
+    redacted: { description: 'The sample as it would be stored' },
+    changes: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { path: { type: 'string' }, reason: { type: 'string' } },
+      },
+    },
+  },
+}
 
 export function redactPreviewRoutes({ streams, preview, ...guard }: RedactPreviewDeps): Route[] {
   return [
     guardRoute(guard, {
       method: 'POST',
       pattern: '/v1/streams/:id/redact/preview',
+      operationId: 'previewRedaction',
+      summary: 'Show what redaction would make of a sample',
+      tag: 'Redaction',
       scope: 'streams:read',
-      body: 'text',
+      body: SAMPLE,
+      takesText: true,
+      answers: { 200: jsonAnswer('Nothing is stored', PREVIEW) },
       bodyBytesMax: REST_BODY_BYTES_MAX,
       run: async ({ principal, params, body }) => {
         const stream = await findVisibleStream(streams, principal, params[0])
@@ -59,16 +98,9 @@ function readRequest(body: string): {
   settings: ReturnType<typeof readSettings>
 } {
   const parsed = parseBody(body)
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw malformed('the body must be an object with a sample')
-  }
-  const unknown = Object.keys(parsed).filter((name) => !MEMBERS.includes(name))
-  if (unknown.length > 0) throw malformed(`unknown: ${unknown.slice(0, 5).join(', ')}`)
+  checkBody(SAMPLE, parsed)
   const { sample, ...settings } = parsed as Readonly<Record<string, unknown>>
   const read = readSettings(settings)
   if (typeof sample === 'string') return { kind: 'string', text: sample, settings: read }
-  if (typeof sample !== 'object' || sample === null || Array.isArray(sample)) {
-    throw malformed('sample must be an object or a string')
-  }
   return { kind: 'event', text: readMemberTexts(body).get('sample') ?? '', settings: read }
 }

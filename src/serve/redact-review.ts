@@ -5,6 +5,7 @@
  * What it tells of values is masked (`workers/transform/redact/masked-sample.ts`); it needs the
  * scope that shows the events themselves all the same.
  */
+import type { ObjectSchema } from '../api/schema.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import { REVIEW_EVENTS_MAX, REVIEW_PATHS_MAX } from '../limits.ts'
 import { formatEventId } from '../model/event-id.ts'
@@ -15,7 +16,13 @@ import { malformed, readFields } from './body-fields.ts'
 import { idBound, readCursor } from './event-page.ts'
 import { ExactNumber, parseExactJson } from './exact-json.ts'
 import { readFieldFilter } from './field-filter.ts'
-import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
+import {
+  findVisibleStream,
+  type Guard,
+  guardRoute,
+  jsonAnswer,
+  type StreamFinder,
+} from './guard.ts'
 import { readTimeRange } from './query.ts'
 import {
   type ReviewOutcome,
@@ -40,6 +47,20 @@ export interface RedactReviewDeps extends Guard {
 const REVIEW_BODY_BYTES_MAX = 1024 * 1024
 const FIELDS = ['from', 'to', 'before', 'limit', 'query', 'redact_fields'] as const
 
+const REVIEW_REQUEST: ObjectSchema = {
+  type: 'object',
+  properties: {
+    from: { type: 'string', format: 'date-time' },
+    to: { type: 'string', format: 'date-time' },
+    before: { type: 'string', description: 'The `next` of the review before' },
+    limit: { type: 'integer', minimum: 1, maximum: REVIEW_EVENTS_MAX },
+    query: { type: 'object', properties: {}, additionalProperties: {} },
+    redact_fields: { type: 'array', items: { type: 'string' } },
+  },
+}
+/** Its members are in `docs/api.md`. */
+const REVIEW: ObjectSchema = { type: 'object', properties: {}, additionalProperties: {} }
+
 interface Asked extends ReviewRules {
   readonly range: ReviewRange
   readonly fromMs: number
@@ -52,8 +73,13 @@ export function redactReviewRoutes(deps: RedactReviewDeps): Route[] {
     guardRoute(guard, {
       method: 'POST',
       pattern: '/v1/streams/:id/redact/review',
+      operationId: 'reviewRedaction',
+      summary: 'Count what redaction would change in stored events',
+      tag: 'Redaction',
       scope: 'events:read',
-      body: 'text',
+      body: REVIEW_REQUEST,
+      takesText: true,
+      answers: { 200: jsonAnswer('Values are masked; nothing is stored', REVIEW) },
       bodyBytesMax: REVIEW_BODY_BYTES_MAX,
       run: async ({ principal, params, body, signal }) => {
         const stream = await findVisibleStream(streams, principal, params[0])

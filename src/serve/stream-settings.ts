@@ -1,12 +1,22 @@
 /** A stream's settings: read from a request, checked, and written as JSON. One table for all. */
-import { REDACT_FIELD_CHARS_MAX, REDACT_FIELDS_MAX, SCHEMA_CAP_MAX } from '../limits.ts'
+import assert from 'node:assert/strict'
+import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
+import {
+  NAME_CHARS_MAX,
+  REDACT_FIELD_CHARS_MAX,
+  REDACT_FIELDS_MAX,
+  SCHEMA_CAP_MAX,
+} from '../limits.ts'
 import { formatDuration, tryParseDuration } from '../model/duration.ts'
 import { findPathFault, normalizePath } from '../model/redact-path.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { SCHEMA_CAPS_DEFAULT, type SchemaCaps } from '../model/schema.ts'
 import type { Stream } from '../model/stream.ts'
 import type { StreamSettings } from '../store/control/control-store.ts'
-import { malformed, readBoolean, readCountOrNull, readFields, readName } from './body-fields.ts'
+import { type BodyFields, malformed, readName } from './body-fields.ts'
+
+const RETENTION_RULE =
+  'a duration such as "30d" (a positive integer and s, m, h, d, w or y), at most 100 years'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
@@ -15,48 +25,101 @@ export type SettingChanges = Omit<Partial<StreamSettings>, 'schemaCaps'> & {
   readonly schemaCaps?: Partial<SchemaCaps>
 }
 
-/** For each setting, by its name in the API: reads a value into `into`, or throws `malformed`. */
-const READERS = {
-  name: (value, into) => {
-    into.name = readName('name', value)
-  },
-  retention: (value, into) => {
-    into.retentionMs = readRetention(value)
-  },
-  max_stored_bytes: (value, into) => {
-    into.maxStoredBytes = readCountOrNull('max_stored_bytes', value)
-  },
-  parse_user_agents: (value, into) => {
-    into.parseUserAgents = readBoolean('parse_user_agents', value)
-  },
-  redact_sensitive: (value, into) => {
-    into.redactSensitive = readBoolean('redact_sensitive', value)
-  },
-  redact_fields: (value, into) => {
-    into.redactFields = readRedactFields(value)
-  },
-  rate_budget: (value, into) => {
-    into.rateBudget = readCountOrNull('rate_budget', value)
-  },
-  byte_budget: (value, into) => {
-    into.byteBudget = readCountOrNull('byte_budget', value)
-  },
-  field_soft_cap: (value, into) => {
-    into.schemaCaps = { ...into.schemaCaps, fieldsSoft: readCap('field_soft_cap', value) }
-  },
-  field_hard_cap: (value, into) => {
-    into.schemaCaps = { ...into.schemaCaps, fieldsHard: readCap('field_hard_cap', value) }
-  },
-  shape_soft_cap: (value, into) => {
-    into.schemaCaps = { ...into.schemaCaps, shapesSoft: readCap('shape_soft_cap', value) }
-  },
-  shape_hard_cap: (value, into) => {
-    into.schemaCaps = { ...into.schemaCaps, shapesHard: readCap('shape_hard_cap', value) }
-  },
-} as const satisfies Record<string, (value: unknown, into: Mutable<SettingChanges>) => void>
+interface Setting {
+  readonly schema: Schema
+  /** Takes a value that is what the schema says. Throws `malformed` for what it cannot say. */
+  readonly read: (value: unknown, into: Mutable<SettingChanges>) => void
+}
 
-type SettingName = keyof typeof READERS
-const SETTING_NAMES = Object.keys(READERS) as readonly SettingName[]
+/** By their names in the API. */
+const SETTINGS = {
+  name: {
+    schema: {
+      type: 'string',
+      description: `Unique among the owner's streams; 1 to ${NAME_CHARS_MAX} characters`,
+    },
+    read: (value, into) => {
+      into.name = readName('name', value)
+    },
+  },
+  retention: {
+    schema: {
+      type: 'string',
+      must: RETENTION_RULE,
+      default: '30d',
+      description: 'How long events are kept: an integer and s, m, h, d, w or y',
+    },
+    read: (value, into) => {
+      into.retentionMs = readRetention(value)
+    },
+  },
+  max_stored_bytes: {
+    schema: countOrNull('Past it the oldest events go first'),
+    read: (value, into) => {
+      into.maxStoredBytes = value as number | null
+    },
+  },
+  parse_user_agents: {
+    schema: switchOf('Adds `{field}_parsed` beside user-agent fields'),
+    read: (value, into) => {
+      into.parseUserAgents = value as boolean
+    },
+  },
+  redact_sensitive: {
+    schema: switchOf('Redacts secrets before anything is stored'),
+    read: (value, into) => {
+      into.redactSensitive = value as boolean
+    },
+  },
+  redact_fields: {
+    schema: {
+      type: 'array',
+      items: { type: 'string' },
+      must: 'a list of dotted paths',
+      default: [],
+      description: `More paths to redact; at most ${REDACT_FIELDS_MAX}`,
+    },
+    read: (value, into) => {
+      into.redactFields = readRedactFields(value)
+    },
+  },
+  rate_budget: {
+    schema: countOrNull('Events a second; null: no budget of its own'),
+    read: (value, into) => {
+      into.rateBudget = value as number | null
+    },
+  },
+  byte_budget: {
+    schema: countOrNull('Bytes a second; null: no budget of its own'),
+    read: (value, into) => {
+      into.byteBudget = value as number | null
+    },
+  },
+  field_soft_cap: capSetting('fieldsSoft', 'Fields from which on there is a warning'),
+  field_hard_cap: capSetting('fieldsHard', 'Fields that are learned at most'),
+  shape_soft_cap: capSetting('shapesSoft', 'Shapes from which on there is a warning'),
+  shape_hard_cap: capSetting('shapesHard', 'Shapes that are learned at most'),
+} as const satisfies Record<string, Setting>
+
+type SettingName = keyof typeof SETTINGS
+const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[]
+
+const properties = Object.fromEntries(
+  SETTING_NAMES.map((name): [string, Schema] => [name, SETTINGS[name].schema]),
+)
+export const STREAM_CHANGES: ObjectSchema = { type: 'object', properties }
+export const NEW_STREAM: ObjectSchema = { type: 'object', properties, required: ['name'] }
+/** A stream as the API shows it. */
+export const STREAM: ObjectSchema = {
+  type: 'object',
+  properties: {
+    id: { type: 'string' },
+    owner: { type: 'string' },
+    ...properties,
+    created_at: RFC3339,
+  },
+  required: ['id', 'name', 'owner', 'created_at'],
+}
 
 const DEFAULTS: Omit<StreamSettings, 'name'> = {
   retentionMs: 30 * 86_400_000,
@@ -69,12 +132,11 @@ const DEFAULTS: Omit<StreamSettings, 'name'> = {
   schemaCaps: SCHEMA_CAPS_DEFAULT,
 }
 
-/** The settings of a new stream. Throws `malformed`. */
+/** The settings of a new stream, of a body that is a `NEW_STREAM`. Throws `malformed`. */
 export function readNewSettings(body: unknown): StreamSettings {
   const changes = readSettings(body)
-  const { name } = changes
-  if (name === undefined) throw malformed('"name" is required')
-  return { ...DEFAULTS, ...completeSettings(changes, DEFAULTS), name }
+  assert(changes.name !== undefined, 'its schema requires a name')
+  return { ...DEFAULTS, ...completeSettings(changes, DEFAULTS), name: changes.name }
 }
 
 /** Changes with caps that are whole and fit together. Throws `malformed`. */
@@ -95,12 +157,12 @@ export function completeSettings(
   return { ...others, schemaCaps: caps }
 }
 
-/** Those settings that `body` has. Throws `malformed`. */
+/** Those settings that a body, judged by its schema, has. Throws `malformed`. */
 export function readSettings(body: unknown): SettingChanges {
-  const fields = readFields(body, SETTING_NAMES)
+  const fields = body as BodyFields
   const settings: Mutable<SettingChanges> = {}
   for (const name of SETTING_NAMES) {
-    if (fields[name] !== undefined) READERS[name](fields[name], settings)
+    if (fields[name] !== undefined) SETTINGS[name].read(fields[name], settings)
   }
   return settings
 }
@@ -126,17 +188,31 @@ export function streamJson(stream: Stream) {
   }
 }
 
-function readCap(name: string, value: unknown): number {
-  const isCap = typeof value === 'number' && Number.isInteger(value) && value > 0
-  if (isCap && value <= SCHEMA_CAP_MAX) return value
-  throw malformed(`"${name}" must be an integer from 1 to ${SCHEMA_CAP_MAX} (SCHEMA_CAP_MAX)`)
+function countOrNull(description: string): Schema {
+  const count = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
+  const must = `null or a positive integer of at most ${Number.MAX_SAFE_INTEGER}`
+  return nullable({ ...count, must }, { must, default: null, description })
+}
+
+function switchOf(description: string): Schema {
+  return { type: 'boolean', default: false, description }
+}
+
+function capSetting(cap: keyof SchemaCaps, description: string): Setting {
+  const must = `an integer from 1 to ${SCHEMA_CAP_MAX} (SCHEMA_CAP_MAX)`
+  const range = { minimum: 1, maximum: SCHEMA_CAP_MAX, default: SCHEMA_CAPS_DEFAULT[cap] }
+  return {
+    schema: { type: 'integer', ...range, must, description },
+    read: (value, into) => {
+      into.schemaCaps = { ...into.schemaCaps, [cap]: value as number }
+    },
+  }
 }
 
 function readRetention(value: unknown): number {
   const ms = typeof value === 'string' ? tryParseDuration(value) : undefined
-  if (ms !== undefined) return ms
-  const units = 'a positive integer and s, m, h, d, w or y'
-  throw malformed(`"retention" must be a duration such as "30d" (${units}), at most 100 years`)
+  if (ms === undefined) throw malformed(`"retention" must be ${RETENTION_RULE}`)
+  return ms
 }
 
 /** Dotted paths. Also read by the redaction preview. Throws `malformed`. */

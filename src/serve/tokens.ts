@@ -1,19 +1,64 @@
 /** Access tokens: list, create (the secret is shown once), revoke. For admins only. */
+
+import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
-import { jsonReply } from '../http/problem.ts'
 import { formatTimeMs, RFC3339_MS_MAX } from '../model/rfc3339.ts'
 import { SCOPES, type Scope } from '../model/stream.ts'
 import type { TokenRecord } from '../store/control/control-rows.ts'
 import type { ControlStore, NewToken } from '../store/control/control-store.ts'
-import { malformed, readFields, readName, readOptionalName, readTime } from './body-fields.ts'
-import { type Guard, guardRoute, tryParseRowId } from './guard.ts'
-import { readIdPage, replyIdPage } from './id-page.ts'
+import { type BodyFields, malformed, readName, readOptionalName, readTime } from './body-fields.ts'
+import { answerJson, type Guard, guardRoute, jsonAnswer, tryParseRowId } from './guard.ts'
+import { ID_PAGE_QUERY, idPage, idPageSchema, readIdPage } from './id-page.ts'
 import { formatTimeOrNull } from './keys.ts'
 
 export interface TokenRoutesDeps extends Guard {
   readonly control: ControlStore
   readonly nowMs?: () => number
+}
+
+const SCOPE_LIST = {
+  type: 'array',
+  items: { type: 'string', enum: SCOPES, must: `one of: ${SCOPES.join(', ')}` },
+} as const
+const TOKEN: ObjectSchema = {
+  type: 'object',
+  properties: {
+    id: { type: 'string' },
+    name: { type: 'string' },
+    owner: { type: 'string' },
+    scopes: SCOPE_LIST,
+    prefix: { type: 'string', description: 'Public: the eight characters behind `lap_`' },
+    created_at: RFC3339,
+    expires_at: nullable(RFC3339),
+    last_used_at: nullable(RFC3339, { description: 'Up to a minute late' }),
+    revoked_at: nullable(RFC3339),
+  },
+}
+const TOKENS = idPageSchema('tokens', TOKEN)
+const CREATED_TOKEN: ObjectSchema = {
+  type: 'object',
+  properties: { ...TOKEN.properties, token: { type: 'string', description: 'Shown only here' } },
+}
+const NEW_TOKEN: ObjectSchema = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', description: 'For people; may be left out' },
+    owner: { type: 'string', description: "Whose streams it sees; the caller's when left out" },
+    scopes: {
+      ...SCOPE_LIST,
+      minItems: 1,
+      must: `a list of one or more of: ${SCOPES.join(', ')}`,
+    },
+    expires_at: nullable(
+      { type: 'string', format: 'date-time' },
+      {
+        must: 'an RFC 3339 time such as "2026-01-31T12:00:00Z"',
+        description: 'RFC 3339; null or left out: never',
+      },
+    ),
+  },
+  required: ['scopes'],
 }
 
 export function tokenRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Route[] {
@@ -22,29 +67,42 @@ export function tokenRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Rout
     guardRoute(guard, {
       method: 'GET',
       pattern,
+      operationId: 'listTokens',
+      summary: 'List access tokens',
+      tag: 'Access tokens',
       scope: 'admin',
+      query: ID_PAGE_QUERY,
+      answers: { 200: jsonAnswer('In the order of creation', TOKENS) },
       run: async ({ query }) => {
         const page = readIdPage(query)
         const tokens = await control.listTokens({ ...page, limit: page.limit + 1 })
-        return replyIdPage('tokens', tokens.map(tokenJson), page.limit)
+        return answerJson(200, TOKENS, idPage('tokens', tokens.map(tokenJson), page.limit))
       },
     }),
     guardRoute(guard, {
       method: 'POST',
       pattern,
+      operationId: 'createToken',
+      summary: 'Create an access token',
+      tag: 'Access tokens',
       scope: 'admin',
-      body: 'json',
+      body: NEW_TOKEN,
+      answers: { 201: jsonAnswer('The token with its secret', CREATED_TOKEN) },
       run: async ({ principal, body }) => {
         const token = readNewToken(body, principal.owner, (nowMs ?? Date.now)())
         const { record, text } = await control.createToken(token)
         const headers = [['Location', `/v1/tokens/${record.tokenId}`]] as const
-        return { ...jsonReply(201, { ...tokenJson(record), token: text }), headers }
+        return { ...answerJson(201, CREATED_TOKEN, { ...tokenJson(record), token: text }), headers }
       },
     }),
     guardRoute(guard, {
       method: 'DELETE',
       pattern: `${pattern}/:id`,
+      operationId: 'revokeToken',
+      summary: 'Revoke an access token',
+      tag: 'Access tokens',
       scope: 'admin',
+      answers: { 204: { description: 'Revoked, now or before' } },
       run: async ({ params }) => {
         const tokenId = tryParseRowId(params[0])
         if (tokenId === undefined) {
@@ -59,23 +117,13 @@ export function tokenRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Rout
 
 /** `owner` when the body names none. Throws `malformed`. */
 function readNewToken(body: unknown, owner: string, nowMs: number): NewToken {
-  const fields = readFields(body, ['name', 'owner', 'scopes', 'expires_at'])
+  const fields = body as BodyFields
   return {
     name: readOptionalName('name', fields.name),
     owner: fields.owner === undefined ? owner : readName('owner', fields.owner),
-    scopes: readScopes(fields.scopes),
+    scopes: SCOPES.filter((scope) => (fields.scopes as readonly Scope[]).includes(scope)),
     expiresAtMs: readExpiry(fields.expires_at, nowMs),
   }
-}
-
-function readScopes(value: unknown): readonly Scope[] {
-  const known = SCOPES.join(', ')
-  if (!Array.isArray(value) || value.length === 0) {
-    throw malformed(`"scopes" must be a list of one or more of: ${known}`)
-  }
-  const unknown = value.findIndex((scope) => !SCOPES.includes(scope))
-  if (unknown >= 0) throw malformed(`"scopes"[${unknown}] must be one of: ${known}`)
-  return SCOPES.filter((scope) => value.includes(scope))
 }
 
 function readExpiry(value: unknown, nowMs: number): number | null {

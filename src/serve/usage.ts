@@ -2,15 +2,22 @@
  * Usage of a stream: what it holds and has learned, how far its projection lags, what was refused
  * and rejected. For those who can see the stream: its owner and admins.
  */
+import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import type { Route } from '../http/exchange.ts'
-import { jsonReply } from '../http/problem.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
-import { learningState, type SchemaCaps, worseState } from '../model/schema.ts'
+import { LEARNING_STATES, learningState, type SchemaCaps, worseState } from '../model/schema.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SchemaState } from '../store/catalog/schema-store.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
 import type { RefusalCount, UsageStore } from '../store/raw/usage-store.ts'
-import { findVisibleStream, type Guard, guardRoute, type StreamFinder } from './guard.ts'
+import {
+  answerJson,
+  findVisibleStream,
+  type Guard,
+  guardRoute,
+  jsonAnswer,
+  type StreamFinder,
+} from './guard.ts'
 
 export interface UsageRoutesDeps extends Guard {
   readonly streams: StreamFinder
@@ -22,11 +29,69 @@ export interface UsageRoutesDeps extends Guard {
   readonly nowMs?: () => number
 }
 
+const COUNTS: Schema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: {
+      reason: { type: 'string' },
+      count: { type: 'integer' },
+      last_at: RFC3339,
+    },
+    required: ['reason', 'count', 'last_at'],
+  },
+}
+const STATE: Schema = { type: 'string', enum: LEARNING_STATES }
+const CAPPED: Schema = {
+  type: 'object',
+  properties: {
+    state: STATE,
+    count: { type: 'integer' },
+    soft_cap: { type: 'integer' },
+    hard_cap: { type: 'integer' },
+  },
+}
+const USAGE: ObjectSchema = {
+  type: 'object',
+  properties: {
+    stream_id: { type: 'string' },
+    events: { type: 'integer' },
+    segments: { type: 'integer' },
+    raw_bytes: { type: 'integer', description: 'Of the events held, as they were sent' },
+    stored_bytes: {
+      type: 'object',
+      description: 'On disk',
+      properties: { raw: { type: 'integer' }, projection: nullable({ type: 'integer' }) },
+    },
+    oldest_event_at: nullable(RFC3339),
+    newest_event_at: nullable(RFC3339),
+    projection: {
+      type: 'object',
+      properties: {
+        lag_seconds: { type: 'number' },
+        segments_behind: { type: 'integer' },
+        set_aside: COUNTS,
+      },
+    },
+    refusals: COUNTS,
+    rejected_events: COUNTS,
+    schema_learning: STATE,
+    schema: {
+      type: 'object',
+      properties: { fields: CAPPED, shapes: CAPPED, type_conflicts: { type: 'integer' } },
+    },
+  },
+}
+
 export function usageRoutes(deps: UsageRoutesDeps): Route[] {
   const nowMs = deps.nowMs ?? Date.now
   const route = guardRoute(deps, {
     method: 'GET',
     pattern: '/v1/streams/:id/usage',
+    operationId: 'getUsage',
+    summary: 'What a stream holds, and what was refused',
+    tag: 'Streams',
+    answers: { 200: jsonAnswer('Over all nodes', USAGE) },
     scope: 'streams:read',
     run: async ({ principal, params }) => {
       const stream = await findVisibleStream(deps.streams, principal, params[0])
@@ -43,7 +108,7 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
           deps.readSchemaState(streamId),
         ])
       const lagMs = lag.oldestMs === null ? 0 : Math.max(0, nowMs() - lag.oldestMs)
-      return jsonReply(200, {
+      return answerJson(200, USAGE, {
         stream_id: String(streamId),
         events: usage.events,
         segments: usage.segments,

@@ -2,6 +2,7 @@
  * `GET /healthz`, `/readyz`, `/metrics`: for orchestrators and scrapers. They need no credential
  * and tell nothing about streams or events.
  */
+import type { Schema } from '../api/schema.ts'
 import type { Exchange, Handler, Route } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
 import type { Health } from './health.ts'
@@ -9,14 +10,25 @@ import type { Metrics } from './metrics.ts'
 
 export function createTelemetryRoutes(health: Health, metrics: Metrics): Route[] {
   return [
-    get('/healthz', (exchange) => replyHealthz(exchange, health)),
-    get('/readyz', (exchange) => replyReadyz(exchange, health)),
-    get('/metrics', (exchange) => replyMetrics(exchange, metrics)),
+    get('/healthz', 'Whether the process lives', (exchange) => replyHealthz(exchange, health)),
+    get('/readyz', 'Whether it can take requests', (exchange) => replyReadyz(exchange, health)),
+    get('/metrics', 'Metrics for Prometheus', (exchange) => replyMetrics(exchange, metrics)),
   ]
 }
 
-function get(pattern: string, handler: Handler): Route {
-  return { method: 'GET', pattern, handler }
+function get(pattern: string, summary: string, handler: Handler): Route {
+  const mediaType = pattern === '/metrics' ? 'text/plain' : 'application/json'
+  const content: Readonly<Record<string, Schema>> = { [mediaType]: {} }
+  const answers = { 200: { description: summary, content } }
+  const operationId = `get${pattern.slice(1)}`
+  const description = {
+    operationId,
+    summary,
+    tag: 'Operation',
+    credential: 'none',
+    answers,
+  } as const
+  return { method: 'GET', pattern, description, handler }
 }
 
 function replyHealthz(exchange: Exchange, health: Health): void {

@@ -74,6 +74,19 @@ describe('one service', () => {
     }
   })
 
+  test('the API describes itself, and needs no credential for it', async () => {
+    const { status, text } = await call(`${service.url}/v1/openapi.json`)
+    assert.equal(status, 200)
+    const json = JSON.parse(text)
+    assert.equal(json.openapi, '3.1.0')
+    const operations = Object.values(json.paths).flatMap((path) => Object.values(path as object))
+    const ids = operations.map(({ operationId }: { operationId: string }) => operationId)
+    assert.equal(new Set(ids).size, ids.length, 'no operation has the name of another')
+    for (const name of ['ingestJson', 'createStream', 'listEvents', 'gethealthz']) {
+      assert.ok(ids.includes(name), name)
+    }
+  })
+
   test('healthz, readyz and metrics need no credential', async () => {
     assert.equal((await call(`${service.url}/healthz`)).text, '{"status":"ok"}')
     const ready = await call(`${service.url}/readyz`)

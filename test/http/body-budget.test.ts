@@ -45,7 +45,11 @@ for (const engine of ENGINES) {
         method: 'POST',
         pattern: '/v1/x',
         scope: 'admin',
-        body: 'json',
+        operationId: 'x',
+        summary: '',
+        tag: '',
+        answers: {},
+        body: {},
         run: async ({ body }) => ({ status: 200, body: JSON.stringify(body) }),
       },
     )

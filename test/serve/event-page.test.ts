@@ -5,11 +5,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { readQueryString } from '../../src/api/check-value.ts'
 import { EVENTS_PAGE_BYTES_MAX } from '../../src/limits.ts'
 import { formatEventId } from '../../src/model/event-id.ts'
 import { makeSegmentId } from '../../src/model/segment-id.ts'
 import type { SegmentInfo } from '../../src/model/segment-place.ts'
-import { planPage, readPageQuery, segmentsToList } from '../../src/serve/event-page.ts'
+import {
+  EVENTS_QUERY,
+  planPage,
+  readPageQuery,
+  segmentsToList,
+} from '../../src/serve/event-page.ts'
 
 /** Newest first. */
 function makeSegments(sizes: readonly (readonly [number, number])[]): SegmentInfo[] {
@@ -30,7 +36,7 @@ function idsOf(segments: readonly SegmentInfo[]): string[] {
 
 /** One page as the route makes it: ids newest first. */
 function page(segments: readonly SegmentInfo[], parameters: string) {
-  const query = readPageQuery(new URLSearchParams(parameters))
+  const query = readPageQuery(readQueryString(EVENTS_QUERY, new URLSearchParams(parameters)))
   const inRange = segments.filter((s) => s.segmentId >= query.start && s.segmentId < query.end)
   const rows = query.after === undefined ? inRange : inRange.toReversed()
   const { slices, hasMore } = planPage(query, rows.slice(0, segmentsToList(query)))

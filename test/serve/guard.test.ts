@@ -10,17 +10,19 @@ import { guardRoute, type RestRoute, tryParseRowId } from '../../src/serve/guard
 import { Lane } from '../../src/serve/lane.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 
+const ABOUT = { operationId: 'x', summary: '', tag: '', answers: {} }
+const ANYTHING = {}
 const PRINCIPAL: Principal = { tokenId: 1, owner: 'ann', scopes: new Set(['events:read']) }
 
 /** Fails the test when headers or the body are asked for after the handler's first wait. */
-function fakeExchange(headers: Readonly<Record<string, string>>, body = '') {
+function fakeExchange(headers: Readonly<Record<string, string>>, body = '', queryString = '') {
   const replies: Reply[] = []
   const flow: string[] = []
   let isFirstCall = true
   const exchange: Exchange = {
     method: 'POST',
     path: '/v1/x/7',
-    queryString: 'a=1&b=%20',
+    queryString,
     aborted: false,
     param: (index) => ['7', 'eight'][index] ?? '',
     header: (name) => {
@@ -43,11 +45,17 @@ function fakeExchange(headers: Readonly<Record<string, string>>, body = '') {
 
 async function run(
   route: Partial<RestRoute>,
-  options: { readonly token?: string; readonly body?: string; readonly seen?: string[] } = {},
+  options: {
+    readonly token?: string
+    readonly body?: string
+    readonly queryString?: string
+    readonly seen?: string[]
+  } = {},
 ): Promise<Reply | undefined> {
   const rest: RestRoute = {
     method: 'POST',
     pattern: '/v1/x/:id/y/:other',
+    ...ABOUT,
     scope: 'events:read',
     run: async () => ({ status: 200 }),
     ...route,
@@ -58,7 +66,11 @@ async function run(
     return PRINCIPAL
   }
   const authorization = `bearer ${options.token ?? 'good'}`
-  const { exchange, replies, endFirstCall } = fakeExchange({ authorization }, options.body)
+  const { exchange, replies, endFirstCall } = fakeExchange(
+    { authorization },
+    options.body,
+    options.queryString,
+  )
   const handled = guardRoute({ resolveToken }, rest).handler(exchange)
   endFirstCall()
   await handled
@@ -70,27 +82,40 @@ test('a route gets who asks, its parameters and its body', async () => {
   const seen: string[] = []
   const reply = await run(
     {
-      body: 'json',
+      body: ANYTHING,
+      query: { properties: { a: { type: 'integer' }, b: { type: 'string' } } },
       run: async ({ principal, params, query, body }) => {
         assert.equal(principal, PRINCIPAL)
         assert.deepEqual(params, ['7', 'eight'])
-        assert.equal(query.get('b'), ' ')
+        assert.deepEqual(query, { a: 1, b: ' ' })
         assert.deepEqual(body, { c: 1 })
         return { status: 201 }
       },
     },
-    { body: '{"c":1}', seen },
+    { body: '{"c":1}', queryString: 'a=1&b=%20', seen },
   )
   assert.equal(reply?.status, 201)
   assert.deepEqual(seen, ['good'])
+})
+
+test('a parameter that a route does not know is refused, with those that it knows', async () => {
+  const query = { properties: { limit: { type: 'integer' }, after: { type: 'string' } } } as const
+  for (const [route, known] of [
+    [{}, 'none'],
+    [{ query }, 'limit, after'],
+  ] as const) {
+    const reply = await run(route, { queryString: 'limt=5' })
+    assert.equal(reply?.status, 400)
+    assert.ok(String(reply?.body).includes(`unknown parameter \\"limt\\"; known are: ${known}"`))
+  }
 })
 
 test('failures of clients and of absent stores are told, in this order', async () => {
   const throwing = (cause: unknown) => ({ run: () => Promise.reject(cause) })
   const cases = [
     [{}, { token: 'away' }, 503],
-    [{ scope: 'admin', body: 'json' }, { body: '{' }, 403],
-    [{ body: 'json' }, { body: '{' }, 400],
+    [{ scope: 'admin', body: ANYTHING }, { body: '{' }, 403],
+    [{ body: ANYTHING }, { body: '{' }, 400],
     [throwing(new IngestError('conflict', 'taken')), {}, 409],
     [throwing(new StoreError('unavailable', 'connection refused')), {}, 503],
     [throwing(new StoreError('disk_full', 'no space')), {}, 503],
@@ -133,7 +158,8 @@ test('a body is not read on before the token is known to be good, and has the sc
       method: 'POST',
       pattern: '/v1/x',
       scope,
-      body: 'json',
+      ...ABOUT,
+      body: ANYTHING,
       run: async () => ({ status: 200 }),
     }
     await guardRoute({ resolveToken }, rest).handler(exchange)
@@ -152,8 +178,9 @@ test('a body that does not end in REST_BODY_MS_MAX is too slow', async (t) => {
   const bodies = new BodyBudget()
   const guard = { resolveToken: async () => PRINCIPAL, bodies }
   const run = () => assert.fail('it never came')
-  const route = { method: 'POST', pattern: '/v1/x/:id/y/:other', scope: 'events:read' } as const
-  const handled = guardRoute(guard, { ...route, body: 'json', run }).handler(slow)
+  const scope = 'events:read' as const
+  const route = { method: 'POST', pattern: '/v1/x/:id/y/:other', ...ABOUT, scope } as const
+  const handled = guardRoute(guard, { ...route, body: ANYTHING, run }).handler(slow)
   await new Promise((resolve) => setImmediate(resolve))
   assert.ok(bodies.bytes > 0)
   t.mock.timers.tick(REST_BODY_MS_MAX - 1)
@@ -179,8 +206,9 @@ test('a body is parsed in its turn: until then it takes what it has as bytes', a
   const rest: RestRoute = {
     method: 'POST',
     pattern: '/v1/x/:id/y/:other',
+    ...ABOUT,
     scope: 'events:read',
-    body: 'json',
+    body: ANYTHING,
     run: () => assert.fail('it is not JSON'),
   }
   const handled = guardRoute({ resolveToken: async () => PRINCIPAL, lane }, rest).handler(exchange)

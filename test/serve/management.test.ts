@@ -128,7 +128,9 @@ test('settings out of bounds are refused by name, with the limit', async () => {
       ['PATCH', `/v1/streams/${id}`],
       ['POST', '/v1/streams'],
     ] as const) {
-      const { status, json } = await rest.call(method, path, { token, body })
+      const isNew = method === 'POST' && !Array.isArray(body)
+      const sent = isNew ? { name: 'other', ...body } : body
+      const { status, json } = await rest.call(method, path, { token, body: sent })
       assert.equal(status, 400, JSON.stringify(body))
       assert.equal(json.code, 'malformed')
       assert.match(json.detail, message)
@@ -332,7 +334,7 @@ test('tokens are made, listed and revoked by admins', async () => {
 
 test('bad tokens are refused by name', async () => {
   const cases: readonly (readonly [object, RegExp])[] = [
-    [{}, /"scopes" must be a list of one or more of: streams:read, /],
+    [{}, /"scopes" is required: a list of one or more of: streams:read, /],
     [{ scopes: [] }, /"scopes" must be a list/],
     [{ scopes: ['root'] }, /"scopes"\[0\] must be one of/],
     [{ scopes: ['admin'], owner: '' }, /"owner" must not be blank/],

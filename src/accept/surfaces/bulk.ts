@@ -9,7 +9,7 @@ import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import { ReplyBuffers } from '../../bytes/reply-buffers.ts'
 import { IngestError } from '../../errors.ts'
 import { mediaTypeOf } from '../../http/body.ts'
-import type { Exchange, Reply, Route } from '../../http/exchange.ts'
+import type { Exchange, Handler, Reply, Route } from '../../http/exchange.ts'
 import { SEGMENT_EVENTS_MAX } from '../../limits.ts'
 import { formatEventId } from '../../model/event-id.ts'
 import { elasticKey } from '../admission/presented-key.ts'
@@ -18,6 +18,7 @@ import type { IngestReport } from '../ingest-report.ts'
 import { type IngestDeps, ingestHandler } from '../request/ingest-handler.ts'
 import { type BulkForm, bulkFormOf } from './bulk-form.ts'
 import { encodeBulkReply } from './bulk-reply.ts'
+import { compatible } from './descriptions.ts'
 import { ElasticReplies } from './elastic-reply.ts'
 import { isBefore8 } from './elastic-version.ts'
 import { filterAnswer, readFilterPath } from './filter-path.ts'
@@ -34,16 +35,26 @@ export function bulkRoutes(deps: IngestDeps): Route[] {
   })
   const withoutId = ingestHandler(deps, (exchange) => new DocumentDialect(exchange, undefined))
   const withId = ingestHandler(deps, (exchange) => new DocumentDialect(exchange, exchange.param(1)))
-  const routes: Route[] = [{ method: 'POST', pattern: '/:index/_doc', handler: withoutId }]
-  for (const method of ['POST', 'PUT'] as const) {
-    routes.push(
-      { method, pattern: '/_bulk', handler: bulk },
-      { method, pattern: '/:index/_bulk', handler: indexBulk },
-      { method, pattern: '/:index/_doc/:id', handler: withId },
-      { method, pattern: '/:index/_create/:id', handler: withId },
-    )
-  }
-  return routes
+  const both = ['POST', 'PUT'] as const
+  return [
+    ...elasticRoutes(['POST'], '/:index/_doc', 'Ingest one document', withoutId),
+    ...elasticRoutes(both, '/_bulk', 'Ingest documents', bulk),
+    ...elasticRoutes(both, '/:index/_bulk', 'Ingest documents of an index', indexBulk),
+    ...elasticRoutes(both, '/:index/_doc/:id', 'Ingest one document', withId),
+    ...elasticRoutes(both, '/:index/_create/:id', 'Ingest one document', withId),
+  ]
+}
+
+function elasticRoutes(
+  methods: readonly Route['method'][],
+  pattern: string,
+  summary: string,
+  handler: Handler,
+): Route[] {
+  return methods.map((method) => {
+    const description = compatible(method, pattern, { tag: 'Elasticsearch', summary })
+    return { method, pattern, description, handler }
+  })
 }
 
 /** Where a bulk reply's items come back from workers, and where it is put together. */

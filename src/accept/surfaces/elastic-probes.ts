@@ -7,6 +7,7 @@ import type { Exchange, Handler, Reply, Route } from '../../http/exchange.ts'
 import { problemReply } from '../../http/problem.ts'
 import { type CredentialCache, unauthenticated } from '../admission/authenticate.ts'
 import { elasticKey } from '../admission/presented-key.ts'
+import { compatible } from './descriptions.ts'
 import { ElasticReplies } from './elastic-reply.ts'
 import { versionFor } from './elastic-version.ts'
 
@@ -24,6 +25,8 @@ interface Seen {
   readonly accept: string
   readonly userAgent: string
 }
+
+const PROBE = { tag: 'Elasticsearch', summary: 'Answers what forwarders ask first' }
 
 /** Method, pattern and answer. GET answers HEAD as well. */
 const PROBES: readonly (readonly [methods: string, pattern: string, probe: Probe])[] = [
@@ -65,14 +68,16 @@ export function elasticProbeRoutes(credentials: CredentialCache): Route[] {
   for (const [methods, pattern, probe] of PROBES) {
     const handler = withKey(credentials, probe)
     for (const method of methods.split(' ')) {
-      routes.push({ method: method as Route['method'], pattern, handler })
+      const description = compatible(method, pattern, PROBE)
+      routes.push({ method: method as Route['method'], pattern, description, handler })
     }
   }
   // Who only looks whether somebody is there need not say who it is.
   const open: Handler = (exchange) => {
     exchange.reply(new ElasticReplies(exchange).json(200, greeting(seenOf(exchange))))
   }
-  routes.push({ method: 'GET', pattern: '/', handler: open })
+  const description = { ...compatible('GET', '/', PROBE), credential: 'none' } as const
+  routes.push({ method: 'GET', pattern: '/', description, handler: open })
   return routes
 }
 

@@ -7,6 +7,7 @@ import type { Answer, BodyPlan, Dialect } from '../dialect.ts'
 import type { BodyKind } from '../framing/body-framer.ts'
 import type { IngestReport } from '../ingest-report.ts'
 import { type IngestDeps, ingestHandler } from '../request/ingest-handler.ts'
+import { NATIVE_JSON, NATIVE_TEXT } from './descriptions.ts'
 
 const NDJSON_TYPES = ['application/x-ndjson', 'application/jsonl', 'application/stream+json']
 
@@ -15,11 +16,13 @@ export function nativeIngestRoutes(deps: IngestDeps): Route[] {
     {
       method: 'POST',
       pattern: '/v1/ingest',
+      description: NATIVE_JSON,
       handler: ingestHandler(deps, (exchange) => new NativeDialect(exchange, 'native')),
     },
     {
       method: 'POST',
       pattern: '/v1/ingest/text',
+      description: NATIVE_TEXT,
       handler: ingestHandler(deps, (exchange) => new NativeDialect(exchange, 'text')),
     },
   ]

@@ -10,6 +10,7 @@ import { headerOrBearerKey } from '../admission/presented-key.ts'
 import type { Answer, BodyPlan, Dialect } from '../dialect.ts'
 import type { IngestReport } from '../ingest-report.ts'
 import { type IngestDeps, ingestHandler } from '../request/ingest-handler.ts'
+import { compatible, otlpLogs } from './descriptions.ts'
 import {
   OTLP_CONTENT_TYPES,
   type OtlpEncoding,
@@ -25,10 +26,16 @@ const OTHER_SIGNALS = ['traces', 'metrics', 'profiles']
 
 export function otlpRoutes(deps: IngestDeps): Route[] {
   const logs = ingestHandler(deps, (exchange) => new OtlpDialect(exchange))
-  const routes: Route[] = LOGS.map((pattern) => ({ method: 'POST', pattern, handler: logs }))
+  const routes: Route[] = LOGS.map((pattern, index) => {
+    const description = otlpLogs(index === 0 ? 'ingestOtlpLogs' : 'ingestOtlpLogsAlias')
+    return { method: 'POST', pattern, description, handler: logs }
+  })
   for (const signal of OTHER_SIGNALS) {
     for (const root of ['/v1/otlp/v1', '/v1']) {
-      routes.push({ method: 'POST', pattern: `${root}/${signal}`, handler: replyNotImplemented })
+      const pattern = `${root}/${signal}`
+      const about = { tag: 'OTLP', summary: `Refuses ${signal}: only logs are taken` }
+      const description = compatible('POST', pattern, about)
+      routes.push({ method: 'POST', pattern, description, handler: replyNotImplemented })
     }
   }
   return routes
