@@ -18,6 +18,7 @@ import {
 import type { Context } from './app-context.ts'
 import { listenHttp } from './app-http.ts'
 import { startIngest } from './app-ingest.ts'
+import { startPromoter } from './app-promote.ts'
 import { createServeRoutes } from './app-serve.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { openCell } from './cell/cell.ts'
@@ -92,6 +93,7 @@ async function start(
   const { control, credentials } = plane
   const pool = startPool(context, directory.path)
   const cell = await openCell(context, stores, pool)
+  startPromoter(context, stores.postgres, cell.usage)
   const { isClickHouseEmbedded } = stores
   const { reads } = cell
   let isStopping = false

@@ -95,12 +95,17 @@ export const BATCH_PARTS_MAX = 4_096
  */
 export const MIX_STREAM_BYTES_MAX = 16 * KIB
 /** Streams that have projection tables of their own at a time; others share one. */
-export const BUSY_STREAMS_MAX = 8
-/** What share of all bytes a stream must send for it, when there are more. */
-export const BUSY_STREAM_SHARE_MIN = 1 / 32
-/** Who sends the most is found out anew so often, among so many streams. */
-export const BUSY_STREAMS_PERIOD_MS = 5_000
-export const BUSY_STREAMS_COUNTED_MAX = 65_536
+export const PROMOTED_STREAMS_MAX = 8
+/** A stream that comes later is promoted when it sends this share of all bytes in a period… */
+export const PROMOTE_SHARE_MIN = 1 / 32
+/** …and this many, so that a fleet at rest has no busy streams… */
+export const PROMOTE_BYTES_MIN = 256 * KIB
+/** …so long. */
+export const PROMOTE_PERIOD_MS = 15_000
+/** A stream that has not sent so much for this long may lose its place to one that does. */
+export const PROMOTED_IDLE_MS = 86_400_000
+/** How exactly the last time is known: it is written no more often. */
+export const PROMOTED_BUSY_NOTED_MS = 3_600_000
 /** Buffers that were not used for this long are given up. */
 export const BUFFERS_IDLE_MS = 15_000
 /** Bytes accepted and not yet acknowledged; past it whole requests are refused (`overloaded`). */
@@ -563,6 +568,7 @@ assert(
   CONTROL_STALE_MS_MAX + COMMIT_RESOLVE_MS_MAX < RETAIN_PURGE_GRACE_MS,
   'a deleted stream outlives its commits',
 )
+assert(PROMOTED_BUSY_NOTED_MS * 2 <= PROMOTED_IDLE_MS, 'a busy stream is not taken for an idle one')
 assert(86_400_000 % COMPACT_WINDOW_MS === 0, 'a merged row is of one day, as is a partition')
 assert(SPLIT_ROWS_MAX <= COMPACT_MEMBERS_MAX, 'a stream has one segment in a mixed row')
 assert(COMPACT_MEMBERS_MAX < COMPACT_WALK_ROWS_MAX, 'a walk sees the end of a run')

@@ -25,6 +25,8 @@ export interface Stream extends TransformSettings {
   readonly byteBudget: number | null
   readonly schemaCaps: SchemaCaps
   readonly createdAtMs: number
+  /** New events go to a projection table of its own: `store/control/promotion-store.ts`. */
+  readonly isPromoted: boolean
 }
 
 export const SCOPES = [

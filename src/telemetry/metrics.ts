@@ -340,6 +340,7 @@ function retainMetrics(registry: Registry) {
       values: TRIM_KINDS,
       registry,
     }),
+    streamsPromoted: counter(registry, 'ingest_streams_promoted_total', 'Streams promoted'),
     compactedRows: counter(
       registry,
       'ingest_compacted_segments_total',

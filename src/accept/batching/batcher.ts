@@ -26,7 +26,6 @@ import type { SegmentId } from '../../model/segment-id.ts'
 import type { Stream, StreamId } from '../../model/stream.ts'
 import type { PartOptions, PlacedPart } from '../dialect.ts'
 import type { FramedPart } from '../framing/body-framer.ts'
-import { BusyStreams } from './busy-streams.ts'
 import { failureOf } from './failure.ts'
 import { HeldBatches } from './held-batches.ts'
 import { SegmentOutputs } from './segment-outputs.ts'
@@ -95,20 +94,12 @@ export class Batcher {
   readonly #nowMs: () => number
   /** Shared batches being filled, by stream and kind, oldest first. */
   readonly #open = new Map<string, OpenBatch>()
-  readonly #busy: Pick<BusyStreams, 'note' | 'isBusy'>
   readonly #outputs: SegmentOutputs
   #isScheduled = false
   /** A place in the pool's line is ours, for the oldest shared batch there is then. */
   #isInLine = false
 
-  constructor(
-    pool: BatchPool,
-    buffers: BatchBuffers,
-    commit: CommitSegments,
-    nowMs: () => number,
-    busy: Pick<BusyStreams, 'note' | 'isBusy'> = new BusyStreams(),
-  ) {
-    this.#busy = busy
+  constructor(pool: BatchPool, buffers: BatchBuffers, commit: CommitSegments, nowMs: () => number) {
     this.#pool = pool
     this.buffers = buffers
     this.#outputs = new SegmentOutputs(buffers)
@@ -129,8 +120,7 @@ export class Batcher {
     const { buffer, linesBefore, ...range } = part
     const length = part.end
     const { streamId } = stream
-    this.#busy.note(streamId, length)
-    const owners = this.#busy.isBusy(streamId) ? undefined : [{ streamId, parts: 1 }]
+    const owners = stream.isPromoted ? undefined : [{ streamId, parts: 1 }]
     const data = { buffer, length, parts: [{ ...range, ...options }] }
     const batch = acceptedBatch(stream, data, this.#nowMs(), owners)
     let output: SegmentOutput | undefined
@@ -166,7 +156,6 @@ export class Batcher {
     eventBytes = bytes.length,
     client: Client = NEVER_OVER,
   ): Promise<PlacedPart> {
-    this.#busy.note(stream.streamId, bytes.length)
     const key = batchKey(framing, stream)
     let batch = this.#open.get(key)
     const fits =
@@ -252,7 +241,7 @@ export class Batcher {
   /** The oldest group of which somebody still waits. */
   #takeOldest(): BatchGroup | undefined {
     for (;;) {
-      const group = takeOldest(this.#open, (streamId) => this.#busy.isBusy(streamId))
+      const group = takeOldest(this.#open)
       if (group === undefined) return undefined
       const batches = group.batches.filter((batch) => this.#leaveOutOver(batch))
       if (batches.length > 0) return { ...group, batches }
@@ -268,7 +257,7 @@ export class Batcher {
   }
 
   #alone(batch: OpenBatch): BatchGroup {
-    return { batches: [batch], isMixed: !this.#busy.isBusy(batch.stream.streamId) }
+    return { batches: [batch], isMixed: !batch.stream.isPromoted }
   }
 
   #dispatch(group: BatchGroup): void {

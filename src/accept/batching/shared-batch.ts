@@ -4,7 +4,7 @@
  *
  * A task, a row and a block cost the same for ten events as for a thousand. So small batches of
  * streams whose events are transformed alike become one mixed batch, but for those of streams with
- * a table of their own (`BusyStreams`); what is large stays by itself. Streams whose user agents
+ * a table of their own (`isPromoted`); what is large stays by itself. Streams whose user agents
  * are parsed are not mixed: what that may cost is counted by stream.
  */
 import assert from 'node:assert/strict'
@@ -20,7 +20,7 @@ import {
   type Part,
 } from '../../model/batch.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
-import type { Stream, StreamId } from '../../model/stream.ts'
+import type { Stream } from '../../model/stream.ts'
 import type { PlacedPart } from '../dialect.ts'
 
 /** Whose request it is. */
@@ -140,22 +140,18 @@ export interface BatchGroup {
 }
 
 /** Takes the oldest batch out of `open`, and with it what may share its task. */
-export function takeOldest(
-  open: Map<string, OpenBatch>,
-  isBusy: (streamId: StreamId) => boolean,
-): BatchGroup | undefined {
+export function takeOldest(open: Map<string, OpenBatch>): BatchGroup | undefined {
   const [oldest] = open
   if (oldest === undefined) return undefined
   const [key, first] = oldest
   open.delete(key)
-  if (isBusy(first.stream.streamId)) return { batches: [first], isMixed: false }
+  if (first.stream.isPromoted) return { batches: [first], isMixed: false }
   const batches = [first]
   if (!mayMix(first)) return { batches, isMixed: true }
   let { length, eventBytes } = first
   let parts = first.parts.length
   for (const [otherKey, batch] of open) {
-    if (batch.mixKey !== first.mixKey || !mayMix(batch)) continue
-    if (isBusy(batch.stream.streamId)) continue
+    if (batch.mixKey !== first.mixKey || !mayMix(batch) || batch.stream.isPromoted) continue
     length += batch.length
     eventBytes += batch.eventBytes
     parts += batch.parts.length

@@ -28,7 +28,8 @@ function msColumn(column: string): string {
 export const STREAM_COLUMNS = `streams.stream_id, streams.name, owner, retention_ms,
   max_stored_bytes, parse_user_agents, redact_sensitive, redact_fields, rate_budget, byte_budget,
   ${CAP_COLUMNS},
-  floor(extract(epoch FROM streams.created_at) * 1000)::float8 AS created_at_ms`
+  floor(extract(epoch FROM streams.created_at) * 1000)::float8 AS created_at_ms,
+  promoted_at IS NOT NULL AS is_promoted`
 
 export interface StreamRow extends CapRow {
   readonly stream_id: number
@@ -42,6 +43,7 @@ export interface StreamRow extends CapRow {
   readonly rate_budget: string | null
   readonly byte_budget: string | null
   readonly created_at_ms: number
+  readonly is_promoted: boolean
 }
 
 const CREDENTIAL_COLUMNS = `prefix, name, ${msColumn('created_at')}, ${msColumn('last_used_at')},
@@ -87,6 +89,7 @@ export function toStream(row: StreamRow): Stream {
     byteBudget: toNumber(row.byte_budget),
     schemaCaps: toCaps(row),
     createdAtMs: row.created_at_ms,
+    isPromoted: row.is_promoted,
   }
 }
 

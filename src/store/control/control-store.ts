@@ -9,7 +9,7 @@
  * Throws `IngestError` for what a client did and `StoreError` for what the store did.
  */
 import { IngestError } from '../../errors.ts'
-import { KEYS_PER_STREAM_MAX } from '../../limits.ts'
+import { KEYS_PER_STREAM_MAX, PROMOTED_STREAMS_MAX } from '../../limits.ts'
 import { type ControlChange, createCredential, type NewCredential } from '../../model/credential.ts'
 import type { Scope, Stream, StreamId } from '../../model/stream.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
@@ -27,9 +27,10 @@ import {
   toToken,
 } from './control-rows.ts'
 import { recordChange } from './credential-store.ts'
+import { PROMOTED_COUNT } from './promotion-store.ts'
 
 /** What a client may set on a stream. */
-export type StreamSettings = Omit<Stream, 'streamId' | 'owner' | 'createdAtMs'>
+export type StreamSettings = Omit<Stream, 'streamId' | 'owner' | 'createdAtMs' | 'isPromoted'>
 
 /** A record with the credential's text, which is not stored and cannot be shown again. */
 export interface Created<R> {
@@ -69,17 +70,21 @@ export class ControlStore {
 
   // --- Streams ----------------------------------------------------------------------------------
 
-  /** Throws `conflict` when the owner has a stream of that name. */
+  /**
+   * Throws `conflict` when the owner has a stream of that name. The first PROMOTED_STREAMS_MAX are
+   * promoted at once.
+   */
   async createStream(owner: string, settings: StreamSettings): Promise<Stream> {
     return this.#change(CHANGES_NOTHING, async (sql) => {
       await assertNameFree(sql, owner, settings.name)
       const { rows } = await sql.query<StreamRow>(
         `INSERT INTO streams (owner, name, retention_ms, max_stored_bytes, parse_user_agents,
            redact_sensitive, redact_fields, rate_budget, byte_budget, field_soft_cap,
-           field_hard_cap, shape_soft_cap, shape_hard_cap)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+           field_hard_cap, shape_soft_cap, shape_hard_cap, promoted_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+           CASE WHEN (${PROMOTED_COUNT}) < $14 THEN now() END)
          RETURNING ${STREAM_COLUMNS}`,
-        [owner, ...settingValues(settings)],
+        [owner, ...settingValues(settings), PROMOTED_STREAMS_MAX],
       )
       return toStream(onlyRow(rows))
     })

@@ -11,6 +11,7 @@ import { sql as idempotency } from './0006-idempotency.ts'
 import { sql as setAside } from './0007-set-aside.ts'
 import { sql as controlChanges } from './0008-control-changes.ts'
 import { sql as projectionIdentity } from './0009-projection-identity.ts'
+import { sql as promotedStreams } from './0010-promoted-streams.ts'
 
 export interface Migration {
   readonly version: number
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: 'set-aside', sql: setAside },
   { version: 8, name: 'control-changes', sql: controlChanges },
   { version: 9, name: 'projection-identity', sql: projectionIdentity },
+  { version: 10, name: 'promoted-streams', sql: promotedStreams },
 ]

@@ -7,6 +7,7 @@ import {
 } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
+import { REMOVED_NODE_ID } from './storage-sql.ts'
 
 export interface StreamUsage {
   readonly events: number
@@ -66,6 +67,15 @@ export class UsageStore {
       sentBytes: Number(row?.sent_bytes ?? 0),
       storedBytes: Number(row?.stored_bytes ?? 0),
     }
+  }
+
+  /** Bytes that each stream has sent since it was made: what retention removed is not taken off. */
+  async readSentBytes(): Promise<Map<StreamId, number>> {
+    const { rows } = await this.#postgres.query<{ stream_id: number; bytes: number }>(
+      `SELECT stream_id, sum(sent_bytes)::float8 AS bytes FROM stream_usage
+       WHERE node_id <> ${REMOVED_NODE_ID} GROUP BY stream_id`,
+    )
+    return new Map(rows.map((row) => [row.stream_id as StreamId, row.bytes]))
   }
 
   /**

@@ -26,6 +26,7 @@ export const STREAM: Stream = {
   byteBudget: null,
   schemaCaps: SCHEMA_CAPS_DEFAULT,
   createdAtMs: 0,
+  isPromoted: true,
   parseUserAgents: false,
   redactSensitive: false,
   redactFields: [],

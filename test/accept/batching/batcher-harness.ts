@@ -77,8 +77,8 @@ export class CheckedBuffers extends BatchBuffers {
   }
 }
 
-/** `isBusy`: which streams have a table of their own; all, without it. */
-export function setUp(isBusy: (streamId: StreamId) => boolean = () => true) {
+/** `isPromoted`: which streams have a table of their own; all, without it. */
+export function setUp(isPromoted: (streamId: StreamId) => boolean = () => true) {
   const pool = new FakePool()
   const buffers = new CheckedBuffers(BATCH_BYTES_TARGET)
   const commits: { readonly texts: readonly string[]; readonly resolve: () => void }[] = []
@@ -96,7 +96,12 @@ export function setUp(isBusy: (streamId: StreamId) => boolean = () => true) {
       })
     })
   }
-  const batcher = new Batcher(pool, buffers, commit, () => 1_234, { note: () => undefined, isBusy })
+  const batcher = new Batcher(pool, buffers, commit, () => 1_234)
+  const promoted = (each: Stream) => ({ ...each, isPromoted: isPromoted(each.streamId) })
+  const submitShared = batcher.submitShared.bind(batcher)
+  batcher.submitShared = (each, ...rest) => submitShared(promoted(each), ...rest)
+  const encodeOwn = batcher.encodeOwn.bind(batcher)
+  batcher.encodeOwn = (each, ...rest) => encodeOwn(promoted(each), ...rest)
   const failCommits = (error: unknown) => {
     commitError = error
   }
@@ -113,6 +118,7 @@ export const stream = (id: number): Stream => ({
   byteBudget: null,
   schemaCaps: SCHEMA_CAPS_DEFAULT,
   createdAtMs: 0,
+  isPromoted: true,
   parseUserAgents: id === 1,
   redactSensitive: false,
   redactFields: ['a.b'],

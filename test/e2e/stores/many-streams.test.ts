@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { BUSY_STREAMS_MAX } from '../../../src/limits.ts'
+import { PROMOTED_STREAMS_MAX } from '../../../src/limits.ts'
 import { Api, NDJSON_TYPE, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
@@ -19,7 +19,7 @@ const EVENTS = 5
 const SET_DELAY_MS = 100
 const LAG_SECONDS_MAX = 5
 /** What a round may take: shared ones, and those of streams with tables of their own. */
-const INSERTS_ROUND_MAX = BUSY_STREAMS_MAX + 4
+const INSERTS_ROUND_MAX = PROMOTED_STREAMS_MAX + 4
 
 const dataDir = makeDataDir()
 let service: Service

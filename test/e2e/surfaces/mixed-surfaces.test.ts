@@ -8,11 +8,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { BUSY_STREAMS_MAX, SEGMENT_EVENTS_MAX } from '../../../src/limits.ts'
+import { PROMOTED_STREAMS_MAX, SEGMENT_EVENTS_MAX } from '../../../src/limits.ts'
 import { Api, call, type EventRecord, NDJSON_TYPE, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
-const CROWD = BUSY_STREAMS_MAX * 3
+const CROWD = PROMOTED_STREAMS_MAX * 3
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0'
 
 const dataDir = makeDataDir()

@@ -1,0 +1,26 @@
+/** The part of the composition root that gives busy streams a projection table of their own. */
+import type { Context } from './app-context.ts'
+import { Promoter } from './materialize/promoter.ts'
+import { PromotionStore } from './store/control/promotion-store.ts'
+import type { Postgres } from './store/postgres.ts'
+import type { UsageStore } from './store/raw/usage-store.ts'
+
+/** `control`: where the control plane is. */
+export function startPromoter(
+  { log, metrics, stoppers }: Context,
+  control: Postgres,
+  usage: UsageStore,
+): void {
+  const store = new PromotionStore(control)
+  const promoter = new Promoter({
+    readSentBytes: () => usage.readSentBytes(),
+    promote: (busy) => store.promote(busy),
+    onPromoted: (streams) => {
+      metrics.streamsPromoted.inc(streams.length)
+      log.info({ streams }, 'streams got a projection table of their own')
+    },
+    onError: (err) => log.warn({ err }, 'could not find out which streams send the most'),
+  })
+  promoter.start()
+  stoppers.push(() => promoter.stop())
+}
