@@ -63,9 +63,18 @@ export function isBasic(at: usize): bool {
   return (load<u32>(at) | 0x20202020) === BASI
 }
 
-/** Whether the word Basic may begin behind the sign at `place` and a space or quote. */
+/**
+ * Whether the word Basic may begin behind the sign at `place` and up to two spaces or quotes, each
+ * of them with a backslash before it or not.
+ */
 function isBasicNear(place: usize): bool {
-  return isBasic(place + 1) || isBasic(place + 2) || isBasic(place + 3)
+  return (
+    isBasic(place + 1) ||
+    isBasic(place + 2) ||
+    isBasic(place + 3) ||
+    isBasic(place + 4) ||
+    isBasic(place + 5)
+  )
 }
 
 /** Whether the sign at `place` stands behind the name of a credential, quoted or not. */

@@ -122,6 +122,18 @@ test('whatever the scanner finds is in a suspect', () => {
   assert(found > 200, `only ${found} secrets`)
 })
 
+test('a short Basic behind an escaped quote and a space is in a suspect', () => {
+  const values = [
+    String.raw`{\"body\":\" Basic dTo4SFBH\"}`,
+    String.raw`{\"a\":\"'Basic dTo4SFBH\"}`,
+    String.raw`=\"\"Basic dTo4SFBH`,
+    ': Basic dTo4SFBH',
+  ]
+  for (const { line, isSecret, isSuspect } of judge(values.map((text) => `{"text":"${text}"}`))) {
+    assert.deepEqual([isSecret, isSuspect], [true, true], line)
+  }
+})
+
 test('most of usual logs is passed over', () => {
   const lines = loadCorpus({ kind: 'json', count: 2_000 })
   const suspects = judge(lines).filter(({ isSuspect }) => isSuspect).length
