@@ -31,6 +31,7 @@ import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
 import { openDataDirectory } from './machine/data-directory.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineIn } from './pool/quarantine.ts'
+import { ControlDirectory } from './store/control/control-directory.ts'
 import { ControlStore } from './store/control/control-store.ts'
 import { CredentialStore } from './store/control/credential-store.ts'
 import { Health } from './telemetry/health.ts'
@@ -92,7 +93,7 @@ async function start(
   const plane = startControl(context, stores)
   const { control, credentials } = plane
   const pool = startPool(context, directory.path)
-  const cell = await openCell(context, stores, pool)
+  const cell = await openCell(context, stores, { pool, streams: plane.directory })
   startPromoter(context, stores.postgres, cell.usage)
   const { isClickHouseEmbedded } = stores
   const { reads } = cell
@@ -171,7 +172,7 @@ function startControl({ metrics, stoppers }: Context, { postgres, reads }: Store
   stoppers.push(() => credentials.stop())
   // It only reads here: what changes streams is `control`.
   const streams = new ControlStore(reads.postgres, () => undefined)
-  return { control, credentials, streams }
+  return { control, credentials, streams, directory: new ControlDirectory(postgres) }
 }
 
 function startPool({ config, log, metrics, stoppers }: Context, dataPath: string): WorkerPool {

@@ -18,6 +18,7 @@ import { IdempotencyStore } from '../store/raw/idempotency-store.ts'
 import { SegmentStore } from '../store/raw/segment-store.ts'
 import { StorageStore } from '../store/raw/storage-store.ts'
 import { UsageStore } from '../store/raw/usage-store.ts'
+import type { StreamDirectory } from '../store/stream-directory.ts'
 import { commitObserver } from '../telemetry/observers.ts'
 import type { CellContext, Follower, NodeNumber } from './cell-context.ts'
 import { materializeFollower } from './create-materializer.ts'
@@ -41,14 +42,19 @@ export interface Cell {
 /** Who follows what is committed. One more is one more here. */
 const FOLLOWERS = [materializeFollower, observeFollower]
 
-export async function openCell(context: Context, stores: Stores, pool: WorkerPool): Promise<Cell> {
+/** `streams`: what the control plane knows. */
+export async function openCell(
+  context: Context,
+  stores: Stores,
+  { pool, streams }: { readonly pool: WorkerPool; readonly streams: StreamDirectory },
+): Promise<Cell> {
   const { lease } = stores
   const cell = { ...context, stores, pool, events: new EventStore(stores.writes.postgres) }
-  const storage = new StorageStore(stores.postgres)
+  const storage = new StorageStore(stores.postgres, streams)
   const number = numberOf(stores, lease)
   const followers = await startFollowers(cell, number)
   const committer = await startCommitter(cell, number, followers)
-  startRetainer(cell, storage)
+  startRetainer(cell, storage, streams)
   return {
     committer,
     idempotency: new IdempotencyStore(stores.writes.postgres, lease),

@@ -11,6 +11,7 @@ import { CompactionStore } from '../store/raw/compaction-store.ts'
 import { RetentionStore } from '../store/raw/retention-store.ts'
 import { SplitStore } from '../store/raw/split-store.ts'
 import type { StorageStore } from '../store/raw/storage-store.ts'
+import type { StreamDirectory } from '../store/stream-directory.ts'
 import { WorkerLock } from '../store/worker-lock.ts'
 import { retainObserver } from '../telemetry/observers.ts'
 import type { CellContext } from './cell-context.ts'
@@ -18,7 +19,11 @@ import type { CellContext } from './cell-context.ts'
 /** Like the keys of migrations and of node numbers. */
 const RETAIN_LOCK_KEY = '126943966294887'
 
-export function startRetainer(cell: CellContext, storage: StorageStore): void {
+export function startRetainer(
+  cell: CellContext,
+  storage: StorageStore,
+  streams: StreamDirectory,
+): void {
   const { stores, pool, metrics, log, stoppers } = cell
   const lock = new WorkerLock(stores.postgres, {
     key: RETAIN_LOCK_KEY,
@@ -26,7 +31,7 @@ export function startRetainer(cell: CellContext, storage: StorageStore): void {
   })
   const observer = retainObserver(metrics, log)
   const remover = new RowRemover({
-    store: new RetentionStore(lock.session),
+    store: new RetentionStore(lock.session, streams),
     observer,
     nowMs: Date.now,
   })

@@ -17,6 +17,7 @@ import type { RetainObserver } from '../../src/retain/retainer.ts'
 import { RowRemover } from '../../src/retain/row-remover.ts'
 import { Splitter } from '../../src/retain/splitting/splitter.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { ControlDirectory } from '../../src/store/control/control-directory.ts'
 import { ControlStore, type StreamSettings } from '../../src/store/control/control-store.ts'
 import { ensureClickHouse, migratePostgres } from '../../src/store/migrations/run.ts'
 import { Postgres } from '../../src/store/postgres.ts'
@@ -85,7 +86,7 @@ export class RetainHarness {
     this.#segments = new SegmentStore(this.postgres, parts.lease)
     this.control = new ControlStore(this.postgres, () => undefined)
     this.usage = new UsageStore(this.postgres)
-    this.storage = new StorageStore(this.postgres)
+    this.storage = new StorageStore(this.postgres, new ControlDirectory(this.postgres))
     this.observer = {
       onWorker: (isWorker) => this.observed.push(`worker ${isWorker}`),
       onRemoved: (reason, { rows }) => this.observed.push(`removed ${reason} ${rows}`),
@@ -209,7 +210,7 @@ export class RetainHarness {
   }
 
   newRemover(lock: WorkerLock, nowMs: () => number = Date.now): RowRemover {
-    const store = new RetentionStore(lock.session)
+    const store = new RetentionStore(lock.session, new ControlDirectory(this.postgres))
     return new RowRemover({ store, observer: this.observer, nowMs, ageScanMs: 0, youngestMs: 0 })
   }
 

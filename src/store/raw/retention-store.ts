@@ -10,7 +10,8 @@ import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { SEGMENT_ID_MAX, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Queryable } from '../postgres.ts'
-import { HELD_STREAMS, REMOVED_NODE_ID } from './storage-sql.ts'
+import type { StreamDirectory } from '../stream-directory.ts'
+import { HELD_STREAMS, heldParams, REMOVED_NODE_ID } from './storage-sql.ts'
 
 export interface RemovedRows {
   readonly rows: number
@@ -36,11 +37,12 @@ export interface OldRow {
 /** Above every segment id: all of the stream is removed. */
 export const ALL_REMOVED = SEGMENT_ID_MAX as SegmentId
 
+/** Deleted streams that one round forgets. */
+const PURGED_AT_ONCE_MAX = 100
 /** Ends in a transaction whose flush nobody waits for: redoing it after a crash is harmless. */
 const UNFLUSHED = `(SELECT set_config('synchronous_commit', 'off', true))`
-/** Tables that hold something of a stream besides `segments`; their key leads with the stream. */
+/** The cell's, besides `segments`, that hold something of a stream; their key leads with it. */
 const PER_STREAM_TABLES = [
-  'api_keys',
   'stream_usage',
   'stream_refusals',
   'stream_rejects',
@@ -56,9 +58,11 @@ const PER_STREAM_TABLES = [
 
 export class RetentionStore {
   readonly #session: Queryable
+  readonly #streams: StreamDirectory
 
-  constructor(session: Queryable) {
+  constructor(session: Queryable, streams: StreamDirectory) {
     this.#session = session
+    this.#streams = streams
   }
 
   /** Milliseconds since 1970 by the database's clock. */
@@ -74,36 +78,51 @@ export class RetentionStore {
    * the new mark exists, so that idle streams cost two index probes.
    */
   async markByAge(nowMs: number): Promise<StreamId[]> {
-    const { rows } = await this.#session.query<{ stream_id: number }>(
-      `INSERT INTO stream_storage AS m (stream_id, removed_before)
-       SELECT stream_id, mark FROM (
-         SELECT stream_id, ($1::bigint - retention_ms) << ${SEGMENT_ID_MS_SHIFT} AS mark
-         FROM streams WHERE deleted_at IS NULL AND retention_ms < $1::bigint
-       ) AS ends
-       WHERE (SELECT min(g.segment_id) FROM stream_segments g
-              WHERE g.stream_id = ends.stream_id) < ends.mark
-       ON CONFLICT (stream_id) DO UPDATE SET removed_before = excluded.removed_before
-         WHERE m.removed_before < excluded.removed_before
-       RETURNING stream_id`,
-      [Math.floor(nowMs)],
-    )
-    return rows.map((row) => row.stream_id as StreamId)
+    const marked: StreamId[] = []
+    for await (const live of this.#streams.pageLive()) {
+      const { rows } = await this.#session.query<{ stream_id: number }>(
+        `INSERT INTO stream_storage AS m (stream_id, removed_before)
+         SELECT stream_id, mark FROM (
+           SELECT stream_id, ($1::bigint - retention_ms) << ${SEGMENT_ID_MS_SHIFT} AS mark
+           FROM unnest($2::integer[], $3::bigint[]) AS live (stream_id, retention_ms)
+           WHERE retention_ms < $1::bigint
+         ) AS ends
+         WHERE (SELECT min(g.segment_id) FROM stream_segments g
+                WHERE g.stream_id = ends.stream_id) < ends.mark
+         ON CONFLICT (stream_id) DO UPDATE SET removed_before = excluded.removed_before
+           WHERE m.removed_before < excluded.removed_before
+         RETURNING stream_id`,
+        [
+          Math.floor(nowMs),
+          live.map(({ streamId }) => streamId),
+          live.map(({ retentionMs }) => retentionMs),
+        ],
+      )
+      marked.push(...rows.map((row) => row.stream_id as StreamId))
+    }
+    return marked
   }
 
   /** Marks everything of the streams that were deleted; returns those with rows left. */
   async markDeleted(): Promise<StreamId[]> {
-    await this.#session.query(
-      `INSERT INTO stream_storage AS m (stream_id, removed_before)
-       SELECT stream_id, $1 FROM streams WHERE deleted_at IS NOT NULL AND purged_at IS NULL
-       ON CONFLICT (stream_id) DO UPDATE SET removed_before = excluded.removed_before
-         WHERE m.removed_before < excluded.removed_before`,
-      [String(ALL_REMOVED)],
-    )
-    const { rows } = await this.#session.query<{ stream_id: number }>(
-      `SELECT stream_id FROM streams s WHERE deleted_at IS NOT NULL AND purged_at IS NULL
-         AND EXISTS (SELECT 1 FROM stream_segments g WHERE g.stream_id = s.stream_id)`,
-    )
-    return rows.map((row) => row.stream_id as StreamId)
+    const left: StreamId[] = []
+    for await (const deleted of this.#streams.pageDeleted()) {
+      const ids = deleted.map(({ streamId }) => streamId)
+      await this.#session.query(
+        `INSERT INTO stream_storage AS m (stream_id, removed_before)
+         SELECT unnest($2::integer[]), $1
+         ON CONFLICT (stream_id) DO UPDATE SET removed_before = excluded.removed_before
+           WHERE m.removed_before < excluded.removed_before`,
+        [String(ALL_REMOVED), ids],
+      )
+      const { rows } = await this.#session.query<{ stream_id: number }>(
+        `SELECT stream_id FROM unnest($1::integer[]) AS s (stream_id) WHERE (
+           SELECT true FROM stream_segments g WHERE g.stream_id = s.stream_id LIMIT 1)`,
+        [ids],
+      )
+      left.push(...rows.map((row) => row.stream_id as StreamId))
+    }
+    return left
   }
 
   /** Moves the stream's mark on, never back; durable when it resolves. */
@@ -180,15 +199,22 @@ export class RetentionStore {
   }
 
   async findOverCap(): Promise<OverCap[]> {
-    const { rows } = await this.#session.query<OverCapRow>(
-      `SELECT stream_id, held_bytes - max_stored_bytes AS excess, projection_bytes_per_event
-       FROM (${HELD_STREAMS}) AS streams WHERE held_bytes > max_stored_bytes`,
-    )
-    return rows.map((row) => ({
-      streamId: row.stream_id as StreamId,
-      excessBytes: row.excess,
-      projectionBytesPerEvent: row.projection_bytes_per_event,
-    }))
+    const over: OverCap[] = []
+    for await (const capped of this.#streams.pageCapped()) {
+      const { rows } = await this.#session.query<OverCapRow>(
+        `SELECT stream_id, held_bytes - max_stored_bytes AS excess, projection_bytes_per_event
+         FROM (${HELD_STREAMS}) AS held WHERE held_bytes > max_stored_bytes`,
+        heldParams(capped),
+      )
+      for (const row of rows) {
+        over.push({
+          streamId: row.stream_id as StreamId,
+          excessBytes: row.excess,
+          projectionBytesPerEvent: row.projection_bytes_per_event,
+        })
+      }
+    }
+    return over
   }
 
   /** The oldest rows of a stream that are not removed and begin before `before`. */
@@ -212,32 +238,44 @@ export class RetentionStore {
    * Deletes what is left of streams that were deleted a while ago and have no rows any more;
    * returns how many. Events of theirs may also lie in mixed rows that are not split yet, from
    * before the end of the last request; one that cannot be split is waited for no longer than
-   * others. The row in `streams` stays, without its name: ids are not used again, and a late insert
-   * into ClickHouse is still known to be nobody's.
+   * others. The control plane keeps the stream's id: a late insert into ClickHouse is still known
+   * to be nobody's.
    */
   async purgeDeleted(): Promise<number> {
-    const { rows } = await this.#session.query<{ stream_id: number }>(
-      `SELECT stream_id FROM streams s WHERE deleted_at IS NOT NULL AND purged_at IS NULL
-         AND deleted_at < now() - $1::bigint * interval '1 millisecond'
-         AND NOT EXISTS (SELECT 1 FROM stream_segments g WHERE g.stream_id = s.stream_id)
-         AND NOT EXISTS (SELECT 1 FROM segments g WHERE g.stream_id = ${MIXED_STREAM}
-           AND g.segment_id >= (floor(extract(epoch FROM now()) * 1000)::bigint - $2)
-             << ${SEGMENT_ID_MS_SHIFT}
-           AND g.segment_id < (floor(extract(epoch FROM s.deleted_at) * 1000)::bigint + $1)
-             << ${SEGMENT_ID_MS_SHIFT}) LIMIT 100`,
-      [RETAIN_PURGE_GRACE_MS, 2 * COMPACT_WAIT_MS_MAX],
-    )
-    const ids = rows.map((row) => row.stream_id)
+    const ids = await this.#findPurgeable()
     if (ids.length === 0) return 0
     for (const table of PER_STREAM_TABLES) {
       await this.#session.query(`DELETE FROM ${table} WHERE stream_id = ANY ($1::integer[])`, [ids])
     }
-    await this.#session.query(
-      `UPDATE streams SET purged_at = now(), name = '', redact_fields = '{}'
-       WHERE stream_id = ANY ($1::integer[])`,
-      [ids],
-    )
+    await this.#streams.markPurged(ids)
     return ids.length
+  }
+
+  async #findPurgeable(): Promise<StreamId[]> {
+    const found: StreamId[] = []
+    for await (const page of this.#streams.pageDeleted()) {
+      const deleted = page.filter(({ ageMs }) => ageMs > RETAIN_PURGE_GRACE_MS)
+      const { rows } = await this.#session.query<{ stream_id: number }>(
+        `SELECT stream_id FROM unnest($3::integer[], $4::bigint[]) AS s (stream_id, deleted_ms)
+         WHERE (SELECT true FROM stream_segments g
+                WHERE g.stream_id = s.stream_id LIMIT 1) IS NULL
+           AND (SELECT true FROM segments g WHERE g.stream_id = ${MIXED_STREAM}
+             AND g.segment_id >= (floor(extract(epoch FROM now()) * 1000)::bigint - $2)
+               << ${SEGMENT_ID_MS_SHIFT}
+             AND g.segment_id < (s.deleted_ms + $1) << ${SEGMENT_ID_MS_SHIFT} LIMIT 1) IS NULL
+         LIMIT $5`,
+        [
+          RETAIN_PURGE_GRACE_MS,
+          2 * COMPACT_WAIT_MS_MAX,
+          deleted.map(({ streamId }) => streamId),
+          deleted.map(({ deletedMs }) => deletedMs),
+          PURGED_AT_ONCE_MAX - found.length,
+        ],
+      )
+      found.push(...rows.map((row) => row.stream_id as StreamId))
+      if (found.length >= PURGED_AT_ONCE_MAX) break
+    }
+    return found
   }
 }
 

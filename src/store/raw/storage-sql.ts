@@ -1,18 +1,21 @@
 /** What a stream holds, as SQL: one rule for making room and for refusing ingest. */
 
+import type { StreamId } from '../../model/stream.ts'
+import type { CappedStream } from '../stream-directory.ts'
+
 /** The node whose row of `stream_usage` retention counts in, so that commits never wait for it. */
 export const REMOVED_NODE_ID = -1
 
 /**
- * Live streams with what they hold: compressed bytes of the raw store, and of the projection the
- * share of the events that are still held. Rows that wait to be deleted from ClickHouse do not
+ * Streams with a cap, as `$1` (ids) and `$2` (bytes) say, with what they hold: compressed bytes of
+ * the raw store, and of the projection the share of the events that are still held. Rows that wait to be deleted from ClickHouse do not
  * count: removing more of the raw store would not make them go sooner.
  */
 export const HELD_STREAMS = `
   SELECT s.stream_id, s.max_stored_bytes, held.projection_bytes_per_event,
     held.raw_bytes + held.projection_bytes_per_event
       * LEAST(held.events, held.projection_rows) AS held_bytes
-  FROM streams s, LATERAL (
+  FROM unnest($1::integer[], $2::float8[]) AS s (stream_id, max_stored_bytes), LATERAL (
     SELECT COALESCE(sum(u.stored_bytes), 0)::float8 AS raw_bytes,
       COALESCE(sum(u.event_count), 0)::float8 AS events,
       COALESCE(max(p.projection_rows), 0)::float8 AS projection_rows,
@@ -20,5 +23,12 @@ export const HELD_STREAMS = `
         AS projection_bytes_per_event
     FROM stream_usage u LEFT JOIN stream_storage p ON p.stream_id = u.stream_id
     WHERE u.stream_id = s.stream_id
-  ) AS held
-  WHERE s.deleted_at IS NULL AND s.max_stored_bytes IS NOT NULL`
+  ) AS held`
+
+/** The parameters of `HELD_STREAMS`. */
+export function heldParams(streams: readonly CappedStream[]): [StreamId[], number[]] {
+  return [
+    streams.map(({ streamId }) => streamId),
+    streams.map(({ maxStoredBytes }) => maxStoredBytes),
+  ]
+}

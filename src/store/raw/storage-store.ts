@@ -3,8 +3,9 @@ import { STORAGE_CAP_SLACK } from '../../limits.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
+import type { StreamDirectory } from '../stream-directory.ts'
 import { ALL_REMOVED } from './retention-store.ts'
-import { HELD_STREAMS } from './storage-sql.ts'
+import { HELD_STREAMS, heldParams } from './storage-sql.ts'
 
 export interface StorageState {
   /** Streams that are further over their cap than STORAGE_CAP_SLACK. */
@@ -32,18 +33,23 @@ export interface StreamState {
 
 export class StorageStore {
   readonly #postgres: Postgres
+  readonly #streams: StreamDirectory
 
-  constructor(postgres: Postgres) {
+  constructor(postgres: Postgres, streams: StreamDirectory) {
     this.#postgres = postgres
+    this.#streams = streams
   }
 
   async readState(options: { readonly total: boolean }): Promise<StorageState> {
-    const { rows } = await this.#postgres.query<{ stream_id: number }>(
-      `SELECT stream_id FROM (${HELD_STREAMS}) AS streams
-       WHERE held_bytes > max_stored_bytes * $1::float8`,
-      [STORAGE_CAP_SLACK],
-    )
-    const overCap = new Set(rows.map((row) => row.stream_id as StreamId))
+    const overCap = new Set<StreamId>()
+    for await (const capped of this.#streams.pageCapped()) {
+      const { rows } = await this.#postgres.query<{ stream_id: number }>(
+        `SELECT stream_id FROM (${HELD_STREAMS}) AS held
+         WHERE held_bytes > max_stored_bytes * $3::float8`,
+        [...heldParams(capped), STORAGE_CAP_SLACK],
+      )
+      for (const row of rows) overCap.add(row.stream_id as StreamId)
+    }
     return { overCap, totalBytes: options.total ? await this.readTotalBytes() : undefined }
   }
 
@@ -57,20 +63,21 @@ export class StorageStore {
 
   /**
    * Records what streams have in the projection, each once, and returns what is known of them. A
-   * stream that the database does not know is left out: it may be from before a backup.
+   * stream that the control plane does not know is left out: it may be from before a backup.
    */
   async recordProjection(sizes: readonly ProjectionSize[]): Promise<Map<StreamId, StreamState>> {
-    const ids = sizes.map((size) => size.streamId)
+    const isDeleted = await this.#streams.findDeleted(sizes.map(({ streamId }) => streamId))
+    const known = sizes.filter(({ streamId }) => isDeleted.has(streamId))
+    const ids = known.map(({ streamId }) => streamId)
     await this.#postgres.query(
       `INSERT INTO stream_storage AS m (stream_id, projection_rows, projection_bytes)
        SELECT stream_id, rows, bytes
        FROM unnest($1::integer[], $2::bigint[], $3::bigint[]) AS n (stream_id, rows, bytes)
-       WHERE EXISTS (SELECT 1 FROM streams s WHERE s.stream_id = n.stream_id)
        ON CONFLICT (stream_id) DO UPDATE SET projection_rows = excluded.projection_rows,
          projection_bytes = excluded.projection_bytes
        WHERE (m.projection_rows, m.projection_bytes)
          <> (excluded.projection_rows, excluded.projection_bytes)`,
-      [ids, sizes.map((size) => size.rows), sizes.map((size) => size.bytes)],
+      [ids, known.map((size) => size.rows), known.map((size) => size.bytes)],
     )
     // Tables and rows that are gone: dropped, or lost with ClickHouse's data.
     await this.#postgres.query(
@@ -78,7 +85,7 @@ export class StorageStore {
        WHERE projection_rows <> 0 AND stream_id <> ALL ($1::integer[])`,
       [ids],
     )
-    return this.#readStates(ids)
+    return this.#readStates(isDeleted)
   }
 
   /** Mean bytes of an event as it was sent, of streams that hold some. */
@@ -92,17 +99,19 @@ export class StorageStore {
     return new Map(rows.map((row) => [row.stream_id as StreamId, row.bytes]))
   }
 
-  async #readStates(ids: readonly StreamId[]): Promise<Map<StreamId, StreamState>> {
+  async #readStates(
+    isDeleted: ReadonlyMap<StreamId, boolean>,
+  ): Promise<Map<StreamId, StreamState>> {
     const { rows } = await this.#postgres.query<StateRow>(
       `SELECT s.stream_id, COALESCE(m.removed_before, 0)::text AS removed_before,
          (SELECT COALESCE(sum(event_count), 0) FROM stream_usage u
           WHERE u.stream_id = s.stream_id)::float8 AS events,
-         s.deleted_at IS NOT NULL AS is_deleted,
-         s.deleted_at IS NOT NULL AND NOT EXISTS (
+         s.is_deleted,
+         s.is_deleted AND NOT EXISTS (
            SELECT 1 FROM stream_segments g WHERE g.stream_id = s.stream_id) AS is_gone
-       FROM streams s LEFT JOIN stream_storage m ON m.stream_id = s.stream_id
-       WHERE s.stream_id = ANY ($1::integer[])`,
-      [ids],
+       FROM unnest($1::integer[], $2::boolean[]) AS s (stream_id, is_deleted)
+         LEFT JOIN stream_storage m ON m.stream_id = s.stream_id`,
+      [[...isDeleted.keys()], [...isDeleted.values()]],
     )
     return new Map(
       rows.map((row) => [

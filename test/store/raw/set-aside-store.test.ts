@@ -12,6 +12,7 @@ import { encodeMembers } from '../../../src/model/segment-members.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { BAD_DATA_CODES } from '../../../src/store/clickhouse-codes.ts'
+import { ControlDirectory } from '../../../src/store/control/control-directory.ts'
 import { RetentionStore } from '../../../src/store/raw/retention-store.ts'
 import { SetAsideStore } from '../../../src/store/raw/set-aside-store.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
@@ -104,7 +105,7 @@ test('it goes with its segment: by age, by a stream that is deleted, or unnotice
   const ids = [10, 11, 12].map((n) => idAt(n))
   for (const id of ids) await insertRow(12, id, 1)
   await store.record(NODE, [...ids.map((id) => aside(12, id)), aside(12, idAt(13))])
-  const retention = new RetentionStore(database.postgres)
+  const retention = new RetentionStore(database.postgres, new ControlDirectory(database.postgres))
   await retention.mark(12 as StreamId, ids[1]!)
   await store.record(NODE, [aside(12, ids[0]!)])
   assert.deepEqual(await store.readReasons(12 as StreamId).then(([first]) => first?.count), 3)

@@ -15,6 +15,7 @@ import {
 } from '../../../src/limits.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
+import { ControlDirectory } from '../../../src/store/control/control-directory.ts'
 import { ControlStore } from '../../../src/store/control/control-store.ts'
 import { NodeLease } from '../../../src/store/raw/node-lease.ts'
 import { RetentionStore } from '../../../src/store/raw/retention-store.ts'
@@ -170,7 +171,7 @@ test('a statement puts SPLIT_STATEMENT_BYTES_MAX into the raw store, or one row'
 
 test('a stream is purged RETAIN_PURGE_GRACE_MS after its deletion', async () => {
   const { postgres } = database
-  const store = new RetentionStore(postgres)
+  const store = new RetentionStore(postgres, new ControlDirectory(postgres))
   const settings = { ...DEFAULT_SETTINGS, name: 'gone' }
   const control = new ControlStore(postgres, () => undefined)
   const { streamId } = await control.createStream('ann', settings)

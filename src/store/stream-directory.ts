@@ -1,0 +1,36 @@
+/**
+ * What a cell asks of the control plane about streams. They may be in different databases, so no
+ * statement names tables of both: a cell hands what it heard here to its own statements.
+ */
+import type { StreamId } from '../model/stream.ts'
+
+export interface StreamDirectory {
+  /** Live streams, by pages. */
+  pageLive(): AsyncIterable<readonly LiveStream[]>
+  /** Live streams with a cap, by pages. */
+  pageCapped(): AsyncIterable<readonly CappedStream[]>
+  /** Streams that were deleted and whose data is not known to be gone, by pages. */
+  pageDeleted(): AsyncIterable<readonly DeletedStream[]>
+  /** Those of the streams that there are or were, each with whether it is deleted. */
+  findDeleted(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, boolean>>
+  /** Forgets what is left of deleted streams but their ids. May be repeated. */
+  markPurged(streamIds: readonly StreamId[]): Promise<void>
+}
+
+export interface LiveStream {
+  readonly streamId: StreamId
+  readonly retentionMs: number
+}
+
+export interface CappedStream {
+  readonly streamId: StreamId
+  readonly maxStoredBytes: number
+}
+
+export interface DeletedStream {
+  readonly streamId: StreamId
+  /** Since 1970. */
+  readonly deletedMs: number
+  /** How long ago that is, by the control plane's own clock. */
+  readonly ageMs: number
+}
