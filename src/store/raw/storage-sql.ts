@@ -8,8 +8,9 @@ export const REMOVED_NODE_ID = -1
 
 /**
  * Streams with a cap, as `$1` (ids) and `$2` (bytes) say, with what they hold: compressed bytes of
- * the raw store, and of the projection the share of the events that are still held. Rows that wait to be deleted from ClickHouse do not
- * count: removing more of the raw store would not make them go sooner.
+ * the raw store, and of the projection the share of the events that are still held. Rows that wait
+ * to be deleted from ClickHouse do not count: removing more of the raw store would not make them go
+ * sooner.
  */
 export const HELD_STREAMS = `
   SELECT s.stream_id, s.max_stored_bytes, held.projection_bytes_per_event,
