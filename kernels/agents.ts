@@ -4,7 +4,7 @@
  * escaped string, one below an array) are left to `workers/transform/agents/user-agent-fields.ts`.
  */
 import { copyValue, hashText, isSameText } from './copy'
-import { ends, starts, tapeEnds, tapeStarts } from './events'
+import { Events } from './events'
 import { copyEntries } from './splice'
 import { DEAD, ENTRY_BYTES, EXTENSION, STRING } from './tape-entries'
 
@@ -33,87 +33,76 @@ const SET_BYTES: usize = 4 * PLACE_BYTES
 const KEY_LENGTH: usize = 4
 const KEY_TEXT: usize = 8
 
-/** Integers of the state, in bytes. */
-const TEXT: usize = 0
-const TAPE: usize = 4
-const HITS: usize = 8
-const CHANGED: usize = 12
-
-let flags: usize = 0
-let flagCount: i32 = 0
-/** By node of a field: the address of its sibling's key, 0 where that was not asked for. */
-let keys: usize = 0
-let generation: i32 = 0
-
-export function bindAgentFields(byNode: usize, count: i32, siblingKeys: usize, trie: i32): void {
-  flags = byNode
-  flagCount = count
-  keys = siblingKeys
-  generation = trie
-}
-
-let places: usize = 0
-/** Sets, a power of two, less one. */
-let setMask: i32 = 0
-let textBytesMax: i32 = 0
-
-export function bindAgents(table: usize, mask: i32, longest: i32): void {
-  places = table
-  setMask = mask
-  textBytesMax = longest
+@unmanaged
+export class AgentFields {
+  /** By node of a field: its flags; and the address of its sibling's key, or 0. */
+  flags: usize = 0
+  flagCount: i32 = 0
+  keys: usize = 0
+  generation: i32 = 0
+  /** Places of cards, their sets, a power of two, less one, and how much of a text counts. */
+  places: usize = 0
+  setMask: i32 = 0
+  textBytesMax: i32 = 0
+  /** Where the changed events' text ends, and their entries. */
+  text: i32 = 0
+  tape: i32 = 0
+  /** How many strings were known, and how many events changed. */
+  hits: i32 = 0
+  changed: i32 = 0
 }
 
 /**
  * Goes on from event `first` and stops at the one that it leaves, or at `end`. Changed events are
  * written behind the others: their text at `bytes`, before `limit`; their entries on the tape.
- * `state`: where both end; how many strings were known, and how many events changed.
  */
 export function addSiblings(
+  fields: AgentFields,
+  events: Events,
   first: i32,
   end: i32,
   bytes: usize,
   limit: i32,
   entries: usize,
   capacity: i32,
-  state: usize,
 ): i32 {
   let event = first
   for (; event < end; event++) {
     const at = (<usize>event) << 2
-    const from = entries + ((<usize>load<i32>(tapeStarts + at)) << 2)
-    const to = entries + ((<usize>load<i32>(tapeEnds + at)) << 2)
-    const field = findField(from, to)
+    const from = entries + ((<usize>load<i32>(events.tapeStarts + at)) << 2)
+    const to = entries + ((<usize>load<i32>(events.tapeEnds + at)) << 2)
+    const field = findField(fields, from, to)
     if (field === 0) continue
     if (field === to) break
-    const card = cardOf(bytes + load<i32>(field, 8), bytes + load<i32>(field, 12))
+    const card = cardOf(fields, bytes + load<i32>(field, 8), bytes + load<i32>(field, 12))
     if (card === 0) break
     const jsonLength = load<i32>(card, CARD_JSON_LENGTH)
     if (jsonLength > 0) {
-      const key = <usize>load<u32>(keys + ((<usize>load<i32>(field)) << 2))
+      const key = <usize>load<u32>(fields.keys + ((<usize>load<i32>(field)) << 2))
       if (key === 0 || load<i32>(card, CARD_NODE) !== load<i32>(key)) break
-      if (load<i32>(card, CARD_GENERATION) !== generation) break
+      if (load<i32>(card, CARD_GENERATION) !== fields.generation) break
       const growth = load<i32>(key, KEY_LENGTH) + jsonLength
-      const length = load<i32>(ends + at) - load<i32>(starts + at) + growth
-      if (load<i32>(state, TEXT) + length + MARGIN > limit) break
+      const length = load<i32>(events.ends + at) - load<i32>(events.starts + at) + growth
+      if (fields.text + length + MARGIN > limit) break
       const integers = <i32>((to - from + <usize>load<i32>(card, CARD_ENTRIES)) >> 2)
-      if (load<i32>(state, TAPE) + integers > capacity) break
-      write(at, from, field, to, key, card, bytes, entries, state)
-      store<i32>(state, load<i32>(state, CHANGED) + 1, CHANGED)
+      if (fields.tape + integers > capacity) break
+      write(fields, events, at, from, field, to, key, card, bytes, entries)
+      fields.changed++
     }
-    store<i32>(state, load<i32>(state, HITS) + 1, HITS)
+    fields.hits++
   }
   return event
 }
 
 /** The entry of the one field of an event; 0 where it has none, `to` where it is left. */
-function findField(from: usize, to: usize): usize {
+function findField(fields: AgentFields, from: usize, to: usize): usize {
   let field: usize = 0
   for (let entry = from; entry < to; entry += ENTRY_BYTES) {
     const type = load<i32>(entry, 4)
     if (type === EXTENSION || type === DEAD) continue
     const node = load<i32>(entry)
-    if (node >= flagCount) return to
-    const found = <u32>load<u8>(flags + node)
+    if (node >= fields.flagCount) return to
+    const found = <u32>load<u8>(fields.flags + node)
     if (found === 0 || (found & SIBLING) !== 0) return to
     if ((found & FIELD) === 0) continue
     if (type !== STRING || (found & IN_ARRAY) !== 0 || field !== 0) return to
@@ -123,10 +112,10 @@ function findField(from: usize, to: usize): usize {
 }
 
 /** The card of the string `start`..`end`, or 0. */
-function cardOf(start: usize, end: usize): usize {
-  const length = min(<i32>(end - start), textBytesMax)
+function cardOf(fields: AgentFields, start: usize, end: usize): usize {
+  const length = min(<i32>(end - start), fields.textBytesMax)
   const hash = hashText(start, length)
-  const set = places + <usize>(hash & setMask) * SET_BYTES
+  const set = fields.places + <usize>(hash & fields.setMask) * SET_BYTES
   for (let place = set; place < set + SET_BYTES; place += PLACE_BYTES) {
     const card = <usize>load<u32>(place, 4)
     if (card === 0 || load<i32>(place) !== hash) continue
@@ -138,6 +127,8 @@ function cardOf(start: usize, end: usize): usize {
 
 /** Writes the event at `at` of the arrays once more, with key and object behind `field`. */
 function write(
+  fields: AgentFields,
+  events: Events,
   at: usize,
   from: usize,
   field: usize,
@@ -146,12 +137,11 @@ function write(
   card: usize,
   bytes: usize,
   entries: usize,
-  state: usize,
 ): void {
-  const start = load<i32>(starts + at)
-  const end = load<i32>(ends + at)
-  const text = load<i32>(state, TEXT)
-  const tape = load<i32>(state, TAPE)
+  const start = load<i32>(events.starts + at)
+  const end = load<i32>(events.ends + at)
+  const text = fields.text
+  const tape = fields.tape
   const keyLength = load<i32>(key, KEY_LENGTH)
   const jsonLength = load<i32>(card, CARD_JSON_LENGTH)
   const json = card + CARD_HEAD + load<i32>(card, CARD_TEXT_ROOM)
@@ -179,10 +169,10 @@ function write(
   copyEntries(rest, to, restOut, restAt - cut, moved + (knownBytes >> 2))
   const tapeEnd = tape + <i32>((to - from + knownBytes) >> 2)
 
-  store<i32>(starts + at, text)
-  store<i32>(ends + at, textEnd)
-  store<i32>(tapeStarts + at, tape)
-  store<i32>(tapeEnds + at, tapeEnd)
-  store<i32>(state, textEnd + 1, TEXT)
-  store<i32>(state, tapeEnd, TAPE)
+  store<i32>(events.starts + at, text)
+  store<i32>(events.ends + at, textEnd)
+  store<i32>(events.tapeStarts + at, tape)
+  store<i32>(events.tapeEnds + at, tapeEnd)
+  fields.text = textEnd + 1
+  fields.tape = tapeEnd
 }

@@ -4,6 +4,7 @@
  * here.
  */
 import { isSpelledPrivate } from './formats'
+import { SecretTables } from './secret-tables'
 
 const AT: u32 = 0x40
 const LETTER_V: u32 = 0x56
@@ -30,28 +31,19 @@ const NAME_GAP_MAX: usize = 4
 /** Longest user name behind `-u`. */
 const USER_BYTES_MAX: usize = 64
 
-/** By the last three letters, and the three before those: how names of credentials end. */
-let signEnds: usize = 0
-let signMasks: usize = 0
-
-export function bindNames(ends: usize, masks: usize): void {
-  signEnds = ends
-  signMasks = masks
-}
-
 /** Whether a mark of sixteen bytes may be a secret's: `workers/transform/secrets/secrets.ts`. */
-export function hasMark(start: usize, at: usize, marks: i32): bool {
+export function hasMark(tables: SecretTables, start: usize, at: usize, marks: i32): bool {
   for (let left = marks; left !== 0; left &= left - 1) {
     const place = at + ctz(left)
     const mark = <u32>load<u8>(place)
     if (mark === COLON || mark === EQUALS) {
       const next = <u32>load<u8>(place + 1)
       if (mark === COLON && next === SLASH) continue
-      if (isBehindName(start, place) || isBasicNear(place)) return true
+      if (isBehindName(tables, start, place) || isBasicNear(place)) return true
       if (mark === COLON && isBehindUserOption(start, place)) return true
     } else if (mark === LETTER_V) {
       if (<u32>load<u8>(place - 1) === LETTER_I || isSpelledPrivate(place)) return true
-    } else if (mark === AT || isPercentMark(start, place)) {
+    } else if (mark === AT || isPercentMark(tables, start, place)) {
       return true
     }
   }
@@ -78,7 +70,7 @@ function isBasicNear(place: usize): bool {
 }
 
 /** Whether the sign at `place` stands behind the name of a credential, quoted or not. */
-function isBehindName(start: usize, place: usize): bool {
+function isBehindName(tables: SecretTables, start: usize, place: usize): bool {
   let last = place - 1
   let letter = <u32>load<u8>(last)
   if (letter < 0x40 || letter === BACKSLASH || letter === CLOSE_ARRAY) {
@@ -88,8 +80,8 @@ function isBehindName(start: usize, place: usize): bool {
   if (letter < 0x40 || last < start + 2) return false
   const triple =
     ((<u32>load<u8>(last - 2) & 31) << 10) | ((<u32>load<u8>(last - 1) & 31) << 5) | (letter & 31)
-  const group = <usize>load<u8>(signEnds + triple)
-  return group !== 0 && isNameEnd(start, last - 3, signMasks + group * NAME_MASK_BYTES)
+  const group = <usize>load<u8>(tables.signEnds + triple)
+  return group !== 0 && isNameEnd(start, last - 3, tables.signMasks + group * NAME_MASK_BYTES)
 }
 
 function isNameGap(byte: u32): bool {
@@ -137,14 +129,14 @@ function isBehindUserOption(start: usize, place: usize): bool {
 }
 
 /** Whether the percent sign at `place` may spell a mark: `%40`, `%3D` behind a name, `%25`. */
-function isPercentMark(start: usize, place: usize): bool {
+function isPercentMark(tables: SecretTables, start: usize, place: usize): bool {
   const first = <u32>load<u8>(place + 1)
   const second = <u32>load<u8>(place + 2)
   if (first === 0x34) return second === 0x30
   if (first === 0x32) return second === 0x35
   const letter = second | 0x20
   if (first !== 0x33 || (letter !== 0x61 && letter !== 0x64)) return false
-  return isBehindName(start, isQuoteSpelled(start, place) ? place - 3 : place)
+  return isBehindName(tables, start, isQuoteSpelled(start, place) ? place - 3 : place)
 }
 
 /** Whether `%22` or `%27` stands before `place`. */

@@ -3,78 +3,40 @@
  * places near their beginning, or at a fixed place before the end of a run of token bytes. The
  * tables are made by `workers/transform/secrets/suspect-formats.ts`.
  */
+import { SecretTables } from './secret-tables'
+
 const DOT: u32 = 0x2e
 const EQUALS: u32 = 0x3d
 /** Twice, as the sign pads base64. */
 const PADDING_MAX: i32 = 2
 
-/** Distances from a run's end, a byte each. */
-let distances: usize = 0
-let distanceCount: i32 = 0
-let runBytesMin: usize = 0
-/** By a hash of four bytes: a bit for each distance at which they end a secret. */
-let literals: usize = 0
 const HASH: u32 = 0x9e3779b1
 const HASH_SHIFT: u32 = 20
-/**
- * By six bits of each of two bytes: the number of the group of formats that begin so. By group:
- * where its heads begin; and where those of the next do.
- */
-let pairs: usize = 0
-let headStarts: usize = 0
-/** By group and byte: whether it is the fourth of one of the formats. */
-let fourths: usize = 0
-/** Sixteen bytes, and sixteen that say which of them count. */
-let heads: usize = 0
-
-export function bindHeads(
-  pairGroups: usize,
-  fourthBytes: usize,
-  starts: usize,
-  records: usize,
-): void {
-  pairs = pairGroups
-  fourths = fourthBytes
-  headStarts = starts
-  heads = records
-}
 
 /** Whether a format may begin at `at`, where the four bytes are `text`. */
-export function mayBegin(text: u32, at: usize): bool {
+export function mayBegin(tables: SecretTables, text: u32, at: usize): bool {
   const pair = <usize>(((text & 63) << 6) | ((text >>> 8) & 63))
-  const group = <usize>load<u16>(pairs + (pair << 1))
-  if (load<u8>(fourths + (group << 8) + (text >>> 24)) === 0) return false
+  const group = <usize>load<u16>(tables.pairs + (pair << 1))
+  if (load<u8>(tables.fourths + (group << 8) + (text >>> 24)) === 0) return false
   const bytes = v128.load(at)
-  const start = <usize>load<u16>(headStarts + (group << 1))
-  const end = <usize>load<u16>(headStarts + (group << 1), 2)
-  for (let head = heads + (start << 5); head < heads + (end << 5); head += 32) {
+  const start = <usize>load<u16>(tables.headStarts + (group << 1))
+  const end = <usize>load<u16>(tables.headStarts + (group << 1), 2)
+  for (let head = tables.heads + (start << 5); head < tables.heads + (end << 5); head += 32) {
     const counts = v128.and(bytes, v128.load(head, 16))
     if (i8x16.all_true(i8x16.eq(counts, v128.load(head)))) return true
   }
   return false
 }
 
-export function bindTokenEnds(
-  tailDistances: usize,
-  count: i32,
-  bytesMin: usize,
-  literalBits: usize,
-): void {
-  distances = tailDistances
-  distanceCount = count
-  runBytesMin = bytesMin
-  literals = literalBits
-}
-
 /** Whether a secret may end where the run `from`..`to` does. */
-export function mayEndSecret(from: usize, to: usize): bool {
-  if (to - from < runBytesMin) return false
+export function mayEndSecret(tables: SecretTables, from: usize, to: usize): bool {
+  if (to - from < tables.runBytesMin) return false
   let end = to
   if (<u32>load<u8>(end - 1) === DOT) end--
   for (let i = 0; i < PADDING_MAX && <u32>load<u8>(end - 1) === EQUALS; i++) end--
-  for (let i = 0; i < distanceCount; i++) {
-    const hash = (load<u32>(end - load<u8>(distances + i)) * HASH) >>> HASH_SHIFT
-    if (((load<u8>(literals + hash) >> <u8>i) & 1) !== 0) return true
+  for (let i = 0; i < tables.distanceCount; i++) {
+    const hash = (load<u32>(end - load<u8>(tables.distances + i)) * HASH) >>> HASH_SHIFT
+    if (((load<u8>(tables.literals + hash) >> <u8>i) & 1) !== 0) return true
   }
   return false
 }

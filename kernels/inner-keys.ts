@@ -29,39 +29,31 @@ const LETTER_X: u32 = 0x78
 const OPEN_OBJECT: u8 = 0x7b
 const ALL_BYTES: i32 = 0xffff
 
-/**
- * By state and five bits of a letter: the state behind it
- * (`workers/transform/redact/inner-keys.ts`).
- */
-let letterStates: usize = 0
 const ROOT: usize = 1
 const WHOLE_WORD: usize = 0xffff
 const NEUTRAL_WORD: usize = 0x8000
 const STATE: usize = 0x7fff
 
-export function bindSecretWords(states: usize): void {
-  letterStates = states
-}
-
 /**
  * Address of the first colon, or of the `>` of `=>`, behind a key in the value `start`..`end` that
  * may name a secret; `end` where there is none. Text without a brace has no keys, but for a line of
- * an object that was printed over several: such a line begins with one.
+ * an object that was printed over several: such a line begins with one. `states`: by state and five
+ * bits of a letter, the state behind it (`workers/transform/redact/inner-keys.ts`).
  */
-export function firstInnerKey(start: usize, end: usize): usize {
+export function firstInnerKey(states: usize, start: usize, end: usize): usize {
   const first = <u32>load<u8>(start)
   if (first === SPACE || first === BACKSLASH || first === APOSTROPHE) {
-    return nextInnerKey(start, start, end)
+    return nextInnerKey(states, start, start, end)
   }
   for (let at = start; at < end; at += 16) {
     const braces = signsBefore(v128.load(at), OPEN_OBJECT, <i32>(end - at))
-    if (braces !== 0) return nextInnerKey(start, at + ctz(braces), end)
+    if (braces !== 0) return nextInnerKey(states, start, at + ctz(braces), end)
   }
   return end
 }
 
 /** The same from `from` on, within the value from `start`. */
-export function nextInnerKey(start: usize, from: usize, end: usize): usize {
+export function nextInnerKey(states: usize, start: usize, from: usize, end: usize): usize {
   for (let at = from; at < end; at += 16) {
     const text = v128.load(at)
     const isSign = v128.or(i8x16.eq(text, i8x16.splat(COLON)), i8x16.eq(text, i8x16.splat(MORE)))
@@ -71,7 +63,8 @@ export function nextInnerKey(start: usize, from: usize, end: usize): usize {
     if (left < 16) signs &= (1 << left) - 1
     for (; signs !== 0; signs &= signs - 1) {
       const sign = at + ctz(signs)
-      if (!isBehindOtherKey(start, sign) && isBehindSecretWord(start, sign)) return sign
+      if (!isBehindOtherKey(states, start, sign) && isBehindSecretWord(states, start, sign))
+        return sign
     }
   }
   return end
@@ -87,18 +80,18 @@ function signsBefore(text: v128, sign: u8, left: i32): i32 {
  * The most usual case by itself: whether a quote with a backslash before it stands before the sign,
  * and before these two letters with which no word ends.
  */
-function isBehindOtherKey(start: usize, sign: usize): bool {
+function isBehindOtherKey(states: usize, start: usize, sign: usize): bool {
   if (sign < start + 4 || load<u16>(sign - 2) !== ESCAPED_QUOTE) return false
   const last = <u32>load<u8>(sign - 3)
   const before = <u32>load<u8>(sign - 4)
   if ((last | 0x20) - LETTER_A >= 26 || (before | 0x20) - LETTER_A >= 26) return false
-  const state = <usize>load<u16>(letterStates + (((ROOT << 5) | (last & 31)) << 1))
+  const state = <usize>load<u16>(states + (((ROOT << 5) | (last & 31)) << 1))
   if (state === WHOLE_WORD || (state & NEUTRAL_WORD) !== 0) return false
-  const isOther = load<u16>(letterStates + (((state << 5) | (before & 31)) << 1)) === 0
+  const isOther = load<u16>(states + (((state << 5) | (before & 31)) << 1)) === 0
   return isOther && !isSpelled(start, sign - 4)
 }
 
-function isBehindSecretWord(start: usize, sign: usize): bool {
+function isBehindSecretWord(states: usize, start: usize, sign: usize): bool {
   let at = sign - 1
   if (load<u8>(sign) === MORE) {
     if (at < start || <u32>load<u8>(at) !== EQUALS) return false
@@ -106,7 +99,7 @@ function isBehindSecretWord(start: usize, sign: usize): bool {
   }
   while (at >= start && <u32>load<u8>(at) === SPACE) at--
   if (at < start) return false
-  return endsInSecretWord(start, beforeQuote(start, at))
+  return endsInSecretWord(states, start, beforeQuote(start, at))
 }
 
 /** The last byte before the quote that ends at `at`, if one does. */
@@ -125,14 +118,14 @@ function beforeQuote(start: usize, at: usize): usize {
 }
 
 /** Whether the words up to `last` end in one of a secret, words aside that say nothing of it. */
-function endsInSecretWord(start: usize, last: usize): bool {
+function endsInSecretWord(states: usize, start: usize, last: usize): bool {
   let state = ROOT
   /** Before a word that says nothing, if there was one: there it goes on. */
   let next: usize = 0
   for (let at = last; at >= start; at--) {
     const byte = <u32>load<u8>(at)
     if ((byte | 0x20) - LETTER_A < 26) {
-      const found = <usize>load<u16>(letterStates + (((state << 5) | (byte & 31)) << 1))
+      const found = <usize>load<u16>(states + (((state << 5) | (byte & 31)) << 1))
       if (found === WHOLE_WORD) return true
       state = found & STATE
       if ((found & NEUTRAL_WORD) !== 0 && next === 0 && isWordStart(start, at)) next = at - 1

@@ -1,7 +1,7 @@
 /** Plain text: each line becomes an event whose one member is the line. */
 import { copyValue } from './copy'
 import { escapeText } from './escape'
-import { ends, starts, tapeEnds, tapeStarts } from './events'
+import { Events } from './events'
 import { lineFeedFrom } from './scan'
 import { ESCAPED, STRING } from './tape-entries'
 
@@ -12,34 +12,31 @@ const SUFFIX_BYTES: usize = 3
 /** What `escapeText` wants to have left. */
 const MARGIN: usize = 22
 
-/** Integers of the state, in bytes. */
-const EVENTS: usize = 0
-const TEXT: usize = 4
-const TAPE: usize = 8
-const LINES: usize = 12
-const LINE_BYTES: usize = 16
-
-/** What comes before a line: a brace, the key, a colon and a quote. */
-let prefix: usize = 0
-let prefixLength: usize = 0
-let node: i32 = 0
-let lineBytesMax: usize = 0
-
-export function bindLines(before: usize, length: i32, messageNode: i32, longest: i32): void {
-  prefix = before
-  prefixLength = length
-  node = messageNode
-  lineBytesMax = longest
+@unmanaged
+export class Lines {
+  /** What comes before a line: a brace, the key, a colon and a quote. */
+  prefix: usize = 0
+  prefixLength: usize = 0
+  node: i32 = 0
+  lineBytesMax: usize = 0
+  /** So far: events, the length of their text and of the tape. */
+  events: i32 = 0
+  text: i32 = 0
+  tape: i32 = 0
+  /** Lines, and the bytes of those taken, with their ends. */
+  lines: i32 = 0
+  lineBytes: i32 = 0
 }
 
 /**
  * Makes events of the lines from `pos` to `end` of `source`, the last of which has a line feed at
- * `end` or before. Blank lines are passed over. `state`: events, the length of their text at `out`,
- * the length of the tape, lines so far, and the bytes of the lines taken, with their ends. Returns
- * where it stopped: `end` or beyond, or at a line that is too long or for which there is no room
- * in the text before `limit`, on the tape or among the events.
+ * `end` or before. Blank lines are passed over. Returns where it stopped: `end` or beyond, or at a
+ * line that is too long or for which there is no room in the text before `limit`, on the tape or
+ * among the events.
  */
 export function writeLines(
+  batch: Lines,
+  arrays: Events,
   source: usize,
   pos: i32,
   end: i32,
@@ -48,14 +45,15 @@ export function writeLines(
   entries: usize,
   capacity: i32,
   eventsMax: i32,
-  state: usize,
 ): i32 {
   const textLimit = out + limit
-  let events = load<i32>(state, EVENTS)
-  let text = out + load<i32>(state, TEXT)
-  let tape = load<i32>(state, TAPE)
-  let lines = load<i32>(state, LINES)
-  let lineBytes = load<i32>(state, LINE_BYTES)
+  const prefix = batch.prefix
+  const prefixLength = batch.prefixLength
+  let events = batch.events
+  let text = out + batch.text
+  let tape = batch.tape
+  let lines = batch.lines
+  let lineBytes = batch.lineBytes
   let at = pos
   while (at < end) {
     const start = source + at
@@ -64,15 +62,16 @@ export function writeLines(
     const hasReturn = feed > start && load<u8>(feed - 1) === CARRIAGE_RETURN
     const length = feed - start - (hasReturn ? 1 : 0)
     if (length > 0) {
-      if (length > lineBytesMax || events === eventsMax || tape + 4 > capacity) break
+      if (length > batch.lineBytesMax || events === eventsMax || tape + 4 > capacity) break
       if (text + prefixLength + MARGIN > textLimit) break
       copyValue(text, prefix, prefixLength)
       const open = text + prefixLength
       const close = escapeText(start, start + length, open, textLimit)
       if (close === 0) break
       store<u32>(close, SUFFIX)
-      addEvent(events++, <i32>(text - out), <i32>(close + 2 - out), tape)
-      pushLine(entries + ((<usize>tape) << 2), open, close, out, close - open === length)
+      addEvent(arrays, events++, <i32>(text - out), <i32>(close + 2 - out), tape)
+      const type = close - open === length ? STRING : ESCAPED
+      pushLine(entries + ((<usize>tape) << 2), batch.node, type, open - out, close - out)
       tape += 4
       text = close + SUFFIX_BYTES
       lineBytes += min(next, end) - at
@@ -80,25 +79,25 @@ export function writeLines(
     lines++
     at = next
   }
-  store<i32>(state, events, EVENTS)
-  store<i32>(state, <i32>(text - out), TEXT)
-  store<i32>(state, tape, TAPE)
-  store<i32>(state, lines, LINES)
-  store<i32>(state, lineBytes, LINE_BYTES)
+  batch.events = events
+  batch.text = <i32>(text - out)
+  batch.tape = tape
+  batch.lines = lines
+  batch.lineBytes = lineBytes
   return at
 }
 
-function addEvent(event: i32, start: i32, end: i32, tape: i32): void {
+function addEvent(events: Events, event: i32, start: i32, end: i32, tape: i32): void {
   const at = (<usize>event) << 2
-  store<i32>(starts + at, start)
-  store<i32>(ends + at, end)
-  store<i32>(tapeStarts + at, tape)
-  store<i32>(tapeEnds + at, tape + 4)
+  store<i32>(events.starts + at, start)
+  store<i32>(events.ends + at, end)
+  store<i32>(events.tapeStarts + at, tape)
+  store<i32>(events.tapeEnds + at, tape + 4)
 }
 
-function pushLine(entry: usize, open: usize, close: usize, base: usize, isPlain: bool): void {
+function pushLine(entry: usize, node: i32, type: i32, start: usize, end: usize): void {
   store<i32>(entry, node)
-  store<i32>(entry, isPlain ? STRING : ESCAPED, 4)
-  store<i32>(entry, <i32>(open - base), 8)
-  store<i32>(entry, <i32>(close - base), 12)
+  store<i32>(entry, type, 4)
+  store<i32>(entry, <i32>start, 8)
+  store<i32>(entry, <i32>end, 12)
 }

@@ -16,14 +16,13 @@ import * as type from './tape-entries'
 import {
   beginTape,
   close,
-  depthMax,
   endTape,
   isFull,
   isSeen,
   nextSerial,
-  out,
   push,
   pushHeader,
+  Tape,
 } from './tape-writer'
 import { canonicalOf, elementOf, findKeyText, firstOf, isKeyText, NO_KEY, nextOf } from './trie'
 
@@ -41,7 +40,8 @@ const TAG_KVLIST: u32 = 0x32
 
 const QUOTE: u8 = 0x22
 const COMMA: u8 = 0x2c
-const COLON: u8 = 0x3a
+/** What stands behind a key. */
+const QUOTE_COLON: u16 = 0x3a22
 const MINUS: u8 = 0x2d
 const OPEN_OBJECT: u8 = 0x7b
 const CLOSE_OBJECT: u8 = 0x7d
@@ -58,20 +58,12 @@ const VARINT_BYTES_MAX: usize = 10
 /** Writes a finite double as `JSON.stringify` does; returns where it ended. See `kernels.ts`. */
 declare function writeDouble(at: usize, value: f64): usize
 
-/** Where the next byte goes, and how far there is room. */
-let to: usize = 0
-let limit: usize = 0
-/** What `lengthAt` read. */
-let fieldLength: usize = 0
-/** What `varintAt` read. */
-let varint: u64 = 0
-
 /**
  * Writes a brace and the members from the fields `start`..`end` of `source`, which all have the tag
- * `memberTag`, at `at` of `bytes`, up to `bytesEnd` at most. `state` as in `parseObject`. Returns
- * where they end, or -1.
+ * `memberTag`, at `at` of `bytes`, up to `bytesEnd` at most. Returns where they end, or -1.
  */
 export function writeMembers(
+  tape: Tape,
   source: usize,
   start: i32,
   end: i32,
@@ -83,14 +75,12 @@ export function writeMembers(
   bytesEnd: i32,
   entries: usize,
   capacity: i32,
-  state: usize,
 ): i32 {
-  beginTape(bytes, entries, capacity, state)
-  to = bytes + at
-  limit = bytes + bytesEnd
-  const isWritten = members(source + start, source + end, memberTag, node, depth)
-  endTape(state, isWritten)
-  return isWritten ? <i32>(to - bytes) : GIVE_UP
+  beginTape(tape, bytes, entries, capacity)
+  tape.textLimit = bytes + bytesEnd
+  const to = members(tape, bytes + at, source + start, source + end, memberTag, node, depth)
+  endTape(tape, to !== 0)
+  return to === 0 ? GIVE_UP : <i32>(to - bytes)
 }
 
 /** Skips fields that have `tag` and a length; returns where that ends, `end` at most. */
@@ -99,22 +89,22 @@ export function skipFields(source: usize, start: i32, end: i32, tag: i32): i32 {
   let pos = source + start
   while (pos < stop && <u32>load<u8>(pos) === tag) {
     const field = lengthAt(pos + 1)
-    if (field === 0 || field + fieldLength > stop) break
-    pos = field + fieldLength
+    if (field === 0 || endOf(field) > stop) break
+    pos = endOf(field)
   }
   return <i32>(pos - source)
 }
 
-function hasRoom(length: usize): bool {
-  return to + length + MARGIN <= limit
+/** Of text that is written at `to`. */
+function hasRoom(tape: Tape, to: usize, length: usize): bool {
+  return to + length + MARGIN <= tape.textLimit
 }
 
-function put(byte: u8): void {
-  store<u8>(to++, byte)
-}
-
-/** Reads a field's length; returns where the field's contents begin, 0 where it is none of ours. */
-function lengthAt(pos: usize): usize {
+/**
+ * Reads a field's length: that, and in the lower half where the field's contents begin; 0 where it
+ * is none of ours.
+ */
+function lengthAt(pos: usize): u64 {
   let byte = <u32>load<u8>(pos)
   let length = byte & 0x7f
   let at = pos + 1
@@ -123,188 +113,216 @@ function lengthAt(pos: usize): usize {
     byte = load<u8>(at++)
     length |= (byte & 0x7f) << shift
   }
-  fieldLength = length
-  return at
+  return ((<u64>length) << 32) | at
+}
+
+function startOf(field: u64): usize {
+  return <usize>(field & 0xffff_ffff)
+}
+
+function endOf(field: u64): usize {
+  return startOf(field) + <usize>(field >> 32)
 }
 
 /** Reads 64 bits; returns where they end, or 0, also where there are more than 64. */
-function varintAt(pos: usize): usize {
-  varint = 0
+function varintAt(tape: Tape, pos: usize): usize {
+  let value: u64 = 0
   for (let i: usize = 0; i < VARINT_BYTES_MAX; i++) {
     const byte = <u64>load<u8>(pos + i)
-    varint |= (byte & 0x7f) << (7 * i)
-    if (byte < 0x80) return i === VARINT_BYTES_MAX - 1 && byte > 1 ? 0 : pos + i + 1
+    value |= (byte & 0x7f) << (7 * i)
+    if (byte >= 0x80) continue
+    tape.varint = value
+    return i === VARINT_BYTES_MAX - 1 && byte > 1 ? 0 : pos + i + 1
   }
   return 0
 }
 
-function members(start: usize, end: usize, memberTag: u32, node: i32, depth: i32): bool {
-  if (depth > depthMax || !hasRoom(0)) return false
-  const serial = nextSerial()
-  let link = firstOf(node)
-  put(OPEN_OBJECT)
+/** What writes text does it at `to`, and returns where that ends, or 0. */
+function members(
+  tape: Tape,
+  from: usize,
+  start: usize,
+  end: usize,
+  memberTag: u32,
+  node: i32,
+  depth: i32,
+): usize {
+  if (depth > tape.depthMax || !hasRoom(tape, from, 0)) return 0
+  const serial = nextSerial(tape)
+  let link = firstOf(tape, node)
+  store<u8>(from, OPEN_OBJECT)
+  let to = from + 1
   for (let pos = start; pos < end; ) {
-    if (<u32>load<u8>(pos) !== memberTag) return false
+    if (<u32>load<u8>(pos) !== memberTag) return 0
     const member = lengthAt(pos + 1)
-    const memberEnd = member + fieldLength
-    if (member === 0 || memberEnd > end || <u32>load<u8>(member) !== TAG_KEY) return false
-    const keyStart = lengthAt(member + 1)
-    const keyLength = fieldLength
-    const keyEnd = keyStart + keyLength
-    if (keyStart === 0 || keyEnd >= memberEnd || <u32>load<u8>(keyEnd) !== TAG_VALUE) return false
-    const valueStart = lengthAt(keyEnd + 1)
-    if (valueStart === 0 || valueStart + fieldLength !== memberEnd) return false
-    if (!hasRoom(keyLength)) return false
+    const memberEnd = endOf(member)
+    if (member === 0 || memberEnd > end) return 0
+    if (<u32>load<u8>(startOf(member)) !== TAG_KEY) return 0
+    const keyField = lengthAt(startOf(member) + 1)
+    const keyStart = startOf(keyField)
+    const keyEnd = endOf(keyField)
+    const keyLength = keyEnd - keyStart
+    if (keyField === 0 || keyEnd >= memberEnd || <u32>load<u8>(keyEnd) !== TAG_VALUE) return 0
+    const valueField = lengthAt(keyEnd + 1)
+    if (valueField === 0 || endOf(valueField) !== memberEnd) return 0
+    if (!hasRoom(tape, to, keyLength)) return 0
     // The key that came here last time, compared in place.
     let key = load<i32>(link)
-    if (key === NO_KEY || !isKeyText(keyStart, <i32>keyLength, key)) {
-      if (stringStop(keyStart) < keyEnd) return false
-      key = findKeyText(keyStart, <i32>keyLength, node)
-      if (key === NO_KEY) return false
+    if (key === NO_KEY || !isKeyText(tape, keyStart, <i32>keyLength, key)) {
+      if (stringStop(keyStart) < keyEnd) return 0
+      key = findKeyText(tape, keyStart, <i32>keyLength, node)
+      if (key === NO_KEY) return 0
       store<i32>(link, key)
     }
-    link = nextOf(key)
-    const child = canonicalOf(key)
-    if (isSeen(child, serial)) return false
-    if (pos > start) put(COMMA)
-    put(QUOTE)
-    copyValue(to, keyStart, keyLength)
-    to += keyLength
-    put(QUOTE)
-    put(COLON)
-    if (!value(valueStart, memberEnd, child, depth)) return false
+    link = nextOf(tape, key)
+    const child = canonicalOf(tape, key)
+    if (isSeen(tape, child, serial)) return 0
+    if (pos > start) store<u8>(to++, COMMA)
+    store<u8>(to, QUOTE)
+    copyValue(to + 1, keyStart, keyLength)
+    to += keyLength + 1
+    store<u16>(to, QUOTE_COLON)
+    to = value(tape, to + 2, startOf(valueField), memberEnd, child, depth)
+    if (to === 0) return 0
     pos = memberEnd
   }
-  return true
+  return to
 }
 
 /** Writes the AnyValue `start`..`end`; `depth` is that of the container around it. */
-function value(start: usize, end: usize, node: i32, depth: i32): bool {
-  if (!hasRoom(0) || isFull()) return false
-  if (start === end) {
-    word(node, type.NULL, NULL_WORD)
-    return true
-  }
+function value(tape: Tape, to: usize, start: usize, end: usize, node: i32, depth: i32): usize {
+  if (!hasRoom(tape, to, 0) || isFull(tape)) return 0
+  if (start === end) return word(tape, to, node, type.NULL, NULL_WORD)
   const tag = <u32>load<u8>(start)
   if (tag === TAG_BOOL || tag === TAG_INT) {
-    if (varintAt(start + 1) !== end) return false
-    if (tag === TAG_INT) integer(node, varint)
-    else boolean(node, varint !== 0)
-    return true
+    if (varintAt(tape, start + 1) !== end) return 0
+    if (tag === TAG_INT) return integer(tape, to, node, tape.varint)
+    return boolean(tape, to, node, tape.varint !== 0)
   }
-  if (tag === TAG_DOUBLE) return start + 9 === end && double(node, load<f64>(start + 1))
-  const contents = lengthAt(start + 1)
-  if (contents === 0 || contents + fieldLength !== end) return false
-  if (tag === TAG_STRING) return string(contents, end, node)
-  if (tag === TAG_ARRAY) return array(contents, end, node, depth + 1)
-  return tag === TAG_KVLIST && object(contents, end, node, depth + 1)
+  if (tag === TAG_DOUBLE)
+    return start + 9 === end ? double(tape, to, node, load<f64>(start + 1)) : 0
+  const field = lengthAt(start + 1)
+  if (field === 0 || endOf(field) !== end) return 0
+  const contents = startOf(field)
+  if (tag === TAG_STRING) return string(tape, to, contents, end, node)
+  if (tag === TAG_ARRAY) return array(tape, to, contents, end, node, depth + 1)
+  return tag === TAG_KVLIST ? object(tape, to, contents, end, node, depth + 1) : 0
 }
 
 /** An object that is no array's element: it leaves an entry only if it is empty. */
-function object(start: usize, end: usize, node: i32, depth: i32): bool {
-  const open = to
-  const before = out
-  if (!members(start, end, TAG_MEMBER, node, depth) || !hasRoom(0)) return false
-  put(CLOSE_OBJECT)
-  if (out === before) push(node, type.OBJECT, open, to)
-  return true
+function object(tape: Tape, to: usize, start: usize, end: usize, node: i32, depth: i32): usize {
+  const before = tape.out
+  const close = members(tape, to, start, end, TAG_MEMBER, node, depth)
+  if (close === 0 || !hasRoom(tape, close, 0)) return 0
+  store<u8>(close, CLOSE_OBJECT)
+  if (tape.out === before) push(tape, node, type.OBJECT, to, close + 1)
+  return close + 1
 }
 
-function array(start: usize, end: usize, node: i32, depth: i32): bool {
-  if (depth > depthMax) return false
-  const header = pushHeader(node, type.ARRAY, to)
-  const element = elementOf(node)
+function array(tape: Tape, from: usize, start: usize, end: usize, node: i32, depth: i32): usize {
+  if (depth > tape.depthMax) return 0
+  const header = pushHeader(tape, node, type.ARRAY, from)
+  const element = elementOf(tape, node)
   let kinds = 0
   let count = 0
-  put(OPEN_ARRAY)
+  store<u8>(from, OPEN_ARRAY)
+  let to = from + 1
   for (let pos = start; pos < end; count++) {
-    if (<u32>load<u8>(pos) !== TAG_ELEMENT || element === 0) return false
-    const contents = lengthAt(pos + 1)
-    const elementEnd = contents + fieldLength
-    if (contents === 0 || elementEnd > end) return false
-    if (count > 0) put(COMMA)
-    const entry = out
+    if (<u32>load<u8>(pos) !== TAG_ELEMENT || element === 0) return 0
+    const field = lengthAt(pos + 1)
+    const contents = startOf(field)
+    const elementEnd = endOf(field)
+    if (field === 0 || elementEnd > end) return 0
+    if (count > 0) store<u8>(to++, COMMA)
+    const entry = tape.out
     const isObject = contents < elementEnd && <u32>load<u8>(contents) === TAG_KVLIST
-    const isWritten = isObject
-      ? elementObject(contents, elementEnd, element, depth + 1)
-      : value(contents, elementEnd, element, depth)
-    if (!isWritten) return false
+    to = isObject
+      ? elementObject(tape, to, contents, elementEnd, element, depth + 1)
+      : value(tape, to, contents, elementEnd, element, depth)
+    if (to === 0) return 0
     kinds |= 1 << load<i32>(entry, 4)
     pos = elementEnd
   }
-  if (!hasRoom(0)) return false
-  put(CLOSE_ARRAY)
-  close(header, kinds, count, to)
-  return true
+  if (!hasRoom(tape, to, 0)) return 0
+  store<u8>(to, CLOSE_ARRAY)
+  close(tape, header, kinds, count, to + 1)
+  return to + 1
 }
 
 /** The AnyValue `start`..`end` that holds a kvlist: its leaves stand behind a header of its own. */
-function elementObject(start: usize, end: usize, element: i32, depth: i32): bool {
-  const contents = lengthAt(start + 1)
-  if (contents === 0 || contents + fieldLength !== end || !hasRoom(0) || isFull()) return false
-  const header = pushHeader(element, type.ELEMENT, to)
-  if (!members(contents, end, TAG_MEMBER, element, depth) || !hasRoom(0)) return false
-  put(CLOSE_OBJECT)
-  close(header, 0, 0, to)
-  return true
+function elementObject(
+  tape: Tape,
+  from: usize,
+  start: usize,
+  end: usize,
+  element: i32,
+  depth: i32,
+): usize {
+  const field = lengthAt(start + 1)
+  if (field === 0 || endOf(field) !== end || !hasRoom(tape, from, 0) || isFull(tape)) return 0
+  const header = pushHeader(tape, element, type.ELEMENT, from)
+  const to = members(tape, from, startOf(field), end, TAG_MEMBER, element, depth)
+  if (to === 0 || !hasRoom(tape, to, 0)) return 0
+  store<u8>(to, CLOSE_OBJECT)
+  close(tape, header, 0, 0, to + 1)
+  return to + 1
 }
 
-function string(start: usize, end: usize, node: i32): bool {
-  put(QUOTE)
-  const open = to
-  const close = escapeText(start, end, open, limit)
-  if (close === 0) return false
-  to = close
-  push(node, close - open === end - start ? type.STRING : type.ESCAPED, open, close)
-  put(QUOTE)
-  return true
+function string(tape: Tape, to: usize, start: usize, end: usize, node: i32): usize {
+  const open = to + 1
+  store<u8>(to, QUOTE)
+  const close = escapeText(start, end, open, tape.textLimit)
+  if (close === 0) return 0
+  store<u8>(close, QUOTE)
+  push(tape, node, close - open === end - start ? type.STRING : type.ESCAPED, open, close)
+  return close + 1
 }
 
-function word(node: i32, kind: i32, letters: u32): void {
+function word(tape: Tape, to: usize, node: i32, kind: i32, letters: u32): usize {
   store<u32>(to, letters)
-  push(node, kind, to, to + 4)
-  to += 4
+  push(tape, node, kind, to, to + 4)
+  return to + 4
 }
 
-function boolean(node: i32, isTrue: bool): void {
-  if (isTrue) return word(node, type.TRUE, TRUE_WORD)
+function boolean(tape: Tape, to: usize, node: i32, isTrue: bool): usize {
+  if (isTrue) return word(tape, to, node, type.TRUE, TRUE_WORD)
   store<u8>(to, F_SIGN)
   store<u32>(to, ALSE_WORD, 1)
-  push(node, type.FALSE, to, to + 5)
-  to += 5
+  push(tape, node, type.FALSE, to, to + 5)
+  return to + 5
 }
 
-function integer(node: i32, bits: u64): void {
-  const start = to
+function integer(tape: Tape, to: usize, node: i32, bits: u64): usize {
+  let first = to
   let rest = bits
   if (<i64>bits < 0) {
-    put(MINUS)
+    store<u8>(first++, MINUS)
     rest = 0 - bits
   }
   let digits: usize = 1
   for (let power: u64 = 10; digits < 20 && rest >= power; power *= 10) digits++
-  to += digits
-  let at = to
+  const end = first + digits
+  let at = end
   while (rest > u64(u32.MAX_VALUE)) {
     store<u8>(--at, 0x30 + <u8>(rest % 10))
     rest /= 10
   }
-  for (let low = <u32>rest; at > to - digits; low /= 10) store<u8>(--at, 0x30 + <u8>(low % 10))
-  push(node, type.INT, start, to)
+  for (let low = <u32>rest; at > first; low /= 10) store<u8>(--at, 0x30 + <u8>(low % 10))
+  push(tape, node, type.INT, to, end)
+  return end
 }
 
 /** Those that are not finite become strings, elsewhere. */
-function double(node: i32, value: f64): bool {
+function double(tape: Tape, to: usize, node: i32, value: f64): usize {
   // Infinite less infinite is no number.
-  if (value - value !== 0) return false
-  const start = to
-  to = writeDouble(start, value)
-  const first = load<u8>(start) === MINUS ? start + 1 : start
+  if (value - value !== 0) return 0
+  const end = writeDouble(to, value)
+  const first = load<u8>(to) === MINUS ? to + 1 : to
   let at = first
-  while (at < to && <u32>load<u8>(at) - 0x30 < 10) at++
+  while (at < end && <u32>load<u8>(at) - 0x30 < 10) at++
   const count = at - first
-  const isInteger = at === to
-  const kind = count < 19 ? type.INT : integerType(first, count, first !== start)
-  push(node, isInteger ? kind : type.FLOAT, start, to)
-  return true
+  const isInteger = at === end
+  const kind = count < 19 ? type.INT : integerType(first, count, first !== to)
+  push(tape, node, isInteger ? kind : type.FLOAT, to, end)
+  return end
 }

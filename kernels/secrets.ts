@@ -4,10 +4,11 @@
  * at the others, and judges for itself.
  */
 import { hasMark, isBasic } from './credential-marks'
-import { tapeEnds, tapeStarts } from './events'
+import { Events } from './events'
 import { mayBegin, mayEndSecret } from './formats'
 import { nextInnerKey } from './inner-keys'
 import { signsIn } from './scan'
+import { NameEnds, SecretTables } from './secret-tables'
 import { DEAD, ESCAPED, EXTENSION, STRING } from './tape-entries'
 
 const COLON: u32 = 0x3a
@@ -36,23 +37,9 @@ const END_ANY: u32 = 7
 /** A name in front of an equals sign ends before that; see `listed-names.ts`. */
 const ASSIGNMENT_BYTES_MAX: usize = 256
 
-/** By node: what its key says; nothing for one that was not judged yet. */
-let keyFlags: usize = 0
-let keyCount: i32 = 0
-/** The flags of keys that need a closer look. */
-let specialKeys: u32 = 0
-/** The node of `log` at the root. */
-let logNode: i32 = 0
-/** By a hash of three bytes: a bit, where a format begins so. */
-let triples: usize = 0
 const TRIPLE_HASH: u32 = 0x9e3779b1
 const TRIPLE_SHIFT: u32 = 17
-/**
- * Tables of two halves. Of signs: TOKEN for what tokens are made of, a higher bit for each mark.
- * Of words: anything for letters, digits and underscore.
- */
-let signs: usize = 0
-let words: usize = 0
+/** What `SecretTables.signs` says of what tokens are made of. */
 const TOKEN: i8 = 0x0f
 /** Added to classes, it takes those of marks to the sign bit. */
 const TO_SIGN: i8 = 0x70
@@ -60,61 +47,48 @@ const TO_SIGN: i8 = 0x70
 const SIGN_MARK: i8 = 0x40
 const DIGIT_TO_SIGN_MARK: i32 = 5
 
-export function bindSecrets(tripleBits: usize, signHalves: usize, wordHalves: usize): void {
-  triples = tripleBits
-  signs = signHalves
-  words = wordHalves
-}
-
-/** By three letters: how a name of a secret ends so; and whether a long one has them before. */
-let nameEnds: usize = 0
-let nameMiddles: usize = 0
-
-export function bindNameEndings(ends: usize, middles: usize): void {
-  nameEnds = ends
-  nameMiddles = middles
-}
-
-export function bindKeys(flags: usize, count: i32, special: u32, log: i32): void {
-  keyFlags = flags
-  keyCount = count
-  specialKeys = special
-  logNode = log
-}
-
 /** The next event, from `first` on, that has to be looked at; `end` when there is none. */
-export function findSuspect(first: i32, end: i32, entries: usize, bytes: usize): i32 {
+export function findSuspect(
+  tables: SecretTables,
+  events: Events,
+  first: i32,
+  end: i32,
+  entries: usize,
+  bytes: usize,
+): i32 {
   let event = first
   for (; event < end; event++) {
     const at = (<usize>event) << 2
-    const from = entries + ((<usize>load<i32>(tapeStarts + at)) << 2)
-    const to = entries + ((<usize>load<i32>(tapeEnds + at)) << 2)
-    if (isSuspect(from, to, bytes)) break
+    const from = entries + ((<usize>load<i32>(events.tapeStarts + at)) << 2)
+    const to = entries + ((<usize>load<i32>(events.tapeEnds + at)) << 2)
+    if (isSuspect(tables, from, to, bytes)) break
   }
   return event
 }
 
-function isSuspect(from: usize, to: usize, bytes: usize): bool {
+function isSuspect(tables: SecretTables, from: usize, to: usize, bytes: usize): bool {
   for (let entry = from; entry < to; entry += 16) {
     const type = load<i32>(entry, 4)
     if (type === EXTENSION) continue
     if (type === DEAD) return true
     const node = load<i32>(entry)
-    if (node >= keyCount) return true
-    const flags = <u32>load<u8>(keyFlags + node)
-    if (flags === 0 || (flags & specialKeys) !== 0) return true
+    if (node >= tables.keyCount) return true
+    const flags = <u32>load<u8>(tables.keyFlags + node)
+    if (flags === 0 || (flags & tables.specialKeys) !== 0) return true
     if (type !== STRING && type !== ESCAPED) continue
     const start = bytes + load<i32>(entry, 8)
     const end = bytes + load<i32>(entry, 12)
     if (flags >= SECRET_STRINGS) {
       if ((flags & SECRET_STRINGS) !== 0) return true
-      if (mayNameSecret(start, end, type === ESCAPED, (flags & KEY) === 0)) return true
+      if (mayNameSecret(tables.names, start, end, type === ESCAPED, (flags & KEY) === 0))
+        return true
     }
-    if (node === logNode && mayBeObject(start)) return true
+    if (node === tables.logNode && mayBeObject(start)) return true
     if (end - start < SECRET_BYTES_MIN) continue
-    if (mayBeginWithKey(start) && nextInnerKey(start, start, end) < end) return true
+    if (mayBeginWithKey(start) && nextInnerKey(tables.keyStates, start, start, end) < end)
+      return true
     if (type === ESCAPED && !hasPlainEscapes(start, end)) return true
-    if (isSuspectText(start, end, true)) return true
+    if (isSuspectText(tables, start, end, true)) return true
   }
   return false
 }
@@ -123,39 +97,45 @@ function isSuspect(from: usize, to: usize, bytes: usize): bool {
  * Whether a string at a node where names are looked for can be that of a secret, or in a list begin
  * with one and an equals sign. What is exactly, `workers/transform/names/listed-names.ts` says.
  */
-export function mayNameSecret(start: usize, end: usize, isEscaped: bool, isInList: bool): bool {
+export function mayNameSecret(
+  names: NameEnds,
+  start: usize,
+  end: usize,
+  isEscaped: bool,
+  isInList: bool,
+): bool {
   if (isEscaped && !hasPlainEscapes(start, end)) return true
-  if (!isInList) return mayEndName(start, end)
-  if (endsAsName(start, end, END_SECRET)) return true
+  if (!isInList) return mayEndName(names, start, end)
+  if (endsAsName(names, start, end, END_SECRET)) return true
   const last = min(end, start + ASSIGNMENT_BYTES_MAX)
   for (let at = start; at < last; at += 16) {
     const left = <i32>(last - at)
     const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
     let equals = signsIn(v128.load(at), EQUALS) & inValue
     for (; equals !== 0; equals &= equals - 1) {
-      if (mayEndName(start, at + ctz(equals))) return true
+      if (mayEndName(names, start, at + ctz(equals))) return true
     }
   }
   return false
 }
 
 /** Whether a name may end here, behind which digits and signs count for nothing. */
-function mayEndName(start: usize, end: usize): bool {
+function mayEndName(names: NameEnds, start: usize, end: usize): bool {
   let last = end
   while (last > start && isSign(<u32>load<u8>(last - 1))) last--
-  return endsAsName(start, last, END_ANY)
+  return endsAsName(names, start, last, END_ANY)
 }
 
 /** Whether the last letters of `start`..`end` are those of one of the words of these kinds. */
-function endsAsName(start: usize, end: usize, kinds: u32): bool {
+function endsAsName(names: NameEnds, start: usize, end: usize, kinds: u32): bool {
   if (end < start + 2) return false
   if (isSign(<u32>load<u8>(end - 1))) return false
   const before = <u32>load<u8>(end - 3)
   if (((before | <u32>load<u8>(end - 2) | <u32>load<u8>(end - 1)) & 0x80) !== 0) return true
-  const found = <u32>load<u8>(nameEnds + tripleAt(end - 3)) & kinds
+  const found = <u32>load<u8>(names.ends + tripleAt(end - 3)) & kinds
   if (found === 0) return false
   if ((found & ~END_LONG) !== 0) return true
-  if (end < start + 6 || load<u8>(nameMiddles + tripleAt(end - 6)) !== 0) return true
+  if (end < start + 6 || load<u8>(names.middles + tripleAt(end - 6)) !== 0) return true
   return !(
     isLetter(<u32>load<u8>(end - 4)) &&
     isLetter(<u32>load<u8>(end - 5)) &&
@@ -179,8 +159,8 @@ function tripleAt(at: usize): usize {
 }
 
 /** Whether the scanner may find a secret in a value; of names in it nothing is said. */
-export function mayBeSecret(start: usize, end: usize, isEscaped: bool): bool {
-  return (isEscaped && !hasPlainEscapes(start, end)) || isSuspectText(start, end, false)
+export function mayBeSecret(tables: SecretTables, start: usize, end: usize, isEscaped: bool): bool {
+  return (isEscaped && !hasPlainEscapes(start, end)) || isSuspectText(tables, start, end, false)
 }
 
 function mayBeObject(start: usize): bool {
@@ -220,7 +200,7 @@ function hasPlainEscapes(start: usize, end: usize): bool {
  * Whether a value has a mark, a run in which a secret may begin, or with `hasKeys` behind a brace a
  * key that may name one. A run behind a backslash begins with the letter of an escape.
  */
-function isSuspectText(start: usize, end: usize, hasKeys: bool): bool {
+function isSuspectText(tables: SecretTables, start: usize, end: usize, hasKeys: bool): bool {
   let run = 0
   let looksForKeys = hasKeys
   let before = i8x16.splat(0)
@@ -229,16 +209,16 @@ function isSuspectText(start: usize, end: usize, hasKeys: bool): bool {
     const left = <i32>(end - at)
     const inValue = left < 16 ? (1 << left) - 1 : ALL_BYTES
     const text = v128.load(at)
-    const classes = classesOf(text, signs)
+    const classes = classesOf(text, tables.signs)
     const braces = i8x16.eq(text, i8x16.splat(<u8>OPEN_OBJECT))
     const signed = i8x16.add_sat_u(classes, i8x16.splat(TO_SIGN))
     if ((i8x16.bitmask(v128.or(signed, braces)) & inValue) !== 0) {
       if (looksForKeys && (i8x16.bitmask(braces) & inValue) !== 0) {
         looksForKeys = false
-        if (nextInnerKey(start, at, end) < end) return true
+        if (nextInnerKey(tables.keyStates, start, at, end) < end) return true
       }
       const marks = i8x16.bitmask(marksOf(classes, before)) & inValue
-      if (marks !== 0 && hasMark(start, at, marks)) return true
+      if (marks !== 0 && hasMark(tables, start, at, marks)) return true
     }
     before = classes
     // With what is left, the run is too short.
@@ -249,10 +229,10 @@ function isSuspectText(start: usize, end: usize, hasKeys: bool): bool {
       continue
     }
     const ones = ctz(~token)
-    if (run + ones >= RUN_BYTES_MIN && isSuspectRun(start, at - run, at + ones)) return true
+    if (run + ones >= RUN_BYTES_MIN && isSuspectRun(tables, start, at - run, at + ones)) return true
     run = clz(~(token << 16))
   }
-  return run >= RUN_BYTES_MIN && isSuspectRun(start, end - run, end)
+  return run >= RUN_BYTES_MIN && isSuspectRun(tables, start, end - run, end)
 }
 
 /** What a table of two halves says of each byte; see `suspects.ts`. */
@@ -297,7 +277,7 @@ function withoutClass(classes: v128): i32 {
 }
 
 /** Whether a secret may begin in the run of token bytes `from`..`to` of the value from `start`. */
-function isSuspectRun(start: usize, from: usize, to: usize): bool {
+function isSuspectRun(tables: SecretTables, start: usize, from: usize, to: usize): bool {
   let at = from
   if (from > start) {
     const before = <u32>load<u8>(from - 1)
@@ -310,20 +290,23 @@ function isSuspectRun(start: usize, from: usize, to: usize): bool {
   while (at < last) {
     const text = load<u32>(at)
     const hash = ((text & 0xffffff) * TRIPLE_HASH) >>> TRIPLE_SHIFT
-    if (((load<u8>(triples + (hash >>> 3)) >> (<u8>hash & 7)) & 1) !== 0 && mayBegin(text, at)) {
+    if (
+      ((load<u8>(tables.triples + (hash >>> 3)) >> (<u8>hash & 7)) & 1) !== 0 &&
+      mayBegin(tables, text, at)
+    ) {
       return true
     }
-    at = wordEnd(at, last) + 1
+    at = wordEnd(tables, at, last) + 1
     // What Entra ID marks its secrets with; the rest of them is random.
     if (<u32>load<u8>(at - 1) === TILDE && <u32>load<u8>(at - 2) === LETTER_Q) return true
   }
-  return mayEndSecret(from, to)
+  return mayEndSecret(tables, from, to)
 }
 
 /** Where the word at `from` ends, `last` at most; `from` where there is none. */
-function wordEnd(from: usize, last: usize): usize {
+function wordEnd(tables: SecretTables, from: usize, last: usize): usize {
   for (let at = from; at < last; at += 16) {
-    const others = withoutClass(classesOf(v128.load(at), words))
+    const others = withoutClass(classesOf(v128.load(at), tables.words))
     if (others !== 0) return min(at + ctz(others), last)
   }
   return last

@@ -1,6 +1,6 @@
 /** Changes events: finds entries of interest, copies events and their entries with edits. */
 import { copyValue } from './copy'
-import { tapeEnds, tapeStarts } from './events'
+import { Events } from './events'
 import { ARRAY, DEAD, ENTRY_BYTES, EXTENSION, NULL, STRING } from './tape-entries'
 
 const LINE_FEED: u8 = 0x0a
@@ -107,12 +107,12 @@ export function copyEntries(from: usize, to: usize, out: usize, shift: i32, move
 }
 
 /** The next event, from `first` on, with an entry of `node`; `end` when there is none. */
-export function findNode(first: i32, end: i32, entries: usize, node: i32): i32 {
+export function findNode(events: Events, first: i32, end: i32, entries: usize, node: i32): i32 {
   let event = first
   for (; event < end; event++) {
     const at = (<usize>event) << 2
-    const stop = entries + ((<usize>load<i32>(tapeEnds + at)) << 2)
-    let entry = entries + ((<usize>load<i32>(tapeStarts + at)) << 2)
+    const stop = entries + ((<usize>load<i32>(events.tapeEnds + at)) << 2)
+    let entry = entries + ((<usize>load<i32>(events.tapeStarts + at)) << 2)
     while (entry < stop && load<i32>(entry) !== node) entry += ENTRY_BYTES
     if (entry < stop) break
   }

@@ -4,81 +4,86 @@
  * from the first byte of what was read, or written, `base`.
  */
 import * as type from './tape-entries'
+import { Trie } from './trie'
 
 /** Room for what is written between two checks of the tape's end. */
 const MARGIN: usize = 4 * type.ENTRY_BYTES
 
-/** By node: the object that had it last. */
-let seen: usize = 0
-/** As far as an object or an array may be nested. */
-export let depthMax: i32 = 0
-export let base: usize = 0
-/** Where the next entry goes. */
-export let out: usize = 0
-let tape: usize = 0
-let limit: usize = 0
-let objectSerial: i32 = 0
-
-export function bindTape(seenBy: usize, deepest: i32): void {
-  seen = seenBy
-  depthMax = deepest
+/** What a call that writes on the tape is told; from `base` on for the time of the call. */
+@unmanaged
+export class Tape extends Trie {
+  /** By node: the object that had it last. */
+  seen: usize = 0
+  /** As far as an object or an array may be nested. */
+  depthMax: i32 = 0
+  /** The tape's length, and the serial number of its newest object: `endTape` sets both. */
+  length: i32 = 0
+  objectSerial: i32 = 0
+  base: usize = 0
+  /** Where the next entry goes. */
+  out: usize = 0
+  entries: usize = 0
+  limit: usize = 0
+  /** A line feed where it is white space; else another byte that is. */
+  fourthSpace: u32 = 0
+  /** How far there is room for text that is written. */
+  textLimit: usize = 0
+  /** What `varintAt` read. */
+  varint: u64 = 0
 }
 
-/**
- * Goes on behind the entries there are. `state`: the tape's length and the serial number of its
- * newest object; `endTape` brings both up to date.
- */
-export function beginTape(bytes: usize, entries: usize, capacity: i32, state: usize): void {
-  base = bytes
-  tape = entries
-  out = entries + ((<usize>load<i32>(state)) << 2)
-  limit = entries + ((<usize>capacity) << 2) - MARGIN
-  objectSerial = load<i32>(state, 4)
+/** Goes on behind the entries there are. */
+export function beginTape(tape: Tape, bytes: usize, entries: usize, capacity: i32): void {
+  tape.base = bytes
+  tape.entries = entries
+  tape.out = entries + ((<usize>tape.length) << 2)
+  tape.limit = entries + ((<usize>capacity) << 2) - MARGIN
 }
 
 /** Leaves the tape as it was where nothing is `kept`. */
-export function endTape(state: usize, kept: bool): void {
-  store<i32>(state, objectSerial, 4)
-  if (kept) store<i32>(state, <i32>((out - tape) >> 2))
+export function endTape(tape: Tape, kept: bool): void {
+  if (kept) tape.length = <i32>((tape.out - tape.entries) >> 2)
 }
 
 /** Whether there is no room for the entries of another value. */
-export function isFull(): bool {
-  return out > limit
+export function isFull(tape: Tape): bool {
+  return tape.out > tape.limit
 }
 
-export function nextSerial(): i32 {
-  return ++objectSerial
+export function nextSerial(tape: Tape): i32 {
+  return ++tape.objectSerial
 }
 
 /** Whether the object `serial` had a value at `node` before. */
-export function isSeen(node: i32, serial: i32): bool {
-  const at = seen + ((<usize>node) << 2)
+export function isSeen(tape: Tape, node: i32, serial: i32): bool {
+  const at = tape.seen + ((<usize>node) << 2)
   if (load<i32>(at) === serial) return true
   store<i32>(at, serial)
   return false
 }
 
-export function push(node: i32, kind: i32, start: usize, end: usize): void {
+export function push(tape: Tape, node: i32, kind: i32, start: usize, end: usize): void {
+  const base = tape.base
+  const out = tape.out
   store<i32>(out, node)
   store<i32>(out, kind, 4)
   store<i32>(out, <i32>(start - base), 8)
   store<i32>(out, <i32>(end - base), 12)
-  out += type.ENTRY_BYTES
+  tape.out = out + type.ENTRY_BYTES
 }
 
 /** What an array, or an object that is an element, begins with on the tape; see `close`. */
-export function pushHeader(node: i32, kind: i32, open: usize): usize {
-  const header = out
-  push(node, kind, open, base)
-  push(0, type.EXTENSION, base, base)
+export function pushHeader(tape: Tape, node: i32, kind: i32, open: usize): usize {
+  const header = tape.out
+  push(tape, node, kind, open, tape.base)
+  push(tape, 0, type.EXTENSION, tape.base, tape.base)
   return header
 }
 
-export function close(header: usize, kinds: i32, count: i32, end: usize): void {
-  store<i32>(header, <i32>(end - base), 12)
+export function close(tape: Tape, header: usize, kinds: i32, count: i32, end: usize): void {
+  store<i32>(header, <i32>(end - tape.base), 12)
   const extension = header + type.ENTRY_BYTES
   store<i32>(extension, kinds)
   store<i32>(extension, count, 8)
-  store<i32>(extension, <i32>((out - tape) >> 2), 12)
+  store<i32>(extension, <i32>((tape.out - tape.entries) >> 2), 12)
 }

@@ -9,14 +9,13 @@ import * as type from './tape-entries'
 import {
   beginTape,
   close,
-  depthMax,
   endTape,
   isFull,
   isSeen,
   nextSerial,
-  out,
   push,
   pushHeader,
+  Tape,
 } from './tape-writer'
 import {
   canonicalOf,
@@ -50,15 +49,12 @@ const INT64_MAX = <u64>i64.MAX_VALUE
 const UINT64_MAX_HEAD = u64.MAX_VALUE / 10
 const UINT64_MAX_LAST: u32 = 5
 
-/** A line feed where it is white space; else another byte that is. */
-let fourthSpace: u32 = SPACE
-
 /**
- * Reads the object whose opening brace is at `base + pos`. `state`: the tape's length and the
- * serial number of its newest object; both are brought up to date. Returns the position behind the
- * object, or -1.
+ * Reads the object whose opening brace is at `bytes + pos`. Returns the position behind the object,
+ * or -1.
  */
 export function parseObject(
+  tape: Tape,
   bytes: usize,
   pos: i32,
   node: i32,
@@ -66,92 +62,91 @@ export function parseObject(
   lineFeedIsSpace: bool,
   entries: usize,
   capacity: i32,
-  state: usize,
 ): i32 {
-  beginTape(bytes, entries, capacity, state)
-  fourthSpace = lineFeedIsSpace ? 0x0a : SPACE
-  const end = object(bytes + pos + 1, node, depth)
-  endTape(state, end !== 0)
+  beginTape(tape, bytes, entries, capacity)
+  tape.fourthSpace = lineFeedIsSpace ? 0x0a : SPACE
+  const end = object(tape, bytes + pos + 1, node, depth)
+  endTape(tape, end !== 0)
   return end === 0 ? GIVE_UP : <i32>(end - bytes)
 }
 
 /** Skips white space. */
-function space(pos: usize): usize {
+function space(tape: Tape, pos: usize): usize {
   let at = pos
   for (;;) {
     const byte = <u32>load<u8>(at)
     if (byte > SPACE) break
-    if (byte !== SPACE && byte !== 0x09 && byte !== 0x0d && byte !== fourthSpace) break
+    if (byte !== SPACE && byte !== 0x09 && byte !== 0x0d && byte !== tape.fourthSpace) break
     at++
   }
   return at
 }
 
 /** `start` is behind the opening brace. Returns the address behind the closing one, or 0. */
-function object(start: usize, node: i32, depth: i32): usize {
-  if (depth > depthMax) return 0
-  const serial = nextSerial()
-  let link = firstOf(node)
+function object(tape: Tape, start: usize, node: i32, depth: i32): usize {
+  if (depth > tape.depthMax) return 0
+  const serial = nextSerial(tape)
+  let link = firstOf(tape, node)
   let pos = start
-  if (<u32>load<u8>(pos) <= SPACE) pos = space(pos)
+  if (<u32>load<u8>(pos) <= SPACE) pos = space(tape, pos)
   if (<u32>load<u8>(pos) === CLOSE_OBJECT) return pos + 1
   for (;;) {
-    if (<u32>load<u8>(pos) !== QUOTE || isFull()) return 0
+    if (<u32>load<u8>(pos) !== QUOTE || isFull(tape)) return 0
     // The key that came here last time, compared in place.
     let key = load<i32>(link)
-    if (key === NO_KEY || !isKeyAt(pos + 1, key)) {
-      key = findKey(pos + 1, node)
+    if (key === NO_KEY || !isKeyAt(tape, pos + 1, key)) {
+      key = findKey(tape, pos + 1, node)
       if (key === NO_KEY) return 0
       store<i32>(link, key)
     }
-    link = nextOf(key)
-    pos += keyLengthOf(key) + 2
+    link = nextOf(tape, key)
+    pos += keyLengthOf(tape, key) + 2
     if (<u32>load<u8>(pos) !== COLON) {
-      pos = space(pos)
+      pos = space(tape, pos)
       if (<u32>load<u8>(pos) !== COLON) return 0
     }
     pos++
-    if (<u32>load<u8>(pos) <= SPACE) pos = space(pos)
-    const child = canonicalOf(key)
-    if (isSeen(child, serial)) return 0
-    pos = value(pos, child, depth)
+    if (<u32>load<u8>(pos) <= SPACE) pos = space(tape, pos)
+    const child = canonicalOf(tape, key)
+    if (isSeen(tape, child, serial)) return 0
+    pos = value(tape, pos, child, depth)
     if (pos === 0) return 0
-    if (<u32>load<u8>(pos) <= SPACE) pos = space(pos)
+    if (<u32>load<u8>(pos) <= SPACE) pos = space(tape, pos)
     if (<u32>load<u8>(pos) !== COMMA) break
     pos++
-    if (<u32>load<u8>(pos) <= SPACE) pos = space(pos)
+    if (<u32>load<u8>(pos) <= SPACE) pos = space(tape, pos)
   }
   return <u32>load<u8>(pos) === CLOSE_OBJECT ? pos + 1 : 0
 }
 
 /** One value of any kind; `depth` is that of the container around it. */
-function value(pos: usize, node: i32, depth: i32): usize {
+function value(tape: Tape, pos: usize, node: i32, depth: i32): usize {
   const byte = <u32>load<u8>(pos)
   if (byte === QUOTE) {
     const end = stringStop(pos + 1)
-    if (<u32>load<u8>(end) !== QUOTE) return escapedString(pos + 1, end, node)
-    push(node, type.STRING, pos + 1, end)
+    if (<u32>load<u8>(end) !== QUOTE) return escapedString(tape, pos + 1, end, node)
+    push(tape, node, type.STRING, pos + 1, end)
     return end + 1
   }
-  if (byte - 0x30 < 10 || byte === MINUS) return number(pos, node)
+  if (byte - 0x30 < 10 || byte === MINUS) return number(tape, pos, node)
   if (byte === OPEN_OBJECT) {
-    const before = out
-    const end = object(pos + 1, node, depth + 1)
-    if (end !== 0 && out === before) push(node, type.OBJECT, pos, end)
+    const before = tape.out
+    const end = object(tape, pos + 1, node, depth + 1)
+    if (end !== 0 && tape.out === before) push(tape, node, type.OBJECT, pos, end)
     return end
   }
-  if (byte === OPEN_ARRAY) return array(pos, node, depth + 1)
+  if (byte === OPEN_ARRAY) return array(tape, pos, node, depth + 1)
   const word = load<u32>(pos)
   if (word === TRUE_WORD) {
-    push(node, type.TRUE, pos, pos + 4)
+    push(tape, node, type.TRUE, pos, pos + 4)
     return pos + 4
   }
   if (word === NULL_WORD) {
-    push(node, type.NULL, pos, pos + 4)
+    push(tape, node, type.NULL, pos, pos + 4)
     return pos + 4
   }
   if (byte !== 0x66 || load<u32>(pos + 1) !== ALSE_WORD) return 0
-  push(node, type.FALSE, pos, pos + 5)
+  push(tape, node, type.FALSE, pos, pos + 5)
   return pos + 5
 }
 
@@ -160,7 +155,7 @@ function isHex(byte: u32): bool {
 }
 
 /** A string whose first special byte, at `stop`, is not its closing quote. */
-function escapedString(start: usize, stop: usize, node: i32): usize {
+function escapedString(tape: Tape, start: usize, stop: usize, node: i32): usize {
   let pos = stop
   for (;;) {
     const byte = <u32>load<u8>(pos)
@@ -187,7 +182,7 @@ function escapedString(start: usize, stop: usize, node: i32): usize {
     }
     pos = stringStop(pos)
   }
-  push(node, type.ESCAPED, start, pos)
+  push(tape, node, type.ESCAPED, start, pos)
   return pos + 1
 }
 
@@ -198,14 +193,14 @@ function digits(pos: usize): usize {
   return at
 }
 
-function number(start: usize, node: i32): usize {
+function number(tape: Tape, start: usize, node: i32): usize {
   const first = <u32>load<u8>(start) === MINUS ? start + 1 : start
   let pos = digits(first)
   const count = pos - first
   if (count === 0 || (count > 1 && <u32>load<u8>(first) === 0x30)) return 0
   let byte = <u32>load<u8>(pos)
   if (byte !== DOT && (byte | 0x20) !== 0x65) {
-    push(node, count < 19 ? type.INT : integerType(first, count, first !== start), start, pos)
+    push(tape, node, count < 19 ? type.INT : integerType(first, count, first !== start), start, pos)
     return pos
   }
   if (byte === DOT) {
@@ -221,7 +216,7 @@ function number(start: usize, node: i32): usize {
     pos = digits(exponent)
     if (pos === exponent) return 0
   }
-  push(node, type.FLOAT, start, pos)
+  push(tape, node, type.FLOAT, start, pos)
   return pos
 }
 
@@ -240,40 +235,42 @@ export function integerType(first: usize, count: usize, isNegative: bool): i32 {
 }
 
 /** `open` is at the opening bracket. */
-function array(open: usize, node: i32, depth: i32): usize {
-  if (depth > depthMax) return 0
-  const header = pushHeader(node, type.ARRAY, open)
+function array(tape: Tape, open: usize, node: i32, depth: i32): usize {
+  if (depth > tape.depthMax) return 0
+  const header = pushHeader(tape, node, type.ARRAY, open)
   let kinds = 0
   let count = 0
-  let pos = space(open + 1)
+  let pos = space(tape, open + 1)
   if (<u32>load<u8>(pos) === CLOSE_ARRAY) {
     pos++
   } else {
-    const element = elementOf(node)
+    const element = elementOf(tape, node)
     if (element === 0) return 0
     for (;;) {
-      if (isFull()) return 0
-      const entry = out
+      if (isFull(tape)) return 0
+      const entry = tape.out
       const isObject = <u32>load<u8>(pos) === OPEN_OBJECT
-      pos = isObject ? elementObject(pos, element, depth + 1) : value(pos, element, depth)
+      pos = isObject
+        ? elementObject(tape, pos, element, depth + 1)
+        : value(tape, pos, element, depth)
       if (pos === 0) return 0
       kinds |= 1 << load<i32>(entry, 4)
       count++
-      if (<u32>load<u8>(pos) <= SPACE) pos = space(pos)
+      if (<u32>load<u8>(pos) <= SPACE) pos = space(tape, pos)
       const byte = <u32>load<u8>(pos++)
       if (byte === CLOSE_ARRAY) break
       if (byte !== COMMA) return 0
-      if (<u32>load<u8>(pos) <= SPACE) pos = space(pos)
+      if (<u32>load<u8>(pos) <= SPACE) pos = space(tape, pos)
     }
   }
-  close(header, kinds, count, pos)
+  close(tape, header, kinds, count, pos)
   return pos
 }
 
 /** An object inside an array: its leaves stand behind a header of its own. */
-function elementObject(open: usize, element: i32, depth: i32): usize {
-  const header = pushHeader(element, type.ELEMENT, open)
-  const end = object(open + 1, element, depth)
-  if (end !== 0) close(header, 0, 0, end)
+function elementObject(tape: Tape, open: usize, element: i32, depth: i32): usize {
+  const header = pushHeader(tape, element, type.ELEMENT, open)
+  const end = object(tape, open + 1, element, depth)
+  if (end !== 0) close(tape, header, 0, 0, end)
   return end
 }

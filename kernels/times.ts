@@ -21,16 +21,21 @@ const LETTER_Z: u32 = 0x5a
 const CAPITAL: u32 = ~0x20
 const NO_DAY: i32 = i32.MIN_VALUE
 const NO_OFFSET: i32 = i32.MIN_VALUE
+/** Beyond what two characters can be: a new clock knows no date. */
+const DATE_KNOWN: u32 = 0x10000
 const FIRST_SCALE: i32 = 100_000_000
 
-/** Of the text that was read last: milliseconds since 1970, and nanoseconds beyond them. */
-export let timeMs: f64 = 0
-export let timeNanos: i32 = 0
-
-/** The first ten characters that were a date last, and the days from 1970 to it. */
-let dateHead: u64 = 0
-let dateTail: u16 = 0
-let dateDay: i32 = NO_DAY
+/** The time that was read last. */
+@unmanaged
+export class Clock {
+  /** Milliseconds since 1970, and nanoseconds beyond them. */
+  ms: f64 = 0
+  nanos: i32 = 0
+  /** The ten characters of the last date, with DATE_KNOWN, and the days from 1970 to it. */
+  dateTail: u32 = 0
+  dateHead: u64 = 0
+  dateDay: i32 = 0
+}
 
 function byteAt(at: usize): u32 {
   return <u32>load<u8>(at)
@@ -59,8 +64,10 @@ function daysIn(year: i32, month: i32): i32 {
 }
 
 /** The day at `at`, or NO_DAY where there is no valid date. */
-function readDay(at: usize): i32 {
-  if (load<u64>(at) === dateHead && load<u16>(at, 8) === dateTail) return dateDay
+function readDay(clock: Clock, at: usize): i32 {
+  const head = load<u64>(at)
+  const tail = <u32>load<u16>(at, 8) | DATE_KNOWN
+  if (head === clock.dateHead && tail === clock.dateTail) return clock.dateDay
   const century = twoDigits(at)
   const yearOfCentury = twoDigits(at + 2)
   const month = twoDigits(at + 5)
@@ -69,10 +76,10 @@ function readDay(at: usize): i32 {
   if (byteAt(at + 4) !== DASH || byteAt(at + 7) !== DASH) return NO_DAY
   const year = century * 100 + yearOfCentury
   if (year < YEAR_MIN || year > YEAR_MAX || day > daysIn(year, month)) return NO_DAY
-  dateHead = load<u64>(at)
-  dateTail = load<u16>(at, 8)
-  dateDay = daysFromCivil(year, month, day)
-  return dateDay
+  clock.dateHead = head
+  clock.dateTail = tail
+  clock.dateDay = daysFromCivil(year, month, day)
+  return clock.dateDay
 }
 
 /** The zone's offset in minutes at `at`..`end`, or NO_OFFSET. */
@@ -93,13 +100,13 @@ function readOffset(at: usize, end: usize): i32 {
 }
 
 /**
- * Reads the date-time at `start`..`end` to `timeMs` and `timeNanos`; false when it is none: these
- * two then mean nothing. Second 60 is taken as the next minute's second 0 (leap seconds).
+ * Reads the date-time at `start`..`end` to `clock`; false when it is none. Second 60 is taken as
+ * the next minute's second 0 (leap seconds).
  */
-export function tryTime(start: usize, end: usize): bool {
+export function tryTime(clock: Clock, start: usize, end: usize): bool {
   const length = end - start
   if (length < TEXT_BYTES_MIN || length > TEXT_BYTES_MAX) return false
-  const day = readDay(start)
+  const day = readDay(clock, start)
   if (day === NO_DAY) return false
   const separator = byteAt(start + 10)
   if ((separator & CAPITAL) !== LETTER_T && separator !== SPACE) return false
@@ -129,16 +136,8 @@ export function tryTime(start: usize, end: usize): bool {
   const offset = readOffset(at, end)
   if (offset === NO_OFFSET) return false
   const fractionMs = fraction / 1_000_000
-  const clock = ((hour * 60 + minute - offset) * 60 + second) * 1_000 + fractionMs
-  timeMs = <f64>day * MS_PER_DAY + <f64>clock
-  timeNanos = fraction - fractionMs * 1_000_000
-  return true
-}
-
-/** The same for TypeScript: milliseconds as a double at `into`, nanoseconds behind it. */
-export function readTime(start: usize, end: usize, into: usize): bool {
-  if (!tryTime(start, end)) return false
-  store<f64>(into, timeMs)
-  store<i32>(into, timeNanos, 8)
+  const timeOfDay = ((hour * 60 + minute - offset) * 60 + second) * 1_000 + fractionMs
+  clock.ms = <f64>day * MS_PER_DAY + <f64>timeOfDay
+  clock.nanos = fraction - fractionMs * 1_000_000
   return true
 }

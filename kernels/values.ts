@@ -25,16 +25,13 @@ function entryAt(cells: usize, cell: i32, entries: usize): usize {
   return entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
 }
 
-/** Where the number that was read last ends. */
-let numberEnd: usize = 0
-
-/** The integer at `start`: digits, perhaps behind a minus. */
-function integerFrom(start: usize): u64 {
+/** The integer at `start`, digits, perhaps behind a minus; `state` then has where it ends. */
+function integerFrom(start: usize, state: usize): u64 {
   const isNegative = <u32>load<u8>(start) === MINUS
   let at = isNegative ? start + 1 : start
   let value: u64 = 0
   for (let digit = digitAt(at); digit < 10; digit = digitAt(++at)) value = value * 10 + digit
-  numberEnd = at
+  store<i32>(state, <i32>at)
   return isNegative ? 0 - value : value
 }
 
@@ -45,9 +42,10 @@ function digitAt(at: usize): u32 {
 
 /**
  * The number at `start`, as far as it has at most 15 digits and no exponent: digits and power of
- * ten are then both exact doubles, and one operation on them rounds once (Clinger).
+ * ten are then both exact doubles, and one operation on them rounds once (Clinger). `state` then
+ * has where it ends.
  */
-function floatFrom(start: usize): f64 {
+function floatFrom(start: usize, state: usize): f64 {
   const isNegative = <u32>load<u8>(start) === MINUS
   let at = isNegative ? start + 1 : start
   let digits: u64 = 0
@@ -64,7 +62,7 @@ function floatFrom(start: usize): f64 {
     digits = digits * 10 + digit
     power *= step
   }
-  numberEnd = at
+  store<i32>(state, <i32>at)
   const value = <f64>digits / power
   return isNegative ? -value : value
 }
@@ -117,7 +115,7 @@ export function writeIntegers(
 ): usize {
   let out = to
   for (let cell = first; cell < end; cell++, out += 8) {
-    store<u64>(out, integerFrom(bytes + load<i32>(entryAt(cells, cell, entries), 8)))
+    store<u64>(out, integerFrom(bytes + load<i32>(entryAt(cells, cell, entries), 8), state))
   }
   store<i32>(state, end)
   return out
@@ -137,8 +135,8 @@ export function writeFloats(
   let cell = first
   for (; cell < end; cell++, out += 8) {
     const entry = entryAt(cells, cell, entries)
-    store<f64>(out, floatFrom(bytes + load<i32>(entry, 8)))
-    if (numberEnd !== bytes + load<i32>(entry, 12)) break
+    store<f64>(out, floatFrom(bytes + load<i32>(entry, 8), state))
+    if (<usize>load<i32>(state) !== bytes + load<i32>(entry, 12)) break
   }
   store<i32>(state, cell)
   return out
@@ -183,17 +181,15 @@ export function writeStringColumn(from: usize, count: i32, to: usize, state: usi
       at += length + 1
       continue
     }
-    const end = columnValueEnd(at)
-    out = putString(at, end, hasEscape, out)
+    const end = columnValueEnd(at, state)
+    out = putString(at, end, load<i32>(state) !== 0, out)
     at = end + 1
   }
   return endColumn(at, count, out, state)
 }
 
-let hasEscape: bool = false
-
-/** Where the value at `start` ends; whether a backslash is in it is then in `hasEscape`. */
-function columnValueEnd(start: usize): usize {
+/** Where the value at `start` ends; `state` then says whether a backslash is in it. */
+function columnValueEnd(start: usize, state: usize): usize {
   let at = start
   let escapes = 0
   let feeds = 0
@@ -207,7 +203,7 @@ function columnValueEnd(start: usize): usize {
     }
     escapes |= marks
   }
-  hasEscape = escapes !== 0
+  store<i32>(state, escapes)
   return at + ctz(feeds)
 }
 
@@ -215,8 +211,8 @@ export function writeIntegerColumn(from: usize, count: i32, to: usize, state: us
   let at = from
   const end = to + ((<usize>count) << 3)
   for (let out = to; out < end; out += 8) {
-    store<u64>(out, integerFrom(at))
-    at = numberEnd + 1
+    store<u64>(out, integerFrom(at, state))
+    at = <usize>load<i32>(state) + 1
   }
   return endColumn(at, count, end, state)
 }
@@ -226,7 +222,8 @@ export function writeFloatColumn(from: usize, count: i32, to: usize, state: usiz
   let out = to
   let i = 0
   for (; i < count; i++, out += 8) {
-    store<f64>(out, floatFrom(at))
+    store<f64>(out, floatFrom(at, state))
+    const numberEnd = <usize>load<i32>(state)
     if (<u32>load<u8>(numberEnd) !== LINE_FEED) break
     at = numberEnd + 1
   }

@@ -46,6 +46,11 @@ const CODE_RULES = [
     code,
   ],
   ['no empty catch', /\bcatch\s*(\([^)]*\))?\s*\{\s*\}/g, outside(/^scripts\//)],
+  [
+    'a kernel keeps nothing from call to call',
+    /^(export\s+)?(let|var)\s.*/gm,
+    code.filter(({ path }) => path.startsWith('kernels/')),
+  ],
   ['no focused test', /\.only\(/g, code],
   [
     'only the entries end the process',

@@ -24,49 +24,33 @@ const SECOND_MULTIPLIER: u64 = ((<u64>0xc2b2ae3d) << 32) | 0x27d4eb4f
 /** From `HEAD_BYTES - n` on: `n` bytes of ones, then zeros. */
 const MASKS = memory.data<u64>([~0, ~0, 0, 0], 16)
 
-/** The values, each with its line feed: where they are and where one more would go. */
-let texts: usize = 0
-let textsEnd: usize = 0
-let textsLimit: usize = 0
-/** By number: the value's head, and where it is. */
-let heads: usize = 0
-let starts: usize = 0
-/** A hash table: a column's serial, and below it a byte with a value's number. */
-let places: usize = 0
-let serial: i32 = 0
-let valueCount: i32 = 0
-
-export function bindDictionary(
-  text: usize,
-  limit: usize,
-  headOf: usize,
-  startOf: usize,
-  table: usize,
-): void {
-  texts = text
-  textsLimit = text + limit
-  heads = headOf
-  starts = startOf
-  places = table
+@unmanaged
+export class Dictionary {
+  /** The values, each with its line feed: where they are, one more would go, and the limit. */
+  texts: usize = 0
+  textsEnd: usize = 0
+  textsLimit: usize = 0
+  /** By number: the value's head, and where it is. */
+  heads: usize = 0
+  starts: usize = 0
+  /** A hash table: a column's serial, and below it a byte with a value's number. */
+  places: usize = 0
+  serial: i32 = 0
+  count: i32 = 0
+  /** The column's rows, and how often one has another value than the one before. */
+  rows: i32 = 0
+  changes: i32 = 0
 }
 
 /**
  * Lists the different values of the column at `from`..`end`, in the order in which they come, and
  * writes the number of each row's value to `numbers`, a byte a row. Returns how many values there
- * are, 0 when they are too many or too long. `state` then has the bytes of their text, the rows,
- * and how often a row has another value than the one before. Values end with a line feed; reads up
- * to 15 bytes behind the column. `columnSerial`: not that of another call with the same table.
+ * are, 0 when they are too many or too long. Values end with a line feed; reads up to 15 bytes
+ * behind the column. The serial is not that of another call with the same table.
  */
-export function listValues(
-  from: usize,
-  end: usize,
-  numbers: usize,
-  columnSerial: i32,
-  state: usize,
-): i32 {
-  serial = columnSerial
-  textsEnd = texts
-  valueCount = 0
+export function listValues(dictionary: Dictionary, from: usize, end: usize, numbers: usize): i32 {
+  dictionary.textsEnd = dictionary.texts
+  dictionary.count = 0
   let rows = 0
   let changes = 0
   let last = -1
@@ -81,54 +65,57 @@ export function listValues(
       length = lineFeedFrom(at + HEAD_BYTES) - at + 1
       rest = (<u64>hashText(at + HEAD_BYTES, length - HEAD_BYTES)) << 32
     }
-    const number = numberOf(at, length, head, rest)
-    if (number < 0 || (rows === SAMPLE_ROWS && valueCount > SAMPLE_VALUES_MAX)) return 0
+    const number = numberOf(dictionary, at, length, head, rest)
+    if (number < 0 || (rows === SAMPLE_ROWS && dictionary.count > SAMPLE_VALUES_MAX)) return 0
     changes += i32(number !== last)
     last = number
     store<u8>(numbers + rows, <u8>number)
     at += length
   }
-  store<i32>(state, <i32>(textsEnd - texts))
-  store<i32>(state, rows, 4)
-  store<i32>(state, changes, 8)
-  return valueCount
+  dictionary.rows = rows
+  dictionary.changes = changes
+  return dictionary.count
 }
 
 /**
  * The number of the value, which is added if it is new; below zero without room. `rest`: a hash of
  * what follows the head.
  */
-function numberOf(value: usize, length: usize, head: v128, rest: u64): i32 {
+function numberOf(dictionary: Dictionary, value: usize, length: usize, head: v128, rest: u64): i32 {
   let hash: u64 = (<u64>i64x2.extract_lane(head, 0) ^ rest) * MULTIPLIER
   hash ^= <u64>i64x2.extract_lane(head, 1) * SECOND_MULTIPLIER
   hash = (hash ^ (hash >> 29)) * SECOND_MULTIPLIER
   let place = <i32>(hash >> (64 - PLACE_BITS))
   for (let i = 0; i < TRIES_MAX; i++) {
-    const at = places + ((<usize>place) << 2)
+    const at = dictionary.places + ((<usize>place) << 2)
     const entry = load<i32>(at)
-    if (entry >> 8 !== serial) return add(value, length, head, at)
+    if (entry >> 8 !== dictionary.serial) return add(dictionary, value, length, head, at)
     const known = <usize>(entry & 0xff)
-    const isHead = !v128.any_true(v128.xor(head, v128.load(heads + (known << 4))))
-    if (isHead && (length <= HEAD_BYTES || isRest(value, length, known))) return <i32>known
+    const isHead = !v128.any_true(v128.xor(head, v128.load(dictionary.heads + (known << 4))))
+    if (isHead && (length <= HEAD_BYTES || isRest(dictionary, value, length, known)))
+      return <i32>known
     place = (place + 1) & ((1 << PLACE_BITS) - 1)
   }
   return NO_NUMBER
 }
 
 /** Whether what follows the head is the same; the line feeds make texts of other lengths differ. */
-function isRest(value: usize, length: usize, known: usize): bool {
-  const start = <usize>load<i32>(starts + (known << 2))
+function isRest(dictionary: Dictionary, value: usize, length: usize, known: usize): bool {
+  const start = <usize>load<i32>(dictionary.starts + (known << 2))
   return isSameText(value + HEAD_BYTES, start + HEAD_BYTES, length - HEAD_BYTES)
 }
 
-function add(value: usize, length: usize, head: v128, place: usize): i32 {
-  if (valueCount === VALUES_MAX || textsEnd + length > textsLimit) return NO_NUMBER
+function add(dictionary: Dictionary, value: usize, length: usize, head: v128, place: usize): i32 {
+  const count = dictionary.count
+  const textsEnd = dictionary.textsEnd
+  if (count === VALUES_MAX || textsEnd + length > dictionary.textsLimit) return NO_NUMBER
   copyValue(textsEnd, value, length)
-  v128.store(heads + ((<usize>valueCount) << 4), head)
-  store<i32>(starts + ((<usize>valueCount) << 2), <i32>textsEnd)
-  store<i32>(place, (serial << 8) | valueCount)
-  textsEnd += length
-  return valueCount++
+  v128.store(dictionary.heads + ((<usize>count) << 4), head)
+  store<i32>(dictionary.starts + ((<usize>count) << 2), <i32>textsEnd)
+  store<i32>(place, (dictionary.serial << 8) | count)
+  dictionary.textsEnd = textsEnd + length
+  dictionary.count = count + 1
+  return count
 }
 
 /**

@@ -19,33 +19,29 @@ const GAP_BYTES: usize = 12
 const NO_COLUMN: i32 = -1
 
 /**
- * By column four integers: where its next value is, where its values end, and of a dictionary where
- * the numbers of its values' starts are, and from where these count. Then "values" are numbers.
- */
-let columns: usize = 0
-let limit: usize = 0
-
-/**
  * Writes `count` events, a line feed behind each, from `out` on; returns where they end, or what is
  * wrong. `templateOf`: by event the number of its template, if there are several; `gapsOf`: by
- * template, where its gaps are. Writes up to 31 bytes behind `end`, and reads 15 behind a column.
+ * template, where its gaps are. Writes up to 31 bytes behind `limit`, and reads 15 behind a column.
+ *
+ * `columns`: by column four integers: where its next value is, where its values end, and of a
+ * dictionary where the numbers of its values' starts are, and from where these count. Then "values"
+ * are numbers.
  */
 export function writeStored(
   count: i32,
   templateOf: usize,
   gapsOf: usize,
   templates: i32,
-  columnTable: usize,
+  columns: usize,
   out: usize,
-  end: usize,
+  limit: usize,
 ): usize {
-  columns = columnTable
-  limit = end
   let to = out
   for (let event = 0; event < count; event++) {
     const template = templateOf === 0 ? 0 : <i32>load<u8>(templateOf + event)
     if (template >= templates) return NO_TEMPLATE
-    to = writeEvent(<usize>load<i32>(gapsOf + ((<usize>template) << 2)), to)
+    const gaps = <usize>load<i32>(gapsOf + ((<usize>template) << 2))
+    to = writeEvent(columns, gaps, to, limit)
     if (to <= TOO_LONG) return to
     if (to >= limit) return TOO_LONG
     store<u8>(to++, LINE_FEED)
@@ -53,7 +49,7 @@ export function writeStored(
   return to
 }
 
-function writeEvent(gaps: usize, out: usize): usize {
+function writeEvent(columns: usize, gaps: usize, out: usize, limit: usize): usize {
   let to = out
   let gap = gaps
   while (true) {
@@ -65,13 +61,14 @@ function writeEvent(gaps: usize, out: usize): usize {
     if (number === NO_COLUMN) return to
     gap += GAP_BYTES
     const column = columns + ((<usize>number) << 4)
-    to = load<i32>(column, 8) === 0 ? writeText(column, to) : writeListed(column, to)
+    const isText = load<i32>(column, 8) === 0
+    to = isText ? writeText(column, to, limit) : writeListed(column, to, limit)
     if (to <= TOO_LONG) return to
   }
 }
 
 /** The column's next value, up to its line feed. */
-function writeText(column: usize, out: usize): usize {
+function writeText(column: usize, out: usize, limit: usize): usize {
   const end = <usize>load<i32>(column, 4)
   let from = <usize>load<i32>(column)
   let to = out
@@ -93,7 +90,7 @@ function writeText(column: usize, out: usize): usize {
 }
 
 /** The column's next value, of which it has the number. */
-function writeListed(column: usize, to: usize): usize {
+function writeListed(column: usize, to: usize, limit: usize): usize {
   const at = <usize>load<i32>(column)
   if (at >= <usize>load<i32>(column, 4)) return CUT_SHORT
   store<i32>(column, <i32>at + 1)

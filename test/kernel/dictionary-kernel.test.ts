@@ -42,7 +42,8 @@ const places = guarded(1_024 * 4)
 const numbers = guarded(ROWS_MAX)
 const packed = guarded(ROWS_MAX)
 const column = guarded(ROWS_MAX * 256)
-const state = guarded(12)
+/** See `Dictionary` of `kernels/segment/dictionary.ts`. */
+const context = arena.addresses(10)
 let serial = 0
 
 interface Listed {
@@ -55,25 +56,24 @@ interface Listed {
 function list(rows: readonly string[]): Listed | undefined {
   const text = Buffer.from(rows.map((row) => `${row}\n`).join(''), 'latin1')
   column.set(text)
-  kernels.bindDictionary(
-    texts.byteOffset,
-    TEXT_BYTES_MAX,
-    heads.byteOffset,
-    starts.byteOffset,
-    places.byteOffset,
-  )
-  const { byteOffset } = column
-  const end = byteOffset + text.length
-  const found = kernels.listValues(byteOffset, end, numbers.byteOffset, ++serial, state.byteOffset)
+  const { byteOffset } = texts
+  const tables = [heads, starts, places].map((table) => table.byteOffset)
+  context.set([byteOffset, byteOffset, byteOffset + TEXT_BYTES_MAX, ...tables, ++serial])
+  const from = column.byteOffset
+  const end = from + text.length
+  const found = kernels.listValues(context.byteOffset, from, end, numbers.byteOffset)
   assertGuards()
   if (found === 0) return undefined
-  const values = texts.toString('latin1', 0, state.readInt32LE(0)).split('\n').slice(0, -1)
+  const values = texts
+    .toString('latin1', 0, context[1]! - byteOffset)
+    .split('\n')
+    .slice(0, -1)
   assert.equal(values.length, found)
-  assert.equal(state.readInt32LE(4), rows.length)
+  assert.equal(context[8], rows.length)
   return {
     values,
     numbers: [...numbers.subarray(0, rows.length)],
-    changes: state.readInt32LE(8),
+    changes: context[9]!,
   }
 }
 

@@ -145,7 +145,8 @@ test('nanoseconds since 1970 are written as BigInt has them, 0 without a time', 
   const [times, nanos, shapes] = [arena.float64(60), arena.int32(60), arena.int32(60)]
   const sources = arena.uint8(60)
   const out = arena.buffer(500)
-  const addresses = [times, nanos, sources, shapes, shapes].map(({ byteOffset }) => byteOffset)
+  const facts = arena.addresses(10)
+  facts.set([times, nanos, sources, shapes, shapes].map(({ byteOffset }) => byteOffset))
   fc.assert(
     fc.property(fc.array(time, { maxLength: 50 }), fc.nat(5), (some, first) => {
       for (const [i, [at, beyond, source]] of some.entries()) {
@@ -154,8 +155,7 @@ test('nanoseconds since 1970 are written as BigInt has them, 0 without a time', 
         sources[first + i] = source
       }
       out.fill(7)
-      kernels.bindFacts(...(addresses as [number, number, number, number, number]))
-      const missing = kernels.writeTimes(first, some.length, out.byteOffset)
+      const missing = kernels.writeTimes(facts.byteOffset, first, some.length, out.byteOffset)
       assert.equal(missing, some.filter(([, , source]) => source === 0).length)
       for (const [i, [at, beyond, source]] of some.entries()) {
         const expected = source === 0 ? 0n : BigInt(at) * 1_000_000n + BigInt(beyond)

@@ -76,6 +76,7 @@ export class ColumnIndex {
   #layoutCellCount = 0
   /** The layouts as kernels read them; see `kernels/layouts.ts`. */
   #layoutTable = arena.int32(32)
+  readonly #context = arena.addresses(3)
   #slotOf = new Int32Array(1_024)
   #lastRow = new Int32Array(BLOCK_PATHS_MAX)
   readonly #fill = arena.int32(BLOCK_PATHS_MAX)
@@ -251,20 +252,17 @@ export class ColumnIndex {
     }
   }
 
-  /** Tells kernels of this index's layouts and which row has which. */
-  bindLayouts(): void {
-    const { layoutOf } = this
-    kernels.bindLayouts(
-      layoutOf.byteOffset,
-      this.#layoutTable.byteOffset,
-      this.layoutCells.byteOffset,
-    )
+  /** What kernels are told of the layouts: see `Layouts` of `kernels/layouts.ts`. */
+  context(): number {
+    const arrays = [this.layoutOf, this.#layoutTable, this.layoutCells]
+    this.#context.set(arrays.map((array) => array.byteOffset))
+    return this.#context.byteOffset
   }
 
   /** Second pass: puts each entry where its column's cells are. */
   #place(entries: Int32Array, rows: TapeRows): void {
     const { count, first, start, end } = rows
-    this.bindLayouts()
+    const context = this.context()
     for (let row = 0; row < count; ) {
       if (this.layoutOf[row] === NO_TEMPLATE_ROW) {
         this.#placeRow(entries, row, start[first + row]!, end[first + row]!)
@@ -272,6 +270,7 @@ export class ColumnIndex {
         continue
       }
       row = kernels.placeRows(
+        context,
         row,
         count,
         start.byteOffset + first * Int32Array.BYTES_PER_ELEMENT,

@@ -209,8 +209,8 @@ export class NativeBlockEncoder {
 
   #eventTimes(offset: number, facts: EventFacts, range: EventRange): 'all' | Uint32Array {
     const { first, count } = range
-    facts.bind()
-    const missing = kernels.writeTimes(first, count, this.#writer.bytes.byteOffset + offset)
+    const to = this.#writer.bytes.byteOffset + offset
+    const missing = kernels.writeTimes(facts.context(), first, count, to)
     if (missing === count) return 'all'
     const rows = new Uint32Array(missing)
     for (let row = 0, i = 0; i < missing; row++) {
@@ -222,8 +222,8 @@ export class NativeBlockEncoder {
   #shapes(facts: EventFacts, { first, count }: EventRange): void {
     this.#header(4)
     const writer = this.#writer
-    facts.bind()
-    kernels.writeShapes(first, count, writer.bytes.byteOffset + writer.length)
+    const to = writer.bytes.byteOffset + writer.length
+    kernels.writeShapes(facts.context(), first, count, to)
     writer.length += count * 8
     notePiece(this.#pieces, writer, PIECE_VALUES)
   }

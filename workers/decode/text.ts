@@ -22,8 +22,10 @@ const PREFIX = heldBytes(Buffer.from('{"message":"'))
 /** What the kernel wants beside the escaped line: what is around it, and some to spare. */
 const EVENT_ROOM = 64
 const MESSAGE_KEY = Buffer.from('message')
-/** What a run of the kernel begins and ends with, as it says there. */
-const state = arena.int32(5)
+/** What the kernel is told, and tells: see `Lines` of `kernels/lines.ts`. */
+const context = arena.addresses(9)
+/** Where its counts begin there. */
+const COUNTS = 4
 
 /**
  * Decodes the lines of `range` of `given`. A last line without a line feed must be followed by one.
@@ -38,7 +40,7 @@ export function decodeText(
 ): void {
   const bytes = tape.batch.hold(given)
   const node = tape.trie.child(ROOT, MESSAGE_KEY, 0, MESSAGE_KEY.length, false)
-  kernels.bindLines(PREFIX.byteOffset, PREFIX.length, node, EVENT_BYTES_MAX)
+  context.set([PREFIX.byteOffset, PREFIX.length, node, EVENT_BYTES_MAX])
   into.reserve(range.end - range.start + EVENT_ROOM)
   for (let pos = range.start; ; ) {
     pos = writeLines(tape, events, bytes, { start: pos, end: range.end }, outcome, into)
@@ -65,10 +67,11 @@ function writeLines(
   outcome: PartOutcome,
   into: EventBuffer,
 ): number {
-  events.bind()
   const before = events.count
-  state.set([before, into.length, tape.length, outcome.lines, 0])
+  context.set([before, into.length, tape.length, outcome.lines, 0], COUNTS)
   const pos = kernels.writeLines(
+    context.byteOffset,
+    events.context(),
     bytes.byteOffset,
     range.start,
     range.end,
@@ -77,9 +80,8 @@ function writeLines(
     tape.entries.byteOffset,
     tape.entries.length,
     events.start.length,
-    state.byteOffset,
   )
-  const [count, textLength, tapeLength, lines, lineBytes] = state
+  const [count, textLength, tapeLength, lines, lineBytes] = context.subarray(COUNTS)
   into.length = textLength!
   tape.length = tapeLength!
   events.added(count!, tape.length)

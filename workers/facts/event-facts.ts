@@ -23,7 +23,7 @@ import {
   TRUE,
   UINT,
 } from '../tape/tape-types.ts'
-import { Timestamp } from '../tape/timestamps.ts'
+import { ESCAPED_TIME_BYTES_MAX, Timestamp } from '../tape/timestamps.ts'
 import { EventLabels } from './event-labels.ts'
 import { EventLayouts, NO_LAYOUT } from './event-layouts.ts'
 
@@ -77,6 +77,7 @@ export class EventFacts {
   readonly labels = new EventLabels()
   readonly #layouts = new EventLayouts()
   readonly #timestamp = new Timestamp()
+  readonly #context = arena.addresses(10)
   #seen = new Int32Array(0)
   #serial = 0
 
@@ -100,15 +101,15 @@ export class EventFacts {
     this.labels.describe(tape, bytes, events, this.layout, layouts.resets)
   }
 
-  /** Tells kernels where the facts are. */
-  bind(): void {
-    kernels.bindFacts(
-      this.timeMs.byteOffset,
-      this.timeNanos.byteOffset,
-      this.timeSource.byteOffset,
-      this.shapeLow.byteOffset,
-      this.shapeHigh.byteOffset,
-    )
+  /** What kernels are told: see `Facts` of `kernels/facts.ts`. */
+  context(): number {
+    const { timeMs, timeNanos, timeSource, shapeLow, shapeHigh } = this
+    const { scratch, clock } = this.#timestamp
+    const arrays = [timeMs, timeNanos, timeSource, shapeLow, shapeHigh]
+    const addresses = arrays.map((array) => array.byteOffset)
+    const known = this.#layouts.known
+    this.#context.set([...addresses, ...known, scratch, ESCAPED_TIME_BYTES_MAX, clock])
+    return this.#context.byteOffset
   }
 
   /** Describes events from `first` on; returns the first whose layout is not known, or `count`. */
@@ -118,10 +119,9 @@ export class EventFacts {
     events: DecodedEvents,
     first: number,
   ): number {
-    events.bind()
-    this.bind()
-    this.#layouts.bindFacts(this.#timestamp.scratch)
     return kernels.describeEvents(
+      this.context(),
+      events.context(),
       first,
       events.count,
       this.layout.byteOffset,

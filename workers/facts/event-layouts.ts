@@ -13,7 +13,6 @@ import { kernels } from '../kernel/kernels.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import type { PathTrie } from '../tape/path-trie.ts'
 import { ENTRY, ESCAPED, EXTENSION, FALSE, STRING, TRUE } from '../tape/tape-types.ts'
-import { ESCAPED_TIME_BYTES_MAX } from '../tape/timestamps.ts'
 
 /** The event has no layout. */
 export const NO_LAYOUT = -1
@@ -52,6 +51,7 @@ export class EventLayouts {
   /** The state that followed last, and the next of those that follow the same one. */
   #next = arena.int32(STATES_FIRST)
   #sibling = arena.int32(STATES_FIRST)
+  readonly #context = arena.addresses(3)
   #states = 0
   #steps = 0
   #generation = -1
@@ -81,23 +81,23 @@ export class EventLayouts {
     this.#facts.set([shapeLow, shapeHigh, first, last], layout * FACTS)
   }
 
-  /** Tells kernels what is known; `scratch` is where they put a time without its escapes. */
-  bindFacts(scratch: number): void {
-    kernels.bindLayoutFacts(
-      this.#facts.byteOffset,
-      this.#times.byteOffset,
-      scratch,
-      ESCAPED_TIME_BYTES_MAX,
-    )
+  /** Where kernels find what is known: the facts of layouts, and the times. */
+  get known(): readonly [facts: number, times: number] {
+    return [this.#facts.byteOffset, this.#times.byteOffset]
   }
 
   /** Writes the layout of each event to `found`, an array of the arena; NO_LAYOUT for some. */
   findAll(entries: Int32Array, events: DecodedEvents, found: Int32Array): void {
     const { count, tapeStart, tapeEnd } = events
-    events.bind()
+    const context = this.#context
+    const batch = events.context()
     for (let event = 0; event < count; event++) {
-      kernels.bindStates(this.#key.byteOffset, this.#next.byteOffset, this.#sibling.byteOffset)
+      context[0] = this.#key.byteOffset
+      context[1] = this.#next.byteOffset
+      context[2] = this.#sibling.byteOffset
       event = kernels.findLayouts(
+        context.byteOffset,
+        batch,
         event,
         count,
         entries.byteOffset,

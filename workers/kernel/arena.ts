@@ -80,6 +80,11 @@ export class Arena {
     return this.#register(array, block)
   }
 
+  /** Zeros for integers of which some are addresses: what a kernel is told with a call. */
+  addresses(length: number): Int32Array {
+    return this.int32(length)
+  }
+
   /** Bytes, whatever is in them. */
   buffer(length: number): Buffer {
     const { block } = this.#take(length)

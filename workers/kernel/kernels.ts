@@ -1,32 +1,18 @@
 /**
  * The thread's kernels: the loops over bytes that are worth WebAssembly, instantiated on the
  * thread's arena. Their sources are in `kernels/`; addresses are `byteOffset`s of arena arrays.
+ *
+ * What a call needs besides its arguments is in a context: integers of the arena that their owner
+ * fills, in the order of a class in `kernels/`. Kernels keep nothing from call to call.
  */
 import { readFileSync } from 'node:fs'
 import { arena } from './arena.ts'
 import { DOUBLE_BYTES_MAX, writeDouble } from './number-text.ts'
 
 export interface Kernels {
-  /** Where the trie's arrays are; see `PathTrie.bind`. */
-  bindTrieLinks(
-    parent: number,
-    canonical: number,
-    next: number,
-    first: number,
-    element: number,
-  ): void
-  bindTrieKeys(
-    keyStart: number,
-    keyLength: number,
-    escaped: number,
-    keyBytes: number,
-    table: number,
-    tableMask: number,
-    seed: number,
-  ): void
-  bindTape(seen: number, depthMax: number): void
   /** See `kernels/tape.ts`. */
   parseObject(
+    tape: number,
     bytes: number,
     pos: number,
     node: number,
@@ -34,10 +20,10 @@ export interface Kernels {
     lineFeedIsSpace: boolean,
     entries: number,
     capacity: number,
-    state: number,
   ): number
   /** See `kernels/otlp.ts`. */
   writeMembers(
+    tape: number,
     source: number,
     start: number,
     end: number,
@@ -49,14 +35,12 @@ export interface Kernels {
     bytesEnd: number,
     entries: number,
     capacity: number,
-    state: number,
   ): number
   skipFields(source: number, start: number, end: number, tag: number): number
-  /** See `kernels/events.ts`; `DecodedEvents.bind` calls it. */
-  bindEvents(start: number, end: number, tapeStart: number, tapeEnd: number): void
   /** See `kernels/lines.ts`. */
-  bindLines(prefix: number, length: number, node: number, lineBytesMax: number): void
   writeLines(
+    lines: number,
+    events: number,
     source: number,
     pos: number,
     end: number,
@@ -65,7 +49,6 @@ export interface Kernels {
     entries: number,
     capacity: number,
     eventsMax: number,
-    state: number,
   ): number
   /** See `kernels/escape.ts`. */
   unescapeText(start: number, end: number, to: number): number
@@ -75,7 +58,7 @@ export interface Kernels {
   isSameText(a: number, b: number, length: number): number
   copyEntries(from: number, to: number, out: number, shift: number, moved: number): void
   findFlagged(from: number, to: number, flags: number, count: number, wanted: number): number
-  findNode(first: number, end: number, entries: number, node: number): number
+  findNode(events: number, first: number, end: number, entries: number, node: number): number
   spliceEvent(
     edits: number,
     count: number,
@@ -89,37 +72,40 @@ export interface Kernels {
     length: number,
   ): void
   /** See `kernels/secrets.ts`. */
-  bindSecrets(triples: number, signs: number, words: number): void
-  /** See `kernels/formats.ts`. */
-  bindHeads(pairs: number, fourths: number, starts: number, heads: number): void
-  bindTokenEnds(distances: number, count: number, bytesMin: number, literals: number): void
-  bindNameEndings(ends: number, middles: number): void
-  mayNameSecret(start: number, end: number, isEscaped: boolean, isInList: boolean): number
-  /** See `kernels/credential-marks.ts`. */
-  bindNames(ends: number, masks: number): void
-  bindKeys(flags: number, count: number, special: number, logNode: number): void
-  findSuspect(first: number, end: number, entries: number, bytes: number): number
-  mayBeSecret(start: number, end: number, isEscaped: boolean): number
+  mayNameSecret(
+    names: number,
+    start: number,
+    end: number,
+    isEscaped: boolean,
+    isInList: boolean,
+  ): number
+  findSuspect(
+    tables: number,
+    events: number,
+    first: number,
+    end: number,
+    entries: number,
+    bytes: number,
+  ): number
+  mayBeSecret(tables: number, start: number, end: number, isEscaped: boolean): number
   /** See `kernels/inner-keys.ts`. */
-  bindSecretWords(states: number): void
-  firstInnerKey(start: number, end: number): number
-  nextInnerKey(start: number, from: number, end: number): number
+  firstInnerKey(states: number, start: number, end: number): number
+  nextInnerKey(states: number, start: number, from: number, end: number): number
   /** See `kernels/agents.ts`. */
-  bindAgents(places: number, setMask: number, textBytesMax: number): void
-  bindAgentFields(flags: number, count: number, keys: number, generation: number): void
   addSiblings(
+    fields: number,
+    events: number,
     first: number,
     end: number,
     bytes: number,
     limit: number,
     entries: number,
     capacity: number,
-    state: number,
   ): number
   /** See `kernels/layouts.ts`. */
-  bindLayouts(layoutOf: number, layouts: number, cells: number): void
-  bindStates(keys: number, nexts: number, siblings: number): void
   findLayouts(
+    states: number,
+    events: number,
     first: number,
     end: number,
     entries: number,
@@ -127,6 +113,7 @@ export interface Kernels {
     entriesMax: number,
   ): number
   placeRows(
+    layouts: number,
     first: number,
     end: number,
     starts: number,
@@ -137,29 +124,27 @@ export interface Kernels {
     textBytes: number,
   ): number
   /** See `kernels/facts.ts` and `kernels/times.ts`. */
-  bindFacts(times: number, nanos: number, sources: number, lows: number, highs: number): void
-  bindLayoutFacts(facts: number, offsets: number, scratch: number, escapedBytesMax: number): void
   describeEvents(
+    facts: number,
+    events: number,
     first: number,
     end: number,
     layoutOf: number,
     entries: number,
     bytes: number,
   ): number
-  writeTimes(first: number, count: number, to: number): number
-  writeShapes(first: number, count: number, to: number): void
-  readTime(start: number, end: number, into: number): number
+  writeTimes(facts: number, first: number, count: number, to: number): number
+  writeShapes(facts: number, first: number, count: number, to: number): void
+  tryTime(clock: number, start: number, end: number): number
   /** See `kernels/segment/columns.ts`. */
-  bindTemplates(byLayout: number, triedMax: number, gapsOf: number, gaps: number): void
   appendRows(
+    columns: number,
+    layouts: number,
+    events: number,
     first: number,
     end: number,
     firstEvent: number,
-    cursors: number,
-    columns: number,
     templateOf: number,
-    entries: number,
-    bytes: number,
   ): number
   writeTemplate(cells: number, count: number, gaps: number, bytes: number, to: number): number
   /** See `kernels/segment/pack.ts`. */
@@ -167,8 +152,7 @@ export interface Kernels {
   packUuids(from: number, count: number, out: number): number
   packDecimals(from: number, length: number, out: number): number
   /** See `kernels/segment/dictionary.ts`. */
-  bindDictionary(texts: number, limit: number, heads: number, starts: number, places: number): void
-  listValues(from: number, end: number, numbers: number, serial: number, state: number): number
+  listValues(dictionary: number, from: number, end: number, numbers: number): number
   packNumbers(numbers: number, count: number, width: number, out: number): void
   /** See `kernels/segment/unpack.ts`. */
   unpackHex(from: number, count: number, chars: number, out: number): void

@@ -31,9 +31,9 @@ export class SegmentColumnsReader {
   readonly #packed = new BatchBytes()
   readonly #unpacker = new ColumnUnpacker()
   /** By template its first gap; of a gap where its text is, its bytes, and the column behind it. */
-  #gapsOf = arena.int32(64)
-  #gaps = arena.int32(1024)
-  #columns = arena.int32(256)
+  #gapsOf = arena.addresses(64)
+  #gaps = arena.addresses(1024)
+  #columns = arena.addresses(256)
 
   /**
    * Writes the events' text, each ended by a line feed, to `text` of the arena, which it fills; up

@@ -80,6 +80,8 @@ export class SegmentColumns implements ColumnTexts {
   #gapBytes = 0
   /** The first gap of each template. */
   readonly #gapsOf = arena.int32(TEMPLATES_MAX)
+  /** See `Columns` of `kernels/segment/columns.ts`. */
+  readonly #context = arena.addresses(8)
   #raw: Template | undefined
   #rawCount = 0
   /** Where each column's values begin, and where its next one goes; the raw column is the last. */
@@ -164,23 +166,24 @@ export class SegmentColumns implements ColumnTexts {
   /** Appends the rows from `first` on that have templates; returns the first that has none. */
   #appendRows(index: ColumnIndex, events: DecodedEvents, range: EventRange, first: number): number {
     const { entries, bytes } = this.#source!
-    index.bindLayouts()
-    kernels.bindTemplates(
+    this.#context.set([
       this.#candidates.byteOffset,
       TEMPLATES_TRIED_MAX,
       this.#gapsOf.byteOffset,
       this.#gaps.byteOffset,
-    )
-    events.bind()
+      entries.byteOffset,
+      bytes.byteOffset,
+      this.#cursor.byteOffset,
+      this.#writer.bytes.byteOffset,
+    ])
     return kernels.appendRows(
+      this.#context.byteOffset,
+      index.context(),
+      events.context(),
       first,
       range.count,
       range.first,
-      this.#cursor.byteOffset,
-      this.#writer.bytes.byteOffset,
       this.#templateOf.byteOffset,
-      entries.byteOffset,
-      bytes.byteOffset,
     )
   }
 

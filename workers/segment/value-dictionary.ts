@@ -38,7 +38,8 @@ export class ValueDictionary {
   readonly #heads = arena.buffer(LISTED_VALUES_MAX * HEAD_BYTES)
   readonly #starts = arena.int32(LISTED_VALUES_MAX)
   readonly #places = arena.int32(PLACES)
-  readonly #state = arena.int32(3)
+  /** See `Dictionary` of `kernels/segment/dictionary.ts`. */
+  readonly #context = arena.addresses(10)
   #numbers = arena.int32(256)
   #serial = 0
 
@@ -50,27 +51,21 @@ export class ValueDictionary {
   replace(bytes: Buffer, { column, start, end, rows }: PackableColumn, out: ByteWriter): number {
     this.#numbers = arena.roomFor((rows >> 2) + 1, this.#numbers)
     const numbers = this.#numbers.byteOffset
-    const state = this.#state
-    kernels.bindDictionary(
-      this.#text.byteOffset,
-      TEXT_BYTES_MAX,
-      this.#heads.byteOffset,
-      this.#starts.byteOffset,
-      this.#places.byteOffset,
-    )
+    const context = this.#context
+    const texts = this.#text.byteOffset
+    const [heads, starts] = [this.#heads.byteOffset, this.#starts.byteOffset]
+    const limit = texts + TEXT_BYTES_MAX
+    context.set([texts, texts, limit, heads, starts, this.#places.byteOffset, this.#nextSerial()])
     const { byteOffset } = bytes
-    const serial = this.#nextSerial()
     const values = kernels.listValues(
+      context.byteOffset,
       byteOffset + start,
       byteOffset + end,
       numbers,
-      serial,
-      state.byteOffset,
     )
     if (values === 0) return end
-    const textBytes = state[0]!
-    const count = state[1]!
-    const changes = state[2]!
+    const textBytes = context[1]! - texts
+    const [count, changes] = [context[8]!, context[9]!]
     if (values * ROWS_PER_VALUE_MIN > count) return end
     const width = 32 - Math.clz32(values - 1)
     if (end - start < count * VALUE_BYTES_MIN || changes * RUN_BITS < count * width) return end

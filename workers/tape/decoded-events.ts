@@ -1,5 +1,4 @@
 import { arena } from '../kernel/arena.ts'
-import { kernels } from '../kernel/kernels.ts'
 
 const EVENTS_FIRST = 256
 
@@ -15,6 +14,7 @@ export class DecodedEvents {
   /** The event's entries on the tape; those of a rewritten event stand behind the rest. */
   tapeStart = arena.int32(EVENTS_FIRST)
   tapeEnd = arena.int32(EVENTS_FIRST)
+  readonly #context = arena.addresses(4)
   /** Where the entries of the next event begin. */
   #tapeNext = 0
   /** First event of the stream whose parts are being decoded: a batch may be of several. */
@@ -46,14 +46,15 @@ export class DecodedEvents {
     this.count = index + 1
   }
 
-  /** Tells kernels of the four arrays, as they are now. */
-  bind(): void {
-    kernels.bindEvents(
-      this.start.byteOffset,
-      this.end.byteOffset,
-      this.tapeStart.byteOffset,
-      this.tapeEnd.byteOffset,
-    )
+  /** What kernels are told: the four arrays, as they are now (`kernels/events.ts`). */
+  context(): number {
+    const { start, end, tapeStart, tapeEnd } = this
+    const context = this.#context
+    context[0] = start.byteOffset
+    context[1] = end.byteOffset
+    context[2] = tapeStart.byteOffset
+    context[3] = tapeEnd.byteOffset
+    return context.byteOffset
   }
 
   /** Makes room for another event, for whoever writes the four arrays directly. */

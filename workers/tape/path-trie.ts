@@ -14,7 +14,6 @@
 import assert from 'node:assert/strict'
 import { FIELD_PATH_BYTES_MAX, TRIE_NODES_MAX } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'
-import type { Kernels } from '../kernel/kernels.ts'
 import { ColumnNames, NO_COLUMN } from './column-names.ts'
 import { hashBytes } from './hash-bytes.ts'
 import { unescapeToString } from './json-string.ts'
@@ -58,7 +57,7 @@ export class PathTrie {
   count = 0
   /** Changes when all ids given out before lose their meaning; no other trie has the same. */
   generation = 0
-  /** Changes when arrays that kernels read were replaced; see `bind`. */
+  /** Changes when arrays that kernels read were replaced; see `context`. */
   arrays = 0
   parent: Int32Array = new Int32Array(0)
   keyStart: Int32Array = new Int32Array(0)
@@ -313,26 +312,15 @@ export class PathTrie {
     for (const array of this.#nodeArrays()) array.fill(0, 0, this.count)
   }
 
-  /** Tells kernels where the trie's arrays are. To be done again when `arrays` has changed. */
-  bind(kernels: Kernels): void {
-    const { parent, canonical, next, first, element, keyStart, keyLength, escaped } = this
-    const table = this.#table
-    kernels.bindTrieLinks(
-      parent.byteOffset,
-      canonical.byteOffset,
-      next.byteOffset,
-      first.byteOffset,
-      element.byteOffset,
-    )
-    kernels.bindTrieKeys(
-      keyStart.byteOffset,
-      keyLength.byteOffset,
-      escaped.byteOffset,
-      this.keyBytes.byteOffset,
-      table.byteOffset,
-      table.length - 1,
-      this.#seed,
-    )
+  /**
+   * What kernels are told: see `Trie` of `kernels/trie.ts`. Other integers once `arrays` has
+   * changed.
+   */
+  context(): number[] {
+    const { parent, keyStart, keyLength, canonical, next, first, element, escaped } = this
+    const byNode = [parent, keyStart, keyLength, canonical, next, first, element, escaped]
+    const arrays = [...byNode, this.keyBytes, this.#table]
+    return [...arrays.map((array) => array.byteOffset), this.#table.length - 1, this.#seed]
   }
 
   #kernelArrays(): readonly (Int32Array | Uint8Array)[] {

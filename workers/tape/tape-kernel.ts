@@ -4,9 +4,11 @@ import { arena } from '../kernel/arena.ts'
 import type { Kernels } from '../kernel/kernels.ts'
 import type { PathTrie } from './path-trie.ts'
 
-/** Places in the state: the tape's length, and the serial number of its newest object. */
-const LENGTH = 0
-const SERIAL = 1
+/** Places in the context: the tape's length, and the serial number of its newest object. */
+const LENGTH = 14
+const SERIAL = 15
+/** Of all its integers; see `Tape` of `kernels/tape-writer.ts`. */
+const CONTEXT = 24
 const SERIAL_MAX = 0x3fffffff
 
 /** KeyValues: fields that lie in the arena one behind another. */
@@ -23,17 +25,14 @@ interface TapeEnd {
   length: number
 }
 
-/** Whose arrays the thread's kernel was told of last. */
-let bound: TapeKernel | undefined
-
 export class TapeKernel {
   /** By node: the object that had it last. */
   seen = arena.int32(0)
-  readonly #state = arena.int32(2)
+  readonly #context = arena.addresses(CONTEXT)
   readonly #trie: PathTrie
   readonly #kernels: Kernels
-  /** `trie.arrays` when the kernel was told of them. */
-  #boundArrays = -1
+  /** `trie.arrays` when they were put in the context. */
+  #arrays = -1
 
   constructor(trie: PathTrie, kernels: Kernels) {
     this.#trie = trie
@@ -42,9 +41,9 @@ export class TapeKernel {
 
   /** Between batches objects may be numbered from the start again. */
   begin(): void {
-    if (this.#state[SERIAL]! <= SERIAL_MAX) return
+    if (this.#context[SERIAL]! <= SERIAL_MAX) return
     this.seen.fill(0)
-    this.#state[SERIAL] = 0
+    this.#context[SERIAL] = 0
   }
 
   /** Room for so many nodes. */
@@ -54,12 +53,12 @@ export class TapeKernel {
     seen.set(this.seen)
     arena.release(this.seen)
     this.seen = seen
-    this.#boundArrays = -1
+    this.#arrays = -1
   }
 
   /** A number that no object had before. */
   nextSerial(): number {
-    return ++this.#state[SERIAL]!
+    return ++this.#context[SERIAL]!
   }
 
   /**
@@ -74,8 +73,9 @@ export class TapeKernel {
     depth: number,
     lineFeedIsSpace: boolean,
   ): number {
-    const state = this.#begin(tape)
+    const context = this.#begin(tape)
     const end = this.#kernels.parseObject(
+      context.byteOffset,
       bytes.byteOffset,
       pos,
       node,
@@ -83,9 +83,8 @@ export class TapeKernel {
       lineFeedIsSpace,
       tape.entries.byteOffset,
       tape.entries.length,
-      state.byteOffset,
     )
-    if (end >= 0) tape.length = state[LENGTH]!
+    if (end >= 0) tape.length = context[LENGTH]!
     return end
   }
 
@@ -103,8 +102,9 @@ export class TapeKernel {
     at: number,
     limit: number,
   ): number {
-    const state = this.#begin(tape)
+    const context = this.#begin(tape)
     const end = this.#kernels.writeMembers(
+      context.byteOffset,
       fields.bytes.byteOffset,
       fields.start,
       fields.end,
@@ -116,25 +116,21 @@ export class TapeKernel {
       limit,
       tape.entries.byteOffset,
       tape.entries.length,
-      state.byteOffset,
     )
-    if (end >= 0) tape.length = state[LENGTH]!
+    if (end >= 0) tape.length = context[LENGTH]!
     return end
   }
 
-  /** The state for a kernel that goes on with the tape. */
+  /** The context of a call that goes on with the tape. */
   #begin(tape: TapeEnd): Int32Array {
+    const context = this.#context
     const nodes = this.#trie.parent.length
     if (this.seen.length < nodes) this.reserve(nodes)
-    if (bound !== this || this.#boundArrays !== this.#trie.arrays) this.#bind()
-    this.#state[LENGTH] = tape.length
-    return this.#state
-  }
-
-  #bind(): void {
-    this.#trie.bind(this.#kernels)
-    this.#kernels.bindTape(this.seen.byteOffset, DEPTH_MAX)
-    bound = this
-    this.#boundArrays = this.#trie.arrays
+    if (this.#arrays !== this.#trie.arrays) {
+      context.set([...this.#trie.context(), this.seen.byteOffset, DEPTH_MAX])
+      this.#arrays = this.#trie.arrays
+    }
+    context[LENGTH] = tape.length
+    return context
   }
 }

@@ -12,8 +12,15 @@ export class Timestamp {
   ms = 0
   /** Nanoseconds beyond `ms`, 0 to 999,999. */
   nanos = 0
-  readonly #read = arena.buffer(12)
+  /** As `kernels/times.ts` has it: first a double. */
+  readonly #clock = arena.float64(4)
+  readonly #nanos = new Int32Array(this.#clock.buffer, this.#clock.byteOffset + 8, 1)
   readonly #unescaped = arena.buffer(ESCAPED_TIME_BYTES_MAX)
+
+  /** Where kernels put a time. */
+  get clock(): number {
+    return this.#clock.byteOffset
+  }
 
   /** Where a text goes without its escapes. */
   get scratch(): number {
@@ -37,10 +44,9 @@ export class Timestamp {
   }
 
   #tryRead(start: number, end: number): boolean {
-    const read = this.#read
-    if (kernels.readTime(start, end, read.byteOffset) === 0) return false
-    this.ms = read.readDoubleLE(0)
-    this.nanos = read.readInt32LE(8)
+    if (kernels.tryTime(this.clock, start, end) === 0) return false
+    this.ms = this.#clock[0]!
+    this.nanos = this.#nanos[0]!
     return true
   }
 }

@@ -54,8 +54,11 @@ interface Sibling {
   readonly block: Buffer
 }
 
-/** What a run of the kernel begins and ends with, as it says there. */
-const state = arena.int32(4)
+/** What the kernel is told, and tells: see `AgentFields` of `kernels/agents.ts`. */
+const context = arena.addresses(11)
+/** Where what it is told of cards begins there, and where its counts do. */
+const CARDS = 4
+const COUNTS = 7
 
 export class UserAgentFields {
   readonly #edits = new Edits()
@@ -64,13 +67,13 @@ export class UserAgentFields {
   #flags = arena.uint8(0)
   readonly #siblings = new Map<number, Sibling>()
   /** By node of a field: the address of its sibling's block, 0 where that is not there. */
-  #blocks = arena.int32(0)
+  #blocks = arena.addresses(0)
   #changed = 0
 
   /** Adds siblings in all events of a batch; returns in how many events. */
   run(tape: JsonTape, events: DecodedEvents, rewriter: EventRewriter, agents: UserAgents): number {
     this.#begin(tape.trie)
-    agents.bind()
+    context.set(agents.known(), CARDS)
     const edits = this.#edits
     this.#changed = 0
     for (let i = 0; ; i++) {
@@ -91,7 +94,7 @@ export class UserAgentFields {
     this.#trie = trie
     if (this.#generation === trie.generation) return
     this.#flags = arena.replaced(this.#flags, arena.uint8(trie.parent.length))
-    this.#blocks = arena.replaced(this.#blocks, arena.int32(trie.parent.length))
+    this.#blocks = arena.replaced(this.#blocks, arena.addresses(trie.parent.length))
     for (const { block } of this.#siblings.values()) arena.release(block)
     this.#siblings.clear()
     this.#generation = trie.generation
@@ -106,28 +109,24 @@ export class UserAgentFields {
     agents: UserAgents,
   ): number {
     const flags = this.#flags
-    events.bind()
-    kernels.bindAgentFields(
-      flags.byteOffset,
-      flags.length,
-      this.#blocks.byteOffset,
-      this.#generation,
-    )
     const { output } = rewriter
-    state.set([output.length, tape.length, 0, 0])
+    const blocks = this.#blocks.byteOffset
+    context.set([flags.byteOffset, flags.length, blocks, this.#generation])
+    context.set([output.length, tape.length, 0, 0], COUNTS)
     const next = kernels.addSiblings(
+      context.byteOffset,
+      events.context(),
       first,
       events.count,
       rewriter.bytes.byteOffset,
       output.bytes.length - TAPE_PADDING,
       tape.entries.byteOffset,
       tape.entries.length,
-      state.byteOffset,
     )
-    output.length = state[0]!
-    tape.length = state[1]!
-    agents.hits += state[2]!
-    this.#changed += state[3]!
+    output.length = context[COUNTS]!
+    tape.length = context[COUNTS + 1]!
+    agents.hits += context[COUNTS + 2]!
+    this.#changed += context[COUNTS + 3]!
     return next
   }
 
@@ -254,7 +253,7 @@ export class UserAgentFields {
     const trie = this.#trie!
     if (node >= this.#flags.length) {
       const flags = arena.uint8(trie.parent.length)
-      const blocks = arena.int32(trie.parent.length)
+      const blocks = arena.addresses(trie.parent.length)
       flags.set(this.#flags)
       blocks.set(this.#blocks)
       this.#flags = arena.replaced(this.#flags, flags)

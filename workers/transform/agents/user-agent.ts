@@ -36,7 +36,7 @@ export class UserAgents {
   /**
    * Sets by the end of the hash, each with the cards that came there last: where the kernel looks.
    * What it finds does not count as used above, so strings leave in the order in which they came;
-   * one still in use is then parsed once more. Empty until `bind`.
+   * one still in use is then parsed once more. Empty until `known`.
    */
   #places = arena.int32(0)
   /** Their memory is given back with the next batch: edits of this one may hold them. */
@@ -54,12 +54,12 @@ export class UserAgents {
     this.#forgotten = []
   }
 
-  /** Tells the kernel where cards are. */
-  bind(): void {
+  /** What the kernel is told of cards: their places, sets, and how much of a text counts. */
+  known(): readonly number[] {
     if (this.#places.length === 0) {
-      this.#places = arena.replaced(this.#places, arena.int32(SETS * SET))
+      this.#places = arena.replaced(this.#places, arena.addresses(SETS * SET))
     }
-    kernels.bindAgents(this.#places.byteOffset, SETS - 1, USER_AGENT_BYTES_MAX)
+    return [this.#places.byteOffset, SETS - 1, USER_AGENT_BYTES_MAX]
   }
 
   /** What is known of the string at `start`..`end` of `bytes` of the arena, if anything. */

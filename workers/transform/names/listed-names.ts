@@ -10,7 +10,7 @@
  * A word in a list says nothing by itself: `["username", "password"]` are the names of fields.
  */
 import { kernels } from '../../kernel/kernels.ts'
-import './name-endings.ts'
+import { NAME_ENDS } from './name-endings.ts'
 import { endsInNeutral, judgeNamed, NO_NAME, SECRET_NAME } from './secret-names.ts'
 import { isSecretText } from './secret-values.ts'
 
@@ -33,7 +33,7 @@ export function mayName(
   isInList: boolean,
 ): boolean {
   const from = bytes.byteOffset
-  return kernels.mayNameSecret(from + start, from + end, isEscaped, isInList) !== 0
+  return kernels.mayNameSecret(NAME_ENDS, from + start, from + end, isEscaped, isInList) !== 0
 }
 
 /** How sure a pair's name is of the value beside it. */

@@ -5,7 +5,6 @@
  * A kernel does the same (`kernels/secrets.ts`).
  */
 import { arena } from '../../kernel/arena.ts'
-import { kernels } from '../../kernel/kernels.ts'
 import {
   DENYLISTED_SEGMENTS,
   NEUTRAL_WORDS,
@@ -28,7 +27,10 @@ const befores = arena.uint8(ENTRIES)
 for (const word of [...DENYLISTED_SEGMENTS, ...SECRET_WORDS, ...SECRET_END_WORDS]) add(word)
 for (const word of [...SECRET_PAIRS, ...PLURALS.keys(), ...OTHER_WORDS]) add(word)
 for (const word of NEUTRAL_WORDS) addShort(word, NEUTRAL)
-kernels.bindNameEndings(lasts.byteOffset, befores.byteOffset)
+const context = arena.addresses(2)
+context.set([lasts.byteOffset, befores.byteOffset])
+/** What kernels are told: see `NameEnds` of `kernels/secret-tables.ts`. */
+export const NAME_ENDS = context.byteOffset
 
 function add(word: string): void {
   if (word.length < 6) return addShort(word, SHORT)

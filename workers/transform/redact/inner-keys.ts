@@ -44,7 +44,8 @@ const states = arena.uint8(nodes.length * LETTERS * Uint16Array.BYTES_PER_ELEMEN
 for (const [node, next] of nodes.entries()) {
   states.set(new Uint8Array(next.buffer), node * next.byteLength)
 }
-kernels.bindSecretWords(states.byteOffset)
+/** What kernels are told: see `nextInnerKey` of `kernels/inner-keys.ts`. */
+export const KEY_STATES = states.byteOffset
 
 /** Adds a word, from its last letter to its first, which leads to `meaning`. */
 function addWord(word: string, meaning: number): void {
@@ -72,12 +73,12 @@ function addWord(word: string, meaning: number): void {
  */
 export function firstInnerKey(bytes: Uint8Array, start: number, end: number): number {
   const { byteOffset } = bytes
-  return kernels.firstInnerKey(byteOffset + start, byteOffset + end) - byteOffset
+  return kernels.firstInnerKey(KEY_STATES, byteOffset + start, byteOffset + end) - byteOffset
 }
 
 /** The next one at or behind `from`. */
 export function nextInnerKey(bytes: Uint8Array, start: number, from: number, end: number): number {
   const { byteOffset } = bytes
-  const found = kernels.nextInnerKey(byteOffset + start, byteOffset + from, byteOffset + end)
-  return found - byteOffset
+  const [first, at, last] = [byteOffset + start, byteOffset + from, byteOffset + end]
+  return kernels.nextInnerKey(KEY_STATES, first, at, last) - byteOffset
 }

@@ -7,6 +7,7 @@ import { arena } from '../../kernel/arena.ts'
 import { kernels } from '../../kernel/kernels.ts'
 import type { DecodedEvents } from '../../tape/decoded-events.ts'
 import type { JsonTape } from '../../tape/json-tape.ts'
+import { NAME_ENDS } from '../names/name-endings.ts'
 import { NAME_MASKS, NAME_TRIPLES } from '../secrets/credential-marks.ts'
 import { BYTE_CLASS } from '../secrets/secret-formats.ts'
 import { IS_WORD } from '../secrets/secret-matcher.ts'
@@ -20,6 +21,7 @@ import {
   TAIL_RUN_MIN,
   TRIPLES,
 } from '../secrets/suspect-formats.ts'
+import { KEY_STATES } from './inner-keys.ts'
 import type { RedactKeys } from './redact-keys.ts'
 
 const BYTES = 256
@@ -37,20 +39,27 @@ mark(signs, 'V', 0x20)
 mark(signs, '=', 0x40)
 mark(signs, ':', 0x40)
 mark(signs, '%', 0x80)
-kernels.bindSecrets(TRIPLES.byteOffset, signs.byteOffset, words.byteOffset)
-kernels.bindHeads(
+/** See `SecretTables` of `kernels/secret-tables.ts`. */
+const context = arena.addresses(19)
+context.set([
+  TRIPLES.byteOffset,
+  signs.byteOffset,
+  words.byteOffset,
   PAIR_GROUPS.byteOffset,
-  FOURTHS.byteOffset,
   HEAD_STARTS.byteOffset,
+  FOURTHS.byteOffset,
   HEADS.byteOffset,
-)
-kernels.bindTokenEnds(
   TAIL_DISTANCES.byteOffset,
   TAIL_DISTANCES.length,
   TAIL_RUN_MIN,
   TAIL_LITERALS.byteOffset,
-)
-kernels.bindNames(NAME_TRIPLES.byteOffset, NAME_MASKS.byteOffset)
+  NAME_TRIPLES.byteOffset,
+  NAME_MASKS.byteOffset,
+  NAME_ENDS,
+  KEY_STATES,
+])
+/** Where what is known of a batch's keys begins there. */
+const KEYS = 15
 
 /**
  * Sixteen bytes by a byte's low half, and sixteen by its high half: a byte is one of those asked
@@ -94,9 +103,16 @@ export function nextSuspect(
   end = events.count,
 ): number {
   const { flags } = keys
-  events.bind()
-  kernels.bindKeys(flags.byteOffset, flags.length, special, logNode)
-  return kernels.findSuspect(first, end, tape.entries.byteOffset, bytes.byteOffset)
+  const { entries } = tape
+  context.set([flags.byteOffset, flags.length, special, logNode], KEYS)
+  return kernels.findSuspect(
+    context.byteOffset,
+    events.context(),
+    first,
+    end,
+    entries.byteOffset,
+    bytes.byteOffset,
+  )
 }
 
 /** Whether the scanner may find a secret in the string `start`..`end`. */
@@ -107,5 +123,6 @@ export function mayBeSecret(
   isEscaped: boolean,
 ): boolean {
   const { byteOffset } = bytes
-  return kernels.mayBeSecret(byteOffset + start, byteOffset + end, isEscaped) !== 0
+  const [from, to] = [byteOffset + start, byteOffset + end]
+  return kernels.mayBeSecret(context.byteOffset, from, to, isEscaped) !== 0
 }

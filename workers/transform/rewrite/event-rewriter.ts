@@ -30,7 +30,7 @@ export class EventRewriter {
   #out: EventBuffer | undefined
   #tape: JsonTape | undefined
   #events: DecodedEvents | undefined
-  #staged = arena.int32(2 * STAGED)
+  #staged = arena.addresses(2 * STAGED)
   #stagedAddress = this.#staged.byteOffset
 
   /** Starts a batch as decode left it, with its events in `buffer`. */

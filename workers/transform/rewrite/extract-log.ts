@@ -52,8 +52,7 @@ export function extractLogs(
   let extracted = 0
   for (let i = 0; ; i++) {
     const { entries } = tape
-    events.bind()
-    i = kernels.findNode(i, events.count, entries.byteOffset, node)
+    i = kernels.findNode(events.context(), i, events.count, entries.byteOffset, node)
     if (i === events.count) return extracted
     const end = events.tapeEnd[i]!
     for (let at = events.tapeStart[i]!; at < end; at += ENTRY) {
