@@ -6,7 +6,7 @@ import type { EncodedBatch, PartResult, SegmentOutput } from '../../model/batch.
 const BLOCK_HEAD_BYTES = 2_048
 
 /** Guesses an output's size from its input's: a little above the largest ratio seen lately. */
-class OutputRatio {
+class SizeEstimator {
   #ratio = 1
 
   bytesFor(inputBytes: number): number {
@@ -21,9 +21,9 @@ class OutputRatio {
 
 export class SegmentOutputs {
   readonly #buffers: BatchBuffers
-  readonly #blockRatio = new OutputRatio()
-  readonly #payloadRatio = new OutputRatio()
-  readonly #itemsRatio = new OutputRatio()
+  readonly #blockRatio = new SizeEstimator()
+  readonly #payloadRatio = new SizeEstimator()
+  readonly #itemsRatio = new SizeEstimator()
 
   constructor(buffers: BatchBuffers) {
     this.#buffers = buffers
@@ -32,7 +32,7 @@ export class SegmentOutputs {
   /** All buffers that a batch of `length` bytes needs, or none when it throws. */
   take(length: number, hasItems = false): SegmentOutput {
     const taken: Uint8Array[] = []
-    const take = (ratio: OutputRatio) => {
+    const take = (ratio: SizeEstimator) => {
       const buffer = this.#buffers.take(ratio.bytesFor(length))
       taken.push(buffer)
       return buffer
