@@ -177,8 +177,7 @@ export class IngestPipeline {
     const events = this.#events
     const facts = this.#facts
     const source = tapeSource(bytes, this.#tape)
-    const counts = runs.map(({ count }) => count)
-    const encoded = this.#blocks.encodeShared(source, events, facts, range, counts, output?.block)
+    const encoded = this.#blocks.encodeShared(source, events, facts, range, runs, output?.block)
     const index = this.#blocks.index(source, events, facts, range)
     return [
       {

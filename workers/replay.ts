@@ -6,6 +6,8 @@
 import assert from 'node:assert/strict'
 import type { SchemaDelta } from '../src/model/batch.ts'
 import { MIXED_STREAM } from '../src/model/mixed-runs.ts'
+import type { StreamRows } from '../src/model/projection.ts'
+import type { StreamId } from '../src/model/stream.ts'
 import type { ReplayedSegment, ReplayPart } from '../src/pool/messages.ts'
 import { NativeBlockEncoder } from './block/native-block.ts'
 import { tapeSource } from './block/native-json.ts'
@@ -29,7 +31,8 @@ export class ReplayPipeline {
 
   /**
    * Of `MIXED_STREAM` the block is for the shared table. `part`: only these events, of segments
-   * with `counts` events each. Throws when the payload is damaged: a committed segment decodes.
+   * with `counts` events each; of the shared table it says whose they are. Throws
+   * when the payload is damaged: a committed segment decodes.
    */
   run(payload: Uint8Array, streamId: number, part?: ReplayPart): ReplayedSegment {
     const { source, counts, first } = this.#decode(payload, part)
@@ -37,7 +40,7 @@ export class ReplayPipeline {
     const [blocks, events, facts] = [this.#blocks, this.#events, this.#facts]
     const encoded =
       streamId === MIXED_STREAM
-        ? blocks.encodeShared(source, events, facts, range, counts)
+        ? blocks.encodeShared(source, events, facts, range, runsOf(counts, part?.streamIds))
         : blocks.encode(source, events, facts, range, undefined, counts)
     return { eventCount: range.count, ...encoded }
   }
@@ -62,4 +65,9 @@ export class ReplayPipeline {
     assert(count > 0 && first + count <= this.#events.count)
     return { source: tapeSource(bytes, this.#tape), counts, first }
   }
+}
+
+function runsOf(counts: readonly number[], streamIds: readonly StreamId[] = []): StreamRows[] {
+  assert.equal(streamIds.length, counts.length, 'a stream for each run')
+  return counts.map((count, i) => ({ streamId: streamIds[i]!, count }))
 }

@@ -59,7 +59,6 @@ async function createMaterializer(
       findPresent: (segments) => projection.findPresent(segments),
       tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),
       insert: (streamId, blocks) => projection.insert(streamId, blocks),
-      insertMixed: (blocks) => projection.insertMixed(blocks),
       setAside: (segments) => setAside.record(nodeId, segments),
       readRetries: async () => {
         const { segments, retries } = await setAside.count(nodeId)

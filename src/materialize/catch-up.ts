@@ -19,7 +19,7 @@ import {
   SEGMENT_TRIES_MAX,
 } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'
-import type { MixedBlock, StreamSegment } from '../model/projection.ts'
+import type { StreamSegment } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type Fault, rebuildError, segmentFault } from './faults.ts'
@@ -31,12 +31,12 @@ import {
   absentRow,
   lastIdOf,
   type Piece,
+  partOf,
   type SegmentPart,
   Slice,
   type StoredSegment,
   segmentsOf,
 } from './stored-segment.ts'
-import { toMixed } from './stream-buffer.ts'
 
 export interface CatchUpStores {
   /**
@@ -50,10 +50,11 @@ export interface CatchUpStores {
   findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>>
   /** Rebuilds a segment's block, or that of a part of it, through the worker code. */
   rebuild(segment: StoredSegment, part?: SegmentPart): Promise<EncodedBlock>
-  /** Inserts blocks of one stream; makes its table when it is missing. */
+  /**
+   * Inserts blocks of one stream, or of `MIXED_STREAM` into the table that streams share; makes the
+   * table when it is missing.
+   */
   insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void>
-  /** Inserts blocks into the table that streams share. */
-  insertMixed(blocks: readonly MixedBlock[]): Promise<void>
   /** Makes it durable that these segments are left out, until somebody asks to try again. */
   setAside(segments: readonly SetAside[]): Promise<void>
   /** Segments set aside that somebody asked to try again, some of them. */
@@ -205,7 +206,6 @@ interface TurnOptions {
 
 interface Rebuilding {
   readonly row: AbsentRow
-  readonly piece: Piece
   /** Undefined: its row was set aside. */
   readonly block: Promise<EncodedBlock | undefined>
 }
@@ -237,7 +237,7 @@ class Turn {
         this.replayed++
         const block = this.#rebuild(row, piece)
         block.catch(() => undefined) // Awaited in its turn.
-        this.#rebuilding.push({ row, piece, block })
+        this.#rebuilding.push({ row, block })
         this.#ahead += row.segment.eventCount ?? REPLAY_AHEAD_EVENTS
         while (this.#isFarAhead) await this.#takeRebuilt()
       }
@@ -272,8 +272,7 @@ class Turn {
         stampBlock(block, segment.segmentId)
         return block
       }
-      const counts = piece.members.map((member) => member.eventCount)
-      const block = await stores.rebuild(segment, { first: piece.first, counts })
+      const block = await stores.rebuild(segment, partOf(segment, piece))
       stampMembers(block, piece.members)
       return block
     } catch (cause) {
@@ -284,7 +283,7 @@ class Turn {
   }
 
   async #takeRebuilt(): Promise<void> {
-    const [{ row, piece, block: rebuilding }] = this.#rebuilding as [Rebuilding]
+    const [{ row, block: rebuilding }] = this.#rebuilding as [Rebuilding]
     const block = await rebuilding
     this.#rebuilding.shift()
     this.#ahead -= row.segment.eventCount ?? REPLAY_AHEAD_EVENTS
@@ -298,7 +297,7 @@ class Turn {
     if (isFull) await this.#startInsert(streamId)
     const open = this.#slices.get(streamId) ?? new Slice(streamId)
     this.#slices.set(streamId, open)
-    open.add(row, piece, block)
+    open.add(row, block)
   }
 
   /** Inserts the stream's slice; waits until there is a place for one more. */
@@ -318,8 +317,7 @@ class Turn {
     const { streamId, sources, blocks, rows } = slice
     try {
       try {
-        if (slice.isMixed) await stores.insertMixed(blocks.map(toMixed))
-        else await stores.insert(streamId, await joinInTurns(blocks))
+        await stores.insert(streamId, await joinInTurns(blocks))
         this.events += rows
       } catch (cause) {
         const only = new Set(sources).size === 1 ? sources[0] : undefined

@@ -11,7 +11,7 @@ import {
 } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { BlockSpool, StreamRows } from '../model/projection.ts'
+import type { BlockSpool } from '../model/projection.ts'
 import type { StreamId } from '../model/stream.ts'
 import { isFull, pickInsert } from './pick-insert.ts'
 import type { Outstanding } from './progress.ts'
@@ -70,7 +70,7 @@ export class LiveBuffers {
    * Adds a block; true when its insert is due. Throws the system's error when the stream's blocks
    * cannot be spooled: then they must be dropped.
    */
-  add(block: EncodedBlock, rows: readonly StreamRows[], entry: Outstanding): boolean {
+  add(block: EncodedBlock, entry: Outstanding): boolean {
     const { streamId } = entry
     let buffer = this.#open.get(streamId)
     if (buffer === undefined || isFull(buffer)) {
@@ -78,7 +78,7 @@ export class LiveBuffers {
       this.#open.set(streamId, buffer)
       this.#buffers.add(buffer)
     }
-    buffer.add(block, rows, entry)
+    buffer.add(block, entry)
     this.#keptBytes += block.bytes.length
     if (buffer.keptBytes >= SPOOL_BYTES_MIN && streamId !== MIXED_STREAM) this.#spool(buffer)
     return isFull(buffer)

@@ -20,8 +20,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LAGGING_STREAMS_MAX, SET_ASIDE_POLL_MS } from '../limits.ts'
 import type { CommittedGroup, CommittedSegment, EncodedBlock } from '../model/batch.ts'
-import { MIXED_STREAM } from '../model/mixed-runs.ts'
-import type { BlockSpool, StreamRows } from '../model/projection.ts'
+import type { BlockSpool } from '../model/projection.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { CatchUp, type CatchUpStores } from './catch-up.ts'
@@ -33,7 +32,7 @@ import { Pause } from './pause.ts'
 import { type Outstanding, Progress } from './progress.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import { lastIdOf } from './stored-segment.ts'
-import { type StreamBuffer, toMixed } from './stream-buffer.ts'
+import type { StreamBuffer } from './stream-buffer.ts'
 
 export interface MaterializeStores extends CatchUpStores {
   /** Records the checkpoint; may reject. It never moves back. */
@@ -180,15 +179,10 @@ export class Materializer {
 
   #keep(segment: CommittedSegment, block: EncodedBlock, entry: Outstanding): void {
     const { streamId, segmentId, runs } = segment
-    let rows: readonly StreamRows[] = [{ streamId, count: block.rows }]
-    if (runs === undefined) {
-      stampBlock(block, segmentId)
-    } else {
-      stampMembers(block, runs)
-      rows = runs.map((run) => ({ streamId: run.streamId, count: run.eventCount }))
-    }
+    if (runs === undefined) stampBlock(block, segmentId)
+    else stampMembers(block, runs)
     try {
-      if (this.#buffers.add(block, rows, entry)) this.#livePause.end()
+      if (this.#buffers.add(block, entry)) this.#livePause.end()
     } catch (cause) {
       this.#failures.fail(streamId, cause)
       this.#leaveBehind(streamId, 'blocks could not be spooled', entry.segmentId)
@@ -331,7 +325,6 @@ export class Materializer {
     const startedAt = performance.now()
     try {
       if (spool !== undefined) await this.#insertSpool(spool, buffer)
-      else if (streamId === MIXED_STREAM) await stores.insertMixed(blocks.map(toMixed))
       else await stores.insert(streamId, await joinInTurns(blocks))
     } catch (cause) {
       this.#failures.fail(this.#lags.isAll ? 'all' : streamId, cause)

@@ -1,12 +1,11 @@
 /** Rows of the raw store as catch-up reads them, and what of each is to be brought in. */
 
 import type { EncodedBlock } from '../model/batch.ts'
-import { MIXED_STREAM, type MixedRun } from '../model/mixed-runs.ts'
-import type { StreamRows, StreamSegment } from '../model/projection.ts'
+import type { MixedRun } from '../model/mixed-runs.ts'
+import type { StreamSegment } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 import type { StreamId } from '../model/stream.ts'
-import { toWaiting, type WaitingBlock } from './stream-buffer.ts'
 
 export interface StoredSegment {
   /** `MIXED_STREAM` with `runs`. */
@@ -27,6 +26,8 @@ export interface StoredSegment {
 export interface SegmentPart {
   readonly first: number
   readonly counts: readonly number[]
+  /** Of a mixed one: whose those segments are. */
+  readonly streamIds?: readonly StreamId[]
 }
 
 /** A row of the raw store, and what of it is not in the projection. */
@@ -36,7 +37,12 @@ export interface AbsentRow {
 }
 
 /** What of a stored segment is to be brought in: all, or members that lie side by side. */
-export type Piece = 'all' | { readonly first: number; readonly members: readonly StreamMember[] }
+export type Piece = 'all' | MemberPiece
+
+export interface MemberPiece {
+  readonly first: number
+  readonly members: readonly StreamMember[]
+}
 
 export interface StreamMember extends SegmentMember {
   readonly streamId: StreamId
@@ -84,9 +90,10 @@ function membersOf(segment: StoredSegment): StreamMember[] | undefined {
   return runs?.slice() ?? members?.map((member) => ({ ...member, streamId }))
 }
 
-function streamRows({ streamId }: StoredSegment, piece: Piece, count: number): StreamRows[] {
-  if (piece === 'all') return [{ streamId, count }]
-  return piece.members.map((member) => ({ streamId: member.streamId, count: member.eventCount }))
+export function partOf({ runs }: StoredSegment, { first, members }: MemberPiece): SegmentPart {
+  const counts = members.map(({ eventCount }) => eventCount)
+  if (runs === undefined) return { first, counts }
+  return { first, counts, streamIds: members.map(({ streamId }) => streamId) }
 }
 
 /** Blocks of one insert. */
@@ -95,7 +102,7 @@ export class Slice {
   readonly streamId: StreamId
   /** Whose pieces its blocks are. */
   readonly sources: AbsentRow[] = []
-  readonly blocks: WaitingBlock[] = []
+  readonly blocks: EncodedBlock[] = []
   rows = 0
   bytes = 0
 
@@ -103,13 +110,9 @@ export class Slice {
     this.streamId = streamId
   }
 
-  get isMixed(): boolean {
-    return this.streamId === MIXED_STREAM
-  }
-
-  add(source: AbsentRow, piece: Piece, block: EncodedBlock): void {
+  add(source: AbsentRow, block: EncodedBlock): void {
     this.sources.push(source)
-    this.blocks.push(toWaiting(block, streamRows(source.segment, piece, block.rows)))
+    this.blocks.push(block)
     this.rows += block.rows
     this.bytes += block.bytes.length
   }

@@ -1,28 +1,14 @@
 /** Blocks for one table that wait for their insert: coalescing them is concatenation. */
 import type { EncodedBlock } from '../model/batch.ts'
-import type { BlockSpool, MixedBlock, StreamRows } from '../model/projection.ts'
+import type { BlockSpool } from '../model/projection.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type JoinableBlock, joinBlocks } from './join-blocks.ts'
 import type { Outstanding } from './progress.ts'
 
-export interface WaitingBlock extends JoinableBlock {
-  /** Whose its rows are, in their order. */
-  readonly streamRows: readonly StreamRows[]
-}
-
-export function toWaiting(block: EncodedBlock, streamRows: readonly StreamRows[]): WaitingBlock {
-  const { bytes, rows, pieces } = block
-  return { bytes, rows, pieces, streamRows }
-}
-
-export function toMixed({ bytes, streamRows }: WaitingBlock): MixedBlock {
-  return { bytes, rows: streamRows }
-}
-
 export class StreamBuffer {
   /** `MIXED_STREAM`: blocks with rows of several. */
   readonly streamId: StreamId
-  readonly blocks: WaitingBlock[] = []
+  readonly blocks: JoinableBlock[] = []
   /** Where the other blocks are. */
   spool: BlockSpool | undefined
   readonly entries: Outstanding[] = []
@@ -38,12 +24,12 @@ export class StreamBuffer {
     this.sinceMs = sinceMs
   }
 
-  add(block: EncodedBlock, streamRows: readonly StreamRows[], entry: Outstanding): void {
-    this.blocks.push(toWaiting(block, streamRows))
+  add({ bytes, rows, pieces }: EncodedBlock, entry: Outstanding): void {
+    this.blocks.push({ bytes, rows, pieces })
     this.entries.push(entry)
-    this.rows += block.rows
-    this.bytes += block.bytes.length
-    this.keptBytes += block.bytes.length
+    this.rows += rows
+    this.bytes += bytes.length
+    this.keptBytes += bytes.length
   }
 
   /** Moves the blocks to the spool; they are nobody's any more. Throws as `append` does. */

@@ -23,15 +23,7 @@ export const MIXED_PROJECTION_COLUMNS = [
   ['payload', SHARED_PAYLOAD_TYPE],
 ] as const
 
-/**
- * A Native block for the shared table but for the column `stream_id`, and whose its rows are.
- */
-export interface MixedBlock {
-  readonly bytes: Uint8Array
-  /** In the order of the rows; all of them. */
-  readonly rows: readonly StreamRows[]
-}
-
+/** Neighbouring rows of a block for the shared table. */
 export interface StreamRows {
   readonly streamId: StreamId
   readonly count: number

@@ -10,6 +10,7 @@ import type {
 } from '../model/batch.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
+import type { StreamId } from '../model/stream.ts'
 
 /** What a worker is given at its start. */
 export interface WorkerData {
@@ -40,6 +41,8 @@ export interface IngestResult {
 export interface ReplayPart {
   readonly first: number
   readonly counts: readonly number[]
+  /** For the shared table: whose those segments are. */
+  readonly streamIds?: readonly StreamId[]
 }
 
 /** A stored payload, and which of its events; without a part, all of them as one segment. */

@@ -87,8 +87,7 @@ export class ProjectionHarness {
     const { block } = segment
     const id = ++this.#segments as SegmentId
     stampBlock(block, id)
-    const rows = [{ streamId, count: block.rows }]
-    await this.#store!.insertMixed([{ bytes: block.bytes, rows }])
+    await this.#store!.insert(MIXED_STREAM, [block.bytes])
     return id
   }
 

@@ -209,9 +209,9 @@ test('of a mixed row the absent runs are brought in, neighbours as one block', a
   assert.equal(step?.last, present.runs![1]!.segmentId, 'the last run, not the row')
   assert.equal(step?.replayed, 3)
   assert.deepEqual(asked, [
-    [absent.segmentId, { first: 0, counts: [2, 1] }],
-    [partly.segmentId, { first: 0, counts: [1] }],
-    [partly.segmentId, { first: 6, counts: [2, 3] }],
+    [absent.segmentId, { first: 0, counts: [2, 1], streamIds: [1, 2] }],
+    [partly.segmentId, { first: 0, counts: [1], streamIds: [1] }],
+    [partly.segmentId, { first: 6, counts: [2, 3], streamIds: [3, 4] }],
   ])
   const inserted = stores.projected.filter((each) => !before.has(each))
   const runs = [...absent.runs!, ...[0, 2, 3].map((i) => partly.runs![i]!)]

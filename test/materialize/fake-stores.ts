@@ -5,7 +5,7 @@ import type { MaterializeStores } from '../../src/materialize/materializer.ts'
 import type { SegmentPart, StoredSegment } from '../../src/materialize/stored-segment.ts'
 import type { CommittedSegment, EncodedBlock } from '../../src/model/batch.ts'
 import { MIXED_STREAM, type MixedRun } from '../../src/model/mixed-runs.ts'
-import type { BlockSpool, MixedBlock, StreamSegment } from '../../src/model/projection.ts'
+import type { BlockSpool, StreamSegment } from '../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { StoreError } from '../../src/store/store-error.ts'
@@ -120,10 +120,9 @@ export class FakeStores implements MaterializeStores {
   }
 
   async insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void> {
-    assert.notEqual(streamId, MIXED_STREAM)
-    // What was stamped into the blocks is what is inserted.
-    const inserted = blocks.map((bytes) => ({ streamId, segmentId: stampOf(bytes, 0) }))
-    await this.#insert(inserted, () => this.inserts.push(blocks.length))
+    const inserted = blocks.flatMap((block) => this.#stamped(streamId, block))
+    const inserts = streamId === MIXED_STREAM ? this.sharedInserts : this.inserts
+    await this.#insert(inserted, () => inserts.push(blocks.length))
   }
 
   tryOpenSpool(streamId: StreamId): BlockSpool | undefined {
@@ -155,8 +154,22 @@ export class FakeStores implements MaterializeStores {
     }
   }
 
-  async insertMixed(blocks: readonly MixedBlock[]): Promise<void> {
-    await this.#insert(blocks.flatMap(stampedRuns), () => this.sharedInserts.push(blocks.length))
+  /** What was stamped into a block is what is inserted; each row of a run is stamped alike. */
+  #stamped(streamId: StreamId, block: Uint8Array): StreamSegment[] {
+    if (streamId !== MIXED_STREAM) return [{ streamId, segmentId: stampOf(block, 0) }]
+    const runs = new Map(
+      this.raw.flatMap(({ runs = [] }) => runs.map((run) => [run.segmentId, run])),
+    )
+    const stamped: StreamSegment[] = []
+    for (let row = 0, run = runs.get(stampOf(block, 0)); run !== undefined; ) {
+      const { segmentId } = run
+      for (const end = row + run.eventCount; row < end; row++) {
+        assert.equal(stampOf(block, row), segmentId)
+      }
+      stamped.push({ streamId: run.streamId, segmentId })
+      run = runs.get(stampOf(block, row))
+    }
+    return stamped
   }
 
   async #insert(inserted: readonly StreamSegment[], onWritten: () => unknown): Promise<void> {
@@ -221,14 +234,4 @@ function countOf(runs: readonly MixedRun[]): number {
 function stampOf(bytes: Uint8Array, row: number): SegmentId {
   const { buffer, byteOffset, byteLength } = bytes
   return Buffer.from(buffer, byteOffset, byteLength).readBigInt64LE(row * 8) as SegmentId
-}
-
-/** The runs as their rows are stamped; each row of a run alike. */
-function stampedRuns({ bytes, rows }: MixedBlock): StreamSegment[] {
-  let row = 0
-  return rows.map(({ streamId, count }) => {
-    const segmentId = stampOf(bytes, row)
-    for (const end = row + count; row < end; row++) assert.equal(stampOf(bytes, row), segmentId)
-    return { streamId, segmentId }
-  })
 }

@@ -136,14 +136,10 @@ test('streams that fail at random, one by one: exactly once', async (t) => {
   const stores = new FakeStores()
   const { materializer } = setUp(stores, 1)
   const bad = new Set<number>()
-  const { insert, insertMixed } = stores
+  const { insert } = stores
   stores.insert = (streamId, blocks) => {
     if (bad.has(streamId)) return Promise.reject(new RefusedError())
     return insert.call(stores, streamId, blocks)
-  }
-  stores.insertMixed = (blocks) => {
-    if (bad.has(0)) return Promise.reject(new RefusedError())
-    return insertMixed.call(stores, blocks)
   }
   stores.fate = (operation) => {
     const passed = stores.checkpoints.at(-1) ?? 0n

@@ -11,6 +11,7 @@ import type { AcceptedBatch, EncodedSegment, Part } from '../../src/model/batch.
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { ReplayPipeline } from '../../workers/replay.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
 import { testSeed } from '../support/fuzzing.ts'
 import { batchOfParts } from './batch-of.ts'
@@ -40,6 +41,8 @@ function runsOf(segment: EncodedSegment) {
   const lines = decodeSegment(segment.payload).text.toString().split('\n').slice(0, -1)
   const { bytes } = segment.block
   const view = new DataView(bytes.buffer, bytes.byteOffset)
+  // Before the segment ids and their head: "segment_id" and "UInt64".
+  const streamsAt = segment.block.segmentIdOffset - 18 - segment.block.rows * 4
   // Behind the segment ids: the head of the next column, "ordinal" and "UInt32".
   const ordinalsAt = segment.block.segmentIdOffset + segment.block.rows * 8 + 1 + 7 + 1 + 6
   let first = 0
@@ -47,6 +50,9 @@ function runsOf(segment: EncodedSegment) {
     const ordinals = Array.from({ length: run.eventCount }, (_, index) => {
       return view.getUint32(ordinalsAt + (first + index) * 4, true)
     })
+    for (let row = first; row < first + run.eventCount; row++) {
+      assert.equal(view.getUint32(streamsAt + row * 4, true), run.streamId)
+    }
     const own = lines.slice(first, first + run.eventCount)
     first += run.eventCount
     return { ...run, lines: own, ordinals }
@@ -100,6 +106,11 @@ test('each run is what its stream would have got alone', () => {
           )
         }
         assert.deepEqual(segment.delta, { shapes: [], shapesSkipped: 0 })
+        const counts = some.map(({ eventCount }) => eventCount)
+        const streamIds = some.map(({ streamId }) => streamId)
+        const part = { first: 0, counts, streamIds }
+        const again = new ReplayPipeline().run(segment.payload, MIXED_STREAM, part)
+        assert(Buffer.from(again.block.bytes).equals(segment.block.bytes), 'replay builds the same')
       }
     }
   }

@@ -7,13 +7,19 @@
  * time of rows without a producer time. They are left zero and their offsets are handed on; main
  * stamps them (`materialize/stamp.ts`). Several blocks one after another are one INSERT body.
  */
+import assert from 'node:assert/strict'
 import {
   type EncodedBlock,
   PIECE_COUNTS,
   PIECE_NAMES,
   PIECE_VALUES,
 } from '../../src/model/batch.ts'
-import { PROJECTION_COLUMNS, SHARED_PAYLOAD_TYPE } from '../../src/model/projection.ts'
+import {
+  MIXED_PROJECTION_COLUMNS,
+  PROJECTION_COLUMNS,
+  SHARED_PAYLOAD_TYPE,
+  type StreamRows,
+} from '../../src/model/projection.ts'
 import { type EventFacts, SOURCE_RECEIPT } from '../facts/event-facts.ts'
 import { ByteWriter } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
@@ -27,6 +33,7 @@ const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => columnHeader(name, type
 const LEVEL = 5
 const SERVICE = 6
 const PAYLOAD = PROJECTION_COLUMNS.length - 1
+const STREAM_HEADER = columnHeader(...MIXED_PROJECTION_COLUMNS[0])
 const SHARED_HEADER = columnHeader('payload', SHARED_PAYLOAD_TYPE)
 
 function columnHeader(name: string, type: string): Uint8Array {
@@ -36,8 +43,8 @@ function columnHeader(name: string, type: string): Uint8Array {
   return writer.take()
 }
 
-/** Bytes of the fixed-width columns a row. */
-const FIXED_ROW_BYTES = 8 + 4 + 8 + 8 + 8
+/** Bytes of the fixed-width columns a row, `stream_id` of the shared table included. */
+const FIXED_ROW_BYTES = 4 + 8 + 4 + 8 + 8 + 8
 
 /** Bytes of the events' JSON, a line feed behind each. */
 export function textLength(events: DecodedEvents, range: EventRange): number {
@@ -92,6 +99,7 @@ export class NativeBlockEncoder {
     range: EventRange,
     counts: readonly number[] = [range.count],
   ): ColumnIndex {
+    this.#beginBlock(PROJECTION_COLUMNS.length, range.count)
     this.#fixed = this.#writeFixed(facts, range, counts)
     this.#header(PAYLOAD)
     this.#pathsSkipped = this.#prepare(source, events, facts, range)
@@ -109,42 +117,55 @@ export class NativeBlockEncoder {
     return { block, pathsSkipped: this.#pathsSkipped }
   }
 
-  /**
-   * The same for the table that small streams share, but for its first column, `stream_id`, which
-   * main puts before it.
-   */
+  /** The same for the table that small streams share; `runs`: whose the range's events are. */
   encodeShared(
     source: TapeSource,
     events: DecodedEvents,
     facts: EventFacts,
     range: EventRange,
-    counts: readonly number[],
+    runs: readonly StreamRows[],
     into?: Uint8Array,
   ): NativeBlock {
     const writer = this.#writer
+    this.#beginBlock(MIXED_PROJECTION_COLUMNS.length, range.count)
+    this.#streamIds(runs, range.count)
+    const counts = runs.map(({ count }) => count)
     const fixed = this.#writeFixed(facts, range, counts)
-    writer.reserve(SHARED_HEADER.length)
-    writer.bytes.set(SHARED_HEADER, writer.length)
-    writer.length += SHARED_HEADER.length
+    this.#append(SHARED_HEADER)
     const rows = { events, layout: facts.layout, ...range }
     const pathsSkipped = this.#shared.write(writer, source, rows)
     return { block: { bytes: writer.take(into), ...fixed }, pathsSkipped }
   }
 
-  /** All columns but the payload. */
+  #beginBlock(columns: number, rows: number): void {
+    const writer = this.#writer
+    writer.length = 0
+    writer.reserve(rows * FIXED_ROW_BYTES + 1024)
+    writer.varuint(columns)
+    writer.varuint(rows)
+    this.#pieces.length = 0
+    notePiece(this.#pieces, writer, PIECE_COUNTS)
+  }
+
+  #streamIds(runs: readonly StreamRows[], rows: number): void {
+    this.#append(STREAM_HEADER)
+    const writer = this.#writer
+    const end = writer.length + rows * 4
+    for (const { streamId, count } of runs) {
+      for (let i = 0; i < count; i++, writer.length += 4) {
+        writer.view.setUint32(writer.length, streamId, true)
+      }
+    }
+    assert.equal(writer.length, end, 'every row is of a stream')
+  }
+
+  /** All columns between `stream_id` and the payload. */
   #writeFixed(
     facts: EventFacts,
     range: EventRange,
     counts: readonly number[],
   ): Omit<EncodedBlock, 'bytes'> {
     const { count } = range
-    const writer = this.#writer
-    writer.length = 0
-    writer.reserve(count * FIXED_ROW_BYTES + 1024)
-    writer.varuint(PROJECTION_COLUMNS.length)
-    writer.varuint(count)
-    this.#pieces.length = 0
-    notePiece(this.#pieces, writer, PIECE_COUNTS)
     const segmentIdOffset = this.#zeros(0, count * 8)
     this.#ordinals(counts)
     const ingestedAtOffset = this.#zeros(2, count * 8)
@@ -177,11 +198,14 @@ export class NativeBlockEncoder {
     return this.#payload.prepare(source, { ...range, start, end, textBytes, layout: facts.layout })
   }
 
-  #header(column: number): void {
-    const header = HEADERS[column]!
+  #append(header: Uint8Array): void {
     this.#writer.reserve(header.length)
     this.#writer.bytes.set(header, this.#writer.length)
     this.#writer.length += header.length
+  }
+
+  #header(column: number): void {
+    this.#append(HEADERS[column]!)
     if (column === LEVEL || column === SERVICE) writeLabelPrefix(this.#writer)
     if (column < PAYLOAD) notePiece(this.#pieces, this.#writer, PIECE_NAMES)
   }

@@ -5,14 +5,12 @@
  * A table a stream gives each its own dynamic paths, its own retention by dropping partitions, and
  * an honest size. Table names are made of our own integers; everything else goes by parameters.
  */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MERGE_BYTES_MAX } from '../../limits.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import {
   type BlockSpool,
   MIXED_PROJECTION_COLUMNS,
-  type MixedBlock,
   PROJECTION_COLUMNS,
   type StreamSegment,
 } from '../../model/projection.ts'
@@ -22,7 +20,6 @@ import type { StreamId } from '../../model/stream.ts'
 import { type ClickHouse, InsertSpool, type QueryParams } from '../clickhouse.ts'
 import { StoreError } from '../store-error.ts'
 import { LABEL_COLUMNS } from './label-columns.ts'
-import { prependStreams } from './mixed-block.ts'
 
 export const PROJECTION_DATABASE = 'sluice'
 
@@ -136,15 +133,16 @@ export class ProjectionStore {
     this.#inserts = Number(node.epoch % 1_000_000n) * 1_000_000_000
   }
 
-  /** Inserts blocks, in pieces one after another, as one part. Throws `StoreError`. */
+  /**
+   * Inserts blocks, in pieces one after another, as one part; of `MIXED_STREAM` into the table that
+   * streams share. Throws `StoreError`.
+   */
   async insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void> {
-    assert(streamId !== MIXED_STREAM, 'its blocks have a column more')
     await this.#insert(streamId, blocks)
   }
 
   /** Where a stream's blocks may be put as they come; undefined where they have to be sent. */
   tryOpenSpool(streamId: StreamId): BlockSpool | undefined {
-    assert(streamId !== MIXED_STREAM, 'its blocks have a column more')
     const spool = this.#clickhouse.tryOpenSpool()
     return (
       spool && {
@@ -153,11 +151,6 @@ export class ProjectionStore {
         release: () => spool.release(),
       }
     )
-  }
-
-  /** The same into the table that streams share. Throws `StoreError`. */
-  async insertMixed(blocks: readonly MixedBlock[]): Promise<void> {
-    await this.#insert(MIXED_STREAM, blocks.flatMap(prependStreams))
   }
 
   async #insert(streamId: StreamId, data: readonly Uint8Array[] | InsertSpool): Promise<void> {

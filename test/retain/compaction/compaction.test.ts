@@ -379,7 +379,6 @@ test('a projection rebuilt from merged rows has the same rows, those it lacked o
         return { ...block, bytes: Uint8Array.from(block.bytes) }
       },
       insert: (stream, blocks) => projection.insert(stream, blocks),
-      insertMixed: (blocks) => projection.insertMixed(blocks),
       setAside: () => assert.fail('set aside'),
       readRetries: async () => [],
       forgetSetAside: async () => undefined,

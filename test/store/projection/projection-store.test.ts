@@ -14,7 +14,7 @@ import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import { SPOOL_INSERT_ROWS } from '../../../src/limits.ts'
 import { stampBlock, stampMembers } from '../../../src/materialize/stamp.ts'
 import { MIXED_STREAM, type MixedRun } from '../../../src/model/mixed-runs.ts'
-import { type MixedBlock, PROJECTION_COLUMNS } from '../../../src/model/projection.ts'
+import { PROJECTION_COLUMNS } from '../../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
@@ -133,10 +133,11 @@ function mixedBlock(streams: readonly (readonly [streamId: number, events: numbe
   const events = counts.reduce((sum, count) => sum + count, 0)
   const lines = Array.from({ length: events }, (_, n) => JSON.stringify({ n, pad, [`k${n}`]: 'x' }))
   const [segment] = new IngestPipeline().run(batchOf(lines.join('\n'))).segments
-  const { block } = new ReplayPipeline().run(segment!.payload, MIXED_STREAM, { first: 0, counts })
+  const streamIds = runs.map(({ streamId }) => streamId)
+  const part = { first: 0, counts, streamIds }
+  const { block } = new ReplayPipeline().run(segment!.payload, MIXED_STREAM, part)
   stampMembers(block, runs)
-  const rows = runs.map(({ streamId, eventCount }) => ({ streamId, count: eventCount }))
-  return { runs, block: { bytes: block.bytes, rows } satisfies MixedBlock }
+  return { runs, bytes: block.bytes }
 }
 
 interface MixedRow {
@@ -170,7 +171,7 @@ function rowsOf(...blocks: readonly { readonly runs: readonly MixedRun[] }[]): M
   return rows.sort((a, b) => a.stream_id - b.stream_id || (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
 }
 
-test('insertMixed: rows of several streams, each under its own, in one part', async () => {
+test('the shared table: rows of several streams, each under its own, in one part', async () => {
   const projection = new ProjectionStore(clickHouse, NODE)
   const blocks = [
     mixedBlock([
@@ -189,7 +190,10 @@ test('insertMixed: rows of several streams, each under its own, in one part', as
     ),
     mixedBlock([[70_001, 1]]),
   ]
-  await projection.insertMixed(blocks.map(({ block }) => block))
+  await projection.insert(
+    MIXED_STREAM,
+    blocks.map(({ bytes }) => bytes),
+  )
   assert.deepEqual(await readMixed([12, 300, 70_001]), rowsOf(...blocks))
   const [parts] = await clickHouse.query<{ parts: number; rows: number }>(
     `SELECT uniqExact(_part)::UInt32 AS parts, count()::UInt32 AS rows FROM ${MIXED_TABLE}`,
@@ -199,16 +203,9 @@ test('insertMixed: rows of several streams, each under its own, in one part', as
   // Somebody drops the table: one insert fails, the next makes it again.
   await clickHouse.command(`DROP TABLE ${MIXED_TABLE} SYNC`)
   const again = mixedBlock([[12, 1]])
-  await assert.rejects(projection.insertMixed([again.block]), /60/)
-  await projection.insertMixed([again.block])
+  await assert.rejects(projection.insert(MIXED_STREAM, [again.bytes]), /60/)
+  await projection.insert(MIXED_STREAM, [again.bytes])
   assert.deepEqual(await readMixed([12]), rowsOf(again))
-})
-
-test('a block whose rows are not all of somebody is not inserted', async () => {
-  const projection = new ProjectionStore(clickHouse, NODE)
-  const { block } = mixedBlock([[12, 2]])
-  const rows = [{ streamId: 12 as StreamId, count: 1 }]
-  await assert.rejects(projection.insertMixed([{ ...block, rows }]), assert.AssertionError)
 })
 
 test('findPresent looks into both tables, and knows streams that have none', async () => {
@@ -220,9 +217,11 @@ test('findPresent looks into both tables, and knows streams that have none', asy
   }
   assert.deepEqual(await findPresent(both!, [nextId()]), new Set(), 'no table at all')
   const putOwn = async (streamId: StreamId) => {
-    const { block, runs } = mixedBlock([[streamId, 2]])
+    const { block } = new IngestPipeline().run(batchOf('{"n":0}\n{"n":1}')).segments[0]!
+    const segmentId = nextId()
+    stampBlock(block, segmentId)
     await projection.insert(streamId, [block.bytes])
-    return runs[0]!.segmentId
+    return segmentId
   }
   const inOwn = [await putOwn(both!), await putOwn(own!)]
   assert.deepEqual(await findPresent(both!, inOwn), new Set([inOwn[0]]))
@@ -230,7 +229,7 @@ test('findPresent looks into both tables, and knows streams that have none', asy
     [both!, 1],
     [shared!, 3],
   ])
-  await projection.insertMixed([mixed.block])
+  await projection.insert(MIXED_STREAM, [mixed.bytes])
   const [inBoth, inShared] = mixed.runs.map(({ segmentId }) => segmentId)
 
   const absent = nextId(86_400_000)
