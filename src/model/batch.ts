@@ -104,7 +104,7 @@ export interface BulkItems {
 /** A part of an OTLP request that begins between two records of one ScopeLogs message. */
 export interface OtlpResume {
   /** The Resource and the InstrumentationScope messages, in the batch's bytes before the part. */
-  readonly resource: ByteRange | undefined
+  readonly resource: ByteRange
   readonly scope: ByteRange | undefined
   /** Bytes left of the ScopeLogs and of the ResourceLogs message around it, from the start. */
   readonly scopeLogsBytes: number

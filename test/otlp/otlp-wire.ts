@@ -41,6 +41,8 @@ export function double(field: number, value: number): Buffer {
 export class WireMaker {
   readonly #next: Next
   readonly #isOdd: boolean
+  /** Whether the last request has a message in several pieces that counts once. */
+  hasPieces = false
 
   /** `isOdd`: whether anything is made that no exporter would. */
   constructor(next: Next, isOdd: boolean) {
@@ -49,12 +51,13 @@ export class WireMaker {
   }
 
   request(): Buffer {
+    this.hasPieces = false
     return this.#message(this.#times(2, () => this.#sub(1, () => this.#resourceLogs())))
   }
 
   #resourceLogs(): Buffer {
     return this.#message([
-      ...this.#once(() => this.#sub(1, () => this.#attributes(1))),
+      ...this.#onceAsMessage(() => this.#sub(1, () => this.#attributes(1))),
       ...this.#times(2, () => this.#sub(2, () => this.#scopeLogs())),
       ...this.#maybe(() => lengthDelimited(3, Buffer.from('http://schema'))),
     ])
@@ -62,7 +65,7 @@ export class WireMaker {
 
   #scopeLogs(): Buffer {
     return this.#message([
-      ...this.#once(() => this.#sub(1, () => this.#scope())),
+      ...this.#onceAsMessage(() => this.#sub(1, () => this.#scope())),
       ...this.#times(5, () => this.#sub(2, () => this.#record())),
     ])
   }
@@ -84,7 +87,7 @@ export class WireMaker {
       ...this.#once(() => fixed64(1, this.#time())),
       ...this.#maybe(() => Buffer.concat([varint(16), varint(this.#below(30) - 3)])),
       ...this.#maybe(() => lengthDelimited(3, this.#text())),
-      ...this.#once(() => this.#sub(5, () => this.#any(0))),
+      ...this.#onceAsMessage(() => this.#sub(5, () => this.#any(0))),
       ...this.#times(3, () => this.#sub(6, () => this.#keyValue(1))),
       ...this.#maybe(() => Buffer.concat([varint(7 * 8), varint(3)])),
       ...this.#maybe(() => Buffer.concat([varint(8 * 8 + 5), Buffer.from([1, 0, 0, 0])])),
@@ -99,13 +102,16 @@ export class WireMaker {
     return this.#message([
       ...this.#maybe(() => lengthDelimited(1, Buffer.from(this.#pick(WORDS)))),
       ...(this.#isOdd && this.#chance(0.03) ? [lengthDelimited(1, this.#pick(BAD_TEXTS))] : []),
-      ...this.#once(() => this.#sub(2, () => this.#any(depth))),
+      ...this.#onceAsMessage(() => this.#sub(2, () => this.#any(depth))),
     ])
   }
 
   #any(depth: number): Buffer {
-    const pieces = this.#once(() => this.#anyField(depth))
-    return this.#message(pieces)
+    const fields = this.#once(() => this.#anyField(depth))
+    const [first, second] = fields.map((field) => field[0])
+    // An array or a kvlist twice; of others in the oneof the last counts.
+    if (first === second && (first === 0x2a || first === 0x32)) this.hasPieces = true
+    return this.#message(fields)
   }
 
   #anyField(depth: number): Buffer {
@@ -177,6 +183,13 @@ export class WireMaker {
   #once(make: () => Buffer): Buffer[] {
     if (this.#chance(0.1)) return []
     return this.#isOdd && this.#chance(0.05) ? [make(), make()] : [make()]
+  }
+
+  /** A message that comes once, seldom in two pieces. */
+  #onceAsMessage(make: () => Buffer): Buffer[] {
+    const pieces = this.#once(make)
+    if (pieces.length > 1) this.hasPieces = true
+    return pieces
   }
 
   #maybe(make: () => Buffer): Buffer[] {

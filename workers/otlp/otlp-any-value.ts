@@ -9,8 +9,8 @@
  * reason.
  *
  * Rules of protobuf: unknown fields, and known ones of another wire type, are skipped; of several
- * fields of a oneof the last counts; a message that comes twice is merged. Merging is so rare that
- * it is left to `mergeRepeated`: `NEEDS_MERGE` asks for it.
+ * fields of a oneof the last counts. One rule is not followed: a message that comes in several
+ * pieces is not merged, its record is rejected. No exporter is known to send it (docs/otlp.md).
  */
 import protobuf from 'protobufjs/minimal.js'
 import { DEPTH_MAX } from '../../src/limits.ts'
@@ -22,7 +22,7 @@ import { FIELD_TOO_LONG, WireError } from './wire-error.ts'
 
 /** Values of `EventBuilder.error`, beside EVENT_TOO_LARGE. */
 export const EVENT_TOO_DEEP = 2
-export const NEEDS_MERGE = 3
+export const EVENT_IN_PIECES = 3
 
 /** Tags: field number times 8 plus wire type. */
 export const TAG_FIRST_MESSAGE = 0x0a
@@ -70,18 +70,6 @@ export class AnyValueDecoder {
     this.reader.len = end
   }
 
-  /** Reads from another source for a while; hand the result to `restore`. */
-  swap(source: ByteSource, end: number): { source: ByteSource; reader: protobuf.Reader } {
-    const outer = { source: this.source, reader: this.reader }
-    this.readFrom(source, end)
-    return outer
-  }
-
-  restore(outer: { source: ByteSource; reader: protobuf.Reader }): void {
-    this.readFrom(outer.source, outer.reader.len)
-    this.reader = outer.reader
-  }
-
   /** Reads the length of a field that ends at `end` or before; returns where the field ends. */
   fieldEnd(end: number): number {
     const { reader } = this
@@ -102,12 +90,12 @@ export class AnyValueDecoder {
     }
   }
 
-  /** Finds what the AnyValue `start`..`end` holds; -1 with NEEDS_MERGE set. */
+  /** Finds what the AnyValue `start`..`end` holds; -1 when that comes in pieces. */
   scan(start: number, end: number): number {
     const { reader } = this
     reader.pos = start
     let kind = KIND_NULL
-    let merges = 0
+    let isInPieces = false
     while (reader.pos < end) {
       const tag = reader.tag()
       switch (tag) {
@@ -115,14 +103,14 @@ export class AnyValueDecoder {
         case TAG_ARRAY:
         case TAG_KVLIST:
         case TAG_BYTES: {
+          // Setting another field of the oneof clears it: then this one begins anew.
+          const isMessage = tag === TAG_ARRAY || tag === TAG_KVLIST
+          if (isMessage && kind === tag >>> 3) isInPieces = true
           kind = tag >>> 3
           const fieldEnd = this.fieldEnd(end)
           this.#a = reader.pos
           this.#b = fieldEnd
           reader.pos = fieldEnd
-          // Two bits for each kind of message: met once, met again.
-          if (tag === TAG_ARRAY) merges |= (merges & 1) === 0 ? 1 : 2
-          if (tag === TAG_KVLIST) merges |= (merges & 4) === 0 ? 4 : 8
           break
         }
         case TAG_BOOL: {
@@ -146,8 +134,8 @@ export class AnyValueDecoder {
       }
     }
     this.assertEnd(end)
-    if ((merges & 10) === 0) return kind
-    this.builder.error = NEEDS_MERGE
+    if (!isInPieces) return kind
+    this.builder.error = EVENT_IN_PIECES
     return -1
   }
 
@@ -340,7 +328,7 @@ export class AnyValueDecoder {
         reader.pos = keyEnd
       } else if (tag === TAG_VALUE) {
         if (valueStart >= 0) {
-          builder.error = NEEDS_MERGE
+          builder.error = EVENT_IN_PIECES
           return -1
         }
         valueEnd = this.fieldEnd(end)

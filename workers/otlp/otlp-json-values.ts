@@ -14,7 +14,6 @@ import {
   FIELD_STRING,
   type JsonField,
 } from './otlp-json-fields.ts'
-import { writePaddedLength } from './otlp-merge.ts'
 
 const VARINT = 0
 const EIGHT_BYTES = 1
@@ -292,4 +291,12 @@ function exactInteger(text: string): bigint | undefined {
   }
   const value = NUMBER.test(text) ? Number(text) : Number.NaN
   return Number.isSafeInteger(value) ? BigInt(value) : undefined
+}
+
+/** Writes a length below 2^28 as a varint of `LENGTH_BYTES`. */
+export function writePaddedLength(out: Uint8Array, at: number, length: number): void {
+  out[at] = (length & 0x7f) | 0x80
+  out[at + 1] = ((length >>> 7) & 0x7f) | 0x80
+  out[at + 2] = ((length >>> 14) & 0x7f) | 0x80
+  out[at + 3] = length >>> 21
 }

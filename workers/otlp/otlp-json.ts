@@ -36,8 +36,7 @@ import {
   MESSAGE_FIELDS_MAX,
   REQUEST,
 } from './otlp-json-fields.ts'
-import { LENGTH_BYTES, OtlpJsonValues } from './otlp-json-values.ts'
-import { writePaddedLength } from './otlp-merge.ts'
+import { LENGTH_BYTES, OtlpJsonValues, writePaddedLength } from './otlp-json-values.ts'
 import type { OtlpDecoder } from './otlp-protobuf.ts'
 
 const LENGTH_DELIMITED = 2

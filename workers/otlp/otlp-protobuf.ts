@@ -1,7 +1,7 @@
 /**
  * OTLP logs in protobuf: an ExportLogsServiceRequest, or a part of one that accept cut between log
- * records. Each LogRecord becomes one event. A record that is too deep or too large is rejected
- * alone; a malformed wire fails the part as a whole, as it cannot be known what was meant.
+ * records. Each LogRecord becomes one event. A record that is too deep, too large or in pieces is
+ * rejected alone; a malformed wire fails the part as a whole, as it cannot be known what was meant.
  *
  * Messages that no event is made of (the attributes of a record with a kvlist body) are skipped
  * unread.
@@ -9,7 +9,7 @@
  * Subtle: where the part goes on in another one, the messages around its last record are longer
  * than the part. Everywhere else that is malformed.
  */
-import { EVENT_BYTES_MAX, OTLP_GENERATED_BYTES_MAX } from '../../src/limits.ts'
+import { OTLP_GENERATED_BYTES_MAX } from '../../src/limits.ts'
 import type { OtlpResume, Part } from '../../src/model/batch.ts'
 import { TOO_DEEP_MESSAGE, TOO_LARGE_MESSAGE } from '../decode/ndjson.ts'
 import { PartOutcome } from '../decode/part-outcome.ts'
@@ -21,13 +21,12 @@ import type { JsonTape } from '../tape/json-tape.ts'
 import { EventBuilder } from './event-builder.ts'
 import {
   AnyValueDecoder,
+  EVENT_IN_PIECES,
   EVENT_TOO_DEEP,
-  NEEDS_MERGE,
   TAG_FIRST_MESSAGE,
 } from './otlp-any-value.ts'
-import { LOG_RECORD_SCHEMA, mergeRepeated } from './otlp-merge.ts'
 import { OtlpRecordWriter } from './otlp-record.ts'
-import { type ByteSource, EVENT_TOO_LARGE, paddedSource } from './scalar-writer.ts'
+import type { ByteSource } from './scalar-writer.ts'
 import { FIELD_TOO_LONG, toWireError, WireError } from './wire-error.ts'
 
 const TAG_RESOURCE_LOGS = TAG_FIRST_MESSAGE
@@ -39,6 +38,7 @@ const TAG_LOG_RECORD = 0x12
 const NO_LINE = 0
 /** Later times do not fit the signed nanoseconds that event times are kept in. */
 const TIME_HIGH_MAX = 0x7fffffff
+const IN_PIECES_MESSAGE = 'a message comes in several pieces, which are not merged'
 
 /** The range of a part, and what is known about it. */
 export type OtlpPart = Pick<Part, 'start' | 'end' | 'resume' | 'continues'>
@@ -52,7 +52,6 @@ export class OtlpDecoder {
   #partEnd = 0
   /** Whether messages may be longer than the part. */
   #continues = false
-  #recordStart = 0
   /** Bytes of JSON that may still be made of the part, dropped events included. */
   #generatedLeft = 0
 
@@ -91,7 +90,6 @@ export class OtlpDecoder {
     builder.repairs = repairs
     this.#outcome = outcome
     this.#generatedLeft = generatedBytesMax
-    this.#recordStart = part.start
     const before = { at: builder.at, events: events.count, tape: tape.length }
     try {
       this.#values.readFrom(source, part.end)
@@ -100,9 +98,8 @@ export class OtlpDecoder {
     } catch (cause) {
       const { code, message } = toWireError(cause)
       const isPlace = code === 'malformed'
-      const { reader } = this.#values
-      const at = this.#values.source === source ? reader.pos : this.#recordStart
-      const where = isPlace ? `invalid protobuf at byte ${at - part.start}: ` : ''
+      const at = this.#values.reader.pos - part.start
+      const where = isPlace ? `invalid protobuf at byte ${at}: ` : ''
       outcome.fail(NO_LINE, code, `${where}${message}`)
     }
     const isClean = repairs || outcome.failed || builder.isCleanSince(before.at)
@@ -179,22 +176,19 @@ export class OtlpDecoder {
     const { reader } = values
     const { resource } = this.#records
     const end = Math.min(messageEnd, this.#partEnd)
-    resource.clear()
-    if (resume?.resource !== undefined) {
-      resource.set(values.source, resume.resource.start, resume.resource.end)
-    }
-    let count = 0
+    let isFound = resume !== undefined
+    if (resume === undefined) resource.clear()
+    else resource.set(resume.resource.start, resume.resource.end)
     reader.pos = start
     while (reader.pos < end) {
       const tag = reader.tag()
       if (tag === TAG_SCOPE_LOGS) reader.pos = Math.min(this.#messageEnd(messageEnd), end)
       else if (tag !== TAG_RESOURCE) values.skip(tag)
       else {
-        // Accept cuts only where the resource is known, and fails the request when it changes.
-        if (resume !== undefined) throw new WireError('a resource behind log records')
+        if (isFound) throw new WireError('a resource comes twice')
+        isFound = true
         const fieldEnd = values.fieldEnd(end)
-        if (count++ === 0) resource.set(values.source, reader.pos, fieldEnd)
-        else resource.add(values.source, reader.pos, fieldEnd)
+        resource.set(reader.pos, fieldEnd)
         reader.pos = fieldEnd
       }
     }
@@ -224,11 +218,9 @@ export class OtlpDecoder {
     const values = this.#values
     const { reader } = values
     const { scope } = this.#records
-    scope.clear()
-    if (resume?.scope !== undefined) {
-      scope.set(values.source, resume.scope.start, resume.scope.end)
-    }
-    let count = 0
+    let isFound = resume?.scope !== undefined
+    if (resume?.scope === undefined) scope.clear()
+    else scope.set(resume.scope.start, resume.scope.end)
     reader.pos = start
     while (reader.pos < end) {
       if (values.isHeld) {
@@ -245,10 +237,10 @@ export class OtlpDecoder {
         values.skip(tag)
         continue
       }
-      if (resume !== undefined) throw new WireError('a scope behind log records')
+      if (isFound) throw new WireError('a scope comes twice')
+      isFound = true
       const fieldEnd = values.fieldEnd(end)
-      if (count++ === 0) scope.set(values.source, reader.pos, fieldEnd)
-      else scope.add(values.source, reader.pos, fieldEnd)
+      scope.set(reader.pos, fieldEnd)
       reader.pos = fieldEnd
     }
     values.assertEnd(end)
@@ -256,12 +248,9 @@ export class OtlpDecoder {
 
   #record(start: number, end: number): void {
     const builder = this.#builder
-    this.#recordStart = start
     builder.beginEvent()
     const eventAt = builder.at
-    let isWritten = this.#records.write(start, end)
-    if (!isWritten && builder.error === NEEDS_MERGE) isWritten = this.#writeMerged(start, end)
-    const eventStart = isWritten ? builder.endEvent() : -1
+    const eventStart = this.#records.write(start, end) ? builder.endEvent() : -1
     this.#generatedLeft -= builder.at - eventAt
     if (this.#generatedLeft < 0) {
       throw new WireError(
@@ -280,30 +269,12 @@ export class OtlpDecoder {
     }
   }
 
-  /** Cold: the record has a message twice that counts once. */
-  #writeMerged(start: number, end: number): boolean {
-    const builder = this.#builder
-    const values = this.#values
-    if (end - start > EVENT_BYTES_MAX) {
-      builder.error = EVENT_TOO_LARGE
-      return false
-    }
-    builder.dropEvent()
-    builder.beginEvent()
-    const merged = mergeRepeated(values.source.bytes, start, end, LOG_RECORD_SCHEMA)
-    const outer = values.swap(paddedSource(merged), merged.length)
-    const isWritten = this.#records.write(0, merged.length)
-    values.restore(outer)
-    return isWritten
-  }
-
   #reject(): void {
+    const { error } = this.#builder
     this.#builder.dropEvent()
-    const isDeep = this.#builder.error === EVENT_TOO_DEEP
-    this.#outcome.reject(
-      NO_LINE,
-      isDeep ? 'too_deep' : 'too_large',
-      isDeep ? TOO_DEEP_MESSAGE : TOO_LARGE_MESSAGE,
-    )
+    const outcome = this.#outcome
+    if (error === EVENT_TOO_DEEP) outcome.reject(NO_LINE, 'too_deep', TOO_DEEP_MESSAGE)
+    else if (error === EVENT_IN_PIECES) outcome.reject(NO_LINE, 'malformed', IN_PIECES_MESSAGE)
+    else outcome.reject(NO_LINE, 'too_large', TOO_LARGE_MESSAGE)
   }
 }

@@ -10,9 +10,8 @@
  */
 
 import { ROOT } from '../tape/path-trie.ts'
-import { type AnyValueDecoder, KIND_KVLIST, NEEDS_MERGE } from './otlp-any-value.ts'
+import { type AnyValueDecoder, EVENT_IN_PIECES, KIND_KVLIST } from './otlp-any-value.ts'
 import { OtlpContext } from './otlp-context.ts'
-import { RESOURCE_SCHEMA, SCOPE_SCHEMA } from './otlp-merge.ts'
 import { paddedSource } from './scalar-writer.ts'
 
 const TAG_TIME = 0x09
@@ -92,12 +91,10 @@ export class OtlpRecordWriter {
 
   constructor(values: AnyValueDecoder) {
     this.#values = values
-    this.resource = new OtlpContext(RESOURCE_SCHEMA, (node, start, end) =>
+    this.resource = new OtlpContext((node, start, end) =>
       this.#writeAttributes(node, start, end, TAG_RESOURCE_ATTRIBUTE),
     )
-    this.scope = new OtlpContext(SCOPE_SCHEMA, (node, start, end) =>
-      this.#writeScope(node, start, end),
-    )
+    this.scope = new OtlpContext((node, start, end) => this.#writeScope(node, start, end))
   }
 
   /** Starts a part: nodes of another batch's trie mean nothing any more. */
@@ -118,14 +115,11 @@ export class OtlpRecordWriter {
     return this.#timeLow >>> 0
   }
 
-  /**
-   * Writes the LogRecord `start`..`end` as the builder's current event. False when it is to be
-   * rejected, or with NEEDS_MERGE to be rewritten first.
-   */
+  /** Writes the LogRecord `start`..`end` as the builder's current event; false to reject it. */
   write(start: number, end: number): boolean {
     const values = this.#values
     if (!this.#readFields(start, end)) {
-      values.builder.error = NEEDS_MERGE
+      values.builder.error = EVENT_IN_PIECES
       return false
     }
     if (this.#bodyStart >= 0) {
@@ -136,12 +130,13 @@ export class OtlpRecordWriter {
     return this.#writeWrapped()
   }
 
+  /** Finds the fields; false when the body comes in pieces. */
   #readFields(start: number, end: number): boolean {
     const values = this.#values
     const { reader } = values
     this.#clearFields()
     reader.pos = start
-    let isMergeNeeded = false
+    let isInPieces = false
     while (reader.pos < end) {
       const tagStart = reader.pos
       const tag = reader.tag()
@@ -160,7 +155,7 @@ export class OtlpRecordWriter {
           this.#severityNumber = reader.int32()
           break
         case TAG_BODY:
-          isMergeNeeded ||= this.#bodyStart >= 0
+          isInPieces ||= this.#bodyStart >= 0
           this.#bodyEnd = values.fieldEnd(end)
           this.#bodyStart = reader.pos
           reader.pos = this.#bodyEnd
@@ -175,7 +170,7 @@ export class OtlpRecordWriter {
       }
     }
     values.assertEnd(end)
-    return !isMergeNeeded
+    return !isInPieces
   }
 
   #clearFields(): void {
@@ -327,13 +322,10 @@ export class OtlpRecordWriter {
   }
 
   #isScopeBlank(): boolean {
-    const { scope } = this
-    return scope.within(this.#values, () => {
-      this.#readScope(scope.start, scope.end)
-      const hasName = this.#scopeName.end > this.#scopeName.start
-      const hasVersion = this.#scopeVersion.end > this.#scopeVersion.start
-      return !hasName && !hasVersion && !this.#hasScopeAttributes
-    })
+    this.#readScope(this.scope.start, this.scope.end)
+    const hasName = this.#scopeName.end > this.#scopeName.start
+    const hasVersion = this.#scopeVersion.end > this.#scopeVersion.start
+    return !hasName && !hasVersion && !this.#hasScopeAttributes
   }
 
   #readScope(start: number, end: number): void {

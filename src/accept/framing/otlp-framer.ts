@@ -4,8 +4,8 @@
  *
  * A part that begins between two records has their resource and scope in front of it, and says how
  * long the messages around them still are (`Part.resume`). It is cut only where resource and scope
- * are known; should another one come behind such a cut, the request is malformed. So where a body
- * is cut does not show in its events.
+ * are known, and a second one makes the request malformed. So where a body is cut does not show in
+ * its events.
  *
  * A resource stands once in the body and in many events: what a batch holds is therefore measured
  * in bytes of the events it will make, and so is what a request may ask for.
@@ -19,13 +19,12 @@ import { type FramerSink, firstBytes, moreBytes } from './body-framer.ts'
 import {
   OtlpScan,
   SCAN_BOUNDARY,
-  SCAN_CHANGED,
   SCAN_MORE,
-  type Span,
+  SCAN_TWICE,
   spanBytes,
 } from './otlp-scan.ts'
 
-const CHANGED = 'invalid OTLP request: a resource or scope stands behind its log records'
+const TWICE = 'invalid OTLP request: a resource or scope comes twice'
 const CUT_SHORT = 'invalid OTLP request: the body ends inside a message'
 
 export class OtlpFramer {
@@ -127,7 +126,7 @@ export class OtlpFramer {
     for (;;) {
       const found = scan.next(this.#buffer!, this.#length)
       if (found === SCAN_MORE) return
-      if (found === SCAN_CHANGED) return this.#fail(new IngestError('malformed', CHANGED))
+      if (found === SCAN_TWICE) return this.#fail(new IngestError('malformed', TWICE))
       if (scan.generatedBytes > OTLP_GENERATED_BYTES_MAX) return this.#fail(generatedTooLarge())
       const partBytes = Math.max(scan.at - this.#start, scan.generatedBytes - this.#generatedBefore)
       if (partBytes >= this.#target && scan.isCutExact) this.#cut()
@@ -144,14 +143,14 @@ export class OtlpFramer {
     const scan = this.#scan
     const buffer = this.#buffer!
     const { at, level } = scan
-    const resources = level > 0 ? scan.resources : []
-    const scopes = level > 1 ? scan.scopes : []
-    const resourceBytes = spanBytes(resources)
-    const start = resourceBytes + spanBytes(scopes)
+    const resource = level > 0 ? scan.resource : undefined
+    const scope = level > 1 ? scan.scope : undefined
+    const resourceBytes = spanBytes(resource)
+    const start = resourceBytes + spanBytes(scope)
     const restBytes = this.#length - at
     const next = this.#buffers.take(Math.max(start + restBytes, this.#target))
-    copySpans(buffer, resources, next, 0)
-    copySpans(buffer, scopes, next, resourceBytes)
+    if (resource) copyBytes(next, buffer.subarray(resource.start, resource.end), 0)
+    if (scope) copyBytes(next, buffer.subarray(scope.start, scope.end), resourceBytes)
     copyBytes(next, buffer.subarray(at, this.#length), start)
     const scopeLogsBytes = level > 1 ? scan.scopeLogsEnd - at : 0
     const resourceLogsBytes = level > 0 ? scan.resourceLogsEnd - at : 0
@@ -159,16 +158,13 @@ export class OtlpFramer {
     this.#buffer = next
     this.#length = start + restBytes
     this.#start = start
-    scan.cut()
     scan.shift(start - at)
-    const resource = { start: 0, end: resourceBytes }
-    const scope = { start: resourceBytes, end: start }
-    if (level > 0) scan.resources = [resource]
-    if (level > 1) scan.scopes = [scope]
+    scan.resource = resource && { start: 0, end: resourceBytes }
+    scan.scope = scope && { start: resourceBytes, end: start }
     this.#resume =
-      resourceLogsBytes === 0
+      resourceLogsBytes === 0 || scan.resource === undefined
         ? undefined
-        : { resource, scope: level > 1 ? scope : undefined, scopeLogsBytes, resourceLogsBytes }
+        : { resource: scan.resource, scope: scan.scope, scopeLogsBytes, resourceLogsBytes }
     this.#generatedBefore = scan.generatedBytes
   }
 
@@ -183,13 +179,6 @@ export class OtlpFramer {
       continues,
       resume,
     })
-  }
-}
-
-function copySpans(from: Uint8Array, spans: readonly Span[], to: Uint8Array, at: number): void {
-  for (const { start, end } of spans) {
-    copyBytes(to, from.subarray(start, end), at)
-    at += end - start
   }
 }
 

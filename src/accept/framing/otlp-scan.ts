@@ -8,8 +8,8 @@
 export const SCAN_MORE = 0
 /** The end of a log record, of a ScopeLogs or ResourceLogs message: a place to cut, perhaps. */
 export const SCAN_BOUNDARY = 1
-/** A resource or scope behind log records that were cut off already. */
-export const SCAN_CHANGED = 2
+/** A second resource or scope in the message around it. */
+export const SCAN_TWICE = 2
 
 const LEVEL_REQUEST = 0
 const LEVEL_RESOURCE_LOGS = 1
@@ -38,11 +38,9 @@ export class OtlpScan {
   /** Where the messages end that `at` is in. */
   resourceLogsEnd = 0
   scopeLogsEnd = 0
-  /** Resource and scope as far as they were met: several are merged, one behind the other. */
-  resources: Span[] = []
-  scopes: Span[] = []
-  #isResourceCut = false
-  #isScopeCut = false
+  /** Once they were met. */
+  resource: Span | undefined
+  scope: Span | undefined
   #value = 0
 
   /** Reads on in `bytes`, of which `length` have arrived. */
@@ -75,13 +73,7 @@ export class OtlpScan {
     return SCAN_MORE
   }
 
-  /** The last boundary was cut at; fields for what is before it may not come any more. */
-  cut(): void {
-    this.#isResourceCut = this.level >= LEVEL_RESOURCE_LOGS
-    this.#isScopeCut = this.level >= LEVEL_SCOPE_LOGS
-  }
-
-  /** Everything is now `by` bytes further on; `resources` and `scopes` are set by the caller. */
+  /** Everything is now `by` bytes further on; resource and scope are set by the caller. */
   shift(by: number): void {
     this.at += by
     this.resourceLogsEnd += by
@@ -90,8 +82,8 @@ export class OtlpScan {
 
   /** Whether what is between this boundary and the next is the same however it is cut. */
   get isCutExact(): boolean {
-    if (this.level === LEVEL_SCOPE_LOGS && this.scopes.length === 0) return false
-    return this.level === LEVEL_REQUEST || this.resources.length > 0
+    if (this.level === LEVEL_SCOPE_LOGS && this.scope === undefined) return false
+    return this.level === LEVEL_REQUEST || this.resource !== undefined
   }
 
   #levelEnd(): number {
@@ -116,24 +108,21 @@ export class OtlpScan {
     if (this.level === LEVEL_REQUEST) {
       this.level = LEVEL_RESOURCE_LOGS
       this.resourceLogsEnd = end
-      this.resources = []
-      this.#isResourceCut = false
+      this.resource = undefined
       this.at = contents
       return undefined
     }
     if (tag === TAG_CONTEXT) {
-      const isScope = this.level === LEVEL_SCOPE_LOGS
-      if (isScope ? this.#isScopeCut : this.#isResourceCut) return SCAN_CHANGED
-      const spans = isScope ? this.scopes : this.resources
-      spans.push({ start: contents, end })
+      const what = this.level === LEVEL_SCOPE_LOGS ? 'scope' : 'resource'
+      if (this[what] !== undefined) return SCAN_TWICE
+      this[what] = { start: contents, end }
       this.at = end
       return undefined
     }
     if (this.level === LEVEL_RESOURCE_LOGS) {
       this.level = LEVEL_SCOPE_LOGS
       this.scopeLogsEnd = end
-      this.scopes = []
-      this.#isScopeCut = false
+      this.scope = undefined
       this.at = contents
       return undefined
     }
@@ -141,7 +130,7 @@ export class OtlpScan {
     this.at = end
     this.generatedBytes += end - start
     if (!hasKvlistBody(bytes, contents, end)) {
-      this.generatedBytes += WRAPPED_BYTES + spanBytes(this.resources) + spanBytes(this.scopes)
+      this.generatedBytes += WRAPPED_BYTES + spanBytes(this.resource) + spanBytes(this.scope)
     }
     return SCAN_BOUNDARY
   }
@@ -183,10 +172,8 @@ export class OtlpScan {
   }
 }
 
-export function spanBytes(spans: readonly Span[]): number {
-  let bytes = 0
-  for (const { start, end } of spans) bytes += end - start
-  return bytes
+export function spanBytes(span: Span | undefined): number {
+  return span === undefined ? 0 : span.end - span.start
 }
 
 /**

@@ -352,12 +352,12 @@ test('memory for a body is taken as it comes, not as it was declared', () => {
       part: () => assert.fail('no batch yet'),
       fail: () => assert.fail('nothing is wrong yet'),
     })
-    // One OTLP message that goes on and on, or one line.
+    // One OTLP message with field 3 over and over, or one line.
     framer.push(new Uint8Array([0x0a, 0xff, 0xff, 0xff, 0x03]))
     assert.ok(taken[0]! <= BODY_AHEAD_BYTES + 64 * 1024, `${taken[0]}`)
     let came = 5
     for (; came < 600_000; came += 5_000) {
-      framer.push(new Uint8Array(5_000).fill(0x0a))
+      framer.push(new Uint8Array(5_000).fill(0x1a))
       const held = taken.at(-1)!
       assert.ok(held <= 4 * came + 4 * BODY_AHEAD_BYTES, `${held} for ${came}`)
     }
