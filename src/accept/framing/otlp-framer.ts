@@ -16,13 +16,7 @@ import { IngestError } from '../../errors.ts'
 import { BATCH_BYTES_TARGET, OTLP_GENERATED_BYTES_MAX } from '../../limits.ts'
 import type { OtlpResume } from '../../model/batch.ts'
 import { type FramerSink, firstBytes, moreBytes } from './body-framer.ts'
-import {
-  OtlpScan,
-  SCAN_BOUNDARY,
-  SCAN_MORE,
-  SCAN_TWICE,
-  spanBytes,
-} from './otlp-scan.ts'
+import { OtlpScan, SCAN_BOUNDARY, SCAN_MORE, SCAN_TWICE, spanBytes } from './otlp-scan.ts'
 
 const TWICE = 'invalid OTLP request: a resource or scope comes twice'
 const CUT_SHORT = 'invalid OTLP request: the body ends inside a message'
