@@ -64,9 +64,9 @@ function createBatcher({ metrics, buffers }: Context, pool: WorkerPool, cell: Ce
       encode: async (batch, output) => {
         return countBatch(metrics, (await pool.run({ kind: 'ingest', batch, output })).batch)
       },
-      encodeInTurn: async (supply, streamId) => {
-        const result = await pool.runInTurn(() => {
-          const task = supply()
+      encodeWhenIdle: async (makeTask, streamId) => {
+        const result = await pool.runWhenIdle(() => {
+          const task = makeTask()
           return task && { kind: 'ingest', ...task }
         }, streamId)
         return result && countBatch(metrics, result.batch)

@@ -28,7 +28,7 @@ export interface Follower {
   /** Told of each group after it is durable, in id order. Never waits. */
   add(group: CommittedGroup): void
   /** Something may have been committed that `add` was not told of. */
-  resync(): void
+  mustCatchUp(): void
   /** Ends within `msMax`; what is left is found at the next start. */
   stop(msMax: number): Promise<void>
 }

@@ -105,8 +105,8 @@ async function startCommitter(
       for (const follower of followers) follower.add(group)
     },
     observer: commitObserver(metrics),
-    onUnforwarded: () => {
-      for (const follower of followers) follower.resync()
+    mustCatchUp: () => {
+      for (const follower of followers) follower.mustCatchUp()
     },
     release: (payload) => buffers.releaseView(payload),
     isMoreComing: () => pool.isIngestBusy,

@@ -116,7 +116,7 @@ export class Committer {
   readonly #ids: SegmentIdGenerator
   readonly #forward: (group: CommittedGroup) => void
   readonly #observer: CommitObserver
-  readonly #onUnforwarded: () => void
+  readonly #mustCatchUp: () => void
   readonly #release: (payload: Uint8Array) => void
   readonly #isMoreComing: () => boolean
   readonly #resolveMsMax: number
@@ -134,7 +134,7 @@ export class Committer {
     readonly forward: (group: CommittedGroup) => void
     readonly observer: CommitObserver
     /** Something may be durable that `forward` was not told of. */
-    readonly onUnforwarded?: () => void
+    readonly mustCatchUp?: () => void
     /** Takes back payloads that are durable; not called for those of a failed commit. */
     readonly release?: (payload: Uint8Array) => void
     /** True when every worker is busy and events are among it: they are worth a short wait. */
@@ -145,7 +145,7 @@ export class Committer {
     this.#ids = options.ids
     this.#forward = options.forward
     this.#observer = options.observer
-    this.#onUnforwarded = options.onUnforwarded ?? (() => undefined)
+    this.#mustCatchUp = options.mustCatchUp ?? (() => undefined)
     this.#release = options.release ?? (() => undefined)
     this.#isMoreComing = options.isMoreComing ?? (() => false)
     this.#resolveMsMax = options.resolveMsMax ?? COMMIT_RESOLVE_MS_MAX
@@ -280,7 +280,7 @@ export class Committer {
       return others.length === 0 ? undefined : this.#commitGroup(others)
     }
     // It may be in the raw store all the same, and nobody further on was told of it.
-    if (error instanceof OutcomeUnknownError) this.#onUnforwarded()
+    if (error instanceof OutcomeUnknownError) this.#mustCatchUp()
     for (const pending of group) pending.reject(error)
   }
 

@@ -190,7 +190,7 @@ export class Materializer {
   }
 
   /** Something may have been committed that `add` was not told of: looks into the raw store. */
-  resync(): void {
+  mustCatchUp(): void {
     this.#leaveBehind('all', 'a commit was not handed on', undefined)
   }
 
@@ -273,7 +273,7 @@ export class Materializer {
 
   #goLive(lag: Lag): void {
     const { key, cursor } = lag
-    // After a resync another one has taken its place, and looks again.
+    // After a call for catch-up another one has taken its place, and looks again.
     if (!this.#lags.isCurrent(lag)) return
     this.#lags.end(lag)
     if (key === 'all') this.#progress.pass(cursor)

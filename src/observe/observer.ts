@@ -130,7 +130,7 @@ export class Observer {
   }
 
   /** Something may have been committed that `add` was not told of: looks into the raw store. */
-  resync(): void {
+  mustCatchUp(): void {
     this.#fallBack('a commit was not handed on')
   }
 

@@ -146,8 +146,8 @@ export class WorkerPool {
    * there is nothing to be done then. `streamId`: whose own batch it is; without, it is a shared
    * one of small requests.
    */
-  async runInTurn(
-    supply: () => IngestTask | undefined,
+  async runWhenIdle(
+    makeTask: () => IngestTask | undefined,
     streamId?: number,
   ): Promise<IngestResult | undefined> {
     const place: Place = streamId === undefined ? SHARED : { lane: 'ingest', of: streamId }
@@ -156,7 +156,7 @@ export class WorkerPool {
       await this.#turns.take(place)
       let task: IngestTask | undefined
       try {
-        task = supply()
+        task = makeTask()
       } finally {
         if (task === undefined) this.#turns.give(place, 0) // Also when it throws.
       }

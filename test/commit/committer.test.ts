@@ -78,7 +78,7 @@ function setUp(
       onRetry: () => events.push('retry'),
       onUnknown: (outcome) => events.push(outcome),
     },
-    onUnforwarded: () => events.push('unforwarded'),
+    mustCatchUp: () => events.push('unforwarded'),
     release: (payload) => released.push(payload),
     resolveMsMax,
   })

@@ -164,7 +164,7 @@ test('streams that fail at random, one by one: exactly once', async (t) => {
         : stores.commit(1 + random.below(4))
       return random.chance(0.1) ? bare(segment) : segment
     })
-    if (random.chance(0.02)) materializer.resync()
+    if (random.chance(0.02)) materializer.mustCatchUp()
     else materializer.add({ segments })
     await sleep(random.below(6))
   }

@@ -167,20 +167,20 @@ test('while a store is away it tells so, and goes on by itself', async () => {
   await materializer.stop(1_000)
 })
 
-test('a commit that was not handed on is found by resync', async () => {
+test('a commit that was not handed on is found by catch-up', async () => {
   const stores = new FakeStores()
   const { materializer, isLive } = setUp(stores)
   materializer.start()
   await isLive()
   stores.commit(1)
-  materializer.resync()
+  materializer.mustCatchUp()
   materializer.add({ segments: [stores.commit(2)] })
   await eventually('both are there', isComplete(stores))
   assertExactlyOnce(stores)
   await materializer.stop(1_000)
 })
 
-test('a resync that comes while catch-up looks is not forgotten', async () => {
+test('a call for catch-up that comes while catch-up looks is not forgotten', async () => {
   const stores = new FakeStores()
   const { materializer } = setUp(stores)
   const readAfter = stores.readAfter.bind(stores)
@@ -190,7 +190,7 @@ test('a resync that comes while catch-up looks is not forgotten', async () => {
     if (isFirst) {
       isFirst = false
       stores.commit(1) // Not in what was found, and not handed on.
-      materializer.resync()
+      materializer.mustCatchUp()
     }
     return found
   }
@@ -258,7 +258,7 @@ async function live(stores: FakeStores, random: Random, checkpoint: SegmentId): 
       return random.chance(0.05) ? { ...segment, block: undefined } : segment
     })
     // Now and then commit does not hand on what it made durable.
-    if (random.chance(0.05)) materializer.resync()
+    if (random.chance(0.05)) materializer.mustCatchUp()
     else materializer.add({ segments })
     await new Promise((resolve) => setTimeout(resolve, random.below(8)))
   }

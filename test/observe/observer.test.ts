@@ -185,7 +185,7 @@ test('after a mixed row the checkpoint is its last run', async () => {
       streams.map((stream) => [stream, '{"a":1}'] as const),
       isTold,
     )
-    if (!isTold) one.observer.resync()
+    if (!isTold) one.observer.mustCatchUp()
     await one.caughtUp()
     const checkpoints = new CheckpointStore(database.postgres, one.lease.nodeId)
     await eventually('the checkpoint', async () => {
@@ -315,7 +315,7 @@ test('a type from before the Resolve does not come back when it is written late'
   await new Promise((resolve) => setTimeout(resolve, 5))
   const resolved = await schemas.resolveField(stream, 'v')
   assert.equal(resolved!.types.length, 1)
-  one.observer.resync()
+  one.observer.mustCatchUp()
   await one.caughtUp()
   await one.commit(stream, '{"w":1}')
   await one.caughtUp()

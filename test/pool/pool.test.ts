@@ -166,16 +166,16 @@ test('several bad batches among many good ones: each good one is done', async ()
   assert.equal(quarantined.length, 4)
 })
 
-test('runInTurn: asked for its task when its turn has come, and may have none', async () => {
+test('runWhenIdle: asked for its task when its turn has come, and may have none', async () => {
   const { pool } = createPool()
   const order: string[] = []
   const first = pool.run(taskOf('sleep 100')).then(() => order.push('first'))
-  const inTurn = pool.runInTurn(() => {
+  const inTurn = pool.runWhenIdle(() => {
     order.push('asked')
     return taskOf('work')
   })
   const last = pool.run(taskOf('work')).then(() => order.push('last'))
-  const nothing = pool.runInTurn(() => undefined)
+  const nothing = pool.runWhenIdle(() => undefined)
   assert.equal(order.length, 0, 'not asked before its turn')
   assert((await inTurn) !== undefined)
   await Promise.all([first, last])
@@ -185,10 +185,10 @@ test('runInTurn: asked for its task when its turn has come, and may have none', 
   assert.equal(pool.hasIdleThread, true)
 })
 
-test('runInTurn: a task that cannot be made fails alone and gives its thread back', async () => {
+test('runWhenIdle: a task that cannot be made fails alone and gives its thread back', async () => {
   const { pool } = createPool()
   for (let i = 0; i < 3; i++) {
-    const failing = pool.runInTurn(() => {
+    const failing = pool.runWhenIdle(() => {
       throw new RangeError('no memory')
     })
     await assert.rejects(failing, /no memory/)
@@ -224,7 +224,7 @@ test('isIngestBusy: no thread is idle, and not all of them only read', async () 
   assert.equal(pool.isIngestBusy, true)
   await Promise.all([reading, ingesting])
   assert.equal(pool.isIngestBusy, false)
-  const inTurn = pool.runInTurn(() => taskOf('{"a":1}'))
+  const inTurn = pool.runWhenIdle(() => taskOf('{"a":1}'))
   assert.equal(pool.isIngestBusy, true)
   await inTurn
   assert.equal(pool.isIngestBusy, false)

@@ -25,7 +25,7 @@ export function heldBytes(bytes: Uint8Array): Buffer {
 }
 
 /** Bytes of the arena, with what hot code asks: V8 calls a function for that of mixed arrays. */
-export class HeldText {
+export class ArenaText {
   readonly bytes: Buffer
   readonly address: number
   readonly length: number

@@ -54,11 +54,11 @@ export interface BatchPool {
   /** Judges and encodes; rejects with an `IngestError`. */
   encode(batch: AcceptedBatch, output: SegmentOutput): Promise<EncodedBatch>
   /**
-   * The same in its turn: `supply` is asked when a thread is there. `streamId`: whose own batch it
-   * is; without, it is a shared one.
+   * The same in its turn: `makeTask` is called when a thread is idle. `streamId`: the stream that
+   * the batch belongs to; without one, several streams share it.
    */
-  encodeInTurn(
-    supply: () => EncodeTask | undefined,
+  encodeWhenIdle(
+    makeTask: () => EncodeTask | undefined,
     streamId?: StreamId,
   ): Promise<EncodedBatch | undefined>
 }
@@ -124,13 +124,13 @@ export class Batcher {
     const data = { buffer, length, parts: [{ ...range, ...options }] }
     const batch = acceptedBatch(stream, data, this.#nowMs(), owners)
     let output: SegmentOutput | undefined
-    const supply = () => {
+    const makeTask = () => {
       if (client.isOver) return undefined
       output = this.#outputs.take(length, part.framing === 'bulk')
       return { batch, output }
     }
     try {
-      const encoded = await this.#pool.encodeInTurn(supply, streamId)
+      const encoded = await this.#pool.encodeWhenIdle(makeTask, streamId)
       // Only now: after a failure a worker that is being ended may still be at work on them.
       this.buffers.release(buffer)
       return encoded && this.#outputs.claim(encoded, output!, length)
@@ -210,15 +210,15 @@ export class Batcher {
   #standInLine(): void {
     if (this.#isInLine) return
     this.#isInLine = true
-    this.#encodeInTurn().catch(() => {
+    this.#encodeWhenIdle().catch(() => {
       // Nothing was taken: the pool is full. `threadIdle` calls again.
       this.#isInLine = false
     })
   }
 
-  async #encodeInTurn(): Promise<void> {
+  async #encodeWhenIdle(): Promise<void> {
     let taken: SharedTask | undefined
-    const supply = () => {
+    const makeTask = () => {
       this.#isInLine = false
       const group = this.#takeOldest()
       if (group === undefined) return undefined
@@ -228,7 +228,7 @@ export class Batcher {
     }
     let encoded: EncodedBatch | undefined
     try {
-      encoded = await this.#pool.encodeInTurn(supply)
+      encoded = await this.#pool.encodeWhenIdle(makeTask)
     } catch (error) {
       if (taken === undefined) throw error
       return this.#failed(taken.group, error)

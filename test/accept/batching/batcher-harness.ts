@@ -33,11 +33,11 @@ export class FakePool {
 
   readonly turns: (() => void)[] = []
 
-  encodeInTurn(supply: () => EncodeTask | undefined): Promise<EncodedBatch | undefined> {
+  encodeWhenIdle(makeTask: () => EncodeTask | undefined): Promise<EncodedBatch | undefined> {
     return new Promise((resolve, reject) => {
       const start = () => {
         try {
-          const task = supply()
+          const task = makeTask()
           if (task === undefined) resolve(undefined)
           else this.tasks.push({ ...task, resolve, reject })
         } catch (error) {

@@ -68,7 +68,7 @@ async function serve(dialect: Partial<Dialect>, deps: Partial<IngestDeps> = {}) 
     transforms: TRANSFORMS,
   })
   const commit = async () => [1n as SegmentId]
-  const pool = { hasIdleThread: true, encode, encodeInTurn: async () => undefined }
+  const pool = { hasIdleThread: true, encode, encodeWhenIdle: async () => undefined }
   const nothing = () => undefined
   const all = {
     batcher: new Batcher(pool, new BatchBuffers(1_024), commit, Date.now),

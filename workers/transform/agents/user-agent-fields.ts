@@ -7,7 +7,7 @@
  */
 import { DEPTH_MAX, USER_AGENTS_PER_EVENT_MAX } from '../../../src/limits.ts'
 import { arena } from '../../kernel/arena.ts'
-import { HeldText } from '../../kernel/arena-copy.ts'
+import { ArenaText } from '../../kernel/arena-copy.ts'
 import { kernels } from '../../kernel/kernels.ts'
 import type { DecodedEvents } from '../../tape/decoded-events.ts'
 import { type JsonTape, TAPE_PADDING } from '../../tape/json-tape.ts'
@@ -48,7 +48,7 @@ const KEY_HEAD_BYTES = 8
 /** What is written beside one field. */
 interface Sibling {
   /** `,"user_agent_parsed":` */
-  readonly key: HeldText
+  readonly key: ArenaText
   readonly node: number
   /** Holds the key, behind what the kernel wants to know of it. */
   readonly block: Buffer
@@ -202,7 +202,7 @@ export class UserAgentFields {
     block.writeInt32LE(node, 0)
     block.writeInt32LE(text.length, 4)
     block.set(text, KEY_HEAD_BYTES)
-    const sibling = { key: new HeldText(block.subarray(KEY_HEAD_BYTES)), node, block }
+    const sibling = { key: new ArenaText(block.subarray(KEY_HEAD_BYTES)), node, block }
     this.#siblings.set(field, sibling)
     this.#blocks[field] = block.byteOffset
     return sibling

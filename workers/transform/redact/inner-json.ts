@@ -11,7 +11,7 @@
  * a key without quotes counts within braces only, and before a string only.
  */
 
-import type { HeldText } from '../../kernel/arena-copy.ts'
+import type { ArenaText } from '../../kernel/arena-copy.ts'
 import { stringStop } from '../../tape/json-scan.ts'
 import { LISTED_NAME, NO_NAME, SECRET_NAME } from '../names/secret-names.ts'
 import { isSecretText } from '../names/secret-values.ts'
@@ -71,7 +71,7 @@ export class InnerEdits {
     return kind === BY_NAME ? REASON_DENYLISTED : REASON_SECRET + kind
   }
 
-  textOf(index: number): HeldText {
+  textOf(index: number): ArenaText {
     return this.isString[index] === true ? REDACTED_TEXT : NULL_TEXT
   }
 }

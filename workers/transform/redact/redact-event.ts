@@ -17,7 +17,7 @@
  * a whole. In other strings that hold JSON, values are replaced in place (`inner-json.ts`).
  */
 
-import type { HeldText } from '../../kernel/arena-copy.ts'
+import type { ArenaText } from '../../kernel/arena-copy.ts'
 import { stringStop } from '../../tape/json-scan.ts'
 import { unescapeToString } from '../../tape/json-string.ts'
 import { type PathTrie, ROOT } from '../../tape/path-trie.ts'
@@ -258,7 +258,7 @@ export class EventRedactor {
     return this.#redact(pos, end, text, reason, node)
   }
 
-  #redact(pos: number, end: number, text: HeldText, reason: number, node: number): number {
+  #redact(pos: number, end: number, text: ArenaText, reason: number, node: number): number {
     this.#edit(pos, end, text, reason, node)
     this.#redacted++
     return end
@@ -353,7 +353,7 @@ export class EventRedactor {
     return end
   }
 
-  #edit(start: number, end: number, text: HeldText, reason: number, node: number): number {
+  #edit(start: number, end: number, text: ArenaText, reason: number, node: number): number {
     this.nodes.push(node)
     this.#scopes.ofEdit.push(this.#scopes.current)
     return this.edits.add(start, end, text, reason)

@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict'
 import { arena } from '../../kernel/arena.ts'
-import { copyRange, HeldText } from '../../kernel/arena-copy.ts'
+import { ArenaText, copyRange } from '../../kernel/arena-copy.ts'
 import type { EventBuffer } from '../../tape/event-buffer.ts'
 import type { JsonTape } from '../../tape/json-tape.ts'
 import { ENTRY } from '../../tape/tape-types.ts'
@@ -21,9 +21,9 @@ const GENERATION = 6
 const NO_NODE = -1
 
 export class AgentCard {
-  readonly text: HeldText
+  readonly text: ArenaText
   /** Empty where nothing was recognized. */
-  readonly json: HeldText
+  readonly json: ArenaText
   readonly #block: Buffer
   readonly #head: Int32Array
   readonly #entries: Int32Array
@@ -41,8 +41,8 @@ export class AgentCard {
     this.#entries = new Int32Array(buffer, byteOffset + entriesAt, fields * ENTRY)
     block.set(text, HEAD_BYTES)
     block.set(json, jsonAt)
-    this.text = new HeldText(block.subarray(HEAD_BYTES, HEAD_BYTES + text.length))
-    this.json = new HeldText(block.subarray(jsonAt, jsonAt + json.length))
+    this.text = new ArenaText(block.subarray(HEAD_BYTES, HEAD_BYTES + text.length))
+    this.json = new ArenaText(block.subarray(jsonAt, jsonAt + json.length))
     this.#head.set([text.length, textRoom, json.length, jsonRoom, 0, NO_NODE, 0])
   }
 

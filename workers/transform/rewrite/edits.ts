@@ -3,14 +3,14 @@
  * (an empty one: inserts). An edit that begins within the range of one before it is void.
  */
 
-import { HeldText, heldBytes } from '../../kernel/arena-copy.ts'
+import { ArenaText, heldBytes } from '../../kernel/arena-copy.ts'
 import type { AgentCard } from './agent-card.ts'
 
 /** What redaction writes. */
-export const REDACTED_STRING = new HeldText(heldBytes(Buffer.from('"[REDACTED]"')))
+export const REDACTED_STRING = new ArenaText(heldBytes(Buffer.from('"[REDACTED]"')))
 /** The same within a string. */
-export const REDACTED_TEXT = new HeldText(heldBytes(Buffer.from('[REDACTED]')))
-export const NULL_TEXT = new HeldText(heldBytes(Buffer.from('null')))
+export const REDACTED_TEXT = new ArenaText(heldBytes(Buffer.from('[REDACTED]')))
+export const NULL_TEXT = new ArenaText(heldBytes(Buffer.from('null')))
 
 /** Reasons of edits; secrets have REASON_SECRET plus the index of their kind. */
 export const REASON_NONE = 0
@@ -33,7 +33,7 @@ export class Edits {
   node = new Int32Array(64)
   /** REASON_NONE for an edit that turned out to be needless. */
   reason = new Uint8Array(64)
-  readonly text: HeldText[] = []
+  readonly text: ArenaText[] = []
   /** The object that an insertion holds. */
   readonly object: (AgentCard | undefined)[] = []
 
@@ -43,7 +43,7 @@ export class Edits {
   }
 
   /** Adds an edit; returns its index. */
-  add(start: number, end: number, text: HeldText, reason: number, entry = -1): number {
+  add(start: number, end: number, text: ArenaText, reason: number, entry = -1): number {
     const index = this.count++
     if (index === this.start.length) this.#grow()
     this.start[index] = start
@@ -57,7 +57,7 @@ export class Edits {
   }
 
   /** Inserts an object's key and the object, known as `node`, behind the value of `entry`. */
-  insert(at: number, entry: number, key: HeldText, object: AgentCard, node: number): void {
+  insert(at: number, entry: number, key: ArenaText, object: AgentCard, node: number): void {
     this.add(at, at, key, INSERTED, entry)
     const index = this.add(at, at, object.json, INSERTED, entry)
     this.node[index] = node
