@@ -4,6 +4,17 @@
  */
 import assert from 'node:assert/strict'
 
+// --- The query language ------------------------------------------------------------------------
+
+// They lie with the language because browsers run it, which have no `node:assert`.
+export {
+  QUERY_CLAUSES_MAX,
+  QUERY_LEVELS_MAX,
+  QUERY_REGEX_BYTES_MAX,
+  QUERY_TEXT_BYTES_MAX,
+  QUERY_WILDCARDS_MAX,
+} from './language/bounds.ts'
+
 const KIB = 1024
 const MIB = 1024 * KIB
 

@@ -20,7 +20,10 @@ const EXCEPTIONS = {
 
 const files = readSourceFiles()
 const limits = files.find(({ path }) => path === 'src/limits.ts')?.text ?? ''
-const bounds = [...limits.matchAll(/^export const ([A-Z][A-Z0-9_]*) =/gm)].map((match) => match[1]!)
+const ofQueries = files.find(({ path }) => path === 'src/language/bounds.ts')?.text ?? ''
+const bounds = [...`${limits}${ofQueries}`.matchAll(/^export const ([A-Z][A-Z0-9_]*) =/gm)].map(
+  (match) => match[1]!,
+)
 const named = new Set(
   files
     .filter(({ path }) => /^test\/.*\.ts$/.test(path) && path !== 'test/limits.test.ts')

@@ -1,0 +1,12 @@
+/** The bounds of a query, which `src/limits.ts` lists with all others. */
+
+/** A query's text, in UTF-8. */
+export const QUERY_TEXT_BYTES_MAX = 8 * 1024
+/** Nesting: parentheses, lists of values, conditions on one element. */
+export const QUERY_LEVELS_MAX = 64
+/** Conditions in one query, each value of a list counted. */
+export const QUERY_CLAUSES_MAX = 256
+/** `*` and `?` in one query, those of fields counted, `field:*` not. */
+export const QUERY_WILDCARDS_MAX = 64
+/** One regular expression, between its slashes. */
+export const QUERY_REGEX_BYTES_MAX = 1024

@@ -1,0 +1,22 @@
+import type { Span } from './query-tree.ts'
+
+/**
+ * What is wrong with a query's text: the first fault alone, where it is and how it is repaired.
+ * The only thing that `parse` throws.
+ */
+export class QueryError extends Error {
+  override readonly name = 'QueryError'
+  /** UTF-16 code units from 0, half-open. */
+  readonly start: number
+  readonly end: number
+  /** UTF-16 code units from 1, as editors count. */
+  readonly column: number
+
+  /** `problem` says what is wrong or expected, `repair` what to write instead. */
+  constructor(at: Span, problem: string, repair?: string) {
+    super(`column ${at.start + 1}: ${problem}${repair === undefined ? '' : `; ${repair}`}`)
+    this.start = at.start
+    this.end = at.end
+    this.column = at.start + 1
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Words of a text, as ClickHouse's text index splits them, and what a query's words ask for.
+ *
+ * A word is a run of ASCII letters, digits and characters outside ASCII: tokenizer
+ * `splitByNonAlpha` over the text folded by `lowerUTF8`, both named wherever SQL is written and
+ * never changed, because indexes on disk are made by them. Differential tests hold this file to
+ * the real engine.
+ */
+import { isAlphanumeric } from './characters.ts'
+
+/** The words' tokenizer in ClickHouse, and the function that folds case. */
+export const TOKENIZER = 'splitByNonAlpha'
+export const FOLD_FUNCTION = 'lowerUTF8'
+
+export function isWordCharacter(code: number): boolean {
+  return code >= 0x80 || isAlphanumeric(code)
+}
+
+/** As `FOLD_FUNCTION` does, which is to the letter what JavaScript does without a locale. */
+export function foldCase(text: string): string {
+  return text.toLowerCase()
+}
+
+/** The runs of word characters, as they are spelled. */
+export function splitWords(text: string): string[] {
+  const words: string[] = []
+  let start = -1
+  for (let at = 0; at <= text.length; at++) {
+    const isInside = at < text.length && isWordCharacter(text.charCodeAt(at))
+    if (isInside && start < 0) start = at
+    if (!isInside && start >= 0) {
+      words.push(text.slice(start, at))
+      start = -1
+    }
+  }
+  return words
+}
+
+/**
+ * Letters of scripts that put no space between words. Their runs are searched as substrings: as
+ * words they would be found only where the run is just as long.
+ */
+const SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Bopomofo', 'Thai', 'Lao', 'Khmer', 'Myanmar']
+const SPACELESS = new RegExp(
+  `[${SCRIPTS.map((name) => `p{sc=${name}}`).join('')}p{sc=Tibetan}\u3005-\u3007\u30fc]`,
+  'u',
+)
+
+export function isSpaceless(text: string): boolean {
+  return SPACELESS.test(text)
+}
+
+/** What a word or phrase of a query asks of a text. All texts in it are folded. */
+export type TextTest =
+  /** These words in a row; one is a single word. */
+  | { readonly kind: 'words'; readonly words: readonly string[] }
+  /** This text somewhere: letters of scripts without spaces, or nothing but punctuation. */
+  | { readonly kind: 'substring'; readonly text: string }
+  /** The text is empty. */
+  | { readonly kind: 'empty' }
+
+export function makeTextTest(text: string): TextTest {
+  const folded = foldCase(text)
+  if (folded === '') return { kind: 'empty' }
+  const words = splitWords(folded)
+  if (words.length === 0 || isSpaceless(folded)) return { kind: 'substring', text: folded }
+  return { kind: 'words', words }
+}

@@ -1,0 +1,211 @@
+/**
+ * Goal: words, case and regular expressions are to this module what they are to ClickHouse.
+ * Method: the real engine over random texts, every code point, and random regular expressions; and
+ * a table with a text index, which must answer the same with its index and without.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { findRegexFault } from '../../src/language/regex-syntax.ts'
+import { FOLD_FUNCTION, foldCase, splitWords, TOKENIZER } from '../../src/language/words.ts'
+import { ProjectionHarness } from '../block/projection-harness.ts'
+import { fuzzed, testSeed } from '../support/fuzzing.ts'
+
+const harness = new ProjectionHarness()
+const seed = testSeed()
+console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
+
+const hexOf = (text: string) => Buffer.from(text).toString('hex')
+/** Texts as an array in SQL, in which no byte means anything. */
+const arrayOf = (texts: readonly string[]) => `[${texts.map((text) => `unhex('${hexOf(text)}')`)}]`
+
+async function select<Row>(sql: string): Promise<Row[]> {
+  const reply = await harness.native(`${sql} FORMAT JSONEachRow`)
+  const lines = reply.toString().split('\n')
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Row)
+}
+
+/** What the engine makes of each text, `column` being an expression over \`text\`. */
+async function ask<Value>(texts: readonly string[], column: string): Promise<Value[]> {
+  const rows = await select<{ value: Value }>(
+    `SELECT ${column} AS value FROM (SELECT arrayJoin(${arrayOf(texts)}) AS text)`,
+  )
+  return rows.map(({ value }) => value)
+}
+
+const sample = <T>(arbitrary: fc.Arbitrary<T>, count: number) =>
+  fc.sample(arbitrary, { seed, numRuns: count })
+
+const LETTERS = [
+  'a',
+  'Z',
+  '0',
+  '_',
+  '-',
+  ' ',
+  '\t',
+  '.',
+  ':',
+  "'",
+  'é',
+  'É',
+  '東',
+  '京',
+  '😀',
+  '\u00a0',
+]
+const words = fc.oneof(
+  fc.array(fc.constantFrom(...LETTERS), { maxLength: 20 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'grapheme', maxLength: 20 }),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+)
+
+test('words are the tokens of the engine', async () => {
+  const texts = sample(words, 2_000)
+  const tokens = await ask<string[]>(texts, `tokens(text, '${TOKENIZER}')`)
+  assert.equal(tokens.length, texts.length)
+  for (const [at, text] of texts.entries()) assert.deepEqual(splitWords(text), tokens[at], text)
+})
+
+test('case is folded as the engine does, of every code point and in context', async () => {
+  const chars: string[] = []
+  for (let code = 1; code <= 0x10ffff; code++) {
+    if (code < 0xd800 || code > 0xdfff) chars.push(String.fromCodePoint(code))
+  }
+  const lines: string[] = []
+  for (let at = 0; at < chars.length; at += 1_000) lines.push(chars.slice(at, at + 1_000).join(' '))
+  const greek = fc.array(fc.constantFrom('Σ', 'Α', 'α', ' ', ':', '.', 'İ', "'", 'ẞ'), {
+    maxLength: 9,
+  })
+  const texts = [
+    ...sample(
+      greek.map((parts) => parts.join('')),
+      500,
+    ),
+    ...sample(words, 500),
+  ]
+  texts.push(...lines)
+  for (let at = 0; at < texts.length; at += 20) {
+    const some = texts.slice(at, at + 20)
+    const folded = await ask<string>(some, `hex(${FOLD_FUNCTION}(text))`)
+    assert.deepEqual(
+      folded,
+      some.map((text) => hexOf(foldCase(text)).toUpperCase()),
+    )
+  }
+})
+
+test('an index on the folded text answers as no index does', async () => {
+  const column = `${FOLD_FUNCTION}(text)`
+  await harness.native(
+    `CREATE TABLE words (id UInt32, text String,
+      INDEX words ${column} TYPE text(tokenizer = '${TOKENIZER}')) ENGINE = MergeTree ORDER BY id`,
+  )
+  const texts = ['Timed OUT after 5 s', 'out timed', 'timed-out', 'timed x out', 'Żółw', 'timedout']
+  await harness.native(
+    `INSERT INTO words SELECT number, ${arrayOf(texts)}[number + 1] FROM numbers(${texts.length})`,
+  )
+  const cases = [
+    [`hasAllTokens(${column}, ['timed'])`, [0, 1, 2, 3]],
+    [`hasAllTokens(${column}, ['żółw'])`, [4]],
+    [`hasPhrase(${column}, 'timed out')`, [0, 2]],
+    [`hasPhrase(${column}, 'out after')`, [0]],
+  ] as const
+  for (const [condition, expected] of cases) {
+    for (const use of [0, 1]) {
+      const rows = await select<{ id: number }>(
+        `SELECT id FROM words WHERE ${condition} ORDER BY id SETTINGS use_skip_indexes = ${use}`,
+      )
+      const ids = rows.map(({ id }) => id)
+      assert.deepEqual(ids, expected, condition)
+    }
+    const plan = await harness.native(`EXPLAIN indexes = 1 SELECT id FROM words WHERE ${condition}`)
+    assert.match(plan.toString(), /Name: words/, condition)
+  }
+})
+
+const PIECES = [
+  ...[
+    'a',
+    'é',
+    '東',
+    '.',
+    '^',
+    '$',
+    '|',
+    '(',
+    ')',
+    '(?:',
+    '(?i)',
+    '(?i:',
+    '(?s-m:',
+    '[',
+    ']',
+    '[^',
+  ],
+  ...[
+    '[a-z]',
+    '[[:alpha:]]',
+    '[^\\d-]',
+    '-',
+    '*',
+    '+',
+    '?',
+    '{2}',
+    '{2,}',
+    '{1,3}',
+    '{',
+    '}',
+    '{,2}',
+  ],
+  ...[
+    '\\d',
+    '\\W',
+    '\\b',
+    '\\A',
+    '\\z',
+    '\\pL',
+    '\\p{Greek}',
+    '\\P{Lu}',
+    '\\x41',
+    '\\x{1F600}',
+    '\\.',
+  ],
+  ...['\\n', '\\/', '\\\\', '\\1', '\\Q', '\\Z', '(?=', '(?<n>', '(?P<n>', ',', ' ', '#', '"', ':'],
+]
+
+/** Regular expressions that this module takes and the engine does not. */
+async function findRefused(sources: readonly string[]): Promise<string[]> {
+  const refused: string[] = []
+  for (const source of sources) {
+    const pattern = `'${source.replace(/[\\']/g, '\\$&')}'`
+    const sql = `SELECT match('x', ${pattern}) AS value`
+    await select(sql).catch((error: Error) => refused.push(`${source}: ${error.message}`))
+  }
+  return refused
+}
+
+test('the engine takes every regular expression that passes here', async () => {
+  const source = fc
+    .array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 8 })
+    .map((parts) => parts.join(''))
+  const { numRuns } = fuzzed(seed, 3_000, 0)
+  const taken = new Set(
+    sample(source, numRuns).filter((each) => findRegexFault(each) === undefined),
+  )
+  assert.ok(taken.size > numRuns / 10, `${taken.size} of ${numRuns} pass`)
+  assert.deepEqual(await findRefused([...taken]), [])
+})
+
+test('the largest that pass are not too large for the engine', async () => {
+  const large = ['a{1000}', '(?:a{10}){100}', '\\pL{48}', '[^a]{400}', '.{1000}', 'é{1000}']
+  const sources = [...large, `(?i)${'a'.repeat(1_000)}`, '\\pL'.repeat(49), '[à-ý]{40}', '\\W{900}']
+  assert.deepEqual(
+    sources.filter((each) => findRegexFault(each) !== undefined),
+    [],
+  )
+  assert.deepEqual(await findRefused(sources), [])
+  for (const each of ['(?:a{100}){11}', 'a{1001}', '\\pL{200}', '(?:\\pL{7}){8}']) {
+    assert.notEqual(findRegexFault(each), undefined, each)
+  }
+})
