@@ -52,31 +52,6 @@ export function packUuids(from: usize, count: i32, out: usize): bool {
   return true
 }
 
-/**
- * Packs a text of digits, line feeds and `+ - . e`: numbers, addresses of IPv4. False for any
- * other. Four bits of a character are its own lower ones, but for `e`.
- */
-export function packDecimals(from: usize, length: i32, out: usize): bool {
-  let to = out
-  for (let at = 0; at < length; at += 16, to += 8) {
-    const text = v128.load(from + at)
-    const left = length - at
-    const inText = left < 16 ? (1 << left) - 1 : ALL_CHARS
-    const exponent = i8x16.eq(text, i8x16.splat(0x65))
-    const point = i8x16.eq(text, i8x16.splat(0x2e))
-    const minus = i8x16.eq(text, i8x16.splat(0x2d))
-    const plus = i8x16.eq(text, i8x16.splat(0x2b))
-    const feed = i8x16.eq(text, i8x16.splat(LINE_FEED))
-    const signs = v128.or(v128.or(point, minus), v128.or(plus, feed))
-    const known = i8x16.bitmask(v128.or(v128.or(digits(text), exponent), signs))
-    if ((known & inText) !== inText) return false
-    const half = v128.and(text, i8x16.splat(0x0f))
-    const isE = v128.and(exponent, i8x16.splat(0x0f))
-    v128.store64_lane(to, pairs(v128.or(half, isE)), 0)
-  }
-  return true
-}
-
 function dashes(text: v128): i32 {
   return i8x16.bitmask(i8x16.eq(text, i8x16.splat(0x2d)))
 }

@@ -6,8 +6,6 @@ const LINE_FEED: u8 = 0x0a
 const DASH: u8 = 0x2d
 /** `0123456789abcdef` */
 const HEX_DIGITS = memory.data<u32>([0x33323130, 0x37363534, 0x62613938, 0x66656463], 16)
-/** The digits, a line feed, `+`, nothing, `-`, `.`, `e` */
-const DECIMALS = memory.data<u32>([0x33323130, 0x37363534, 0x2b0a3938, 0x652e2d00], 16)
 const PACKED_UUID_BYTES: usize = 16
 const UUID_CHARS: usize = 36
 
@@ -38,14 +36,6 @@ export function unpackUuids(from: usize, count: i32, out: usize): void {
     v128.store(to + 16, i8x16.replace_lane(i8x16.replace_lane(rest, 2, DASH), 7, DASH))
     v128.store32_lane(to + 32, b, 3)
     store<u8>(to + UUID_CHARS, LINE_FEED)
-  }
-}
-
-/** `length` characters of numbers, line feeds included. */
-export function unpackDecimals(from: usize, length: i32, out: usize): void {
-  const characters = v128.load(DECIMALS)
-  for (let at: usize = 0; at < <usize>length; at += 16) {
-    v128.store(out + at, i8x16.swizzle(characters, halves(from + (at >> 1))))
   }
 }
 

@@ -1,16 +1,10 @@
 /** Unpacks columns that `segment/column-packer.ts` packed, in TypeScript: what kernels do. */
 
-import {
-  PACKED_DECIMAL,
-  PACKED_END,
-  PACKED_HEX,
-  PACKED_UUID,
-} from '../../workers/segment/column-packer.ts'
+import { PACKED_END, PACKED_HEX, PACKED_UUID } from '../../workers/segment/column-packer.ts'
 import type { LayoutReader } from '../../workers/segment/layout-reader.ts'
 import { LISTED_VALUES_MAX, PACKED_DICTIONARY } from '../../workers/segment/value-dictionary.ts'
 
 const HEX = Buffer.from('0123456789abcdef')
-const DECIMAL = Buffer.from('0123456789\n+\0-.e')
 const LINE_FEED = 0x0a
 const DASH = 0x2d
 const UUID_CHARS = 36
@@ -55,8 +49,6 @@ function unpack(reader: LayoutReader, kind: number, size: number): Buffer {
       return unpackFixed(reader, size, reader.varuint(), false)
     case PACKED_UUID:
       return unpackFixed(reader, size, UUID_CHARS, true)
-    case PACKED_DECIMAL:
-      return unpackDecimals(reader.bytes(Math.ceil(size / 2)), size)
     default:
       throw new Error(`segment has a packed column of kind ${kind}, which is not known`)
   }
@@ -78,15 +70,6 @@ function unpackFixed(reader: LayoutReader, size: number, chars: number, isUuid: 
       text[at++] = HEX[byte & 15]!
     }
     text[at++] = LINE_FEED
-  }
-  return text
-}
-
-function unpackDecimals(packed: Buffer, size: number): Buffer {
-  const text = Buffer.allocUnsafe(size)
-  for (let at = 0; at < size; at++) {
-    const byte = packed[at >> 1]!
-    text[at] = DECIMAL[at % 2 === 0 ? byte >> 4 : byte & 15]!
   }
   return text
 }

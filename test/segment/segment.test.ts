@@ -163,7 +163,7 @@ test('the bytes are as documented: format, flags, length, brotli', () => {
   const [segment] = pipeline.run(batchOf('{"a":1}\n{"b":"é"}')).segments
   const payload = Buffer.from(segment!.payload)
   const text = '{"a":1}\n{"b":"é"}\n'
-  assert.deepEqual([payload[0], payload[1]], [1, 0])
+  assert.deepEqual([payload[0], payload[1]], [2, 0])
   assert.equal(payload.readUInt32LE(2), Buffer.byteLength(text))
   assert.equal(brotliDecompressSync(payload.subarray(6)).toString(), text)
   assert.equal(segment!.rawBytes, Buffer.byteLength(text))
@@ -242,12 +242,19 @@ test('a given buffer is used when the segment fits, and left alone when it does 
   }
 })
 
+test('a format that is not known is named', () => {
+  const payload = Buffer.from(pipeline.run(batchOf('{"a":1}')).segments[0]!.payload)
+  for (const format of [0, 1, 3, 255]) {
+    const message = `segment format ${format} is not known`
+    assert.throws(() => decodeSegment(Buffer.from(payload).fill(format, 0, 1)), { message })
+  }
+})
+
 test('damaged payloads are refused, not misread', () => {
   const payload = Buffer.from(pipeline.run(batchOf('{"a":1}\n{"b":2}')).segments[0]!.payload)
   const damaged = (change: (copy: Buffer) => Uint8Array) => {
     assert.throws(() => decodeSegment(change(Buffer.from(payload))))
   }
-  damaged((copy) => copy.fill(2, 0, 1))
   damaged((copy) => copy.subarray(0, copy.length - 3))
   damaged((copy) => copy.fill(1, 2, 3))
   damaged((copy) => copy.fill(255, 2, 3))

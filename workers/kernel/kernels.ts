@@ -150,14 +150,12 @@ export interface Kernels {
   /** See `kernels/segment/pack.ts`. */
   packHex(from: number, count: number, chars: number, out: number): number
   packUuids(from: number, count: number, out: number): number
-  packDecimals(from: number, length: number, out: number): number
   /** See `kernels/segment/dictionary.ts`. */
   listValues(dictionary: number, from: number, end: number, numbers: number): number
   packNumbers(numbers: number, count: number, width: number, out: number): void
   /** See `kernels/segment/unpack.ts`. */
   unpackHex(from: number, count: number, chars: number, out: number): void
   unpackUuids(from: number, count: number, out: number): void
-  unpackDecimals(from: number, length: number, out: number): void
   unpackNumbers(from: number, count: number, width: number, out: number): number
   /** See `kernels/segment/stored.ts`. */
   writeStored(

@@ -1,8 +1,7 @@
 /**
  * Spares brotli the columns that it gains little from. Those of ever new digits (trace ids,
- * durations, addresses) are packed two characters a byte and left out of what it reads: a quarter
- * of the text of common logs and of its time, and no larger (`bench/encode/segment.bench.ts`). Of
- * those of few values it reads the values alone (`value-dictionary.ts`).
+ * UUIDs, hashes) are packed two characters a byte and left out of what it reads (decision 25).
+ * Of those of few values it reads the values alone (`value-dictionary.ts`).
  *
  * Each packed column: a kind byte, varuint column, for hexadecimal ones varuint characters a value,
  * then the packed bytes, of which the column's size in the layout says how many; of a dictionary
@@ -17,7 +16,6 @@ import { type PackableColumn, ValueDictionary } from './value-dictionary.ts'
 export const PACKED_END = 0
 export const PACKED_HEX = 1
 export const PACKED_UUID = 2
-export const PACKED_DECIMAL = 3
 
 /** Smaller columns are left to brotli. */
 const COLUMN_BYTES_MIN = 512
@@ -31,9 +29,8 @@ const SAMPLE_PLACES = 4_096
 const HEADER_BYTES_MAX = 12
 const LINE_FEED = 0x0a
 
-/** By character: whether the first value may be hexadecimal, or a number. */
+/** By character: whether the first value may be hexadecimal. */
 const IS_HEX = tableOf('0123456789abcdef-')
-const IS_DECIMAL = tableOf('0123456789+-.e')
 
 export class ColumnPacker {
   readonly #out = new ByteWriter(16 * 1024)
@@ -70,22 +67,14 @@ export class ColumnPacker {
 
   #tryDigits(bytes: Buffer, { column, start, end }: PackableColumn): boolean {
     let chars = 0
-    let isHex = true
-    let isDecimal = true
     for (let at = start; bytes[at] !== LINE_FEED; at++, chars++) {
-      const byte = bytes[at]! // A column ends with a line feed.
-      isHex &&= IS_HEX[byte] === 1
-      isDecimal &&= IS_DECIMAL[byte] === 1
-      if (!isHex && !isDecimal) return false
+      if (IS_HEX[bytes[at]!] !== 1) return false // A column ends with a line feed.
     }
     if (chars === 0 || !this.#isVaried(bytes, start, end)) return false
     const out = this.#out
     out.reserve(HEADER_BYTES_MAX + ((end - start) >> 1) + 2 * WORD_SLACK)
     const address = bytes.byteOffset + start
-    return (
-      (isHex && this.#tryFixed(column, address, end - start, chars)) ||
-      (isDecimal && this.#tryDecimals(column, address, end - start))
-    )
+    return this.#tryFixed(column, address, end - start, chars)
   }
 
   /** Values of one length: UUIDs and other hexadecimal ones. */
@@ -103,16 +92,6 @@ export class ColumnPacker {
       ? kernels.packUuids(address, count, to)
       : chars % 2 === 0 && kernels.packHex(address, count, chars, to)
     out.length = isPacked ? out.length + packedBytes(isUuid, count, chars) : length
-    return Boolean(isPacked)
-  }
-
-  #tryDecimals(column: number, address: number, size: number): boolean {
-    const out = this.#out
-    const { length } = out
-    out.bytes[out.length++] = PACKED_DECIMAL
-    out.varuint(column)
-    const isPacked = kernels.packDecimals(address, size, out.bytes.byteOffset + out.length)
-    out.length = isPacked ? out.length + ((size + 1) >> 1) : length
     return Boolean(isPacked)
   }
 

@@ -3,7 +3,7 @@
 import { arena } from '../kernel/arena.ts'
 import { BatchBytes } from '../kernel/batch-bytes.ts'
 import { kernels } from '../kernel/kernels.ts'
-import { PACKED_DECIMAL, PACKED_END, PACKED_HEX, PACKED_UUID } from './column-packer.ts'
+import { PACKED_END, PACKED_HEX, PACKED_UUID } from './column-packer.ts'
 import type { LayoutReader } from './layout-reader.ts'
 import { LISTED_VALUES_MAX, PACKED_DICTIONARY } from './value-dictionary.ts'
 
@@ -112,8 +112,6 @@ function readText(reader: LayoutReader, kind: number, size: number): Packed {
       return readFixed(reader, size, reader.varuint(), 0)
     case PACKED_UUID:
       return readFixed(reader, size, UUID_CHARS, UUID_DASHES)
-    case PACKED_DECIMAL:
-      return { size, chars: 0, width: 0, packed: reader.bytes(Math.ceil(size / 2)) }
     default:
       throw new Error(`segment has a packed column of kind ${kind}, which is not known`)
   }
@@ -143,8 +141,7 @@ function unpackColumn(column: PackedColumn, out: Uint8Array, starts: Int32Array)
   const { kind, size, chars, width, packed, values } = column
   const from = packed.byteOffset
   const to = out.byteOffset
-  if (kind === PACKED_DECIMAL) kernels.unpackDecimals(from, size, to)
-  else if (kind === PACKED_HEX) kernels.unpackHex(from, size / (chars + 1), chars, to)
+  if (kind === PACKED_HEX) kernels.unpackHex(from, size / (chars + 1), chars, to)
   else if (kind === PACKED_UUID) kernels.unpackUuids(from, size / (chars + 1), to)
   else {
     let count = 0

@@ -1,7 +1,7 @@
 /**
  * The segment: how a run of events is stored in the raw store.
  *
- *   byte 0      format, 1
+ *   byte 0      format, 2
  *   byte 1      flags; bit 0: explicit times follow; bit 1: the text is in column layout; bit 2:
  *               packed columns follow
  *   bytes 2-5   UInt32 LE, bytes of the events' text
@@ -29,7 +29,7 @@ import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { SegmentColumns } from './segment-columns.ts'
 import { SegmentColumnsReader } from './segment-columns-reader.ts'
 
-const FORMAT = 1
+const FORMAT = 2
 const FLAG_TIMES = 1
 const FLAG_COLUMNS = 2
 const FLAG_PACKED = 4
