@@ -109,16 +109,19 @@ const properties = Object.fromEntries(
 )
 export const STREAM_CHANGES: ObjectSchema = { type: 'object', properties }
 export const NEW_STREAM: ObjectSchema = { type: 'object', properties, required: ['name'] }
+const shown = {
+  id: { type: 'string' },
+  name: { type: 'string' },
+  owner: { type: 'string' },
+  ...properties,
+  created_at: RFC3339,
+} as const
 /** A stream as the API shows it. */
 export const STREAM: ObjectSchema = {
   type: 'object',
-  properties: {
-    id: { type: 'string' },
-    owner: { type: 'string' },
-    ...properties,
-    created_at: RFC3339,
-  },
-  required: ['id', 'name', 'owner', 'created_at'],
+  properties: shown,
+  // All: those that are not would be written behind the others.
+  required: Object.keys(shown),
 }
 
 const DEFAULTS: Omit<StreamSettings, 'name'> = {
