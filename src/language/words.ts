@@ -40,9 +40,9 @@ export function splitWords(text: string): string[] {
  * Letters of scripts that put no space between words. Their runs are searched as substrings: as
  * words they would be found only where the run is just as long.
  */
-const SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Bopomofo', 'Thai', 'Lao', 'Khmer', 'Myanmar']
+const SCRIPTS = 'Han Hiragana Katakana Bopomofo Thai Lao Khmer Myanmar Tibetan'.split(' ')
 const SPACELESS = new RegExp(
-  `[${SCRIPTS.map((name) => `p{sc=${name}}`).join('')}p{sc=Tibetan}\u3005-\u3007\u30fc]`,
+  `[${SCRIPTS.map((name) => `\\p{sc=${name}}`).join('')}\\u3005-\\u3007\\u30fc]`,
   'u',
 )
 
