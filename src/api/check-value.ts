@@ -25,7 +25,7 @@ export function readQueryString(
   const values: Record<string, unknown> = {}
   for (const [name, text] of query) {
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (schema === undefined) throw unknownNames('parameter', [name], properties)
+    if (schema === undefined) throw unknownNames('parameter', [name], Object.keys(properties))
     if (Object.hasOwn(values, name)) throw malformed(`parameter "${name}" is given twice`)
     const value = fromText(schema, text)
     check(schema, value, `"${name}"`)
@@ -83,7 +83,7 @@ function checkObject(
     if (schema === undefined) unknown.push(name)
     else if (value[name] !== undefined) check(schema, value[name], memberOf(where, name))
   }
-  if (unknown.length > 0) throw unknownNames('field', unknown, properties, where)
+  if (unknown.length > 0) throw unknownNames('field', unknown, Object.keys(properties), where)
   const missing = required.find((name) => value[name] === undefined)
   if (missing === undefined) return
   const words = wordsOf(properties[missing] ?? {}, missing)
@@ -189,18 +189,20 @@ function memberOf(where: string | undefined, name: string): string {
   return where === undefined ? JSON.stringify(shown) : `${where}.${shown}`
 }
 
-function unknownNames(
+/** The refusal of names that are not among those `known`. */
+export function unknownNames(
   kind: 'field' | 'parameter',
   unknown: readonly string[],
-  properties: Readonly<Record<string, Schema>>,
+  known: readonly string[],
   where?: string,
 ): IngestError {
   const shown = unknown.slice(0, NAMES_SHOWN_MAX).map((name) => {
     return JSON.stringify(name.slice(0, NAME_SHOWN_CHARS_MAX))
   })
-  const known = Object.keys(properties).join(', ') || 'none'
   const place = where === undefined ? '' : ` in ${where}`
-  return malformed(`unknown ${kind} ${shown.join(', ')}${place}; known are: ${known}`)
+  return malformed(
+    `unknown ${kind} ${shown.join(', ')}${place}; known are: ${known.join(', ') || 'none'}`,
+  )
 }
 
 function malformed(message: string): IngestError {

@@ -2,15 +2,13 @@
  * Reading the fields of a JSON body. Each reader throws `malformed` with the field's name and its
  * limit; a value is never repeated in a message, as it may be a secret.
  */
+import { unknownNames } from '../api/check-value.ts'
 import { IngestError } from '../errors.ts'
 import { FIELD_PATH_BYTES_MAX, NAME_CHARS_MAX } from '../limits.ts'
 import { tryParseRfc3339 } from '../model/rfc3339.ts'
 
 export type BodyFields = Readonly<Record<string, unknown>>
 
-/** The most unknown names that a message repeats, and how much of each. */
-const NAMES_SHOWN_MAX = 10
-const NAME_SHOWN_CHARS_MAX = 64
 /**
  * Control and format characters (zero width, direction), fillers and selectors that show nothing,
  * every space but U+0020, the Braille blank, and halves of pairs.
@@ -21,11 +19,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\
 export function readFields(body: unknown, known: readonly string[], what = 'the body'): BodyFields {
   if (!isPlainObject(body)) throw malformed(`${what} must be a JSON object`)
   const unknown = Object.keys(body).filter((name) => !known.includes(name))
-  if (unknown.length > 0) {
-    const shown = unknown.slice(0, NAMES_SHOWN_MAX).map((name) => quoteName(name))
-    const names = known.length === 0 ? 'none' : known.join(', ')
-    throw malformed(`unknown field ${shown.join(', ')}; known are: ${names}`)
-  }
+  if (unknown.length > 0) throw unknownNames('field', unknown, known)
   return body
 }
 
@@ -84,8 +78,4 @@ function checkText(name: string, value: string): string {
 function nameOf(character: string): string {
   const code = character.codePointAt(0) ?? 0
   return `the character U+${code.toString(16).toUpperCase().padStart(4, '0')}`
-}
-
-function quoteName(name: string): string {
-  return JSON.stringify(name.slice(0, NAME_SHOWN_CHARS_MAX))
 }
