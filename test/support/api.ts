@@ -18,7 +18,9 @@ export interface Call {
 }
 
 const CALL_MS_MAX = 120_000
-const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+/** Below the ten seconds after which uWebSockets.js closes a connection that nobody uses. */
+const IDLE_CONNECTION_MS = 5_000
+const agent = new Agent({ keepAlive: true, maxSockets: 256, timeout: IDLE_CONNECTION_MS })
 
 /** Rejects when no whole answer came. Never tries again. */
 export function call(url: string, options: Call = {}): Promise<Answer> {
