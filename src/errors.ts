@@ -35,6 +35,8 @@ export interface ErrorData {
 export interface IngestErrorOptions extends ErrorOptions {
   /** Seconds a client should wait; sent as `Retry-After` and `retry_after`. */
   readonly retryAfterSeconds?: number
+  /** More members of the problem document, such as the column of a query's fault. */
+  readonly members?: Readonly<Record<string, string | number>>
 }
 
 /** A failure we expect and handle. Our own bugs are assertions, never an `IngestError`. */
@@ -42,11 +44,13 @@ export class IngestError extends Error {
   override readonly name = 'IngestError'
   readonly code: ErrorCode
   readonly retryAfterSeconds: number | undefined
+  readonly members: Readonly<Record<string, string | number>> | undefined
 
   constructor(code: ErrorCode, message: string, options?: IngestErrorOptions) {
     super(message, options)
     this.code = code
     this.retryAfterSeconds = options?.retryAfterSeconds ?? (ERRORS[code].retryable ? 1 : undefined)
+    this.members = options?.members
   }
 
   /** Wraps whatever was thrown; an `IngestError` passes through with its own code. */

@@ -444,6 +444,8 @@ export const REVIEW_EVENT_IDS_MAX = 5
 /** Damaged segments that an answer names. */
 export const REVIEW_DAMAGED_MAX = 100
 export const QUERY_GROUPS_MAX = 1_000
+/** Streams of one request over several. */
+export const READ_STREAMS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000
 /** Credentials kept in memory. */
 export const CREDENTIAL_CACHE_MAX = 65_536

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { readSourceFiles } from './source-files.ts'
 import { type Import, importsOf } from './source-imports.ts'
 
-const STAGES = ['accept', 'pool', 'commit', 'observe', 'materialize', 'serve', 'retain']
+const STAGES = ['accept', 'pool', 'commit', 'observe', 'materialize', 'serve', 'retain', 'read']
 const LEAVES = [
   'src/model/',
   'src/language/',
@@ -92,6 +92,14 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
     [...ACCEPT, 'src/accept/framing/', 'src/accept/admission/', 'src/accept/request/'],
   ],
   ['src/accept/', [...SUPPORT, 'src/accept/framing/']],
+  // Use cases of reading know no HTTP.
+  ['src/read/aggregate/', [...LEAVES, 'src/api/', 'src/read/']],
+  ['src/read/search/', [...LEAVES, 'src/api/', 'src/read/']],
+  ['src/read/', [...LEAVES, 'src/api/']],
+  [
+    'src/serve/reading/',
+    [...SUPPORT, 'src/serve/', 'src/read/', 'src/read/aggregate/', 'src/read/search/'],
+  ],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/kernel/', LEAVES],
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],
@@ -166,6 +174,7 @@ function isAllowed({ from, to, typeOnly }: Import): boolean {
   if (home.endsWith('/') && includes(home, to)) return true
   // app.ts wires support into the stages; before that they know each other by their types only.
   if (isStage(from) && typeOnly && to.startsWith('src/store/')) return true
+  if (from.startsWith('src/read/') && typeOnly && to.startsWith('src/pool/')) return true
   if (/^src\/(store|telemetry)\//.test(from) && typeOnly && isStage(to)) return true
   return allowed.some((path) => includes(path, to))
 }

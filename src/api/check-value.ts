@@ -139,13 +139,14 @@ const KIND_WORDS: Readonly<Record<string, string>> = {
 
 /** "… must be …", and what it is instead where that is of another kind. */
 function mustBe(schema: Schema, value: unknown, where: string | undefined): IngestError {
-  const rule = `${where ?? 'the body'} must be ${wordsOf(schema, where)}`
+  const rule = `${where ?? 'the body'} must be ${wordsOf(schema, where, value)}`
   const isKind = kindFits(schema, value)
   return malformed(isKind ? rule : `${rule}, not ${KIND_WORDS[kindOf(value)] ?? 'this'}`)
 }
 
-function wordsOf(schema: Schema, where: string | undefined): string {
-  if (schema.must !== undefined) return schema.must
+function wordsOf(schema: Schema, where: string | undefined, value?: unknown): string {
+  const { must } = schema
+  if (must !== undefined) return typeof must === 'function' ? must(value) : must
   if (schema.anyOf !== undefined) {
     return joinOr([...new Set(schema.anyOf.map((one) => wordsOf(one, where)))])
   }

@@ -7,8 +7,11 @@
 interface About {
   /** For people: what the value means, one sentence or two. */
   readonly description?: string
-  /** Completes "must be …" in place of the words that follow from the schema. Not published. */
-  readonly must?: string
+  /**
+   * Completes "must be …" in place of the words that follow from the schema; a function is given
+   * the value, to name its repair. Not published.
+   */
+  readonly must?: string | ((value: unknown) => string)
   readonly default?: unknown
   readonly examples?: readonly unknown[]
 }

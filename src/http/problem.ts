@@ -26,6 +26,7 @@ export function problemReply(error: IngestError, extra?: Readonly<Record<string,
 
   const problem = {
     ...extra,
+    ...error.members,
     type: `urn:sluice:problem:${error.code}`,
     title,
     status: httpStatus,

@@ -11,6 +11,8 @@ export class QueryError extends Error {
   readonly end: number
   /** UTF-16 code units from 1, as editors count. */
   readonly column: number
+  /** What to write instead, where that is known. */
+  readonly repair: string | undefined
 
   /** `problem` says what is wrong or expected, `repair` what to write instead. */
   constructor(at: Span, problem: string, repair?: string) {
@@ -18,5 +20,6 @@ export class QueryError extends Error {
     this.start = at.start
     this.end = at.end
     this.column = at.start + 1
+    this.repair = repair
   }
 }

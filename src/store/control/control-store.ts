@@ -105,6 +105,16 @@ export class ControlStore {
     return selectStream(this.#postgres, streamId)
   }
 
+  /** Those of `streamIds` that are live, by their ids. */
+  async findStreams(streamIds: readonly StreamId[]): Promise<Stream[]> {
+    const { rows } = await this.#postgres.query<StreamRow>(
+      `SELECT ${STREAM_COLUMNS} FROM streams
+       WHERE stream_id = ANY ($1::integer[]) AND deleted_at IS NULL ORDER BY stream_id`,
+      [streamIds],
+    )
+    return rows.map(toStream)
+  }
+
   /** Throws `not_found`, and `conflict` as `createStream` does. */
   async updateStream(streamId: StreamId, changes: Partial<StreamSettings>): Promise<Stream> {
     return this.#change({ kind: 'stream', streamId }, async (sql) => {

@@ -1,0 +1,52 @@
+/** The streams that a request over several is about: those it names, or all that it may see. */
+import { IngestError } from '../errors.ts'
+import { READ_STREAMS_MAX } from '../limits.ts'
+import type { Principal, Stream, StreamId } from '../model/stream.ts'
+
+/** Where streams are looked up; `ControlStore` is one. */
+export interface StreamSource {
+  findStreams(streamIds: readonly StreamId[]): Promise<readonly Stream[]>
+  /** Live streams of `owner`, or of all owners when it is undefined, by their ids. */
+  listStreams(
+    owner: string | undefined,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<readonly Stream[]>
+}
+
+/**
+ * By their ids, each once. `wanted` is as the schema `STREAMS` says. Throws `not_found` just the
+ * same for a stream that is not there and one that is somebody else's, `malformed` past
+ * `READ_STREAMS_MAX`.
+ */
+export async function findStreams(
+  source: StreamSource,
+  principal: Principal,
+  wanted: unknown = '*',
+): Promise<readonly Stream[]> {
+  const isAdmin = principal.scopes.has('admin')
+  if (Array.isArray(wanted)) {
+    const ids = [...new Set(wanted.map(readStreamId))]
+    const found = await source.findStreams(ids)
+    const seen = found.filter(({ owner }) => isAdmin || owner === principal.owner)
+    if (seen.length === ids.length) return seen
+    const missing = ids.find((id) => !seen.some(({ streamId }) => streamId === id))
+    throw new IngestError('not_found', `there is no stream with the id ${missing}`)
+  }
+  const page = { after: 0, limit: READ_STREAMS_MAX + 1 }
+  const all = await source.listStreams(isAdmin ? undefined : principal.owner, page)
+  if (all.length <= READ_STREAMS_MAX) return all
+  const limit = `${READ_STREAMS_MAX} (READ_STREAMS_MAX)`
+  throw new IngestError('malformed', `"streams": "*" is over ${limit} streams; name those you mean`)
+}
+
+/** Of a URL: ids with commas between them, or `*`. */
+export function splitStreams(text: string): unknown {
+  return text === '*' ? text : text.split(',').map((id) => id.trim())
+}
+
+function readStreamId(id: unknown): StreamId {
+  const text = typeof id === 'string' && /^[1-9][0-9]{0,9}$/.test(id) ? id : undefined
+  const number = Number(text)
+  if (number <= 0x7fff_ffff) return number as StreamId
+  throw new IngestError('malformed', '"streams" must be ids of streams such as "17", or "*"')
+}
