@@ -23,10 +23,6 @@ type StreamHandle = { readonly [streamBrand]: true }
 
 interface NativeResult {
   readonly bytes: Uint8Array
-  /** Seconds. */
-  readonly elapsed: number
-  readonly rowsRead: number
-  readonly bytesRead: number
 }
 
 /** chdb's native part, as much of it as we use. */
@@ -41,7 +37,6 @@ export interface Addon {
 
 export interface Statement {
   readonly sql: string
-  readonly format: string
   readonly database: string | undefined
   /** Applied before the statement, values as text. */
   readonly settings: ReadonlyMap<string, string>
@@ -63,6 +58,9 @@ const WAITING_MAX = 256
 /** What the engine answers when its queues are full; the form is that of its own errors. */
 const TOO_BUSY =
   'Code: 202. DB::Exception: Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)'
+
+/** Of results that are not asked for in another. */
+const FORMAT = 'TabSeparated'
 
 const SHUTTING_DOWN = 'Code: 236. DB::Exception: Server is shutting down. (ABORTED)'
 const CANCEL_AGAIN_MS = 100
@@ -114,7 +112,7 @@ export class ClickHouseEngine {
     addon = loadAddon(),
   ): Promise<ClickHouseEngine> {
     const anchor = addon.CreateConnection(path, [`--config-file=${configPath}`])
-    const { bytes } = await addon.QueryAsyncConnection(anchor, 'SELECT version()', 'TabSeparated')
+    const { bytes } = await addon.QueryAsyncConnection(anchor, 'SELECT version()', FORMAT)
     const version = Buffer.from(bytes).toString().trim()
     return new ClickHouseEngine(addon, path, anchor, { version, settings })
   }
@@ -122,14 +120,14 @@ export class ClickHouseEngine {
   /** Runs a statement and returns its whole result. Rejects with the engine's own message. */
   async run(statement: Statement): Promise<NativeResult> {
     return await this.#withConnection(statement, async (connection) => {
-      return await this.#addon.QueryAsyncConnection(connection, statement.sql, statement.format)
+      return await this.#addon.QueryAsyncConnection(connection, statement.sql, FORMAT)
     })
   }
 
   /** Runs a SELECT piece by piece; a piece is computed when the one before was taken. */
   async stream(statement: Statement, take: TakeChunk): Promise<void> {
     await this.#withConnection(statement, async (connection) => {
-      const handle = this.#addon.StreamQuery(connection, statement.sql, statement.format)
+      const handle = this.#addon.StreamQuery(connection, statement.sql, FORMAT)
       try {
         for (;;) {
           const { bytes, done } = await this.#addon.StreamFetch(handle)
@@ -151,7 +149,7 @@ export class ClickHouseEngine {
     if (slow.length === 0 || this.#closed) return []
     const sql = `SELECT arrayJoin(thread_ids) FROM system.processes
       WHERE Settings['log_comment'] IN (${slow.join(', ')})`
-    const look = this.#addon.QueryAsyncConnection(this.#observer, sql, 'TabSeparated')
+    const look = this.#addon.QueryAsyncConnection(this.#observer, sql, FORMAT)
     this.#looking = look
     const { bytes } = await look
     return Buffer.from(bytes).toString().trim().split('\n').filter(Boolean).map(Number)

@@ -1,9 +1,11 @@
 /**
- * ClickHouse's HTTP interface, as much of it as its clients use, in front of the embedded engine.
+ * The embedded engine behind ClickHouse's HTTP interface: the part of it that `@clickhouse/client`
+ * uses as `src/store/clickhouse.ts` sets it up, and nothing else.
  *
- *   GET|POST /?query=…&database=…&default_format=…&param_x=…&<setting>=…   and /ping
+ *   POST /?query_id=…&database=…&param_x=…&<setting>=…          the statement is the body
+ *   POST /?query=INSERT INTO … FORMAT f&…                       the data is the body
  *
- * Query and parameters may come as the parts of a multipart body, too.
+ * Long parameters come with the statement as the parts of a multipart body.
  *
  * A SELECT streams out as it is computed, at the pace the client reads, unless it asks for
  * `wait_end_of_query`; then it is computed first, so that any failure has a status. A client that
@@ -23,13 +25,10 @@ import {
   type Spooled,
 } from './clickhouse-request.ts'
 import {
-  isInsert,
   isStreamable,
   isWrite,
   multiStatementAt,
   parseInsert,
-  resultFormat,
-  splitInlineData,
   withInfile,
 } from './clickhouse-sql.ts'
 
@@ -62,36 +61,19 @@ export class ClickHouseHttpFront {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', 'http://engine')
-    if (url.pathname === '/ping' || url.pathname === '/replicas_status') {
-      response.end('Ok.\n')
-      return
+    if (request.method !== 'POST') {
+      throw new RequestRejected(405, 'Code: 48. DB::Exception: Only POST is supported.')
     }
-    if (request.method !== 'GET' && request.method !== 'POST') {
-      throw new RequestRejected(405, `Code: 48. DB::Exception: Method not allowed.`)
-    }
-    this.#authenticate(request, url.searchParams)
-    const call = parseCall(request, url.searchParams)
-    response.setHeader('X-ClickHouse-Query-Id', call.queryId)
-
-    if (request.method === 'POST' && isInsert(call.query)) {
+    this.#authenticate(request)
+    const call = parseCall(request)
+    if (call.query !== '') {
       await this.#insert(call, await this.#spool.body(request), response)
       return
     }
     const body = await readBody(request)
     const boundary = multipartBoundary(request)
-    if (boundary !== undefined) {
-      await this.#select(withParts(call, body, boundary), response)
-      return
-    }
-    const inline = call.query === '' ? splitInlineData(body) : undefined
-    if (inline !== undefined) {
-      const spooled = await this.#spool.bytes(inline.data)
-      await this.#insert({ ...call, query: inline.statement }, spooled, response)
-      return
-    }
-    const query = `${call.query}\n${body.toString()}`.trim()
-    await this.#select({ ...call, query }, response)
+    if (boundary !== undefined) await this.#select(withParts(call, body, boundary), response)
+    else await this.#select({ ...call, query: body.toString().trim() }, response)
   }
 
   async #select(call: Call, response: ServerResponse): Promise<void> {
@@ -103,43 +85,23 @@ export class ClickHouseHttpFront {
   async #insert(call: Call, data: Spooled, response: ServerResponse): Promise<void> {
     try {
       const insert = parseInsert(call.query)
-      if (insert !== undefined) {
-        const query = withInfile(insert, data.path)
-        await this.#runWhole({ ...call, query }, response, { isInsert: true })
-      } else if (data.bytes === 0) {
-        assertOneStatement(call.query) // INSERT … SELECT, or VALUES in the URL.
-        await this.#runWhole(call, response, { isInsert: true })
-      } else {
-        const text = 'Code: 48. DB::Exception: An INSERT with data must end with FORMAT'
-        throw new RequestRejected(501, `${text} or VALUES. (NOT_IMPLEMENTED)`)
+      if (insert === undefined) {
+        const text = 'Code: 48. DB::Exception: A query in the URL must be an INSERT with FORMAT'
+        throw new RequestRejected(501, `${text}. (NOT_IMPLEMENTED)`)
       }
+      const query = withInfile(insert, data.path)
+      await this.#runWhole({ ...call, query }, response, { isInsert: true })
     } finally {
       data.close()
     }
   }
 
-  async #runWhole(
-    call: Call,
-    response: ServerResponse,
-    { isInsert: writes } = { isInsert: false },
-  ): Promise<void> {
-    const { engine } = this.#options
+  async #runWhole(call: Call, response: ServerResponse, { isInsert } = { isInsert: false }) {
     const watch = watchClose(response)
     try {
-      const result = await engine.run({ ...toStatement(call, watch.signal), isInsert: writes })
-      const summary = {
-        read_rows: String(writes ? 0 : result.rowsRead),
-        read_bytes: String(writes ? 0 : result.bytesRead),
-        written_rows: String(writes ? result.rowsRead : 0),
-        written_bytes: String(writes ? result.bytesRead : 0),
-        total_rows_to_read: '0',
-        result_rows: '0',
-        result_bytes: String(result.bytes.byteLength),
-        elapsed_ns: String(Math.round(result.elapsed * 1e9)),
-      }
-      response.setHeader('X-ClickHouse-Summary', JSON.stringify(summary))
-      setFormatHeaders(response, call)
-      response.end(result.bytes)
+      const statement = { ...toStatement(call, watch.signal), isInsert }
+      const { bytes } = await this.#options.engine.run(statement)
+      response.end(bytes)
     } finally {
       watch.stop()
     }
@@ -150,29 +112,19 @@ export class ClickHouseHttpFront {
     try {
       await this.#options.engine.stream(toStatement(call, watch.signal), async (bytes) => {
         if (watch.signal.aborted) return false
-        if (!response.headersSent) setFormatHeaders(response, call)
         if (!response.write(bytes)) await drained(response)
         return !watch.signal.aborted
       })
-      if (!response.headersSent) setFormatHeaders(response, call)
       response.end()
     } finally {
       watch.stop()
     }
   }
 
-  #authenticate(request: IncomingMessage, params: URLSearchParams): void {
-    const basic = /^Basic\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    let user = headerText(request, 'x-clickhouse-user') ?? params.get('user') ?? ''
-    let password = headerText(request, 'x-clickhouse-key') ?? params.get('password') ?? ''
-    if (basic !== undefined) {
-      const text = Buffer.from(basic, 'base64').toString()
-      const colon = text.indexOf(':')
-      user = text.slice(0, Math.max(colon, 0))
-      password = text.slice(colon + 1)
-    }
-    const options = this.#options
-    if (same(user, options.user) && same(password, options.password)) return
+  #authenticate(request: IncomingMessage): void {
+    const basic = /^Basic\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
+    const { user, password } = this.#options
+    if (same(Buffer.from(basic, 'base64').toString(), `${user}:${password}`)) return
     throw new RequestRejected(
       403,
       'Code: 516. DB::Exception: Authentication failed: password is incorrect, or there is no ' +
@@ -182,10 +134,10 @@ export class ClickHouseHttpFront {
 }
 
 interface Call {
+  /** From the URL an INSERT, whose data is the body; empty when the body is the statement. */
   readonly query: string
   readonly queryId: string
   readonly database: string | undefined
-  readonly format: string
   readonly waitEnd: boolean
   /** Undefined when the client does not say. */
   readonly lane: StoreLane | undefined
@@ -198,24 +150,11 @@ const NOT_SETTINGS: ReadonlySet<string> = new Set([
   'query',
   'query_id',
   'database',
-  'default_format',
   'wait_end_of_query',
-  'buffer_size',
-  'user',
-  'password',
-  'quota_key',
-  'role',
-  'session_id',
-  'session_timeout',
-  'session_check',
-  'compress',
-  'decompress',
-  'stacktrace',
-  'close_session',
-  'client_protocol_version',
 ])
 
-function parseCall(request: IncomingMessage, url: URLSearchParams): Call {
+function parseCall(request: IncomingMessage): Call {
+  const { searchParams: url } = new URL(request.url ?? '/', 'http://engine')
   const settings = new Map<string, string>()
   const params = new Map<string, string>()
   for (const [name, value] of url) {
@@ -223,13 +162,11 @@ function parseCall(request: IncomingMessage, url: URLSearchParams): Call {
     else if (!NOT_SETTINGS.has(name)) settings.set(name, value)
   }
   const lane = request.headers[LANE_HEADER]
-  const format = url.get('default_format') ?? headerText(request, 'x-clickhouse-format')
   return {
     query: url.get('query')?.trim() ?? '',
     queryId: url.get('query_id') || randomUUID(),
-    database: url.get('database') || headerText(request, 'x-clickhouse-database'),
-    format: format ?? 'TabSeparated',
-    waitEnd: isOn(url.get('wait_end_of_query')),
+    database: url.get('database') ?? undefined,
+    waitEnd: url.get('wait_end_of_query') === '1',
     lane: isStoreLane(lane) ? lane : undefined,
     settings,
     params,
@@ -241,7 +178,7 @@ function withParts(call: Call, body: Buffer, boundary: string): Call {
   const params = new Map(call.params)
   let query = call.query
   for (const [name, value] of readParts(body, boundary)) {
-    if (name === 'query') query = `${query}\n${value}`.trim()
+    if (name === 'query') query = value.trim()
     else if (name.startsWith('param_')) params.set(name.slice('param_'.length), value)
   }
   return { ...call, query, params }
@@ -250,7 +187,6 @@ function withParts(call: Call, body: Buffer, boundary: string): Call {
 function toStatement(call: Call, signal: AbortSignal): Statement {
   return {
     sql: call.query,
-    format: call.format,
     database: call.database,
     settings: call.settings,
     params: call.params,
@@ -271,32 +207,14 @@ function assertOneStatement(query: string): void {
   if (at !== undefined) reject(`failed at position ${at + 1}: Multi-statements are not allowed`)
 }
 
-function setFormatHeaders(response: ServerResponse, call: Call): void {
-  const format = resultFormat(call.query) ?? call.format
-  response.setHeader('X-ClickHouse-Format', format)
-  response.setHeader('Content-Type', contentType(format))
-}
-
-function contentType(format: string): string {
-  if (/^JSON.*EachRow/.test(format)) return 'application/x-ndjson; charset=UTF-8'
-  if (format.startsWith('JSON')) return 'application/json; charset=UTF-8'
-  if (format.startsWith('TabSeparated') || format.startsWith('TSV')) {
-    return 'text/tab-separated-values; charset=UTF-8'
-  }
-  if (format.startsWith('CSV')) return 'text/csv; charset=UTF-8'
-  return 'application/octet-stream'
-}
-
 /** Answers with ClickHouse's form of an error; when part of a result is out, cuts it short. */
 function sendException(response: ServerResponse, cause: unknown, version: string): void {
   if (response.headersSent || response.destroyed) {
     response.destroy()
     return
   }
-  const { status, code, message } = exceptionOf(cause)
+  const { status, message } = exceptionOf(cause)
   response.statusCode = status
-  response.setHeader('X-ClickHouse-Exception-Code', String(code))
-  response.setHeader('Content-Type', 'text/plain; charset=UTF-8')
   if (status === 413) response.setHeader('Connection', 'close')
   response.end(`${message} (version ${version} (embedded))\n`)
 }
@@ -321,15 +239,6 @@ function drained(response: ServerResponse): Promise<void> {
     response.once('drain', done)
     response.once('close', done)
   })
-}
-
-function headerText(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name]
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-function isOn(value: string | null): boolean {
-  return value === '1' || value === 'true'
 }
 
 function same(left: string, right: string): boolean {

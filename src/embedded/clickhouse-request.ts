@@ -1,12 +1,9 @@
 /** Request bodies in, exceptions out: the parts of the HTTP front that know no SQL. */
-import { statSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import type { Readable } from 'node:stream'
-import { createGunzip, createInflate } from 'node:zlib'
 import { DATA_FILE_HEADER, MemoryFiles } from '../store/memory-files.ts'
 
-/** A body after decompression. */
-export const BODY_BYTES_MAX = 256 * 1024 * 1024
+/** The data of an INSERT that is sent, not handed over in a file. */
+const BODY_BYTES_MAX = 256 * 1024 * 1024
 /** A statement sent as the body. */
 const STATEMENT_BYTES_MAX = 16 * 1024 * 1024
 
@@ -23,7 +20,6 @@ export class RequestRejected extends Error {
 export interface Spooled {
   /** A path that the engine, in this process, can open. */
   readonly path: string
-  readonly bytes: number
   close(): void
 }
 
@@ -39,24 +35,20 @@ export class Spool {
   /** The request's data: in the file that it names, or written to one. */
   async body(request: IncomingMessage): Promise<Spooled> {
     const named = request.headers[DATA_FILE_HEADER]
-    if (named === undefined) return await this.#write(decoded(request, BODY_BYTES_MAX))
+    if (named === undefined) return await this.#write(bounded(request, BODY_BYTES_MAX))
     if (typeof named !== 'string' || !DATA_FILE.test(named)) {
       throw new RequestRejected(400, `Code: 36. DB::Exception: No such data file. (BAD_ARGUMENTS)`)
     }
-    return { path: named, bytes: statSync(named).size, close: () => undefined }
+    return { path: named, close: () => undefined }
   }
 
-  async bytes(bytes: Uint8Array): Promise<Spooled> {
-    return await this.#write([bytes])
-  }
-
-  async #write(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Spooled> {
+  async #write(chunks: AsyncIterable<Uint8Array>): Promise<Spooled> {
     const file = this.#files.take()
     const close = () => this.#files.give(file)
     try {
       for await (const chunk of chunks) file.append(chunk)
       file.finish()
-      return { path: file.ownPath, bytes: file.bytes, close }
+      return { path: file.ownPath, close }
     } catch (cause) {
       close()
       throw cause
@@ -70,7 +62,7 @@ const DATA_FILE = /^\/proc\/[1-9][0-9]*\/fd\/[0-9]+$/
 /** The body of a request that carries its statement there. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of decoded(request, STATEMENT_BYTES_MAX)) chunks.push(chunk)
+  for await (const chunk of bounded(request, STATEMENT_BYTES_MAX)) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
@@ -97,9 +89,10 @@ export function readParts(body: Buffer, boundary: string): [name: string, value:
   throw new RequestRejected(400, 'Code: 36. DB::Exception: Malformed multipart. (BAD_ARGUMENTS)')
 }
 
-async function* decoded(request: IncomingMessage, bytesMax: number): AsyncGenerator<Uint8Array> {
+/** The request's body, which fails once it is over `bytesMax`. */
+async function* bounded(request: AsyncIterable<Uint8Array>, bytesMax: number) {
   let bytes = 0
-  for await (const chunk of decompressed(request)) {
+  for await (const chunk of request) {
     bytes += chunk.byteLength
     if (bytes > bytesMax) {
       throw new RequestRejected(
@@ -111,70 +104,10 @@ async function* decoded(request: IncomingMessage, bytesMax: number): AsyncGenera
   }
 }
 
-function decompressed(request: IncomingMessage): Readable {
-  const encoding = request.headers['content-encoding'] ?? 'identity'
-  if (encoding === 'identity') return request
-  if (encoding !== 'gzip' && encoding !== 'deflate') {
-    throw new RequestRejected(
-      400,
-      `Code: 48. DB::Exception: Content-Encoding ${encoding} is not supported. (NOT_IMPLEMENTED)`,
-    )
-  }
-  const inflate = encoding === 'gzip' ? createGunzip() : createInflate()
-  // A body that breaks off must fail the read, not end it.
-  request.once('error', (cause) => inflate.destroy(cause))
-  request.once('aborted', () => inflate.destroy(new Error('client went away')))
-  return request.pipe(inflate)
-}
-
-export interface Exception {
-  readonly status: number
-  readonly code: number
-  readonly message: string
-}
-
-/** The exception in `cause`, with the HTTP status that ClickHouse gives it. */
-export function exceptionOf(cause: unknown): Exception {
+/** The exception in `cause`. The client takes any failing status, and the code from the text. */
+export function exceptionOf(cause: unknown): { readonly status: number; readonly message: string } {
   const text = (cause instanceof Error ? cause.message : String(cause)).trim()
-  const number = /^Code:\s*(\d+)/.exec(text)?.[1]
-  if (number === undefined) {
-    const message = `Code: 1002. DB::Exception: ${text} (UNKNOWN_EXCEPTION)`
-    return { status: isZlibError(cause) ? 400 : 500, code: 1002, message }
-  }
-  const code = Number(number)
-  const status = cause instanceof RequestRejected ? cause.status : statusOf(code)
-  return { status, code, message: text }
+  const status = cause instanceof RequestRejected ? cause.status : 500
+  if (/^Code:\s*\d+/.test(text)) return { status, message: text }
+  return { status, message: `Code: 1002. DB::Exception: ${text} (UNKNOWN_EXCEPTION)` }
 }
-
-function isZlibError(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && String(cause.code).startsWith('Z_')
-}
-
-function statusOf(code: number): number {
-  if (NOT_FOUND.has(code)) return 404
-  if (BAD_REQUEST.has(code)) return 400
-  return SPECIAL.get(code) ?? 500
-}
-
-/** Unknown table, function, identifier, type, storage, format, database, setting and the like. */
-const NOT_FOUND: ReadonlySet<number> = new Set([
-  46, 47, 49, 50, 56, 60, 63, 64, 73, 78, 81, 115, 147, 181, 336, 511,
-])
-
-/** What cannot be parsed, cast or makes no sense: the client's statement or data is wrong. */
-const BAD_REQUEST: ReadonlySet<number> = new Set([
-  6, 15, 16, 20, 26, 27, 33, 36, 38, 39, 40, 41, 42, 43, 44, 52, 53, 57, 61, 62, 69, 70, 72, 80, 82,
-  106, 117, 131, 168, 179, 184, 190, 207, 215, 321, 349, 352, 386, 395, 407, 456, 457, 467,
-])
-
-const SPECIAL: ReadonlyMap<number, number> = new Map([
-  [48, 501], // NOT_IMPLEMENTED
-  [159, 408], // TIMEOUT_EXCEEDED
-  [192, 403], // UNKNOWN_USER
-  [193, 403], // WRONG_PASSWORD
-  [202, 503], // TOO_MANY_SIMULTANEOUS_QUERIES
-  [236, 503], // ABORTED
-  [439, 503], // CANNOT_SCHEDULE_TASK
-  [497, 403], // ACCESS_DENIED
-  [516, 403], // AUTHENTICATION_FAILED
-])

@@ -37,7 +37,7 @@ class FailingAddon implements Addon {
 
   async QueryAsyncConnection(_: Connection, sql: string) {
     this.#fail(sql.startsWith('SET') ? 'set' : 'run')
-    return { bytes: new Uint8Array(), elapsed: 0, rowsRead: 0, bytesRead: 0 }
+    return { bytes: new Uint8Array() }
   }
 
   StreamQuery(): never {
@@ -55,7 +55,7 @@ const SETTINGS = { defaults: {}, bounds: {} }
 
 function statement(lane: StoreLane, params = new Map<string, string>()): Statement {
   const signal = AbortSignal.timeout(2_000)
-  const common = { format: 'Native', database: undefined, settings: new Map(), queryId: '' }
+  const common = { database: undefined, settings: new Map(), queryId: '' }
   return { ...common, sql: 'run', params, lane, isInsert: lane === 'write', signal }
 }
 

@@ -150,8 +150,7 @@ test('no other file can be named, and none without the password', async () => {
     const response = await fetch(`http://${url.host}/?query=${encodeURIComponent(INSERT)}`, {
       method: 'POST',
       headers: {
-        'x-clickhouse-user': decodeURIComponent(url.username),
-        'x-clickhouse-key': password,
+        Authorization: `Basic ${btoa(`${decodeURIComponent(url.username)}:${password}`)}`,
         [DATA_FILE_HEADER]: file,
       },
     })

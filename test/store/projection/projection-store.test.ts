@@ -61,7 +61,7 @@ async function oneRow(projection: ProjectionStore): Promise<Uint8Array> {
   const { origin, username, password } = new URL(front.url)
   const reply = await fetch(origin, {
     method: 'POST',
-    headers: { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password },
+    headers: { Authorization: `Basic ${btoa(`${username}:${password}`)}` },
     body: `SELECT ${columns} FROM ${TABLE} FORMAT Native`,
   })
   assert.equal(reply.status, 200)
