@@ -233,6 +233,10 @@ export function parseConfig(
   return { kind: 'run', config: configOf(settings, unknownVariables(env)) }
 }
 
+/**
+ * By hand, as `parseArgs` of `node:util` makes it no shorter: its own messages quote arguments, which
+ * may hold passwords, so each of its errors would have to be found and said again here.
+ */
 function parseFlags(argv: readonly string[]): Settings | 'help' | 'version' {
   const flags = new Map<OptionName, string>()
   for (let index = 0; index < argv.length; index++) {
