@@ -13,6 +13,12 @@ const NAMES = [
   '_id2',
   'tags[]',
   'l[].m',
+  'l[].m[].x',
+  'l[].tags[]',
+  'a.b',
+  'message',
+  'm',
+  'x',
 ]
 const NUMBERS = ['0', '200', '-1', '1.5', '2e2', '9007199254740993', '18446744073709551615']
 const TIMES = ['2026-01-01T00:00:00Z', '"2026-01-01T10:00:00.5+01:00"']
@@ -40,11 +46,23 @@ const WORDS = [
 ]
 const PATTERNS = ['a*', '*', '*b*', 'a?c', '\\*x*', 'é*']
 const REGEXES = ['/a.b/', '/^x\\/y$/i', '/(a|b)+/', '/[a-z]{2}/']
+const SYSTEM = [
+  '_level:>=warn',
+  '_level:(info OR error)',
+  '_level:/r/',
+  '_level:*',
+  '_service:*',
+  '_event_time:>=2026-01-01T00:00:00Z',
+  '_event_time:2026-01-01T00:00:00Z',
+  '_ingested_at:<2026-01-01T00:00:00Z',
+  '_shape:0000000000000000',
+  '_id:1-0',
+]
 
 const scalar = fc.constantFrom(...NUMBERS, ...TIMES, ...WORDS)
 const field = fc.oneof(
   { arbitrary: fc.constantFrom(...NAMES), weight: 6 },
-  { arbitrary: fc.constantFrom('*', 'a.*', '`_id`', '_service'), weight: 1 },
+  { arbitrary: fc.constantFrom('*', 'a.*', 'l[].*', '`_id`', '_service'), weight: 1 },
 )
 const operator = fc.constantFrom('=', '!=', '>', '>=', '<', '<=')
 
@@ -87,7 +105,7 @@ export const { query: queryText } = fc.letrec<{ query: string; test: string }>((
       fc
         .tuple(field, operator, scalar)
         .map(([name, symbol, value]) => `${name} ${symbol} ${value}`),
-      fc.constantFrom(...WORDS, ...PATTERNS, ...REGEXES),
+      fc.constantFrom(...WORDS, ...PATTERNS, ...REGEXES, ...SYSTEM),
       fc
         .tuple(query, fc.constantFrom(' ', ' AND ', ' or ', ' || ', ' OR '), query)
         .map(([left, join, right]) => left + join + right),
