@@ -152,6 +152,72 @@ export interface ReviewResult {
   readonly reviewed: ReviewedEvents
 }
 
+/**
+ * Which events of stored segments each of some queries matches: search over what ClickHouse does not
+ * have yet, and live tails, all of a stream in one pass.
+ */
+export interface MatchTask {
+  readonly kind: 'match'
+  /** Those that share a payload come one after another, so that it is decoded once. */
+  readonly reads: readonly SegmentRead[]
+  readonly queries: readonly MatchQuery[]
+  /** Render each event that some query matches, as `ReadTask` does. */
+  readonly withRecords: boolean
+}
+
+export interface MatchQuery {
+  /** A query that parses (`src/language`). */
+  readonly text: string
+  /** Paths of the stream's text fields. */
+  readonly textFields: readonly string[]
+  /** Event times, nanoseconds since 1970, half-open; undefined for events of all times. */
+  readonly eventTime: { readonly fromNs: bigint; readonly toNs: bigint } | undefined
+  /** It ends behind so many matches, in the order of the reads; at most `MATCH_EVENTS_MAX` count. */
+  readonly limit: number
+}
+
+export interface MatchResult {
+  readonly kind: 'match'
+  /** In the order of the task's. */
+  readonly queries: readonly QueryMatches[]
+  readonly events: MatchedEvents
+  /** Reads that no query could look at. */
+  readonly damaged: readonly DamagedRead[]
+}
+
+export interface QueryMatches {
+  /** Its matches, as places in `MatchedEvents`; rising. */
+  readonly events: Uint32Array
+  /** Where it ended before the last event; undefined when it has looked at all. */
+  readonly stopped: MatchStop | undefined
+}
+
+export interface MatchStop {
+  /**
+   * `limit`: it has as many as it asked for. `cost`: it took too much work (`MATCH_COST_MAX`).
+   * `bytes`: the records of all queries are large (`MATCH_RECORDS_BYTES_MAX`).
+   */
+  readonly reason: 'limit' | 'cost' | 'bytes'
+  /** The first event that it has not looked at: index of the read, ordinal in its segment. */
+  readonly read: number
+  readonly ordinal: number
+}
+
+/** What at least one query matches, each event once, in the order of the reads. */
+export interface MatchedEvents {
+  readonly count: number
+  /** By event: index of its read. */
+  readonly read: Uint32Array
+  /** By event: ordinal in its segment. */
+  readonly ordinal: Uint32Array
+  /** By event: event time, nanoseconds since 1970. */
+  readonly timeNs: BigInt64Array
+  /** The records one after another, nothing between them; empty unless asked for. */
+  readonly json: Uint8Array
+  /** By event: where its record ends. */
+  readonly jsonEnd: Uint32Array
+}
+
 export type PoolTask =
   | IngestTask
   | ReplayTask
