@@ -407,6 +407,8 @@ export const SPLIT_DAMAGED_ROWS_MAX = 1_024
 export const NAME_CHARS_MAX = 200
 export const REDACT_FIELDS_MAX = 256
 export const REDACT_FIELD_CHARS_MAX = 512
+/** Of a stream: a bare word is looked for in each. */
+export const TEXT_FIELDS_MAX = 32
 export const KEYS_PER_STREAM_MAX = 1_000
 export const EVENTS_PAGE_DEFAULT = 100
 export const EVENTS_PAGE_MAX = 1_000

@@ -24,6 +24,8 @@ export interface Stream extends TransformSettings {
   /** Bytes a second, null for none. */
   readonly byteBudget: number | null
   readonly schemaCaps: SchemaCaps
+  /** Paths that are searched word by word, none twice: `text-fields.ts`. */
+  readonly textFields: readonly string[]
   readonly createdAtMs: number
   /** New events go to a projection table of its own: `store/control/promotion-store.ts`. */
   readonly isPromoted: boolean

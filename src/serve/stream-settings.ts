@@ -2,18 +2,22 @@
 import assert from 'node:assert/strict'
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import {
+  FIELD_PATH_BYTES_MAX,
   NAME_CHARS_MAX,
   REDACT_FIELD_CHARS_MAX,
   REDACT_FIELDS_MAX,
   SCHEMA_CAP_MAX,
+  TEXT_FIELDS_MAX,
 } from '../limits.ts'
 import { formatDuration, tryParseDuration } from '../model/duration.ts'
+import { isFieldPath, mayBeInArray } from '../model/field-path.ts'
 import { findPathFault, normalizePath } from '../model/redact-path.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { SCHEMA_CAPS_DEFAULT, type SchemaCaps } from '../model/schema.ts'
 import type { Stream } from '../model/stream.ts'
+import { TEXT_FIELDS_DEFAULT } from '../model/text-fields.ts'
 import type { StreamSettings } from '../store/control/control-store.ts'
-import { type BodyFields, malformed, readName } from './body-fields.ts'
+import { type BodyFields, isPathTooLong, malformed, readName } from './body-fields.ts'
 
 const RETENTION_RULE =
   'a duration such as "30d" (a positive integer and s, m, h, d, w or y), at most 100 years'
@@ -83,6 +87,18 @@ const SETTINGS = {
       into.redactFields = readRedactFields(value)
     },
   },
+  text_fields: {
+    schema: {
+      type: 'array',
+      items: { type: 'string' },
+      must: 'a list of dotted paths',
+      default: TEXT_FIELDS_DEFAULT,
+      description: `Fields that are searched word by word; 1 to ${TEXT_FIELDS_MAX}`,
+    },
+    read: (value, into) => {
+      into.textFields = readTextFields(value as readonly string[])
+    },
+  },
   rate_budget: {
     schema: countOrNull('Events a second; null: no budget of its own'),
     read: (value, into) => {
@@ -133,6 +149,7 @@ const DEFAULTS: Omit<StreamSettings, 'name'> = {
   rateBudget: null,
   byteBudget: null,
   schemaCaps: SCHEMA_CAPS_DEFAULT,
+  textFields: TEXT_FIELDS_DEFAULT,
 }
 
 /** The settings of a new stream, of a body that is a `NEW_STREAM`. Throws `malformed`. */
@@ -181,6 +198,7 @@ export function streamJson(stream: Stream) {
     parse_user_agents: stream.parseUserAgents,
     redact_sensitive: stream.redactSensitive,
     redact_fields: stream.redactFields,
+    text_fields: stream.textFields,
     rate_budget: stream.rateBudget,
     byte_budget: stream.byteBudget,
     field_soft_cap: stream.schemaCaps.fieldsSoft,
@@ -243,4 +261,31 @@ export function readRedactFields(value: unknown): readonly string[] {
     paths.set(normalized, index)
   }
   return value as readonly string[]
+}
+
+function readTextFields(paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) throw malformed('"text_fields" must have at least one path')
+  if (paths.length > TEXT_FIELDS_MAX) {
+    const limit = `TEXT_FIELDS_MAX (${TEXT_FIELDS_MAX})`
+    throw malformed(`"text_fields" has ${paths.length} paths, over ${limit}`)
+  }
+  for (const [index, path] of paths.entries()) {
+    const where = `"text_fields"[${index}]`
+    if (isPathTooLong(path)) {
+      const limit = `FIELD_PATH_BYTES_MAX (${FIELD_PATH_BYTES_MAX})`
+      throw malformed(`${where} is ${Buffer.byteLength(path)} bytes, over ${limit}`)
+    }
+    // PostgreSQL has no text with U+0000, and halves of pairs are no text at all.
+    if (!isFieldPath(path) || /[\0\p{Cs}]/u.test(path)) {
+      throw malformed(`${where} is not the path of a field`)
+    }
+    if (mayBeInArray(path)) {
+      throw malformed(`${where} leads into an array: text fields are strings of their own`)
+    }
+    const first = paths.indexOf(path)
+    if (first !== index) {
+      throw malformed(`${where} is in the list twice: it is the same path as [${first}]`)
+    }
+  }
+  return paths
 }

@@ -12,7 +12,12 @@ test('a member that the schema does not name is not written', () => {
 test('a stream is shown as the documents show it: what it is, settings, when it was made', () => {
   const { properties } = STREAM
   const value = Object.fromEntries(Object.keys(properties).map((name) => [name, null]))
-  const stream = { ...value, redact_fields: [], created_at: '2026-01-31T12:00:00.000Z' }
+  const stream = {
+    ...value,
+    redact_fields: [],
+    text_fields: [],
+    created_at: '2026-01-31T12:00:00.000Z',
+  }
   const names = Object.keys(JSON.parse(writeJson(STREAM, stream)))
   assert.deepEqual(names.slice(0, 4), ['id', 'name', 'owner', 'retention'])
   assert.equal(names.at(-1), 'created_at')

@@ -8,6 +8,7 @@ export const DEFAULT_SETTINGS: Omit<StreamSettings, 'name'> = {
   parseUserAgents: false,
   redactSensitive: false,
   redactFields: [],
+  textFields: [],
   rateBudget: null,
   byteBudget: null,
   schemaCaps: SCHEMA_CAPS_DEFAULT,

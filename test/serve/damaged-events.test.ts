@@ -26,6 +26,7 @@ const SETTINGS = {
   parseUserAgents: false,
   redactSensitive: false,
   redactFields: [],
+  textFields: [],
 }
 
 let database: TestDatabase

@@ -80,7 +80,7 @@ async function newStream(owner: string): Promise<StreamId> {
     schemaCaps: SCHEMA_CAPS_DEFAULT,
   }
   const transforms = { parseUserAgents: false, redactSensitive: false, redactFields: [] }
-  const settings = { name: 'web', retentionMs: 1e9, ...budgets, ...transforms }
+  const settings = { name: 'web', retentionMs: 1e9, textFields: [], ...budgets, ...transforms }
   return (await rest.control.createStream(owner, settings)).streamId
 }
 

@@ -59,6 +59,7 @@ before(async () => {
     ...settings,
     ...others,
     redactFields: [],
+    textFields: [],
   })
   streamId = String(stream.streamId)
 })

@@ -25,6 +25,7 @@ const SETTINGS = {
   parseUserAgents: false,
   redactSensitive: false,
   redactFields: ['headers.cookies'],
+  textFields: [],
 }
 
 const nothing = async () => {}

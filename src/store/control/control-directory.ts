@@ -62,7 +62,7 @@ export class ControlDirectory implements StreamDirectory {
       streamIds,
     ])
     await this.#postgres.query(
-      `UPDATE streams SET purged_at = now(), name = '', redact_fields = '{}'
+      `UPDATE streams SET purged_at = now(), name = '', redact_fields = '{}', text_fields = '{}'
        WHERE stream_id = ANY ($1::integer[])`,
       [streamIds],
     )

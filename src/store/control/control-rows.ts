@@ -27,7 +27,7 @@ function msColumn(column: string): string {
 /** `streams.` because keys joined with streams have a `name` and a `created_at` too. */
 export const STREAM_COLUMNS = `streams.stream_id, streams.name, owner, retention_ms,
   max_stored_bytes, parse_user_agents, redact_sensitive, redact_fields, rate_budget, byte_budget,
-  ${CAP_COLUMNS},
+  ${CAP_COLUMNS}, text_fields,
   floor(extract(epoch FROM streams.created_at) * 1000)::float8 AS created_at_ms,
   promoted_at IS NOT NULL AS is_promoted`
 
@@ -42,6 +42,7 @@ export interface StreamRow extends CapRow {
   readonly redact_fields: readonly string[]
   readonly rate_budget: string | null
   readonly byte_budget: string | null
+  readonly text_fields: readonly string[]
   readonly created_at_ms: number
   readonly is_promoted: boolean
 }
@@ -88,6 +89,7 @@ export function toStream(row: StreamRow): Stream {
     rateBudget: toNumber(row.rate_budget),
     byteBudget: toNumber(row.byte_budget),
     schemaCaps: toCaps(row),
+    textFields: row.text_fields,
     createdAtMs: row.created_at_ms,
     isPromoted: row.is_promoted,
   }

@@ -80,9 +80,10 @@ export class ControlStore {
       const { rows } = await sql.query<StreamRow>(
         `INSERT INTO streams (owner, name, retention_ms, max_stored_bytes, parse_user_agents,
            redact_sensitive, redact_fields, rate_budget, byte_budget, field_soft_cap,
-           field_hard_cap, shape_soft_cap, shape_hard_cap, promoted_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-           CASE WHEN (${PROMOTED_COUNT}) < $14 THEN now() END)
+           field_hard_cap, shape_soft_cap, shape_hard_cap, text_fields,
+           promoted_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+           CASE WHEN (${PROMOTED_COUNT}) < $15 THEN now() END)
          RETURNING ${STREAM_COLUMNS}`,
         [owner, ...settingValues(settings), PROMOTED_STREAMS_MAX],
       )
@@ -126,7 +127,7 @@ export class ControlStore {
         `UPDATE streams SET name = $2, retention_ms = $3, max_stored_bytes = $4,
            parse_user_agents = $5, redact_sensitive = $6, redact_fields = $7, rate_budget = $8,
            byte_budget = $9, field_soft_cap = $10, field_hard_cap = $11, shape_soft_cap = $12,
-           shape_hard_cap = $13
+           shape_hard_cap = $13, text_fields = $14
          WHERE stream_id = $1 RETURNING ${STREAM_COLUMNS}`,
         [streamId, ...settingValues(next)],
       )
@@ -335,6 +336,7 @@ function settingValues(settings: StreamSettings): readonly unknown[] {
     settings.schemaCaps.fieldsHard,
     settings.schemaCaps.shapesSoft,
     settings.schemaCaps.shapesHard,
+    settings.textFields,
   ]
 }
 

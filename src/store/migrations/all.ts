@@ -12,6 +12,7 @@ import { sql as setAside } from './0007-set-aside.ts'
 import { sql as controlChanges } from './0008-control-changes.ts'
 import { sql as projectionIdentity } from './0009-projection-identity.ts'
 import { sql as promotedStreams } from './0010-promoted-streams.ts'
+import { sql as textFields } from './0011-text-fields.ts'
 
 export interface Migration {
   readonly version: number
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, name: 'control-changes', sql: controlChanges },
   { version: 9, name: 'projection-identity', sql: projectionIdentity },
   { version: 10, name: 'promoted-streams', sql: promotedStreams },
+  { version: 11, name: 'text-fields', sql: textFields },
 ]

@@ -30,6 +30,7 @@ export const STREAM: Stream = {
   parseUserAgents: false,
   redactSensitive: false,
   redactFields: [],
+  textFields: [],
 }
 
 export class FakeSource implements CredentialSource {

@@ -122,6 +122,7 @@ export const stream = (id: number): Stream => ({
   parseUserAgents: id === 1,
   redactSensitive: false,
   redactFields: ['a.b'],
+  textFields: [],
 })
 
 export const turn = () => new Promise((resolve) => setImmediate(resolve))

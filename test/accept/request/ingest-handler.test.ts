@@ -27,6 +27,7 @@ const STREAM = {
   parseUserAgents: false,
   redactSensitive: false,
   redactFields: [],
+  textFields: [],
 } as unknown as Stream
 const RESULT = {
   accepted: 1,
