@@ -234,8 +234,8 @@ export function parseConfig(
 }
 
 /**
- * By hand, as `parseArgs` of `node:util` makes it no shorter: its own messages quote arguments, which
- * may hold passwords, so each of its errors would have to be found and said again here.
+ * By hand, as `parseArgs` of `node:util` makes it no shorter: its messages quote arguments, which
+ * may hold passwords, so each of its errors would have to be caught and said again here.
  */
 function parseFlags(argv: readonly string[]): Settings | 'help' | 'version' {
   const flags = new Map<OptionName, string>()
