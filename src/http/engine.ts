@@ -20,14 +20,21 @@ export interface EngineRequest {
 export interface EngineResponse {
   writeStatus(status: string | Uint8Array): unknown
   writeHeader(name: string, value: string): unknown
+  /** After a `write`: the body's end. `body` is empty then, and `closeConnection` false. */
   end(body: string | Uint8Array, closeConnection: boolean): unknown
+  /**
+   * Sends `bytes`, not none, of a body of unknown length. False when the engine holds some of what
+   * it was given: of these bytes, or, in a cork, of those before them. `onWritable` hears when it
+   * can go on; native engines then send what they hold when a cork is left.
+   */
+  write(bytes: Uint8Array): boolean
   /**
    * Sends as much of `rest`, the body from where it is now, as can be sent at once; nothing is kept
    * of the others. `totalBytes` are the whole body's. Whether all that was given could be sent,
    * and whether the reply is over.
    */
   tryEnd(rest: Uint8Array, totalBytes: number): readonly [isTaken: boolean, isDone: boolean]
-  /** `handler` hears when more can be sent, from `offset` of the body on: see `tryEnd`. */
+  /** `handler` hears when more can be sent, from `offset` of what `tryEnd` was given on. */
   onWritable(handler: (offset: number) => boolean): unknown
   /**
    * Ends a reply to HEAD, or one whose status has no body. Takes no length: with one, 20.30 sends

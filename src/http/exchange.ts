@@ -5,6 +5,7 @@
 
 import type { RouteDescription } from '../api/route-description.ts'
 import type { InFlightRequest } from './in-flight.ts'
+import type { ReplyStream } from './reply-stream.ts'
 
 /** Receives a request body as it arrives. */
 export interface BodyConsumer {
@@ -32,6 +33,15 @@ export interface Reply {
   readonly room?: (bytes: number, cut: () => void) => InFlightRequest
 }
 
+/** What a streamed reply begins with. */
+export interface StreamHead extends Pick<Reply, 'status' | 'contentType' | 'headers'> {
+  /**
+   * Called when the server is to stop, at most once: the stream then ends itself soon, as it is
+   * not waited for when its reader takes nothing. Perhaps before `stream` has returned.
+   */
+  readonly onStopping?: (stream: ReplyStream) => void
+}
+
 export interface Exchange {
   /** Upper case. */
   readonly method: string
@@ -50,8 +60,9 @@ export interface Exchange {
   /** Must be called before the handler's first call returns, at most once. */
   readBody(consumer: BodyConsumer): void
   /**
-   * Has `listener` told when the client goes away before the reply: nobody waits for the work any
-   * more. At most one; must be set before the handler's first call returns.
+   * Has `listener` told when the client goes away before the reply, or before the end of one that
+   * is streamed: nobody waits for the work any more. At most one; must be set before the handler's
+   * first call returns.
    */
   onAborted(listener: () => void): void
   /** Stops and resumes reading this request's body from the network (back-pressure). */
@@ -62,11 +73,22 @@ export interface Exchange {
    * read: the rest of it is then read and thrown away within LINGER_BYTES_MAX and LINGER_MS_MAX.
    */
   reply(reply: Reply): void
+  /**
+   * Begins a reply of unknown length, in the place of `reply`; it counts as an active request until
+   * its end. Over from the start when the client is gone, or wants no body (HEAD). Chunked; of a
+   * client that speaks HTTP/1.0 the connection is closed behind it. Throws `overloaded`, with
+   * nothing sent, when there are too many large replies already. A reader that takes nothing for
+   * some time, 10 to 30 s, is closed.
+   */
+  stream(head: StreamHead): ReplyStream
   /** Drops the connection without a reply: for outcomes we do not know. */
   drop(): void
 }
 
-/** Handles one request. A throw or rejection is answered as `internal` and logged. */
+/**
+ * Handles one request. A throw or rejection is answered as `internal` and logged; a reply that is
+ * streamed by then is broken off.
+ */
 export type Handler = (exchange: Exchange) => void | Promise<void>
 
 export interface Route {

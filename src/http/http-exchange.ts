@@ -8,38 +8,25 @@
  *
  *   open --reply--> sending --all taken--> done
  *
+ * One of unknown length is streamed (`reply-stream.ts`), whether the body has ended or not:
+ *
+ *   open --stream--> streaming --ended and all taken--> done
+ *
  * A held reply waits a moment for the rest of a small body, since the connection then lives on.
  * Otherwise it is sent at once, marked `Connection: close`, and what still comes is thrown away.
  */
 import assert from 'node:assert/strict'
 import { IngestError } from '../errors.ts'
 import { REPLY_DIRECT_BYTES_MAX } from '../limits.ts'
-import type { Engine, EngineRequest, EngineResponse } from './engine.ts'
-import type { BodyConsumer, Exchange, Handler, Reply } from './exchange.ts'
-import type { InFlight, InFlightRequest } from './in-flight.ts'
+import { readBodyHead } from './body-head.ts'
+import type { EngineRequest, EngineResponse } from './engine.ts'
+import type { BodyConsumer, Exchange, Handler, Reply, StreamHead } from './exchange.ts'
+import type { ExchangeHost } from './exchange-host.ts'
+import type { InFlightRequest } from './in-flight.ts'
 import { LargeReply } from './large-reply.ts'
-import { assertHeaders, byteLength, rawMessage, statusIsBodyless, statusLine } from './message.ts'
+import { assertHeaders, byteLength, rawMessage, statusIsBodyless, writeHead } from './message.ts'
 import { problemReply } from './problem.ts'
-
-/** What all exchanges of a server share. */
-export interface ExchangeHost {
-  readonly engine: Engine
-  /** Counts sweeps: the clock of everything coarse, so that no chunk needs to ask for the time. */
-  readonly tick: number
-  readonly bodyIdleTicksMax: number
-  readonly lingerTicksMax: number
-  readonly lingerBytesMax: number
-  /** True once the server stops: replies then close their connections. */
-  readonly stopping: boolean
-  activeRequests: number
-  /** What counts large replies that bring no room of their own. */
-  readonly replyRoom: InFlight
-  /** Exchanges whose body, or large reply, has not ended; the sweep visits them. */
-  readonly reading: Set<HttpExchange>
-  /** Sends the held reply after the current turn, unless the body ends in it. */
-  sendHeldSoon(exchange: HttpExchange): void
-  onError(error: unknown, exchange: Exchange): void
-}
+import { HeldStream, NO_STREAM, type ReplyStream } from './reply-stream.ts'
 
 /** A body this close to its end is awaited before an early reply is sent. */
 const HOLD_BYTES_MAX = 64 * 1024
@@ -53,6 +40,7 @@ const HELD = 1
 const LINGERING = 2
 const DONE = 3
 const SENDING = 4
+const STREAMING = 5
 
 // The reply being written: cork() takes a function without arguments, and one closure a reply is
 // what this saves. Corking is synchronous, so no two replies are ever written at once.
@@ -86,6 +74,8 @@ export class HttpExchange implements Exchange {
   #reply: Reply | undefined
   /** What a large reply that is being sent holds. */
   #room: InFlightRequest | undefined
+  #stream: HeldStream | undefined
+  #onStopping: (() => void) | undefined
 
   constructor(
     host: ExchangeHost,
@@ -100,13 +90,10 @@ export class HttpExchange implements Exchange {
     this.path = target.path
     this.#params = target.params
     this.queryString = request.getQuery() ?? ''
-    this.#bodyBytes = declaredBodyBytes(request)
-    lengths = 0
-    blanks = 0
-    blankLengths = 0
-    request.forEach(countLine)
-    this.#hasBlankHeader = blanks > 0
-    this.isAmbiguous = lengths > 1 || blankLengths > 0
+    const { bodyBytes, isAmbiguous, hasBlank } = readBodyHead(request)
+    this.#bodyBytes = bodyBytes
+    this.#hasBlankHeader = hasBlank
+    this.isAmbiguous = isAmbiguous
     this.#bodyDone = this.#bodyBytes === 0
     this.#startTick = this.#progressTick = host.tick
   }
@@ -196,17 +183,60 @@ export class HttpExchange implements Exchange {
     if (!isNearlyRead) this.#host.sendHeldSoon(this)
   }
 
+  stream(head: StreamHead): ReplyStream {
+    if (this.aborted) return NO_STREAM
+    assert(this.#phase === OPEN, 'a second reply')
+    if (head.headers !== undefined) assertHeaders(head.headers)
+    if (!this.#mayHaveBody(head)) {
+      this.reply(head)
+      return NO_STREAM
+    }
+    const room = this.#host.replyRoom.enter(0, () => this.#stream?.drop())
+    this.resume()
+    this.#phase = STREAMING
+    this.#room = room
+    this.#receivedBytesMax = this.#receivedBytes + this.#host.lingerBytesMax
+    this.#host.reading.add(this)
+    this.#progressTick = this.#host.tick
+    const stream = new HeldStream({
+      response: this.#response,
+      room,
+      writeHead: () => writeHead(this.#response, head, this.#host.stopping),
+      onProgress: () => {
+        this.#progressTick = this.#host.tick
+      },
+      onSent: () => this.#finish(),
+      onDrop: () => this.drop(),
+    })
+    this.#stream = stream
+    this.#response.onWritable(() => stream.onWritable())
+    this.#onStopping = () => head.onStopping?.(stream)
+    if (this.#host.stopping) this.tellStopping()
+    return stream
+  }
+
+  /** The server is to stop: a reply that is streamed hears it once. */
+  tellStopping(): void {
+    const tell = this.#onStopping
+    this.#onStopping = undefined
+    this.#progressTick = this.#host.tick
+    tell?.()
+  }
+
   drop(): void {
     if (this.#phase === DONE) return
+    const isStreaming = this.#phase === STREAMING
     this.#finish()
     this.aborted = true
     this.#response.close()
+    if (isStreaming) this.#tellAborted(false)
   }
 
   /** Answers an expected failure as what it is; anything else is `internal` and reported. */
   fail(error: unknown): void {
     const expected = error instanceof IngestError && error.code !== 'internal'
     if (!expected) this.#host.onError(error, this)
+    if (this.#phase === STREAMING) this.drop()
     if (this.#phase !== OPEN || this.aborted) return
     this.reply(problemReply(expected ? error : IngestError.from(error, 'internal')))
   }
@@ -223,7 +253,12 @@ export class HttpExchange implements Exchange {
   /** Called for an exchange in `reading`, once a tick. */
   sweep(): void {
     const tick = this.#host.tick
-    if (this.#phase === SENDING) {
+    if (this.#phase === STREAMING) {
+      const { stopping, bodyIdleTicksMax, lingerTicksMax } = this.#host
+      const ticksMax = stopping ? lingerTicksMax : bodyIdleTicksMax
+      if (!this.#stream?.isWaiting) this.#progressTick = tick
+      else if (tick - this.#progressTick > ticksMax) this.drop()
+    } else if (this.#phase === SENDING) {
       if (tick - this.#progressTick > this.#host.bodyIdleTicksMax) this.drop()
     } else if (this.#phase === HELD && tick >= this.#deadlineTick) {
       this.#deadlineTick = tick + 1 // One more tick for the client to take the reply.
@@ -240,16 +275,18 @@ export class HttpExchange implements Exchange {
   }
 
   #onData(chunk: ArrayBuffer | Uint8Array, isLast: boolean): void {
-    this.#progressTick = this.#host.tick
+    if (this.#phase !== STREAMING) this.#progressTick = this.#host.tick
     this.#receivedBytes += chunk.byteLength
     if (isLast) {
       this.#bodyDone = true
-      this.#host.reading.delete(this)
+      if (this.#phase !== STREAMING) this.#host.reading.delete(this)
     }
     if (this.#phase === OPEN) {
       this.#consume(chunk instanceof ArrayBuffer ? new Uint8Array(chunk) : chunk, isLast)
     } else if (this.#phase === HELD) {
       if (isLast && this.#reply !== undefined) this.#send(this.#reply)
+    } else if (this.#phase === STREAMING) {
+      if (this.#receivedBytes > this.#receivedBytesMax) this.drop()
     } else if (this.#phase === LINGERING) {
       if (isLast || this.#receivedBytes > this.#receivedBytesMax) this.#response.close()
     }
@@ -266,12 +303,15 @@ export class HttpExchange implements Exchange {
   #onAborted(): void {
     this.aborted = true
     if (this.#phase === DONE) return
-    const wasOpen = this.#phase === OPEN
+    const phase = this.#phase
     this.#finish()
-    if (!wasOpen) return
+    if (phase === OPEN || phase === STREAMING) this.#tellAborted(phase === OPEN)
+  }
+
+  #tellAborted(isOpen: boolean): void {
     try {
       this.#abortListener?.()
-      this.#consumer?.aborted()
+      if (isOpen) this.#consumer?.aborted()
     } catch (error) {
       this.fail(error)
     }
@@ -281,6 +321,7 @@ export class HttpExchange implements Exchange {
     this.#phase = DONE
     this.#host.activeRequests--
     this.#host.reading.delete(this)
+    this.#stream?.over()
     this.#room?.leave()
     this.#room = undefined
   }
@@ -297,7 +338,7 @@ export class HttpExchange implements Exchange {
     if (this.#host.engine.copiesBodies) reply.sent?.()
   }
 
-  #mayHaveBody({ status }: Reply): boolean {
+  #mayHaveBody({ status }: Pick<Reply, 'status'>): boolean {
     return !statusIsBodyless(status) && this.method !== 'HEAD'
   }
 
@@ -326,8 +367,7 @@ export class HttpExchange implements Exchange {
       },
     })
     this.#response.cork(() => {
-      this.#writeHead(reply)
-      if (this.#host.stopping) this.#response.writeHeader('Connection', 'close')
+      writeHead(this.#response, reply, this.#host.stopping)
       large.begin()
     })
   }
@@ -339,7 +379,7 @@ export class HttpExchange implements Exchange {
     this.#reply = undefined
     const response = this.#response
     const close = this.#host.stopping
-    this.#writeHead(reply)
+    writeHead(response, reply, false)
     const body = reply.body ?? ''
     if (this.#mayHaveBody(reply)) {
       response.end(body, close)
@@ -350,44 +390,9 @@ export class HttpExchange implements Exchange {
       response.writeHeader('Content-Length', String(byteLength(body)))
     response.endWithoutBody()
   }
-
-  #writeHead({ status, contentType, headers }: Reply): void {
-    const response = this.#response
-    response.writeStatus(statusLine(status))
-    if (contentType !== undefined) response.writeHeader('Content-Type', contentType)
-    if (headers !== undefined) {
-      for (const [name, value] of headers) response.writeHeader(name, value)
-    }
-  }
 }
 
 function writeCorked(): void {
   corkedExchange?.write()
   corkedExchange = undefined
-}
-
-/** 0 for a request without a body, -1 for one whose length is not declared. */
-function declaredBodyBytes(request: EngineRequest): number {
-  const contentLength = request.getHeader('content-length')
-  // The engine has already refused a length that is not a number.
-  if (contentLength !== '') return Number(contentLength)
-  return request.getHeader('transfer-encoding') === '' ? 0 : -1
-}
-
-// One function for all requests; headers are visited within the call.
-let lengths = 0
-let blanks = 0
-let blankLengths = 0
-
-/**
- * Engines may take the first of two lengths where a proxy in front took the other: then what one
- * of them sees as a body is the next request to the other (RFC 9112, 6.3). A length without a value
- * is one that the engine passed over: native ones trim bytes from 0x80 on. Costs about 1 us.
- */
-function countLine(name: string, value: string): void {
-  const isLength = name === 'content-length' || name === 'transfer-encoding'
-  if (isLength) lengths++
-  if (value !== '') return
-  blanks++
-  if (isLength) blankLengths++
 }

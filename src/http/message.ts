@@ -1,7 +1,8 @@
 /** What a reply is on the wire, as far as engines leave it to us. */
 import assert from 'node:assert/strict'
 import { STATUS_CODES } from 'node:http'
-import type { Reply } from './exchange.ts'
+import type { EngineResponse } from './engine.ts'
+import type { Reply, StreamHead } from './exchange.ts'
 
 const statusLines = new Map<number, string>()
 
@@ -38,4 +39,18 @@ export function rawMessage(reply: Reply, method: string): Uint8Array {
   if (!statusIsBodyless(reply.status)) head += `Content-Length: ${body.length}\r\n`
   head += `Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n`
   return method === 'HEAD' ? Buffer.from(head) : Buffer.concat([Buffer.from(head), body])
+}
+
+/** Status and headers, to a response that is corked. */
+export function writeHead(
+  response: EngineResponse,
+  { status, contentType, headers }: StreamHead,
+  close: boolean,
+): void {
+  response.writeStatus(statusLine(status))
+  if (contentType !== undefined) response.writeHeader('Content-Type', contentType)
+  if (headers !== undefined) {
+    for (const [name, value] of headers) response.writeHeader(name, value)
+  }
+  if (close) response.writeHeader('Connection', 'close')
 }

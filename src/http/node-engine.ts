@@ -219,8 +219,13 @@ class NodeResponse implements EngineResponse {
   }
 
   end(body: string | Uint8Array, closeConnection: boolean): this {
+    if (this.#response.headersSent) return this.#finish(undefined, false)
     this.#response.setHeader('Content-Length', Buffer.byteLength(body))
     return this.#finish(body, closeConnection)
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return this.#response.write(bytes)
   }
 
   tryEnd(rest: Uint8Array, totalBytes: number): readonly [boolean, boolean] {

@@ -16,7 +16,8 @@ import type {
   TlsFiles,
 } from './engine.ts'
 import type { Exchange, Handler, Reply, Route } from './exchange.ts'
-import { type ExchangeHost, HttpExchange } from './http-exchange.ts'
+import type { ExchangeHost, HeldExchange, SweptExchange } from './exchange-host.ts'
+import { HttpExchange } from './http-exchange.ts'
 import { InFlight } from './in-flight.ts'
 import { loadEngine } from './load-engine.ts'
 import { rawMessage } from './message.ts'
@@ -86,7 +87,7 @@ export function createServer(options: ServerOptions): HttpServer {
 
 class Server implements HttpServer, ExchangeHost {
   readonly engine: Engine
-  readonly reading = new Set<HttpExchange>()
+  readonly reading = new Set<SweptExchange>()
   readonly bodyIdleTicksMax: number
   readonly lingerTicksMax: number
   readonly lingerBytesMax: number
@@ -103,7 +104,7 @@ class Server implements HttpServer, ExchangeHost {
   readonly #refusal: (exchange: Exchange, error: IngestError) => Reply
   #listenToken: object | undefined
   #sweepTimer: NodeJS.Timeout | undefined
-  #held: HttpExchange[] = []
+  #held: HeldExchange[] = []
   #closed = false
 
   constructor(options: ServerOptions) {
@@ -181,8 +182,10 @@ class Server implements HttpServer, ExchangeHost {
   }
 
   stopListening(): void {
+    if (this.stopping) return
     this.stopping = true
     this.pauseListening()
+    for (const exchange of this.reading) exchange.tellStopping()
   }
 
   close(): void {
@@ -193,7 +196,7 @@ class Server implements HttpServer, ExchangeHost {
     this.#app.close()
   }
 
-  sendHeldSoon(exchange: HttpExchange): void {
+  sendHeldSoon(exchange: HeldExchange): void {
     if (this.#held.length === 0) setImmediate(() => this.#sendHeld())
     this.#held.push(exchange)
   }

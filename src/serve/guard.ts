@@ -9,8 +9,9 @@ import { writeJson } from '../api/write-answer.ts'
 import { IngestError } from '../errors.ts'
 import { parseJson, readJsonBody, readPlainBody } from '../http/body.ts'
 import { BodyBudget, type BodyRoom } from '../http/body-budget.ts'
-import type { Exchange, Reply, Route } from '../http/exchange.ts'
+import type { Exchange, Reply, Route, StreamHead } from '../http/exchange.ts'
 import { problemReply } from '../http/problem.ts'
+import type { ReplyStream } from '../http/reply-stream.ts'
 import { REST_BODY_MS_MAX } from '../limits.ts'
 import type { Principal, Scope, Stream, StreamId } from '../model/stream.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -40,6 +41,19 @@ export interface RestRequest {
   readonly signal: AbortSignal
 }
 
+/** An answer that is sent in pieces. */
+export interface StreamReply extends StreamHead {
+  /**
+   * Writes the answer; called when the route's work has left its lane, so a slow reader holds no
+   * place. The stream ends when it resolves. When it throws, the connection is broken off: the
+   * reader must not take what it has for all. `turn` runs work in the lane, each time anew.
+   */
+  readonly send: (stream: ReplyStream, turn: Turn) => Promise<void>
+}
+
+/** Runs `work` when it has a place in the route's lane. Throws `overloaded`, and what it throws. */
+export type Turn = <T>(work: () => Promise<T>) => Promise<T>
+
 export interface RestRoute
   extends Pick<RouteDescription, 'operationId' | 'summary' | 'tag' | 'path' | 'query' | 'answers'> {
   readonly method: Route['method']
@@ -50,7 +64,7 @@ export interface RestRoute
   /** The route parses and judges the body's text itself: the digits of its numbers count. */
   readonly takesText?: boolean
   readonly bodyBytesMax?: number
-  readonly run: (request: RestRequest) => Promise<Reply>
+  readonly run: (request: RestRequest) => Promise<Reply | StreamReply>
 }
 
 /** Makes a route of `rest`. A failure that is neither ours nor the client's goes to the server. */
@@ -75,6 +89,7 @@ export function guardRoute(
     })
     // Of who has not shown a valid token yet, no more is read than has come already.
     if (rest.body !== undefined) exchange.pause()
+    let answered: Promise<void> | undefined
     try {
       const principal = await resolveToken(text)
       requireScope(principal, rest.scope)
@@ -87,14 +102,26 @@ export function guardRoute(
         const body = parseBody(bytes, rest)
         return await rest.run({ principal, params, query, body, signal: gone.signal })
       }
-      exchange.reply(await (lane?.run(principal.tokenId, gone.signal, run) ?? run()))
+      const turn: Turn = async (work) =>
+        await (lane?.run(principal.tokenId, gone.signal, work) ?? work())
+      answered = answer(exchange, await turn(run), turn)
     } catch (cause) {
       exchange.reply(problemReply(toIngestError(cause)))
     } finally {
       room.leave()
     }
+    await answered // Outside of the lane: a stream may last for an hour.
   }
   return { method: rest.method, pattern: rest.pattern, description: describe(rest), handler }
+}
+
+/** Resolves when a stream was written; for any other reply there is nothing to wait for. */
+async function answer(exchange: Exchange, reply: Reply | StreamReply, turn: Turn): Promise<void> {
+  if (!('send' in reply)) return exchange.reply(reply)
+  const stream = exchange.stream(reply)
+  if (stream.isOver) return
+  await reply.send(stream, turn)
+  stream.end()
 }
 
 const NO_PARAMETERS = { properties: {} }

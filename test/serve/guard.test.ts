@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
 import { BodyBudget } from '../../src/http/body-budget.ts'
 import type { Exchange, Reply } from '../../src/http/exchange.ts'
+import type { ReplyStream } from '../../src/http/reply-stream.ts'
 import { REST_BODY_MS_MAX } from '../../src/limits.ts'
 import type { Principal } from '../../src/model/stream.ts'
-import { guardRoute, type RestRoute, tryParseRowId } from '../../src/serve/guard.ts'
+import { guardRoute, type RestRoute, type Turn, tryParseRowId } from '../../src/serve/guard.ts'
 import { Lane } from '../../src/serve/lane.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 
@@ -38,6 +39,7 @@ function fakeExchange(headers: Readonly<Record<string, string>>, body = '', quer
     pause: () => flow.push('pause'),
     resume: () => flow.push('resume'),
     reply: (reply) => replies.push(reply),
+    stream: () => assert.fail('nothing here is streamed'),
     drop: () => assert.fail('nothing here has an unknown outcome'),
   }
   return { exchange, replies, flow, endFirstCall: () => (isFirstCall = false) }
@@ -218,4 +220,46 @@ test('a body is parsed in its turn: until then it takes what it has as bytes', a
   leave()
   await Promise.all([first, handled])
   assert.equal(replies[0]?.status, 400)
+})
+
+test('an answer in pieces holds no place in its lane, and takes one for each turn', async () => {
+  const bounds = { name: 'queries', places: () => 1, waitingMax: 1, waitMsMax: 60_000 }
+  const lane = new Lane(bounds)
+  const { exchange, replies } = fakeExchange({ authorization: 'bearer good' })
+  const said: unknown[] = []
+  const stream: ReplyStream = {
+    isOver: false,
+    heldBytes: 0,
+    write: (bytes) => said.push(bytes) > 0,
+    whenTaken: async () => undefined,
+    end: () => said.push('end'),
+    drop: () => said.push('drop'),
+  }
+  const streaming: Exchange = {
+    ...exchange,
+    stream: ({ status }) => {
+      said.push(status)
+      return stream
+    },
+  }
+  const send = async (to: ReplyStream, turn: Turn) => {
+    said.push(lane.running)
+    await turn(async () => to.write(`in its turn: ${lane.running}`))
+  }
+  const route = { method: 'POST', pattern: '/v1/x/:id/y/:other', ...ABOUT } as const
+  const rest: RestRoute = {
+    ...route,
+    scope: 'events:read',
+    run: async () => ({ status: 200, send }),
+  }
+  const guard = { resolveToken: async () => PRINCIPAL, lane }
+  await guardRoute(guard, rest).handler(streaming)
+  assert.deepEqual(said, [200, 0, 'in its turn: 1', 'end'])
+  const failing = {
+    ...rest,
+    run: async () => ({ status: 200, send: () => assert.fail('no more') }),
+  }
+  await assert.rejects(async () => guardRoute(guard, failing).handler(streaming), /no more/)
+  assert.equal(said.at(-1), 200, 'no end: the server breaks it off')
+  assert.deepEqual(replies, [])
 })
