@@ -1,3 +1,5 @@
+const VARUINT_BYTES_MAX = 5
+
 /** Reads the numbers and bytes of a segment's layout. Throws past its end. */
 export class LayoutReader {
   readonly #bytes: Buffer
@@ -5,6 +7,11 @@ export class LayoutReader {
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
+  }
+
+  /** Throws unless all was read. */
+  end(): void {
+    if (this.at !== this.#bytes.length) throw new Error('segment has bytes behind its end')
   }
 
   byte(): number {
@@ -15,11 +22,12 @@ export class LayoutReader {
 
   varuint(): number {
     let value = 0
-    for (let shift = 0; ; shift += 7) {
+    for (let shift = 0; shift < 7 * VARUINT_BYTES_MAX; shift += 7) {
       const byte = this.byte()
       value += (byte & 0x7f) * 2 ** shift
       if (byte < 0x80) return value
     }
+    throw new Error('segment has a number that is too long')
   }
 
   /** Steps over so many bytes; returns where they begin. */

@@ -86,7 +86,8 @@ function readPacked(reader: LayoutReader, { sizes, rows, read }: StoredColumns) 
   for (let kind = reader.byte(); kind !== PACKED_END; kind = reader.byte()) {
     const column = reader.varuint()
     const size = sizes[column]
-    if (size === undefined || column < texts.length) {
+    // The last is the raw column, which is never packed.
+    if (size === undefined || column < texts.length || column === sizes.length - 1) {
       throw new Error('segment packs a column that it lacks')
     }
     readUntil(column)
@@ -101,6 +102,7 @@ function readPacked(reader: LayoutReader, { sizes, rows, read }: StoredColumns) 
     })
   }
   readUntil(sizes.length)
+  reader.end()
   return { texts, packed }
 }
 
@@ -119,7 +121,7 @@ function readText(reader: LayoutReader, kind: number, size: number): Packed {
 
 function readFixed(reader: LayoutReader, size: number, chars: number, dashes: number): Packed {
   const count = size / (chars + 1)
-  if (!Number.isInteger(count) || chars % 2 !== 0) {
+  if (!Number.isInteger(count) || count === 0 || chars === 0 || chars % 2 !== 0) {
     throw new Error('segment packs part of a value')
   }
   return { size, chars, width: 0, packed: reader.bytes((count * (chars - dashes)) / 2) }

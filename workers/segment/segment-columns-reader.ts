@@ -20,6 +20,8 @@ interface Template {
 const GAP_NUMBERS = 3
 const COLUMN_NUMBERS = 4
 const NO_COLUMN = -1
+/** The kind of the template whose events stand whole in the last column; others have 0. */
+const RAW_TEMPLATE = 1
 const FAULTS = [
   'segment is cut short',
   'segment names a template that it lacks',
@@ -54,6 +56,7 @@ export class SegmentColumnsReader {
       packed.length > 0
         ? this.#unpacker.unpack(new LayoutReader(held(this.#packed, packed)), { rows, sizes, read })
         : sizes.map((size) => ({ text: read(size) }))
+    reader.end()
     this.#placeTemplates(templates, bytes.byteOffset, columnCount)
     this.#placeColumns(columns)
     const start = text.byteOffset
@@ -67,6 +70,15 @@ export class SegmentColumnsReader {
       start + text.length,
     )
     if (end !== start + text.length) throw new Error(FAULTS[end] ?? FAULTS[0])
+    this.#checkAllRead(columns.length)
+  }
+
+  #checkAllRead(columns: number): void {
+    for (let at = 0; at < columns * COLUMN_NUMBERS; at += COLUMN_NUMBERS) {
+      if (this.#columns[at] !== this.#columns[at + 1]) {
+        throw new Error('segment has a value that no event has')
+      }
+    }
   }
 
   #placeTemplates(templates: readonly Template[], address: number, columnCount: number): void {
@@ -109,7 +121,11 @@ function readTemplates(reader: LayoutReader): Template[] {
   const count = reader.varuint()
   for (let i = 0; i < count; i++) {
     const values = reader.varuint()
-    const isRaw = reader.byte() === 1
+    const kind = reader.byte()
+    const isRaw = kind === RAW_TEMPLATE
+    if (kind > RAW_TEMPLATE || (isRaw && values > 0)) {
+      throw new Error('segment has a template that is none')
+    }
     const columns: (number | undefined)[] = []
     const gapStarts: number[] = []
     const gapEnds: number[] = []

@@ -5,37 +5,41 @@
  *   byte 1      flags; bit 0: explicit times follow; bit 1: the text is in column layout; bit 2:
  *               packed columns follow
  *   bytes 2-5   UInt32 LE, bytes of the events' text
- *   [UInt32 LE bytes, explicit times]
+ *   [UInt32 LE bytes, explicit times (`explicit-times.ts`)]
  *   [UInt32 LE bytes, packed columns (`column-packer.ts`)]
  *   rest        brotli of the events' JSON, each followed by a line feed, or of the same text in
  *               column layout (`segment-columns.ts`)
  *
+ * The format is frozen (decision 47): `docs/segment-format.md` says all of it, and
+ * `test/segment/frozen.test.ts` reads segments that earlier builds wrote.
+ *
  * Producer times from a field of the event are not stored twice: reading finds them again with the
- * same code. Explicit times are those that the event's text does not hold (OTLP's TimeUnixNano):
- * UInt32 LE ordinal, Float64 LE milliseconds, UInt32 LE nanoseconds beyond.
+ * same code. Explicit times are those that the event's text does not hold.
  *
  * Brotli at quality 1: built into every Node and within noise of zstd-1 on the corpus, in time and
  * in size (`bench/encode/segment.bench.ts`).
  */
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
-import { ARENA_BYTES_MAX } from '../../src/limits.ts'
 import type { ColumnIndex } from '../block/column-index.ts'
 import { type EventRange, textLength } from '../block/native-block.ts'
 import type { ColumnTexts } from '../block/native-json.ts'
 import type { TextSource } from '../block/native-values.ts'
-import { type EventFacts, SOURCE_OTLP } from '../facts/event-facts.ts'
+import type { EventFacts } from '../facts/event-facts.ts'
 import { BatchBytes } from '../kernel/batch-bytes.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { decodeTimes, type ExplicitTimes, encodeTimes } from './explicit-times.ts'
 import { SegmentColumns } from './segment-columns.ts'
 import { SegmentColumnsReader } from './segment-columns-reader.ts'
+import {
+  FIXED_HEADER_BYTES,
+  parseSegmentHeader,
+  SECTION_LENGTH_BYTES,
+  SEGMENT_FLAGS,
+  SEGMENT_FORMAT,
+  SEGMENT_TEXT_BYTES_MAX,
+} from './segment-header.ts'
 
-const FORMAT = 2
-const FLAG_TIMES = 1
-const FLAG_COLUMNS = 2
-const FLAG_PACKED = 4
-const FIXED_HEADER_BYTES = 6
 const NOTHING = Buffer.alloc(0)
-const TIME_BYTES = 16
 const LINE_FEED = 0x0a
 /**
  * At quality 1 brotli's tables are as large as its window, made and touched anew for each segment:
@@ -49,6 +53,12 @@ const SMALL_WINDOW_COLUMN_BYTES_MAX = 512 * 1024
 const OUTPUT_CHUNK_BYTES_MIN = 1024
 const OUTPUT_CHUNK_BYTES_MAX = 64 * 1024
 
+/** With `info`, which Node's types do not have for brotli; `bytesWritten` are those it consumed. */
+const inflate = brotliDecompressSync as unknown as (
+  body: Uint8Array,
+  options: { readonly info: true; readonly maxOutputLength: number },
+) => { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } }
+
 const columnsReader = new SegmentColumnsReader()
 const decoded = new BatchBytes()
 
@@ -56,7 +66,7 @@ const decoded = new BatchBytes()
 export interface SegmentContent {
   readonly text: Buffer
   /** By ordinal, for events whose time is not in their text. */
-  readonly times: ReadonlyMap<number, { readonly ms: number; readonly nanos: number }>
+  readonly times: ExplicitTimes
 }
 
 export class SegmentEncoder {
@@ -128,11 +138,11 @@ export class SegmentEncoder {
     const fits = into !== undefined && into.length >= length
     const target = fits ? into.subarray(0, length) : new Uint8Array(length)
     const payload = Buffer.from(target.buffer, target.byteOffset, length)
-    payload[0] = FORMAT
+    payload[0] = SEGMENT_FORMAT
     payload[1] =
-      (times.length > 0 ? FLAG_TIMES : 0) |
-      (columns === undefined ? 0 : FLAG_COLUMNS) |
-      (packed.length > 0 ? FLAG_PACKED : 0)
+      (times.length > 0 ? SEGMENT_FLAGS.times : 0) |
+      (columns === undefined ? 0 : SEGMENT_FLAGS.columns) |
+      (packed.length > 0 ? SEGMENT_FLAGS.packed : 0)
     payload.writeUInt32LE(textBytes, 2)
     let at = writeSection(payload, FIXED_HEADER_BYTES, times)
     at = writeSection(payload, at, packed)
@@ -173,31 +183,18 @@ function isLinePerEvent(bytes: Uint8Array, events: DecodedEvents, range: EventRa
   return true
 }
 
-function encodeTimes(facts: EventFacts, range: EventRange): Buffer {
-  const ordinals: number[] = []
-  for (let i = 0; i < range.count; i++) {
-    if (facts.timeSource[range.first + i] === SOURCE_OTLP) ordinals.push(i)
-  }
-  const times = Buffer.alloc(ordinals.length * TIME_BYTES)
-  for (const [i, ordinal] of ordinals.entries()) {
-    times.writeUInt32LE(ordinal, i * TIME_BYTES)
-    times.writeDoubleLE(facts.timeMs[range.first + ordinal]!, i * TIME_BYTES + 4)
-    times.writeUInt32LE(facts.timeNanos[range.first + ordinal]!, i * TIME_BYTES + 12)
-  }
-  return times
-}
-
 /** A part that is left out where it is empty. */
 function sectionBytes(section: Uint8Array): number {
-  return section.length > 0 ? 4 + section.length : 0
+  return section.length > 0 ? SECTION_LENGTH_BYTES + section.length : 0
 }
 
 /** Returns where the section ends. */
 function writeSection(payload: Buffer, at: number, section: Uint8Array): number {
   if (section.length === 0) return at
   payload.writeUInt32LE(section.length, at)
-  payload.fill(section, at + 4, at + 4 + section.length)
-  return at + 4 + section.length
+  const start = at + SECTION_LENGTH_BYTES
+  payload.fill(section, start, start + section.length)
+  return start + section.length
 }
 
 /** The inverse of `encode`. Throws on a payload that is not a segment of this format. */
@@ -209,10 +206,7 @@ export function decodeSegment(payload: Uint8Array): SegmentContent {
 
 /** Bytes of the events' text, each event's line feed included. Throws as `decodeSegment` does. */
 export function textBytesOf(payload: Uint8Array): number {
-  if (payload[0] !== FORMAT) throw new Error(`segment format ${payload[0]} is not known`)
-  const textBytes = viewOf(payload).readUInt32LE(2)
-  if (textBytes > ARENA_BYTES_MAX / 4) throw new Error('segment says that it is larger than any')
-  return textBytes
+  return parseSegmentHeader(payload).textBytes
 }
 
 /**
@@ -220,32 +214,23 @@ export function textBytesOf(payload: Uint8Array): number {
  * overwritten. Returns the explicit times. Throws as `decodeSegment` does.
  */
 export function writeSegmentText(payload: Uint8Array, text: Buffer): SegmentContent['times'] {
-  const bytes = viewOf(payload)
-  const flags = bytes[1] ?? 0
-  const times = readSection(bytes, FIXED_HEADER_BYTES, (flags & FLAG_TIMES) !== 0)
-  const packed = readSection(bytes, times.end, (flags & FLAG_PACKED) !== 0)
-  const body = brotliDecompressSync(bytes.subarray(packed.end))
-  if ((flags & FLAG_COLUMNS) !== 0) columnsReader.write(body, packed.bytes, text)
-  else if (body.length === text.length) text.fill(body)
+  const { isColumns, times, packed, body } = parseSegmentHeader(payload)
+  const plain = decompress(body, isColumns ? SEGMENT_TEXT_BYTES_MAX : text.length)
+  if (isColumns) columnsReader.write(plain, packed, text)
+  else if (plain.length === text.length) text.fill(plain)
   else throw new Error('segment is cut short')
-  return decodeTimes(times.bytes)
+  if (text.length === 0 || text.at(-1) !== LINE_FEED) throw new Error('segment has no whole line')
+  return decodeTimes(times)
 }
 
-function viewOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, length)
-}
-
-function readSection(bytes: Buffer, at: number, isThere: boolean): { bytes: Buffer; end: number } {
-  if (!isThere) return { bytes: NOTHING, end: at }
-  const end = at + 4 + bytes.readUInt32LE(at)
-  return { bytes: bytes.subarray(at + 4, end), end }
-}
-
-function decodeTimes(bytes: Buffer): SegmentContent['times'] {
-  const times = new Map<number, { ms: number; nanos: number }>()
-  for (let at = 0; at < bytes.length; at += TIME_BYTES) {
-    const ms = bytes.readDoubleLE(at + 4)
-    times.set(bytes.readUInt32LE(at), { ms, nanos: bytes.readUInt32LE(at + 12) })
+/** At most `bytesMax` bytes. Nothing stands behind the compressed ones. */
+function decompress(body: Buffer, bytesMax: number): Buffer {
+  try {
+    const { buffer, engine } = inflate(body, { info: true, maxOutputLength: Math.max(1, bytesMax) })
+    if (engine.bytesWritten !== body.length) throw new Error('there is something behind its end')
+    return buffer
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`segment does not decompress: ${reason}`, { cause })
   }
-  return times
 }

@@ -1,5 +1,4 @@
 /** Reads a stored segment back onto the tape: its events, their times and shapes. */
-import assert from 'node:assert/strict'
 import { decodeNdjson } from '../decode/ndjson.ts'
 import { PartOutcome } from '../decode/part-outcome.ts'
 import { type EventFacts, SOURCE_OTLP } from '../facts/event-facts.ts'
@@ -73,13 +72,15 @@ function decodeTexts(
     const range = { start, end: start + textBytes }
     const outcome = new PartOutcome()
     decodeNdjson(tape, events, bytes, range, outcome, Number.POSITIVE_INFINITY)
-    assert.equal(outcome.rejected, 0, 'a stored event no longer parses')
+    if (outcome.rejected > 0) throw new Error('segment has a line that is no event')
     start = range.end
   }
   facts.describe(tape, bytes, events)
   for (const [index, times] of timesOf.entries()) {
+    const end = firstEvents[index + 1] ?? events.count
     for (const [ordinal, time] of times) {
       const event = firstEvents[index]! + ordinal
+      if (event >= end) throw new Error('segment has a time of an event that it lacks')
       facts.timeMs[event] = time.ms
       facts.timeNanos[event] = time.nanos
       facts.timeSource[event] = SOURCE_OTLP
