@@ -14,6 +14,7 @@ import { ColumnUnpacker } from '../../workers/segment/packed-columns.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { batchOf } from '../workers/batch-of.ts'
+import { readPayload } from './document-reader.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
@@ -36,7 +37,10 @@ function stored(values: readonly string[]): Buffer {
   const lines = values.map((value) => `{"v":${value}}`)
   const [segment] = pipeline.run(batchOf(lines.join('\n'))).segments
   assert.deepEqual(decodeSegment(segment!.payload).text.toString(), `${lines.join('\n')}\n`)
-  return Buffer.from(segment!.payload)
+  const payload = Buffer.from(segment!.payload)
+  const documented = readPayload(payload).map(({ text }) => text)
+  assert.deepEqual(documented, lines, 'as docs/segment-format.md says')
+  return payload
 }
 
 /** The kind of the first packed column, or nothing. */
@@ -184,11 +188,9 @@ test('a dictionary of more values than there may be, or half a one, is refused',
   const read = (values: readonly string[], cut = 0) => {
     const text = inArena(Buffer.from(values.map((value) => `${value}\n`).join('')))
     const packed = inArena(Buffer.from([DICTIONARY, 0, 4, 0b0001, 0]))
-    const columns = {
-      rows: 4,
-      sizes: [text.length - cut],
-      read: () => text.subarray(0, text.length - cut),
-    }
+    // Behind it the raw column, which is empty.
+    const sizes = [text.length - cut, 0]
+    const columns = { rows: 4, sizes, read: (size: number) => text.subarray(0, size) }
     const [column] = unpacker.unpack(new LayoutReader(packed), columns)
     const { numbers, starts } = column!.listed!
     const value = (number: number) => column!.text.subarray(starts[number], starts[number + 1])

@@ -16,6 +16,7 @@ import { decodeNdjson } from '../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { EventFacts, SOURCE_OTLP } from '../../workers/facts/event-facts.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
+import { PayloadDecoder } from '../../workers/segment/payload-decoder.ts'
 import { decodeSegment, SegmentEncoder } from '../../workers/segment/segment.ts'
 import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
@@ -29,11 +30,13 @@ import {
 } from '../block/value-trees.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { batchOf } from '../workers/batch-of.ts'
+import { readPayload } from './document-reader.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
 const pipeline = new IngestPipeline()
+const decoder = new PayloadDecoder(new JsonTape(new PathTrie()))
 
 function storedLines(body: string, framing: Framing): string[] {
   const lines = pipeline.run(batchOf(body, framing)).segments.map(({ payload }) => {
@@ -119,6 +122,8 @@ test('recurring events, which are stored by columns, come back byte for byte', (
     fc.property(recurring, fc.constantFrom('\n', '\n', ' \r\n', '\n\n'), (lines, end) => {
       const [segment] = pipeline.run(batchOf(lines.join(end))).segments
       assert.deepEqual(decodeSegment(segment!.payload).text.toString().split('\n'), [...lines, ''])
+      const documented = readPayload(Buffer.from(segment!.payload)).map(({ text }) => text)
+      assert.deepEqual(documented, lines)
       columns += (segment!.payload[1]! >> 1) & 1
       count++
     }),
@@ -259,4 +264,84 @@ test('damaged payloads are refused, not misread', () => {
   damaged((copy) => copy.fill(1, 2, 3))
   damaged((copy) => copy.fill(255, 2, 3))
   damaged(() => new Uint8Array(0))
+})
+
+/** A payload of such parts, as the page says. */
+function payloadOf(flags: number, textBytes: number, sections: readonly Buffer[], text: Buffer) {
+  const length = (bytes: number) => Buffer.of(bytes, bytes >> 8, bytes >> 16, bytes >> 24)
+  const stored = sections.flatMap((section) => [length(section.length), section])
+  const head = Buffer.concat([Buffer.of(2, flags), length(textBytes), ...stored])
+  return Buffer.concat([head, brotliCompressSync(text)])
+}
+
+test('what contradicts itself is refused by its name, by the reader of the page too', () => {
+  const refused = (payload: Buffer, message: RegExp) => {
+    assert.match(decoder.decode(payload) ?? 'not refused', message)
+    assert.throws(() => readPayload(payload), message.source)
+  }
+  const text = Buffer.from('{"a":1}\n{}\n')
+  const time = (ordinal: number, ms = 5, nanos = 6) => {
+    const bytes = Buffer.alloc(16)
+    bytes.writeUInt32LE(ordinal, 0)
+    bytes.writeDoubleLE(ms, 4)
+    bytes.writeUInt32LE(nanos, 12)
+    return bytes
+  }
+  const timed = (times: Buffer) => payloadOf(1, text.length, [times], text)
+  assert.equal(decoder.decode(timed(Buffer.concat([time(0), time(1)]))), undefined)
+  refused(timed(Buffer.alloc(0)), /an empty section/)
+  refused(timed(time(0).subarray(1)), /part of an explicit time/)
+  refused(timed(time(2)), /a time of an event that it lacks/)
+  for (const wrong of [time(0, 0.5), time(0, Number.NaN), time(0, 1e13), time(0, 1, 1_000_000)]) {
+    refused(timed(wrong), /an explicit time that is none/)
+  }
+  refused(timed(Buffer.concat([time(1), time(0)])), /an explicit time that is none/)
+  refused(payloadOf(8, text.length, [], text), /flags 8 are not known/)
+  refused(payloadOf(4, text.length, [text], text), /packs columns and has none/)
+  refused(payloadOf(0, text.length + 1, [], text), /cut short/)
+  refused(payloadOf(0, text.length - 1, [], text), /does not decompress/)
+  refused(payloadOf(0, 2, [], Buffer.from('{}')), /no whole line/)
+  refused(payloadOf(0, 0, [], Buffer.alloc(0)), /no whole line/)
+  refused(Buffer.concat([payloadOf(0, text.length, [], text), text]), /behind its end/)
+})
+
+test('a column layout that contradicts itself is refused by its name', () => {
+  const column = (values: string) => {
+    const size = Buffer.alloc(4)
+    size.writeUInt32LE(values.length)
+    return { size, bytes: Buffer.concat([Buffer.from(values), Buffer.alloc(8)]) }
+  }
+  // One template, {"a":<column 0>}, and two events.
+  const layout = (change: {
+    kind?: number
+    values?: string
+    behind?: string
+    count?: readonly number[]
+  }) => {
+    const { kind = 0, values = '1\n2\n', behind = '', count = [1] } = change
+    const [own, raw] = [column(values), column('')]
+    const template = Buffer.concat([
+      Buffer.of(kind, 0, 5),
+      Buffer.from('{"a":'),
+      Buffer.from('\x01}'),
+    ])
+    const parts = [Buffer.of(...count, 1), template, Buffer.of(2, 1), own.size, raw.size]
+    const bytes = Buffer.concat([...parts, own.bytes, raw.bytes, Buffer.from(behind)])
+    return payloadOf(2, 16, [], bytes)
+  }
+  assert.equal(decoder.decode(layout({})), undefined)
+  assert.deepEqual(readPayload(layout({})), [{ text: '{"a":1}' }, { text: '{"a":2}' }])
+  const cases = [
+    [{ kind: 1 }, /a template that is none/],
+    [{ kind: 2 }, /a template that is none/],
+    [{ behind: 'x' }, /bytes behind its end/],
+    [{ values: '1\n2\n3\n' }, /a value that no event has/],
+    [{ values: '1\n2' }, /cut short/],
+    [{ values: '1\n' }, /cut short/],
+    [{ count: [0x81, 0x80, 0x80, 0x80, 0x80, 0] }, /a number that is too long/],
+  ] as const
+  for (const [change, message] of cases) {
+    assert.match(decoder.decode(layout(change)) ?? 'not refused', message)
+    assert.throws(() => readPayload(layout(change)), message.source)
+  }
 })
