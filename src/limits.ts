@@ -15,6 +15,16 @@ export {
   QUERY_WILDCARDS_MAX,
 } from './language/bounds.ts'
 
+/** Fields that `*` or `http.*` may stand for. */
+export const QUERY_PATHS_MAX = 64
+/**
+ * Conditions on columns that one query may become for one table: a field has up to ten columns, a
+ * word stands for one on each text field.
+ */
+export const QUERY_CONDITIONS_MAX = 4_000
+/** Tables of streams of their own that one query reads. */
+export const QUERY_TABLES_MAX = 50
+
 const KIB = 1024
 const MIB = 1024 * KIB
 

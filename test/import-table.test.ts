@@ -78,6 +78,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
   ['src/store/control/', [...SUPPORT, 'src/store/']],
   ['src/store/catalog/', [...SUPPORT, 'src/store/', 'src/store/control/']],
+  ['src/store/projection/compile/', [...SUPPORT, 'src/store/', 'src/store/projection/']],
   ['src/store/projection/', [...SUPPORT, 'src/store/']],
   ['src/store/raw/', [...SUPPORT, 'src/store/']],
   ['src/store/', SUPPORT],

@@ -50,6 +50,11 @@ export function nodeOfSegment(column: string): string {
   return `((${column} >> ${COUNTER_BITS}) & ${NODE_ID_MAX})`
 }
 
+/** The same of ClickHouse. */
+export function nodeOfSegmentSql(column: string): string {
+  return `bitAnd(bitShiftRight(${column}, ${COUNTER_BITS}), ${NODE_ID_MAX})`
+}
+
 /** The decimal text of an id, or undefined when it is not one. */
 export function tryParseSegmentId(text: string): SegmentId | undefined {
   if (!/^(0|[1-9][0-9]{0,18})$/.test(text)) return undefined

@@ -1,0 +1,181 @@
+/**
+ * A query as a condition of SQL on rows of the projection. Every value is a parameter, every path
+ * goes through `quoteFieldPath`.
+ *
+ * The condition is true for exactly the rows that docs/language.md says; for others it is false or
+ * NULL. It is left NULL because what wraps a column, `ifNull` too, hides it from indexes. Whoever
+ * needs two values, as a negation does, wraps the whole: `isTrue`.
+ */
+import { QueryError } from '../../../language/query-error.ts'
+import type {
+  AnyField,
+  BelowField,
+  FieldClause,
+  Query,
+  Span,
+  Test,
+} from '../../../language/query-tree.ts'
+import { QUERY_CONDITIONS_MAX, QUERY_PATHS_MAX } from '../../../limits.ts'
+import { catalogPath, type PathParts } from '../../../model/field-catalog.ts'
+import { isFieldPath } from '../../../model/field-path.ts'
+import { compileSystemTest } from './compile-system.ts'
+import { compileTest } from './compile-test.ts'
+import type { LegFields } from './leg-fields.ts'
+import { ElementScope, eventScope, type Scope } from './scope.ts'
+import type { SqlParams } from './sql-params.ts'
+import type { Column, TypedColumn } from './typed-column.ts'
+
+/**
+ * Throws `QueryError` for a query that asks for too much: more paths or conditions than may be.
+ * Adds to `params`.
+ */
+export function compileQuery(query: Query, fields: LegFields, params: SqlParams): string {
+  return new Compiler(params).compile(query, eventScope(fields))
+}
+
+/** The same with 0 and 1 alone, for what is no WHERE. */
+export function isTrue(condition: string): string {
+  return condition === 'true' || condition === 'false' ? condition : `ifNull(${condition}, false)`
+}
+
+class Compiler {
+  readonly #params: SqlParams
+  #conditions = 0
+  #levels = 0
+
+  constructor(params: SqlParams) {
+    this.#params = params
+  }
+
+  compile(query: Query, scope: Scope): string {
+    switch (query.kind) {
+      case 'all':
+        return 'true'
+      case 'and':
+        return allOf(query.clauses.map((clause) => this.compile(clause, scope)))
+      case 'or':
+        return anyOf(query.clauses.map((clause) => this.compile(clause, scope)))
+      case 'not':
+        return negated(this.compile(query.clause, scope))
+      case 'text':
+        return anyOf(
+          scope.textFields.map((path) => this.#test(query, query.test, [path], true, scope)),
+        )
+      case 'field':
+        return this.#compileField(query, scope)
+      case 'element': {
+        const array = query.field.parts.slice(0, -1)
+        const element = new ElementScope(scope, array, this.#levels++)
+        return element.wrap(this.compile(query.query, element))
+      }
+    }
+  }
+
+  #compileField(clause: FieldClause, scope: Scope): string {
+    const { field, test } = clause
+    switch (field.kind) {
+      case 'system':
+        return compileSystemTest(field.name, test, this.#params)
+      case 'path':
+        return this.#test(clause, test, field.parts, isText(field.parts, scope), scope)
+      case 'below':
+      case 'any': {
+        const paths = findPaths(field, scope)
+        assertFewPaths(clause, paths)
+        return anyOf(
+          paths.map((path) => this.#test(clause, test, path, isText(path, scope), scope)),
+        )
+      }
+    }
+  }
+
+  /** What `test` asks of the values at one path. */
+  #test(at: Span, test: Test, path: PathParts, isText: boolean, scope: Scope): string {
+    const isElement = path.length > 1 && path.at(-1) === ''
+    if (isElement) {
+      const columns = scope.typed(path.slice(0, -1))
+      const elements = columns.filter(({ arrays }) => arrays > path.length - 2)
+      return anyOf(elements.map((column) => this.#testColumn(at, test, column, false)))
+    }
+    if (test.kind === 'exists') {
+      this.#count(at)
+      const column = scope.mayHave(path) ? scope.dynamic(path) : undefined
+      return column === undefined ? 'false' : exists(column)
+    }
+    const columns = scope.typed(path)
+    return anyOf(columns.map((column) => this.#testColumn(at, test, column, isText)))
+  }
+
+  #testColumn(at: Span, test: Test, column: TypedColumn, isText: boolean): string {
+    this.#count(at)
+    const { arrays, type } = column
+    if (test.kind === 'exists') return exists(column)
+    if (arrays === 0) return compileTest(test, column, isText, this.#params) ?? 'false'
+    const sql = arrays === 1 ? column.sql : `arrayFlatten(${column.sql})`
+    const condition = compileTest(test, { sql: 'x', type }, isText, this.#params)
+    if (condition === undefined) return 'false'
+    const [, parameter] = /^x = (\{p[0-9]+:String\})$/.exec(condition) ?? []
+    if (parameter !== undefined) return `has(${sql}, ${parameter})`
+    return `arrayExists(x -> ${condition}, ${sql})`
+  }
+
+  #count(at: Span): void {
+    if (++this.#conditions <= QUERY_CONDITIONS_MAX) return
+    throw new QueryError(
+      at,
+      `the query becomes over ${QUERY_CONDITIONS_MAX} conditions (QUERY_CONDITIONS_MAX)`,
+      'name the fields that are meant, or ask for fewer values at a time',
+    )
+  }
+}
+
+function exists({ sql, arrays }: Column): string {
+  if (arrays === 0) return `isNotNull(${sql})`
+  return `arrayExists(x -> isNotNull(x), ${arrays === 1 ? sql : `arrayFlatten(${sql})`})`
+}
+
+function isText(path: PathParts, scope: Scope): boolean {
+  return path.length === 1 && scope.textFields.includes(path[0]!)
+}
+
+/** What `http.*` and `*` stand for: paths that begin so, with what is in their arrays. */
+function findPaths(field: BelowField | AnyField, scope: Scope): PathParts[] {
+  const parts = field.kind === 'any' ? [''] : field.parts
+  const around = parts.slice(0, -1)
+  const last = parts.at(-1)!
+  const prefix = last === '' ? '' : `${last}.`
+  return scope.paths.filter((path) => {
+    if (!around.every((part, at) => path[at] === part)) return false
+    const name = path[around.length]
+    return name?.startsWith(prefix) && path.every(isFieldPath)
+  })
+}
+
+function assertFewPaths(at: Span, paths: readonly PathParts[]): void {
+  if (paths.length <= QUERY_PATHS_MAX) return
+  const shown = paths.slice(0, QUERY_PATHS_MAX).map(catalogPath).join(', ')
+  throw new QueryError(
+    at,
+    `this stands for ${paths.length} fields, over ${QUERY_PATHS_MAX} (QUERY_PATHS_MAX)`,
+    `name a narrower one: ${shown}, …`,
+  )
+}
+
+function allOf(conditions: readonly string[]): string {
+  if (conditions.includes('false')) return 'false'
+  const kept = [...new Set(conditions)].filter((condition) => condition !== 'true')
+  if (kept.length === 0) return 'true'
+  return kept.length === 1 ? kept[0]! : `(${kept.join(' AND ')})`
+}
+
+function anyOf(conditions: readonly string[]): string {
+  if (conditions.includes('true')) return 'true'
+  const kept = [...new Set(conditions)].filter((condition) => condition !== 'false')
+  if (kept.length === 0) return 'false'
+  return kept.length === 1 ? kept[0]! : `(${kept.join(' OR ')})`
+}
+
+function negated(condition: string): string {
+  if (condition === 'true') return 'false'
+  return condition === 'false' ? 'true' : `(NOT ${isTrue(condition)})`
+}

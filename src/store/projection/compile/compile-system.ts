@@ -1,0 +1,74 @@
+/** What is asked of the system fields: columns of their own, absent where they are empty. */
+import type { Bound, RangeTest, SystemFieldName, Test } from '../../../language/query-tree.ts'
+import { levelsInRange } from '../../../language/scalar.ts'
+import { tryParseEventId } from '../../../model/event-id.ts'
+import { segmentIdMs } from '../../../model/segment-id.ts'
+import { bothBounds } from './both-bounds.ts'
+import { compileTest } from './compile-test.ts'
+import type { SqlParams } from './sql-params.ts'
+
+/** As `compileQuery`. Precondition: `readSystemTest` gave the test. */
+export function compileSystemTest(name: SystemFieldName, test: Test, params: SqlParams): string {
+  switch (name) {
+    case '_id':
+      return test.kind === 'value' ? compileId(test.value.text, params) : 'true'
+    case '_ingested_at':
+      return test.kind === 'range' ? compileReceipt(test, params) : 'true'
+    case '_event_time':
+      return test.kind === 'range' ? compileEventTime(test, params) : 'true'
+    case '_shape':
+      return test.kind === 'value'
+        ? `shape = ${params.add('UInt64', String(BigInt(`0x${test.value.text}`)))}`
+        : 'true'
+    case '_level':
+      if (test.kind === 'range') {
+        const levels = levelsInRange(test)
+        return levels.length === 0 ? 'false' : `level IN (${params.add('Array(String)', levels)})`
+      }
+      return compileLabel('level', test, params)
+    case '_service':
+      return compileLabel('service', test, params)
+  }
+}
+
+function compileLabel(column: string, test: Test, params: SqlParams): string {
+  if (test.kind === 'exists') return `${column} != ''`
+  if (test.kind === 'value' && test.value.text === '') return 'false'
+  const condition = compileTest(test, { sql: column, type: 'String' }, false, params)
+  if (condition === undefined) return 'false'
+  return test.kind === 'value' ? condition : `(${column} != '' AND ${condition})`
+}
+
+/** The receipt time is in the id; by it the primary key finds the row. */
+function compileId(text: string, params: SqlParams): string {
+  const id = tryParseEventId(text)
+  if (id === undefined) return 'false'
+  const ms = params.add('Int64', String(segmentIdMs(id.segmentId)))
+  const segment = params.add('UInt64', String(id.segmentId))
+  const ordinal = params.add('UInt32', id.ordinal)
+  return `(ingested_at = fromUnixTimestamp64Milli(${ms}, 'UTC')
+    AND segment_id = ${segment} AND ordinal = ${ordinal})`
+}
+
+const NS_PER_MS = 1_000_000n
+
+/** Receipt is known to the millisecond: a bound between two of them is moved to the next. */
+function compileReceipt({ low, high }: RangeTest, params: SqlParams): string {
+  const condition = bothBounds(low, high, (operator, { value }) => {
+    const ns = value.timeNs!
+    const floor = ns / NS_PER_MS - (ns % NS_PER_MS < 0n ? 1n : 0n)
+    const isBetween = ns % NS_PER_MS !== 0n
+    const between = operator === '>=' ? '>' : operator === '<' ? '<=' : operator
+    const ms = params.add('Int64', String(floor))
+    return `ingested_at ${isBetween ? between : operator} fromUnixTimestamp64Milli(${ms}, 'UTC')`
+  })
+  return condition ?? 'false'
+}
+
+function compileEventTime({ low, high }: RangeTest, params: SqlParams): string {
+  const compile = (operator: string, { value }: Bound) => {
+    const ns = params.add('Int64', String(value.timeNs))
+    return `event_time ${operator} fromUnixTimestamp64Nano(${ns}, 'UTC')`
+  }
+  return bothBounds(low, high, compile) ?? 'false'
+}

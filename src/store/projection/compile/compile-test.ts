@@ -1,0 +1,149 @@
+/**
+ * What is asked of one value, as SQL over an expression of its type. It may be NULL where the value
+ * is, and is free of `ifNull` and of casts, so that indexes on the column serve it.
+ */
+import { makeNumberTest, type NumberTest } from '../../../language/number-test.ts'
+import type {
+  Pattern,
+  RangeTest,
+  Test,
+  ValueTest,
+  WildcardTest,
+} from '../../../language/query-tree.ts'
+import { FOLD_FUNCTION, makeTextTest } from '../../../language/words.ts'
+import type { ScalarType } from '../../../model/field-catalog.ts'
+import { INT64_MAX, INT64_MIN, UINT64_MAX } from '../../../model/field-value.ts'
+import { bothBounds } from './both-bounds.ts'
+import { wholePattern, wordPattern } from './pattern-regex.ts'
+import type { SqlParams } from './sql-params.ts'
+import { timeRange } from './time-sql.ts'
+
+/** A value of one type: a column, or an element of one. */
+export interface TypedValue {
+  readonly sql: string
+  readonly type: ScalarType
+}
+
+/**
+ * The condition; `undefined` where no value of this type meets the test. `isText`: the value is one
+ * of a text field, which is searched by words. Precondition: it is no `exists`.
+ */
+export function compileTest(
+  test: Exclude<Test, { kind: 'exists' }>,
+  value: TypedValue,
+  isText: boolean,
+  params: SqlParams,
+): string | undefined {
+  if (test.kind === 'range') return compileRange(test, value, params)
+  if (value.type !== 'String') return compileEquals(test, value, params)
+  const { sql } = value
+  const isWords = isText && test.kind !== 'regex' && !test.isWhole
+  switch (test.kind) {
+    case 'value':
+      if (isWords) return compileWords(test, sql, params)
+      return `${sql} = ${params.add('String', test.value.text)}`
+    case 'wildcard':
+      return isWords ? compileWordPattern(test, sql, params) : compilePattern(test, sql, params)
+    case 'regex': {
+      const flags = test.ignoreCase ? '(?i)' : ''
+      return `match(${sql}, ${params.add('String', `${flags}${test.source}`)})`
+    }
+  }
+}
+
+/** Of numbers and booleans. */
+function compileEquals(
+  test: Test,
+  { sql, type }: TypedValue,
+  params: SqlParams,
+): string | undefined {
+  if (test.kind !== 'value') return undefined
+  const { kind, text } = test.value
+  if (type === 'Bool') return kind === 'boolean' ? `${sql} = ${text}` : undefined
+  if (kind !== 'number') return undefined
+  return compileNumber(makeNumberTest('=', text), { sql, type }, params)
+}
+
+function compileNumber(
+  { integer, double }: NumberTest,
+  { sql, type }: TypedValue,
+  params: SqlParams,
+): string | undefined {
+  if (type === 'Float64') {
+    if (double === undefined) return undefined
+    return `${sql} ${double.operator} ${params.add('Float64', floatText(double.value))}`
+  }
+  if (integer === undefined) return undefined
+  const { operator, value } = integer
+  const [min, max] = type === 'Int64' ? [INT64_MIN, INT64_MAX] : [0n, UINT64_MAX]
+  // A bound outside of the type is met by all of its values or by none.
+  if (value >= min && value <= max) return `${sql} ${operator} ${params.add(type, String(value))}`
+  const isMet = operator === '>=' ? value < min : operator === '<=' && value > max
+  return isMet ? `isNotNull(${sql})` : undefined
+}
+
+function floatText(value: number): string {
+  if (Number.isFinite(value)) return String(value)
+  return value > 0 ? 'inf' : '-inf'
+}
+
+function compileRange(
+  { of, low, high }: RangeTest,
+  value: TypedValue,
+  params: SqlParams,
+): string | undefined {
+  switch (of) {
+    case 'number': {
+      if (value.type === 'String' || value.type === 'Bool') return undefined
+      return bothBounds(low, high, (operator, bound) => {
+        return compileNumber(makeNumberTest(operator, bound.value.text), value, params)
+      })
+    }
+    case 'string':
+      if (value.type !== 'String') return undefined
+      return bothBounds(low, high, (operator, bound) => {
+        return `${value.sql} ${operator} ${params.add('String', bound.value.text)}`
+      })
+    case 'time':
+      return value.type === 'String' ? timeRange(value.sql, low, high, params) : undefined
+    case 'level':
+      return undefined
+  }
+}
+
+/** The function and the column are written as in the text index, else it does not serve them. */
+function compileWords({ value }: ValueTest, sql: string, params: SqlParams): string {
+  const test = makeTextTest(value.text)
+  const folded = `${FOLD_FUNCTION}(${sql})`
+  switch (test.kind) {
+    case 'empty':
+      return `${sql} = ''`
+    case 'substring':
+      return `position(${folded}, ${params.add('String', test.text)}) > 0`
+    case 'words': {
+      const { words } = test
+      if (words.length === 1)
+        return `hasAllTokens(${folded}, ${params.add('Array(String)', words)})`
+      return `hasPhrase(${folded}, ${params.add('String', words.join(' '))})`
+    }
+  }
+}
+
+function compileWordPattern({ pattern }: WildcardTest, sql: string, params: SqlParams): string {
+  return `match(${FOLD_FUNCTION}(${sql}), ${params.add('String', wordPattern(pattern))})`
+}
+
+/** The usual forms without a regular expression. */
+function compilePattern({ pattern }: WildcardTest, sql: string, params: SqlParams): string {
+  const kinds = pattern.map(({ kind }) => kind).join()
+  const literal = () => params.add('String', literalOf(pattern))
+  if (kinds === 'literal,many') return `startsWith(${sql}, ${literal()})`
+  if (kinds === 'many,literal') return `endsWith(${sql}, ${literal()})`
+  if (kinds === 'many,literal,many') return `position(${sql}, ${literal()}) > 0`
+  return `match(${sql}, ${params.add('String', wholePattern(pattern))})`
+}
+
+function literalOf(pattern: Pattern): string {
+  const [literal] = pattern.flatMap((token) => (token.kind === 'literal' ? [token.text] : []))
+  return literal ?? ''
+}

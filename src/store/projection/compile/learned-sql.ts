@@ -1,0 +1,56 @@
+/** Which rows the catalog has learned from, in SQL. */
+import type { LearnedRows } from '../../../model/field-catalog.ts'
+import { nodeOfSegmentSql } from '../../../model/segment-id.ts'
+import type { SqlParams } from './sql-params.ts'
+
+/** Receipt in milliseconds since 1970, half-open. */
+export interface Receipt {
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+export type Era = 'learned' | 'other'
+
+/**
+ * The condition for the rows of that era among those received in `receipt`: `true` for all of them,
+ * `false` for none.
+ */
+export function eraSql(
+  era: Era,
+  { fromMs, untilMs, behind }: LearnedRows,
+  receipt: Receipt,
+  params: SqlParams,
+): string {
+  const at = (ms: number) => `fromUnixTimestamp64Milli(${params.add('Int64', String(ms))}, 'UTC')`
+  const isLearned = era === 'learned'
+  if (untilMs <= Math.max(fromMs, receipt.fromMs) || receipt.untilMs <= fromMs) {
+    return isLearned ? 'false' : 'true'
+  }
+  const conditions: string[] = []
+  if (fromMs > receipt.fromMs)
+    conditions.push(`ingested_at ${isLearned ? '>=' : '<'} ${at(fromMs)}`)
+  if (untilMs < receipt.untilMs) {
+    conditions.push(`ingested_at ${isLearned ? '<' : '>='} ${at(untilMs)}`)
+  }
+  const late = behind.filter((node) => {
+    return node.untilMs < Math.min(untilMs, receipt.untilMs)
+  })
+  if (late.length > 0) {
+    const first = Math.min(...late.map((node) => node.untilMs))
+    const nodes = params.add(
+      'Array(UInt64)',
+      late.map(({ nodeId }) => nodeId),
+    )
+    const untils = params.add(
+      'Array(Int64)',
+      late.map((node) => node.untilMs),
+    )
+    const all = params.add('Int64', String(untilMs))
+    const nodeUntil = `transform(${nodeOfSegmentSql('segment_id')}, ${nodes}, ${untils}, ${all})`
+    const received = 'toUnixTimestamp64Milli(ingested_at)'
+    const isBehind = `(ingested_at >= ${at(first)} AND ${received} >= ${nodeUntil})`
+    conditions.push(isLearned ? `NOT ${isBehind}` : isBehind)
+  }
+  if (conditions.length === 0) return isLearned ? 'true' : 'false'
+  return `(${conditions.join(isLearned ? ' AND ' : ' OR ')})`
+}

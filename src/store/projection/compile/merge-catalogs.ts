@@ -1,0 +1,49 @@
+/** Several streams in one table, as if they were one: what any of them may have, all may. */
+import {
+  catalogPath,
+  type FieldCatalog,
+  type LearnedRows,
+  type PathParts,
+  type PathTypes,
+  SCALAR_TYPES,
+} from '../../../model/field-catalog.ts'
+
+/** Precondition: there is one at least, and their text fields are the same. */
+export function mergeCatalogs(catalogs: readonly FieldCatalog[]): FieldCatalog {
+  const [first] = catalogs
+  if (first === undefined || catalogs.length === 1) return first!
+  const paths = new Map<string, PathParts>()
+  for (const catalog of catalogs) {
+    for (const path of catalog.paths) paths.set(catalogPath(path), path)
+  }
+  return {
+    streamId: first.streamId,
+    textFields: first.textFields,
+    learned: mergeLearned(catalogs.map(({ learned }) => learned)),
+    typesOf: (path) => mergeTypes(catalogs.map((catalog) => catalog.typesOf(path))),
+    paths: [...paths].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path),
+  }
+}
+
+function mergeTypes(all: readonly PathTypes[]): PathTypes {
+  const scalars = new Set(all.flatMap((types) => types.scalars))
+  const elements = new Set(all.flatMap((types) => types.elements))
+  return {
+    scalars: SCALAR_TYPES.filter((type) => scalars.has(type)),
+    elements: SCALAR_TYPES.filter((type) => elements.has(type)),
+    hasObjects: all.some(({ hasObjects }) => hasObjects),
+  }
+}
+
+/** What holds of all of them. */
+function mergeLearned(all: readonly LearnedRows[]): LearnedRows {
+  const behind = new Map<number, number>()
+  for (const { nodeId, untilMs } of all.flatMap((learned) => learned.behind)) {
+    behind.set(nodeId, Math.min(behind.get(nodeId) ?? untilMs, untilMs))
+  }
+  return {
+    fromMs: Math.max(...all.map(({ fromMs }) => fromMs)),
+    untilMs: Math.min(...all.map(({ untilMs }) => untilMs)),
+    behind: [...behind].map(([nodeId, untilMs]) => ({ nodeId, untilMs })),
+  }
+}

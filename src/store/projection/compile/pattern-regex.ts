@@ -1,0 +1,84 @@
+/** Wildcards as regular expressions of RE2, in which `.` is any character: `match` says so. */
+import type { Pattern, PatternToken } from '../../../language/query-tree.ts'
+import { foldCase, isWordCharacter } from '../../../language/words.ts'
+
+/** One character that is in no word. */
+const NO_WORD = '[\\x00-/:-@\\[-`{-\\x7f]'
+const BEFORE = `(?:^|${NO_WORD})`
+const AFTER = `(?:$|${NO_WORD})`
+/** `*` within a text: anything but white space. */
+const SPACELESS = '[^ \\t\\n\\f\\r]*'
+
+/** The pattern over a whole value. */
+export function wholePattern(pattern: Pattern): string {
+  return `^${pattern.map((token) => sourceOf(token, '.*', (text) => text)).join('')}$`
+}
+
+/**
+ * The pattern somewhere in a folded text, neither beginning nor ending inside a word. RE2 cannot
+ * look around, so a word's edge is a character that is read with it, and where the edge depends on
+ * what a wildcard stands for there is a branch for each case: at most three at each end.
+ */
+export function wordPattern(pattern: Pattern): string {
+  const pieces = pattern.map((token): Piece => {
+    return { token, source: sourceOf(token, SPACELESS, foldCase) }
+  })
+  const branches = beginnings(pieces).flatMap((branch) => endings(branch))
+  return branches.map((branch) => branch.map(({ source }) => source).join('')).join('|')
+}
+
+interface Piece {
+  /** Undefined for what stands for an edge itself. */
+  readonly token: PatternToken | undefined
+  readonly source: string
+}
+
+const edge = (source: string): Piece => ({ token: undefined, source })
+
+/** The ways to begin where no word goes on. */
+function beginnings(pieces: readonly Piece[]): (readonly Piece[])[] {
+  const [first, ...rest] = pieces
+  const token = first?.token
+  if (token === undefined) return [pieces]
+  switch (token.kind) {
+    case 'literal':
+      return [isInWord(foldCase(token.text), 0) ? [edge(BEFORE), ...pieces] : pieces]
+    case 'one':
+      return [
+        [edge(BEFORE), ...pieces],
+        [edge(NO_WORD), ...rest],
+      ]
+    case 'many':
+      return [[edge(BEFORE), ...pieces], ...beginnings(rest)]
+  }
+}
+
+/** The ways to end where no word goes on. */
+function endings(pieces: readonly Piece[]): (readonly Piece[])[] {
+  const last = pieces.at(-1)
+  const token = last?.token
+  const rest = pieces.slice(0, -1)
+  if (token === undefined) return [pieces]
+  switch (token.kind) {
+    case 'literal': {
+      const text = foldCase(token.text)
+      return [isInWord(text, text.length - 1) ? [...pieces, edge(AFTER)] : pieces]
+    }
+    case 'one':
+      return [
+        [...pieces, edge(AFTER)],
+        [...rest, edge(NO_WORD)],
+      ]
+    case 'many':
+      return [[...pieces, edge(AFTER)], ...endings(rest)]
+  }
+}
+
+function isInWord(text: string, at: number): boolean {
+  return isWordCharacter(text.charCodeAt(at))
+}
+
+function sourceOf(token: PatternToken, many: string, fold: (text: string) => string): string {
+  if (token.kind === 'many') return many
+  return token.kind === 'one' ? '.' : fold(token.text).replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}

@@ -1,0 +1,90 @@
+/**
+ * Which of the tables that rows of streams may be in are there. A stream's rows are in its own
+ * table, in the one that small streams share, or in both; either may be missing, and ClickHouse
+ * then refuses the whole query (code 60).
+ *
+ * To ask first would double the round trips, so a table is taken to be there until a query fails.
+ * Then we look which ones are there and remember those that are not. Later queries leave these out,
+ * and look again while they run. One that was made meanwhile is found by that, and the query is
+ * repeated with it: what was there when a query began is never left out.
+ */
+import { QUERY_TABLES_MAX } from '../../../limits.ts'
+import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
+import type { StreamId } from '../../../model/stream.ts'
+import type { ClickHouse } from '../../clickhouse.ts'
+import { StoreError } from '../../store-error.ts'
+import { UNKNOWN_DATABASE } from '../projection-legs.ts'
+import { tableName, UNKNOWN_TABLE } from '../projection-store.ts'
+
+export interface PresentTables {
+  /** Streams that have one of their own. */
+  readonly own: ReadonlySet<StreamId>
+  readonly hasShared: boolean
+}
+
+const TRIES_MAX = 4
+/** Tables whose lack is remembered; past that all are forgotten, which costs a look. */
+const MISSING_MAX = 10_000
+
+export class ProjectionTables {
+  readonly #clickhouse: ClickHouse
+  readonly database: string
+  readonly #missing = new Set<string>()
+
+  constructor(clickhouse: ClickHouse, database: string) {
+    this.#clickhouse = clickhouse
+    this.database = database
+  }
+
+  /**
+   * What `run` resolves with, over the tables that are there; `run` is asked also when there is
+   * none. It may be called again after it failed or when a table turned up. Throws what it throws.
+   */
+  async read<T>(
+    streamIds: readonly StreamId[],
+    run: (tables: PresentTables) => Promise<T>,
+  ): Promise<T> {
+    const all = [MIXED_STREAM, ...streamIds].map(tableName)
+    if (this.#left(all).length < all.length - QUERY_TABLES_MAX) await this.#look(all)
+    for (let tries = 1; ; tries++) {
+      const left = this.#left(all)
+      const isThere = (streamId: StreamId) => !this.#missing.has(tableName(streamId))
+      const own = new Set(streamIds.filter(isThere))
+      try {
+        const [result, found] = await Promise.all([
+          run({ own, hasShared: isThere(MIXED_STREAM) }),
+          this.#look(left),
+        ])
+        if (found === 0 || tries === TRIES_MAX) return result
+      } catch (cause) {
+        if (!isNoTable(cause) || tries === TRIES_MAX) throw cause
+        await this.#look(all)
+      }
+    }
+  }
+
+  #left(tables: readonly string[]): string[] {
+    return tables.filter((table) => this.#missing.has(table))
+  }
+
+  /** Remembers which of `tables` are missing; returns how many are there. */
+  async #look(tables: readonly string[]): Promise<number> {
+    if (tables.length === 0) return 0
+    const there = await this.#clickhouse.query<{ name: string }>(
+      `SELECT name FROM system.tables
+       WHERE database = {database:String} AND name IN ({tables:Array(String)})`,
+      { database: this.database, tables },
+    )
+    if (this.#missing.size > MISSING_MAX) this.#missing.clear()
+    for (const table of tables) this.#missing.add(table)
+    for (const { name } of there) this.#missing.delete(name)
+    return there.length
+  }
+}
+
+function isNoTable(cause: unknown): boolean {
+  return (
+    cause instanceof StoreError &&
+    (cause.clickHouseCode === UNKNOWN_TABLE || cause.clickHouseCode === UNKNOWN_DATABASE)
+  )
+}

@@ -1,0 +1,212 @@
+/**
+ * The rows that a query is about, as a sub-select: whatever is made of them (groups, ids, counts)
+ * is a SELECT over it.
+ *
+ * It is a UNION ALL of legs: the tables in which the streams' rows are, a table twice where the
+ * catalog has not learned from all of its rows. Each leg computes the columns that were asked for,
+ * so it reads the subcolumns and the ranges of the primary key that it needs and nothing more. Rows
+ * that were removed are in none.
+ */
+import { QueryError } from '../../../language/query-error.ts'
+import type { Query } from '../../../language/query-tree.ts'
+import { QUERY_TABLES_MAX } from '../../../limits.ts'
+import type { FieldCatalog } from '../../../model/field-catalog.ts'
+import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
+import { type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
+import type { StreamId } from '../../../model/stream.ts'
+import { tableName } from '../projection-store.ts'
+import { clampNs } from '../query-store.ts'
+import { compileQuery } from './compile-query.ts'
+import { type Era, eraSql, type Receipt } from './learned-sql.ts'
+import { anyFields, type LegFields, learnedFields } from './leg-fields.ts'
+import { mergeCatalogs } from './merge-catalogs.ts'
+import type { PresentTables } from './projection-tables.ts'
+import type { SqlParams } from './sql-params.ts'
+
+export interface SourceStream {
+  readonly streamId: StreamId
+  readonly catalog: FieldCatalog
+  /** Segments below it are removed, though their rows may still be there. */
+  readonly removedBefore: SegmentId
+}
+
+/** What one SELECT of the sub-select reads: for expressions that differ from leg to leg. */
+export interface RowLeg {
+  /** Which types paths may have in these rows: see `typedColumns`. */
+  readonly fields: LegFields
+  /** An expression for the number of the row's stream. */
+  readonly stream: string
+}
+
+export interface RowSourceOptions {
+  /** Each once. */
+  readonly streams: readonly SourceStream[]
+  readonly timeBasis: 'ingested_at' | 'event_time'
+  /** Nanoseconds since 1970, half-open. */
+  readonly fromNs: bigint
+  readonly toNs: bigint
+  readonly query: Query
+  /** What stands behind SELECT; each leg must give the same names, and types that go together. */
+  readonly columns: (leg: RowLeg) => string
+  /** A further condition, such as a window of ids. */
+  readonly where?: (leg: RowLeg) => string
+}
+
+/**
+ * For use behind FROM, in its own parentheses: `(SELECT … UNION ALL SELECT …)`. Undefined when
+ * there is no table, so no row. Fills `params`. Throws `QueryError` for a query that asks for too
+ * much.
+ */
+export function rowSource(
+  options: RowSourceOptions,
+  database: string,
+  tables: PresentTables,
+  params: SqlParams,
+): string | undefined {
+  const own = options.streams.filter(({ streamId }) => tables.own.has(streamId))
+  if (own.length > QUERY_TABLES_MAX) {
+    throw new QueryError(
+      options.query,
+      `over ${QUERY_TABLES_MAX} streams with tables of their own (QUERY_TABLES_MAX)`,
+      'name fewer streams',
+    )
+  }
+  const source = new RowSource(options, database, params)
+  const legs = own.flatMap((stream) => source.ownLegs(stream))
+  if (tables.hasShared) legs.push(...source.sharedLegs())
+  if (legs.length === 0) return undefined
+  // Where nothing can match, one leg stays: its columns are asked for.
+  const kept = legs.filter(({ isEmpty }) => !isEmpty)
+  const selects = (kept.length === 0 ? legs.slice(0, 1) : kept).map(({ sql }) => sql)
+  return `(${selects.join('\n  UNION ALL ')})`
+}
+
+interface LegSql {
+  readonly sql: string
+  /** No row can be in it. */
+  readonly isEmpty: boolean
+}
+
+const NS_PER_MS = 1_000_000n
+const RECEIPT_MS_MAX = 2 ** 43
+
+class RowSource {
+  readonly #options: RowSourceOptions
+  readonly #database: string
+  readonly #params: SqlParams
+
+  constructor(options: RowSourceOptions, database: string, params: SqlParams) {
+    this.#options = options
+    this.#database = params.add('Identifier', database)
+    this.#params = params
+  }
+
+  ownLegs(stream: SourceStream): readonly LegSql[] {
+    const id = this.#params.add('UInt32', stream.streamId)
+    return this.#legs(stream.catalog, [stream], { stream: id, table: stream.streamId, rows: [] })
+  }
+
+  /** Streams whose text fields are the same share a leg: their conditions are the same. */
+  sharedLegs(): readonly LegSql[] {
+    const groups = new Map<string, SourceStream[]>()
+    for (const stream of this.#options.streams) {
+      const key = JSON.stringify(stream.catalog.textFields)
+      const group = groups.get(key)
+      if (group === undefined) groups.set(key, [stream])
+      else group.push(stream)
+    }
+    return [...groups.values()].flatMap((streams) => {
+      const ids = streams.map(({ streamId }) => streamId)
+      const rows =
+        ids.length === 1
+          ? `stream_id = ${this.#params.add('UInt32', ids[0])}`
+          : `stream_id IN (${this.#params.add('Array(UInt32)', ids)})`
+      const catalog = mergeCatalogs(streams.map((stream) => stream.catalog))
+      return this.#legs(catalog, streams, {
+        stream: 'stream_id',
+        table: MIXED_STREAM,
+        rows: [rows],
+      })
+    })
+  }
+
+  /** One SELECT for the rows that the catalog has learned from and one for the others, or both. */
+  #legs(
+    catalog: FieldCatalog,
+    streams: readonly SourceStream[],
+    from: { readonly stream: string; readonly table: StreamId; readonly rows: readonly string[] },
+  ): readonly LegSql[] {
+    const { stream } = from
+    const receipt = this.#receipt(streams)
+    const learned = this.#part({ fields: learnedFields(catalog), stream })
+    const other = this.#part({ fields: anyFields(catalog), stream })
+    const table = this.#params.add('Identifier', tableName(from.table))
+    const conditions = [...from.rows, ...this.#rangeSql(), ...this.#removedSql(streams)]
+    const select = ({ columns, condition }: Part, era: string): LegSql => {
+      const all = [...conditions, era, condition].filter((each) => each !== 'true')
+      const sql = `SELECT ${columns} FROM ${this.#database}.${table} WHERE ${all.join(' AND ')}`
+      return { sql, isEmpty: era === 'false' || condition === 'false' }
+    }
+    const isSame = learned.columns === other.columns && learned.condition === other.condition
+    if (isSame) return [select(other, 'true')]
+    const era = (name: Era) => eraSql(name, catalog.learned, receipt, this.#params)
+    return [select(learned, era('learned')), select(other, era('other'))]
+  }
+
+  #part(leg: RowLeg): Part {
+    const { query, columns, where } = this.#options
+    const condition = compileQuery(query, leg.fields, this.#params)
+    const further = where?.(leg)
+    return {
+      columns: columns(leg),
+      condition: further === undefined ? condition : `${further} AND ${condition}`,
+    }
+  }
+
+  /** When the rows can have been received. */
+  #receipt(streams: readonly SourceStream[]): Receipt {
+    const { timeBasis, fromNs, toNs } = this.#options
+    const removedMs = streams.map(({ removedBefore }) => segmentIdMs(removedBefore))
+    const keptMs = removedMs.reduce((least, ms) => Math.min(least, ms), RECEIPT_MS_MAX)
+    if (timeBasis === 'event_time') return { fromMs: keptMs, untilMs: RECEIPT_MS_MAX }
+    const toMs = Number((clampNs(toNs) + NS_PER_MS - 1n) / NS_PER_MS)
+    const fromMs = Number(clampNs(fromNs) / NS_PER_MS) - 1
+    return { fromMs: Math.max(keptMs, fromMs), untilMs: Math.min(RECEIPT_MS_MAX, toMs) }
+  }
+
+  #rangeSql(): readonly string[] {
+    const { timeBasis, fromNs, toNs } = this.#options
+    const at = (ns: bigint) => {
+      const value = this.#params.add('Int64', String(clampNs(ns)))
+      return `fromUnixTimestamp64Nano(${value}, 'UTC')`
+    }
+    return [`${timeBasis} >= ${at(fromNs)}`, `${timeBasis} < ${at(toNs)}`]
+  }
+
+  /** The first condition is implied by the second; it is what the primary key can use. */
+  #removedSql(streams: readonly SourceStream[]): readonly string[] {
+    const marks = streams.map(({ removedBefore }) => removedBefore)
+    const [least, ...more] = marks.toSorted((a, b) => (a < b ? -1 : 1))
+    const most = more.at(-1) ?? least
+    if (most === undefined || most === 0n) return []
+    const params = this.#params
+    const ms = params.add('Int64', String(segmentIdMs(least!)))
+    const segments = params.add('UInt64', String(least))
+    const all = [
+      `ingested_at >= fromUnixTimestamp64Milli(${ms}, 'UTC')`,
+      `segment_id >= ${segments}`,
+    ]
+    if (least === most) return all
+    const ids = params.add(
+      'Array(UInt32)',
+      streams.map(({ streamId }) => streamId),
+    )
+    const each = params.add('Array(UInt64)', marks)
+    return [...all, `segment_id >= transform(stream_id, ${ids}, ${each}, toUInt64(0))`]
+  }
+}
+
+interface Part {
+  readonly columns: string
+  readonly condition: string
+}

@@ -1,0 +1,124 @@
+/**
+ * Where a condition looks up its fields: the event, or one element of an array of objects.
+ *
+ * An element's fields are columns too, arrays side by side. Its condition becomes a lambda over
+ * those that it asks for, `arrayExists((e0, e1) -> e0 = 1 AND e1 = 'x', column0, column1)`: so both
+ * are about the same element, and no object is ever put together.
+ */
+import type { PathParts } from '../../../model/field-catalog.ts'
+import type { LegFields } from './leg-fields.ts'
+import {
+  type Column,
+  dynamicColumn,
+  objectsColumn,
+  type TypedColumn,
+  typedColumns,
+} from './typed-column.ts'
+
+export interface Scope {
+  /** Of one element there are none. */
+  readonly textFields: readonly string[]
+  /** Paths with values, from here. */
+  readonly paths: readonly PathParts[]
+  typed(path: PathParts): readonly TypedColumn[]
+  dynamic(path: PathParts): Column | undefined
+  objects(path: PathParts): Column | undefined
+  /** May it have any value there? */
+  mayHave(path: PathParts): boolean
+}
+
+export function eventScope(fields: LegFields): Scope {
+  return {
+    textFields: fields.textFields,
+    paths: fields.paths,
+    typed: (path) => typedColumns(path, fields),
+    dynamic: dynamicColumn,
+    objects: (path) => objectsColumn(path, fields),
+    mayHave: (path) => {
+      const { scalars, elements, hasObjects } = fields.typesOf(path)
+      return scalars.length > 0 || elements.length > 0 || hasObjects
+    },
+  }
+}
+
+/** One element of the arrays at `array`, whose condition is put together by `wrap`. */
+export class ElementScope implements Scope {
+  readonly textFields = []
+  readonly paths: readonly PathParts[]
+  readonly #parent: Scope
+  readonly #array: PathParts
+  readonly #level: number
+  /** Variables by their columns. */
+  readonly #variables = new Map<string, string>()
+
+  /** `level` tells variables of nested elements apart. */
+  constructor(parent: Scope, array: PathParts, level: number) {
+    this.#parent = parent
+    this.#array = array
+    this.#level = level
+    this.paths = parent.paths
+      .filter((path) => array.every((part, at) => path[at] === part))
+      .map((path) => path.slice(array.length))
+      .filter((path) => path.length > 0 && path[0] !== '')
+  }
+
+  typed(path: PathParts): readonly TypedColumn[] {
+    const columns = this.#parent.typed([...this.#array, ...path])
+    return columns.map((column) => ({ ...column, ...this.#variable(column) }))
+  }
+
+  dynamic(path: PathParts): Column | undefined {
+    const column = this.#parent.dynamic([...this.#array, ...path])
+    return column && this.#variable(column)
+  }
+
+  objects(path: PathParts): Column | undefined {
+    const column = this.#parent.objects([...this.#array, ...path])
+    return column && this.#variable(column)
+  }
+
+  mayHave(path: PathParts): boolean {
+    return this.#parent.mayHave([...this.#array, ...path])
+  }
+
+  /** The condition that some element meets `condition`, which was compiled in this scope. */
+  wrap(condition: string): string {
+    if (condition === 'false') return 'false'
+    const depthMax = this.#array.length
+    const used = [...this.#variables].filter(([, name]) => {
+      return condition.includes(variable(name, depthMax))
+    })
+    if (used.length === 0) {
+      const objects = this.#parent.objects(this.#array)
+      if (objects === undefined) return 'false'
+      return condition === 'true' ? notEmpty(objects) : `(${notEmpty(objects)} AND ${condition})`
+    }
+    // Any array of the elements' is as long as that of the elements.
+    let wrapped = condition
+    for (let depth = depthMax; depth > 0; depth--) {
+      const inner = used.map(([, name]) => variable(name, depth))
+      const outer = used.map(([sql, name]) => (depth === 1 ? sql : variable(name, depth - 1)))
+      const head = inner.length === 1 ? inner[0] : `(${inner.join(', ')})`
+      wrapped = `arrayExists(${head} -> ${wrapped}, ${outer.join(', ')})`
+    }
+    return wrapped
+  }
+
+  #variable({ sql, arrays }: Column): Column {
+    let name = this.#variables.get(sql)
+    if (name === undefined) {
+      name = `e${this.#level}_${this.#variables.size}`
+      this.#variables.set(sql, name)
+    }
+    const depth = this.#array.length
+    return { sql: variable(name, depth), arrays: arrays - depth }
+  }
+}
+
+function variable(name: string, depth: number): string {
+  return `${name}_${depth}`
+}
+
+function notEmpty({ sql, arrays }: Column): string {
+  return arrays === 1 ? `notEmpty(${sql})` : `arrayExists(x -> notEmpty(x), arrayFlatten(${sql}))`
+}

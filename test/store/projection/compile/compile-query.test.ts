@@ -1,0 +1,91 @@
+/**
+ * Goal: what a query becomes reads no more columns than it must, and is bounded.
+ * Method: the text of conditions, with their parameters in place. That they mean the right thing is
+ * for the differential test.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parse } from '../../../../src/language/parse.ts'
+import { QUERY_CONDITIONS_MAX, QUERY_PATHS_MAX } from '../../../../src/limits.ts'
+import type { StreamId } from '../../../../src/model/stream.ts'
+import { compileQuery } from '../../../../src/store/projection/compile/compile-query.ts'
+import { anyFields, learnedFields } from '../../../../src/store/projection/compile/leg-fields.ts'
+import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
+import { learnedCatalog, unknownCatalog } from './test-catalog.ts'
+
+const STREAM = 1 as StreamId
+const CATALOG = learnedCatalog(STREAM, ['message'], {
+  n: { scalars: ['Int64'] },
+  id: { scalars: ['String'] },
+  message: { scalars: ['String'] },
+  tags: { elements: ['String'] },
+  items: { hasObjects: true },
+  'items[].a': { scalars: ['Int64'] },
+})
+
+/** The condition with its parameters in place, in quotes. */
+function compiled(text: string, catalog = CATALOG): string {
+  const params = new SqlParams()
+  const sql = compileQuery(parse(text), learnedFields(catalog), params)
+  return sql.replace(/\{(p[0-9]+):[^}]*\}/g, (_, name: string) => {
+    return JSON.stringify(params.values[name])
+  })
+}
+
+test('types that a path cannot have are not read', () => {
+  const cases = [
+    ['', 'true'],
+    ['n:5', 'payload.`n`.:Int64 = "5"'],
+    ['n:x', 'false'],
+    ['n:>1.5', 'payload.`n`.:Int64 >= "2"'],
+    ['id:a', 'payload.`id`.:String = "a"'],
+    ['unknown:a', 'false'],
+    ['NOT unknown:a', 'true'],
+    ['id:a unknown:b', 'false'],
+    ['id:a OR unknown:b', 'payload.`id`.:String = "a"'],
+    ['tags:a', 'has(payload.`tags`.:`Array(Nullable(String))`, "a")'],
+    ['NOT id:a', '(NOT ifNull(payload.`id`.:String = "a", false))'],
+    ['id:*', 'isNotNull(payload.`id`)'],
+    ['timeout', 'hasAllTokens(lowerUTF8(payload.`message`.:String), ["timeout"])'],
+    ['_service:cart', 'service = "cart"'],
+  ] as const
+  for (const [text, expected] of cases) assert.equal(compiled(text), expected, text)
+})
+
+test('a path of which nothing is known is read with all types', () => {
+  const params = new SqlParams()
+  const fields = anyFields(unknownCatalog(STREAM, []))
+  const sql = compileQuery(parse('f:5'), fields, params)
+  assert.equal(sql.split(' OR ').length, 8, sql)
+})
+
+test('equal values share a parameter', () => {
+  const params = new SqlParams()
+  compileQuery(parse('a:x b:x c:y'), anyFields(unknownCatalog(STREAM, [])), params)
+  assert.deepEqual(Object.values(params.values), ['x', 'y'])
+})
+
+test(`a field that stands for over ${QUERY_PATHS_MAX} others is refused with their names`, () => {
+  const types = (count: number) => {
+    return Object.fromEntries(
+      Array.from({ length: count }, (_, n) => [`http.f${n}`, { scalars: ['String'] as const }]),
+    )
+  }
+  assert.match(compiled('http.*:x', learnedCatalog(STREAM, [], types(QUERY_PATHS_MAX))), /f63/)
+  const more = learnedCatalog(STREAM, [], types(QUERY_PATHS_MAX + 1))
+  assert.throws(() => compiled('a:b http.*:x', more), {
+    name: 'QueryError',
+    message: /^column 5: .*QUERY_PATHS_MAX.*http\.f0, http\.f1/,
+  })
+  assert.doesNotThrow(() => compiled('http.f1.*:x', more))
+})
+
+test(`over ${QUERY_CONDITIONS_MAX} conditions are refused`, () => {
+  const paths = Array.from({ length: QUERY_PATHS_MAX }, (_, n) => [`f${n}`])
+  const fields = anyFields(unknownCatalog(STREAM, [], paths))
+  const words = Array.from({ length: 7 }, (_, n) => `*:w${n}`)
+  assert.throws(() => compileQuery(parse(words.join(' ')), fields, new SqlParams()), {
+    name: 'QueryError',
+    message: /QUERY_CONDITIONS_MAX/,
+  })
+})
