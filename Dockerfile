@@ -20,6 +20,7 @@ COPY --from=build /src/package.json ./
 COPY --from=build --chown=node:node /src/node_modules ./node_modules
 COPY --from=build /src/dist/src ./dist/src
 COPY --from=build /src/dist/workers ./dist/workers
+COPY --from=build /src/dist/www ./dist/www
 RUN install -d -o 1000 -g 1000 -m 700 /var/lib/sluice
 USER 1000:1000
 VOLUME /var/lib/sluice

@@ -28,6 +28,7 @@ const SOURCES = [
   'src',
   'workers',
   'kernels',
+  'console',
   'test',
   'bench',
   'proto',
@@ -36,6 +37,7 @@ const SOURCES = [
 ]
 const COMPILED = ['src', 'workers', 'test', 'bench']
 const KERNELS = join(root, 'dist', 'workers', 'kernel', 'kernels.wasm')
+const CONSOLE = join(root, 'dist', 'www', 'index.html')
 const LOCK_POLL_MS = 200
 const LOCK_WITHOUT_OWNER_MS = 10_000
 const PROGRESS_MS = 10_000
@@ -111,6 +113,8 @@ async function build() {
   const asc = join(root, 'node_modules', 'assemblyscript', 'bin', 'asc.js')
   const kernels = [process.execPath, asc, '--config', join('kernels', 'asconfig.json')]
   await run('compiling the kernels (asc)', kernels, process.env)
+  const page = [process.execPath, join('scripts', 'build-console.mjs')]
+  await run('building the console (esbuild)', page, process.env)
   writeFileSync(buildStamp, hash)
 }
 
@@ -130,7 +134,7 @@ function missingOutputs() {
   const compiled = COMPILED.flatMap((folder) => filesUnder(join(root, folder)))
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
     .map((path) => join(root, 'dist', relative(root, path).replace(/\.ts$/, '.js')))
-  return [...compiled, KERNELS].filter((path) => !existsSync(path))
+  return [...compiled, KERNELS, CONSOLE].filter((path) => !existsSync(path))
 }
 
 /** A test that was deleted must not go on running. */

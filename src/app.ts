@@ -24,6 +24,9 @@ import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { openCell } from './cell/cell.ts'
 import { openStores, type Stores } from './cell/open-stores.ts'
 import type { Config } from './config.ts'
+import { readConsoleFiles } from './console/console-files.ts'
+import { consoleRoutes } from './console/console-routes.ts'
+import { SignInCodes, signInRoute } from './console/sign-in.ts'
 import { describeRoutes } from './http/describe-routes.ts'
 import { type LoadedEngine, loadEngine } from './http/load-engine.ts'
 import { createServer } from './http/server.ts'
@@ -44,6 +47,8 @@ export interface App {
   readonly baseUrl: string
   /** The first admin token, when this start created it. */
   readonly adminToken: string | undefined
+  /** For the console, once; when this start created the token. */
+  readonly signInCode: string | undefined
   /** Where the token is kept; absent when another node created it. */
   readonly tokenFile: string
   readonly dataPath: string
@@ -58,6 +63,7 @@ export interface AppEvents {
 }
 
 const WORKER_FILE = fileURLToPath(new URL('../workers/main.js', import.meta.url))
+const CONSOLE_FOLDER = fileURLToPath(new URL('../www/', import.meta.url))
 const DRAIN_POLL_MS = 20
 
 /** Starts the service. Rejects when it cannot; nothing is left running then. */
@@ -98,11 +104,14 @@ async function start(
   const { isClickHouseEmbedded } = stores
   const { reads } = cell
   let isStopping = false
+  const codes = new SignInCodes()
   const routes = describeRoutes(version, [
     ...(await startIngest(context, { pool, cell, credentials, isStopping: () => isStopping })),
     ...createServeRoutes({ ...context, ...plane, pool, reads, isClickHouseEmbedded }),
     ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(health, metrics),
+    ...consoleRoutes(readConsoleFiles(CONSOLE_FOLDER)),
+    signInRoute(codes, async (token) => await control.createToken(token)),
   ])
   const tokenFile = join(directory.path, 'admin-token')
   const adminToken = await control.ensureAdminToken((text) => {
@@ -121,6 +130,7 @@ async function start(
   return {
     baseUrl: `${config.tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,
     adminToken,
+    signInCode: adminToken && codes.create(),
     tokenFile,
     dataPath: directory.path,
     stop: async () => {

@@ -83,6 +83,10 @@ export const REST_BODIES_BYTES_MAX = 16 * MIB
 export const REST_STRANGERS_BYTES_MAX = 2 * MIB
 /** How long such a body may take, else it could hold its room for ever. */
 export const REST_BODY_MS_MAX = 60_000
+/** How long the one-time link of the first start works… */
+export const SIGN_IN_MS_MAX = 15 * 60_000
+/** …and how long the token that it gives. */
+export const SIGNED_IN_MS = 12 * 3_600_000
 /** Nesting of a query; the body itself is depth 1. */
 export const REST_DEPTH_MAX = 64
 /** How many bytes of a refused body are read and thrown away so that the client sees the reply. */

@@ -2,7 +2,7 @@
 /** Process entry: reads the configuration, starts the app, turns signals into a clean stop. */
 import { existsSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
-import { startApp } from './app.ts'
+import { type App, startApp } from './app.ts'
 import { type Config, ConfigError, parseConfig } from './config.ts'
 import { helpText } from './config-help.ts'
 import { createLog } from './telemetry/log.ts'
@@ -32,14 +32,22 @@ function tryLine(baseUrl: string, tokenFile: string): string {
   return `ID=$(${stream} | ${pick('id')}); KEY=$(${key} | ${pick('key')}); ${send}`
 }
 
+/** Signed in already, once, for who sees the first start. */
+function consoleUrl({ baseUrl, signInCode }: App, isSeen: boolean): string {
+  const page = `${baseUrl}/console/`
+  if (!isSeen || signInCode === undefined) return page
+  return `${page}#sign-in=${signInCode} (signed in; works once, for 15 minutes)`
+}
+
 /** In one write, so that who waits for the first of these lines has them all. */
-function announce(config: Config, app: Awaited<ReturnType<typeof startApp>>): void {
+function announce(config: Config, app: App): void {
   const { tokenFile } = app
   const lines: string[] = []
   // For the eyes of who sits there: what is not a terminal is a journal that others read.
   const isSeen = process.stdout.isTTY && app.adminToken !== undefined
   if (isSeen) lines.push(`First admin token: ${app.adminToken}`)
   lines.push(`Sluice ${version} listens on ${app.baseUrl}`)
+  lines.push(`Console: ${consoleUrl(app, isSeen)}`)
   const hasToken = existsSync(tokenFile)
   lines.push(`Admin token: ${hasToken ? `in ${tokenFile}` : 'with the node that made it'}`)
   lines.push(`Data: ${app.dataPath}${config.postgresUrl ? ' (external stores)' : ''}`)

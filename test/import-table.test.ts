@@ -101,6 +101,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
     'src/serve/reading/',
     [...SUPPORT, 'src/serve/', 'src/read/', 'src/read/aggregate/', 'src/read/search/'],
   ],
+  ['src/console/', SUPPORT],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/kernel/', LEAVES],
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],

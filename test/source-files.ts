@@ -14,6 +14,7 @@ const FOLDERS = [
   'src',
   'workers',
   'kernels',
+  'console',
   'test',
   'bench',
   'scripts',
@@ -22,8 +23,8 @@ const FOLDERS = [
   'load-tests',
   '.ci',
 ]
-const TEXT =
-  /\.(ts|mjs|js|json|md|proto|sql|sh|yml|yaml|toml|conf)$|(^|\/)(run|LICENSE|Dockerfile)$/
+const EXTENSIONS = 'ts tsx css html mjs js json md proto sql sh yml yaml toml conf'
+const TEXT = new RegExp(`\\.(${EXTENSIONS.replaceAll(' ', '|')})$|(^|/)(run|LICENSE|Dockerfile)$`)
 
 /** Text files of the checkout: those in the folders above and those at its root. */
 export function readSourceFiles(): SourceFile[] {

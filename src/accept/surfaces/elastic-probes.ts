@@ -74,6 +74,10 @@ export function elasticProbeRoutes(credentials: CredentialCache): Route[] {
   }
   // Who only looks whether somebody is there need not say who it is.
   const open: Handler = (exchange) => {
+    // A browser, so a person, who looks for the console. No client asks for HTML.
+    if (exchange.header('accept').includes('text/html')) {
+      return exchange.reply({ status: 302, headers: [['Location', 'console/']] })
+    }
     exchange.reply(new ElasticReplies(exchange).json(200, greeting(seenOf(exchange))))
   }
   const description = { ...compatible('GET', '/', PROBE), credential: 'none' } as const

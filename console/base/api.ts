@@ -1,0 +1,108 @@
+/**
+ * The public API as the console calls it. Everything is relative to the page, so that it works
+ * behind a proxy that adds a path.
+ */
+import { signOut, token } from './session.ts'
+
+/** What the service answered instead of a success: a problem document (RFC 9457). */
+export class ApiError extends Error {
+  /** 0 when there was no answer at all. */
+  readonly status: number
+  readonly code: string
+  /** Of a query that is wrong: where, from 1. */
+  readonly column: number | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(status: number, problem: Readonly<Record<string, unknown>>) {
+    super(typeof problem.detail === 'string' ? problem.detail : `the service answered ${status}`)
+    this.status = status
+    this.code = typeof problem.code === 'string' ? problem.code : ''
+    this.column = typeof problem.column === 'number' ? problem.column : undefined
+    const { retry_after: wait } = problem
+    this.retryAfterSeconds = typeof wait === 'number' ? wait : undefined
+  }
+}
+
+export interface Call {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Sent as JSON; a string is sent as it is. */
+  readonly body?: unknown
+  /** Left out where undefined. */
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The address of a path of the API, such as `streams/1`, for calls and for snippets. */
+export function apiUrl(path: string, query: Call['query'] = {}): URL {
+  const url = new URL(`../v1/${path}`, document.baseURI.replace(/[?#].*$/s, ''))
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value))
+  }
+  return url
+}
+
+/** The service's own address, as a client outside the browser would use it. */
+export function serviceUrl(): string {
+  return apiUrl('').href.replace(/\/v1\/$/, '')
+}
+
+/**
+ * A response that is a success. Throws `ApiError`, or the `AbortError` of `signal`. An answer that
+ * the token is not valid (any more) signs out.
+ */
+export async function call(path: string, options: Call = {}): Promise<Response> {
+  const { method = 'GET', body, query, headers, signal } = options
+  const isJson = body !== undefined && typeof body !== 'string'
+  const response = await send(apiUrl(path, query), {
+    method,
+    headers: {
+      ...(token.value !== undefined && { Authorization: `Bearer ${token.value}` }),
+      ...(isJson && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as string) }),
+    ...(signal && { signal }),
+    cache: 'no-store',
+    credentials: 'omit',
+  })
+  if (response.ok) return response
+  const error = new ApiError(response.status, await readProblem(response))
+  const isOurs = headers?.['X-API-Key'] === undefined
+  if (response.status === 401 && isOurs) signOut('This token is not valid, or not any more.')
+  throw error
+}
+
+/** The answer's JSON. Throws as `call` does. */
+export async function callJson<T>(path: string, options: Call = {}): Promise<T> {
+  const response = await call(path, options)
+  return (response.status === 204 ? undefined : await response.json()) as T
+}
+
+/** The answer's text, for what holds numbers whose digits count. Throws as `call` does. */
+export async function callText(path: string, options: Call = {}): Promise<string> {
+  return await (await call(path, options)).text()
+}
+
+/** What to show for a failure; undefined when it was no failure, as the call was given up. */
+export function failureText(cause: unknown): string | undefined {
+  if (cause instanceof DOMException && cause.name === 'AbortError') return undefined
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+async function send(url: URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init)
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    throw new ApiError(0, { detail: 'The service does not answer. Is it running?' })
+  }
+}
+
+async function readProblem(response: Response): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await response.json()) as Readonly<Record<string, unknown>>
+  } catch {
+    return {}
+  }
+}

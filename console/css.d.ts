@@ -1,0 +1,2 @@
+/** Styles are bundled by their imports. */
+declare module '*.css'

@@ -1,0 +1,26 @@
+import { href, type Screen } from '../base/route.ts'
+import { streams } from '../base/stream.ts'
+
+/** For screens that are about one stream, when none is chosen. */
+export function ChooseStream({ screen }: { screen: Screen }) {
+  const all = streams.value ?? []
+  if (all.length === 0) {
+    return (
+      <p class="empty">
+        No stream yet. <a href={href('streams')}>Create the first one.</a>
+      </p>
+    )
+  }
+  return (
+    <section class="card">
+      <h2>Which stream?</h2>
+      <ul>
+        {all.map(({ id, name }) => (
+          <li key={id}>
+            <a href={href(screen, id)}>{name}</a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,43 @@
+import { href, route, type Screen } from '../base/route.ts'
+import { signOut } from '../base/session.ts'
+import { findStream, streams } from '../base/stream.ts'
+import { nextTheme, theme } from '../base/theme.ts'
+import { StreamPicker } from './stream-picker.tsx'
+
+const LINKS: readonly (readonly [screen: Screen, label: string])[] = [
+  ['streams', 'Streams'],
+  ['schema', 'Schema'],
+  ['redaction', 'Redaction'],
+  ['usage', 'Usage'],
+]
+
+export function Header() {
+  const { screen, streamId } = route.value
+  const stream = findStream(streamId)
+  return (
+    <header class="header">
+      <a class="brand" href={href('streams')}>
+        Sluice
+      </a>
+      <StreamPicker streams={streams.value ?? []} selected={stream} />
+      <nav aria-label="Screens">
+        {LINKS.map(([name, label]) => (
+          <a
+            key={name}
+            href={href(name, name === 'streams' ? undefined : streamId)}
+            aria-current={name === screen ? 'page' : undefined}
+          >
+            {label}
+          </a>
+        ))}
+      </nav>
+      <span class="spring" />
+      <button type="button" class="plain" onClick={nextTheme} title="Light, dark, or as the system">
+        Theme: {theme.value}
+      </button>
+      <button type="button" class="plain" onClick={() => signOut()}>
+        Sign out
+      </button>
+    </header>
+  )
+}

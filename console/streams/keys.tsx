@@ -1,0 +1,132 @@
+/** A stream's API keys; a new one is shown once, in snippets that can be pasted as they are. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { call, callJson, failureText } from '../base/api.ts'
+import { formatAgo } from '../base/format.ts'
+import type { StreamInfo } from '../base/stream.ts'
+import { Failure } from '../parts/failure.tsx'
+import { tell } from '../parts/notices.tsx'
+import { NewKey } from './new-key.tsx'
+
+interface Key {
+  readonly id: string
+  readonly name: string
+  readonly prefix: string
+  readonly created_at: string
+  readonly last_used_at: string | null
+  readonly revoked_at: string | null
+}
+
+export function Keys({ stream }: { stream: StreamInfo }) {
+  const keys = useSignal<readonly Key[] | undefined>(undefined)
+  const failure = useSignal<string | undefined>(undefined)
+  const created = useSignal<string | undefined>(undefined)
+  const name = useSignal('')
+  const path = `streams/${stream.id}/keys`
+  const load = async () => {
+    try {
+      keys.value = (await callJson<{ keys: readonly Key[] }>(path)).keys
+      failure.value = undefined
+    } catch (cause) {
+      failure.value = failureText(cause)
+    }
+  }
+  useEffect(() => {
+    void load()
+  }, [path])
+  const change = async (run: () => Promise<void>) => {
+    try {
+      await run()
+      await load()
+    } catch (cause) {
+      failure.value = failureText(cause)
+    }
+  }
+  const create = () =>
+    change(async () => {
+      const body = { name: name.value.trim() || 'from the console' }
+      created.value = (await callJson<{ key: string }>(path, { method: 'POST', body })).key
+      name.value = ''
+    })
+  const revoke = (key: Key) =>
+    change(async () => {
+      await call(`${path}/${key.id}`, { method: 'DELETE' })
+      tell(`The key ${key.prefix} is revoked`)
+    })
+  return (
+    <>
+      <h2>API keys</h2>
+      <p class="hint">A key can send events to this stream, and nothing else.</p>
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void create()
+        }}
+      >
+        <input
+          aria-label="Name of the new key"
+          placeholder="what will use it, such as web-1"
+          value={name.value}
+          onInput={(event) => {
+            name.value = event.currentTarget.value
+          }}
+        />
+        <button type="submit" class="primary">
+          New key
+        </button>
+      </form>
+      {failure.value !== undefined && <Failure text={failure.value} />}
+      {created.value !== undefined && <NewKey key={created.value} apiKey={created.value} />}
+      {keys.value !== undefined && keys.value.length > 0 && (
+        <KeyTable keys={keys.value} onRevoke={(key) => void revoke(key)} />
+      )}
+    </>
+  )
+}
+
+function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Key) => void }) {
+  return (
+    <div class="scroll">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Begins with</th>
+            <th scope="col">Last used</th>
+            <th scope="col">Created</th>
+            <th scope="col">State</th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <tr key={key.id}>
+              <th scope="row">{key.name || '–'}</th>
+              <td>
+                <code>lax_{key.prefix}</code>
+              </td>
+              <td>
+                {key.last_used_at === null ? 'never' : formatAgo(Date.parse(key.last_used_at))}
+              </td>
+              <td>{formatAgo(Date.parse(key.created_at))}</td>
+              <td>
+                {key.revoked_at === null ? (
+                  <button
+                    type="button"
+                    class="small"
+                    aria-label={`Revoke the key ${key.name || key.prefix}`}
+                    onClick={() => onRevoke(key)}
+                  >
+                    Revoke
+                  </button>
+                ) : (
+                  'revoked'
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

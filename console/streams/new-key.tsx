@@ -1,0 +1,71 @@
+import { useSignal } from '@preact/signals'
+import { callText, failureText, serviceUrl } from '../base/api.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { snippetsFor } from './snippets.ts'
+
+/** A key that was just made: shown this once, filled into snippets, and tried with one event. */
+export function NewKey({ apiKey }: { apiKey: string }) {
+  const snippets = snippetsFor(serviceUrl(), apiKey)
+  const name = useSignal(snippets[0]!.name)
+  const snippet = snippets.find((one) => one.name === name.value) ?? snippets[0]!
+  return (
+    <div class="card">
+      <p>
+        <strong>This is the key. It is shown only now.</strong>
+      </p>
+      <p class="inline">
+        <code class="secret">{apiKey}</code> <CopyButton text={apiKey} label="Copy key" />
+      </p>
+      <div class="tabs" role="tablist" aria-label="Snippets">
+        {snippets.map((one) => (
+          <button
+            key={one.name}
+            type="button"
+            role="tab"
+            aria-selected={one === snippet}
+            onClick={() => {
+              name.value = one.name
+            }}
+          >
+            {one.name}
+          </button>
+        ))}
+      </div>
+      <div class="snippet" role="tabpanel" aria-label={snippet.name}>
+        <pre>{snippet.text}</pre>
+        <CopyButton text={snippet.text} />
+      </div>
+      <TestEvent apiKey={apiKey} />
+    </div>
+  )
+}
+
+function TestEvent({ apiKey }: { apiKey: string }) {
+  const state = useSignal<'idle' | 'sending' | 'stored'>('idle')
+  const failure = useSignal<string | undefined>(undefined)
+  const send = async () => {
+    state.value = 'sending'
+    failure.value = undefined
+    try {
+      await callText('ingest', {
+        method: 'POST',
+        body: { level: 'info', message: 'A test event from the console', service: 'console' },
+        headers: { 'X-API-Key': apiKey, Authorization: '' },
+      })
+      state.value = 'stored'
+    } catch (cause) {
+      failure.value = failureText(cause)
+      state.value = 'idle'
+    }
+  }
+  return (
+    <p class="inline">
+      <button type="button" disabled={state.value === 'sending'} onClick={() => void send()}>
+        Send a test event
+      </button>
+      <span role="status">{state.value === 'stored' && 'Stored, durably. It counts above.'}</span>
+      {failure.value !== undefined && <Failure text={failure.value} />}
+    </p>
+  )
+}

@@ -1,0 +1,203 @@
+/** A stream's settings: of a new one, or of one that is there. */
+import { useSignal } from '@preact/signals'
+import { callJson, failureText } from '../base/api.ts'
+import type { StreamInfo } from '../base/stream.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { CheckField, TextField } from '../parts/form.tsx'
+
+const RETENTION_PRESETS = ['3d', '7d', '30d', '90d', '1y']
+
+interface StreamFormProps {
+  /** Undefined: a new one. */
+  readonly stream?: StreamInfo
+  readonly onSaved: (stream: StreamInfo) => Promise<void>
+  readonly onClose: () => void
+}
+
+export function StreamForm({ stream, onSaved, onClose }: StreamFormProps) {
+  const draft = useSignal(draftOf(stream))
+  const isBusy = useSignal(false)
+  const failure = useSignal<string | undefined>(undefined)
+  const change = (changes: Partial<Draft>) => {
+    draft.value = { ...draft.value, ...changes }
+  }
+  const save = async (event: Event) => {
+    event.preventDefault()
+    isBusy.value = true
+    try {
+      const body = settingsOf(draft.value)
+      const saved = await (stream === undefined
+        ? callJson<StreamInfo>('streams', { method: 'POST', body })
+        : callJson<StreamInfo>(`streams/${stream.id}`, { method: 'PATCH', body }))
+      await onSaved(saved)
+    } catch (cause) {
+      failure.value = failureText(cause)
+    } finally {
+      isBusy.value = false
+    }
+  }
+  const title = stream === undefined ? 'New stream' : `Settings of ${stream.name}`
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={(event) => void save(event)}>
+        <Basics draft={draft.value} change={change} />
+        <details open={stream !== undefined}>
+          <summary>Redaction, caps and budgets</summary>
+          <Transforms draft={draft.value} change={change} />
+          <Caps draft={draft.value} change={change} />
+        </details>
+        {failure.value !== undefined && <Failure text={failure.value} />}
+        <div class="buttons">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={isBusy.value}>
+            {stream === undefined ? 'Create stream' : 'Save'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+interface PartProps {
+  readonly draft: Draft
+  readonly change: (changes: Partial<Draft>) => void
+}
+
+function Basics({ draft, change }: PartProps) {
+  return (
+    <>
+      <TextField
+        label="Name"
+        value={draft.name}
+        required
+        autoFocus
+        onInput={(name) => change({ name })}
+      />
+      <TextField
+        label="Keep events for"
+        value={draft.retention}
+        required
+        onInput={(retention) => change({ retention })}
+        hint={
+          <span class="presets">
+            {RETENTION_PRESETS.map((preset) => (
+              <button
+                key={preset}
+                type="button"
+                class="small"
+                aria-pressed={draft.retention === preset}
+                onClick={() => change({ retention: preset })}
+              >
+                {preset}
+              </button>
+            ))}
+          </span>
+        }
+      />
+    </>
+  )
+}
+
+function Transforms({ draft, change }: PartProps) {
+  return (
+    <>
+      <CheckField
+        label="Redact secrets"
+        checked={draft.redact}
+        onChange={(redact) => change({ redact })}
+        hint="Passwords, tokens, keys and card numbers are replaced before anything is stored."
+      />
+      <TextField
+        label="More paths to redact"
+        value={draft.redactFields}
+        onInput={(redactFields) => change({ redactFields })}
+        hint="Separated by commas: user.card, items[].card"
+      />
+      <CheckField
+        label="Parse user agents"
+        checked={draft.userAgents}
+        onChange={(userAgents) => change({ userAgents })}
+        hint="Adds browser, system and device beside user-agent fields."
+      />
+    </>
+  )
+}
+
+function Caps({ draft, change }: PartProps) {
+  return (
+    <>
+      <TextField
+        label="At most this many bytes stored"
+        type="number"
+        value={draft.maxBytes}
+        onInput={(maxBytes) => change({ maxBytes })}
+        hint="The oldest events go first. Empty: no limit."
+      />
+      <TextField
+        label="At most this many events a second"
+        type="number"
+        value={draft.rate}
+        onInput={(rate) => change({ rate })}
+        hint="More is refused with 429. Empty: no limit."
+      />
+      <TextField
+        label="At most this many bytes a second"
+        type="number"
+        value={draft.byteRate}
+        onInput={(byteRate) => change({ byteRate })}
+        hint="Empty: no limit."
+      />
+    </>
+  )
+}
+
+interface Draft {
+  readonly name: string
+  readonly retention: string
+  readonly redact: boolean
+  readonly redactFields: string
+  readonly userAgents: boolean
+  readonly maxBytes: string
+  readonly rate: string
+  readonly byteRate: string
+}
+
+function draftOf(stream: StreamInfo | undefined): Draft {
+  return {
+    name: stream?.name ?? '',
+    retention: stream?.retention ?? '30d',
+    redact: stream?.redact_sensitive ?? false,
+    redactFields: stream?.redact_fields.join(', ') ?? '',
+    userAgents: stream?.parse_user_agents ?? false,
+    maxBytes: textOf(stream?.max_stored_bytes),
+    rate: textOf(stream?.rate_budget),
+    byteRate: textOf(stream?.byte_budget),
+  }
+}
+
+function settingsOf(draft: Draft) {
+  return {
+    name: draft.name.trim(),
+    retention: draft.retention.trim(),
+    redact_sensitive: draft.redact,
+    redact_fields: draft.redactFields
+      .split(',')
+      .map((path) => path.trim())
+      .filter((path) => path !== ''),
+    parse_user_agents: draft.userAgents,
+    max_stored_bytes: numberOf(draft.maxBytes),
+    rate_budget: numberOf(draft.rate),
+    byte_budget: numberOf(draft.byteRate),
+  }
+}
+
+function textOf(value: number | null | undefined): string {
+  return value === null || value === undefined ? '' : String(value)
+}
+
+function numberOf(text: string): number | null {
+  return text.trim() === '' ? null : Number(text)
+}

@@ -1,0 +1,117 @@
+import { useSignal } from '@preact/signals'
+import { call, failureText } from '../base/api.ts'
+import { formatAgo, formatBytes, formatCount, formatSeconds } from '../base/format.ts'
+import { go, href } from '../base/route.ts'
+import { loadStreams, type StreamInfo, streams } from '../base/stream.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { tell } from '../parts/notices.tsx'
+import { Keys } from './keys.tsx'
+import { StreamForm } from './stream-form.tsx'
+import { useUsage } from './usage-of.ts'
+
+/** One stream: how it does, its keys with snippets, its settings. */
+export function StreamPage({ stream }: { stream: StreamInfo }) {
+  const open = useSignal<'settings' | 'delete' | undefined>(undefined)
+  const close = () => {
+    open.value = undefined
+  }
+  const saved = async () => {
+    await loadStreams()
+    close()
+    tell('Saved')
+  }
+  return (
+    <section>
+      <div class="heading">
+        <h1>{stream.name}</h1>
+        <span class="spring" />
+        <button type="button" onClick={() => (open.value = 'settings')}>
+          Settings
+        </button>
+        <button type="button" class="danger" onClick={() => (open.value = 'delete')}>
+          Delete
+        </button>
+      </div>
+      <Figures stream={stream} />
+      <Keys stream={stream} />
+      {open.value === 'settings' && <StreamForm stream={stream} onSaved={saved} onClose={close} />}
+      {open.value === 'delete' && <DeleteDialog stream={stream} onClose={close} />}
+    </section>
+  )
+}
+
+function Figures({ stream }: { stream: StreamInfo }) {
+  const { usage, failure } = useUsage(stream.id)
+  if (usage === undefined) {
+    return failure === undefined ? <p class="quiet">Loading…</p> : <Failure text={failure} />
+  }
+  const { newest_event_at: newest, projection, stored_bytes: stored } = usage
+  const figures: readonly (readonly [label: string, value: string])[] = [
+    ['Events', formatCount(usage.events)],
+    ['Newest event', newest === null ? 'none yet' : formatAgo(Date.parse(newest))],
+    ['As sent', formatBytes(usage.raw_bytes)],
+    ['On disk', formatBytes(stored.raw + (stored.projection ?? 0))],
+    ['Queries are behind by', formatSeconds(projection.lag_seconds)],
+    ['Fields', `${formatCount(usage.schema.fields.count)} of ${usage.schema.fields.hard_cap}`],
+    ['Shapes', `${formatCount(usage.schema.shapes.count)} of ${usage.schema.shapes.hard_cap}`],
+    ['Kept for', stream.retention],
+  ]
+  return (
+    <dl class="figures">
+      {figures.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** The name has to be typed: what is deleted does not come back. */
+function DeleteDialog({ stream, onClose }: { stream: StreamInfo; onClose: () => void }) {
+  const typed = useSignal('')
+  const failure = useSignal<string | undefined>(undefined)
+  const remove = async (event: Event) => {
+    event.preventDefault()
+    try {
+      await call(`streams/${stream.id}`, { method: 'DELETE' })
+      tell(`${stream.name} is deleted`)
+      // Nothing is to be asked of it any more, not even until the list is loaded anew.
+      streams.value = streams.value?.filter(({ id }) => id !== stream.id)
+      go(href('streams'))
+      await loadStreams()
+    } catch (cause) {
+      failure.value = failureText(cause)
+    }
+  }
+  return (
+    <Dialog title={`Delete ${stream.name}?`} onClose={onClose}>
+      <form onSubmit={(event) => void remove(event)}>
+        <p>Its keys stop working at once, and its events are removed. Nobody can undo it.</p>
+        <label class="field">
+          <span>
+            Type <strong>{stream.name}</strong> to confirm
+          </span>
+          <input
+            value={typed.value}
+            autoFocus
+            onInput={(event) => {
+              typed.value = event.currentTarget.value
+            }}
+          />
+        </label>
+        {failure.value !== undefined && <Failure text={failure.value} />}
+        <div class="buttons">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="danger" disabled={typed.value !== stream.name}>
+            Delete stream
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

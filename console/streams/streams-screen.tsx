@@ -1,0 +1,75 @@
+/** Streams: the list, and the one of the address beside its settings, keys and snippets. */
+import { useSignal } from '@preact/signals'
+import { go, href } from '../base/route.ts'
+import { findStream, loadStreams, type StreamInfo, streams } from '../base/stream.ts'
+import { Failure } from '../parts/failure.tsx'
+import { StreamForm } from './stream-form.tsx'
+import { StreamPage } from './stream-page.tsx'
+import { StreamRow } from './stream-row.tsx'
+
+export function StreamsScreen({ streamId }: { streamId: string | undefined }) {
+  const stream = findStream(streamId)
+  if (stream !== undefined) return <StreamPage key={stream.id} stream={stream} />
+  if (streamId !== undefined) {
+    return (
+      <Failure text="There is no stream with this id, or this token does not see it.">
+        <a href={href('streams')}>All streams</a>
+      </Failure>
+    )
+  }
+  return <StreamList all={streams.value ?? []} />
+}
+
+function StreamList({ all }: { all: readonly StreamInfo[] }) {
+  const isCreating = useSignal(false)
+  const created = async ({ id }: StreamInfo) => {
+    await loadStreams()
+    isCreating.value = false
+    go(href('streams', id))
+  }
+  return (
+    <section>
+      <div class="heading">
+        <h1>Streams</h1>
+        <span class="spring" />
+        <button type="button" class="primary" onClick={() => (isCreating.value = true)}>
+          New stream
+        </button>
+      </div>
+      {all.length === 0 ? (
+        <p class="empty">No stream yet. A stream is where a set of logs lives; create the first.</p>
+      ) : (
+        <div class="scroll">
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col" class="number">
+                  Events
+                </th>
+                <th scope="col" class="number">
+                  As sent
+                </th>
+                <th scope="col" class="number">
+                  On disk
+                </th>
+                <th scope="col">Newest event</th>
+                <th scope="col">Queries are behind by</th>
+                <th scope="col">State</th>
+                <th scope="col">Kept for</th>
+              </tr>
+            </thead>
+            <tbody>
+              {all.map((stream) => (
+                <StreamRow key={stream.id} stream={stream} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {isCreating.value && (
+        <StreamForm onSaved={created} onClose={() => (isCreating.value = false)} />
+      )}
+    </section>
+  )
+}

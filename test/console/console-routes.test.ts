@@ -1,0 +1,114 @@
+/**
+ * Goal: the console's files are sent with their headers, and a one-time link signs in once.
+ * Method: the routes on a server of their own, over its socket.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
+import { readConsoleFiles } from '../../src/console/console-files.ts'
+import { consoleRoutes } from '../../src/console/console-routes.ts'
+import { SignInCodes, signInRoute } from '../../src/console/sign-in.ts'
+import { createServer, type HttpServer } from '../../src/http/server.ts'
+import { SIGN_IN_MS_MAX, SIGNED_IN_MS } from '../../src/limits.ts'
+import { call, JSON_TYPE } from '../support/api.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-console-'))
+const clock = { nowMs: Date.now() }
+const codes = new SignInCodes(() => clock.nowMs)
+const made: { expiresAtMs: number }[] = []
+let server: HttpServer
+let url = ''
+
+before(async () => {
+  writeFileSync(join(folder, 'index.html'), '<title>page</title>')
+  writeFileSync(join(folder, 'console-AAAA.js'), 'script()')
+  writeFileSync(join(folder, 'console-AAAA.js.br'), brotliCompressSync('script()'))
+  writeFileSync(join(folder, 'notes.txt'), 'not for anybody')
+  server = createServer({
+    routes: [
+      ...consoleRoutes(readConsoleFiles(folder)),
+      signInRoute(codes, async (token) => {
+        made.push(token)
+        return { text: `lap_${made.length}` }
+      }),
+    ],
+    onError: (error) => assert.fail(String(error)),
+  })
+  url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
+})
+
+after(() => {
+  server.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('the page is never cached, its files are; both carry the security headers', async () => {
+  const page = await call(`${url}/console/`)
+  assert.deepEqual([page.status, page.text], [200, '<title>page</title>'])
+  assert.equal(page.headers['cache-control'], 'no-cache')
+  const script = await call(`${url}/console/console-AAAA.js`)
+  assert.match(String(script.headers['cache-control']), /immutable/)
+  for (const { headers } of [page, script]) {
+    const policy = String(headers['content-security-policy'])
+    assert.match(policy, /default-src 'self'/)
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.doesNotMatch(policy, /unsafe/)
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+  }
+  const moved = await call(`${url}/console`)
+  assert.deepEqual([moved.status, moved.headers.location], [308, 'console/'])
+})
+
+test('who takes brotli gets it, others do not', async () => {
+  const ask = (encoding: string) =>
+    fetch(`${url}/console/console-AAAA.js`, { headers: { 'accept-encoding': encoding } })
+  const compressed = await ask('gzip, br')
+  assert.equal(compressed.headers.get('content-encoding'), 'br')
+  assert.equal(await compressed.text(), 'script()')
+  for (const encoding of ['gzip', 'br;q=0', 'x-br']) {
+    const plain = await ask(encoding)
+    assert.equal(plain.headers.get('content-encoding'), null, encoding)
+    assert.equal(await plain.text(), 'script()')
+  }
+  assert.equal(String(brotliDecompressSync(brotliCompressSync('x'))), 'x')
+})
+
+test('no other file of the folder, and nothing beside it', async () => {
+  for (const path of ['notes.txt', 'console-AAAA.js.br', '..%2F..%2Fpackage.json', 'x.js']) {
+    assert.equal((await call(`${url}/console/${path}`)).status, 404, path)
+  }
+  assert.equal(readConsoleFiles(join(folder, 'none')).size, 0)
+})
+
+const signIn = (body: string) =>
+  call(`${url}/v1/sign-in`, { method: 'POST', headers: { 'content-type': JSON_TYPE }, body })
+
+test('a code is worth a token once, within SIGN_IN_MS_MAX', async () => {
+  const body = JSON.stringify({ code: codes.create() })
+  const late = JSON.stringify({ code: codes.create() })
+  const first = await signIn(body)
+  assert.equal(first.status, 200)
+  assert.equal(JSON.parse(first.text).token, 'lap_1')
+  assert.equal(first.headers['cache-control'], 'no-store')
+  const lasts = made[0]!.expiresAtMs - Date.now()
+  assert.ok(lasts <= SIGNED_IN_MS && lasts > SIGNED_IN_MS - 60_000, `${lasts} ms`)
+  assert.equal((await signIn(body)).status, 401)
+  clock.nowMs += SIGN_IN_MS_MAX
+  assert.equal((await signIn(late)).status, 401)
+  assert.equal(made.length, 1)
+})
+
+test('what is no code is refused without a word about codes', async () => {
+  for (const [body, status] of [
+    ['{}', 400],
+    ['{"code":5}', 400],
+    ['x', 400],
+    [`{"code":"${'x'.repeat(2_000)}"}`, 413],
+    ['{"code":"guessed"}', 401],
+  ] as const) {
+    assert.equal((await signIn(body)).status, status, body)
+  }
+})

@@ -1,0 +1,135 @@
+/**
+ * Goal: a person gets from a fresh service to a stream, a key and a first event by the page alone,
+ * sees the schema, tries redaction, and deletes the stream. Nothing that events hold becomes HTML.
+ * Method: Chromium against a running service; errors of scripts and of the security policy fail.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Api } from '../../support/api.ts'
+import {
+  clickOn,
+  fillIn,
+  NO_BROWSER,
+  openBrowser,
+  type Seen,
+  untilShown,
+} from '../../support/browser.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+
+const dataDir = makeDataDir()
+let service: Service
+let seen: Seen
+
+before(async () => {
+  if (NO_BROWSER) return
+  service = await Service.start({ dataDir })
+  seen = await openBrowser()
+})
+
+after(async () => {
+  await seen?.browser.close()
+  await service?.kill()
+  await removeDataDir(dataDir)
+})
+
+const options = { skip: NO_BROWSER }
+
+test(
+  'a wrong token is told, a key is named as what it is, the right one signs in',
+  options,
+  async () => {
+    const { page } = seen
+    await page.goto(`${service.url}/`)
+    assert.ok(page.url().endsWith('/console/'), page.url())
+    await fillIn(page, 'Access token', 'lax_abcdefgh_0000000000000000000000000000000000000000')
+    await clickOn(page, 'Sign in')
+    await untilShown(page, 'This is an API key')
+    await fillIn(page, 'Access token', 'lap_abcdefgh_0000000000000000000000000000000000000000')
+    await clickOn(page, 'Sign in')
+    await untilShown(page, 'does not know this token')
+    await fillIn(page, 'Access token', service.token)
+    await clickOn(page, 'Sign in')
+    await untilShown(page, 'Sign out')
+    // The browser's own line about the 401.
+    assert.equal(forget(/401/), 1)
+  },
+)
+
+test('a stream, a key with snippets, and a first event', options, async () => {
+  const { page } = seen
+  await clickOn(page, 'Streams')
+  await untilShown(page, 'No stream yet')
+  await clickOn(page, 'New stream')
+  await fillIn(page, 'Name', 'web')
+  await clickOn(page, '7d')
+  await clickOn(page, 'Create stream')
+  await untilShown(page, 'API keys')
+  await clickOn(page, 'New key')
+  await untilShown(page, 'It is shown only now')
+  const snippet = String(await page.evaluate("document.querySelector('.snippet pre').innerText"))
+  assert.match(snippet, /^curl -sS http:\/\/127\.0\.0\.1:\d+\/v1\/ingest -H 'X-API-Key: lax_/)
+  await clickOn(page, 'Send a test event')
+  await untilShown(page, 'Stored, durably')
+  await clickOn(page, 'Settings')
+  await fillIn(page, 'Name', 'web-2')
+  await clickOn(page, 'Save')
+  await page.waitForFunction("document.querySelector('h1')?.innerText === 'web-2'")
+  const api = new Api(service)
+  const stream = JSON.parse(await api.rest('/v1/streams/1'))
+  assert.deepEqual([stream.name, stream.retention], ['web-2', '7d'])
+  const { events } = JSON.parse(await api.rest('/v1/streams/1/events'))
+  assert.equal(events[0].payload.message, 'A test event from the console')
+})
+
+test('what events hold is text on the page, never HTML', options, async () => {
+  const { page } = seen
+  const api = new Api(service)
+  const { key } = await api.createKey('1')
+  const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202e'
+  const events = [{ [hostile]: hostile, message: hostile }, { message: 5 }]
+  assert.equal((await api.ingest(key, JSON.stringify(events))).status, 200)
+  await api.untilCounted('1', 3)
+  await clickOn(page, 'Schema')
+  await untilShown(page, '<img src=x')
+  await untilShown(page, 'conflict')
+  await page.evaluate("document.querySelector('button.path').click()")
+  await untilShown(page, 'In the last 24 hours')
+  await clickOn(page, 'Shapes')
+  await untilShown(page, 'Last seen')
+  await clickOn(page, 'Usage')
+  await untilShown(page, 'Queries see all that is stored.')
+  assert.equal(await page.title(), 'web-2 · Sluice')
+})
+
+test('redaction shows what it would store, as one types', options, async () => {
+  const { page } = seen
+  await clickOn(page, 'Redaction')
+  await untilShown(page, 'denylisted key')
+  await fillIn(page, 'A sample', '{"card":"4000","note":"fine"}')
+  await untilShown(page, 'Nothing in it looks like a secret')
+  await fillIn(page, 'More paths to redact', 'card')
+  await untilShown(page, '"card": "[REDACTED]"')
+})
+
+test('a stream is deleted when its name was typed', options, async () => {
+  const { page } = seen
+  await page.goto(`${service.url}/console/#/streams/1`)
+  await clickOn(page, 'Delete')
+  await fillIn(page, 'Type web-2 to confirm', 'web-2')
+  await clickOn(page, 'Delete stream')
+  await untilShown(page, 'No stream yet')
+  await clickOn(page, 'Sign out')
+  await untilShown(page, 'Access token')
+})
+
+test('no script failed and the security policy was never violated', options, () => {
+  assert.deepEqual(seen.faults, [])
+})
+
+/** Takes back faults that were meant to be; how many there were. */
+function forget(pattern: RegExp): number {
+  const faults = seen.faults as string[]
+  const expected = faults.filter((fault) => pattern.test(fault))
+  for (const fault of expected) faults.splice(faults.indexOf(fault), 1)
+  return expected.length
+}

@@ -1,0 +1,66 @@
+/** A real browser for tests of the console; without one on the machine they skip, and say so. */
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, launch, type Page } from 'puppeteer-core'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** Where a browser is: `TEST_CHROMIUM`, or the first of the usual names in the PATH. */
+export function findBrowser(): string | undefined {
+  const { TEST_CHROMIUM, PATH = '' } = process.env
+  if (TEST_CHROMIUM) return TEST_CHROMIUM
+  return PATH.split(delimiter)
+    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+    .find((path) => existsSync(path))
+}
+
+/** For `test`'s `skip`: the reason, where there is no browser. */
+export const NO_BROWSER =
+  findBrowser() === undefined && 'no Chromium on this machine: apt-get install chromium'
+
+export interface Seen {
+  readonly browser: Browser
+  readonly page: Page
+  /** Errors of scripts and of the console, and violations of the page's security policy. */
+  readonly faults: readonly string[]
+}
+
+/** A page of its own with nobody signed in. End with `browser.close()`. */
+export async function openBrowser(width = 1280, height = 800): Promise<Seen> {
+  const browser = await launch({
+    executablePath: findBrowser()!,
+    // Its sandbox refuses root.
+    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+  })
+  const page = await browser.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => {
+    faults.push(`script: ${String(error)}`)
+  })
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(`console: ${message.text()}`)
+  })
+  await page.setViewport({ width, height })
+  return { browser, page, faults }
+}
+
+/** Waits until the page shows `text` somewhere. Throws with what it shows when it does not. */
+export async function untilShown(page: Page, text: string, waitMs = 10_000): Promise<void> {
+  const wanted = JSON.stringify(text)
+  try {
+    await page.waitForFunction(`document.body.innerText.includes(${wanted})`, { timeout: waitMs })
+  } catch (cause) {
+    const shown = String(await page.evaluate('document.body.innerText')).slice(0, 2_000)
+    throw new Error(`the page does not show ${wanted}, but:\n${shown}`, { cause })
+  }
+}
+
+/** Clicks the first button, link or tab whose text, or label, is `name`. */
+export async function clickOn(page: Page, name: string): Promise<void> {
+  await page.locator(`::-p-aria([name=${JSON.stringify(name)}])`).click()
+}
+
+/** Replaces what stands in the input that is labelled `name`. */
+export async function fillIn(page: Page, name: string, text: string): Promise<void> {
+  await page.locator(`::-p-aria([name=${JSON.stringify(name)}])`).fill(text)
+}
