@@ -463,6 +463,19 @@ export const QUERY_GROUPS_MAX = 1_000
 /** Streams of one request over several. */
 export const READ_STREAMS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000
+/** Rows of the raw store that a search lists at a time, of those that the projection may lack. */
+export const SEARCH_PENDING_ROWS = 512
+/** Events of such segments that are evaluated at a time: at first, later, and in all. */
+export const SEARCH_CHUNK_EVENTS = 16_384
+export const SEARCH_CHUNK_EVENTS_MAX = 131_072
+export const SEARCH_PENDING_EVENTS_MAX = 1_000_000
+/** The first stretch that a search asks the projection for: about so many rows, of so long. */
+export const SEARCH_WINDOW_ROWS = 400_000
+export const SEARCH_WINDOW_MS_MIN = 1_000
+/** Later ones grow so that each takes about so long, but by these factors at the least and most. */
+export const SEARCH_WINDOW_TARGET_MS = 80
+export const SEARCH_GROWTH_MIN = 2
+export const SEARCH_GROWTH_MAX = 64
 /** Credentials kept in memory. */
 export const CREDENTIAL_CACHE_MAX = 65_536
 /** Credentials that wait to be looked up; a request that waits is in flight, too. */

@@ -104,7 +104,7 @@ function runTask(task: PoolTask): unknown {
       return { kind: 'preview', preview } satisfies PoolResult
     }
     case 'read': {
-      const json = reader.run(task.reads)
+      const json = reader.run(task.reads, task.format)
       return moved({ kind: 'read', json, damaged: reader.damaged }, [json.buffer])
     }
     case 'review':

@@ -315,4 +315,19 @@ export interface SegmentRead {
   /** Events of the payload before the segment's first: it may hold several segments. */
   readonly firstEvent?: number
   readonly newestFirst: boolean
+  /** Of the range only these events; they rise. */
+  readonly ordinals?: Uint32Array
+  /** Each record then tells its stream, as `_stream`. */
+  readonly streamId?: string
+}
+
+/** How events are written. */
+export interface RecordFormat {
+  /**
+   * `list`: JSON records with a comma between each two; `lines`: a line feed behind each; `csv`: a
+   * row each of id, times and `fields`, by RFC 4180.
+   */
+  readonly kind: 'list' | 'lines' | 'csv'
+  /** Dotted paths: records then have their values, as stored, in place of the payload. */
+  readonly fields?: readonly string[] | undefined
 }

@@ -7,7 +7,7 @@ export interface EventId {
   readonly ordinal: number
 }
 
-const ORDINAL_MAX = 2 ** 31 - 1 // The event count of a segment is a signed 32-bit integer.
+export const ORDINAL_MAX = 2 ** 31 - 1 // The event count of a segment is a signed 32-bit integer.
 
 export function tryParseEventId(text: string): EventId | undefined {
   const match = /^([0-9]{1,19})-(0|[1-9][0-9]{0,9})$/.exec(text)

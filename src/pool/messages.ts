@@ -4,6 +4,7 @@ import type {
   DamagedRead,
   EncodedBatch,
   EncodedSegment,
+  RecordFormat,
   SchemaDelta,
   SegmentOutput,
   SegmentRead,
@@ -79,10 +80,11 @@ export interface DescribeResult {
   readonly deltas: readonly SchemaDelta[]
 }
 
-/** Render events of stored segments as JSON event records, separated by commas. */
+/** Render events of stored segments, as JSON event records separated by commas unless told. */
 export interface ReadTask {
   readonly kind: 'read'
   readonly reads: readonly SegmentRead[]
+  readonly format?: RecordFormat
 }
 
 export interface ReadResult {
@@ -153,8 +155,8 @@ export interface ReviewResult {
 }
 
 /**
- * Which events of stored segments each of some queries matches: search over what ClickHouse does not
- * have yet, and live tails, all of a stream in one pass.
+ * Which events of stored segments each of some queries matches: search over what ClickHouse does
+ * not have yet, and live tails, all of a stream in one pass.
  */
 export interface MatchTask {
   readonly kind: 'match'
@@ -172,7 +174,7 @@ export interface MatchQuery {
   readonly textFields: readonly string[]
   /** Event times, nanoseconds since 1970, half-open; undefined for events of all times. */
   readonly eventTime: { readonly fromNs: bigint; readonly toNs: bigint } | undefined
-  /** It ends behind so many matches, in the order of the reads; at most `MATCH_EVENTS_MAX` count. */
+  /** It ends behind so many matches, in the order of the reads; `MATCH_EVENTS_MAX` at most. */
   readonly limit: number
 }
 

@@ -119,3 +119,71 @@ test('a payload that does not decode is left out and told, the others are read',
   run(good)
   assert.deepEqual(reader.damaged, [])
 })
+
+test('some events of a segment are the same records as all of them', () => {
+  const lines = Array.from({ length: 40 }, (_, i) => {
+    return `{"i":${i},"ts":"2026-01-02T03:04:05.${100 + i}Z","s":"é\\n${'x'.repeat(i)}"}`
+  })
+  const all = JSON.parse(`[${run(read(lines))}]`) as { id: string }[]
+  for (const ordinals of [[0], [39], [3, 4, 17], [0, 39, 77], lines.map((_, i) => i), []]) {
+    for (const newestFirst of [false, true]) {
+      const chosen = { ordinals: Uint32Array.from(ordinals), newestFirst }
+      const wanted = all.filter((_, i) => ordinals.includes(i))
+      if (newestFirst) wanted.reverse()
+      assert.deepEqual(JSON.parse(`[${run(read(lines, chosen))}]`), wanted)
+    }
+  }
+  const shifted = { firstEvent: 10, toOrdinal: 20, ordinals: Uint32Array.of(2, 19) }
+  const texts = (
+    JSON.parse(`[${run(read(lines, shifted))}]`) as { id: string; payload: unknown }[]
+  ).map(({ id, payload }) => [id, (payload as { i: number }).i])
+  assert.deepEqual(texts, [
+    ['77-2', 12],
+    ['77-19', 29],
+  ])
+})
+
+test('a chosen event of a damaged payload is told, and costs the others nothing', () => {
+  const lines = Array.from({ length: 9 }, (_, i) => `{"i":${i}}`)
+  const good = read(lines, { ordinals: Uint32Array.of(1) })
+  const bad = { ...good, payload: good.payload.slice(0, -3) }
+  const text = Buffer.from(reader.run([bad, good])).toString()
+  assert.deepEqual(
+    reader.damaged.map(({ index }) => index),
+    [0],
+  )
+  assert.match(text, /^\{"id":"77-1"/)
+})
+
+test('fields in place of the payload: values as they were stored, the last of duplicates', () => {
+  const lines = [
+    '{"a.b":1.50,"big":12345678901234567890,"t":[1, 2],"o":{"k" : null},"extra":1}',
+    '{"a":{"b":1,"c":{"d":2}},"a":{"b":{"x":1}},"o":{"k":"\\u0041\\n"},"\\u0074":"e"}',
+    '{"a":{"b":1},"a":7}',
+  ]
+  const fields = ['a.b', 'big', 't', 'o.k', 'a.c.d', 'none']
+  const text = Buffer.from(reader.run([read(lines)], { kind: 'lines', fields })).toString()
+  const picked = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => /"fields":(.*)\}$/.exec(line)?.[1])
+  assert.deepEqual(picked, [
+    '{"a.b":1.50,"big":12345678901234567890,"t":[1, 2],"o.k":null}',
+    '{"a.b":{"x":1},"t":"e","o.k":"\\u0041\\n"}',
+    '{}',
+  ])
+})
+
+test('CSV by RFC 4180: quotes, commas and line ends in values, nothing for nothing', () => {
+  const lines = ['{"m":"a \\"b\\", c\\r\\nd","n":1.0,"o":{"x":[1,2]},"e":""}', '{"m":null}']
+  const format = { kind: 'csv', fields: ['m', 'n', 'o', 'e'] } as const
+  const text = Buffer.from(reader.run([read(lines, { streamId: '5' })], format)).toString()
+  const time = '2026-01-02T03:04:05.678Z'
+  assert.equal(
+    text,
+    `5,77-0,${time},${time},"a ""b"", c\r\nd",1.0,"{""x"":[1,2]}",""\r\n` +
+      `5,77-1,${time},${time},,,,\r\n`,
+  )
+  const [record] = JSON.parse(`[${run(read(lines, { streamId: '5' }))}]`) as { _stream: string }[]
+  assert.equal(record?._stream, '5')
+})

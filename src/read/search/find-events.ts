@@ -1,0 +1,226 @@
+/**
+ * The first events of a range that match, in reading order, by their ids.
+ *
+ * Subtle: a segment that was acknowledged before is past its node's checkpoint, and then listed, or
+ * in the projection. So checkpoints are read before the projection is asked, window by window, and
+ * each window is the union of both: what is in both is the same event under the same id. Windows
+ * follow one another without a gap, so the events found so far are always the first ones.
+ */
+import {
+  SEARCH_CHUNK_EVENTS,
+  SEARCH_CHUNK_EVENTS_MAX,
+  SEARCH_PENDING_EVENTS_MAX,
+} from '../../limits.ts'
+import { type EventId, ORDINAL_MAX } from '../../model/event-id.ts'
+import type { IdRange, PendingList, PendingSegment } from '../../model/pending-segments.ts'
+import { compareEvents, type EventKey, mergeEvents } from './event-key.ts'
+import { type SearchSources, SourceFailure, type Wanted } from './search-sources.ts'
+import { WindowSize } from './window-size.ts'
+
+export interface EventSearch extends Wanted, IdRange {
+  /** Exclusive bounds beside the range of segments. */
+  readonly before: EventId | undefined
+  readonly after: EventId | undefined
+  readonly newestFirst: boolean
+  readonly limit: number
+  /** By `nowMs`. */
+  readonly deadlineMs: number
+}
+
+export interface FoundEvents {
+  /** In reading order, at most `limit`. */
+  readonly events: readonly EventKey[]
+  /** There are more behind them. */
+  readonly hasMore: boolean
+  /** What was looked at: from where reading began up to here, in segment ids. */
+  readonly frontier: bigint
+  /** Why the range was not read to its end although there is room for more events. */
+  readonly shortfall: Shortfall | undefined
+}
+
+/** `late`: no time left; `behind`: too much waits to be projected; `away`: no projection. */
+export type Shortfall = 'late' | 'behind' | 'away'
+
+/** Events of a segment whose count is not known. */
+const EVENTS_UNKNOWN = 8_192
+
+export async function findEvents(
+  sources: SearchSources,
+  asked: EventSearch,
+  signal: AbortSignal,
+  nowMs: () => number,
+): Promise<FoundEvents> {
+  const search = { ...asked, ...withinCursors(asked) }
+  const { streams, newestFirst } = search
+  const extent = await sources.readExtent(streams, search)
+  const none = newestFirst ? search.start : search.end
+  if (extent === undefined || search.limit === 0) {
+    return { events: [], hasMore: false, frontier: none, shortfall: undefined }
+  }
+  const finder = new EventFinder(sources, search, signal, nowMs)
+  return finder.run(extent, new WindowSize(extent.eventsPerMs))
+}
+
+/** A cursor's own segment may hold more events on the far side of it. */
+function withinCursors({ start, end, before, after }: EventSearch): IdRange {
+  const low = after && after.segmentId + (after.ordinal === ORDINAL_MAX ? 1n : 0n)
+  const high = before && before.segmentId + (before.ordinal === 0 ? 0n : 1n)
+  return {
+    start: low !== undefined && low > start ? low : start,
+    end: high !== undefined && high < end ? high : end,
+  }
+}
+
+class EventFinder {
+  readonly #sources: SearchSources
+  readonly #search: EventSearch
+  readonly #signal: AbortSignal
+  readonly #nowMs: () => number
+  readonly #found: EventKey[] = []
+  /** Where the next window begins, and where the range ends. */
+  #at = 0n
+  #end = 0n
+  #pending: PendingList | undefined
+  #chunkEvents = SEARCH_CHUNK_EVENTS
+  #evaluated = 0
+  #isAway = false
+
+  constructor(
+    sources: SearchSources,
+    search: EventSearch,
+    signal: AbortSignal,
+    nowMs: () => number,
+  ) {
+    this.#sources = sources
+    this.#search = search
+    this.#signal = signal
+    this.#nowMs = nowMs
+  }
+
+  async run(extent: IdRange, size: WindowSize): Promise<FoundEvents> {
+    const { newestFirst, limit } = this.#search
+    this.#at = newestFirst ? extent.end : extent.start
+    this.#end = newestFirst ? extent.start : extent.end
+    while (this.#at !== this.#end && this.#found.length <= limit) {
+      if (this.#nowMs() >= this.#search.deadlineMs) return this.#result('late')
+      const pending = await this.#listed()
+      const window = this.#nextWindow(pending, size.span)
+      if (this.#isTooMuch(window.segments)) return this.#result(this.#isAway ? 'away' : 'behind')
+      const startedAt = this.#nowMs()
+      const failure = await this.#read(window)
+      if (failure === 'late') return this.#result('late')
+      if (failure === 'away') {
+        this.#isAway = true
+        this.#pending = undefined
+        continue
+      }
+      this.#at = newestFirst ? window.start : window.end
+      if (window.asksProjection) size.grow(this.#nowMs() - startedAt)
+      this.#chunkEvents = Math.min(SEARCH_CHUNK_EVENTS_MAX, this.#chunkEvents * 2)
+    }
+    return this.#result(undefined)
+  }
+
+  #result(shortfall: Shortfall | undefined): FoundEvents {
+    const { limit, newestFirst, start, end } = this.#search
+    const events = this.#found.slice(0, limit)
+    const hasMore = this.#found.length > limit
+    const isWhole = shortfall === undefined && !hasMore
+    const frontier = isWhole ? (newestFirst ? start : end) : this.#at
+    return { events, hasMore, frontier, shortfall: hasMore ? undefined : shortfall }
+  }
+
+  /** What is pending where the next window begins. */
+  async #listed(): Promise<PendingList> {
+    const { newestFirst, streams } = this.#search
+    const list = this.#pending
+    const isUsable =
+      list !== undefined &&
+      (newestFirst
+        ? list.complete.start < this.#at && this.#at <= list.complete.end
+        : list.complete.start <= this.#at && this.#at < list.complete.end)
+    if (isUsable) return list
+    const [start, end] = newestFirst ? [this.#end, this.#at] : [this.#at, this.#end]
+    const range = { start, end, newestFirst, isAll: this.#isAway }
+    this.#pending = await this.#sources.listPending(streams, range)
+    return this.#pending
+  }
+
+  /** The next stretch of which the pending segments are a chunk, and the rest not too much. */
+  #nextWindow({ segments, complete, passedMax }: PendingList, span: bigint): Window {
+    const { newestFirst } = this.#search
+    const ahead = segments.filter(({ segmentId }) => {
+      return newestFirst ? segmentId < this.#at : segmentId >= this.#at
+    })
+    const chunk = takeChunk(ahead, this.#chunkEvents)
+    const bounds = [this.#end, newestFirst ? complete.start : complete.end]
+    const last = chunk.at(-1)
+    if (last !== undefined && chunk.length < ahead.length) {
+      bounds.push(newestFirst ? last.segmentId : last.segmentId + 1n)
+    }
+    // What is pending beyond passedMax is all there is: the projection need not be asked.
+    const isBeyond = (bound: bigint) => this.#isAway || bound > passedMax
+    const nearest = () => bounds.reduce((a, b) => (a > b === newestFirst ? a : b))
+    const isPendingAlone = isBeyond(newestFirst ? nearest() : this.#at)
+    if (!isPendingAlone) bounds.push(newestFirst ? this.#at - span : this.#at + span)
+    const bound = nearest()
+    const range = newestFirst ? { start: bound, end: this.#at } : { start: this.#at, end: bound }
+    const inside = chunk.filter(({ segmentId: id }) => id >= range.start && id < range.end)
+    return { ...range, segments: inside, asksProjection: !isPendingAlone }
+  }
+
+  #isTooMuch(segments: readonly PendingSegment[]): boolean {
+    this.#evaluated += eventsOf(segments)
+    const isFirst = this.#evaluated === eventsOf(segments)
+    return this.#evaluated > SEARCH_PENDING_EVENTS_MAX && !isFirst
+  }
+
+  /** Adds the window's events; else says what failed. */
+  async #read(window: Window): Promise<SourceFailure['kind'] | undefined> {
+    const { newestFirst, before, after, limit } = this.#search
+    const missing = limit + 1 - this.#found.length
+    const gone = new AbortController()
+    const signal = AbortSignal.any([this.#signal, gone.signal])
+    const range = { start: window.start, end: window.end }
+    const msMax = this.#search.deadlineMs - this.#nowMs()
+    const question = { ...this.#search, range, limit: missing, msMax }
+    try {
+      const [projected, matched] = await Promise.all([
+        window.asksProjection ? this.#sources.findIds(question, signal) : [],
+        window.segments.length > 0
+          ? this.#sources.match(this.#search, window.segments, signal)
+          : [],
+      ])
+      const inRange = matched.filter((key) => {
+        if (before !== undefined && compareEvents(key, before) >= 0) return false
+        return after === undefined || compareEvents(key, after) > 0
+      })
+      this.#found.push(...mergeEvents([projected, inRange], newestFirst).slice(0, missing))
+      return undefined
+    } catch (cause) {
+      gone.abort()
+      if (cause instanceof SourceFailure) return cause.kind
+      throw cause
+    }
+  }
+}
+
+interface Window extends IdRange {
+  readonly segments: readonly PendingSegment[]
+  readonly asksProjection: boolean
+}
+
+function takeChunk(segments: readonly PendingSegment[], events: number): readonly PendingSegment[] {
+  let count = 0
+  let sum = 0
+  for (const segment of segments) {
+    if (count > 0 && sum >= events) break
+    sum += eventsOf([segment])
+    count++
+  }
+  return segments.slice(0, count)
+}
+
+function eventsOf(segments: readonly PendingSegment[]): number {
+  return segments.reduce((sum, { eventCount }) => sum + (eventCount || EVENTS_UNKNOWN), 0)
+}

@@ -1,0 +1,39 @@
+/**
+ * How much of time a search looks at next. Whole tables are slow to search and the newest rows
+ * quick, so a search looks at growing windows until its page is full: the first by how dense events
+ * are there, the next ones by how long the last one took.
+ */
+import {
+  SEARCH_GROWTH_MAX,
+  SEARCH_GROWTH_MIN,
+  SEARCH_WINDOW_MS_MIN,
+  SEARCH_WINDOW_ROWS,
+  SEARCH_WINDOW_TARGET_MS,
+} from '../../limits.ts'
+import { SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
+
+/** What any query costs, however little it reads. */
+const OVERHEAD_MS = 5
+const SPAN_MS_MAX = 2 ** 42
+
+export class WindowSize {
+  #ms: number
+
+  /** `eventsPerMs`: where reading begins; 0 where that is not known. */
+  constructor(eventsPerMs: number) {
+    const ms = eventsPerMs > 0 ? SEARCH_WINDOW_ROWS / eventsPerMs : 0
+    this.#ms = Math.min(SPAN_MS_MAX, Math.max(SEARCH_WINDOW_MS_MIN, ms))
+  }
+
+  /** As a distance of segment ids. */
+  get span(): bigint {
+    return BigInt(Math.ceil(this.#ms)) << BigInt(SEGMENT_ID_MS_SHIFT)
+  }
+
+  /** The last window took so long: the next may take about SEARCH_WINDOW_TARGET_MS. */
+  grow(tookMs: number): void {
+    const factor = SEARCH_WINDOW_TARGET_MS / Math.max(1, tookMs - OVERHEAD_MS)
+    const bounded = Math.min(SEARCH_GROWTH_MAX, Math.max(SEARCH_GROWTH_MIN, factor))
+    this.#ms = Math.min(SPAN_MS_MAX, this.#ms * bounded)
+  }
+}

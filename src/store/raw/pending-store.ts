@@ -1,0 +1,215 @@
+/**
+ * What search reads of the raw store beside payloads: the segments that the projection may lack,
+ * and where a range has segments at all.
+ *
+ * Checkpoints and segments are read in one statement, so in one snapshot: a segment acknowledged
+ * before is either listed, or not past a checkpoint and so in ClickHouse by now.
+ */
+import { COMPACT_WINDOW_MS } from '../../limits.ts'
+import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
+import type {
+  IdRange,
+  PendingList,
+  PendingSegment,
+  SegmentExtent,
+} from '../../model/pending-segments.ts'
+import { nodeOfSegment, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import { decodeMembers } from '../../model/segment-members.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { Postgres } from '../postgres.ts'
+
+export interface PendingQuery extends IdRange {
+  readonly streamIds: readonly StreamId[]
+  readonly newestFirst: boolean
+  /** How many rows to look at. */
+  readonly limit: number
+  /** Not those past the checkpoints alone but all: what is asked when there is no projection. */
+  readonly isAll?: boolean
+}
+
+/** A row holds segments up to so far behind its own id. */
+const ROW_SPAN = BigInt(COMPACT_WINDOW_MS) << 21n
+/** Segments by which density is judged. */
+const DENSITY_SEGMENTS = 32
+
+export class PendingStore {
+  readonly #postgres: Postgres
+
+  constructor(postgres: Postgres) {
+    this.#postgres = postgres
+  }
+
+  /** Throws `StoreError`. */
+  async list(query: PendingQuery): Promise<PendingList> {
+    const { streamIds, start, end, newestFirst, limit, isAll = false } = query
+    const { rows } = await this.#postgres.query<ListRow>(
+      newestFirst ? NEWEST_FIRST : OLDEST_FIRST,
+      [streamIds, String(start), String(end), limit, isAll],
+    )
+    const list = toList(query, rows)
+    // Rows that begin before the range and reach into it can fill the list: then a longer one.
+    return list.complete.start < list.complete.end || start >= end
+      ? list
+      : this.list({ ...query, limit: limit * 4 })
+  }
+
+  /**
+   * The part of a range that has segments of the streams, undefined when none is there. Throws
+   * `StoreError`.
+   */
+  async readExtent(
+    streamIds: readonly StreamId[],
+    { start, end, newestFirst }: IdRange & { readonly newestFirst: boolean },
+  ): Promise<SegmentExtent | undefined> {
+    const { rows } = await this.#postgres.query<ExtentRow>(newestFirst ? EXTENT_DOWN : EXTENT_UP, [
+      streamIds,
+      String(start),
+      String(end),
+      String(ROW_SPAN),
+    ])
+    const [row] = rows
+    if (row === undefined || row.oldest === null || row.newest === null) return undefined
+    const [oldest, newest] = [BigInt(row.oldest), BigInt(row.newest)]
+    const [from, to] = [oldest > start ? oldest : start, newest + 1n < end ? newest + 1n : end]
+    if (from >= to) return undefined
+    const spanMs = row.first === null || row.last === null ? 0 : msBetween(row.first, row.last)
+    return { start: from, end: to, eventsPerMs: Number(row.events ?? 0) / Math.max(1, spanMs) }
+  }
+}
+
+function msBetween(first: string, last: string): number {
+  return segmentIdMs(BigInt(last) as SegmentId) - segmentIdMs(BigInt(first) as SegmentId)
+}
+
+interface ListRow {
+  readonly kind: 'segment' | 'edge' | 'aside' | 'removed' | 'passed'
+  readonly stream_id: number
+  readonly segment_id: string
+  readonly event_count: number
+  readonly members: Uint8Array | null
+}
+
+interface ExtentRow {
+  readonly oldest: string | null
+  readonly newest: string | null
+  readonly first: string | null
+  readonly last: string | null
+  readonly events: string | null
+}
+
+/**
+ * Streams are $1, the range $2 and $3, rows $4, all and not only what is past the checkpoints $5.
+ *
+ * Each node's rows are found by the index on the node in their ids, so that one that died long ago
+ * costs what it left behind, not what others stored since. Downwards come the merged rows too that
+ * begin below the last one listed and reach above it.
+ */
+function listSql(direction: 'ASC' | 'DESC'): string {
+  const columns = 's.stream_id, s.segment_id, s.event_count, s.members'
+  const isPending = `${nodeOfSegment('s.segment_id')} = m.node_id AND s.segment_id > m.passed
+        AND (s.stream_id = ANY ($1::integer[]) OR s.stream_id = ${MIXED_STREAM})`
+  return `
+  WITH passed AS (
+    SELECT n.node_id, COALESCE(c.segment_id, 0) AS passed
+    FROM nodes n LEFT JOIN checkpoints c ON c.node_id = n.node_id
+  ), marks AS (
+    SELECT node_id, CASE WHEN $5::boolean THEN 0 ELSE passed END AS passed FROM passed
+  ), listed AS (
+    SELECT l.* FROM marks m CROSS JOIN LATERAL (
+      SELECT ${columns} FROM segments s
+      WHERE ${isPending} AND s.segment_id < $3::bigint
+        AND (s.segment_id >= $2::bigint
+          OR (s.last_segment_id >= $2::bigint AND s.segment_id >= $2::bigint - ${ROW_SPAN}))
+      ORDER BY s.segment_id ${direction} LIMIT $4::integer
+    ) l ORDER BY l.segment_id ${direction} LIMIT $4::integer
+  ), low AS (
+    SELECT min(segment_id) AS id FROM listed
+  ), aside AS (
+    SELECT stream_id, segment_id FROM set_aside_segments
+    WHERE stream_id = ANY ($1::integer[]) AND segment_id >= $2::bigint AND segment_id < $3::bigint
+    ORDER BY segment_id ${direction} LIMIT $4::integer
+  )
+  SELECT 'segment' AS kind, s.* FROM listed s
+  UNION ALL
+  SELECT 'edge', ${columns} FROM low, marks m, segments s
+  WHERE ${direction === 'DESC'} AND s.last_segment_id >= low.id AND s.segment_id < low.id
+    AND s.segment_id >= low.id - ${ROW_SPAN} AND s.last_segment_id IS NOT NULL AND ${isPending}
+  UNION ALL
+  SELECT 'aside', stream_id, segment_id, 0, NULL FROM aside
+  UNION ALL
+  SELECT 'removed', stream_id, removed_before, 0, NULL FROM stream_storage
+  WHERE stream_id = ANY ($1::integer[])
+  UNION ALL
+  SELECT 'passed', 0, max(passed), 0, NULL FROM marks`
+}
+
+const NEWEST_FIRST = listSql('DESC')
+const OLDEST_FIRST = listSql('ASC')
+
+function toList(query: PendingQuery, rows: readonly ListRow[]): PendingList {
+  const { start, end, newestFirst } = query
+  const complete = { start, end }
+  for (const kind of ['segment', 'aside'] as const) {
+    const listed = rows.filter((row) => row.kind === kind)
+    if (listed.length < query.limit) continue
+    const ids = listed.map(({ segment_id }) => BigInt(segment_id))
+    // Downwards nothing is missing from the last row on, upwards up to its own id.
+    const last = ids.reduce((a, b) => (a < b === newestFirst ? a : b))
+    if (newestFirst && last > complete.start) complete.start = last
+    if (!newestFirst && last + 1n < complete.end) complete.end = last + 1n
+  }
+  const removed = new Map<number, bigint>()
+  for (const { kind, stream_id, segment_id } of rows) {
+    if (kind === 'removed') removed.set(stream_id, BigInt(segment_id))
+  }
+  const wanted = new Set<number>(query.streamIds)
+  const found = new Map<SegmentId, PendingSegment>()
+  for (const segment of rows.flatMap(expand)) {
+    const { streamId, segmentId } = segment
+    const isIn = segmentId >= complete.start && segmentId < complete.end
+    if (!isIn || !wanted.has(streamId) || segmentId < (removed.get(streamId) ?? 0n)) continue
+    const known = found.get(segmentId)
+    if (known === undefined || known.eventCount === 0) found.set(segmentId, segment)
+  }
+  const sign = newestFirst ? -1 : 1
+  const segments = [...found.values()].sort((a, b) => (a.segmentId < b.segmentId ? -sign : sign))
+  const passed = rows.find(({ kind }) => kind === 'passed')
+  return { segments, complete, passedMax: BigInt(passed?.segment_id ?? 0) as SegmentId }
+}
+
+function expand({ kind, stream_id, segment_id, event_count, members }: ListRow): PendingSegment[] {
+  if (kind === 'removed' || kind === 'passed') return []
+  const [streamId, segmentId] = [stream_id as StreamId, BigInt(segment_id) as SegmentId]
+  if (members === null) return [{ streamId, segmentId, eventCount: event_count }]
+  if (streamId === MIXED_STREAM) return decodeRuns(members, segmentId)
+  return decodeMembers(members, segmentId).map((member) => ({ streamId, ...member }))
+}
+
+/** Streams are $1, the range $2 and $3, a row's reach $4. */
+function extentSql(direction: 'ASC' | 'DESC'): string {
+  const bounds = 'AND s.segment_id >= $2::bigint - $4::bigint AND s.segment_id < $3::bigint'
+  const of = 'FROM stream_segments s WHERE s.stream_id = u.stream_id'
+  return `
+  SELECT min(GREATEST(o.oldest, COALESCE(st.removed_before, 0))) AS oldest,
+    max(GREATEST(t.newest, m.reach)) AS newest,
+    min(d.first) AS first, max(d.last) AS last, sum(d.events) AS events
+  FROM unnest($1::integer[]) AS u (stream_id)
+  LEFT JOIN stream_storage st ON st.stream_id = u.stream_id
+  CROSS JOIN LATERAL (SELECT min(s.segment_id) AS oldest ${of} ${bounds}) o
+  CROSS JOIN LATERAL (SELECT max(s.segment_id) AS newest ${of} ${bounds}) t
+  CROSS JOIN LATERAL (
+    SELECT max(s.last_segment_id) AS reach FROM segments s
+    WHERE s.stream_id = u.stream_id AND s.last_segment_id IS NOT NULL ${bounds}
+      AND s.segment_id >= t.newest - $4::bigint
+  ) m
+  CROSS JOIN LATERAL (
+    SELECT min(n.segment_id) AS first, max(COALESCE(n.last_segment_id, n.segment_id)) AS last,
+      sum(n.event_count) AS events
+    FROM (SELECT s.segment_id, s.last_segment_id, s.event_count ${of} ${bounds}
+      ORDER BY s.segment_id ${direction} LIMIT ${DENSITY_SEGMENTS}) n
+  ) d
+  WHERE o.oldest IS NOT NULL`
+}
+
+const EXTENT_DOWN = extentSql('DESC')
+const EXTENT_UP = extentSql('ASC')
