@@ -1,5 +1,4 @@
 import type { Context } from '../app-context.ts'
-import type { CommittedGroup } from '../model/batch.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import type { CheckpointStore } from '../store/raw/checkpoint-store.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
@@ -20,15 +19,4 @@ export interface NodeNumber {
   readonly checkpoints: CheckpointStore
   /** Whether this process commits under it. */
   readonly isOwn: boolean
-}
-
-/** What goes through the committed segments of a node number, once each, in the order of ids. */
-export interface Follower {
-  start(): void
-  /** Told of each group after it is durable, in id order. Never waits. */
-  add(group: CommittedGroup): void
-  /** Something may have been committed that `add` was not told of. */
-  mustCatchUp(): void
-  /** Ends within `msMax`; what is left is found at the next start. */
-  stop(msMax: number): Promise<void>
 }

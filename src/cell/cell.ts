@@ -10,6 +10,7 @@
 import type { Context } from '../app-context.ts'
 import { Committer } from '../commit/committer.ts'
 import { createRawStoreWriter } from '../commit/raw-store-writer.ts'
+import type { Follower } from '../follow/follower.ts'
 import { type SegmentId, SegmentIdGenerator } from '../model/segment-id.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import { CheckpointStore } from '../store/raw/checkpoint-store.ts'
@@ -20,7 +21,7 @@ import { StorageStore } from '../store/raw/storage-store.ts'
 import { UsageStore } from '../store/raw/usage-store.ts'
 import type { StreamDirectory } from '../store/stream-directory.ts'
 import { commitObserver } from '../telemetry/observers.ts'
-import type { CellContext, Follower, NodeNumber } from './cell-context.ts'
+import type { CellContext, NodeNumber } from './cell-context.ts'
 import { materializeFollower } from './create-materializer.ts'
 import { observeFollower } from './create-observer.ts'
 import type { Stores } from './open-stores.ts'
@@ -39,7 +40,7 @@ export interface Cell {
   readonly liveNodes: () => number
 }
 
-/** Who follows what is committed. One more is one more here. */
+/** What follows commits. A new follower is one more entry. */
 const FOLLOWERS = [materializeFollower, observeFollower]
 
 /** `streams`: what the control plane knows. */

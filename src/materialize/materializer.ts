@@ -18,6 +18,8 @@
  * stream that is behind still lacks.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Follower, retryMs } from '../follow/follower.ts'
+import { Pause } from '../follow/pause.ts'
 import { LAGGING_STREAMS_MAX, SET_ASIDE_POLL_MS } from '../limits.ts'
 import type { CommittedGroup, CommittedSegment, EncodedBlock } from '../model/batch.ts'
 import type { BlockSpool } from '../model/projection.ts'
@@ -28,7 +30,6 @@ import { type FailureObserver, Failures } from './failures.ts'
 import { joinInTurns } from './join-blocks.ts'
 import { type Lag, type LagKey, Lags } from './lags.ts'
 import { LiveBuffers } from './live-buffers.ts'
-import { Pause } from './pause.ts'
 import { type Outstanding, Progress } from './progress.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import { lastIdOf } from './stored-segment.ts'
@@ -70,9 +71,8 @@ export interface MaterializerOptions {
 
 const TICK_MS = 100
 const CHECKPOINT_MS = 500
-const RETRY_MS_MAX = 5_000
 
-export class Materializer {
+export class Materializer implements Follower {
   readonly #options: MaterializerOptions
   readonly #release: (block: Uint8Array) => void
   /** Of all that commit told of; what is behind counts as done here. */
@@ -266,8 +266,7 @@ export class Materializer {
     } catch (cause) {
       if (!this.#lags.isCurrent(lag)) return // Whatever it is, the one in its place meets it.
       this.#failures.fail(key, cause)
-      const pauseMs = Math.min(RETRY_MS_MAX, 100 * 2 ** this.#failures.count(key))
-      lag.notBeforeMs = performance.now() + pauseMs
+      lag.notBeforeMs = performance.now() + retryMs(this.#failures.count(key))
     }
   }
 

@@ -17,6 +17,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ERRORS, IngestError } from '../errors.ts'
+import { type Follower, retryMs } from '../follow/follower.ts'
+import { Pause } from '../follow/pause.ts'
 import {
   OBSERVE_FLUSH_MS,
   OBSERVE_FLUSH_MS_MAX,
@@ -70,13 +72,12 @@ export interface ObserverOptions {
   readonly flushMs?: number
 }
 
-const RETRY_MS_MAX = 5_000
 /** Segments read for descriptions between two writes. */
 const LOOKUPS_A_ROUND = 4
 /** How often one segment may fail by itself before it is passed over. */
 const SEGMENT_FAILURES_MAX = 3
 
-export class Observer {
+export class Observer implements Follower {
   readonly #options: ObserverOptions
   readonly #cache = new SchemaCache()
   readonly #lookups = new Lookups()
@@ -95,7 +96,7 @@ export class Observer {
   #hasReadUndescribed = false
   #isStopping = false
   #running: Promise<void> | undefined
-  #wake: (() => void) | undefined
+  readonly #pause = new Pause()
 
   constructor(options: ObserverOptions) {
     this.#options = options
@@ -137,7 +138,7 @@ export class Observer {
   /** Writes what was learned, within `msMax`. The rest is found at start. */
   async stop(msMax: number): Promise<void> {
     this.#isStopping = true
-    this.#wake?.()
+    this.#pause.end()
     await Promise.race([this.#running, sleep(msMax, undefined, { ref: false })])
   }
 
@@ -152,7 +153,7 @@ export class Observer {
         this.#options.observer.onError(cause, this.#failures)
         this.#fallBack('a store failed')
         if (this.#isStopping) return
-        await this.#pause(Math.min(RETRY_MS_MAX, 100 * 2 ** this.#failures))
+        await this.#pause.wait(retryMs(this.#failures))
       }
     }
   }
@@ -176,21 +177,13 @@ export class Observer {
     }
     if (this.#isStopping || this.#cache.unloaded().length > 0) return
     const dueMs = this.#flushedAtMs + this.#flushMs - performance.now()
-    await this.#pause(Math.max(10, dueMs))
+    await this.#pause.wait(Math.max(10, dueMs))
   }
 
   get #flushMs(): number {
     const { flushMs = OBSERVE_FLUSH_MS } = this.#options
     const sharedMs = Math.min(this.#writeMs / OBSERVE_FLUSH_SHARE, OBSERVE_FLUSH_MS_MAX)
     return Math.max(flushMs, sharedMs)
-  }
-
-  async #pause(ms: number): Promise<void> {
-    const wake = new Promise<void>((resolve) => {
-      this.#wake = resolve
-    })
-    await Promise.race([wake, sleep(ms, undefined, { ref: false })])
-    this.#wake = undefined
   }
 
   #fallBack(reason: string): void {
@@ -204,7 +197,7 @@ export class Observer {
   #learn(streamId: StreamId, segmentId: SegmentId, delta: SchemaDelta): void {
     const schema = this.#cache.add(streamId, segmentId, delta)
     if (schema === undefined) {
-      this.#wake?.() // To load it now: what waits for that takes memory.
+      this.#pause.end() // To load it now: what waits for that takes memory.
       return
     }
     for (const { shape, leaves } of delta.shapes) {

@@ -1,0 +1,24 @@
+/**
+ * What every follower of commits has in common: how it is told, and how it waits.
+ *
+ * What each does when it falls behind is its own: see decision 46.
+ */
+import type { CommittedGroup } from '../model/batch.ts'
+
+/** What goes through the committed segments of a node number, once each, in the order of ids. */
+export interface Follower {
+  start(): void
+  /** Told of each group after it is durable, in id order. Never waits. */
+  add(group: CommittedGroup): void
+  /** Something may have been committed that `add` was not told of. */
+  mustCatchUp(): void
+  /** Ends within `msMax`; what is left is found at the next start. */
+  stop(msMax: number): Promise<void>
+}
+
+const RETRY_MS_MAX = 5_000
+
+/** How long to wait, in milliseconds, after so many failures in a row. */
+export function retryMs(failures: number): number {
+  return Math.min(RETRY_MS_MAX, 100 * 2 ** failures)
+}
