@@ -77,7 +77,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
   ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
   ['src/store/control/', [...SUPPORT, 'src/store/']],
-  ['src/store/catalog/', [...SUPPORT, 'src/store/', 'src/store/control/']],
+  ['src/store/catalog/', [...SUPPORT, 'src/store/']],
   ['src/store/projection/compile/', [...SUPPORT, 'src/store/', 'src/store/projection/']],
   ['src/store/projection/', [...SUPPORT, 'src/store/']],
   ['src/store/raw/', [...SUPPORT, 'src/store/']],

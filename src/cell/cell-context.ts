@@ -3,12 +3,15 @@ import type { WorkerPool } from '../pool/pool.ts'
 import type { CheckpointStore } from '../store/raw/checkpoint-store.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import type { NodeLease } from '../store/raw/node-lease.ts'
+import type { StreamDirectory } from '../store/stream-directory.ts'
 import type { Stores } from './open-stores.ts'
 
 /** What the parts of one cell share. */
 export interface CellContext extends Context {
   readonly stores: Stores
   readonly pool: WorkerPool
+  /** What the control plane knows. */
+  readonly streams: StreamDirectory
   /** In the lane of writes, for who follows what was committed. */
   readonly events: EventStore
 }

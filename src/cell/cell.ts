@@ -50,12 +50,12 @@ export async function openCell(
   { pool, streams }: { readonly pool: WorkerPool; readonly streams: StreamDirectory },
 ): Promise<Cell> {
   const { lease } = stores
-  const cell = { ...context, stores, pool, events: new EventStore(stores.writes.postgres) }
+  const cell = { ...context, stores, pool, streams, events: new EventStore(stores.writes.postgres) }
   const storage = new StorageStore(stores.postgres, streams)
   const number = numberOf(stores, lease)
   const followers = await startFollowers(cell, number)
   const committer = await startCommitter(cell, number, followers)
-  startRetainer(cell, storage, streams)
+  startRetainer(cell, storage)
   return {
     committer,
     idempotency: new IdempotencyStore(stores.writes.postgres, lease),

@@ -20,10 +20,10 @@ export function observeFollower(cell: CellContext): (number: NodeNumber) => Prom
 }
 
 async function createObserver(
-  { stores, log, metrics, pool, events }: CellContext,
+  { stores, streams, log, metrics, pool, events }: CellContext,
   { lease, checkpoints }: NodeNumber,
 ): Promise<Observer> {
-  const writer = new SchemaWriter(stores.writes.postgres, lease)
+  const writer = new SchemaWriter(stores.writes.postgres, streams, lease)
   return new Observer({
     stores: {
       load: (streamIds) => writer.load(streamIds),

@@ -11,7 +11,6 @@ import { CompactionStore } from '../store/raw/compaction-store.ts'
 import { RetentionStore } from '../store/raw/retention-store.ts'
 import { SplitStore } from '../store/raw/split-store.ts'
 import type { StorageStore } from '../store/raw/storage-store.ts'
-import type { StreamDirectory } from '../store/stream-directory.ts'
 import { WorkerLock } from '../store/worker-lock.ts'
 import { retainObserver } from '../telemetry/observers.ts'
 import type { CellContext } from './cell-context.ts'
@@ -19,12 +18,8 @@ import type { CellContext } from './cell-context.ts'
 /** Like the keys of migrations and of node numbers. */
 const RETAIN_LOCK_KEY = '126943966294887'
 
-export function startRetainer(
-  cell: CellContext,
-  storage: StorageStore,
-  streams: StreamDirectory,
-): void {
-  const { stores, pool, metrics, log, stoppers } = cell
+export function startRetainer(cell: CellContext, storage: StorageStore): void {
+  const { stores, streams, pool, metrics, log, stoppers } = cell
   const lock = new WorkerLock(stores.postgres, {
     key: RETAIN_LOCK_KEY,
     statementMsMax: RETAIN_STATEMENT_MS_MAX,

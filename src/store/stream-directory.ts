@@ -2,6 +2,7 @@
  * What a cell asks of the control plane about streams. They may be in different databases, so no
  * statement names tables of both: a cell hands what it heard here to its own statements.
  */
+import type { SchemaCaps } from '../model/schema.ts'
 import type { StreamId } from '../model/stream.ts'
 
 export interface StreamDirectory {
@@ -13,6 +14,8 @@ export interface StreamDirectory {
   pageDeleted(): AsyncIterable<readonly DeletedStream[]>
   /** Those of the streams that there are or were, each with whether it is deleted. */
   findDeleted(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, boolean>>
+  /** How many fields and shapes are learned of those of the streams that live. */
+  findSchemaCaps(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, SchemaCaps>>
   /** Forgets what is left of deleted streams but their ids. May be repeated. */
   markPurged(streamIds: readonly StreamId[]): Promise<void>
 }

@@ -7,6 +7,7 @@ import { SegmentIdGenerator } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { Observer, type ObserverOptions } from '../../src/observe/observer.ts'
 import { SchemaWriter } from '../../src/store/catalog/schema-writer.ts'
+import { ControlDirectory } from '../../src/store/control/control-directory.ts'
 import { ControlStore } from '../../src/store/control/control-store.ts'
 import type { Postgres } from '../../src/store/postgres.ts'
 import { CheckpointStore } from '../../src/store/raw/checkpoint-store.ts'
@@ -47,7 +48,7 @@ export class TestNode {
 
   private constructor(postgres: Postgres, lease: NodeLease) {
     this.lease = lease
-    this.writer = new SchemaWriter(postgres, lease)
+    this.writer = new SchemaWriter(postgres, new ControlDirectory(postgres), lease)
     this.#segments = new SegmentStore(postgres, lease)
     this.#ids = new SegmentIdGenerator(lease.nodeId, Date.now)
     const checkpoints = new CheckpointStore(postgres, lease.nodeId)

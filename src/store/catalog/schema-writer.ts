@@ -5,15 +5,18 @@
  * nodes write the same streams one after another and cannot deadlock, and caps hold exactly. The
  * node's mark in each stream moves in the same transaction as its counts, so a segment counts once:
  * a write that is repeated finds the mark there and changes nothing.
+ *
+ * Before the transaction the control plane is asked which streams live, and for their caps. When
+ * a stream is deleted in between, it is written to once more; retention purges its rows later.
  */
 import { FIELD_SAMPLES_MAX } from '../../limits.ts'
-import { FIELD_TYPES } from '../../model/schema.ts'
+import { FIELD_TYPES, type SchemaCaps } from '../../model/schema.ts'
 import type { KnownSchema, SchemaChange, SchemaCounts } from '../../model/schema-changes.ts'
 import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
-import { CAP_COLUMNS, type CapRow, toCaps } from '../control/schema-rows.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
+import type { StreamDirectory } from '../stream-directory.ts'
 
 /** A shape that nothing has described yet, and a segment that has it. */
 export interface UndescribedShape {
@@ -22,10 +25,10 @@ export interface UndescribedShape {
   readonly segmentId: SegmentId
 }
 
-const COUNT_COLUMNS = `s.stream_id, s.field_count, s.shape_count, s.generation, ${CAP_COLUMNS}`
+type CapsByStream = ReadonlyMap<StreamId, SchemaCaps>
 
-interface CountRow extends CapRow {
-  readonly stream_id: number
+interface CountRow {
+  readonly stream_id: StreamId
   readonly field_count: number
   readonly shape_count: number
   readonly generation: string
@@ -33,10 +36,16 @@ interface CountRow extends CapRow {
 
 export class SchemaWriter {
   readonly #postgres: Postgres
+  readonly #streams: Pick<StreamDirectory, 'findSchemaCaps'>
   readonly #node: { readonly nodeId: number; readonly epoch: bigint }
 
-  constructor(postgres: Postgres, node: { readonly nodeId: number; readonly epoch: bigint }) {
+  constructor(
+    postgres: Postgres,
+    streams: Pick<StreamDirectory, 'findSchemaCaps'>,
+    node: { readonly nodeId: number; readonly epoch: bigint },
+  ) {
     this.#postgres = postgres
+    this.#streams = streams
     this.#node = node
   }
 
@@ -51,25 +60,18 @@ export class SchemaWriter {
 
   /** What is known of live streams; deleted ones are not in it. Throws `StoreError`. */
   async load(streamIds: readonly StreamId[]): Promise<KnownSchema[]> {
+    const caps = await this.#streams.findSchemaCaps(streamIds)
+    const live = [...caps.keys()]
     await this.#postgres.query(
-      `INSERT INTO stream_schemas (stream_id)
-       SELECT stream_id FROM streams WHERE stream_id = ANY ($1) AND deleted_at IS NULL
+      `INSERT INTO stream_schemas (stream_id) SELECT unnest($1::integer[]) AS stream_id
        ORDER BY stream_id ON CONFLICT DO NOTHING`,
-      [streamIds],
+      [live],
     )
     // Marks first: what another process of our node still writes shows in them later, not earlier.
-    const marks = await readMarks(this.#postgres, streamIds, this.#node.nodeId)
-    const { rows } = await this.#postgres.query<CountRow>(
-      `SELECT ${COUNT_COLUMNS} FROM stream_schemas AS s JOIN streams USING (stream_id)
-       WHERE s.stream_id = ANY ($1) AND deleted_at IS NULL`,
-      [streamIds],
-    )
-    const [types, shapes] = await Promise.all([
-      this.#loadTypes(streamIds),
-      this.#loadShapes(streamIds),
-    ])
-    return rows.map((row) => {
-      const counts = toCounts(row)
+    const marks = await readMarks(this.#postgres, live, this.#node.nodeId)
+    const counted = await readCounts(this.#postgres, caps)
+    const [types, shapes] = await Promise.all([this.#loadTypes(live), this.#loadShapes(live)])
+    return counted.map((counts) => {
       const { streamId } = counts
       const typesByPath = types.get(streamId) ?? new Map()
       const describedByShape = shapes.get(streamId) ?? new Map()
@@ -134,24 +136,20 @@ export class SchemaWriter {
    */
   async write(changes: readonly SchemaChange[], checkpoint?: SegmentId): Promise<SchemaCounts[]> {
     const { nodeId, epoch } = this.#node
+    const streamIds = changes.map(({ streamId }) => streamId)
+    const caps = changes.length > 0 ? await this.#streams.findSchemaCaps(streamIds) : new Map()
     return this.#postgres.transaction(async (sql) => {
       await sql.query('CALL assert_node_lease($1::smallint, $2)', [nodeId, String(epoch)])
-      const streamIds = changes.map(({ streamId }) => streamId)
-      const locked = await lock(sql, streamIds)
+      const locked = await lock(sql, [...caps.keys()])
       const applied = await this.#select(sql, changes, locked)
       if (applied.length > 0) {
-        await mergeShapes(sql, applied)
+        await mergeShapes(sql, applied, caps)
         await mergePaths(sql, applied)
-        await mergeFields(sql, applied)
+        await mergeFields(sql, applied, caps)
         await this.#writeMarks(sql, applied)
       }
       if (checkpoint !== undefined) await this.#writeCheckpoint(sql, checkpoint)
-      const { rows } = await sql.query<CountRow>(
-        `SELECT ${COUNT_COLUMNS} FROM stream_schemas AS s JOIN streams USING (stream_id)
-         WHERE s.stream_id = ANY ($1)`,
-        [[...locked]],
-      )
-      return rows.map(toCounts)
+      return await readCounts(sql, caps)
     })
   }
 
@@ -198,11 +196,11 @@ export class SchemaWriter {
   }
 }
 
-/** Those of the streams that live, their catalogs locked until the end of the transaction. */
+/** Those of the streams that have a catalog, which is locked until the transaction ends. */
 async function lock(sql: Queryable, streamIds: readonly StreamId[]): Promise<Set<StreamId>> {
   const { rows } = await sql.query<{ readonly stream_id: StreamId }>(
-    `SELECT s.stream_id FROM stream_schemas AS s JOIN streams USING (stream_id)
-     WHERE s.stream_id = ANY ($1) AND deleted_at IS NULL ORDER BY s.stream_id FOR UPDATE OF s`,
+    `SELECT stream_id FROM stream_schemas WHERE stream_id = ANY ($1)
+     ORDER BY stream_id FOR UPDATE`,
     [streamIds],
   )
   return new Set(rows.map((row) => row.stream_id))
@@ -222,7 +220,11 @@ async function readMarks(
 }
 
 /** Rows that are there are updated; of the others, in order, as many as the hard cap leaves. */
-async function mergeShapes(sql: Queryable, changes: readonly SchemaChange[]): Promise<void> {
+async function mergeShapes(
+  sql: Queryable,
+  changes: readonly SchemaChange[],
+  caps: CapsByStream,
+): Promise<void> {
   const rows = changes.flatMap(({ streamId, shapes }) =>
     shapes.map((shape) => ({ streamId, shape })),
   )
@@ -245,8 +247,9 @@ async function mergeShapes(sql: Queryable, changes: readonly SchemaChange[]): Pr
        INSERT INTO stream_shapes (stream_id, shape, first_seen_ms, last_seen_ms, event_count,
          example_segment_id, example_ordinal)
        SELECT stream_id, shape, first_ms, last_ms, count, segment_id, ordinal
-       FROM fresh JOIN stream_schemas USING (stream_id) JOIN streams USING (stream_id)
-       WHERE number <= shape_hard_cap - shape_count AND count > 0
+       FROM fresh JOIN stream_schemas USING (stream_id)
+         JOIN unnest($8::integer[], $9::integer[]) AS caps (stream_id, hard_cap) USING (stream_id)
+       WHERE number <= hard_cap - shape_count AND count > 0
        RETURNING stream_id
      )
      UPDATE stream_schemas AS s SET shape_count = s.shape_count + added.count
@@ -260,6 +263,8 @@ async function mergeShapes(sql: Queryable, changes: readonly SchemaChange[]): Pr
       rows.map(({ shape }) => shape.lastSeenMs),
       rows.map(({ shape }) => String(shape.exampleSegmentId)),
       rows.map(({ shape }) => shape.exampleOrdinal),
+      [...caps.keys()],
+      [...caps.values()].map(({ shapesHard }) => shapesHard),
     ],
   )
 }
@@ -286,6 +291,7 @@ async function mergePaths(sql: Queryable, changes: readonly SchemaChange[]): Pro
 
 const SEEN = FIELD_TYPES.map((type) => `seen_${type}_ms`)
 const SEEN_FROM = 6
+const CAPS_FROM = SEEN_FROM + SEEN.length
 
 /** As `mergeShapes`. A type that was seen only before the path was resolved stays forgotten. */
 const MERGE_FIELDS = `
@@ -312,15 +318,21 @@ const MERGE_FIELDS = `
     INSERT INTO stream_fields (stream_id, path, first_seen_ms, last_seen_ms, samples,
       ${SEEN.join(', ')})
     SELECT stream_id, path, first_ms, last_ms, samples, ${SEEN.join(', ')}
-    FROM fresh JOIN stream_schemas USING (stream_id) JOIN streams USING (stream_id)
-    WHERE number <= field_hard_cap - field_count
+    FROM fresh JOIN stream_schemas USING (stream_id)
+      JOIN unnest($${CAPS_FROM}::integer[], $${CAPS_FROM + 1}::integer[])
+        AS caps (stream_id, hard_cap) USING (stream_id)
+    WHERE number <= hard_cap - field_count
     RETURNING stream_id
   )
   UPDATE stream_schemas AS s SET field_count = s.field_count + added.count
   FROM (SELECT stream_id, count(*) AS count FROM inserted GROUP BY stream_id) AS added
   WHERE s.stream_id = added.stream_id`
 
-async function mergeFields(sql: Queryable, changes: readonly SchemaChange[]): Promise<void> {
+async function mergeFields(
+  sql: Queryable,
+  changes: readonly SchemaChange[],
+  caps: CapsByStream,
+): Promise<void> {
   const rows = changes.flatMap(({ streamId, fields }) =>
     fields.map((field) => ({ streamId, field })),
   )
@@ -332,17 +344,25 @@ async function mergeFields(sql: Queryable, changes: readonly SchemaChange[]): Pr
     rows.map(({ field }) => field.lastSeenMs),
     rows.map(({ field }) => JSON.stringify(field.samples)),
     ...FIELD_TYPES.map((_, number) => rows.map(({ field }) => field.typeSeenMs[number] ?? 0)),
+    [...caps.keys()],
+    [...caps.values()].map(({ fieldsHard }) => fieldsHard),
   ])
 }
 
-function toCounts(row: CountRow): SchemaCounts {
-  return {
-    streamId: row.stream_id as StreamId,
-    caps: toCaps(row),
+/** What is stored of the streams, with the caps that the control plane told. */
+async function readCounts(sql: Queryable, caps: CapsByStream): Promise<SchemaCounts[]> {
+  const { rows } = await sql.query<CountRow>(
+    `SELECT stream_id, field_count, shape_count, generation FROM stream_schemas
+     WHERE stream_id = ANY ($1)`,
+    [[...caps.keys()]],
+  )
+  return rows.map((row) => ({
+    streamId: row.stream_id,
+    caps: caps.get(row.stream_id)!,
     generation: BigInt(row.generation),
     fields: row.field_count,
     shapes: row.shape_count,
-  }
+  }))
 }
 
 function mapOf<V>(maps: Map<StreamId, Map<string, V>>, streamId: StreamId): Map<string, V> {

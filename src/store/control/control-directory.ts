@@ -1,4 +1,5 @@
 /** The directory of streams for cells: `stream-directory.ts`. */
+import type { SchemaCaps } from '../../model/schema.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Queryable } from '../postgres.ts'
 import type {
@@ -7,6 +8,7 @@ import type {
   LiveStream,
   StreamDirectory,
 } from '../stream-directory.ts'
+import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
 
 const PAGE_STREAMS = 10_000
 
@@ -54,6 +56,15 @@ export class ControlDirectory implements StreamDirectory {
       [streamIds],
     )
     return new Map(rows.map((row) => [row.stream_id as StreamId, row.is_deleted]))
+  }
+
+  async findSchemaCaps(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, SchemaCaps>> {
+    const { rows } = await this.#postgres.query<Row & CapRow>(
+      `SELECT stream_id, ${CAP_COLUMNS} FROM streams
+       WHERE stream_id = ANY ($1::integer[]) AND deleted_at IS NULL`,
+      [streamIds],
+    )
+    return new Map(rows.map((row) => [row.stream_id as StreamId, toCaps(row)]))
   }
 
   /** The row stays, without its name: ids are not used again. */

@@ -94,3 +94,14 @@ test('what is purged is neither deleted nor live any more, and its keys are gone
   )
   assert.equal((await control.listKeys(live!.streamId)).length, 1)
 })
+
+test('caps are those of streams that live', async () => {
+  const control = new ControlStore(database.postgres, () => undefined)
+  const directory = new ControlDirectory(database.postgres)
+  const [gone] = await flat(directory.pageDeleted())
+  const [live] = await flat(directory.pageLive())
+  const schemaCaps = { fieldsSoft: 1, fieldsHard: 2, shapesSoft: 3, shapesHard: 4 }
+  await control.updateStream(live!.streamId, { schemaCaps })
+  const caps = await directory.findSchemaCaps([gone!.streamId, live!.streamId, 999_999 as StreamId])
+  assert.deepEqual(caps, new Map([[live!.streamId, schemaCaps]]))
+})
