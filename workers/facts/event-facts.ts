@@ -81,6 +81,11 @@ export class EventFacts {
   #seen = new Int32Array(0)
   #serial = 0
 
+  /** Changes when layouts known before mean nothing any more: the same numbers mean others then. */
+  get layoutResets(): number {
+    return this.#layouts.resets
+  }
+
   /** Finds time, shape and labels of every event. */
   describe(tape: JsonTape, given: Uint8Array, events: DecodedEvents): void {
     const bytes = tape.batch.hold(given)

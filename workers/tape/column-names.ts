@@ -56,6 +56,25 @@ export class ColumnNames {
     return this.#names.subarray(start, start + this.#length[column]!)
   }
 
+  /** The column of a whole path; NO_COLUMN when none was met. */
+  tryFind(scope: number, path: Uint8Array): number {
+    const start = this.#end
+    const end = this.#writeName(NO_COLUMN, path, 0, path.length)
+    return this.#table[this.#slotOf(scope, start, end)]! - 1 // The slot is masked into the table.
+  }
+
+  isNamed(column: number, name: Uint8Array): boolean {
+    return this.#length[column] === name.length && this.startsWith(column, name)
+  }
+
+  startsWith(column: number, prefix: Uint8Array): boolean {
+    const { length } = prefix
+    if (this.#length[column]! < length) return false
+    const start = this.#start[column]!
+    for (let i = 0; i < length; i++) if (this.#names[start + i] !== prefix[i]) return false
+    return true
+  }
+
   /**
    * The column of a key below `parent`, a column, or of a key that is a whole path when that is
    * NO_COLUMN.

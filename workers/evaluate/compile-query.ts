@@ -1,0 +1,249 @@
+/** A query's tree as closures over the tape. */
+
+import type { Field, FieldClause, Query } from '../../src/language/query-tree.ts'
+import { isFieldPath } from '../../src/model/field-path.ts'
+import { ARRAY_JSON, BOOL, NO_TYPE, nativeTypeOf } from '../block/native-types.ts'
+import { NO_COLUMN } from '../tape/column-names.ts'
+import { ENTRY, nextEntry } from '../tape/tape-types.ts'
+import type { EventCursor } from './event-cursor.ts'
+import { testElements, testLeaf } from './leaf-test.ts'
+import { columnTypeOf, findInElement, NO_ENTRY, PathFinder } from './path-finder.ts'
+import { makeSystemTest } from './system-test.ts'
+import { makeValueTest, type Parts, type ValueTest } from './value-test.ts'
+
+/**
+ * Whether it is true in a scope: of the event whose entries are `from`..`to` at depth 0, or of an
+ * element of an array, so many arrays deep.
+ */
+export type ScopeTest = (event: EventCursor, from: number, to: number, depth: number) => boolean
+
+/** What is done with an entry that a path has. */
+type EntryTest = (event: EventCursor, at: number, depth: number) => boolean
+
+const BACKQUOTE = 0x60
+
+export interface CompiledQuery {
+  readonly test: ScopeTest
+  /** To be begun before the events of a batch. */
+  readonly finder: PathFinder
+}
+
+export function compileQuery(
+  query: Query,
+  textFields: readonly string[],
+  parts: Parts,
+): CompiledQuery {
+  const compiler = new QueryCompiler(textFields, parts)
+  const test = compiler.compile(query, true)
+  return { test, finder: compiler.finish() }
+}
+
+class QueryCompiler {
+  readonly #parts: Parts
+  readonly #textFields: readonly string[]
+  /** Paths of the event by their number; the text fields come first. */
+  readonly #paths: string[]
+  /** Made when all paths are known; closures ask for it later. */
+  #finder: PathFinder | undefined
+  /** By column, which of a scope's entries counts. */
+  #lastEntry = new Int32Array(0)
+
+  constructor(textFields: readonly string[], parts: Parts) {
+    this.#parts = parts
+    this.#textFields = textFields
+    this.#paths = [...textFields]
+  }
+
+  finish(): PathFinder {
+    this.#finder = new PathFinder(this.#paths)
+    return this.#finder
+  }
+
+  /** `isEvent`: not within an element of an array. */
+  compile(query: Query, isEvent: boolean): ScopeTest {
+    switch (query.kind) {
+      case 'all':
+        return () => true
+      case 'and':
+      case 'or':
+        return joined(
+          query.kind,
+          query.clauses.map((clause) => this.compile(clause, isEvent)),
+        )
+      case 'not': {
+        const test = this.compile(query.clause, isEvent)
+        return (event, from, to, depth) => !test(event, from, to, depth)
+      }
+      case 'text': {
+        const test = this.#leafTest(makeValueTest(query.test, true, this.#parts))
+        const tests = this.#textFields.map((path) => this.#atPath([path], isEvent, test))
+        return joined('or', tests)
+      }
+      case 'element': {
+        const test = this.compile(query.query, false)
+        const array = query.field.parts.slice(0, -1)
+        return this.#atPath(array, isEvent, (event, at, depth) =>
+          this.#someObject(event, at, depth, test),
+        )
+      }
+      case 'field':
+        return this.#field(query, query.field, isEvent)
+    }
+  }
+
+  #field({ test }: FieldClause, field: Field, isEvent: boolean): ScopeTest {
+    const parts = this.#parts
+    switch (field.kind) {
+      case 'system':
+        return makeSystemTest(field.name, test, parts)
+      case 'any':
+        return this.#below('', test, isEvent)
+      case 'below': {
+        const last = field.parts.at(-1)!
+        const prefix = last === '' ? '' : `${last}.`
+        if (field.parts.length === 1) return this.#below(prefix, test, isEvent)
+        const below = this.#below(prefix, test, false)
+        return this.#atPath(field.parts.slice(0, -1), isEvent, (event, at, depth) =>
+          this.#someObject(event, at, depth, below),
+        )
+      }
+      case 'path': {
+        const last = field.parts.at(-1)!
+        const isElement = last === '' && field.parts.length > 1
+        if (isElement) {
+          const value = makeValueTest(test, false, parts)
+          return this.#atPath(field.parts.slice(0, -1), isEvent, this.#elementTest(value))
+        }
+        const isText = isEvent && field.parts.length === 1 && this.#textFields.includes(last)
+        const value = makeValueTest(test, isText, parts)
+        return this.#atPath(field.parts, isEvent, this.#leafTest(value))
+      }
+    }
+  }
+
+  #leafTest(test: ValueTest): EntryTest {
+    const { work } = this.#parts
+    return (event, at, depth) =>
+      testLeaf(event, at, columnTypeOf(event.entries, at, depth), test, work)
+  }
+
+  /** Of an element of an array of scalars. */
+  #elementTest(test: ValueTest): EntryTest {
+    const { work } = this.#parts
+    return (event, at, depth) => {
+      const native = columnTypeOf(event.entries, at, depth)
+      if (native === ARRAY_JSON || native >= BOOL) return false
+      return testElements(event, at, native, test, work)
+    }
+  }
+
+  /** What the path of `parts` has; see `PathField`. None but the first of them is empty. */
+  #atPath(parts: readonly string[], isEvent: boolean, test: EntryTest): ScopeTest {
+    // Arrays in arrays are texts: of their elements there are none.
+    if (parts.slice(1).includes('')) return () => false
+    const [path, ...inner] = parts
+    if (inner.length > 0) {
+      const rest = this.#atPath(inner, false, test)
+      return this.#atPath([path!], isEvent, (event, at, depth) =>
+        this.#someObject(event, at, depth, rest),
+      )
+    }
+    if (!isEvent) {
+      const name = Buffer.from(path!)
+      const { work } = this.#parts
+      return (event, from, to, depth) => {
+        work.spend(to - from)
+        const at = findInElement(event, from, to, name)
+        return at !== NO_ENTRY && test(event, at, depth)
+      }
+    }
+    const index = this.#pathIndex(path!)
+    return (event, _from, _to, depth) => {
+      const at = this.#finder!.find(event, index)
+      return at !== NO_ENTRY && test(event, at, depth)
+    }
+  }
+
+  #pathIndex(path: string): number {
+    const known = this.#paths.indexOf(path)
+    return known >= 0 ? known : this.#paths.push(path) - 1
+  }
+
+  /** Some element of the array at `at`, if that is one of objects. */
+  #someObject(event: EventCursor, at: number, depth: number, test: ScopeTest): boolean {
+    const { entries } = event
+    if (columnTypeOf(entries, at, depth) !== ARRAY_JSON) return false
+    const end = entries[at + 7]!
+    this.#parts.work.spend((end - at) / ENTRY)
+    for (let element = at + 2 * ENTRY; element < end; element = entries[element + 7]!) {
+      if (test(event, element + 2 * ENTRY, entries[element + 7]!, depth + 1)) return true
+    }
+    return false
+  }
+
+  /** Some path that begins so, or one in its elements. */
+  #below(prefix: string, test: FieldClause['test'], isEvent: boolean): ScopeTest {
+    const plain = makeValueTest(test, false, this.#parts)
+    const text = makeValueTest(test, true, this.#parts)
+    const start = Buffer.from(prefix)
+    const isText = (column: number) => {
+      return (this.#finder!.indexOf(column) ?? this.#paths.length) < this.#textFields.length
+    }
+    const some = (event: EventCursor, from: number, to: number, depth: number, begin: Buffer) => {
+      this.#findLast(event, from, to)
+      const { entries, trie } = event
+      for (let at = from; at < to; at = nextEntry(entries, at)) {
+        const column = trie.column[entries[at]!]!
+        if (column === NO_COLUMN || this.#lastEntry[column] !== at) continue
+        if (!trie.columns.startsWith(column, begin) || !isNameable(event, column)) continue
+        const native = columnTypeOf(entries, at, depth)
+        if (native === NO_TYPE) continue
+        const value = isEvent && depth === 0 && isText(column) ? text : plain
+        if (testLeaf(event, at, native, value, this.#parts.work)) return true
+        if (native === ARRAY_JSON && this.#someObject(event, at, depth, anywhere)) return true
+      }
+      return false
+    }
+    const anywhere: ScopeTest = (event, from, to, depth) => some(event, from, to, depth, NO_PREFIX)
+    return (event, from, to, depth) => some(event, from, to, depth, start)
+  }
+
+  /** Notes which entry of each column of a scope counts; scopes share no columns. */
+  #findLast({ entries, trie }: EventCursor, from: number, to: number): void {
+    this.#parts.work.spend(to - from)
+    if (this.#lastEntry.length < trie.columns.count) {
+      this.#lastEntry = new Int32Array(2 * trie.columns.count)
+    }
+    for (let at = from; at < to; at = nextEntry(entries, at)) {
+      const column = trie.column[entries[at]!]!
+      if (column === NO_COLUMN || nativeTypeOf(entries, at, true) === NO_TYPE) continue
+      this.#lastEntry[column] = at
+    }
+  }
+}
+
+const NO_PREFIX = Buffer.alloc(0)
+
+/** ClickHouse can be asked for the path; see `isFieldPath`. */
+function isNameable({ trie }: EventCursor, column: number): boolean {
+  const length = trie.columns.lengthOf(column)
+  if (length === 0) return false
+  const name = trie.columns.nameOf(column)
+  return !name.includes(BACKQUOTE) || isFieldPath(Buffer.from(name).toString())
+}
+
+function joined(kind: 'and' | 'or', tests: readonly ScopeTest[]): ScopeTest {
+  const [first, second] = tests
+  const isAnd = kind === 'and'
+  if (first === undefined) return () => isAnd
+  if (second === undefined) return first
+  if (tests.length === 2) {
+    return isAnd
+      ? (event, from, to, depth) => first(event, from, to, depth) && second(event, from, to, depth)
+      : (event, from, to, depth) => first(event, from, to, depth) || second(event, from, to, depth)
+  }
+  return (event, from, to, depth) => {
+    for (const test of tests) if (test(event, from, to, depth) !== isAnd) return !isAnd
+    return isAnd
+  }
+}

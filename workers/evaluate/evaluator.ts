@@ -1,0 +1,44 @@
+/**
+ * Whether events on the tape match a query (docs/language.md). The tree is compiled once; an event
+ * then costs what its clauses look at: byte ranges, nothing is parsed into values.
+ */
+import type { Query } from '../../src/language/query-tree.ts'
+import { type CompiledQuery, compileQuery } from './compile-query.ts'
+import type { EventCursor } from './event-cursor.ts'
+import { Regexes, RegexMemory } from './regexes.ts'
+import { Work } from './work.ts'
+
+/** What an event costs beside what its clauses count. */
+const EVENT_STEPS = 50
+
+export class Evaluator {
+  /** What it may cost; who asks sets it. */
+  readonly work = new Work()
+  readonly #regexes: Regexes
+  readonly #compiled: CompiledQuery
+
+  constructor(query: Query, textFields: readonly string[], memory = new RegexMemory()) {
+    this.#regexes = new Regexes(this.work, memory)
+    this.#compiled = compileQuery(query, textFields, { work: this.work, regexes: this.#regexes })
+  }
+
+  /** Before the events of a batch: `event` has begun it. */
+  begin(event: EventCursor): void {
+    this.#compiled.finder.begin(event)
+  }
+
+  /** Whether the event that the cursor is at matches. Throws `WorkSpentError`. */
+  matches(event: EventCursor): boolean {
+    this.work.spend(EVENT_STEPS)
+    return this.#compiled.test(event, event.start, event.end, 0)
+  }
+
+  /** Gives back what its regular expressions hold. */
+  dispose(): void {
+    this.#regexes.forget()
+  }
+}
+
+export function makeEvaluator(query: Query, textFields: readonly string[]): Evaluator {
+  return new Evaluator(query, textFields)
+}

@@ -1,0 +1,86 @@
+/**
+ * Wildcards. A pattern of literals and `*` is found literal by literal, the first and the last at
+ * the ends; all others become regular expressions, which are as linear.
+ */
+
+import type { Pattern, PatternToken } from '../../src/language/query-tree.ts'
+import { foldCase, isWordCharacter } from '../../src/language/words.ts'
+import { Needle } from './find-bytes.ts'
+import type { Regexes } from './regexes.ts'
+import type { StringTest } from './string-test.ts'
+
+const WORD = '0-9A-Za-z\\x{80}-\\x{10FFFF}'
+const EDGE_BEFORE = `(?:^|[^${WORD}])`
+const EDGE_BEHIND = `(?:[^${WORD}]|$)`
+
+/** The whole text is as the pattern says, case-sensitive. */
+export function makePatternTest(pattern: Pattern, regexes: Regexes): StringTest {
+  if (pattern.every(({ kind }) => kind !== 'one')) return makeLiteralsTest(pattern)
+  const source = pattern.map((token) => sourceOf(token, '.*')).join('')
+  return regexes.makeTest(`^${source}$`, false)
+}
+
+function makeLiteralsTest(pattern: Pattern): StringTest {
+  const needles = pattern.flatMap((token) =>
+    token.kind === 'literal' ? [new Needle(Buffer.from(token.text))] : [],
+  )
+  const head = pattern[0]!.kind === 'literal' ? needles.shift() : undefined
+  const tail = pattern.at(-1)!.kind === 'literal' ? needles.pop() : undefined
+  return (bytes, start, end) => {
+    let from = start
+    let to = end
+    if (head !== undefined) {
+      if (!isAt(bytes, from, to, head.bytes)) return false
+      from += head.bytes.length
+    }
+    if (tail !== undefined) {
+      to -= tail.bytes.length
+      if (to < from || !isAt(bytes, to, end, tail.bytes)) return false
+    }
+    for (const needle of needles) {
+      const found = needle.find(bytes, from, to)
+      if (found < 0) return false
+      from = found + needle.bytes.length
+    }
+    return true
+  }
+}
+
+function isAt(bytes: Uint8Array, start: number, end: number, part: Uint8Array): boolean {
+  if (end - start < part.length) return false
+  for (let i = 0; i < part.length; i++) if (bytes[start + i] !== part[i]) return false
+  return true
+}
+
+/**
+ * The pattern is somewhere in the text, in any case, and neither end of that place is between two
+ * characters of one word. A `*` at an end reaches up to white space, where no word goes on.
+ */
+export function makeWordPatternTest(pattern: Pattern, regexes: Regexes): StringTest {
+  const sources = pattern.map((token) => sourceOf(folded(token), '[^ \\t\\n\\f\\r]*'))
+  const first = pattern[0]!
+  const last = pattern.at(-1)!
+  if (pattern.length === 1 && first.kind === 'one') {
+    sources[0] = `(?:${EDGE_BEFORE}[${WORD}]${EDGE_BEHIND}|[^${WORD}])`
+  } else {
+    if (first.kind === 'one') sources[0] = `(?:${EDGE_BEFORE}[${WORD}]|[^${WORD}])`
+    if (last.kind === 'one') sources.push(`(?:[${WORD}]${EDGE_BEHIND}|[^${WORD}])`)
+    if (last.kind === 'one') sources.splice(-2, 1)
+  }
+  if (first.kind === 'literal' && isWordCharacter(first.text.charCodeAt(0))) {
+    sources.unshift(EDGE_BEFORE)
+  }
+  if (last.kind === 'literal' && isWordCharacter(last.text.charCodeAt(last.text.length - 1))) {
+    sources.push(EDGE_BEHIND)
+  }
+  return regexes.makeFoldedTest(sources.join(''))
+}
+
+function folded(token: PatternToken): PatternToken {
+  return token.kind === 'literal' ? { kind: 'literal', text: foldCase(token.text) } : token
+}
+
+function sourceOf(token: PatternToken, many: string): string {
+  if (token.kind === 'many') return many
+  return token.kind === 'one' ? '.' : token.text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}

@@ -1,0 +1,73 @@
+/** Tests of the system fields: what is known of an event beside its payload. */
+
+import type { SystemFieldName, Test, ValueTest as ValueOf } from '../../src/language/query-tree.ts'
+import { levelsInRange } from '../../src/language/scalar.ts'
+import { LEVELS } from '../../src/model/event-labels.ts'
+import { SOURCE_RECEIPT } from '../facts/event-facts.ts'
+import { NO_LEVEL } from '../facts/level-words.ts'
+import { NO_SERVICE } from '../facts/service-names.ts'
+import type { EventCursor } from './event-cursor.ts'
+import { makeMomentTest } from './time-test.ts'
+import { makeValueTest, type Parts } from './value-test.ts'
+
+export type EventTest = (event: EventCursor) => boolean
+
+/** Precondition: `test` is as `readSystemTest` leaves it. */
+export function makeSystemTest(name: SystemFieldName, test: Test, parts: Parts): EventTest {
+  if (name === '_level') return makeLevelTest(test, parts)
+  if (name === '_service') return makeServiceTest(test, parts)
+  if (test.kind === 'exists') return () => true
+  if (test.kind === 'range') {
+    const isBetween = makeMomentTest(test.low, test.high)
+    if (name === '_ingested_at') return ({ origin }) => isBetween(origin.ingestedAtMs, 0)
+    return (event) => isBetween(timeMsOf(event), timeNanosOf(event))
+  }
+  if (test.kind !== 'value') return () => false
+  return name === '_id' ? makeIdTest(test) : makeShapeTest(test)
+}
+
+/** Event time: milliseconds since 1970, whole. */
+export function timeMsOf({ facts, event, origin }: EventCursor): number {
+  return facts.timeSource[event] === SOURCE_RECEIPT ? origin.ingestedAtMs : facts.timeMs[event]!
+}
+
+/** Nanoseconds beyond them. */
+export function timeNanosOf({ facts, event }: EventCursor): number {
+  return facts.timeSource[event] === SOURCE_RECEIPT ? 0 : facts.timeNanos[event]!
+}
+
+function makeLevelTest(test: Test, parts: Parts): EventTest {
+  const { string, exists } = makeValueTest(test, false, parts)
+  const inRange = test.kind === 'range' ? levelsInRange(test) : []
+  const isTrue = new Uint8Array(LEVELS.length + 1)
+  for (const [index, level] of LEVELS.entries()) {
+    const text = Buffer.from(level)
+    const holds = exists || inRange.includes(level) || string?.(text, 0, text.length) === true
+    isTrue[NO_LEVEL + 1 + index] = holds ? 1 : 0
+  }
+  return ({ facts, event }) => isTrue[facts.labels.level[event]!] === 1
+}
+
+function makeServiceTest(test: Test, parts: Parts): EventTest {
+  const { string, exists } = makeValueTest(test, false, parts)
+  return ({ facts, event }) => {
+    const service = facts.labels.service[event]!
+    if (service === NO_SERVICE) return false
+    if (exists) return true
+    const name = facts.labels.names.nameOf(service)
+    const bytes = Buffer.from(name.buffer, name.byteOffset, name.length)
+    return string?.(bytes, 0, bytes.length) === true
+  }
+}
+
+function makeIdTest({ value }: ValueOf): EventTest {
+  const [segmentId, ordinal] = value.text.split('-')
+  return ({ event, origin }) =>
+    origin.segmentId === segmentId && String(event - origin.firstEvent) === ordinal
+}
+
+function makeShapeTest({ value }: ValueOf): EventTest {
+  const high = Number.parseInt(value.text.slice(0, 8), 16) | 0
+  const low = Number.parseInt(value.text.slice(8), 16) | 0
+  return ({ facts, event }) => facts.shapeHigh[event] === high && facts.shapeLow[event] === low
+}

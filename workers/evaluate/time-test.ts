@@ -1,0 +1,53 @@
+/** Date-times between two moments, as `tryReadTime` reads them. */
+import type { Bound } from '../../src/language/query-tree.ts'
+import { tryReadTime } from '../../src/language/scalar.ts'
+import type { StringTest } from './string-test.ts'
+
+/** `2026-01-01T00:00:00Z`, and with nanoseconds and an offset. */
+const TIME_BYTES_MIN = 20
+const TIME_BYTES_MAX = 35
+const DASH = 0x2d
+
+/** Nanoseconds since 1970 in two numbers, as doubles are not exact to so many digits. */
+export interface Moment {
+  /** Whole milliseconds. */
+  readonly ms: number
+  /** Nanoseconds beyond them, 0 to 999,999. */
+  readonly nanos: number
+}
+
+const NS_PER_MS = 1_000_000n
+
+export function momentOf(ns: bigint): Moment {
+  const nanos = ((ns % NS_PER_MS) + NS_PER_MS) % NS_PER_MS
+  return { ms: Number((ns - nanos) / NS_PER_MS), nanos: Number(nanos) }
+}
+
+/** Whether a moment is between two bounds. */
+export type MomentTest = (ms: number, nanos: number) => boolean
+
+export function makeMomentTest(low: Bound | undefined, high: Bound | undefined): MomentTest {
+  const first = low && momentOf(low.value.timeNs! + (low.isInclusive ? 0n : 1n))
+  const last = high && momentOf(high.value.timeNs! - (high.isInclusive ? 0n : 1n))
+  return (ms, nanos) => {
+    if (first !== undefined && isBefore(ms, nanos, first.ms, first.nanos)) return false
+    return last === undefined || !isBefore(last.ms, last.nanos, ms, nanos)
+  }
+}
+
+export function isBefore(ms: number, nanos: number, otherMs: number, otherNanos: number): boolean {
+  return ms < otherMs || (ms === otherMs && nanos < otherNanos)
+}
+
+export function makeTimeTest(low: Bound | undefined, high: Bound | undefined): StringTest {
+  const first = low && low.value.timeNs! + (low.isInclusive ? 0n : 1n)
+  const last = high && high.value.timeNs! - (high.isInclusive ? 0n : 1n)
+  return (bytes, start, end) => {
+    const length = end - start
+    if (length < TIME_BYTES_MIN || length > TIME_BYTES_MAX || bytes[start + 4] !== DASH)
+      return false
+    const ns = tryReadTime(bytes.toString('latin1', start, end))
+    if (ns === undefined) return false
+    return (first === undefined || ns >= first) && (last === undefined || ns <= last)
+  }
+}

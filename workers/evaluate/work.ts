@@ -1,0 +1,24 @@
+/**
+ * What evaluating a query has cost, in steps of about a nanosecond, counted where loops over bytes
+ * are. Counted and not timed, so that the same task always ends at the same event.
+ */
+
+/** Thrown by whoever spends more than there is. */
+export class WorkSpentError extends Error {
+  override readonly name = 'WorkSpentError'
+
+  constructor() {
+    super('the query costs too much here')
+  }
+}
+
+const SPENT = new WorkSpentError()
+
+export class Work {
+  left = Number.POSITIVE_INFINITY
+
+  spend(steps: number): void {
+    this.left -= steps
+    if (this.left < 0) throw SPENT
+  }
+}
