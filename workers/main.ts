@@ -4,10 +4,12 @@ import type { PoolResult, PoolTask, WorkerData } from '../src/pool/messages.ts'
 import { CompactPipeline } from './compact.ts'
 import { IngestPipeline } from './ingest.ts'
 import { ArenaFullError } from './kernel/arena.ts'
+import { MatchPipeline } from './match.ts'
 import { SegmentReader } from './read-segment.ts'
 import { previewEvent, previewString } from './redaction-preview.ts'
 import { ReplayPipeline } from './replay.ts'
 import { ReviewPipeline } from './review.ts'
+import { PayloadDecoder } from './segment/payload-decoder.ts'
 import { SplitPipeline } from './split.ts'
 import { JsonTape } from './tape/json-tape.ts'
 import { PathTrie } from './tape/path-trie.ts'
@@ -17,7 +19,9 @@ const { hashSeed } = workerData as WorkerData
 const tape = new JsonTape(new PathTrie(hashSeed))
 const ingest = new IngestPipeline(tape)
 const replay = new ReplayPipeline(tape)
-const reader = new SegmentReader(tape)
+const stored = new PayloadDecoder(tape)
+const reader = new SegmentReader(stored)
+const match = new MatchPipeline(stored)
 const review = new ReviewPipeline(tape)
 const compact = new CompactPipeline(tape)
 const split = new SplitPipeline(compact)
@@ -106,6 +110,12 @@ function runTask(task: PoolTask): unknown {
     case 'read': {
       const json = reader.run(task.reads, task.format)
       return moved({ kind: 'read', json, damaged: reader.damaged }, [json.buffer])
+    }
+    case 'match': {
+      const matched = match.run(task)
+      const { json, jsonEnd, read, ordinal, timeNs } = matched.events
+      const buffers = [json, jsonEnd, read, ordinal, timeNs].map(({ buffer }) => buffer)
+      return moved({ kind: 'match', ...matched }, buffers)
     }
     case 'review':
       return { kind: 'review', reviewed: review.run(task) } satisfies PoolResult

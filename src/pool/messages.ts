@@ -225,6 +225,7 @@ export type PoolTask =
   | ReplayTask
   | DescribeTask
   | ReadTask
+  | MatchTask
   | CompactTask
   | SplitTask
   | PreviewTask
@@ -234,6 +235,7 @@ export type PoolResult =
   | ReplayResult
   | DescribeResult
   | ReadResult
+  | MatchResult
   | CompactResult
   | SplitResult
   | PreviewResult

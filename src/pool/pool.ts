@@ -19,6 +19,8 @@ import type {
   DescribeTask,
   IngestResult,
   IngestTask,
+  MatchResult,
+  MatchTask,
   PoolResult,
   PoolTask,
   PreviewResult,
@@ -127,6 +129,7 @@ export class WorkerPool {
   run(task: ReplayTask): Promise<ReplayResult>
   run(task: DescribeTask): Promise<DescribeResult>
   run(task: ReadTask): Promise<ReadResult>
+  run(task: MatchTask, signal?: AbortSignal): Promise<MatchResult>
   run(task: CompactTask): Promise<CompactResult>
   run(task: SplitTask): Promise<SplitResult>
   run(task: PreviewTask): Promise<PreviewResult>
@@ -219,6 +222,7 @@ function placeOf(task: PoolTask): Place {
     case 'split':
       return { lane: 'rebuild', of: task.kind }
     case 'read':
+    case 'match':
     case 'preview':
       return { lane: 'read', of: task.kind }
     case 'review':

@@ -1,0 +1,211 @@
+/**
+ * Tests the events of stored segments against queries: search over what ClickHouse does not have
+ * yet, and live tails.
+ *
+ *   stored payloads --decode--> events --each query's evaluator--> matches, event records
+ *
+ * A query ends at its limit, or when it has had its share of what the task may cost; it is told
+ * where. What is in a payload that does not decode any more is left out and told.
+ */
+import { MATCH_COST_MAX, MATCH_EVENTS_MAX, MATCH_RECORDS_BYTES_MAX } from '../src/limits.ts'
+import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
+import type {
+  MatchedEvents,
+  MatchQuery,
+  MatchResult,
+  MatchStop,
+  MatchTask,
+} from '../src/pool/messages.ts'
+import type { Evaluator } from './evaluate/evaluator.ts'
+import { Evaluators } from './evaluate/evaluators.ts'
+import { EventCursor } from './evaluate/event-cursor.ts'
+import { timeMsOf, timeNanosOf } from './evaluate/system-test.ts'
+import { isBefore, type Moment, momentOf } from './evaluate/time-test.ts'
+import { WorkSpentError } from './evaluate/work.ts'
+import { EventRecords } from './event-records.ts'
+import { PayloadDecoder } from './segment/payload-decoder.ts'
+import { JsonTape } from './tape/json-tape.ts'
+import { PathTrie } from './tape/path-trie.ts'
+
+const NS_PER_MS = 1_000_000n
+const INT64_MAX = (1n << 63n) - 1n
+
+/** A query under way. */
+interface Search {
+  readonly evaluator: Evaluator
+  readonly from: Moment | undefined
+  readonly to: Moment | undefined
+  readonly limit: number
+  /** What it may still cost. */
+  left: number
+  /** Places of its matches in what the task gives. */
+  readonly places: number[]
+  /** Its matches in the read under way, by their turn in it. */
+  turns: number[]
+  stopped: MatchStop | undefined
+}
+
+/** The events of one read, in the order that it asks for. */
+interface Turns {
+  readonly read: SegmentRead
+  readonly index: number
+  readonly count: number
+  ordinalOf(turn: number): number
+}
+
+export class MatchPipeline {
+  readonly #stored: PayloadDecoder
+  readonly #evaluators = new Evaluators()
+  readonly #cursor = new EventCursor()
+  readonly #records = new EventRecords()
+  #found: FoundEvent[] = []
+
+  constructor(stored = new PayloadDecoder(new JsonTape(new PathTrie()))) {
+    this.#stored = stored
+  }
+
+  run({ reads, queries, withRecords }: Omit<MatchTask, 'kind'>): Omit<MatchResult, 'kind'> {
+    this.#found = []
+    this.#records.begin()
+    this.#stored.reset()
+    const searches = queries.map((query) => this.#begin(query, queries.length))
+    const damaged: DamagedRead[] = []
+    for (const [index, read] of reads.entries()) {
+      if (searches.every(({ stopped }) => stopped !== undefined)) break
+      const reason = this.#stored.decode(read.payload)
+      if (reason === undefined) this.#matchRead(read, index, searches, withRecords)
+      else damaged.push({ index, reason })
+    }
+    this.#stored.reset()
+    this.#evaluators.trim()
+    const results = searches.map(({ places, stopped }) => {
+      return { events: Uint32Array.from(places), stopped }
+    })
+    return { queries: results, events: this.#takeEvents(), damaged }
+  }
+
+  #begin({ text, textFields, eventTime, limit }: MatchQuery, queries: number): Search {
+    return {
+      evaluator: this.#evaluators.of(text, textFields),
+      from: eventTime && momentOf(eventTime.fromNs),
+      to: eventTime && momentOf(eventTime.toNs),
+      limit: Math.min(limit, MATCH_EVENTS_MAX),
+      left: MATCH_COST_MAX / queries,
+      places: [],
+      turns: [],
+      stopped: undefined,
+    }
+  }
+
+  #matchRead(read: SegmentRead, index: number, searches: Search[], withRecords: boolean): void {
+    const firstEvent = read.firstEvent ?? 0
+    const from = Math.max(0, read.fromOrdinal)
+    const to = Math.min(this.#stored.events.count - firstEvent, read.toOrdinal)
+    const some = read.ordinals?.filter((ordinal) => ordinal >= from && ordinal < to)
+    const count = some?.length ?? Math.max(0, to - from)
+    const ordinalOf = (turn: number) => {
+      const at = read.newestFirst ? count - 1 - turn : turn
+      return some?.[at] ?? from + at
+    }
+    const turns = { read, index, count, ordinalOf }
+    this.#cursor.begin(this.#stored)
+    this.#cursor.origin = { ...read, firstEvent }
+    const running = searches.filter(({ stopped }) => stopped === undefined)
+    for (const search of running) this.#search(search, turns)
+    this.#keep(running, turns, withRecords)
+  }
+
+  /** Finds the matches of one query in one read. */
+  #search(search: Search, { index, count, ordinalOf }: Turns): void {
+    const { evaluator, places, limit } = search
+    const cursor = this.#cursor
+    const { work } = evaluator
+    const { firstEvent } = cursor.origin
+    search.turns = []
+    work.left = search.left
+    evaluator.begin(cursor)
+    let turn = 0
+    try {
+      for (; turn < count; turn++) {
+        if (places.length + search.turns.length >= limit) break
+        cursor.moveTo(firstEvent + ordinalOf(turn))
+        if (isInRange(cursor, search) && evaluator.matches(cursor)) search.turns.push(turn)
+      }
+      if (turn < count) search.stopped = { reason: 'limit', read: index, ordinal: ordinalOf(turn) }
+    } catch (error) {
+      if (!(error instanceof WorkSpentError)) throw error
+      search.stopped = { reason: 'cost', read: index, ordinal: ordinalOf(turn) }
+    }
+    search.left = work.left
+  }
+
+  /** Keeps what some query matched, each event once, while there is room for records. */
+  #keep(searches: readonly Search[], turns: Turns, withRecords: boolean): void {
+    const { read, index, count, ordinalOf } = turns
+    const isFound = new Uint8Array(count)
+    for (const search of searches) for (const turn of search.turns) isFound[turn] = 1
+    const placeOf = new Map<number, number>()
+    let end = count
+    for (let turn = 0; turn < count; turn++) {
+      if (isFound[turn] === 0) continue
+      if (this.#records.length >= MATCH_RECORDS_BYTES_MAX) {
+        end = turn
+        break
+      }
+      placeOf.set(turn, this.#found.length)
+      this.#add(read, index, ordinalOf(turn), withRecords)
+    }
+    for (const search of searches) {
+      for (const turn of search.turns) {
+        const place = placeOf.get(turn)
+        if (place !== undefined) search.places.push(place)
+      }
+      const isCut = end < count && (search.turns.at(-1) ?? -1) >= end
+      const isRunning = end < count && search.stopped === undefined
+      if (isCut || isRunning) {
+        search.stopped = { reason: 'bytes', read: index, ordinal: ordinalOf(end) }
+      }
+    }
+  }
+
+  #add(read: SegmentRead, index: number, ordinal: number, withRecord: boolean): void {
+    const event = (read.firstEvent ?? 0) + ordinal
+    this.#cursor.moveTo(event)
+    const timeNs = BigInt(timeMsOf(this.#cursor)) * NS_PER_MS + BigInt(timeNanosOf(this.#cursor))
+    if (withRecord) this.#records.write(read, this.#stored, ordinal, event)
+    this.#found.push({ read: index, ordinal, timeNs, jsonEnd: this.#records.length })
+  }
+
+  #takeEvents(): MatchedEvents {
+    const found = this.#found
+    this.#found = []
+    return {
+      count: found.length,
+      read: Uint32Array.from(found, ({ read }) => read),
+      ordinal: Uint32Array.from(found, ({ ordinal }) => ordinal),
+      timeNs: BigInt64Array.from(found, ({ timeNs }) => clamped(timeNs)),
+      json: this.#records.take(),
+      jsonEnd: Uint32Array.from(found, ({ jsonEnd }) => jsonEnd),
+    }
+  }
+}
+
+interface FoundEvent {
+  readonly read: number
+  readonly ordinal: number
+  readonly timeNs: bigint
+  readonly jsonEnd: number
+}
+
+function isInRange(event: EventCursor, { from, to }: Search): boolean {
+  if (from === undefined || to === undefined) return true
+  const ms = timeMsOf(event)
+  const nanos = timeNanosOf(event)
+  return !isBefore(ms, nanos, from.ms, from.nanos) && isBefore(ms, nanos, to.ms, to.nanos)
+}
+
+/** Times past what 64 bits hold in nanoseconds: the years before 1678 and from 2262 on. */
+function clamped(ns: bigint): bigint {
+  if (ns > INT64_MAX) return INT64_MAX
+  return ns < -INT64_MAX ? -INT64_MAX : ns
+}
