@@ -26,18 +26,17 @@ export const ANY_TYPES: PathTypes = {
 export const NO_TYPES: PathTypes = { scalars: [], elements: [], hasObjects: false }
 
 /**
- * Rows of which the types hold, by their receipt in milliseconds since 1970: from `fromMs` on and
- * before `untilMs`, of some nodes before an earlier time.
+ * Rows of which the types hold: received before `untilMs`, in milliseconds since 1970; of some
+ * nodes before an earlier time.
  */
 export interface LearnedRows {
-  readonly fromMs: number
   readonly untilMs: number
   /** Nodes that are behind the others. */
   readonly behind: readonly { readonly nodeId: number; readonly untilMs: number }[]
 }
 
 /** Nothing is known of any row. */
-export const NOTHING_LEARNED: LearnedRows = { fromMs: 0, untilMs: 0, behind: [] }
+export const NOTHING_LEARNED: LearnedRows = { untilMs: 0, behind: [] }
 
 /**
  * A path with values, as `PathField` has it: dotted paths, an array's elements between each two.
@@ -50,6 +49,8 @@ export interface FieldCatalog {
   readonly learned: LearnedRows
   /** Paths that words without a field are looked for in, and that are searched by words. */
   readonly textFields: readonly string[]
+  /** None of the setting's has been seen: all paths of strings are text fields. */
+  readonly isAllText: boolean
   /** Of rows in `learned`. Precondition: `isFieldPath` of each part. */
   typesOf(path: PathParts): PathTypes
   /** All paths that are known to have had values, in the order of their names. */

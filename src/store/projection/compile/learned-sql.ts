@@ -17,18 +17,14 @@ export type Era = 'learned' | 'other'
  */
 export function eraSql(
   era: Era,
-  { fromMs, untilMs, behind }: LearnedRows,
+  { untilMs, behind }: LearnedRows,
   receipt: Receipt,
   params: SqlParams,
 ): string {
   const at = (ms: number) => `fromUnixTimestamp64Milli(${params.add('Int64', String(ms))}, 'UTC')`
   const isLearned = era === 'learned'
-  if (untilMs <= Math.max(fromMs, receipt.fromMs) || receipt.untilMs <= fromMs) {
-    return isLearned ? 'false' : 'true'
-  }
+  if (untilMs <= receipt.fromMs) return isLearned ? 'false' : 'true'
   const conditions: string[] = []
-  if (fromMs > receipt.fromMs)
-    conditions.push(`ingested_at ${isLearned ? '>=' : '<'} ${at(fromMs)}`)
   if (untilMs < receipt.untilMs) {
     conditions.push(`ingested_at ${isLearned ? '<' : '>='} ${at(untilMs)}`)
   }

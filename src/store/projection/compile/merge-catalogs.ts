@@ -8,7 +8,10 @@ import {
   SCALAR_TYPES,
 } from '../../../model/field-catalog.ts'
 
-/** Precondition: there is one at least, and their text fields are the same. */
+/**
+ * Precondition: there is one at least, and their text fields are the same or all of their strings
+ * are text: then a path of strings is a text field of any stream that has it.
+ */
 export function mergeCatalogs(catalogs: readonly FieldCatalog[]): FieldCatalog {
   const [first] = catalogs
   if (first === undefined || catalogs.length === 1) return first!
@@ -18,7 +21,8 @@ export function mergeCatalogs(catalogs: readonly FieldCatalog[]): FieldCatalog {
   }
   return {
     streamId: first.streamId,
-    textFields: first.textFields,
+    textFields: [...new Set(catalogs.flatMap((catalog) => catalog.textFields))],
+    isAllText: first.isAllText,
     learned: mergeLearned(catalogs.map(({ learned }) => learned)),
     typesOf: (path) => mergeTypes(catalogs.map((catalog) => catalog.typesOf(path))),
     paths: [...paths].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path),
@@ -42,7 +46,6 @@ function mergeLearned(all: readonly LearnedRows[]): LearnedRows {
     behind.set(nodeId, Math.min(behind.get(nodeId) ?? untilMs, untilMs))
   }
   return {
-    fromMs: Math.max(...all.map(({ fromMs }) => fromMs)),
     untilMs: Math.min(...all.map(({ untilMs }) => untilMs)),
     behind: [...behind].map(([nodeId, untilMs]) => ({ nodeId, untilMs })),
   }

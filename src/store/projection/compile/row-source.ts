@@ -106,11 +106,12 @@ class RowSource {
     return this.#legs(stream.catalog, [stream], { stream: id, table: stream.streamId, rows: [] })
   }
 
-  /** Streams whose text fields are the same share a leg: their conditions are the same. */
+  /** Streams with the same text fields share a leg: their conditions are the same. */
   sharedLegs(): readonly LegSql[] {
     const groups = new Map<string, SourceStream[]>()
     for (const stream of this.#options.streams) {
-      const key = JSON.stringify(stream.catalog.textFields)
+      const { isAllText, textFields } = stream.catalog
+      const key = isAllText ? '' : JSON.stringify(textFields)
       const group = groups.get(key)
       if (group === undefined) groups.set(key, [stream])
       else group.push(stream)

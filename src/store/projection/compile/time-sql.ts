@@ -8,10 +8,10 @@ import type { SqlParams } from './sql-params.ts'
 
 /** Each number within its range; which days a month has is seen when the date is read. */
 const FORM =
-  '^(?:19|20|21|22[0-5]|226[01])[0-9]+-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt ]' +
+  '^(?:(?:19|20|21)[0-9][0-9]|22[0-5][0-9]|226[01])-' +
+  '(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt ]' +
   '(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\\.[0-9]{1,9})?' +
   '(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$'
-/** Of the years that begin with `19` and so on, those of four digits. */
 const DATE_LENGTH = 10
 
 /** The condition that the text is a time between the bounds, of which there is one at least. */

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from '../../../../src/language/parse.ts'
 import { QUERY_TABLES_MAX } from '../../../../src/limits.ts'
-import type { FieldCatalog } from '../../../../src/model/field-catalog.ts'
+import { type FieldCatalog, NOTHING_LEARNED } from '../../../../src/model/field-catalog.ts'
 import { type SegmentId, segmentIdMs } from '../../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { ProjectionTables } from '../../../../src/store/projection/compile/projection-tables.ts'
@@ -102,12 +102,12 @@ test('rows that the catalog has not learned from are read with all types', async
   const old = await harness.insertShared(stream, linesOf(1))
   const untilMs = segmentIdMs(old) + 1
   const known = learnedCatalog(stream, [], { n: { scalars: ['Int64'] } })
-  const catalog = { ...known, learned: { fromMs: 0, untilMs, behind: [] } }
+  const catalog = { ...known, learned: { untilMs, behind: [] } }
   // `s` is of the new row alone: the catalog does not know of it.
   assert.deepEqual(await ask({ catalogs: [known], text: 's:x1' }), [])
   assert.deepEqual(await ask({ catalogs: [catalog], text: 's:x1' }), [])
-  const lost = { ...known, learned: { fromMs: untilMs, untilMs: untilMs + 1, behind: [] } }
-  assert.deepEqual(await ask({ catalogs: [lost], text: 's:x1' }), ['0:1'])
+  const none = { ...known, learned: NOTHING_LEARNED }
+  assert.deepEqual(await ask({ catalogs: [none], text: 's:x1' }), ['0:1'])
   const late = {
     fromMs: 0,
     untilMs: untilMs + 1_000,

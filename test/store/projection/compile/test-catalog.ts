@@ -16,7 +16,14 @@ export function unknownCatalog(
   textFields: readonly string[],
   paths: readonly PathParts[] = [],
 ): FieldCatalog {
-  return { streamId, textFields, paths, learned: NOTHING_LEARNED, typesOf: () => ANY_TYPES }
+  return {
+    streamId,
+    textFields,
+    isAllText: false,
+    paths,
+    learned: NOTHING_LEARNED,
+    typesOf: () => ANY_TYPES,
+  }
 }
 
 /** Of a stream whose rows are all learned from. Types by path as `catalogPath` writes it. */
@@ -29,7 +36,8 @@ export function learnedCatalog(
     streamId,
     textFields,
     paths: Object.keys(types).map((path) => path.split('[].')),
-    learned: { fromMs: 0, untilMs: 2 ** 42, behind: [] },
+    isAllText: false,
+    learned: { untilMs: 2 ** 42, behind: [] },
     typesOf: (path) => ({ ...NO_TYPES, ...types[catalogPath(path)] }),
   }
 }
