@@ -29,7 +29,7 @@ export async function startIngest(
 ): Promise<Route[]> {
   const { config, log, metrics, stoppers } = context
   const { pool, cell, credentials, isStopping } = parts
-  const { nodeId, usage, committer, idempotency } = cell
+  const { nodeId, usage, idempotency } = cell
   const caps = await startStorageCaps(context, cell)
   const inFlight = new InFlight(config.inFlightBytesMax)
   metrics.watch('inFlightBytes', () => inFlight.bytes)
@@ -43,7 +43,6 @@ export async function startIngest(
   const deps: IngestDeps = {
     batcher: createBatcher(context, pool, cell),
     inFlight,
-    commit: (streamId, encoded, completion) => committer.submit(streamId, encoded, completion),
     credentials,
     idempotency,
     meter: ingestMeter(metrics, refusals, rejects),
@@ -73,7 +72,7 @@ function createBatcher({ metrics, buffers }: Context, pool: WorkerPool, cell: Ce
       },
     },
     buffers,
-    (streamId, encoded) => cell.committer.submit(streamId, encoded),
+    (streamId, segments, answer) => cell.committer.submit(streamId, segments, answer),
     Date.now,
   )
   pool.watchIdle(() => batcher.threadIdle())

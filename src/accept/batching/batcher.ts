@@ -9,23 +9,23 @@
  * batches of several streams then go as one (`shared-batch.ts`). Shared batches and those of large
  * requests have turns, and among the latter each stream (`pool/turns.ts`): none starves another.
  *
- * A shared batch is committed here as a whole; parts that failed have left nothing in it. What is
- * of a request that is over when its turn comes is left out.
+ * Commit is handed batches here and nowhere else (`commit-parts.ts`): a large request's all at once
+ * when it asks for it, a shared batch when it is encoded. Parts of a shared batch that failed have
+ * left nothing in it. Requests that are over when its turn comes are left out.
  */
 
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import { IngestError } from '../../errors.ts'
-import type {
-  AcceptedBatch,
-  EncodedBatch,
-  EncodedSegment,
-  Framing,
-  SegmentOutput,
-} from '../../model/batch.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
+import type { AcceptedBatch, EncodedBatch, Framing, SegmentOutput } from '../../model/batch.ts'
 import type { Stream, StreamId } from '../../model/stream.ts'
 import type { PartOptions, PlacedPart } from '../dialect.ts'
 import type { FramedPart } from '../framing/body-framer.ts'
+import {
+  type BatchToCommit,
+  type CommitSegments,
+  commitParts,
+  type RememberedAnswer,
+} from './commit-parts.ts'
 import { failureOf } from './failure.ts'
 import { HeldBatches } from './held-batches.ts'
 import { SegmentOutputs } from './segment-outputs.ts'
@@ -45,6 +45,7 @@ import {
   leaveOutOver,
   mixKeyOf,
   type OpenBatch,
+  ownersOf,
   takeOldest,
 } from './shared-batch.ts'
 
@@ -67,15 +68,6 @@ export interface EncodeTask {
   readonly batch: AcceptedBatch
   readonly output: SegmentOutput
 }
-
-/**
- * Makes segments of one stream durable, together, or of several (`MIXED_STREAM`); see `commit/`.
- * Resolves with their ids, of mixed ones with those of their runs.
- */
-export type CommitSegments = (
-  streamId: StreamId,
-  segments: readonly EncodedSegment[],
-) => Promise<readonly SegmentId[]>
 
 /** What nobody gives up. */
 const NEVER_OVER: Client = { isOver: false }
@@ -181,6 +173,15 @@ export class Batcher {
     })
     this.#schedule()
     return placed
+  }
+
+  /** Makes the batches of one large request durable together; see `commitParts`. */
+  commitOwn(
+    { streamId }: Stream,
+    batches: readonly BatchToCommit[],
+    answer?: RememberedAnswer,
+  ): Promise<readonly PlacedPart[]> {
+    return commitParts(this.#commit, streamId, batches, answer)
   }
 
   /** To be told whenever a thread is free again, also after work that is not ours. */
@@ -316,9 +317,9 @@ export class Batcher {
     for (const [i, result] of encoded.parts.entries()) {
       if (result.accepted === 0) waiters[i]!.resolve({ result, segmentIds: [], firstEvent: 0 })
     }
-    if (encoded.segments.length === 0) return
-    const ids = await this.#commit(encoded.streamId, encoded.segments)
-    resolveParts(batches, encoded, ids)
+    const made = { ...encoded, owners: ownersOf(batches) }
+    const placed = await commitParts(this.#commit, encoded.streamId, [made])
+    for (const [i, part] of placed.entries()) waiters[i]!.resolve(part)
   }
 
   /** Whose keys were revoked meanwhile must not take their neighbours down: these go once more. */
@@ -352,24 +353,4 @@ export class Batcher {
 /** Those that were answered before stay so. */
 function rejectAll(batches: readonly OpenBatch[], error: unknown): void {
   for (const batch of batches) for (const waiter of batch.waiters) waiter.reject(error)
-}
-
-/** `ids`: of segments, or of their runs. First events are counted from the stream's first. */
-function resolveParts(
-  batches: readonly OpenBatch[],
-  encoded: EncodedBatch,
-  ids: readonly SegmentId[],
-): void {
-  const runs = encoded.segments.flatMap((segment) => segment.runs ?? [])
-  const runIds = new Map(runs.map(({ streamId }, index) => [streamId, [ids[index]!]]))
-  let part = 0
-  for (const { stream, waiters } of batches) {
-    const segmentIds = batches.length === 1 ? ids : (runIds.get(stream.streamId) ?? [])
-    let firstEvent = 0
-    for (const waiter of waiters) {
-      const result = encoded.parts[part++]!
-      waiter.resolve({ result, segmentIds, firstEvent })
-      firstEvent += result.accepted
-    }
-  }
 }

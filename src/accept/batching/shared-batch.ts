@@ -184,11 +184,14 @@ export function joinGroup(
   const [first] = batches
   assert(first !== undefined)
   const joined = batches.length === 1 ? first : join(buffers, batches)
-  const owners = batches.map(({ stream: { streamId }, parts }) => {
-    return { streamId, parts: parts.length }
-  })
-  const batch = acceptedBatch(first.stream, joined, receivedAtMs, isMixed ? owners : undefined)
+  const owners = isMixed ? ownersOf(batches) : undefined
+  const batch = acceptedBatch(first.stream, joined, receivedAtMs, owners)
   return { batch, buffer: joined.buffer, length: joined.length }
+}
+
+/** How many parts of the group are each stream's. */
+export function ownersOf(batches: readonly OpenBatch[]): BatchOwner[] {
+  return batches.map(({ stream: { streamId }, parts }) => ({ streamId, parts: parts.length }))
 }
 
 /** What the pool is given of data that has room for its padding. With `owners` it is mixed. */

@@ -12,7 +12,6 @@ import type { BodyConsumer, Exchange } from '../../http/exchange.ts'
 import type { InFlightRequest } from '../../http/in-flight.ts'
 import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../../limits.ts'
 import type { EncodedBatch } from '../../model/batch.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
 import type { ResolvedKey } from '../admission/authenticate.ts'
 import { bulkItemsBytesMax } from '../admission/bulk-items-bytes.ts'
 import {
@@ -22,6 +21,7 @@ import {
   type RequestFingerprint,
   rememberedAnswer,
 } from '../admission/idempotency.ts'
+import { placeParts } from '../batching/commit-parts.ts'
 import { failureOf } from '../batching/failure.ts'
 import { type HeldBatch, HeldBatches } from '../batching/held-batches.ts'
 import type { Client } from '../batching/shared-batch.ts'
@@ -295,10 +295,9 @@ export class IngestRequest implements BodyConsumer, Client {
     }
     if (claim !== undefined) assertKeepable(this.#held.itemBytes)
     const { dialect, key } = this.#options
-    const segments = batches.flatMap((batch) => batch.segments)
-    const judged = placeParts(batches, [])
-    if (segments.length === 0 || dialect.judge(report) !== undefined) {
-      return this.#finishJudged(report, judged)
+    const isEmpty = batches.every(({ segments }) => segments.length === 0)
+    if (isEmpty || dialect.judge(report) !== undefined) {
+      return this.#finishJudged(report, placeParts(batches, []))
     }
     // What is remembered is what is sent: an answer that is made again may hold another duration.
     let remembered: string | undefined
@@ -306,15 +305,15 @@ export class IngestRequest implements BodyConsumer, Client {
       keySha256: claim.keySha256,
       fingerprint: fingerprint!,
       status: 200,
-      body: (ids: readonly SegmentId[]) => {
-        remembered = asText(dialect.answer(report, placeParts(batches, ids)))
+      body: (parts: readonly PlacedPart[]) => {
+        remembered = asText(dialect.answer(report, parts))
         return rememberedAnswer(dialect.answerForm, remembered)
       },
     }
     this.#isCommitting = true
-    let ids: readonly SegmentId[]
+    let placed: readonly PlacedPart[]
     try {
-      ids = await this.#services.commit(key.stream.streamId, segments, completion)
+      placed = await this.#services.batcher.commitOwn(key.stream, batches, completion)
     } catch (cause) {
       await claim?.release() // Keeps the key where the answer was stored after all.
       throw cause
@@ -322,7 +321,7 @@ export class IngestRequest implements BodyConsumer, Client {
     if (remembered !== undefined) {
       return this.#finish({ kind: 'accepted', answer: remembered, report })
     }
-    this.#finishJudged(report, placeParts(batches, ids))
+    this.#finishJudged(report, placed)
   }
 
   #finishJudged(report: IngestReport, parts: readonly PlacedPart[]): void {
@@ -366,16 +365,6 @@ export class IngestRequest implements BodyConsumer, Client {
 
 /** What is held of a request that is over. */
 const NOTHING: HeldBatch = { segments: [], parts: [] }
-
-/** Gives each batch's only part the ids of its segments. */
-function placeParts(batches: readonly HeldBatch[], segmentIds: readonly SegmentId[]): PlacedPart[] {
-  let at = 0
-  return batches.map(({ parts, segments }) => {
-    const own = segmentIds.slice(at, at + segments.length)
-    at += segments.length
-    return { result: parts[0]!, segmentIds: own, firstEvent: 0 }
-  })
-}
 
 function asText(answer: Answer): string {
   return typeof answer === 'string' ? answer : Buffer.from(answer).toString()

@@ -1,9 +1,6 @@
 /** What an ingest request works with, and how it ends. */
 import type { IngestError, OutcomeUnknownError } from '../../errors.ts'
 import type { InFlight } from '../../http/in-flight.ts'
-import type { SegmentToCommit } from '../../model/batch.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
-import type { StreamId } from '../../model/stream.ts'
 import type { CredentialCache } from '../admission/authenticate.ts'
 import type { Batcher } from '../batching/batcher.ts'
 import type { Answer } from '../dialect.ts'
@@ -15,18 +12,6 @@ export interface IngestServices {
   /** Judges keys once more before a commit. */
   readonly credentials: Pick<CredentialCache, 'isCurrent' | 'confirm'>
   readonly inFlight: InFlight
-  /** Makes the segments durable together, and the idempotent answer with them. */
-  readonly commit: (
-    streamId: StreamId,
-    segments: readonly SegmentToCommit[],
-    completion?: {
-      readonly keySha256: Uint8Array
-      readonly fingerprint: Uint8Array
-      readonly status: number
-      /** The answer, given the segments' ids. */
-      readonly body: (segmentIds: readonly SegmentId[]) => string
-    },
-  ) => Promise<readonly SegmentId[]>
 }
 
 /** How a request ends. */

@@ -6,8 +6,8 @@ import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
 import type {
   AcceptedBatch,
   EncodedBatch,
-  EncodedSegment,
   SegmentOutput,
+  SegmentToCommit,
 } from '../../../src/model/batch.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../../src/model/schema.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
@@ -83,7 +83,7 @@ export function setUp(isPromoted: (streamId: StreamId) => boolean = () => true) 
   const buffers = new CheckedBuffers(BATCH_BYTES_TARGET)
   const commits: { readonly texts: readonly string[]; readonly resolve: () => void }[] = []
   let commitError: unknown
-  const commit = (_streamId: StreamId, segments: readonly EncodedSegment[]) => {
+  const commit = (_streamId: StreamId, segments: readonly SegmentToCommit[]) => {
     if (commitError !== undefined) return Promise.reject(commitError)
     const texts = segments.map(({ payload }) => decodeSegment(payload).text.toString())
     return new Promise<readonly SegmentId[]>((resolve) => {

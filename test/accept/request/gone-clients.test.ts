@@ -106,7 +106,6 @@ async function serve() {
   const deps = {
     batcher: harness.batcher,
     inFlight,
-    commit: () => assert.fail('nothing is to be committed'),
     credentials: { tryResolveKey: () => ({ stream: stream(1) }) },
     meter: { onReply: nothing, onAcknowledged: nothing, onJudged: nothing, onRefused: nothing },
     checkStorage: nothing,
@@ -149,7 +148,7 @@ const LINES = Buffer.from('a\n'.repeat(BATCH_BYTES_TARGET))
 const BATCHES = LINES.length / BATCH_BYTES_TARGET
 
 test('a client that goes away: its batches count until they are dropped', async () => {
-  const { pool, inFlight, buffers, begin } = await serve()
+  const { pool, inFlight, buffers, commits, begin } = await serve()
   const body = gzipSync(LINES)
   const client = await begin(`Content-Encoding: gzip\r\nContent-Length: ${body.length}\r\n`, body)
   await until(() => pool.turns.length >= BATCHES)
@@ -160,6 +159,7 @@ test('a client that goes away: its batches count until they are dropped', async 
   for (const give of pool.turns.splice(0)) give()
   await until(() => inFlight.bytes === 0)
   assert.deepEqual([pool.tasks.length, inFlight.requests, buffers.out.size], [0, 0, 0])
+  assert.deepEqual(commits, [])
 })
 
 test('the batch that a worker has when its client goes away counts until it is done', async () => {

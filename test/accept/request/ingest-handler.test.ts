@@ -74,7 +74,6 @@ async function serve(dialect: Partial<Dialect>, deps: Partial<IngestDeps> = {}) 
   const all = {
     batcher: new Batcher(pool, new BatchBuffers(1_024), commit, Date.now),
     inFlight: new InFlight(IN_FLIGHT_BYTES_MAX),
-    commit,
     credentials: { tryResolveKey: () => ({ stream: STREAM }), isCurrent: () => true },
     meter: { onReply: nothing, onAcknowledged: nothing, onJudged: nothing, onRefused: nothing },
     checkStorage: nothing,

@@ -1,0 +1,93 @@
+/**
+ * The one way from encoded batches to what their requests are told: segments go to commit, all in
+ * one transaction, and once they are durable each part learns where its events are. Shared batches
+ * and large requests both take it.
+ */
+import type { BatchOwner, PartResult, SegmentToCommit } from '../../model/batch.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { PlacedPart } from '../dialect.ts'
+
+/**
+ * Makes segments of one stream durable, together, or of several (`MIXED_STREAM`), and the answer
+ * to remember with them; see `commit/`. Resolves with their ids, of mixed ones with those of their
+ * runs.
+ */
+export type CommitSegments = (
+  streamId: StreamId,
+  segments: readonly SegmentToCommit[],
+  answer?: RememberedAnswer<SegmentId>,
+) => Promise<readonly SegmentId[]>
+
+/** An answer to be kept under its Idempotency-Key, which says where events are. */
+export interface RememberedAnswer<Place = PlacedPart> {
+  readonly keySha256: Uint8Array
+  readonly fingerprint: Uint8Array
+  readonly status: number
+  readonly body: (places: readonly Place[]) => string
+}
+
+/** What a worker made of one batch. */
+export interface BatchToCommit {
+  readonly segments: readonly SegmentToCommit[]
+  readonly parts: readonly PartResult[]
+  /** Whose the parts are, when streams share the batch; without it one stream has them all. */
+  readonly owners?: readonly BatchOwner[]
+}
+
+/**
+ * Resolves with the places of all parts, in order, once everything is durable. Rejects as
+ * `Committer.submit` does, or with what `answer.body` throws; nothing is stored then, unless the
+ * error says that the outcome is unknown.
+ */
+export async function commitParts(
+  commit: CommitSegments,
+  streamId: StreamId,
+  batches: readonly BatchToCommit[],
+  answer?: RememberedAnswer,
+): Promise<readonly PlacedPart[]> {
+  const segments = batches.flatMap((batch) => batch.segments)
+  if (segments.length === 0) return placeParts(batches, [])
+  const completion = answer && {
+    ...answer,
+    body: (ids: readonly SegmentId[]) => answer.body(placeParts(batches, ids)),
+  }
+  return placeParts(batches, await commit(streamId, segments, completion))
+}
+
+/** `ids`: of all segments or, where they have runs, of these; none when nothing was stored. */
+export function placeParts(
+  batches: readonly BatchToCommit[],
+  ids: readonly SegmentId[],
+): PlacedPart[] {
+  let at = 0
+  return batches.flatMap((batch) => {
+    const start = at
+    for (const { runs } of batch.segments) at += runs?.length ?? 1
+    return placeBatch(batch, ids.slice(start, at))
+  })
+}
+
+/** A stream's first events are counted from its first in the batch. */
+function placeBatch(batch: BatchToCommit, ids: readonly SegmentId[]): PlacedPart[] {
+  const { segments, parts, owners = [] } = batch
+  if (owners.length < 2) return placeRange(parts, ids)
+  const runs = segments.flatMap((segment) => segment.runs ?? [])
+  const idByStream = new Map(runs.map(({ streamId }, index) => [streamId, ids[index]!]))
+  let at = 0
+  return owners.flatMap(({ streamId, parts: count }) => {
+    const id = idByStream.get(streamId)
+    const own = parts.slice(at, at + count)
+    at += count
+    return placeRange(own, id === undefined ? [] : [id])
+  })
+}
+
+function placeRange(parts: readonly PartResult[], segmentIds: readonly SegmentId[]): PlacedPart[] {
+  let firstEvent = 0
+  return parts.map((result) => {
+    const placed = { result, segmentIds, firstEvent }
+    firstEvent += result.accepted
+    return placed
+  })
+}
