@@ -10,6 +10,7 @@ import { simdjsonIsValid, simdjsonParse } from './decode/simdjson.bench.ts'
 import { compressionBenches } from './encode/brotli.bench.ts'
 import { nativeBlock, tapeAndNativeBlock } from './encode/native-block.bench.ts'
 import { segment } from './encode/segment.bench.ts'
+import { evaluateBenches } from './evaluate/evaluate.bench.ts'
 import { replayJson, replayText, segmentText } from './ingest/replay.bench.ts'
 import { reviewBenches } from './ingest/review.bench.ts'
 import { workerTaskJson, workerTaskOtlp, workerTaskText } from './ingest/worker-task.bench.ts'
@@ -51,4 +52,5 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   replayJson,
   replayText,
   ...reviewBenches,
+  ...evaluateBenches,
 ]

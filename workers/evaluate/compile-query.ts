@@ -20,8 +20,6 @@ export type ScopeTest = (event: EventCursor, from: number, to: number, depth: nu
 /** What is done with an entry that a path has. */
 type EntryTest = (event: EventCursor, at: number, depth: number) => boolean
 
-const BACKQUOTE = 0x60
-
 export interface CompiledQuery {
   readonly test: ScopeTest
   /** To be begun before the events of a batch. */
@@ -184,23 +182,25 @@ class QueryCompiler {
   /** Some path that begins so, or one in its elements. */
   #below(prefix: string, test: FieldClause['test'], isEvent: boolean): ScopeTest {
     const plain = makeValueTest(test, false, this.#parts)
-    const text = makeValueTest(test, true, this.#parts)
+    const isOfWords =
+      isEvent && (test.kind === 'value' || test.kind === 'wildcard') && !test.isWhole
+    const texts = isOfWords ? this.#textFields.length : 0
+    const text = texts > 0 ? makeValueTest(test, true, this.#parts) : plain
     const start = Buffer.from(prefix)
-    const isText = (column: number) => {
-      return (this.#finder!.indexOf(column) ?? this.#paths.length) < this.#textFields.length
-    }
     const some = (event: EventCursor, from: number, to: number, depth: number, begin: Buffer) => {
       this.#findLast(event, from, to)
       const { entries, trie } = event
       for (let at = from; at < to; at = nextEntry(entries, at)) {
         const column = trie.column[entries[at]!]!
         if (column === NO_COLUMN || this.#lastEntry[column] !== at) continue
-        if (!trie.columns.startsWith(column, begin) || !isNameable(event, column)) continue
         const native = columnTypeOf(entries, at, depth)
-        if (native === NO_TYPE) continue
-        const value = isEvent && depth === 0 && isText(column) ? text : plain
-        if (testLeaf(event, at, native, value, this.#parts.work)) return true
-        if (native === ARRAY_JSON && this.#someObject(event, at, depth, anywhere)) return true
+        if (native === NO_TYPE || !trie.columns.startsWith(column, begin)) continue
+        const isText = texts > 0 && depth === 0 && this.#finder!.indexOf(column) < texts
+        const value = isText ? text : plain
+        const isFound =
+          testLeaf(event, at, native, value, this.#parts.work) ||
+          (native === ARRAY_JSON && this.#someObject(event, at, depth, anywhere))
+        if (isFound && isNameable(event, column)) return true
       }
       return false
     }
@@ -226,10 +226,7 @@ const NO_PREFIX = Buffer.alloc(0)
 
 /** ClickHouse can be asked for the path; see `isFieldPath`. */
 function isNameable({ trie }: EventCursor, column: number): boolean {
-  const length = trie.columns.lengthOf(column)
-  if (length === 0) return false
-  const name = trie.columns.nameOf(column)
-  return !name.includes(BACKQUOTE) || isFieldPath(Buffer.from(name).toString())
+  return isFieldPath(Buffer.from(trie.columns.nameOf(column)).toString())
 }
 
 function joined(kind: 'and' | 'or', tests: readonly ScopeTest[]): ScopeTest {

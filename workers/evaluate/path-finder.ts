@@ -54,9 +54,9 @@ export class PathFinder {
     this.#rows = 1
   }
 
-  /** The path that this column of the event is, of those it was made with; undefined for others. */
-  indexOf(column: number): number | undefined {
-    return this.#pathOf.get(column)
+  /** Which path this column of the event is, of those it was made with; infinity for others. */
+  indexOf(column: number): number {
+    return this.#pathOf.get(column) ?? Number.POSITIVE_INFINITY
   }
 
   /** The entry of a path in the event, or NO_ENTRY. */

@@ -1,12 +1,7 @@
 /** Date-times between two moments, as `tryReadTime` reads them. */
 import type { Bound } from '../../src/language/query-tree.ts'
-import { tryReadTime } from '../../src/language/scalar.ts'
+import { MomentReader } from './moment-reader.ts'
 import type { StringTest } from './string-test.ts'
-
-/** `2026-01-01T00:00:00Z`, and with nanoseconds and an offset. */
-const TIME_BYTES_MIN = 20
-const TIME_BYTES_MAX = 35
-const DASH = 0x2d
 
 /** Nanoseconds since 1970 in two numbers, as doubles are not exact to so many digits. */
 export interface Moment {
@@ -40,14 +35,8 @@ export function isBefore(ms: number, nanos: number, otherMs: number, otherNanos:
 }
 
 export function makeTimeTest(low: Bound | undefined, high: Bound | undefined): StringTest {
-  const first = low && low.value.timeNs! + (low.isInclusive ? 0n : 1n)
-  const last = high && high.value.timeNs! - (high.isInclusive ? 0n : 1n)
-  return (bytes, start, end) => {
-    const length = end - start
-    if (length < TIME_BYTES_MIN || length > TIME_BYTES_MAX || bytes[start + 4] !== DASH)
-      return false
-    const ns = tryReadTime(bytes.toString('latin1', start, end))
-    if (ns === undefined) return false
-    return (first === undefined || ns >= first) && (last === undefined || ns <= last)
-  }
+  const isBetween = makeMomentTest(low, high)
+  const moment = new MomentReader()
+  return (bytes, start, end) =>
+    moment.tryRead(bytes, start, end) && isBetween(moment.ms, moment.nanos)
 }
