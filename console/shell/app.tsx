@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { type Route, route } from '../base/route.ts'
 import { token } from '../base/session.ts'
 import { findStream, loadStreams, streams, streamsFailure } from '../base/stream.ts'
+import { ExploreScreen } from '../explore/explore-screen.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Notices } from '../parts/notices.tsx'
 import { RedactionScreen } from '../redaction/redaction-screen.tsx'
@@ -61,7 +62,9 @@ function Screen({ current }: { current: Route }) {
       return <RedactionScreen key={current.streamId} streamId={current.streamId} />
     case 'usage':
       return <UsageScreen streamId={current.streamId} />
-    default:
+    case 'streams':
       return <StreamsScreen streamId={current.streamId} />
+    default:
+      return <ExploreScreen />
   }
 }

@@ -5,6 +5,7 @@ import { nextTheme, theme } from '../base/theme.ts'
 import { StreamPicker } from './stream-picker.tsx'
 
 const LINKS: readonly (readonly [screen: Screen, label: string])[] = [
+  ['explore', 'Explore'],
   ['streams', 'Streams'],
   ['schema', 'Schema'],
   ['redaction', 'Redaction'],
@@ -16,7 +17,7 @@ export function Header() {
   const stream = findStream(streamId)
   return (
     <header class="header">
-      <a class="brand" href={href('streams')}>
+      <a class="brand" href={href('explore')}>
         Sluice
       </a>
       <StreamPicker streams={streams.value ?? []} selected={stream} />

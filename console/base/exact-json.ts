@@ -1,0 +1,147 @@
+/**
+ * JSON read by places in its text, not into values: numbers keep every digit, equal keys stay, and
+ * of a megabyte only what is looked at is read. The text is what the service answered, so it is
+ * valid JSON; nothing here judges it.
+ */
+
+/** A value's place in `text`: half-open. */
+export interface JsonSpan {
+  readonly text: string
+  readonly start: number
+  readonly end: number
+}
+
+export interface JsonMember {
+  readonly key: string
+  readonly value: JsonSpan
+}
+
+export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
+
+const QUOTE = 34
+const COMMA = 44
+const OPEN_BRACKET = 91
+const BACKSLASH = 92
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+
+export function wholeJson(text: string): JsonSpan {
+  const start = skipSpace(text, 0)
+  return { text, start, end: skipValue(text, start) }
+}
+
+export function jsonKind({ text, start }: JsonSpan): JsonKind {
+  switch (text[start]) {
+    case '{':
+      return 'object'
+    case '[':
+      return 'array'
+    case '"':
+      return 'string'
+    case 't':
+    case 'f':
+      return 'boolean'
+    case 'n':
+      return 'null'
+    default:
+      return 'number'
+  }
+}
+
+/** As it stands in the text. */
+export function jsonText({ text, start, end }: JsonSpan): string {
+  return text.slice(start, end)
+}
+
+/** Precondition: it is a string. */
+export function jsonString(span: JsonSpan): string {
+  return JSON.parse(jsonText(span)) as string
+}
+
+/** An object's members in order, read one by one as they are asked for. */
+export function* jsonMembers({ text, start }: JsonSpan): Generator<JsonMember> {
+  let at = skipSpace(text, start + 1)
+  while (text.charCodeAt(at) !== CLOSE_BRACE) {
+    const keyEnd = skipString(text, at)
+    const key = JSON.parse(text.slice(at, keyEnd)) as string
+    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1)
+    const end = skipValue(text, valueStart)
+    yield { key, value: { text, start: valueStart, end } }
+    at = skipSpace(text, end)
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1)
+  }
+}
+
+/** An array's elements in order, read one by one as they are asked for. */
+export function* jsonElements({ text, start }: JsonSpan): Generator<JsonSpan> {
+  let at = skipSpace(text, start + 1)
+  while (text.charCodeAt(at) !== CLOSE_BRACKET) {
+    const end = skipValue(text, at)
+    yield { text, start: at, end }
+    at = skipSpace(text, end)
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1)
+  }
+}
+
+/** Of equal keys the last one, which is the one that counts in queries. */
+export function jsonMember(object: JsonSpan, key: string): JsonSpan | undefined {
+  let found: JsonSpan | undefined
+  for (const member of jsonMembers(object)) if (member.key === key) found = member.value
+  return found
+}
+
+/**
+ * The value at a dotted path: a name with a dot in it is the same path as the nested one. Undefined
+ * when there is none, and for what is inside arrays.
+ */
+export function jsonAt(object: JsonSpan, path: string): JsonSpan | undefined {
+  if (jsonKind(object) !== 'object') return undefined
+  let found: JsonSpan | undefined
+  for (const { key, value } of jsonMembers(object)) {
+    if (key === path) found = value
+    else if (path.startsWith(`${key}.`)) {
+      found = jsonAt(value, path.slice(key.length + 1)) ?? found
+    }
+  }
+  return found
+}
+
+function skipValue(text: string, start: number): number {
+  const first = text.charCodeAt(start)
+  if (first === QUOTE) return skipString(text, start)
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
+    let end = start
+    while (end < text.length && !/[,\]}\s]/.test(text[end]!)) end++
+    return end
+  }
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = skipString(text, at) - 1
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      depth--
+      if (depth === 0) return at + 1
+    }
+  }
+  return text.length
+}
+
+function skipString(text: string, start: number): number {
+  let at = start + 1
+  for (;;) {
+    const quote = text.indexOf('"', at)
+    if (quote < 0) return text.length
+    let slashes = 0
+    while (text.charCodeAt(quote - 1 - slashes) === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return quote + 1
+    at = quote + 1
+  }
+}
+
+function skipSpace(text: string, start: number): number {
+  let at = start
+  while (at < text.length && text.charCodeAt(at) <= 32) at++
+  return at
+}

@@ -1,0 +1,66 @@
+/** Times: what the address says of a range, and how times are shown, in UTC or as here. */
+import { effect, signal } from '@preact/signals'
+
+const ZONE_KEY = 'sluice.zone'
+export type Zone = 'local' | 'utc'
+
+export const zone = signal<Zone>(localStorage.getItem(ZONE_KEY) === 'utc' ? 'utc' : 'local')
+effect(() => localStorage.setItem(ZONE_KEY, zone.value))
+
+export const DEFAULT_FROM = '-1h'
+export const PRESETS: readonly (readonly [from: string, label: string])[] = [
+  ['-5m', 'Last 5 minutes'],
+  ['-15m', 'Last 15 minutes'],
+  ['-1h', 'Last hour'],
+  ['-4h', 'Last 4 hours'],
+  ['-24h', 'Last 24 hours'],
+  ['-7d', 'Last 7 days'],
+  ['-30d', 'Last 30 days'],
+]
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+/** Milliseconds since 1970 of `now`, `-15m` or RFC 3339; undefined for anything else. */
+export function momentMs(text: string, nowMs: number = Date.now()): number | undefined {
+  if (text === 'now') return nowMs
+  const [, count, unit] = /^(?:now)?-(\d{1,9})([smhdw])$/.exec(text) ?? []
+  if (count !== undefined) return nowMs - Number(count) * UNIT_MS[unit!]!
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** `2026-01-31 12:00:00.123` in the zone that was chosen. */
+export function formatTime(ms: number, digits: 0 | 3 = 3): string {
+  const shifted = zone.value === 'utc' ? ms : ms - new Date(ms).getTimezoneOffset() * 60_000
+  const text = new Date(shifted).toISOString().replace('T', ' ')
+  return text.slice(0, digits === 3 ? 23 : 19)
+}
+
+/** What the range of the address is called. */
+export function rangeLabel(from: string, to: string): string {
+  const preset = PRESETS.find(([known]) => known === from)
+  if (preset !== undefined && to === 'now') return preset[1]
+  return `${momentLabel(from)} – ${momentLabel(to)}`
+}
+
+function momentLabel(text: string): string {
+  if (/^(now|-)/.test(text)) return text
+  const ms = momentMs(text)
+  return ms === undefined ? text : formatTime(ms, 0)
+}
+
+/** For an input of the type `datetime-local`, and back from it. */
+export function toInputValue(ms: number): string {
+  return formatTime(ms, 0).replace(' ', 'T')
+}
+
+export function fromInputValue(text: string): string | undefined {
+  const ms = Date.parse(zone.value === 'utc' ? `${text}Z` : text)
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+}

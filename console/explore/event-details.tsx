@@ -1,0 +1,72 @@
+import { useSignal } from '@preact/signals'
+import { jsonText } from '../base/exact-json.ts'
+import { setParams } from '../base/route.ts'
+import type { StreamInfo } from '../base/stream.ts'
+import { formatTime } from '../base/time.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { ask } from './ask.ts'
+import type { EventRecord } from './event.ts'
+import { systemClause, withClause } from './filters.ts'
+import { JsonTree } from './json-tree.tsx'
+import { Surroundings } from './surroundings.tsx'
+
+type View = 'tree' | 'raw' | 'around'
+
+const VIEWS: readonly (readonly [view: View, label: string])[] = [
+  ['tree', 'Fields'],
+  ['raw', 'Raw'],
+  ['around', 'Around it'],
+]
+
+/** An event as a whole: its fields as a tree, its bytes, and its neighbours. */
+export function EventDetails({
+  event,
+  stream,
+}: {
+  event: EventRecord
+  stream: StreamInfo | undefined
+}) {
+  const view = useSignal<View>('tree')
+  const { query } = ask.value
+  return (
+    <>
+      <div class="inline">
+        <div class="tabs" role="tablist" aria-label="Event">
+          {VIEWS.map(([name, label]) => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              aria-selected={view.value === name}
+              onClick={() => {
+                view.value = name
+              }}
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+        <span class="spring" />
+        <span class="quiet mono">
+          received {formatTime(Date.parse(event.ingestedAt))} · {event.id}
+        </span>
+        <button
+          type="button"
+          class="small"
+          title="Only events of the same structure"
+          onClick={() =>
+            setParams({ q: withClause(query, systemClause('_shape', event.shape), false) })
+          }
+        >
+          same shape
+        </button>
+        <CopyButton text={jsonText(event.payload)} label="Copy event" />
+      </div>
+      {view.value === 'tree' && <JsonTree value={event.payload} path="" />}
+      {view.value === 'raw' && <pre class="raw">{jsonText(event.payload)}</pre>}
+      {view.value === 'around' && stream !== undefined && (
+        <Surroundings event={event} stream={stream} />
+      )}
+    </>
+  )
+}

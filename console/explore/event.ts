@@ -1,0 +1,88 @@
+/** Events as the page keeps them: the record's text, and what each row shows of it. */
+
+import { TEXT_FIELDS_DEFAULT } from '../../src/model/text-fields.ts'
+import {
+  type JsonSpan,
+  jsonAt,
+  jsonElements,
+  jsonKind,
+  jsonMembers,
+  jsonString,
+  jsonText,
+  wholeJson,
+} from '../base/exact-json.ts'
+
+export interface EventRecord {
+  readonly id: string
+  readonly streamId: string | undefined
+  readonly ingestedAt: string
+  readonly eventTime: string
+  readonly eventMs: number
+  readonly shape: string
+  readonly payload: JsonSpan
+}
+
+export interface EventAnswer {
+  readonly events: readonly EventRecord[]
+  /** All members but the events. */
+  readonly rest: Readonly<Record<string, unknown>>
+}
+
+/** Reads the text of a list or search. */
+export function readEvents(text: string): EventAnswer {
+  const events: EventRecord[] = []
+  const rest: Record<string, unknown> = {}
+  for (const { key, value } of jsonMembers(wholeJson(text))) {
+    if (key !== 'events') rest[key] = JSON.parse(jsonText(value))
+    else for (const element of jsonElements(value)) events.push(readEvent(element))
+  }
+  return { events, rest }
+}
+
+export function readEvent(record: JsonSpan): EventRecord {
+  const members: Record<string, JsonSpan> = {}
+  for (const { key, value } of jsonMembers(record)) members[key] = value
+  const textOf = (name: string) => (members[name] ? jsonString(members[name]) : '')
+  const eventTime = textOf('event_time') || textOf('ingested_at')
+  return {
+    id: textOf('id'),
+    streamId: members._stream && jsonText(members._stream).replaceAll('"', ''),
+    ingestedAt: textOf('ingested_at'),
+    eventTime,
+    eventMs: Date.parse(eventTime),
+    shape: textOf('shape'),
+    payload: members.payload ?? wholeJson('{}'),
+  }
+}
+
+const CELL_CHARS_MAX = 512
+
+/** What a cell shows of the value at `path`: strings as they are, anything else as JSON. */
+export function cellText(event: EventRecord, path: string): string {
+  const value = jsonAt(event.payload, path)
+  if (value === undefined) return ''
+  const start = value.start
+  const cut = { ...value, end: Math.min(value.end, start + CELL_CHARS_MAX) }
+  if (jsonKind(value) !== 'string') return jsonText(cut)
+  return value.end === cut.end ? jsonString(value) : cutString(jsonText(cut))
+}
+
+/** The line of an event: its first text field, else its payload as it is. */
+export function lineOf(event: EventRecord, textFields: readonly string[] | undefined): string {
+  for (const path of textFields ?? TEXT_FIELDS_DEFAULT) {
+    const value = jsonAt(event.payload, path)
+    if (value !== undefined && jsonKind(value) === 'string') return cellText(event, path)
+  }
+  const { start, end } = event.payload
+  return jsonText({ ...event.payload, end: Math.min(end, start + CELL_CHARS_MAX) })
+}
+
+/** The beginning of a JSON string that was cut: without its quote, escapes undone where whole. */
+function cutString(text: string): string {
+  const whole = text.slice(1).replace(/\\(?:u[0-9a-fA-F]{0,3})?$/, '')
+  try {
+    return `${JSON.parse(`"${whole}"`) as string}…`
+  } catch {
+    return `${whole}…`
+  }
+}

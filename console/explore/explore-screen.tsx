@@ -1,0 +1,194 @@
+/** Explore: one screen from "something is wrong" to the one event that explains it. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { callJson, callText } from '../base/api.ts'
+import { jsonElements, jsonMembers, jsonText, wholeJson } from '../base/exact-json.ts'
+import { useLoaded } from '../base/loaded.ts'
+import { href, setParams } from '../base/route.ts'
+import { findStream, streams } from '../base/stream.ts'
+import { Failure } from '../parts/failure.tsx'
+import { AnswerNote } from './answer-note.tsx'
+import { type Ask, ask, readMembers, readPath } from './ask.ts'
+import type { Bucket } from './counts.ts'
+import { EventLoader, type Gap } from './event-list.ts'
+import { EventTable } from './event-table.tsx'
+import type { Facet } from './facet.ts'
+import { Facets } from './facets.tsx'
+import { Histogram } from './histogram.tsx'
+import { follow, liveFailure } from './live.ts'
+import { QueryBox } from './query-box.tsx'
+import { TimePicker } from './time-picker.tsx'
+
+interface HistogramAnswer {
+  readonly buckets: readonly {
+    readonly _bucket: string
+    readonly levels: Readonly<Record<string, number>>
+  }[]
+  readonly total: number
+}
+
+const FACET_VALUES = 8
+
+export function ExploreScreen() {
+  const { value: current } = ask
+  const stream = findStream(current.streamId)
+  const loader = useRef(new EventLoader()).current
+  const turn = useSignal(0)
+  const { streamId, query, from, to, timeBasis, isLive } = current
+  const key = [streamId, query, from, to, timeBasis].join('\n')
+  useEffect(() => {
+    if (streams.value?.length === 0) return
+    void loader.start(ask.value)
+    if (!isLive || streamId === undefined) return () => loader.stop()
+    const gone = new AbortController()
+    void follow(ask.value, loader, gone.signal)
+    return () => {
+      gone.abort()
+      loader.stop()
+      liveFailure.value = undefined
+    }
+  }, [key, isLive, turn.value])
+  if (streams.value?.length === 0) {
+    return (
+      <p class="empty">
+        Nothing to look at yet. <a href={href('streams')}>Create a stream</a>, and send it an event.
+      </p>
+    )
+  }
+  const { value: list } = loader.list
+  return (
+    <section class="explore">
+      <div class="explore-bar">
+        <TimePicker />
+        <QueryBox />
+        <button
+          type="button"
+          onClick={() => {
+            turn.value++
+          }}
+        >
+          ↻ Refresh
+        </button>
+        <button
+          type="button"
+          id="live"
+          aria-pressed={isLive}
+          disabled={streamId === undefined}
+          title={streamId === undefined ? 'Choose a stream to follow it' : 'Events as they come'}
+          onClick={() => setParams({ live: isLive ? undefined : '1' })}
+        >
+          {isLive ? '■ Live' : '▶ Live'}
+        </button>
+      </div>
+      <Counts ask={current} askKey={key} turn={turn.value} />
+      {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
+      <div class="explore-body">
+        <FacetsPanel ask={current} askKey={key} turn={turn.value} />
+        <div class="explore-main">
+          {list.failure !== undefined && <Failure text={list.failure} />}
+          <AnswerNote list={list} matched={undefined} />
+          {list.rows.length === 0 && !list.isLoading && list.failure === undefined ? (
+            <NothingFound ask={current} />
+          ) : (
+            <EventTable
+              list={list}
+              stream={stream}
+              columns={current.columns}
+              onMore={() => void loader.loadMore()}
+              onLoadGap={loadGap}
+            />
+          )}
+        </div>
+      </div>
+    </section>
+  )
+}
+
+/** What a gap left out is looked at as a range of its own. */
+function loadGap({ from, to }: Gap): void {
+  setParams({ from, to, live: undefined })
+}
+
+interface PartProps {
+  readonly ask: Ask
+  readonly askKey: string
+  readonly turn: number
+}
+
+function Counts({ ask: asked, askKey, turn }: PartProps) {
+  const { value, failure } = useLoaded(`${askKey} ${turn}`, (signal) =>
+    callJson<HistogramAnswer>(readPath(asked, 'histogram'), {
+      method: 'POST',
+      body: readMembers(asked),
+      signal,
+    }),
+  )
+  if (failure !== undefined) return <Failure text={`No histogram: ${failure}`} />
+  const buckets: Bucket[] = (value?.buckets ?? []).map(({ _bucket: time, levels }) => ({
+    startMs: Date.parse(time),
+    counts: levels,
+  }))
+  const [first, second] = buckets
+  const bucketMs = first && second ? second.startMs - first.startMs : 60_000
+  return <Histogram buckets={buckets} bucketMs={bucketMs} />
+}
+
+function FacetsPanel({ ask: asked, askKey, turn }: PartProps) {
+  const fields = facetFields(asked)
+  const { value, failure } = useLoaded(`${askKey} ${turn} ${fields}`, async (signal) => {
+    const text = await callText(readPath(asked, 'facets'), {
+      method: 'POST',
+      body: { ...readMembers(asked), fields, limit: FACET_VALUES },
+      signal,
+    })
+    return readFacets(text)
+  })
+  if (failure !== undefined) return <Failure text={`No facets: ${failure}`} />
+  return <Facets facets={value?.facets ?? []} isSampled={value?.isSampled ?? false} />
+}
+
+function facetFields({ columns }: Ask): readonly string[] {
+  return ['_level', '_service', ...columns.filter((path) => !path.startsWith('_'))].slice(0, 12)
+}
+
+function readFacets(text: string): { facets: readonly Facet[]; isSampled: boolean } {
+  const members = new Map([...jsonMembers(wholeJson(text))].map(({ key, value }) => [key, value]))
+  const facets = [...jsonElements(members.get('facets')!)].map((facet) => {
+    const parts = new Map([...jsonMembers(facet)].map(({ key, value }) => [key, value]))
+    const field = JSON.parse(jsonText(parts.get('field')!)) as string
+    const values = [...jsonElements(parts.get('values')!)].map((one) => {
+      const members = new Map([...jsonMembers(one)].map(({ key, value }) => [key, value]))
+      const json = jsonText(members.get('value')!)
+      const value: unknown = JSON.parse(json)
+      const shown = typeof value === 'string' ? value : json
+      return {
+        json,
+        text: value === null ? '' : shown,
+        count: Number(jsonText(members.get('count')!)),
+      }
+    })
+    const label = field === '_level' ? 'level' : field === '_service' ? 'service' : field
+    return { field, label, values }
+  })
+  return { facets, isSampled: jsonText(members.get('sampled')!) === 'true' }
+}
+
+function NothingFound({ ask: { query, from } }: { ask: Ask }) {
+  return (
+    <div class="empty">
+      <p>No event matches in this range.</p>
+      <p class="inline">
+        {query !== '' && (
+          <button type="button" onClick={() => setParams({ q: undefined })}>
+            Without the query
+          </button>
+        )}
+        {from !== '-30d' && (
+          <button type="button" onClick={() => setParams({ from: '-30d', to: undefined })}>
+            In the last 30 days
+          </button>
+        )}
+      </p>
+    </div>
+  )
+}

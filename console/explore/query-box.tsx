@@ -1,0 +1,150 @@
+/**
+ * The query's box: a text area over its own coloured text, with a list of proposals below it.
+ * Enter runs the query, Shift+Enter makes a line. What is wrong is told as it is typed, by the
+ * same parser that the service has; typing never waits for the network.
+ */
+import { useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { setParams } from '../base/route.ts'
+import { ask } from './ask.ts'
+import { type Proposal, propose } from './completion.ts'
+import { highlight } from './highlight.ts'
+
+const PROPOSE_MS = 80
+
+export function QueryBox() {
+  const { query, streamId } = ask.value
+  const text = useSignal(query)
+  const proposals = useSignal<readonly Proposal[]>([])
+  const chosen = useSignal(-1)
+  const box = useRef<HTMLTextAreaElement>(null)
+  const asked = useRef<AbortController | undefined>(undefined)
+  const listId = useId()
+  useEffect(() => {
+    text.value = query
+    proposals.value = []
+  }, [query])
+  const close = () => {
+    asked.current?.abort()
+    proposals.value = []
+    chosen.value = -1
+  }
+  const run = () => {
+    close()
+    setParams({ q: text.value.trim() })
+  }
+  const lookUp = () => {
+    asked.current?.abort()
+    const gone = new AbortController()
+    asked.current = gone
+    const at = box.current?.selectionStart ?? text.value.length
+    const start = setTimeout(() => {
+      propose(streamId, text.value, at, gone.signal).then(
+        (found) => {
+          if (gone.signal.aborted) return
+          proposals.value = found
+          chosen.value = -1
+        },
+        () => undefined, // Without proposals one can type all the same.
+      )
+    }, PROPOSE_MS)
+    gone.signal.addEventListener('abort', () => clearTimeout(start))
+  }
+  const take = (proposal: Proposal) => {
+    const { start, end, insert } = proposal
+    text.value = text.value.slice(0, start) + insert + text.value.slice(end)
+    close()
+    queueMicrotask(() => {
+      box.current?.focus()
+      box.current?.setSelectionRange(start + insert.length, start + insert.length)
+      if (insert.endsWith(':')) lookUp()
+    })
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { length } = proposals.value
+    const picked = proposals.value[chosen.value]
+    if (event.key === 'Escape') {
+      if (length === 0) box.current?.blur()
+      close()
+    } else if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault()
+      if (picked) take(picked)
+      else run()
+    } else if (event.key === 'Tab' && length > 0 && !event.shiftKey) {
+      event.preventDefault()
+      take(picked ?? proposals.value[0]!)
+    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      if (length === 0) return
+      event.preventDefault()
+      const step = event.key === 'ArrowDown' ? 1 : -1
+      chosen.value = (chosen.value + step + length + 1) % (length + 1)
+      if (chosen.value === length) chosen.value = -1
+    } else if (event.key === ' ' && event.ctrlKey) {
+      event.preventDefault()
+      lookUp()
+    }
+  }
+  const { parts, error } = highlight(text.value)
+  return (
+    <div class="query">
+      <div class={error ? 'query-box is-wrong' : 'query-box'}>
+        <pre aria-hidden="true">
+          {parts.map((part, index) => (
+            <span key={index} class={`part-${part.kind}`}>
+              {part.text}
+            </span>
+          ))}
+          {'\n'}
+        </pre>
+        <textarea
+          ref={box}
+          id="query"
+          aria-label="Query"
+          aria-autocomplete="list"
+          aria-haspopup="listbox"
+          aria-controls={proposals.value.length > 0 ? listId : undefined}
+          aria-activedescendant={chosen.value < 0 ? undefined : `${listId}-${chosen.value}`}
+          aria-invalid={error !== undefined}
+          aria-describedby="query-error"
+          rows={1}
+          spellcheck={false}
+          autocomplete="off"
+          placeholder="error   service:cart   status:>=500   &quot;timed out&quot;   all events when empty"
+          value={text.value}
+          onInput={(event) => {
+            text.value = event.currentTarget.value
+            lookUp()
+          }}
+          onKeyDown={onKeyDown}
+          onBlur={close}
+        />
+        {proposals.value.length > 0 && (
+          <div class="proposals" id={listId} role="listbox" aria-label="Proposals">
+            {proposals.value.map((proposal, index) => (
+              <div
+                key={proposal.label}
+                id={`${listId}-${index}`}
+                role="option"
+                aria-selected={index === chosen.value}
+                tabIndex={-1}
+                onPointerDown={(event) => {
+                  event.preventDefault()
+                  take(proposal)
+                }}
+              >
+                <span class="mono">{proposal.label}</span>
+                <span class="quiet">{proposal.note}</span>
+              </div>
+            ))}
+          </div>
+        )}
+      </div>
+      <button type="button" class="primary" disabled={error !== undefined} onClick={run}>
+        Search
+      </button>
+      <p id="query-error" class="query-error" role="status">
+        {error?.message}
+      </p>
+    </div>
+  )
+}

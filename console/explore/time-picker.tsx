@@ -1,0 +1,126 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { setParams } from '../base/route.ts'
+import { fromInputValue, momentMs, PRESETS, rangeLabel, toInputValue, zone } from '../base/time.ts'
+import { ask } from './ask.ts'
+
+/** Which time is looked at: presets up to now, or from and to; received or of the event. */
+export function TimePicker() {
+  const isOpen = useSignal(false)
+  const ref = useRef<HTMLDivElement>(null)
+  const { from, to, timeBasis } = ask.value
+  useEffect(() => {
+    if (!isOpen.value) return
+    const close = (event: Event) => {
+      const isKey = event instanceof KeyboardEvent
+      if (isKey ? event.key === 'Escape' : !ref.current?.contains(event.target as Node)) {
+        isOpen.value = false
+      }
+    }
+    addEventListener('pointerdown', close)
+    addEventListener('keydown', close)
+    return () => {
+      removeEventListener('pointerdown', close)
+      removeEventListener('keydown', close)
+    }
+  }, [isOpen.value])
+  const choose = (preset: string) => {
+    isOpen.value = false
+    setParams({ from: preset, to: undefined })
+  }
+  return (
+    <div class="popover-place" ref={ref}>
+      <button
+        type="button"
+        id="time-picker"
+        aria-expanded={isOpen.value}
+        onClick={() => {
+          isOpen.value = !isOpen.value
+        }}
+      >
+        <span aria-hidden="true">◷</span> {rangeLabel(from, to)}
+      </button>
+      {isOpen.value && (
+        <div class="popover" role="dialog" aria-label="Time range">
+          <div class="preset-list">
+            {PRESETS.map(([preset, label]) => (
+              <button
+                key={preset}
+                type="button"
+                class="plain"
+                aria-pressed={preset === from && to === 'now'}
+                onClick={() => choose(preset)}
+              >
+                {label}
+              </button>
+            ))}
+          </div>
+          <AbsoluteRange from={from} to={to} onChosen={() => (isOpen.value = false)} />
+          <label class="inline">
+            <input
+              type="checkbox"
+              checked={timeBasis === 'event_time'}
+              onChange={(event) =>
+                setParams({ basis: event.currentTarget.checked ? 'event_time' : undefined })
+              }
+            />
+            By event time, not by receipt
+          </label>
+          <label class="inline">
+            <input
+              type="checkbox"
+              checked={zone.value === 'utc'}
+              onChange={(event) => {
+                zone.value = event.currentTarget.checked ? 'utc' : 'local'
+              }}
+            />
+            Times in UTC
+          </label>
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface AbsoluteProps {
+  readonly from: string
+  readonly to: string
+  readonly onChosen: () => void
+}
+
+function AbsoluteRange({ from, to, onChosen }: AbsoluteProps) {
+  const start = useSignal(toInputValue(momentMs(from) ?? Date.now()))
+  const end = useSignal(toInputValue(momentMs(to) ?? Date.now()))
+  const apply = (event: Event) => {
+    event.preventDefault()
+    setParams({ from: fromInputValue(start.value), to: fromInputValue(end.value) })
+    onChosen()
+  }
+  return (
+    <form class="absolute" onSubmit={apply}>
+      <label>
+        From
+        <input
+          type="datetime-local"
+          step="1"
+          value={start.value}
+          onInput={(event) => {
+            start.value = event.currentTarget.value
+          }}
+        />
+      </label>
+      <label>
+        To
+        <input
+          type="datetime-local"
+          step="1"
+          value={end.value}
+          onInput={(event) => {
+            end.value = event.currentTarget.value
+          }}
+        />
+      </label>
+      <button type="submit">Apply</button>
+    </form>
+  )
+}
