@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo, formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
@@ -24,12 +25,20 @@ interface FieldPage {
 }
 
 const SHOWN_MAX = 500
+/** Fields are learned while one looks. */
+const REFRESH_MS = 5_000
 
 export function Fields({ streamId }: { streamId: string }) {
   const { params } = route.value
   const prefix = params.get('prefix') ?? ''
   const isConflictsOnly = params.get('conflict') === 'true'
   const turn = useSignal(0)
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) turn.value++
+    }, REFRESH_MS)
+    return () => clearInterval(timer)
+  }, [])
   const { value, failure, isLoading } = useLoaded(
     `${streamId} ${prefix} ${isConflictsOnly}`,
     (signal) =>
@@ -64,7 +73,7 @@ export function Fields({ streamId }: { streamId: string }) {
           Type conflicts only
         </label>
         <span class="quiet" role="status">
-          {isLoading ? 'Loading…' : value && countText(value)}
+          {value === undefined && isLoading ? 'Loading…' : value && countText(value)}
         </span>
       </div>
       {failure !== undefined && <Failure text={failure} />}

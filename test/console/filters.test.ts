@@ -41,8 +41,8 @@ test('any name and value gives a query that parses to the same clause', () => {
   const name = fc.string({ minLength: 1 }).filter((text) => !/[.[\]\0]/.test(text))
   const value = fc.oneof(fc.string(), fc.integer(), fc.double({ noNaN: true }), fc.boolean())
   fc.assert(
-    fc.property(name, value, (path, any) => {
-      const payload = json({ [path]: any })
+    fc.property(name, value, (path, example) => {
+      const payload = json({ [path]: example })
       const [member] = jsonMembers(payload)
       const clause = clauseFor(path, member!.value)!
       const text = withClause('level:error', clause, false)

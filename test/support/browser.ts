@@ -45,7 +45,7 @@ export async function openBrowser(width = 1280, height = 800): Promise<Seen> {
 }
 
 /** Waits until the page shows `text` somewhere. Throws with what it shows when it does not. */
-export async function untilShown(page: Page, text: string, waitMs = 10_000): Promise<void> {
+export async function untilShown(page: Page, text: string, waitMs = 20_000): Promise<void> {
   const wanted = JSON.stringify(text)
   try {
     await page.waitForFunction(`document.body.innerText.includes(${wanted})`, { timeout: waitMs })
