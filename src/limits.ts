@@ -22,6 +22,10 @@ export const QUERY_PATHS_MAX = 64
  * word stands for one on each text field.
  */
 export const QUERY_CONDITIONS_MAX = 4_000
+/** How long what is known of a stream's fields serves queries before it is read again. */
+export const CATALOG_CACHE_MS = 1_000
+/** Fields of streams that are remembered so; past it the longest unread are forgotten. */
+export const CATALOG_CACHE_FIELDS_MAX = 100_000
 /** Tables of streams of their own that one query reads. */
 export const QUERY_TABLES_MAX = 50
 

@@ -1,4 +1,5 @@
 /** What clients ask of a cell: over the connections of reads, which hold up nothing else. */
+import { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
 import { FieldStatsStore } from '../store/projection/field-stats-store.ts'
 import { PROJECTION_DATABASE } from '../store/projection/projection-store.ts'
@@ -21,6 +22,7 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
     usage: new UsageStore(postgres),
     setAside: new SetAsideStore(postgres),
     schemas: new SchemaStore(postgres),
+    catalogs: new FieldCatalogStore(postgres),
     query: new QueryStore(reads.clickhouse, PROJECTION_DATABASE, readRemovedBefore),
     readProjectionBytes: sizes.readProjectionBytes,
     fieldStats: new FieldStatsStore(reads.clickhouse, PROJECTION_DATABASE, readRemovedBefore),

@@ -31,6 +31,8 @@ export interface SchemaChange {
   readonly through: SegmentId
   readonly fields: readonly FieldChange[]
   readonly shapes: readonly ShapeChange[]
+  /** Something in these segments is not in it, for a bound: the catalog does not have it. */
+  readonly isPartial: boolean
 }
 
 /** A stream as the store has it after a write. */

@@ -289,6 +289,7 @@ export class Observer implements Follower {
         if (isKnown(segment)) continue
         const delta = deltas?.[i]
         if (delta !== undefined) this.#learn(segment.streamId, segment.segmentId, delta)
+        else this.#cache.markPartial(segment.streamId)
         replayed++
       }
     }

@@ -94,6 +94,11 @@ export class SchemaCache {
     for (const shape of delta.shapes) schema?.describe(segmentId, shape, this.skipped)
   }
 
+  /** A segment of the stream was passed over. */
+  markPartial(streamId: StreamId): void {
+    this.#known.get(streamId)?.markPartial()
+  }
+
   changed(): StreamSchema[] {
     return [...this.#known.values()].filter((schema) => schema.hasChanges)
   }

@@ -3,9 +3,11 @@
  * stream's hard caps: what is past them is skipped here already and costs no memory.
  */
 import {
+  BLOCK_PATHS_MAX,
   FIELD_REFRESH_MS,
   FIELD_SAMPLE_MS,
   FIELD_SAMPLES_MAX,
+  SHAPE_LEAVES_CHARS_MAX,
   SHAPE_PATHS_BYTES_MAX,
 } from '../limits.ts'
 import type { SchemaDelta, ShapeDelta } from '../model/batch.ts'
@@ -74,6 +76,8 @@ export class StreamSchema {
   #shapes = new Map<string, boolean>()
   #changedFields = new Map<string, ChangedField>()
   #changedShapes = new Map<string, ChangedShape>()
+  /** Something was skipped since the last write. */
+  #isPartial = false
 
   constructor(known: KnownSchema) {
     this.streamId = known.streamId
@@ -85,7 +89,8 @@ export class StreamSchema {
   }
 
   get hasChanges(): boolean {
-    return this.#through > this.#taken || this.#changedFields.size + this.#changedShapes.size > 0
+    const changed = this.#changedFields.size + this.#changedShapes.size
+    return this.#through > this.#taken || changed > 0 || this.#isPartial
   }
 
   /** How many the store should have, if nobody else has learned any. */
@@ -113,6 +118,12 @@ export class StreamSchema {
       if (shape.leaves !== undefined) this.#learn(shape.shape, shape.leaves, ms, skipped)
     }
     skipped.shapes += delta.shapesSkipped
+    if (delta.shapesSkipped > 0) this.#isPartial = true
+  }
+
+  /** A segment that cannot be learned from was passed over. */
+  markPartial(): void {
+    this.#isPartial = true
   }
 
   /** Takes over the description of a shape that came without one; counts nothing. */
@@ -131,7 +142,9 @@ export class StreamSchema {
       through: this.#through,
       fields: [...this.#changedFields].map(([path, field]) => ({ path, ...field })),
       shapes: [...this.#changedShapes].map(([shape, changed]) => ({ shape, ...changed })),
+      isPartial: this.#isPartial,
     }
+    this.#isPartial = false
     this.#taken = this.#through
     this.#changedFields = new Map()
     this.#changedShapes = new Map()
@@ -156,14 +169,20 @@ export class StreamSchema {
       const there = this.#fields.get(path)
       if (there !== undefined) there.types |= types
       else if (this.#fields.size < this.#caps.fieldsHard) this.#know(path, types)
-      else this.#changedFields.delete(path)
+      else {
+        this.#changedFields.delete(path)
+        this.#isPartial = true
+      }
     }
     for (const [shape, { paths }] of this.#changedShapes) {
       const isThere = this.#shapes.has(shape)
       if (isThere || this.#shapes.size < this.#caps.shapesHard) {
         this.#shapes.set(shape, this.#shapes.get(shape) === true || paths !== undefined)
         if (!isThere) this.bytes += ENTRY_BYTES
-      } else this.#changedShapes.delete(shape)
+      } else {
+        this.#changedShapes.delete(shape)
+        this.#isPartial = true
+      }
     }
   }
 
@@ -194,6 +213,7 @@ export class StreamSchema {
     if (!this.#shapes.has(shape)) {
       if (this.#shapes.size >= this.#caps.shapesHard) {
         skipped.shapes += count
+        this.#isPartial = true
         return
       }
       this.#shapes.set(shape, false)
@@ -213,12 +233,16 @@ export class StreamSchema {
     const isNew = this.#shapes.get(shape) === false
     const paths: (readonly [string, FieldType])[] = []
     let pathsBytes = 0
+    let chars = 0
     for (const text of leaves) {
+      chars += text.length + 1
       const leaf = decodeLeaf(text)
       this.#learnLeaf(leaf, ms, skipped)
       pathsBytes += Buffer.byteLength(leaf.path) + leaf.type.length + 8
       if (isNew && pathsBytes <= SHAPE_PATHS_BYTES_MAX) paths.push([leaf.path, leaf.type])
     }
+    // A description this long ends where the worker's bounds are: some leaves are not in it.
+    if (leaves.length >= BLOCK_PATHS_MAX || chars > SHAPE_LEAVES_CHARS_MAX) this.#isPartial = true
     const changed = this.#changedShapes.get(shape)
     if (!isNew || changed === undefined) return
     changed.paths = paths
@@ -231,6 +255,7 @@ export class StreamSchema {
     if (known === undefined) {
       if (this.#fields.size >= this.#caps.fieldsHard) {
         skipped.fields++
+        this.#isPartial = true
         return
       }
       known = this.#know(path, 0)

@@ -37,6 +37,7 @@ export class KnownFields {
   readonly #types: ReadonlyMap<string, readonly FieldType[]>
   /** Paths with objects in arrays: `items[]`. */
   readonly #objects = new Set<string>()
+  #paths: readonly PathParts[] | undefined
 
   constructor(fields: readonly KnownField[]) {
     this.#types = new Map(fields.map(({ path, types }) => [path, types]))
@@ -74,9 +75,12 @@ export class KnownFields {
 
   /** All paths that may have values, by name. */
   get paths(): readonly PathParts[] {
-    const withValues = [...this.#types].filter(([, types]) => {
-      return types.length === 0 || types.some((type) => type !== 'null' && type !== 'object')
-    })
+    this.#paths ??= this.#readPaths()
+    return this.#paths
+  }
+
+  #readPaths(): readonly PathParts[] {
+    const withValues = [...this.#types].filter(([, types]) => hasValues(types))
     const sorted = withValues.sort(([a], [b]) => (a < b ? -1 : 1))
     return sorted.flatMap(([path]) => {
       const parts = this.#tryRead(path)
@@ -91,8 +95,13 @@ export class KnownFields {
     })
   }
 
-  isKnown(path: string): boolean {
-    return this.#types.has(path)
+  /** Whether there may be a value other than an object at a path outside of arrays. */
+  hasValues(path: string): boolean {
+    return hasValues(this.#types.get(path))
+  }
+
+  get count(): number {
+    return this.#types.size
   }
 
   #mayBeString(path: string): boolean {
@@ -120,4 +129,9 @@ export class KnownFields {
     parts.push(path.slice(start))
     return parts.length > NESTED_COLUMNS_DEPTH_MAX + 1 ? undefined : parts
   }
+}
+
+function hasValues(types: readonly FieldType[] | undefined): boolean {
+  if (types === undefined) return false
+  return types.length === 0 || types.some((type) => type !== 'null' && type !== 'object')
 }

@@ -13,6 +13,7 @@ import { sql as controlChanges } from './0008-control-changes.ts'
 import { sql as projectionIdentity } from './0009-projection-identity.ts'
 import { sql as promotedStreams } from './0010-promoted-streams.ts'
 import { sql as textFields } from './0011-text-fields.ts'
+import { sql as partialSchemas } from './0012-partial-schemas.ts'
 
 export interface Migration {
   readonly version: number
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, name: 'projection-identity', sql: projectionIdentity },
   { version: 10, name: 'promoted-streams', sql: promotedStreams },
   { version: 11, name: 'text-fields', sql: textFields },
+  { version: 12, name: 'partial-schemas', sql: partialSchemas },
 ]

@@ -1,0 +1,187 @@
+/**
+ * The field catalogs that queries are compiled by, from what observe has written.
+ *
+ * What makes them safe is the order of reading. First up to where each node has learned: its
+ * checkpoint is written with what it learned, so all segments up to it are in what is read later.
+ * Then which shapes are counted but not described, whose rows are not counted on. Then the fields.
+ * So an answer never depends on how far observe is behind, nor on how old a cached catalog is: of
+ * rows that it does not vouch for, queries read all types.
+ */
+import { CATALOG_CACHE_FIELDS_MAX, CATALOG_CACHE_MS, QUERY_PATHS_MAX } from '../../limits.ts'
+import { type FieldCatalog, type LearnedRows, NOTHING_LEARNED } from '../../model/field-catalog.ts'
+import { isFieldPath } from '../../model/field-path.ts'
+import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
+import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import type { Stream, StreamId } from '../../model/stream.ts'
+import type { Postgres } from '../postgres.ts'
+import { type KnownField, KnownFields } from './known-fields.ts'
+
+/** Of a stream, what a query needs. */
+export type CatalogStream = Pick<Stream, 'streamId' | 'textFields'>
+
+interface Known {
+  readonly fields: KnownFields
+  readonly learned: LearnedRows
+  readonly readAtMs: number
+}
+
+/** Nodes that are so far behind the first are not waited for: they get a time of their own. */
+const BEHIND_MS = 3_000
+
+export class FieldCatalogStore {
+  readonly #postgres: Postgres
+  readonly #nowMs: () => number
+  /** In the order of reading. */
+  readonly #known = new Map<StreamId, Known>()
+  #fields = 0
+
+  constructor(postgres: Postgres, nowMs: () => number = () => performance.now()) {
+    this.#postgres = postgres
+    this.#nowMs = nowMs
+  }
+
+  /** In the order of `streams`, each at most CATALOG_CACHE_MS old. Throws `StoreError`. */
+  async load(streams: readonly CatalogStream[]): Promise<FieldCatalog[]> {
+    const nowMs = this.#nowMs()
+    const found = new Map<StreamId, Known>()
+    for (const { streamId } of streams) {
+      const known = this.#known.get(streamId)
+      if (known !== undefined && nowMs - known.readAtMs < CATALOG_CACHE_MS) {
+        found.set(streamId, known)
+      }
+    }
+    const missing = streams.flatMap(({ streamId }) => (found.has(streamId) ? [] : [streamId]))
+    if (missing.length > 0) {
+      for (const [streamId, known] of await this.#read(missing)) {
+        found.set(streamId, known)
+        this.#keep(streamId, known)
+      }
+    }
+    return streams.map((stream) => toCatalog(stream, found.get(stream.streamId)!))
+  }
+
+  #keep(streamId: StreamId, known: Known): void {
+    this.#forget(streamId)
+    this.#known.set(streamId, known)
+    this.#fields += known.fields.count + 1
+    for (const oldest of this.#known.keys()) {
+      if (this.#fields <= CATALOG_CACHE_FIELDS_MAX) return
+      this.#forget(oldest)
+    }
+  }
+
+  #forget(streamId: StreamId): void {
+    const known = this.#known.get(streamId)
+    if (known === undefined) return
+    this.#known.delete(streamId)
+    this.#fields -= known.fields.count + 1
+  }
+
+  async #read(streamIds: readonly StreamId[]): Promise<Map<StreamId, Known>> {
+    const readAtMs = this.#nowMs()
+    const learned = await this.#readLearned()
+    const states = await this.#readStates(streamIds)
+    const fields = await this.#readFields(streamIds)
+    return new Map(
+      streamIds.map((streamId) => {
+        const state = states.get(streamId)
+        const known: Known = {
+          fields: new KnownFields(fields.get(streamId) ?? []),
+          learned: state === undefined ? learned : learnedOf(state, learned),
+          readAtMs,
+        }
+        return [streamId, known]
+      }),
+    )
+  }
+
+  /** Up to where all nodes have learned, of all streams. */
+  async #readLearned(): Promise<LearnedRows> {
+    const { rows } = await this.#postgres.query<{ node_id: number; segment_id: string }>(
+      `SELECT node_id, COALESCE(c.segment_id, 0) AS segment_id
+       FROM (SELECT node_id FROM nodes UNION SELECT node_id FROM observe_checkpoints) AS n
+       LEFT JOIN observe_checkpoints AS c USING (node_id)`,
+    )
+    const nodes = rows.map(({ node_id: nodeId, segment_id }) => {
+      // A later segment may have come in the same millisecond.
+      return { nodeId, untilMs: segmentIdMs(BigInt(segment_id) as SegmentId) }
+    })
+    const first = Math.max(0, ...nodes.map(({ untilMs }) => untilMs))
+    const behind = nodes.filter(({ untilMs }) => untilMs < first - BEHIND_MS)
+    const others = nodes.filter((node) => !behind.includes(node))
+    return { untilMs: Math.min(first, ...others.map(({ untilMs }) => untilMs)), behind }
+  }
+
+  async #readStates(streamIds: readonly StreamId[]): Promise<Map<StreamId, StateRow>> {
+    const { rows } = await this.#postgres.query<StateRow>(
+      `SELECT stream_id, is_partial,
+         (SELECT min(first_seen_ms) FROM stream_shapes AS h
+          LEFT JOIN stream_shape_paths AS p USING (stream_id, shape)
+          WHERE h.stream_id = s.stream_id AND p.shape IS NULL) AS undescribed_ms
+       FROM stream_schemas AS s WHERE stream_id = ANY ($1)`,
+      [streamIds],
+    )
+    return new Map(rows.map((row) => [row.stream_id, row]))
+  }
+
+  async #readFields(streamIds: readonly StreamId[]): Promise<Map<StreamId, KnownField[]>> {
+    const bits = FIELD_TYPES.map((type, bit) => `((seen_${type}_ms > 0)::integer << ${bit})`)
+    const { rows } = await this.#postgres.query<FieldRow>(
+      `SELECT stream_id, path,
+         CASE WHEN resolved_ms > 0 THEN 0 ELSE ${bits.join(' | ')} END AS types
+       FROM stream_fields WHERE stream_id = ANY ($1)`,
+      [streamIds],
+    )
+    const fields = new Map<StreamId, KnownField[]>()
+    for (const { stream_id: streamId, path, types } of rows) {
+      const field = { path, types: typesOfBits(types) }
+      const all = fields.get(streamId)
+      if (all === undefined) fields.set(streamId, [field])
+      else all.push(field)
+    }
+    return fields
+  }
+}
+
+interface StateRow {
+  readonly stream_id: StreamId
+  readonly is_partial: boolean
+  /** When a shape was seen first that is counted and not described. */
+  readonly undescribed_ms: string | null
+}
+
+interface FieldRow {
+  readonly stream_id: StreamId
+  readonly path: string
+  readonly types: number
+}
+
+/** One array for each set of types. */
+const TYPES = Array.from({ length: 1 << FIELD_TYPES.length }, (_, bits): readonly FieldType[] => {
+  return FIELD_TYPES.filter((_type, bit) => (bits & (1 << bit)) !== 0)
+})
+
+function typesOfBits(bits: number): readonly FieldType[] {
+  return TYPES[bits] ?? []
+}
+
+function learnedOf(state: StateRow, learned: LearnedRows): LearnedRows {
+  if (state.is_partial) return NOTHING_LEARNED
+  if (state.undescribed_ms === null) return learned
+  return { ...learned, untilMs: Math.min(learned.untilMs, Number(state.undescribed_ms)) }
+}
+
+function toCatalog({ streamId, textFields }: CatalogStream, known: Known): FieldCatalog {
+  const { fields, learned } = known
+  const setting = textFields.filter(isFieldPath)
+  const isAllText = !setting.some((path) => fields.hasValues(path))
+  const strings = isAllText ? fields.stringPaths.filter(isFieldPath) : []
+  return {
+    streamId,
+    learned,
+    textFields: [...new Set([...setting, ...strings.slice(0, QUERY_PATHS_MAX)])],
+    isAllText,
+    paths: fields.paths,
+    typesOf: (path) => fields.typesOf(path),
+  }
+}
