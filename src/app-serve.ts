@@ -1,14 +1,17 @@
 /** The part of the composition root that builds the read side and management. */
 
 import type { CredentialCache } from './accept/admission/authenticate.ts'
+import { createSearch } from './app-search.ts'
 import type { ReadStores } from './cell/read-stores.ts'
 import { BodyBudget } from './http/body-budget.ts'
 import type { Route } from './http/exchange.ts'
-import type { DamagedRead, SegmentRead } from './model/batch.ts'
+import type { DamagedRead, RecordFormat, SegmentRead } from './model/batch.ts'
 import type { ReviewRequest } from './model/redaction-review.ts'
 import type { WorkerPool } from './pool/pool.ts'
+import type { StreamSource } from './read/find-streams.ts'
 import type { StreamFinder } from './serve/guard.ts'
 import { createLanes, isBusy } from './serve/lanes.ts'
+import { readingRoutes } from './serve/reading/routes.ts'
 import { serveRoutes } from './serve/routes.ts'
 import type { ControlStore } from './store/control/control-store.ts'
 import type { Log } from './telemetry/log.ts'
@@ -24,7 +27,7 @@ export function createServeRoutes(parts: {
   readonly pool: WorkerPool
   readonly control: ControlStore
   /** In the lane of reads. */
-  readonly streams: StreamFinder
+  readonly streams: StreamFinder & StreamSource
   readonly credentials: CredentialCache
   readonly metrics: Metrics
 }): Route[] {
@@ -34,18 +37,21 @@ export function createServeRoutes(parts: {
   metrics.watchLanes(lanes)
   const bodies = new BodyBudget()
   metrics.watch('restBodyBytes', () => bodies.bytes)
-  return serveRoutes({
+  const readers = segmentReaders(parts)
+  const guard = { resolveToken: (text: string) => credentials.resolveToken(text), bodies }
+  const managed = serveRoutes({
     ...reads,
-    ...segmentReaders(parts),
+    ...readers,
+    ...guard,
     lanes,
-    bodies,
-    resolveToken: (text) => credentials.resolveToken(text),
     control,
     streams,
     isIngestBusy,
     previewRedaction: async (sample, redactFields) =>
       (await pool.run({ kind: 'preview', sample, redactFields })).preview,
   })
+  const search = createSearch(reads, pool, readers.readSegments)
+  return [...managed, ...readingRoutes({ ...guard, lane: lanes.queries, streams, search })]
 }
 
 /** Events of damaged segments are left out of what is read: an operator must hear of it. */
@@ -65,8 +71,8 @@ function segmentReaders({
       log.error({ segmentId, reason }, 'a stored segment is damaged: its events are not shown')
     }
   }
-  const readSegments = async (reads: readonly SegmentRead[]) => {
-    const { json, damaged } = await pool.run({ kind: 'read', reads })
+  const readSegments = async (reads: readonly SegmentRead[], format?: RecordFormat) => {
+    const { json, damaged } = await pool.run({ kind: 'read', reads, ...(format && { format }) })
     tell(reads, damaged)
     return { json, damaged }
   }

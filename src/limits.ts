@@ -495,6 +495,14 @@ export const SEARCH_WINDOW_MS_MIN = 1_000
 export const SEARCH_WINDOW_TARGET_MS = 80
 export const SEARCH_GROWTH_MIN = 2
 export const SEARCH_GROWTH_MAX = 64
+/** Paths that records of a search are limited to. */
+export const SEARCH_FIELDS_MAX = 64
+/** Payloads of segments that are in memory at a time for one search. */
+export const SEARCH_PAYLOADS_MAX = 16
+/** Exports at a time. */
+export const EXPORTS_MAX = 8
+/** Events that an export reads at a time. */
+export const EXPORT_CHUNK_EVENTS = 4_096
 /** Credentials kept in memory. */
 export const CREDENTIAL_CACHE_MAX = 65_536
 /** Credentials that wait to be looked up; a request that waits is in flight, too. */

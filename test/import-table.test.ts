@@ -80,6 +80,10 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/store/control/', [...SUPPORT, 'src/store/']],
   ['src/store/catalog/', [...SUPPORT, 'src/store/']],
   ['src/store/projection/compile/', [...SUPPORT, 'src/store/', 'src/store/projection/']],
+  [
+    'src/store/projection/search/',
+    [...SUPPORT, 'src/store/', 'src/store/projection/', 'src/store/projection/compile/'],
+  ],
   ['src/store/projection/', [...SUPPORT, 'src/store/']],
   ['src/store/raw/', [...SUPPORT, 'src/store/']],
   ['src/store/', SUPPORT],

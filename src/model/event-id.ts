@@ -1,5 +1,6 @@
 /** An event's public id, `<segment>-<ordinal>`: it sorts by time, then by place in its segment. */
-import { type SegmentId, tryParseSegmentId } from './segment-id.ts'
+import { SEGMENT_ID_MAX, type SegmentId, tryParseSegmentId } from './segment-id.ts'
+import type { StreamId } from './stream.ts'
 
 export interface EventId {
   readonly segmentId: SegmentId
@@ -20,4 +21,36 @@ export function tryParseEventId(text: string): EventId | undefined {
 
 export function formatEventId(id: EventId): string {
   return `${id.segmentId}-${id.ordinal}`
+}
+
+/** An event and whose it is: what search finds. Ids sort by time over all nodes and streams. */
+export interface EventKey extends EventId {
+  readonly streamId: StreamId
+}
+
+/** In ascending order. */
+export function compareEvents(a: EventId, b: EventId): number {
+  if (a.segmentId !== b.segmentId) return a.segmentId < b.segmentId ? -1 : 1
+  return a.ordinal - b.ordinal
+}
+
+/** In reading order, each once: both sources may know an event. */
+export function mergeEvents(
+  sources: readonly (readonly EventKey[])[],
+  newestFirst: boolean,
+): EventKey[] {
+  const sign = newestFirst ? -1 : 1
+  const sorted = sources.flat().sort((a, b) => sign * compareEvents(a, b))
+  return sorted.filter((key, index) => index === 0 || compareEvents(key, sorted[index - 1]!) !== 0)
+}
+
+/** The cursor behind which, in reading order, are the segments beyond `bound`. */
+export function boundaryCursor(bound: bigint, newestFirst: boolean): EventId {
+  if (newestFirst) return { segmentId: clamp(bound), ordinal: 0 }
+  return { segmentId: clamp(bound - 1n), ordinal: ORDINAL_MAX }
+}
+
+function clamp(id: bigint): SegmentId {
+  const inRange = id < 0n ? 0n : id > SEGMENT_ID_MAX ? SEGMENT_ID_MAX : id
+  return inRange as SegmentId
 }

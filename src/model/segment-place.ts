@@ -1,5 +1,6 @@
 /** Where a stream's segments are: in which row of the raw store, and which of its events. */
 import type { SegmentId } from './segment-id.ts'
+import type { StreamId } from './stream.ts'
 
 export interface SegmentInfo {
   readonly segmentId: SegmentId
@@ -31,4 +32,48 @@ export function rowKeyText({ row, isMixed }: Pick<SegmentPlace, 'row' | 'isMixed
 export function placeOf({ segmentId, eventCount, place }: SegmentInfo): SegmentPlace {
   if (place !== undefined) return place
   return { row: segmentId, isMixed: false, rowEventCount: eventCount, firstEvent: 0 }
+}
+
+/** Segments with `start <= id < end`. */
+export interface IdRange {
+  readonly start: bigint
+  readonly end: bigint
+}
+
+export interface SegmentKey {
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+}
+
+/**
+ * A segment that is in the raw store and perhaps not in the projection: past its node's checkpoint,
+ * or set aside.
+ */
+export interface PendingSegment extends SegmentKey {
+  /** 0 where it is not known. */
+  readonly eventCount: number
+}
+
+export interface PendingList {
+  /** In reading order, within `complete`. */
+  readonly segments: readonly PendingSegment[]
+  /** The part of the range in which none is missing; it begins where reading does. */
+  readonly complete: IdRange
+  /** Behind this id every segment is pending: the projection has nothing that is not listed. */
+  readonly passedMax: SegmentId
+}
+
+/** Where a range of some streams has segments, and how dense they are where reading begins. */
+export interface SegmentExtent extends IdRange {
+  readonly eventsPerMs: number
+}
+
+/** A segment with the payload that its events are in. */
+export interface FoundSegment extends SegmentKey {
+  readonly eventCount: number
+  readonly payload: Uint8Array
+  /** Events of the payload before the segment's first. */
+  readonly firstEvent: number
+  /** Bytes of the mean event of the payload, as JSON. */
+  readonly eventBytes: number
 }

@@ -40,11 +40,15 @@ export function readQueryText(name: string, text: string): Query {
   try {
     return parse(text)
   } catch (cause) {
-    if (!(cause instanceof QueryError)) throw cause
-    const { message, column, repair } = cause
-    const members = { field: name, column, ...(repair !== undefined && { repair }) }
-    throw new IngestError('malformed', `"${name}": ${message}`, { cause, members })
+    throw cause instanceof QueryError ? queryFault(name, cause) : cause
   }
+}
+
+/** What a client is told of a fault of the query in the member `name`. */
+export function queryFault(name: string, cause: QueryError): IngestError {
+  const { message, column, repair } = cause
+  const members = { field: name, column, ...(repair !== undefined && { repair }) }
+  return new IngestError('malformed', `"${name}": ${message}`, { cause, members })
 }
 
 /** The range of `from` and `to`: the last hour when both are left out. Throws `malformed`. */

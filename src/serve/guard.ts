@@ -37,6 +37,8 @@ export interface RestRequest {
   readonly query: Readonly<Record<string, unknown>>
   /** What the body's schema says; its text with `takesText`; undefined where there is none. */
   readonly body: unknown
+  /** Its header `Accept`; empty when there is none. */
+  readonly accept: string
   /** Aborted when the client goes away: nobody waits for the answer any more. */
   readonly signal: AbortSignal
 }
@@ -78,6 +80,7 @@ export function guardRoute(
     const text = credentialText(exchange)
     const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
     const { queryString } = exchange
+    const accept = exchange.header('accept')
     const room = bodies.enter()
     const startedBody = startBody(exchange, rest, room)
     // It may fail while nobody waits for it yet; it is awaited below.
@@ -100,7 +103,7 @@ export function guardRoute(
       // Parsed when its turn has come: values take many times the bytes that are counted.
       const run = async () => {
         const body = parseBody(bytes, rest)
-        return await rest.run({ principal, params, query, body, signal: gone.signal })
+        return await rest.run({ principal, params, query, body, accept, signal: gone.signal })
       }
       const turn: Turn = async (work) =>
         await (lane?.run(principal.tokenId, gone.signal, work) ?? work())

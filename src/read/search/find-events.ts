@@ -11,9 +11,19 @@ import {
   SEARCH_CHUNK_EVENTS_MAX,
   SEARCH_PENDING_EVENTS_MAX,
 } from '../../limits.ts'
-import { type EventId, ORDINAL_MAX } from '../../model/event-id.ts'
-import type { IdRange, PendingList, PendingSegment } from '../../model/pending-segments.ts'
-import { compareEvents, type EventKey, mergeEvents } from './event-key.ts'
+import {
+  compareEvents,
+  type EventId,
+  type EventKey,
+  mergeEvents,
+  ORDINAL_MAX,
+} from '../../model/event-id.ts'
+import type {
+  IdRange,
+  PendingList,
+  PendingSegment,
+  SegmentExtent,
+} from '../../model/segment-place.ts'
 import { type SearchSources, SourceFailure, type Wanted } from './search-sources.ts'
 import { WindowSize } from './window-size.ts'
 
@@ -52,13 +62,20 @@ export async function findEvents(
 ): Promise<FoundEvents> {
   const search = { ...asked, ...withinCursors(asked) }
   const { streams, newestFirst } = search
-  const extent = await sources.readExtent(streams, search)
   const none = newestFirst ? search.start : search.end
-  if (extent === undefined || search.limit === 0) {
+  if (search.start >= search.end) {
+    return { events: [], hasMore: false, frontier: none, shortfall: undefined }
+  }
+  const isPlain = search.query.kind === 'all' && search.eventTime === undefined
+  const [extent, pending] = await Promise.all([
+    sources.readExtent(streams, search),
+    isPlain ? sources.listAll(streams, search) : sources.listPending(streams, search),
+  ])
+  if (extent === undefined) {
     return { events: [], hasMore: false, frontier: none, shortfall: undefined }
   }
   const finder = new EventFinder(sources, search, signal, nowMs)
-  return finder.run(extent, new WindowSize(extent.eventsPerMs))
+  return finder.run(extent, pending, isPlain)
 }
 
 /** A cursor's own segment may hold more events on the far side of it. */
@@ -83,7 +100,8 @@ class EventFinder {
   #pending: PendingList | undefined
   #chunkEvents = SEARCH_CHUNK_EVENTS
   #evaluated = 0
-  #isAway = false
+  /** All segments are listed, so the projection is not asked: it is away, or has nothing to add. */
+  #isRaw = false
 
   constructor(
     sources: SearchSources,
@@ -97,20 +115,25 @@ class EventFinder {
     this.#nowMs = nowMs
   }
 
-  async run(extent: IdRange, size: WindowSize): Promise<FoundEvents> {
+  async run(extent: SegmentExtent, pending: PendingList, isRaw: boolean): Promise<FoundEvents> {
     const { newestFirst, limit } = this.#search
+    const size = new WindowSize(extent.eventsPerMs)
+    this.#pending = pending
+    this.#isRaw = isRaw
     this.#at = newestFirst ? extent.end : extent.start
     this.#end = newestFirst ? extent.start : extent.end
     while (this.#at !== this.#end && this.#found.length <= limit) {
       if (this.#nowMs() >= this.#search.deadlineMs) return this.#result('late')
       const pending = await this.#listed()
       const window = this.#nextWindow(pending, size.span)
-      if (this.#isTooMuch(window.segments)) return this.#result(this.#isAway ? 'away' : 'behind')
+      if (!isRaw && this.#isTooMuch(window.segments)) {
+        return this.#result(this.#isRaw ? 'away' : 'behind')
+      }
       const startedAt = this.#nowMs()
       const failure = await this.#read(window)
       if (failure === 'late') return this.#result('late')
       if (failure === 'away') {
-        this.#isAway = true
+        this.#isRaw = true
         this.#pending = undefined
         continue
       }
@@ -141,8 +164,10 @@ class EventFinder {
         : list.complete.start <= this.#at && this.#at < list.complete.end)
     if (isUsable) return list
     const [start, end] = newestFirst ? [this.#end, this.#at] : [this.#at, this.#end]
-    const range = { start, end, newestFirst, isAll: this.#isAway }
-    this.#pending = await this.#sources.listPending(streams, range)
+    const range = { start, end, newestFirst }
+    this.#pending = await (this.#isRaw
+      ? this.#sources.listAll(streams, range)
+      : this.#sources.listPending(streams, range))
     return this.#pending
   }
 
@@ -159,7 +184,7 @@ class EventFinder {
       bounds.push(newestFirst ? last.segmentId : last.segmentId + 1n)
     }
     // What is pending beyond passedMax is all there is: the projection need not be asked.
-    const isBeyond = (bound: bigint) => this.#isAway || bound > passedMax
+    const isBeyond = (bound: bigint) => this.#isRaw || bound > passedMax
     const nearest = () => bounds.reduce((a, b) => (a > b === newestFirst ? a : b))
     const isPendingAlone = isBeyond(newestFirst ? nearest() : this.#at)
     if (!isPendingAlone) bounds.push(newestFirst ? this.#at - span : this.#at + span)
@@ -188,7 +213,7 @@ class EventFinder {
       const [projected, matched] = await Promise.all([
         window.asksProjection ? this.#sources.findIds(question, signal) : [],
         window.segments.length > 0
-          ? this.#sources.match(this.#search, window.segments, signal)
+          ? this.#sources.match({ ...this.#search, limit: missing }, window.segments, signal)
           : [],
       ])
       const inRange = matched.filter((key) => {

@@ -1,58 +1,59 @@
 /** Where search finds events; the composition root passes in what asks the stores. */
 import type { Query } from '../../language/query-tree.ts'
-import type { EventId } from '../../model/event-id.ts'
+import type { EventKey } from '../../model/event-id.ts'
 import type {
   IdRange,
   PendingList,
   PendingSegment,
   SegmentExtent,
-} from '../../model/pending-segments.ts'
-import type { Stream } from '../../model/stream.ts'
+} from '../../model/segment-place.ts'
+import type { SourceStream } from '../../store/projection/compile/row-source.ts'
+import type { IdQuestion } from '../../store/projection/search/id-store.ts'
 import type { TimeRange } from '../honest-answer.ts'
-import type { EventKey } from './event-key.ts'
 
 /** Which events, whatever their ids. */
 export interface Wanted {
-  readonly streams: readonly Stream[]
+  readonly streams: readonly SourceStream[]
   readonly query: Query
   readonly queryText: string
   /** Where the producer's clock counts. */
   readonly eventTime: TimeRange | undefined
 }
 
-export interface IdQuestion extends Wanted {
-  readonly range: IdRange
-  /** Exclusive. */
-  readonly before: EventId | undefined
-  readonly after: EventId | undefined
+/** A range, and from which end it is read. */
+export interface ReadingRange extends IdRange {
   readonly newestFirst: boolean
-  readonly limit: number
-  /** How long it may take. */
-  readonly msMax: number
 }
+
+export type MatchQuestion = Wanted & Pick<IdQuestion, 'before' | 'after' | 'newestFirst' | 'limit'>
 
 export interface SearchSources {
   /** Where the range has segments; undefined when there are none. */
   readExtent(
-    streams: readonly Stream[],
-    range: IdRange & { readonly newestFirst: boolean },
+    streams: readonly SourceStream[],
+    range: ReadingRange,
   ): Promise<SegmentExtent | undefined>
-  /** Segments that the projection may lack, next to where reading begins; all with `isAll`. */
-  listPending(
-    streams: readonly Stream[],
-    range: IdRange & { readonly newestFirst: boolean; readonly isAll: boolean },
-  ): Promise<PendingList>
+  /** Segments that the projection may lack, next to where reading begins. */
+  listPending(streams: readonly SourceStream[], range: ReadingRange): Promise<PendingList>
+  /** The same of all segments: what is read where there is no projection, or no need of it. */
+  listAll(streams: readonly SourceStream[], range: ReadingRange): Promise<PendingList>
   /** The first events of the range by the projection, in reading order. */
   findIds(question: IdQuestion, signal: AbortSignal): Promise<readonly EventKey[]>
-  /** The events of these segments that match, in any order. Those that are gone have none. */
+  /**
+   * The events of these segments that match, in any order; the first `limit` at the least. Those
+   * that are gone have none.
+   */
   match(
-    wanted: Wanted,
+    question: MatchQuestion,
     segments: readonly PendingSegment[],
     signal: AbortSignal,
   ): Promise<readonly EventKey[]>
 }
 
-/** Why a source gives no answer, where search can go on without. */
+/**
+ * Why a source gives no answer, where search can go on without or say how far it came: the
+ * projection is away, or there was no time.
+ */
 export class SourceFailure extends Error {
   readonly kind: 'away' | 'late'
 

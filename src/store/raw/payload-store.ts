@@ -4,9 +4,9 @@
  */
 import { COMPACT_WINDOW_MS } from '../../limits.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
-import type { FoundSegment, SegmentKey } from '../../model/pending-segments.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import { decodeMembers } from '../../model/segment-members.ts'
+import type { FoundSegment, SegmentKey } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 
@@ -37,7 +37,9 @@ export class PayloadStore {
         const segmentId = BigInt(id) as SegmentId
         const streamId = row.wanted_streams[index] as StreamId
         const place = placeIn(row, index, segmentId)
-        if (place !== undefined) found.set(segmentId, { streamId, segmentId, payload, ...place })
+        if (place === undefined) continue
+        const eventBytes = row.raw_bytes / Math.max(1, row.event_count)
+        found.set(segmentId, { streamId, segmentId, payload, eventBytes, ...place })
       }
     }
     return found
@@ -48,6 +50,7 @@ interface FoundRow {
   readonly stream_id: number
   readonly segment_id: string
   readonly event_count: number
+  readonly raw_bytes: number
   readonly members: Uint8Array | null
   readonly payload: Uint8Array
   /** What of it was asked for; of a mixed row where its events are. */
@@ -103,5 +106,5 @@ const SQL = `
       array_agg(count) AS counts
     FROM places GROUP BY stream_id, segment_id
   )
-  SELECT g.*, s.event_count, s.members, s.payload
+  SELECT g.*, s.event_count, s.raw_bytes, s.members, s.payload
   FROM grouped g JOIN segments s ON s.stream_id = g.stream_id AND s.segment_id = g.segment_id`

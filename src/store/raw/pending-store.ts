@@ -7,14 +7,14 @@
  */
 import { COMPACT_WINDOW_MS } from '../../limits.ts'
 import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
+import { nodeOfSegment, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import { decodeMembers } from '../../model/segment-members.ts'
 import type {
   IdRange,
   PendingList,
   PendingSegment,
   SegmentExtent,
-} from '../../model/pending-segments.ts'
-import { nodeOfSegment, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
-import { decodeMembers } from '../../model/segment-members.ts'
+} from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 
@@ -23,8 +23,6 @@ export interface PendingQuery extends IdRange {
   readonly newestFirst: boolean
   /** How many rows to look at. */
   readonly limit: number
-  /** Not those past the checkpoints alone but all: what is asked when there is no projection. */
-  readonly isAll?: boolean
 }
 
 /** A row holds segments up to so far behind its own id. */
@@ -41,10 +39,10 @@ export class PendingStore {
 
   /** Throws `StoreError`. */
   async list(query: PendingQuery): Promise<PendingList> {
-    const { streamIds, start, end, newestFirst, limit, isAll = false } = query
+    const { streamIds, start, end, newestFirst, limit } = query
     const { rows } = await this.#postgres.query<ListRow>(
       newestFirst ? NEWEST_FIRST : OLDEST_FIRST,
-      [streamIds, String(start), String(end), limit, isAll],
+      [streamIds, String(start), String(end), limit],
     )
     const list = toList(query, rows)
     // Rows that begin before the range and reach into it can fill the list: then a longer one.
@@ -98,7 +96,7 @@ interface ExtentRow {
 }
 
 /**
- * Streams are $1, the range $2 and $3, rows $4, all and not only what is past the checkpoints $5.
+ * Streams are $1, the range $2 and $3, rows $4.
  *
  * Each node's rows are found by the index on the node in their ids, so that one that died long ago
  * costs what it left behind, not what others stored since. Downwards come the merged rows too that
@@ -109,11 +107,9 @@ function listSql(direction: 'ASC' | 'DESC'): string {
   const isPending = `${nodeOfSegment('s.segment_id')} = m.node_id AND s.segment_id > m.passed
         AND (s.stream_id = ANY ($1::integer[]) OR s.stream_id = ${MIXED_STREAM})`
   return `
-  WITH passed AS (
+  WITH marks AS (
     SELECT n.node_id, COALESCE(c.segment_id, 0) AS passed
     FROM nodes n LEFT JOIN checkpoints c ON c.node_id = n.node_id
-  ), marks AS (
-    SELECT node_id, CASE WHEN $5::boolean THEN 0 ELSE passed END AS passed FROM passed
   ), listed AS (
     SELECT l.* FROM marks m CROSS JOIN LATERAL (
       SELECT ${columns} FROM segments s

@@ -9,21 +9,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { parse } from '../../../src/language/parse.ts'
 import {
   SEARCH_CHUNK_EVENTS,
   SEARCH_CHUNK_EVENTS_MAX,
   SEARCH_PENDING_EVENTS_MAX,
 } from '../../../src/limits.ts'
-import type { EventId } from '../../../src/model/event-id.ts'
-import { formatEventId } from '../../../src/model/event-id.ts'
-import type { PendingSegment } from '../../../src/model/pending-segments.ts'
+import {
+  boundaryCursor,
+  compareEvents,
+  type EventId,
+  type EventKey,
+  formatEventId,
+} from '../../../src/model/event-id.ts'
 import { makeSegmentId, type SegmentId, segmentIdNode } from '../../../src/model/segment-id.ts'
-import type { Stream, StreamId } from '../../../src/model/stream.ts'
-import { boundaryCursor, compareEvents, type EventKey } from '../../../src/read/search/event-key.ts'
+import type { PendingSegment } from '../../../src/model/segment-place.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
 import { type EventSearch, findEvents } from '../../../src/read/search/find-events.ts'
 import { type SearchSources, SourceFailure } from '../../../src/read/search/search-sources.ts'
+import type { SourceStream } from '../../../src/store/projection/compile/row-source.ts'
 
-const STREAM = { streamId: 7 as StreamId } as Stream
+const STREAM = { streamId: 7 as StreamId } as SourceStream
 const SIGNAL = new AbortController().signal
 
 interface Stored {
@@ -80,14 +86,8 @@ const keysOf = ({ segmentId, matching }: Stored): EventKey[] => {
 /** Sources over a world; `awayAfter`: the projection answers so many questions, then no more. */
 function sourcesOf({ segments, checkpoints, listLimit }: World, awayAfter = Infinity) {
   let asked = 0
-  const sources: SearchSources = {
-    readExtent: async (_, { start, end }) => {
-      const ids = segments.map(({ segmentId }) => segmentId)
-      const inside = ids.filter((id) => id >= start && id < end).sort((a, b) => (a < b ? -1 : 1))
-      if (inside.length === 0) return undefined
-      return { start: inside[0]!, end: inside.at(-1)! + 1n, eventsPerMs: 400_000 / 50 }
-    },
-    listPending: async (_, { start, end, newestFirst, isAll }) => {
+  const list = (isAll: boolean): SearchSources['listPending'] => {
+    return async (_, { start, end, newestFirst }) => {
       const sign = newestFirst ? -1 : 1
       const pending = segments
         .filter(({ segmentId: id }) => id >= start && id < end)
@@ -106,6 +106,16 @@ function sourcesOf({ segments, checkpoints, listLimit }: World, awayAfter = Infi
       const passedMax = (isAll ? 0n : highest) as SegmentId
       const rows = listed.map((each) => ({ ...each, streamId: STREAM.streamId }))
       return { segments: rows, complete, passedMax }
+    }
+  }
+  const sources: SearchSources = {
+    listPending: list(false),
+    listAll: list(true),
+    readExtent: async (_, { start, end }) => {
+      const ids = segments.map(({ segmentId }) => segmentId)
+      const inside = ids.filter((id) => id >= start && id < end).sort((a, b) => (a < b ? -1 : 1))
+      if (inside.length === 0) return undefined
+      return { start: inside[0]!, end: inside.at(-1)! + 1n, eventsPerMs: 400_000 / 50 }
     },
     findIds: async ({ range, before, after, newestFirst, limit }) => {
       if (asked++ >= awayAfter) throw new SourceFailure('away', undefined)
@@ -130,8 +140,8 @@ function sourcesOf({ segments, checkpoints, listLimit }: World, awayAfter = Infi
 function searchOf(parts: Partial<EventSearch>): EventSearch {
   return {
     streams: [STREAM],
-    query: { kind: 'all', start: 0, end: 0 },
-    queryText: '',
+    query: parse('a:1'),
+    queryText: 'a:1',
     eventTime: undefined,
     start: 0n,
     end: 1n << 62n,

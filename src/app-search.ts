@@ -1,0 +1,30 @@
+/** The part of the composition root that builds search. */
+import type { ReadStores } from './cell/read-stores.ts'
+import type { DamagedRead, RecordFormat, SegmentRead } from './model/batch.ts'
+import type { WorkerPool } from './pool/pool.ts'
+import type { SearchDeps } from './read/search/search.ts'
+import { storeSources } from './read/search/store-sources.ts'
+
+export function createSearch(
+  reads: ReadStores,
+  pool: WorkerPool,
+  renderRecords: (
+    reads: readonly SegmentRead[],
+    format?: RecordFormat,
+  ) => Promise<{ readonly json: Uint8Array; readonly damaged: readonly DamagedRead[] }>,
+): SearchDeps {
+  const { events, pending, ids, readPayloads, openStreams } = reads
+  return {
+    nowMs: Date.now,
+    openStreams,
+    readPayloads,
+    renderRecords,
+    sources: storeSources({
+      pending,
+      readPayloads,
+      listSegments: (range) => events.listSegments(range),
+      findIds: (question, signal) => ids.find(question, signal),
+      match: (task, signal) => pool.run(task, signal),
+    }),
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Export: all events that match, without a limit, step by step, so that whoever writes them decides
+ * when the next ones are read. Nothing is held between steps but the last id.
+ */
+import { IngestError } from '../../errors.ts'
+import { EXPORT_CHUNK_EVENTS } from '../../limits.ts'
+import type { RecordFormat } from '../../model/batch.ts'
+import { boundaryCursor, type EventId } from '../../model/event-id.ts'
+import type { IdRange } from '../../model/segment-place.ts'
+import type { Stream } from '../../model/stream.ts'
+import type { SourceStream } from '../../store/projection/compile/row-source.ts'
+import { findEvents } from './find-events.ts'
+import { readRecords } from './read-records.ts'
+import { REASONS, type SearchDeps } from './search.ts'
+import { eventTimeOf, idRange, type SearchRequest } from './search-request.ts'
+
+export interface ExportTask {
+  readonly request: SearchRequest
+  readonly streams: readonly Stream[]
+  readonly tellsStream: boolean
+  readonly kind: 'lines' | 'csv'
+  /** At most so many events. */
+  readonly limit: number
+}
+
+/** Bytes of one step, about. */
+const STEP_BYTES = 4 * 1024 * 1024
+
+export class Export {
+  readonly #deps: SearchDeps
+  readonly #task: ExportTask
+  readonly #sources: readonly SourceStream[]
+  readonly #format: RecordFormat
+  /** Fixed at the start: what comes meanwhile would make it endless. */
+  readonly #range: IdRange
+  #cursor: EventId | undefined
+  #left: number
+  #isOver = false
+
+  private constructor(
+    deps: SearchDeps,
+    task: ExportTask,
+    sources: readonly SourceStream[],
+    range: IdRange,
+  ) {
+    const { request, kind, limit } = task
+    this.#deps = deps
+    this.#task = task
+    this.#sources = sources
+    this.#range = range
+    this.#format = { kind, fields: request.fields }
+    this.#cursor = request.order === 'newest' ? request.before : request.after
+    this.#left = limit
+  }
+
+  /** Throws `malformed` for what an export cannot be of, `unavailable` without the raw store. */
+  static async start(deps: SearchDeps, task: ExportTask): Promise<Export> {
+    const { request, kind, streams } = task
+    const newestFirst = request.order === 'newest'
+    const against = newestFirst ? request.after : request.before
+    if (against !== undefined) {
+      const cursor = newestFirst ? 'before' : 'after'
+      const text = `an export from the ${request.order} event on goes on with "${cursor}"`
+      throw new IngestError('malformed', text)
+    }
+    if (kind === 'csv' && request.fields === undefined) {
+      throw new IngestError('malformed', 'CSV needs "fields": the paths that are its columns')
+    }
+    const sources = await deps.openStreams(streams)
+    const asked = idRange(request)
+    const extent = await deps.sources.readExtent(sources, { ...asked, newestFirst })
+    const range = extent ?? { start: asked.start, end: asked.start }
+    return new Export(deps, task, sources, range)
+  }
+
+  /** What stands before the first event. */
+  get heading(): string {
+    const { kind, request, tellsStream } = this.#task
+    if (kind !== 'csv') return ''
+    const cells = (request.fields ?? []).map((path) => {
+      return /[",\r\n]/.test(path) ? `"${path.replaceAll('"', '""')}"` : path
+    })
+    const stream = tellsStream ? ['_stream'] : []
+    return `${[...stream, '_id', '_ingested_at', '_event_time', ...cells].join(',')}\r\n`
+  }
+
+  /** The next events, perhaps none yet; undefined behind the last one. Throws as search does. */
+  async next(signal: AbortSignal): Promise<readonly Uint8Array[] | undefined> {
+    if (this.#isOver || this.#left === 0) return undefined
+    const { request, tellsStream } = this.#task
+    const { sources, nowMs } = this.#deps
+    const newestFirst = request.order === 'newest'
+    const search = {
+      ...this.#range,
+      streams: this.#sources,
+      query: request.query,
+      queryText: request.queryText,
+      eventTime: eventTimeOf(request),
+      before: newestFirst ? this.#cursor : undefined,
+      after: newestFirst ? undefined : this.#cursor,
+      newestFirst,
+      limit: Math.min(EXPORT_CHUNK_EVENTS, this.#left),
+      deadlineMs: nowMs() + request.timeoutMs,
+    }
+    const found = await findEvents(sources, search, signal, nowMs)
+    const pieces: Uint8Array[] = []
+    let count = 0
+    let bytes = 0
+    const options = { format: this.#format, newestFirst, tellsStream }
+    for await (const piece of readRecords(this.#deps, found.events, options)) {
+      pieces.push(piece.bytes)
+      bytes += piece.bytes.length
+      count = found.events.indexOf(piece.last) + 1
+      this.#cursor = piece.last
+      if (bytes >= STEP_BYTES) break
+    }
+    this.#left -= count
+    if (count < found.events.length || found.hasMore) return pieces
+    if (found.shortfall === undefined) this.#isOver = true
+    else this.#goOnBehind(boundaryCursor(found.frontier, newestFirst), found.shortfall)
+    return pieces
+  }
+
+  /** A step that ran out of time is no end; one that came no further than the last is. */
+  #goOnBehind(cursor: EventId, shortfall: keyof typeof REASONS): void {
+    const last = this.#cursor
+    if (last?.segmentId === cursor.segmentId && last.ordinal === cursor.ordinal) {
+      throw new IngestError('unavailable', REASONS[shortfall])
+    }
+    this.#cursor = cursor
+  }
+}

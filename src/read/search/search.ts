@@ -1,0 +1,180 @@
+/**
+ * A page of the events that match, as JSON. Records are those of the event list: payloads are the
+ * stored bytes, spliced in.
+ */
+import { IngestError } from '../../errors.ts'
+import { EVENTS_PAGE_BYTES_MAX } from '../../limits.ts'
+import { boundaryCursor, type EventId, type EventKey, formatEventId } from '../../model/event-id.ts'
+import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import type { Stream } from '../../model/stream.ts'
+import type { SourceStream } from '../../store/projection/compile/row-source.ts'
+import { type Honesty, honestMembers } from '../honest-answer.ts'
+import { type FoundEvents, findEvents, type Shortfall } from './find-events.ts'
+import {
+  type DamagedSegment,
+  type RecordOptions,
+  type RecordReaders,
+  readRecords,
+} from './read-records.ts'
+import { eventTimeOf, idRange, type SearchRequest } from './search-request.ts'
+import type { SearchSources } from './search-sources.ts'
+
+export interface SearchDeps extends RecordReaders {
+  /** The catalogs and the marks of streams. */
+  readonly openStreams: (streams: readonly Stream[]) => Promise<readonly SourceStream[]>
+  readonly sources: SearchSources
+  readonly nowMs: () => number
+}
+
+export interface SearchTask {
+  readonly request: SearchRequest
+  readonly streams: readonly Stream[]
+  /** Records tell their stream. */
+  readonly tellsStream: boolean
+}
+
+export const REASONS = {
+  late: 'the time was over before the whole range was searched (timeout_ms)',
+  behind:
+    'too many events wait to be projected (SEARCH_PENDING_EVENTS_MAX); the rest was not searched',
+  away: 'ClickHouse does not answer; the newest events were searched without it',
+} as const satisfies Record<Shortfall, string>
+
+const NS_PER_MS = 1_000_000n
+
+/** In pieces that make up the answer. Throws `malformed`, `unavailable`, `overloaded`. */
+export async function search(
+  deps: SearchDeps,
+  { request, streams, tellsStream }: SearchTask,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const startMs = deps.nowMs()
+  const newestFirst = isDownwards(request)
+  const found = await findEvents(
+    deps.sources,
+    {
+      ...idRange(request),
+      streams: await deps.openStreams(streams),
+      query: request.query,
+      queryText: request.queryText,
+      eventTime: eventTimeOf(request),
+      before: request.before,
+      after: request.after,
+      newestFirst,
+      limit: request.limit,
+      deadlineMs: startMs + request.timeoutMs,
+    },
+    signal,
+    deps.nowMs,
+  )
+  assertAnswered(found, request)
+  const format = { kind: 'list', fields: request.fields } as const
+  const page = await readPage(deps, found, {
+    format,
+    newestFirst: request.order === 'newest',
+    tellsStream,
+  })
+  const isForwards = (request.order === 'newest') === newestFirst
+  const pieces = isForwards ? page.pieces : page.pieces.toReversed()
+  const { damaged } = page
+  const members = {
+    ...cursorsOf(page, found, request),
+    ...(damaged.length > 0 && {
+      damaged: damaged.map(({ segmentId, events }) => ({ segment_id: segmentId, events })),
+    }),
+    ...honestMembers({
+      ...shortfallOf(found, request),
+      asOfMs: startMs,
+      nowMs: startMs,
+    }),
+  }
+  const tail = JSON.stringify(members).slice(1)
+  return Buffer.concat([
+    Buffer.from('{"events":['),
+    ...withCommas(pieces),
+    Buffer.from(`],${tail}`),
+  ])
+}
+
+/** From where the page is read: against its order, when what is before its cursor is wanted. */
+function isDownwards({ order, before, after }: SearchRequest): boolean {
+  return order === 'newest' ? after === undefined : before !== undefined
+}
+
+/** Throws `unavailable` when nothing could be looked at because there is no projection. */
+function assertAnswered(
+  { shortfall, events, frontier }: FoundEvents,
+  request: SearchRequest,
+): void {
+  if (shortfall !== 'away' || events.length > 0) return
+  const { start, end } = idRange(request)
+  if (frontier !== start && frontier !== end) return
+  throw new IngestError('unavailable', 'ClickHouse does not answer; the event list does')
+}
+
+interface Page {
+  readonly pieces: readonly Uint8Array[]
+  /** In the order in which they were read. */
+  readonly events: readonly EventKey[]
+  readonly damaged: readonly DamagedSegment[]
+  readonly hasMore: boolean
+}
+
+/** The events of a page, up to about EVENTS_PAGE_BYTES_MAX. */
+async function readPage(
+  deps: SearchDeps,
+  found: FoundEvents,
+  options: RecordOptions,
+): Promise<Page> {
+  const pieces: Uint8Array[] = []
+  const damaged: DamagedSegment[] = []
+  let bytes = 0
+  let last: EventKey | undefined
+  for await (const piece of readRecords(deps, found.events, options)) {
+    pieces.push(piece.bytes)
+    damaged.push(...piece.damaged)
+    bytes += piece.bytes.length
+    last = piece.last
+    if (bytes >= EVENTS_PAGE_BYTES_MAX / 2) break
+  }
+  const count = last === undefined ? 0 : found.events.indexOf(last) + 1
+  const isCut = count < found.events.length
+  return { pieces, damaged, events: found.events.slice(0, count), hasMore: isCut || found.hasMore }
+}
+
+function cursorsOf(page: Page, { frontier, shortfall }: FoundEvents, request: SearchRequest) {
+  const { order, before, after } = request
+  const isForwards = isDownwards(request) === (order === 'newest')
+  const [first, last] = [page.events[0], page.events.at(-1)]
+  const boundary =
+    shortfall === undefined ? undefined : boundaryCursor(frontier, isDownwards(request))
+  const onwards = page.hasMore ? last : boundary
+  const back = first ?? before ?? after
+  return isForwards
+    ? { next: textOf(onwards), previous: textOf(first ?? (order === 'newest' ? after : before)) }
+    : // Against the order: the cursor itself lies before the page, so there always is something.
+      { next: textOf(first), previous: textOf(onwards ?? last ?? back) }
+}
+
+function textOf(id: EventId | undefined): string | null {
+  return id === undefined ? null : formatEventId(id)
+}
+
+function shortfallOf(
+  { shortfall, frontier }: FoundEvents,
+  request: SearchRequest,
+): Pick<Honesty, 'shortfall'> {
+  if (shortfall === undefined) return {}
+  const at = BigInt(segmentIdMs(frontier as SegmentId)) * NS_PER_MS
+  const { fromNs, toNs } = request
+  const covered = isDownwards(request) ? { fromNs: at, toNs } : { fromNs, toNs: at }
+  const isKnown = request.timeBasis === 'ingested_at' && covered.fromNs <= covered.toNs
+  return { shortfall: { reason: REASONS[shortfall], covered: isKnown ? covered : undefined } }
+}
+
+function withCommas(pieces: readonly Uint8Array[]): Uint8Array[] {
+  const some = pieces.filter(({ length }) => length > 0)
+  return some.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece]))
+}
+
+const COMMA = Buffer.from(',')

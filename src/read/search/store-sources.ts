@@ -1,0 +1,200 @@
+/** The sources of search over the stores and the workers. */
+import { IngestError } from '../../errors.ts'
+import { QueryError } from '../../language/query-error.ts'
+import { SEARCH_PAYLOADS_MAX, SEARCH_PENDING_ROWS } from '../../limits.ts'
+import type { SegmentRead } from '../../model/batch.ts'
+import type { EventKey } from '../../model/event-id.ts'
+import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import type {
+  FoundSegment,
+  IdRange,
+  PendingList,
+  PendingSegment,
+  SegmentInfo,
+  SegmentKey,
+} from '../../model/segment-place.ts'
+import type { StreamId } from '../../model/stream.ts'
+import type { MatchResult, MatchTask } from '../../pool/messages.ts'
+import type { SourceStream } from '../../store/projection/compile/row-source.ts'
+import type { IdQuestion } from '../../store/projection/search/id-store.ts'
+import type { SegmentRange } from '../../store/raw/event-store.ts'
+import type { PendingStore } from '../../store/raw/pending-store.ts'
+import { StoreError } from '../../store/store-error.ts'
+import { queryFault } from '../read-request.ts'
+import {
+  type MatchQuestion,
+  type ReadingRange,
+  type SearchSources,
+  SourceFailure,
+} from './search-sources.ts'
+
+export interface SourceStores {
+  readonly pending: Pick<PendingStore, 'list' | 'readExtent'>
+  /** `EventStore`'s: the first segments of a range, in reading order. */
+  readonly listSegments: (range: SegmentRange) => Promise<readonly SegmentInfo[]>
+  /** `IdStore`'s. */
+  readonly findIds: (question: IdQuestion, signal: AbortSignal) => Promise<readonly EventKey[]>
+  readonly readPayloads: ReadPayloads
+  /** In the pool. */
+  readonly match: (task: MatchTask, signal: AbortSignal) => Promise<MatchResult>
+}
+
+/** By segment id; those that are gone are absent. */
+export type ReadPayloads = (keys: readonly SegmentKey[]) => Promise<Map<SegmentId, FoundSegment>>
+
+const TIMEOUT_EXCEEDED = 159
+const MEMORY_LIMIT_EXCEEDED = 241
+/** Segments of a stream that are listed at a time where all are. */
+const ALL_SEGMENTS = 66
+
+export function storeSources(stores: SourceStores): SearchSources {
+  const { pending } = stores
+  return {
+    readExtent: (streams, range) => pending.readExtent(idsOf(streams), range),
+    listPending: (streams, range) => {
+      return pending.list({ ...range, streamIds: idsOf(streams), limit: SEARCH_PENDING_ROWS })
+    },
+    listAll: (streams, range) => listAll(stores, streams, range),
+    findIds: async (question, signal) => {
+      try {
+        return await stores.findIds(question, signal)
+      } catch (cause) {
+        throw toFailure(cause)
+      }
+    },
+    match: (question, segments, signal) => {
+      const { query, eventTime } = question
+      if (query.kind === 'all' && eventTime === undefined) return Promise.resolve(allOf(segments))
+      return matchSegments(stores, question, segments, signal)
+    },
+  }
+}
+
+function idsOf(streams: readonly SourceStream[]): StreamId[] {
+  return streams.map(({ streamId }) => streamId)
+}
+
+function toFailure(cause: unknown): unknown {
+  if (cause instanceof QueryError) return queryFault('query', cause)
+  if (!(cause instanceof StoreError)) return cause
+  if (cause.clickHouseCode === TIMEOUT_EXCEEDED) return new SourceFailure('late', cause)
+  if (cause.clickHouseCode === MEMORY_LIMIT_EXCEEDED) {
+    return new IngestError('unavailable', 'the search needs too much memory; narrow its query')
+  }
+  return cause.retryable ? new SourceFailure('away', cause) : cause
+}
+
+/** Of several streams so much as is listed of each of them. */
+async function listAll(
+  { listSegments }: SourceStores,
+  streams: readonly SourceStream[],
+  range: ReadingRange,
+): Promise<PendingList> {
+  const { newestFirst } = range
+  let complete: IdRange = { start: range.start, end: range.end }
+  const found: PendingSegment[] = []
+  for (const { streamId } of streams) {
+    const listed = await listSegments({ streamId, ...range, ...complete, limit: ALL_SEGMENTS })
+    const last = listed.at(-1)
+    if (last === undefined) continue
+    const isOver = listed.length < ALL_SEGMENTS && sumOf(listed) < ALL_SEGMENTS - 2
+    if (!isOver) {
+      const { segmentId } = last
+      complete = newestFirst
+        ? { ...complete, start: segmentId }
+        : { ...complete, end: segmentId + 1n }
+    }
+    found.push(...listed.map(({ segmentId, eventCount }) => ({ streamId, segmentId, eventCount })))
+  }
+  const segments = found
+    .filter(({ segmentId }) => segmentId >= complete.start && segmentId < complete.end)
+    .sort((a, b) => (a.segmentId < b.segmentId === newestFirst ? 1 : -1))
+  return { segments, complete, passedMax: 0n as SegmentId }
+}
+
+function sumOf(segments: readonly SegmentInfo[]): number {
+  return segments.reduce((sum, { eventCount }) => sum + eventCount, 0)
+}
+
+/** Every event of the segments. */
+function allOf(segments: readonly PendingSegment[]): readonly EventKey[] {
+  return segments.flatMap(({ streamId, segmentId, eventCount }) => {
+    return Array.from({ length: eventCount }, (_, ordinal) => ({ streamId, segmentId, ordinal }))
+  })
+}
+
+/** Some segments at a time, in reading order, until there are enough events. */
+async function matchSegments(
+  stores: SourceStores,
+  question: MatchQuestion,
+  segments: readonly PendingSegment[],
+  signal: AbortSignal,
+): Promise<readonly EventKey[]> {
+  const found: EventKey[] = []
+  for (let at = 0; at < segments.length; at += SEARCH_PAYLOADS_MAX) {
+    const some = segments.slice(at, at + SEARCH_PAYLOADS_MAX)
+    const payloads = await stores.readPayloads(some)
+    for (const stream of question.streams) {
+      const of = some.flatMap(({ streamId, segmentId }) => {
+        const segment = streamId === stream.streamId ? payloads.get(segmentId) : undefined
+        return segment === undefined ? [] : [segment]
+      })
+      if (of.length > 0) found.push(...(await matchStream(stores, question, stream, of, signal)))
+    }
+    if (found.length >= question.limit) break
+  }
+  return found
+}
+
+/** The stream's text fields are its own, so it has a task of its own. */
+async function matchStream(
+  { match }: SourceStores,
+  { queryText, eventTime, limit, before, after, newestFirst }: MatchQuestion,
+  { streamId, catalog }: SourceStream,
+  segments: readonly FoundSegment[],
+  signal: AbortSignal,
+): Promise<readonly EventKey[]> {
+  const query = { text: queryText, textFields: catalog.textFields, eventTime, limit }
+  const found: EventKey[] = []
+  let reads: readonly SegmentRead[] = segments.map((segment) => {
+    const isCut = before !== undefined && segment.segmentId === before.segmentId
+    const from =
+      after !== undefined && segment.segmentId === after.segmentId ? after.ordinal + 1 : 0
+    return {
+      payload: segment.payload,
+      segmentId: String(segment.segmentId),
+      ingestedAtMs: segmentIdMs(segment.segmentId),
+      fromOrdinal: from,
+      toOrdinal: isCut ? Math.min(before.ordinal, segment.eventCount) : segment.eventCount,
+      firstEvent: segment.firstEvent,
+      newestFirst,
+    }
+  })
+  while (reads.length > 0) {
+    const task: MatchTask = { kind: 'match', reads, queries: [query], withRecords: false }
+    const { events, queries } = await match(task, signal)
+    const [matches] = queries
+    for (const place of matches?.events ?? []) {
+      const { segmentId } = reads[events.read[place]!]!
+      const ordinal = events.ordinal[place]!
+      found.push({ streamId, segmentId: BigInt(segmentId) as SegmentId, ordinal })
+    }
+    const stopped = matches?.stopped
+    if (stopped === undefined || found.length >= limit) break
+    reads = goOnFrom(reads, stopped)
+  }
+  return found
+}
+
+/** What a task that ended early has not looked at. */
+function goOnFrom(
+  reads: readonly SegmentRead[],
+  { read, ordinal }: { readonly read: number; readonly ordinal: number },
+): readonly SegmentRead[] {
+  const [first, ...rest] = reads.slice(read)
+  if (first === undefined) return []
+  const left = first.newestFirst
+    ? { ...first, toOrdinal: ordinal + 1 }
+    : { ...first, fromOrdinal: ordinal }
+  return left.fromOrdinal < left.toOrdinal ? [left, ...rest] : rest
+}

@@ -1,0 +1,197 @@
+/**
+ * Search and export over REST: `/v1/streams/:id/search` and, over several streams, `/v1/search`; as
+ * a body or, for links and curl, in the URL.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ObjectSchema } from '../../api/schema.ts'
+import { IngestError } from '../../errors.ts'
+import type { Reply, Route } from '../../http/exchange.ts'
+import { EXPORTS_MAX } from '../../limits.ts'
+import type { Stream } from '../../model/stream.ts'
+import { findStreams, type StreamSource, splitStreams } from '../../read/find-streams.ts'
+import { formatTimeNs } from '../../read/honest-answer.ts'
+import { STREAMS, STREAMS_TEXT } from '../../read/schemas.ts'
+import { Export } from '../../read/search/export.ts'
+import { type SearchDeps, search } from '../../read/search/search.ts'
+import {
+  readSearchRequest,
+  SEARCH_PROPERTIES,
+  SEARCH_QUERY,
+  type SearchRequest,
+  searchAnswer,
+} from '../../read/search/search-request.ts'
+import { EVENT } from '../events.ts'
+import {
+  findVisibleStream,
+  type Guard,
+  guardRoute,
+  type RestRequest,
+  type RestRoute,
+  type StreamFinder,
+  type StreamReply,
+  type Turn,
+} from '../guard.ts'
+
+export interface SearchRoutesDeps extends Guard {
+  readonly streams: StreamFinder & StreamSource
+  readonly search: SearchDeps
+}
+
+const ANSWER = searchAnswer(EVENT)
+const LINES_TYPE = 'application/x-ndjson'
+const CSV_TYPE = 'text/csv'
+const LINE: ObjectSchema = { ...EVENT, description: 'A line each, without an end: an export' }
+/** A lane that refuses a step of an export is asked again for so long. */
+const TURN_MS_MAX = 60_000
+const TURN_PAUSE_MS = 1_000
+
+type Shared = Omit<RestRoute, 'method' | 'operationId' | 'run'>
+
+/** What searches have in common. */
+const SHARED = {
+  summary: 'Search events',
+  tag: 'Reading',
+  scope: 'events:read',
+  answers: {
+    200: {
+      description: 'Events; those acknowledged before are among them',
+      content: {
+        'application/json': ANSWER,
+        [LINES_TYPE]: LINE,
+        [CSV_TYPE]: { type: 'string', description: 'RFC 4180, with `fields` as columns' },
+      },
+    },
+  },
+} as const
+
+export function searchRoutes({ streams, search: deps, ...guard }: SearchRoutesDeps): Route[] {
+  const exports = new Exports()
+  const answer = async (request: RestRequest, members: Members, found: readonly Stream[]) => {
+    const tellsStream = request.params.length === 0
+    const kind = exportKind(request.accept)
+    const wanted = readSearchRequest(members, deps.nowMs(), kind && 'oldest')
+    const task = { request: wanted, streams: found, tellsStream }
+    if (kind === undefined) {
+      const body = await search(deps, task, request.signal)
+      return { status: 200, contentType: 'application/json', body } satisfies Reply
+    }
+    const limit = Number(members.limit ?? Number.POSITIVE_INFINITY)
+    return exports.begin(await Export.start(deps, { ...task, kind, limit }), kind, request, wanted)
+  }
+  const ofOne = async (request: RestRequest, members: Members) => {
+    const stream = await findVisibleStream(streams, request.principal, request.params[0])
+    return answer(request, members, [stream])
+  }
+  const ofSeveral = async (request: RestRequest, { streams: wanted, ...members }: Members) => {
+    const split = typeof wanted === 'string' ? splitStreams(wanted) : wanted
+    return answer(request, members, await findStreams(streams, request.principal, split))
+  }
+  const one = { ...SHARED, pattern: '/v1/streams/:id/search' } satisfies Shared
+  const several = { ...SHARED, pattern: '/v1/search' } satisfies Shared
+  const over = 'Search events of several streams'
+  return [
+    guardRoute(guard, {
+      ...one,
+      method: 'POST',
+      operationId: 'search',
+      body: { type: 'object', properties: SEARCH_PROPERTIES },
+      run: (request) => ofOne(request, request.body as Members),
+    }),
+    guardRoute(guard, {
+      ...one,
+      method: 'GET',
+      operationId: 'searchByUrl',
+      query: SEARCH_QUERY,
+      run: (request) => ofOne(request, request.query),
+    }),
+    guardRoute(guard, {
+      ...several,
+      summary: over,
+      method: 'POST',
+      operationId: 'searchStreams',
+      body: { type: 'object', properties: { streams: STREAMS, ...SEARCH_PROPERTIES } },
+      run: (request) => ofSeveral(request, request.body as Members),
+    }),
+    guardRoute(guard, {
+      ...several,
+      summary: over,
+      method: 'GET',
+      operationId: 'searchStreamsByUrl',
+      query: { properties: { streams: STREAMS_TEXT, ...SEARCH_QUERY.properties } },
+      run: (request) => ofSeveral(request, request.query),
+    }),
+  ]
+}
+
+type Members = Readonly<Record<string, unknown>>
+type ExportKind = 'lines' | 'csv'
+
+/** Undefined for JSON, and for whoever takes anything. */
+function exportKind(accept: string): ExportKind | undefined {
+  const types = accept
+    .toLowerCase()
+    .split(',')
+    .map((type) => type.split(';')[0]?.trim())
+  const known = types.find((type) =>
+    [LINES_TYPE, CSV_TYPE, 'application/json'].includes(type ?? ''),
+  )
+  return known === LINES_TYPE ? 'lines' : known === CSV_TYPE ? 'csv' : undefined
+}
+
+class Exports {
+  #running = 0
+
+  /** Throws `overloaded` when EXPORTS_MAX are under way. */
+  begin(
+    wanted: Export,
+    kind: ExportKind,
+    { signal }: RestRequest,
+    { fromNs, toNs }: SearchRequest,
+  ): StreamReply {
+    if (this.#running >= EXPORTS_MAX) {
+      throw new IngestError('overloaded', `${EXPORTS_MAX} exports are running (EXPORTS_MAX)`)
+    }
+    return {
+      status: 200,
+      contentType: kind === 'csv' ? `${CSV_TYPE}; charset=utf-8; header=present` : LINES_TYPE,
+      headers: [
+        ['X-Sluice-From', formatTimeNs(fromNs)],
+        ['X-Sluice-To', formatTimeNs(toNs)],
+      ],
+      onStopping: (stream) => stream.drop(),
+      send: async (stream, turn) => {
+        this.#running++
+        try {
+          if (wanted.heading !== '') stream.write(wanted.heading)
+          for (;;) {
+            const pieces = await patiently(turn, signal, () => wanted.next(signal))
+            if (pieces === undefined || stream.isOver) return
+            for (const piece of pieces) {
+              if (!stream.write(piece)) await stream.whenTaken()
+            }
+          }
+        } catch (cause) {
+          // The reader sees that the end is missing, and goes on from the last id it has.
+          if (!(cause instanceof IngestError)) throw cause
+          stream.drop()
+        } finally {
+          this.#running--
+        }
+      },
+    }
+  }
+}
+
+/** A step waits for its turn for longer than a request does: its reader has waited already. */
+async function patiently<T>(turn: Turn, signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + TURN_MS_MAX
+  for (;;) {
+    try {
+      return await turn(step)
+    } catch (cause) {
+      const isRefused = cause instanceof IngestError && cause.code === 'overloaded'
+      if (!isRefused || signal.aborted || performance.now() > deadline) throw cause
+      await sleep(TURN_PAUSE_MS)
+    }
+  }
+}
