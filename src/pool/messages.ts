@@ -200,7 +200,10 @@ export interface MatchStop {
    * `bytes`: the records of all queries are large (`MATCH_RECORDS_BYTES_MAX`).
    */
   readonly reason: 'limit' | 'cost' | 'bytes'
-  /** The first event that it has not looked at: index of the read, ordinal in its segment. */
+  /**
+   * The first event that it has not looked at: index of the read, ordinal in its segment. With
+   * `cost` and the very first event of the task it can never be decided, and is to be passed over.
+   */
   readonly read: number
   readonly ordinal: number
 }

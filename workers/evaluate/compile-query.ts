@@ -20,6 +20,10 @@ export type ScopeTest = (event: EventCursor, from: number, to: number, depth: nu
 /** What is done with an entry that a path has. */
 type EntryTest = (event: EventCursor, at: number, depth: number) => boolean
 
+/** Of an element of an array, and of each integer of a scope all of whose paths are looked at. */
+const ELEMENT_STEPS = 40
+const PATH_STEPS = 15
+
 export interface CompiledQuery {
   readonly test: ScopeTest
   /** To be begun before the events of a batch. */
@@ -150,7 +154,7 @@ class QueryCompiler {
       const name = Buffer.from(path!)
       const { work } = this.#parts
       return (event, from, to, depth) => {
-        work.spend(to - from)
+        work.spend(ELEMENT_STEPS + 2 * (to - from))
         const at = findInElement(event, from, to, name)
         return at !== NO_ENTRY && test(event, at, depth)
       }
@@ -172,7 +176,7 @@ class QueryCompiler {
     const { entries } = event
     if (columnTypeOf(entries, at, depth) !== ARRAY_JSON) return false
     const end = entries[at + 7]!
-    this.#parts.work.spend((end - at) / ENTRY)
+    this.#parts.work.spend(end - at)
     for (let element = at + 2 * ENTRY; element < end; element = entries[element + 7]!) {
       if (test(event, element + 2 * ENTRY, entries[element + 7]!, depth + 1)) return true
     }
@@ -210,7 +214,7 @@ class QueryCompiler {
 
   /** Notes which entry of each column of a scope counts; scopes share no columns. */
   #findLast({ entries, trie }: EventCursor, from: number, to: number): void {
-    this.#parts.work.spend(to - from)
+    this.#parts.work.spend(ELEMENT_STEPS + PATH_STEPS * (to - from))
     if (this.#lastEntry.length < trie.columns.count) {
       this.#lastEntry = new Int32Array(2 * trie.columns.count)
     }

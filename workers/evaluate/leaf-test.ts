@@ -18,6 +18,9 @@ import type { StringTest } from './string-test.ts'
 import type { ValueTest } from './value-test.ts'
 import type { Work } from './work.ts'
 
+/** Of a text beside its bytes. */
+const TEXT_STEPS = 10
+
 /** `native`: the type of the entry's column. */
 export function testLeaf(
   event: EventCursor,
@@ -55,7 +58,7 @@ export function testElements(
 ): boolean {
   const { entries } = event
   const end = entries[array + 7]!
-  work.spend(end - array)
+  work.spend(5 * (end - array))
   for (let at = array + 2 * ENTRY; at < end; at = nextEntry(entries, at)) {
     if (entries[at + 1] === NULL) continue
     if (test.exists || testElement(event, at, native, test, work)) return true
@@ -89,6 +92,6 @@ function testElement(
 /** A string; in a mixed array also what else there is, as its JSON. */
 function testText(event: EventCursor, at: number, test: StringTest, work: Work): boolean {
   const read = event.textOf(at)
-  work.spend(2 * read + event.textEnd - event.textStart)
+  work.spend(TEXT_STEPS + 4 * read + event.textEnd - event.textStart)
   return test(event.text, event.textStart, event.textEnd)
 }

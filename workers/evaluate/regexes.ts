@@ -12,12 +12,13 @@ import { MATCH_REGEX_BYTES_MAX, MATCH_REGEX_TEXT_MAX } from '../../src/limits.ts
 import type { StringTest } from './string-test.ts'
 import type { Work } from './work.ts'
 
-const COMPILE_STEPS = 300_000
-/** A character's, through the table. */
-const TABLE_STEPS = 5
+const COMPILE_STEPS = 1_000_000
+/** Of a text, and of each character of it, through the table. */
+const TEXT_STEPS = 400
+const CHARACTER_STEPS = 10
 /** Of a new state of the table, and of a character without it, by instruction of the program. */
-const STATE_STEPS = 50
-const INSTRUCTION_STEPS = 20
+const STATE_STEPS = 200
+const INSTRUCTION_STEPS = 30
 
 /** What all regular expressions of a worker hold. Past the bound all of it is forgotten. */
 export class RegexMemory {
@@ -99,9 +100,9 @@ class Regex {
     const compiled = this.#compiled ?? this.#compile()
     const worst = text.length * this.#instructions
     // One text must not take long either: nothing ends it under way.
-    this.#work.spend(
-      worst > MATCH_REGEX_TEXT_MAX ? Number.POSITIVE_INFINITY : TABLE_STEPS * text.length,
-    )
+    const isTooMuch = worst > MATCH_REGEX_TEXT_MAX
+    const steps = TEXT_STEPS + CHARACTER_STEPS * text.length
+    this.#work.spend(isTooMuch ? Number.POSITIVE_INFINITY : steps)
     const isFound = compiled.test(text)
     this.#count(compiled, worst)
     return isFound

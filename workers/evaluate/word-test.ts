@@ -15,8 +15,9 @@ const FOLDED = Uint8Array.from({ length: 256 }, (_, byte) => {
   return /[0-9A-Za-z]/.test(char) ? char.toLowerCase().charCodeAt(0) : 0
 })
 
-/** What decoding and folding a byte costs. */
-const FOLD_STEPS = 8
+/** What looking for a word costs a byte, beside reading it; and decoding and folding it. */
+const WORD_STEPS = 4
+const FOLD_STEPS = 10
 
 /** Whether a text has what a word or phrase of a query asks for. */
 export function makeWordTest(text: string, work: Work): StringTest {
@@ -65,6 +66,7 @@ class WordsTest {
   }
 
   isWordIn(bytes: Buffer, start: number, end: number): boolean {
+    this.#work.spend(WORD_STEPS * (end - start))
     const word = this.#first
     const length = word.length - 1
     /** Bytes of the word that were met; -1 in a word that is another. */
@@ -84,6 +86,7 @@ class WordsTest {
   }
 
   isPhraseIn(bytes: Buffer, start: number, end: number): boolean {
+    this.#work.spend(WORD_STEPS * (end - start))
     const words = this.#words
     let met = 0
     for (let i = start; i < end; i++) {
