@@ -7,6 +7,7 @@ import { hashBytes } from '../tape/hash-bytes.ts'
 export const NO_SERVICE = 0
 const NAMES_FIRST = 64
 const BYTES_FIRST = 4_096
+const RECENT = 64
 /** More are forgotten before the next batch. */
 export const NAMES_KEPT_MAX = 4_096
 
@@ -18,14 +19,15 @@ export class ServiceNames {
   #start = new Int32Array(NAMES_FIRST)
   /** At most a quarter full. */
   #table = new Int32Array(NAMES_FIRST * 4)
-  #last = NO_SERVICE
+  /** Names met lately, by a few of their bytes: mostly the name is there, and is not hashed. */
+  readonly #recent = new Int32Array(RECENT)
 
   /** Before each batch: numbers given out for the one before mean nothing afterwards. */
   begin(): void {
     if (this.count <= NAMES_KEPT_MAX) return
     this.count = 1
     this.#end = 0
-    this.#last = NO_SERVICE
+    this.#recent.fill(NO_SERVICE)
     this.#start = new Int32Array(NAMES_FIRST)
     this.#bytes = new Uint8Array(BYTES_FIRST)
     this.#table = new Int32Array(NAMES_FIRST * 4)
@@ -36,23 +38,28 @@ export class ServiceNames {
     return this.#bytes.subarray(this.#start[service]!, this.#endOf(service))
   }
 
-  /** The number of the name. Most often it is that of the event before. */
+  /** The number of the name, which is not empty. */
   find(bytes: Uint8Array, start: number, end: number): number {
-    if (this.#last !== NO_SERVICE && this.#is(this.#last, bytes, start, end)) return this.#last
+    const middle = (start + end) >>> 1
+    const mark = bytes[start]! + bytes[middle]! * 3 + bytes[end - 1]! * 5 + end - start
+    const recent = this.#recent[mark & (RECENT - 1)]!
+    if (recent !== NO_SERVICE && this.#is(recent, bytes, start, end)) return recent
+    const found = this.#findHashed(bytes, start, end)
+    this.#recent[mark & (RECENT - 1)] = found
+    return found
+  }
+
+  #findHashed(bytes: Uint8Array, start: number, end: number): number {
     const mask = this.#table.length - 1
     let slot = hashBytes(bytes, start, end) & mask
     for (;;) {
       const known = this.#table[slot]! // The slot is masked into the table.
       if (known === NO_SERVICE) break
-      if (this.#is(known, bytes, start, end)) {
-        this.#last = known
-        return known
-      }
+      if (this.#is(known, bytes, start, end)) return known
       slot = (slot + 1) & mask
     }
     this.#table[slot] = this.count
-    this.#last = this.#add(bytes, start, end)
-    return this.#last
+    return this.#add(bytes, start, end)
   }
 
   #add(bytes: Uint8Array, start: number, end: number): number {
