@@ -40,7 +40,6 @@ export function isTrue(condition: string): string {
 
 class Compiler {
   readonly #params: SqlParams
-  #conditions = 0
   #levels = 0
 
   constructor(params: SqlParams) {
@@ -98,33 +97,32 @@ class Compiler {
       return anyOf(elements.map((column) => this.#testColumn(at, test, column, false)))
     }
     if (test.kind === 'exists') {
-      this.#count(at)
       const column = scope.mayHave(path) ? scope.dynamic(path) : undefined
-      return column === undefined ? 'false' : exists(column)
+      return this.#counted(at, column && exists(column))
     }
     const columns = scope.typed(path)
     return anyOf(columns.map((column) => this.#testColumn(at, test, column, isText)))
   }
 
   #testColumn(at: Span, test: Test, column: TypedColumn, isText: boolean): string {
-    this.#count(at)
     const { arrays, type } = column
-    if (test.kind === 'exists') return exists(column)
-    if (arrays === 0) return compileTest(test, column, isText, this.#params) ?? 'false'
+    if (test.kind === 'exists') return this.#counted(at, exists(column))
+    if (arrays === 0) return this.#counted(at, compileTest(test, column, isText, this.#params))
     const sql = arrays === 1 ? column.sql : `arrayFlatten(${column.sql})`
     const condition = compileTest(test, { sql: 'x', type }, isText, this.#params)
-    if (condition === undefined) return 'false'
-    const [, parameter] = /^x = (\{p[0-9]+:String\})$/.exec(condition) ?? []
+    if (this.#counted(at, condition) === 'false') return 'false'
+    const [, parameter] = /^x = (\{p[0-9]+:String\})$/.exec(condition ?? '') ?? []
     if (parameter !== undefined) return `has(${sql}, ${parameter})`
     return `arrayExists(x -> ${condition}, ${sql})`
   }
 
-  #count(at: Span): void {
-    if (++this.#conditions <= QUERY_CONDITIONS_MAX) return
+  #counted(at: Span, condition: string | undefined): string {
+    if (condition === undefined) return 'false'
+    if (++this.#params.conditions <= QUERY_CONDITIONS_MAX) return condition
     throw new QueryError(
       at,
       `the query becomes over ${QUERY_CONDITIONS_MAX} conditions (QUERY_CONDITIONS_MAX)`,
-      'name the fields that are meant, or ask for fewer values at a time',
+      'name the fields that are meant, ask for fewer values, or fewer streams at a time',
     )
   }
 }

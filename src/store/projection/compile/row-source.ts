@@ -81,6 +81,16 @@ export function rowSource(
   return `(${selects.join('\n  UNION ALL ')})`
 }
 
+/**
+ * What a statement over a `rowSource` may be to the engine: a query within its bounds becomes no
+ * more. The engine's defaults are a quarter of a megabyte, and 50,000 nodes.
+ */
+export const COMPILED_SETTINGS = {
+  max_query_size: String(8 * 1024 * 1024),
+  max_ast_elements: '500000',
+  max_expanded_ast_elements: '1000000',
+} as const
+
 interface LegSql {
   readonly sql: string
   /** No row can be in it. */
@@ -139,8 +149,6 @@ class RowSource {
   ): readonly LegSql[] {
     const { stream } = from
     const receipt = this.#receipt(streams)
-    const learned = this.#part({ fields: learnedFields(catalog), stream })
-    const other = this.#part({ fields: anyFields(catalog), stream })
     const table = this.#params.add('Identifier', tableName(from.table))
     const conditions = [...from.rows, ...this.#rangeSql(), ...this.#removedSql(streams)]
     const select = ({ columns, condition }: Part, era: string): LegSql => {
@@ -148,10 +156,17 @@ class RowSource {
       const sql = `SELECT ${columns} FROM ${this.#database}.${table} WHERE ${all.join(' AND ')}`
       return { sql, isEmpty: era === 'false' || condition === 'false' }
     }
-    const isSame = learned.columns === other.columns && learned.condition === other.condition
-    if (isSame) return [select(other, 'true')]
-    const era = (name: Era) => eraSql(name, catalog.learned, receipt, this.#params)
-    return [select(learned, era('learned')), select(other, era('other'))]
+    const isIn = (era: Era) => eraSql(era, catalog.learned, receipt, this.#params)
+    const parts = { learned: learnedFields(catalog), other: anyFields(catalog) }
+    const legs = (['learned', 'other'] as const).flatMap((era) => {
+      const rows = isIn(era)
+      return rows === 'false' ? [] : [{ rows, part: this.#part({ fields: parts[era], stream }) }]
+    })
+    const [first, second] = legs.map(({ part }) => part)
+    // What asks nothing of the payload is the same for both.
+    const isSame = first?.columns === second?.columns && first?.condition === second?.condition
+    if (isSame) return [select(first!, 'true')]
+    return legs.map(({ rows, part }) => select(part, rows))
   }
 
   #part(leg: RowLeg): Part {

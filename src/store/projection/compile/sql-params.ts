@@ -1,8 +1,13 @@
-/** The parameters of a statement: every value that comes from a request goes by one of them. */
+/**
+ * The parameters of a statement: every value that comes from a request goes by one of them. And how
+ * many conditions on columns it has, which is what it costs the engine before it reads anything.
+ */
 
 export class SqlParams {
   readonly #names = new Map<string, string>()
   readonly #values: Record<string, unknown> = {}
+  /** All legs and all queries of the statement together: at most `QUERY_CONDITIONS_MAX`. */
+  conditions = 0
 
   /** What `ClickHouse.query` takes. */
   get values(): Readonly<Record<string, unknown>> {

@@ -83,7 +83,7 @@ test(`a field that stands for over ${QUERY_PATHS_MAX} others is refused with the
 test(`over ${QUERY_CONDITIONS_MAX} conditions are refused`, () => {
   const paths = Array.from({ length: QUERY_PATHS_MAX }, (_, n) => [`f${n}`])
   const fields = anyFields(unknownCatalog(STREAM, [], paths))
-  const words = Array.from({ length: 7 }, (_, n) => `*:w${n}`)
+  const words = Array.from({ length: 21 }, (_, n) => `*:w${n}`)
   assert.throws(() => compileQuery(parse(words.join(' ')), fields, new SqlParams()), {
     name: 'QueryError',
     message: /QUERY_CONDITIONS_MAX/,
