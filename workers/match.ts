@@ -5,7 +5,7 @@
  *   stored payloads --decode--> events --each query's evaluator--> matches, event records
  *
  * A query ends at its limit, or when it has had its share of what the task may cost; it is told
- * where. What is in a payload that does not decode any more is left out and told.
+ * where, and has looked at one event at least, so that whoever goes on gets on. What is in a payload that does not decode any more is left out and told.
  */
 import { MATCH_COST_MAX, MATCH_EVENTS_MAX, MATCH_RECORDS_BYTES_MAX } from '../src/limits.ts'
 import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
@@ -43,6 +43,9 @@ interface Search {
   /** Its matches in the read under way, by their turn in it. */
   turns: number[]
   stopped: MatchStop | undefined
+  /** Events, and those of them that cost too much. */
+  looked: number
+  undecided: number
 }
 
 /** The events of one read, in the order that it asks for. */
@@ -78,8 +81,8 @@ export class MatchPipeline {
     }
     this.#stored.reset()
     this.#evaluators.trim()
-    const results = searches.map(({ places, stopped }) => {
-      return { events: Uint32Array.from(places), stopped }
+    const results = searches.map(({ places, stopped, undecided }) => {
+      return { events: Uint32Array.from(places), stopped, undecided }
     })
     return { queries: results, events: this.#takeEvents(), damaged }
   }
@@ -94,6 +97,8 @@ export class MatchPipeline {
       places: [],
       turns: [],
       stopped: undefined,
+      looked: 0,
+      undecided: 0,
     }
   }
 
@@ -124,17 +129,13 @@ export class MatchPipeline {
     search.turns = []
     work.left = search.left
     evaluator.begin(cursor)
-    let turn = 0
-    try {
-      for (; turn < count; turn++) {
-        if (places.length + search.turns.length >= limit) break
-        cursor.moveTo(firstEvent + ordinalOf(turn))
-        if (isInRange(cursor, search) && evaluator.matches(cursor)) search.turns.push(turn)
-      }
-      if (turn < count) search.stopped = { reason: 'limit', read: index, ordinal: ordinalOf(turn) }
-    } catch (error) {
-      if (!(error instanceof WorkSpentError)) throw error
-      search.stopped = { reason: 'cost', read: index, ordinal: ordinalOf(turn) }
+    for (let turn = 0; turn < count; turn++) {
+      const ordinal = ordinalOf(turn)
+      const isFull = places.length + search.turns.length >= limit
+      cursor.moveTo(firstEvent + ordinal)
+      if (!isFull && tryMatch(search, cursor, turn)) continue
+      search.stopped = { reason: isFull ? 'limit' : 'cost', read: index, ordinal }
+      break
     }
     search.left = work.left
   }
@@ -195,6 +196,22 @@ interface FoundEvent {
   readonly ordinal: number
   readonly timeNs: bigint
   readonly jsonEnd: number
+}
+
+/** Looks at the event at the cursor; false when there is nothing left to do it with. */
+function tryMatch(search: Search, cursor: EventCursor, turn: number): boolean {
+  const { evaluator } = search
+  try {
+    if (isInRange(cursor, search) && evaluator.matches(cursor)) search.turns.push(turn)
+  } catch (error) {
+    if (!(error instanceof WorkSpentError)) throw error
+    if (search.looked > 0) return false
+    // All that there was did not do for one event: the next task must not begin with it again.
+    search.undecided++
+    evaluator.work.left = 0
+  }
+  search.looked++
+  return true
 }
 
 function isInRange(event: EventCursor, { from, to }: Search): boolean {

@@ -192,6 +192,11 @@ export interface QueryMatches {
   readonly events: Uint32Array
   /** Where it ended before the last event; undefined when it has looked at all. */
   readonly stopped: MatchStop | undefined
+  /**
+   * Events passed over because one alone costs more than the task may: nobody knows whether they
+   * match. So a task looks at one event at least, and going on from `stopped` comes to an end.
+   */
+  readonly undecided: number
 }
 
 export interface MatchStop {
@@ -200,10 +205,7 @@ export interface MatchStop {
    * `bytes`: the records of all queries are large (`MATCH_RECORDS_BYTES_MAX`).
    */
   readonly reason: 'limit' | 'cost' | 'bytes'
-  /**
-   * The first event that it has not looked at: index of the read, ordinal in its segment. With
-   * `cost` and the very first event of the task it can never be decided, and is to be passed over.
-   */
+  /** The first event that it has not looked at: index of the read, ordinal in its segment. */
   readonly read: number
   readonly ordinal: number
 }

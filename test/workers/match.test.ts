@@ -150,6 +150,21 @@ test('a query that costs too much ends, and the others do not', () => {
   assert.equal(matches[1]!.length, lines.length)
 })
 
+test('an event that costs too much alone is passed over, so that going on comes to an end', () => {
+  const text = `{"msg":"c${'ab'.repeat(300_000)}"}`
+  const reads = [read([text, text]), read([text, '{"msg":"x"}'])]
+  const queries = [query(`msg:/(?:a|b){0,400}a(?:a|b){400}c/ OR msg:x`)]
+  const { stops, queries: told, matches } = run({ reads, queries })
+  assert.equal(told[0]?.undecided, 1)
+  assert.deepEqual(stops[0], { reason: 'cost', read: 0, ordinal: 1 })
+  assert.deepEqual(matches[0], [])
+  const rest = run({ reads: [{ ...reads[0]!, fromOrdinal: 1 }, ...reads.slice(1)], queries })
+  assert.equal(rest.queries[0]?.undecided, 1)
+  assert.deepEqual(rest.stops[0], { reason: 'cost', read: 1, ordinal: 0 })
+  const last = run({ reads: [{ ...reads[1]!, fromOrdinal: 1 }], queries })
+  assert.deepEqual([last.matches[0], last.stops[0]], [['0-1'], undefined])
+})
+
 test('records end before they are too large', () => {
   const event = `{"msg":"${'x'.repeat(1_000_000)}","n":0}`
   const count = Math.ceil(MATCH_RECORDS_BYTES_MAX / event.length) + 3
