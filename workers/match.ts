@@ -5,7 +5,8 @@
  *   stored payloads --decode--> events --each query's evaluator--> matches, event records
  *
  * A query ends at its limit, or when it has had its share of what the task may cost; it is told
- * where, and has looked at one event at least, so that whoever goes on gets on. What is in a payload that does not decode any more is left out and told.
+ * where, and has looked at one event at least, so that whoever goes on gets on. A payload that does
+ * not decode any more is left out and told.
  */
 import { MATCH_COST_MAX, MATCH_EVENTS_MAX, MATCH_RECORDS_BYTES_MAX } from '../src/limits.ts'
 import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
