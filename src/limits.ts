@@ -382,22 +382,40 @@ export const RETAIN_WALK_ROWS_MAX = 1_000
 export const RETAIN_YOUNGEST_MS = 10_000
 /** How often the projection's sizes are read. */
 export const RETAIN_PROJECTION_MS = 10_000
+/** How often tables are compared with the form that they should have. */
+export const RETAIN_TABLES_MS = 10_000
+/** Tables that are compared at a time. */
+export const RETAIN_TABLES_MAX = 64
+/** How long a table whose index could not be made is left alone. */
+export const RETAIN_REINDEX_MS = 3_600_000
 /** How often rows may be deleted out of one projection table. */
 export const RETAIN_TRIM_MS = 300_000
 /** Share of a projection's partition that must be removed before the rest is written anew. */
 export const RETAIN_TRIM_SHARE = 0.25
+/** Rows from which on a part of a stream's own table has files for each path: a wide part. */
+export const WIDE_ROWS_MIN = 100_000
+/** Fields up to which that is so: a wide part has 8 to 10 files for each. */
+export const WIDE_PATHS_MAX = 256
+/** Seconds after which parts of a table of wide parts are merged however few they are. */
+export const MERGE_AGE_S = 60
+/** Parts that a merge takes at most: each takes memory. */
+export const MERGE_PARTS_AT_ONCE_MAX = 30
+/** Text fields of a stream that have an index. */
+export const TEXT_INDEXES_MAX = 8
+/** Fields of identifiers that have one. */
+export const ID_INDEXES_MAX = 4
 /** Up to how many bytes ClickHouse merges parts of a stream's table. */
 export const MERGE_BYTES_MAX = 48 * MIB
 /** The same where its table is crowded. */
 export const MERGE_CROWDED_BYTES_MAX = 512 * MIB
 /** A table with so many parts in one day is crowded: they are merged further. */
-export const MERGE_PARTS_CROWDED = 3_000
+export const MERGE_PARTS_CROWDED = 500
 /** When no day of it has as many any more, large parts are left alone again. */
-export const MERGE_PARTS_RELAXED = 500
+export const MERGE_PARTS_RELAXED = 100
 /** A table with so many parts, of all days, is crowded too: ClickHouse refuses 100,000. */
-export const MERGE_TABLE_PARTS_CROWDED = 20_000
+export const MERGE_TABLE_PARTS_CROWDED = 3_000
 /** A crowded table's bound falls again below this. */
-export const MERGE_TABLE_PARTS_RELAXED = 10_000
+export const MERGE_TABLE_PARTS_RELAXED = 1_500
 /** How long after its deletion a stream may still get events, from requests under way. */
 export const RETAIN_PURGE_GRACE_MS = 600_000
 /** How far over its cap, by this factor, a stream refuses ingest. */

@@ -1,9 +1,10 @@
 /** The follower that brings committed segments into the projection. */
 import { type MaterializeObserver, Materializer } from '../materialize/materializer.ts'
 import { Rebuilds } from '../materialize/rebuilds.ts'
+import { TableNeedsStore } from '../store/catalog/table-needs-store.ts'
 import { ProjectionStore } from '../store/projection/projection-store.ts'
 import { SetAsideStore } from '../store/raw/set-aside-store.ts'
-import { materializeObserver, projectionStalls } from '../telemetry/observers.ts'
+import { materializeObserver, projectionStalls, tableErrors } from '../telemetry/observers.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
 
 export function materializeFollower(
@@ -33,7 +34,7 @@ export function materializeFollower(
 }
 
 async function createMaterializer(
-  { config, stores, buffers, pool }: CellContext,
+  { config, stores, streams, buffers, pool, log }: CellContext,
   { lease, checkpoints }: NodeNumber,
   parts: {
     readonly setAside: SetAsideStore
@@ -45,8 +46,12 @@ async function createMaterializer(
   const { setAside } = parts
   const checkpoint = await checkpoints.read()
   await setAside.forgetAfter(nodeId, checkpoint)
-  const assertSame = () => stores.projection.assertSame()
-  const projection = new ProjectionStore(stores.writes.clickhouse, lease, assertSame)
+  const needs = new TableNeedsStore(stores.writes.postgres, streams)
+  const projection = new ProjectionStore(stores.writes.clickhouse, lease, {
+    assertSame: () => stores.projection.assertSame(),
+    readNeeds: (streamId) => needs.readOne(streamId),
+    onFormError: tableErrors(log),
+  })
   const rebuilds = new Rebuilds(async (streamId, segments) => {
     const replayed = await pool.run({ kind: 'replay', streamId, segments })
     return replayed.segments.map(({ block }) => block)
@@ -58,7 +63,7 @@ async function createMaterializer(
       settleInserts: () => projection.settleInserts(),
       findPresent: (segments) => projection.findPresent(segments),
       tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),
-      insert: (streamId, blocks) => projection.insert(streamId, blocks),
+      insert: (streamId, blocks, rows) => projection.insert(streamId, blocks, rows),
       setAside: (segments) => setAside.record(nodeId, segments),
       readRetries: async () => {
         const { segments, retries } = await setAside.count(nodeId)

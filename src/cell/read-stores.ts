@@ -1,4 +1,6 @@
 /** What clients ask of a cell: over the connections of reads, which hold up nothing else. */
+
+import type { StreamId } from '../model/stream.ts'
 import { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
 import { ProjectionTables } from '../store/projection/compile/projection-tables.ts'
@@ -6,6 +8,7 @@ import { FieldStatsStore } from '../store/projection/field-stats-store.ts'
 import { PROJECTION_DATABASE } from '../store/projection/projection-store.ts'
 import { QueryStore } from '../store/projection/query-store.ts'
 import { IdStore } from '../store/projection/search/id-store.ts'
+import { TableKeeper } from '../store/projection/table-keeper.ts'
 import { EventStore } from '../store/raw/event-store.ts'
 import { PayloadStore } from '../store/raw/payload-store.ts'
 import { PendingStore } from '../store/raw/pending-store.ts'
@@ -24,6 +27,7 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
   const payloads = new PayloadStore(postgres)
   // Sizes are asked for seldom and told at once: they need not wait behind queries.
   const sizes = new QueryStore(clickhouse, PROJECTION_DATABASE, readRemovedBefore)
+  const forms = new TableKeeper(clickhouse)
   return {
     events,
     pending: new PendingStore(postgres),
@@ -36,6 +40,7 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
     catalogs: new FieldCatalogStore(postgres),
     query: new QueryStore(reads.clickhouse, PROJECTION_DATABASE, readRemovedBefore),
     readProjectionBytes: sizes.readProjectionBytes,
+    readIndexedShare: (streamId: StreamId) => forms.readReadyShare(streamId).catch(() => null),
     fieldStats: new FieldStatsStore(reads.clickhouse, PROJECTION_DATABASE, readRemovedBefore),
   }
 }

@@ -5,14 +5,17 @@ import { ProjectionTrimmer } from '../retain/projection-trimmer.ts'
 import { Retainer } from '../retain/retainer.ts'
 import { RowRemover } from '../retain/row-remover.ts'
 import { Splitter } from '../retain/splitting/splitter.ts'
+import { TableReconciler } from '../retain/table-reconciler.ts'
+import { TableNeedsStore } from '../store/catalog/table-needs-store.ts'
 import { MixedParts } from '../store/projection/mixed-parts.ts'
 import { ProjectionParts } from '../store/projection/projection-parts.ts'
+import { TableKeeper } from '../store/projection/table-keeper.ts'
 import { CompactionStore } from '../store/raw/compaction-store.ts'
 import { RetentionStore } from '../store/raw/retention-store.ts'
 import { SplitStore } from '../store/raw/split-store.ts'
 import type { StorageStore } from '../store/raw/storage-store.ts'
 import { WorkerLock } from '../store/worker-lock.ts'
-import { retainObserver } from '../telemetry/observers.ts'
+import { retainObserver, tableObserver } from '../telemetry/observers.ts'
 import type { CellContext } from './cell-context.ts'
 
 /** Like the keys of migrations and of node numbers. */
@@ -53,11 +56,18 @@ export function startRetainer(cell: CellContext, storage: StorageStore): void {
     storage,
     observer,
   })
+  const needs = new TableNeedsStore(stores.postgres, streams)
+  const reconciler = new TableReconciler({
+    tables: new TableKeeper(stores.clickhouse),
+    readNeeds: (streamIds) => needs.read(streamIds),
+    observer: tableObserver(metrics, log),
+  })
   const retainer = new Retainer({
     lock,
     removeRows: (signal) => remover.round(signal),
     compact: (signal) => compactor.round(signal),
     trimProjection: (signal) => trimmer.round(signal),
+    reconcileTables: (signal) => reconciler.round(signal),
     observer,
   })
   metrics.watch('retainWorker', () => Number(lock.isHeld))

@@ -54,7 +54,7 @@ export interface CatchUpStores {
    * Inserts blocks of one stream, or of `MIXED_STREAM` into the table that streams share; makes the
    * table when it is missing.
    */
-  insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void>
+  insert(streamId: StreamId, blocks: readonly Uint8Array[], rows: number): Promise<void>
   /** Makes it durable that these segments are left out, until somebody asks to try again. */
   setAside(segments: readonly SetAside[]): Promise<void>
   /** Segments set aside that somebody asked to try again, some of them. */
@@ -317,7 +317,7 @@ class Turn {
     const { streamId, sources, blocks, rows } = slice
     try {
       try {
-        await stores.insert(streamId, await joinInTurns(blocks))
+        await stores.insert(streamId, await joinInTurns(blocks), rows)
         this.events += rows
       } catch (cause) {
         const only = new Set(sources).size === 1 ? sources[0] : undefined

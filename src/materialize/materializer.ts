@@ -324,7 +324,7 @@ export class Materializer implements Follower {
     const startedAt = performance.now()
     try {
       if (spool !== undefined) await this.#insertSpool(spool, buffer)
-      else await stores.insert(streamId, await joinInTurns(blocks))
+      else await stores.insert(streamId, await joinInTurns(blocks), rows)
     } catch (cause) {
       this.#failures.fail(this.#lags.isAll ? 'all' : streamId, cause)
       this.#buffers.end(buffer, false)
@@ -345,7 +345,7 @@ export class Materializer implements Follower {
       spool.release()
       throw cause
     }
-    await spool.insert()
+    await spool.insert(buffer.rows)
   }
 
   /** Never rejects. */

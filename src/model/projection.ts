@@ -42,8 +42,8 @@ export interface StreamSegment {
 export interface BlockSpool {
   /** Copies the bytes. Throws the system's error where there is no room; it is of no use then. */
   append(pieces: readonly Uint8Array[]): void
-  /** Inserts the blocks, in one part. Throws `StoreError`. */
-  insert(): Promise<void>
+  /** Inserts the blocks, so many rows, in one part. Throws `StoreError`. */
+  insert(rows: number): Promise<void>
   /** It will not be inserted. */
   release(): void
 }

@@ -1,7 +1,8 @@
 /**
- * How far ClickHouse merges the parts of streams' tables. Merging a row costs what inserting it
- * does, and above some ten thousand rows a part no query is faster for it. So parts as large as a
- * busy stream's inserts are left alone, until a table has so many that opening them is what costs.
+ * How far ClickHouse merges the parts of streams' tables. Merging a row costs more than inserting
+ * it does, and no query is faster for wide parts that are larger. So parts as large as a busy
+ * stream's inserts are left alone, until a table has so many that opening them is what costs, or
+ * has large parts that are compact: merging is what makes them wide.
  */
 import {
   MERGE_BYTES_MAX,
@@ -45,7 +46,7 @@ export class MergeBounds {
 
   /** Throws the first `StoreError`, after it has tried with every table. */
   async round(
-    tables: readonly Pick<ProjectionTable, 'streamId' | 'parts' | 'dayParts'>[],
+    tables: readonly Pick<ProjectionTable, 'streamId' | 'parts' | 'dayParts' | 'narrowParts'>[],
     signal: AbortSignal,
   ): Promise<void> {
     const { parts, crowded = CROWDED, relaxed = RELAXED } = this.#options
@@ -58,8 +59,10 @@ export class MergeBounds {
     const failures: unknown[] = []
     for (const table of tables) {
       if (signal.aborted) break
-      const isCrowded = table.dayParts >= crowded.day || table.parts >= crowded.all
-      const isRelaxed = table.dayParts < relaxed.day && table.parts < relaxed.all
+      const isCrowded =
+        table.dayParts >= crowded.day || table.parts >= crowded.all || table.narrowParts > 0
+      const isRelaxed =
+        table.dayParts < relaxed.day && table.parts < relaxed.all && table.narrowParts === 0
       const isOther = this.#others.has(table.streamId)
       if (isOther ? !isRelaxed : !isCrowded) continue
       await this.#set(table.streamId, !isOther).catch((cause) => failures.push(cause))

@@ -8,10 +8,10 @@
  * comes in late below a mark is found and removed like everything else.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RETAIN_PROJECTION_MS, RETAIN_ROUND_MS } from '../limits.ts'
+import { RETAIN_PROJECTION_MS, RETAIN_ROUND_MS, RETAIN_TABLES_MS } from '../limits.ts'
 
 export type RemoveReason = 'age' | 'bytes' | 'deleted'
-export type RetainPart = 'rows' | 'projection' | 'compaction' | 'merge-bounds'
+export type RetainPart = 'rows' | 'projection' | 'compaction' | 'merge-bounds' | 'tables'
 
 export interface RetainObserver {
   readonly onWorker: (isWorker: boolean) => void
@@ -49,6 +49,7 @@ export interface RetainerOptions {
   readonly removeRows: Round
   readonly compact: Round
   readonly trimProjection: Round
+  readonly reconcileTables?: Round
   readonly observer: RetainObserver
   /** For tests. */
   readonly roundMs?: number
@@ -74,6 +75,10 @@ export class Retainer {
       this.#repeat('rows', roundMs, (signal) => this.#workOnRows(signal)),
       this.#repeat('projection', projectionMs, async (signal) => {
         return this.#options.lock.isHeld && (await this.#options.trimProjection(signal))
+      }),
+      this.#repeat('tables', RETAIN_TABLES_MS, async (signal) => {
+        const { lock, reconcileTables } = this.#options
+        return lock.isHeld && ((await reconcileTables?.(signal)) ?? false)
       }),
     ])
   }

@@ -1,4 +1,4 @@
-/** Keeps answers for a few seconds: pages that show usage ask again and again. */
+/** Keeps figures of the projection for a few seconds: pages that show usage ask again and again. */
 import type { StreamId } from '../model/stream.ts'
 
 export type ReadBytes = (streamId: StreamId) => Promise<number | null>

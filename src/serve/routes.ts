@@ -5,6 +5,7 @@ import type { Route } from '../http/exchange.ts'
 import type { SegmentRead as StoredRead } from '../model/batch.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
 import type { FieldStatsStore } from '../store/projection/field-stats-store.ts'
@@ -49,6 +50,8 @@ export interface ServeDeps {
   readonly events: EventStore
   readonly query: QueryStore
   readonly readProjectionBytes: QueryStore['readProjectionBytes']
+  /** 0 to 1; null when it cannot be told now. */
+  readonly readIndexedShare: (streamId: StreamId) => Promise<number | null>
   readonly schemas: SchemaStore
   readonly fieldStats: FieldStatsStore
   /** Renders event records of stored segments; runs in the pool. */
@@ -76,6 +79,7 @@ export function serveRoutes(deps: ServeDeps): Route[] {
       setAside,
       readSchemaState: (streamId) => schemas.readState(streamId),
       readProjectionBytes: keepBytes(deps.readProjectionBytes, () => performance.now()),
+      readIndexedShare: keepBytes(deps.readIndexedShare, () => performance.now()),
     }),
     ...projectionRetryRoutes({ ...management, streams: control, setAside }),
     ...fieldRoutes({ ...lists, schemas }),

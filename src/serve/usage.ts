@@ -26,6 +26,8 @@ export interface UsageRoutesDeps extends Guard {
   readonly readSchemaState: (streamId: StreamId) => Promise<SchemaState>
   /** Bytes on disk that the stream has in the projection, null when that cannot be told now. */
   readonly readProjectionBytes: (streamId: StreamId) => Promise<number | null>
+  /** Share of its rows there that have their indexes, null when that cannot be told now. */
+  readonly readIndexedShare: (streamId: StreamId) => Promise<number | null>
   readonly nowMs?: () => number
 }
 
@@ -70,6 +72,7 @@ const USAGE: ObjectSchema = {
       properties: {
         lag_seconds: { type: 'number' },
         segments_behind: { type: 'integer' },
+        indexed: nullable({ type: 'number' }),
         set_aside: COUNTS,
       },
     },
@@ -96,7 +99,7 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
     run: async ({ principal, params }) => {
       const stream = await findVisibleStream(deps.streams, principal, params[0])
       const { streamId, schemaCaps } = stream
-      const [usage, span, lag, setAside, refusals, rejects, projectionBytes, schema] =
+      const [usage, span, lag, setAside, refusals, rejects, projectionBytes, indexed, schema] =
         await Promise.all([
           deps.usage.readUsage(streamId),
           deps.usage.readSpan(streamId),
@@ -105,6 +108,7 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
           deps.usage.readRefusals(streamId),
           deps.usage.readRejects(streamId),
           deps.readProjectionBytes(streamId),
+          deps.readIndexedShare(streamId),
           deps.readSchemaState(streamId),
         ])
       const lagMs = lag.oldestMs === null ? 0 : Math.max(0, nowMs() - lag.oldestMs)
@@ -119,6 +123,7 @@ export function usageRoutes(deps: UsageRoutesDeps): Route[] {
         projection: {
           lag_seconds: lagMs / 1_000,
           segments_behind: lag.segmentsBehind,
+          indexed,
           set_aside: setAside.map(countJson),
         },
         refusals: refusals.map(countJson),

@@ -16,6 +16,8 @@ export interface StreamDirectory {
   findDeleted(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, boolean>>
   /** How many fields and shapes are learned of those of the streams that live. */
   findSchemaCaps(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, SchemaCaps>>
+  /** The text fields of those of the streams that live. */
+  findTextFields(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, readonly string[]>>
   /** Forgets what is left of deleted streams but their ids. May be repeated. */
   markPurged(streamIds: readonly StreamId[]): Promise<void>
 }

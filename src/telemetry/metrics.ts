@@ -25,7 +25,7 @@ export const STORES = ['postgres', 'clickhouse'] as const
 /** Why events were removed. */
 export const REMOVE_REASONS = ['age', 'bytes', 'deleted'] as const
 export const TRIM_KINDS = ['table', 'partition', 'rows'] as const
-export const RETAIN_PARTS = ['rows', 'projection', 'compaction', 'merge-bounds'] as const
+export const RETAIN_PARTS = ['rows', 'projection', 'compaction', 'merge-bounds', 'tables'] as const
 
 /** Name and help of each gauge, by the key it is watched under. */
 const GAUGES = {
@@ -71,6 +71,7 @@ const GAUGES = {
     'Segments that this node has left out of the projection, until they are tried again',
   ],
   retainWorker: ['ingest_retain_worker', 'Whether this node is the one that enforces retention'],
+  projectionWaitingRows: ['ingest_projection_waiting_rows', 'Rows without their indexes yet'],
   storageBytes: [
     'ingest_storage_bytes',
     'Stored bytes of all streams in both stores; read only with --storage-max-bytes',

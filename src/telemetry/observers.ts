@@ -7,6 +7,7 @@ import type { MaterializeObserver } from '../materialize/materializer.ts'
 import type { EncodedBatch } from '../model/batch.ts'
 import type { ObserveObserver } from '../observe/observer.ts'
 import type { RetainObserver } from '../retain/retainer.ts'
+import type { TableObserver } from '../retain/table-reconciler.ts'
 import type { Health } from './health.ts'
 import type { Log } from './log.ts'
 import type { Metrics, RefusalReason } from './metrics.ts'
@@ -59,6 +60,8 @@ export function commitObserver(metrics: Metrics): CommitObserver {
 
 /** How many failures in a row are logged one by one; after that, every hundredth. */
 const FAILURES_LOGGED = 3
+/** How often the progress of indexes is logged. */
+const TABLES_LOGGED_MS = 60_000
 
 /** Makes listeners, one for each node number that is brought forward; all are one health check. */
 export function projectionStalls(
@@ -143,6 +146,34 @@ export function retainObserver(metrics: Metrics, log: Log): RetainObserver {
       const reason = cause instanceof Error ? cause.message : String(cause)
       log.warn({ part, reason, failures }, 'retention could not go on; will retry')
     },
+  }
+}
+
+/** Of a worker that keeps tables in their form. */
+export function tableObserver(metrics: Metrics, log: Log): TableObserver {
+  let waiting = 0
+  let toldAtMs = Number.NEGATIVE_INFINITY
+  metrics.watch('projectionWaitingRows', () => waiting)
+  return {
+    onAltered: (streamId) => log.info({ streamId }, 'a projection table was altered'),
+    onWaiting: (streamId, rows) => {
+      if (rows > 0 && performance.now() - toldAtMs < TABLES_LOGGED_MS) return
+      toldAtMs = performance.now()
+      const text = rows === 0 ? 'all rows have their indexes' : 'indexes are made for rows'
+      log.info({ streamId, rows }, text)
+    },
+    onWaitingInAll: (rows) => {
+      waiting = rows
+    },
+    onError: tableErrors(log),
+  }
+}
+
+/** Rows are stored and queries answer all the same, only slower. */
+export function tableErrors(log: Log): TableObserver['onError'] {
+  return (streamId, cause) => {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    log.warn({ streamId, reason }, 'a projection table could not be altered; will retry')
   }
 }
 

@@ -39,7 +39,7 @@ function holdSpools(stores: FakeStores): () => void {
   const tryOpenSpool = stores.tryOpenSpool.bind(stores)
   stores.tryOpenSpool = (streamId) => {
     const spool = tryOpenSpool(streamId)
-    return spool && { ...spool, insert: () => held.then(() => spool.insert()) }
+    return spool && { ...spool, insert: (rows) => held.then(() => spool.insert(rows)) }
   }
   return goOn
 }

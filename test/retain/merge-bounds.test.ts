@@ -115,7 +115,7 @@ test('a table that was made with another bound gets the present one', async () =
 })
 
 test('many parts crowd a table even when no day of it is; what others set is noticed', async () => {
-  const crowded = [{ streamId: OLD, parts: CROWDED.all, dayParts: 1 }]
+  const crowded = [{ streamId: OLD, parts: CROWDED.all, dayParts: 1, narrowParts: 0 }]
   const [remembering, reading] = [bounds(), bounds(0)]
   await remembering.round(crowded, NEVER)
   assert.equal(await boundOf(OLD), MERGE_CROWDED_BYTES_MAX)
@@ -130,7 +130,7 @@ test('many parts crowd a table even when no day of it is; what others set is not
 })
 
 test('a table that cannot be altered keeps the others from nothing', async () => {
-  const gone = { streamId: 99 as StreamId, parts: CROWDED.all, dayParts: 0 }
+  const gone = { streamId: 99 as StreamId, parts: CROWDED.all, dayParts: 0, narrowParts: 0 }
   const busy = { ...gone, streamId: QUIET }
   await assert.rejects(bounds().round([gone, busy], NEVER), /events_99/)
   assert.equal(await boundOf(QUIET), MERGE_CROWDED_BYTES_MAX)

@@ -16,6 +16,7 @@ import {
   RETAIN_ROUND_MS,
   RETAIN_STEP_MS_TARGET,
   RETAIN_STEP_ROWS_MAX,
+  RETAIN_TABLES_MS,
   RETAIN_TRIM_MS,
   RETAIN_TRIM_SHARE,
   RETAIN_TURN_MS,
@@ -35,10 +36,11 @@ const STREAM = 7 as StreamId
 const NEVER = new AbortController().signal
 const NOW_MS = Date.parse('2026-05-05T10:00:00Z')
 
-test('RETAIN_ROUND_MS between rounds, RETAIN_PROJECTION_MS between trims', async (t) => {
+test('RETAIN_ROUND_MS, RETAIN_PROJECTION_MS and RETAIN_TABLES_MS between rounds', async (t) => {
   const time = virtualTime(t)
   const rounds: number[] = []
   const trims: number[] = []
+  const tables: number[] = []
   const note = (list: number[]) => async () => {
     list.push(time.nowMs)
     return false
@@ -48,6 +50,7 @@ test('RETAIN_ROUND_MS between rounds, RETAIN_PROJECTION_MS between trims', async
     removeRows: note(rounds),
     compact: async () => false,
     trimProjection: note(trims),
+    reconcileTables: note(tables),
     observer: { onWorker: () => undefined, onError: assert.fail } as unknown as RetainObserver,
   })
   retainer.start()
@@ -56,6 +59,7 @@ test('RETAIN_ROUND_MS between rounds, RETAIN_PROJECTION_MS between trims', async
     Array.from({ length: 1 + (2 * RETAIN_PROJECTION_MS) / ms }, (_, index) => index * ms)
   assert.deepEqual(rounds, every(RETAIN_ROUND_MS))
   assert.deepEqual(trims, every(RETAIN_PROJECTION_MS))
+  assert.deepEqual(tables, every(RETAIN_TABLES_MS))
   await retainer.stop()
 })
 
@@ -192,7 +196,7 @@ async function boundSet(dayParts: number, parts: number, wasCrowded: boolean) {
       },
     },
   })
-  await bounds.round([{ streamId: STREAM, dayParts, parts }], NEVER)
+  await bounds.round([{ streamId: STREAM, dayParts, parts, narrowParts: 0 }], NEVER)
   return set
 }
 

@@ -49,7 +49,6 @@ before(async () => {
   rest = await RestHarness.start(database.postgres, (harness) => {
     const { resolveToken, control: streams } = harness
     const events = new EventStore(database.postgres)
-    const readProjectionBytes = async () => projectionBytes
     const schemas = new SchemaStore(database.postgres)
     const setAside = new SetAsideStore(database.postgres)
     return [
@@ -60,7 +59,8 @@ before(async () => {
         usage,
         setAside,
         readSchemaState: (streamId) => schemas.readState(streamId),
-        readProjectionBytes,
+        readProjectionBytes: async () => projectionBytes,
+        readIndexedShare: async () => null,
         nowMs: () => NOW_MS,
       }),
       ...projectionRetryRoutes({ resolveToken, streams, setAside }),
@@ -318,7 +318,7 @@ test('usage sums the counters of all nodes and tells how far the projection lags
     stored_bytes: { raw: 0, projection: 77 },
     oldest_event_at: null,
     newest_event_at: null,
-    projection: { lag_seconds: 0, segments_behind: 0, set_aside: [] },
+    projection: { lag_seconds: 0, segments_behind: 0, indexed: null, set_aside: [] },
     refusals: [],
     rejected_events: [],
     schema_learning: 'ok',
@@ -358,7 +358,7 @@ test('usage sums the counters of all nodes and tells how far the projection lags
     stored_bytes: { raw: 55, projection: null },
     oldest_event_at: new Date(NOW_MS - 9_000).toISOString(),
     newest_event_at: new Date(NOW_MS - 2_000).toISOString(),
-    projection: { lag_seconds: 5.5, segments_behind: 2, set_aside: [] },
+    projection: { lag_seconds: 5.5, segments_behind: 2, indexed: null, set_aside: [] },
     refusals: [
       { reason: 'rate_limited', count: 8, last_at: new Date(lastAtMs).toISOString() },
       { reason: 'too_large', count: 1, last_at: '1970-01-01T00:00:00.005Z' },

@@ -67,6 +67,17 @@ export class ControlDirectory implements StreamDirectory {
     return new Map(rows.map((row) => [row.stream_id as StreamId, toCaps(row)]))
   }
 
+  async findTextFields(
+    streamIds: readonly StreamId[],
+  ): Promise<ReadonlyMap<StreamId, readonly string[]>> {
+    const { rows } = await this.#postgres.query<Row & { text_fields: readonly string[] }>(
+      `SELECT stream_id, text_fields FROM streams
+       WHERE stream_id = ANY ($1::integer[]) AND deleted_at IS NULL`,
+      [streamIds],
+    )
+    return new Map(rows.map((row) => [row.stream_id as StreamId, row.text_fields]))
+  }
+
   /** The row stays, without its name: ids are not used again. */
   async markPurged(streamIds: readonly StreamId[]): Promise<void> {
     await this.#postgres.query('DELETE FROM api_keys WHERE stream_id = ANY ($1::integer[])', [

@@ -10,13 +10,9 @@ import { MERGE_BYTES_MAX } from '../../limits.ts'
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
-import {
-  mergeSettings,
-  PROJECTION_DATABASE,
-  projectionTable,
-  TABLE_PREFIX,
-  tableName,
-} from './projection-store.ts'
+import { mergeSettings, PROJECTION_DATABASE, projectionTable } from './projection-store.ts'
+import { IS_NARROW, WIDE_MARK } from './table-form.ts'
+import { IS_OWN_TABLE, streamOfTable, tableName } from './table-names.ts'
 
 export interface ProjectionTable {
   readonly streamId: StreamId
@@ -28,6 +24,8 @@ export interface ProjectionTable {
   readonly parts: number
   /** Parts of the day that has the most. */
   readonly dayParts: number
+  /** Compact parts that should be wide and have neighbours to be merged with. */
+  readonly narrowParts: number
 }
 
 export interface ProjectionPartition {
@@ -37,8 +35,6 @@ export interface ProjectionPartition {
 }
 
 const REQUEST_MS_MAX = 30_000
-/** Of `system.tables`: a stream's own. */
-const IS_OWN_TABLE = `database = {database:String} AND match(name, '^${TABLE_PREFIX}[1-9][0-9]*$')`
 
 export class ProjectionParts {
   readonly #clickhouse: ClickHouse
@@ -51,28 +47,32 @@ export class ProjectionParts {
   async listTables(): Promise<ProjectionTable[]> {
     const rows = await this.#query<TableRow>(
       `SELECT name, toFloat64(rows) AS rows, toFloat64(bytes) AS bytes, oldest,
-         toFloat64(all_parts) AS all_parts, toFloat64(day_parts) AS day_parts
+         toFloat64(all_parts) AS all_parts, toFloat64(day_parts) AS day_parts,
+         if(position(engine_full, {wide:String}) = 0, 0, toFloat64(narrow_parts)) AS narrow_parts
        FROM system.tables LEFT JOIN (
          SELECT table, sum(d.rows) AS rows, sum(d.bytes) AS bytes,
            toUnixTimestamp(min(d.oldest)) AS oldest,
-           sum(d.parts) AS all_parts, max(d.parts) AS day_parts
+           sum(d.parts) AS all_parts, max(d.parts) AS day_parts,
+           sumIf(d.narrow, d.parts > 1) AS narrow_parts
          FROM (
            SELECT table, sum(p.rows) AS rows, sum(bytes_on_disk) AS bytes,
-             min(min_time) AS oldest, count() AS parts
+             min(min_time) AS oldest, count() AS parts,
+             countIf(${IS_NARROW}) AS narrow
            FROM system.parts AS p WHERE database = {database:String} AND active AND p.rows > 0
            GROUP BY table, partition_id
          ) AS d GROUP BY table
        ) AS parts ON parts.table = name
        WHERE ${IS_OWN_TABLE}`,
-      { database: PROJECTION_DATABASE },
+      { database: PROJECTION_DATABASE, wide: WIDE_MARK },
     )
     return rows.map((row) => ({
-      streamId: streamOf(row.name),
+      streamId: streamOfTable(row.name),
       rows: row.rows,
       bytes: row.bytes,
       oldestMs: row.rows === 0 ? undefined : row.oldest * 1_000,
       parts: row.all_parts,
       dayParts: row.day_parts,
+      narrowParts: row.narrow_parts,
     }))
   }
 
@@ -83,7 +83,7 @@ export class ProjectionParts {
        WHERE ${IS_OWN_TABLE} AND position(engine_full, {settings:String}) = 0`,
       { database: PROJECTION_DATABASE, settings: mergeSettings(MERGE_BYTES_MAX) },
     )
-    return rows.map(({ name }) => streamOf(name))
+    return rows.map(({ name }) => streamOfTable(name))
   }
 
   /** Parts of the stream's table are merged up to so many bytes from now on. */
@@ -150,10 +150,6 @@ export class ProjectionParts {
   }
 }
 
-function streamOf(table: string): StreamId {
-  return Number(table.slice(TABLE_PREFIX.length)) as StreamId
-}
-
 /** The first condition is implied by the second; it is what the primary key can use. */
 const BEFORE =
   `ingested_at <= fromUnixTimestamp64Milli({beforeMs:Int64}, 'UTC') ` +
@@ -170,4 +166,5 @@ interface TableRow {
   readonly oldest: number
   readonly all_parts: number
   readonly day_parts: number
+  readonly narrow_parts: number
 }

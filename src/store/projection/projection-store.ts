@@ -6,7 +6,7 @@
  * an honest size. Table names are made of our own integers; everything else goes by parameters.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MERGE_BYTES_MAX } from '../../limits.ts'
+import { MERGE_BYTES_MAX, WIDE_ROWS_MIN } from '../../limits.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import {
   type BlockSpool,
@@ -17,14 +17,18 @@ import {
 import type { SegmentId } from '../../model/segment-id.ts'
 import { segmentIdMs } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
+import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
 import { type ClickHouse, InsertSpool, type QueryParams } from '../clickhouse.ts'
 import { StoreError } from '../store-error.ts'
 import { LABEL_COLUMNS } from './label-columns.ts'
+import { COMPACT_SETTINGS } from './table-form.ts'
+import { TableKeeper } from './table-keeper.ts'
+import { PROJECTION_DATABASE, projectionTable, tableName } from './table-names.ts'
 
-export const PROJECTION_DATABASE = 'sluice'
+export { PROJECTION_DATABASE, projectionTable, TABLE_PREFIX, tableName } from './table-names.ts'
 
-export const TABLE_PREFIX = 'events_'
 export const UNKNOWN_TABLE = 60
+const MEMORY_EXCEEDED = 241
 /**
  * One insert makes one part: all its blocks are joined before they are written. By one thread:
  * there is nothing to be done at the same time, and handing over costs.
@@ -37,9 +41,20 @@ const INSERT_SETTINGS = {
   min_insert_block_size_bytes: '0',
 } as const
 /**
- * Compact parts up to a gigabyte: a wide part is some hundred files, and making them cost as much
- * as the insert itself. No automatic statistics: they would be computed anew with every merge.
- * Lengths of strings beside them, not in streams of their own: a seventh less on disk.
+ * Few rows become a compact part, which is merged into a wide one soon: that makes the indexes.
+ * Until then it is read, which takes no longer than finding out that it need not be.
+ */
+const SMALL_INSERT_SETTINGS = {
+  ...INSERT_SETTINGS,
+  materialize_skip_indexes_on_insert: 0,
+} as const
+/** So long a new table waits for the first of its stream's fields to be learned. */
+const NEEDS_MS_MAX = 1_500
+const NEEDS_LOOK_MS = 250
+/**
+ * Those that tables differ in are in `table-form.ts`.
+ * No automatic statistics: they would be computed anew with every merge. Lengths of strings beside
+ * them, not in streams of their own: a seventh less on disk.
  * Merges wait for some thirty parts of a size instead of five (the base falls as parts add up): one
  * merge costs as much as the insert, so fewer levels are what halves the work.
  * Granules of 16,384 rows: each of a part's columns is compressed granule by granule, and half as
@@ -50,7 +65,6 @@ const INSERT_SETTINGS = {
  */
 const TABLE_SETTINGS =
   'index_granularity = 16384, ' +
-  'min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 100000000, ' +
   "auto_statistics_types = '', merge_selector_base = 64, max_compress_block_size = 131072, " +
   "string_serialization_version = 'single_stream', serialization_info_version = 'basic', " +
   'parts_to_delay_insert = 5000, parts_to_throw_insert = 10000, ' +
@@ -69,25 +83,19 @@ const PRESENT_IDS_MAX = 256
 /** Tables asked at a time. */
 const PRESENT_TABLES_MAX = 32
 
-/** The stream's table, qualified; of `MIXED_STREAM` the one that small streams share. */
-export function projectionTable(streamId: StreamId): string {
-  return `${PROJECTION_DATABASE}.${tableName(streamId)}`
-}
-
-/** Without its database. */
-export function tableName(streamId: StreamId): string {
-  return `${TABLE_PREFIX}${streamId}`
-}
-
-/** Idempotent. In the shared table a stream's rows lie together within each part. */
+/**
+ * Idempotent. Of a stream's own table as it is while nothing is known of its fields. In the
+ * shared table a stream's rows lie together within each part.
+ */
 export function createTableSql(streamId: StreamId): string {
   const columns = columnsOf(streamId).map(([name, type]) => `${name} ${type}`)
   const isMixed = streamId === MIXED_STREAM
+  const merges = isMixed ? SHARED_SETTINGS : mergeSettings(MERGE_BYTES_MAX)
   return `CREATE TABLE IF NOT EXISTS ${projectionTable(streamId)}
     (${columns.join(', ')})
     ENGINE = MergeTree PARTITION BY toDate(ingested_at)
     ORDER BY (${isMixed ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
-    SETTINGS ${TABLE_SETTINGS}, ${isMixed ? SHARED_SETTINGS : mergeSettings(MERGE_BYTES_MAX)}`
+    SETTINGS ${TABLE_SETTINGS}, ${COMPACT_SETTINGS}, ${merges}`
 }
 
 /**
@@ -113,32 +121,43 @@ function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: 
   return streamId === MIXED_STREAM ? MIXED_PROJECTION_COLUMNS : PROJECTION_COLUMNS
 }
 
+export interface ProjectionStoreOptions {
+  /** Rejects when what answers is not the projection's ClickHouse any more. */
+  readonly assertSame?: () => Promise<void>
+  /** What the catalog knows of a stream; without it tables are made as if that were nothing. */
+  readonly readNeeds?: (streamId: StreamId) => Promise<TableNeeds>
+  /** Hears of a table that could not be brought into its form; rows are stored all the same. */
+  readonly onFormError?: (streamId: StreamId, cause: unknown) => void
+}
+
 export class ProjectionStore {
   readonly #clickhouse: ClickHouse
+  readonly #keeper: TableKeeper
   /** Marks this node's inserts among all queries, whichever process of it sent them. */
   readonly #queryIdPrefix: string
   readonly #known = new Set<StreamId>()
-  readonly #assertSame: () => Promise<void>
+  readonly #options: ProjectionStoreOptions
   #inserts = 0
 
-  /** `assertSame` rejects when what answers is not the projection's ClickHouse any more. */
   constructor(
     clickhouse: ClickHouse,
     node: { readonly nodeId: number; readonly epoch: bigint },
-    assertSame: () => Promise<void> = () => Promise.resolve(),
+    options: ProjectionStoreOptions = {},
   ) {
     this.#clickhouse = clickhouse
-    this.#assertSame = assertSame
+    this.#keeper = new TableKeeper(clickhouse)
+    this.#options = options
     this.#queryIdPrefix = `sluice-insert-${node.nodeId}-`
     this.#inserts = Number(node.epoch % 1_000_000n) * 1_000_000_000
   }
 
   /**
    * Inserts blocks, in pieces one after another, as one part; of `MIXED_STREAM` into the table that
-   * streams share. Throws `StoreError`.
+   * streams share. `rows` are those of all blocks: many make their indexes at once. Throws
+   * `StoreError`.
    */
-  async insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void> {
-    await this.#insert(streamId, blocks)
+  async insert(streamId: StreamId, blocks: readonly Uint8Array[], rows = 0): Promise<void> {
+    await this.#insert(streamId, blocks, rows)
   }
 
   /** Where a stream's blocks may be put as they come; undefined where they have to be sent. */
@@ -147,15 +166,20 @@ export class ProjectionStore {
     return (
       spool && {
         append: (pieces) => spool.append(pieces),
-        insert: () => this.#insert(streamId, spool),
+        insert: (rows) => this.#insert(streamId, spool, rows),
         release: () => spool.release(),
       }
     )
   }
 
-  async #insert(streamId: StreamId, data: readonly Uint8Array[] | InsertSpool): Promise<void> {
+  async #insert(
+    streamId: StreamId,
+    data: readonly Uint8Array[] | InsertSpool,
+    rows: number,
+  ): Promise<void> {
     const columns = columnsOf(streamId).map(([name]) => name)
     const sql = `INSERT INTO ${projectionTable(streamId)} (${columns.join(', ')}) FORMAT Native`
+    const settings = rows < WIDE_ROWS_MIN ? SMALL_INSERT_SETTINGS : INSERT_SETTINGS
     const queryId = `${this.#queryIdPrefix}${++this.#inserts}`
     try {
       if (!this.#known.has(streamId)) await this.#createTable(streamId)
@@ -164,14 +188,24 @@ export class ProjectionStore {
       throw cause
     }
     try {
-      await this.#clickhouse.insertNative(sql, data, { queryId, settings: INSERT_SETTINGS })
+      await this.#clickhouse.insertNative(sql, data, { queryId, settings })
     } catch (cause) {
       // Dropped behind our back: the next try makes it again.
       if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) {
         this.#known.delete(streamId)
       }
+      if (rows >= WIDE_ROWS_MIN) await this.#makeCompactAfter(streamId, cause)
       throw cause
     }
+  }
+
+  /** Files for each of very many paths may have been what took too much: then there are none. */
+  async #makeCompactAfter(streamId: StreamId, cause: unknown): Promise<void> {
+    if (!(cause instanceof StoreError) || cause.clickHouseCode !== MEMORY_EXCEEDED) return
+    if (streamId === MIXED_STREAM) return
+    await this.#keeper.makeCompact(streamId).catch((failed) => {
+      this.#options.onFormError?.(streamId, failed)
+    })
   }
 
   /**
@@ -247,7 +281,7 @@ export class ProjectionStore {
    * of segments that nobody asks about. Throws `StoreError` past SETTLE_MS_MAX.
    */
   async settleInserts(): Promise<void> {
-    await this.#assertSame()
+    await this.#options.assertSame?.()
     const deadline = performance.now() + SETTLE_MS_MAX
     let waitedFor: readonly string[] | undefined
     for (;;) {
@@ -274,7 +308,7 @@ export class ProjectionStore {
 
   /** Makes the table, or gives one that an earlier version made the columns that it lacks. */
   async #createTable(streamId: StreamId): Promise<void> {
-    await this.#assertSame()
+    await this.#options.assertSame?.()
     await this.#clickhouse.command(createTableSql(streamId))
     const columns = await this.#clickhouse.query<{ name: string }>(
       `SELECT name FROM system.columns
@@ -285,7 +319,32 @@ export class ProjectionStore {
     if (LABEL_COLUMNS.some(([name]) => !names.has(name))) {
       await this.#clickhouse.command(addLabelColumnsSql(streamId))
     }
+    if (streamId !== MIXED_STREAM) await this.#bringIntoForm(streamId)
     this.#known.add(streamId)
+  }
+
+  /** Never rejects: rows can be stored in any form, and the reconciler tries again. */
+  async #bringIntoForm(streamId: StreamId): Promise<void> {
+    try {
+      const needs = await this.#readNeeds(streamId)
+      if (needs === undefined) return
+      for (const form of await this.#keeper.listForms(streamId)) {
+        await this.#keeper.alter(form, needs)
+      }
+    } catch (cause) {
+      this.#options.onFormError?.(streamId, cause)
+    }
+  }
+
+  /** Undefined when nothing is known, and will not be in a moment. */
+  async #readNeeds(streamId: StreamId): Promise<TableNeeds | undefined> {
+    const deadline = performance.now() + NEEDS_MS_MAX
+    for (;;) {
+      const needs = await this.#options.readNeeds?.(streamId)
+      if (needs !== NO_NEEDS) return needs
+      if (performance.now() > deadline) return undefined
+      await sleep(NEEDS_LOOK_MS)
+    }
   }
 }
 

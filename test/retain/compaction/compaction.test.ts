@@ -378,7 +378,7 @@ test('a projection rebuilt from merged rows has the same rows, those it lacked o
         const { block } = replay.run(payload, streamId, part)
         return { ...block, bytes: Uint8Array.from(block.bytes) }
       },
-      insert: (stream, blocks) => projection.insert(stream, blocks),
+      insert: (stream, blocks, rows) => projection.insert(stream, blocks, rows),
       setAside: () => assert.fail('set aside'),
       readRetries: async () => [],
       forgetSetAside: async () => undefined,

@@ -264,7 +264,7 @@ test('a spool with as many rows as may be is inserted as one part', async (t) =>
     stampBlock(block, nextId())
     spool.append([block.bytes])
   }
-  await spool.insert()
+  await spool.insert(SPOOL_INSERT_ROWS)
   const [found] = await clickHouse.query(
     `SELECT uniqExact(_part)::UInt32 AS parts, uniqExact(segment_id)::UInt32 AS segments,
        count()::UInt32 AS rows FROM ${projectionTable(streamId)}`,

@@ -1,0 +1,129 @@
+/**
+ * Brings streams' tables into their form while the service runs: settings and indexes as the
+ * streams' text fields and learned fields say, then the indexes of the parts that lack them.
+ *
+ * It compares the tables with what they should be, every time anew, and remembers nothing but what
+ * failed. At most one day of one table is written anew at a time, by the engine's background
+ * threads, the newest first. Compact parts that should be wide become so by merging:
+ * `merge-bounds.ts`; that makes their indexes, too, so they are left to it.
+ */
+import { RETAIN_REINDEX_MS, RETAIN_TABLES_MAX } from '../limits.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { TableNeeds } from '../model/table-needs.ts'
+import type { FormPartition, TableForm, TableKeeper } from '../store/projection/table-keeper.ts'
+
+export interface TableReconcilerOptions {
+  readonly tables: Pick<
+    TableKeeper,
+    'listForms' | 'alter' | 'listPartitions' | 'startIndexing' | 'isChanging' | 'endFailing'
+  >
+  /** Streams of which nothing is known are left out. */
+  readonly readNeeds: (streamIds: readonly StreamId[]) => Promise<ReadonlyMap<StreamId, TableNeeds>>
+  readonly observer: TableObserver
+  /** For tests: the monotonic clock. */
+  readonly nowMs?: () => number
+}
+
+export interface TableObserver {
+  /** A table was altered. */
+  readonly onAltered: (streamId: StreamId) => void
+  /** Rows of the table that wait for an index or for a wide part; 0 once, when it is done. */
+  readonly onWaiting: (streamId: StreamId, rows: number) => void
+  readonly onWaitingInAll: (rows: number) => void
+  readonly onError: (streamId: StreamId, cause: unknown) => void
+}
+
+export class TableReconciler {
+  readonly #options: TableReconcilerOptions
+  readonly #nowMs: () => number
+  /** Tables whose index could not be made, and until when they are left alone. */
+  readonly #leftUntilMs = new Map<StreamId, number>()
+  #waiting = new Map<StreamId, number>()
+
+  constructor(options: TableReconcilerOptions) {
+    this.#options = options
+    this.#nowMs = options.nowMs ?? (() => performance.now())
+  }
+
+  /** Throws the first `StoreError`, after it has tried with every table. */
+  async round(signal: AbortSignal): Promise<boolean> {
+    const { tables } = this.#options
+    await this.#endFailing()
+    const failures: unknown[] = []
+    const forms = await tables.listForms()
+    const isAltered = await this.#alter(forms, signal, failures)
+    if (signal.aborted) return false
+    const current = isAltered ? await tables.listForms() : forms
+    const partitions = await tables.listPartitions(current)
+    this.#tell(partitions)
+    await this.#startNext(current, partitions)
+    if (failures.length > 0) throw failures[0]
+    return false
+  }
+
+  async #alter(
+    forms: readonly TableForm[],
+    signal: AbortSignal,
+    failures: unknown[],
+  ): Promise<boolean> {
+    const { tables, readNeeds, observer } = this.#options
+    let isAltered = false
+    for (let at = 0; at < forms.length; at += RETAIN_TABLES_MAX) {
+      const some = forms.slice(at, at + RETAIN_TABLES_MAX)
+      const needs = await readNeeds(some.map(({ streamId }) => streamId))
+      for (const form of some) {
+        const wanted = needs.get(form.streamId)
+        if (wanted === undefined || signal.aborted) continue
+        try {
+          if (!(await tables.alter(form, wanted))) continue
+          isAltered = true
+          observer.onAltered(form.streamId)
+        } catch (cause) {
+          isAltered = true
+          failures.push(cause)
+        }
+      }
+    }
+    return isAltered
+  }
+
+  async #endFailing(): Promise<void> {
+    const { tables, observer } = this.#options
+    for (const { streamId, reason } of await tables.endFailing()) {
+      this.#leftUntilMs.set(streamId, this.#nowMs() + RETAIN_REINDEX_MS)
+      observer.onError(streamId, new Error(reason))
+    }
+  }
+
+  async #startNext(
+    forms: readonly TableForm[],
+    partitions: readonly FormPartition[],
+  ): Promise<void> {
+    const { tables } = this.#options
+    const next = partitions.find(({ streamId, unindexedRows, narrowParts, parts }) => {
+      const leftUntilMs = this.#leftUntilMs.get(streamId) ?? 0
+      if (unindexedRows === 0 || this.#nowMs() < leftUntilMs) return false
+      return narrowParts === 0 || parts === 1
+    })
+    const form = forms.find(({ streamId }) => streamId === next?.streamId)
+    if (next === undefined || form === undefined || (await tables.isChanging())) return
+    await tables.startIndexing(form, next.id)
+  }
+
+  #tell(partitions: readonly FormPartition[]): void {
+    const { observer } = this.#options
+    const waiting = new Map<StreamId, number>()
+    for (const { streamId, waitingRows } of partitions) {
+      if (waitingRows === 0) continue
+      waiting.set(streamId, (waiting.get(streamId) ?? 0) + waitingRows)
+    }
+    for (const [streamId, rows] of waiting) {
+      if (this.#waiting.get(streamId) !== rows) observer.onWaiting(streamId, rows)
+    }
+    for (const streamId of this.#waiting.keys()) {
+      if (!waiting.has(streamId)) observer.onWaiting(streamId, 0)
+    }
+    this.#waiting = waiting
+    observer.onWaitingInAll([...waiting.values()].reduce((sum, rows) => sum + rows, 0))
+  }
+}

@@ -1,0 +1,62 @@
+/** What the catalog knows that decides over the form of a stream's table. */
+import { WIDE_PATHS_MAX } from '../../limits.ts'
+import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
+import type { StreamId } from '../../model/stream.ts'
+import { ID_FIELDS, NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
+import type { Postgres } from '../postgres.ts'
+import type { StreamDirectory } from '../stream-directory.ts'
+
+export class TableNeedsStore {
+  readonly #postgres: Postgres
+  readonly #streams: Pick<StreamDirectory, 'findSchemaCaps' | 'findTextFields'>
+
+  constructor(
+    postgres: Postgres,
+    streams: Pick<StreamDirectory, 'findSchemaCaps' | 'findTextFields'>,
+  ) {
+    this.#postgres = postgres
+    this.#streams = streams
+  }
+
+  /** Of those of the streams that live and have learned fields. Throws `StoreError`. */
+  async read(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, TableNeeds>> {
+    const [caps, textFields] = await Promise.all([
+      this.#streams.findSchemaCaps(streamIds),
+      this.#streams.findTextFields(streamIds),
+    ])
+    const { rows: counts } = await this.#postgres.query<{ stream_id: StreamId; n: number }>(
+      `SELECT stream_id, field_count AS n FROM stream_schemas
+       WHERE stream_id = ANY ($1::integer[]) AND field_count > 0`,
+      [streamIds],
+    )
+    const texts = new Set([...textFields.values()].flat())
+    const { rows: strings } = await this.#postgres.query<{ stream_id: StreamId; path: string }>(
+      `SELECT stream_id, path FROM stream_fields
+       WHERE stream_id = ANY ($1::integer[]) AND seen_string_ms > 0
+         AND (path = ANY ($2::text[]) OR path ~* $3)
+       ORDER BY first_seen_ms, path`,
+      [streamIds, [...texts], ID_FIELDS.source],
+    )
+    const needs = new Map<StreamId, TableNeeds>()
+    for (const { stream_id: streamId, n } of counts) {
+      const hardCap = caps.get(streamId)?.fieldsHard
+      if (hardCap === undefined) continue
+      const paths = strings
+        .filter((row) => row.stream_id === streamId)
+        .map(({ path }) => path)
+        .filter((path) => isFieldPath(path) && !mayBeInArray(path))
+      needs.set(streamId, {
+        // At its cap there may be any number of paths that are not learned.
+        isWide: n <= WIDE_PATHS_MAX && n < hardCap,
+        textPaths: (textFields.get(streamId) ?? []).filter((path) => paths.includes(path)),
+        idPaths: paths.filter((path) => ID_FIELDS.test(path)),
+      })
+    }
+    return needs
+  }
+
+  /** Of one stream; `NO_NEEDS` when nothing is known of it. Throws `StoreError`. */
+  async readOne(streamId: StreamId): Promise<TableNeeds> {
+    return (await this.read([streamId])).get(streamId) ?? NO_NEEDS
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The form of a stream's own table: how its parts are laid out and which indexes they have.
+ *
+ * A path of the payload costs a query 50 to 90 ns a row in a compact part and 5 to 10 in a wide
+ * one, which has 8 to 10 files for each path. So inserts of WIDE_ROWS_MIN rows become wide parts at
+ * once, small ones compact parts that are merged into wide ones, and a stream of very many paths
+ * has compact parts only: making a wide part of them takes more memory than there is.
+ *
+ * An index's name says since which block of its table inserts have made it; parts from before may
+ * lack it. So what is left to be done is to be seen from the table alone.
+ */
+import { createHash } from 'node:crypto'
+import {
+  ID_INDEXES_MAX,
+  MERGE_AGE_S,
+  MERGE_CROWDED_BYTES_MAX,
+  MERGE_PARTS_AT_ONCE_MAX,
+  TEXT_INDEXES_MAX,
+  WIDE_ROWS_MIN,
+} from '../../limits.ts'
+import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
+import { idIndexExpression, TEXT_INDEX_TYPE, textIndexExpression } from './text-index.ts'
+
+export interface TableIndex {
+  /** Of its kind, expression and type; its name begins with it. */
+  readonly key: string
+  readonly expression: string
+  readonly type: string
+}
+
+export type FormSettings = Readonly<Record<string, number>>
+
+const FILTER_TYPE = 'bloom_filter(0.01) GRANULARITY 1'
+/** Shapes of 16,384 rows: of more different ones nothing is kept. */
+const SHAPES_TYPE = 'set(256) GRANULARITY 1'
+const NAME = /^((?:text|id|shape)_[0-9a-f]{10})_([0-9]{1,18})$/
+
+/**
+ * Parts that are old enough are merged however few they are, up to the table's bound. Not those of
+ * many paths: they would not become faster to read.
+ */
+const WIDE: FormSettings = {
+  min_rows_for_wide_part: WIDE_ROWS_MIN,
+  min_bytes_for_wide_part: 1024 * 1024,
+  min_age_to_force_merge_seconds: MERGE_AGE_S,
+  max_parts_to_merge_at_once: MERGE_PARTS_AT_ONCE_MAX,
+}
+const COMPACT: FormSettings = {
+  min_rows_for_wide_part: 100_000_000,
+  min_bytes_for_wide_part: 1024 * 1024 * 1024,
+  min_age_to_force_merge_seconds: 0,
+  max_parts_to_merge_at_once: 100,
+}
+
+/** Settings that tables of few paths and of many differ in. */
+export function formSettings({ isWide }: Pick<TableNeeds, 'isWide'>): FormSettings {
+  return isWide ? WIDE : COMPACT
+}
+
+export const COMPACT_SETTINGS = settingsSql(formSettings(NO_NEEDS))
+/** What `engine_full` has of a table whose large parts are wide. */
+export const WIDE_MARK = `min_rows_for_wide_part = ${WIDE_ROWS_MIN},`
+
+/** Of `system.parts AS p`, in a table of wide parts: what merging would make wide. */
+export const IS_NARROW = `part_type = 'Compact' AND p.rows >= ${WIDE_ROWS_MIN}
+  AND bytes_on_disk < ${MERGE_CROWDED_BYTES_MAX / 2}`
+
+export function settingsSql(settings: FormSettings): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name} = ${value}`)
+    .join(', ')
+}
+
+/** Those that the table, by its `engine_full`, has otherwise. */
+export function otherSettings(engineFull: string, wanted: FormSettings): FormSettings {
+  const other = Object.entries(wanted).filter(([name, value]) => {
+    return !new RegExp(`\\b${name} = ${value}(?![0-9])`).test(engineFull)
+  })
+  return Object.fromEntries(other)
+}
+
+/** The indexes that a table should have. */
+export function wantedIndexes({ textPaths, idPaths }: TableNeeds): TableIndex[] {
+  const texts = textPaths.slice(0, TEXT_INDEXES_MAX).map((path) => {
+    return index('text', textIndexExpression(path), TEXT_INDEX_TYPE)
+  })
+  const ids = idPaths.slice(0, ID_INDEXES_MAX).map((path) => {
+    return index('id', idIndexExpression(path), FILTER_TYPE)
+  })
+  return [index('shape', 'shape', SHAPES_TYPE), ...texts, ...ids]
+}
+
+/** `since`: inserts with higher block numbers make the index. */
+export function addIndexSql({ key, expression, type }: TableIndex, since: bigint): string {
+  return `ADD INDEX IF NOT EXISTS ${key}_${since} ${expression} TYPE ${type}`
+}
+
+/** Of an index of ours; undefined of one that somebody else made. */
+export function tryParseIndexName(name: string): { key: string; since: bigint } | undefined {
+  const [, key, since] = NAME.exec(name) ?? []
+  return key === undefined || since === undefined ? undefined : { key, since: BigInt(since) }
+}
+
+function index(kind: 'text' | 'id' | 'shape', expression: string, type: string): TableIndex {
+  const digest = createHash('sha256').update(`${expression} ${type}`).digest('hex')
+  return { key: `${kind}_${digest.slice(0, 10)}`, expression, type }
+}

@@ -1,0 +1,252 @@
+/**
+ * Brings the tables of streams into the form that they should have, and says how far that is.
+ * Settings and indexes are changed by ALTER, which touches no part; then the indexes are made for
+ * the parts that lack them, a day of a table at a time. Queries answer the same meanwhile: a part
+ * that has no index is read. Everything throws `StoreError`.
+ */
+import type { StreamId } from '../../model/stream.ts'
+import type { TableNeeds } from '../../model/table-needs.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import {
+  addIndexSql,
+  COMPACT_SETTINGS,
+  formSettings,
+  IS_NARROW,
+  otherSettings,
+  settingsSql,
+  tryParseIndexName,
+  WIDE_MARK,
+  wantedIndexes,
+} from './table-form.ts'
+import {
+  IS_OWN_TABLE,
+  PROJECTION_DATABASE,
+  projectionTable,
+  streamOfTable,
+  tableName,
+} from './table-names.ts'
+
+/** A table as it is. */
+export interface TableForm {
+  readonly streamId: StreamId
+  readonly engineFull: string
+  /** Ours. */
+  readonly indexes: readonly { readonly name: string; readonly key: string; since: bigint }[]
+}
+
+/** A day of a table. */
+export interface FormPartition {
+  readonly streamId: StreamId
+  /** `20260505` */
+  readonly id: string
+  readonly parts: number
+  readonly rows: number
+  /** Rows of parts from before an index was there. Merges may have made it for some of them. */
+  readonly unindexedRows: number
+  /** Compact parts that should be wide, and will be when they are merged with others. */
+  readonly narrowParts: number
+  /** Of both kinds. */
+  readonly waitingRows: number
+}
+
+const REQUEST_MS_MAX = 30_000
+/** The mutation is waited for by looking, not by the statement that starts it. */
+const STARTS = { mutations_sync: '0' } as const
+
+export class TableKeeper {
+  readonly #clickhouse: ClickHouse
+
+  constructor(clickhouse: ClickHouse) {
+    this.#clickhouse = clickhouse
+  }
+
+  /** All streams' own tables, or that of one stream. */
+  async listForms(only?: StreamId): Promise<TableForm[]> {
+    const params = {
+      database: PROJECTION_DATABASE,
+      only: only === undefined ? '' : tableName(only),
+    }
+    const isMeant = (column: string) => `({only:String} = '' OR ${column} = {only:String})`
+    const [tables, indexes] = await Promise.all([
+      this.#query<{ name: string; engine_full: string }>(
+        `SELECT name, engine_full FROM system.tables WHERE ${IS_OWN_TABLE} AND ${isMeant('name')}`,
+        params,
+      ),
+      this.#query<{ table: string; name: string }>(
+        `SELECT table, name FROM system.data_skipping_indices
+         WHERE database = {database:String} AND ${isMeant('table')}`,
+        params,
+      ),
+    ])
+    return tables.map(({ name, engine_full: engineFull }) => ({
+      streamId: streamOfTable(name),
+      engineFull,
+      indexes: indexes.flatMap((index) => {
+        const parsed = index.table === name ? tryParseIndexName(index.name) : undefined
+        return parsed === undefined ? [] : [{ name: index.name, ...parsed }]
+      }),
+    }))
+  }
+
+  /**
+   * Changes what is not as `needs` says. Resolves with whether that was anything. A statement that
+   * is refused keeps none of the others from being tried; the first failure is thrown then.
+   */
+  async alter({ streamId, engineFull, indexes }: TableForm, needs: TableNeeds): Promise<boolean> {
+    const wanted = wantedIndexes(needs)
+    const failures: unknown[] = []
+    const change = async (sql: string) => {
+      await this.#change(streamId, sql).catch((cause) => failures.push(cause))
+    }
+    const settings = settingsSql(otherSettings(engineFull, formSettings(needs)))
+    if (settings !== '') await change(`MODIFY SETTING ${settings}`)
+    const unwanted = indexes.filter(({ key }) => !wanted.some((index) => index.key === key))
+    for (const { name } of unwanted) await change(`DROP INDEX IF EXISTS ${name}`)
+    const missing = wanted.filter(({ key }) => !indexes.some((index) => index.key === key))
+    // Dropping takes a number, too. It is read behind that, or parts would look new.
+    const since = missing.length > 0 ? await this.#lastBlock(streamId) : 0n
+    for (const index of missing) await change(addIndexSql(index, since))
+    if (failures.length > 0) throw failures[0]
+    return settings !== '' || unwanted.length > 0 || missing.length > 0
+  }
+
+  /** For a table whose wide parts take more memory than there is. */
+  async makeCompact(streamId: StreamId): Promise<void> {
+    await this.#change(streamId, `MODIFY SETTING ${COMPACT_SETTINGS}`)
+  }
+
+  /** How far the tables' days are in their form, the newest day first. */
+  async listPartitions(forms: readonly TableForm[]): Promise<FormPartition[]> {
+    if (forms.length === 0) return []
+    const rows = await this.#query<PartitionRow>(
+      `SELECT table, partition_id AS id, toFloat64(count()) AS parts,
+         toFloat64(sum(d.rows)) AS all_rows,
+         toFloat64(sumIf(d.rows, data_version <= since)) AS unindexed_rows,
+         toFloat64(countIf(is_narrow)) AS narrow_parts,
+         toFloat64(sumIf(d.rows, is_narrow OR data_version <= since)) AS waiting_rows
+       FROM (
+         SELECT table, partition_id, p.rows AS rows, data_version,
+           transform(table, {tables:Array(String)}, {sinces:Array(Int64)}, -1) AS since,
+           has({wide:Array(String)}, table) AND ${IS_NARROW} AS is_narrow
+         FROM system.parts AS p
+         WHERE database = {database:String} AND active AND p.rows > 0
+           AND has({tables:Array(String)}, table)
+       ) AS d
+       GROUP BY table, partition_id ORDER BY partition_id DESC, table`,
+      {
+        database: PROJECTION_DATABASE,
+        tables: forms.map(({ streamId }) => tableName(streamId)),
+        // Numbers of blocks begin with 1.
+        sinces: forms.map(({ indexes }) => latest(indexes.map(({ since }) => since))),
+        wide: forms.filter(isWide).map(({ streamId }) => tableName(streamId)),
+      },
+    )
+    return rows.map((row) => ({
+      streamId: streamOfTable(row.table),
+      id: row.id,
+      parts: row.parts,
+      rows: row.all_rows,
+      unindexedRows: row.unindexed_rows,
+      narrowParts: row.narrow_parts,
+      waitingRows: row.waiting_rows,
+    }))
+  }
+
+  /**
+   * The share of the rows in the stream's own table that are where they should be, in a part with
+   * the indexes and wide if it is large: 0 to 1. 1 without rows.
+   */
+  async readReadyShare(streamId: StreamId): Promise<number> {
+    const partitions = await this.listPartitions(await this.listForms(streamId))
+    const rows = partitions.reduce((sum, partition) => sum + partition.rows, 0)
+    const waiting = partitions.reduce((sum, partition) => sum + partition.waitingRows, 0)
+    return rows === 0 ? 1 : (rows - waiting) / rows
+  }
+
+  /** Starts making the indexes of a day that may lack them; a part that has one keeps it. */
+  async startIndexing({ streamId, indexes }: TableForm, partition: string): Promise<void> {
+    const late = indexes.filter(({ since }) => since > 0n)
+    const made = late.map(({ name }) => `MATERIALIZE INDEX ${name} IN PARTITION ID {id:String}`)
+    await this.#change(streamId, made.join(', '), { id: partition })
+  }
+
+  /** Whether something is being written anew in any table: a deletion, or an index. */
+  async isChanging(): Promise<boolean> {
+    const rows = await this.#query<{ n: number }>(
+      `SELECT toFloat64(count()) AS n FROM system.mutations
+       WHERE database = {database:String} AND NOT is_done`,
+      { database: PROJECTION_DATABASE },
+    )
+    return (rows[0]?.n ?? 0) > 0
+  }
+
+  /**
+   * Ends what makes indexes and fails: the engine tries it again and again, and deletions wait for
+   * it. Returns the streams and why.
+   */
+  async endFailing(): Promise<{ readonly streamId: StreamId; readonly reason: string }[]> {
+    const failing = await this.#query<{ table: string; id: string; reason: string }>(
+      `SELECT table, mutation_id AS id, latest_fail_reason AS reason FROM system.mutations
+       WHERE database = {database:String} AND NOT is_done AND latest_fail_reason != ''
+         AND match(command, 'MATERIALIZE INDEX')`,
+      { database: PROJECTION_DATABASE },
+    )
+    for (const { table, id } of failing) {
+      await this.#command(
+        `KILL MUTATION WHERE database = {database:String} AND table = {table:String}
+           AND mutation_id = {id:String}`,
+        { database: PROJECTION_DATABASE, table, id },
+      )
+    }
+    return failing.map(({ table, reason }) => ({ streamId: streamOfTable(table), reason }))
+  }
+
+  /** The number given last to a part or to a change of parts. */
+  async #lastBlock(streamId: StreamId): Promise<bigint> {
+    const rows = await this.#query<{ last: string }>(
+      `SELECT toString(max(block)) AS last FROM (
+         SELECT greatest(max_block_number, toInt64(data_version)) AS block FROM system.parts
+         WHERE database = {database:String} AND table = {table:String} AND active
+         UNION ALL
+         SELECT arrayMax(block_numbers.number) AS block FROM system.mutations
+         WHERE database = {database:String} AND table = {table:String})`,
+      { database: PROJECTION_DATABASE, table: tableName(streamId) },
+    )
+    return BigInt(rows[0]?.last ?? 0)
+  }
+
+  async #change(streamId: StreamId, sql: string, params: Params = {}): Promise<void> {
+    await this.#command(`ALTER TABLE ${projectionTable(streamId)} ${sql}`, params)
+  }
+
+  #query<Row>(sql: string, params: Params): Promise<Row[]> {
+    const signal = AbortSignal.timeout(REQUEST_MS_MAX)
+    return this.#clickhouse.query<Row>(sql, params, {}, { signal })
+  }
+
+  #command(sql: string, params: Params): Promise<void> {
+    const signal = AbortSignal.timeout(REQUEST_MS_MAX)
+    return this.#clickhouse.command(sql, params, { signal, settings: STARTS })
+  }
+}
+
+type Params = Readonly<Record<string, unknown>>
+
+interface PartitionRow {
+  readonly table: string
+  readonly id: string
+  readonly parts: number
+  readonly all_rows: number
+  readonly unindexed_rows: number
+  readonly narrow_parts: number
+  readonly waiting_rows: number
+}
+
+/** Whether large inserts become wide parts. */
+export function isWide({ engineFull }: Pick<TableForm, 'engineFull'>): boolean {
+  return engineFull.includes(WIDE_MARK)
+}
+
+function latest(blocks: readonly bigint[]): bigint {
+  return blocks.toSorted((a, b) => (a < b ? -1 : 1)).at(-1) ?? -1n
+}

@@ -1,0 +1,280 @@
+/**
+ * Goal: a stream's table gets the parts and indexes that its fields ask for, new or old, whatever
+ * changes; queries then use them, and answer the same all the while.
+ * Method: a real engine and the workers' blocks of a few fields, a hundred thousand rows at a time.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
+import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
+import {
+  ID_INDEXES_MAX,
+  MERGE_AGE_S,
+  MERGE_PARTS_AT_ONCE_MAX,
+  TEXT_INDEXES_MAX,
+  WIDE_ROWS_MIN,
+} from '../../../src/limits.ts'
+import { stampBlock } from '../../../src/materialize/stamp.ts'
+import { makeSegmentId } from '../../../src/model/segment-id.ts'
+import type { StreamId } from '../../../src/model/stream.ts'
+import type { TableNeeds } from '../../../src/model/table-needs.ts'
+import { ClickHouse } from '../../../src/store/clickhouse.ts'
+import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
+import {
+  createTableSql,
+  PROJECTION_DATABASE,
+  ProjectionStore,
+  projectionTable,
+  tableName,
+} from '../../../src/store/projection/projection-store.ts'
+import { wantedIndexes } from '../../../src/store/projection/table-form.ts'
+import { TableKeeper } from '../../../src/store/projection/table-keeper.ts'
+import { textIndexExpression } from '../../../src/store/projection/text-index.ts'
+import { StoreError } from '../../../src/store/store-error.ts'
+import { IngestPipeline } from '../../../workers/ingest.ts'
+import { batchOf } from '../../workers/batch-of.ts'
+import { eventually, makeDirectory, recordingLog, removeDirectory } from '../temporary.ts'
+
+const NEEDS: TableNeeds = { isWide: true, textPaths: ['message'], idPaths: ['trace.id'] }
+const BLOCK_ROWS = 2_000
+
+const dataDir = makeDirectory()
+let store: EmbeddedStore
+let clickHouse: ClickHouse
+let keeper: TableKeeper
+let streams = 0
+let segments = 0
+
+before(async () => {
+  store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  clickHouse = new ClickHouse({ url: store.url })
+  keeper = new TableKeeper(clickHouse)
+  await ensureClickHouse(clickHouse, PROJECTION_DATABASE)
+})
+
+after(async () => {
+  await clickHouse?.close()
+  await store?.stop()
+  removeDirectory(dataDir)
+})
+
+const newStream = () => ++streams as StreamId
+
+function storeWith(needs: TableNeeds): ProjectionStore {
+  return new ProjectionStore(clickHouse, { nodeId: 1, epoch: 1n }, { readNeeds: async () => needs })
+}
+
+/** Blocks of so many rows; the first row of each has the words `needle` and `Haystack`. */
+function blocksOf(rows: number): Uint8Array[] {
+  const blocks: Uint8Array[] = []
+  for (let done = 0; done < rows; done += BLOCK_ROWS) {
+    const lines = Array.from({ length: Math.min(BLOCK_ROWS, rows - done) }, (_, n) => {
+      const message = n === 0 ? 'a needle in the Haystack' : `row ${done + n} is plain`
+      return JSON.stringify({ message, note: message, trace: { id: `t${segments}-${n}` } })
+    })
+    const { block } = new IngestPipeline().run(batchOf(lines.join('\n'))).segments[0]!
+    stampBlock(block, makeSegmentId({ ms: 1_767_323_045_000, node: 1, counter: segments++ }))
+    blocks.push(block.bytes)
+  }
+  return blocks
+}
+
+async function insert(projection: ProjectionStore, streamId: StreamId, rows: number) {
+  await projection.insert(streamId, blocksOf(rows), rows)
+}
+
+interface Part {
+  readonly type: string
+  readonly rows: number
+  readonly hasIndexes: boolean
+}
+
+async function partsOf(streamId: StreamId): Promise<Part[]> {
+  return await clickHouse.query<Part>(
+    `SELECT part_type AS type, toFloat64(rows) AS rows,
+       secondary_indices_compressed_bytes > 0 AS hasIndexes FROM system.parts
+     WHERE database = {database:String} AND table = {table:String} AND active ORDER BY name`,
+    { database: PROJECTION_DATABASE, table: tableName(streamId) },
+  )
+}
+
+async function keysOf(streamId: StreamId): Promise<string[]> {
+  const [form] = await keeper.listForms(streamId)
+  return form!.indexes.map(({ key }) => key).sort()
+}
+
+const wantedKeys = (needs: TableNeeds) => {
+  return wantedIndexes(needs)
+    .map(({ key }) => key)
+    .sort()
+}
+
+/** Granules that a search for the word reads, and rows that it finds. */
+async function search(streamId: StreamId, path: string, word: string) {
+  const from = `FROM ${projectionTable(streamId)}
+    WHERE hasAllTokens(${textIndexExpression(path)}, [{word:String}])`
+  const plan = await clickHouse.query<{ explain: string }>(`EXPLAIN indexes = 1 SELECT 1 ${from}`, {
+    word,
+  })
+  const text = plan.map(({ explain }) => explain).join('\n')
+  const counted = await clickHouse.query<{ n: number }>(`SELECT toFloat64(count()) AS n ${from}`, {
+    word,
+  })
+  return { usesIndex: text.includes('Name: text_'), rows: counted[0]!.n, text }
+}
+
+async function alter(streamId: StreamId, needs: TableNeeds): Promise<boolean> {
+  const [form] = await keeper.listForms(streamId)
+  return await keeper.alter(form!, needs)
+}
+
+/** Makes indexes day by day, as the reconciler does, until none is missing. */
+async function reindex(streamId: StreamId): Promise<void> {
+  for (let round = 0; round < 20; round++) {
+    const [form] = await keeper.listForms(streamId)
+    const next = (await keeper.listPartitions([form!])).find(({ unindexedRows: n }) => n > 0)
+    if (next === undefined) return
+    await keeper.startIndexing(form!, next.id)
+    await eventually('it is indexed', async () => !(await keeper.isChanging()), 20_000)
+  }
+  assert.fail('it does not end')
+}
+
+test('large inserts are wide parts with indexes, small ones compact without', async () => {
+  const streamId = newStream()
+  const projection = storeWith(NEEDS)
+  await insert(projection, streamId, WIDE_ROWS_MIN)
+  await insert(projection, streamId, BLOCK_ROWS)
+  assert.deepEqual(await partsOf(streamId), [
+    { type: 'Wide', rows: WIDE_ROWS_MIN, hasIndexes: 1 },
+    { type: 'Compact', rows: BLOCK_ROWS, hasIndexes: 0 },
+  ])
+  assert.deepEqual(await keysOf(streamId), wantedKeys(NEEDS))
+  const found = await search(streamId, 'message', 'haystack')
+  assert.ok(found.usesIndex, found.text)
+  assert.equal(found.rows, (WIDE_ROWS_MIN + BLOCK_ROWS) / BLOCK_ROWS)
+  assert.equal(await keeper.readReadyShare(streamId), 1)
+
+  // Merging makes what the small insert left out.
+  await clickHouse.command(`OPTIMIZE TABLE ${projectionTable(streamId)} FINAL`)
+  assert.deepEqual(await partsOf(streamId), [
+    { type: 'Wide', rows: WIDE_ROWS_MIN + BLOCK_ROWS, hasIndexes: 1 },
+  ])
+})
+
+test('a stream of very many paths has compact parts, with indexes', async () => {
+  const streamId = newStream()
+  await insert(storeWith({ ...NEEDS, isWide: false }), streamId, WIDE_ROWS_MIN)
+  const compact = { type: 'Compact', rows: WIDE_ROWS_MIN, hasIndexes: 1 }
+  assert.deepEqual(await partsOf(streamId), [compact])
+  assert.equal(await keeper.readReadyShare(streamId), 1, 'that is its form')
+})
+
+test('an old table is altered, its parts are indexed, and merging makes them wide', async () => {
+  const streamId = newStream()
+  await clickHouse.command(createTableSql(streamId))
+  const old = new ProjectionStore(clickHouse, { nodeId: 1, epoch: 1n })
+  await insert(old, streamId, WIDE_ROWS_MIN)
+  await insert(old, streamId, BLOCK_ROWS)
+  assert.ok(await alter(streamId, NEEDS))
+  assert.equal(await alter(streamId, NEEDS), false, 'nothing is left to be altered')
+  const before = await search(streamId, 'message', 'needle')
+
+  const [form] = await keeper.listForms(streamId)
+  const [day] = await keeper.listPartitions([form!])
+  const rows = WIDE_ROWS_MIN + BLOCK_ROWS
+  assert.deepEqual(
+    { ...day, id: '' },
+    { streamId, id: '', parts: 2, rows, unindexedRows: rows, narrowParts: 1, waitingRows: rows },
+  )
+  assert.equal(await keeper.readReadyShare(streamId), 0)
+  await reindex(streamId)
+  assert.deepEqual(
+    (await partsOf(streamId)).map(({ type, hasIndexes }) => [type, hasIndexes]),
+    [
+      ['Compact', 1],
+      ['Compact', 1],
+    ],
+  )
+  const left = (await keeper.listPartitions([form!]))[0]!
+  assert.deepEqual([left.unindexedRows, left.waitingRows], [0, WIDE_ROWS_MIN])
+  await clickHouse.command(`OPTIMIZE TABLE ${projectionTable(streamId)} FINAL`)
+  assert.equal((await partsOf(streamId))[0]!.type, 'Wide')
+  assert.equal(await keeper.readReadyShare(streamId), 1)
+  assert.equal((await search(streamId, 'message', 'needle')).rows, before.rows)
+})
+
+test('changed text fields change the indexes, of old parts too; answers stay right', async () => {
+  const streamId = newStream()
+  const projection = storeWith(NEEDS)
+  await insert(projection, streamId, WIDE_ROWS_MIN)
+  const rows = WIDE_ROWS_MIN / BLOCK_ROWS
+  const changed = { ...NEEDS, textPaths: ['note'] }
+  assert.ok(await alter(streamId, changed))
+  await eventually('the old index is gone', async () => !(await keeper.isChanging()), 20_000)
+  assert.deepEqual(await keysOf(streamId), wantedKeys(changed))
+  assert.equal((await search(streamId, 'note', 'needle')).rows, rows)
+  assert.equal((await search(streamId, 'message', 'needle')).rows, rows)
+  assert.equal(await keeper.readReadyShare(streamId), 0)
+  await insert(projection, streamId, WIDE_ROWS_MIN)
+  assert.equal(await keeper.readReadyShare(streamId), 0.5, 'new parts have the new index')
+  await reindex(streamId)
+  assert.equal(await keeper.readReadyShare(streamId), 1)
+  const found = await search(streamId, 'note', 'needle')
+  assert.deepEqual([found.usesIndex, found.rows], [true, 2 * rows])
+})
+
+test('the table has what was asked for: parts of an age, some at a time', async () => {
+  const streamId = newStream()
+  await insert(storeWith(NEEDS), streamId, BLOCK_ROWS)
+  const [form] = await keeper.listForms(streamId)
+  assert.match(form!.engineFull, new RegExp(`min_age_to_force_merge_seconds = ${MERGE_AGE_S},`))
+  const atOnce = new RegExp(`parts_to_merge_at_once = ${MERGE_PARTS_AT_ONCE_MAX}(?![0-9])`)
+  assert.match(form!.engineFull, atOnce)
+  assert.equal(await alter(streamId, NEEDS), false)
+  assert.equal(await alter(streamId, { ...NEEDS, isWide: false }), true)
+  assert.equal(await alter(streamId, { ...NEEDS, isWide: false }), false)
+})
+
+test('a table has a bounded number of indexes', () => {
+  const many = Array.from({ length: 100 }, (_, n) => `f${n}`)
+  const indexes = wantedIndexes({ isWide: true, textPaths: many, idPaths: many })
+  assert.equal(indexes.length, 1 + TEXT_INDEXES_MAX + ID_INDEXES_MAX)
+  assert.ok(indexes.length <= 16)
+})
+
+test('too little memory for a wide part: the next is compact', async () => {
+  const streamId = newStream()
+  await insert(storeWith(NEEDS), streamId, BLOCK_ROWS)
+  const failing = new Proxy(clickHouse, {
+    get: (target, name) => {
+      if (name !== 'insertNative') return Reflect.get(target, name).bind(target)
+      const options = { clickHouseCode: 241 }
+      return async () => Promise.reject(new StoreError('unavailable', 'no memory', options))
+    },
+  })
+  const poor = new ProjectionStore(failing, { nodeId: 1, epoch: 2n })
+  await assert.rejects(insert(poor, streamId, BLOCK_ROWS), /no memory/)
+  const isWide = async () => (await keeper.listForms(streamId))[0]!.engineFull.includes('= 100000,')
+  assert.ok(await isWide(), 'a small insert is compact anyway')
+  await assert.rejects(insert(poor, streamId, WIDE_ROWS_MIN), /no memory/)
+  assert.equal(await isWide(), false)
+  await insert(storeWith(NEEDS), streamId, WIDE_ROWS_MIN)
+  assert.ok(await isWide(), 'a new process tries again')
+})
+
+test('a table that cannot be brought into its form takes rows all the same', async () => {
+  const streamId = newStream()
+  const told: unknown[] = []
+  const projection = new ProjectionStore(
+    clickHouse,
+    { nodeId: 1, epoch: 1n },
+    {
+      readNeeds: async () => Promise.reject(new Error('the catalog is away')),
+      onFormError: (stream, cause) => told.push([stream, String(cause)]),
+    },
+  )
+  await insert(projection, streamId, BLOCK_ROWS)
+  assert.deepEqual(told, [[streamId, 'Error: the catalog is away']])
+  assert.equal((await partsOf(streamId)).length, 1)
+})
