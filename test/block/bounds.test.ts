@@ -1,4 +1,6 @@
 /** Goal: wide, sparse and deep events cost a block no more than its bounds allow. */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

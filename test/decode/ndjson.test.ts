@@ -1,4 +1,6 @@
 /** Goal: NDJSON is decoded line by line; whatever is wrong with a line stays in that line. */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEPTH_MAX, EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../src/limits.ts'

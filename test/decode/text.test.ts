@@ -1,4 +1,6 @@
 /** Goal: each non-empty line of text becomes `{"message": line}`, valid JSON whatever it holds. */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

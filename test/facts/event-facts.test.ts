@@ -2,6 +2,8 @@
  * Goal: an event's shape is the set of its (path, type) leaves and nothing else; its producer time
  * comes from the first time field that holds one.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

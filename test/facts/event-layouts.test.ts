@@ -3,6 +3,8 @@
  * Method: the same events described by a worker that knows layouts of many batches, and by one that
  * has met nothing; blocks made with the layouts and without; each bound is hit.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -3,6 +3,8 @@
  * tape. Method: generated batches against the same events one by one: the first change of a batch
  * always goes the long way. The harness compares each event's tape with its text.
  */
+import './checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { Random } from '../../bench/random.ts'

@@ -3,6 +3,8 @@
  * width, touches no memory but what it was given, and gives up where it should.
  * Method: generated columns against a model, with other bytes all around each array.
  */
+import './checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

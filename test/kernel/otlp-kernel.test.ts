@@ -4,6 +4,8 @@
  * against one without, over regular, odd and broken requests whose keys are known by then; the
  * kernel alone with ever less room.
  */
+import './checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'

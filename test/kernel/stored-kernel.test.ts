@@ -4,6 +4,8 @@
  * Method: segments of generated events, as they are and with bytes changed, cut and added in the
  * layout and in what is packed; the arena on both sides of the text is watched.
  */
+import './checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'

@@ -3,6 +3,8 @@
  * it leaves untouched. Method: differential fuzzing of a tape with its kernel against one without,
  * over generated and damaged objects whose keys are known by then.
  */
+import './checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

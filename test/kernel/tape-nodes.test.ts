@@ -3,6 +3,8 @@
  * places outside of what the kernel may write. Method: in a file of its own, so that the memory
  * behind the tape's arrays is known.
  */
+import './checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { arena } from '../../workers/kernel/arena.ts'

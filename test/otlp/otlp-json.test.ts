@@ -4,6 +4,8 @@
  * Method: random requests from protobuf, written as JSON with every freedom that the format leaves;
  * documents cut and changed at random against JSON.parse; literal cases.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'

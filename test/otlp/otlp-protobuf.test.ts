@@ -4,6 +4,8 @@
  * Method: random requests, regular, odd and broken, against protobufjs' decoder and a plain
  * mapping; each event's tape against parsing its JSON. Literal cases for bounds and rules.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'

@@ -4,6 +4,8 @@
  * Method: segments of events with one such column, values by generators for each kind, mixed with
  * near misses; our own reader, and damaged payloads.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -5,6 +5,8 @@
  * by a reader that was written from the page alone. Both must give the events that were recorded
  * when the fixture was made. Both must refuse damage, and ours says what is wrong.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -3,6 +3,8 @@
  * Method: batches of every framing through the pipeline; the payload is decoded by brotli and the
  * documented header, and by our own reader.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'

@@ -2,6 +2,8 @@
  * Goal: escapes become the UTF-8 that JavaScript writes for what JSON.parse reads, by the kernel as
  * well, which takes sixteen bytes at a time.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'

@@ -3,6 +3,8 @@
  * Method: differential fuzzing with generated, damaged and hostile lines, for a bounded time; the
  * seed of each round is in the assertion's message. Values are compared through `tape-model.ts`.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { isUtf8 } from 'node:buffer'
 import { createRequire } from 'node:module'

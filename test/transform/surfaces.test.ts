@@ -5,6 +5,8 @@
  * document, bulk and OTLP in random chunks and tiny batches, against the event transformed alone;
  * random lines as text against the same as a JSON event.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -2,6 +2,8 @@
  * Goal: a merged payload holds the events of its payloads, byte for byte and in order, with their
  * times, those that stand beside the text included; and replays into the same rows.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'

@@ -4,6 +4,8 @@
  * damaged, each with a marker of its own in its values. Every array and every text of what comes
  * out, and the payload's events, have no marker of an earlier batch.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { otlpProtobuf, otlpRequest } from '../../bench/otlp-request.ts'

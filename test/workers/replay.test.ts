@@ -2,6 +2,8 @@
  * Goal: replay builds byte for byte the block that ingest built, for whatever was stored, so that a
  * crash shows in nothing.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -3,6 +3,8 @@
  * byte and in order, with their times, those that stand beside the text included.
  * Method: random payloads and pieces; read by the code that pages are made with.
  */
+import '../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'

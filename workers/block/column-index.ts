@@ -111,10 +111,8 @@ export class ColumnIndex {
       cells += count
     }
     this.cellStart[this.slots] = cells
-    if (cells > this.cellRow.length) {
-      this.cellRow = arena.roomFor(cells, this.cellRow)
-      this.cellEntry = arena.roomFor(cells, this.cellEntry)
-    }
+    this.cellRow = arena.roomFor(cells, this.cellRow)
+    this.cellEntry = arena.roomFor(cells, this.cellEntry)
     this.#place(entries, rows)
   }
 

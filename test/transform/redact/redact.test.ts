@@ -3,6 +3,8 @@
  * Method: tables of rules; random events against the plain model in `redaction-model.ts`, spelled
  * with and without escapes and white space; the harness holds the tape to the text.
  */
+import '../../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

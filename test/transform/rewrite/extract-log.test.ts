@@ -2,6 +2,8 @@
  * Goal: `log` becomes an object exactly where JSON.parse makes one of its string.
  * Method: a table; random JSON, whole and broken, against JSON.parse.
  */
+import '../../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -2,6 +2,8 @@
  * Goal: decoding loosely gives what strict decoding gives where that is possible, never more bytes
  * than before, and leaves alone what is no escape.
  */
+import '../../kernel/checked-kernels.ts'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
