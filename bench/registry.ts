@@ -11,6 +11,7 @@ import { compressionBenches } from './encode/brotli.bench.ts'
 import { nativeBlock, tapeAndNativeBlock } from './encode/native-block.bench.ts'
 import { segment } from './encode/segment.bench.ts'
 import { evaluateBenches } from './evaluate/evaluate.bench.ts'
+import { matchBenches } from './ingest/match.bench.ts'
 import { replayJson, replayText, segmentText } from './ingest/replay.bench.ts'
 import { reviewBenches } from './ingest/review.bench.ts'
 import { workerTaskJson, workerTaskOtlp, workerTaskText } from './ingest/worker-task.bench.ts'
@@ -53,4 +54,5 @@ export const MICRO_BENCHES: readonly MicroBench[] = [
   replayText,
   ...reviewBenches,
   ...evaluateBenches,
+  ...matchBenches,
 ]

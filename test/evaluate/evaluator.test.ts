@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { parse } from '../../src/language/parse.ts'
 import { QueryError } from '../../src/language/query-error.ts'
 import type { Query } from '../../src/language/query-tree.ts'
+import { LAYOUT_ENTRIES_MAX } from '../../src/limits.ts'
 import { makeEvaluator } from '../../workers/evaluate/evaluator.ts'
 import { naiveMatches } from '../language/naive.ts'
 import { eventText, TEXT_FIELDS } from '../language/random-event.ts'
@@ -21,6 +22,7 @@ console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
 const ORIGIN = { segmentId: '1', ingestedAtMs: Date.UTC(2026, 0, 1), firstEvent: 0 }
 const EVENTS = 60
+const PADDING = JSON.stringify(Array.from({ length: LAYOUT_ENTRIES_MAX }, () => null))
 const QUERIES = 60
 
 function tryParse(text: string): Query | undefined {
@@ -41,8 +43,9 @@ test('true for the events of the reference, whatever the query and the events', 
   forMilliseconds(6_000, () => {
     const options = { seed: seed + round++ }
     const lines = fc.sample(eventText, { ...options, numRuns: EVENTS })
-    // Some again: their layouts are known then.
-    const events = batch.load([...lines, ...lines.slice(0, 10)], ORIGIN)
+    // Some again, whose layouts are known then; and some with more entries than a layout has.
+    const long = lines.slice(10, 20).map((line) => line.replace(/}$/, `,"pad":${PADDING}}`))
+    const events = batch.load([...lines, ...lines.slice(0, 10), ...long], ORIGIN)
     for (const text of fc.sample(queryText, { ...options, numRuns: QUERIES })) {
       const query = tryParse(text)
       if (query === undefined) continue
