@@ -508,8 +508,8 @@ export const SEARCH_CHUNK_EVENTS = 16_384
 export const SEARCH_CHUNK_EVENTS_MAX = 131_072
 export const SEARCH_PENDING_EVENTS_MAX = 1_000_000
 /** The first stretch that a search asks the projection for: about so many rows, of so long. */
-export const SEARCH_WINDOW_ROWS = 400_000
-export const SEARCH_WINDOW_MS_MIN = 1_000
+export const SEARCH_WINDOW_ROWS = 32_768
+export const SEARCH_WINDOW_MS_MIN = 100
 /** Later ones grow so that each takes about so long, but by these factors at the least and most. */
 export const SEARCH_WINDOW_TARGET_MS = 80
 export const SEARCH_GROWTH_MIN = 2

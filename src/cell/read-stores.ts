@@ -1,6 +1,5 @@
 /** What clients ask of a cell: over the connections of reads, which hold up nothing else. */
-
-import type { StreamId } from '../model/stream.ts'
+import type { Stream, StreamId } from '../model/stream.ts'
 import { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
 import { ProjectionTables } from '../store/projection/compile/projection-tables.ts'
@@ -24,6 +23,7 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
   const events = new EventStore(postgres)
   const { readRemovedBefore } = events
   const tables = new ProjectionTables(reads.clickhouse, PROJECTION_DATABASE)
+  const catalogs = new FieldCatalogStore(postgres)
   const payloads = new PayloadStore(postgres)
   // Sizes are asked for seldom and told at once: they need not wait behind queries.
   const sizes = new QueryStore(clickhouse, PROJECTION_DATABASE, readRemovedBefore)
@@ -33,11 +33,11 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
     pending: new PendingStore(postgres),
     ids: new IdStore(reads.clickhouse, tables),
     readPayloads: (keys: Parameters<PayloadStore['read']>[0]) => payloads.read(keys),
-    openStreams: (streams: Parameters<typeof openStreams>[1]) => openStreams(postgres, streams),
+    openStreams: (streams: readonly Stream[]) => openStreams(postgres, catalogs, streams),
     usage: new UsageStore(postgres),
     setAside: new SetAsideStore(postgres),
     schemas: new SchemaStore(postgres),
-    catalogs: new FieldCatalogStore(postgres),
+    catalogs,
     query: new QueryStore(reads.clickhouse, PROJECTION_DATABASE, readRemovedBefore),
     readProjectionBytes: sizes.readProjectionBytes,
     readIndexedShare: (streamId: StreamId) => forms.readReadyShare(streamId).catch(() => null),

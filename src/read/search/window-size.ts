@@ -12,8 +12,8 @@ import {
 } from '../../limits.ts'
 import { SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
 
-/** What any query costs, however little it reads. */
-const OVERHEAD_MS = 5
+/** What any query may cost, however little it reads. */
+const OVERHEAD_MS = 8
 const SPAN_MS_MAX = 2 ** 42
 
 export class WindowSize {

@@ -14,6 +14,7 @@ import {
   SEARCH_CHUNK_EVENTS,
   SEARCH_CHUNK_EVENTS_MAX,
   SEARCH_PENDING_EVENTS_MAX,
+  SEARCH_WINDOW_ROWS,
 } from '../../../src/limits.ts'
 import {
   boundaryCursor,
@@ -115,7 +116,7 @@ function sourcesOf({ segments, checkpoints, listLimit }: World, awayAfter = Infi
       const ids = segments.map(({ segmentId }) => segmentId)
       const inside = ids.filter((id) => id >= start && id < end).sort((a, b) => (a < b ? -1 : 1))
       if (inside.length === 0) return undefined
-      return { start: inside[0]!, end: inside.at(-1)! + 1n, eventsPerMs: 400_000 / 50 }
+      return { start: inside[0]!, end: inside.at(-1)! + 1n, eventsPerMs: SEARCH_WINDOW_ROWS / 50 }
     },
     findIds: async ({ range, before, after, newestFirst, limit }) => {
       if (asked++ >= awayAfter) throw new SourceFailure('away', undefined)
