@@ -14,7 +14,7 @@ import { WindowSize } from '../../../src/read/search/window-size.ts'
 const msOf = (size: WindowSize) => Number(size.span >> BigInt(SEGMENT_ID_MS_SHIFT))
 
 test('the first window has about SEARCH_WINDOW_ROWS, but SEARCH_WINDOW_MS_MIN at least', () => {
-  assert.equal(msOf(new WindowSize(100)), SEARCH_WINDOW_ROWS / 100)
+  assert.equal(msOf(new WindowSize(64)), SEARCH_WINDOW_ROWS / 64)
   assert.equal(msOf(new WindowSize(1e9)), SEARCH_WINDOW_MS_MIN)
   assert.equal(msOf(new WindowSize(0)), SEARCH_WINDOW_MS_MIN)
 })
