@@ -12,8 +12,10 @@ import type { StreamSource } from './read/find-streams.ts'
 import type { StreamFinder } from './serve/guard.ts'
 import { createLanes, isBusy } from './serve/lanes.ts'
 import { readingRoutes } from './serve/reading/routes.ts'
+import { tailRoutes } from './serve/reading/tail.ts'
 import { serveRoutes } from './serve/routes.ts'
 import type { ControlStore } from './store/control/control-store.ts'
+import type { TailHub } from './tail/tail-hub.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 
@@ -30,8 +32,9 @@ export function createServeRoutes(parts: {
   readonly streams: StreamFinder & StreamSource
   readonly credentials: CredentialCache
   readonly metrics: Metrics
+  readonly tails: TailHub
 }): Route[] {
-  const { reads, isClickHouseEmbedded, pool, control, streams, credentials, metrics } = parts
+  const { reads, isClickHouseEmbedded, pool, control, streams, credentials, metrics, tails } = parts
   const isIngestBusy = () => isBusy(pool.ingestLoad)
   const lanes = createLanes(isIngestBusy, isClickHouseEmbedded)
   metrics.watchLanes(lanes)
@@ -51,7 +54,11 @@ export function createServeRoutes(parts: {
       (await pool.run({ kind: 'preview', sample, redactFields })).preview,
   })
   const search = createSearch(reads, pool, readers.readSegments)
-  return [...managed, ...readingRoutes({ ...guard, lane: lanes.queries, streams, search })]
+  return [
+    ...managed,
+    ...readingRoutes({ ...guard, lane: lanes.queries, streams, search }),
+    ...tailRoutes({ ...guard, lane: lanes.lists, streams, tails }),
+  ]
 }
 
 /** Events of damaged segments are left out of what is read: an operator must hear of it. */

@@ -20,6 +20,7 @@ import { listenHttp } from './app-http.ts'
 import { startIngest } from './app-ingest.ts'
 import { startPromoter } from './app-promote.ts'
 import { createServeRoutes } from './app-serve.ts'
+import { createTails } from './app-tail.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { openCell } from './cell/cell.ts'
 import { openStores, type Stores } from './cell/open-stores.ts'
@@ -99,7 +100,8 @@ async function start(
   const plane = startControl(context, stores)
   const { control, credentials } = plane
   const pool = startPool(context, directory.path)
-  const cell = await openCell(context, stores, { pool, streams: plane.directory })
+  const tails = createTails(context, stores, { pool, streams: plane.streams })
+  const cell = await openCell(context, stores, { pool, streams: plane.directory, tails })
   startPromoter(context, stores.postgres, cell.usage)
   const { isClickHouseEmbedded } = stores
   const { reads } = cell
@@ -107,7 +109,7 @@ async function start(
   const codes = new SignInCodes()
   const routes = describeRoutes(version, [
     ...(await startIngest(context, { pool, cell, credentials, isStopping: () => isStopping })),
-    ...createServeRoutes({ ...context, ...plane, pool, reads, isClickHouseEmbedded }),
+    ...createServeRoutes({ ...context, ...plane, pool, reads, tails, isClickHouseEmbedded }),
     ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(health, metrics),
     ...consoleRoutes(readConsoleFiles(CONSOLE_FOLDER)),
@@ -137,9 +139,11 @@ async function start(
       if (isStopping) return
       isStopping = true
       health.stop()
+      const ending = tails.stop()
       server.stopListening()
       const deadline = performance.now() + config.drainTimeoutMs
       while (server.activeRequests > 0 && performance.now() < deadline) await sleep(DRAIN_POLL_MS)
+      await ending
       await stopAll()
     },
   }

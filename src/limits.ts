@@ -171,6 +171,8 @@ export const POOL_QUEUE_BATCHES_MAX = 1_024
 export const POOL_QUEUE_READS_MAX = 256
 /** Tasks of redaction reviews that wait for a worker; a review has `REVIEW_TASKS_MAX` at a time. */
 export const POOL_QUEUE_REVIEWS_MAX = 16
+/** Tasks that match what was just committed with live tails; there is one at a time. */
+export const POOL_QUEUE_TAILS_MAX = 4
 /** Segments to replay and rows to merge that wait for a worker. */
 export const POOL_QUEUE_REBUILDS_MAX = 256
 /** How long a worker may take for one batch before it is taken for hung. */
@@ -585,6 +587,38 @@ export const ENGINE_WRITES_MAX = 4
 export const ENGINE_CONTROLS_MAX = 3
 export const ENGINE_PLACES_MAX = ENGINE_READS_MAX + ENGINE_WRITES_MAX + ENGINE_CONTROLS_MAX
 
+// --- Live tails --------------------------------------------------------------------------------
+
+/** Live tails of a node, and of a token on it; how long one lasts. */
+export const TAILS_MAX = 64
+export const TAILS_PER_TOKEN_MAX = 8
+export const TAIL_MS_MAX = 3_600_000
+/** What waits for the reader of one; past either the oldest go and a gap stands for them. */
+export const TAIL_QUEUE_EVENTS_MAX = 1_000
+export const TAIL_QUEUE_BYTES_MAX = 1 * MIB
+/** What is written to it at once, or a single event of more. */
+export const TAIL_WRITE_BYTES = 64 * KIB
+/** Events that it looks at for what it has missed, the newest; and at a time. */
+export const TAIL_RESUME_EVENTS_MAX = 10_000
+export const TAIL_RESUME_PAGE_EVENTS = 1_000
+/** Segments that wait to be matched, of all tails, and for how long: then they are gaps. */
+export const TAIL_WAITING_SEGMENTS_MAX = 4_096
+export const TAIL_WAITING_BYTES_MAX = 16 * MIB
+export const TAIL_BEHIND_MS_MAX = 2_000
+/** Events that are matched at once, or a single segment of more. */
+export const TAIL_MATCH_EVENTS_MAX = 10_000
+/** While ingest is busy, matching rests for so many times as long as it worked. */
+export const TAIL_REST_FACTOR = 9
+/** Events a second that a reader may ask to see at most. */
+export const TAIL_LIMIT_PER_S_MAX = 100_000
+/** How often other nodes' commits are looked for, and how many rows of each at a time. */
+export const TAIL_POLL_MS = 250
+export const TAIL_POLL_ROWS_MAX = 1_000
+/** After so long without an event a comment is sent, so that nobody takes the line for dead. */
+export const TAIL_PING_MS = 15_000
+/** How often it is looked whether tokens and streams still are. */
+export const TAIL_RIGHTS_MS = 250
+
 // --- Nodes ------------------------------------------------------------------------------------
 
 /** How long a node number stays with a process that does not renew it. */
@@ -647,6 +681,10 @@ assert(QUERIES_MAX * 2 <= CLICKHOUSE_READ_CONNECTIONS_MAX, 'statistics are two q
 assert(QUERIES_EMBEDDED_MAX <= ENGINE_READS_MAX, 'an admitted query finds a place')
 assert(EVENTS_PAGE_BYTES_MAX * 2 <= REPLY_BYTES_MAX, 'two of the largest pages are sent at a time')
 assert(CONTROL_POLL_MS <= 500, 'a revocation acts within a second')
+assert(CONTROL_POLL_MS + TAIL_RIGHTS_MS < 1_000, 'a revoked token ends its tails within a second')
+assert(TAIL_MATCH_EVENTS_MAX <= MATCH_EVENTS_MAX, 'a tail is told of all that match at once')
+assert(SEGMENT_EVENTS_MAX <= TAIL_MATCH_EVENTS_MAX, 'a segment is matched at once')
+assert(TAILS_PER_TOKEN_MAX < TAILS_MAX, 'one token leaves room for tails of others')
 assert(CONTROL_POLL_MS * 5 <= CONTROL_STALE_MS_MAX, 'polls that are late ask nothing more')
 assert(CLOCK_LEAD_MS_MAX < COMPACT_AGE_MS, 'a stretch being merged is past on every node')
 assert(NODE_LEASE_RENEW_MS * 3 <= NODE_LEASE_MS, 'a lease survives two failed renewals')

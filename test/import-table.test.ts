@@ -102,9 +102,10 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/read/aggregate/', [...LEAVES, 'src/api/', 'src/read/']],
   ['src/read/search/', [...LEAVES, 'src/api/', 'src/read/']],
   ['src/read/', [...LEAVES, 'src/api/']],
+  ['src/tail/', LEAVES],
   [
     'src/serve/reading/',
-    [...SUPPORT, 'src/serve/', 'src/read/', 'src/read/aggregate/', 'src/read/search/'],
+    [...SUPPORT, 'src/serve/', 'src/read/', 'src/read/aggregate/', 'src/read/search/', 'src/tail/'],
   ],
   ['src/console/', SUPPORT],
   ['src/follow/', LEAVES],
@@ -186,7 +187,7 @@ function isAllowed({ from, to, typeOnly }: Import): boolean {
   if (home.endsWith('/') && includes(home, to)) return true
   // app.ts wires support into the stages; before that they know each other by their types only.
   if (isStage(from) && typeOnly && to.startsWith('src/store/')) return true
-  if (from.startsWith('src/read/') && typeOnly && to.startsWith('src/pool/')) return true
+  if (/^src\/(read|tail)\//.test(from) && typeOnly && to.startsWith('src/pool/')) return true
   if (/^src\/(store|telemetry)\//.test(from) && typeOnly && isStage(to)) return true
   return allowed.some((path) => includes(path, to))
 }

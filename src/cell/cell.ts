@@ -8,7 +8,7 @@
  * second PostgreSQL is a second cell, and no stage knows how many there are.
  */
 import type { Context } from '../app-context.ts'
-import { Committer } from '../commit/committer.ts'
+import { Committer, type Forward } from '../commit/committer.ts'
 import { createRawStoreWriter } from '../commit/raw-store-writer.ts'
 import type { Follower } from '../follow/follower.ts'
 import { type SegmentId, SegmentIdGenerator } from '../model/segment-id.ts'
@@ -40,6 +40,12 @@ export interface Cell {
   readonly liveNodes: () => number
 }
 
+/** Who hears of commits and keeps no place of its own: live tails. */
+export interface CommitListener {
+  readonly add: Forward
+  readonly mustCatchUp: () => void
+}
+
 /** What follows commits. A new follower is one more entry. */
 const FOLLOWERS = [materializeFollower, observeFollower]
 
@@ -47,14 +53,22 @@ const FOLLOWERS = [materializeFollower, observeFollower]
 export async function openCell(
   context: Context,
   stores: Stores,
-  { pool, streams }: { readonly pool: WorkerPool; readonly streams: StreamDirectory },
+  {
+    pool,
+    streams,
+    tails,
+  }: {
+    readonly pool: WorkerPool
+    readonly streams: StreamDirectory
+    readonly tails: CommitListener
+  },
 ): Promise<Cell> {
   const { lease } = stores
   const cell = { ...context, stores, pool, streams, events: new EventStore(stores.writes.postgres) }
   const storage = new StorageStore(stores.postgres, streams)
   const number = numberOf(stores, lease)
   const followers = await startFollowers(cell, number)
-  const committer = await startCommitter(cell, number, followers)
+  const committer = await startCommitter(cell, number, { followers, tails })
   startRetainer(cell, storage)
   return {
     committer,
@@ -92,7 +106,7 @@ async function startFollowers(cell: CellContext, own: NodeNumber): Promise<reado
 async function startCommitter(
   cell: CellContext,
   number: NodeNumber,
-  followers: readonly Follower[],
+  { followers, tails }: { readonly followers: readonly Follower[]; readonly tails: CommitListener },
 ): Promise<Committer> {
   const { stores, pool, metrics, buffers, stoppers } = cell
   const segments = new SegmentStore(stores.writes.postgres, number.lease)
@@ -102,12 +116,14 @@ async function startCommitter(
   const committer = new Committer({
     store: createRawStoreWriter(segments, stores.onLeaseLost),
     ids,
-    forward: (group) => {
+    forward: (group, rows) => {
       for (const follower of followers) follower.add(group)
+      tails.add(group, rows)
     },
     observer: commitObserver(metrics),
     mustCatchUp: () => {
       for (const follower of followers) follower.mustCatchUp()
+      tails.mustCatchUp()
     },
     release: (payload) => buffers.releaseView(payload),
     isMoreComing: () => pool.isIngestBusy,

@@ -104,6 +104,9 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
+/** `rows` are those of the group's segments; their payloads are lent for the call. */
+export type Forward = (group: CommittedGroup, rows: readonly CommitRow[]) => void
+
 class AnswersLostError extends Error {}
 
 const RETRY_DELAY_MS = 100
@@ -114,7 +117,7 @@ const CLOCK_RETRY_SECONDS = 5
 export class Committer {
   readonly #store: RawStoreWriter
   readonly #ids: SegmentIdGenerator
-  readonly #forward: (group: CommittedGroup) => void
+  readonly #forward: Forward
   readonly #observer: CommitObserver
   readonly #mustCatchUp: () => void
   readonly #release: (payload: Uint8Array) => void
@@ -131,7 +134,7 @@ export class Committer {
     readonly store: RawStoreWriter
     readonly ids: SegmentIdGenerator
     /** Told of each group after it is durable, in id order. Must not throw. */
-    readonly forward: (group: CommittedGroup) => void
+    readonly forward: Forward
     readonly observer: CommitObserver
     /** Something may be durable that `forward` was not told of. */
     readonly mustCatchUp?: () => void
@@ -264,9 +267,9 @@ export class Committer {
     }
     const seconds = (performance.now() - startedAt) / 1000
     this.#observer.onGroup({ segments: rows.length, runs, bytes, seconds })
-    for (const row of rows) this.#release(row.payload)
     for (const [i, pending] of group.entries()) pending.resolve(ids[i]!)
-    this.#forward({ segments: committed })
+    this.#forward({ segments: committed }, rows)
+    for (const row of rows) this.#release(row.payload)
   }
 
   async #failGroup(group: readonly Pending[], error: unknown): Promise<void> {

@@ -165,6 +165,8 @@ export interface MatchTask {
   readonly queries: readonly MatchQuery[]
   /** Render each event that some query matches, as `ReadTask` does. */
   readonly withRecords: boolean
+  /** Of live tails: it has turns apart from those of who reads what is stored. */
+  readonly isTail?: boolean
 }
 
 export interface MatchQuery {

@@ -221,8 +221,9 @@ function placeOf(task: PoolTask): Place {
     case 'compact':
     case 'split':
       return { lane: 'rebuild', of: task.kind }
-    case 'read':
     case 'match':
+      return { lane: task.isTail === true ? 'tail' : 'read', of: task.kind }
+    case 'read':
     case 'preview':
       return { lane: 'read', of: task.kind }
     case 'review':

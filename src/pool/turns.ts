@@ -15,14 +15,15 @@ import {
   POOL_QUEUE_READS_MAX,
   POOL_QUEUE_REBUILDS_MAX,
   POOL_QUEUE_REVIEWS_MAX,
+  POOL_QUEUE_TAILS_MAX,
 } from '../limits.ts'
 
 /**
  * `small`: shared batches. `ingest`: a stream's own. `read`: a client waits for what is stored.
- * `review`: the same, of much that is stored, so it takes long anyway. `rebuild`: replay and
- * compaction, nobody waits.
+ * `review`: the same, of much that is stored, so it takes long anyway. `tail`: what has just been
+ * committed, for live tails. `rebuild`: replay and compaction, nobody waits.
  */
-export type LaneName = 'small' | 'ingest' | 'read' | 'review' | 'rebuild'
+export type LaneName = 'small' | 'ingest' | 'read' | 'review' | 'tail' | 'rebuild'
 
 /** Where a task stands in line; `of` is whose it is. */
 export interface Place {
@@ -81,6 +82,7 @@ export class Turns {
       small: lane(4, POOL_QUEUE_BATCHES_MAX, 'POOL_QUEUE_BATCHES_MAX'),
       ingest: lane(4, POOL_QUEUE_BATCHES_MAX, 'POOL_QUEUE_BATCHES_MAX'),
       read: lane(2, POOL_QUEUE_READS_MAX, 'POOL_QUEUE_READS_MAX', readers),
+      tail: lane(1, POOL_QUEUE_TAILS_MAX, 'POOL_QUEUE_TAILS_MAX', readers),
       review: lane(1, POOL_QUEUE_REVIEWS_MAX, 'POOL_QUEUE_REVIEWS_MAX', readers),
       rebuild: lane(2, POOL_QUEUE_REBUILDS_MAX, 'POOL_QUEUE_REBUILDS_MAX'),
     }

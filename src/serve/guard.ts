@@ -39,8 +39,12 @@ export interface RestRequest {
   readonly body: unknown
   /** Its header `Accept`; empty when there is none. */
   readonly accept: string
+  /** Those of the route's `headers` that were sent, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
   /** Aborted when the client goes away: nobody waits for the answer any more. */
   readonly signal: AbortSignal
+  /** Looks the token up again, for what outlives a look: throws as `ResolveToken` does. */
+  readonly renew: () => Promise<Principal>
 }
 
 /** An answer that is sent in pieces. */
@@ -57,7 +61,10 @@ export interface StreamReply extends StreamHead {
 export type Turn = <T>(work: () => Promise<T>) => Promise<T>
 
 export interface RestRoute
-  extends Pick<RouteDescription, 'operationId' | 'summary' | 'tag' | 'path' | 'query' | 'answers'> {
+  extends Pick<
+    RouteDescription,
+    'operationId' | 'summary' | 'tag' | 'path' | 'query' | 'headers' | 'answers'
+  > {
   readonly method: Route['method']
   readonly pattern: string
   readonly scope: Scope
@@ -81,11 +88,14 @@ export function guardRoute(
     const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
     const { queryString } = exchange
     const accept = exchange.header('accept')
+    const headers = readHeaders(exchange, rest.headers)
+    const renew = () => resolveToken(text)
     const room = bodies.enter()
     const startedBody = startBody(exchange, rest, room)
     // It may fail while nobody waits for it yet; it is awaited below.
     startedBody.catch(() => undefined)
     const gone = new AbortController()
+    const { signal } = gone
     exchange.onAborted(() => {
       gone.abort()
       room.leave()
@@ -103,10 +113,10 @@ export function guardRoute(
       // Parsed when its turn has come: values take many times the bytes that are counted.
       const run = async () => {
         const body = parseBody(bytes, rest)
-        return await rest.run({ principal, params, query, body, accept, signal: gone.signal })
+        return await rest.run({ principal, params, query, body, accept, headers, renew, signal })
       }
       const turn: Turn = async (work) =>
-        await (lane?.run(principal.tokenId, gone.signal, work) ?? work())
+        await (lane?.run(principal.tokenId, signal, work) ?? work())
       answered = answer(exchange, await turn(run), turn)
     } catch (cause) {
       exchange.reply(problemReply(toIngestError(cause)))
@@ -117,6 +127,18 @@ export function guardRoute(
   }
   return { method: rest.method, pattern: rest.pattern, description: describe(rest), handler }
 }
+
+function readHeaders(
+  exchange: Exchange,
+  described: RestRoute['headers'],
+): Readonly<Record<string, string>> {
+  if (described === undefined) return NO_HEADERS
+  const names = Object.keys(described).map((name) => name.toLowerCase())
+  const sent = names.map((name) => [name, exchange.header(name)] as const)
+  return Object.fromEntries(sent.filter(([, value]) => value !== ''))
+}
+
+const NO_HEADERS = {}
 
 /** Resolves when a stream was written; for any other reply there is nothing to wait for. */
 async function answer(exchange: Exchange, reply: Reply | StreamReply, turn: Turn): Promise<void> {

@@ -7,6 +7,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { REJECT_CODES, type TransformCounts } from '../model/batch.ts'
 import { laneMetrics } from './lane-metrics.ts'
+import { tailMetrics } from './tail-metrics.ts'
 import { StatusTally, Tally } from './tally.ts'
 
 export const SURFACES = ['native', 'text', 'bulk', 'otlp', 'rest', 'telemetry'] as const
@@ -110,6 +111,7 @@ export function createMetrics(build: BuildInfo) {
     scrape: () => registry.metrics(),
     watch: createGauges(registry),
     watchLanes: laneMetrics(registry),
+    ...tailMetrics(registry),
     ...requestMetrics(registry),
     ...commitMetrics(registry),
     ...observeMetrics(registry),
@@ -285,11 +287,7 @@ function materializeMetrics(registry: Registry) {
       'ingest_materialize_rows_total',
       'Events inserted into ClickHouse',
     ),
-    materializeInserts: counter(
-      registry,
-      'ingest_materialize_inserts_total',
-      'Inserts into ClickHouse',
-    ),
+    materializeInserts: counter(registry, 'ingest_materialize_inserts_total', 'Inserts made'),
     materializeInsertSeconds: histogram(
       registry,
       'ingest_materialize_insert_seconds',

@@ -13,6 +13,7 @@ import {
   POOL_QUEUE_READS_MAX,
   POOL_QUEUE_REBUILDS_MAX,
   POOL_QUEUE_REVIEWS_MAX,
+  POOL_QUEUE_TAILS_MAX,
 } from '../../src/limits.ts'
 import { type LaneName, type Place, Turns } from '../../src/pool/turns.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
@@ -129,16 +130,17 @@ test('a shared batch of small requests is next, however many streams have tasks'
 
 test('lanes share the time of the threads, whatever their tasks take', async () => {
   const simulation = new Simulation(2)
-  const lanes = { small: 20, ingest: 50, read: 120, review: 25, rebuild: 8 } as const
+  const lanes = { small: 20, ingest: 50, read: 120, review: 25, tail: 30, rebuild: 8 } as const
   for (const [lane, ms] of Object.entries(lanes)) {
     for (let i = 0; i < 200; i++) simulation.give(lane as LaneName, i, ms)
   }
   while (simulation.nowMs < 5_000) await simulation.step()
-  const used = { small: 0, ingest: 0, read: 0, review: 0, rebuild: 0 }
+  const used = { small: 0, ingest: 0, read: 0, review: 0, tail: 0, rebuild: 0 }
   for (const { place, ms } of simulation.started) used[place.lane] += ms
   const all = Object.values(used).reduce((sum, ms) => sum + ms)
-  const shares = { small: 4 / 13, ingest: 4 / 13, read: 2 / 13, review: 1 / 13, rebuild: 2 / 13 }
-  for (const [lane, share] of Object.entries(shares)) {
+  const parts = { small: 4, ingest: 4, read: 2, review: 1, tail: 1, rebuild: 2 }
+  for (const [lane, part] of Object.entries(parts)) {
+    const share = part / 14
     const got = used[lane as LaneName] / all
     assert.ok(Math.abs(got - share) < 0.06, `${lane} got ${got} of the time, not ${share}`)
   }
@@ -170,6 +172,7 @@ for (const [lane, max, limit] of [
   ['ingest', POOL_QUEUE_BATCHES_MAX, /1024 .*POOL_QUEUE_BATCHES_MAX/],
   ['read', POOL_QUEUE_READS_MAX, /256 .*POOL_QUEUE_READS_MAX/],
   ['review', POOL_QUEUE_REVIEWS_MAX, /16 .*POOL_QUEUE_REVIEWS_MAX/],
+  ['tail', POOL_QUEUE_TAILS_MAX, /4 .*POOL_QUEUE_TAILS_MAX/],
   ['rebuild', POOL_QUEUE_REBUILDS_MAX, /256 .*POOL_QUEUE_REBUILDS_MAX/],
 ] as const) {
   test(`${lane}: ${max} tasks, one more is refused, other lanes and newcomers are not`, () => {

@@ -1,0 +1,40 @@
+/** The part of the composition root that builds live tails. */
+import type { Context } from './app-context.ts'
+import type { Stores } from './cell/open-stores.ts'
+import { TAIL_REST_FACTOR } from './limits.ts'
+import type { WorkerPool } from './pool/pool.ts'
+import { isBusy } from './serve/lanes.ts'
+import type { ControlStore } from './store/control/control-store.ts'
+import { CommittedStore } from './store/raw/committed-store.ts'
+import { EventStore } from './store/raw/event-store.ts'
+import { TailHub } from './tail/tail-hub.ts'
+
+export function createTails(
+  { log, metrics }: Pick<Context, 'log' | 'metrics'>,
+  { reads, lease }: Stores,
+  { pool, streams }: { readonly pool: WorkerPool; readonly streams: ControlStore },
+): TailHub {
+  const hub = new TailHub({
+    ownNode: lease.nodeId,
+    store: new CommittedStore(reads.postgres),
+    events: new EventStore(reads.postgres),
+    match: (task) => pool.run({ kind: 'match', ...task, withRecords: true }),
+    matchNow: (task) => pool.run({ kind: 'match', ...task, withRecords: true, isTail: true }),
+    findStreams: (streamIds) => streams.findStreams(streamIds),
+    restMs: (workedMs) => (isBusy(pool.ingestLoad) ? workedMs * TAIL_REST_FACTOR : 0),
+    observer: {
+      onEvents: (count, lagSeconds) => {
+        metrics.tailEvents.inc(count)
+        metrics.tailLagSeconds.observe(lagSeconds)
+      },
+      onGap: (reason, events) => {
+        metrics.tailGaps.add(reason)
+        metrics.tailLeftOut.add(reason, events)
+      },
+    },
+    onError: (err) => log.warn({ err }, 'live tails have missed something'),
+    nowMs: Date.now,
+  })
+  metrics.watchTails(() => hub.count)
+  return hub
+}

@@ -1,0 +1,332 @@
+/**
+ * All live tails of this node.
+ *
+ *   commits (commit-source) ─▶ by stream ─▶ match, in a worker: one pass for all its tails ─▶ tails
+ *
+ * Matching is one task at a time and rests when ingest is busy. What it cannot keep up with is
+ * shed: segments that have waited for too long become gaps. So commits never wait for tails.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { IngestError } from '../errors.ts'
+import {
+  TAIL_BEHIND_MS_MAX,
+  TAIL_MATCH_EVENTS_MAX,
+  TAIL_RIGHTS_MS,
+  TAIL_WAITING_BYTES_MAX,
+  TAIL_WAITING_SEGMENTS_MAX,
+  TAILS_MAX,
+  TAILS_PER_TOKEN_MAX,
+} from '../limits.ts'
+import type { CommittedGroup } from '../model/batch.ts'
+import type { Stream, StreamId } from '../model/stream.ts'
+import { type CatchUpParts, catchUp, type TailStart } from './catch-up.ts'
+import { CommitSource, type CommittedReads, type HeardSegment } from './commit-source.ts'
+import { dispatch } from './dispatch.ts'
+import { type MatchSegments, readWanted } from './stored-reads.ts'
+import { StreamTails, type TailBatch } from './stream-tails.ts'
+import { Tail, type TailObserver, type TailWriter } from './tail.ts'
+
+export interface TailHubOptions extends Omit<CatchUpParts, 'store'> {
+  readonly ownNode: number
+  readonly store: CommittedReads & CatchUpParts['store']
+  /** As `match`, for what was just committed. */
+  readonly matchNow: MatchSegments
+  /** Those of the streams that are live. */
+  readonly findStreams: (streamIds: readonly StreamId[]) => Promise<readonly Stream[]>
+  /** How long matching rests, in ms, after it has worked for so long. */
+  readonly restMs: (workedMs: number) => number
+  readonly observer: TailObserver
+  /** Something failed in the background; what it concerns goes on, with gaps. Must not throw. */
+  readonly onError: (cause: unknown) => void
+}
+
+export interface TailRequest {
+  readonly stream: Stream
+  /** It parses. */
+  readonly query: string
+  readonly start: TailStart
+  readonly limitPerS: number | undefined
+  readonly tokenId: number
+  /** Throws an `IngestError`, other than `unavailable`, when the token is not valid any more. */
+  readonly renew: () => Promise<unknown>
+}
+
+interface OpenTail {
+  readonly request: TailRequest
+  readonly tail: Tail
+}
+
+const PREPARED_MS = 5_000
+const STOP_MS_MAX = 500
+const STOP_POLL_MS = 10
+
+export class TailHub {
+  readonly #options: TailHubOptions
+  readonly #source: CommitSource
+  readonly #streams = new Map<StreamId, StreamTails>()
+  readonly #open = new Set<OpenTail>()
+  /** Those that begin, too. */
+  readonly #byToken = new Map<number, number>()
+  #count = 0
+  #isMatching = false
+  #isStopped = false
+  #rights: NodeJS.Timeout | undefined
+  #textFields = new Map<StreamId, readonly string[]>()
+
+  constructor(options: TailHubOptions) {
+    this.#options = options
+    this.#source = new CommitSource({
+      ownNode: options.ownNode,
+      store: options.store,
+      isWatched: (streamId) => this.#streams.has(streamId),
+      onSegment: (segment) => this.#hear(segment),
+      onError: options.onError,
+    })
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Told of each group after it is durable, in id order, with its rows. Never waits. */
+  add(group: CommittedGroup, rows: readonly { readonly payload: Uint8Array }[]): void {
+    this.#source.add(group, rows)
+  }
+
+  /** Something may have been committed that `add` was not told of. */
+  mustCatchUp(): void {
+    this.#source.mustCatchUp()
+  }
+
+  /** Throws `overloaded` when there are too many tails, `unavailable` when it is stopping. */
+  assertRoom(tokenId: number): void {
+    if (this.#isStopped) throw new IngestError('unavailable', 'the service is stopping')
+    if (this.#count >= TAILS_MAX) throw tooMany(`${TAILS_MAX} live tails are open (TAILS_MAX)`)
+    if ((this.#byToken.get(tokenId) ?? 0) < TAILS_PER_TOKEN_MAX) return
+    const limit = `${TAILS_PER_TOKEN_MAX} live tails (TAILS_PER_TOKEN_MAX)`
+    throw tooMany(`this token has ${limit} open`)
+  }
+
+  /** That a tail can begin now. Throws as `assertRoom` does, and `StoreError`. */
+  async prepare(tokenId: number): Promise<void> {
+    this.assertRoom(tokenId)
+    const idle = () => this.#count === 0 && this.#idle()
+    setTimeout(idle, PREPARED_MS).unref() // When none does.
+    await this.#source.start()
+  }
+
+  /** A tail, from its begin to its end. Throws as `assertRoom` does, and `StoreError`. */
+  async run(request: TailRequest, writer: TailWriter, signal: AbortSignal): Promise<void> {
+    const { tokenId } = request
+    this.assertRoom(tokenId)
+    this.#count++
+    this.#byToken.set(tokenId, (this.#byToken.get(tokenId) ?? 0) + 1)
+    let open: OpenTail | undefined
+    const onGone = () => open?.tail.end('reader_gone')
+    signal.addEventListener('abort', onGone)
+    try {
+      open = await this.#begin(request)
+      if (this.#isStopped) open.tail.end('stopping')
+      if (signal.aborted) onGone()
+      await this.#runTail(open, writer)
+    } finally {
+      signal.removeEventListener('abort', onGone)
+      if (open !== undefined) this.#remove(open)
+      this.#count--
+      const left = (this.#byToken.get(tokenId) ?? 1) - 1
+      if (left === 0) this.#byToken.delete(tokenId)
+      else this.#byToken.set(tokenId, left)
+      if (this.#count === 0) this.#idle()
+    }
+  }
+
+  /** Ends all tails, soon after what was committed before is sent; each tells its reader. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    const deadline = performance.now() + STOP_MS_MAX
+    while (this.#isMatching && performance.now() < deadline) await sleep(STOP_POLL_MS)
+    for (const { tail } of this.#open) tail.end('stopping')
+  }
+
+  async #begin(request: TailRequest): Promise<OpenTail> {
+    const { stream, query, limitPerS } = request
+    const { streamId } = stream
+    await this.#source.start()
+    // From here to the end nothing waits: what is heard of next is the tail's.
+    const heard = new Map(this.#source.places)
+    const { observer } = this.#options
+    const tail = new Tail({ streamId, query, limitPerS, heard, observer })
+    const open = { request, tail }
+    let of = this.#streams.get(streamId)
+    if (of === undefined) {
+      of = new StreamTails()
+      this.#streams.set(streamId, of)
+    }
+    of.tails.add(tail)
+    this.#open.add(open)
+    this.#textFields.set(streamId, stream.textFields)
+    this.#rights ??= setTimeout(() => void this.#checkRights(), TAIL_RIGHTS_MS)
+    return open
+  }
+
+  async #runTail({ request, tail }: OpenTail, writer: TailWriter): Promise<void> {
+    const { start, query, stream } = request
+    const { streamId, textFields } = stream
+    const { store, events, match, nowMs } = this.#options
+    const heard = new Map(tail.startPlaces)
+    const missed =
+      start.kind === 'now'
+        ? undefined
+        : (send: Parameters<typeof catchUp>[2]) => {
+            const parts = { store, events, match, nowMs }
+            const what = { streamId, query, textFields, start, heard }
+            return catchUp(parts, what, send, () => writer.isOver || tail.isEnded)
+          }
+    const heardNow = () => this.#streams.get(streamId)?.places(this.#source.places) ?? heard
+    await tail.run(writer, missed, heardNow)
+  }
+
+  #remove(open: OpenTail): void {
+    const { tail } = open
+    this.#open.delete(open)
+    const of = this.#streams.get(tail.streamId)
+    of?.tails.delete(tail)
+    if (of?.tails.size !== 0) return
+    this.#streams.delete(tail.streamId)
+    this.#textFields.delete(tail.streamId)
+  }
+
+  #idle(): void {
+    clearTimeout(this.#rights)
+    this.#rights = undefined
+    this.#source.stop()
+  }
+
+  #hear(segment: HeardSegment): void {
+    const of = this.#streams.get(segment.streamId)
+    if (of === undefined) return
+    of.add(segment, this.#source.places)
+    if (!this.#isMatching) void this.#matchAll()
+  }
+
+  async #matchAll(): Promise<void> {
+    this.#isMatching = true
+    // Commits of this turn of the event loop are matched together.
+    await new Promise((resolve) => setImmediate(resolve))
+    for (;;) {
+      this.#shed()
+      const next = this.#nextStream()
+      if (next === undefined) break
+      const startedAt = performance.now()
+      await this.#match(...next)
+      const restMs = this.#options.restMs(performance.now() - startedAt)
+      if (restMs > 0) await sleep(restMs)
+    }
+    this.#isMatching = false
+  }
+
+  /** In turns. */
+  #nextStream(): [StreamId, StreamTails] | undefined {
+    for (const [streamId, of] of this.#streams) {
+      if (!of.isWaiting) continue
+      this.#streams.delete(streamId)
+      this.#streams.set(streamId, of)
+      return [streamId, of]
+    }
+    return undefined
+  }
+
+  async #match(streamId: StreamId, of: StreamTails): Promise<void> {
+    const batch = of.take(TAIL_MATCH_EVENTS_MAX, this.#source.places)
+    const tails = [...of.tails].filter((tail) => batch.segments.some((one) => tail.wants(one)))
+    try {
+      if (tails.length > 0) await this.#matchBatch(streamId, of, { batch, tails })
+    } catch (cause) {
+      this.#options.onError(cause)
+      skipAll(batch.segments, tails)
+    }
+    of.finish(batch)
+  }
+
+  async #matchBatch(
+    streamId: StreamId,
+    of: StreamTails,
+    { batch, tails }: { readonly batch: TailBatch; readonly tails: readonly Tail[] },
+  ): Promise<void> {
+    const { events, matchNow } = this.#options
+    const wanted = batch.segments.map((segment) => {
+      return { ...segment, fromOrdinal: 0, toOrdinal: segment.eventCount }
+    })
+    const found = await readWanted(events, streamId, wanted)
+    const segments = batch.segments.filter((_, index) => found[index] !== undefined)
+    const reads = found.filter((read) => read !== undefined)
+    if (reads.length === 0) return
+    const texts = [...new Set(tails.map(({ query }) => query))]
+    const textFields = this.#textFields.get(streamId) ?? []
+    const limit = segments.reduce((sum, { eventCount }) => sum + eventCount, 0)
+    const result = await matchNow({
+      reads,
+      queries: texts.map((text) => ({ text, textFields, eventTime: undefined, limit })),
+    })
+    dispatch({ of, segments, tails, texts, result })
+  }
+
+  /** What has waited for too long, or is too much, is not looked at. */
+  #shed(): void {
+    const now = performance.now()
+    let bytes = 0
+    let count = 0
+    for (const of of this.#streams.values()) {
+      bytes += of.waitingBytes
+      count += of.waiting
+    }
+    const isFull = bytes > TAIL_WAITING_BYTES_MAX || count > TAIL_WAITING_SEGMENTS_MAX
+    for (const of of this.#streams.values()) {
+      if (!of.isWaiting) continue
+      if (!isFull && now - of.oldestAtMs <= TAIL_BEHIND_MS_MAX) continue
+      // Half of it: what comes next is then looked at while it is fresh.
+      const batch = of.take(Math.max(1, of.waitingEvents / 2), this.#source.places)
+      skipAll(batch.segments, of.tails)
+      of.finish(batch)
+    }
+  }
+
+  /** Tokens that are not valid any more, streams that are deleted, text fields that changed. */
+  async #checkRights(): Promise<void> {
+    try {
+      const streams = await this.#options.findStreams([...this.#streams.keys()])
+      const live = new Map(streams.map((stream) => [stream.streamId, stream]))
+      for (const { request, tail } of [...this.#open]) {
+        const stream = live.get(request.stream.streamId)
+        if (stream === undefined) tail.end('stream_deleted')
+        else this.#textFields.set(stream.streamId, stream.textFields)
+      }
+      await Promise.all([...this.#open].map((open) => this.#checkToken(open)))
+    } catch (cause) {
+      this.#options.onError(cause) // The store is away: nobody can tell.
+    }
+    if (this.#count === 0) this.#rights = undefined
+    else this.#rights = setTimeout(() => void this.#checkRights(), TAIL_RIGHTS_MS)
+  }
+
+  async #checkToken({ request, tail }: OpenTail): Promise<void> {
+    try {
+      await request.renew()
+    } catch (cause) {
+      const isKnown = cause instanceof IngestError && cause.code !== 'unavailable'
+      if (isKnown && cause.code !== 'overloaded') tail.end('token_not_valid')
+    }
+  }
+}
+
+function skipAll(segments: readonly HeardSegment[], tails: Iterable<Tail>): void {
+  for (const tail of tails) {
+    const own = segments.filter((segment) => tail.wants(segment))
+    const events = own.reduce((sum, { eventCount }) => sum + eventCount, 0)
+    if (own.length > 0) tail.skip(own, 'busy', events)
+  }
+}
+
+function tooMany(text: string): IngestError {
+  return new IngestError('overloaded', text, { retryAfterSeconds: 10 })
+}
