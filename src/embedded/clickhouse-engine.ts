@@ -46,7 +46,7 @@ export interface Statement {
   readonly isInsert: boolean
   /** The client's own name for it; see `tagOf`. */
   readonly queryId: string
-  /** Nobody waits for the result any more: it is taken from the line, or stopped. */
+  /** Aborts when nothing waits for the result any more: the statement leaves the line, or stops. */
   readonly signal: AbortSignal
 }
 
@@ -59,12 +59,12 @@ const WAITING_MAX = 256
 const TOO_BUSY =
   'Code: 202. DB::Exception: Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)'
 
-/** Of results that are not asked for in another. */
+/** For statements that name no format of their own. */
 const FORMAT = 'TabSeparated'
 
 const SHUTTING_DOWN = 'Code: 236. DB::Exception: Server is shutting down. (ABORTED)'
 const CANCEL_AGAIN_MS = 100
-/** So long after an insert the next one is expected. */
+/** For this long after an insert, the next insert is expected. */
 const INSERTING_MS = 2_500
 const CANCELLED = 'Code: 394. DB::Exception: Query was cancelled. (QUERY_WAS_CANCELLED)'
 
@@ -316,7 +316,7 @@ function textOf(settings: Settings): [string, string][] {
   return Object.entries(settings).map(([name, value]) => [name, String(value)])
 }
 
-/** A counted set of places; who finds none waits in line, up to a bound. */
+/** Lets so many statements run at a time; further ones wait in line, up to a bound. */
 class Places {
   #free: number
   readonly #waiting = new Set<() => void>()

@@ -24,7 +24,7 @@ export type HostMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly code: string | undefined; readonly message: string }
 
-/** Longer than the client's own idle limit, so that the client is who closes an idle socket. */
+/** Longer than the client's own idle limit, so that the client closes idle sockets, not we. */
 const KEEP_ALIVE_MS = 30_000
 const DRAIN_MS_MAX = 2_000
 

@@ -1,10 +1,11 @@
 /**
- * The data directory of the embedded PostgreSQL: made by initdb, with a random password, and
- * made free of what an earlier Sluice, killed, may have left running in it.
+ * The data directory of the embedded PostgreSQL: initdb creates it, with a random password. Servers
+ * that a killed Sluice left running in it are ended.
  *
  * The server's user may not be able to reach the directory by its path (a data directory below
- * root's 0700 home). So it gets the opened directory as descriptor 3 and is told that its data
- * is at `/proc/self/fd/3`: such a link leads to the directory itself, no parent is looked at.
+ * root's 0700 home). So it gets the opened directory as descriptor 3 and is told that its data is
+ * at `/proc/self/fd/3`: that link leads to the directory itself, without a walk through its
+ * parents.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -183,9 +184,10 @@ export async function endOrphans(pgData: string, log: StoreLog): Promise<void> {
 }
 
 /**
- * Takes away PostgreSQL's own lock files. Only for the holder of the store's lock, who knows that
- * nobody works here: PostgreSQL would take a zombie for alive, or whoever has the number now, and
- * an empty file, left by a server killed before it wrote its number, for a start under way.
+ * Removes PostgreSQL's own lock files. Only the holder of the store's lock may do this, as it knows
+ * that no server is at work here. PostgreSQL itself would take a zombie, or another process with
+ * the same pid, for a running server. It would take an empty lock file for a start under way, when
+ * it is from a server that was killed before it wrote its pid.
  */
 export function clearLockFiles(pgData: string): void {
   for (const name of [PID_FILE, `${SOCKET_NAME}.lock`]) rmSync(join(pgData, name), { force: true })

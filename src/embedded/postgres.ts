@@ -55,7 +55,7 @@ const LOG_FREE_BYTES_MIN = 4 * LOG_MB * 1024 * 1024
 
 const SETTINGS = {
   listen_addresses: '',
-  // The working directory, which is that of the data: no path is too long, whoever it runs as.
+  // The working directory, which is the data directory: so the socket's path is never too long.
   unix_socket_directories: '.',
   unix_socket_permissions: '0700',
   port: SOCKET_PORT,
@@ -294,7 +294,7 @@ async function makeLogFiles(postgres: Postgres, dataDir: string): Promise<void> 
   await postgres.query('CHECKPOINT')
 }
 
-/** Errors of statements quote values, and whoever sent the statement has the error anyway. */
+/** Errors of statements quote values; the sender of the statement gets the error anyway. */
 function showsValues(line: string): boolean {
   return line.includes(' client backend: ') && !/ client backend: (?:LOG|FATAL|PANIC):/.test(line)
 }

@@ -1,11 +1,11 @@
 /**
  * Where clients find the unix socket of an embedded store. It lies in the store's own directory,
- * which is open to us and to the store's user alone: who else could wait there for our passwords
- * when the store is away, or answer in its place? A port of the machine is anybody's.
+ * which only we and the store's user can open. So, unlike with a port, no other user of the machine
+ * can listen there while the store is away, to get our passwords or to answer in its place.
  *
  * A socket's address holds 107 bytes (103 on macOS), and a data directory's path may be longer. The
- * stores bind by a name relative to their working directory. We connect, where the path is too
- * long, through the directory as we have it open.
+ * stores bind by a name relative to their working directory. Where the path is too long, we connect
+ * through our own open descriptor of the directory.
  */
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * The lock of an embedded store, a file beside its directory. Its processes inherit it and nobody
- * else has it, so whoever gets it knows that none of them is left: also of those that are just
- * ending, that are zombies, and that run in another container, where we do not see them.
+ * The lock of an embedded store, a file beside its directory. Only the store's processes hold it,
+ * by inheritance. A start that gets the lock therefore knows that none of them is left: none that
+ * is just ending, no zombie, and none in another container, where we could not see it.
  */
 import { type FileLock, tryLockFile } from '../machine/file-lock.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -9,7 +9,7 @@ import type { StoreLog } from '../store/store-log.ts'
 
 /** A PostgreSQL whose service was killed writes a checkpoint before it ends. */
 const WAIT_MS_MAX = 60_000
-/** How long a stop of the service waits for who waits here. */
+/** How often a wait for the lock looks whether the service is stopping. */
 const STEP_MS = 1_000
 
 export interface StoreLockOptions {

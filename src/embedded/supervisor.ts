@@ -1,6 +1,6 @@
 /**
- * Keeps one child process running: started again when it dies, after a pause that grows with
- * each failure in a row and varies a little, so that a broken store does not spin.
+ * Keeps one child process running. When the child dies, it is started again after a pause, which
+ * grows with each failure in a row and varies a little, so that a broken store does not spin.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StoreLog } from '../store/store-log.ts'
@@ -40,7 +40,7 @@ export interface SupervisorOptions {
 
 const PAUSE_MS_MIN = 100
 const PAUSE_MS_MAX = 10_000
-/** A child that ran this long did not fail in a row with the one before. */
+/** A child that ran this long starts the count of failures anew when it dies. */
 const SETTLED_MS = 30_000
 
 export class Supervisor {

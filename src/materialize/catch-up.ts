@@ -4,8 +4,8 @@
  *
  *   read, ask (the next ones meanwhile) ▶ rebuild, some at a time ▶ insert, two at a time
  *
- * Whoever steps makes sure that nobody else inserts these segments meanwhile. A step that rejects
- * has left no insert of its own under way but those whose outcome ClickHouse did not tell.
+ * The caller of `step` makes sure that nothing else inserts these segments meanwhile. When a step
+ * rejects, none of its inserts is still under way, except those whose outcome is unknown.
  */
 import {
   MATERIALIZE_INSERT_ROWS,
@@ -91,7 +91,7 @@ export class CatchUp {
   /** Bytes of one insert; smaller after failures, so that in the end one segment goes alone. */
   #sliceBytes = REPLAY_INSERT_BYTES
   readonly #tries = new Map<SegmentId, number>()
-  /** Recorded already; whoever steps has not passed them yet. */
+  /** Recorded already, but the caller's cursor has not passed them yet. */
   readonly #setAside = new Set<SegmentId>()
   /** An insert of ours may still run. */
   #mustSettle = true
@@ -300,7 +300,7 @@ class Turn {
     open.add(row, block)
   }
 
-  /** Inserts the stream's slice; waits until there is a place for one more. */
+  /** Inserts the stream's slice, once fewer than REPLAY_INSERTS_MAX inserts are under way. */
   async #startInsert(streamId: StreamId): Promise<void> {
     const slice = this.#slices.get(streamId)
     if (slice === undefined) return
@@ -311,7 +311,7 @@ class Turn {
     this.#inserting.add(insert)
   }
 
-  /** Never rejects: the first failure is thrown to whoever goes on. */
+  /** Never rejects: `#assertWell` throws the first failure. */
   async #insert(slice: Slice): Promise<void> {
     const { stores, giveUp } = this.#options
     const { streamId, sources, blocks, rows } = slice

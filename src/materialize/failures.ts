@@ -1,6 +1,6 @@
 /**
- * Failures in a row, of each stream that is behind, and whether they are such that it stands still
- * until somebody mends what they say.
+ * Counts failures in a row of each stream that is behind, and says whether it is stalled: whether
+ * time alone will not help, and an operator has to repair something.
  */
 import { segmentFault } from './faults.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Who is behind: streams whose segments are read from the raw store, each by itself, so that the
- * others stay live; or all of the node's. Whoever is behind has nothing waiting in memory.
+ * What is behind: single streams, whose segments are read from the raw store while the others stay
+ * live, or all streams of the node at once. A stream that is behind has nothing waiting in memory.
  */
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -12,7 +12,7 @@ export type LagKey = StreamId | 'all'
 export interface Lag {
   readonly key: LagKey
   readonly catchUp: CatchUp
-  /** All of it up to here is in the projection. */
+  /** Its segments up to here are in the projection. */
   cursor: SegmentId
   /** Nothing before this segment is missing, where that is known. */
   readonly from: SegmentId | undefined
@@ -74,7 +74,7 @@ export class Lags {
     return lowest
   }
 
-  /** Receipt time of the oldest segment that is missing. `isFailing`: who does not get on. */
+  /** Receipt time of the oldest missing segment. `isFailing`: whether a lag makes no progress. */
   oldestMs(isFailing: (key: LagKey) => boolean): number | undefined {
     let oldest: number | undefined
     for (const { key, cursor, from, newest } of this.#lags.values()) {

@@ -1,6 +1,6 @@
 /**
- * Blocks that wait for their inserts, by table; within the bounds of memory and of spools. Bytes
- * count until their insert has ended.
+ * Blocks that wait for their inserts, by table, within the bounds of memory and of spools. A
+ * block's bytes count until its insert has ended.
  */
 import {
   MATERIALIZE_BUFFER_BYTES_MAX,
@@ -55,7 +55,7 @@ export class LiveBuffers {
     return buffer?.spool === undefined || spooledBytes <= SPOOL_BYTES_MAX
   }
 
-  /** Who has the most waiting where so many bytes find no room; undefined when nobody has any. */
+  /** The stream with the most bytes where `bytes` find no room; undefined when none has any. */
   largest(bytes: number): StreamId | undefined {
     const sums = new Map<StreamId, number>()
     const isKept = this.#keptBytes + bytes > MATERIALIZE_BUFFER_BYTES_MAX

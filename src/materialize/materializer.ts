@@ -7,9 +7,9 @@
  * small ones of many streams share a table (`pick-insert.ts`), and those of a busy stream are put
  * where the embedded engine reads them, so that their buffers are free again soon.
  * **Behind** (`lags.ts`): a stream's segments, or all, are read from the raw store; those that
- * ClickHouse does not have are rebuilt by the same worker code (`catch-up.ts`). Start begins so for
- * all, and whatever goes wrong live (an insert of unknown outcome, too much waiting, a block that
- * was not kept) drops what waits of that stream and leaves it behind, while the others stay live.
+ * ClickHouse does not have are rebuilt by the same worker code (`catch-up.ts`). All streams start
+ * behind. Whatever goes wrong live (an insert of unknown outcome, too much waiting, a block that
+ * was not kept) drops the blocks of that stream and leaves it behind, while the others stay live.
  * So there is one way to recover, and it is used often.
  *
  * Exactly once: a segment is in one block, and an insert makes one part of it. A stream that is
@@ -264,7 +264,7 @@ export class Materializer implements Follower {
         this.#goLive(lag)
       }
     } catch (cause) {
-      if (!this.#lags.isCurrent(lag)) return // Whatever it is, the one in its place meets it.
+      if (!this.#lags.isCurrent(lag)) return // The lag that replaced it will fail the same way.
       this.#failures.fail(key, cause)
       lag.notBeforeMs = performance.now() + retryMs(this.#failures.count(key))
     }

@@ -1,6 +1,6 @@
 /**
- * What is inserted next. An insert costs about the same for ten events and for a thousand, so what
- * waits of a stream, and of all streams that share a table, is put off to go together.
+ * Chooses what is inserted next. An insert costs about the same for ten events as for a thousand,
+ * so the blocks of a stream, and of all streams that share a table, wait to be inserted together.
  */
 import {
   MATERIALIZE_BUFFER_BYTES_MAX,

@@ -1,6 +1,6 @@
 /**
- * Which committed segments are in the projection. Inserts finish out of order, over streams; the
- * checkpoint is the last id before the first one that is still outstanding.
+ * Knows which committed segments are in the projection. Inserts of different streams finish out of
+ * order; the checkpoint is the last id before the first segment that is still outstanding.
  */
 import assert from 'node:assert/strict'
 import type { SegmentId } from '../model/segment-id.ts'

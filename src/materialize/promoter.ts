@@ -2,12 +2,12 @@
  * Promotes streams: those that send the most get a projection table of their own. The rest share
  * one table (`MIXED_STREAM`), however many they are.
  *
- * An insert costs ClickHouse the same for ten events as for a thousand, so it is inserts that must
- * stay few. In a table of its own each path is a column, which queries read faster; that is for
- * streams that have much to be queried.
+ * An insert costs ClickHouse the same for ten events as for a thousand, so there must be few
+ * inserts. In a stream's own table each path is a column, which queries read faster; that pays for
+ * streams with much to query.
  *
- * Every node goes by what all nodes have committed, and what they decide is stored: a node that
- * starts knows no less.
+ * Every node decides by what all nodes have committed, and the decision is stored, so a node that
+ * has just started decides alike.
  */
 import { PROMOTE_BYTES_MIN, PROMOTE_PERIOD_MS, PROMOTE_SHARE_MIN } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'

@@ -3,7 +3,7 @@
  * thousand events takes a worker two milliseconds; given one by one, the worker would wait about
  * as long again for the next.
  *
- * What is asked for while as many tasks are under way as help gathers, and goes with the next one.
+ * While as many tasks run as are useful, further segments gather and share the next task.
  */
 import { REPLAY_TASK_EVENTS_MAX, REPLAY_TASKS_MAX } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch.ts'

@@ -1,4 +1,4 @@
-/** Rows of the raw store as catch-up reads them, and what of each is to be brought in. */
+/** Rows of the raw store as catch-up reads them, and which of their segments are to be inserted. */
 
 import type { EncodedBlock } from '../model/batch.ts'
 import type { MixedRun } from '../model/mixed-runs.ts'
@@ -12,13 +12,13 @@ export interface StoredSegment {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
   readonly payload: Uint8Array
-  /** Of the payload; not told of one that is tried again. */
+  /** Of the payload; absent when a segment that was set aside is tried again. */
   readonly eventCount?: number
   /** Of a row that compaction merged: its segments. Each may be in the projection or not. */
   readonly members?: readonly SegmentMember[]
   /** Of a mixed row: likewise. */
   readonly runs?: readonly MixedRun[]
-  /** Of a segment inside such a row that comes by itself: which of the payload's events it is. */
+  /** Set when this is one segment out of such a row: which of the payload's events are its own. */
   readonly part?: SegmentPart
 }
 

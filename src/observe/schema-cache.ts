@@ -1,6 +1,7 @@
 /**
  * The streams that observe has in memory: those it knows, and those that wait to be loaded, with
- * what is to be learned of them. Streams without changes are forgotten, the longest unused first.
+ * the deltas to learn from then. Streams without changes are forgotten, the least recently used
+ * first.
  */
 import { OBSERVE_CACHE_BYTES_MAX, OBSERVE_WAITING_BYTES_MAX } from '../limits.ts'
 import type { SchemaDelta } from '../model/batch.ts'

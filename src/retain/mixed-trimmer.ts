@@ -1,10 +1,10 @@
 /**
- * Removes from the projection table that small streams share what the streams' marks say is
- * removed: a day nobody has rows of as a whole, else the rows of all streams concerned in one go.
+ * Removes from the projection table that small streams share the rows below the streams' marks. A
+ * day is dropped as a whole when no stream has rows left in it; else one delete covers all streams.
  *
  * Deleting rows writes the rest of the day anew, other streams' rows included. So it waits until a
- * quarter is removed, or until nothing more will come of those rows' streams: their marks are past
- * the day. Rows of deleted streams are not waited with.
+ * quarter is removed, or until the marks of all those streams are past the day, so that no more of
+ * it will be removed. Rows of deleted streams are deleted without waiting.
  */
 import { RETAIN_TRIM_MS, RETAIN_TRIM_SHARE } from '../limits.ts'
 import { segmentIdMs } from '../model/segment-id.ts'

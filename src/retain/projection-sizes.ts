@@ -8,9 +8,10 @@ import type { ProjectionSize } from '../store/raw/storage-store.ts'
 const ROW_BYTES = 40
 
 /**
- * What each stream has in its own table and in the shared one. There a day's bytes are shared by
- * rows times the mean bytes that the stream's events were sent with, `eventBytes`: what a row takes
- * is not told, and who sends large events must not fill the caps of those who send small ones.
+ * What each stream has in its own table and in the shared one. ClickHouse does not report bytes per
+ * stream of the shared table. So a day's bytes are divided by each stream's rows times the mean
+ * bytes its events were sent with (`eventBytes`): streams with large events do not use up others'
+ * caps.
  */
 export function projectionSizes(
   tables: readonly ProjectionTable[],

@@ -1,16 +1,16 @@
 /**
- * What merging and splitting go by alike: the stretches of time that are dealt with one after
- * another, and the segments that nobody who follows their node needs any more. Pure.
+ * What merging and splitting have in common: they work through stretches of time one after another,
+ * and touch only segments that no follower of their node needs any more. Pure.
  */
 import { COMPACT_WINDOW_MS } from '../limits.ts'
 import { type SegmentId, segmentIdMs, segmentIdNode } from '../model/segment-id.ts'
 
 export interface PlanOptions {
-  /** By node; one without an entry has been followed nowhere. */
+  /** By node. Without an entry, no follower has passed any of its segments. */
   readonly checkpoints: ReadonlyMap<number, SegmentId>
   /** Rows below it do not wait for a checkpoint any more: they are passed by. */
   readonly waitedBefore: bigint
-  /** More rows follow behind these: a run at the end may go on. */
+  /** There are more rows behind these, so a run at the end may continue. */
   readonly hasMore: boolean
 }
 
@@ -19,7 +19,7 @@ export function windowOf(id: SegmentId): number {
   return Math.floor(segmentIdMs(id) / COMPACT_WINDOW_MS)
 }
 
-/** Everybody who follows the node's segments has been past `last`, the newest of a row. */
+/** Whether all followers of the node have passed `last`, the newest segment of a row. */
 export function isPassed(last: SegmentId, { checkpoints }: Pick<PlanOptions, 'checkpoints'>) {
   const checkpoint = checkpoints.get(segmentIdNode(last))
   return checkpoint !== undefined && last <= checkpoint

@@ -4,14 +4,14 @@
  *   credential text --> cache (by public prefix) --> look-ups (many at once) --> control store
  *
  * Guarantees: secrets are never kept, only their SHA-256, compared in constant time. Missing,
- * malformed, unknown and revoked get one answer after the same hashing. A revocation acts on every
- * node within CONTROL_POLL_MS plus two queries, as nodes poll the version that every change of the
- * control plane moves, and forget what the change was about. While PostgreSQL is away what is
- * cached goes on being used.
+ * malformed, unknown and revoked credentials get the same answer after the same hashing. A
+ * revocation takes effect on every node within CONTROL_POLL_MS plus two queries: every change of
+ * the control plane raises a version, which nodes poll; they forget whatever the change was about.
+ * While PostgreSQL is away, cached credentials stay in use.
  *
- * The subtle idea: a look-up that began before a change was heard of may carry an answer from
- * before it, so it serves who waits for it but is not cached. Before the commit of a request its
- * key is judged again (`isCurrent`), from what this node knows by then.
+ * The subtle idea: a look-up that began before this node heard of a change may bring an answer from
+ * before the change. Such an answer serves the requests that wait for it, but is not cached. Before
+ * a request is committed, its key is judged again (`isCurrent`) from what this node knows by then.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'

@@ -1,12 +1,12 @@
 /**
  * Budgets: how many events and bytes a second a stream may send, as token buckets.
  *
- * What a request holds is known only after it was read and decoded. So a request is judged at its
- * head by what the stream owes, and pays afterwards, if need be more than there is: `check` refuses
- * while a bucket is in debt, `charge` takes from it. Over time no more than the budget gets
- * through, whatever the size of requests; and Retry-After is when the debt will be paid.
+ * How much a request holds is known only once it has been read and decoded. So `check` judges its
+ * head by the stream's debt, and refuses while a bucket is in debt; `charge` takes the cost
+ * afterwards, even if that puts the bucket in debt. Over time no more than the budget gets through,
+ * however large the requests are. Retry-After says when the debt will be paid.
  *
- * Every live node gives its share: with n nodes a stream has 1/n of its budgets on each.
+ * With n live nodes, each grants a stream 1/n of its budgets.
  */
 import { IngestError } from '../../errors.ts'
 import { BUDGET_BURST_MS, BUDGET_STREAMS_MAX } from '../../limits.ts'
@@ -110,7 +110,7 @@ export class Budgets {
   #debtMs(bucket: Bucket | undefined, rate: number | undefined): number {
     if (bucket === undefined || rate === undefined) return 0
     const tokens = refilled(bucket, rate, this.#options.nowMs())
-    // Less than this is rounding: whoever came back after Retry-After must get in.
+    // Less is a rounding error: a client that comes back after Retry-After must get in.
     return tokens > -1e-6 ? 0 : -tokens / rate
   }
 

@@ -1,12 +1,12 @@
 /**
  * How many bytes the items of a bulk reply have, and how many they may have.
  *
- * Ahead, from the body alone: small requests share their batches and their commit with others, so
- * room for their items is taken before a worker writes them. Never less than is written then; a
- * usual item fails in nothing, and has about half.
+ * The first is estimated from the body alone, before it is decoded: small requests share batches
+ * and commits, so memory for their items is reserved before a worker writes them. The estimate is
+ * never too low; an ordinary item, which did not fail, takes about half of it.
  *
- * Lines are told apart as the decoder tells them (`bulk-framing.ts`). An item is counted with the
- * longest reason that it may fail for, and with all of its action's line for what that names.
+ * Lines are classified as the decoder classifies them (`bulk-framing.ts`). Each item is counted
+ * with the longest reason it may fail for, and with its whole action line for the names in it.
  */
 
 import { IngestError } from '../../errors.ts'

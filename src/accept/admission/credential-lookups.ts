@@ -1,7 +1,7 @@
 /**
- * Credential look-ups on their way to the control store: what is asked while a query runs goes with
- * the next one, so that a thousand credentials that come at once cost two queries and not a
- * thousand. Nobody waits longer than CREDENTIAL_LOOKUP_MS_MAX.
+ * Credential look-ups on their way to the control store. Look-ups that arrive while a query runs
+ * share the next query, so a thousand credentials at once cost two queries and not a thousand. No
+ * look-up waits longer than CREDENTIAL_LOOKUP_MS_MAX.
  */
 import { IngestError } from '../../errors.ts'
 import {

@@ -4,9 +4,9 @@
  * the data is committed and completed in the data's own transaction, so an answer is remembered
  * exactly when its events are stored.
  *
- * Two requests may come under one key by mistake: a client's, or an engine's that drops bytes of
- * header values. So a fingerprint is kept with the answer, and another request hears `conflict`:
- * an answer that is not its own would tell it that its events are stored.
+ * Two different requests may come under one key by mistake: the client's, or that of an HTTP engine
+ * that drops bytes of header values. So a fingerprint of the request is kept with the answer, and a
+ * different request gets `conflict`. The kept answer would tell it that its events are stored.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { IngestError } from '../../errors.ts'
@@ -104,9 +104,10 @@ export async function claimIdempotencyKey(
 }
 
 /**
- * What tells a request from others under its key: the body as decompressed, since a second try may
- * be compressed anew, and what it is read as. Keyed by the Idempotency-Key, which is not kept
- * itself: who reads the store cannot try what a short body held.
+ * Tells a request from others under its key, by its decompressed body, since a retry may be
+ * compressed differently, and by the format that the body is read as. The hash is keyed by the
+ * Idempotency-Key, which is not stored: so a reader of the store cannot guess a short body by
+ * trying.
  */
 export class RequestFingerprint {
   readonly #hmac
@@ -150,8 +151,8 @@ export function rememberedAnswer(form: AnswerForm, answer: string): string {
 }
 
 /**
- * The inverse. Throws `conflict` when the answer has another form. What has no form was remembered
- * before there were any, at most IDEMPOTENCY_TTL_MS ago.
+ * The inverse. Throws `conflict` when the answer has another form. An answer without a form was
+ * remembered by a version that had no forms, at most IDEMPOTENCY_TTL_MS ago.
  */
 function recallAnswer(remembered: string, form: AnswerForm): string {
   const end = remembered.indexOf('\n')

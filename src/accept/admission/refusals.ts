@@ -1,7 +1,7 @@
 /**
- * Refused requests, or rejected events, by stream and reason: gathered in memory and written now
- * and then, as a client that is refused a thousand times a second must not cost a database write
- * each time. Reasons are a closed set, so memory is bounded by the number of streams.
+ * Counts refused requests, or rejected events, by stream and reason. Counts are gathered in memory
+ * and written now and then, because a client that is refused a thousand times a second must not
+ * cause a thousand database writes. Reasons are a closed set, so the streams bound the memory.
  */
 import type { StreamId } from '../../model/stream.ts'
 

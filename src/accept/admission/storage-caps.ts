@@ -1,8 +1,8 @@
 /**
  * Refuses ingest into streams that are too far over their cap, and into all when the instance is.
  *
- * Asking is a look into a set: what is over is read from the store now and then, by the same rule
- * by which retention makes room. While that cannot be read, what was read last counts.
+ * `check` only looks into a set. Which streams are over their cap is read from the store now and
+ * then, by the rule that retention goes by. While the store is away, the last reading counts.
  */
 import { debuglog } from 'node:util'
 import { IngestError } from '../../errors.ts'

@@ -7,7 +7,7 @@
  * requests of one stream share a batch: an idle pool takes it at the end of the event loop's turn,
  * a busy one when a thread is free, so the busier it is the more requests share one segment. Small
  * batches of several streams then go as one (`shared-batch.ts`). Shared batches and those of large
- * requests have turns, and among the latter each stream (`pool/turns.ts`): none starves another.
+ * requests take turns, and so do the streams of large requests (`pool/turns.ts`): none starves.
  *
  * Commit is handed batches here and nowhere else (`commit-parts.ts`): a large request's all at once
  * when it asks for it, a shared batch when it is encoded. Parts of a shared batch that failed have
@@ -69,7 +69,7 @@ export interface EncodeTask {
   readonly output: SegmentOutput
 }
 
-/** What nobody gives up. */
+/** For work that no client waits for. */
 const NEVER_OVER: Client = { isOver: false }
 
 interface SharedTask {
@@ -88,7 +88,7 @@ export class Batcher {
   readonly #open = new Map<string, OpenBatch>()
   readonly #outputs: SegmentOutputs
   #isScheduled = false
-  /** A place in the pool's line is ours, for the oldest shared batch there is then. */
+  /** We stand in the pool's line, for whichever shared batch is oldest when our turn comes. */
   #isInLine = false
 
   constructor(pool: BatchPool, buffers: BatchBuffers, commit: CommitSegments, nowMs: () => number) {
@@ -313,7 +313,7 @@ export class Batcher {
     this.buffers.release(buffer)
     if (batches.length > 1) for (const batch of batches) this.buffers.release(batch.buffer)
     const waiters = batches.flatMap((batch) => batch.waiters)
-    // Who has nothing in the batch need not wait for its commit.
+    // Requests with nothing in the batch need not wait for its commit.
     for (const [i, result] of encoded.parts.entries()) {
       if (result.accepted === 0) waiters[i]!.resolve({ result, segmentIds: [], firstEvent: 0 })
     }
@@ -322,7 +322,7 @@ export class Batcher {
     for (const [i, part] of placed.entries()) waiters[i]!.resolve(part)
   }
 
-  /** Whose keys were revoked meanwhile must not take their neighbours down: these go once more. */
+  /** Requests whose keys were revoked are left out; their neighbours are encoded once more. */
   #dispatchWithout(
     refused: ReadonlyMap<Client, unknown>,
     { group, buffer, encoded }: Pick<SharedTask, 'group' | 'buffer'> & { encoded: EncodedBatch },
@@ -339,7 +339,7 @@ export class Batcher {
     if (batches.length > 0) this.#dispatch({ ...group, batches })
   }
 
-  /** One stream's batch must not take its neighbours down with it: they are tried one by one. */
+  /** One batch's fault must not fail the others of its group: they are tried one by one. */
   #failed({ batches }: BatchGroup, error: unknown): void {
     const isFault = error instanceof IngestError && error.code === 'internal'
     if (isFault && batches.length > 1) {

@@ -1,9 +1,9 @@
 /**
- * What workers made of a request's parts, kept until the whole request was judged.
+ * The encoded parts of a request, kept until the whole request has been judged.
  *
- * Blocks can be many times the body's size, and are only a short cut to the projection: past
- * REQUEST_BLOCK_BYTES_MAX, or when there is no room for them, they are all dropped, and the
- * projection gets the request from the raw store. So nothing is refused for what it became.
+ * Blocks can be many times the body's size, and are only a short cut to the projection. Past
+ * REQUEST_BLOCK_BYTES_MAX, or when there is no memory for them, all are dropped and the projection
+ * gets the request from the raw store. So no request is refused because its blocks are large.
  */
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import type { IngestError } from '../../errors.ts'

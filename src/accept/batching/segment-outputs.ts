@@ -21,9 +21,9 @@ class SizeEstimator {
 
 export class SegmentOutputs {
   readonly #buffers: BatchBuffers
-  readonly #blockRatio = new SizeEstimator()
-  readonly #payloadRatio = new SizeEstimator()
-  readonly #itemsRatio = new SizeEstimator()
+  readonly #blockSize = new SizeEstimator()
+  readonly #payloadSize = new SizeEstimator()
+  readonly #itemsSize = new SizeEstimator()
 
   constructor(buffers: BatchBuffers) {
     this.#buffers = buffers
@@ -32,14 +32,14 @@ export class SegmentOutputs {
   /** All buffers that a batch of `length` bytes needs, or none when it throws. */
   take(length: number, hasItems = false): SegmentOutput {
     const taken: Uint8Array[] = []
-    const take = (ratio: SizeEstimator) => {
-      const buffer = this.#buffers.take(ratio.bytesFor(length))
+    const take = (size: SizeEstimator) => {
+      const buffer = this.#buffers.take(size.bytesFor(length))
       taken.push(buffer)
       return buffer
     }
     try {
-      const output = { block: take(this.#blockRatio), payload: take(this.#payloadRatio) }
-      return hasItems ? { ...output, items: take(this.#itemsRatio) } : output
+      const output = { block: take(this.#blockSize), payload: take(this.#payloadSize) }
+      return hasItems ? { ...output, items: take(this.#itemsSize) } : output
     } catch (cause) {
       for (const buffer of taken) this.#buffers.release(buffer)
       throw cause
@@ -59,15 +59,15 @@ export class SegmentOutputs {
     if (!isPayloadUsed) this.#buffers.release(output.payload)
     if (segment === undefined) return { ...encoded, parts }
     const { block, payload } = segment
-    this.#blockRatio.saw(inputBytes, block.bytes.length)
-    this.#payloadRatio.saw(inputBytes, payload.length)
+    this.#blockSize.saw(inputBytes, block.bytes.length)
+    this.#payloadSize.saw(inputBytes, payload.length)
     const bytes = isBlockUsed ? output.block.subarray(0, block.bytes.length) : block.bytes
     const ownPayload = isPayloadUsed ? output.payload.subarray(0, payload.length) : payload
     const own = { ...segment, payload: ownPayload, block: { ...block, bytes } }
     return { ...encoded, parts, segments: [own, ...encoded.segments.slice(1)] }
   }
 
-  /** The same for `output.items`, which whoever answers gives back. */
+  /** The same for `output.items`, which the writer of the reply gives back. */
   #claimItems(
     parts: readonly PartResult[],
     { items }: SegmentOutput,
@@ -80,7 +80,7 @@ export class SegmentOutputs {
       this.#buffers.release(items)
       return parts
     }
-    this.#itemsRatio.saw(inputBytes, bulkItems.json.length)
+    this.#itemsSize.saw(inputBytes, bulkItems.json.length)
     return [
       { ...part!, bulkItems: { ...bulkItems, json: items.subarray(0, bulkItems.json.length) } },
     ]

@@ -3,9 +3,9 @@
  * to the pool as one task.
  *
  * A task, a row and a block cost the same for ten events as for a thousand. So small batches of
- * streams whose events are transformed alike become one mixed batch, but for those of streams with
- * a table of their own (`isPromoted`); what is large stays by itself. Streams whose user agents
- * are parsed are not mixed: what that may cost is counted by stream.
+ * streams whose events are transformed alike become one mixed batch. Large batches stay by
+ * themselves, as do those of streams with a table of their own (`isPromoted`), and of streams whose
+ * user agents are parsed, because the bound on that parsing counts by stream.
  */
 import assert from 'node:assert/strict'
 import { BATCH_PADDING, type BatchBuffers, padBatch } from '../../bytes/batch-buffers.ts'
@@ -63,7 +63,7 @@ export function mixKeyOf(framing: Framing, stream: Stream): string | undefined {
   return stream.redactSensitive ? `${kind} ${JSON.stringify(stream.redactFields)}` : kind
 }
 
-/** Settings may change while a batch waits: who was admitted under new ones is treated by them. */
+/** Settings may change while a batch waits: a request is encoded under those it came in with. */
 export function hasSameSettings(a: Stream, b: Stream): boolean {
   if (a === b) return true
   const isSame = a.parseUserAgents === b.parseUserAgents && a.redactSensitive === b.redactSensitive
@@ -94,14 +94,14 @@ export function append(
   batch.parts.push({ ...part, start, end })
 }
 
-/** Takes out whose client is over, and tells them so; their bytes are passed over. */
+/** Takes out the requests of clients that are gone, and rejects them; their bytes are skipped. */
 export function leaveOutOver(batch: OpenBatch): void {
   if (!batch.waiters.some(({ client }) => client.isOver)) return
   const error = new IngestError('malformed', 'the client went away')
   leaveOut(batch, (client) => (client.isOver ? error : undefined))
 }
 
-/** Takes out those for whom there is an error, and tells them. */
+/** Takes out the requests that `errorOf` has an error for, and rejects them with it. */
 export function leaveOut(batch: OpenBatch, errorOf: (client: Client) => unknown): void {
   const errors = batch.waiters.map(({ client }) => errorOf(client))
   const { waiters } = batch
@@ -112,12 +112,12 @@ export function leaveOut(batch: OpenBatch, errorOf: (client: Client) => unknown)
   }
 }
 
-/** Whether all that is in the batches may be stored, as far as is known. */
+/** Whether all requests in the batches may be stored, as far as this node knows. */
 export function areAdmitted(batches: readonly OpenBatch[]): boolean {
   return batches.every(({ waiters }) => waiters.every(({ client }) => client.isAdmitted !== false))
 }
 
-/** Of whom nothing may be stored any more, and why. Never rejects. */
+/** The clients whose requests may not be stored any more, and why. Never rejects. */
 export async function findRefused(
   batches: readonly OpenBatch[],
 ): Promise<ReadonlyMap<Client, unknown>> {

@@ -3,8 +3,9 @@
  * documents, or at the commas between an array's elements. Copies each byte once, from the
  * network's buffer into a batch's.
  *
- * Whether `application/json` is an array, lines or one document is seen from its beginning; a body
- * that turns out otherwise is judged malformed by the decoder, never taken in part.
+ * The beginning of an `application/json` body says whether it is an array, lines or one document.
+ * When the rest does not fit that, the decoder judges the body malformed; it is never taken in
+ * part.
  */
 
 import { BATCH_PADDING, type BatchBuffers } from '../../bytes/batch-buffers.ts'
@@ -62,8 +63,8 @@ function countLineFeeds(bytes: Uint8Array, end: number): number {
 }
 
 /**
- * Bytes of a body's first buffer: by what has come, as is in flight, and not by what was declared,
- * so that a byte on each of many connections does not take a batch of memory each.
+ * Bytes of a body's first buffer. They follow from what has arrived, not from Content-Length:
+ * otherwise one byte on each of many connections would take a batch of memory each.
  */
 export function firstBytes(cameBytes: number, target: number): number {
   const ahead = Math.min(2 * cameBytes + BODY_AHEAD_BYTES, target)

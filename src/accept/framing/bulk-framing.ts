@@ -1,6 +1,6 @@
 /**
- * Finds where a bulk body can be cut so that no action is separated from its document, and so that
- * each side is decoded as it is in the whole: by looking at its last lines.
+ * Finds where a bulk body can be cut, by looking at its last lines. No action is separated from its
+ * document, and both sides are decoded as they would be in the whole body.
  *
  * The decoder's state between two lines depends on all lines before (`Expects`). But whatever they
  * were, a line that looks like an action and follows one that does not is always an action:
@@ -9,8 +9,8 @@
  *   - or it stood for an action and was malformed; the line after it is skipped as its document,
  *     but not if it looks like an action.
  *
- * So we walk back to the nearest such place, or to the beginning of the part where the state is
- * known, and go forward from there. In a body that is what it should be, this is three lines.
+ * So we walk back to the nearest pair of such lines, or to the beginning of the part, where the
+ * state is known, and go forward from there. In a well-formed body that is three lines.
  */
 
 import { BULK_DELETE, bulkActionAt, bulkOperation, skipBlanks } from '../../model/bulk-action.ts'

@@ -48,9 +48,9 @@ export function parseContentEncoding(header: string): Encoding | undefined {
 }
 
 /**
- * A small body at once and on this thread: handing it to zlib's own costs more than the work, which
- * both limits bound. Undefined when it is not small, not whole or not valid: the stream then does
- * it, and says what is wrong.
+ * Decompresses a small body at once, on this thread: handing it to zlib's threads costs more than
+ * the work, which both limits bound. Undefined when the body is not small, whole and valid: then
+ * the streaming decompressor takes it, and says what is wrong.
  */
 export function tryDecompressSmall(encoding: Encoding, bytes: Uint8Array): Buffer | undefined {
   if (bytes.length === 0 || bytes.length > SMALL_COMPRESSED_BYTES_MAX) return undefined

@@ -1,6 +1,7 @@
 /**
- * Just enough JSON to cut a body into parts: brackets and strings are counted, nothing is judged.
- * What is cut wrongly because the input is malformed is malformed for the decoder as well.
+ * Reads just enough JSON to cut a body into parts: it counts brackets and strings and judges
+ * nothing. Malformed input may be cut in the wrong place; the decoder then rejects it as malformed
+ * anyway.
  */
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

@@ -285,7 +285,7 @@ export class IngestRequest implements BodyConsumer, Client {
       batches.push(encoded)
     }
     const claim = await this.#options.idempotency?.claim
-    // The body may have taken its time: what counts is who may write now.
+    // The body may have taken long: what counts is whether its key is still valid.
     if (!this.isAdmitted) await this.confirm()
     if (this.#isOver) return
     const fingerprint = this.#options.idempotency?.fingerprint.digest()
@@ -363,7 +363,7 @@ export class IngestRequest implements BodyConsumer, Client {
   }
 }
 
-/** What is held of a request that is over. */
+/** Stands for the parts of a request that is over. */
 const NOTHING: HeldBatch = { segments: [], parts: [] }
 
 function asText(answer: Answer): string {

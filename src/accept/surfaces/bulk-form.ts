@@ -1,13 +1,13 @@
 /**
- * In which form a bulk request is answered: with what its sender reads and no more. Who reads what,
- * and where that was found: docs/elastic.md.
+ * In which form a bulk request is answered: with what its sender reads and no more. What each
+ * sender reads, and where we found that, is in docs/elastic.md.
  */
 import type { Exchange } from '../../http/exchange.ts'
 import { COMPACT_ITEMS, everyOperation, ITEM_ALL, ITEM_TYPE } from '../../model/batch.ts'
 import { isBefore8 } from './elastic-version.ts'
 import { type BulkFilter, parseFilterPath, readFilterPath } from './filter-path.ts'
 
-/** To whom asks for nothing else. */
+/** For senders that do not ask for more. */
 export const COMPACT_REPLY: BulkFilter = {
   took: true,
   errors: true,
@@ -26,7 +26,7 @@ export interface BulkForm {
   readonly isForFluentBit: boolean
 }
 
-/** A `filter_path` is followed whoever asks; it chooses from all that Elasticsearch answers. */
+/** `filter_path` works for every sender; it chooses from everything that Elasticsearch answers. */
 export function bulkFormOf(exchange: Exchange): BulkForm {
   const userAgent = exchange.header('user-agent')
   const hasType = isBefore8(userAgent, exchange.header('accept'))

@@ -1,6 +1,7 @@
 /**
- * What forwarders ask an Elasticsearch cluster before they send, and while they do. They get the
- * least that lets each of them carry on; nothing is stored. Who needs what: docs/elastic.md.
+ * Answers what forwarders ask an Elasticsearch cluster before and while they send. They get the
+ * least that lets each of them carry on; nothing is stored. docs/elastic.md says what each one
+ * needs.
  */
 import { IngestError } from '../../errors.ts'
 import type { Exchange, Handler, Reply, Route } from '../../http/exchange.ts'
@@ -72,7 +73,7 @@ export function elasticProbeRoutes(credentials: CredentialCache): Route[] {
       routes.push({ method: method as Route['method'], pattern, description, handler })
     }
   }
-  // Who only looks whether somebody is there need not say who it is.
+  // A client that only asks whether the service is there needs no credential.
   const open: Handler = (exchange) => {
     // A browser, so a person, who looks for the console. No client asks for HTML.
     if (exchange.header('accept').includes('text/html')) {

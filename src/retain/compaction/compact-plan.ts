@@ -1,8 +1,8 @@
 /**
  * Which rows of a stream are merged: runs of small neighbours from one stretch of time. Pure.
  *
- * A merged row holds only segments that everybody who follows a node's segments has passed, and
- * rows in it do not overlap: what lies between two members is a member too.
+ * A merged row holds only segments that all followers of their node have passed. Merged rows do not
+ * overlap: each segment of the stream that lies between two members is a member too.
  */
 import {
   COMPACT_BYTES_MAX,

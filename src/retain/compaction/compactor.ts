@@ -1,10 +1,9 @@
 /**
- * Merges small neighbouring rows, so that a stream fed by tiny requests does not become millions
- * of them. Each stretch of time once, when it is over and nothing comes into it any more.
+ * Merges small neighbouring rows, so that a stream fed by tiny requests does not become millions of
+ * rows. Each stretch of time is merged once, when it is over and no more rows come into it.
  *
- * Events keep their ids, readers see the same before and after, and a kill leaves the one or the
- * other: `compaction-store.ts`. The payloads are merged in the pool, when a thread has nothing
- * better to do.
+ * Events keep their ids, and readers see the same before and after. A kill leaves either the small
+ * rows or the merged one (`compaction-store.ts`). Payloads are merged in the pool, on idle threads.
  */
 import assert from 'node:assert/strict'
 import {

@@ -1,10 +1,11 @@
 /**
- * Splits mixed rows: their events go to rows of their streams, when the stretch of time is over and
- * nobody needs the mixed row any more. What retention removed in the meantime is left out; of a row
- * of which nothing is left nothing is made.
+ * Splits mixed rows: moves their events to rows of their own streams, once the stretch of time is
+ * over and no follower needs the mixed row any more. Events that retention has removed meanwhile
+ * are left out; a stream with none left gets no row.
  *
- * Comes before merging: small rows of a stretch wait until its mixed rows are split. Events keep
- * their ids, readers see the same before and after, and a kill leaves the one or the other.
+ * Splitting comes before merging: small rows of a stretch wait until its mixed rows are split.
+ * Events keep their ids, and readers see the same before and after. A kill leaves either the old
+ * row or the new ones.
  */
 import assert from 'node:assert/strict'
 import { ERRORS, IngestError } from '../../errors.ts'
@@ -43,7 +44,7 @@ export interface SplitOutcome extends SplitPayloads {
 
 export interface SplitterOptions {
   readonly store: SplitStore
-  /** For each node, up to where all who follow its segments have got. */
+  /** For each node, up to which of its segments all followers have got. */
   readonly readCheckpoints: () => Promise<ReadonlyMap<number, SegmentId>>
   /** Sorts events in the pool. Rejects with an `IngestError`. */
   readonly split: (work: SplitWork) => Promise<SplitOutcome>
@@ -138,7 +139,7 @@ export class Splitter {
     await pause(performance.now() - startedAtMs, signal)
   }
 
-  /** Finds the row of several that cannot be split, and leaves only that one alone. */
+  /** Finds which of several rows cannot be split, and leaves only that row as it is. */
   async #narrow(
     mixed: readonly MixedRow[],
     kind: SplitChunk['kind'],
@@ -203,7 +204,7 @@ export class Splitter {
   }
 }
 
-/** No row that ends at or above it can be split, whoever made it. */
+/** No row that ends at or above this id can be split, whichever node made it. */
 function lastToSplit(
   checkpoints: ReadonlyMap<number, SegmentId>,
   waitedBefore: SegmentId,
