@@ -16,7 +16,7 @@ export function createSearch(
   const { events, pending, ids, readPayloads, openStreams } = reads
   return {
     nowMs: Date.now,
-    openStreams,
+    openStreams: async (streams) => (await openStreams(streams)).sources,
     readPayloads,
     renderRecords,
     sources: storeSources({

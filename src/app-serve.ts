@@ -54,9 +54,11 @@ export function createServeRoutes(parts: {
       (await pool.run({ kind: 'preview', sample, redactFields })).preview,
   })
   const search = createSearch(reads, pool, readers.readSegments)
+  const { openStreams, runAggregate, runFacets } = reads
+  const reading = { openStreams, runAggregate, runFacets, nowMs: Date.now, search }
   return [
     ...managed,
-    ...readingRoutes({ ...guard, lane: lanes.queries, streams, search }),
+    ...readingRoutes({ ...guard, ...reading, lane: lanes.queries, streams }),
     ...tailRoutes({ ...guard, lane: lanes.lists, streams, tails }),
   ]
 }

@@ -500,6 +500,24 @@ export const REVIEW_EVENT_IDS_MAX = 5
 /** Damaged segments that an answer names. */
 export const REVIEW_DAMAGED_MAX = 100
 export const QUERY_GROUPS_MAX = 1_000
+/** The body of a request to read. */
+export const READ_BODY_BYTES_MAX = 256 * 1024
+/** What one query may ask for: aggregates, fields to group by, buckets of time… */
+export const QUERY_AGGREGATES_MAX = 20
+export const QUERY_GROUP_KEYS_MAX = 6
+export const QUERY_BUCKETS_MAX = 1_000
+/** …and values in its answer, when there is one for each group and bucket. */
+export const QUERY_CELLS_MAX = 100_000
+/** Fields of one request for facets, values of each, and events that they are counted over. */
+export const FACET_FIELDS_MAX = 12
+export const FACET_VALUES_DEFAULT = 10
+export const FACET_VALUES_MAX = 100
+export const FACET_EVENTS_MAX = 100_000
+/** Buckets of `auto`. */
+export const AUTO_BUCKETS_MAX = 120
+/** Groups that a query makes on its way to the largest; and the bytes of its answer. */
+export const QUERY_DISTINCT_MAX = 1_000_000
+export const QUERY_RESULT_BYTES_MAX = 16 * MIB
 /** Streams of one request over several. */
 export const READ_STREAMS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000

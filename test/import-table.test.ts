@@ -79,6 +79,10 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
   ['src/store/control/', [...SUPPORT, 'src/store/']],
   ['src/store/catalog/', [...SUPPORT, 'src/store/']],
+  [
+    'src/store/projection/aggregate/',
+    [...SUPPORT, 'src/store/', 'src/store/projection/', 'src/store/projection/compile/'],
+  ],
   ['src/store/projection/compile/', [...SUPPORT, 'src/store/', 'src/store/projection/']],
   [
     'src/store/projection/search/',
@@ -111,6 +115,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/follow/', LEAVES],
   ['src/observe/', [...SUPPORT, 'src/follow/']],
   ['src/materialize/', [...SUPPORT, 'src/follow/']],
+  ['src/serve/', [...SUPPORT, 'src/read/']],
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/kernel/', LEAVES],
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],

@@ -87,7 +87,6 @@ export async function readUsage(
 /** By receipt time, over a range that holds every run. */
 async function countProjection(service: ServiceAddress, id: string): Promise<number> {
   const reply = await call(service, 'POST', `/v1/streams/${id}/query`, {
-    aggregate: 'count',
     from: new Date(Date.now() - 86_400_000).toISOString(),
     to: new Date(Date.now() + 3_600_000).toISOString(),
   })

@@ -39,6 +39,7 @@ const PROBLEM: Schema = {
     detail: { type: 'string', description: 'For people: it may change' },
     code: { type: 'string', enum: Object.keys(ERRORS), description: 'For programs' },
     retry_after: { type: 'integer', description: 'Seconds after which to try again' },
+    reason: { type: 'string', description: 'Of a query that did not end: what it ran out of' },
     field: { type: 'string', description: 'Of a fault in a query: the member that it is in' },
     column: { type: 'integer', description: 'Where it is, from 1, in UTF-16 code units' },
     repair: { type: 'string', description: 'What to write instead, where that is known' },

@@ -11,6 +11,7 @@ import { REVIEW_EVENTS_MAX, REVIEW_PATHS_MAX } from '../limits.ts'
 import { formatEventId } from '../model/event-id.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Stream } from '../model/stream.ts'
+import { readTimeRange } from '../read/read-request.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import { malformed, readFields } from './body-fields.ts'
 import { idBound, readCursor } from './event-page.ts'
@@ -23,7 +24,6 @@ import {
   jsonAnswer,
   type StreamFinder,
 } from './guard.ts'
-import { readTimeRange } from './query.ts'
 import {
   type ReviewOutcome,
   type ReviewRange,

@@ -8,20 +8,17 @@ import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
-import type { FieldStatsStore } from '../store/projection/field-stats-store.ts'
-import type { QueryStore } from '../store/projection/query-store.ts'
+import type { ReadProjectionBytes } from '../store/projection/aggregate/projection-bytes.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
 import type { UsageStore } from '../store/raw/usage-store.ts'
 import { eventRoutes, type ReadRecords } from './events.ts'
-import { fieldStatsRoutes } from './field-stats.ts'
 import { fieldRoutes } from './fields.ts'
 import type { ResolveToken, StreamFinder } from './guard.ts'
 import { keyRoutes } from './keys.ts'
 import type { Lane } from './lane.ts'
 import { keepBytes } from './projection-bytes.ts'
 import { projectionRetryRoutes } from './projection-retry.ts'
-import { queryRoutes } from './query.ts'
 import { type PreviewRedaction, redactPreviewRoutes } from './redact-preview.ts'
 import { redactReviewRoutes } from './redact-review.ts'
 import type { SegmentRead } from './segment-reads.ts'
@@ -48,12 +45,10 @@ export interface ServeDeps {
   readonly usage: UsageStore
   readonly setAside: SetAsideStore
   readonly events: EventStore
-  readonly query: QueryStore
-  readonly readProjectionBytes: QueryStore['readProjectionBytes']
+  readonly readProjectionBytes: ReadProjectionBytes
   /** 0 to 1; null when it cannot be told now. */
   readonly readIndexedShare: (streamId: StreamId) => Promise<number | null>
   readonly schemas: SchemaStore
-  readonly fieldStats: FieldStatsStore
   /** Renders event records of stored segments; runs in the pool. */
   readonly readSegments: (reads: readonly StoredRead[]) => Promise<ReadRecords>
   readonly previewRedaction: PreviewRedaction
@@ -64,11 +59,10 @@ export interface ServeDeps {
 
 export function serveRoutes(deps: ServeDeps): Route[] {
   const { resolveToken, bodies, lanes, control, streams, usage } = deps
-  const { setAside, events, query, schemas } = deps
+  const { setAside, events, schemas } = deps
   const management = { resolveToken, bodies, lane: lanes.management, control }
   const lists = { resolveToken, bodies, lane: lanes.lists, streams }
   const reviews = { resolveToken, bodies, lane: lanes.reviews, streams }
-  const queries = { resolveToken, bodies, lane: lanes.queries, streams }
   return [
     ...streamRoutes(management),
     ...keyRoutes(management),
@@ -83,10 +77,6 @@ export function serveRoutes(deps: ServeDeps): Route[] {
     }),
     ...projectionRetryRoutes({ ...management, streams: control, setAside }),
     ...fieldRoutes({ ...lists, schemas }),
-    ...fieldStatsRoutes({
-      ...queries,
-      readStats: (stats, signal) => deps.fieldStats.read(stats, signal),
-    }),
     ...eventRoutes({
       ...lists,
       events,
@@ -100,7 +90,6 @@ export function serveRoutes(deps: ServeDeps): Route[] {
       reviewSegments: ({ reads, ...rules }, signal) =>
         deps.reviewSegments({ ...rules, reads: reads.map(storedRead) }, signal),
     }),
-    ...queryRoutes({ ...queries, counter: query }),
   ]
 }
 

@@ -39,8 +39,14 @@ export interface RequestOptions {
   readonly queryId?: string
   readonly settings?: QuerySettings
   readonly signal?: AbortSignal
-  /** Hears how many rows the server read, when it says so. */
-  readonly onRowsRead?: (rows: number) => void
+  /** Hears what the server says of its work, when it says so. */
+  readonly onStats?: (stats: EngineStats) => void
+}
+
+export interface EngineStats {
+  readonly rowsRead: number
+  /** The engine's own time. */
+  readonly engineMs: number
 }
 
 const REQUEST_MS_MAX_DEFAULT = 60_000
@@ -79,11 +85,11 @@ export class ClickHouse {
     options?: RequestOptions,
   ): Promise<Row[]> {
     try {
-      const onRowsRead = options?.onRowsRead
+      const onStats = options?.onStats
       const result = await this.#client.query({
         query: sql,
         // The one has statistics behind its rows.
-        format: onRowsRead === undefined ? 'JSONEachRow' : 'JSON',
+        format: onStats === undefined ? 'JSONEachRow' : 'JSON',
         ...(params && { query_params: params }),
         // The server holds the answer back until it is whole, so a failure half-way is an error
         // with a code and not a broken body. Our results are small.
@@ -92,7 +98,8 @@ export class ClickHouse {
       })
       const whole = (await result.json<Row>()) as Row[] | ResponseJSON<Row>
       if (Array.isArray(whole)) return whole
-      onRowsRead?.(whole.statistics?.rows_read ?? 0)
+      const { rows_read: rowsRead = 0, elapsed = 0 } = whole.statistics ?? {}
+      onStats?.({ rowsRead, engineMs: elapsed * 1_000 })
       return whole.data
     } catch (cause) {
       throw toStoreError(cause)

@@ -27,10 +27,8 @@ import {
   PROJECTION_DATABASE,
   ProjectionStore,
 } from '../../src/store/projection/projection-store.ts'
-import { QueryStore } from '../../src/store/projection/query-store.ts'
 import { CheckpointStore } from '../../src/store/raw/checkpoint-store.ts'
 import { CompactionStore } from '../../src/store/raw/compaction-store.ts'
-import { EventStore } from '../../src/store/raw/event-store.ts'
 import { NodeLease } from '../../src/store/raw/node-lease.ts'
 import { RetentionStore } from '../../src/store/raw/retention-store.ts'
 import { SegmentStore } from '../../src/store/raw/segment-store.ts'
@@ -44,6 +42,7 @@ import { SplitPipeline } from '../../workers/split.ts'
 import { DEFAULT_SETTINGS } from '../observe/settings.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 import { batchOf } from '../workers/batch-of.ts'
+import { countProjected } from './count-projected.ts'
 
 export const NEVER = new AbortController().signal
 
@@ -272,12 +271,8 @@ export class RetainHarness {
   }
 
   /** What a query over all time counts. */
-  async counted(streamId: StreamId): Promise<number> {
-    const { readRemovedBefore } = new EventStore(this.postgres)
-    const query = new QueryStore(this.clickhouse!, PROJECTION_DATABASE, readRemovedBefore)
-    const range = { timeBasis: 'ingested_at', fromNs: 0n, toNs: 1n << 62n } as const
-    const rest = { filter: undefined, groupBy: undefined, limit: 10 }
-    return (await query.count({ streamId, ...range, ...rest })).total
+  counted(streamId: StreamId): Promise<number> {
+    return countProjected(this.clickhouse!, this.postgres, streamId)
   }
 
   /** Usage counts what the rows say, whatever was done. */

@@ -10,9 +10,8 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { partitionEndMs } from '../../src/retain/mixed-trimmer.ts'
 import { Retainer } from '../../src/retain/retainer.ts'
 import { CredentialStore } from '../../src/store/control/credential-store.ts'
-import { FieldStatsStore } from '../../src/store/projection/field-stats-store.ts'
 import { ProjectionParts } from '../../src/store/projection/projection-parts.ts'
-import { PROJECTION_DATABASE } from '../../src/store/projection/projection-store.ts'
+
 import { EventStore } from '../../src/store/raw/event-store.ts'
 import { eventually } from '../store/temporary.ts'
 import { NEVER, type NewSegment, RetainHarness } from './retain-harness.ts'
@@ -80,10 +79,6 @@ test('within a day the rest is written anew, and only once a quarter is removed'
   await trimmer.round(NEVER)
   assert.equal(await harness.projectedRows(streamId), 1_000, 'a fifth waits')
   assert.equal(await harness.counted(streamId), 800)
-  const { readRemovedBefore } = new EventStore(harness.postgres)
-  const stats = new FieldStatsStore(harness.clickhouse!, PROJECTION_DATABASE, readRemovedBefore)
-  const range = { timeBasis: 'ingested_at', fromNs: 0n, toNs: 1n << 62n } as const
-  assert.equal((await stats.read({ streamId, path: 'n', ...range, top: 1 })).events, 800)
   await removeBefore(40)
   await trimmer.round(NEVER)
   await eventually('deleted', async () => (await harness.projectedRows(streamId)) === 600)

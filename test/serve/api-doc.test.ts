@@ -8,13 +8,18 @@ import {
   EVENTS_PAGE_DEFAULT,
   EVENTS_PAGE_MAX,
   EXPORTS_MAX,
+  FACET_FIELDS_MAX,
+  FACET_VALUES_DEFAULT,
+  FACET_VALUES_MAX,
   FIELD_SAMPLES_MAX,
   FIELDS_PAGE_DEFAULT,
   FIELDS_PAGE_MAX,
   KEYS_PER_STREAM_MAX,
   NAME_CHARS_MAX,
+  QUERY_DISTINCT_MAX,
   QUERY_GROUPS_MAX,
   QUERY_MS_MAX,
+  QUERY_RESULT_BYTES_MAX,
   REDACT_FIELD_CHARS_MAX,
   REDACT_FIELDS_MAX,
   REVIEW_DAMAGED_MAX,
@@ -35,10 +40,6 @@ import {
   STATS_TOP_MAX,
 } from '../../src/limits.ts'
 import { SCOPES } from '../../src/model/stream.ts'
-import {
-  QUERY_DISTINCT_MAX,
-  QUERY_RESULT_BYTES_MAX,
-} from '../../src/store/projection/query-store.ts'
 import { LAG_SEGMENTS_MAX } from '../../src/store/raw/usage-store.ts'
 
 // Tests run from `dist/`.
@@ -71,8 +72,10 @@ test('the limits are those of the code', () => {
     `more than ${count(SEARCH_PENDING_EVENTS_MAX)} events wait`,
     `At most ${EXPORTS_MAX} exports run`,
     `1 to ${count(QUERY_GROUPS_MAX)}; 100 when left out`,
-    `may take ${QUERY_MS_MAX / 1_000} seconds, count ${count(QUERY_DISTINCT_MAX)} distinct`,
-    `answer with ${QUERY_RESULT_BYTES_MAX / 2 ** 20} MiB of group values`,
+    `up to ${FACET_FIELDS_MAX} \`fields\``,
+    `of each: 1 to ${FACET_VALUES_MAX}; ${FACET_VALUES_DEFAULT} when left out`,
+    `takes ${QUERY_MS_MAX / 1_000} seconds, makes ${count(QUERY_DISTINCT_MAX)} groups on its way`,
+    `answers with ${QUERY_RESULT_BYTES_MAX / 2 ** 20} MiB at most`,
     `1 to ${count(FIELDS_PAGE_MAX)}; ${count(FIELDS_PAGE_DEFAULT)} when left out`,
     `1 to ${count(SHAPES_PAGE_MAX)}, ${SHAPES_PAGE_DEFAULT} when left out`,
     `up to ${FIELD_SAMPLES_MAX} distinct values of at most ${SAMPLE_BYTES_MAX} bytes`,

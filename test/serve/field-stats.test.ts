@@ -9,10 +9,9 @@ import { FIELD_PATH_BYTES_MAX } from '../../src/limits.ts'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import { makeSegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { fieldStatsRoutes } from '../../src/serve/field-stats.ts'
+import { fieldStatsRoutes } from '../../src/serve/reading/field-stats.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
-import { FieldStatsStore } from '../../src/store/projection/field-stats-store.ts'
 import {
   PROJECTION_DATABASE,
   ProjectionStore,
@@ -20,6 +19,7 @@ import {
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { newStream } from '../observe/nodes.ts'
 import { batchOf } from '../workers/batch-of.ts'
+import { readingDeps } from './reading/reading-deps.ts'
 import { RestHarness, SILENT_LOG, startDatabase, withDataDir } from './rest-harness.ts'
 
 const closers: (() => Promise<void>)[] = []
@@ -38,9 +38,9 @@ before(async () => {
   closers.push(() => clickhouse.close())
   await ensureClickHouse(clickhouse, PROJECTION_DATABASE)
   projection = new ProjectionStore(clickhouse, { nodeId: 1, epoch: 1n })
-  const stats = new FieldStatsStore(clickhouse, PROJECTION_DATABASE)
+  const reading = readingDeps(database.postgres, clickhouse)
   rest = await RestHarness.start(database.postgres, ({ resolveToken, control }) =>
-    fieldStatsRoutes({ resolveToken, streams: control, readStats: (query) => stats.read(query) }),
+    fieldStatsRoutes({ resolveToken, streams: control, ...reading }),
   )
   closers.push(() => rest.close())
   create = () => newStream(database.postgres)
@@ -140,7 +140,14 @@ test('long values are shown by their beginning; no table, no events; bad request
   const empty = await ask(await create(), 'x')
   assert.deepEqual([empty.status, empty.json.events, empty.json.top], [200, 0, []])
   assert.deepEqual((await ask(streamId, 'absent')).json.numbers, null)
-  for (const query of ['?limit=0', '?limit=101', '?x=1', '?time_basis=no', '?from=now']) {
+  for (const query of [
+    '?limit=0',
+    '?limit=101',
+    '?x=1',
+    '?time_basis=no',
+    '?from=noon',
+    '?query=a:',
+  ]) {
     assert.equal((await ask(streamId, 'v', query)).status, 400, query)
   }
   assert.equal((await ask(streamId, 'a.:`String`')).status, 400)

@@ -74,7 +74,8 @@ export interface EventPage {
 }
 
 export interface Counted {
-  readonly rows: readonly { readonly group?: unknown; readonly count: number }[]
+  /** By the names of what was grouped by. */
+  readonly rows: readonly (Readonly<Record<string, unknown>> & { readonly count: number })[]
   readonly total: number
 }
 

@@ -212,9 +212,10 @@ test(`its filter is that of queries (seed ${seed})`, async () => {
   const equals = [0, 1.5, '-7', -7, true, false, null, '', 'text', '[REDACTED]', 'a plain line']
   let matches = 0
   for (const field of fields) {
+    const { rows } = await api.count(plain.id, { group_by: field })
     for (const each of equals) {
       const filter = { field, equals: each }
-      const { total } = await api.count(plain.id, { filter })
+      const total = rows.find((row) => row[field] === each)?.count ?? 0
       const told = await review(plain, { query: filter })
       assert.deepEqual([told.events, told.matched], [EVENTS, total], JSON.stringify(filter))
       matches += total

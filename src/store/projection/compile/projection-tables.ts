@@ -13,7 +13,6 @@ import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
 import { StoreError } from '../../store-error.ts'
-import { UNKNOWN_DATABASE } from '../projection-legs.ts'
 import { tableName, UNKNOWN_TABLE } from '../projection-store.ts'
 
 export interface PresentTables {
@@ -22,6 +21,7 @@ export interface PresentTables {
   readonly hasShared: boolean
 }
 
+const UNKNOWN_DATABASE = 81
 const TRIES_MAX = 4
 /** Tables whose lack is remembered; past that all are forgotten, which costs a look. */
 const MISSING_MAX = 10_000

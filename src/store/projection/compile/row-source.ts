@@ -15,7 +15,7 @@ import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import { type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import { tableName } from '../projection-store.ts'
-import { clampNs } from '../query-store.ts'
+import { clampNs } from '../query-bounds.ts'
 import { compileQuery } from './compile-query.ts'
 import { type Era, eraSql, type Receipt } from './learned-sql.ts'
 import { anyFields, type LegFields, learnedFields } from './leg-fields.ts'
@@ -50,6 +50,8 @@ export interface RowSourceOptions {
   readonly columns: (leg: RowLeg) => string
   /** A further condition, such as a window of ids. */
   readonly where?: (leg: RowLeg) => string
+  /** What stands behind the conditions of each leg, such as a GROUP BY of its own. */
+  readonly tail?: (leg: RowLeg) => string
 }
 
 /**
@@ -151,9 +153,10 @@ class RowSource {
     const receipt = this.#receipt(streams)
     const table = this.#params.add('Identifier', tableName(from.table))
     const conditions = [...from.rows, ...this.#rangeSql(), ...this.#removedSql(streams)]
-    const select = ({ columns, condition }: Part, era: string): LegSql => {
+    const select = ({ columns, condition, tail }: Part, era: string): LegSql => {
       const all = [...conditions, era, condition].filter((each) => each !== 'true')
-      const sql = `SELECT ${columns} FROM ${this.#database}.${table} WHERE ${all.join(' AND ')}`
+      const where = `WHERE ${all.join(' AND ')} ${tail}`
+      const sql = `SELECT ${columns} FROM ${this.#database}.${table} ${where}`
       return { sql, isEmpty: era === 'false' || condition === 'false' }
     }
     const isIn = (era: Era) => eraSql(era, catalog.learned, receipt, this.#params)
@@ -164,17 +167,18 @@ class RowSource {
     })
     const [first, second] = legs.map(({ part }) => part)
     // What asks nothing of the payload is the same for both.
-    const isSame = first?.columns === second?.columns && first?.condition === second?.condition
-    if (isSame) return [select(first!, 'true')]
+    const isSame = first !== undefined && second !== undefined && isSamePart(first, second)
+    if (isSame) return [select(first, 'true')]
     return legs.map(({ rows, part }) => select(part, rows))
   }
 
   #part(leg: RowLeg): Part {
-    const { query, columns, where } = this.#options
+    const { query, columns, where, tail } = this.#options
     const condition = compileQuery(query, leg.fields, this.#params)
     const further = where?.(leg)
     return {
       columns: columns(leg),
+      tail: tail?.(leg) ?? '',
       condition: further === undefined ? condition : `${further} AND ${condition}`,
     }
   }
@@ -225,4 +229,9 @@ class RowSource {
 interface Part {
   readonly columns: string
   readonly condition: string
+  readonly tail: string
+}
+
+function isSamePart(a: Part, b: Part): boolean {
+  return a.columns === b.columns && a.condition === b.condition && a.tail === b.tail
 }

@@ -8,7 +8,7 @@ import type { ClickHouse } from '../../clickhouse.ts'
 import type { ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowSourceOptions, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
-import { QUERY_SETTINGS } from '../query-store.ts'
+import { querySettings } from '../query-bounds.ts'
 
 export interface IdQuestion {
   readonly streams: readonly SourceStream[]
@@ -55,7 +55,7 @@ export class IdStore {
       const sql = `SELECT stream, toString(segment) AS id, place AS ordinal FROM ${source}
         ORDER BY segment ${direction}, place ${direction}
         LIMIT ${params.add('UInt32', question.limit)}`
-      const settings = { ...QUERY_SETTINGS, max_execution_time: seconds(question.msMax) }
+      const settings = querySettings(Math.max(1, Math.ceil(question.msMax)))
       return this.#clickhouse.query<IdRow>(sql, params.values, settings, { signal })
     })
     return rows.map(({ stream, id, ordinal }) => {
@@ -63,10 +63,6 @@ export class IdStore {
       return { streamId: stream as StreamId, segmentId, ordinal }
     })
   }
-}
-
-function seconds(ms: number): number {
-  return Math.max(0.001, Math.ceil(ms) / 1_000)
 }
 
 /** The rows of the question; shared with what explains it. */

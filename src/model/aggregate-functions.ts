@@ -1,0 +1,46 @@
+/** What can be told of the events of a group. */
+
+/** Levels of the quantiles by their names. */
+export const QUANTILES = {
+  p50: 0.5,
+  p75: 0.75,
+  p90: 0.9,
+  p95: 0.95,
+  p99: 0.99,
+  'p99.9': 0.999,
+} as const
+
+export type QuantileName = keyof typeof QUANTILES
+
+export const AGGREGATE_FUNCTIONS = [
+  'count',
+  'rate',
+  'uniq',
+  'sum',
+  'avg',
+  'min',
+  'max',
+  'p50',
+  'p75',
+  'p90',
+  'p95',
+  'p99',
+  'p99.9',
+] as const
+
+/** `numbers`: how many values are numbers; not to be asked for in a query. */
+export type AggregateFunction = (typeof AGGREGATE_FUNCTIONS)[number] | 'numbers'
+
+export function isQuantile(name: AggregateFunction): name is QuantileName {
+  return Object.hasOwn(QUANTILES, name)
+}
+
+/** A value that events are grouped by, as text, with what it is. */
+export const GROUP_KINDS = ['null', 'string', 'number', 'boolean', 'other'] as const
+export type GroupKind = (typeof GROUP_KINDS)[number]
+
+export interface GroupValue {
+  readonly kind: GroupKind
+  /** A number or boolean as JSON has it, an array as ClickHouse writes it; empty for null. */
+  readonly text: string
+}

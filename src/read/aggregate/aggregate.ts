@@ -1,0 +1,30 @@
+/** Answers an aggregating query. */
+import type { Stream } from '../../model/stream.ts'
+import type {
+  AggregateResult,
+  AggregateTask,
+} from '../../store/projection/aggregate/aggregate-store.ts'
+import type { OpenStreams } from '../read-deps.ts'
+import { aggregateJson } from './aggregate-answer.ts'
+import type { AggregateRequest } from './aggregate-request.ts'
+
+export interface AggregateDeps {
+  readonly openStreams: OpenStreams
+  /** `AggregateStore`'s. */
+  readonly runAggregate: (task: AggregateTask, signal?: AbortSignal) => Promise<AggregateResult>
+  readonly nowMs: () => number
+}
+
+/** The answer as JSON. `signal` ends it. Throws `malformed`, `unavailable`. */
+export async function aggregate(
+  { openStreams, runAggregate, nowMs }: AggregateDeps,
+  request: AggregateRequest,
+  streams: readonly Stream[],
+  signal: AbortSignal,
+): Promise<string> {
+  const startMs = performance.now()
+  const { sources, asOfMs } = await openStreams(streams)
+  const result = await runAggregate({ ...request, streams: sources }, signal)
+  const elapsedMs = performance.now() - startMs
+  return aggregateJson(request, result, { asOfMs, nowMs: nowMs() }, elapsedMs)
+}

@@ -1,0 +1,35 @@
+/** A field that events are grouped by or counted in: a path of the payload, or a label of ours. */
+import { IngestError } from '../../errors.ts'
+import { SYSTEM_FIELDS } from '../../language/query-tree.ts'
+import { FIELD_PATH_BYTES_MAX } from '../../limits.ts'
+import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
+
+const LABELS = ['_stream', '_level', '_service', '_shape'] as const
+export type Label = (typeof LABELS)[number]
+
+export type FieldRef =
+  /** `isFieldPath` holds of it. */
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'system'; readonly label: Label }
+
+/** In backquotes any name is a path of the payload. Throws `malformed`; `name` is the member. */
+export function readFieldRef(name: string, text: string): FieldRef {
+  const isQuoted = text.length > 2 && text.startsWith('`') && text.endsWith('`')
+  const path = isQuoted ? text.slice(1, -1) : text
+  const label = LABELS.find((one) => one === text)
+  if (label !== undefined) return { kind: 'system', label }
+  const fail = (rule: string) => new IngestError('malformed', `"${name}" ${rule}`)
+  if ((SYSTEM_FIELDS as readonly string[]).includes(text)) {
+    throw fail(
+      `cannot be "${text}"; of system fields take ${LABELS.join(', ')}, or {"bucket": "auto"}`,
+    )
+  }
+  if (Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX) {
+    throw fail(`is over ${FIELD_PATH_BYTES_MAX} bytes (FIELD_PATH_BYTES_MAX)`)
+  }
+  if (!isFieldPath(path)) throw fail('must be a dotted path, such as "http.status"')
+  if (!isQuoted && mayBeInArray(path)) {
+    throw fail('cannot be of values in arrays ("[]"): ask for the array, or quote it: "`a[]`"')
+  }
+  return { kind: 'path', path }
+}

@@ -1,0 +1,170 @@
+/**
+ * Histogram: counts by time and level. When there is not the time for the whole range, its newest
+ * part is answered, and the answer says so.
+ */
+import type { Schema } from '../../api/schema.ts'
+import { IngestError } from '../../errors.ts'
+import type { Stream } from '../../model/stream.ts'
+import type { AggregateResult } from '../../store/projection/aggregate/aggregate-store.ts'
+import { type Honesty, honestMembers, type TimeRange } from '../honest-answer.ts'
+import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
+import { READ_PROPERTIES } from '../schemas.ts'
+import type { AggregateDeps } from './aggregate.ts'
+import { type Buckets, bucketTime, formatStep, planBuckets } from './buckets.ts'
+
+export const HISTOGRAM_PROPERTIES = {
+  ...READ_PROPERTIES,
+  bucket: { type: 'string', default: 'auto', description: '`auto` or a step such as `5m`' },
+} as const satisfies Readonly<Record<string, Schema>>
+
+export interface HistogramRequest extends ReadRequest {
+  readonly buckets: Buckets
+}
+
+/** `members` are as `HISTOGRAM_PROPERTIES` say. Throws `malformed`. */
+export function readHistogramRequest(members: ReadMembers, nowMs: number): HistogramRequest {
+  const read = readRequest(members, nowMs)
+  const { bucket = 'auto' } = members
+  return { ...read, buckets: planBuckets('bucket', bucket as string, read) }
+}
+
+/** The level of events that have none. */
+const NONE = 'none'
+/** How much of the time the whole range may take before its parts are tried. */
+const WHOLE_SHARE = 0.6
+/** The newest of so many parts comes first; each next one has twice as many buckets. */
+const FIRST_PART = 16
+const NS_PER_MS = 1_000_000n
+
+/** Counts by level of each bucket that has any, and what of the range they cover. */
+interface Counted {
+  readonly buckets: ReadonlyMap<number, ReadonlyMap<string, bigint>>
+  readonly covered: TimeRange | undefined
+}
+
+/** The answer as JSON. `signal` ends it. Throws `malformed`, `unavailable`. */
+export async function histogram(
+  deps: AggregateDeps,
+  request: HistogramRequest,
+  streams: readonly Stream[],
+  signal: AbortSignal,
+): Promise<string> {
+  const startMs = performance.now()
+  const { sources, asOfMs } = await deps.openStreams(streams)
+  const run = (range: TimeRange, timeoutMs: number) =>
+    deps.runAggregate(
+      {
+        ...request,
+        ...range,
+        timeoutMs: Math.max(1, Math.round(timeoutMs)),
+        streams: sources,
+        aggregates: [{ fn: 'count', field: undefined, query: undefined, name: 'count' }],
+        keys: [
+          { kind: 'bucket', name: '_bucket', buckets: request.buckets },
+          { kind: 'system', label: '_level', name: '_level' },
+        ],
+        order: { of: 'aggregate', index: 0, isDescending: true },
+        limit: LEVELS_MAX,
+        hasOthers: false,
+      },
+      signal,
+    )
+  const deadlineMs = startMs + request.timeoutMs
+  const counted = await countNewest(request, run, () => deadlineMs - performance.now())
+  const { covered } = counted
+  const shortfall = covered && { reason: 'timeout', covered }
+  const honesty = { asOfMs, nowMs: deps.nowMs(), ...(shortfall && { shortfall }) }
+  return histogramJson(request, counted, honesty, performance.now() - startMs)
+}
+
+/** Six levels, and none. */
+const LEVELS_MAX = 16
+
+type Run = (range: TimeRange, timeoutMs: number) => Promise<AggregateResult>
+
+async function countNewest(
+  request: HistogramRequest,
+  run: Run,
+  leftMs: () => number,
+): Promise<Counted> {
+  try {
+    const whole = await run(request, leftMs() * WHOLE_SHARE)
+    return { buckets: addCounts([whole]), covered: undefined }
+  } catch (cause) {
+    if (!isTimeout(cause)) throw cause
+    const results = await countParts(request, run, leftMs)
+    const [oldest] = results.slice(-1)
+    if (oldest === undefined) throw cause
+    const isWhole = oldest.range.fromNs === request.fromNs
+    return {
+      buckets: addCounts(results.map(({ result }) => result)),
+      covered: isWhole ? undefined : { fromNs: oldest.range.fromNs, toNs: request.toNs },
+    }
+  }
+}
+
+/** Parts of the range, newest first, while there is time. They meet where buckets do. */
+async function countParts(
+  { buckets, fromNs, toNs }: HistogramRequest,
+  run: Run,
+  leftMs: () => number,
+) {
+  const results: { readonly range: TimeRange; readonly result: AggregateResult }[] = []
+  let end = toNs
+  let count = Math.ceil(buckets.count / FIRST_PART)
+  let index = buckets.count
+  while (end > fromNs && leftMs() > 0) {
+    index = Math.max(0, index - count)
+    const start = BigInt(buckets.startMs + index * buckets.stepMs) * NS_PER_MS
+    const range = { fromNs: start > fromNs ? start : fromNs, toNs: end }
+    try {
+      results.push({ range, result: await run(range, leftMs()) })
+    } catch (cause) {
+      if (isTimeout(cause)) break
+      throw cause
+    }
+    end = range.fromNs
+    count *= 2
+  }
+  return results
+}
+
+function isTimeout(cause: unknown): boolean {
+  return cause instanceof IngestError && cause.members?.reason === 'timeout'
+}
+
+function addCounts(results: readonly AggregateResult[]): Map<number, Map<string, bigint>> {
+  const buckets = new Map<number, Map<string, bigint>>()
+  for (const { bucket = 0, group, values } of results.flatMap(({ rows }) => rows)) {
+    const levels = buckets.get(bucket) ?? new Map<string, bigint>()
+    buckets.set(bucket, levels)
+    const level = group[0]?.kind === 'string' ? group[0].text : NONE
+    levels.set(level, (levels.get(level) ?? 0n) + BigInt(values[0] ?? '0'))
+  }
+  return buckets
+}
+
+function histogramJson(
+  { buckets }: HistogramRequest,
+  { buckets: counted }: Counted,
+  honesty: Honesty,
+  elapsedMs: number,
+): string {
+  const levels = [...new Set([...counted.values()].flatMap((one) => [...one.keys()]))].sort()
+  let total = 0n
+  const rows = Array.from({ length: buckets.count }, (_, index) => {
+    const counts = levels.map((level) => counted.get(index)?.get(level) ?? 0n)
+    const count = counts.reduce((sum, one) => sum + one, 0n)
+    total += count
+    const named = levels.map((level, at) => `${JSON.stringify(level)}:${counts[at]}`)
+    const time = bucketTime(buckets, index)
+    return `{"_bucket":"${time}","count":${count},"levels":{${named.join(',')}}}`
+  })
+  const tail = {
+    bucket: formatStep(buckets.stepMs),
+    bucket_ms: buckets.stepMs,
+    ...honestMembers(honesty),
+    stats: { elapsed_ms: Math.round(elapsedMs * 10) / 10 },
+  }
+  return `{"buckets":[${rows.join(',')}],"total":${total},${JSON.stringify(tail).slice(1)}`
+}

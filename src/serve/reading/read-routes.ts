@@ -1,0 +1,127 @@
+/**
+ * One way of reading as four routes: of one stream and over several, the body in a POST, the same
+ * members as URL parameters in a GET, for links and the command line.
+ */
+import { checkBody } from '../../api/check-value.ts'
+import type { ObjectSchema, Schema } from '../../api/schema.ts'
+import type { Reply, Route } from '../../http/exchange.ts'
+import { READ_BODY_BYTES_MAX } from '../../limits.ts'
+import type { Stream } from '../../model/stream.ts'
+import { findStreams, type StreamSource, splitStreams } from '../../read/find-streams.ts'
+import type { ReadMembers } from '../../read/read-request.ts'
+import { STREAMS, STREAMS_TEXT } from '../../read/schemas.ts'
+import {
+  findVisibleStream,
+  type Guard,
+  guardRoute,
+  jsonAnswer,
+  type RestRequest,
+  type StreamFinder,
+} from '../guard.ts'
+
+export interface ReadRoutesDeps extends Guard {
+  readonly streams: StreamFinder & StreamSource
+}
+
+export interface ReadKind {
+  /** The last part of the paths: `query`. */
+  readonly name: string
+  /** Operations are called so: `query`, `queryByUrl`, `queryStreams`, `queryStreamsByUrl`. */
+  readonly operation: string
+  readonly summary: string
+  readonly properties: Readonly<Record<string, Schema>>
+  /** Those members that are lists or objects, as text in a URL. */
+  readonly texts: Readonly<
+    Record<string, { readonly schema: Schema; readonly read: (text: string) => unknown }>
+  >
+  readonly answer: ObjectSchema
+  /** The answer as JSON. `members` are as `properties` say. */
+  readonly run: (
+    members: ReadMembers,
+    findStreams: () => Promise<readonly Stream[]>,
+    signal: AbortSignal,
+  ) => Promise<string>
+}
+
+export function readRoutes({ streams, ...guard }: ReadRoutesDeps, kind: ReadKind): Route[] {
+  const { name, operation, summary, properties, texts, run } = kind
+  const several = { ...properties, streams: STREAMS }
+  const bodyOf = (all: Readonly<Record<string, Schema>>) =>
+    ({ type: 'object', properties: all }) as const satisfies ObjectSchema
+  const severalTexts = { ...texts, streams: { schema: STREAMS_TEXT, read: splitStreams } }
+  const one = async ({ principal, params, signal }: RestRequest, members: ReadMembers) =>
+    reply(
+      await run(
+        members,
+        async () => [await findVisibleStream(streams, principal, params[0])],
+        signal,
+      ),
+    )
+  const many = async ({ principal, signal }: RestRequest, all: ReadMembers) => {
+    const { streams: wanted, ...members } = all
+    return reply(await run(members, () => findStreams(streams, principal, wanted), signal))
+  }
+  const common = {
+    tag: 'Reading',
+    scope: 'events:read',
+    answers: { 200: jsonAnswer('From the projection; `as_of` says how fresh', kind.answer) },
+  } as const
+  const overOne = { ...common, pattern: `/v1/streams/:id/${name}`, summary }
+  const overMany = { ...common, pattern: `/v1/${name}`, summary: `${summary} over several streams` }
+  const post = { method: 'POST', bodyBytesMax: READ_BODY_BYTES_MAX } as const
+  return [
+    guardRoute(guard, {
+      ...overOne,
+      ...post,
+      operationId: operation,
+      body: bodyOf(properties),
+      run: (request) => one(request, request.body as ReadMembers),
+    }),
+    guardRoute(guard, {
+      ...overOne,
+      method: 'GET',
+      operationId: `${operation}ByUrl`,
+      query: { properties: urlProperties(properties, texts) },
+      run: (request) => one(request, fromUrl(request.query, bodyOf(properties), texts)),
+    }),
+    guardRoute(guard, {
+      ...overMany,
+      ...post,
+      operationId: `${operation}Streams`,
+      body: bodyOf(several),
+      run: (request) => many(request, request.body as ReadMembers),
+    }),
+    guardRoute(guard, {
+      ...overMany,
+      method: 'GET',
+      operationId: `${operation}StreamsByUrl`,
+      query: { properties: urlProperties(several, severalTexts) },
+      run: (request) => many(request, fromUrl(request.query, bodyOf(several), severalTexts)),
+    }),
+  ]
+}
+
+function urlProperties(
+  properties: Readonly<Record<string, Schema>>,
+  texts: ReadKind['texts'],
+): Record<string, Schema> {
+  const shown = Object.entries(properties).map(([name, schema]) => {
+    return [name, texts[name]?.schema ?? schema] as const
+  })
+  return Object.fromEntries(shown)
+}
+
+/** As the body would be, and judged as it. Throws `malformed`. */
+function fromUrl(query: ReadMembers, body: ObjectSchema, texts: ReadKind['texts']): ReadMembers {
+  const members = Object.fromEntries(
+    Object.entries(query).map(([name, value]) => {
+      return [name, texts[name]?.read(String(value)) ?? value]
+    }),
+  )
+  checkBody(body, members)
+  return members
+}
+
+function reply(body: string): Reply {
+  return { status: 200, contentType: 'application/json', body }
+}

@@ -1,0 +1,158 @@
+/** Aggregating queries over the projection: `aggregate-sql.ts` is the statement. */
+import type { Query } from '../../../language/query-tree.ts'
+import { GROUP_KINDS, type GroupValue } from '../../../model/aggregate-functions.ts'
+import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
+import { StoreError } from '../../store-error.ts'
+import type { ProjectionTables } from '../compile/projection-tables.ts'
+import { rowSource, type SourceStream } from '../compile/row-source.ts'
+import { SqlParams } from '../compile/sql-params.ts'
+import { MEMORY_LIMIT_EXCEEDED, querySettings, toQueryError } from '../query-bounds.ts'
+import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
+import { finishAggregate, type PartValue } from './finish-aggregate.ts'
+import { ALL_EVENTS } from './parts.ts'
+
+/** What an aggregating query is about. */
+export interface AggregateTask extends AggregateQuery {
+  readonly streams: readonly SourceStream[]
+  readonly query: Query
+  /** Nanoseconds since 1970, half-open. */
+  readonly fromNs: bigint
+  readonly toNs: bigint
+  readonly timeoutMs: number
+  /** Past QUERY_DISTINCT_MAX groups those met by then go on being counted, and no others. */
+  readonly keepsFirstGroups?: boolean
+}
+
+export interface AggregateRow {
+  /** Of the keys that are not of time, in their order; empty for all others together. */
+  readonly group: readonly GroupValue[]
+  readonly isOthers: boolean
+  /** From 0, undefined without buckets. */
+  readonly bucket: number | undefined
+  /** JSON of each aggregate. */
+  readonly values: readonly string[]
+}
+
+export interface AggregateResult {
+  /** Groups by their order, and each by its buckets. Empty ones are left out. */
+  readonly rows: readonly AggregateRow[]
+  /** Events that match, also those of groups past the limit. */
+  readonly total: bigint
+  /** How many groups there are in all. */
+  readonly groups: number
+  /** Quantiles and distinct values are estimates. */
+  readonly isEstimated: boolean
+  readonly stats: EngineStats
+}
+
+type ResultRow = Readonly<Record<string, PartValue | number>>
+
+const NOTHING: EngineStats = { rowsRead: 0, engineMs: 0 }
+
+export class AggregateStore {
+  readonly #clickhouse: ClickHouse
+  readonly #tables: ProjectionTables
+
+  constructor(clickhouse: ClickHouse, tables: ProjectionTables) {
+    this.#clickhouse = clickhouse
+    this.#tables = tables
+  }
+
+  /**
+   * Distinct values and quantiles are exact while they fit memory, and estimates past that. Throws
+   * `malformed` for a query that asks for too much, `unavailable` when there is no answer in time.
+   * `signal` ends the query.
+   */
+  async run(task: AggregateTask, signal?: AbortSignal): Promise<AggregateResult> {
+    const startMs = performance.now()
+    try {
+      return await this.#run(task, true, signal)
+    } catch (cause) {
+      const leftMs = task.timeoutMs - (performance.now() - startMs)
+      if (!isOutOfMemory(cause) || !hasEstimates(task) || leftMs <= 0)
+        throw toQueryError(cause, task)
+      try {
+        return await this.#run({ ...task, timeoutMs: leftMs }, false, signal)
+      } catch (second) {
+        throw toQueryError(second, task)
+      }
+    }
+  }
+
+  async #run(
+    task: AggregateTask,
+    isExact: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<AggregateResult> {
+    const ids = task.streams.map(({ streamId }) => streamId)
+    return this.#tables.read(ids, async (tables) => {
+      const params = new SqlParams()
+      const sql = aggregateSql(task, params, isExact)
+      const { columns, tail } = sql
+      const legs = rowSource({ ...task, columns, tail }, this.#tables.database, tables, params)
+      const statement = legs === undefined ? undefined : sql.over(legs)
+      let stats = NOTHING
+      const rows =
+        statement === undefined
+          ? []
+          : await this.#clickhouse.query<ResultRow>(statement, params.values, settingsOf(task), {
+              ...(signal && { signal }),
+              onStats: (heard) => void (stats = heard),
+            })
+      const read = rows.map((row) => readRow(row, task, sql.placed))
+      return { ...sumUp(rows, task), rows: read, isEstimated: !isExact, stats }
+    })
+  }
+}
+
+function settingsOf({ timeoutMs, keepsFirstGroups = false }: AggregateTask) {
+  const overflow = keepsFirstGroups ? ('any' as const) : ('throw' as const)
+  return { ...querySettings(timeoutMs), group_by_overflow_mode: overflow }
+}
+
+function readRow(
+  row: ResultRow,
+  { keys, limit }: AggregateTask,
+  placed: ReturnType<typeof aggregateSql>['placed'],
+): AggregateRow {
+  const fields = keys.filter(({ kind }) => kind !== 'bucket')
+  const isOthers = Number(row.rank ?? 0) > limit
+  const mark = row.rank === undefined ? '' : '_'
+  const group = fields.map((_, index): GroupValue => {
+    const kind = GROUP_KINDS[Number(row[`k${index}${mark}`])] ?? 'null'
+    return { kind, text: String(row[`t${index}${mark}`] ?? '') }
+  })
+  return {
+    group: isOthers ? [] : group,
+    isOthers,
+    bucket: row.b === undefined ? undefined : Number(row.b),
+    values: placed.map((parts) => finishAggregate(parts, partValues(row))),
+  }
+}
+
+function partValues(row: ResultRow): PartValue[] {
+  const values: PartValue[] = []
+  for (let at = 0; row[`v${at}`] !== undefined; at++) values.push(row[`v${at}`] as PartValue)
+  return values
+}
+
+/** Without groups there is one row of them all; ranked ones are all in the rows. */
+function sumUp(rows: readonly ResultRow[], { keys }: AggregateTask) {
+  const count = (row: ResultRow) => BigInt(String(row[`v${ALL_EVENTS}`] ?? '0'))
+  const [first] = rows
+  if (first === undefined) return { total: 0n, groups: 0 }
+  if (first.total !== undefined) {
+    const groups = keys.length === 0 ? 1 : Number(first.groups)
+    return { total: BigInt(String(first.total)), groups }
+  }
+  const groups = Math.max(...rows.map((row) => Number(row.places)))
+  return { total: rows.reduce((sum, row) => sum + count(row), 0n), groups }
+}
+
+function isOutOfMemory(cause: unknown): boolean {
+  return cause instanceof StoreError && cause.clickHouseCode === MEMORY_LIMIT_EXCEEDED
+}
+
+function hasEstimates({ aggregates }: AggregateTask): boolean {
+  return aggregates.some(({ fn }) => fn === 'uniq' || fn.startsWith('p'))
+}

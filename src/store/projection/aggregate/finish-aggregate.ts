@@ -1,0 +1,64 @@
+/** An aggregate's value from its parts, as JSON: a number with all its digits, or null. */
+import type { PlacedParts } from './parts.ts'
+
+/** Numbers as ClickHouse writes them, null where there is none; lists of them. */
+export type PartValue = string | null | readonly string[]
+
+const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+
+export function finishAggregate(
+  { fn, at, quantile }: PlacedParts,
+  values: readonly PartValue[],
+): string {
+  const value = (name: keyof typeof at) => {
+    const found = values[at[name]!]
+    return typeof found === 'string' ? found : undefined
+  }
+  switch (fn) {
+    case 'count':
+    case 'rate':
+      return value('count') ?? '0'
+    case 'uniq':
+      return value('uniq') ?? '0'
+    case 'numbers':
+      return value('numbers') ?? '0'
+    case 'sum':
+      return sumJson(value('integers'), value('floats'))
+    case 'avg': {
+      const sum = Number(value('integers') ?? 0) + Number(value('floats') ?? 0)
+      return numberJson(String(sum / Number(value('numbers') ?? 0)))
+    }
+    case 'min':
+      // A UInt64 is one that no Int64 can be: it is over them all.
+      return endJson(value('Int64') ?? value('UInt64'), value('Float64'), (a, b) => a <= b)
+    case 'max':
+      return endJson(value('UInt64') ?? value('Int64'), value('Float64'), (a, b) => a >= b)
+    default: {
+      const list = values[at.quantiles!]
+      // Of nothing the engine says 0.
+      if (value('numbers') === '0') return 'null'
+      return numberJson(Array.isArray(list) ? (list as readonly string[])[quantile - 1] : undefined)
+    }
+  }
+}
+
+/** Integers alone are added exactly. */
+function sumJson(integers: string | undefined, floats: string | undefined): string {
+  if (floats === undefined) return numberJson(integers)
+  return numberJson(String(Number(integers ?? 0) + Number(floats)))
+}
+
+function endJson(
+  integer: string | undefined,
+  float: string | undefined,
+  isFirst: (a: number, b: number) => boolean,
+): string {
+  if (integer === undefined || float === undefined) return numberJson(integer ?? float)
+  return numberJson(isFirst(Number(integer), Number(float)) ? integer : float)
+}
+
+/** Null for what no JSON number is: inf and nan. */
+export function numberJson(text: string | undefined): string {
+  if (text === '-0') return '0'
+  return text !== undefined && JSON_NUMBER.test(text) ? text : 'null'
+}

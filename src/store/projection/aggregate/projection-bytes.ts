@@ -1,0 +1,57 @@
+/** How much of ClickHouse's disk a stream takes. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
+import type { StreamId } from '../../../model/stream.ts'
+import type { ClickHouse } from '../../clickhouse.ts'
+import { StoreError } from '../../store-error.ts'
+import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
+import { tableName } from '../projection-store.ts'
+
+const PROJECTION_BYTES_MS_MAX = 2_000
+
+export type ReadProjectionBytes = (streamId: StreamId) => Promise<number | null>
+
+/**
+ * Bytes on disk of the stream's table and its share, by rows, of the shared one; null when
+ * ClickHouse does not answer at once.
+ */
+export function projectionBytesReader(
+  clickhouse: ClickHouse,
+  tables: ProjectionTables,
+): ReadProjectionBytes {
+  return async (streamId) => {
+    const signal = AbortSignal.timeout(PROJECTION_BYTES_MS_MAX)
+    // The signal ends the request; the race ends our wait even if the client does not heed it.
+    const late = delay(PROJECTION_BYTES_MS_MAX, null, { ref: false })
+    const params = {
+      database: tables.database,
+      own: tableName(streamId),
+      mixed: tableName(MIXED_STREAM),
+      stream: String(streamId),
+    }
+    const read = tables.read([streamId], async (present) => {
+      const rows = await clickhouse.query<BytesRow>(bytesSql(present), params, {}, { signal })
+      return rows[0]?.bytes ?? 0
+    })
+    try {
+      return await Promise.race([read, late])
+    } catch (cause) {
+      if (cause instanceof StoreError) return null
+      throw cause
+    }
+  }
+}
+
+/** A row of the shared table counts with the mean of all: what one takes is not told. */
+function bytesSql({ hasShared }: PresentTables): string {
+  const parts = `FROM system.parts AS p WHERE active AND database = {database:String} AND table =`
+  const rows = `(SELECT count() FROM {database:Identifier}.{mixed:Identifier}
+      WHERE stream_id = {stream:UInt32})`
+  const mean = `ifNotFinite((SELECT sum(bytes_on_disk) / sum(p.rows) ${parts} {mixed:String}), 0)`
+  return `SELECT toFloat64((SELECT sum(bytes_on_disk) ${parts} {own:String})
+    + ${hasShared ? `round(${rows} * ${mean})` : '0'}) AS bytes`
+}
+
+interface BytesRow {
+  readonly bytes: number
+}

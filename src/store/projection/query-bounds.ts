@@ -1,0 +1,69 @@
+/** What any query over the projection may cost, and what a client hears when it costs more. */
+import { IngestError } from '../../errors.ts'
+import { QueryError } from '../../language/query-error.ts'
+import { QUERY_DISTINCT_MAX, QUERY_RESULT_BYTES_MAX } from '../../limits.ts'
+import { INT64_MAX, INT64_MIN } from '../../model/field-value.ts'
+import type { QuerySettings } from '../clickhouse.ts'
+import { StoreError } from '../store-error.ts'
+
+/** Of one query, where ClickHouse has that much. */
+const QUERY_MEMORY_BYTES_MAX = 1024 ** 3
+
+/** One that groups says what is to happen past the distinct values (`group_by_overflow_mode`). */
+export function querySettings(timeoutMs: number) {
+  return {
+    max_execution_time: timeoutMs / 1_000,
+    max_memory_usage: String(QUERY_MEMORY_BYTES_MAX),
+    max_rows_to_group_by: String(QUERY_DISTINCT_MAX),
+    max_result_bytes: String(QUERY_RESULT_BYTES_MAX),
+    output_format_json_quote_64bit_integers: 0,
+    // When our client goes away we do, and the server is to stop. It heeds that of readers alone.
+    readonly: '2',
+    cancel_http_readonly_queries_on_client_close: 1,
+  } as const satisfies QuerySettings
+}
+
+export const MEMORY_LIMIT_EXCEEDED = 241
+export const TIMEOUT_EXCEEDED = 159
+const TOO_MANY_ROWS = 158
+const TOO_MANY_ROWS_OR_BYTES = 396
+
+/** What the client is to be told; a cause that is none of its query's is returned as it is. */
+export function toQueryError(cause: unknown, { timeoutMs }: { timeoutMs: number }): unknown {
+  if (cause instanceof QueryError) {
+    const { message, column, repair } = cause
+    const members = { field: 'query', column, ...(repair !== undefined && { repair }) }
+    return new IngestError('malformed', `"query": ${message}`, { cause, members })
+  }
+  if (!(cause instanceof StoreError)) return cause
+  switch (cause.clickHouseCode) {
+    case TOO_MANY_ROWS: {
+      const limit = `QUERY_DISTINCT_MAX (${QUERY_DISTINCT_MAX})`
+      const repair = 'narrow the query or its time range, or group by a field with fewer values'
+      return new IngestError('malformed', `"group_by" makes more groups than ${limit}; ${repair}`)
+    }
+    case TOO_MANY_ROWS_OR_BYTES: {
+      const limit = `QUERY_RESULT_BYTES_MAX (${QUERY_RESULT_BYTES_MAX} bytes)`
+      return new IngestError('malformed', `the answer is over ${limit}; lower "limit"`)
+    }
+    case TIMEOUT_EXCEEDED:
+      return new IngestError(
+        'unavailable',
+        `the query took over ${Math.round(timeoutMs)} ms; narrow its time range, or the query`,
+        { members: { reason: 'timeout' } },
+      )
+    case MEMORY_LIMIT_EXCEEDED:
+      return new IngestError(
+        'unavailable',
+        'the query needs too much memory; narrow its time range',
+      )
+    default:
+      return cause
+  }
+}
+
+/** A time as a DateTime64(9) comparison takes it without wrapping. */
+export function clampNs(ns: bigint): bigint {
+  if (ns < INT64_MIN) return INT64_MIN
+  return ns > INT64_MAX ? INT64_MAX : ns
+}

@@ -1,0 +1,257 @@
+/**
+ * Goal: groups, aggregates and their order are those of the events, whatever their types, in
+ * whichever table they are, and whatever the catalog has learned of them so far.
+ * Method: random events in the real engine's tables, own and shared; the same computed plainly.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startEmbeddedClickHouse } from '../../../../src/embedded/clickhouse.ts'
+import type { FieldCatalog, ScalarType } from '../../../../src/model/field-catalog.ts'
+import { MIXED_STREAM } from '../../../../src/model/mixed-runs.ts'
+import { makeSegmentId, type SegmentId } from '../../../../src/model/segment-id.ts'
+import type { StreamId } from '../../../../src/model/stream.ts'
+import { readAggregateRequest } from '../../../../src/read/aggregate/aggregate-request.ts'
+import { ClickHouse } from '../../../../src/store/clickhouse.ts'
+import { ensureClickHouse } from '../../../../src/store/migrations/run.ts'
+import {
+  type AggregateResult,
+  AggregateStore,
+} from '../../../../src/store/projection/aggregate/aggregate-store.ts'
+import { ProjectionTables } from '../../../../src/store/projection/compile/projection-tables.ts'
+import {
+  createTableSql,
+  projectionTable,
+} from '../../../../src/store/projection/projection-store.ts'
+import { SILENT_LOG, withDataDir } from '../../../serve/rest-harness.ts'
+import { createRandom } from '../../../support/random.ts'
+import { learnedCatalog, unknownCatalog } from '../compile/test-catalog.ts'
+import { groupText, naiveAggregate, type PlainEvent } from './naive-aggregate.ts'
+
+const FROM_MS = Date.parse('2026-01-01T00:00:00Z')
+const MINUTE_MS = 60_000
+const OWN = 101 as StreamId
+const BOTH = 102 as StreamId
+const SMALL = 103 as StreamId
+
+const closers: (() => Promise<void>)[] = []
+let clickhouse: ClickHouse
+let store: AggregateStore
+
+before(async () => {
+  const { value: engine, remove } = await withDataDir((dataDir) =>
+    startEmbeddedClickHouse({ dataDir, log: SILENT_LOG }),
+  )
+  closers.push(remove, () => engine.stop())
+  clickhouse = new ClickHouse({ url: engine.url })
+  closers.push(() => clickhouse.close())
+  await ensureClickHouse(clickhouse, 'sluice')
+  store = new AggregateStore(clickhouse, new ProjectionTables(clickhouse, 'sluice'))
+})
+
+after(async () => {
+  for (const close of closers.reverse()) await close()
+})
+
+const VALUES = [
+  ...['1', '1.0', '"1"', '2', '2.5', '-7', '0', '-0.0', 'true', 'false', 'null', '{}', '"x"', '""'],
+  ...['9007199254740993', '9007199254740992', '9007199254740992.0', '18446744073709551615'],
+  ...['-9223372036854775808', '1e300', '1e19', '"é\\"\\n"', '"1.0"', '[1,2]', '["a"]'],
+]
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  string: ['"a"', '"b"', '"c"', '""'],
+  integer: ['1', '2', '3', '40', '9007199254740993'],
+  number: ['1', '1.0', '1.5', '2', '-3'],
+  mixed: VALUES,
+}
+const LEVELS = ['info', 'warn', 'error', '']
+
+interface Random {
+  below(end: number): number
+  pick<T>(values: readonly T[]): T
+}
+
+function randomEvents(random: Random, stream: number, count: number): PlainEvent[] {
+  return Array.from({ length: count }, () => {
+    const fields: Record<string, string> = {}
+    for (const [name, values] of Object.entries(TYPES)) {
+      if (random.below(5) > 0) fields[name] = random.pick(values)
+    }
+    const ms = FROM_MS + random.below(60 * MINUTE_MS)
+    return { stream, ms, level: random.pick(LEVELS), fields }
+  })
+}
+
+async function insert(table: StreamId, events: readonly PlainEvent[]): Promise<void> {
+  await clickhouse.command(createTableSql(table))
+  const isMixed = table === MIXED_STREAM
+  const lines = events.map(({ stream, ms, level, fields }, ordinal) => {
+    const payload = `{${Object.entries(fields).map(([name, json]) => `"${name}":${json}`)}}`
+    const at = new Date(ms).toISOString().replace('T', ' ').replace('Z', '')
+    const id = makeSegmentId({ ms, node: 1, counter: 0 })
+    const row = [id, ordinal, at, at, 255, level, payload.replaceAll('\\', '\\\\')]
+    return `${[...(isMixed ? [stream] : []), ...row].join('\t')}\n`
+  })
+  const columns = `${isMixed ? 'stream_id, ' : ''}segment_id, ordinal, ingested_at, event_time`
+  const sql = `INSERT INTO ${projectionTable(table)} (${columns}, shape, level, payload) FORMAT TSV`
+  const settings = { input_format_try_infer_dates: 0, input_format_try_infer_datetimes: 0 } as const
+  await clickhouse.insertNative(sql, [Buffer.from(lines.join(''))], { settings })
+}
+
+/** What those events have; learned of up to `untilMs`. */
+function catalogOf(stream: StreamId, events: readonly PlainEvent[], untilMs: number): FieldCatalog {
+  const known = events.filter((event) => event.stream === stream && event.ms < untilMs)
+  const types = new Map<string, Set<ScalarType>>()
+  const arrays = new Set<string>()
+  for (const [name, json] of known.flatMap(({ fields }) => Object.entries(fields))) {
+    if (json.startsWith('[')) arrays.add(name)
+    if (/^[[{n]/.test(json)) continue
+    const found = types.get(name) ?? new Set()
+    types.set(name, found.add(typeOf(json)))
+  }
+  const named = Object.keys(TYPES).map((name) => {
+    const scalars = [...(types.get(name) ?? [])]
+    const elements = arrays.has(name) ? (['Int64', 'String'] as const) : []
+    return [name, { scalars, elements }] as const
+  })
+  const catalog = learnedCatalog(stream, [], Object.fromEntries(named))
+  return { ...catalog, learned: { ...catalog.learned, untilMs } }
+}
+
+function typeOf(json: string): ScalarType {
+  if (json.startsWith('"')) return 'String'
+  if (json === 'true' || json === 'false') return 'Bool'
+  if (!/^-?[0-9]+$/.test(json)) return 'Float64'
+  const value = BigInt(json)
+  if (value < 2n ** 63n) return 'Int64'
+  return value < 2n ** 64n ? 'UInt64' : 'Float64'
+}
+
+const RANGE = {
+  from: '2026-01-01T00:10:00Z',
+  to: '2026-01-01T00:50:00Z',
+}
+
+function run(
+  body: Readonly<Record<string, unknown>>,
+  catalogs: readonly FieldCatalog[],
+): Promise<AggregateResult> {
+  const request = readAggregateRequest({ ...RANGE, ...body }, Date.now())
+  const streams = catalogs.map((catalog) => ({
+    streamId: catalog.streamId,
+    catalog,
+    removedBefore: 0n as SegmentId,
+  }))
+  return store.run({ ...request, streams })
+}
+
+/** Groups with their values, in any order. */
+function shown({ rows }: AggregateResult): string[] {
+  return rows
+    .map(({ group, bucket, values }) => {
+      const texts = group.map(({ kind, text }) => {
+        return kind === 'string'
+          ? JSON.stringify(text)
+          : kind === 'other'
+            ? `other ${text}`
+            : text || 'null'
+      })
+      return [...texts, ...(bucket === undefined ? [] : [bucket]), ...values].join(' | ')
+    })
+    .sort()
+}
+
+const AGGREGATES = [
+  { fn: 'count' },
+  { fn: 'count', field: 'mixed' },
+  { fn: 'uniq', field: 'mixed' },
+  { fn: 'sum', field: 'integer' },
+  { fn: 'sum', field: 'number' },
+  { fn: 'avg', field: 'number' },
+  { fn: 'min', field: 'mixed' },
+  { fn: 'max', field: 'mixed' },
+  { fn: 'p50', field: 'number' },
+  { fn: 'p99', field: 'number' },
+  { fn: 'p75', field: 'mixed' },
+  { fn: 'uniq', field: 'string' },
+  { fn: 'count', query: 'string=a', as: 'a' },
+  { fn: 'max', field: 'integer', query: 'string=a', as: 'max a' },
+] as const
+
+function naiveShown(
+  events: readonly PlainEvent[],
+  keys: readonly string[],
+  stepMs: number | undefined,
+): string[] {
+  const [from, to] = [Date.parse(RANGE.from), Date.parse(RANGE.to)]
+  const groups = new Map<string, PlainEvent[]>()
+  for (const event of events.filter(({ ms }) => ms >= from && ms < to)) {
+    const texts = keys.map((key) => {
+      if (key === '_stream') return JSON.stringify(String(event.stream))
+      if (key === '_level') return event.level === '' ? 'null' : JSON.stringify(event.level)
+      return groupText(event.fields[key]).replace('e+', 'e')
+    })
+    const bucket = stepMs === undefined ? [] : [Math.floor((event.ms - from) / stepMs)]
+    const name = [...texts, ...bucket].join(' | ')
+    groups.set(name, [...(groups.get(name) ?? []), event])
+  }
+  return [...groups]
+    .map(([name, group]) => {
+      const values = AGGREGATES.map((one) => {
+        const isOnlyA = 'query' in one
+        const meant = isOnlyA ? group.filter(({ fields }) => fields.string === '"a"') : group
+        const { fn } = one
+        const of = 'field' in one ? meant.map(({ fields }) => fields[one.field]) : undefined
+        return naiveAggregate(fn, of, meant.length).replace('e+', 'e')
+      })
+      return [...(name === '' ? [] : [name]), ...values].join(' | ')
+    })
+    .sort()
+}
+
+test('groups and aggregates are those of the events, in every table', async () => {
+  const { next, seed } = createRandom()
+  console.log(`TEST_SEED=${seed}`)
+  const below = (end: number) => Math.floor(next() * end)
+  const random: Random = { below, pick: (values) => values[below(values.length)]! }
+  const own = randomEvents(random, OWN, 400)
+  const both = randomEvents(random, BOTH, 400)
+  const small = randomEvents(random, SMALL, 200)
+  const foreign = randomEvents(random, 999, 50)
+  const all = [...own, ...both, ...small]
+  await insert(OWN, own)
+  await insert(BOTH, both.slice(0, 200))
+  await insert(MIXED_STREAM, [...both.slice(200), ...small, ...foreign])
+  const middleMs = FROM_MS + 30 * MINUTE_MS
+  const catalogs = {
+    unknown: [OWN, BOTH, SMALL].map((stream) => unknownCatalog(stream, [])),
+    learned: [OWN, BOTH, SMALL].map((stream) => catalogOf(stream, all, FROM_MS + 1e9)),
+    partly: [OWN, BOTH, SMALL].map((stream) => catalogOf(stream, all, middleMs)),
+  }
+  const cases: readonly (readonly [readonly unknown[], readonly string[], number?])[] = [
+    [[], []],
+    ...['string', 'integer', 'number', 'mixed', '_stream', '_level'].map(
+      (key) => [[key], [key]] as const,
+    ),
+    [
+      ['_stream', 'mixed'],
+      ['_stream', 'mixed'],
+    ],
+    [
+      ['number', '_level'],
+      ['number', '_level'],
+    ],
+    [[{ bucket: '5m' }], [], 5 * MINUTE_MS],
+    [['_level', { bucket: '5m' }], ['_level'], 5 * MINUTE_MS],
+    [['mixed', { bucket: '10m' }, '_stream'], ['mixed', '_stream'], 10 * MINUTE_MS],
+  ]
+  for (const [name, known] of Object.entries(catalogs)) {
+    for (const [groupBy, keys, stepMs] of cases) {
+      const result = await run({ group_by: groupBy, aggregates: AGGREGATES, limit: 500 }, known)
+      const expected = naiveShown(all, keys, stepMs)
+      assert.deepEqual(shown(result), expected, `${name} ${JSON.stringify(groupBy)}`)
+      assert.equal(result.isEstimated, false)
+    }
+    const one = await run({ group_by: 'mixed', aggregates: AGGREGATES }, known.slice(1, 2))
+    assert.deepEqual(shown(one), naiveShown(both, ['mixed'], undefined), name)
+  }
+})
