@@ -329,6 +329,11 @@ export const SPOOL_BYTES_MIN = 4 * MIB
 export const SPOOL_BYTES_MAX = 320 * MIB
 /** Rows of one stream that trigger an insert when they are spooled. */
 export const SPOOL_INSERT_ROWS = 200_000
+/**
+ * Rows times paths of one stream that trigger an insert when they are spooled: in the engine's
+ * memory a path takes bytes of each row, with a value there or without. 25 million were too many.
+ */
+export const SPOOL_INSERT_CELLS_MAX = 16_000_000
 /** Bytes of one stream that trigger an insert when they are spooled. */
 export const SPOOL_INSERT_BYTES = 100 * MIB
 /** Age of the oldest waiting block that triggers an insert. */
@@ -397,7 +402,7 @@ export const RETAIN_TRIM_SHARE = 0.25
 /** Rows from which on a part of a stream's own table has files for each path: a wide part. */
 export const WIDE_ROWS_MIN = 100_000
 /** Fields up to which that is so: a wide part has 8 to 10 files for each. */
-export const WIDE_PATHS_MAX = 256
+export const WIDE_PATHS_MAX = 128
 /** Seconds after which parts of a table of wide parts are merged however few they are. */
 export const MERGE_AGE_S = 60
 /** Parts that a merge takes at most: each takes memory. */

@@ -7,8 +7,8 @@ import {
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
   SPOOL_INSERT_BYTES,
-  SPOOL_INSERT_ROWS,
 } from '../limits.ts'
+import type { BlockSpool } from '../model/projection.ts'
 
 /** What waits of one stream, or of blocks that are mixed. */
 export interface Waiting {
@@ -17,7 +17,7 @@ export interface Waiting {
   readonly rows: number
   readonly bytes: number
   /** Where the bytes are, when they are not in our own memory. */
-  readonly spool?: unknown
+  readonly spool?: Pick<BlockSpool, 'rowsMax'> | undefined
 }
 
 export interface PickOptions {
@@ -50,6 +50,6 @@ export function pickInsert<W extends Waiting>(
 
 /** Large parts are merged less often; small inserts take less memory, where we need it. */
 export function isFull({ rows, bytes, spool }: Omit<Waiting, 'sinceMs'>): boolean {
-  if (spool !== undefined) return rows >= SPOOL_INSERT_ROWS || bytes >= SPOOL_INSERT_BYTES
+  if (spool !== undefined) return rows >= spool.rowsMax || bytes >= SPOOL_INSERT_BYTES
   return rows >= MATERIALIZE_INSERT_ROWS || bytes >= MATERIALIZE_INSERT_BYTES
 }

@@ -40,6 +40,8 @@ export interface StreamSegment {
  * they came in are no longer needed. Ends with `insert` or `release`.
  */
 export interface BlockSpool {
+  /** It is to be inserted at so many rows. */
+  readonly rowsMax: number
   /** Copies the bytes. Throws the system's error where there is no room; it is of no use then. */
   append(pieces: readonly Uint8Array[]): void
   /** Inserts the blocks, so many rows, in one part. Throws `StoreError`. */

@@ -2,6 +2,8 @@
 export interface TableNeeds {
   /** Whether its events have so few paths that parts with files for each are affordable. */
   readonly isWide: boolean
+  /** How many fields were learned, objects included. */
+  readonly fields: number
   /** Text fields that were seen with strings, those that matter most first. */
   readonly textPaths: readonly string[]
   /** Fields of identifiers that were seen with strings, those that matter most first. */
@@ -9,7 +11,7 @@ export interface TableNeeds {
 }
 
 /** Of a stream of which nothing was learned yet. */
-export const NO_NEEDS: TableNeeds = { isWide: false, textPaths: [], idPaths: [] }
+export const NO_NEEDS: TableNeeds = { isWide: false, fields: 0, textPaths: [], idPaths: [] }
 
 /**
  * Last names of paths whose strings say what belongs together: hardly two events elsewhere have the

@@ -1,5 +1,6 @@
 /** A raw store and a projection in memory, whose operations fail when a script says so. */
 import assert from 'node:assert/strict'
+import { SPOOL_INSERT_ROWS } from '../../src/limits.ts'
 import type { SetAside } from '../../src/materialize/catch-up.ts'
 import type { MaterializeStores } from '../../src/materialize/materializer.ts'
 import type { SegmentPart, StoredSegment } from '../../src/materialize/stored-segment.ts'
@@ -138,6 +139,7 @@ export class FakeStores implements MaterializeStores {
       this.openSpools--
     }
     return {
+      rowsMax: SPOOL_INSERT_ROWS,
       append: (blocks) => {
         for (const block of blocks) {
           assert(isOpen && room >= 0)

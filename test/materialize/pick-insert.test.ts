@@ -40,7 +40,7 @@ test('a full one goes first, whatever its age; then the oldest that is due', () 
 })
 
 test('past half the memory the largest goes, due or not', () => {
-  const spooled = { ...some(2, 1, 9_000), spool: {} }
+  const spooled = { ...some(2, 1, 9_000), spool: { rowsMax: SPOOL_INSERT_ROWS } }
   const waiting = [some(1), spooled, some(2, 1, 5_000), some(3)]
   const keptBytes = MATERIALIZE_BUFFER_BYTES_MAX / 2
   assert.equal(pick(waiting, { keptBytes }), -1)
@@ -49,9 +49,10 @@ test('past half the memory the largest goes, due or not', () => {
 })
 
 test('what is spooled is full later', () => {
-  const spool = {}
+  const spool = { rowsMax: SPOOL_INSERT_ROWS }
   const nearly = { ...some(1, SPOOL_INSERT_ROWS - 1, SPOOL_INSERT_BYTES - 1), spool }
   assert.equal(pick([some(1), nearly]), -1)
   assert.equal(pick([some(1), { ...nearly, rows: SPOOL_INSERT_ROWS }]), 1)
   assert.equal(pick([some(1), { ...nearly, bytes: SPOOL_INSERT_BYTES }]), 1)
+  assert.equal(pick([some(1), { ...nearly, spool: { rowsMax: nearly.rows } }]), 1)
 })

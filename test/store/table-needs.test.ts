@@ -52,6 +52,7 @@ test('text fields and identifiers that had strings, the former as they are set',
   const needs = await storeWith(['message', 'body', 'absent', 'note'], 1_000).readOne(streamId)
   assert.deepEqual(needs, {
     isWide: true,
+    fields: 20,
     textPaths: ['message', 'note'],
     idPaths: ids.slice(0, -1),
   })

@@ -48,6 +48,7 @@ export class TableNeedsStore {
       needs.set(streamId, {
         // At its cap there may be any number of paths that are not learned.
         isWide: n <= WIDE_PATHS_MAX && n < hardCap,
+        fields: n,
         textPaths: (textFields.get(streamId) ?? []).filter((path) => paths.includes(path)),
         idPaths: paths.filter((path) => ID_FIELDS.test(path)),
       })

@@ -6,7 +6,12 @@
  * an honest size. Table names are made of our own integers; everything else goes by parameters.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MERGE_BYTES_MAX, WIDE_ROWS_MIN } from '../../limits.ts'
+import {
+  MERGE_BYTES_MAX,
+  SPOOL_INSERT_CELLS_MAX,
+  SPOOL_INSERT_ROWS,
+  WIDE_ROWS_MIN,
+} from '../../limits.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import {
   type BlockSpool,
@@ -29,6 +34,8 @@ export { PROJECTION_DATABASE, projectionTable, TABLE_PREFIX, tableName } from '.
 
 export const UNKNOWN_TABLE = 60
 const MEMORY_EXCEEDED = 241
+/** As many as a stream is assumed to have after an insert took too much memory. */
+const MANY_PATHS = 1_000
 /**
  * One insert makes one part: all its blocks are joined before they are written. By one thread:
  * there is nothing to be done at the same time, and handing over costs.
@@ -136,6 +143,8 @@ export class ProjectionStore {
   /** Marks this node's inserts among all queries, whichever process of it sent them. */
   readonly #queryIdPrefix: string
   readonly #known = new Set<StreamId>()
+  /** Of those of them that were learned: how many paths rows may have. */
+  readonly #paths = new Map<StreamId, number>()
   readonly #options: ProjectionStoreOptions
   #inserts = 0
 
@@ -165,6 +174,7 @@ export class ProjectionStore {
     const spool = this.#clickhouse.tryOpenSpool()
     return (
       spool && {
+        rowsMax: this.#rowsMaxOf(streamId),
         append: (pieces) => spool.append(pieces),
         insert: (rows) => this.#insert(streamId, spool, rows),
         release: () => spool.release(),
@@ -194,15 +204,19 @@ export class ProjectionStore {
       if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) {
         this.#known.delete(streamId)
       }
-      if (rows >= WIDE_ROWS_MIN) await this.#makeCompactAfter(streamId, cause)
+      await this.#lessAfter(streamId, cause)
       throw cause
     }
   }
 
-  /** Files for each of very many paths may have been what took too much: then there are none. */
-  async #makeCompactAfter(streamId: StreamId, cause: unknown): Promise<void> {
+  /**
+   * Very many paths, of which the catalog does not know yet, may be what took too much memory: the
+   * next inserts are smaller, and have no files for each path.
+   */
+  async #lessAfter(streamId: StreamId, cause: unknown): Promise<void> {
     if (!(cause instanceof StoreError) || cause.clickHouseCode !== MEMORY_EXCEEDED) return
     if (streamId === MIXED_STREAM) return
+    this.#paths.set(streamId, MANY_PATHS)
     await this.#keeper.makeCompact(streamId).catch((failed) => {
       this.#options.onFormError?.(streamId, failed)
     })
@@ -328,12 +342,18 @@ export class ProjectionStore {
     try {
       const needs = await this.#readNeeds(streamId)
       if (needs === undefined) return
+      this.#paths.set(streamId, needs.fields)
       for (const form of await this.#keeper.listForms(streamId)) {
         await this.#keeper.alter(form, needs)
       }
     } catch (cause) {
       this.#options.onFormError?.(streamId, cause)
     }
+  }
+
+  #rowsMaxOf(streamId: StreamId): number {
+    const rows = Math.floor(SPOOL_INSERT_CELLS_MAX / (this.#paths.get(streamId) ?? 1))
+    return Math.min(SPOOL_INSERT_ROWS, rows)
   }
 
   /** Undefined when nothing is known, and will not be in a moment. */
