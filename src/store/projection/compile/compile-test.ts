@@ -10,7 +10,7 @@ import type {
   ValueTest,
   WildcardTest,
 } from '../../../language/query-tree.ts'
-import { FOLD_FUNCTION, makeTextTest } from '../../../language/words.ts'
+import { FOLD_FUNCTION, foldCase, makeTextTest } from '../../../language/words.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
 import { INT64_MAX, INT64_MIN, UINT64_MAX } from '../../../model/field-value.ts'
 import { bothBounds } from './both-bounds.ts'
@@ -75,7 +75,8 @@ function compileNumber(
   }
   if (integer === undefined) return undefined
   const { operator, value } = integer
-  const [min, max] = type === 'Int64' ? [INT64_MIN, INT64_MAX] : [0n, UINT64_MAX]
+  // An integer is an `UInt64` only where no `Int64` holds it.
+  const [min, max] = type === 'Int64' ? [INT64_MIN, INT64_MAX] : [INT64_MAX + 1n, UINT64_MAX]
   // A bound outside of the type is met by all of its values or by none.
   if (value >= min && value <= max) return `${sql} ${operator} ${params.add(type, String(value))}`
   const isMet = operator === '>=' ? value < min : operator === '<=' && value > max
@@ -130,17 +131,30 @@ function compileWords({ value }: ValueTest, sql: string, params: SqlParams): str
 }
 
 function compileWordPattern({ pattern }: WildcardTest, sql: string, params: SqlParams): string {
-  return `match(${FOLD_FUNCTION}(${sql}), ${params.add('String', wordPattern(pattern))})`
+  const folded = `${FOLD_FUNCTION}(${sql})`
+  if (isContained(pattern)) {
+    return `position(${folded}, ${params.add('String', foldCase(literalOf(pattern)))}) > 0`
+  }
+  return `match(${folded}, ${params.add('String', wordPattern(pattern))})`
 }
 
 /** The usual forms without a regular expression. */
 function compilePattern({ pattern }: WildcardTest, sql: string, params: SqlParams): string {
-  const kinds = pattern.map(({ kind }) => kind).join()
+  const kinds = kindsOf(pattern)
   const literal = () => params.add('String', literalOf(pattern))
   if (kinds === 'literal,many') return `startsWith(${sql}, ${literal()})`
   if (kinds === 'many,literal') return `endsWith(${sql}, ${literal()})`
-  if (kinds === 'many,literal,many') return `position(${sql}, ${literal()}) > 0`
+  if (isContained(pattern)) return `position(${sql}, ${literal()}) > 0`
   return `match(${sql}, ${params.add('String', wholePattern(pattern))})`
+}
+
+function kindsOf(pattern: Pattern): string {
+  return pattern.map(({ kind }) => kind).join()
+}
+
+/** `*text*` */
+function isContained(pattern: Pattern): boolean {
+  return kindsOf(pattern) === 'many,literal,many'
 }
 
 function literalOf(pattern: Pattern): string {

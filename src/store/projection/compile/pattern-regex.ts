@@ -17,7 +17,8 @@ export function wholePattern(pattern: Pattern): string {
 /**
  * The pattern somewhere in a folded text, neither beginning nor ending inside a word. RE2 cannot
  * look around, so a word's edge is a character that is read with it, and where the edge depends on
- * what a wildcard stands for there is a branch for each case: at most three at each end.
+ * `?` stands for there is a branch for each case. A `*` at an end says nothing: it goes on to white
+ * space or to the text's end, where no word goes on.
  */
 export function wordPattern(pattern: Pattern): string {
   const pieces = pattern.map((token): Piece => {
@@ -49,7 +50,7 @@ function beginnings(pieces: readonly Piece[]): (readonly Piece[])[] {
         [edge(NO_WORD), ...rest],
       ]
     case 'many':
-      return [[edge(BEFORE), ...pieces], ...beginnings(rest)]
+      return [[edge(''), ...rest]]
   }
 }
 
@@ -70,7 +71,7 @@ function endings(pieces: readonly Piece[]): (readonly Piece[])[] {
         [...rest, edge(NO_WORD)],
       ]
     case 'many':
-      return [[...pieces, edge(AFTER)], ...endings(rest)]
+      return [rest]
   }
 }
 

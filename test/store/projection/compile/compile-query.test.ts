@@ -15,7 +15,7 @@ import { learnedCatalog, unknownCatalog } from './test-catalog.ts'
 
 const STREAM = 1 as StreamId
 const CATALOG = learnedCatalog(STREAM, ['message'], {
-  n: { scalars: ['Int64'] },
+  n: { scalars: ['Int64', 'UInt64'] },
   id: { scalars: ['String'] },
   message: { scalars: ['String'] },
   tags: { elements: ['String'] },
@@ -32,12 +32,19 @@ function compiled(text: string, catalog = CATALOG): string {
   })
 }
 
+/** Without how a word's edge and white space are spelled. */
+function shortened(sql: string): string {
+  return sql
+    .replaceAll(`[\\\\x00-/:-@\\\\[-\`{-\\\\x7f]`, 'W')
+    .replaceAll('[^ \\\\t\\\\n\\\\f\\\\r]', '[^ ]')
+}
+
 test('types that a path cannot have are not read', () => {
   const cases = [
     ['', 'true'],
     ['n:5', 'payload.`n`.:Int64 = "5"'],
     ['n:x', 'false'],
-    ['n:>1.5', 'payload.`n`.:Int64 >= "2"'],
+    ['n:>1.5', '(payload.`n`.:Int64 >= "2" OR isNotNull(payload.`n`.:UInt64))'],
     ['id:a', 'payload.`id`.:String = "a"'],
     ['unknown:a', 'false'],
     ['NOT unknown:a', 'true'],
@@ -48,15 +55,20 @@ test('types that a path cannot have are not read', () => {
     ['id:*', 'isNotNull(payload.`id`)'],
     ['timeout', 'hasAllTokens(lowerUTF8(payload.`message`.:String), ["timeout"])'],
     ['_service:cart', 'service = "cart"'],
+    ['n:<5', 'payload.`n`.:Int64 <= "4"'],
+    ['n:>18446744073709551615', 'false'],
+    ['*time*', 'position(lowerUTF8(payload.`message`.:String), "time") > 0'],
+    ['ti*ut', 'match(lowerUTF8(payload.`message`.:String), "(?:^|W)ti[^ ]*ut(?:$|W)")'],
+    ['time*', 'match(lowerUTF8(payload.`message`.:String), "(?:^|W)time")'],
   ] as const
-  for (const [text, expected] of cases) assert.equal(compiled(text), expected, text)
+  for (const [text, expected] of cases) assert.equal(shortened(compiled(text)), expected, text)
 })
 
 test('a path of which nothing is known is read with all types', () => {
   const params = new SqlParams()
   const fields = anyFields(unknownCatalog(STREAM, []))
   const sql = compileQuery(parse('f:5'), fields, params)
-  assert.equal(sql.split(' OR ').length, 8, sql)
+  assert.equal(sql.split(' OR ').length, 6, sql)
 })
 
 test('equal values share a parameter', () => {
