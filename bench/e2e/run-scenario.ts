@@ -11,6 +11,7 @@ import { loadCorpus } from '../corpus.ts'
 import { type CpuMicros, subtractCpu } from './cpu-ledger.ts'
 import { type DiskUse, measureDisk, subtractDisk } from './disk.ts'
 import { driveLoad } from './drive-load.ts'
+import { isMergeDue } from './due-merges.ts'
 import type { LoadConfig, LoadResult } from './load-config.ts'
 import { type CpuSample, type MemoryUse, ProcessWatch } from './process-watch.ts'
 import {
@@ -207,7 +208,9 @@ function settleAt({ target, streams, watch, options }: Session, events: number):
     }
   }
   const isProfiled = options.nodeFlags?.includes('--cpu-prof') === true
-  return settle(watch, isCaughtUp, { quietMs: options.quietMs, isProfiled })
+  const { dataDirectory } = target
+  const isDue = () => dataDirectory !== undefined && isMergeDue(dataDirectory)
+  return settle(watch, isCaughtUp, { quietMs: options.quietMs, isProfiled, isMergeDue: isDue })
 }
 
 function subtractStored(end: StoredCounts, start: StoredCounts): StoredCounts {
