@@ -245,7 +245,7 @@ test('idempotent answers go with their rows', async () => {
   )
 })
 
-test('who lost their Idempotency-Key hears so; their neighbours are stored', async () => {
+test('a request that lost its Idempotency-Key is told so; its neighbours are stored', async () => {
   let finish: () => void = () => undefined
   const first = () => new Promise<Answer>((resolve) => (finish = () => resolve(undefined)))
   const store = new FakeStore([first, { kind: 'answers' }])
@@ -263,7 +263,7 @@ test('who lost their Idempotency-Key hears so; their neighbours are stored', asy
   assert.equal(groups.at(-1)?.segments[0]?.segmentId, id)
 })
 
-test('stop commits what is queued and refuses what comes later', async () => {
+test('stop commits queued segments and refuses later ones', async () => {
   let finish: () => void = () => undefined
   const store = new FakeStore([() => new Promise((resolve) => (finish = () => resolve(undefined)))])
   const { committer, groups } = setUp(store)

@@ -32,7 +32,7 @@ after(async () => {
   await removeDataDir(dataDir)
 })
 
-test('kill -9 of what many streams share: each has its events, once', async (t) => {
+test('kill -9 with shared segments: each stream has its events, once', async (t) => {
   const { seed, next } = createRandom()
   t.diagnostic(`TEST_SEED=${seed}`)
   const api = new Api(service)

@@ -109,7 +109,7 @@ describe('one service', () => {
     assert.doesNotMatch(text, /NaN/)
   })
 
-  test('SIGTERM under load: what was taken is acknowledged, data stays', async (t) => {
+  test('SIGTERM under load: accepted requests are acknowledged, data stays', async (t) => {
     const load = await Load.create(api, ['single', 'ndjson', 'gzip', 'large', 'text', 'idempotent'])
     t.after(() => load.stop())
     load.start()

@@ -76,7 +76,7 @@ async function running(looker = control): Promise<number> {
   return rows[0]?.n ?? 0
 }
 
-test('each kind has its places, and what comes beyond them waits', async () => {
+test('each lane has its places, and statements beyond them wait', async () => {
   for (const [client, looker, places] of [
     [reads, control, ENGINE_READS_MAX],
     [writes, control, ENGINE_WRITES_MAX],
@@ -117,7 +117,7 @@ test('reads run out of memory, inserts do not', async () => {
   assert.ok(inserts > 0)
 })
 
-test('slow reads give way, and what comes after them does not', {
+test("slow reads give way, and the engine's later work does not", {
   skip:
     (process.platform !== 'linux' && 'threads have priorities of their own on Linux only') ||
     (getPriority() >= SLOW_READ_NICE && 'this process runs at the lowest priority already'),

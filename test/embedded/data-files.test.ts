@@ -129,7 +129,7 @@ test('a spool that could not be written is not used again', () => {
   assert.deepEqual(ended, ['given', 'closed'])
 })
 
-test('files that nobody takes for a while are closed', async (t) => {
+test('files that are unused for a while are closed', async (t) => {
   const files = MemoryFiles.tryOpenShared(100)
   if (files === undefined) return t.skip('no room in /dev/shm, or no Linux')
   const others = openFiles()

@@ -111,7 +111,7 @@ test("a store's processes hold its lock, and not that of the service", () => {
   for (const file of ours) assert.ok(openFiles(process.pid).includes(file), file)
 })
 
-test('who removes the lock file of a service that runs lets nobody in', async () => {
+test('removing the lock file of a running service lets no other start', async () => {
   rmSync(join(directory.path, 'sluice.lock'))
   await assert.rejects(openDataDirectory(directory.path), /is in use by process/)
 })

@@ -140,7 +140,7 @@ test('nothing is passed that could not be recorded as set aside', async () => {
   assert.equal(stores.aside.get(segmentId)?.reason, 'incorrect_data')
 })
 
-test('what was set aside is tried again when asked for, and is there once', async () => {
+test('a segment set aside is tried again on request, and is there once', async () => {
   const stores = new FakeStores()
   const row = stores.commitMixed([
     [1, 2],

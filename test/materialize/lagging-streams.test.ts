@@ -60,7 +60,7 @@ test('one stream is caught up while the others stay live', async () => {
   await materializer.stop(1_000)
 })
 
-test('a stream whose table refuses stands still alone, and says so', async () => {
+test('a stream whose table refuses inserts stalls alone, and says so', async () => {
   const stores = new FakeStores()
   const { materializer, isLive, stalls, setAside } = setUp(stores, 0)
   materializer.start()

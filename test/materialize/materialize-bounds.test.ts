@@ -104,7 +104,7 @@ test('an insert of catch-up has REPLAY_INSERT_BYTES at most', async () => {
   }
 })
 
-test('what was set aside is asked for every SET_ASIDE_POLL_MS', async (t) => {
+test('segments set aside are asked for every SET_ASIDE_POLL_MS', async (t) => {
   const time = virtualTime(t)
   const stores = new FakeStores()
   const asked: number[] = []

@@ -36,7 +36,7 @@ test('it starts by catching up, REPLAY_SEGMENTS_MAX at a time, and then goes liv
   assert.equal(stores.checkpoints.at(-1), stores.raw.at(-1)?.segmentId)
 })
 
-test('catching up inserts only what is not there', async () => {
+test('catching up inserts only missing segments', async () => {
   const stores = new FakeStores()
   for (let i = 0; i < 10; i++) stores.commit(1)
   stores.projected.push(...stores.raw.slice(0, 4), ...stores.raw.slice(6, 8))
@@ -86,7 +86,7 @@ for (const [name, rows, bytes, blocks] of [
   })
 }
 
-test('past MATERIALIZE_BUFFER_BYTES_MAX who has the most is dropped and read again', async () => {
+test('past MATERIALIZE_BUFFER_BYTES_MAX the largest stream is dropped and read again', async () => {
   const stores = new FakeStores()
   const { materializer, isLive, modes, released } = setUp(stores, 60_000)
   materializer.start()

@@ -48,7 +48,7 @@ test('past half the memory the largest goes, due or not', () => {
   assert.equal(pick(waiting, { keptBytes: keptBytes + 1, nowMs: 1 + DELAY_MS }), 0)
 })
 
-test('what is spooled is full later', () => {
+test('a spooled buffer is full later', () => {
   const spool = { rowsMax: SPOOL_INSERT_ROWS }
   const nearly = { ...some(1, SPOOL_INSERT_ROWS - 1, SPOOL_INSERT_BYTES - 1), spool }
   assert.equal(pick([some(1), nearly]), -1)

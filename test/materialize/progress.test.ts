@@ -9,7 +9,7 @@ import type { StreamId } from '../../src/model/stream.ts'
 const id = (value: number) => BigInt(value) as SegmentId
 const STREAM = 1 as StreamId
 
-test('the checkpoint moves over what is done, in order', () => {
+test('the checkpoint moves over inserted segments, in order', () => {
   const progress = new Progress(id(5))
   const [first, second, third] = [7, 9, 12].map((value) => progress.add(id(value), STREAM))
   assert.deepEqual([progress.advance(), progress.oldest, progress.outstanding], [5n, 7n, 3])

@@ -12,19 +12,19 @@ const id = (n: number) => n as StreamId
 const MUCH = 100 * PROMOTE_BYTES_MIN
 const sums = (...bytes: readonly number[]) => new Map(bytes.map((sum, n) => [id(n + 1), sum]))
 
-test('busy is who has a share of PROMOTE_SHARE_MIN, the busiest first', () => {
+test('streams with a share of PROMOTE_SHARE_MIN are busy, the busiest first', () => {
   const share = (MUCH * PROMOTE_SHARE_MIN) / (1 - PROMOTE_SHARE_MIN)
   assert.deepEqual(busyStreams(sums(share * 1.01, MUCH), sums(0, 0)), [2, 1])
   assert.deepEqual(busyStreams(sums(share * 0.99, MUCH), sums(0, 0)), [2])
   assert.deepEqual(busyStreams(sums(MUCH + share * 1.01, 2 * MUCH), sums(MUCH, MUCH)), [2, 1])
 })
 
-test('PROMOTE_BYTES_MIN: who is alone with a little is not busy', () => {
+test('PROMOTE_BYTES_MIN: the only stream is not busy when it sends little', () => {
   assert.deepEqual(busyStreams(sums(PROMOTE_BYTES_MIN - 1), sums(0)), [])
   assert.deepEqual(busyStreams(sums(PROMOTE_BYTES_MIN), sums(0)), [1])
 })
 
-test('a first look judges nobody; a stream that is new sent all it has', async () => {
+test('the first look judges no stream; all that a new stream sent counts as recent', async () => {
   const looks = [sums(MUCH), sums(MUCH, MUCH), sums(MUCH, MUCH)]
   const asked: (readonly StreamId[])[] = []
   const told: (readonly StreamId[])[] = []

@@ -42,7 +42,7 @@ test('live: a mixed segment goes to the shared table, and counts by its last run
   assertExactlyOnce(stores)
 })
 
-test('what comes while inserts are slow is inserted in bounded pieces', async () => {
+test('blocks that come while inserts are slow are inserted in bounded pieces', async () => {
   const stores = new FakeStores()
   const { materializer, isLive } = setUp(stores)
   materializer.start()

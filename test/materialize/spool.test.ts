@@ -121,7 +121,7 @@ test('past SPOOL_BYTES_MAX what waits is dropped and read again', async () => {
   await assertRecovers(setup, goOn)
 })
 
-test('what is kept beside spools is bounded, over all streams', async () => {
+test('blocks kept beside spools are bounded, over all streams', async () => {
   const setup = spooling()
   const { stores, materializer, isLive, modes } = setup
   materializer.start()

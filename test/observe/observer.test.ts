@@ -322,7 +322,7 @@ test('a type from before the Resolve does not come back when it is written late'
   assert.deepEqual(await fieldsOf(stream), { v: resolved!.types[0], w: 'integer' })
 })
 
-test('a raised cap lets in what was skipped; a deleted stream is left alone', async () => {
+test('a raised cap lets in skipped fields; a deleted stream is left alone', async () => {
   const stream = await newStream(database.postgres, { fieldsHard: 2, fieldsSoft: 1 })
   const control = new ControlStore(database.postgres, () => undefined)
   await one.commit(stream, '{"a":1,"b":2,"c":3}')

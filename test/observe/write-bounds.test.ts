@@ -82,7 +82,7 @@ test('OBSERVE_WRITE_STREAMS_MAX streams are loaded and written at a time', async
   )
 })
 
-test('what is learned is written every OBSERVE_FLUSH_MS', async (t) => {
+test('changes are written every OBSERVE_FLUSH_MS', async (t) => {
   const { time, seen, add } = setUp(t)
   for (let ms = 0; ms < 6 * OBSERVE_FLUSH_MS; ms += 100) {
     add(1)
@@ -94,7 +94,7 @@ test('what is learned is written every OBSERVE_FLUSH_MS', async (t) => {
   for (const ms of gaps) assert.ok(ms >= OBSERVE_FLUSH_MS && ms <= OBSERVE_FLUSH_MS + 50, `${ms}`)
 })
 
-test('however long writing takes, what is learned waits OBSERVE_FLUSH_MS_MAX', async (t) => {
+test('however long writing takes, changes wait OBSERVE_FLUSH_MS_MAX at most', async (t) => {
   const writeMs = 2 * OBSERVE_FLUSH_MS_MAX * OBSERVE_FLUSH_SHARE
   const { time, seen, add } = setUp(t, writeMs)
   for (let ms = 0; ms < 6 * OBSERVE_FLUSH_MS_MAX; ms += 100) {

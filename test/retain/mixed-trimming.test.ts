@@ -95,7 +95,7 @@ test('without the table, or with an empty one, there is nothing to do', async ()
   assert.deepEqual(tables, [], 'it is no table of a stream')
 })
 
-test('a day goes as a whole when nobody has a row of it any more', async () => {
+test('a day is dropped as a whole when no stream has a row of it any more', async () => {
   const [one, two] = [await harness.newStream(), await harness.newStream()]
   await insert(segmentsOf(one, NOON - DAY_MS, 3), segmentsOf(two, NOON - DAY_MS, 3))
   await insert(segmentsOf(one, NOON, 2), segmentsOf(two, NOON, 2))

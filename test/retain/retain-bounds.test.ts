@@ -93,7 +93,7 @@ function removerOf(removeRows: (limit: number) => Promise<number>, over = false)
   return { remover, asked }
 }
 
-test('what is too old is looked for every RETAIN_AGE_SCAN_MS', async (t) => {
+test('events past retention are looked for every RETAIN_AGE_SCAN_MS', async (t) => {
   const time = virtualTime(t)
   const { remover, asked } = removerOf(async () => 0)
   await remover.round(NEVER)
@@ -105,7 +105,7 @@ test('what is too old is looked for every RETAIN_AGE_SCAN_MS', async (t) => {
   assert.equal(asked.ageScans, 2)
 })
 
-test('a cap never takes what is younger than RETAIN_YOUNGEST_MS', async () => {
+test('a cap never removes events younger than RETAIN_YOUNGEST_MS', async () => {
   const { remover, asked } = removerOf(async () => 0, true)
   await remover.round(NEVER)
   assert.deepEqual(asked.before, [segmentIdAt(NOW_MS - RETAIN_YOUNGEST_MS)])

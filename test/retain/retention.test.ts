@@ -42,7 +42,7 @@ async function listed(streamId: StreamId): Promise<bigint[]> {
   return (await new EventStore(harness.postgres).listSegments(range)).map((one) => one.segmentId)
 }
 
-test('what is too old goes, by receipt time; whole days of it as partitions', async () => {
+test('events past retention are removed by receipt time, whole days as partitions', async () => {
   const streamId = await harness.newStream({ retentionMs: 3 * DAY_MS })
   const old = segmentsFrom(NOW - 5 * DAY_MS, 20, 60_000)
   const young = segmentsFrom(NOW - DAY_MS, 5, 60_000)
@@ -272,7 +272,7 @@ test('with ClickHouse away rows go, and the projection follows when it is back',
   await retainer.stop()
 })
 
-test('one worker at a time; who loses the session is none, and another goes on', async () => {
+test('one worker at a time; when it loses its session, another goes on', async () => {
   const key = 1_000
   const [first, second] = [harness.newLock(key), harness.newLock(key)]
   assert.ok(await first.tryHold())
@@ -289,7 +289,7 @@ test('one worker at a time; who loses the session is none, and another goes on',
   await first.stop()
 })
 
-test('of two nodes one works, and the other when that one stops', async () => {
+test('of two nodes one does the work, and the other takes over when it stops', async () => {
   const retainers = ['first', 'second'].map((name) => {
     const lock = harness.newLock(2_000)
     const rounds: string[] = []

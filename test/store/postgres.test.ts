@@ -264,7 +264,7 @@ test('a new node takes the number of one long gone, not of one just gone', async
   assert.deepEqual(await claim(B), [0, true])
 })
 
-test('who lost its number hears of it and cannot commit', async () => {
+test('a node that lost its number hears of it and cannot commit', async () => {
   const database = await newDatabase('lost')
   await migratePostgres(database, { log })
   let lostCount = 0

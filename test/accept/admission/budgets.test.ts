@@ -77,7 +77,7 @@ test('a changed or removed budget acts at once', () => {
   assert.equal(refusal(stream(null)), undefined)
 })
 
-test('what was charged too much is given back, but never beyond the burst', () => {
+test('an overcharge is given back, but never beyond the burst', () => {
   const { budgets, refusal } = setup()
   const one = stream(null, 100)
   budgets.charge(one, { bytes: 10_000 })
@@ -128,7 +128,7 @@ test('Retry-After is true: a client that heeds it is let in, whatever it owes', 
   }
 })
 
-test('BUDGET_STREAMS_MAX streams are in memory; who owes is forgotten last', () => {
+test('BUDGET_STREAMS_MAX streams are in memory; those in debt are forgotten last', () => {
   const { budgets, refusal } = setup()
   for (let id = 1; id <= BUDGET_STREAMS_MAX; id++) {
     budgets.charge(stream(10, null, id), { events: id === 7 ? 10 * BURST_S + 90 : 1 })

@@ -60,7 +60,7 @@ const fields = fc.oneof(
 )
 const defaultIndex = fc.constantFrom(undefined, '', 'logs', '\u0000é"', 'i'.repeat(300))
 
-test('no items are larger than what is counted for them', () => {
+test('no items are larger than the estimate for them', () => {
   const property = fc.property(
     bulkBody,
     fc.nat(1_000),
@@ -89,7 +89,7 @@ test('a usual item is counted with its longest error at most', () => {
   assert.equal(bulkItemsBytesMax(Buffer.from(`\n${body}\r\n \n`)), bytes)
 })
 
-test('what is not wanted is not counted, what names repeat is', () => {
+test('unwanted fields are not counted; repeated names are', () => {
   const body = Buffer.from('{"create":{"_id":"abc"}}\n{"a":1}\n'.repeat(10))
   const bytesOf = (options: Options) => bulkItemsBytesMax(body, options)
   assert.equal(bytesOf({ itemFields: everyOperation(0) }), 0)

@@ -11,7 +11,7 @@ import { createCredential } from '../../../src/model/credential.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { failure, STREAM, setUp } from './credential-source.ts'
 
-test('before a commit a key is judged by what is known then, and rarely asked for', async () => {
+test('before a commit a key is judged by what the node knows, rarely by a query', async () => {
   const { source, cache } = setUp()
   const text = source.issue('key')
   const key = await cache.resolveKey(text)
@@ -42,7 +42,7 @@ test('a key that fell out of the cache is current until something changes', asyn
   await cache.confirm(key)
 })
 
-test('what is known is asked for again when polls have failed for long', async (t) => {
+test('known keys are confirmed by a query when polls have failed for long', async (t) => {
   const clock = t.mock.method(performance, 'now', () => 0)
   const { source, cache } = setUp({ pollMs: 5 })
   const text = source.issue('key')

@@ -57,7 +57,7 @@ test('a request is the same however its body is cut, and another by any of its p
   }
 })
 
-test('what is kept has at most IDEMPOTENCY_ANSWER_BYTES_MAX', () => {
+test('a remembered answer has at most IDEMPOTENCY_ANSWER_BYTES_MAX', () => {
   assert.doesNotThrow(() => assertKeepable(IDEMPOTENCY_ANSWER_BYTES_MAX))
   assert.throws(() => assertKeepable(IDEMPOTENCY_ANSWER_BYTES_MAX + 1), /filter_path/)
 })

@@ -56,7 +56,7 @@ test('past the cap of the instance all are refused, at it none', async () => {
   assert.equal(isRefused(await capsOver(state), one), false)
 })
 
-test('it resumes by itself; while nothing can be read, what was read last counts', async () => {
+test('ingest resumes by itself; while the store is away, the last reading counts', async () => {
   let state: StorageState | undefined = { overCap: new Set([one.streamId]), totalBytes: undefined }
   const readState = async () => {
     if (state === undefined) throw new Error('away')
@@ -95,7 +95,7 @@ test('what counts: both stores, the events still held only, a tenth of slack', a
   assert.equal((await harness.storage.readState({ total: false })).overCap.size, 0)
 })
 
-test('a table of a stream that nobody knows is told of by nothing', async () => {
+test('a table of an unknown stream is not counted', async () => {
   const stray = { streamId: 9_999 as StreamId, rows: 1, bytes: 1 }
   assert.equal((await harness.storage.recordProjection([stray])).size, 0)
 })

@@ -197,7 +197,7 @@ test('a pool that fails fails its requests only, and its buffers are not used ag
   assert.equal((await next).result.accepted, 1)
 })
 
-test('a commit that fails is told to those who had something in it', async () => {
+test('a failed commit fails the requests that had events in it', async () => {
   const { pool, batcher, failCommits } = setUp()
   failCommits(new IngestError('unavailable', 'away'))
   const stored = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
@@ -258,7 +258,7 @@ test('items of a large bulk request are in a buffer that comes back to us', asyn
   assert.equal(buffers.out.size, 0)
 })
 
-test('who is admitted under other settings is not in the batch of those before', async () => {
+test('a request under new settings does not join a batch under the old ones', async () => {
   const { pool, batcher } = setUp()
   pool.hasIdleThread = false
   const before = stream(1)

@@ -88,7 +88,7 @@ test('each batch of a large request has its own ids; the remembered answer too',
   assert.deepEqual(answered, placed)
 })
 
-test('what has no segments is not handed to commit', async () => {
+test('batches without segments are not handed to commit', async () => {
   const placed = await commitParts(() => assert.fail('committed'), STREAM, [batch([0], [])])
   assert.deepEqual(shown(placed), [[[], 0]])
 })

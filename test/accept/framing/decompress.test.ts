@@ -157,7 +157,7 @@ function withResolvers<T>() {
   return { promise, resolve }
 }
 
-test('what is not compressed so is malformed', async () => {
+test('a body that is not compressed as its header says is malformed', async () => {
   for (const encoding of ['gzip', 'deflate', 'br'] as const) {
     for (const body of ['{"a":1}\n{"b":2}', '\0\0\0\0', '\xff'.repeat(64)]) {
       const { error } = await decompress(encoding, [Buffer.from(body, 'latin1')])
@@ -241,7 +241,7 @@ test('a small body at once is what the stream makes of it', () => {
   )
 })
 
-test('what is not small, whole or valid is for the stream', () => {
+test('bodies that are not small, whole and valid are left to the stream', () => {
   const noise = randomBytes(SMALL_COMPRESSED_BYTES_MAX)
   const bomb = Buffer.alloc(SMALL_BODY_BYTES_MAX + 1)
   const small = Buffer.from('{"a":1}')

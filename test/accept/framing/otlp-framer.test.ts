@@ -180,7 +180,7 @@ test('a request whose events would be over OTLP_GENERATED_BYTES_MAX is refused e
   assert(typeof measured !== 'number' && measured.code === 'too_large')
 })
 
-test('what is measured is what the events will have, more or less', () => {
+test('the measured size is about the size of the events', () => {
   for (const count of [1, 10, 1_000]) {
     const bytes = resourceLogs(resource, scopeLogs(scope, records(count)))
     const measured = OtlpFramer.measureWhole(bytes)

@@ -19,7 +19,7 @@ after(() => {
   for (const server of servers) server.close()
 })
 
-test('a batch of its own whose request is over is dropped when its turn comes', async () => {
+test('the batch of a large request that is over is dropped when its turn comes', async () => {
   const { pool, batcher, buffers } = setUp()
   pool.hasIdleThread = false
   const client = { isOver: false }
@@ -42,7 +42,7 @@ test('a batch of its own whose request is over is dropped when its turn comes', 
   assert.equal(buffers.out.size, 0)
 })
 
-test('a shared batch is made of those who still wait; each hears of its own', async () => {
+test('a shared batch holds the requests that still wait; each gets its own answer', async () => {
   const { pool, batcher, commits, buffers } = setUp()
   pool.hasIdleThread = false
   const gone = { isOver: false }
@@ -73,7 +73,7 @@ test('a shared batch is made of those who still wait; each hears of its own', as
   assert.equal(buffers.out.size, 2, 'block and payload')
 })
 
-test('a shared batch that nobody waits for is dropped, and the next one has its turn', async () => {
+test('a shared batch with no client left is dropped, and the next batch has its turn', async () => {
   for (const isMixed of [false, true]) {
     const { pool, batcher, buffers } = setUp(() => !isMixed)
     pool.hasIdleThread = false

@@ -77,7 +77,7 @@ test('an empty filter is none; one that takes everything leaves all that there i
   }
 })
 
-test('types are there for who knows them only', () => {
+test('items have types unless the client does not know types', () => {
   const filter = (known?: number) => parseFilterPath('items.*._*', known)?.items.create ?? 0
   assert.equal(filter() & ITEM_TYPE, ITEM_TYPE)
   assert.equal(filter(ITEM_ALL & ~ITEM_TYPE) & ITEM_TYPE, 0)

@@ -74,7 +74,7 @@ async function burst(): Promise<Readonly<Record<string, number>>> {
   return counts
 }
 
-test('a burst of keys that nobody knows yet is taken as a whole, by few queries', async () => {
+test('a burst of unknown keys is looked up as a whole, by few queries', async () => {
   assert.deepEqual(await burst(), { 200: KEYS })
   const lookedUp = await api.metric('ingest_credential_lookups_total')
   assert.ok(lookedUp >= KEYS && lookedUp < KEYS + 10, `${lookedUp}`)

@@ -170,7 +170,7 @@ test('a bomb is 413 and costs little more than the limit', async () => {
   assert.equal((await api.usage(stream.id)).events, 0)
 })
 
-test('what is refused is counted on the stream, and the next request works', async () => {
+test('a refusal is counted on the stream, and the next request works', async () => {
   const stream = await api.createStream()
   await assertTooLarge(api.ingest(stream.key, ' '.repeat(10 * MIB + 1)), 'spaces')
   await api.ingest(stream.key, '{}', { 'content-encoding': 'lz4' })

@@ -81,7 +81,7 @@ test('an engine that lost its data is filled again, from the first event', async
   await service.stop()
 })
 
-test('a wrong URL is caught, and is right when somebody says so', async () => {
+test('a wrong URL is caught, and taken when the operator insists', async () => {
   const external = ['--clickhouse-url', clickHouseUrl]
   await assertRefused(0, external, /this ClickHouse is empty.*--rebuild-projection true/)
   const moved = await start(0, [...external, '--rebuild-projection', 'true'])

@@ -38,7 +38,7 @@ function probe(
 // biome-ignore lint/suspicious/noExplicitAny: whatever the answer holds is judged by the test.
 const json = (answer: Answer): any => JSON.parse(answer.text)
 
-test('who only looks needs no credential, and sees its own version', async () => {
+test('a probe without a credential is answered, with the version of its client', async () => {
   const head = await call(`${service.url}/`, { method: 'HEAD' })
   assert.deepEqual([head.status, head.text], [200, ''])
   assert.equal(head.headers['x-elastic-product'], 'Elasticsearch')

@@ -90,7 +90,7 @@ test('nothing but bad records: sending them again would not make them better', a
   assert(answer.bytes.length < 8_192, `${answer.bytes.length} bytes`)
 })
 
-test('a filter_path is followed, whoever asks', async () => {
+test('a filter_path works for every sender', async () => {
   const stream = await api.createStream()
   const path = '/_bulk?filter_path=errors,items.*.status'
   const answer = await send(stream, FLUENT_BIT, `${chunk(1)}${META}[1]\n`, path)

@@ -154,7 +154,7 @@ test('a record too deep is a partial success, the others are stored', async () =
   assert.equal((await api.events(second.id)).length, 2)
 })
 
-test('what is malformed is refused whole, as a Status in its own encoding', async () => {
+test('a malformed request is refused whole, by a Status in its own encoding', async () => {
   const stream = await api.createStream()
   const good = encodeLogsRequest([{ body: { n: 1 } }, { body: { n: 2 } }])
   for (const [type, body] of [

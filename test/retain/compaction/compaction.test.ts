@@ -294,7 +294,7 @@ test('more rows than one look, members than one row, streams than one round', as
   await harness.assertUsageIsTrue(streamId)
 })
 
-test('a row waits for everybody who follows its node', async () => {
+test('a row waits for all followers of its node', async () => {
   const streamId = await harness.newStream()
   const at = (n: number) => ({ ms: NOON + n, node: 78, lines: ['{"a":1}'] })
   await harness.commit(streamId, [at(0), at(1)])

@@ -188,7 +188,7 @@ test('runs that go while events are sorted stay gone, and the rest is split late
   assert.ok(rest!.texts.length > 0 && rest!.texts.every((text) => text >= String(ids[2]![0])))
 })
 
-test('rows wait for all who follow their node; for too long, and each run is a row', async () => {
+test('rows wait for all followers of their node; after too long, each run is a row', async () => {
   const [streamId, other] = (await newStreams(harness, 2)) as [StreamId, StreamId]
   const runs = [streamId, other].map((id) => ({ streamId: id, lines: randomLines() }))
   const ids = [
@@ -225,7 +225,7 @@ test('rows wait for all who follow their node; for too long, and each run is a r
   }
 })
 
-test('a stretch that is not over is left; a row that waits holds nobody up', async () => {
+test('a stretch that is not over is left; a row that waits holds up no other', async () => {
   const [streamId] = (await newStreams(harness, 1)) as [StreamId]
   const end = START + COMPACT_WINDOW_MS
   const own = [0, 10, 20].map((n) => ({ ms: START + n, lines: ['{"a":1}'] }))

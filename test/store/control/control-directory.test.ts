@@ -65,7 +65,7 @@ test('live, capped and deleted streams, by pages of any size', async () => {
   }
 })
 
-test('what is purged is neither deleted nor live any more, and its keys are gone', async () => {
+test('a purged stream is neither deleted nor live any more, and its keys are gone', async () => {
   const directory = new ControlDirectory(database.postgres)
   const control = new ControlStore(database.postgres, () => undefined)
   const [gone, other] = await flat(directory.pageDeleted())
