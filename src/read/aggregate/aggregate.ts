@@ -24,7 +24,7 @@ export async function aggregate(
 ): Promise<string> {
   const startMs = performance.now()
   const { sources, asOfMs } = await openStreams(streams)
-  const result = await runAggregate({ ...request, streams: sources }, signal)
+  const result = await runAggregate({ ...request, streams: sources, asOfMs }, signal)
   const elapsedMs = performance.now() - startMs
   return aggregateJson(request, result, { asOfMs, nowMs: nowMs() }, elapsedMs)
 }

@@ -58,6 +58,7 @@ export async function histogram(
         ...range,
         timeoutMs: Math.max(1, Math.round(timeoutMs)),
         streams: sources,
+        asOfMs,
         aggregates: [{ fn: 'count', field: undefined, query: undefined, name: 'count' }],
         keys: [
           { kind: 'bucket', name: '_bucket', buckets: request.buckets },

@@ -3,12 +3,13 @@ import type { Query } from '../../../language/query-tree.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregate-functions.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
 import { StoreError } from '../../store-error.ts'
-import type { ProjectionTables } from '../compile/projection-tables.ts'
-import { rowSource, type SourceStream } from '../compile/row-source.ts'
+import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
+import { type RowLeg, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { MEMORY_LIMIT_EXCEEDED, querySettings, toQueryError } from '../query-bounds.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
+import { KnownLargeIntegers, LargeIntegers } from './large-integers.ts'
 import { ALL_EVENTS } from './parts.ts'
 
 /** What an aggregating query is about. */
@@ -19,6 +20,8 @@ export interface AggregateTask extends AggregateQuery {
   readonly fromNs: bigint
   readonly toNs: bigint
   readonly timeoutMs: number
+  /** Events acknowledged before are in the projection; unknown when left out. */
+  readonly asOfMs?: number
   /** Past QUERY_DISTINCT_MAX groups those met by then go on being counted, and no others. */
   readonly keepsFirstGroups?: boolean
 }
@@ -52,6 +55,7 @@ const NOTHING: EngineStats = { rowsRead: 0, engineMs: 0 }
 export class AggregateStore {
   readonly #clickhouse: ClickHouse
   readonly #tables: ProjectionTables
+  readonly #knownLarge = new KnownLargeIntegers()
 
   constructor(clickhouse: ClickHouse, tables: ProjectionTables) {
     this.#clickhouse = clickhouse
@@ -86,23 +90,79 @@ export class AggregateStore {
   ): Promise<AggregateResult> {
     const ids = task.streams.map(({ streamId }) => streamId)
     return this.#tables.read(ids, async (tables) => {
-      const params = new SqlParams()
-      const sql = aggregateSql(task, params, isExact)
-      const { columns, tail } = sql
-      const legs = rowSource({ ...task, columns, tail }, this.#tables.database, tables, params)
-      const statement = legs === undefined ? undefined : sql.over(legs)
-      let stats = NOTHING
-      const rows =
-        statement === undefined
-          ? []
-          : await this.#clickhouse.query<ResultRow>(statement, params.values, settingsOf(task), {
-              ...(signal && { signal }),
-              onStats: (heard) => void (stats = heard),
-            })
-      const read = rows.map((row) => readRow(row, task, sql.placed))
-      return { ...sumUp(rows, task), rows: read, isEstimated: !isExact, stats }
+      // Rows by the producer's clock may have been received at any time: too many to ask about.
+      const mayLeaveOut = task.timeBasis === 'ingested_at'
+      const large = new LargeIntegers(this.#knownLarge, ids)
+      const run = this.#prepare(task, isExact, { tables, large: mayLeaveOut ? large : undefined })
+      if (!large.areLeftOut) return run(signal)
+      const probe = () => this.#hasLarge(task, large, tables, signal)
+      // Where rows that the catalog knows may still come, only a later look sees what was read.
+      const [result, hasLarge] = isSettled(task)
+        ? await Promise.all([run(signal), probe()])
+        : [await run(signal), await probe()]
+      if (!hasLarge) return result
+      large.remember()
+      return this.#prepare(task, isExact, { tables, large: undefined })(signal)
     })
   }
+
+  /** The statement, ready to be run. */
+  #prepare(
+    task: AggregateTask,
+    isExact: boolean,
+    { tables, large }: { tables: PresentTables; large: LargeIntegers | undefined },
+  ): (signal: AbortSignal | undefined) => Promise<AggregateResult> {
+    const params = new SqlParams()
+    const sql = aggregateSql(task, params, isExact)
+    const narrow = (leg: RowLeg) => large?.leaveOut(leg) ?? leg
+    const columns = (leg: RowLeg) => sql.columns(narrow(leg))
+    const tail = (leg: RowLeg) => sql.tail(narrow(leg))
+    const legs = rowSource({ ...task, columns, tail }, this.#tables.database, tables, params)
+    return async (signal) => {
+      let stats = NOTHING
+      const options = {
+        ...(signal && { signal }),
+        onStats: (heard: EngineStats) => void (stats = heard),
+      }
+      const rows =
+        legs === undefined
+          ? []
+          : await this.#clickhouse.query<ResultRow>(
+              sql.over(legs),
+              params.values,
+              settingsOf(task),
+              options,
+            )
+      const read = rows.map((row) => readRow(row, task, sql.placed))
+      return { ...sumUp(rows, task), rows: read, isEstimated: !isExact, stats }
+    }
+  }
+
+  async #hasLarge(
+    task: AggregateTask,
+    large: LargeIntegers,
+    present: PresentTables,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const params = new SqlParams()
+    const streamIds = task.streams.map(({ streamId }) => streamId)
+    const tables = { database: this.#tables.database, present }
+    const sql = large.probeSql({ ...task, streamIds }, tables, params)
+    if (sql === undefined) return false
+    const settings = querySettings(task.timeoutMs)
+    const options = signal && { signal }
+    const rows = await this.#clickhouse.query<Found>(sql, params.values, settings, options)
+    return (rows[0]?.found ?? 0) > 0
+  }
+}
+
+interface Found {
+  readonly found: number
+}
+
+/** All rows that the catalogs have learned from were in the projection when they were asked for. */
+function isSettled({ streams, asOfMs = 0 }: AggregateTask): boolean {
+  return streams.every(({ catalog }) => catalog.learned.untilMs <= asOfMs)
 }
 
 function settingsOf({ timeoutMs, keepsFirstGroups = false }: AggregateTask) {

@@ -255,3 +255,34 @@ test('groups and aggregates are those of the events, in every table', async () =
     assert.deepEqual(shown(one), naiveShown(both, ['mixed'], undefined), name)
   }
 })
+
+test('integers past 64 bits signed are seen when the first one comes', async () => {
+  const stream = 104 as StreamId
+  const event = (json: string): PlainEvent => {
+    return { stream, ms: FROM_MS + 20 * MINUTE_MS, level: '', fields: { integer: json } }
+  }
+  const few = [event('1'), event('-5'), event('-5')]
+  const large = event('18446744073709551611')
+  // As signed bits it is -5. The catalog says integers, both for the first and for the last.
+  const types = { scalars: ['Int64', 'UInt64'] as const }
+  const catalog = learnedCatalog(stream, [], { integer: types })
+  const ask = async () => {
+    const aggregates = [{ fn: 'count' }, { fn: 'uniq', field: 'integer' }]
+    const both = [
+      { fn: 'max', field: 'integer' },
+      { fn: 'sum', field: 'integer' },
+    ]
+    return shown(
+      await run({ aggregates: [...aggregates, ...both], group_by: 'integer' }, [catalog]),
+    )
+  }
+  await insert(stream, few)
+  assert.deepEqual(await ask(), ['-5 | 2 | 1 | -5 | -10', '1 | 1 | 1 | 1 | 1'])
+  assert.deepEqual(await ask(), ['-5 | 2 | 1 | -5 | -10', '1 | 1 | 1 | 1 | 1'])
+  await insert(stream, [large])
+  const value = '18446744073709551611'
+  const expected = ['-5 | 2 | 1 | -5 | -10', '1 | 1 | 1 | 1 | 1']
+  for (let again = 0; again < 2; again++) {
+    assert.deepEqual(await ask(), [...expected, `${value} | 1 | 1 | ${value} | ${value}`])
+  }
+})
