@@ -38,6 +38,9 @@ export function findMistakenClause(reader: QueryReader): QueryError | undefined 
       'write field:value; text that begins so is quoted',
     )
   }
+  if (rest === '!=') {
+    return reader.fail('expected a field before `!=`', 'write NOT word, or field!=value', 2)
+  }
   return undefined
 }
 

@@ -56,6 +56,7 @@ const MISTAKES = [
   ['level =~ "x"', 7, 'field:/re/'],
   ['level !~ "x"', 7, 'NOT field:/re/'],
   ['level <> 3', 7, 'write `!=`'],
+  ['!= "healthz"', 1, 'write NOT word'],
   ['where x = 1', 1, 'leave WHERE out'],
   ['SELECT * FROM x WHERE y = 1', 1, 'this is not SQL'],
   ['status IN (200, 404)', 1, 'write status:(a OR b)'],
