@@ -107,7 +107,7 @@ export class TableReconciler {
     })
     const form = forms.find(({ streamId }) => streamId === next?.streamId)
     if (next === undefined || form === undefined || (await tables.isChanging())) return
-    await tables.startIndexing(form, next.id)
+    await tables.startIndexing(form, next)
   }
 
   #tell(partitions: readonly FormPartition[]): void {

@@ -20,6 +20,7 @@ const day = (streamId: number, id: string, changes: Partial<FormPartition>): For
   id,
   parts: 2,
   rows: 10,
+  firstBlock: 1n,
   unindexedRows: 0,
   narrowParts: 0,
   waitingRows: changes.unindexedRows ?? 0,
@@ -50,7 +51,7 @@ class Fake {
         if (streamId === this.refuses) throw new Error('unknown setting')
         return false
       },
-      startIndexing: async ({ streamId }, id) => {
+      startIndexing: async ({ streamId }, { id }) => {
         this.done.push(['index', streamId, id])
       },
     },

@@ -41,6 +41,8 @@ export interface FormPartition {
   readonly id: string
   readonly parts: number
   readonly rows: number
+  /** The lowest number of a part: that of its insert, or of its last change. */
+  readonly firstBlock: bigint
   /** Rows of parts from before an index was there. Merges may have made it for some of them. */
   readonly unindexedRows: number
   /** Compact parts that should be wide, and will be when they are merged with others. */
@@ -120,7 +122,7 @@ export class TableKeeper {
     if (forms.length === 0) return []
     const rows = await this.#query<PartitionRow>(
       `SELECT table, partition_id AS id, toFloat64(count()) AS parts,
-         toFloat64(sum(d.rows)) AS all_rows,
+         toFloat64(sum(d.rows)) AS all_rows, toString(min(data_version)) AS first_block,
          toFloat64(sumIf(d.rows, data_version <= since)) AS unindexed_rows,
          toFloat64(countIf(is_narrow)) AS narrow_parts,
          toFloat64(sumIf(d.rows, is_narrow OR data_version <= since)) AS waiting_rows
@@ -146,6 +148,7 @@ export class TableKeeper {
       id: row.id,
       parts: row.parts,
       rows: row.all_rows,
+      firstBlock: BigInt(row.first_block),
       unindexedRows: row.unindexed_rows,
       narrowParts: row.narrow_parts,
       waitingRows: row.waiting_rows,
@@ -164,10 +167,13 @@ export class TableKeeper {
   }
 
   /** Starts making the indexes of a day that may lack them; a part that has one keeps it. */
-  async startIndexing({ streamId, indexes }: TableForm, partition: string): Promise<void> {
-    const late = indexes.filter(({ since }) => since > 0n)
+  async startIndexing(
+    { streamId, indexes }: TableForm,
+    { id, firstBlock }: Pick<FormPartition, 'id' | 'firstBlock'>,
+  ): Promise<void> {
+    const late = indexes.filter(({ since }) => since >= firstBlock)
     const made = late.map(({ name }) => `MATERIALIZE INDEX ${name} IN PARTITION ID {id:String}`)
-    await this.#change(streamId, made.join(', '), { id: partition })
+    await this.#change(streamId, made.join(', '), { id })
   }
 
   /** Whether something is being written anew in any table: a deletion, or an index. */
@@ -237,6 +243,7 @@ interface PartitionRow {
   readonly id: string
   readonly parts: number
   readonly all_rows: number
+  readonly first_block: string
   readonly unindexed_rows: number
   readonly narrow_parts: number
   readonly waiting_rows: number
