@@ -86,7 +86,7 @@ test('parts that are enough together are the whole', async () => {
   assert.deepEqual([total, complete], [120, true])
 })
 
-test('when not even the newest part can be had, and for other failures, it is an error', async () => {
+test('without even the newest part, and for other failures, it is an error', async () => {
   await assert.rejects(ask(0), { code: 'unavailable' })
   const request = readHistogramRequest({}, NOW_MS)
   const broken = {
