@@ -9,6 +9,16 @@ import { StoreError } from '../store-error.ts'
 /** Of one query, where ClickHouse has that much. */
 const QUERY_MEMORY_BYTES_MAX = 1024 ** 3
 
+/**
+ * How large a statement may be to the engine. A query within its own bounds becomes no larger; the
+ * engine's defaults are a quarter of a megabyte and 50,000 nodes.
+ */
+const STATEMENT_SETTINGS = {
+  max_query_size: String(8 * 1024 * 1024),
+  max_ast_elements: '500000',
+  max_expanded_ast_elements: '1000000',
+} as const
+
 /** One that groups says what is to happen past the distinct values (`group_by_overflow_mode`). */
 export function querySettings(timeoutMs: number) {
   return {
@@ -16,6 +26,7 @@ export function querySettings(timeoutMs: number) {
     max_memory_usage: String(QUERY_MEMORY_BYTES_MAX),
     max_rows_to_group_by: String(QUERY_DISTINCT_MAX),
     max_result_bytes: String(QUERY_RESULT_BYTES_MAX),
+    ...STATEMENT_SETTINGS,
     output_format_json_quote_64bit_integers: 0,
     // When our client goes away we do, and the server is to stop. It heeds that of readers alone.
     readonly: '2',

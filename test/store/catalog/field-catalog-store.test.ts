@@ -24,6 +24,7 @@ import { KnownFields } from '../../../src/store/catalog/known-fields.ts'
 import { SchemaStore } from '../../../src/store/catalog/schema-store.ts'
 import { newStream, TestNode } from '../../observe/nodes.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
+import { createRandom } from '../../support/random.ts'
 
 let database: TestDatabase
 let one: TestNode
@@ -175,6 +176,40 @@ test('a stream that skipped something is read with all types for good', async ()
     assert.equal((await read(stream)).learned.untilMs, 0)
   }
   assert((await read(whole)).learned.untilMs > 0)
+})
+
+test('what is vouched for holds at every moment while two nodes learn', async () => {
+  const stream = await newStream(database.postgres)
+  const { next: random, seed } = createRandom()
+  console.log(`seed ${seed} (TEST_SEED=${seed} repeats this run)`)
+  const kinds = { Int64: '1', Float64: '1.5', String: '"x"', Bool: 'true' } as const
+  const names = Object.keys(kinds) as (keyof typeof kinds)[]
+  const events: { readonly ms: number; readonly node: number; path: string; type: string }[] = []
+  let isOver = false
+  const send = async (node: TestNode) => {
+    for (let n = 0; n < 150; n++) {
+      const path = `f${Math.floor(random() * 40)}`
+      const type = names[Math.floor(random() * names.length)]!
+      await node.commit(stream, `{"${path}":${kinds[type]}}`)
+      const ms = Date.now() // Its id is no later.
+      events.push({ ms, node: node.lease.nodeId, path, type })
+      await new Promise((resolve) => setTimeout(resolve, random() * 8))
+    }
+  }
+  const senders = Promise.all([send(one), send(two)]).then(() => {
+    isOver = true
+  })
+  let vouched = 0
+  while (!isOver) {
+    const catalog = await read(stream)
+    for (const { ms, node, path, type } of events) {
+      if (!isLearned(catalog, ms, node)) continue
+      vouched++
+      assert((catalog.typesOf([path]).scalars as readonly string[]).includes(type), path)
+    }
+  }
+  await senders
+  assert(vouched > 100, String(vouched))
 })
 
 test('text fields are those of the setting, or all strings where it has none', async () => {

@@ -83,16 +83,6 @@ export function rowSource(
   return `(${selects.join('\n  UNION ALL ')})`
 }
 
-/**
- * What a statement over a `rowSource` may be to the engine: a query within its bounds becomes no
- * more. The engine's defaults are a quarter of a megabyte, and 50,000 nodes.
- */
-export const COMPILED_SETTINGS = {
-  max_query_size: String(8 * 1024 * 1024),
-  max_ast_elements: '500000',
-  max_expanded_ast_elements: '1000000',
-} as const
-
 interface LegSql {
   readonly sql: string
   /** No row can be in it. */

@@ -17,12 +17,10 @@ import {
 } from '../../../../src/limits.ts'
 import type { SegmentId } from '../../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
-import {
-  COMPILED_SETTINGS,
-  rowSource,
-} from '../../../../src/store/projection/compile/row-source.ts'
+import { rowSource } from '../../../../src/store/projection/compile/row-source.ts'
 import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
 import { PROJECTION_DATABASE } from '../../../../src/store/projection/projection-store.ts'
+import { querySettings } from '../../../../src/store/projection/query-bounds.ts'
 import { ProjectionHarness } from '../../../block/projection-harness.ts'
 import { unknownCatalog } from './test-catalog.ts'
 
@@ -49,7 +47,7 @@ async function count(stream: StreamId, text: string, fields: number): Promise<nu
   const rows = await harness.clickhouse.query<{ n: number }>(
     `SELECT count() AS n FROM ${source}`,
     params.values,
-    COMPILED_SETTINGS,
+    querySettings(20_000),
   )
   return rows[0]!.n
 }
