@@ -186,7 +186,7 @@ test('rows are deleted from RETAIN_TRIM_SHARE on, looked at each RETAIN_TRIM_MS'
 })
 
 /** What the bounds do with a table of so many parts, crowded before or not. */
-async function boundSet(dayParts: number, parts: number, wasCrowded: boolean) {
+async function boundSet(dayParts: number, parts: number, wasCrowded: boolean, narrowParts = 0) {
   const set: number[] = []
   const bounds = new MergeBounds({
     parts: {
@@ -196,7 +196,7 @@ async function boundSet(dayParts: number, parts: number, wasCrowded: boolean) {
       },
     },
   })
-  await bounds.round([{ streamId: STREAM, dayParts, parts, narrowParts: 0 }], NEVER)
+  await bounds.round([{ streamId: STREAM, dayParts, parts, narrowParts }], NEVER)
   return set
 }
 
@@ -205,6 +205,12 @@ test('a table is crowded by MERGE_PARTS_CROWDED or MERGE_TABLE_PARTS_CROWDED', a
   assert.deepEqual(await boundSet(day - 1, all - 1, false), [])
   assert.deepEqual(await boundSet(day, all - 1, false), [MERGE_CROWDED_BYTES_MAX])
   assert.deepEqual(await boundSet(day - 1, all, false), [MERGE_CROWDED_BYTES_MAX])
+})
+
+test('large compact parts crowd a table of wide ones: merging makes them wide', async () => {
+  assert.deepEqual(await boundSet(1, 1, false, 1), [MERGE_CROWDED_BYTES_MAX])
+  assert.deepEqual(await boundSet(1, 1, true, 1), [])
+  assert.deepEqual(await boundSet(1, 1, true, 0), [MERGE_BYTES_MAX])
 })
 
 test('until below MERGE_PARTS_RELAXED and MERGE_TABLE_PARTS_RELAXED', async () => {

@@ -23,6 +23,7 @@ import type { TableNeeds } from '../../../src/model/table-needs.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { MemoryFiles } from '../../../src/store/memory-files.ts'
 import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
+import { ProjectionParts } from '../../../src/store/projection/projection-parts.ts'
 import {
   createTableSql,
   PROJECTION_DATABASE,
@@ -194,6 +195,8 @@ test('an old table is altered, its parts are indexed, and merging makes them wid
   const counts = { parts: 2, rows, firstBlock: 1n, unindexedRows: rows, narrowParts: 1 }
   assert.deepEqual({ ...day, id: '' }, { streamId, id: '', ...counts, waitingRows: rows })
   assert.equal(await keeper.readReadyShare(streamId), 0)
+  const listed = await new ProjectionParts(clickHouse).listTables()
+  assert.equal(listed.find((table) => table.streamId === streamId)!.narrowParts, 1)
   await reindex(streamId)
   assert.deepEqual(
     (await partsOf(streamId)).map(({ type, hasIndexes }) => [type, hasIndexes]),
