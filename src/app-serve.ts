@@ -15,6 +15,7 @@ import { readingRoutes } from './serve/reading/routes.ts'
 import { tailRoutes } from './serve/reading/tail.ts'
 import { serveRoutes } from './serve/routes.ts'
 import type { ControlStore } from './store/control/control-store.ts'
+import type { ViewStore } from './store/control/view-store.ts'
 import type { TailHub } from './tail/tail-hub.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
@@ -33,8 +34,10 @@ export function createServeRoutes(parts: {
   readonly credentials: CredentialCache
   readonly metrics: Metrics
   readonly tails: TailHub
+  readonly views: ViewStore
 }): Route[] {
   const { reads, isClickHouseEmbedded, pool, control, streams, credentials, metrics, tails } = parts
+  const { views } = parts
   const isIngestBusy = () => isBusy(pool.ingestLoad)
   const lanes = createLanes(isIngestBusy, isClickHouseEmbedded)
   metrics.watchLanes(lanes)
@@ -55,10 +58,10 @@ export function createServeRoutes(parts: {
   })
   const search = createSearch(reads, pool, readers.readSegments)
   const { openStreams, runAggregate, runFacets } = reads
-  const reading = { openStreams, runAggregate, runFacets, nowMs: Date.now, search }
+  const counting = { openStreams, runAggregate, runFacets, nowMs: Date.now }
   return [
     ...managed,
-    ...readingRoutes({ ...guard, ...reading, lane: lanes.queries, streams }),
+    ...readingRoutes({ ...guard, ...counting, search, views, lane: lanes.queries, streams }),
     ...tailRoutes({ ...guard, lane: lanes.lists, streams, tails }),
   ]
 }

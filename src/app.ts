@@ -9,13 +9,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { CredentialCache } from './accept/admission/authenticate.ts'
 import {
   elasticFallback,
   elasticProbeRoutes,
   refusalByPath,
 } from './accept/surfaces/elastic-probes.ts'
+import { createConsole } from './app-console.ts'
 import type { Context } from './app-context.ts'
+import { startControl } from './app-control.ts'
 import { listenHttp } from './app-http.ts'
 import { startIngest } from './app-ingest.ts'
 import { startPromoter } from './app-promote.ts'
@@ -23,11 +24,8 @@ import { createServeRoutes } from './app-serve.ts'
 import { createTails } from './app-tail.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { openCell } from './cell/cell.ts'
-import { openStores, type Stores } from './cell/open-stores.ts'
+import { openStores } from './cell/open-stores.ts'
 import type { Config } from './config.ts'
-import { readConsoleFiles } from './console/console-files.ts'
-import { consoleRoutes } from './console/console-routes.ts'
-import { SignInCodes, signInRoute } from './console/sign-in.ts'
 import { describeRoutes } from './http/describe-routes.ts'
 import { type LoadedEngine, loadEngine } from './http/load-engine.ts'
 import { createServer } from './http/server.ts'
@@ -35,9 +33,6 @@ import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
 import { openDataDirectory } from './machine/data-directory.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineIn } from './pool/quarantine.ts'
-import { ControlDirectory } from './store/control/control-directory.ts'
-import { ControlStore } from './store/control/control-store.ts'
-import { CredentialStore } from './store/control/credential-store.ts'
 import { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
@@ -64,7 +59,6 @@ export interface AppEvents {
 }
 
 const WORKER_FILE = fileURLToPath(new URL('../workers/main.js', import.meta.url))
-const CONSOLE_FOLDER = fileURLToPath(new URL('../www/', import.meta.url))
 const DRAIN_POLL_MS = 20
 
 /** Starts the service. Rejects when it cannot; nothing is left running then. */
@@ -106,14 +100,13 @@ async function start(
   const { isClickHouseEmbedded } = stores
   const { reads } = cell
   let isStopping = false
-  const codes = new SignInCodes()
+  const page = createConsole(control)
   const routes = describeRoutes(version, [
     ...(await startIngest(context, { pool, cell, credentials, isStopping: () => isStopping })),
     ...createServeRoutes({ ...context, ...plane, pool, reads, tails, isClickHouseEmbedded }),
     ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(health, metrics),
-    ...consoleRoutes(readConsoleFiles(CONSOLE_FOLDER)),
-    signInRoute(codes, async (token) => await control.createToken(token)),
+    ...page.routes,
   ])
   const tokenFile = join(directory.path, 'admin-token')
   const adminToken = await control.ensureAdminToken((text) => {
@@ -132,7 +125,7 @@ async function start(
   return {
     baseUrl: `${config.tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,
     adminToken,
-    signInCode: adminToken && codes.create(),
+    signInCode: adminToken && page.createCode(),
     tokenFile,
     dataPath: directory.path,
     stop: async () => {
@@ -171,22 +164,6 @@ function createContext(
     events.onFatal(reason)
   }
   return { config, log, metrics, health, buffers, stoppers, onFatal }
-}
-
-/** The control plane: streams, keys, tokens. It is in the first cell's PostgreSQL. */
-function startControl({ metrics, stoppers }: Context, { postgres, reads }: Stores) {
-  const control = new ControlStore(postgres, (change) => credentials.forget(change))
-  const credentials = new CredentialCache({
-    source: new CredentialStore(postgres, (count) => {
-      metrics.credentialLookups.inc(count)
-      metrics.credentialQueries.inc()
-    }),
-  })
-  credentials.start()
-  stoppers.push(() => credentials.stop())
-  // It only reads here: what changes streams is `control`.
-  const streams = new ControlStore(reads.postgres, () => undefined)
-  return { control, credentials, streams, directory: new ControlDirectory(postgres) }
 }
 
 function startPool({ config, log, metrics, stoppers }: Context, dataPath: string): WorkerPool {

@@ -15,6 +15,7 @@ export const ERRORS = {
   method_not_allowed: { httpStatus: 405, retryable: false, title: 'Method not allowed' },
   too_slow: { httpStatus: 408, retryable: true, title: 'Request too slow' },
   conflict: { httpStatus: 409, retryable: false, title: 'Conflict' },
+  precondition_failed: { httpStatus: 412, retryable: false, title: 'Changed by somebody else' },
   too_large: { httpStatus: 413, retryable: false, title: 'Request too large' },
   unsupported_media_type: { httpStatus: 415, retryable: false, title: 'Unsupported media type' },
   rate_limited: { httpStatus: 429, retryable: true, title: 'Rate budget exceeded' },

@@ -469,6 +469,11 @@ export const REDACT_FIELD_CHARS_MAX = 512
 /** Of a stream: a bare word is looked for in each. */
 export const TEXT_FIELDS_MAX = 32
 export const KEYS_PER_STREAM_MAX = 1_000
+export const VIEWS_PER_STREAM_MAX = 1_000
+/** Of a view: all but its name. */
+export const VIEW_BYTES_MAX = 64 * KIB
+export const VIEW_COLUMNS_MAX = 64
+export const VIEW_TAGS_MAX = 32
 export const EVENTS_PAGE_DEFAULT = 100
 export const EVENTS_PAGE_MAX = 1_000
 /** Bytes of event JSON in one page of the event list; the page ends early past it. */

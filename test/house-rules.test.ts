@@ -55,12 +55,12 @@ const CODE_RULES = [
   [
     'only the entries end the process',
     /\bprocess\.exit\(/g,
-    outside(/^(src\/main\.ts|src\/embedded\/.*-host\.ts|bench\/|scripts\/|test\/)/),
+    outside(/^(src\/main\.ts|src\/cli\/|src\/embedded\/.*-host\.ts|bench\/|scripts\/|test\/)/),
   ],
   [
-    'only the entry, scripts, benches and tests print',
+    'only the entries, scripts, benches and tests print',
     /\bconsole\.\w+\(/g,
-    outside(/^(src\/main\.ts|bench\/|scripts\/|test\/|load-tests\/)/),
+    outside(/^(src\/main\.ts|src\/cli\/|bench\/|scripts\/|test\/|load-tests\/)/),
   ],
 ] as const
 

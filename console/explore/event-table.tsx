@@ -4,12 +4,16 @@
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { isTyping } from '../base/keys.ts'
+import { setParams } from '../base/route.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { findStream } from '../base/stream.ts'
 import { formatTime, zone } from '../base/time.ts'
+import { ask } from './ask.ts'
 import { cellText, type EventRecord, lineOf } from './event.ts'
 import { EventDetails } from './event-details.tsx'
 import type { EventList, Gap, Row } from './event-list.ts'
+import { systemClause, withClause } from './filters.ts'
 import { LEVEL_SIGNS, levelOf } from './level.ts'
 
 const ROW_PX = 26
@@ -84,6 +88,7 @@ export function EventTable({ list, stream, columns, onMore, onLoadGap }: TablePr
       class="events"
       role="grid"
       aria-label="Events"
+      aria-busy={list.isLoading}
       aria-rowcount={rows.length + 1}
       aria-colcount={header.length}
     >
@@ -238,22 +243,27 @@ function useRowKeys(
 ): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const { target } = event
-      const isTyping =
-        target instanceof HTMLElement &&
-        target.matches('input, textarea, select, button, a, summary')
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
-      if (document.querySelector('dialog[open]') !== null) return
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return
+      const isOnControl =
+        event.target instanceof Element && event.target.matches('button, a, summary')
       const row = rows[current()]
       if (event.key === 'j') moveTo(current() + 1)
       else if (event.key === 'k') moveTo(current() - 1)
-      else if (event.key === 'Enter' && row?.kind === 'event') toggle(keyOf(row))
-      else return
+      else if (event.key === 'Enter' && !isOnControl && row?.kind === 'event') toggle(keyOf(row))
+      else if ((event.key === 'f' || event.key === 'x') && row?.kind === 'event') {
+        filterByLevel(row.event, event.key === 'x')
+      } else return
       event.preventDefault()
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [rows])
+}
+
+function filterByLevel(event: EventRecord, isExcluded: boolean): void {
+  const level = levelOf(event)
+  if (level === undefined) return
+  setParams({ q: withClause(ask.value.query, systemClause('_level', level), isExcluded) })
 }
 
 function keyOf(row: Row): string {

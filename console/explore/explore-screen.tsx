@@ -4,9 +4,11 @@ import { useEffect, useRef } from 'preact/hooks'
 import { callJson, callText } from '../base/api.ts'
 import { jsonElements, jsonMembers, jsonText, wholeJson } from '../base/exact-json.ts'
 import { useLoaded } from '../base/loaded.ts'
-import { href, setParams } from '../base/route.ts'
+import { setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
+import { FirstStart } from '../first-start/first-start.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { SaveView } from '../views/save-view.tsx'
 import { AnswerNote } from './answer-note.tsx'
 import { type Ask, ask, readMembers, readPath } from './ask.ts'
 import type { Bucket } from './counts.ts'
@@ -14,6 +16,7 @@ import { EventLoader, type Gap } from './event-list.ts'
 import { EventTable } from './event-table.tsx'
 import type { Facet } from './facet.ts'
 import { Facets } from './facets.tsx'
+import { Groups } from './groups.tsx'
 import { Histogram } from './histogram.tsx'
 import { follow, liveFailure } from './live.ts'
 import { QueryBox } from './query-box.tsx'
@@ -34,6 +37,7 @@ export function ExploreScreen() {
   const stream = findStream(current.streamId)
   const loader = useRef(new EventLoader()).current
   const turn = useSignal(0)
+  const isSaving = useSignal(false)
   const { streamId, query, from, to, timeBasis, isLive } = current
   const key = [streamId, query, from, to, timeBasis].join('\n')
   useEffect(() => {
@@ -48,13 +52,7 @@ export function ExploreScreen() {
       liveFailure.value = undefined
     }
   }, [key, isLive, turn.value])
-  if (streams.value?.length === 0) {
-    return (
-      <p class="empty">
-        Nothing to look at yet. <a href={href('streams')}>Create a stream</a>, and send it an event.
-      </p>
-    )
-  }
+  if (streams.value?.length === 0) return <FirstStart />
   const { value: list } = loader.list
   return (
     <section class="explore">
@@ -63,6 +61,7 @@ export function ExploreScreen() {
         <QueryBox />
         <button
           type="button"
+          id="refresh"
           onClick={() => {
             turn.value++
           }}
@@ -79,8 +78,26 @@ export function ExploreScreen() {
         >
           {isLive ? '■ Live' : '▶ Live'}
         </button>
+        <button
+          type="button"
+          disabled={streamId === undefined}
+          onClick={() => {
+            isSaving.value = true
+          }}
+        >
+          ☆ Save
+        </button>
+        {isSaving.value && streamId !== undefined && (
+          <SaveView
+            streamId={streamId}
+            onClose={() => {
+              isSaving.value = false
+            }}
+          />
+        )}
       </div>
       <Counts ask={current} askKey={key} turn={turn.value} />
+      <Groups askKey={key} turn={turn.value} />
       {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
       <div class="explore-body">
         <FacetsPanel ask={current} askKey={key} turn={turn.value} />

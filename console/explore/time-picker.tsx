@@ -32,7 +32,7 @@ export function TimePicker() {
     <div class="popover-place" ref={ref}>
       <button
         type="button"
-        id="time-picker"
+        id="time"
         aria-expanded={isOpen.value}
         onClick={() => {
           isOpen.value = !isOpen.value

@@ -1,5 +1,7 @@
 /** The frame: who is not signed in signs in; everybody else gets the screen of the address. */
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { keyAction } from '../base/keys.ts'
 import { type Route, route } from '../base/route.ts'
 import { token } from '../base/session.ts'
 import { findStream, loadStreams, streams, streamsFailure } from '../base/stream.ts'
@@ -10,7 +12,10 @@ import { RedactionScreen } from '../redaction/redaction-screen.tsx'
 import { SchemaScreen } from '../schema/schema-screen.tsx'
 import { StreamsScreen } from '../streams/streams-screen.tsx'
 import { UsageScreen } from '../usage/usage-screen.tsx'
+import { ViewsScreen } from '../views/views-screen.tsx'
 import { Header } from './header.tsx'
+import { Help } from './help.tsx'
+import { Palette } from './palette.tsx'
 import { SignIn } from './sign-in.tsx'
 
 export function App() {
@@ -31,12 +36,27 @@ function Frame() {
   useEffect(() => {
     document.title = stream === undefined ? 'Sluice' : `${stream.name} · Sluice`
   }, [stream?.name])
+  const open = useSignal<'help' | 'palette' | undefined>(undefined)
+  const close = () => {
+    open.value = undefined
+  }
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const action = keyAction(event)
+      if (action === undefined) return
+      event.preventDefault()
+      if (action === 'help' || action === 'palette') open.value = action
+      else document.getElementById(action)?.[action === 'query' ? 'focus' : 'click']()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
   return (
     <>
       <a class="skip" href="#main">
         Skip to content
       </a>
-      <Header />
+      <Header onHelp={() => (open.value = 'help')} />
       <main id="main" tabIndex={-1}>
         {streamsFailure.value !== undefined && streams.value === undefined ? (
           <Failure text={streamsFailure.value}>
@@ -50,12 +70,16 @@ function Frame() {
           <Screen current={current} />
         )}
       </main>
+      {open.value === 'help' && <Help onClose={close} />}
+      {open.value === 'palette' && <Palette onClose={close} />}
     </>
   )
 }
 
 function Screen({ current }: { current: Route }) {
   switch (current.screen) {
+    case 'views':
+      return <ViewsScreen streamId={current.streamId} />
     case 'schema':
       return <SchemaScreen streamId={current.streamId} />
     case 'redaction':

@@ -6,13 +6,14 @@ import { StreamPicker } from './stream-picker.tsx'
 
 const LINKS: readonly (readonly [screen: Screen, label: string])[] = [
   ['explore', 'Explore'],
+  ['views', 'Views'],
   ['streams', 'Streams'],
   ['schema', 'Schema'],
   ['redaction', 'Redaction'],
   ['usage', 'Usage'],
 ]
 
-export function Header() {
+export function Header({ onHelp }: { onHelp: () => void }) {
   const { screen, streamId } = route.value
   const stream = findStream(streamId)
   return (
@@ -33,6 +34,9 @@ export function Header() {
         ))}
       </nav>
       <span class="spring" />
+      <button type="button" class="plain" onClick={onHelp} title="Keys and queries (?)">
+        Help
+      </button>
       <button type="button" class="plain" onClick={nextTheme} title="Light, dark, or as the system">
         Theme: {theme.value}
       </button>

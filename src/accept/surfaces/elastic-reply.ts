@@ -14,6 +14,7 @@ const EXCEPTIONS = {
   unauthenticated: 'security_exception',
   forbidden: 'security_exception',
   not_found: 'resource_not_found_exception',
+  precondition_failed: 'version_conflict_engine_exception',
   method_not_allowed: 'illegal_argument_exception',
   too_slow: 'circuit_breaking_exception',
   conflict: 'version_conflict_engine_exception',

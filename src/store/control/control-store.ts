@@ -135,7 +135,9 @@ export class ControlStore {
     })
   }
 
-  /** Hides the stream and revokes its keys; the data goes later. Throws `not_found`. */
+  /**
+   * Hides the stream, revokes its keys, deletes its views; the data goes later. Throws `not_found`.
+   */
   async deleteStream(streamId: StreamId): Promise<void> {
     await this.#change({ kind: 'stream', streamId }, async (sql) => {
       const { rowCount } = await sql.query(
@@ -147,6 +149,7 @@ export class ControlStore {
         'UPDATE api_keys SET revoked_at = now() WHERE stream_id = $1 AND revoked_at IS NULL',
         [streamId],
       )
+      await sql.query('DELETE FROM stream_views WHERE stream_id = $1', [streamId])
     })
   }
 

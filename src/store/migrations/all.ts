@@ -14,6 +14,7 @@ import { sql as projectionIdentity } from './0009-projection-identity.ts'
 import { sql as promotedStreams } from './0010-promoted-streams.ts'
 import { sql as textFields } from './0011-text-fields.ts'
 import { sql as partialSchemas } from './0012-partial-schemas.ts'
+import { sql as views } from './0013-views.ts'
 
 export interface Migration {
   readonly version: number
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, name: 'promoted-streams', sql: promotedStreams },
   { version: 11, name: 'text-fields', sql: textFields },
   { version: 12, name: 'partial-schemas', sql: partialSchemas },
+  { version: 13, name: 'views', sql: views },
 ]

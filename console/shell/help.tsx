@@ -1,0 +1,56 @@
+import { Dialog } from '../parts/dialog.tsx'
+
+const KEYS: readonly (readonly [keys: string, does: string])[] = [
+  ['/', 'to the query'],
+  ['Enter', 'run the query; open or close the event'],
+  ['Shift Enter', 'a new line in the query'],
+  ['Ctrl Space', 'proposals for what is typed'],
+  ['j, k', 'the next event, the one before'],
+  ['f, x', 'include, exclude the level of the event'],
+  ['t', 'the time range'],
+  ['l', 'live, on and off'],
+  ['r', 'ask again'],
+  ['Ctrl K', 'go anywhere, do anything'],
+  ['?', 'this page'],
+  ['Escape', 'close what is open'],
+]
+
+const QUERIES: readonly (readonly [query: string, finds: string])[] = [
+  ['timeout', 'the word, in any case, in the text fields'],
+  ['"connection reset"', 'the words in a row'],
+  ['status:>=500', 'numbers'],
+  ['service:(cart OR checkout)', 'one of several values'],
+  ['-path:/health', 'all but these'],
+  ['error.type:*', 'the field is there'],
+  ['path:/api/*', 'any ending'],
+  ['message:/time ?out/i', 'a regular expression'],
+  ['items[].price:>4', 'some element of an array'],
+  ['_level:>=warn', 'by severity'],
+]
+
+/** The keys and the language on one page. */
+export function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keys and queries" onClose={onClose} isWide>
+      <div class="halves">
+        <Terms terms={KEYS} />
+        <Terms terms={QUERIES} />
+      </div>
+    </Dialog>
+  )
+}
+
+function Terms({ terms }: { terms: readonly (readonly [string, string])[] }) {
+  return (
+    <dl class="terms">
+      {terms.map(([name, text]) => (
+        <div key={name}>
+          <dt>
+            <kbd>{name}</kbd>
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

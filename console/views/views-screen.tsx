@@ -1,0 +1,120 @@
+/** The saved views of a stream: open, share, delete. */
+import { useSignal } from '@preact/signals'
+import { call, callJson, failureText } from '../base/api.ts'
+import { formatAgo } from '../base/format.ts'
+import { useLoaded } from '../base/loaded.ts'
+import { href } from '../base/route.ts'
+import { findStream } from '../base/stream.ts'
+import { type ViewInfo, viewHref } from '../base/view.ts'
+import { ChooseStream } from '../parts/choose-stream.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { tell } from '../parts/notices.tsx'
+
+export function ViewsScreen({ streamId }: { streamId: string | undefined }) {
+  const stream = findStream(streamId)
+  if (stream === undefined) return <ChooseStream screen="views" />
+  return (
+    <section>
+      <div class="heading">
+        <h1>Views of {stream.name}</h1>
+        <span class="spring" />
+        <a href={href('explore', stream.id)}>Explore, and save what you see</a>
+      </div>
+      <ViewList key={stream.id} streamId={stream.id} />
+    </section>
+  )
+}
+
+function ViewList({ streamId }: { streamId: string }) {
+  const turn = useSignal(0)
+  const path = `streams/${streamId}/views`
+  const { value, failure } = useLoaded(
+    path,
+    (signal) => callJson<{ views: readonly ViewInfo[] }>(path, { signal }),
+    turn,
+  )
+  if (failure !== undefined) return <Failure text={failure} />
+  if (value === undefined) return <p class="quiet">Loading…</p>
+  if (value.views.length === 0) {
+    return <p class="empty">No view is saved yet: look for something in Explore, then save it.</p>
+  }
+  const change = async (view: ViewInfo, method: 'PATCH' | 'DELETE') => {
+    try {
+      await call(`${path}/${view.id}`, {
+        method,
+        headers: { 'If-Match': `"${view.version}"` },
+        ...(method === 'PATCH' && { body: { shared: !view.shared } }),
+      })
+      if (method === 'DELETE') tell(`${view.name} is deleted`)
+    } catch (cause) {
+      tell(failureText(cause) ?? '', true)
+    }
+    turn.value++
+  }
+  return (
+    <div class="scroll">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Query</th>
+            <th scope="col">Made by</th>
+            <th scope="col">Changed</th>
+            <th scope="col">Seen by</th>
+            <th scope="col">
+              <span class="unseen">Delete</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {value.views.map((view) => (
+            <ViewRow
+              key={view.id}
+              view={view}
+              address={viewHref(streamId, view)}
+              onShare={() => void change(view, 'PATCH')}
+              onDelete={() => void change(view, 'DELETE')}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+interface RowProps {
+  readonly view: ViewInfo
+  readonly address: string
+  readonly onShare: () => void
+  readonly onDelete: () => void
+}
+
+function ViewRow({ view, address, onShare, onDelete }: RowProps) {
+  return (
+    <tr>
+      <th scope="row">
+        <a href={address}>{view.name}</a>
+        <p class="hint">{view.description}</p>
+        {view.problem !== null && <p class="warn">▲ {view.problem}</p>}
+      </th>
+      <td class="mono">{view.query || 'all events'}</td>
+      <td>{view.created_by}</td>
+      <td>{formatAgo(Date.parse(view.updated_at))}</td>
+      <td>
+        <button type="button" class="small" aria-pressed={view.shared} onClick={onShare}>
+          {view.shared ? 'everybody' : 'only its maker'}
+        </button>
+      </td>
+      <td>
+        <button
+          type="button"
+          class="small danger"
+          aria-label={`Delete the view ${view.name}`}
+          onClick={onDelete}
+        >
+          Delete
+        </button>
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,126 @@
+/** The public API as the commands call it: failures have the words that the service gave. */
+import { UsageError } from './usage-error.ts'
+
+/** The service refused, or did not answer. */
+export class ApiFailure extends Error {
+  override readonly name = 'ApiFailure'
+}
+
+export interface Call {
+  readonly method?: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | undefined>>
+}
+
+export class Client {
+  readonly #url: string
+  readonly #token: string | undefined
+  readonly #signal: AbortSignal
+
+  constructor(url: string, token: string | undefined, signal: AbortSignal) {
+    if (!URL.canParse(url)) throw new UsageError(`the address ${url} is no URL`)
+    this.#url = url.replace(/\/+$/, '')
+    this.#token = token
+    this.#signal = signal
+  }
+
+  /** A success. Throws `ApiFailure`, and `UsageError` without a token. */
+  async call(path: string, { method, body, headers, query = {} }: Call = {}): Promise<Response> {
+    if (this.#token === undefined) {
+      throw new UsageError('set SLUICE_TOKEN to an access token, such as $(cat data/admin-token)')
+    }
+    return await this.send(path, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      query,
+      headers: {
+        Authorization: `Bearer ${this.#token}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  }
+
+  /** As `call`, with what is given and nothing else: no token. */
+  async send(
+    path: string,
+    { query = {}, ...init }: RequestInit & { readonly query?: Call['query'] },
+  ): Promise<Response> {
+    const url = new URL(`${this.#url}/v1/${path}`)
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(name, value)
+    }
+    let response: Response
+    try {
+      response = await fetch(url, { ...init, signal: this.#signal })
+    } catch (cause) {
+      if (this.#signal.aborted) throw cause
+      const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+      const text = reason instanceof Error ? reason.message : String(reason)
+      throw new ApiFailure(`${this.#url} does not answer: ${text}`, { cause })
+    }
+    if (response.ok) return response
+    throw new ApiFailure(await problemText(response))
+  }
+
+  async json<T>(path: string, options: Call = {}): Promise<T> {
+    const response = await this.call(path, options)
+    return (await response.json()) as T
+  }
+
+  /** The id of the stream that is named, or that has this id. Throws `UsageError`. */
+  async findStream(name: string | undefined): Promise<string> {
+    if (name === undefined) throw new UsageError('name a stream: sluice streams lists them')
+    const all = await this.listStreams()
+    const found = all.find((stream) => stream.name === name) ?? all.find(({ id }) => id === name)
+    if (found !== undefined) return found.id
+    const known = all.slice(0, 10).map((stream) => stream.name)
+    throw new UsageError(`there is no stream ${name}; there are ${known.join(', ') || 'none'}`)
+  }
+
+  async listStreams(): Promise<readonly StreamInfo[]> {
+    const all: StreamInfo[] = []
+    let after: string | undefined
+    do {
+      const page: StreamPage = await this.json('streams', { query: { after } })
+      all.push(...page.streams)
+      after = page.next ?? undefined
+    } while (after !== undefined)
+    return all
+  }
+}
+
+export interface StreamInfo {
+  readonly id: string
+  readonly name: string
+  readonly retention: string
+  readonly text_fields: readonly string[]
+}
+
+interface StreamPage {
+  readonly streams: readonly StreamInfo[]
+  readonly next: string | null
+}
+
+async function problemText(response: Response): Promise<string> {
+  const text = await response.text()
+  try {
+    const problem = JSON.parse(text) as { readonly detail?: string; readonly title?: string }
+    return problem.detail ?? problem.title ?? `the service answered ${response.status}`
+  } catch {
+    return `the service answered ${response.status}`
+  }
+}
+
+/** The lines of a body, each without its end, as they come. */
+export async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const bytes of body) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
+    rest = lines.pop()!
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}

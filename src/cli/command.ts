@@ -1,0 +1,41 @@
+/** What a command is, and the exit codes that scripts go by. */
+import type { ParseArgsConfig } from 'node:util'
+import type { Client } from './client.ts'
+import type { Terminal } from './terminal.ts'
+
+export const EXIT_OK = 0
+/** Nothing was found. */
+export const EXIT_NOTHING = 1
+export const EXIT_USAGE = 2
+/** The service refused, or did not answer. */
+export const EXIT_FAILED = 3
+
+export type Options = NonNullable<ParseArgsConfig['options']>
+export type Values = Readonly<Record<string, string | boolean | undefined>>
+
+export interface Invocation {
+  readonly client: Client
+  readonly terminal: Terminal
+  readonly values: Values
+  /** Behind the command's name. */
+  readonly positionals: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  /** Aborted by Ctrl+C. */
+  readonly signal: AbortSignal
+}
+
+export interface Command {
+  /** Behind the command's name, as help shows it. */
+  readonly usage: string
+  readonly summary: string
+  readonly options: Options
+  /** What each option means. */
+  readonly help: Readonly<Record<string, string>>
+  readonly positionalsMax: number
+  /** The exit code. Throws `UsageError` and `ApiFailure`. */
+  readonly run: (invocation: Invocation) => Promise<number>
+}
+
+export function textOf(value: string | boolean | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,53 @@
+import { readLines } from './client.ts'
+import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
+import type { EventRecord } from './terminal.ts'
+
+const LIMIT_DEFAULT = '100'
+
+/** Events that a query finds, the oldest first as in a file; `*` is all streams. */
+export const search: Command = {
+  usage: '<stream | *> [query] [options]',
+  summary: 'Find events. The newest matches, printed in the order of time.',
+  positionalsMax: 2,
+  options: {
+    from: { type: 'string', short: 'f' },
+    to: { type: 'string', short: 't' },
+    limit: { type: 'string', short: 'n' },
+    all: { type: 'boolean' },
+  },
+  help: {
+    from: 'Since when: -15m, -7d, 2026-01-31T12:00:00Z; an hour ago',
+    to: 'Until when; now',
+    limit: `How many events at most; ${LIMIT_DEFAULT}`,
+    all: 'All events of the range, the oldest first, as they come',
+  },
+  run: async ({ client, terminal, values, positionals }) => {
+    const [name, query = ''] = positionals
+    const path = name === '*' ? 'search' : `streams/${await client.findStream(name)}/search`
+    const isAll = values.all === true
+    const body = {
+      query,
+      ...(values.from !== undefined && { from: values.from }),
+      ...(values.to !== undefined && { to: values.to }),
+      order: isAll ? 'oldest' : 'newest',
+      ...(!isAll && { limit: Number(textOf(values.limit) ?? LIMIT_DEFAULT) }),
+    }
+    const headers = { Accept: 'application/x-ndjson' }
+    const response = await client.call(path, { body, headers })
+    const print = (line: string) => {
+      const text = values.json === true ? line : terminal.event(JSON.parse(line) as EventRecord)
+      process.stdout.write(`${text}\n`)
+    }
+    let count = 0
+    const kept: string[] = []
+    for await (const line of readLines(response.body!)) {
+      if (line === '') continue
+      count++
+      if (isAll) print(line)
+      else kept.push(line)
+    }
+    for (const line of kept.reverse()) print(line)
+    if (count === 0) terminal.note('no event matches')
+    return count === 0 ? EXIT_NOTHING : EXIT_OK
+  },
+}

@@ -1,0 +1,52 @@
+import type { StreamInfo } from './client.ts'
+import { type Command, EXIT_OK } from './command.ts'
+import { UsageError } from './usage-error.ts'
+
+interface Usage {
+  readonly events: number
+  readonly newest_event_at: string | null
+  readonly projection: { readonly lag_seconds: number }
+}
+
+/** Streams: the list, and to make or delete one. */
+export const streams: Command = {
+  usage: '[create <name> | delete <name>] [options]',
+  summary: 'List streams with what is in them; create or delete one.',
+  positionalsMax: 2,
+  options: { retention: { type: 'string' }, yes: { type: 'boolean' } },
+  help: {
+    retention: 'How long a new stream keeps events, such as 7d; 30d',
+    yes: 'Delete without further ado',
+  },
+  run: async ({ client, terminal, values, positionals }) => {
+    const [action, name] = positionals
+    if (action === 'create' && name !== undefined) {
+      const body = { name, ...(values.retention !== undefined && { retention: values.retention }) }
+      const stream = await client.json<StreamInfo>('streams', { body })
+      process.stdout.write(values.json === true ? `${JSON.stringify(stream)}\n` : `${stream.id}\n`)
+      return EXIT_OK
+    }
+    if (action === 'delete' && name !== undefined) {
+      if (values.yes !== true) throw new UsageError(`its events will be gone: add --yes`)
+      await client.call(`streams/${await client.findStream(name)}`, { method: 'DELETE' })
+      return EXIT_OK
+    }
+    if (action !== undefined) {
+      throw new UsageError('streams, streams create <name>, or streams delete <name> --yes')
+    }
+    const all = await client.listStreams()
+    if (values.json === true) {
+      for (const stream of all) process.stdout.write(`${JSON.stringify(stream)}\n`)
+      return EXIT_OK
+    }
+    const rows = [['ID', 'NAME', 'EVENTS', 'NEWEST EVENT', 'BEHIND', 'KEPT']]
+    for (const { id, name: shown, retention } of all) {
+      const usage = await client.json<Usage>(`streams/${id}/usage`)
+      const behind = `${usage.projection.lag_seconds.toFixed(1)} s`
+      const newest = usage.newest_event_at ?? '-'
+      rows.push([id, shown, String(usage.events), newest, behind, retention])
+    }
+    process.stdout.write(`${terminal.table(rows)}\n`)
+    return EXIT_OK
+  },
+}

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiFailure, readLines } from './client.ts'
+import { type Command, EXIT_OK, type Invocation, textOf } from './command.ts'
+import type { EventRecord } from './terminal.ts'
+
+const RETRY_MS = 1_000
+const RETRY_MS_MAX = 15_000
+/** What the service will not do differently when it is asked again. */
+const FINAL_REASONS = new Set(['token_not_valid', 'stream_deleted'])
+
+/** Events as they come, until Ctrl+C; goes on by itself where a connection broke. */
+export const tail: Command = {
+  usage: '<stream> [query] [options]',
+  summary: 'Follow a stream: events as they come, until Ctrl+C.',
+  positionalsMax: 2,
+  options: { from: { type: 'string', short: 'f' }, 'limit-per-s': { type: 'string' } },
+  help: {
+    from: 'Where to begin: now, -5m, or the id of an event; now',
+    'limit-per-s': 'Leave out what is more than so many events a second, and say so',
+  },
+  run: async (invocation) => {
+    const { client, positionals, values, terminal, signal } = invocation
+    const streamId = await client.findStream(positionals[0])
+    const query = {
+      query: positionals[1],
+      from: textOf(values.from),
+      limit_per_s: textOf(values['limit-per-s']),
+    }
+    const place = { lastId: '' }
+    let waitMs = RETRY_MS
+    for (;;) {
+      try {
+        const headers = {
+          Accept: 'text/event-stream',
+          ...(place.lastId !== '' && { 'Last-Event-ID': place.lastId }),
+        }
+        const response = await client.call(`streams/${streamId}/tail`, { query, headers })
+        waitMs = RETRY_MS
+        const end = await print(invocation, response.body!, place)
+        if (end !== undefined && FINAL_REASONS.has(end)) return EXIT_OK
+      } catch (cause) {
+        // Refused at the first try: nothing to go on with.
+        if (cause instanceof ApiFailure && place.lastId === '') throw cause
+        if (signal.aborted) return EXIT_OK
+        terminal.note(`${cause instanceof Error ? cause.message : String(cause)}; connecting again`)
+      }
+      await sleep(waitMs, undefined, { signal })
+      waitMs = Math.min(2 * waitMs, RETRY_MS_MAX)
+    }
+  },
+}
+
+/** Prints a connection's events; the reason that the service gave for its end, if it gave one. */
+async function print(
+  { terminal, values }: Invocation,
+  body: ReadableStream<Uint8Array>,
+  place: { lastId: string },
+): Promise<string | undefined> {
+  let name = 'message'
+  let data = ''
+  for await (const line of readLines(body)) {
+    if (line.startsWith('id: ')) place.lastId = line.slice(4)
+    else if (line.startsWith('event: ')) name = line.slice(7)
+    else if (line.startsWith('data: ')) data += line.slice(6)
+    else if (line === '') {
+      if (data !== '') {
+        const end = printEvent(name, data)
+        if (end !== undefined) return end
+      }
+      name = 'message'
+      data = ''
+    }
+  }
+  return undefined
+
+  function printEvent(kind: string, text: string): string | undefined {
+    if (kind === 'message') {
+      const isRaw = values.json === true
+      process.stdout.write(`${isRaw ? text : terminal.event(JSON.parse(text) as EventRecord)}\n`)
+      return undefined
+    }
+    const told = JSON.parse(text) as Readonly<Record<string, unknown>>
+    if (kind === 'end') {
+      terminal.note(`the tail ended: ${String(told.reason)}`)
+      return String(told.reason)
+    }
+    terminal.note(
+      `${String(told.dropped)} events left out, ${told.from} to ${told.to} (${told.reason})`,
+    )
+    return undefined
+  }
+}

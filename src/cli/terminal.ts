@@ -1,0 +1,110 @@
+/**
+ * What is printed for people: an event a line, coloured by level where that can be seen. Control
+ * characters of events are shown, not obeyed: a log line must not move the cursor.
+ */
+import { stripVTControlCharacters } from 'node:util'
+import { LEVEL_FIELDS, SPELLED_LEVELS } from '../model/event-labels.ts'
+import { TEXT_FIELDS_DEFAULT } from '../model/text-fields.ts'
+import { UsageError } from './usage-error.ts'
+
+export interface EventRecord {
+  readonly id: string
+  readonly event_time: string
+  readonly _stream?: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+const COLORS: Readonly<Record<string, string>> = {
+  fatal: '35;1',
+  error: '31;1',
+  warn: '33',
+  info: '36',
+  debug: '2',
+  trace: '2',
+}
+const levels = new Map<string, string>(SPELLED_LEVELS)
+const LEVEL_WIDTH = 5
+
+export class Terminal {
+  readonly #hasColor: boolean
+
+  /** `color` is `always`, `never` or `auto`. Throws `UsageError`. */
+  constructor(color: string, env: NodeJS.ProcessEnv) {
+    if (color !== 'always' && color !== 'never' && color !== 'auto') {
+      throw new UsageError('--color takes always, never or auto')
+    }
+    const isWanted = process.stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+    this.#hasColor = color === 'always' || (color === 'auto' && isWanted)
+  }
+
+  /** One line for an event: its time, its level, and its text or all of it. */
+  event(record: EventRecord): string {
+    const level = levelOf(record.payload)
+    const time = record.event_time.replace('T', ' ').replace(/Z$/, '')
+    const shown = (level ?? '').padEnd(LEVEL_WIDTH)
+    const stream = record._stream === undefined ? '' : `[${record._stream}] `
+    const text = visible(`${stream}${lineOf(record.payload)}`)
+    return `${this.#paint('2', time)} ${this.#paint(COLORS[level ?? ''], shown)} ${text}`
+  }
+
+  /** Columns side by side, the first line as their names. */
+  table(rows: readonly (readonly string[])[]): string {
+    const cells = rows.map((row) => row.map(visible))
+    const widths = (cells[0] ?? []).map((_, column) => {
+      return Math.max(...cells.map((row) => (row[column] ?? '').length))
+    })
+    const lines = cells.map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    return [this.#paint('1', lines[0] ?? ''), ...lines.slice(1)].join('\n')
+  }
+
+  note(text: string): void {
+    console.error(this.#hasColor ? `\x1b[33m${text}\x1b[0m` : text)
+  }
+
+  #paint(code: string | undefined, text: string): string {
+    return this.#hasColor && code !== undefined ? `\x1b[${code}m${text}\x1b[0m` : text
+  }
+}
+
+/** Escape sequences removed, other control characters as `\\x07`. */
+export function visible(text: string): string {
+  return stripVTControlCharacters(text).replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must not be printed.
+    /[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => {
+      const code = character.charCodeAt(0)
+      if (code === 10) return '⏎'
+      return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
+    },
+  )
+}
+
+function levelOf(payload: EventRecord['payload']): string | undefined {
+  for (const path of LEVEL_FIELDS) {
+    const value = valueAt(payload, path)
+    if (typeof value !== 'string' && typeof value !== 'number') continue
+    const level = levels.get(String(value).toLowerCase())
+    if (level !== undefined) return level
+  }
+  return undefined
+}
+
+/** The first text field and, behind it, what else there is. */
+function lineOf(payload: EventRecord['payload']): string {
+  const path = TEXT_FIELDS_DEFAULT.find((known) => typeof valueAt(payload, known) === 'string')
+  return path === undefined ? JSON.stringify(payload) : String(valueAt(payload, path))
+}
+
+function valueAt(value: unknown, path: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined
+  const members = value as Readonly<Record<string, unknown>>
+  if (Object.hasOwn(members, path)) return members[path]
+  const dot = path.indexOf('.')
+  if (dot < 0 || !Object.hasOwn(members, path.slice(0, dot))) return undefined
+  return valueAt(members[path.slice(0, dot)], path.slice(dot + 1))
+}

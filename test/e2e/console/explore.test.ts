@@ -1,0 +1,211 @@
+/**
+ * Goal: from a fresh service to the first event without a manual, and from "errors went up" to the
+ * one event that explains it, by mouse alone and by keyboard alone. Whatever events hold is text.
+ * Method: Chromium against a running service; errors of scripts and of the security policy fail.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Api, NDJSON_TYPE } from '../../support/api.ts'
+import {
+  clickOn,
+  fillIn,
+  NO_BROWSER,
+  openBrowser,
+  type Seen,
+  untilShown,
+} from '../../support/browser.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+
+const dataDir = makeDataDir()
+let service: Service
+let seen: Seen
+let api: Api
+
+before(async () => {
+  if (NO_BROWSER) return
+  service = await Service.start({ dataDir })
+  seen = await openBrowser()
+  api = new Api(service)
+})
+
+after(async () => {
+  await seen?.browser.close()
+  await service?.kill()
+  await removeDataDir(dataDir)
+})
+
+const options = { skip: NO_BROWSER }
+const BIG = '12345678901234567890'
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+
+/** An hour of requests, in which payments fail at the end, and what no console may obey. */
+function eventsOf(count: number): string {
+  const lines: string[] = []
+  for (let n = 0; n < count; n++) {
+    const isBad = n > count * 0.9 && n % 3 === 0
+    lines.push(
+      JSON.stringify({
+        level: isBad ? 'error' : 'info',
+        service: isBad ? 'payments' : ['cart', 'search', 'auth'][n % 3],
+        status: isBad ? 502 : 200,
+        trace_id: `trace-${n}`,
+        message: isBad ? 'card refused: upstream timed out' : `request ${n} was served`,
+      }),
+    )
+  }
+  lines.push(`{"level":"warn","big":${BIG},"message":${JSON.stringify(HOSTILE)}}`)
+  lines.push(JSON.stringify({ level: 'debug', long: 'x'.repeat(1_000_000), message: 'long' }))
+  lines.push(JSON.stringify({ message: 'wide', wide: Object.fromEntries(keys(10_000)) }))
+  return `${lines.join('\n')}\n`
+}
+
+function keys(count: number): [string, number][] {
+  return Array.from({ length: count }, (_, n) => [`k${n}`, n])
+}
+
+const rowCount = () => seen.page.evaluate("document.querySelectorAll('.event-row').length")
+const hash = () => seen.page.evaluate('decodeURIComponent(location.hash)') as Promise<string>
+
+/** Opens the one event that a query finds, whose line is `line`. */
+async function openOnly(query: string, line: string): Promise<void> {
+  const { page } = seen
+  await page.goto(`${service.url}/console/#/explore/1?from=-1h&q=${query}`)
+  const rows = "[...document.querySelectorAll('.event-place .line')].map((row) => row.innerText)"
+  await page.waitForFunction(`${rows}.join('|') === ${JSON.stringify(line)}`)
+  await page.locator('.event-place .event-row').click()
+}
+
+test(
+  'the first start: a stream, a key, and the first event appears by itself',
+  options,
+  async () => {
+    const { page } = seen
+    await page.goto(`${service.url}/console/`)
+    await fillIn(page, 'Access token', service.token)
+    await clickOn(page, 'Sign in')
+    await untilShown(page, 'Welcome to Sluice')
+    await fillIn(page, 'Name', 'shop')
+    await clickOn(page, 'Create it, with a key')
+    await untilShown(page, 'Waiting for the first event')
+    await clickOn(page, 'Send a test event')
+    await untilShown(page, 'A test event from the console')
+    assert.match(await hash(), /^#\/explore\/1/)
+  },
+)
+
+test('histogram, facets and the list show what is there', options, async () => {
+  const { page } = seen
+  const { key } = await api.createKey('1')
+  const headers = { 'content-type': NDJSON_TYPE }
+  const answer = await api.ingest(key, eventsOf(3_000), headers)
+  assert.equal(answer.status, 200, answer.text)
+  await api.untilCounted('1', 3_004)
+  await clickOn(page, '↻ Refresh')
+  await untilShown(page, 'wide')
+  await page.waitForFunction("document.querySelectorAll('.bar.is-error').length > 0")
+  await untilShown(page, 'payments')
+  await untilShown(page, 'complete')
+  assert.ok(Number(await rowCount()) > 10)
+})
+
+test(
+  'by mouse alone: to the errors, their service, one event and its fields',
+  options,
+  async () => {
+    const { page } = seen
+    await page.locator('.facet-value ::-p-text(error)').click()
+    await page.waitForFunction("decodeURIComponent(location.hash).includes('_level:error')")
+    await page.locator('.facet-value ::-p-text(payments)').click()
+    await page.waitForFunction("decodeURIComponent(location.hash).includes('_service:payments')")
+    await page.waitForFunction(
+      "document.querySelectorAll('.event-row .level.is-info').length === 0",
+    )
+    await page.locator('.event-place .event-row').click()
+    await untilShown(page, 'trace_id')
+    await page.locator('.tree ::-p-text(+ include)').click()
+    assert.match(await hash(), /q=_level:error\+_service:payments\+level="error"/)
+    await clickOn(page, 'Around it')
+    await untilShown(page, 'was served')
+    await clickOn(page, 'Raw')
+    await untilShown(page, '"status":502')
+  },
+)
+
+test('by keyboard alone: a query with proposals, the rows, an event', options, async () => {
+  const { page } = seen
+  await page.goto(`${service.url}/console/#/explore/1?from=-1h`)
+  await page.waitForFunction("document.querySelectorAll('.event-row').length > 10")
+  await page.keyboard.press('/')
+  await page.keyboard.type('service:payments')
+  await page.keyboard.press('Enter')
+  await page.waitForFunction("location.hash.includes('payments')")
+  await untilShown(page, 'card refused')
+  await page.evaluate('document.activeElement.blur()')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await untilShown(page, 'trace_id')
+  await page.keyboard.press('x')
+  await page.waitForFunction("decodeURIComponent(location.hash).includes('NOT+_level:error')")
+  await untilShown(page, 'No event matches')
+  await page.keyboard.press('?')
+  await untilShown(page, 'Keys and queries')
+  await page.keyboard.press('Escape')
+  await page.keyboard.down('Control')
+  await page.keyboard.press('k')
+  await page.keyboard.up('Control')
+  await page.keyboard.type('usage')
+  await page.keyboard.press('Enter')
+  await untilShown(page, 'Usage of shop')
+})
+
+test('a fault in a query is told at its column, as it is typed', options, async () => {
+  const { page } = seen
+  await page.goto(`${service.url}/console/#/usage/1`)
+  await page.goto(`${service.url}/console/#/explore/1?from=-1h`)
+  await page.waitForSelector('#query')
+  await page.type('#query', 'status:(500')
+  await untilShown(page, 'column 8')
+  assert.equal(await page.evaluate("document.querySelector('.query .primary').disabled"), true)
+})
+
+test('groups over time', options, async () => {
+  const { page } = seen
+  await page.goto(`${service.url}/console/#/explore/1?from=-1h&by=service&fn=uniq&of=trace_id`)
+  await page.waitForSelector('.top-list .facet-value')
+  await page.waitForSelector('.chart canvas')
+  const first = String(await page.evaluate("document.querySelector('.top-list li').innerText"))
+  assert.match(first, /cart|search|auth/)
+})
+
+test('hostile events: HTML is text, digits stay, a megabyte opens at once', options, async () => {
+  const { page } = seen
+  await openOnly('big:*', HOSTILE)
+  await untilShown(page, BIG)
+  const startMs = performance.now()
+  await openOnly('message:long', 'long')
+  await untilShown(page, 'more characters')
+  assert.ok(performance.now() - startMs < 5_000)
+  await openOnly('message:wide', 'wide')
+  await page.locator('.tree .twist').click()
+  await untilShown(page, '200 more')
+  assert.equal(await page.title(), 'shop · Sluice')
+})
+
+test('live: what comes is on top, and going on is not lost by a link', options, async () => {
+  const { page } = seen
+  const { key } = await api.createKey('1')
+  await page.goto(`${service.url}/console/#/explore/1?from=-1h&q=level:fatal&live=1`)
+  await untilShown(page, 'Live')
+  for (let turn = 0; turn < 40; turn++) {
+    const event = JSON.stringify({ level: 'fatal', message: `seen live ${turn}` })
+    assert.equal((await api.ingest(key, event)).status, 200)
+    const isShown = await page.evaluate("document.body.innerText.includes('seen live')")
+    if (isShown) return
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
+  assert.fail('nothing came')
+})
+
+test('no script failed and the security policy was never violated', options, () => {
+  assert.deepEqual(seen.faults, [])
+})
