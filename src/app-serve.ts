@@ -57,11 +57,12 @@ export function createServeRoutes(parts: {
       (await pool.run({ kind: 'preview', sample, redactFields })).preview,
   })
   const search = createSearch(reads, pool, readers.readSegments)
-  const { openStreams, runAggregate, runFacets } = reads
+  const { openStreams, runAggregate, runFacets, explainIds, topValues } = reads
   const counting = { openStreams, runAggregate, runFacets, nowMs: Date.now }
+  const input = { ...search, explainIds, topValues }
   return [
     ...managed,
-    ...readingRoutes({ ...guard, ...counting, search, views, lane: lanes.queries, streams }),
+    ...readingRoutes({ ...guard, ...counting, search, input, views, lane: lanes.queries, streams }),
     ...tailRoutes({ ...guard, lane: lanes.lists, streams, tails }),
   ]
 }

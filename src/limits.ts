@@ -539,15 +539,22 @@ export const SEARCH_CHUNK_EVENTS_MAX = 131_072
 export const SEARCH_PENDING_EVENTS_MAX = 1_000_000
 /** The first stretch that a search asks the projection for: about so many rows, of so long. */
 export const SEARCH_WINDOW_ROWS = 32_768
+/** So many times as many, where the query asks for an id. */
+export const SEARCH_RARE_FACTOR = 128
 export const SEARCH_WINDOW_MS_MIN = 100
 /** Later ones grow so that each takes about so long, but by these factors at the least and most. */
 export const SEARCH_WINDOW_TARGET_MS = 80
 export const SEARCH_GROWTH_MIN = 2
-export const SEARCH_GROWTH_MAX = 64
+export const SEARCH_GROWTH_MAX = 128
 /** Paths that records of a search are limited to. */
 export const SEARCH_FIELDS_MAX = 64
 /** Payloads of segments that are in memory at a time for one search. */
 export const SEARCH_PAYLOADS_MAX = 16
+/** Clauses of a query that are explained one by one. */
+export const EXPLAIN_CLAUSES_MAX = 8
+/** Proposals of a completion, and how long their values may take. */
+export const COMPLETE_PROPOSALS_MAX = 20
+export const COMPLETE_MS_MAX = 1_000
 /** Exports at a time. */
 export const EXPORTS_MAX = 8
 /** Events that an export reads at a time. */

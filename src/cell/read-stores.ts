@@ -7,7 +7,9 @@ import { FacetsStore } from '../store/projection/aggregate/facets-store.ts'
 import { projectionBytesReader } from '../store/projection/aggregate/projection-bytes.ts'
 import { ProjectionTables } from '../store/projection/compile/projection-tables.ts'
 import { PROJECTION_DATABASE } from '../store/projection/projection-store.ts'
+import { ExplainStore } from '../store/projection/search/explain-store.ts'
 import { IdStore } from '../store/projection/search/id-store.ts'
+import { ValueStore } from '../store/projection/search/value-store.ts'
 import { TableKeeper } from '../store/projection/table-keeper.ts'
 import { EventStore } from '../store/raw/event-store.ts'
 import { PayloadStore } from '../store/raw/payload-store.ts'
@@ -27,6 +29,8 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
   const aggregates = new AggregateStore(reads.clickhouse, tables)
   const facets = new FacetsStore(reads.clickhouse, tables)
   const payloads = new PayloadStore(postgres)
+  const explaining = new ExplainStore(reads.clickhouse, tables)
+  const values = new ValueStore(reads.clickhouse, tables)
   // Sizes are asked for seldom and told at once: they need not wait behind queries.
   const readProjectionBytes = projectionBytesReader(
     clickhouse,
@@ -37,6 +41,8 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
     events: new EventStore(postgres),
     pending: new PendingStore(postgres),
     ids: new IdStore(reads.clickhouse, tables),
+    explainIds: explaining.explain.bind(explaining),
+    topValues: values.top.bind(values),
     readPayloads: (keys: Parameters<PayloadStore['read']>[0]) => payloads.read(keys),
     usage: new UsageStore(postgres),
     setAside: new SetAsideStore(postgres),

@@ -25,7 +25,7 @@ import type {
   SegmentExtent,
 } from '../../model/segment-place.ts'
 import { type SearchSources, SourceFailure, type Wanted } from './search-sources.ts'
-import { WindowSize } from './window-size.ts'
+import { asksForId, WindowSize } from './window-size.ts'
 
 export interface EventSearch extends Wanted, IdRange {
   /** Exclusive bounds beside the range of segments. */
@@ -117,7 +117,7 @@ class EventFinder {
 
   async run(extent: SegmentExtent, pending: PendingList, isRaw: boolean): Promise<FoundEvents> {
     const { newestFirst, limit } = this.#search
-    const size = new WindowSize(extent.eventsPerMs)
+    const size = new WindowSize(extent.eventsPerMs, asksForId(this.#search.query))
     this.#pending = pending
     this.#isRaw = isRaw
     this.#at = newestFirst ? extent.end : extent.start

@@ -3,9 +3,12 @@
  * quick, so a search looks at growing windows until its page is full: the first by how dense events
  * are there, the next ones by how long the last one took.
  */
+
+import type { Query } from '../../language/query-tree.ts'
 import {
   SEARCH_GROWTH_MAX,
   SEARCH_GROWTH_MIN,
+  SEARCH_RARE_FACTOR,
   SEARCH_WINDOW_MS_MIN,
   SEARCH_WINDOW_ROWS,
   SEARCH_WINDOW_TARGET_MS,
@@ -13,15 +16,19 @@ import {
 import { SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
 
 /** What any query may cost, however little it reads. */
-const OVERHEAD_MS = 8
+const OVERHEAD_MS = 10
 const SPAN_MS_MAX = 2 ** 42
 
 export class WindowSize {
   #ms: number
 
-  /** `eventsPerMs`: where reading begins; 0 where that is not known. */
-  constructor(eventsPerMs: number) {
-    const ms = eventsPerMs > 0 ? SEARCH_WINDOW_ROWS / eventsPerMs : 0
+  /**
+   * `eventsPerMs`: where reading begins; 0 where that is not known. `isRare`: few events match, so
+   * a small window would only be one query more.
+   */
+  constructor(eventsPerMs: number, isRare = false) {
+    const rows = SEARCH_WINDOW_ROWS * (isRare ? SEARCH_RARE_FACTOR : 1)
+    const ms = eventsPerMs > 0 ? rows / eventsPerMs : 0
     this.#ms = Math.min(SPAN_MS_MAX, Math.max(SEARCH_WINDOW_MS_MIN, ms))
   }
 
@@ -32,8 +39,22 @@ export class WindowSize {
 
   /** The last window took so long: the next may take about SEARCH_WINDOW_TARGET_MS. */
   grow(tookMs: number): void {
-    const factor = SEARCH_WINDOW_TARGET_MS / Math.max(1, tookMs - OVERHEAD_MS)
+    const factor = SEARCH_WINDOW_TARGET_MS / Math.max(0.5, tookMs - OVERHEAD_MS)
     const bounded = Math.min(SEARCH_GROWTH_MAX, Math.max(SEARCH_GROWTH_MIN, factor))
     this.#ms = Math.min(SPAN_MS_MAX, this.#ms * bounded)
   }
+}
+
+/** Letters and digits in a row, as ids have them. */
+const ID_LENGTH_MIN = 16
+
+/**
+ * Whether the query asks for an id, such as that of a trace: a long word with digits in it. It has
+ * an index that passes over nearly all rows.
+ */
+export function asksForId(query: Query): boolean {
+  if (query.kind === 'and') return query.clauses.some(asksForId)
+  if (query.kind !== 'field' || query.test.kind !== 'value') return false
+  const { text } = query.test.value
+  return text.length >= ID_LENGTH_MIN && /^[\w-]+$/.test(text) && /[0-9]/.test(text)
 }

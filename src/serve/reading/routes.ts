@@ -6,21 +6,23 @@ import { search as runSearch } from '../../read/search/search.ts'
 import { readSearchRequest } from '../../read/search/search-request.ts'
 import type { ViewStore } from '../../store/control/view-store.ts'
 import { fieldStatsRoutes } from './field-stats.ts'
+import { type QueryInputDeps, queryInputRoutes } from './query-input.ts'
 import { type QueryRoutesDeps, queryRoutes } from './query-routes.ts'
 import { type SearchRoutesDeps, searchRoutes } from './search.ts'
 import { type ViewRoutesDeps, viewRoutes } from './views.ts'
 
-export interface ReadingDeps extends QueryRoutesDeps, SearchRoutesDeps {
+export interface ReadingDeps extends QueryRoutesDeps, SearchRoutesDeps, QueryInputDeps {
   readonly views: ViewStore
 }
 
 /** `deps.lane` is that of queries. */
 export function readingRoutes(deps: ReadingDeps): Route[] {
-  const { search, views, ...counting } = deps
+  const { search, input, views, ...counting } = deps
   const { openStreams, runAggregate, runFacets, nowMs, ...guarded } = counting
   return [
     ...queryRoutes(counting),
     ...searchRoutes({ ...guarded, search }),
+    ...queryInputRoutes({ ...guarded, input }),
     ...fieldStatsRoutes(counting),
     ...viewRoutes({ ...guarded, views, ...viewRuns(deps) }),
   ]

@@ -5,8 +5,13 @@ import { type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
 import type { IdRange } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
-import type { ProjectionTables } from '../compile/projection-tables.ts'
-import { type RowSourceOptions, rowSource, type SourceStream } from '../compile/row-source.ts'
+import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
+import {
+  COMPILED_SETTINGS,
+  type RowSourceOptions,
+  rowSource,
+  type SourceStream,
+} from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings } from '../query-bounds.ts'
 
@@ -48,14 +53,10 @@ export class IdStore {
     const ids = question.streams.map(({ streamId }) => streamId)
     const rows = await this.#tables.read(ids, async (tables) => {
       const params = new SqlParams()
-      const source = rowSource(rowOptions(question, params), this.#tables.database, tables, params)
-      if (source === undefined) return []
-      const direction = question.newestFirst ? 'DESC' : 'ASC'
-      // Names of their own: an alias hides the column that it is made of.
-      const sql = `SELECT stream, toString(segment) AS id, place AS ordinal FROM ${source}
-        ORDER BY segment ${direction}, place ${direction}
-        LIMIT ${params.add('UInt32', question.limit)}`
-      const settings = querySettings(Math.max(1, Math.ceil(question.msMax)))
+      const sql = idSql(question, this.#tables.database, tables, params)
+      if (sql === undefined) return []
+      const bounds = querySettings(Math.max(1, Math.ceil(question.msMax)))
+      const settings = { ...bounds, ...COMPILED_SETTINGS }
       return this.#clickhouse.query<IdRow>(sql, params.values, settings, { signal })
     })
     return rows.map(({ stream, id, ordinal }) => {
@@ -65,11 +66,23 @@ export class IdStore {
   }
 }
 
-/** The rows of the question; shared with what explains it. */
-export function rowOptions(
-  question: Pick<IdQuestion, 'streams' | 'query' | 'eventTime' | 'range' | 'before' | 'after'>,
+/** The statement; undefined when there is no table. Adds to `params`. */
+export function idSql(
+  question: IdQuestion,
+  database: string,
+  tables: PresentTables,
   params: SqlParams,
-): RowSourceOptions {
+): string | undefined {
+  const source = rowSource(rowOptions(question, params), database, tables, params)
+  if (source === undefined) return undefined
+  const direction = question.newestFirst ? 'DESC' : 'ASC'
+  // Names of their own: an alias hides the column that it is made of.
+  return `SELECT stream, toString(segment) AS id, place AS ordinal FROM ${source}
+    ORDER BY segment ${direction}, place ${direction}
+    LIMIT ${params.add('UInt32', question.limit)}`
+}
+
+function rowOptions(question: IdQuestion, params: SqlParams): RowSourceOptions {
   const { streams, query, eventTime, range, before, after } = question
   const fromMs = BigInt(segmentIdMs(range.start as SegmentId))
   const untilMs = BigInt(segmentIdMs((range.end - 1n) as SegmentId)) + 1n
