@@ -1,7 +1,6 @@
 /** What ClickHouse would read for a query: which indexes leave out how much. Nothing is read. */
 import type { ClickHouse } from '../../clickhouse.ts'
 import type { ProjectionTables } from '../compile/projection-tables.ts'
-import { COMPILED_SETTINGS } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings } from '../query-bounds.ts'
 import { type IdQuestion, idSql } from './id-store.ts'
@@ -56,8 +55,7 @@ export class ExplainStore {
       const params = new SqlParams()
       const sql = idSql(question, this.#tables.database, tables, params)
       if (sql === undefined) return []
-      const bounds = querySettings(Math.max(1, Math.ceil(question.msMax)))
-      const settings = { ...bounds, ...COMPILED_SETTINGS }
+      const settings = querySettings(Math.max(1, Math.ceil(question.msMax)))
       return this.#clickhouse.query<{ explain: string }>(
         `EXPLAIN indexes = 1, json = 1 ${sql}`,
         params.values,

@@ -6,12 +6,7 @@ import type { IdRange } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
-import {
-  COMPILED_SETTINGS,
-  type RowSourceOptions,
-  rowSource,
-  type SourceStream,
-} from '../compile/row-source.ts'
+import { type RowSourceOptions, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings } from '../query-bounds.ts'
 
@@ -55,8 +50,7 @@ export class IdStore {
       const params = new SqlParams()
       const sql = idSql(question, this.#tables.database, tables, params)
       if (sql === undefined) return []
-      const bounds = querySettings(Math.max(1, Math.ceil(question.msMax)))
-      const settings = { ...bounds, ...COMPILED_SETTINGS }
+      const settings = querySettings(Math.max(1, Math.ceil(question.msMax)))
       return this.#clickhouse.query<IdRow>(sql, params.values, settings, { signal })
     })
     return rows.map(({ stream, id, ordinal }) => {
