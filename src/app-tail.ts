@@ -1,9 +1,10 @@
 /** The part of the composition root that builds live tails. */
+import { availableParallelism } from 'node:os'
 import type { Context } from './app-context.ts'
 import type { Stores } from './cell/open-stores.ts'
-import { TAIL_REST_FACTOR } from './limits.ts'
+import { TAIL_BUSY_SHARE, TAIL_IDLE_SHARE_MIN } from './limits.ts'
+import { IdleShare } from './machine/idle-share.ts'
 import type { WorkerPool } from './pool/pool.ts'
-import { isBusy } from './serve/lanes.ts'
 import type { ControlStore } from './store/control/control-store.ts'
 import { CommittedStore } from './store/raw/committed-store.ts'
 import { EventStore } from './store/raw/event-store.ts'
@@ -14,6 +15,9 @@ export function createTails(
   { reads, lease }: Stores,
   { pool, streams }: { readonly pool: WorkerPool; readonly streams: ControlStore },
 ): TailHub {
+  const idle = new IdleShare()
+  // One thread matches at a time: it rests so that it has its share of all processors.
+  const restFactor = Math.max(0, 1 / (TAIL_BUSY_SHARE * availableParallelism()) - 1)
   const hub = new TailHub({
     ownNode: lease.nodeId,
     store: new CommittedStore(reads.postgres),
@@ -21,7 +25,7 @@ export function createTails(
     match: (task) => pool.run({ kind: 'match', ...task, withRecords: true }),
     matchNow: (task) => pool.run({ kind: 'match', ...task, withRecords: true, isTail: true }),
     findStreams: (streamIds) => streams.findStreams(streamIds),
-    restMs: (workedMs) => (isBusy(pool.ingestLoad) ? workedMs * TAIL_REST_FACTOR : 0),
+    restMs: (workedMs) => (idle.share < TAIL_IDLE_SHARE_MIN ? workedMs * restFactor : 0),
     observer: {
       onEvents: (count, lagSeconds) => {
         metrics.tailEvents.inc(count)

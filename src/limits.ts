@@ -639,11 +639,15 @@ export const TAIL_RESUME_PAGE_EVENTS = 1_000
 /** Segments that wait to be matched, of all tails, and for how long: then they are gaps. */
 export const TAIL_WAITING_SEGMENTS_MAX = 4_096
 export const TAIL_WAITING_BYTES_MAX = 16 * MIB
-export const TAIL_BEHIND_MS_MAX = 2_000
+export const TAIL_BEHIND_MS_MAX = 1_000
 /** Events that are matched at once, or a single segment of more. */
 export const TAIL_MATCH_EVENTS_MAX = 10_000
-/** While ingest is busy, matching rests for so many times as long as it worked. */
-export const TAIL_REST_FACTOR = 9
+/**
+ * While less than this share of the processors' time is idle, matching rests so that it takes no
+ * more than that share of it.
+ */
+export const TAIL_IDLE_SHARE_MIN = 0.1
+export const TAIL_BUSY_SHARE = 0.08
 /** Events a second that a reader may ask to see at most. */
 export const TAIL_LIMIT_PER_S_MAX = 100_000
 /** How often other nodes' commits are looked for, and how many rows of each at a time. */
