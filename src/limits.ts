@@ -184,14 +184,14 @@ export const POOL_TASK_MS_MAX = 30_000
 export const MATCH_EVENTS_MAX = 10_000
 /** Records that one task renders; past it, its queries end. */
 export const MATCH_RECORDS_BYTES_MAX = 16 * MIB
-/** What all queries of a task may cost, in steps of about a nanosecond; each has its share. */
+/** Steps of about a nanosecond that a task's queries may cost; each a share, a 32nd at least. */
 export const MATCH_COST_MAX = 500_000_000
 /** Queries that a worker keeps ready for the next task. */
 export const MATCH_QUERIES_KEPT_MAX = 256
 /** Tables of regular expressions that a worker keeps, in bytes as their library counts them. */
 export const MATCH_REGEX_BYTES_MAX = 32 * MIB
 /** Characters times instructions of a regular expression past which it does not search a text. */
-export const MATCH_REGEX_TEXT_MAX = 16 * 1024 * 1024
+export const MATCH_REGEX_TEXT_MAX = 64 * 1024 * 1024
 
 // --- Workers ----------------------------------------------------------------------------------
 

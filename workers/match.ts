@@ -30,6 +30,8 @@ import { PathTrie } from './tape/path-trie.ts'
 
 const NS_PER_MS = 1_000_000n
 const INT64_MAX = (1n << 63n) - 1n
+/** With more queries each has as much as with so many: enough for a word in the largest event. */
+const SHARES_MAX = 32
 
 /** A query under way. */
 interface Search {
@@ -94,7 +96,7 @@ export class MatchPipeline {
       from: eventTime && momentOf(eventTime.fromNs),
       to: eventTime && momentOf(eventTime.toNs),
       limit: Math.min(limit, MATCH_EVENTS_MAX),
-      left: MATCH_COST_MAX / queries,
+      left: MATCH_COST_MAX / Math.min(queries, SHARES_MAX),
       places: [],
       turns: [],
       stopped: undefined,

@@ -253,6 +253,12 @@ test('the real worker: results come over whole, a damaged segment is quarantined
   const read = { payload, segmentId: '1', ingestedAtMs: 0, fromOrdinal: 1, toOrdinal: 2 }
   const { json } = await pool.run({ kind: 'read', reads: [{ ...read, newestFirst: false }] })
   assert.equal(JSON.parse(Buffer.from(json).toString()).payload.a, 'x')
+  const query = { text: 'a:x', textFields: [], eventTime: undefined, limit: 10 }
+  const reads = [{ ...read, fromOrdinal: 0, newestFirst: true }]
+  const matched = await pool.run({ kind: 'match', reads, queries: [query], withRecords: true })
+  assert.deepEqual([...matched.events.ordinal], [1])
+  assert.deepEqual(Buffer.from(matched.events.json), Buffer.from(json))
+  assert.deepEqual([...matched.queries[0]!.events], [0])
   const damaged = payload.slice(0, payload.length - 2)
   await assert.rejects(replayOf(pool, damaged), internal)
   assert.equal(quarantined.length, 1)

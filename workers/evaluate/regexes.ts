@@ -19,6 +19,10 @@ const CHARACTER_STEPS = 10
 /** Of a new state of the table, and of a character without it, by instruction of the program. */
 const STATE_STEPS = 200
 const INSTRUCTION_STEPS = 30
+/** Of what a large text shows whether the table has room for it. */
+const PROBE_CHARS = 16 * 1024
+/** Characters times instructions past which a text is not searched without the table. */
+const WORST_FULL_MAX = MATCH_REGEX_TEXT_MAX / 4
 
 /** What all regular expressions of a worker hold. Past the bound all of it is forgotten. */
 export class RegexMemory {
@@ -88,6 +92,8 @@ class Regex {
   /** Of its table as of the last look. */
   #states = 0
   #bytes = 0
+  /** The table has had no room for all states. */
+  #isFull = false
 
   constructor(source: string, ignoreCase: boolean, work: Work, memory: RegexMemory) {
     this.#source = source
@@ -100,7 +106,8 @@ class Regex {
     const compiled = this.#compiled ?? this.#compile()
     const worst = text.length * this.#instructions
     // One text must not take long either: nothing ends it under way.
-    const isTooMuch = worst > MATCH_REGEX_TEXT_MAX
+    if (this.#bytes === 0 && worst > WORST_FULL_MAX) this.#count(compiled, probe(compiled, text))
+    const isTooMuch = worst > (this.#isFull ? WORST_FULL_MAX : MATCH_REGEX_TEXT_MAX)
     const steps = TEXT_STEPS + CHARACTER_STEPS * text.length
     this.#work.spend(isTooMuch ? Number.POSITIVE_INFINITY : steps)
     const isFound = compiled.test(text)
@@ -113,6 +120,7 @@ class Regex {
     this.#compiled = undefined
     this.#states = 0
     this.#bytes = 0
+    this.#isFull = false
   }
 
   #compile(): RE2JS {
@@ -138,7 +146,14 @@ class Regex {
       this.#memory.add(this, more)
       this.#work.spend(grown * this.#instructions * STATE_STEPS)
     }
-    const isFull = memBudget < stateBudget / 8 || re2.machinePool.length > 0
-    if (isFull) this.#work.spend(worst * INSTRUCTION_STEPS)
+    this.#isFull ||= memBudget < stateBudget / 8 || re2.machinePool.length > 0
+    if (this.#isFull) this.#work.spend(worst * INSTRUCTION_STEPS)
   }
+}
+
+/** Searches the beginning of a text; returns what that is at its worst. */
+function probe(compiled: RE2JS, text: string): number {
+  const head = text.slice(0, PROBE_CHARS)
+  compiled.test(head)
+  return head.length * compiled.re2().numberOfInstructions()
 }
