@@ -1,0 +1,142 @@
+/**
+ * Goal: what one node acknowledged is found by the next search on another; what retention removed
+ * is not found any more; many searches at once, and clients that go away, end in answers; without
+ * ClickHouse the raw store answers, and says how far.
+ * Method: two services on stores of the test's own.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
+import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
+import { ClickHouse } from '../../../src/store/clickhouse.ts'
+import { Postgres } from '../../../src/store/postgres.ts'
+import { eventually, recordingLog } from '../../store/temporary.ts'
+import { Api, type EventRecord, type Stream } from '../../support/api.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { openTcpFront, type TcpFront } from '../../support/store-socket.ts'
+
+const storesDir = makeDataDir()
+const dataDirs = [makeDataDir(), makeDataDir()] as const
+const stores: EmbeddedStore[] = []
+const fronts: TcpFront[] = []
+const nodes: Service[] = []
+let apis: [Api, Api]
+let postgres: Postgres
+
+before(async () => {
+  const log = recordingLog()
+  stores.push(await startEmbeddedPostgres({ dataDir: storesDir, log }))
+  stores.push(await startEmbeddedClickHouse({ dataDir: storesDir, log }))
+  for (const { url } of stores) fronts.push(await openTcpFront(url))
+  const [postgresUrl = '', clickHouseUrl = ''] = fronts.map(({ url }) => url)
+  const env = { SLUICE_POSTGRES_URL: postgresUrl, SLUICE_CLICKHOUSE_URL: clickHouseUrl }
+  nodes.push(await Service.start({ dataDir: dataDirs[0], env }))
+  nodes.push(await Service.start({ dataDir: dataDirs[1], env, token: nodes[0]!.token }))
+  apis = [new Api(nodes[0]!), new Api(nodes[1]!)]
+  postgres = new Postgres({ url: stores[0]!.url, log })
+})
+
+after(async () => {
+  await postgres?.end()
+  for (const service of nodes) await service.kill()
+  for (const front of fronts) await front.close()
+  for (const store of stores.reverse()) await store.stop()
+  for (const path of [storesDir, ...dataDirs]) await removeDataDir(path)
+})
+
+interface Found {
+  readonly events: readonly EventRecord[]
+  readonly complete: boolean
+  readonly reason: string | null
+}
+
+async function search(api: Api, stream: Stream, body: object): Promise<Found> {
+  return JSON.parse(await api.rest(`/v1/streams/${stream.id}/search`, 'POST', body)) as Found
+}
+
+test('what one node acknowledged, the other finds', async () => {
+  const stream = await apis[0].createStream()
+  await eventually('the other node knows the key', async () => {
+    return (await apis[1].ingest(stream.key, '{"n":-1}')).status === 200
+  })
+  for (let n = 0; n < 60; n++) {
+    const [writer, reader] = n % 2 === 0 ? apis : apis.toReversed()
+    const answer = await writer!.ingest(stream.key, JSON.stringify([{ n }, { n, twin: true }]))
+    assert.equal(answer.status, 200)
+    const { events, complete } = await search(reader!, stream, { query: `n:${n}` })
+    assert.ok(complete)
+    assert.equal(events.length, 2, `event ${n}`)
+  }
+  const { events } = await search(apis[0], stream, { query: 'twin:true', limit: 1_000 })
+  assert.deepEqual(
+    events.map(({ payload }) => payload.n),
+    Array.from({ length: 60 }, (_, n) => 59 - n),
+  )
+})
+
+test('what retention removed is not found, at once', async () => {
+  const [api] = apis
+  const stream = await api.createStream()
+  for (let n = 0; n < 10; n++) await api.ingest(stream.key, `{"n":${n}}`)
+  await api.untilCounted(stream.id, 10, 30_000)
+  const { events } = await search(api, stream, { query: 'n:*' })
+  const mark = events[4]!.id.split('-')[0]
+  await postgres.query(
+    `INSERT INTO stream_storage (stream_id, removed_before) VALUES ($1, $2)
+     ON CONFLICT (stream_id) DO UPDATE SET removed_before = excluded.removed_before`,
+    [Number(stream.id), mark],
+  )
+  for (const query of ['n:*', '']) {
+    const left = await search(api, stream, { query })
+    assert.deepEqual(left.events, events.slice(0, 5))
+  }
+})
+
+test('200 searches at once end in answers or refusals, and those given up end, too', async () => {
+  const [api] = apis
+  const stream = await api.createStream()
+  const events = Array.from({ length: 5_000 }, (_, n) => ({ n, text: `word${n} other` }))
+  await api.ingest(stream.key, JSON.stringify(events))
+  const url = `${api.url}/v1/streams/${stream.id}/search`
+  const headers = { authorization: `Bearer ${api.token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ query: 'text:/(o|w)+r.*9$/ OR NOT *:x9', limit: 1_000 })
+  const statuses = await Promise.all(
+    Array.from({ length: 200 }, async (_, n) => {
+      const signal = n % 2 === 0 ? AbortSignal.timeout(20 + n) : AbortSignal.timeout(60_000)
+      try {
+        const answer = await fetch(url, { method: 'POST', headers, body, signal })
+        await answer.text()
+        return answer.status
+      } catch {
+        return n % 2 === 0 ? 0 : -1
+      }
+    }),
+  )
+  assert.ok(
+    statuses.every((status) => [0, 200, 429].includes(status)),
+    statuses.join(' '),
+  )
+  assert.ok(statuses.includes(200))
+  const clickhouse = new ClickHouse({ url: stores[1]!.url })
+  await eventually('nothing is left running', async () => {
+    const rows = await clickhouse.query<{ query: string }>(
+      "SELECT query FROM system.processes WHERE query LIKE '%toString(segment) AS id%'",
+    )
+    return rows.every(({ query }) => query.includes('system.processes'))
+  })
+  await clickhouse.close()
+  assert.equal((await search(api, stream, { query: 'n:4999' })).events.length, 1)
+})
+
+test('without ClickHouse the raw store answers', async () => {
+  const [api] = apis
+  const stream = await api.createStream()
+  for (let n = 0; n < 20; n++) await api.ingest(stream.key, `[{"n":${n}},{"odd":${n % 2}}]`)
+  await api.untilCounted(stream.id, 40, 30_000)
+  await fronts[1]!.close()
+  const { events, complete } = await search(api, stream, { query: 'odd:1' })
+  assert.ok(complete, 'it is few enough to be looked through')
+  assert.equal(events.length, 10)
+  assert.equal((await search(api, stream, {})).events.length, 40)
+})
