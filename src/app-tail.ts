@@ -2,8 +2,8 @@
 import { availableParallelism } from 'node:os'
 import type { Context } from './app-context.ts'
 import type { Stores } from './cell/open-stores.ts'
-import { TAIL_BUSY_SHARE, TAIL_IDLE_SHARE_MIN } from './limits.ts'
-import { IdleShare } from './machine/idle-share.ts'
+import { TAIL_BUSY_SHARE, TAIL_LOOP_SHARE_MAX } from './limits.ts'
+import { LoopShare } from './machine/loop-share.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import type { ControlStore } from './store/control/control-store.ts'
 import { CommittedStore } from './store/raw/committed-store.ts'
@@ -15,7 +15,7 @@ export function createTails(
   { reads, lease }: Stores,
   { pool, streams }: { readonly pool: WorkerPool; readonly streams: ControlStore },
 ): TailHub {
-  const idle = new IdleShare()
+  const loop = new LoopShare()
   // One thread matches at a time: it rests so that it has its share of all processors.
   const restFactor = Math.max(0, 1 / (TAIL_BUSY_SHARE * availableParallelism()) - 1)
   const hub = new TailHub({
@@ -25,7 +25,7 @@ export function createTails(
     match: (task) => pool.run({ kind: 'match', ...task, withRecords: true }),
     matchNow: (task) => pool.run({ kind: 'match', ...task, withRecords: true, isTail: true }),
     findStreams: (streamIds) => streams.findStreams(streamIds),
-    restMs: (workedMs) => (idle.share < TAIL_IDLE_SHARE_MIN ? workedMs * restFactor : 0),
+    restMs: (workedMs) => (loop.share > TAIL_LOOP_SHARE_MAX ? workedMs * restFactor : 0),
     observer: {
       onEvents: (count, lagSeconds) => {
         metrics.tailEvents.inc(count)

@@ -5,9 +5,11 @@
  * plain reference of the language.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { tryReadMemory } from '../../../bench/e2e/procfs.ts'
 import { TAILS_MAX, TAILS_PER_TOKEN_MAX } from '../../../src/limits.ts'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
@@ -182,6 +184,32 @@ test('a revoked token, a deleted stream: the tail ends within a second', async (
   await api.rest(`/v1/streams/${two.id}`, 'DELETE')
   await ofStream.until(() => ofStream.endReason !== undefined, 'its end', 1_200)
   assert.equal(ofStream.endReason, 'stream_deleted')
+})
+
+test('the code of docs/tail.md goes on until its token is not valid any more', async () => {
+  const page = readFileSync(fileURLToPath(new URL('../../../../docs/tail.md', import.meta.url)))
+  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page.toString()) ?? []
+  const url = `data:text/javascript,${encodeURIComponent(`${code}\nexport { tail }`)}`
+  const { tail } = (await import(url)) as { tail: (...args: unknown[]) => Promise<never> }
+  const stream = await api.createStream()
+  const { id, token } = await createToken()
+  await api.ingest(stream.key, '{"n":1}')
+  const seen: unknown[] = []
+  const others: unknown[] = []
+  const running = tail(
+    `${api.url}/v1/streams/${stream.id}/tail?from=-1m`,
+    token,
+    (event: { payload: unknown }) => seen.push(event.payload),
+    (_data: unknown, name: string) => others.push(name),
+  )
+  const ended = assert.rejects(running, /unauthenticated/)
+  for (let i = 0; i < 200 && seen.length < 1; i++) await sleep(10)
+  await api.ingest(stream.key, '{"n":2}')
+  for (let i = 0; i < 200 && seen.length < 2; i++) await sleep(10)
+  assert.deepEqual(seen, [{ n: 1 }, { n: 2 }])
+  await api.rest(`/v1/tokens/${id}`, 'DELETE')
+  await ended
+  assert.deepEqual(others, ['end'])
 })
 
 test('64 readers that never read: bounded memory, others unhurt; the 65th is refused', async () => {
