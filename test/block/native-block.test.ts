@@ -192,6 +192,16 @@ test('dotted keys are nested ones, and the last duplicate wins', async () => {
   }
 })
 
+test('arrays at a dotted key and at a nested one have the same columns', async () => {
+  await assertLines('{"b":{"c":[{"l":1}]}}', '{"b.c":[{"l":[]}]}')
+  await assertLines(
+    '{"b":{"c":[{"l":"x"}]}}',
+    '{"b.c":[{"l":1},{"m.n":2}]}',
+    '{"b.c":[{"m":{"n":[]}}]}',
+  )
+  await assertLines('{"b":{"c":[{"d":[{"x":[1]}]}]}}', '{"b.c":[{"d":[{"x":["s"]}]},{}]}')
+})
+
 test('keys of every kind reach the engine as they are', async () => {
   const keys = ['x y', 'q"', 'back\\slash', 'é', '日本', '`', '^', '$', 'a:b', '%', '\t', '\u0001']
   keys.push('a'.repeat(500))

@@ -88,7 +88,10 @@ export class PathTrie {
   readonly #seed: number
   #keyBytesLength = 0
   #table: Int32Array = new Int32Array(0)
-  /** 0 for the event, else the array-element node that the path is inside of. */
+  /**
+   * 0 for the event. Of what is inside of an array's elements, the array's column + 1: two nodes
+   * may be the same path, a dotted key and a nested one, and then so are those of their elements.
+   */
   #scope = new Int32Array(0)
 
   /**
@@ -164,7 +167,9 @@ export class PathTrie {
     this.element[node] = element
     this.canonical[element] = element
     this.column[element] = NO_COLUMN
-    this.#scope[element] = element
+    const array = this.column[node]!
+    // Of an array without a column nothing is stored; its elements are in no other's scope.
+    this.#scope[element] = array === NO_COLUMN ? -element : array + 1
     this.hashLow[element] = Math.imul(this.hashLow[node]! ^ 0x5b5d, 0x01000193)
     this.hashHigh[element] = Math.imul(this.hashHigh[node]! ^ 0x5d5b, 0x85ebca6b)
     return element
