@@ -11,7 +11,6 @@ import { loadCorpus } from '../corpus.ts'
 import { type CpuMicros, subtractCpu } from './cpu-ledger.ts'
 import { type DiskUse, measureDisk, subtractDisk } from './disk.ts'
 import { driveLoad } from './drive-load.ts'
-import { isMergeDue } from './due-merges.ts'
 import type { LoadConfig, LoadResult } from './load-config.ts'
 import { type CpuSample, type MemoryUse, ProcessWatch } from './process-watch.ts'
 import {
@@ -23,7 +22,8 @@ import {
 } from './rest.ts'
 import type { Scenario } from './scenario.ts'
 import { type RunningService, type ServiceOptions, startService } from './service.ts'
-import { type Settled, settle } from './settle.ts'
+import { isMergeDue } from './settled/due-merges.ts'
+import { type Settled, settle } from './settled/settle.ts'
 
 const BASELINE_EVENTS = 4_000
 /** Other events than those that are counted. */

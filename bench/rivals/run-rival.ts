@@ -10,7 +10,7 @@ import { startMeasured } from '../e2e/measured-process.ts'
 import { type CpuSample, ProcessWatch } from '../e2e/process-watch.ts'
 import { toLoadConfig, WARM_UP_SEED } from '../e2e/run-scenario.ts'
 import { DEFAULT_SCENARIO } from '../e2e/scenario.ts'
-import { settle } from '../e2e/settle.ts'
+import { settle } from '../e2e/settled/settle.ts'
 import { findFreePort } from './free-port.ts'
 import type { Rival } from './rival.ts'
 

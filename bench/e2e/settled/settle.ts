@@ -4,8 +4,8 @@
  * their parts to be a minute old; what an idle service uses meanwhile is taken off the bill.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CpuMicros, subtractCpu, totalCpu } from './cpu-ledger.ts'
-import type { CpuSample, ProcessWatch } from './process-watch.ts'
+import { type CpuMicros, subtractCpu, totalCpu } from '../cpu-ledger.ts'
+import type { CpuSample, ProcessWatch } from '../process-watch.ts'
 
 const QUIET_MS = 3_000
 /** Share of one core that an idle service's own timers may use. */

@@ -5,7 +5,7 @@
  */
 import { type Dirent, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { MERGE_BYTES_MAX } from '../../src/limits.ts'
+import { MERGE_BYTES_MAX } from '../../../src/limits.ts'
 
 interface Part {
   readonly day: string

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { isMergeDue } from '../../../bench/e2e/due-merges.ts'
+import { isMergeDue } from '../../../../bench/e2e/settled/due-merges.ts'
 
 function isDue(parts: readonly (readonly [name: string, bytes: number])[], table = 'events_7') {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-due-'))
