@@ -10,9 +10,9 @@ export interface Ask {
   readonly to: string
   readonly timeBasis: 'ingested_at' | 'event_time'
   readonly columns: readonly string[]
+  /** Fields whose values are counted, beside level, service and the columns. */
+  readonly facets: readonly string[]
   readonly isLive: boolean
-  /** The event around which others are shown, if any. */
-  readonly around: string | undefined
 }
 
 export const ask = computed<Ask>(() => {
@@ -23,11 +23,15 @@ export const ask = computed<Ask>(() => {
     from: params.get('from') ?? DEFAULT_FROM,
     to: params.get('to') ?? 'now',
     timeBasis: params.get('basis') === 'event_time' ? 'event_time' : 'ingested_at',
-    columns: (params.get('cols') ?? '').split(',').filter((path) => path !== ''),
+    columns: pathsOf(params.get('cols')),
+    facets: pathsOf(params.get('facets')),
     isLive: params.get('live') === '1',
-    around: params.get('around') ?? undefined,
   }
 })
+
+function pathsOf(text: string | null): readonly string[] {
+  return (text ?? '').split(',').filter((path) => path !== '')
+}
 
 /** The members that every read shares. */
 export function readMembers({ query, from, to, timeBasis }: Ask) {

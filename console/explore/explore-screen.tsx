@@ -31,6 +31,8 @@ interface HistogramAnswer {
 }
 
 const FACET_VALUES = 8
+/** As many as the service counts at a time. */
+const FACETS_MAX = 12
 
 export function ExploreScreen() {
   const { value: current } = ask
@@ -40,6 +42,7 @@ export function ExploreScreen() {
   const isSaving = useSignal(false)
   const { streamId, query, from, to, timeBasis, isLive } = current
   const key = [streamId, query, from, to, timeBasis].join('\n')
+  const counts = useHistogram({ ask: current, askKey: key, turn: turn.value })
   useEffect(() => {
     if (streams.value?.length === 0) return
     void loader.start(ask.value)
@@ -96,14 +99,14 @@ export function ExploreScreen() {
           />
         )}
       </div>
-      <Counts ask={current} askKey={key} turn={turn.value} />
+      <Counts counts={counts} />
       <Groups askKey={key} turn={turn.value} />
       {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
       <div class="explore-body">
         <FacetsPanel ask={current} askKey={key} turn={turn.value} />
         <div class="explore-main">
           {list.failure !== undefined && <Failure text={list.failure} />}
-          <AnswerNote list={list} matched={undefined} />
+          <AnswerNote list={list} matched={counts.value?.total} />
           {list.rows.length === 0 && !list.isLoading && list.failure === undefined ? (
             <NothingFound ask={current} />
           ) : (
@@ -132,14 +135,19 @@ interface PartProps {
   readonly turn: number
 }
 
-function Counts({ ask: asked, askKey, turn }: PartProps) {
-  const { value, failure } = useLoaded(`${askKey} ${turn}`, (signal) =>
-    callJson<HistogramAnswer>(readPath(asked, 'histogram'), {
+/** Counts by time and level of what the address asks for. */
+function useHistogram({ ask: asked, askKey, turn }: PartProps) {
+  return useLoaded(`${askKey} ${turn}`, async (signal) => {
+    if (streams.value?.length === 0) return undefined
+    return await callJson<HistogramAnswer>(readPath(asked, 'histogram'), {
       method: 'POST',
       body: readMembers(asked),
       signal,
-    }),
-  )
+    })
+  })
+}
+
+function Counts({ counts: { value, failure } }: { counts: ReturnType<typeof useHistogram> }) {
   if (failure !== undefined) return <Failure text={`No histogram: ${failure}`} />
   const buckets: Bucket[] = (value?.buckets ?? []).map(({ _bucket: time, levels }) => ({
     startMs: Date.parse(time),
@@ -164,8 +172,9 @@ function FacetsPanel({ ask: asked, askKey, turn }: PartProps) {
   return <Facets facets={value?.facets ?? []} isSampled={value?.isSampled ?? false} />
 }
 
-function facetFields({ columns }: Ask): readonly string[] {
-  return ['_level', '_service', ...columns.filter((path) => !path.startsWith('_'))].slice(0, 12)
+function facetFields({ columns, facets }: Ask): readonly string[] {
+  const chosen = [...facets, ...columns].filter((path) => path !== 'service' && path !== 'level')
+  return [...new Set(['_level', '_service', ...chosen])].slice(0, FACETS_MAX)
 }
 
 function readFacets(text: string): { facets: readonly Facet[]; isSampled: boolean } {

@@ -1,5 +1,6 @@
 /** The most frequent values of some fields among what is found; a click includes or excludes. */
 
+import { useSignal } from '@preact/signals'
 import { wholeJson } from '../base/exact-json.ts'
 import { formatCount } from '../base/format.ts'
 import { setParams } from '../base/route.ts'
@@ -14,7 +15,31 @@ export function Facets({ facets, isSampled }: { facets: readonly Facet[]; isSamp
       {facets.map((facet) => (
         <FacetBox key={facet.field} facet={facet} />
       ))}
+      <AddFacet />
     </aside>
+  )
+}
+
+function AddFacet() {
+  const path = useSignal('')
+  const add = (event: Event) => {
+    event.preventDefault()
+    const { facets } = ask.value
+    setParams({ facets: [...new Set([...facets, path.value.trim()])].join(',') })
+    path.value = ''
+  }
+  return (
+    <form class="inline" onSubmit={add}>
+      <input
+        class="facet-input"
+        aria-label="Count the values of another field"
+        placeholder="+ another field"
+        value={path.value}
+        onInput={(event) => {
+          path.value = event.currentTarget.value
+        }}
+      />
+    </form>
   )
 }
 
