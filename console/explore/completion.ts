@@ -4,6 +4,7 @@
  */
 import { complete } from '../../src/language/complete.ts'
 import { callJson } from '../base/api.ts'
+import { formatCount } from '../base/format.ts'
 
 export interface Proposal {
   readonly label: string
@@ -17,11 +18,10 @@ export interface Proposal {
 interface CompleteAnswer {
   readonly start: number
   readonly end: number
-  readonly items: readonly {
-    readonly kind: string
+  readonly proposals: readonly {
     readonly text: string
-    readonly insert: string
-    readonly detail?: string
+    readonly kind: string
+    readonly count?: number
   }[]
 }
 
@@ -50,10 +50,10 @@ export async function propose(
   if (streamId === undefined) return []
   const query = { query: text, at }
   const answer = await callJson<CompleteAnswer>(`streams/${streamId}/complete`, { query, signal })
-  return answer.items.slice(0, SHOWN_MAX).map(({ text: label, insert, detail, kind }) => ({
+  return answer.proposals.slice(0, SHOWN_MAX).map(({ text: label, kind, count }) => ({
     label,
-    note: detail ?? kind,
-    insert,
+    note: count === undefined ? kind : formatCount(count),
+    insert: label,
     start: answer.start,
     end: answer.end,
   }))
