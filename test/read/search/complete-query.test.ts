@@ -23,7 +23,7 @@ function depsWith(topValues: CompleteDeps['topValues']): CompleteDeps {
 
 const at = (text: string) => ({ text, at: text.length })
 
-test('values may take COMPLETE_MS_MAX, and none are proposed when ClickHouse gives none', async () => {
+test('values may take COMPLETE_MS_MAX; without ClickHouse none are proposed', async () => {
   const asked: number[] = []
   const deps = depsWith(async ({ msMax, limit }) => {
     asked.push(msMax, limit)
