@@ -2,22 +2,20 @@
 import { availableParallelism } from 'node:os'
 import type { Context } from './app-context.ts'
 import type { Stores } from './cell/open-stores.ts'
-import { TAIL_BUSY_SHARE, TAIL_LOOP_SHARE_MAX } from './limits.ts'
-import { LoopShare } from './machine/loop-share.ts'
+import { TAIL_WORK_SHARE } from './limits.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import type { ControlStore } from './store/control/control-store.ts'
 import { CommittedStore } from './store/raw/committed-store.ts'
 import { EventStore } from './store/raw/event-store.ts'
 import { TailHub } from './tail/tail-hub.ts'
+import { WorkBudget } from './tail/work-budget.ts'
 
 export function createTails(
   { log, metrics }: Pick<Context, 'log' | 'metrics'>,
   { reads, lease }: Stores,
   { pool, streams }: { readonly pool: WorkerPool; readonly streams: ControlStore },
 ): TailHub {
-  const loop = new LoopShare()
-  // One thread matches at a time: it rests so that it has its share of all processors.
-  const restFactor = Math.max(0, 1 / (TAIL_BUSY_SHARE * availableParallelism()) - 1)
+  const budget = new WorkBudget(TAIL_WORK_SHARE * availableParallelism(), performance.now())
   const hub = new TailHub({
     ownNode: lease.nodeId,
     store: new CommittedStore(reads.postgres),
@@ -25,7 +23,7 @@ export function createTails(
     match: (task) => pool.run({ kind: 'match', ...task, withRecords: true }),
     matchNow: (task) => pool.run({ kind: 'match', ...task, withRecords: true, isTail: true }),
     findStreams: (streamIds) => streams.findStreams(streamIds),
-    restMs: (workedMs) => (loop.share > TAIL_LOOP_SHARE_MAX ? workedMs * restFactor : 0),
+    restMs: (workedMs) => budget.restMs(workedMs, performance.now()),
     observer: {
       onEvents: (count, lagSeconds) => {
         metrics.tailEvents.inc(count)

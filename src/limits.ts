@@ -642,12 +642,8 @@ export const TAIL_WAITING_BYTES_MAX = 16 * MIB
 export const TAIL_BEHIND_MS_MAX = 1_000
 /** Events that are matched at once, or a single segment of more. */
 export const TAIL_MATCH_EVENTS_MAX = 10_000
-/**
- * While the main thread is busy for more than this share of its time, matching rests so that it
- * takes no more than that share of the processors'.
- */
-export const TAIL_LOOP_SHARE_MAX = 0.8
-export const TAIL_BUSY_SHARE = 0.06
+/** Share of the processors' time that matching may take, but for bursts. */
+export const TAIL_WORK_SHARE = 0.11
 /** Events a second that a reader may ask to see at most. */
 export const TAIL_LIMIT_PER_S_MAX = 100_000
 /** How often other nodes' commits are looked for, and how many rows of each at a time. */

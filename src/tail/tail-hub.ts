@@ -3,7 +3,7 @@
  *
  *   commits (commit-source) ─▶ by stream ─▶ match, in a worker: one pass for all its tails ─▶ tails
  *
- * Matching is one task at a time and rests while the machine is busy. What it cannot keep up with
+ * Matching is one task at a time and has a share of time. What it cannot keep up with
  * is shed: segments that have waited for too long become gaps. So commits never wait for tails.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

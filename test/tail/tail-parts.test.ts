@@ -3,12 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  TAIL_BUSY_SHARE,
   TAIL_LIMIT_PER_S_MAX,
-  TAIL_LOOP_SHARE_MAX,
   TAIL_POLL_ROWS_MAX,
   TAIL_QUEUE_BYTES_MAX,
   TAIL_QUEUE_EVENTS_MAX,
+  TAIL_WORK_SHARE,
 } from '../../src/limits.ts'
 import {
   makeSegmentId,
@@ -26,6 +25,7 @@ import {
   tryParseCursor,
 } from '../../src/tail/tail-cursor.ts'
 import { TailQueue } from '../../src/tail/tail-queue.ts'
+import { WorkBudget } from '../../src/tail/work-budget.ts'
 import { FakeStore, OWN_NODE } from './hub-harness.ts'
 
 const id = fc
@@ -157,6 +157,15 @@ test('a poll looks at TAIL_POLL_ROWS_MAX rows of a node, and at once at the next
   source.stop()
 })
 
-test('what matching takes of a busy machine is little of what is left', () => {
-  assert.ok(TAIL_BUSY_SHARE < 1 - TAIL_LOOP_SHARE_MAX)
+test('matching has its share of time, and works a burst off at once', () => {
+  const budget = new WorkBudget(TAIL_WORK_SHARE, 0)
+  assert.equal(budget.restMs(250, 0), 0)
+  let nowMs = 0
+  let workedMs = 0
+  for (let i = 0; i < 100; i++) {
+    nowMs += 10
+    workedMs += 10
+    nowMs += budget.restMs(10, nowMs)
+  }
+  assert.ok(Math.abs(workedMs / nowMs - TAIL_WORK_SHARE) < 0.01)
 })
