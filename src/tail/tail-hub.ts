@@ -1,7 +1,7 @@
 /**
  * All live tails of this node.
  *
- *   commits (commit-source) ─▶ by stream ─▶ match, in a worker: one pass for all its tails ─▶ tails
+ *   commits (commit-source) ─▶ by stream ─▶ match, in a worker: one pass for all ─▶ tails
  *
  * Matching is one task at a time and has a share of time. What it cannot keep up with
  * is shed: segments that have waited for too long become gaps. So commits never wait for tails.
