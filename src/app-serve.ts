@@ -1,6 +1,7 @@
 /** The part of the composition root that builds the read side and management. */
 
 import type { CredentialCache } from './accept/admission/authenticate.ts'
+import { createAgentRoutes } from './app-agents.ts'
 import { createSearch } from './app-search.ts'
 import type { ReadStores } from './cell/read-stores.ts'
 import { BodyBudget } from './http/body-budget.ts'
@@ -13,7 +14,8 @@ import type { StreamFinder } from './serve/guard.ts'
 import { createLanes, isBusy } from './serve/lanes.ts'
 import { readingRoutes } from './serve/reading/routes.ts'
 import { tailRoutes } from './serve/reading/tail.ts'
-import { serveRoutes } from './serve/routes.ts'
+import type { PreviewRedaction } from './serve/redact-preview.ts'
+import { serveRoutes, storedRead } from './serve/routes.ts'
 import type { ControlStore } from './store/control/control-store.ts'
 import type { ViewStore } from './store/control/view-store.ts'
 import type { TailHub } from './tail/tail-hub.ts'
@@ -45,6 +47,8 @@ export function createServeRoutes(parts: {
   metrics.watch('restBodyBytes', () => bodies.bytes)
   const readers = segmentReaders(parts)
   const guard = { resolveToken: (text: string) => credentials.resolveToken(text), bodies }
+  const previewRedaction: PreviewRedaction = async (sample, redactFields) =>
+    (await pool.run({ kind: 'preview', sample, redactFields })).preview
   const managed = serveRoutes({
     ...reads,
     ...readers,
@@ -53,8 +57,7 @@ export function createServeRoutes(parts: {
     control,
     streams,
     isIngestBusy,
-    previewRedaction: async (sample, redactFields) =>
-      (await pool.run({ kind: 'preview', sample, redactFields })).preview,
+    previewRedaction,
   })
   const search = createSearch(reads, pool, readers.readSegments)
   const { openStreams, runAggregate, runFacets, explainIds, topValues } = reads
@@ -64,6 +67,15 @@ export function createServeRoutes(parts: {
     ...managed,
     ...readingRoutes({ ...guard, ...counting, search, input, views, lane: lanes.queries, streams }),
     ...tailRoutes({ ...guard, lane: lanes.lists, streams, tails }),
+    ...createAgentRoutes({
+      ...parts,
+      ...counting,
+      search,
+      guard,
+      lanes,
+      readSegments: (read) => readers.readSegments(read.map(storedRead)),
+      previewRedaction,
+    }),
   ]
 }
 

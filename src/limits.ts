@@ -559,6 +559,16 @@ export const COMPLETE_MS_MAX = 1_000
 export const EXPORTS_MAX = 8
 /** Events that an export reads at a time. */
 export const EXPORT_CHUNK_EVENTS = 4_096
+/** A request of an agent (MCP); how long a call may take; what its result is cut to. */
+export const MCP_BODY_BYTES_MAX = 4 * MIB
+export const MCP_CALL_MS_MAX = 60_000
+export const MCP_RESULT_CHARS_MAX = 40_000
+/** Where a string in a result is cut. */
+export const MCP_STRING_CHARS_MAX = 500
+/** Streams of one list, events of one search, cells of one aggregate. */
+export const MCP_STREAMS_PAGE = 200
+export const MCP_SEARCH_EVENTS_MAX = 200
+export const MCP_CELLS_MAX = 1_000
 /** Credentials kept in memory. */
 export const CREDENTIAL_CACHE_MAX = 65_536
 /** Credentials that wait to be looked up; a request that waits is in flight, too. */

@@ -8,7 +8,17 @@ import { test } from 'node:test'
 import { readSourceFiles } from './source-files.ts'
 import { type Import, importsOf } from './source-imports.ts'
 
-const STAGES = ['accept', 'pool', 'commit', 'observe', 'materialize', 'serve', 'retain', 'read']
+const STAGES = [
+  'accept',
+  'pool',
+  'commit',
+  'observe',
+  'materialize',
+  'serve',
+  'retain',
+  'read',
+  'agents',
+]
 const LEAVES = [
   'src/model/',
   'src/language/',
@@ -53,6 +63,16 @@ const WORKER_ROOMS = [
 /** With what the surfaces and the way of a request agree on. */
 const ACCEPT = [...SUPPORT, 'src/accept/']
 const ACCEPT_ROOMS = ['src/accept/framing/', 'src/accept/admission/', 'src/accept/batching/']
+
+/** Tools of agents call what routes call. */
+const AGENTS = [
+  ...SUPPORT,
+  'src/serve/',
+  'src/read/',
+  'src/read/aggregate/',
+  'src/read/search/',
+  'src/tail/',
+]
 
 /**
  * What files under a path may import of ours, besides what is under the same path. First match
@@ -123,6 +143,8 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
       'src/tail/',
     ],
   ],
+  ['src/agents/tools/', [...AGENTS, 'src/agents/']],
+  ['src/agents/', AGENTS],
   ['src/console/', SUPPORT],
   ['src/follow/', LEAVES],
   ['src/observe/', [...SUPPORT, 'src/follow/']],
@@ -160,6 +182,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
 const PACKAGES = {
   'uWebSockets.js': 'src/http/',
   '@trufflesuite/uws-js-unofficial': 'src/http/',
+  '@modelcontextprotocol/server': 'src/agents/',
   'fast-json-stringify': 'src/api/',
   pino: 'src/telemetry/',
   'prom-client': 'src/telemetry/',

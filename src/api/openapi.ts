@@ -143,7 +143,7 @@ function contentOf(content: Readonly<Record<string, Schema>>): object {
   )
 }
 
-/** Without what is only ours. */
-function published(schema: Schema): unknown {
+/** JSON Schema as clients get it: without what is only ours. */
+export function published(schema: Schema): unknown {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === 'must' ? undefined : value)))
 }

@@ -27,6 +27,7 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
   const catalogs = new FieldCatalogStore(postgres)
   const tables = new ProjectionTables(reads.clickhouse, PROJECTION_DATABASE)
   const aggregates = new AggregateStore(reads.clickhouse, tables)
+  const states = new ReadStateStore(postgres)
   const facets = new FacetsStore(reads.clickhouse, tables)
   const payloads = new PayloadStore(postgres)
   const explaining = new ExplainStore(reads.clickhouse, tables)
@@ -48,7 +49,8 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
     setAside: new SetAsideStore(postgres),
     schemas: new SchemaStore(postgres),
     catalogs,
-    openStreams: openStreamsBy(new ReadStateStore(postgres), catalogs),
+    readState: states.read.bind(states),
+    openStreams: openStreamsBy(states, catalogs),
     runAggregate: aggregates.run.bind(aggregates),
     runFacets: facets.run.bind(facets),
     readProjectionBytes,

@@ -33,10 +33,19 @@ export async function findStreams(
     throw new IngestError('not_found', `there is no stream with the id ${missing}`)
   }
   const page = { after: 0, limit: READ_STREAMS_MAX + 1 }
-  const all = await source.listStreams(isAdmin ? undefined : principal.owner, page)
+  const all = await listVisibleStreams(source, principal, page)
   if (all.length <= READ_STREAMS_MAX) return all
   const limit = `${READ_STREAMS_MAX} (READ_STREAMS_MAX)`
   throw new IngestError('malformed', `"streams": "*" is over ${limit} streams; name those you mean`)
+}
+
+/** Those that the principal may see, by their ids, from behind `after`. */
+export function listVisibleStreams(
+  source: Pick<StreamSource, 'listStreams'>,
+  { scopes, owner }: Principal,
+  page: { readonly after: number; readonly limit: number },
+): Promise<readonly Stream[]> {
+  return source.listStreams(scopes.has('admin') ? undefined : owner, page)
 }
 
 /** Of a URL: ids with commas between them, or `*`. */

@@ -97,7 +97,7 @@ export function eventRoutes(deps: EventRoutesDeps): Route[] {
       scope: 'events:read',
       run: async ({ principal, params, query }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
-        return readPage(deps, streamId, readPageQuery(query))
+        return jsonBytes(await readEventPage(deps, streamId, readPageQuery(query)))
       },
     }),
     guardRoute(guard, {
@@ -110,17 +110,25 @@ export function eventRoutes(deps: EventRoutesDeps): Route[] {
       scope: 'events:read',
       run: async ({ principal, params }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
-        return readEvent(deps, streamId, params[1] ?? '')
+        return jsonBytes(await readEvent(deps, streamId, params[1] ?? ''))
       },
     }),
   ]
 }
 
-async function readPage(
-  deps: EventRoutesDeps,
+function jsonBytes(body: Uint8Array): Reply {
+  return { status: 200, contentType: 'application/json', body }
+}
+
+/** What reading events needs. */
+export type EventReads = Pick<EventRoutesDeps, 'events' | 'readSegments'>
+
+/** A page of the event list, as JSON. Throws `unavailable`, `StoreError`. */
+export async function readEventPage(
+  deps: EventReads,
   streamId: StreamId,
   query: PageQuery,
-): Promise<Reply> {
+): Promise<Uint8Array> {
   const isUpwards = query.after !== undefined
   const { slices, hasMore, records } = await tryUntilStill(async () => {
     const segments = await deps.events.listSegments({
@@ -149,15 +157,15 @@ async function readPage(
   })
   const fields = { next, previous: previous ?? null, ...(damaged.length > 0 && { damaged }) }
   const tail = JSON.stringify(fields).slice(1)
-  const body = Buffer.concat([Buffer.from('{"events":['), records.json, Buffer.from(`],${tail}`)])
-  return { status: 200, contentType: 'application/json', body }
+  return Buffer.concat([Buffer.from('{"events":['), records.json, Buffer.from(`],${tail}`)])
 }
 
-async function readEvent(
-  deps: EventRoutesDeps,
+/** The record of one event. Throws `not_found`, `unavailable`, `internal` for a damaged one. */
+export async function readEvent(
+  deps: EventReads,
   streamId: StreamId,
   idText: string,
-): Promise<Reply> {
+): Promise<Uint8Array> {
   const id = tryParseEventId(idText)
   if (id === undefined) throw eventNotFound()
   const { segmentId, ordinal } = id
@@ -173,7 +181,7 @@ async function readEvent(
   if (records.damaged.length > 0) {
     throw new IngestError('internal', 'the stored segment of this event is damaged')
   }
-  return { status: 200, contentType: 'application/json', body: records.json }
+  return records.json
 }
 
 /** Tries `read` again while its `records` are undefined, because rows changed under it. */
@@ -190,7 +198,7 @@ async function tryUntilStill<T extends { readonly records: Records | undefined }
 
 /** Records of `slices`, or undefined when a row is not any more what `segments` says. */
 async function readSlices(
-  deps: EventRoutesDeps,
+  deps: EventReads,
   streamId: StreamId,
   slices: readonly SegmentSlice[],
   segments: readonly SegmentInfo[],

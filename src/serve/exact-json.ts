@@ -2,6 +2,7 @@
  * JSON whose numbers keep their text: `JSON.parse` would round integers past 2^53, and a query for
  * one id would then find its neighbour.
  */
+import { stringEnd } from '../api/json-text.ts'
 import { REST_DEPTH_MAX } from '../limits.ts'
 import { malformed } from './body-fields.ts'
 
@@ -47,56 +48,15 @@ export function parseExactJson(text: string): unknown {
   )
 }
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
-
-/**
- * The members of an object, each value as it was written. `text` is known to be a JSON object. Of
- * members with one name the last counts, as for `JSON.parse`.
- */
-export function readMemberTexts(text: string): Map<string, string> {
-  const members = new Map<string, string>()
-  let depth = 0
-  let name: string | undefined
-  let start = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) {
-      const end = stringEnd(text, at)
-      if (depth === 1 && name === undefined) name = JSON.parse(text.slice(at, end + 1)) as string
-      at = end
-    } else if (code === COLON && depth === 1) {
-      start = at + 1
-    } else if (code === 0x7b || code === 0x5b) {
-      depth++
-    } else if (code === 0x7d || code === 0x5d || code === COMMA) {
-      const isEnd = depth === 1 && name !== undefined
-      if (isEnd) members.set(name ?? '', text.slice(start, at).trim())
-      if (isEnd) name = undefined
-      if (code !== COMMA) depth--
-    }
-  }
-  return members
-}
-
 /** How deep objects and arrays are nested. `text` is known to be JSON. */
 function depthOf(text: string): number {
   let depth = 0
   let deepest = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code === QUOTE) at = stringEnd(text, at)
+    if (code === 0x22) at = stringEnd(text, at)
     else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++depth)
     else if (code === 0x7d || code === 0x5d) depth--
   }
   return deepest
-}
-
-/** The position of the closing quote of the string that opens at `open`. */
-function stringEnd(text: string, open: number): number {
-  let at = open + 1
-  while (text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1
-  return at
 }

@@ -67,7 +67,8 @@ export interface RestRoute
   > {
   readonly method: Route['method']
   readonly pattern: string
-  readonly scope: Scope
+  /** Absent: any token may; what it does is judged by the route. */
+  readonly scope?: Scope
   readonly description?: string
   readonly body?: Schema
   /** The route parses and judges the body's text itself: the digits of its numbers count. */
@@ -105,7 +106,7 @@ export function guardRoute(
     let answered: Promise<void> | undefined
     try {
       const principal = await resolveToken(text)
-      requireScope(principal, rest.scope)
+      if (rest.scope !== undefined) requireScope(principal, rest.scope)
       const query = readQueryString(rest.query ?? NO_PARAMETERS, new URLSearchParams(queryString))
       room.becomeKnown()
       exchange.resume()
@@ -253,7 +254,7 @@ function credentialText(exchange: Exchange): string {
 }
 
 /** What the client is told. Whatever is nobody's expected failure is thrown on, to be logged. */
-function toIngestError(cause: unknown): IngestError {
+export function toIngestError(cause: unknown): IngestError {
   if (cause instanceof IngestError) return cause
   if (cause instanceof StoreError && cause.retryable) {
     return new IngestError('unavailable', 'a store does not answer now', { cause })

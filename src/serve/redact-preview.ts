@@ -1,12 +1,13 @@
 /** What redaction would make of a sample, by the worker code of ingest; stores nothing. */
 import { checkBody } from '../api/check-value.ts'
+import { readMemberTexts } from '../api/json-text.ts'
 import type { ObjectSchema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
 import { EVENT_BYTES_MAX, REST_BODY_BYTES_MAX } from '../limits.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import { malformed } from './body-fields.ts'
-import { parseBody, readMemberTexts } from './exact-json.ts'
+import { parseBody } from './exact-json.ts'
 import {
   findVisibleStream,
   type Guard,
@@ -71,17 +72,10 @@ export function redactPreviewRoutes({ streams, preview, ...guard }: RedactPrevie
       run: async ({ principal, params, body }) => {
         const stream = await findVisibleStream(streams, principal, params[0])
         const { kind, text, settings } = readRequest(String(body))
+        const redactFields = settings.redactFields ?? stream.redactFields
         // Who asks what redaction would do wants to see it done, also before it is switched on.
         const isOn = settings.redactSensitive ?? true
-        if (Buffer.byteLength(text) > EVENT_BYTES_MAX) {
-          const limit = `${EVENT_BYTES_MAX} bytes (EVENT_BYTES_MAX)`
-          throw new IngestError('too_large', `sample is over ${limit}`)
-        }
-        const redactFields = settings.redactFields ?? stream.redactFields
-        const found = isOn
-          ? await preview({ kind, text }, redactFields)
-          : { redacted: kind === 'string' ? JSON.stringify(text) : text, changes: [] }
-        if (found === undefined) throw malformed('sample is nested too deep to be an event')
+        const found = await previewSample(preview, { kind, text }, isOn && redactFields)
         const changes = JSON.stringify(found.changes)
         // What is redacted is JSON already; parsing it would lose digits.
         const json = `{"redacted":${found.redacted},"changes":${changes}}`
@@ -89,6 +83,27 @@ export function redactPreviewRoutes({ streams, preview, ...guard }: RedactPrevie
       },
     }),
   ]
+}
+
+/**
+ * What redaction with `redactFields` makes of a sample; false: it is off. Throws `malformed` for an
+ * event that ingest would not accept, `too_large`.
+ */
+export async function previewSample(
+  preview: PreviewRedaction,
+  { kind, text }: { readonly kind: 'event' | 'string'; readonly text: string },
+  redactFields: readonly string[] | false,
+): Promise<RedactionPreview> {
+  if (Buffer.byteLength(text) > EVENT_BYTES_MAX) {
+    const limit = `${EVENT_BYTES_MAX} bytes (EVENT_BYTES_MAX)`
+    throw new IngestError('too_large', `sample is over ${limit}`)
+  }
+  if (redactFields === false) {
+    return { redacted: kind === 'string' ? JSON.stringify(text) : text, changes: [] }
+  }
+  const found = await preview({ kind, text }, redactFields)
+  if (found !== undefined) return found
+  throw malformed('sample is nested too deep to be an event')
 }
 
 /** An event's text is as it was sent: parsing would lose digits and duplicate keys. */

@@ -94,6 +94,6 @@ export function serveRoutes(deps: ServeDeps): Route[] {
 }
 
 /** As workers know it. */
-function storedRead({ segmentId, ...read }: SegmentRead): StoredRead {
+export function storedRead({ segmentId, ...read }: SegmentRead): StoredRead {
   return { ...read, segmentId: String(segmentId), ingestedAtMs: segmentIdMs(segmentId) }
 }

@@ -1,5 +1,6 @@
 /** Streams: list, create, read, change, delete. */
 import type { Route } from '../http/exchange.ts'
+import { listVisibleStreams } from '../read/find-streams.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
 import { answerJson, findVisibleStream, type Guard, guardRoute, jsonAnswer } from './guard.ts'
 import { ID_PAGE_QUERY, idPage, idPageSchema, readIdPage } from './id-page.ts'
@@ -37,8 +38,8 @@ function collectionRoutes({ control, ...guard }: StreamRoutesDeps): Route[] {
       answers: { 200: jsonAnswer('In the order of creation', STREAMS) },
       run: async ({ principal, query }) => {
         const page = readIdPage(query)
-        const owner = principal.scopes.has('admin') ? undefined : principal.owner
-        const streams = await control.listStreams(owner, { ...page, limit: page.limit + 1 })
+        const asked = { ...page, limit: page.limit + 1 }
+        const streams = await listVisibleStreams(control, principal, asked)
         return answerJson(200, STREAMS, idPage('streams', streams.map(streamJson), page.limit))
       },
     }),

@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { readMemberTexts } from '../../src/api/json-text.ts'
 import { IngestError } from '../../src/errors.ts'
 import { REST_DEPTH_MAX } from '../../src/limits.ts'
-import { ExactNumber, parseExactJson, readMemberTexts } from '../../src/serve/exact-json.ts'
+import { ExactNumber, parseExactJson } from '../../src/serve/exact-json.ts'
 
 function rounded(value: unknown): unknown {
   if (value instanceof ExactNumber) return Number(value.text)

@@ -112,7 +112,7 @@ export function refusalByPath(exchange: Exchange, error: IngestError): Reply {
   return new ElasticReplies(exchange).error(error)
 }
 
-const OUR_PATHS = /^\/(?:v1|healthz|readyz|metrics)(?:\/|$)/
+const OUR_PATHS = /^\/(?:v1|mcp|healthz|readyz|metrics)(?:\/|$)/
 
 function isOurPath(path: string): boolean {
   return OUR_PATHS.test(path)

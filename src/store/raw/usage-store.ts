@@ -41,6 +41,17 @@ export interface RefusalDelta extends RefusalCount {
   readonly streamId: StreamId
 }
 
+export interface StreamSummary {
+  readonly events: number
+  /** Receipt of the newest event, null when it has none. */
+  readonly newestMs: number | null
+}
+
+interface SummaryRow {
+  readonly events: number
+  readonly newest: string | null
+}
+
 /** How many of a stream's newest segments are looked at to tell how far its projection lags. */
 export const LAG_SEGMENTS_MAX = 10_000
 
@@ -67,6 +78,22 @@ export class UsageStore {
       sentBytes: Number(row?.sent_bytes ?? 0),
       storedBytes: Number(row?.stored_bytes ?? 0),
     }
+  }
+
+  /** How many events each of `streamIds` holds, and when the newest came; in their order. */
+  async readSummaries(streamIds: readonly StreamId[]): Promise<StreamSummary[]> {
+    const { rows } = await this.#postgres.query<SummaryRow>(
+      `SELECT (SELECT COALESCE(sum(event_count), 0) FROM stream_usage
+           WHERE stream_usage.stream_id = asked.id)::float8 AS events,
+         (SELECT max(segment_id) FROM stream_segments
+           WHERE stream_segments.stream_id = asked.id)::text AS newest
+       FROM unnest($1::integer[]) WITH ORDINALITY AS asked (id, place) ORDER BY place`,
+      [streamIds],
+    )
+    return rows.map(({ events, newest }) => ({
+      events,
+      newestMs: newest === null ? null : segmentIdMs(BigInt(newest) as SegmentId),
+    }))
   }
 
   /** Bytes that each stream has sent since it was made: what retention removed is not taken off. */

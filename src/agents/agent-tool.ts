@@ -1,0 +1,68 @@
+/** What a tool is, and how it finds the stream that its caller means. */
+import type { ObjectSchema, StringSchema } from '../api/schema.ts'
+import { IngestError } from '../errors.ts'
+import type { Principal, Scope, Stream } from '../model/stream.ts'
+import { listVisibleStreams, type StreamSource } from '../read/find-streams.ts'
+import { findVisibleStream, type StreamFinder } from '../serve/guard.ts'
+import { nearest } from './near-words.ts'
+
+/** Who calls, and for how long. */
+export interface Caller {
+  readonly principal: Principal
+  /** Looks the token up again; throws when it is not valid any more. */
+  readonly renew: () => Promise<Principal>
+  /** Aborted when the caller goes away or the call's time is over. */
+  readonly signal: AbortSignal
+}
+
+export interface ToolCall extends Caller {
+  /** As the tool's `input` says. */
+  readonly args: Readonly<Record<string, unknown>>
+  /** The same as they were written: `JSON.parse` loses digits of numbers. */
+  readonly argTexts: ReadonlyMap<string, string>
+}
+
+export interface AgentTool {
+  readonly name: string
+  readonly title: string
+  /** For the model: when to use it, what it answers. */
+  readonly description: string
+  readonly scope: Scope
+  /** It changes nothing. */
+  readonly isReadOnly: boolean
+  readonly input: ObjectSchema
+  /** The result's text, at most `MCP_RESULT_CHARS_MAX`. Throws as routes do. */
+  readonly run: (call: ToolCall) => Promise<string>
+}
+
+export const STREAM_ARG: StringSchema = {
+  type: 'string',
+  description: "A stream's id, or its name: `list_streams` has them",
+}
+
+const STREAMS_LOOKED_AT_MAX = 1_000
+
+/** By id or by name. Throws `not_found`, with what may have been meant. */
+export async function findCallersStream(
+  streams: StreamFinder & StreamSource,
+  principal: Principal,
+  wanted: unknown,
+): Promise<Stream> {
+  const text = String(wanted)
+  if (/^[1-9][0-9]{0,9}$/.test(text)) {
+    try {
+      return await findVisibleStream(streams, principal, text)
+    } catch (cause) {
+      if (!(cause instanceof IngestError) || cause.code !== 'not_found') throw cause
+    }
+  }
+  const page = { after: 0, limit: STREAMS_LOOKED_AT_MAX }
+  const all = await listVisibleStreams(streams, principal, page)
+  const named = all.filter(({ name }) => name === text)
+  if (named.length === 1) return named[0]!
+  const options = named.length > 1 ? named : nearest(text, all, ({ name }) => name)
+  const told = options.map(({ streamId, name }) => `${streamId} (${name})`).join(', ')
+  const why = named.length > 1 ? 'several streams have this name' : 'there is no such stream'
+  const hint = told === '' ? 'list_streams tells which there are' : `perhaps one of: ${told}`
+  throw new IngestError('not_found', `${why}; ${hint}`)
+}

@@ -1,0 +1,53 @@
+/**
+ * What a model is given must fit into its context: long strings are cut, rows that do not fit are
+ * left out, and both are said. Works on JSON as text, so that numbers keep their digits.
+ */
+import { stringEnd } from '../api/json-text.ts'
+import { MCP_RESULT_CHARS_MAX, MCP_STRING_CHARS_MAX } from '../limits.ts'
+
+/** Kept for what stands around rows: cursors, hints, what is said of the answer itself. */
+const FRAME_CHARS = 4_000
+const HIGH_SURROGATE_END = /[\ud800-\udbff]$/
+
+/** `json` with each string, names too, cut at `MCP_STRING_CHARS_MAX`: `…(+n)` for n more. */
+export function cutStrings(json: string): string {
+  const pieces: string[] = []
+  let from = 0
+  for (let at = json.indexOf('"'); at >= 0; ) {
+    const end = stringEnd(json, at) + 1
+    if (end - at > MCP_STRING_CHARS_MAX + 2) {
+      pieces.push(json.slice(from, at), cutString(json.slice(at, end)))
+      from = end
+    }
+    at = json.indexOf('"', end)
+  }
+  pieces.push(json.slice(from))
+  return pieces.join('')
+}
+
+function cutString(token: string): string {
+  return JSON.stringify(cutText(JSON.parse(token) as string, MCP_STRING_CHARS_MAX))
+}
+
+export function cutText(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text
+  const kept = text.slice(0, charsMax).replace(HIGH_SURROGATE_END, '')
+  return `${kept}…(+${text.length - kept.length})`
+}
+
+/** The first of `rows` that fit, with commas between them. */
+export function fitRows(rows: readonly string[], charsMax = MCP_RESULT_CHARS_MAX - FRAME_CHARS) {
+  let chars = 0
+  let count = 0
+  for (const row of rows) {
+    chars += row.length + 1
+    if (chars > charsMax) break
+    count++
+  }
+  return { json: rows.slice(0, count).join(','), count, isCut: count < rows.length }
+}
+
+/** The last resort: an answer that is too long all the same. */
+export function fitWhole(text: string): string {
+  return cutText(text, MCP_RESULT_CHARS_MAX - 20)
+}

@@ -1,0 +1,133 @@
+/**
+ * `POST /mcp`: the Model Context Protocol over our HTTP. Stateless: each request has all that its
+ * answer needs, so nodes are alike and nothing is kept between requests.
+ *
+ *   token, Origin, Host ─▶ body ─▶ web-standard Request ─▶ mcp-server ─▶ Response ─▶ reply
+ *
+ * The protocol's code is loaded with the first request: who has no agents does not pay for it.
+ */
+import type { Schema } from '../api/schema.ts'
+import { IngestError } from '../errors.ts'
+import type { Reply, Route } from '../http/exchange.ts'
+import type { ReplyStream } from '../http/reply-stream.ts'
+import { MCP_BODY_BYTES_MAX, MCP_CALL_MS_MAX } from '../limits.ts'
+import { type Guard, guardRoute, type RestRequest, type StreamReply } from '../serve/guard.ts'
+import type { AgentTool } from './agent-tool.ts'
+import type { AgentServer } from './mcp-server.ts'
+
+export interface AgentRoutesDeps extends Guard {
+  readonly tools: readonly AgentTool[]
+  readonly version: string
+  /** Hears what nobody expected: the agent is told nothing but `internal`. Must not throw. */
+  readonly onFault: (cause: unknown) => void
+}
+
+/** What the protocol and the checks before it read of the head. */
+const HEADERS: Readonly<Record<string, Schema>> = {
+  'Content-Type': { type: 'string' },
+  Host: { type: 'string' },
+  'Mcp-Method': { type: 'string', description: "The body's `method`" },
+  'Mcp-Name': { type: 'string', description: "The tool's name, of a call" },
+  'MCP-Protocol-Version': { type: 'string', examples: ['2026-07-28'] },
+  Origin: { type: 'string', description: 'None, the host itself, or a loopback address' },
+}
+const MESSAGE: Schema = { description: 'A JSON-RPC 2.0 message' }
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+export function agentRoutes({ tools, version, onFault, ...guard }: AgentRoutesDeps): Route[] {
+  let loading: Promise<AgentServer> | undefined
+  const load = async () => {
+    const { createAgentServer } = await import('./mcp-server.ts')
+    return createAgentServer({ tools, version, onFault })
+  }
+  const run = async (request: RestRequest): Promise<Reply | StreamReply> => {
+    assertOrigin(request.headers)
+    loading ??= load()
+    const serve = await loading
+    const { principal, renew } = request
+    const bodyText = String(request.body)
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(MCP_CALL_MS_MAX)])
+    return toReply(await serve(toRequest(request, signal), bodyText, { principal, renew, signal }))
+  }
+  return [
+    guardRoute(guard, {
+      method: 'POST',
+      pattern: '/mcp',
+      operationId: 'mcp',
+      summary: 'The Model Context Protocol, for agents',
+      tag: 'Agents',
+      description: 'Stateless streamable HTTP; scopes are those of the tools.',
+      headers: HEADERS,
+      body: MESSAGE,
+      takesText: true,
+      bodyBytesMax: MCP_BODY_BYTES_MAX,
+      answers: {
+        200: {
+          description: 'JSON-RPC 2.0',
+          content: { 'application/json': {}, 'text/event-stream': { type: 'string' } },
+        },
+        202: { description: 'A notification was taken' },
+      },
+      run,
+    }),
+  ]
+}
+
+/**
+ * A page of another site must not use an agent's endpoint by its visitor's browser. Throws
+ * `forbidden`, or `malformed` for a `Host` that is none.
+ */
+function assertOrigin({ host = '', origin }: Readonly<Record<string, string>>): void {
+  const own = tryParseUrl(`http://${host}`)
+  if (host === '' || own === undefined) {
+    throw new IngestError('malformed', 'the header Host must name this host')
+  }
+  if (origin === undefined) return
+  const sent = tryParseUrl(origin)
+  if (sent !== undefined && (sent.hostname === own.hostname || LOOPBACK.test(sent.hostname))) return
+  const allowed = 'send no Origin, this host as Origin, or a loopback address'
+  throw new IngestError('forbidden', `the Origin of this request is not allowed; ${allowed}`)
+}
+
+function tryParseUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+function toRequest({ headers, accept }: RestRequest, signal: AbortSignal): Request {
+  const { host, ...others } = headers
+  // The body is handed over beside it, as text that the digits of numbers are still in.
+  return new Request('http://mcp.invalid/mcp', {
+    method: 'POST',
+    headers: { ...others, accept },
+    signal,
+  })
+}
+
+async function toReply(response: Response): Promise<Reply | StreamReply> {
+  const contentType = response.headers.get('content-type') ?? undefined
+  const head = { status: response.status, ...(contentType !== undefined && { contentType }) }
+  const { body } = response
+  if (body === null) return head
+  if (contentType?.startsWith('text/event-stream') !== true) {
+    return { ...head, body: await response.text() }
+  }
+  return {
+    ...head,
+    headers: [
+      ['Cache-Control', 'no-store'],
+      ['X-Accel-Buffering', 'no'],
+    ],
+    onStopping: (stream) => stream.drop(),
+    send: (stream) => pipe(body, stream),
+  }
+}
+
+async function pipe(body: ReadableStream<Uint8Array>, stream: ReplyStream): Promise<void> {
+  const reader = body.getReader()
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done || stream.isOver) break
+    if (!stream.write(value)) await stream.whenTaken()
+  }
+  await reader.cancel()
+}

@@ -1,0 +1,172 @@
+/**
+ * The protocol: `@modelcontextprotocol/server` behind a function from a web-standard request to a
+ * response. It serves the specification of 2026-07-28, and clients of 2025-03-26 to 2025-11-25.
+ */
+import { type AuthInfo, createMcpHandler, Server } from '@modelcontextprotocol/server'
+import { checkBody } from '../api/check-value.ts'
+import { readMemberTexts } from '../api/json-text.ts'
+import { published } from '../api/openapi.ts'
+import { ERRORS, IngestError, OutcomeUnknownError } from '../errors.ts'
+import { requireScope, toIngestError } from '../serve/guard.ts'
+import type { AgentTool, Caller, ToolCall } from './agent-tool.ts'
+import { fitWhole } from './fit-text.ts'
+import { INSTRUCTIONS } from './instructions.ts'
+
+/** Never throws: what goes wrong is in the response. */
+export type AgentServer = (request: Request, bodyText: string, caller: Caller) => Promise<Response>
+
+export interface AgentServerOptions {
+  readonly tools: readonly AgentTool[]
+  readonly version: string
+  readonly onFault: (cause: unknown) => void
+}
+
+interface ToolResult {
+  readonly [name: string]: unknown
+  readonly content: { readonly type: 'text'; readonly text: string }[]
+  readonly isError?: boolean
+}
+
+export function createAgentServer({ tools, version, onFault }: AgentServerOptions): AgentServer {
+  const sorted = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const listed = sorted.map(describeTool)
+  const handler = createMcpHandler(
+    ({ authInfo }) => {
+      const server = new Server(
+        { name: 'sluice', title: 'Sluice', version },
+        { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+      )
+      server.setRequestHandler('tools/list', () => ({ tools: listed }))
+      server.setRequestHandler('tools/call', ({ params }) => {
+        return callTool(sorted, params.name, callOf(authInfo), onFault)
+      })
+      return server
+    },
+    // Nothing here ever changes, so there is nothing to be told of.
+    { maxSubscriptions: 0 },
+  )
+  return (request, bodyText, caller) => {
+    const body = tryParse(bodyText)
+    if (Array.isArray(body)) return Promise.resolve(refusedBatch())
+    const extra = { caller, bodyText }
+    const { tokenId, scopes } = caller.principal
+    const authInfo = { token: '', clientId: String(tokenId), scopes: [...scopes], extra }
+    if (body !== undefined) return handler.fetch(request, { authInfo, parsedBody: body })
+    return handler.fetch(new Request(request, { body: bodyText }), { authInfo })
+  }
+}
+
+function describeTool({ name, title, description, input, isReadOnly }: AgentTool) {
+  const { properties, required } = published(input) as {
+    readonly properties: { readonly [name: string]: { readonly [name: string]: never } }
+    readonly required?: string[]
+  }
+  return {
+    name,
+    title,
+    description,
+    inputSchema: {
+      type: 'object' as const,
+      properties,
+      ...(required && { required }),
+      additionalProperties: false,
+    },
+    annotations: {
+      title,
+      readOnlyHint: isReadOnly,
+      // What is ingested is added to what is there; nothing is changed or removed.
+      destructiveHint: false,
+      idempotentHint: isReadOnly,
+      openWorldHint: false,
+    },
+  }
+}
+
+interface Extra {
+  readonly caller: Caller
+  readonly bodyText: string
+}
+
+function callOf(authInfo: AuthInfo | undefined): Extra {
+  return authInfo?.extra as unknown as Extra
+}
+
+async function callTool(
+  tools: readonly AgentTool[],
+  name: string,
+  { caller, bodyText }: Extra,
+  onFault: (cause: unknown) => void,
+): Promise<ToolResult> {
+  try {
+    const tool = tools.find((one) => one.name === name)
+    if (tool === undefined) {
+      const known = tools.map((one) => one.name).join(', ')
+      throw new IngestError('not_found', `there is no such tool; known are: ${known}`)
+    }
+    requireScope(caller.principal, tool.scope)
+    const argTexts = readMemberTexts(argumentsText(bodyText))
+    const args = Object.fromEntries([...argTexts].map(([key, text]) => [key, JSON.parse(text)]))
+    checkBody(tool.input, args)
+    const call: ToolCall = { ...caller, args, argTexts }
+    return { content: [{ type: 'text', text: fitWhole(await tool.run(call)) }] }
+  } catch (cause) {
+    return { content: [{ type: 'text', text: errorText(cause, onFault) }], isError: true }
+  }
+}
+
+/** The call's `arguments` as they were written. */
+function argumentsText(bodyText: string): string {
+  const params = readMemberTexts(bodyText).get('params') ?? '{}'
+  return readMemberTexts(params).get('arguments') ?? '{}'
+}
+
+/** For the model: what is wrong and what to do about it. */
+function errorText(cause: unknown, onFault: (cause: unknown) => void): string {
+  if (cause instanceof OutcomeUnknownError) {
+    return (
+      'unknown: nobody knows whether the events were stored. Look with search_events, or send ' +
+      'them again if they came with an idempotency_key.'
+    )
+  }
+  const error = asIngestError(cause)
+  if (error.code === 'internal') {
+    onFault(error.cause ?? error)
+    return 'internal: the server failed; its log has the details. Trying again may help.'
+  }
+  const { repair } = error.members ?? {}
+  const parts = [`${error.code}: ${error.message}.`]
+  if (repair !== undefined) parts.push(`Repair: ${repair}.`)
+  parts.push(ADVICE[error.code] ?? '')
+  if (ERRORS[error.code].retryable) {
+    parts.push(`Try again in ${Math.ceil(error.retryAfterSeconds ?? 1)} s.`)
+  }
+  return fitWhole(parts.filter(Boolean).join(' '))
+}
+
+const ADVICE: Partial<Record<IngestError['code'], string>> = {
+  forbidden: 'Ask whoever made the token for one that has this scope.',
+  unauthenticated: 'The token is not valid any more: ask for a new one.',
+  too_large: 'Send less at a time.',
+}
+
+function asIngestError(cause: unknown): IngestError {
+  try {
+    return toIngestError(cause)
+  } catch (unexpected) {
+    return IngestError.from(unexpected, 'internal')
+  }
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Batches are of one version of the protocol alone; one request would then be many calls. */
+function refusedBatch(): Response {
+  const error = { code: -32_600, message: 'send one message a request: batches are not taken' }
+  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 })
+}

@@ -1,0 +1,32 @@
+/** Which of the known words may have been meant by one that is not known. */
+
+const SHOWN_MAX = 5
+const CHARS_MAX = 64
+
+/** Up to five of `known` that are like `word`, the likest first. */
+export function nearest<T>(word: string, known: Iterable<T>, textOf: (one: T) => string): T[] {
+  const wanted = word.slice(0, CHARS_MAX).toLowerCase()
+  const rated: { readonly one: T; readonly distance: number }[] = []
+  for (const one of known) {
+    const text = textOf(one).slice(0, CHARS_MAX).toLowerCase()
+    const isPart = wanted !== '' && (text.includes(wanted) || wanted.includes(text))
+    const distance = isPart ? 0.5 : distanceOf(wanted, text)
+    if (distance <= Math.max(2, wanted.length / 3)) rated.push({ one, distance })
+  }
+  rated.sort((a, b) => a.distance - b.distance)
+  return rated.slice(0, SHOWN_MAX).map(({ one }) => one)
+}
+
+/** Levenshtein's: characters to be added, removed or replaced. */
+function distanceOf(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return row[b.length]!
+}

@@ -1,0 +1,23 @@
+import type { AgentTool } from '../agent-tool.ts'
+import { type AggregateToolDeps, aggregateTool } from './aggregate.ts'
+import { type GetEventDeps, getEventTool } from './get-event.ts'
+import { type ListStreamsDeps, listStreamsTool } from './list-streams.ts'
+import { type RedactPreviewToolDeps, redactPreviewTool } from './redact-preview.ts'
+import { type SearchToolDeps, searchEventsTool } from './search-events.ts'
+
+export interface ToolDeps
+  extends Omit<ListStreamsDeps, 'streams'>,
+    SearchToolDeps,
+    AggregateToolDeps,
+    GetEventDeps,
+    RedactPreviewToolDeps {}
+
+export function allTools(deps: ToolDeps): readonly AgentTool[] {
+  return [
+    aggregateTool(deps),
+    getEventTool(deps),
+    listStreamsTool(deps),
+    redactPreviewTool(deps),
+    searchEventsTool(deps),
+  ]
+}
