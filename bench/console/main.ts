@@ -119,7 +119,8 @@ async function measure(service: RunningService, streamId: string, runs: number):
 async function timeUntil(page: Page, condition: string, sinceBegin: boolean): Promise<number> {
   return (await page.evaluate(`new Promise((resolve) => {
     const start = ${sinceBegin ? '0' : 'performance.now()'}
-    const look = () => ${condition} ? resolve(performance.now() - start) : requestAnimationFrame(look)
+    const look = () =>
+      ${condition} ? resolve(performance.now() - start) : requestAnimationFrame(look)
     look()
   })`)) as number
 }
