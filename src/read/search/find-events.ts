@@ -46,6 +46,8 @@ export interface FoundEvents {
   readonly frontier: bigint
   /** Why the range was not read to its end although there is room for more events. */
   readonly shortfall: Shortfall | undefined
+  /** Events that were passed over, as nobody knows whether they match. */
+  readonly undecided: number
 }
 
 /** `late`: no time left; `behind`: too much waits to be projected; `away`: no projection. */
@@ -64,7 +66,7 @@ export async function findEvents(
   const { streams, newestFirst } = search
   const none = newestFirst ? search.start : search.end
   if (search.start >= search.end) {
-    return { events: [], hasMore: false, frontier: none, shortfall: undefined }
+    return { events: [], hasMore: false, frontier: none, shortfall: undefined, undecided: 0 }
   }
   const isPlain = search.query.kind === 'all' && search.eventTime === undefined
   const [extent, pending] = await Promise.all([
@@ -72,7 +74,7 @@ export async function findEvents(
     isPlain ? sources.listAll(streams, search) : sources.listPending(streams, search),
   ])
   if (extent === undefined) {
-    return { events: [], hasMore: false, frontier: none, shortfall: undefined }
+    return { events: [], hasMore: false, frontier: none, shortfall: undefined, undecided: 0 }
   }
   const finder = new EventFinder(sources, search, signal, nowMs)
   return finder.run(extent, pending, isPlain)
@@ -100,6 +102,7 @@ class EventFinder {
   #pending: PendingList | undefined
   #chunkEvents = SEARCH_CHUNK_EVENTS
   #evaluated = 0
+  #undecided = 0
   /** All segments are listed, so the projection is not asked: it is away, or has nothing to add. */
   #isRaw = false
 
@@ -150,7 +153,8 @@ class EventFinder {
     const hasMore = this.#found.length > limit
     const isWhole = shortfall === undefined && !hasMore
     const frontier = isWhole ? (newestFirst ? start : end) : this.#at
-    return { events, hasMore, frontier, shortfall: hasMore ? undefined : shortfall }
+    const told = hasMore ? undefined : shortfall
+    return { events, hasMore, frontier, shortfall: told, undecided: this.#undecided }
   }
 
   /** What is pending where the next window begins. */
@@ -209,12 +213,14 @@ class EventFinder {
     const range = { start: window.start, end: window.end }
     const msMax = this.#search.deadlineMs - this.#nowMs()
     const question = { ...this.#search, range, limit: missing, msMax }
+    const onUndecided = (events: number) => {
+      this.#undecided += events
+    }
+    const toMatch = { ...this.#search, limit: missing, onUndecided }
     try {
       const [projected, matched] = await Promise.all([
         window.asksProjection ? this.#sources.findIds(question, signal) : [],
-        window.segments.length > 0
-          ? this.#sources.match({ ...this.#search, limit: missing }, window.segments, signal)
-          : [],
+        window.segments.length > 0 ? this.#sources.match(toMatch, window.segments, signal) : [],
       ])
       const inRange = matched.filter((key) => {
         if (before !== undefined && compareEvents(key, before) >= 0) return false

@@ -25,7 +25,11 @@ export interface ReadingRange extends IdRange {
   readonly newestFirst: boolean
 }
 
-export type MatchQuestion = Wanted & Pick<IdQuestion, 'before' | 'after' | 'newestFirst' | 'limit'>
+export type MatchQuestion = Wanted &
+  Pick<IdQuestion, 'before' | 'after' | 'newestFirst' | 'limit'> & {
+    /** Told of events of which nobody knows whether they match: damaged, or too much work. */
+    readonly onUndecided: (events: number) => void
+  }
 
 export interface SearchSources {
   /** Where the range has segments; undefined when there are none. */

@@ -161,10 +161,14 @@ function textOf(id: EventId | undefined): string | null {
 }
 
 function shortfallOf(
-  { shortfall, frontier }: FoundEvents,
+  { shortfall, frontier, undecided }: FoundEvents,
   request: SearchRequest,
 ): Pick<Honesty, 'shortfall'> {
-  if (shortfall === undefined) return {}
+  if (shortfall === undefined && undecided === 0) return {}
+  if (shortfall === undefined) {
+    const reason = `${undecided} events were passed over: damaged, or too much work for this query`
+    return { shortfall: { reason, covered: undefined } }
+  }
   const at = BigInt(segmentIdMs(frontier as SegmentId)) * NS_PER_MS
   const { fromNs, toNs } = request
   const covered = isDownwards(request) ? { fromNs: at, toNs } : { fromNs, toNs: at }

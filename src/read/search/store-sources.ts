@@ -149,7 +149,7 @@ async function matchSegments(
 /** The stream's text fields are its own, so it has a task of its own. */
 async function matchStream(
   { match }: SourceStores,
-  { queryText, eventTime, limit, before, after, newestFirst }: MatchQuestion,
+  { queryText, eventTime, limit, before, after, newestFirst, onUndecided }: MatchQuestion,
   { streamId, catalog }: SourceStream,
   segments: readonly FoundSegment[],
   signal: AbortSignal,
@@ -172,8 +172,11 @@ async function matchStream(
   })
   while (reads.length > 0) {
     const task: MatchTask = { kind: 'match', reads, queries: [query], withRecords: false }
-    const { events, queries } = await match(task, signal)
+    const { events, queries, damaged } = await match(task, signal)
     const [matches] = queries
+    const lost = damaged.map(({ index }) => reads[index]!)
+    const lostEvents = lost.reduce((sum, read) => sum + read.toOrdinal - read.fromOrdinal, 0)
+    onUndecided(lostEvents + (matches?.undecided ?? 0))
     for (const place of matches?.events ?? []) {
       const { segmentId } = reads[events.read[place]!]!
       const ordinal = events.ordinal[place]!
