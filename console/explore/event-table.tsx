@@ -8,7 +8,7 @@ import { isTyping } from '../base/keys.ts'
 import { setParams } from '../base/route.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { findStream } from '../base/stream.ts'
-import { formatTime, zone } from '../base/time.ts'
+import { formatTime } from '../base/time.ts'
 import { ask } from './ask.ts'
 import { cellText, type EventRecord, lineOf } from './event.ts'
 import { EventDetails } from './event-details.tsx'
@@ -156,7 +156,7 @@ function EventRow(props: RowProps) {
   const { event, index, stream, columns, isCurrent, isOpen, onToggle, onMeasured } = props
   const level = levelOf(event)
   const own = stream ?? findStream(event.streamId)
-  void zone.value
+  const time = formatTime(event.eventMs)
   return (
     <>
       <div
@@ -171,10 +171,15 @@ function EventRow(props: RowProps) {
         }}
       >
         <span class="cell mono time" role="gridcell">
-          {formatTime(event.eventMs)}
+          <span class="date">{time.slice(0, 11)}</span>
+          {time.slice(11)}
         </span>
         <span class={`cell level is-${level ?? 'none'}`} role="gridcell">
-          {level === undefined ? '' : `${LEVEL_SIGNS[level]} ${level}`}
+          {level !== undefined && (
+            <>
+              <span aria-hidden="true">{LEVEL_SIGNS[level]}</span> <span class="word">{level}</span>
+            </>
+          )}
         </span>
         {stream === undefined && (
           <span class="cell" role="gridcell">
