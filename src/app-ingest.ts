@@ -5,6 +5,7 @@ import { Refusals } from './accept/admission/refusals.ts'
 import { StorageCaps } from './accept/admission/storage-caps.ts'
 import { Batcher } from './accept/batching/batcher.ts'
 import type { IngestDeps } from './accept/request/ingest-handler.ts'
+import { agentIngest } from './accept/surfaces/agent-ingest.ts'
 import { bulkRoutes } from './accept/surfaces/bulk.ts'
 import { nativeIngestRoutes } from './accept/surfaces/native.ts'
 import { otlpRoutes } from './accept/surfaces/otlp.ts'
@@ -12,12 +13,13 @@ import type { Context } from './app-context.ts'
 import type { Cell } from './cell/cell.ts'
 import type { Route } from './http/exchange.ts'
 import { InFlight } from './http/in-flight.ts'
+import type { IngestEvents } from './model/batch.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import { countBatch, ingestMeter } from './telemetry/observers.ts'
 
 const IDEMPOTENCY_PURGE_MS = 60_000
 
-/** Accept and batcher; returns the routes of the ingest surfaces. */
+/** Accept and batcher; returns the ingest surfaces. */
 export async function startIngest(
   context: Context,
   parts: {
@@ -26,7 +28,7 @@ export async function startIngest(
     readonly credentials: CredentialCache
     readonly isStopping: () => boolean
   },
-): Promise<Route[]> {
+): Promise<{ readonly routes: Route[]; readonly ingestByAgent: IngestEvents }> {
   const { config, log, metrics, stoppers } = context
   const { pool, cell, credentials, isStopping } = parts
   const { nodeId, usage, idempotency } = cell
@@ -51,7 +53,8 @@ export async function startIngest(
     isStopping,
     onFault: (cause) => log.error({ err: cause }, 'an ingest request failed'),
   }
-  return [...nativeIngestRoutes(deps), ...bulkRoutes(deps), ...otlpRoutes(deps)]
+  const routes = [...nativeIngestRoutes(deps), ...bulkRoutes(deps), ...otlpRoutes(deps)]
+  return { routes, ingestByAgent: agentIngest(deps) }
 }
 
 function createBatcher({ metrics, buffers }: Context, pool: WorkerPool, cell: Cell): Batcher {

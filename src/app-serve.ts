@@ -6,7 +6,7 @@ import { createSearch } from './app-search.ts'
 import type { ReadStores } from './cell/read-stores.ts'
 import { BodyBudget } from './http/body-budget.ts'
 import type { Route } from './http/exchange.ts'
-import type { DamagedRead, RecordFormat, SegmentRead } from './model/batch.ts'
+import type { DamagedRead, IngestEvents, RecordFormat, SegmentRead } from './model/batch.ts'
 import type { ReviewRequest } from './model/redaction-review.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import type { StreamSource } from './read/find-streams.ts'
@@ -36,6 +36,7 @@ export function createServeRoutes(parts: {
   readonly credentials: CredentialCache
   readonly metrics: Metrics
   readonly tails: TailHub
+  readonly ingestByAgent: IngestEvents
   readonly views: ViewStore
 }): Route[] {
   const { reads, isClickHouseEmbedded, pool, control, streams, credentials, metrics, tails } = parts

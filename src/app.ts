@@ -101,9 +101,19 @@ async function start(
   const { reads } = cell
   let isStopping = false
   const page = createConsole(control)
+  const ingestParts = { pool, cell, credentials, isStopping: () => isStopping }
+  const { routes: ingestRoutes, ingestByAgent } = await startIngest(context, ingestParts)
   const routes = describeRoutes(version, [
-    ...(await startIngest(context, { pool, cell, credentials, isStopping: () => isStopping })),
-    ...createServeRoutes({ ...context, ...plane, pool, reads, tails, isClickHouseEmbedded }),
+    ...ingestRoutes,
+    ...createServeRoutes({
+      ...context,
+      ...plane,
+      ingestByAgent,
+      pool,
+      reads,
+      tails,
+      isClickHouseEmbedded,
+    }),
     ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,

@@ -569,6 +569,11 @@ export const MCP_STRING_CHARS_MAX = 500
 export const MCP_STREAMS_PAGE = 200
 export const MCP_SEARCH_EVENTS_MAX = 200
 export const MCP_CELLS_MAX = 1_000
+/** Events that an agent may send at a time, and their bytes. */
+export const MCP_INGEST_EVENTS_MAX = 100
+export const MCP_INGEST_BYTES_MAX = 256 * 1024
+/** How long a sample of a live tail may be taken. */
+export const MCP_TAIL_SECONDS_MAX = 20
 /** Credentials kept in memory. */
 export const CREDENTIAL_CACHE_MAX = 65_536
 /** Credentials that wait to be looked up; a request that waits is in flight, too. */

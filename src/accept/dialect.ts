@@ -9,7 +9,7 @@ import type { SegmentId } from '../model/segment-id.ts'
 import type { BodyKind } from './framing/body-framer.ts'
 import type { IngestReport } from './ingest-report.ts'
 
-export type IngestSurface = 'native' | 'text' | 'bulk' | 'otlp'
+export type IngestSurface = 'native' | 'text' | 'bulk' | 'otlp' | 'agent'
 
 /** What a part carries to the decoder beside its bytes. */
 export type PartOptions = Pick<Part, 'itemFields' | 'defaultIndex'>
@@ -34,7 +34,7 @@ export interface PlacedPart {
 export type Answer = string | Uint8Array
 
 /** What an answer says and how: one that is remembered can only be given in its own form. */
-export const ANSWER_FORMS = ['native', 'text', 'bulk', 'document', 'otlp'] as const
+export const ANSWER_FORMS = ['native', 'text', 'bulk', 'document', 'otlp', 'agent'] as const
 export type AnswerForm = (typeof ANSWER_FORMS)[number]
 
 /** One request in the terms of its surface. Made while the handler's first call is running. */

@@ -5,7 +5,7 @@
  *   accept --AcceptedBatch--> pool --EncodedBatch--> commit --CommittedGroup--> materialize, tail
  */
 import type { SegmentId } from './segment-id.ts'
-import type { StreamId, TransformSettings } from './stream.ts'
+import type { Stream, StreamId, TransformSettings } from './stream.ts'
 
 /** How the events of a part are delimited. */
 export const FRAMINGS = [
@@ -331,3 +331,25 @@ export interface RecordFormat {
   /** Dotted paths: records then have their values, as stored, in place of the payload. */
   readonly fields?: readonly string[] | undefined
 }
+
+/** Events that an agent sends. */
+export interface AgentEvents {
+  readonly stream: Stream
+  /** JSON: an array of events; or lines of text. */
+  readonly kind: 'json' | 'text'
+  readonly body: Uint8Array
+  readonly idempotencyKey: string | undefined
+  /** Rejects when nothing may be stored any more: the token or the stream is gone. */
+  readonly confirm: () => Promise<unknown>
+  readonly signal: AbortSignal
+}
+
+export interface AgentReport {
+  readonly accepted: number
+  readonly rejected: number
+  readonly errors: readonly unknown[]
+  readonly event_ids: readonly string[]
+}
+
+/** Resolves when the events are durable. Throws what other surfaces answer. */
+export type IngestEvents = (events: AgentEvents) => Promise<AgentReport>

@@ -10,7 +10,7 @@ import { laneMetrics } from './lane-metrics.ts'
 import { tailMetrics } from './tail-metrics.ts'
 import { StatusTally, Tally } from './tally.ts'
 
-export const SURFACES = ['native', 'text', 'bulk', 'otlp', 'rest', 'telemetry'] as const
+export const SURFACES = ['native', 'text', 'bulk', 'otlp', 'agent', 'rest', 'telemetry'] as const
 export type Surface = (typeof SURFACES)[number]
 
 export const REFUSAL_REASONS = [

@@ -42,7 +42,10 @@ export interface IngestMeter {
 }
 
 export interface IngestDeps extends IngestServices {
-  readonly credentials: CredentialCache
+  readonly credentials: Pick<
+    CredentialCache,
+    'tryResolveKey' | 'resolveKey' | 'isCurrent' | 'confirm'
+  >
   readonly idempotency: IdempotencyStore
   readonly meter: IngestMeter
   /** Throws `storage_cap_reached`. */

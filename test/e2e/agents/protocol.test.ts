@@ -18,7 +18,15 @@ import { Api, call } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { connectAgent, createToken, readAnswer } from './agent-client.ts'
 
-const TOOLS = ['aggregate', 'get_event', 'list_streams', 'redact_preview', 'search_events']
+const TOOLS = [
+  'aggregate',
+  'get_event',
+  'ingest_events',
+  'list_streams',
+  'redact_preview',
+  'search_events',
+  'tail_sample',
+]
 
 const dataDir = makeDataDir()
 let service: Service

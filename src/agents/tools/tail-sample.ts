@@ -1,0 +1,120 @@
+/** What comes in the next seconds: a live tail that ends by itself. */
+import { MCP_SEARCH_EVENTS_MAX, MCP_TAIL_SECONDS_MAX } from '../../limits.ts'
+import type { StreamSource } from '../../read/find-streams.ts'
+import { readQueryText } from '../../read/read-request.ts'
+import { QUERY_TEXT } from '../../read/schemas.ts'
+import type { StreamFinder } from '../../serve/guard.ts'
+import type { TailWriter } from '../../tail/tail.ts'
+import type { TailHub } from '../../tail/tail-hub.ts'
+import { type AgentTool, findCallersStream, STREAM_ARG } from '../agent-tool.ts'
+import { fitRows } from '../fit-text.ts'
+import { tellRecord } from './search-events.ts'
+
+export interface TailSampleDeps {
+  readonly streams: StreamFinder & StreamSource
+  readonly tails: Pick<TailHub, 'prepare' | 'run'>
+}
+
+const SECONDS_DEFAULT = 5
+const LIMIT_DEFAULT = 20
+
+export function tailSampleTool(deps: TailSampleDeps): AgentTool {
+  return {
+    name: 'tail_sample',
+    title: 'Watch a stream for some seconds',
+    description:
+      'Waits, and answers with the events that match and were stored meanwhile: sooner when ' +
+      '"limit" of them have come. For what is there already: search_events.',
+    scope: 'events:read',
+    isReadOnly: true,
+    input: {
+      type: 'object',
+      properties: {
+        stream: STREAM_ARG,
+        query: QUERY_TEXT,
+        seconds: {
+          type: 'integer',
+          minimum: 1,
+          maximum: MCP_TAIL_SECONDS_MAX,
+          default: SECONDS_DEFAULT,
+        },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: MCP_SEARCH_EVENTS_MAX,
+          default: LIMIT_DEFAULT,
+        },
+      },
+      required: ['stream'],
+    },
+    run: async ({ principal, args, signal, renew }) => {
+      const stream = await findCallersStream(deps.streams, principal, args.stream)
+      const { query = '', seconds = SECONDS_DEFAULT, limit = LIMIT_DEFAULT } = args
+      readQueryText('query', String(query))
+      const { tokenId } = principal
+      const sample = new SampleWriter(Number(limit))
+      const over = AbortSignal.any([
+        signal,
+        sample.full,
+        AbortSignal.timeout(Number(seconds) * 1_000),
+      ])
+      await deps.tails.prepare(tokenId)
+      const start = { kind: 'now' } as const
+      const asked = { stream, query: String(query), start, limitPerS: undefined, tokenId, renew }
+      await deps.tails.run(asked, sample, over)
+      const shown = fitRows(sample.records.map(tellRecord))
+      const isCut = shown.isCut || sample.leftOut > 0
+      const tail = `"shown":${shown.count},"left_out":${sample.leftOut},"truncated":${isCut}`
+      return `{"events":[${shown.json}],${tail}}`
+    },
+  }
+}
+
+/** Reads the messages of a tail: the records, and how many it left out. */
+class SampleWriter implements TailWriter {
+  readonly records: string[] = []
+  readonly #limit: number
+  readonly #full = new AbortController()
+  leftOut = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Aborted when there are as many as were asked for. */
+  get full(): AbortSignal {
+    return this.#full.signal
+  }
+
+  get isOver(): boolean {
+    return this.full.aborted
+  }
+
+  write(bytes: Uint8Array): boolean {
+    for (const message of Buffer.from(bytes).toString().split('\n\n')) this.#read(message)
+    return true
+  }
+
+  whenTaken(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  drop(): void {
+    this.#full.abort()
+  }
+
+  #read(message: string): void {
+    const lines = message.split('\n')
+    const data = lines.flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []))
+    if (data.length === 0 || lines.includes('event: end')) return
+    const text = data.join('\n')
+    if (lines.some((line) => line.startsWith('event: '))) {
+      this.leftOut += Number((JSON.parse(text) as { readonly dropped: number }).dropped)
+    } else if (this.records.length < this.#limit) {
+      this.records.push(text)
+    } else {
+      this.leftOut++
+    }
+    if (this.records.length >= this.#limit) this.#full.abort()
+  }
+}
