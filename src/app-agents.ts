@@ -48,6 +48,7 @@ export function createAgentRoutes(parts: AgentParts): Route[] {
     readState,
     readSummaries: (streamIds) => usage.readSummaries(streamIds),
     listFields: (streamId, page) => schemas.listFields(streamId, page),
+    listShapes: (streamId, page) => schemas.listShapes(streamId, page),
     events: { events, readSegments },
     preview: parts.previewRedaction,
     ingest: parts.ingestByAgent,

@@ -1,5 +1,6 @@
 import type { AgentTool } from '../agent-tool.ts'
 import { type AggregateToolDeps, aggregateTool } from './aggregate.ts'
+import { type DescribeStreamDeps, describeStreamTool } from './describe-stream.ts'
 import { type GetEventDeps, getEventTool } from './get-event.ts'
 import { type IngestEventsDeps, ingestEventsTool } from './ingest-events.ts'
 import { type ListStreamsDeps, listStreamsTool } from './list-streams.ts'
@@ -12,6 +13,7 @@ export interface ToolDeps
     SearchToolDeps,
     AggregateToolDeps,
     GetEventDeps,
+    DescribeStreamDeps,
     IngestEventsDeps,
     TailSampleDeps,
     RedactPreviewToolDeps {}
@@ -19,6 +21,7 @@ export interface ToolDeps
 export function allTools(deps: ToolDeps): readonly AgentTool[] {
   return [
     aggregateTool(deps),
+    describeStreamTool(deps),
     getEventTool(deps),
     ingestEventsTool(deps),
     listStreamsTool(deps),

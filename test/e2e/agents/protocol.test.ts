@@ -20,6 +20,7 @@ import { connectAgent, createToken, readAnswer } from './agent-client.ts'
 
 const TOOLS = [
   'aggregate',
+  'describe_stream',
   'get_event',
   'ingest_events',
   'list_streams',

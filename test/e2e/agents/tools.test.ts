@@ -65,6 +65,21 @@ test('list_streams tells what there is', async () => {
   assert.ok(Number(lag) >= 0)
 })
 
+test('describe_stream tells fields, their values, shapes and the language', async () => {
+  const told = await agent.json('describe_stream', { stream: 'shop' })
+  const [level] = (told.fields as Rows).filter(({ path }) => path === 'level')
+  assert.deepEqual(level?.types, ['string'])
+  assert.equal(level?.events, EVENTS + 1)
+  assert.deepEqual(level?.top, [
+    { value: 'info', count: 271 },
+    { value: 'error', count: 30 },
+  ])
+  assert.equal((told.shapes as Rows).length, 2)
+  assert.match(String(told.query_language), /level:error/)
+  const one = await agent.json('describe_stream', { stream: 'shop', prefix: 'lev', limit: 1 })
+  assert.equal((one.fields as Rows).length, 1)
+})
+
 test('search_events pages through a stream, which may be named', async () => {
   const seen = new Set<string>()
   let cursor: string | null = null
