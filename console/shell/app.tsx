@@ -37,8 +37,9 @@ function Frame() {
     document.title = stream === undefined ? 'Sluice' : `${stream.name} · Sluice`
   }, [stream?.name])
   const open = useSignal<'help' | 'palette' | undefined>(undefined)
-  const close = () => {
-    open.value = undefined
+  // A dialog tells of its end a little later: by then another one may be open.
+  const close = (what: 'help' | 'palette') => () => {
+    if (open.value === what) open.value = undefined
   }
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -70,8 +71,8 @@ function Frame() {
           <Screen current={current} />
         )}
       </main>
-      {open.value === 'help' && <Help onClose={close} />}
-      {open.value === 'palette' && <Palette onClose={close} />}
+      {open.value === 'help' && <Help onClose={close('help')} />}
+      {open.value === 'palette' && <Palette onClose={close('palette')} />}
     </>
   )
 }

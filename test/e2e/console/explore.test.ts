@@ -115,6 +115,8 @@ test(
     const { page } = seen
     await page.locator('.facet-value ::-p-text(error)').click()
     await page.waitForFunction("decodeURIComponent(location.hash).includes('_level:error')")
+    // What is counted anew may move.
+    await page.waitForFunction("document.querySelectorAll('.facet li').length === 2")
     await page.locator('.facet-value ::-p-text(payments)').click()
     await page.waitForFunction("decodeURIComponent(location.hash).includes('_service:payments')")
     await page.waitForFunction(
@@ -161,6 +163,8 @@ test('by keyboard alone: a query with proposals, the rows, an event', options, a
   await page.keyboard.down('Control')
   await page.keyboard.press('k')
   await page.keyboard.up('Control')
+  const focused = "document.activeElement?.getAttribute('aria-label')"
+  await page.waitForFunction(`${focused} === 'What to do'`)
   await page.keyboard.type('usage')
   await page.keyboard.press('Enter')
   await untilShown(page, 'Usage of shop')
