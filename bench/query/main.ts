@@ -12,7 +12,7 @@ const USAGE = `usage: npm run bench:query -- [options]
   --rows A,B      only these: ${NAMES.join(', ')}
   --states A,B    only these: ${STATES.join(', ')}
   --runs N        of each row, after two to warm it up (7)
-  --seconds N     one window of load, of four (10)
+  --seconds N     one window of load (10)
   --entry FILE    main.js of another build, to compare with
   --turn COMMAND  runs its arguments when the machine is ours; measured while it does
   --json          print JSON`

@@ -58,7 +58,7 @@ export interface RunResult {
 const DISTINCT_EVENTS = 200_000
 const CATCH_UP_MS_MAX = 300_000
 const POLL_MS = 200
-const LOAD_ROUNDS = 2
+const LOADED_RUNS = 3
 
 export async function runStates(options: RunOptions): Promise<RunResult> {
   const { entry, log } = options
@@ -123,21 +123,29 @@ async function measureStates(
   return { rowsOf: { ...rowsOf, loaded: rows }, acknowledged }
 }
 
-/** Windows of load without and with queries in turns; the rows of all with them together. */
+/**
+ * Windows of load without and with queries in turns, until each row was measured within one. A row
+ * that a window's end cut short is measured again, unless it is longer than a window.
+ */
 async function measureLoaded(subject: Subject, load: LoadConfig, options: RunOptions) {
   const window = { ...load, secondsMax: options.seconds }
   const p99 = { without: [] as number[], with: [] as number[] }
-  let rows: readonly RowResult[] = []
-  for (let round = 0; round < LOAD_ROUNDS; round++) {
+  const left: MeasureOptions[] = options.rows.map((row) => {
+    return { rows: [row], runs: LOADED_RUNS, hasFirst: false }
+  })
+  if (options.hasFirst) left.push({ rows: [], runs: LOADED_RUNS, hasFirst: true })
+  const rows: RowResult[] = []
+  while (left.length > 0) {
     p99.without.push((await driveLoad(window, () => {})).acknowledge.p99)
     let isOver = false
     const loading = driveLoad(window, () => {}).finally(() => {
       isOver = true
     })
-    while (!isOver) {
-      const asked = await measureRows(subject, { ...options, runs: 3 })
-      // What was asked while the load ended is not of a loaded service.
-      if (!isOver || rows.length === 0) rows = asked
+    for (let isFirst = true; !isOver && left[0] !== undefined; isFirst = false) {
+      const asked = await measureRows(subject, left[0])
+      if (isOver && !isFirst) break
+      rows.push(...asked)
+      left.shift()
     }
     p99.with.push((await loading).acknowledge.p99)
   }
