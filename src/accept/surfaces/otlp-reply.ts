@@ -30,6 +30,7 @@ const RPC_CODES: Readonly<Record<number, number>> = {
   405: 12, // UNIMPLEMENTED
   408: 8,
   409: 10, // ABORTED
+  412: 9, // FAILED_PRECONDITION
   413: 3,
   415: 3,
   429: 8, // RESOURCE_EXHAUSTED
