@@ -99,11 +99,11 @@ export class EventRewriter {
   /** Lays the edits out as the kernel reads them; returns how many integers objects add. */
   #stage(edits: Edits, out: EventBuffer): number {
     const { count } = edits
-    if (this.#staged.length < count * STAGED) {
-      this.#staged = arena.roomFor(count * STAGED, this.#staged)
-      this.#stagedAddress = this.#staged.byteOffset
+    const staged = arena.roomFor(count * STAGED, this.#staged)
+    if (staged !== this.#staged) {
+      this.#staged = staged
+      this.#stagedAddress = staged.byteOffset
     }
-    const staged = this.#staged
     let added = 0
     for (let i = 0, at = 0; i < count; i++, at += STAGED) {
       const text = edits.text[i]!
