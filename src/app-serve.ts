@@ -39,8 +39,8 @@ export function createServeRoutes(parts: {
   readonly ingestByAgent: IngestEvents
   readonly views: ViewStore
 }): Route[] {
-  const { reads, isClickHouseEmbedded, pool, control, streams, credentials, metrics, tails } = parts
-  const { views } = parts
+  const { reads, isClickHouseEmbedded, pool, control, streams, credentials } = parts
+  const { metrics, tails, views } = parts
   const isIngestBusy = () => isBusy(pool.ingestLoad)
   const lanes = createLanes(isIngestBusy, isClickHouseEmbedded)
   metrics.watchLanes(lanes)

@@ -30,6 +30,8 @@ export interface Call {
   /** Left out where undefined. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly headers?: Readonly<Record<string, string>>
+  /** In place of that of the person who is signed in; null: none is sent. */
+  readonly token?: string | null
   readonly signal?: AbortSignal | undefined
 }
 
@@ -49,15 +51,16 @@ export function serviceUrl(): string {
 
 /**
  * A response that is a success. Throws `ApiError`, or the `AbortError` of `signal`. An answer that
- * the token is not valid (any more) signs out.
+ * the token of who is signed in is not valid (any more) signs out.
  */
 export async function call(path: string, options: Call = {}): Promise<Response> {
   const { method = 'GET', body, query, headers, signal } = options
+  const shown = options.token === undefined ? token.value : options.token
   const isJson = body !== undefined && typeof body !== 'string'
   const response = await send(apiUrl(path, query), {
     method,
     headers: {
-      ...(token.value !== undefined && { Authorization: `Bearer ${token.value}` }),
+      ...(shown && { Authorization: `Bearer ${shown}` }),
       ...(isJson && { 'Content-Type': 'application/json' }),
       ...headers,
     },
@@ -68,8 +71,8 @@ export async function call(path: string, options: Call = {}): Promise<Response> 
   })
   if (response.ok) return response
   const error = new ApiError(response.status, await readProblem(response))
-  const isOurs = headers?.['X-API-Key'] === undefined
-  if (response.status === 401 && isOurs) signOut('This token is not valid, or not any more.')
+  if (response.status === 401 && options.token === undefined)
+    signOut('This token is not valid, or not any more.')
   throw error
 }
 

@@ -84,11 +84,9 @@ export function* jsonElements({ text, start }: JsonSpan): Generator<JsonSpan> {
   }
 }
 
-/** Of equal keys the last one, which is the one that counts in queries. */
-export function jsonMember(object: JsonSpan, key: string): JsonSpan | undefined {
-  let found: JsonSpan | undefined
-  for (const member of jsonMembers(object)) if (member.key === key) found = member.value
-  return found
+/** An object's members by key; of equal keys the last one, which is the one that counts. */
+export function jsonObject(object: JsonSpan): ReadonlyMap<string, JsonSpan> {
+  return new Map([...jsonMembers(object)].map(({ key, value }) => [key, value]))
 }
 
 /**

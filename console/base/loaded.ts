@@ -10,26 +10,48 @@ export interface Loaded<T> {
   readonly isLoading: boolean
 }
 
+export interface LoadOptions {
+  /** Loads anew when it changes. */
+  readonly turn?: Signal<number>
+  /** How long after an answer the next one is asked for, while the tab is seen. */
+  readonly refreshMs?: number
+}
+
 /** Loads anew whenever `key` or `turn` changes, and gives up what is under way then. */
 export function useLoaded<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
-  turn?: Signal<number>,
+  { turn, refreshMs }: LoadOptions = {},
 ): Loaded<T> {
   const state = useSignal<Loaded<T>>({ value: undefined, failure: undefined, isLoading: true })
   useEffect(() => {
     const gone = new AbortController()
-    state.value = { ...state.value, isLoading: true }
-    load(gone.signal).then(
-      (value) => {
-        if (!gone.signal.aborted) state.value = { value, failure: undefined, isLoading: false }
-      },
-      (cause: unknown) => {
-        const failure = failureText(cause)
-        if (!gone.signal.aborted) state.value = { ...state.value, failure, isLoading: false }
-      },
-    )
-    return () => gone.abort()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const ask = async () => {
+      state.value = { ...state.value, isLoading: true }
+      const next = await answerOf(load, gone.signal)
+      if (gone.signal.aborted) return
+      state.value = { ...state.value, ...next, isLoading: false }
+      askLater()
+    }
+    const askLater = () => {
+      if (refreshMs === undefined) return
+      timer = setTimeout(() => (document.hidden ? askLater() : void ask()), refreshMs)
+    }
+    void ask()
+    return () => {
+      gone.abort()
+      clearTimeout(timer)
+    }
   }, [key, turn?.value])
   return state.value
+}
+
+/** A failure leaves the value that is there as it is. */
+async function answerOf<T>(load: (signal: AbortSignal) => Promise<T>, signal: AbortSignal) {
+  try {
+    return { value: await load(signal), failure: undefined }
+  } catch (cause) {
+    return { failure: failureText(cause) }
+  }
 }

@@ -9,10 +9,16 @@ export const theme = signal<Theme>(
   THEMES.find((known) => known === localStorage.getItem(KEY)) ?? 'system',
 )
 
+const darkSystem = matchMedia('(prefers-color-scheme: dark)')
+const isSystemDark = signal(darkSystem.matches)
+darkSystem.addEventListener('change', ({ matches }) => {
+  isSystemDark.value = matches
+})
+
+effect(() => localStorage.setItem(KEY, theme.value))
 effect(() => {
-  localStorage.setItem(KEY, theme.value)
-  if (theme.value === 'system') document.documentElement.removeAttribute('data-theme')
-  else document.documentElement.setAttribute('data-theme', theme.value)
+  const system = isSystemDark.value ? 'dark' : 'light'
+  document.documentElement.dataset.theme = theme.value === 'system' ? system : theme.value
 })
 
 export function nextTheme(): void {

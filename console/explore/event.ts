@@ -7,6 +7,7 @@ import {
   jsonElements,
   jsonKind,
   jsonMembers,
+  jsonObject,
   jsonString,
   jsonText,
   wholeJson,
@@ -40,18 +41,21 @@ export function readEvents(text: string): EventAnswer {
 }
 
 export function readEvent(record: JsonSpan): EventRecord {
-  const members: Record<string, JsonSpan> = {}
-  for (const { key, value } of jsonMembers(record)) members[key] = value
-  const textOf = (name: string) => (members[name] ? jsonString(members[name]) : '')
+  const members = jsonObject(record)
+  const stream = members.get('_stream')
+  const textOf = (name: string) => {
+    const value = members.get(name)
+    return value === undefined ? '' : jsonString(value)
+  }
   const eventTime = textOf('event_time') || textOf('ingested_at')
   return {
     id: textOf('id'),
-    streamId: members._stream && jsonText(members._stream).replaceAll('"', ''),
+    streamId: stream && jsonText(stream).replaceAll('"', ''),
     ingestedAt: textOf('ingested_at'),
     eventTime,
     eventMs: Date.parse(eventTime),
     shape: textOf('shape'),
-    payload: members.payload ?? wholeJson('{}'),
+    payload: members.get('payload') ?? wholeJson('{}'),
   }
 }
 

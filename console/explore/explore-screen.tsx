@@ -2,7 +2,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { callJson, callText } from '../base/api.ts'
-import { jsonElements, jsonMembers, jsonText, wholeJson } from '../base/exact-json.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
@@ -14,7 +13,7 @@ import { type Ask, ask, readMembers, readPath } from './ask.ts'
 import type { Bucket } from './counts.ts'
 import { EventLoader, type Gap } from './event-list.ts'
 import { EventTable } from './event-table.tsx'
-import type { Facet } from './facet.ts'
+import { readFacets } from './facet.ts'
 import { Facets } from './facets.tsx'
 import { Groups } from './groups.tsx'
 import { Histogram } from './histogram.tsx'
@@ -27,6 +26,7 @@ interface HistogramAnswer {
     readonly _bucket: string
     readonly levels: Readonly<Record<string, number>>
   }[]
+  readonly bucket_ms: number
   readonly total: number
 }
 
@@ -153,9 +153,7 @@ function Counts({ counts: { value, failure } }: { counts: ReturnType<typeof useH
     startMs: Date.parse(time),
     counts: levels,
   }))
-  const [first, second] = buckets
-  const bucketMs = first && second ? second.startMs - first.startMs : 60_000
-  return <Histogram buckets={buckets} bucketMs={bucketMs} />
+  return <Histogram buckets={buckets} bucketMs={value?.bucket_ms ?? 0} />
 }
 
 function FacetsPanel({ ask: asked, askKey, turn }: PartProps) {
@@ -175,28 +173,6 @@ function FacetsPanel({ ask: asked, askKey, turn }: PartProps) {
 function facetFields({ columns, facets }: Ask): readonly string[] {
   const chosen = [...facets, ...columns].filter((path) => path !== 'service' && path !== 'level')
   return [...new Set(['_level', '_service', ...chosen])].slice(0, FACETS_MAX)
-}
-
-function readFacets(text: string): { facets: readonly Facet[]; isSampled: boolean } {
-  const members = new Map([...jsonMembers(wholeJson(text))].map(({ key, value }) => [key, value]))
-  const facets = [...jsonElements(members.get('facets')!)].map((facet) => {
-    const parts = new Map([...jsonMembers(facet)].map(({ key, value }) => [key, value]))
-    const field = JSON.parse(jsonText(parts.get('field')!)) as string
-    const values = [...jsonElements(parts.get('values')!)].map((one) => {
-      const members = new Map([...jsonMembers(one)].map(({ key, value }) => [key, value]))
-      const json = jsonText(members.get('value')!)
-      const value: unknown = JSON.parse(json)
-      const shown = typeof value === 'string' ? value : json
-      return {
-        json,
-        text: value === null ? '' : shown,
-        count: Number(jsonText(members.get('count')!)),
-      }
-    })
-    const label = field === '_level' ? 'level' : field === '_service' ? 'service' : field
-    return { field, label, values }
-  })
-  return { facets, isSampled: jsonText(members.get('sampled')!) === 'true' }
 }
 
 function NothingFound({ ask: { query, from } }: { ask: Ask }) {

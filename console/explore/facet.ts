@@ -1,3 +1,13 @@
+/** The most frequent values of fields, as the service answers them. */
+import {
+  type JsonSpan,
+  jsonElements,
+  jsonObject,
+  jsonString,
+  jsonText,
+  wholeJson,
+} from '../base/exact-json.ts'
+
 export interface FacetValue {
   /** As JSON, every digit kept. */
   readonly json: string
@@ -11,4 +21,28 @@ export interface Facet {
   readonly field: string
   readonly label: string
   readonly values: readonly FacetValue[]
+}
+
+const LABELS: Readonly<Record<string, string>> = { _level: 'level', _service: 'service' }
+
+export function readFacets(text: string): {
+  readonly facets: readonly Facet[]
+  readonly isSampled: boolean
+} {
+  const answer = jsonObject(wholeJson(text))
+  const facets = [...jsonElements(answer.get('facets')!)].map((facet) => {
+    const members = jsonObject(facet)
+    const field = jsonString(members.get('field')!)
+    const values = [...jsonElements(members.get('values')!)].map(readValue)
+    return { field, label: LABELS[field] ?? field, values }
+  })
+  return { facets, isSampled: jsonText(answer.get('sampled')!) === 'true' }
+}
+
+function readValue(span: JsonSpan): FacetValue {
+  const members = jsonObject(span)
+  const json = jsonText(members.get('value')!)
+  const value: unknown = JSON.parse(json)
+  const text = value === null ? '' : typeof value === 'string' ? value : json
+  return { json, text, count: Number(jsonText(members.get('count')!)) }
 }

@@ -1,12 +1,11 @@
 /** The most frequent values of some fields among what is found; a click includes or excludes. */
 
 import { useSignal } from '@preact/signals'
-import { wholeJson } from '../base/exact-json.ts'
 import { formatCount } from '../base/format.ts'
 import { setParams } from '../base/route.ts'
 import { ask } from './ask.ts'
 import type { Facet, FacetValue } from './facet.ts'
-import { clauseFor, hasClause, systemClause, withClause, withoutClause } from './filters.ts'
+import { clauseForField, hasClause, withClause, withoutClause } from './filters.ts'
 
 export function Facets({ facets, isSampled }: { facets: readonly Facet[]; isSampled: boolean }) {
   return (
@@ -66,7 +65,7 @@ interface LineProps {
 
 function FacetLine({ facet, value, most }: LineProps) {
   const { query } = ask.value
-  const clause = clauseOf(facet, value)
+  const clause = clauseForField(facet.field, value.json)
   if (clause === undefined) return null
   const state = hasClause(query, clause)
   const apply = (isExcluded: boolean) => {
@@ -99,11 +98,4 @@ function FacetLine({ facet, value, most }: LineProps) {
       </button>
     </li>
   )
-}
-
-function clauseOf({ field }: Facet, { json, text }: FacetValue) {
-  if (field === '_level' || field === '_service') {
-    return text === '' ? undefined : systemClause(field, text)
-  }
-  return clauseFor(field, wholeJson(json))
 }

@@ -7,7 +7,7 @@ import { format } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
 import type { FieldClause, Query, Test } from '../../src/language/query-tree.ts'
 import { makeScalar } from '../../src/language/scalar.ts'
-import { type JsonSpan, jsonKind, jsonString, jsonText } from '../base/exact-json.ts'
+import { type JsonSpan, jsonKind, jsonString, jsonText, wholeJson } from '../base/exact-json.ts'
 
 const NOWHERE = { start: 0, end: 0 }
 
@@ -34,6 +34,18 @@ export function systemClause(name: '_level' | '_service' | '_shape', text: strin
     ...NOWHERE,
   }
   return { kind: 'field', field: { kind: 'system', name, ...NOWHERE }, test, ...NOWHERE }
+}
+
+/**
+ * As `clauseFor`, of a value as JSON that an answer gives for a field, which may be a system field:
+ * those have no clause for events without one.
+ */
+export function clauseForField(field: string, json: string): Query | undefined {
+  const value = wholeJson(json)
+  if (field !== '_level' && field !== '_service' && field !== '_shape') {
+    return clauseFor(field, value)
+  }
+  return jsonKind(value) === 'string' ? systemClause(field, jsonString(value)) : undefined
 }
 
 /** A query's text with one clause more; the same text when it has it, or cannot be read. */

@@ -4,19 +4,13 @@
  */
 import { useSignal } from '@preact/signals'
 import { callText } from '../base/api.ts'
-import {
-  type JsonSpan,
-  jsonElements,
-  jsonMembers,
-  jsonText,
-  wholeJson,
-} from '../base/exact-json.ts'
+import { type JsonSpan, jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
 import { formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { route, setParams } from '../base/route.ts'
 import { Failure } from '../parts/failure.tsx'
 import { type Ask, ask, readMembers, readPath } from './ask.ts'
-import { clauseFor, systemClause, withClause } from './filters.ts'
+import { clauseForField, withClause } from './filters.ts'
 import { type Series, TimeChart } from './time-chart.tsx'
 
 const FUNCTIONS = ['count', 'uniq', 'sum', 'avg', 'min', 'max', 'p50', 'p90', 'p95', 'p99'] as const
@@ -161,9 +155,8 @@ function Grouped({ ask: asked, askKey, by, fn, of }: GroupedProps) {
   )
 }
 
-function includeGroup({ query }: Ask, by: string, { json, text }: Group): void {
-  const isSystem = by === '_level' || by === '_service' || by === '_shape'
-  const clause = isSystem ? systemClause(by, text) : clauseFor(by, wholeJson(json))
+function includeGroup({ query }: Ask, by: string, { json }: Group): void {
+  const clause = clauseForField(by, json)
   if (clause) setParams({ q: withClause(query, clause, false) })
 }
 
@@ -172,19 +165,15 @@ function figure(value: number | null): string {
   return Number.isInteger(value) ? formatCount(value) : value.toPrecision(4)
 }
 
-function membersOf(span: JsonSpan): ReadonlyMap<string, JsonSpan> {
-  return new Map([...jsonMembers(span)].map(({ key, value }) => [key, value]))
-}
-
 function readGroups(text: string, by: string) {
-  const answer = membersOf(wholeJson(text))
+  const answer = jsonObject(wholeJson(text))
   const groups = [...jsonElements(answer.get('rows')!)].map((row) => readGroup(row, by))
   const [others] = [...jsonElements(answer.get('others')!)].map((row) => readGroup(row, by).value)
   return { groups, others }
 }
 
 function readGroup(row: JsonSpan, by: string): Group {
-  const members = membersOf(row)
+  const members = jsonObject(row)
   const json = members.has(by) ? jsonText(members.get(by)!) : 'null'
   const parsed: unknown = JSON.parse(json)
   const text = typeof parsed === 'string' ? parsed : parsed === null ? '(no value)' : json
@@ -196,9 +185,9 @@ function readGroup(row: JsonSpan, by: string): Group {
 function readSeries(text: string, by: string) {
   const times = new Set<number>()
   const byGroup = new Map<string, Map<number, number | null>>()
-  for (const row of jsonElements(membersOf(wholeJson(text)).get('rows')!)) {
+  for (const row of jsonElements(jsonObject(wholeJson(text)).get('rows')!)) {
     const { text: label, value } = readGroup(row, by)
-    const time = JSON.parse(jsonText(membersOf(row).get('_bucket')!)) as string
+    const time = JSON.parse(jsonText(jsonObject(row).get('_bucket')!)) as string
     const seconds = Date.parse(time) / 1_000
     times.add(seconds)
     const line = byGroup.get(label) ?? new Map<number, number | null>()

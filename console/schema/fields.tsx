@@ -1,5 +1,4 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo, formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
@@ -33,12 +32,6 @@ export function Fields({ streamId }: { streamId: string }) {
   const prefix = params.get('prefix') ?? ''
   const isConflictsOnly = params.get('conflict') === 'true'
   const turn = useSignal(0)
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) turn.value++
-    }, REFRESH_MS)
-    return () => clearInterval(timer)
-  }, [])
   const { value, failure, isLoading } = useLoaded(
     `${streamId} ${prefix} ${isConflictsOnly}`,
     (signal) =>
@@ -50,7 +43,7 @@ export function Fields({ streamId }: { streamId: string }) {
         },
         signal,
       }),
-    turn,
+    { turn, refreshMs: REFRESH_MS },
   )
   return (
     <>

@@ -10,7 +10,8 @@ export async function signInByLink(): Promise<void> {
   if (code === undefined) return
   history.replaceState(undefined, '', '#/')
   try {
-    const answer = await callJson<{ token: string }>('sign-in', { method: 'POST', body: { code } })
+    const call = { method: 'POST', body: { code }, token: null } as const
+    const answer = await callJson<{ token: string }>('sign-in', call)
     signIn(answer.token)
   } catch (cause) {
     signOut(`The sign-in link did not work: ${failureText(cause)}`)

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { ApiError, apiUrl, failureText } from '../base/api.ts'
+import { ApiError, call, failureText } from '../base/api.ts'
 import { signedOutBecause, signIn } from '../base/session.ts'
 import { Failure } from '../parts/failure.tsx'
 import { TextField } from '../parts/form.tsx'
@@ -62,13 +62,11 @@ async function tryToken(text: string): Promise<void> {
         : 'An access token begins with lap_.',
     )
   }
-  const url = apiUrl('streams', { limit: 1 })
-  const headers = { Authorization: `Bearer ${text}` }
-  const response = await fetch(url, { headers, cache: 'no-store', credentials: 'omit' }).catch(
-    () => {
-      throw new ApiError(0, { detail: 'The service does not answer. Is it running?' })
-    },
-  )
-  if (response.status === 401) throw new Error('The service does not know this token.')
-  if (response.status >= 500) throw new Error(`The service answered ${response.status}.`)
+  try {
+    await call('streams', { query: { limit: 1 }, token: text })
+  } catch (cause) {
+    const status = cause instanceof ApiError ? cause.status : 0
+    if (status === 401) throw new Error('The service does not know this token.')
+    if (status !== 403) throw cause
+  }
 }

@@ -51,7 +51,8 @@ function TestEvent({ apiKey }: { apiKey: string }) {
       await callText('ingest', {
         method: 'POST',
         body: { level: 'info', message: 'A test event from the console', service: 'console' },
-        headers: { 'X-API-Key': apiKey, Authorization: '' },
+        headers: { 'X-API-Key': apiKey },
+        token: null,
       })
       state.value = 'stored'
     } catch (cause) {

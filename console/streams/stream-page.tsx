@@ -42,7 +42,7 @@ export function StreamPage({ stream }: { stream: StreamInfo }) {
 }
 
 function Figures({ stream }: { stream: StreamInfo }) {
-  const { usage, failure } = useUsage(stream.id)
+  const { value: usage, failure } = useUsage(stream.id)
   if (usage === undefined) {
     return failure === undefined ? <p class="quiet">Loading…</p> : <Failure text={failure} />
   }

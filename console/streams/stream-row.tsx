@@ -4,7 +4,7 @@ import type { StreamInfo, Usage } from '../base/stream.ts'
 import { useUsage } from './usage-of.ts'
 
 export function StreamRow({ stream }: { stream: StreamInfo }) {
-  const { usage, failure } = useUsage(stream.id)
+  const { value: usage, failure } = useUsage(stream.id)
   const stored = usage && usage.stored_bytes.raw + (usage.stored_bytes.projection ?? 0)
   return (
     <tr>

@@ -19,7 +19,7 @@ export function UsageScreen({ streamId }: { streamId: string | undefined }) {
 }
 
 function StreamUsage({ streamId }: { streamId: string }) {
-  const { usage, failure } = useUsage(streamId)
+  const { value: usage, failure } = useUsage(streamId)
   if (usage === undefined) {
     return failure === undefined ? <p class="quiet">Loading…</p> : <Failure text={failure} />
   }

@@ -31,7 +31,7 @@ function ViewList({ streamId }: { streamId: string }) {
   const { value, failure } = useLoaded(
     path,
     (signal) => callJson<{ views: readonly ViewInfo[] }>(path, { signal }),
-    turn,
+    { turn },
   )
   if (failure !== undefined) return <Failure text={failure} />
   if (value === undefined) return <p class="quiet">Loading…</p>

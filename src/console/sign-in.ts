@@ -9,7 +9,6 @@ import { writeJson } from '../api/write-answer.ts'
 import { IngestError } from '../errors.ts'
 import { parseJson, readJsonBody } from '../http/body.ts'
 import type { Reply, Route } from '../http/exchange.ts'
-import { problemReply } from '../http/problem.ts'
 import { SIGN_IN_MS_MAX, SIGNED_IN_MS } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Scope } from '../model/stream.ts'
@@ -80,13 +79,8 @@ export function signInRoute(codes: SignInCodes, createToken: CreateToken): Route
       answers: { 200: { description: 'A token', content: { 'application/json': SIGNED_IN } } },
     },
     handler: async (exchange) => {
-      const body = readJsonBody(exchange, BODY_BYTES_MAX)
-      try {
-        exchange.reply(await signIn(codes, createToken, await body))
-      } catch (cause) {
-        if (!(cause instanceof IngestError)) throw cause
-        exchange.reply(problemReply(cause))
-      }
+      const bytes = await readJsonBody(exchange, BODY_BYTES_MAX)
+      exchange.reply(await signIn(codes, createToken, bytes))
     },
   }
 }

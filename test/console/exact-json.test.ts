@@ -11,8 +11,8 @@ import {
   jsonAt,
   jsonElements,
   jsonKind,
-  jsonMember,
   jsonMembers,
+  jsonObject,
   jsonText,
   wholeJson,
 } from '../../console/base/exact-json.ts'
@@ -51,7 +51,7 @@ test('digits, equal keys and quotes in strings stay as they are', () => {
       ['e', '"\\\\"'],
     ],
   )
-  assert.equal(jsonKind(jsonMember(wholeJson(text), 'a')!), 'object')
+  assert.equal(jsonKind(jsonObject(wholeJson(text)).get('a')!), 'object')
 })
 
 test('a dotted path finds nested names and names with dots, the last that counts', () => {
