@@ -3,7 +3,7 @@
  * event and query beside decoding, which all queries of a task share.
  */
 import { parse } from '../../src/language/parse.ts'
-import { makeEvaluator } from '../../workers/evaluate/evaluator.ts'
+import { Evaluator } from '../../workers/evaluate/evaluator.ts'
 import { EventCursor } from '../../workers/evaluate/event-cursor.ts'
 import { EventFacts } from '../../workers/facts/event-facts.ts'
 import type { MicroBench } from '../bench.ts'
@@ -35,7 +35,7 @@ export const evaluateBenches: readonly MicroBench[] = QUERIES.map(([name, query]
     facts.describe(tape, bytes, events)
     const cursor = new EventCursor()
     cursor.begin({ tape, bytes, events, facts })
-    const evaluator = makeEvaluator(parse(query), ['message'])
+    const evaluator = new Evaluator(parse(query), ['message'])
     evaluator.begin(cursor)
     return () => {
       let matches = 0

@@ -2,9 +2,8 @@
  * Words of a text, as ClickHouse's text index splits them, and what a query's words ask for.
  *
  * A word is a run of ASCII letters, digits and characters outside ASCII: tokenizer
- * `splitByNonAlpha` over the text folded by `lowerUTF8`, both named wherever SQL is written and
- * never changed, because indexes on disk are made by them. Differential tests hold this file to
- * the real engine.
+ * `splitByNonAlpha` over the text folded by `lowerUTF8`. Both are never changed, because indexes on
+ * disk are made by them. Differential tests hold this file to the real engine.
  */
 import { isAlphanumeric } from './characters.ts'
 

@@ -15,7 +15,8 @@ const COUNTER_BITS = 12
 /** Bits of an id below its milliseconds. */
 export const SEGMENT_ID_MS_SHIFT = NODE_BITS + COUNTER_BITS
 export const NODE_ID_MAX = (1 << NODE_BITS) - 1
-const COUNTER_MAX = (1 << COUNTER_BITS) - 1
+/** The greatest counter of a node's millisecond. */
+export const SEGMENT_COUNTER_MAX = (1 << COUNTER_BITS) - 1
 const MS_MAX = 2 ** 42 - 1
 export const SEGMENT_ID_MAX = (1n << 63n) - 1n
 
@@ -23,8 +24,8 @@ export const SEGMENT_ID_MAX = (1n << 63n) - 1n
 export function makeSegmentId(parts: { ms: number; node: number; counter: number }): SegmentId {
   const { ms, node, counter } = parts
   assert(ms >= 0 && ms <= MS_MAX && node >= 0 && node <= NODE_ID_MAX)
-  assert(counter >= 0 && counter <= COUNTER_MAX)
-  const low = BigInt(node * (COUNTER_MAX + 1) + counter)
+  assert(counter >= 0 && counter <= SEGMENT_COUNTER_MAX)
+  const low = BigInt(node * (SEGMENT_COUNTER_MAX + 1) + counter)
   return ((BigInt(ms) << BigInt(SEGMENT_ID_MS_SHIFT)) | low) as SegmentId
 }
 
@@ -85,7 +86,7 @@ export class SegmentIdGenerator {
     this.#latestMs = latestMs
     if (after !== undefined) {
       this.#ms = segmentIdMs(after)
-      this.#counter = Number(after & BigInt(COUNTER_MAX))
+      this.#counter = Number(after & BigInt(SEGMENT_COUNTER_MAX))
     }
   }
 
@@ -105,7 +106,7 @@ export class SegmentIdGenerator {
     if (now > this.#ms) {
       this.#ms = now
       this.#counter = 0
-    } else if (this.#counter === COUNTER_MAX) {
+    } else if (this.#counter === SEGMENT_COUNTER_MAX) {
       this.#ms++ // Borrows from the future rather than wait: 4096 segments in one millisecond.
       this.#counter = 0
     } else {

@@ -9,6 +9,7 @@
 import { ORDINAL_MAX } from '../model/event-id.ts'
 import {
   makeSegmentId,
+  SEGMENT_COUNTER_MAX,
   SEGMENT_ID_MAX,
   type SegmentId,
   segmentIdMs,
@@ -25,7 +26,6 @@ export interface TailCursor {
 }
 
 const ID_BYTES = 8
-const COUNTER_MAX = 0xfff
 
 /** The text behind an ordinal's, the same for all events of a segment. */
 export function encodePlaces(places: Places, segmentId?: SegmentId): string {
@@ -74,8 +74,10 @@ export function placeBelow(id: bigint, node: number): SegmentId {
   const ms = segmentIdMs(id as SegmentId)
   const here = makeSegmentId({ ms, node, counter: 0 })
   if (here >= id) {
-    return ms === 0 ? noPlace(node) : makeSegmentId({ ms: ms - 1, node, counter: COUNTER_MAX })
+    return ms === 0
+      ? noPlace(node)
+      : makeSegmentId({ ms: ms - 1, node, counter: SEGMENT_COUNTER_MAX })
   }
-  const last = makeSegmentId({ ms, node, counter: COUNTER_MAX })
+  const last = makeSegmentId({ ms, node, counter: SEGMENT_COUNTER_MAX })
   return last < id ? last : ((id - 1n) as SegmentId)
 }

@@ -173,7 +173,7 @@ export class TailHub {
     const { start, query, stream } = request
     const { streamId, textFields } = stream
     const { store, events, match, nowMs } = this.#options
-    const heard = new Map(tail.startPlaces)
+    const heard = tail.startPlaces
     const missed =
       start.kind === 'now'
         ? undefined

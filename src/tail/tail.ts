@@ -122,11 +122,6 @@ export class Tail {
     this.#wake()
   }
 
-  /** Everything up to there is done. */
-  passed(done: Places): void {
-    this.#advance(done)
-  }
-
   end(reason: TailEnd): void {
     if (this.#end !== undefined) return
     this.#end = reason

@@ -10,7 +10,7 @@ import { parse } from '../../src/language/parse.ts'
 import { QueryError } from '../../src/language/query-error.ts'
 import type { Query } from '../../src/language/query-tree.ts'
 import { LAYOUT_ENTRIES_MAX } from '../../src/limits.ts'
-import { makeEvaluator } from '../../workers/evaluate/evaluator.ts'
+import { Evaluator } from '../../workers/evaluate/evaluator.ts'
 import { naiveMatches } from '../language/naive.ts'
 import { eventText, TEXT_FIELDS } from '../language/random-event.ts'
 import { queryText } from '../language/random-query.ts'
@@ -39,7 +39,7 @@ test('true for the events of the reference, whatever the query and the events', 
   let pairs = 0
   let hits = 0
   const batch = new TapedBatch()
-  const evaluators = TEXT_FIELDS.map(() => new Map<string, ReturnType<typeof makeEvaluator>>())
+  const evaluators = TEXT_FIELDS.map(() => new Map<string, Evaluator>())
   forMilliseconds(6_000, () => {
     const options = { seed: seed + round++ }
     const lines = fc.sample(eventText, { ...options, numRuns: EVENTS })
@@ -51,7 +51,7 @@ test('true for the events of the reference, whatever the query and the events', 
       if (query === undefined) continue
       const list = round % TEXT_FIELDS.length
       const known = evaluators[list]!.get(text)
-      const evaluator = known ?? makeEvaluator(query, TEXT_FIELDS[list]!)
+      const evaluator = known ?? new Evaluator(query, TEXT_FIELDS[list]!)
       evaluators[list]!.set(text, evaluator)
       evaluator.begin(batch.cursor)
       for (const [ordinal, event] of events.entries()) {

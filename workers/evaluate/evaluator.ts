@@ -38,7 +38,3 @@ export class Evaluator {
     this.#regexes.forget()
   }
 }
-
-export function makeEvaluator(query: Query, textFields: readonly string[]): Evaluator {
-  return new Evaluator(query, textFields)
-}

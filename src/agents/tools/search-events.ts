@@ -114,8 +114,9 @@ function tellEvents(
 ): string {
   const rows = records.map(tellRecord)
   const shown = fitRows(rows)
-  const ids = records.map((record) => readMemberTexts(record).get('id') ?? 'null')
-  const next = shown.isCut ? (ids[shown.count - 1] ?? 'null') : (answer.get('next') ?? 'null')
+  const last = shown.isCut ? records[shown.count - 1] : undefined
+  const lastId = last === undefined ? undefined : readMemberTexts(last).get('id')
+  const next = (shown.isCut ? lastId : answer.get('next')) ?? 'null'
   const parts = [
     `"events":[${shown.json}]`,
     `"shown":${shown.count}`,
@@ -127,8 +128,7 @@ function tellEvents(
   ]
   const reason = answer.get('reason')
   if (reason !== undefined && reason !== 'null') parts.push(`"reason":${reason}`)
-  const damaged = answer.get('damaged')
-  if (damaged !== undefined) parts.push(`"damaged":${cutText(damaged, 1_000).length > 0}`)
+  if (answer.has('damaged')) parts.push('"damaged":true')
   if (shown.isCut) {
     const hint = 'the rest did not fit: go on with next as cursor, or name fields'
     parts.push(`"hint":${JSON.stringify(hint)}`)

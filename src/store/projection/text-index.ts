@@ -3,11 +3,12 @@
  * made over, so the tables and the compiler of queries both take it from here. No call on it may
  * name a tokenizer: that switches the index off.
  */
+import { FOLD_FUNCTION, TOKENIZER } from '../../language/words.ts'
 import { quoteFieldPath } from '../../model/field-path.ts'
 
 /** The strings at `path`, in lower case; NULL in a row with none. Precondition: `isFieldPath`. */
 export function textIndexExpression(path: string): string {
-  return `lowerUTF8(payload.${quoteFieldPath(path)}.:String)`
+  return `${FOLD_FUNCTION}(payload.${quoteFieldPath(path)}.:String)`
 }
 
 /** What an identifier is compared as, and what the bloom filter on an id field is over. */
@@ -16,5 +17,4 @@ export function idIndexExpression(path: string): string {
 }
 
 /** The type of a text index. Packed postings are 4 B a row less on disk. */
-export const TEXT_INDEX_TYPE =
-  "text(tokenizer = 'splitByNonAlpha', posting_list_codec = 'bitpacking')"
+export const TEXT_INDEX_TYPE = `text(tokenizer = '${TOKENIZER}', posting_list_codec = 'bitpacking')`
