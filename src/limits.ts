@@ -92,8 +92,6 @@ export const REST_BODY_MS_MAX = 60_000
 export const SIGN_IN_MS_MAX = 15 * 60_000
 /** …and how long the token that it gives. */
 export const SIGNED_IN_MS = 12 * 3_600_000
-/** Nesting of a query; the body itself is depth 1. */
-export const REST_DEPTH_MAX = 64
 /** How many bytes of a refused body are read and thrown away so that the client sees the reply. */
 export const LINGER_BYTES_MAX = 16 * MIB
 /** How long a refused body is read and thrown away. */

@@ -22,7 +22,7 @@ const replay = new ReplayPipeline(tape)
 const stored = new PayloadDecoder(tape)
 const reader = new SegmentReader(stored)
 const match = new MatchPipeline(stored)
-const review = new ReviewPipeline(tape)
+const review = new ReviewPipeline(stored)
 const compact = new CompactPipeline(tape)
 const split = new SplitPipeline(compact)
 

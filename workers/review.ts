@@ -9,6 +9,7 @@
  */
 import {
   FIELD_PATH_BYTES_MAX,
+  MATCH_COST_MAX,
   REVIEW_EVENT_IDS_MAX,
   REVIEW_PATHS_HELD_MAX,
   REVIEW_SAMPLED_MAX,
@@ -22,7 +23,10 @@ import type {
   ReviewedEvents,
   ReviewRequest,
 } from '../src/model/redaction-review.ts'
-import { EventFilter } from './facts/event-filter.ts'
+import type { Evaluator } from './evaluate/evaluator.ts'
+import { Evaluators } from './evaluate/evaluators.ts'
+import { EventCursor } from './evaluate/event-cursor.ts'
+import { WorkSpentError } from './evaluate/work.ts'
 import { PayloadDecoder } from './segment/payload-decoder.ts'
 import { JsonTape } from './tape/json-tape.ts'
 import { PathTrie } from './tape/path-trie.ts'
@@ -52,6 +56,8 @@ interface Row {
 export class ReviewPipeline {
   readonly #stored: PayloadDecoder
   readonly #scanner = new SecretScanner()
+  readonly #evaluators = new Evaluators()
+  readonly #cursor = new EventCursor()
   /** Of the rules asked for last: reviews come as many tasks with the same ones. */
   #keys = new RedactKeys([])
   #redactor = new EventRedactor(new Edits(), this.#keys, this.#scanner)
@@ -65,23 +71,26 @@ export class ReviewPipeline {
   #events = 0
   #matched = 0
   #changed = 0
+  #undecided = 0
   #bytes = 0
   #valuesLeft = 0
 
-  constructor(tape = new JsonTape(new PathTrie())) {
-    this.#stored = new PayloadDecoder(tape)
+  constructor(stored = new PayloadDecoder(new JsonTape(new PathTrie()))) {
+    this.#stored = stored
   }
 
-  run({ reads, redactFields, filter }: ReviewRequest): ReviewedEvents {
+  run({ reads, redactFields, query }: ReviewRequest): ReviewedEvents {
     this.#begin(redactFields)
     const damaged: DamagedRead[] = []
-    const eventFilter = filter && new EventFilter(filter)
+    const evaluator = query && this.#evaluators.of(query.text, query.textFields)
+    if (evaluator !== undefined) evaluator.work.left = MATCH_COST_MAX
     for (const [index, read] of reads.entries()) {
       const reason = this.#stored.decode(read.payload)
-      if (reason === undefined) this.#review(read, eventFilter)
+      if (reason === undefined) this.#review(read, evaluator)
       else damaged.push({ index, reason })
     }
     this.#stored.reset()
+    this.#evaluators.trim()
     const changes = [...this.#rows.values()].map(toChange)
     this.#rows = new Map()
     this.#rowsByNode = new Map()
@@ -89,6 +98,7 @@ export class ReviewPipeline {
       events: this.#events,
       matched: this.#matched,
       changed: this.#changed,
+      undecided: this.#undecided,
       bytes: this.#bytes,
       changes,
       valuesLeft: this.#valuesLeft,
@@ -101,6 +111,7 @@ export class ReviewPipeline {
     this.#events = 0
     this.#matched = 0
     this.#changed = 0
+    this.#undecided = 0
     this.#bytes = 0
     this.#valuesLeft = 0
     const identity = redactFields.join('\0')
@@ -112,7 +123,7 @@ export class ReviewPipeline {
   }
 
   /** Looks at the events of one segment, which are `from`..`to` of the decoded payload. */
-  #review(read: SegmentRead, filter: EventFilter | undefined): void {
+  #review(read: SegmentRead, evaluator: Evaluator | undefined): void {
     const { tape, events, bytes } = this.#stored
     const { trie } = tape
     const first = read.firstEvent ?? 0
@@ -122,6 +133,9 @@ export class ReviewPipeline {
     this.#generation = trie.generation
     this.#keys.begin(trie)
     this.#scanner.begin(bytes)
+    this.#cursor.begin(this.#stored)
+    this.#cursor.origin = { ...read, firstEvent: first }
+    evaluator?.begin(this.#cursor)
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const suspects = suspectKeys(this.#keys, trie)
     let suspect = from
@@ -129,7 +143,7 @@ export class ReviewPipeline {
       const start = events.start[i]!
       this.#events++
       this.#bytes += events.end[i]! - start
-      if (filter?.matches(tape, bytes, events.tapeStart[i]!, events.tapeEnd[i]!) === false) continue
+      if (evaluator !== undefined && !this.#matches(evaluator, i)) continue
       this.#matched++
       if (suspect <= i) suspect = nextSuspect(tape, events, bytes, i, suspects, to)
       if (suspect > i) continue
@@ -139,6 +153,18 @@ export class ReviewPipeline {
     }
     for (const row of this.#touched) closeSegment(row, read)
     this.#touched = []
+  }
+
+  /** Behind what the task may cost no event matches any more; they are counted. */
+  #matches(evaluator: Evaluator, event: number): boolean {
+    this.#cursor.moveTo(event)
+    try {
+      return evaluator.matches(this.#cursor)
+    } catch (error) {
+      if (!(error instanceof WorkSpentError)) throw error
+      this.#undecided++
+      return false
+    }
   }
 
   /** Counts what the redactor found in the event at `start`. */

@@ -15,7 +15,7 @@ function reviewBench(name: string, title: string, redactFields: readonly string[
       const request = {
         reads: [{ ...range, payload, newestFirst: true }],
         redactFields,
-        filter: undefined,
+        query: undefined,
       }
       const pipeline = new ReviewPipeline()
       return () => {

@@ -191,7 +191,7 @@ function memberOf(where: string | undefined, name: string): string {
 }
 
 /** The refusal of names that are not among those `known`. */
-export function unknownNames(
+function unknownNames(
   kind: 'field' | 'parameter',
   unknown: readonly string[],
   known: readonly string[],

@@ -6,7 +6,7 @@
  * nearest to them, as that is what an event with the same digits keeps; but not if the query has an
  * integer of 64 bits that no double is: an event with its digits keeps an integer.
  */
-import { INT64_MIN, UINT64_MAX } from '../model/field-value.ts'
+import { INT64_MIN, UINT64_MAX } from '../model/int64.ts'
 
 export type NumberOperator = '=' | '>' | '>=' | '<' | '<='
 

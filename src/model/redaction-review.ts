@@ -1,23 +1,30 @@
 /** What redaction would change in stored events: what workers find and the API tells. */
 import type { DamagedRead, SegmentRead } from './batch.ts'
-import type { FieldFilter } from './field-value.ts'
 import type { RedactionReason } from './redaction-preview.ts'
 
 /** Events of stored segments, newest segment first, and the rules that they are looked at by. */
 export interface ReviewRequest {
   readonly reads: readonly SegmentRead[]
   readonly redactFields: readonly string[]
-  /** Other events are only counted. */
-  readonly filter: FieldFilter | undefined
+  /** Events that do not match are only counted; undefined: all do. */
+  readonly query: ReviewQuery | undefined
+}
+
+export interface ReviewQuery {
+  /** A query that parses (`src/language`). */
+  readonly text: string
+  readonly textFields: readonly string[]
 }
 
 export interface ReviewCounts {
   /** Events that were looked at. */
   readonly events: number
-  /** Those that the filter lets through, all without one. */
+  /** Those that match the query, all without one. */
   readonly matched: number
   /** Those of them that would be changed. */
   readonly changed: number
+  /** Events of which nobody knows whether they match: the query costs too much. */
+  readonly undecided: number
   /** Bytes of the events that were looked at, as JSON. */
   readonly bytes: number
 }

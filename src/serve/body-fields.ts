@@ -2,7 +2,6 @@
  * Reading the fields of a JSON body. Each reader throws `malformed` with the field's name and its
  * limit; a value is never repeated in a message, as it may be a secret.
  */
-import { unknownNames } from '../api/check-value.ts'
 import { IngestError } from '../errors.ts'
 import { FIELD_PATH_BYTES_MAX, NAME_CHARS_MAX } from '../limits.ts'
 import { tryParseRfc3339 } from '../model/rfc3339.ts'
@@ -14,14 +13,6 @@ export type BodyFields = Readonly<Record<string, unknown>>
  * every space but U+0020, the Braille blank, and halves of pairs.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u
-
-/** `body` as an object that has no field outside `known`; messages call it `what`. */
-export function readFields(body: unknown, known: readonly string[], what = 'the body'): BodyFields {
-  if (!isPlainObject(body)) throw malformed(`${what} must be a JSON object`)
-  const unknown = Object.keys(body).filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw unknownNames('field', unknown, known)
-  return body
-}
 
 /**
  * A name that people read and tell from others: nothing in it that cannot be seen, no space at its
@@ -52,12 +43,6 @@ export function readTime(name: string, value: unknown): bigint {
 
 export function malformed(message: string, cause?: unknown): IngestError {
   return new IngestError('malformed', message, { cause })
-}
-
-/** Not so: arrays, and the numbers of `exact-json.ts`. */
-function isPlainObject(value: unknown): value is BodyFields {
-  if (typeof value !== 'object' || value === null) return false
-  return Object.getPrototypeOf(value) === Object.prototype
 }
 
 function checkText(name: string, value: string): string {

@@ -3,11 +3,11 @@ import { checkBody } from '../api/check-value.ts'
 import { readMemberTexts } from '../api/json-text.ts'
 import type { ObjectSchema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
+import { parseJson } from '../http/body.ts'
 import type { Route } from '../http/exchange.ts'
 import { EVENT_BYTES_MAX, REST_BODY_BYTES_MAX } from '../limits.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import { malformed } from './body-fields.ts'
-import { parseBody } from './exact-json.ts'
 import {
   findVisibleStream,
   type Guard,
@@ -112,7 +112,7 @@ function readRequest(body: string): {
   text: string
   settings: ReturnType<typeof readSettings>
 } {
-  const parsed = parseBody(body)
+  const parsed = parseJson(Buffer.from(body))
   checkBody(SAMPLE, parsed)
   const { sample, ...settings } = parsed as Readonly<Record<string, unknown>>
   const read = readSettings(settings)

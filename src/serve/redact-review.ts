@@ -11,12 +11,11 @@ import { REVIEW_EVENTS_MAX, REVIEW_PATHS_MAX } from '../limits.ts'
 import { formatEventId } from '../model/event-id.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Stream } from '../model/stream.ts'
-import { readTimeRange } from '../read/read-request.ts'
+import { type ReadMembers, readQueryText, readTimeRange } from '../read/read-request.ts'
+import { READ_PROPERTIES } from '../read/schemas.ts'
+import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
-import { malformed, readFields } from './body-fields.ts'
 import { idBound, readCursor } from './event-page.ts'
-import { ExactNumber, parseExactJson } from './exact-json.ts'
-import { readFieldFilter } from './field-filter.ts'
 import {
   findVisibleStream,
   type Guard,
@@ -31,11 +30,12 @@ import {
   type ReviewSegments,
   ReviewWalk,
 } from './review-walk.ts'
-import { readRedactFields } from './stream-settings.ts'
+import { readRedactFields, STREAM_CHANGES } from './stream-settings.ts'
 
 export interface RedactReviewDeps extends Guard {
   readonly streams: StreamFinder
   readonly events: EventStore
+  readonly catalogs: Pick<FieldCatalogStore, 'load'>
   readonly reviewSegments: ReviewSegments
   readonly givesWay?: () => boolean
   readonly nowMs?: () => number
@@ -45,19 +45,32 @@ export interface RedactReviewDeps extends Guard {
 
 /** As of a query, and the longest `redact_fields` with every character escaped. */
 const REVIEW_BODY_BYTES_MAX = 1024 * 1024
-const FIELDS = ['from', 'to', 'before', 'limit', 'query', 'redact_fields'] as const
 
-const REVIEW_REQUEST: ObjectSchema = {
+const { query, from, to } = READ_PROPERTIES
+
+const REVIEW_REQUEST = {
   type: 'object',
   properties: {
-    from: { type: 'string', format: 'date-time' },
-    to: { type: 'string', format: 'date-time' },
-    before: { type: 'string', description: 'The `next` of the review before' },
-    limit: { type: 'integer', minimum: 1, maximum: REVIEW_EVENTS_MAX },
-    query: { type: 'object', properties: {}, additionalProperties: {} },
-    redact_fields: { type: 'array', items: { type: 'string' } },
+    from: { ...from, description: 'Receipt time; an hour before `to` when left out' },
+    to: { ...to, description: 'Receipt time; not itself in the range' },
+    query: { ...query, description: 'Only events that match are reviewed: the query language' },
+    redact_fields: {
+      ...STREAM_CHANGES.properties.redact_fields,
+      description: "The stream's own when left out",
+    },
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      maximum: REVIEW_EVENTS_MAX,
+      default: REVIEW_EVENTS_MAX,
+      description: 'Events to look at, the newest first',
+    },
+    before: {
+      type: 'string',
+      description: 'The `next` of the review before: goes on with the events right before it',
+    },
   },
-}
+} as const satisfies ObjectSchema
 /** Its members are in `docs/api.md`. */
 const REVIEW: ObjectSchema = { type: 'object', properties: {}, additionalProperties: {} }
 
@@ -68,7 +81,7 @@ interface Asked extends ReviewRules {
 }
 
 export function redactReviewRoutes(deps: RedactReviewDeps): Route[] {
-  const { streams, nowMs = Date.now, givesWay = () => false, ...guard } = deps
+  const { streams, catalogs, nowMs = Date.now, givesWay = () => false, ...guard } = deps
   return [
     guardRoute(guard, {
       method: 'POST',
@@ -78,12 +91,11 @@ export function redactReviewRoutes(deps: RedactReviewDeps): Route[] {
       tag: 'Redaction',
       scope: 'events:read',
       body: REVIEW_REQUEST,
-      takesText: true,
       answers: { 200: jsonAnswer('Values are masked; nothing is stored', REVIEW) },
       bodyBytesMax: REVIEW_BODY_BYTES_MAX,
       run: async ({ principal, params, body, signal }) => {
         const stream = await findVisibleStream(streams, principal, params[0])
-        const asked = readReview(parseExactJson(String(body)), stream, nowMs())
+        const asked = await readReview(body as ReadMembers, stream, nowMs(), catalogs)
         const startMs = performance.now()
         const outcome = await new ReviewWalk({ ...deps, givesWay }, asked.range, asked).run(signal)
         return replyReview(asked, outcome, performance.now() - startMs)
@@ -92,51 +104,50 @@ export function redactReviewRoutes(deps: RedactReviewDeps): Route[] {
   ]
 }
 
-/** Throws `malformed`. */
-function readReview(body: unknown, stream: Stream, nowMs: number): Asked {
-  const fields = readFields(body, FIELDS)
-  const { fromNs, toNs } = readTimeRange(fields, nowMs)
-  const { query, redact_fields: redactFields } = fields
-  if (typeof query === 'string') {
-    throw malformed('"query" must be a filter such as {"field": "level", "equals": "error"}')
-  }
+/** `body` is as `REVIEW_REQUEST` says. Throws `malformed`. */
+async function readReview(
+  body: ReadMembers,
+  stream: Stream,
+  nowMs: number,
+  catalogs: RedactReviewDeps['catalogs'],
+): Promise<Asked> {
+  const { fromNs, toNs } = readTimeRange(body, nowMs)
+  const { query: text = '', redact_fields: redactFields, before, limit } = body
+  const query = readQueryText('query', text as string)
+  const [catalog] = query.kind === 'all' ? [] : await catalogs.load([stream])
   return {
     range: {
       streamId: stream.streamId,
       from: idBound(fromNs),
       to: idBound(toNs),
-      before: readCursor('before', fields.before),
-      eventsMax: readEventsMax(fields.limit),
+      before: readCursor('before', before),
+      eventsMax: Number(limit ?? REVIEW_EVENTS_MAX),
     },
     fromMs: timeMs(fromNs),
     toMs: timeMs(toNs),
-    filter: query === undefined ? undefined : readFieldFilter('query', query),
+    query: catalog && { text: text as string, textFields: catalog.textFields },
     redactFields: redactFields === undefined ? stream.redactFields : readRedactFields(redactFields),
   }
-}
-
-function readEventsMax(value: unknown): number {
-  if (value === undefined) return REVIEW_EVENTS_MAX
-  const limit = value instanceof ExactNumber ? Number(value.text) : 0
-  if (Number.isInteger(limit) && limit > 0 && limit <= REVIEW_EVENTS_MAX) return limit
-  throw malformed(`"limit" must be an integer from 1 to ${REVIEW_EVENTS_MAX} (REVIEW_EVENTS_MAX)`)
 }
 
 function replyReview(asked: Asked, outcome: ReviewOutcome, elapsedMs: number): Reply {
   const { totals, damaged, eventsDamaged, stopped, next } = outcome
   const { changes } = totals
+  const { undecided, ...counts } = totals.counts
   const shown = changes.slice(0, REVIEW_PATHS_MAX)
   const left = changes.slice(REVIEW_PATHS_MAX)
   const isCut = left.length > 0 || totals.valuesLeft > 0
   const reasons = [
     ...(stopped === undefined ? [] : [stopped]),
     ...(eventsDamaged > 0 ? ['damaged'] : []),
+    ...(undecided > 0 ? ['cost'] : []),
     ...(isCut ? ['paths'] : []),
   ]
   const body = JSON.stringify({
     from: formatTimeMs(asked.fromMs),
     to: formatTimeMs(asked.toMs),
-    ...totals.counts,
+    ...counts,
+    ...(undecided > 0 && { undecided }),
     changes: shown.map(({ eventIds, ...change }) => ({ ...change, event_ids: eventIds })),
     ...(isCut && {
       more: {

@@ -15,7 +15,13 @@ interface Total extends Omit<Mutable<ReviewedChange>, 'samples'> {
 }
 
 export class ReviewTotals {
-  readonly counts: Mutable<ReviewCounts> = { events: 0, matched: 0, changed: 0, bytes: 0 }
+  readonly counts: Mutable<ReviewCounts> = {
+    events: 0,
+    matched: 0,
+    changed: 0,
+    undecided: 0,
+    bytes: 0,
+  }
   /** Values at paths that no row was kept for. */
   valuesLeft = 0
   readonly #totals = new Map<string, Total>()
@@ -26,6 +32,7 @@ export class ReviewTotals {
     counts.events += reviewed.events
     counts.matched += reviewed.matched
     counts.changed += reviewed.changed
+    counts.undecided += reviewed.undecided
     counts.bytes += reviewed.bytes
     this.valuesLeft += reviewed.valuesLeft
     for (const change of reviewed.changes) this.#addChange(change)

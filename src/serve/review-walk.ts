@@ -20,8 +20,7 @@ import {
   SEGMENT_EVENTS_MAX,
 } from '../limits.ts'
 import type { EventId } from '../model/event-id.ts'
-import type { FieldFilter } from '../model/field-value.ts'
-import type { ReviewedEvents } from '../model/redaction-review.ts'
+import type { ReviewedEvents, ReviewQuery } from '../model/redaction-review.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import { type PagePlan, pageWithin, planPage, segmentsToList } from './event-page.ts'
@@ -45,7 +44,7 @@ export interface ReviewRange {
 
 export interface ReviewRules {
   readonly redactFields: readonly string[]
-  readonly filter: FieldFilter | undefined
+  readonly query: ReviewQuery | undefined
 }
 
 /** Runs in the pool; given up by `signal` before it has a thread. */

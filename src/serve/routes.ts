@@ -6,6 +6,7 @@ import type { SegmentRead as StoredRead } from '../model/batch.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
+import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
 import type { ReadProjectionBytes } from '../store/projection/aggregate/projection-bytes.ts'
@@ -49,6 +50,7 @@ export interface ServeDeps {
   /** 0 to 1; null when it cannot be told now. */
   readonly readIndexedShare: (streamId: StreamId) => Promise<number | null>
   readonly schemas: SchemaStore
+  readonly catalogs: FieldCatalogStore
   /** Renders event records of stored segments; runs in the pool. */
   readonly readSegments: (reads: readonly StoredRead[]) => Promise<ReadRecords>
   readonly previewRedaction: PreviewRedaction
@@ -86,6 +88,7 @@ export function serveRoutes(deps: ServeDeps): Route[] {
     ...redactReviewRoutes({
       ...reviews,
       events,
+      catalogs: deps.catalogs,
       givesWay: deps.isIngestBusy,
       reviewSegments: ({ reads, ...rules }, signal) =>
         deps.reviewSegments({ ...rules, reads: reads.map(storedRead) }, signal),

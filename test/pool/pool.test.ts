@@ -268,7 +268,7 @@ test('a review that nobody waits for any more is not begun', async () => {
   const { pool, quarantined } = createPool()
   const ahead = pool.run(taskOf('sleep 300'))
   const gone = new AbortController()
-  const rules = { reads: [], redactFields: [], filter: undefined }
+  const rules = { reads: [], redactFields: [], query: undefined }
   const review = pool.run({ kind: 'review', ...rules }, gone.signal)
   gone.abort()
   await assert.rejects(review, /nobody waits for this task/)

@@ -1,7 +1,7 @@
 /** Buckets of time: of which step, from where, how many. */
 import { IngestError } from '../../errors.ts'
 import { AUTO_BUCKETS_MAX, QUERY_BUCKETS_MAX } from '../../limits.ts'
-import { INT64_MAX, INT64_MIN } from '../../model/field-value.ts'
+import { INT64_MAX, INT64_MIN } from '../../model/int64.ts'
 import { formatTimeMs } from '../../model/rfc3339.ts'
 import type { TimeRange } from '../honest-answer.ts'
 

@@ -2,7 +2,7 @@
 import { IngestError } from '../../errors.ts'
 import { QueryError } from '../../language/query-error.ts'
 import { QUERY_DISTINCT_MAX, QUERY_RESULT_BYTES_MAX } from '../../limits.ts'
-import { INT64_MAX, INT64_MIN } from '../../model/field-value.ts'
+import { INT64_MAX, INT64_MIN } from '../../model/int64.ts'
 import type { QuerySettings } from '../clickhouse.ts'
 import { StoreError } from '../store-error.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Goal: a review of stored events says what ingest would have changed in them with the rules on,
- * to the value; its filter is that of queries; it tells no secret, stores nothing, and ingest goes
+ * to the value; its query is that of searches; it tells no secret, stores nothing, and ingest goes
  * on beside it.
  * Method: the same random events (TEST_SEED) go to a stream without redaction and to one with it.
  * What differs between what the two stored, path by path, is what the review of the first must say.
@@ -194,7 +194,7 @@ function byNewest(a: string, b: string): number {
   return Number(j) - Number(i)
 }
 
-test(`its filter is that of queries (seed ${seed})`, async () => {
+test(`its query means what it means to a search (seed ${seed})`, async () => {
   await api.untilCounted(plain.id, EVENTS)
   const fields = [
     'a',
@@ -209,19 +209,18 @@ test(`its filter is that of queries (seed ${seed})`, async () => {
     'tags',
     'none',
   ]
-  const equals = [0, 1.5, '-7', -7, true, false, null, '', 'text', '[REDACTED]', 'a plain line']
+  const tests = ['0', '1.5', '"-7"', '-7', 'true', '""', 'text', '*', '"[REDACTED]"', '"a plain"']
+  const others = ['text', 'NOT n.n:*', 'tags:(text OR true) -a:*', 'line*']
+  const each = fields.flatMap((field) => tests.map((value) => `${field}:${value}`))
+  // None with `*` for a field: of so many shapes the catalog learns the first ones only.
   let matches = 0
-  for (const field of fields) {
-    const { rows } = await api.count(plain.id, { group_by: field })
-    for (const each of equals) {
-      const filter = { field, equals: each }
-      const total = rows.find((row) => row[field] === each)?.count ?? 0
-      const told = await review(plain, { query: filter })
-      assert.deepEqual([told.events, told.matched], [EVENTS, total], JSON.stringify(filter))
-      matches += total
-    }
+  for (const query of [...each, ...others]) {
+    const { total } = await api.count(plain.id, { query })
+    const told = await review(plain, { query })
+    assert.deepEqual([told.events, told.matched], [EVENTS, total], query)
+    matches += total
   }
-  assert(matches > EVENTS, 'filters match')
+  assert(matches > EVENTS, 'queries match')
 })
 
 test('it changes nothing: events, usage and the catalog are as they were', async () => {

@@ -12,7 +12,7 @@ import type {
 } from '../../../language/query-tree.ts'
 import { FOLD_FUNCTION, foldCase, makeTextTest } from '../../../language/words.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
-import { INT64_MAX, INT64_MIN, UINT64_MAX } from '../../../model/field-value.ts'
+import { INT64_MAX, INT64_MIN, UINT64_MAX } from '../../../model/int64.ts'
 import { bothBounds } from './both-bounds.ts'
 import { wholePattern, wordPattern } from './pattern-regex.ts'
 import type { SqlParams } from './sql-params.ts'
