@@ -34,18 +34,7 @@ import type {
 import { MIXED_STREAM, type SegmentRun } from '../model/mixed-runs.ts'
 import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
-
-export interface CommitRow {
-  /** `MIXED_STREAM` for a mixed segment; its id is its first run's. */
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-  readonly runs?: readonly SegmentRun[]
-  readonly ingestedAtMs: number
-  readonly eventCount: number
-  readonly rawBytes: number
-  readonly sentBytes: number
-  readonly payload: Uint8Array
-}
+import type { SegmentRow } from '../store/raw/segment-store.ts'
 
 /** An answer to remember under an Idempotency-Key, stored with the data it answers for. */
 export interface Completion {
@@ -76,11 +65,11 @@ export type WriteFailure =
 export interface RawStoreWriter {
   /** All rows and answers in one transaction; undefined when they are durable. Never rejects. */
   write(
-    rows: readonly CommitRow[],
+    rows: readonly SegmentRow[],
     answers: readonly (Completion & { readonly streamId: StreamId })[],
   ): Promise<WriteFailure | undefined>
   /** Whether an earlier `write` of `row` was committed. Rejects while the store is away. */
-  wasCommitted(row: CommitRow): Promise<boolean>
+  wasCommitted(row: SegmentRow): Promise<boolean>
 }
 
 export interface CommitObserver {
@@ -105,7 +94,7 @@ interface Pending {
 }
 
 /** `rows` are those of the group's segments; their payloads are lent for the call. */
-export type Forward = (group: CommittedGroup, rows: readonly CommitRow[]) => void
+export type Forward = (group: CommittedGroup, rows: readonly SegmentRow[]) => void
 
 class AnswersLostError extends Error {}
 
@@ -242,7 +231,7 @@ export class Committer {
     if (this.#ids.isAhead) return this.#failGroup(group, clockAhead())
     const startedAt = performance.now()
     const committed: CommittedSegment[] = []
-    const rows: CommitRow[] = []
+    const rows: SegmentRow[] = []
     const ids: SegmentId[][] = []
     for (const { streamId, segments } of group) {
       const own: SegmentId[] = []
@@ -289,7 +278,7 @@ export class Committer {
 
   /** Resolves when the rows are durable; throws what their clients are to be told. */
   async #write(
-    rows: readonly CommitRow[],
+    rows: readonly SegmentRow[],
     answers: readonly (Completion & { readonly streamId: StreamId })[],
   ): Promise<void> {
     for (let attempt = 1; ; attempt++) {
@@ -308,7 +297,7 @@ export class Committer {
   }
 
   /** Finds out whether `row`'s transaction was committed. */
-  async #resolve(row: CommitRow): Promise<boolean> {
+  async #resolve(row: SegmentRow): Promise<boolean> {
     const deadline = performance.now() + this.#resolveMsMax
     for (;;) {
       try {
@@ -350,7 +339,7 @@ function rowOf(
   streamId: StreamId,
   segment: SegmentToCommit,
   segmentIds: readonly SegmentId[],
-): CommitRow {
+): SegmentRow {
   const { eventCount, rawBytes, sentBytes, payload } = segment
   const segmentId = segmentIds[0]!
   const ingestedAtMs = segmentIdMs(segmentId)

@@ -5,12 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  type CommitRow,
-  Committer,
-  type RawStoreWriter,
-  type WriteFailure,
-} from '../../src/commit/committer.ts'
+import { Committer, type RawStoreWriter, type WriteFailure } from '../../src/commit/committer.ts'
 import { IngestError, OutcomeUnknownError } from '../../src/errors.ts'
 import {
   COMMIT_GROUP_BYTES_MAX,
@@ -21,13 +16,14 @@ import type { CommittedGroup } from '../../src/model/batch.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { type SegmentId, SegmentIdGenerator, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import type { SegmentRow } from '../../src/store/raw/segment-store.ts'
 import { someSegment } from './some-segments.ts'
 
 const stream = (id: number) => id as StreamId
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 type Answer = WriteFailure | undefined
-type Write = { readonly rows: readonly CommitRow[]; readonly answers: readonly string[] }
+type Write = { readonly rows: readonly SegmentRow[]; readonly answers: readonly string[] }
 
 class FakeStore implements RawStoreWriter {
   readonly writes: Write[] = []
@@ -45,7 +41,7 @@ class FakeStore implements RawStoreWriter {
   }
 
   async write(
-    rows: readonly CommitRow[],
+    rows: readonly SegmentRow[],
     answers: readonly { readonly body: string }[],
   ): Promise<Answer> {
     this.writes.push({ rows, answers: answers.map(({ body }) => body) })
