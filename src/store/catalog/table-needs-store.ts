@@ -37,14 +37,18 @@ export class TableNeedsStore {
        ORDER BY first_seen_ms, path`,
       [streamIds, [...texts], ID_FIELDS.source],
     )
+    const pathsOf = new Map<StreamId, string[]>()
+    for (const { stream_id: streamId, path } of strings) {
+      if (!isFieldPath(path) || mayBeInArray(path)) continue
+      const others = pathsOf.get(streamId)
+      if (others === undefined) pathsOf.set(streamId, [path])
+      else others.push(path)
+    }
     const needs = new Map<StreamId, TableNeeds>()
     for (const { stream_id: streamId, n } of counts) {
       const hardCap = caps.get(streamId)?.fieldsHard
       if (hardCap === undefined) continue
-      const paths = strings
-        .filter((row) => row.stream_id === streamId)
-        .map(({ path }) => path)
-        .filter((path) => isFieldPath(path) && !mayBeInArray(path))
+      const paths = pathsOf.get(streamId) ?? []
       needs.set(streamId, {
         // At its cap there may be any number of paths that are not learned.
         isWide: n <= WIDE_PATHS_MAX && n < hardCap,

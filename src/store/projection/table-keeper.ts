@@ -80,13 +80,18 @@ export class TableKeeper {
         params,
       ),
     ])
+    const ours = new Map<string, TableForm['indexes'][number][]>()
+    for (const { table, name } of indexes) {
+      const parsed = tryParseIndexName(name)
+      if (parsed === undefined) continue
+      const others = ours.get(table)
+      if (others === undefined) ours.set(table, [{ name, ...parsed }])
+      else others.push({ name, ...parsed })
+    }
     return tables.map(({ name, engine_full: engineFull }) => ({
       streamId: streamOfTable(name),
       engineFull,
-      indexes: indexes.flatMap((index) => {
-        const parsed = index.table === name ? tryParseIndexName(index.name) : undefined
-        return parsed === undefined ? [] : [{ name: index.name, ...parsed }]
-      }),
+      indexes: ours.get(name) ?? [],
     }))
   }
 
