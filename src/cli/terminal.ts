@@ -3,7 +3,7 @@
  * characters of events are shown, not obeyed: a log line must not move the cursor.
  */
 import { stripVTControlCharacters } from 'node:util'
-import { LEVEL_FIELDS, SPELLED_LEVELS } from '../model/event-labels.ts'
+import { type Level, readLevel } from '../model/event-labels.ts'
 import { TEXT_FIELDS_DEFAULT } from '../model/text-fields.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -14,7 +14,7 @@ export interface EventRecord {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-const COLORS: Readonly<Record<string, string>> = {
+const COLORS: Readonly<Record<Level, string>> = {
   fatal: '35;1',
   error: '31;1',
   warn: '33',
@@ -22,7 +22,6 @@ const COLORS: Readonly<Record<string, string>> = {
   debug: '2',
   trace: '2',
 }
-const levels = new Map<string, string>(SPELLED_LEVELS)
 const LEVEL_WIDTH = 5
 
 export class Terminal {
@@ -44,7 +43,7 @@ export class Terminal {
     const shown = (level ?? '').padEnd(LEVEL_WIDTH)
     const stream = record._stream === undefined ? '' : `[${record._stream}] `
     const text = visible(`${stream}${lineOf(record.payload)}`)
-    return `${this.#paint('2', time)} ${this.#paint(COLORS[level ?? ''], shown)} ${text}`
+    return `${this.#paint('2', time)} ${this.#paint(level && COLORS[level], shown)} ${text}`
   }
 
   /** Columns side by side, the first line as their names. */
@@ -84,14 +83,12 @@ export function visible(text: string): string {
   )
 }
 
-function levelOf(payload: EventRecord['payload']): string | undefined {
-  for (const path of LEVEL_FIELDS) {
+function levelOf(payload: EventRecord['payload']): Level | undefined {
+  return readLevel((path) => {
     const value = valueAt(payload, path)
-    if (typeof value !== 'string' && typeof value !== 'number') continue
-    const level = levels.get(String(value).toLowerCase())
-    if (level !== undefined) return level
-  }
-  return undefined
+    const isNumber = typeof value === 'number'
+    return isNumber || typeof value === 'string' ? { isNumber, text: String(value) } : undefined
+  })
 }
 
 /** The first text field and, behind it, what else there is. */

@@ -58,3 +58,22 @@ export const SPELLED_LEVELS: readonly (readonly [spelling: string, level: Level]
   LEVELS.flatMap((level) => {
     return LEVEL_SPELLINGS[level].split(' ').map((spelling) => [spelling, level] as const)
   })
+
+const bySpelling: ReadonlyMap<string, Level> = new Map(SPELLED_LEVELS)
+
+/** A string's characters, or a number as JSON has it. */
+export interface LevelText {
+  readonly isNumber: boolean
+  readonly text: string
+}
+
+/** An event's level; `textAt` is undefined where no string or number is. */
+export function readLevel(textAt: (path: string) => LevelText | undefined): Level | undefined {
+  for (const path of LEVEL_FIELDS) {
+    const level = bySpelling.get(textAt(path)?.text.toLowerCase() ?? '')
+    if (level !== undefined) return level
+  }
+  const severity = textAt(SEVERITY_NUMBER_FIELD)
+  const number = severity?.isNumber ? Number(severity.text) : Number.NaN
+  return LEVELS[Math.ceil(number / SEVERITY_NUMBERS_A_LEVEL) - 1]
+}
