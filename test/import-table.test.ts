@@ -25,6 +25,7 @@ const LEAVES = [
   'src/bytes/',
   'src/limits.ts',
   'src/errors.ts',
+  'src/store/clickhouse-codes.ts',
   'src/store/store-error.ts',
 ]
 const SUPPORT = [...LEAVES, 'src/api/', 'src/http/', 'src/telemetry/', 'src/config.ts']

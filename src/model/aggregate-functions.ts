@@ -35,6 +35,9 @@ export function isQuantile(name: AggregateFunction): name is QuantileName {
   return Object.hasOwn(QUANTILES, name)
 }
 
+/** What JSON takes for a number; ClickHouse writes inf and nan, too. */
+export const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+
 /** A value that events are grouped by, as text, with what it is. */
 export const GROUP_KINDS = ['null', 'string', 'number', 'boolean', 'other'] as const
 export type GroupKind = (typeof GROUP_KINDS)[number]

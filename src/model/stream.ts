@@ -46,3 +46,10 @@ export interface Principal {
   readonly owner: string
   readonly scopes: ReadonlySet<Scope>
 }
+
+/** A positive 32-bit integer in canonical decimal, or undefined. */
+export function tryParseRowId(text: string | undefined): number | undefined {
+  if (text === undefined || !/^[1-9][0-9]{0,9}$/.test(text)) return undefined
+  const id = Number(text)
+  return id <= 0x7fff_ffff ? id : undefined
+}

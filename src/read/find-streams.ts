@@ -1,7 +1,7 @@
 /** The streams that a request over several is about: those it names, or all that it may see. */
 import { IngestError } from '../errors.ts'
 import { READ_STREAMS_MAX } from '../limits.ts'
-import type { Principal, Stream, StreamId } from '../model/stream.ts'
+import { type Principal, type Stream, type StreamId, tryParseRowId } from '../model/stream.ts'
 
 /** Where streams are looked up; `ControlStore` is one. */
 export interface StreamSource {
@@ -54,8 +54,7 @@ export function splitStreams(text: string): unknown {
 }
 
 function readStreamId(id: unknown): StreamId {
-  const text = typeof id === 'string' && /^[1-9][0-9]{0,9}$/.test(id) ? id : undefined
-  const number = Number(text)
-  if (number <= 0x7fff_ffff) return number as StreamId
+  const number = typeof id === 'string' ? tryParseRowId(id) : undefined
+  if (number !== undefined) return number as StreamId
   throw new IngestError('malformed', '"streams" must be ids of streams such as "17", or "*"')
 }

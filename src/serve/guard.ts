@@ -13,7 +13,13 @@ import type { Exchange, Reply, Route, StreamHead } from '../http/exchange.ts'
 import { problemReply } from '../http/problem.ts'
 import type { ReplyStream } from '../http/reply-stream.ts'
 import { REST_BODY_MS_MAX } from '../limits.ts'
-import type { Principal, Scope, Stream, StreamId } from '../model/stream.ts'
+import {
+  type Principal,
+  type Scope,
+  type Stream,
+  type StreamId,
+  tryParseRowId,
+} from '../model/stream.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Lane } from './lane.ts'
 
@@ -197,13 +203,6 @@ export async function findVisibleStream(
   const isOwn = principal.scopes.has('admin') || stream?.owner === principal.owner
   if (stream !== undefined && isOwn) return stream
   throw new IngestError('not_found', 'there is no stream with this id')
-}
-
-/** A positive 32-bit integer in canonical decimal, or undefined. */
-export function tryParseRowId(text: string | undefined): number | undefined {
-  if (text === undefined || !/^[1-9][0-9]{0,9}$/.test(text)) return undefined
-  const id = Number(text)
-  return id <= 0x7fff_ffff ? id : undefined
 }
 
 function startBody(

@@ -1,8 +1,8 @@
 /** Pages of small records in the order of their ids: streams and tokens. */
 import type { ObjectSchema } from '../api/schema.ts'
+import { tryParseRowId } from '../model/stream.ts'
 import type { PageRequest } from '../store/control/control-store.ts'
 import { malformed } from './body-fields.ts'
-import { tryParseRowId } from './guard.ts'
 
 const PAGE_MAX = 1_000
 

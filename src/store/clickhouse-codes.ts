@@ -1,3 +1,37 @@
+/** ClickHouse's error numbers that we act on. */
+export const UNKNOWN_TABLE = 60
+export const UNKNOWN_DATABASE = 81
+export const TOO_MANY_ROWS = 158
+export const TIMEOUT_EXCEEDED = 159
+export const MEMORY_LIMIT_EXCEEDED = 241
+export const TOO_MANY_ROWS_OR_BYTES = 396
+const CANNOT_WRITE_TO_FILE = 75 // What a full disk looks like when it was not foreseen.
+const NOT_ENOUGH_SPACE = 243
+
+export const DISK_FULL_CODES: ReadonlySet<number> = new Set([
+  CANNOT_WRITE_TO_FILE,
+  NOT_ENOUGH_SPACE,
+])
+
+/** Those after which the same statement may succeed. */
+export const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([
+  TIMEOUT_EXCEEDED,
+  164, // READONLY: a replica that lost its keeper
+  202, // TOO_MANY_SIMULTANEOUS_QUERIES
+  209, // SOCKET_TIMEOUT
+  210, // NETWORK_ERROR
+  236, // ABORTED: the server is shutting down
+  MEMORY_LIMIT_EXCEEDED,
+  242, // TABLE_IS_READ_ONLY
+  252, // TOO_MANY_PARTS
+  279, // ALL_CONNECTION_TRIES_FAILED
+  285, // TOO_FEW_LIVE_REPLICAS
+  319, // UNKNOWN_STATUS_OF_INSERT
+  394, // QUERY_WAS_CANCELLED
+  425, // SYSTEM_ERROR
+  999, // KEEPER_EXCEPTION
+])
+
 /**
  * ClickHouse's error numbers that only the values of an INSERT can be the cause of: the same values
  * fail again, in whatever state the server is, and others do not.

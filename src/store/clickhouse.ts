@@ -13,7 +13,7 @@ import {
   type ResponseJSON,
 } from '@clickhouse/client'
 import { parseClickHouseUrl } from './clickhouse-address.ts'
-import { BAD_DATA_CODES } from './clickhouse-codes.ts'
+import { BAD_DATA_CODES, DISK_FULL_CODES, UNAVAILABLE_CODES } from './clickhouse-codes.ts'
 import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './memory-files.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 import { LANE_HEADER, type StoreLane } from './store-lane.ts'
@@ -299,29 +299,8 @@ function toStoreError(cause: unknown, isInsert = false): StoreError {
 }
 
 function clickHouseKind(number: number): StoreError['kind'] {
-  if (number === NOT_ENOUGH_SPACE || number === CANNOT_WRITE_TO_FILE) return 'disk_full'
-  return UNAVAILABLE_NUMBERS.has(number) ? 'unavailable' : 'other'
+  if (DISK_FULL_CODES.has(number)) return 'disk_full'
+  return UNAVAILABLE_CODES.has(number) ? 'unavailable' : 'other'
 }
-
-const CANNOT_WRITE_TO_FILE = 75 // What a full disk looks like when it was not foreseen.
-const NOT_ENOUGH_SPACE = 243
-
-const UNAVAILABLE_NUMBERS: ReadonlySet<number> = new Set([
-  159, // TIMEOUT_EXCEEDED
-  164, // READONLY: a replica that lost its keeper
-  202, // TOO_MANY_SIMULTANEOUS_QUERIES
-  209, // SOCKET_TIMEOUT
-  210, // NETWORK_ERROR
-  236, // ABORTED: the server is shutting down
-  241, // MEMORY_LIMIT_EXCEEDED
-  242, // TABLE_IS_READ_ONLY
-  252, // TOO_MANY_PARTS
-  279, // ALL_CONNECTION_TRIES_FAILED
-  285, // TOO_FEW_LIVE_REPLICAS
-  319, // UNKNOWN_STATUS_OF_INSERT
-  394, // QUERY_WAS_CANCELLED
-  425, // SYSTEM_ERROR
-  999, // KEEPER_EXCEPTION
-])
 
 const UNAVAILABLE_MESSAGE = /timeout|socket hang up|aborted|premature close|request was closed/i

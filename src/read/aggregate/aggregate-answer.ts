@@ -2,7 +2,7 @@
  * The answer to an aggregating query, as JSON text: what was counted keeps its digits, which
  * `JSON.stringify` would not. Buckets that no event is in are filled.
  */
-import type { GroupValue } from '../../model/aggregate-functions.ts'
+import { type GroupValue, JSON_NUMBER } from '../../model/aggregate-functions.ts'
 import type {
   AggregateResult,
   AggregateRow,
@@ -40,8 +40,6 @@ export function aggregateJson(
   const head = `"rows":[${shown.join(',')}],"others":[${told.join(',')}],"total":${total}`
   return `{${head},${JSON.stringify(tail).slice(1)}`
 }
-
-const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 /** A group's value as JSON. */
 export function groupJson({ kind, text }: GroupValue): string {

@@ -1,7 +1,7 @@
 /** Buckets of time: of which step, from where, how many. */
 import { IngestError } from '../../errors.ts'
 import { AUTO_BUCKETS_MAX, QUERY_BUCKETS_MAX } from '../../limits.ts'
-import { INT64_MAX, INT64_MIN } from '../../model/int64.ts'
+import { clampNs } from '../../model/int64.ts'
 import { formatTimeMs } from '../../model/rfc3339.ts'
 import type { TimeRange } from '../honest-answer.ts'
 
@@ -58,7 +58,7 @@ function autoBuckets(range: TimeRange): Buckets {
 }
 
 function bucketsOf({ fromNs, toNs }: TimeRange, stepMs: number): Buckets {
-  const [from, to] = [clamp(fromNs), clamp(toNs)]
+  const [from, to] = [clampNs(fromNs), clampNs(toNs)]
   const stepNs = BigInt(stepMs) * 1_000_000n
   const first = floorDiv(from, stepNs)
   return {
@@ -67,11 +67,6 @@ function bucketsOf({ fromNs, toNs }: TimeRange, stepMs: number): Buckets {
     // The last one holds `to` less a nanosecond.
     count: Math.max(1, Number(floorDiv(to - 1n, stepNs) - first) + 1),
   }
-}
-
-/** Times that the projection can hold. */
-function clamp(ns: bigint): bigint {
-  return ns < INT64_MIN ? INT64_MIN : ns > INT64_MAX ? INT64_MAX : ns
 }
 
 function floorDiv(value: bigint, by: bigint): bigint {

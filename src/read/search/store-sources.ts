@@ -15,6 +15,7 @@ import type {
 } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { MatchResult, MatchTask } from '../../pool/messages.ts'
+import { MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED } from '../../store/clickhouse-codes.ts'
 import type { SourceStream } from '../../store/projection/compile/row-source.ts'
 import type { IdQuestion } from '../../store/projection/search/id-store.ts'
 import type { SegmentRange } from '../../store/raw/event-store.ts'
@@ -42,8 +43,6 @@ export interface SourceStores {
 /** By segment id; those that are gone are absent. */
 export type ReadPayloads = (keys: readonly SegmentKey[]) => Promise<Map<SegmentId, FoundSegment>>
 
-const TIMEOUT_EXCEEDED = 159
-const MEMORY_LIMIT_EXCEEDED = 241
 /** Segments of a stream that are listed at a time where all are. */
 const ALL_SEGMENTS = 66
 

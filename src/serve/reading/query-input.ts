@@ -2,7 +2,6 @@
 import { nullable, type ObjectSchema } from '../../api/schema.ts'
 import type { Route } from '../../http/exchange.ts'
 import { QUERY_TEXT_BYTES_MAX } from '../../language/bounds.ts'
-import type { StreamSource } from '../../read/find-streams.ts'
 import { READ_PROPERTIES } from '../../read/schemas.ts'
 import { type CompleteDeps, completeQuery } from '../../read/search/complete-query.ts'
 import { type ExplainDeps, explain } from '../../read/search/explain.ts'
@@ -17,7 +16,7 @@ import {
 } from '../guard.ts'
 
 export interface QueryInputDeps extends Guard {
-  readonly streams: StreamFinder & StreamSource
+  readonly streams: StreamFinder
   readonly input: ExplainDeps & CompleteDeps
 }
 

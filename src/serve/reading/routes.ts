@@ -11,7 +11,10 @@ import { type QueryRoutesDeps, queryRoutes } from './query-routes.ts'
 import { type SearchRoutesDeps, searchRoutes } from './search.ts'
 import { type ViewRoutesDeps, viewRoutes } from './views.ts'
 
-export interface ReadingDeps extends QueryRoutesDeps, SearchRoutesDeps, QueryInputDeps {
+export interface ReadingDeps
+  extends QueryRoutesDeps,
+    SearchRoutesDeps,
+    Pick<QueryInputDeps, 'input'> {
   readonly views: ViewStore
 }
 

@@ -8,6 +8,7 @@ import type { Reply, Route } from '../../http/exchange.ts'
 import { jsonReply } from '../../http/problem.ts'
 import { formatTimeMs } from '../../model/rfc3339.ts'
 import type { Principal, Stream } from '../../model/stream.ts'
+import { tryParseRowId } from '../../model/stream.ts'
 import type { ReadMembers } from '../../read/read-request.ts'
 import { READ_PROPERTIES } from '../../read/schemas.ts'
 import {
@@ -29,7 +30,6 @@ import {
   jsonAnswer,
   type RestRequest,
   type StreamFinder,
-  tryParseRowId,
 } from '../guard.ts'
 import { ID_PAGE_QUERY, idPage, idPageSchema, readIdPage } from '../id-page.ts'
 

@@ -24,6 +24,7 @@ import { segmentIdMs } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
 import { type ClickHouse, InsertSpool, type QueryParams } from '../clickhouse.ts'
+import { MEMORY_LIMIT_EXCEEDED, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
 import { LABEL_COLUMNS } from './label-columns.ts'
 import { COMPACT_SETTINGS } from './table-form.ts'
@@ -32,8 +33,6 @@ import { PROJECTION_DATABASE, projectionTable, tableName } from './table-names.t
 
 export { PROJECTION_DATABASE, projectionTable, TABLE_PREFIX, tableName } from './table-names.ts'
 
-export const UNKNOWN_TABLE = 60
-const MEMORY_EXCEEDED = 241
 /** As many as a stream is assumed to have after an insert took too much memory. */
 const MANY_PATHS = 1_000
 /**
@@ -214,7 +213,7 @@ export class ProjectionStore {
    * next inserts are smaller, and have no files for each path.
    */
   async #lessAfter(streamId: StreamId, cause: unknown): Promise<void> {
-    if (!(cause instanceof StoreError) || cause.clickHouseCode !== MEMORY_EXCEEDED) return
+    if (!(cause instanceof StoreError) || cause.clickHouseCode !== MEMORY_LIMIT_EXCEEDED) return
     if (streamId === MIXED_STREAM) return
     this.#paths.set(streamId, MANY_PATHS)
     await this.#keeper.makeCompact(streamId).catch((failed) => {

@@ -2,8 +2,13 @@
 import { IngestError } from '../../errors.ts'
 import { QueryError } from '../../language/query-error.ts'
 import { QUERY_DISTINCT_MAX, QUERY_RESULT_BYTES_MAX } from '../../limits.ts'
-import { INT64_MAX, INT64_MIN } from '../../model/int64.ts'
 import type { QuerySettings } from '../clickhouse.ts'
+import {
+  MEMORY_LIMIT_EXCEEDED,
+  TIMEOUT_EXCEEDED,
+  TOO_MANY_ROWS,
+  TOO_MANY_ROWS_OR_BYTES,
+} from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
 
 /** Of one query, where ClickHouse has that much. */
@@ -33,11 +38,6 @@ export function querySettings(timeoutMs: number) {
     cancel_http_readonly_queries_on_client_close: 1,
   } as const satisfies QuerySettings
 }
-
-export const MEMORY_LIMIT_EXCEEDED = 241
-export const TIMEOUT_EXCEEDED = 159
-const TOO_MANY_ROWS = 158
-const TOO_MANY_ROWS_OR_BYTES = 396
 
 /** What the client is to be told; a cause that is none of its query's is returned as it is. */
 export function toQueryError(cause: unknown, { timeoutMs }: { timeoutMs: number }): unknown {
@@ -71,10 +71,4 @@ export function toQueryError(cause: unknown, { timeoutMs }: { timeoutMs: number 
     default:
       return cause
   }
-}
-
-/** A time as a DateTime64(9) comparison takes it without wrapping. */
-export function clampNs(ns: bigint): bigint {
-  if (ns < INT64_MIN) return INT64_MIN
-  return ns > INT64_MAX ? INT64_MAX : ns
 }

@@ -8,7 +8,7 @@
  */
 import { COMPACT_WINDOW_MS } from '../../limits.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
+import { SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/segment-id.ts'
 import { decodeMembers } from '../../model/segment-members.ts'
 import {
   placeOf,
@@ -33,22 +33,13 @@ export interface SegmentRange {
 }
 
 /** Merged rows begin at most this far before the last segment they hold. */
-const ROW_SPAN = BigInt(COMPACT_WINDOW_MS) << 21n
+export const ROW_SPAN = BigInt(COMPACT_WINDOW_MS) << BigInt(SEGMENT_ID_MS_SHIFT)
 
 export class EventStore {
   readonly #postgres: Postgres
 
   constructor(postgres: Postgres) {
     this.#postgres = postgres
-  }
-
-  /** The stream's mark: its segments below are removed, wherever they still are. */
-  readonly readRemovedBefore = async (streamId: StreamId): Promise<SegmentId> => {
-    const { rows } = await this.#postgres.query<{ removed_before: string }>(
-      'SELECT removed_before FROM stream_storage WHERE stream_id = $1',
-      [streamId],
-    )
-    return BigInt(rows[0]?.removed_before ?? '0') as SegmentId
   }
 
   /** The first segments of a range. Reads no payload: those are stored out of line. */

@@ -2,16 +2,13 @@
  * Payloads by segment ids. Where a segment is and what is stored there come from one statement, so
  * from one snapshot: compaction cannot merge a row between the two looks.
  */
-import { COMPACT_WINDOW_MS } from '../../limits.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import { decodeMembers } from '../../model/segment-members.ts'
 import type { FoundSegment, SegmentKey } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
-
-/** A row holds segments up to so far behind its own id. */
-const ROW_SPAN = BigInt(COMPACT_WINDOW_MS) << 21n
+import { ROW_SPAN } from './event-store.ts'
 
 export class PayloadStore {
   readonly #postgres: Postgres

@@ -5,7 +5,6 @@
  * Checkpoints and segments are read in one statement, so in one snapshot: a segment acknowledged
  * before is either listed, or not past a checkpoint and so in ClickHouse by now.
  */
-import { COMPACT_WINDOW_MS } from '../../limits.ts'
 import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import { decodeMembers } from '../../model/segment-members.ts'
@@ -17,6 +16,7 @@ import type {
 } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
+import { ROW_SPAN } from './event-store.ts'
 
 export interface PendingQuery extends IdRange {
   readonly streamIds: readonly StreamId[]
@@ -25,8 +25,6 @@ export interface PendingQuery extends IdRange {
   readonly limit: number
 }
 
-/** A row holds segments up to so far behind its own id. */
-const ROW_SPAN = BigInt(COMPACT_WINDOW_MS) << 21n
 /** Segments by which density is judged. */
 const DENSITY_SEGMENTS = 32
 

@@ -1,10 +1,9 @@
 /** An aggregate's value from its parts, as JSON: a number with all its digits, or null. */
+import { JSON_NUMBER } from '../../../model/aggregate-functions.ts'
 import type { PlacedParts } from './parts.ts'
 
 /** Numbers as ClickHouse writes them, null where there is none; lists of them. */
 export type PartValue = string | null | readonly string[]
-
-const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 export function finishAggregate(
   { fn, at, quantile }: PlacedParts,
@@ -58,7 +57,7 @@ function endJson(
 }
 
 /** Null for what no JSON number is: inf and nan. */
-export function numberJson(text: string | undefined): string {
+function numberJson(text: string | undefined): string {
   if (text === '-0') return '0'
   return text !== undefined && JSON_NUMBER.test(text) ? text : 'null'
 }

@@ -12,6 +12,7 @@ import {
   type PathTypes,
   type ScalarType,
 } from '../../../model/field-catalog.ts'
+import { clampNs } from '../../../model/int64.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { PresentTables } from '../compile/projection-tables.ts'
@@ -19,7 +20,6 @@ import type { RowLeg } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import { dynamicColumn } from '../compile/typed-column.ts'
 import { tableName } from '../projection-store.ts'
-import { clampNs } from '../query-bounds.ts'
 
 const DAY_NS = 86_400_000_000_000n
 /** Streams and paths whose large integers are remembered. */

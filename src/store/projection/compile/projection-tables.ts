@@ -12,8 +12,9 @@ import { QUERY_TABLES_MAX } from '../../../limits.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
+import { UNKNOWN_DATABASE, UNKNOWN_TABLE } from '../../clickhouse-codes.ts'
 import { StoreError } from '../../store-error.ts'
-import { tableName, UNKNOWN_TABLE } from '../projection-store.ts'
+import { tableName } from '../table-names.ts'
 
 export interface PresentTables {
   /** Streams that have one of their own. */
@@ -21,7 +22,6 @@ export interface PresentTables {
   readonly hasShared: boolean
 }
 
-const UNKNOWN_DATABASE = 81
 const TRIES_MAX = 4
 /** Tables whose lack is remembered; past that all are forgotten, which costs a look. */
 const MISSING_MAX = 10_000
