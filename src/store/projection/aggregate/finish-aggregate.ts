@@ -47,13 +47,14 @@ function sumJson(integers: string | undefined, floats: string | undefined): stri
   return numberJson(String(Number(integers ?? 0) + Number(floats)))
 }
 
+/** Compared exactly: past 2^53 an integer is not the float that it would become. */
 function endJson(
   integer: string | undefined,
   float: string | undefined,
-  isFirst: (a: number, b: number) => boolean,
+  isFirst: (a: bigint, b: number) => boolean,
 ): string {
   if (integer === undefined || float === undefined) return numberJson(integer ?? float)
-  return numberJson(isFirst(Number(integer), Number(float)) ? integer : float)
+  return numberJson(isFirst(BigInt(integer), Number(float)) ? integer : float)
 }
 
 /** Null for what no JSON number is: inf and nan. */
