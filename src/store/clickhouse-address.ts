@@ -1,6 +1,6 @@
 /**
- * How a ClickHouse is reached: `http(s)://user:password@host:port/database`, or, for the embedded
- * one, by a unix socket, as `http+unix://user:password@<path, percent-encoded>/`.
+ * The address of a ClickHouse: `http(s)://user:password@host:port/database`, or, for the embedded
+ * one, a unix socket: `http+unix://user:password@<path, percent-encoded>/`.
  */
 import { Agent } from 'node:http'
 import { StoreError } from './store-error.ts'
@@ -8,9 +8,9 @@ import { StoreError } from './store-error.ts'
 const UNIX_PROTOCOL = 'http+unix:'
 
 export interface ClickHouseAddress {
-  /** What the client takes. Its host means nothing where there is an agent. */
+  /** The URL for the client. Its host means nothing where there is an agent. */
   readonly url: string
-  /** Connects by the socket; with a bound of its own, as the client's is not for it. */
+  /** Connects through the socket; has its own bound, as the client's does not apply to it. */
   readonly agent: Agent | undefined
 }
 

@@ -13,7 +13,7 @@ export const DISK_FULL_CODES: ReadonlySet<number> = new Set([
   NOT_ENOUGH_SPACE,
 ])
 
-/** Those after which the same statement may succeed. */
+/** The same statement may succeed later. */
 export const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([
   TIMEOUT_EXCEEDED,
   164, // READONLY: a replica that lost its keeper
@@ -33,12 +33,12 @@ export const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([
 ])
 
 /**
- * ClickHouse's error numbers that only the values of an INSERT can be the cause of: the same values
- * fail again, in whatever state the server is, and others do not.
+ * ClickHouse's error numbers that only the values of an INSERT can cause: the same values fail
+ * again, whatever state the server is in, and other values do not.
  *
- * An allow-list: what is not known to be so (rights, quotas, columns, settings, versions) is for an
- * operator to mend, and the data waits. Nor are numbers listed that a connection cut in the midst
- * of the data gives as well: ATTEMPT_TO_READ_AFTER_EOF (32), CANNOT_READ_ALL_DATA (33).
+ * An allow-list: any other failure (rights, quotas, columns, settings, versions) is for an operator
+ * to fix, and the data waits. Numbers that a connection cut in the middle of the data can also
+ * cause are not listed: ATTEMPT_TO_READ_AFTER_EOF (32), CANNOT_READ_ALL_DATA (33).
  */
 export const BAD_DATA_CODES: ReadonlyMap<number, string> = new Map([
   [6, 'CANNOT_PARSE_TEXT'],

@@ -26,11 +26,11 @@ export interface ClickHouseOptions {
   readonly url: string
   readonly requestMsMax?: number
   readonly connectionsMax?: number
-  /** What its requests are for; without one each is judged by its statement. */
+  /** The lane of its requests; without one, each request's statement decides. */
   readonly lane?: StoreLane
   /**
-   * For the embedded engine, which can read our files: data of INSERTs is handed over in one and
-   * not sent.
+   * For the embedded engine, which can read our files: the data of an INSERT is handed over in a
+   * file and not sent.
    */
   readonly dataFiles?: MemoryFiles | undefined
 }
@@ -39,7 +39,7 @@ export interface RequestOptions {
   readonly queryId?: string
   readonly settings?: QuerySettings
   readonly signal?: AbortSignal
-  /** Hears what the server says of its work, when it says so. */
+  /** Receives the server's statistics about its work, when it sends them. */
   readonly onStats?: (stats: EngineStats) => void
 }
 
@@ -66,7 +66,7 @@ export class ClickHouse {
       request_timeout: options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT,
       max_open_connections: connectionsMax,
       application: 'sluice',
-      // In the URL when they are short, else in the body: servers bound the length of a URL.
+      // Parameters go into the URL when they are short, else into the body: URLs have a bound.
       use_multipart_params_auto: true,
       ...(options.lane && { http_headers: { [LANE_HEADER]: options.lane } }),
       log: { level: ClickHouseLogLevel.OFF },
@@ -88,10 +88,10 @@ export class ClickHouse {
       const onStats = options?.onStats
       const result = await this.#client.query({
         query: sql,
-        // The one has statistics behind its rows.
+        // JSON has statistics after its rows.
         format: onStats === undefined ? 'JSONEachRow' : 'JSON',
         ...(params && { query_params: params }),
-        // The server holds the answer back until it is whole, so a failure half-way is an error
+        // The server sends nothing until the answer is complete, so a failure half-way is an error
         // with a code and not a broken body. Our results are small.
         clickhouse_settings: { wait_end_of_query: 1, ...settings, ...options?.settings },
         ...requestFields(options),
@@ -120,7 +120,7 @@ export class ClickHouse {
     }
   }
 
-  /** A file for the data of one `insertNative`; undefined where that has to be sent. */
+  /** A file for the data of one `insertNative`; undefined where data has to be sent. */
   tryOpenSpool(): InsertSpool | undefined {
     const files = this.#dataFiles
     const file = files?.tryTake()
@@ -145,15 +145,15 @@ export class ClickHouse {
       const { stream } = await this.#client.exec({
         query: sql,
         values: Readable.from(values, { objectMode: false }),
-        // Servers differ in this default: we want one part, stored before the answer comes.
+        // Servers' defaults for this differ: we want one part, stored before the answer comes.
         clickhouse_settings: { async_insert: 0, ...options?.settings },
         ...(file && { http_headers: { [DATA_FILE_HEADER]: file.sharedPath } }),
         ...requestFields(options),
       })
-      // The connection is given back only when the answer (it is empty) was read to its end.
+      // The connection is returned only when the answer (it is empty) was read to its end.
       for await (const _chunk of stream);
     } catch (cause) {
-      file?.close() // The engine may read it still: it is nobody else's any more.
+      file?.close() // The engine may still be reading it, so it must not be reused.
       throw toStoreError(cause, true)
     }
     spool?.release()
@@ -181,7 +181,7 @@ export class InsertSpool {
     this.#file = file
   }
 
-  /** Throws the system's error where there is no room; the spool is of no use then. */
+  /** Throws the system's error when there is no space; the spool is then unusable. */
   append(pieces: readonly Uint8Array[]): void {
     try {
       this.#file.appendAll(pieces)
@@ -196,17 +196,17 @@ export class InsertSpool {
     return this.#file
   }
 
-  /** Nobody reads it, or nobody does any more. */
+  /** Precondition: nobody reads it any more. */
   release(): void {
     if (this.#isBroken) this.#file.close()
     else this.#files.give(this.#file)
   }
 }
 
-/** Bytes copied between two looks at what else there is to do. */
+/** Bytes that are copied before other work gets a turn. */
 const FILL_BYTES = 2 * 1024 * 1024
 
-/** The spool with the chunks in it; undefined when there is no room, and they must be sent. */
+/** The spool with the chunks in it; undefined when there is no space, so they must be sent. */
 async function tryFill(
   spool: InsertSpool | undefined,
   chunks: readonly Uint8Array[],
@@ -285,7 +285,7 @@ function toStoreError(cause: unknown, isInsert = false): StoreError {
   if (cause instanceof ClickHouseError) {
     const number = Number(cause.code)
     const kind = isInsert && BAD_DATA_CODES.has(number) ? 'bad_data' : clickHouseKind(number)
-    // Its text quotes the value that it could not take.
+    // ClickHouse's text quotes the value that it could not store.
     const text = kind === 'bad_data' ? 'the data cannot be stored' : message.trim()
     const shown = `clickhouse: ${text} (${number} ${cause.type ?? ''})`
     return new StoreError(kind, shown, {

@@ -1,6 +1,6 @@
 /**
- * Files without a name, in memory where the system has room for them: data of INSERTs on its way
- * to the embedded ClickHouse. No crash leaves one behind.
+ * Files without a name, in memory where the system has space for them: the data of INSERTs on its
+ * way to the embedded ClickHouse. No crash leaves one behind.
  */
 import {
   closeSync,
@@ -14,8 +14,8 @@ import {
 import { join } from 'node:path'
 
 /**
- * Header of a request that names the open file of another process with the data of an INSERT: what
- * is in memory already need not go through a socket.
+ * Request header that names another process's open file with the data of an INSERT: data that is in
+ * memory already need not go through a socket.
  */
 export const DATA_FILE_HEADER = 'x-sluice-data-file'
 
@@ -23,9 +23,9 @@ const SHARED_MEMORY = '/dev/shm'
 const SHARED_MEMORY_BYTES_MIN = 512 * 1024 * 1024
 const GROWTH_BYTES_MIN = 128 * 1024 * 1024
 const FREE_FILES_MAX = 2
-/** Chunks that the system takes in one call. */
+/** Chunks that the system accepts in one call. */
 const VECTOR_MAX = 1_024
-/** Files that nobody took for so long give their memory back. */
+/** Files that were not used for this long give their memory back. */
 const IDLE_MS_MAX = 60_000
 
 export class MemoryFiles {
@@ -41,12 +41,12 @@ export class MemoryFiles {
     this.#idleMsMax = idleMsMax
   }
 
-  /** In `/dev/shm` where it has room, else in `directory`. */
+  /** In `/dev/shm` where it has space, else in `directory`. */
   static open(directory: string): MemoryFiles {
     return new MemoryFiles(hasRoom(SHARED_MEMORY) ? SHARED_MEMORY : directory)
   }
 
-  /** Undefined where another process of ours could not open them, or there is no room. */
+  /** Undefined where another process of ours could not open them, or there is no space. */
   static tryOpenShared(idleMsMax?: number): MemoryFiles | undefined {
     if (process.platform !== 'linux' || !hasRoom(SHARED_MEMORY)) return undefined
     return new MemoryFiles(SHARED_MEMORY, idleMsMax)
@@ -58,7 +58,7 @@ export class MemoryFiles {
     return this.#free.pop() ?? this.#create()
   }
 
-  /** An empty file, if there is room for it to grow. */
+  /** An empty file, if there is space for it to grow. */
   tryTake(): MemoryFile | undefined {
     if (!hasRoom(this.#directory, GROWTH_BYTES_MIN)) return undefined
     try {
@@ -68,7 +68,7 @@ export class MemoryFiles {
     }
   }
 
-  /** The file is not in use any more, by anybody. */
+  /** Returns a file. Precondition: nobody uses it any more. */
   give(file: MemoryFile): void {
     file.rewind()
     if (this.#free.length < FREE_FILES_MAX) this.#free.push(file)
@@ -125,7 +125,7 @@ export class MemoryFile {
     }
   }
 
-  /** What a full disk left, so that it is the one to say so. */
+  /** Writes what a partial write left over; on a full disk this is the call that fails. */
   #appendRest(chunks: readonly Uint8Array[], written: number): void {
     let skip = written
     for (const chunk of chunks) {
@@ -134,7 +134,7 @@ export class MemoryFile {
     }
   }
 
-  /** Cuts off what an earlier use has left behind the end. */
+  /** Cuts off what an earlier use has left past the end. */
   finish(): void {
     ftruncateSync(this.#descriptor, this.#bytes)
   }
@@ -143,13 +143,13 @@ export class MemoryFile {
     this.#bytes = 0
   }
 
-  /** Where this process can open it again. */
+  /** The path where this process can open it again. */
   get ownPath(): string {
     const descriptors = process.platform === 'linux' ? '/proc/self/fd' : '/dev/fd'
     return `${descriptors}/${this.#descriptor}`
   }
 
-  /** Where any process of the same user can open it while it is open here. Linux. */
+  /** The path where any process of the same user can open it while it is open here. Linux. */
   get sharedPath(): string {
     return `/proc/${process.pid}/fd/${this.#descriptor}`
   }

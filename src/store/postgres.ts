@@ -34,13 +34,13 @@ export interface PostgresOptions {
 const CONNECTIONS_MAX_DEFAULT = 16
 const STATEMENT_MS_MAX_DEFAULT = 30_000
 const CONNECT_MS_MAX_DEFAULT = 10_000
-/** How much later than the server the client gives up: the server's answer says more. */
+/** How much later than the server the client gives up: the server's error is more precise. */
 const CLIENT_GRACE_MS = 5_000
 const POOL_IDLE_MS_MAX = 30_000
 /**
- * When the network loses us, the server's end of a connection goes within a minute. By default
- * it would stay for hours and hold its locks: no timeout of a statement ends a COPY that waits
- * for data, and nobody could claim our node number. Over a unix socket these have no effect.
+ * When the network loses us, the server closes its end of a connection within a minute. By default
+ * it would stay open for hours and keep its locks: no statement timeout ends a COPY that waits for
+ * data, and nobody could claim our node number. Over a unix socket these settings have no effect.
  */
 const SESSION_OPTIONS =
   '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3 ' +
@@ -85,8 +85,8 @@ export class Postgres implements Queryable {
   }
 
   /**
-   * Runs `fn` between BEGIN and COMMIT; whatever it throws rolls back and is passed on as it is.
-   * What the store does comes as `StoreError`, from its queries too.
+   * Runs `fn` between BEGIN and COMMIT; whatever it throws rolls back and is rethrown unchanged.
+   * Failures of the store are `StoreError`s, those of its queries too.
    */
   async transaction<T>(fn: (client: Queryable) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((cause) => Promise.reject(toStoreError(cause)))
@@ -111,8 +111,8 @@ export class Postgres implements Queryable {
   }
 
   /**
-   * A connected client of the caller's own, outside the pool; the caller calls `end()`. Its
-   * errors are the driver's: map them with `toStoreError`. The deadlines hold for COPY too.
+   * A connected client for the caller alone, outside the pool; the caller calls `end()`. Its
+   * errors are the driver's: map them with `toStoreError`. The deadlines apply to COPY too.
    */
   async connect(options: { queryMsMax?: number } = {}): Promise<PostgresClient> {
     const { queryMsMax } = options
@@ -128,7 +128,7 @@ export class Postgres implements Queryable {
       await client.connect()
       return client
     } catch (cause) {
-      void client.end().catch(() => undefined) // It never was open; there is nothing to lose.
+      void client.end().catch(() => undefined) // It was never open; there is nothing to lose.
       throw toStoreError(cause)
     }
   }
@@ -209,7 +209,7 @@ function toResult<Row>(result: pg.QueryResult): QueryResult<Row> {
   return { rows: result.rows, rowCount: result.rowCount ?? 0 }
 }
 
-/** The driver lets `options` of the URL replace those of its configuration: we want both. */
+/** The driver lets `options` in the URL replace those of its configuration: we want both. */
 function withSessionOptions(url: string): { connectionString: string; options: string } {
   const parsed = new URL(url)
   const own = parsed.searchParams.get('options')

@@ -6,15 +6,15 @@
  */
 
 export const STORE_ERROR_KINDS = [
-  /** No answer, or not now: whether a statement took effect is unknown. Worth trying again. */
+  /** Gone or busy: whether a statement took effect is unknown. Worth trying again. */
   'unavailable',
-  /** The store has no room left. Nothing was stored; try again after space was made. */
+  /** The store has no space left. Nothing was stored; try again after some was freed. */
   'disk_full',
   /** A uniqueness rule refused it. */
   'conflict',
   /** This node lost its number to another process (see `node-lease.ts`). */
   'lease_lost',
-  /** ClickHouse cannot store these values, whoever sends them, now or later. */
+  /** ClickHouse can never store these values, whoever sends them. */
   'bad_data',
   'other',
 ] as const
@@ -48,13 +48,13 @@ export class StoreError extends Error {
     this.constraint = details.constraint
   }
 
-  /** Whether the same call may succeed later without anybody changing it. */
+  /** Whether the same call may succeed later, unchanged. */
   get retryable(): boolean {
     return this.kind === 'unavailable' || this.kind === 'disk_full'
   }
 }
 
-/** What we read of an error whose class we do not know. */
+/** What we read from an error whose class we do not know. */
 export interface ErrorFields {
   readonly message: string
   readonly code: string | undefined
@@ -81,7 +81,7 @@ function firstMessage(error: Error): string {
   return error.name
 }
 
-/** Codes of sockets and names that mean: not reachable now. */
+/** Error codes of sockets and name look-ups that mean: not reachable now. */
 export const UNREACHABLE_CODES: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -94,5 +94,5 @@ export const UNREACHABLE_CODES: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'ENOENT', // The unix socket of a server that is not up.
-  'EAGAIN', // One whose line of connections is full.
+  'EAGAIN', // One whose backlog of connections is full.
 ])

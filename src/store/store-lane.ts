@@ -6,7 +6,7 @@
 export const STORE_LANES = ['read', 'write', 'control'] as const
 export type StoreLane = (typeof STORE_LANES)[number]
 
-/** Tells the embedded ClickHouse a request's lane; a server of your own passes it over. */
+/** Tells the embedded ClickHouse a request's lane; an external server ignores it. */
 export const LANE_HEADER = 'x-sluice-lane'
 
 export function isStoreLane(text: unknown): text is StoreLane {

@@ -1,6 +1,6 @@
 /**
- * What a cell asks of the control plane about streams. They may be in different databases, so no
- * statement names tables of both: a cell hands what it heard here to its own statements.
+ * What a cell asks the control plane about streams. The two may be in different databases, so no
+ * statement names tables of both: a cell passes the answers to its own statements as parameters.
  */
 import type { SchemaCaps } from '../model/schema.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -12,13 +12,13 @@ export interface StreamDirectory {
   pageCapped(): AsyncIterable<readonly CappedStream[]>
   /** Streams that were deleted and whose data is not known to be gone, by pages. */
   pageDeleted(): AsyncIterable<readonly DeletedStream[]>
-  /** Those of the streams that there are or were, each with whether it is deleted. */
+  /** Those of the streams that exist or existed, each with whether it is deleted. */
   findDeleted(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, boolean>>
-  /** How many fields and shapes are learned of those of the streams that live. */
+  /** The schema caps of those of the streams that are live. */
   findSchemaCaps(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, SchemaCaps>>
-  /** The text fields of those of the streams that live. */
+  /** The text fields of those of the streams that are live. */
   findTextFields(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, readonly string[]>>
-  /** Forgets what is left of deleted streams but their ids. May be repeated. */
+  /** Deletes what is left of deleted streams except their ids. May be repeated. */
   markPurged(streamIds: readonly StreamId[]): Promise<void>
 }
 

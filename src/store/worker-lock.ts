@@ -1,8 +1,8 @@
 /**
  * One worker over all nodes: a session of PostgreSQL that holds an advisory lock.
  *
- * What the worker does to PostgreSQL it does in this very session, so the lock and a transaction
- * under way end together: whoever gets the lock next never meets one of its predecessor's.
+ * The worker changes PostgreSQL only within this session, so the lock and a transaction under way
+ * end together: the next holder of the lock never meets a transaction of its predecessor.
  */
 import { type Postgres, type PostgresClient, type Queryable, toStoreError } from './postgres.ts'
 

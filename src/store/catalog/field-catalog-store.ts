@@ -1,11 +1,11 @@
 /**
- * The field catalogs that queries are compiled by, from what observe has written.
+ * The field catalogs that queries are compiled with, from what observe has written.
  *
- * What makes them safe is the order of reading. First up to where each node has learned: its
- * checkpoint is written with what it learned, so all segments up to it are in what is read later.
- * Then which shapes are counted but not described, whose rows are not counted on. Then the fields.
- * So an answer never depends on how far observe is behind, nor on how old a cached catalog is: of
- * rows that it does not vouch for, queries read all types.
+ * The order of reading makes them safe. First comes how far each node has learned: its checkpoint
+ * is written together with what it learned, so whatever is read later covers all segments up to it.
+ * Then come the shapes that are counted but not described; the catalog asserts nothing about their
+ * rows. Then come the fields. So an answer never depends on how far observe is behind, nor on how
+ * old a cached catalog is: for rows that the catalog does not cover, queries read all types.
  */
 import { CATALOG_CACHE_FIELDS_MAX, CATALOG_CACHE_MS, QUERY_PATHS_MAX } from '../../limits.ts'
 import { type FieldCatalog, type LearnedRows, NOTHING_LEARNED } from '../../model/field-catalog.ts'
@@ -16,7 +16,7 @@ import type { Stream, StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 import { type KnownField, KnownFields } from './known-fields.ts'
 
-/** Of a stream, what a query needs. */
+/** What a query needs to know about a stream. */
 export type CatalogStream = Pick<Stream, 'streamId' | 'textFields'>
 
 interface Known {
@@ -25,7 +25,7 @@ interface Known {
   readonly readAtMs: number
 }
 
-/** Nodes that are so far behind the first are not waited for: they get a time of their own. */
+/** Nodes further behind the first than this are not waited for: they get a time of their own. */
 const BEHIND_MS = 3_000
 
 export class FieldCatalogStore {
@@ -95,7 +95,7 @@ export class FieldCatalogStore {
     )
   }
 
-  /** Up to where all nodes have learned, of all streams. */
+  /** How far each node has learned, over all streams. */
   async #readLearned(): Promise<LearnedRows> {
     const { rows } = await this.#postgres.query<{ node_id: number; segment_id: string }>(
       `SELECT node_id, COALESCE(c.segment_id, 0) AS segment_id
@@ -146,7 +146,7 @@ export class FieldCatalogStore {
 interface StateRow {
   readonly stream_id: StreamId
   readonly is_partial: boolean
-  /** When a shape was seen first that is counted and not described. */
+  /** When a shape that is counted but not described was first seen. */
   readonly undescribed_ms: string | null
 }
 

@@ -1,7 +1,7 @@
 /**
- * From the catalog's words to the projection's: which columns a path may have when observe has seen
- * these types there. The catalog knows fewer types than the projection (an integer may be an
- * `Int64` or an `UInt64`), and of an array it knows the types of the elements one by one.
+ * Translates the catalog's types into the projection's: which columns a path may have when observe
+ * has seen these types there. The catalog knows fewer types than the projection (an integer may be
+ * an `Int64` or a `UInt64`), and for an array it knows the types of the elements one by one.
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../limits.ts'
 import {
@@ -17,9 +17,9 @@ import type { FieldType } from '../../model/schema.ts'
 
 /** A field as the catalog has it. */
 export interface KnownField {
-  /** Dotted, `[]` behind an array: `items[].price`, and `items[]` for the elements themselves. */
+  /** Dotted, `[]` after an array: `items[].price`, and `items[]` for the elements themselves. */
   readonly path: string
-  /** Empty for a field that was resolved: some of what it had was forgotten, so it may be any. */
+  /** Empty for a field that was resolved: some of its types were forgotten, so it may have any. */
   readonly types: readonly FieldType[]
 }
 
@@ -64,7 +64,7 @@ export class KnownFields {
     }
   }
 
-  /** Arrays that are empty or mixed are of strings. */
+  /** Empty and mixed arrays are stored as arrays of strings. */
   #elementsOf(path: string): readonly ScalarType[] {
     const types = this.#types.get(path) ?? []
     if (this.#types.has(path) && types.length === 0) return SCALAR_TYPES
@@ -73,7 +73,7 @@ export class KnownFields {
     return SCALAR_TYPES.filter((type) => elements.has(type))
   }
 
-  /** All paths that may have values, by name. */
+  /** All paths that may have values, sorted by name. */
   get paths(): readonly PathParts[] {
     this.#paths ??= this.#readPaths()
     return this.#paths
@@ -88,7 +88,7 @@ export class KnownFields {
     })
   }
 
-  /** Paths outside of arrays that strings were seen at, by name. */
+  /** Paths outside of arrays where strings were seen, sorted by name. */
   get stringPaths(): readonly string[] {
     return this.paths.flatMap((parts) => {
       return parts.length === 1 && this.#mayBeString(parts[0]!) ? [parts[0]!] : []
@@ -112,7 +112,7 @@ export class KnownFields {
   /**
    * What a path of the catalog means: `[]` is an array's elements where an array was seen, else
    * part of a key. Undefined for an array's scalars, which are found by the array's own path, and
-   * for what is deeper in arrays than columns go.
+   * for anything nested deeper in arrays than columns are.
    */
   #tryRead(path: string): PathParts | undefined {
     const parts: string[] = []

@@ -4,8 +4,8 @@ import type { StreamId } from '../../model/stream.ts'
 import type { Queryable } from '../postgres.ts'
 
 /**
- * Streams whose catalog does not have all that their events have, for good: those that skipped
- * something, and those at a cap, where a node may have. Queries do not rely on it then.
+ * Marks, for good, streams whose catalog lacks something that their events have: those that skipped
+ * something, and those at a cap, where a node may have skipped. Queries then do not rely on it.
  */
 export async function markPartial(
   sql: Queryable,

@@ -19,7 +19,7 @@ export interface FieldPage {
   /** Only paths after this one, in the order of their bytes. */
   readonly after: string | undefined
   readonly limit: number
-  /** Only paths that begin so. */
+  /** Only paths that begin with this. */
   readonly prefix: string | undefined
   readonly type: FieldType | undefined
   readonly conflict: boolean | undefined
@@ -54,7 +54,7 @@ export interface SchemaState {
 }
 
 const SEEN = FIELD_TYPES.map((type) => `seen_${type}_ms`)
-/** As `hasTypeConflict`. */
+/** `hasTypeConflict` in SQL. */
 const IS_CONFLICT = `(${[
   '(seen_integer_ms > 0 OR seen_float_ms > 0)',
   ...FIELD_TYPES.filter((type) => !['null', 'integer', 'float'].includes(type)).map((type) => {
@@ -90,12 +90,12 @@ export class SchemaStore {
   }
 
   /**
-   * Takes the type that was seen last for the right one and forgets the others; whatever is seen
-   * again from now on counts again. Undefined when the stream has no such field.
+   * Keeps only the type that was seen last; a forgotten type that is seen again from now on counts
+   * again. Undefined when the stream has no such field.
    */
   async resolveField(streamId: StreamId, path: string): Promise<FieldRecord | undefined> {
     return this.#postgres.transaction(async (sql) => {
-      // Moves the generation first: that waits for nodes that are writing, and has all load anew.
+      // Raises the generation first: that waits for nodes that are writing and makes all reload.
       await sql.query(
         'UPDATE stream_schemas SET generation = generation + 1 WHERE stream_id = $1',
         [streamId],
@@ -104,7 +104,7 @@ export class SchemaStore {
       const { rows } = await sql.query<FieldRow>(
         `UPDATE stream_fields SET resolved_ms = (extract(epoch FROM clock_timestamp()) * 1000),
            ${SEEN.map((seen, at) => {
-             // Of two that were seen in the same millisecond one stays.
+             // Of two types that were last seen in the same millisecond, one stays.
              const later = SEEN.slice(at + 1).map((other) => `${other} < ${newest}`)
              const isOnly = [`${seen} = ${newest}`, ...later].join(' AND ')
              return `${seen} = CASE WHEN ${isOnly} THEN ${seen} ELSE 0 END`
@@ -116,7 +116,7 @@ export class SchemaStore {
     })
   }
 
-  /** The shapes met last first; the page ends early past EVENTS_PAGE_BYTES_MAX of paths. */
+  /** Most recently seen shapes first; the page ends early past EVENTS_PAGE_BYTES_MAX of paths. */
   async listShapes(streamId: StreamId, page: ShapePage): Promise<ShapeList> {
     const { rows } = await this.#postgres.query<ShapeRow>(
       `SELECT * FROM (

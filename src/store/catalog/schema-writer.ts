@@ -1,13 +1,13 @@
 /**
  * Observe's side of the catalog: loading streams, and merging what a node learned.
  *
- * One transaction a write, with the streams' rows of `stream_schemas` locked in id order: several
+ * One transaction per write, with the streams' rows of `stream_schemas` locked in id order: several
  * nodes write the same streams one after another and cannot deadlock, and caps hold exactly. The
- * node's mark in each stream moves in the same transaction as its counts, so a segment counts once:
- * a write that is repeated finds the mark there and changes nothing.
+ * node's schema mark in each stream moves in the same transaction as its counts, so a segment
+ * counts once: a write that is repeated finds the mark there and changes nothing.
  *
- * Before the transaction the control plane is asked which streams live, and for their caps. When
- * a stream is deleted in between, it is written to once more; retention purges its rows later.
+ * Before the transaction the control plane is asked which streams are live, and for their caps. A
+ * stream that is deleted in between is written to once more; retention purges its rows later.
  */
 import { FIELD_SAMPLES_MAX } from '../../limits.ts'
 import { FIELD_TYPES, type SchemaCaps } from '../../model/schema.ts'
@@ -59,7 +59,7 @@ export class SchemaWriter {
     return BigInt(rows[0]?.segment_id ?? '0') as SegmentId
   }
 
-  /** What is known of live streams; deleted ones are not in it. Throws `StoreError`. */
+  /** What is known about live streams; deleted ones are absent. Throws `StoreError`. */
   async load(streamIds: readonly StreamId[]): Promise<KnownSchema[]> {
     const caps = await this.#streams.findSchemaCaps(streamIds)
     const live = [...caps.keys()]
@@ -68,7 +68,7 @@ export class SchemaWriter {
        ORDER BY stream_id ON CONFLICT DO NOTHING`,
       [live],
     )
-    // Marks first: what another process of our node still writes shows in them later, not earlier.
+    // Marks first: if another process of our node still writes, they are older than what follows.
     const marks = await readMarks(this.#postgres, live, this.#node.nodeId)
     const counted = await readCounts(this.#postgres, caps)
     const [types, shapes] = await Promise.all([this.#loadTypes(live), this.#loadShapes(live)])
@@ -113,7 +113,7 @@ export class SchemaWriter {
     return byStream
   }
 
-  /** Shapes that this node met first and that nothing described before it stopped. */
+  /** Shapes that this node was the first to see and that were not described before it stopped. */
   async readUndescribed(limit: number): Promise<UndescribedShape[]> {
     const { rows } = await this.#postgres.query<{
       readonly stream_id: StreamId
@@ -131,8 +131,8 @@ export class SchemaWriter {
   }
 
   /**
-   * Merges the changes and moves the node's checkpoint, together. A change that is there already
-   * is left out; one of a deleted stream is dropped. Returns the streams that live as they are now.
+   * Merges the changes and moves the node's checkpoint, together. A change that was merged already
+   * is left out; one of a deleted stream is dropped. Returns the live streams as they are now.
    * Throws `StoreError`; then nothing changed, unless the answer to COMMIT was lost.
    */
   async write(changes: readonly SchemaChange[], checkpoint?: SegmentId): Promise<SchemaCounts[]> {
@@ -155,17 +155,17 @@ export class SchemaWriter {
     })
   }
 
-  /** The changes that are not there yet. */
+  /** The changes that were not merged yet. */
   async #select(
     sql: Queryable,
     changes: readonly SchemaChange[],
     locked: ReadonlySet<StreamId>,
   ): Promise<SchemaChange[]> {
-    // A statement of its own, after the lock: it sees what whoever had the lock before has written.
+    // A separate statement, after the lock: it sees what the previous holder of the lock wrote.
     const marks = await readMarks(sql, [...locked], this.#node.nodeId)
     return changes.filter(({ streamId, after, through }) => {
       if (!locked.has(streamId)) return false
-      // Without segments it only describes, and counts nothing: that may be repeated.
+      // A change without segments only describes and counts nothing, so repeating it is harmless.
       const mark = marks.get(streamId) ?? 0n
       if (after === through || mark <= after) return true
       if (mark >= through) return false
@@ -221,7 +221,7 @@ async function readMarks(
   return new Map(rows.map((row) => [row.stream_id, BigInt(row.segment_id) as SegmentId]))
 }
 
-/** Rows that are there are updated; of the others, in order, as many as the hard cap leaves. */
+/** Updates existing rows; inserts the others, in order, as far as the hard cap allows. */
 async function mergeShapes(
   sql: Queryable,
   changes: readonly SchemaChange[],
@@ -295,7 +295,7 @@ const SEEN = FIELD_TYPES.map((type) => `seen_${type}_ms`)
 const SEEN_FROM = 6
 const CAPS_FROM = SEEN_FROM + SEEN.length
 
-/** As `mergeShapes`. A type that was seen only before the path was resolved stays forgotten. */
+/** Like `mergeShapes`. A type that was seen only before the path was resolved stays forgotten. */
 const MERGE_FIELDS = `
   WITH incoming AS (
     SELECT i.*, ARRAY(SELECT jsonb_array_elements_text(i.samples_json::jsonb)) AS samples
@@ -351,7 +351,7 @@ async function mergeFields(
   ])
 }
 
-/** What is stored of the streams, with the caps that the control plane told. */
+/** The stored counts of the streams, with the caps from the control plane. */
 async function readCounts(sql: Queryable, caps: CapsByStream): Promise<SchemaCounts[]> {
   const { rows } = await sql.query<CountRow>(
     `SELECT stream_id, field_count, shape_count, generation FROM stream_schemas

@@ -1,4 +1,4 @@
-/** What the catalog knows that decides over the form of a stream's table. */
+/** What the catalog knows that decides the form of a stream's table. */
 import { WIDE_PATHS_MAX } from '../../limits.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
 import type { StreamId } from '../../model/stream.ts'
@@ -18,7 +18,7 @@ export class TableNeedsStore {
     this.#streams = streams
   }
 
-  /** Of those of the streams that live and have learned fields. Throws `StoreError`. */
+  /** The needs of those streams that are live and have learned fields. Throws `StoreError`. */
   async read(streamIds: readonly StreamId[]): Promise<ReadonlyMap<StreamId, TableNeeds>> {
     const [caps, textFields] = await Promise.all([
       this.#streams.findSchemaCaps(streamIds),
@@ -50,7 +50,7 @@ export class TableNeedsStore {
       if (hardCap === undefined) continue
       const paths = pathsOf.get(streamId) ?? []
       needs.set(streamId, {
-        // At its cap there may be any number of paths that are not learned.
+        // A stream at its cap may have any number of paths that were not learned.
         isWide: n <= WIDE_PATHS_MAX && n < hardCap,
         fields: n,
         textPaths: (textFields.get(streamId) ?? []).filter((path) => paths.includes(path)),
@@ -60,7 +60,7 @@ export class TableNeedsStore {
     return needs
   }
 
-  /** Of one stream; `NO_NEEDS` when nothing is known of it. Throws `StoreError`. */
+  /** The needs of one stream; `NO_NEEDS` when nothing is known about it. Throws `StoreError`. */
   async readOne(streamId: StreamId): Promise<TableNeeds> {
     return (await this.read([streamId])).get(streamId) ?? NO_NEEDS
   }

@@ -19,7 +19,7 @@ export interface TokenRecord extends Omit<KeyRecord, 'keyId'> {
   readonly expiresAtMs: number | null
 }
 
-/** A timestamp as milliseconds, whatever the driver would make of a timestamp. */
+/** A timestamp as milliseconds, so that the driver's own conversion does not matter. */
 function msColumn(column: string): string {
   return `floor(extract(epoch FROM ${column}) * 1000)::float8 AS ${column}_ms`
 }

@@ -1,9 +1,9 @@
 /**
- * The control plane's SQL: streams, API keys and access tokens. What authentication reads of them
- * is in `credential-store.ts`.
+ * The control plane's SQL: streams, API keys and access tokens. What authentication reads is in
+ * `credential-store.ts`.
  *
- * Every change first moves `control_version` in its own transaction, and leaves a row that tells
- * what it was about. The version's lock also makes changes one at a time over all nodes, so a check
+ * Every change first raises `control_version` in its own transaction, and adds a row that says what
+ * it was about. The version's lock also makes changes one at a time over all nodes, so a check
  * followed by a write needs no retry; changes are rare. After the commit `onChange` tells the local
  * node, which need not wait for its poll.
  * Throws `IngestError` for what a client did and `StoreError` for what the store did.
@@ -54,7 +54,7 @@ export interface PageRequest {
 /** First token of an instance: any number will do, all nodes must use the same. */
 const ADMIN_TOKEN_LOCK = 7_105_113
 
-/** Admin tokens that work now. */
+/** Admin tokens that are valid now. */
 const IS_ADMIN = `'admin' = ANY (scopes) AND revoked_at IS NULL
   AND (expires_at IS NULL OR expires_at > clock_timestamp())`
 
@@ -62,7 +62,7 @@ export class ControlStore {
   readonly #postgres: Postgres
   readonly #onChange: (change: ControlChange | undefined) => void
 
-  /** `onChange` is given what changed, as far as that is known. */
+  /** `onChange` gets what changed, as far as that is known. */
   constructor(postgres: Postgres, onChange: (change: ControlChange | undefined) => void) {
     this.#postgres = postgres
     this.#onChange = onChange
@@ -224,8 +224,8 @@ export class ControlStore {
   }
 
   /**
-   * Revoking again changes nothing. Throws `not_found`, and `conflict` for the last admin token
-   * that works: without one nobody could make another.
+   * Revoking again changes nothing. Throws `not_found`, and `conflict` for the last valid admin
+   * token: without one nobody could create another.
    */
   async revokeToken(tokenId: number): Promise<void> {
     const prefix = await this.#findPrefix('SELECT prefix FROM access_tokens WHERE token_id = $1', [
@@ -233,7 +233,7 @@ export class ControlStore {
     ])
     if (prefix === undefined) throw new IngestError('not_found', 'there is no token with this id')
     await this.#change({ kind: 'credential', prefix }, async (sql) => {
-      // Changes are one at a time: of the last two each cannot be the other's excuse.
+      // Changes happen one at a time, so the last two tokens cannot both be revoked.
       await assertAdminIsLeft(sql, tokenId)
       await sql.query(
         `UPDATE access_tokens SET revoked_at = COALESCE(revoked_at, now()) WHERE token_id = $1`,
@@ -244,8 +244,8 @@ export class ControlStore {
 
   /**
    * The text of a new admin token when no live one exists, else undefined. Of nodes that start at
-   * the same time exactly one gets it. `keep` is told before it becomes valid, so that a crash in
-   * between leaves no token that nobody knows; what it throws undoes the creation.
+   * the same time exactly one gets it. `keep` is called before the token becomes valid, so that a
+   * crash in between leaves no token that nobody knows; if it throws, the creation is undone.
    */
   async ensureAdminToken(keep?: (text: string) => void): Promise<string | undefined> {
     const credential = createCredential('token')

@@ -1,6 +1,6 @@
 /**
- * What authentication reads of the control plane (the functions of `CredentialSource`), and the
- * record of changes by which nodes know what to forget of it.
+ * What authentication reads from the control plane (the functions of `CredentialSource`), and the
+ * record of changes that tells nodes which cached entries to drop.
  */
 import { CONTROL_CHANGES_MAX } from '../../limits.ts'
 import type {
@@ -68,8 +68,8 @@ export class CredentialStore {
   }
 
   /**
-   * What the versions after `after` up to `upTo` were about, in their order. One that did not say
-   * is missing: of an older node, or changed by hand, or so long ago that it is forgotten.
+   * What the versions after `after` up to `upTo` were about, in their order. A version without a
+   * record is missing: an older node wrote it, it was changed by hand, or its record has expired.
    */
   readonly readChanges = async (after: string, upTo: string): Promise<ControlChange[]> => {
     const { rows } = await this.#postgres.query<ChangeRow>(
@@ -112,7 +112,7 @@ interface ChangeRow {
   readonly prefix: string | null
 }
 
-/** Moves the version: from here on other changes wait until this one's transaction has ended. */
+/** Raises the version: from here on other changes wait until this transaction has ended. */
 export async function recordChange(sql: Queryable, change: ControlChange): Promise<void> {
   const { rows } = await sql.query<{ readonly version: string }>(
     'UPDATE control_version SET version = version + 1 RETURNING version',

@@ -1,10 +1,10 @@
 /**
- * Which streams have a projection table of their own: `streams.promoted_at`, which comes with the
- * stream's settings to every node. A stream keeps its place over restarts, and for
- * PROMOTED_IDLE_MS after it last sent much. Then another stream may take it.
+ * Which streams have a projection table of their own: `streams.promoted_at`, which reaches every
+ * node with the stream's settings. A stream stays promoted across restarts, and for
+ * PROMOTED_IDLE_MS after it last sent much. Then another stream may take its slot.
  *
- * Changes are those of the control plane, one at a time over all nodes: no more streams than
- * PROMOTED_STREAMS_MAX are promoted, whoever asks.
+ * These are changes of the control plane, one at a time over all nodes: no more streams than
+ * PROMOTED_STREAMS_MAX are ever promoted.
  */
 import { PROMOTED_BUSY_NOTED_MS, PROMOTED_IDLE_MS, PROMOTED_STREAMS_MAX } from '../../limits.ts'
 import type { StreamId } from '../../model/stream.ts'
@@ -44,7 +44,7 @@ export class PromotionStore {
   }
 }
 
-/** A place is free, or was `of` a stream that has sent little for long. */
+/** A slot is free, or was held by `of`, a stream that has sent little for a long time. */
 interface Place {
   readonly of: StreamId | undefined
 }
@@ -63,7 +63,7 @@ async function findPlace(sql: Queryable): Promise<Place | undefined> {
 }
 
 async function promote(sql: Queryable, streamId: StreamId): Promise<boolean> {
-  // From here on changes of other nodes wait: the place that is found stays.
+  // From here on changes of other nodes wait, so the slot that is found stays free.
   await recordChange(sql, { kind: 'stream', streamId })
   const place = await findPlace(sql)
   if (place === undefined) return false

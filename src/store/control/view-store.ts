@@ -1,6 +1,6 @@
 /**
- * SQL of saved views. Nothing caches them, so no other node has to hear of a change; changes of one
- * stream's views wait for each other on the stream's row, so that the bound on them holds.
+ * SQL of saved views. Nothing caches them, so no other node has to be told of a change. Changes of
+ * one stream's views lock the stream's row and so happen one at a time: their bound holds.
  * Throws `IngestError` for what a client did and `StoreError` for what the store did.
  */
 import { IngestError } from '../../errors.ts'
@@ -33,7 +33,7 @@ interface ViewRow {
 const msOf = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)::float8`
 const COLUMNS = `view_id, stream_id, name, shared, settings, created_by, version,
   ${msOf('created_at')} AS created_at_ms, ${msOf('updated_at')} AS updated_at_ms`
-/** Those that are shared, and one's own; of all when there is no owner to compare with. */
+/** Views that are shared, and one's own; all views when there is no owner to compare with. */
 const IS_SEEN = `($2::text IS NULL OR created_by = $2 OR shared)`
 
 export class ViewStore {

@@ -1,4 +1,4 @@
-/** Saved views: a query of a stream with how it is shown, under a name. */
+/** Saved views: a named query of a stream and how its answer is shown. */
 import type { StreamId } from '../../model/stream.ts'
 
 export type ChartType = 'lines' | 'bars' | 'top'

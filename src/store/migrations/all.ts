@@ -1,6 +1,6 @@
 /**
- * Every migration, oldest first. One that was released is never changed: add another. So the paths
- * in its comments are where files were at the time.
+ * Every migration, oldest first. A released migration is never changed: add another. So the paths
+ * in their comments are where files were at the time.
  */
 import { sql as core } from './0001-core.ts'
 import { sql as observe } from './0002-observe.ts'

@@ -22,8 +22,9 @@ export interface MigrateOptions {
 }
 
 /**
- * Applies what is missing and returns how many that were. Throws `StoreError` when the database
- * is newer than this code or was made by other migrations than ours: then nothing is changed.
+ * Applies the missing migrations and returns how many there were. Throws `StoreError` when the
+ * database is newer than this code or was made by migrations other than ours; then it changes
+ * nothing.
  */
 export async function migratePostgres(
   postgres: Postgres,

@@ -1,7 +1,8 @@
 /**
- * The columns `level` and `service` in SQL, as workers find them (`workers/facts/event-labels.ts`):
- * what tables made before there were such columns answer for their old rows, read from the payload
- * until a merge or the reconciler writes them. A test holds that both agree.
+ * The columns `level` and `service` in SQL, as workers compute them
+ * (`workers/facts/event-labels.ts`). Tables from before these columns use this for their old rows,
+ * from the payload, until a merge or the reconciler writes the columns. A test checks that both
+ * agree.
  */
 import { SERVICE_BYTES_MAX } from '../../limits.ts'
 import {
@@ -22,7 +23,7 @@ export const LABEL_COLUMNS = [
   ['service', `${TYPE} DEFAULT ${serviceSql()}`, 'level'],
 ] as const
 
-/** The level of a row by its payload. */
+/** The level of a row, from its payload. */
 export function levelSql(): string {
   const texts = LEVEL_FIELDS.map((path) => {
     const value = `payload.${quoteFieldPath(path)}`
@@ -41,7 +42,7 @@ export function levelSql(): string {
   )
 }
 
-/** The service of a row by its payload. */
+/** The service of a row, from its payload. */
 export function serviceSql(): string {
   const texts = SERVICE_FIELDS.map((path) => {
     return `ifNull(payload.${quoteFieldPath(path)}.:String, '')`

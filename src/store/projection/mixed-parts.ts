@@ -1,9 +1,9 @@
 /**
- * What the shared projection table holds of each stream, and removing from it: whole days, and
- * what several streams no longer hold in one go. `ALTER TABLE … DELETE`, see `projection-parts.ts`.
+ * What the shared projection table holds of each stream, and removing from it: whole days, and in
+ * one pass the removed rows of several streams. `ALTER TABLE … DELETE`, see `projection-parts.ts`.
  *
- * Counting a day reads two columns of all its rows. It is done again only when the day's parts are
- * others than they were, and seldom enough that it takes a small share of the time.
+ * Counting a day reads two columns of all its rows. It is repeated only when the day's parts have
+ * changed, and rarely enough that it takes a small share of the time.
  */
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
@@ -23,7 +23,7 @@ export interface MixedPartition {
   readonly rows: number
   /** On disk. */
   readonly bytes: number
-  /** As last counted: what was inserted or deleted a while ago at most may be missing. */
+  /** As last counted: recent inserts and deletions may be missing. */
   readonly shares: ReadonlyMap<StreamId, MixedShare>
 }
 
@@ -39,7 +39,7 @@ interface Counted {
 }
 
 const REQUEST_MS_MAX = 30_000
-/** Time between two counts of a day, in times of what the count took. */
+/** Time between two counts of a day, as a multiple of the time that the count took. */
 const COUNT_PAUSE_TIMES = 20
 /** Streams and marks named at a time: they travel in the request's URL, whose length is bounded. */
 const MARKS_MAX = 256
@@ -77,7 +77,7 @@ export class MixedParts {
 
   async #count(id: string, parts: string): Promise<Counted> {
     const startMs = performance.now()
-    // Three lists and not a row for each of thousands of streams.
+    // Three lists instead of a row for each of thousands of streams.
     const rows = await this.#query<CountRow>(
       `SELECT groupArray(stream_id) AS streams, groupArray(n) AS rows, groupArray(ms) AS oldest
        FROM (
@@ -122,8 +122,8 @@ export class MixedParts {
   }
 
   /**
-   * Starts deleting what lies below the streams' marks, all streams in one pass over the
-   * partition's parts, or one for each MARKS_MAX of them; those that wait are joined by ClickHouse.
+   * Starts deleting what lies below the streams' marks: in one pass over the partition's parts for
+   * each MARKS_MAX streams. ClickHouse joins passes that wait.
    */
   async startDelete(id: string, marks: readonly StreamMark[]): Promise<void> {
     for (const params of markParams(marks)) {
@@ -143,7 +143,7 @@ export class MixedParts {
 }
 
 const TABLE = projectionTable(MIXED_STREAM)
-/** The first condition is implied by the second; it is what the primary key can use. */
+/** The first condition follows from the second, but is one that the primary key can use. */
 const BEFORE =
   'stream_id IN ({streams:Array(UInt32)}) AND segment_id < ' +
   'transform(stream_id, {streams:Array(UInt32)}, {marks:Array(UInt64)}, toUInt64(0))'

@@ -1,15 +1,15 @@
 /**
- * One PostgreSQL has one projection: all nodes must insert into, and ask, the same ClickHouse. So
+ * One PostgreSQL has one projection: all nodes must insert into, and query, the same ClickHouse. So
  * the projection has an identity, a UUID, recorded in PostgreSQL and kept in ClickHouse as the
  * comment of a small table, which is made in one step. A node starts only where the two agree.
  *
- * A ClickHouse without an identity is adopted when none is recorded; when one is, it is another
- * ClickHouse, or one that lost its data. Built anew without being asked is only what nobody else
- * can miss; see docs/decisions/0038-projection-identity.md.
+ * A ClickHouse without an identity is adopted when none is recorded; when one is, this is another
+ * ClickHouse, or one that lost its data. A projection is rebuilt without being asked only where no
+ * other node can miss it; see docs/decisions/0038-projection-identity.md.
  *
  * Two stores cannot be changed in one transaction. An advisory lock lets one node at a time do it;
- * the identity is recorded first, then written, then confirmed. What was not confirmed binds
- * nobody: the next node chooses anew, and whoever has the old one in its ClickHouse is refused.
+ * the identity is recorded first, then written, then confirmed. An unconfirmed identity binds
+ * nobody: the next node chooses a new one, and a node whose ClickHouse has the old one is refused.
  */
 import { randomUUID } from 'node:crypto'
 import type { ClickHouse } from '../clickhouse.ts'
@@ -29,7 +29,7 @@ export interface IdentityOptions {
   readonly log: StoreLog
 }
 
-/** What PostgreSQL says. Undefined: nothing is recorded. */
+/** What PostgreSQL has recorded. Undefined: nothing. */
 export interface RecordedIdentity {
   readonly identity: string | null
   readonly isConfirmed: boolean
@@ -55,7 +55,7 @@ export interface Surroundings {
 
 export type IdentityVerdict =
   | { readonly kind: 'same' }
-  /** `rebuild`: what the checkpoints say is not there. */
+  /** `rebuild`: the events up to the checkpoints are not there. */
   | { readonly kind: 'adopt'; readonly rebuild: boolean }
   | { readonly kind: 'refuse'; readonly text: string }
 
@@ -77,7 +77,7 @@ export class ProjectionIdentity {
     this.#identity = identity
   }
 
-  /** Throws `StoreError` when this ClickHouse is not the projection's, with what is to be done. */
+  /** Throws `StoreError`, saying what to do, when this ClickHouse is not the projection's. */
   static async claim(options: IdentityOptions): Promise<ProjectionIdentity> {
     const client = await options.postgres.connect()
     try {
@@ -93,8 +93,8 @@ export class ProjectionIdentity {
   }
 
   /**
-   * To be called once this node has its lease: who builds the projection anew looks for leases, so
-   * either it has seen ours or we see what it did.
+   * To be called once this node has its lease: a node that rebuilds the projection looks for leases
+   * first, so either it has seen ours or we see what it did.
    */
   async assertRecorded(): Promise<void> {
     const { rows } = await this.#postgres.query<{ identity: string | null }>(
@@ -103,7 +103,7 @@ export class ProjectionIdentity {
     if (rows[0]?.identity !== this.#identity) throw foreign('the projection moved meanwhile')
   }
 
-  /** Throws `StoreError` when what answers now is not the ClickHouse of the start. */
+  /** Throws `StoreError` when the ClickHouse that answers now is not the one of the start. */
   async assertSame(): Promise<void> {
     const { identity } = await readFound(this.#clickhouse)
     if (identity === this.#identity) return

@@ -1,10 +1,10 @@
 /**
  * Removing from the projection: what its tables hold, dropping tables and whole days, deleting
- * what lies before a mark within a day.
+ * rows before a mark within a day.
  *
- * `ALTER TABLE … DELETE` and not a lightweight DELETE: on our compact parts both write the part
- * anew, but only the former leaves the rows out and moves the part's `min_time`, by which we see
- * what is left to be done. Measured: docs/decisions/0013-removing-from-clickhouse.md.
+ * `ALTER TABLE … DELETE`, not a lightweight DELETE: on our compact parts both rewrite the part, but
+ * only the former leaves the rows out and moves the part's `min_time`, which tells us what is left
+ * to be done. Measured: docs/decisions/0013-removing-from-clickhouse.md.
  */
 import { MERGE_BYTES_MAX } from '../../limits.ts'
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
@@ -19,12 +19,12 @@ export interface ProjectionTable {
   readonly rows: number
   /** On disk. */
   readonly bytes: number
-  /** Receipt time of the oldest row, to the second below; undefined when there is none. */
+  /** Receipt time of the oldest row, rounded down to the second; undefined when there is none. */
   readonly oldestMs: number | undefined
   readonly parts: number
-  /** Parts of the day that has the most. */
+  /** The number of parts of the day that has the most. */
   readonly dayParts: number
-  /** Compact parts that should be wide and have neighbours to be merged with. */
+  /** Compact parts that should be wide and have neighbours to merge with. */
   readonly narrowParts: number
 }
 
@@ -76,7 +76,7 @@ export class ProjectionParts {
     }))
   }
 
-  /** Streams whose parts are not merged up to `MERGE_BYTES_MAX`, but further or less far. */
+  /** Streams whose parts are merged up to another size than `MERGE_BYTES_MAX`. */
   async listOtherwiseMerged(): Promise<StreamId[]> {
     const rows = await this.#query<{ name: string }>(
       `SELECT name FROM system.tables
@@ -86,7 +86,7 @@ export class ProjectionParts {
     return rows.map(({ name }) => streamOfTable(name))
   }
 
-  /** Parts of the stream's table are merged up to so many bytes from now on. */
+  /** From now on parts of the stream's table are merged up to this many bytes. */
   async setMergeBytes(streamId: StreamId, bytesMax: number): Promise<void> {
     const sql = `ALTER TABLE ${projectionTable(streamId)} MODIFY SETTING`
     await this.#command(`${sql} ${mergeSettings(bytesMax)}`)
@@ -150,7 +150,7 @@ export class ProjectionParts {
   }
 }
 
-/** The first condition is implied by the second; it is what the primary key can use. */
+/** The first condition follows from the second, but is one that the primary key can use. */
 const BEFORE =
   `ingested_at <= fromUnixTimestamp64Milli({beforeMs:Int64}, 'UTC') ` +
   `AND segment_id < {before:UInt64}`

@@ -1,9 +1,9 @@
 /**
- * The projection in ClickHouse: one MergeTree table a stream, fed with Native blocks, and one that
- * streams share while many have little. A segment is in exactly one of the two.
+ * The projection in ClickHouse: a MergeTree table for each stream that sends much, fed with Native
+ * blocks, and one that the other streams share. A segment is in exactly one of the two.
  *
- * A table a stream gives each its own dynamic paths, its own retention by dropping partitions, and
- * an honest size. Table names are made of our own integers; everything else goes by parameters.
+ * A table of its own gives a stream its own dynamic paths, retention by dropping partitions, and
+ * an exact size. Table names are made of our own integers; everything else goes by parameters.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -33,11 +33,11 @@ import { PROJECTION_DATABASE, projectionTable, tableName } from './table-names.t
 
 export { PROJECTION_DATABASE, projectionTable, TABLE_PREFIX, tableName } from './table-names.ts'
 
-/** As many as a stream is assumed to have after an insert took too much memory. */
+/** Paths that a stream is assumed to have after one of its inserts took too much memory. */
 const MANY_PATHS = 1_000
 /**
- * One insert makes one part: all its blocks are joined before they are written. By one thread:
- * there is nothing to be done at the same time, and handing over costs.
+ * One insert makes one part: all its blocks are joined before they are written. One thread does it:
+ * there is nothing to do in parallel, and handing over between threads costs.
  */
 const INSERT_SETTINGS = {
   async_insert: 0,
@@ -47,26 +47,26 @@ const INSERT_SETTINGS = {
   min_insert_block_size_bytes: '0',
 } as const
 /**
- * Few rows become a compact part, which is merged into a wide one soon: that makes the indexes.
- * Until then it is read, which takes no longer than finding out that it need not be.
+ * Few rows become a compact part, which is soon merged into a wide one; that makes the indexes.
+ * Until then the whole part is read, which takes no longer than an index would to rule it out.
  */
 const SMALL_INSERT_SETTINGS = {
   ...INSERT_SETTINGS,
   materialize_skip_indexes_on_insert: 0,
 } as const
-/** So long a new table waits for the first of its stream's fields to be learned. */
+/** How long a new table waits for the first of its stream's fields to be learned. */
 const NEEDS_MS_MAX = 1_500
 const NEEDS_LOOK_MS = 250
 /**
- * Those that tables differ in are in `table-form.ts`.
- * No automatic statistics: they would be computed anew with every merge. Lengths of strings beside
- * them, not in streams of their own: a seventh less on disk.
+ * Settings in which tables differ are in `table-form.ts`.
+ * No automatic statistics: every merge would compute them again. String lengths are stored beside
+ * the strings, not in streams of their own: a seventh less on disk.
  * Merges wait for some thirty parts of a size instead of five (the base falls as parts add up): one
- * merge costs as much as the insert, so fewer levels are what halves the work.
+ * merge costs as much as the insert, so fewer levels halve the work.
  * Granules of 16,384 rows: each of a part's columns is compressed granule by granule, and half as
- * many are a twelfth less work for an insert and 7 B a row less on disk.
- * A part's file is written through 128 KiB, which is warm when it is hashed and handed over, not
- * through a megabyte: another twelfth less.
+ * many granules are a twelfth less work for an insert and 7 B a row less on disk.
+ * A part's file is written through a buffer of 128 KiB, which is still in the CPU's cache when it
+ * is hashed and handed over, not through a megabyte: another twelfth less.
  * Synced, because the checkpoint in PostgreSQL says that the rows are there.
  */
 const TABLE_SETTINGS =
@@ -76,8 +76,8 @@ const TABLE_SETTINGS =
   'parts_to_delay_insert = 5000, parts_to_throw_insert = 10000, ' +
   'fsync_after_insert = 1, fsync_part_directory = 1'
 /**
- * Rows come with all their paths and values in one map, and are written so: the cheapest for an
- * insert. Merging sorts the map into buckets by path, so that a query reads an eighth of it.
+ * Rows arrive with all their paths and values in one map and are written that way, which is the
+ * cheapest insert. Merging sorts the map into buckets by path, so a query reads an eighth of it.
  */
 const SHARED_SETTINGS =
   `${mergeSettings(1024 * 1024 * 1024, 512 * 1024 * 1024)}, ` +
@@ -90,8 +90,8 @@ const PRESENT_IDS_MAX = 256
 const PRESENT_TABLES_MAX = 32
 
 /**
- * Idempotent. Of a stream's own table as it is while nothing is known of its fields. In the
- * shared table a stream's rows lie together within each part.
+ * Idempotent. Makes a stream's own table in the form for when nothing is known about its fields. In
+ * the shared table a stream's rows lie together within each part.
  */
 export function createTableSql(streamId: StreamId): string {
   const columns = columnsOf(streamId).map(([name, type]) => `${name} ${type}`)
@@ -105,8 +105,8 @@ export function createTableSql(streamId: StreamId): string {
 }
 
 /**
- * Parts are merged up to so many bytes, or up to so many while all places for merges but one are
- * taken. Of a stream's own table neither is much: `retain/merge-bounds.ts` says why.
+ * Parts are merged up to `bytesMax`, or up to `bytesMaxWhenBusy` while only one slot for merges is
+ * free. For a stream's own table both are small: `retain/merge-bounds.ts` says why.
  */
 export function mergeSettings(bytesMax: number, bytesMaxWhenBusy = bytesMax): string {
   return (
@@ -115,7 +115,7 @@ export function mergeSettings(bytesMax: number, bytesMaxWhenBusy = bytesMax): st
   )
 }
 
-/** Idempotent. Changes no part: until these are written anew, the columns are computed. */
+/** Idempotent. Changes no part: until a part is rewritten, its columns are computed. */
 export function addLabelColumnsSql(streamId: StreamId): string {
   const added = LABEL_COLUMNS.map(([name, definition, after]) => {
     return `ADD COLUMN IF NOT EXISTS ${name} ${definition} AFTER ${after}`
@@ -128,11 +128,11 @@ function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: 
 }
 
 export interface ProjectionStoreOptions {
-  /** Rejects when what answers is not the projection's ClickHouse any more. */
+  /** Rejects when the ClickHouse that answers is not the projection's any more. */
   readonly assertSame?: () => Promise<void>
-  /** What the catalog knows of a stream; without it tables are made as if that were nothing. */
+  /** What the catalog knows about a stream; without it tables are made as if that were nothing. */
   readonly readNeeds?: (streamId: StreamId) => Promise<TableNeeds>
-  /** Hears of a table that could not be brought into its form; rows are stored all the same. */
+  /** Called for a table that could not be brought into its form; rows are stored nevertheless. */
   readonly onFormError?: (streamId: StreamId, cause: unknown) => void
 }
 
@@ -142,7 +142,7 @@ export class ProjectionStore {
   /** Marks this node's inserts among all queries, whichever process of it sent them. */
   readonly #queryIdPrefix: string
   readonly #known = new Set<StreamId>()
-  /** Of those of them that were learned: how many paths rows may have. */
+  /** For known streams with learned fields: how many paths rows may have. */
   readonly #paths = new Map<StreamId, number>()
   readonly #options: ProjectionStoreOptions
   #inserts = 0
@@ -160,15 +160,15 @@ export class ProjectionStore {
   }
 
   /**
-   * Inserts blocks, in pieces one after another, as one part; of `MIXED_STREAM` into the table that
-   * streams share. `rows` are those of all blocks: many make their indexes at once. Throws
-   * `StoreError`.
+   * Inserts blocks, in pieces one after another, as one part; blocks of `MIXED_STREAM` into the
+   * table that streams share. `rows` counts those of all blocks: inserts of many rows make their
+   * indexes at once. Throws `StoreError`.
    */
   async insert(streamId: StreamId, blocks: readonly Uint8Array[], rows = 0): Promise<void> {
     await this.#insert(streamId, blocks, rows)
   }
 
-  /** Where a stream's blocks may be put as they come; undefined where they have to be sent. */
+  /** A spool for a stream's blocks as they arrive; undefined where they have to be sent. */
   tryOpenSpool(streamId: StreamId): BlockSpool | undefined {
     const spool = this.#clickhouse.tryOpenSpool()
     return (
@@ -199,7 +199,7 @@ export class ProjectionStore {
     try {
       await this.#clickhouse.insertNative(sql, data, { queryId, settings })
     } catch (cause) {
-      // Dropped behind our back: the next try makes it again.
+      // Somebody dropped the table: the next try makes it again.
       if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) {
         this.#known.delete(streamId)
       }
@@ -209,8 +209,8 @@ export class ProjectionStore {
   }
 
   /**
-   * Very many paths, of which the catalog does not know yet, may be what took too much memory: the
-   * next inserts are smaller, and have no files for each path.
+   * The memory may have gone to very many paths that the catalog does not know yet: the next
+   * inserts are smaller, and have no files for each path.
    */
   async #lessAfter(streamId: StreamId, cause: unknown): Promise<void> {
     if (!(cause instanceof StoreError) || cause.clickHouseCode !== MEMORY_LIMIT_EXCEEDED) return
@@ -227,7 +227,7 @@ export class ProjectionStore {
    */
   async findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>> {
     const present = new Set<SegmentId>()
-    // In the order of ids few parts have what is asked for at a time.
+    // In the order of ids, each request concerns few parts.
     const byId = segments.toSorted((a, b) => (a.segmentId < b.segmentId ? -1 : 1))
     for (const some of slices(byId, PRESENT_IDS_MAX)) {
       for (const id of await this.#findShared(some)) present.add(id)
@@ -290,8 +290,9 @@ export class ProjectionStore {
   }
 
   /**
-   * Waits until every insert of this node that runs now has ended; those that begin meanwhile are
-   * of segments that nobody asks about. Throws `StoreError` past SETTLE_MS_MAX.
+   * Waits until every insert of this node that is running now has ended; inserts that begin
+   * meanwhile are of segments that the caller does not ask about. Throws `StoreError` past
+   * SETTLE_MS_MAX.
    */
   async settleInserts(): Promise<void> {
     await this.#options.assertSame?.()
@@ -310,7 +311,7 @@ export class ProjectionStore {
 
   async #runningInserts(): Promise<string[]> {
     const rows = await this.#clickhouse.query<{ id: string }>(
-      // The embedded engine shows our query id only at the end of its own mark.
+      // The embedded engine shows our query id only at the end of its own `log_comment`.
       `SELECT concat(query_id, Settings['log_comment']) AS id FROM system.processes
         WHERE startsWith(query_id, {prefix:String})
            OR position(Settings['log_comment'], {tag:String}) > 0`,
@@ -319,7 +320,7 @@ export class ProjectionStore {
     return rows.map(({ id }) => id)
   }
 
-  /** Makes the table, or gives one that an earlier version made the columns that it lacks. */
+  /** Makes the table, or adds the columns that a table of an earlier version lacks. */
   async #createTable(streamId: StreamId): Promise<void> {
     await this.#options.assertSame?.()
     await this.#clickhouse.command(createTableSql(streamId))
@@ -355,7 +356,7 @@ export class ProjectionStore {
     return Math.min(SPOOL_INSERT_ROWS, rows)
   }
 
-  /** Undefined when nothing is known, and will not be in a moment. */
+  /** Undefined when nothing is known even after a short wait. */
   async #readNeeds(streamId: StreamId): Promise<TableNeeds | undefined> {
     const deadline = performance.now() + NEEDS_MS_MAX
     for (;;) {

@@ -1,4 +1,4 @@
-/** What any query over the projection may cost, and what a client hears when it costs more. */
+/** What any query over the projection may cost, and what a client is told when it costs more. */
 import { IngestError } from '../../errors.ts'
 import { QueryError } from '../../language/query-error.ts'
 import { QUERY_DISTINCT_MAX, QUERY_RESULT_BYTES_MAX } from '../../limits.ts'
@@ -11,11 +11,11 @@ import {
 } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
 
-/** Of one query, where ClickHouse has that much. */
+/** For one query, where ClickHouse has that much. */
 const QUERY_MEMORY_BYTES_MAX = 1024 ** 3
 
 /**
- * How large a statement may be to the engine. A query within its own bounds becomes no larger; the
+ * How large a statement the engine accepts. A query within its own bounds never becomes larger; the
  * engine's defaults are a quarter of a megabyte and 50,000 nodes.
  */
 const STATEMENT_SETTINGS = {
@@ -24,7 +24,7 @@ const STATEMENT_SETTINGS = {
   max_expanded_ast_elements: '1000000',
 } as const
 
-/** One that groups says what is to happen past the distinct values (`group_by_overflow_mode`). */
+/** A query that groups adds what happens past the distinct values (`group_by_overflow_mode`). */
 export function querySettings(timeoutMs: number) {
   return {
     max_execution_time: timeoutMs / 1_000,
@@ -33,13 +33,14 @@ export function querySettings(timeoutMs: number) {
     max_result_bytes: String(QUERY_RESULT_BYTES_MAX),
     ...STATEMENT_SETTINGS,
     output_format_json_quote_64bit_integers: 0,
-    // When our client goes away we do, and the server is to stop. It heeds that of readers alone.
+    // When our client goes away we close the request, and the server should stop. It does so only
+    // for read-only queries.
     readonly: '2',
     cancel_http_readonly_queries_on_client_close: 1,
   } as const satisfies QuerySettings
 }
 
-/** What the client is to be told; a cause that is none of its query's is returned as it is. */
+/** The error for the client; a cause that is not the query's fault is returned unchanged. */
 export function toQueryError(cause: unknown, { timeoutMs }: { timeoutMs: number }): unknown {
   if (cause instanceof QueryError) {
     const { message, column, repair } = cause

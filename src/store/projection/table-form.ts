@@ -3,11 +3,11 @@
  *
  * A path of the payload costs a query 50 to 90 ns a row in a compact part and 5 to 10 in a wide
  * one, which has 8 to 10 files for each path. So inserts of WIDE_ROWS_MIN rows become wide parts at
- * once, small ones compact parts that are merged into wide ones, and a stream of very many paths
- * has compact parts only: making a wide part of them takes more memory than there is.
+ * once, small ones become compact parts that are merged into wide ones, and a stream of very many
+ * paths has compact parts only: making wide parts of it takes more memory than there is.
  *
- * An index's name says since which block of its table inserts have made it; parts from before may
- * lack it. So what is left to be done is to be seen from the table alone.
+ * An index's name says since which block of its table inserts have made it; earlier parts may lack
+ * it. So the table alone shows what is left to be done.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -22,7 +22,7 @@ import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
 import { idIndexExpression, TEXT_INDEX_TYPE, textIndexExpression } from './text-index.ts'
 
 export interface TableIndex {
-  /** Of its kind, expression and type; its name begins with it. */
+  /** Made from its kind, expression and type; its name begins with this. */
   readonly key: string
   readonly expression: string
   readonly type: string
@@ -31,13 +31,13 @@ export interface TableIndex {
 export type FormSettings = Readonly<Record<string, number>>
 
 const FILTER_TYPE = 'bloom_filter(0.01) GRANULARITY 1'
-/** Shapes of 16,384 rows: of more different ones nothing is kept. */
+/** Shapes of 16,384 rows: with more distinct shapes than this, the index keeps nothing. */
 const SHAPES_TYPE = 'set(256) GRANULARITY 1'
 const NAME = /^((?:text|id|shape)_[0-9a-f]{10})_([0-9]{1,18})$/
 
 /**
- * Parts that are old enough are merged however few they are, up to the table's bound. Not those of
- * many paths: they would not become faster to read.
+ * Parts that are old enough are merged however few they are, up to the table's bound. Not in tables
+ * of many paths: their parts would not become faster to read.
  */
 const WIDE: FormSettings = {
   min_rows_for_wide_part: WIDE_ROWS_MIN,
@@ -61,7 +61,7 @@ export const COMPACT_SETTINGS = settingsSql(formSettings(NO_NEEDS))
 /** What `engine_full` has of a table whose large parts are wide. */
 export const WIDE_MARK = `min_rows_for_wide_part = ${WIDE_ROWS_MIN},`
 
-/** Of `system.parts AS p`, in a table of wide parts: what merging would make wide. */
+/** For `system.parts AS p` of a table of wide parts: whether merging would make the part wide. */
 export const IS_NARROW = `part_type = 'Compact' AND p.rows >= ${WIDE_ROWS_MIN}
   AND bytes_on_disk < ${MERGE_CROWDED_BYTES_MAX / 2}`
 
@@ -71,7 +71,7 @@ export function settingsSql(settings: FormSettings): string {
     .join(', ')
 }
 
-/** Those that the table, by its `engine_full`, has otherwise. */
+/** The wanted settings that differ from the table's, as `engine_full` has them. */
 export function otherSettings(engineFull: string, wanted: FormSettings): FormSettings {
   const other = Object.entries(wanted).filter(([name, value]) => {
     return !new RegExp(`\\b${name} = ${value}(?![0-9])`).test(engineFull)
@@ -95,7 +95,7 @@ export function addIndexSql({ key, expression, type }: TableIndex, since: bigint
   return `ADD INDEX IF NOT EXISTS ${key}_${since} ${expression} TYPE ${type}`
 }
 
-/** Of an index of ours; undefined of one that somebody else made. */
+/** The key and block of one of our indexes; undefined for an index that somebody else made. */
 export function tryParseIndexName(name: string): { key: string; since: bigint } | undefined {
   const [, key, since] = NAME.exec(name) ?? []
   return key === undefined || since === undefined ? undefined : { key, since: BigInt(since) }

@@ -1,8 +1,8 @@
 /**
- * Brings the tables of streams into the form that they should have, and says how far that is.
+ * Brings the tables of streams into the form that they should have, and reports the progress.
  * Settings and indexes are changed by ALTER, which touches no part; then the indexes are made for
  * the parts that lack them, a day of a table at a time. Queries answer the same meanwhile: a part
- * that has no index is read. Everything throws `StoreError`.
+ * that lacks an index is read. Everything throws `StoreError`.
  */
 import type { StreamId } from '../../model/stream.ts'
 import type { TableNeeds } from '../../model/table-needs.ts'
@@ -41,7 +41,7 @@ export interface FormPartition {
   readonly id: string
   readonly parts: number
   readonly rows: number
-  /** The lowest number of a part: that of its insert, or of its last change. */
+  /** The lowest block number of a part: that of its insert, or of its last change. */
   readonly firstBlock: bigint
   /** Rows of parts from before an index was there. Merges may have made it for some of them. */
   readonly unindexedRows: number
@@ -52,7 +52,7 @@ export interface FormPartition {
 }
 
 const REQUEST_MS_MAX = 30_000
-/** The mutation is waited for by looking, not by the statement that starts it. */
+/** We poll for the end of a mutation; the statement that starts it does not wait. */
 const STARTS = { mutations_sync: '0' } as const
 
 export class TableKeeper {
@@ -96,8 +96,8 @@ export class TableKeeper {
   }
 
   /**
-   * Changes what is not as `needs` says. Resolves with whether that was anything. A statement that
-   * is refused keeps none of the others from being tried; the first failure is thrown then.
+   * Changes whatever differs from what `needs` asks for. Resolves with whether there was anything
+   * to change. All statements are tried even if one fails; then the first failure is thrown.
    */
   async alter({ streamId, engineFull, indexes }: TableForm, needs: TableNeeds): Promise<boolean> {
     const wanted = wantedIndexes(needs)
@@ -110,7 +110,8 @@ export class TableKeeper {
     const unwanted = indexes.filter(({ key }) => !wanted.some((index) => index.key === key))
     for (const { name } of unwanted) await change(`DROP INDEX IF EXISTS ${name}`)
     const missing = wanted.filter(({ key }) => !indexes.some((index) => index.key === key))
-    // Dropping takes a number, too. It is read behind that, or parts would look new.
+    // Dropping an index takes a block number, too. The last number is read after that, or old parts
+    // would look new.
     const since = missing.length > 0 ? await this.#lastBlock(streamId) : 0n
     for (const index of missing) await change(addIndexSql(index, since))
     if (failures.length > 0) throw failures[0]
@@ -122,7 +123,7 @@ export class TableKeeper {
     await this.#change(streamId, `MODIFY SETTING ${COMPACT_SETTINGS}`)
   }
 
-  /** How far the tables' days are in their form, the newest day first. */
+  /** How far each day of the tables has its form, the newest day first. */
   async listPartitions(forms: readonly TableForm[]): Promise<FormPartition[]> {
     if (forms.length === 0) return []
     const rows = await this.#query<PartitionRow>(
@@ -143,7 +144,7 @@ export class TableKeeper {
       {
         database: PROJECTION_DATABASE,
         tables: forms.map(({ streamId }) => tableName(streamId)),
-        // Numbers of blocks begin with 1.
+        // Block numbers begin with 1.
         sinces: forms.map(({ indexes }) => latest(indexes.map(({ since }) => since))),
         wide: forms.filter(isWide).map(({ streamId }) => tableName(streamId)),
       },
@@ -161,8 +162,8 @@ export class TableKeeper {
   }
 
   /**
-   * The share of the rows in the stream's own table that are where they should be, in a part with
-   * the indexes and wide if it is large: 0 to 1. 1 without rows.
+   * The share, 0 to 1, of the rows in the stream's own table whose part has its form: all indexes,
+   * and wide if it is large. 1 without rows.
    */
   async readReadyShare(streamId: StreamId): Promise<number> {
     const partitions = await this.listPartitions(await this.listForms(streamId))
@@ -181,7 +182,7 @@ export class TableKeeper {
     await this.#change(streamId, made.join(', '), { id })
   }
 
-  /** Whether something is being written anew in any table: a deletion, or an index. */
+  /** Whether a mutation runs in any table: a deletion, or the making of an index. */
   async isChanging(): Promise<boolean> {
     const rows = await this.#query<{ n: number }>(
       `SELECT toFloat64(count()) AS n FROM system.mutations
@@ -192,8 +193,8 @@ export class TableKeeper {
   }
 
   /**
-   * Ends what makes indexes and fails: the engine tries it again and again, and deletions wait for
-   * it. Returns the streams and why.
+   * Ends mutations that make indexes and fail: the engine would retry them for ever, and deletions
+   * wait for them. Returns the streams and the reasons.
    */
   async endFailing(): Promise<{ readonly streamId: StreamId; readonly reason: string }[]> {
     const failing = await this.#query<{ table: string; id: string; reason: string }>(
@@ -212,7 +213,7 @@ export class TableKeeper {
     return failing.map(({ table, reason }) => ({ streamId: streamOfTable(table), reason }))
   }
 
-  /** The number given last to a part or to a change of parts. */
+  /** The block number that was given last to a part or to a change of parts. */
   async #lastBlock(streamId: StreamId): Promise<bigint> {
     const rows = await this.#query<{ last: string }>(
       `SELECT toString(max(block)) AS last FROM (

@@ -11,7 +11,7 @@ export function textIndexExpression(path: string): string {
   return `${FOLD_FUNCTION}(payload.${quoteFieldPath(path)}.:String)`
 }
 
-/** What an identifier is compared as, and what the bloom filter on an id field is over. */
+/** The form in which identifiers are compared; the bloom filter on an id field is over it. */
 export function idIndexExpression(path: string): string {
   return `payload.${quoteFieldPath(path)}.:String`
 }

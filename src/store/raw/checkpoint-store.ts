@@ -1,4 +1,4 @@
-/** Where each node's projection stands, and what it has committed since. */
+/** Each node's checkpoint, and the segments that it has committed since. */
 import { decodeRuns, MIXED_STREAM, type MixedRun } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
 import { decodeMembers, type SegmentMember } from '../../model/segment-members.ts'
@@ -21,7 +21,7 @@ export interface CommittedRow {
   readonly eventCount: number
   /** Of a merged row. */
   readonly members?: readonly SegmentMember[]
-  /** Of a mixed row. Who has seen it goes on after its last run's id. */
+  /** Of a mixed row. A reader continues after the id of its last run. */
   readonly runs?: readonly MixedRun[]
 }
 
@@ -45,7 +45,7 @@ export class CheckpointStore {
 
   /** The newest segment or run that this node has committed, 0 for none. Throws `StoreError`. */
   async readNewest(): Promise<SegmentId> {
-    // Of a mixed row all runs are the node's; a merged one's last segment may be of another.
+    // All runs of a mixed row are the node's; the last segment of a merged row may be another's.
     const { rows } = await this.#postgres.query<{ newest: string }>(
       `SELECT COALESCE(CASE WHEN stream_id = $2 THEN last_segment_id END, segment_id) AS newest
          FROM segments WHERE ${nodeOfSegment('segment_id')} = $1
@@ -66,9 +66,9 @@ export class CheckpointStore {
   }
 
   /**
-   * This node's segments after `after`, in id order, with their payloads. A merged row counts as
-   * its first member's node's, which then brings in all of it. Those of one stream, or the mixed
-   * ones, where one is named. Throws `StoreError`.
+   * This node's segments after `after`, in id order, with their payloads. A merged row belongs to
+   * the node of its first member, which then brings in all of it. With `streamId`, only those of
+   * that stream, or only the mixed ones. Throws `StoreError`.
    */
   async readAfter(after: SegmentId, limit: number, streamId?: StreamId): Promise<CommittedRow[]> {
     const { rows } = await this.#postgres.query<SegmentRow>(

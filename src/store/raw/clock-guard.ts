@@ -1,11 +1,11 @@
 /**
- * This machine's clock beside PostgreSQL's. Segment ids hold the receipt time and rise for ever on
- * a node: one that is committed years ahead would give that time to everything after it.
+ * Compares this machine's clock with PostgreSQL's. Segment ids hold the receipt time and only ever
+ * rise on a node: one that is committed years ahead would give that time to everything after it.
  *
- * The subtle idea: between two comparisons the monotonic clock goes on from the last one. So a step
- * of this machine's clock is seen in the moment it happens, without asking anybody. After the
- * machine was suspended the monotonic clock is behind, and ingest is refused for the seconds until
- * the next comparison.
+ * The subtle idea: between two comparisons, PostgreSQL's time is carried on by the monotonic clock.
+ * So a step of this machine's clock is noticed at the moment it happens, without asking anybody.
+ * After the machine was suspended the monotonic clock is behind, and ingest is refused for the
+ * seconds until the next comparison.
  */
 import { CLOCK_LEAD_MS_MAX } from '../../limits.ts'
 import type { Queryable } from '../postgres.ts'
@@ -62,7 +62,7 @@ export class ClockGuard {
     this.#comparedAtMs = askedAtMs
   }
 
-  /** PostgreSQL's clock by now: at most as late as that, by the time the answer took. */
+  /** PostgreSQL's clock now, at the latest: it is behind this by at most the round trip. */
   get storeMs(): number {
     return this.#storeMs + this.monotonicMs - this.#comparedAtMs
   }

@@ -1,7 +1,7 @@
 /**
- * What nodes have committed since, for live tails: which segments, and where they are. Ids rise in
- * commit order on a node, so a node's newest id seen is a cursor that skips nothing. Reads rows
- * that compaction has not merged yet (COMPACT_AGE_MS).
+ * What nodes have committed since a cursor, for live tails: which segments, and in which rows. Ids
+ * rise in commit order on a node, so the newest id seen of a node is a cursor that skips nothing.
+ * Reads only rows that compaction has not merged yet (COMPACT_AGE_MS).
  */
 import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/segment-id.ts'
@@ -21,12 +21,12 @@ export interface CommittedEntry {
 export interface CommittedList {
   /** In id order for each node. */
   readonly entries: readonly CommittedEntry[]
-  /** For some node there may be more. */
+  /** Some node may have more. */
   readonly hasMore: boolean
 }
 
 export interface CommittedQuery {
-  /** By node: after which id; from its first on for nodes that are missing. */
+  /** By node: after which id. A node that is missing is read from its first id on. */
   readonly after: ReadonlyMap<number, SegmentId>
   /** All nodes but this one. */
   readonly except: number | undefined
@@ -58,7 +58,7 @@ export class CommittedStore {
     this.#postgres = postgres
   }
 
-  /** The newest id of each node that there ever was, 0 where nothing is there. */
+  /** The newest id of every node that ever existed, 0 where it has none. */
   async readNewest(): Promise<Map<number, bigint>> {
     const { rows } = await this.#postgres.query<{ node_id: number; newest: string }>(
       `SELECT node_id, COALESCE((

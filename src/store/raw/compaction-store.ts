@@ -1,7 +1,7 @@
 /**
  * Compaction's SQL. Replacing rows by the one they were merged into is a single statement, so a
- * reader sees the ones or the other; and it counts what it deletes, so rows that retention removed
- * in the meantime do not come back.
+ * reader sees either the old rows or the new one; and it counts what it deletes, so rows that
+ * retention removed in the meantime do not come back.
  */
 import type { SegmentId } from '../../model/segment-id.ts'
 import { decodeMembers, encodeMembers, type SegmentMember } from '../../model/segment-members.ts'
@@ -32,9 +32,9 @@ export interface MergedRow {
 }
 
 /**
- * The checkpoints that a row must have been passed by before it may be merged, each a table with
- * `node_id` and `segment_id`. Whoever follows committed segments with a checkpoint of its own
- * belongs here: it reads rows past its checkpoint by the node in their id.
+ * The checkpoints that must have passed a row before it may be merged, each a table with `node_id`
+ * and `segment_id`. Every follower with a checkpoint of its own must be listed here, because it
+ * reads rows past its checkpoint by the node in their id.
  */
 export const CHECKPOINT_TABLES: readonly string[] = ['checkpoints', 'observe_checkpoints']
 
@@ -47,7 +47,7 @@ export class CompactionStore {
     this.#session = session
   }
 
-  /** For each node, up to where all who follow its segments have got. */
+  /** For each node, the lowest checkpoint of all followers of its segments. */
   async readCheckpoints(): Promise<Map<number, SegmentId>> {
     const each = CHECKPOINT_TABLES.map((table) => `SELECT node_id, segment_id FROM ${table}`)
     const { rows } = await this.#session.query<{ node_id: number; segment_id: string }>(
@@ -60,8 +60,8 @@ export class CompactionStore {
   }
 
   /**
-   * Streams with rows below `before` that compaction has not been through. Whoever has rows has
-   * counters too; the mark of a deleted stream is above all of its rows.
+   * Streams with rows below `before` that compaction has not been through. A stream that has rows
+   * has counters too; the mark of a deleted stream is above all of its rows.
    */
   async listStreams(before: bigint, limit: number): Promise<CompactableStream[]> {
     const { rows } = await this.#session.query<{ stream_id: number; from_id: string }>(
@@ -97,7 +97,7 @@ export class CompactionStore {
     return rows.map(toRowInfo)
   }
 
-  /** Payloads in the order of `rows`; undefined when one of them is not there any more. */
+  /** Payloads in the order of `rows`; undefined when one of them no longer exists. */
   async readPayloads(
     streamId: StreamId,
     rows: readonly RowInfo[],
@@ -110,7 +110,7 @@ export class CompactionStore {
     return found.length === rows.length ? found.map((row) => row.payload) : undefined
   }
 
-  /** Puts `merged` in the place of `rows`; false, and nothing happened, when they have changed. */
+  /** Replaces `rows` by `merged`; does nothing and returns false when they have changed. */
   async replace(streamId: StreamId, rows: readonly RowInfo[], merged: MergedRow): Promise<boolean> {
     const [first, last] = [rows[0], rows.at(-1)]
     if (first === undefined || last === undefined) return false

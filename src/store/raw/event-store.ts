@@ -1,10 +1,10 @@
 /**
- * Reading segments of the raw store for the event list. Their payloads are fetched apart.
+ * Reading segments of the raw store for the event list. Their payloads are fetched separately.
  *
- * Small batches of several streams share a row, and compaction merges rows; what is listed here are
- * segments all the same, each under the id that its events were acknowledged with, and with its
- * place in the row that now holds it. Segments that retention removed are not listed, even when
- * their row is still there.
+ * Small batches of several streams share a row, and compaction merges rows. Segments are listed
+ * nevertheless, each under the id that its events were acknowledged with, and with its position in
+ * the row that now holds it. Segments that retention removed are not listed, even when their row
+ * still exists.
  */
 import { COMPACT_WINDOW_MS } from '../../limits.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
@@ -26,8 +26,8 @@ export interface SegmentRange {
   readonly end: bigint
   readonly newestFirst: boolean
   /**
-   * What is returned has so many segments, or is all there is; or else its first `limit - 2`
-   * events can be told from it, and that there are more.
+   * The list has this many segments, or all that exist; or else it suffices to find the first
+   * `limit - 2` events and to know that there are more.
    */
   readonly limit: number
 }
@@ -119,23 +119,23 @@ interface ListedRow {
   readonly is_mixed: boolean
   /** In a mixed row. */
   readonly first_event: number
-  /** Where the range begins when what was removed is left out. */
+  /** Where the range begins once removed segments are left out. */
   readonly start: string
-  /** The row behind it in reading order, null when that is unknown or there is none. */
+  /** The next row in reading order, null when that is unknown or there is none. */
   readonly next_id: string | null
   /** There are more rows than those listed. */
   readonly is_cut: boolean
-  /** It begins before the others and reaches into them; only listed for that. */
+  /** It begins before the listed range but reaches into it; only listed for that reason. */
   readonly is_edge: boolean
 }
 
 /**
- * Rows up to `limit` ($4), but no more than needed for so many events; events count that are in
- * the range ($2, $3) for certain. To them the merged rows ($5: how far they reach) that begin
- * below the lowest listed one and reach above it.
+ * Rows up to `limit` ($4), but no more than needed for that many events, counting only events that
+ * are in the range ($2, $3) for certain. In addition the merged rows ($5: how far they reach) that
+ * begin below the lowest listed one and reach above it.
  *
- * Upwards, a row may reach past the start of the next: of what is listed nothing counts behind
- * that (`completeBounds`), so rows are left out only where none before them reaches into them.
+ * Upwards, a row may reach past the start of the next row, and the list is not complete past that
+ * start (`completeBounds`). So rows are left out only where no earlier row reaches into them.
  */
 function listSql(direction: 'ASC' | 'DESC'): string {
   const columns =
@@ -206,7 +206,7 @@ function completeBounds(
   }
   if (last === undefined || !last.is_cut) return { start, end: range.end }
   if (range.newestFirst) return { start: BigInt(last.segment_id), end: range.end }
-  // Whatever was left out begins at the next row, or if that is unknown, behind this row's start.
+  // Whatever was left out begins at the next row, or if that is unknown, after this row's start.
   const next = last.next_id === null ? BigInt(last.segment_id) + 1n : BigInt(last.next_id)
   return { start, end: next < range.end ? next : range.end }
 }

@@ -21,11 +21,11 @@ export interface IdempotentAnswer {
 export interface RememberedAnswer {
   readonly status: number
   readonly body: string
-  /** Undefined in answers from before there were any. */
+  /** Undefined in answers from before fingerprints were kept. */
   readonly fingerprint: Uint8Array | undefined
 }
 
-/** What `idempotency_bytes` counts: hours since 1970, and what is kept of the last day. */
+/** The key of `idempotency_bytes`: hours since 1970; it counts what is kept of the last day. */
 const HOUR = 'floor(extract(epoch FROM now()) / 3600)::integer'
 const KEPT_HOURS = Math.ceil(IDEMPOTENCY_TTL_MS / 3_600_000)
 const KEPT_BYTES = `(SELECT COALESCE(sum(bytes), 0) FROM idempotency_bytes
@@ -33,7 +33,7 @@ const KEPT_BYTES = `(SELECT COALESCE(sum(bytes), 0) FROM idempotency_bytes
 
 /** Keys removed by one purge, so that it never holds locks for long. */
 const PURGE_ROWS_MAX = 10_000
-/** Claims remembered as left behind; beyond it they wait for their time to run out. */
+/** Abandoned claims that are remembered; past that they wait until they expire. */
 const ABANDONED_MAX = 100_000
 
 interface Claim {
@@ -45,8 +45,8 @@ export class IdempotencyStore {
   readonly #postgres: Postgres
   readonly #node: NodeIdentity
   /**
-   * Claims that nobody holds any more but that may still stand in the store, which was away when
-   * they were made or given back. Our next claim takes them over; else `purge` gives them back.
+   * Claims that nobody holds any more but that may still be in the store, which was away when they
+   * were made or released. Our next claim of the key takes them over; else `purge` releases them.
    */
   readonly #abandoned = new Map<string, Claim>()
 
@@ -68,7 +68,7 @@ export class IdempotencyStore {
     try {
       return await this.#claim(claim, this.#abandoned.delete(nameOf(claim)))
     } catch (cause) {
-      this.#abandon(claim) // The row may have been written without our hearing of it.
+      this.#abandon(claim) // The row may have been written although the answer was lost.
       throw cause
     }
   }
@@ -102,7 +102,7 @@ export class IdempotencyStore {
     return this.#recall(streamId, keySha256)
   }
 
-  /** Why a key was not to be had. */
+  /** Why a key could not be claimed. */
   async #recall(
     streamId: StreamId,
     keySha256: Uint8Array,
@@ -125,9 +125,9 @@ export class IdempotencyStore {
   }
 
   /**
-   * Gives a claimed key back, unless its answer was stored with its data. Right also when that is
-   * not known: the transaction that would store it holds the row. Throws `StoreError`; the key is
-   * given back later then.
+   * Releases a claimed key, unless its answer was stored with its data. Also correct when that is
+   * not known: the transaction that would store the answer holds the row. Throws `StoreError`; then
+   * the key is released later.
    */
   async release(streamId: StreamId, keySha256: Uint8Array): Promise<void> {
     const claim = { streamId, keySha256 }
@@ -157,7 +157,7 @@ export class IdempotencyStore {
     )
   }
 
-  /** Gives back what was left behind, for the other nodes. Throws `StoreError`. */
+  /** Releases abandoned claims, for the other nodes. Throws `StoreError`. */
   async #releaseAbandoned(): Promise<void> {
     const claims = [...this.#abandoned.values()].slice(0, PURGE_ROWS_MAX)
     if (claims.length === 0) return

@@ -1,17 +1,18 @@
 /**
  * A node number of our own, for segment ids and per-node rows. Every commit asserts it in the
  * database (`assert_node_lease`), so a process that lost it cannot store anything under it, and
- * claiming it waits for the commits of whoever had it before.
+ * claiming it waits for the commits of its previous holder.
  *
  * The same data directory (identity) gets its old number back at once, since its lock makes sure
- * that no other process uses it. Else the number of a node that has been gone for a while: what it
- * committed past its checkpoint gets into the projection only by whoever has its number, and where
- * data directories do not outlive their process no identity comes back. Else the lowest number
- * never used; else one whose lease has only just run out, which its node may still come back to.
+ * that no other process uses it. Else the claim takes the number of a node that has been gone for a
+ * while: only the holder of its number brings what it committed past its checkpoint into the
+ * projection, and where data directories do not outlive their process, no identity comes back. Else
+ * it takes the lowest number never used; else one whose lease has only just expired, to which its
+ * node may still return.
  *
- * A number whose newest id is from the future, because a clock was once wrong, is left alone: new
- * ids would have to go on above it. Its lease is held all the same (`leftBehind`) by whoever brings
- * in what was committed under it and is not in the projection.
+ * A number whose newest id is from the future, because a clock was once wrong, is not used: new ids
+ * would have to rise above it. Its lease is held nevertheless (`leftBehind`), by the node that
+ * brings in what was committed under it and is not in the projection.
  */
 import {
   CLOCK_LEAD_MS_MAX,
@@ -31,7 +32,7 @@ export interface NodeLeaseOptions {
   /** `DataDirectory.nodeIdentity`. */
   readonly identity: string
   readonly log: StoreLog
-  /** Told PostgreSQL's clock with every renewal. */
+  /** Gets PostgreSQL's clock with every renewal. */
   readonly clock?: ClockGuard
   /** Called at most once: the number belongs to another process now; ingest must stop. */
   readonly onLost: () => void
@@ -55,12 +56,12 @@ interface Claim extends Claimed {
   readonly leftBehind: readonly Claimed[]
 }
 
-/** The newest id of a row of `nodes`, as far as anything of it is left. */
+/** The newest id of a node in `nodes`, as far as any of its segments are left. */
 const NEWEST_SEGMENT = `COALESCE((SELECT s.segment_id FROM segments s
   WHERE ${nodeOfSegment('s.segment_id')} = nodes.node_id ORDER BY s.segment_id DESC LIMIT 1), 0)`
 const CHECKPOINT = checkpointIn('checkpoints')
 const OBSERVE_CHECKPOINT = checkpointIn('observe_checkpoints')
-/** That ids of a row of `nodes` are further ahead than any may be. */
+/** True of a node in `nodes` whose ids are further ahead than ids may be. */
 const IS_FROM_FUTURE = `((GREATEST(${NEWEST_SEGMENT}, ${CHECKPOINT}, ${OBSERVE_CHECKPOINT})
   >> ${SEGMENT_ID_MS_SHIFT}) > ${STORE_NOW_MS} + ${CLOCK_LEAD_MS_MAX})`
 
@@ -72,7 +73,7 @@ export class NodeLease {
   readonly epoch: bigint
   /** The number belonged to another, dead node: its segments past the checkpoint are ours now. */
   readonly wasTakenOver: boolean
-  /** Numbers that nothing more is committed under: what is there is ours to bring in. */
+  /** Numbers under which nothing more is committed: this node brings in what they have. */
   readonly leftBehind: readonly NodeLease[]
   readonly #options: NodeLeaseOptions
   #timer: NodeJS.Timeout | undefined
@@ -172,7 +173,7 @@ export class NodeLease {
         onLost()
       }
     } catch (cause) {
-      // Not lost: nobody took it as far as we know, and commits assert it in the database.
+      // The lease is not lost: as far as we know nobody took it, and commits assert it anyway.
       const reason = cause instanceof Error ? cause.message : String(cause)
       if (this.#failures++ === 0) log.warn({ reason }, 'could not renew the node lease; will retry')
     }
@@ -180,7 +181,7 @@ export class NodeLease {
   }
 }
 
-/** Processes: one may hold numbers that were left behind, too. */
+/** Counts processes: one of them may also hold numbers that were left behind. */
 async function countLive(client: Queryable): Promise<number> {
   const { rows } = await client.query<{ readonly live: number }>(
     `SELECT count(DISTINCT identity)::integer AS live FROM nodes
@@ -221,7 +222,7 @@ async function claimUnused(
   return rows[0] && { nodeId: rows[0].node_id, epoch: BigInt(rows[0].epoch), wasTakenOver: false }
 }
 
-/** A number whose lease ran out at least `ms` ago, the longest first. */
+/** A number whose lease expired at least `ms` ago, the longest expired first. */
 async function claimExpired(
   client: Queryable,
   identity: string,
@@ -237,7 +238,7 @@ async function claimExpired(
   return rows[0] && (await advance(client, rows[0], { identity, wasTakenOver: true }))
 }
 
-/** Numbers with ids from the future, of our own or of nodes long gone, that are not brought in. */
+/** Our own or long gone nodes' numbers with ids from the future and segments to bring in. */
 async function claimLeftBehind(client: Queryable, identity: string): Promise<Claimed[]> {
   const { rows } = await client.query<ClaimRow>(
     `SELECT node_id, epoch FROM nodes

@@ -1,6 +1,6 @@
 /**
- * Payloads by segment ids. Where a segment is and what is stored there come from one statement, so
- * from one snapshot: compaction cannot merge a row between the two looks.
+ * Payloads by segment ids. Which row holds a segment and that row's payload come from one
+ * statement, so from one snapshot: compaction cannot merge a row between two reads.
  */
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
@@ -18,7 +18,7 @@ export class PayloadStore {
   }
 
   /**
-   * By segment id. Segments that retention has removed, or whose stream is another, are absent.
+   * By segment id. Segments that retention has removed, or that are of another stream, are absent.
    * Those in one row share its payload. Throws `StoreError`.
    */
   async read(keys: readonly SegmentKey[]): Promise<Map<SegmentId, FoundSegment>> {
@@ -50,7 +50,7 @@ interface FoundRow {
   readonly raw_bytes: number
   readonly members: Uint8Array | null
   readonly payload: Uint8Array
-  /** What of it was asked for; of a mixed row where its events are. */
+  /** The segments that were asked for; for a mixed row also where their events are. */
   readonly wanted_streams: readonly number[]
   readonly wanted_ids: readonly string[]
   readonly firsts: readonly number[]

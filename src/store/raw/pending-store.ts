@@ -1,9 +1,9 @@
 /**
- * What search reads of the raw store beside payloads: the segments that the projection may lack,
- * and where a range has segments at all.
+ * What search reads from the raw store besides payloads: the segments that the projection may lack,
+ * and which part of a range has segments at all.
  *
  * Checkpoints and segments are read in one statement, so in one snapshot: a segment acknowledged
- * before is either listed, or not past a checkpoint and so in ClickHouse by now.
+ * before it is either listed, or not past a checkpoint and so in ClickHouse already.
  */
 import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
@@ -25,7 +25,7 @@ export interface PendingQuery extends IdRange {
   readonly limit: number
 }
 
-/** Segments by which density is judged. */
+/** Segments from which density is estimated. */
 const DENSITY_SEGMENTS = 32
 
 export class PendingStore {
@@ -43,14 +43,14 @@ export class PendingStore {
       [streamIds, String(start), String(end), limit],
     )
     const list = toList(query, rows)
-    // Rows that begin before the range and reach into it can fill the list: then a longer one.
+    // Rows that begin before the range and reach into it can fill the list: then list more.
     return list.complete.start < list.complete.end || start >= end
       ? list
       : this.list({ ...query, limit: limit * 4 })
   }
 
   /**
-   * The part of a range that has segments of the streams, undefined when none is there. Throws
+   * The part of a range that has segments of the streams, undefined when it has none. Throws
    * `StoreError`.
    */
   async readExtent(
@@ -96,9 +96,9 @@ interface ExtentRow {
 /**
  * Streams are $1, the range $2 and $3, rows $4.
  *
- * Each node's rows are found by the index on the node in their ids, so that one that died long ago
- * costs what it left behind, not what others stored since. Downwards come the merged rows too that
- * begin below the last one listed and reach above it.
+ * Each node's rows are found by the index on the node in their ids, so a node that died long ago
+ * costs only what it left behind, not what others stored since. Downwards, merged rows that begin
+ * below the last listed one and reach above it are listed too.
  */
 function listSql(direction: 'ASC' | 'DESC'): string {
   const columns = 's.stream_id, s.segment_id, s.event_count, s.members'

@@ -1,6 +1,6 @@
 /**
  * What a reader of the projection has to know before it reads: the streams' marks, and up to which
- * receipt the projection has all of their events. One round trip.
+ * receipt time the projection has all of their events. One round trip.
  */
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/segment-id.ts'
@@ -11,18 +11,18 @@ export interface ReadState {
   /** Segments below it are removed, though their rows may still be there; 0 for none. */
   removedBefore(streamId: StreamId): SegmentId
   /**
-   * Every event that was acknowledged before is in the projection, in milliseconds since 1970.
-   * Never later than this was asked.
+   * Every event acknowledged before this time is in the projection; in milliseconds since 1970.
+   * Never later than the time of the question.
    */
   readonly asOfMs: number
 }
 
-/** Segments behind a node's checkpoint that are looked through for those of the streams. */
+/** Segments past a node's checkpoint that are searched for those of the streams. */
 const BEHIND_MAX = 1_000
 
 /**
- * Of the segments past a node's checkpoint the first that may be of one of the streams. The index
- * `segments_by_node` has them, so it costs as much as is behind, which mostly is nothing.
+ * The first of the segments past a node's checkpoint that may be of one of the streams. The index
+ * `segments_by_node` finds them, so the cost is that of the backlog, which is mostly empty.
  */
 const STATE_SQL = `SELECT
   (SELECT json_object_agg(stream_id, removed_before::text) FROM stream_storage

@@ -1,7 +1,7 @@
 /**
- * Retention's SQL. The order makes it safe to be killed anywhere: first the mark
- * (`stream_storage.removed_before`), durably, from when on readers see nothing below it; then rows
- * go, in small statements; what is below the mark and still there is found again at any time.
+ * Retention's SQL. The order makes it safe to be killed anywhere: first the mark is committed
+ * durably (`stream_storage.removed_before`), and from then on readers see nothing below it; then
+ * rows are deleted, in small statements; rows left below the mark are found again at any time.
  *
  * `session` is the worker's own, see `worker-lock.ts`.
  */
@@ -24,7 +24,7 @@ export interface OverCap {
   readonly streamId: StreamId
   /** Bytes that must go. */
   readonly excessBytes: number
-  /** Bytes that the projection has for an event of the stream, on average. */
+  /** Bytes that an event of the stream takes in the projection, on average. */
   readonly projectionBytesPerEvent: number
 }
 
@@ -37,11 +37,11 @@ export interface OldRow {
 /** Above every segment id: all of the stream is removed. */
 export const ALL_REMOVED = SEGMENT_ID_MAX as SegmentId
 
-/** Deleted streams that one round forgets. */
+/** Deleted streams that one round purges. */
 const PURGED_AT_ONCE_MAX = 100
-/** Ends in a transaction whose flush nobody waits for: redoing it after a crash is harmless. */
+/** Makes the transaction not wait for its flush: redoing it after a crash is harmless. */
 const UNFLUSHED = `(SELECT set_config('synchronous_commit', 'off', true))`
-/** The cell's, besides `segments`, that hold something of a stream; their key leads with it. */
+/** The cell's tables with rows of a stream, besides `segments`; their key leads with it. */
 const PER_STREAM_TABLES = [
   'stream_usage',
   'stream_refusals',
@@ -74,8 +74,8 @@ export class RetentionStore {
   }
 
   /**
-   * Marks what each stream's retention ended for; returns those streams. Only where a row below
-   * the new mark exists, so that idle streams cost two index probes.
+   * Moves the marks of streams with events past their retention; returns those streams. Only where
+   * a row below the new mark exists, so that idle streams cost two index probes.
    */
   async markByAge(nowMs: number): Promise<StreamId[]> {
     const marked: StreamId[] = []
@@ -136,8 +136,8 @@ export class RetentionStore {
   }
 
   /**
-   * Streams with rows that lie below their mark. No EXISTS: of that the planner may make a join
-   * over all rows there are; so it is index probes for each stream.
+   * Streams with rows that lie below their mark. Written as index probes for each stream: the
+   * planner might turn an EXISTS into a join over all rows of the table.
    */
   async findUnfinished(): Promise<StreamId[]> {
     const { rows } = await this.#session.query<{ stream_id: number }>(
@@ -236,10 +236,10 @@ export class RetentionStore {
 
   /**
    * Deletes what is left of streams that were deleted a while ago and have no rows any more;
-   * returns how many. Events of theirs may also lie in mixed rows that are not split yet, from
-   * before the end of the last request; one that cannot be split is waited for no longer than
-   * others. The control plane keeps the stream's id: a late insert into ClickHouse is still known
-   * to be nobody's.
+   * returns how many. Their events may also lie in mixed rows that are not split yet, from before
+   * the end of the last request; a mixed row that cannot be split is not waited for any longer than
+   * others. The control plane keeps the stream's id, so that a late insert into ClickHouse is
+   * recognised as belonging to nobody.
    */
   async purgeDeleted(): Promise<number> {
     const ids = await this.#findPurgeable()

@@ -2,13 +2,13 @@
  * Writing the raw store: one group of segments, their usage counters and their idempotent answers
  * in one transaction, by binary COPY over a connection of its own.
  *
- * The whole transaction is one round trip: a simple query of several statements with the COPY in
- * its midst. The statements hold only integers that we computed; idempotent answers, rare, go by
- * parameters before it.
+ * The whole transaction is one round trip: a simple query of several statements with the COPY
+ * among them. The statements hold only integers that we computed; idempotent answers, which are
+ * rare, are sent as parameters before it.
  *
- * What becomes of a COMMIT whose answer never came is found out by looking (`wasCommitted`): the
- * transaction holds a share lock on our row in `nodes` (assert_node_lease), so whoever gets that
- * row FOR UPDATE knows that the transaction is over, one way or the other.
+ * The outcome of a COMMIT whose answer never came is looked up (`wasCommitted`): the transaction
+ * holds a share lock on our row in `nodes` (assert_node_lease), so once another transaction has
+ * that row FOR UPDATE, the one in question is over, one way or the other.
  */
 import assert from 'node:assert/strict'
 import { from as copyFrom } from 'pg-copy-streams'
@@ -45,13 +45,13 @@ const IDEMPOTENCY_CONSTRAINT = 'idempotency_keys_claim'
 
 const COPY_SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const COPY_TRAILER = Buffer.from([0xff, 0xff])
-/** Chunks of COPY data have so much or more, but for the last; a payload as large is not copied. */
+/** The least size of a chunk of COPY data but the last; a payload this large is not copied. */
 const COPY_CHUNK_BYTES = 64 * 1024
 const COLUMNS =
   'stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes, last_segment_id, ' +
   'members, payload'
 const COLUMN_COUNT = 9
-/** Field count, then a length before each value: 4, 8, 8, 4, 4 and 4 bytes and what varies. */
+/** Field count, then a length before each value: 4, 8, 8, 4, 4 and 4 bytes, and variable ones. */
 const ROW_HEAD_BYTES = 2 + 9 * 4 + 4 + 8 + 8 + 4 + 4 + 4
 /** The length of a value that is null. */
 const NULL_LENGTH = -1
@@ -85,7 +85,7 @@ export class SegmentStore {
     } catch (cause) {
       this.#disconnect()
       const error = toStoreError(cause)
-      // An error that the server reported means that it rolled back. Anything else: who knows.
+      // An error that the server reported means that it rolled back. After any other nobody knows.
       return { error, mayHaveCommitted: wasSent && !isRolledBack(error.code) }
     }
   }
@@ -143,7 +143,7 @@ export class SegmentStore {
       const stream = client.query(copyFrom(text))
       stream.on('finish', resolve)
       stream.on('error', (cause) => {
-        // At once: a drain of the socket would call the copy again, which has ended.
+        // At once: a drain event of the socket would call into the copy, which has ended.
         socketOf(client).destroy()
         reject(cause)
       })
@@ -153,7 +153,7 @@ export class SegmentStore {
   }
 }
 
-/** The driver keeps its socket to itself, in words only. */
+/** The driver's socket is private by documentation only. */
 function socketOf(client: PostgresClient): { destroy(): void } {
   return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
 }
@@ -166,8 +166,8 @@ function isRolledBack(code: string | undefined): boolean {
 }
 
 /**
- * The rows as COPY data, small ones together: the driver makes two writes to the socket of each
- * chunk, and a group of many streams is hundreds of small rows.
+ * The rows as COPY data, small ones together: the driver makes two socket writes for each chunk,
+ * and a group of many streams has hundreds of small rows.
  */
 export function* copyChunks(rows: readonly SegmentRow[]): Generator<Uint8Array> {
   let pieces: Uint8Array[] = [COPY_SIGNATURE]

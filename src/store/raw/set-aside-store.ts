@@ -1,7 +1,7 @@
 /**
- * Segments that could not be brought into the projection, each under its stream and its own id:
- * compaction may merge or split the rows that hold them. The node that set one aside is the one
- * that tries it again, as its inserts are the ones that could still be under way.
+ * Segments that could not be brought into the projection, each under its stream and its own id,
+ * because compaction may merge or split the rows that hold them. The node that set one aside also
+ * retries it, as only its own inserts could still be under way.
  */
 import { SET_ASIDE_RETRY_SEGMENTS_MAX } from '../../limits.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
@@ -12,7 +12,7 @@ import { EventStore, type StoredSegmentPayload } from './event-store.ts'
 export interface SetAsideSegment {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
-  /** Why, without event contents. */
+  /** Holds no event contents. */
   readonly reason: string
   readonly tries: number
 }
@@ -65,7 +65,7 @@ export class SetAsideStore {
     )
   }
 
-  /** Those past the node's checkpoint come up by themselves: a crash came before it moved. */
+  /** Those past the node's checkpoint are retried anyway: a crash came before it moved. */
   async forgetAfter(nodeId: number, checkpoint: SegmentId): Promise<void> {
     await this.#postgres.query(
       'DELETE FROM set_aside_segments WHERE node_id = $1 AND segment_id > $2',
@@ -103,7 +103,7 @@ export class SetAsideStore {
       const streamId = row.stream_id as StreamId
       const segmentId = BigInt(row.segment_id) as SegmentId
       const stored = await this.#events.readSegment(streamId, segmentId)
-      // It may have been merged just between two looks: then it is there the next time.
+      // Compaction may have merged it between the two reads: then the next round finds it.
       if (stored !== undefined) found.push({ streamId, segmentId, ...stored })
       else if (await this.#isGone(streamId, segmentId)) await this.remove([{ streamId, segmentId }])
     }

@@ -1,9 +1,9 @@
 /**
- * Splitting's SQL: mixed rows, and the rows of their streams that take their place. That happens in
- * one transaction, which counts what it deletes: a reader sees the ones or the other, and runs that
- * retention removed in the meantime do not come back.
+ * Splitting's SQL: mixed rows, and the rows of single streams that replace them. That happens in
+ * one transaction, which counts what it deletes: a reader sees either the old rows or the new ones,
+ * and runs that retention removed in the meantime do not come back.
  *
- * `session` is the worker's own, see `worker-lock.ts`; so a transaction in it is nobody else's.
+ * `session` is the worker's own, see `worker-lock.ts`; so nobody else can be in its transactions.
  */
 import { SPLIT_BETWEEN_ROWS_MAX, SPLIT_BYTES_MAX, SPLIT_STATEMENT_BYTES_MAX } from '../../limits.ts'
 import { decodeRuns, MIXED_STREAM, type MixedRun, type SegmentRun } from '../../model/mixed-runs.ts'
@@ -30,7 +30,7 @@ export interface StoredRun extends SegmentRun {
   readonly firstEvent: number
 }
 
-/** A row of a stream that some runs become; their ids rise. */
+/** A row of one stream made of some runs, whose ids rise. */
 export interface SplitRow {
   readonly streamId: StreamId
   readonly runs: readonly StoredRun[]
@@ -46,7 +46,7 @@ export interface Split {
   readonly mixed: readonly MixedRow[]
   readonly rows: readonly SplitRow[]
   readonly payloads: SplitPayloads
-  /** Compaction shall go through this and what comes after once more; undefined: it need not. */
+  /** From here on compaction must go over the stream again; undefined: it need not. */
   readonly compactFrom: SegmentId | undefined
 }
 
@@ -58,8 +58,8 @@ export class SplitStore {
   }
 
   /**
-   * Mixed rows that begin after `after` and end before `before`, in id order; no more than hold
-   * SPLIT_BYTES_MAX of events and the one beyond.
+   * Mixed rows that begin after `after` and end before `before`, in id order, up to the first row
+   * with which their events exceed SPLIT_BYTES_MAX.
    */
   async listMixed(range: {
     readonly after: bigint
@@ -88,7 +88,7 @@ export class SplitStore {
     })
   }
 
-  /** The oldest mixed row that its node's checkpoint has passed, but for some. */
+  /** The oldest mixed row that its node's checkpoint has passed, excluding some. */
   async findOldest(
     checkpoints: ReadonlyMap<number, SegmentId>,
     except: ReadonlySet<SegmentId>,
@@ -125,7 +125,7 @@ export class SplitStore {
     }))
   }
 
-  /** Payloads in the order of `rowIds`; undefined when one of them is not there any more. */
+  /** Payloads in the order of `rowIds`; undefined when one of them no longer exists. */
   async readPayloads(rowIds: readonly SegmentId[]): Promise<Uint8Array[] | undefined> {
     const { rows } = await this.#session.query<{ segment_id: string; payload: Uint8Array }>(
       `SELECT segment_id, payload FROM segments
@@ -157,13 +157,13 @@ export class SplitStore {
   }
 
   /**
-   * Puts `rows` in the place of the mixed rows; their runs must be all that are left of those.
-   * False, and nothing happened, when something has changed.
+   * Replaces the mixed rows by `rows`, which must have all runs that are left of them. Does nothing
+   * and returns false when something has changed.
    */
   async replace(split: Split): Promise<boolean> {
     await this.#session.query('BEGIN')
     try {
-      // Nobody waits for the flush: redoing it after a crash is harmless.
+      // The flush is not waited for: redoing this after a crash is harmless.
       await this.#session.query('SET LOCAL synchronous_commit = off')
       const isSame = await this.#deleteMixed(split)
       if (isSame) {
@@ -173,7 +173,7 @@ export class SplitStore {
       await this.#session.query(isSame ? 'COMMIT' : 'ROLLBACK')
       return isSame
     } catch (cause) {
-      // Without effect when it was the store's failure: that has ended the session.
+      // Without effect when the store itself failed: that has ended the session.
       await this.#session.query('ROLLBACK').catch(() => undefined)
       throw cause
     }
@@ -229,7 +229,7 @@ export class SplitStore {
     )
   }
 
-  /** Per stream, how many rows became of its runs and how much smaller or larger they are. */
+  /** Per stream, into how many rows its runs went and how much smaller or larger they are. */
   async #count({ rows, payloads, compactFrom }: Split): Promise<void> {
     const sums = new Map<StreamId, { segments: number; bytes: number }>()
     let start = 0

@@ -1,16 +1,16 @@
-/** What a stream holds, as SQL: one rule for making room and for refusing ingest. */
+/** What a stream holds, as SQL: one rule for both removing under a cap and refusing ingest. */
 
 import type { StreamId } from '../../model/stream.ts'
 import type { CappedStream } from '../stream-directory.ts'
 
-/** The node whose row of `stream_usage` retention counts in, so that commits never wait for it. */
+/** The node number of retention's own rows in `stream_usage`, so that commits never wait for it. */
 export const REMOVED_NODE_ID = -1
 
 /**
- * Streams with a cap, as `$1` (ids) and `$2` (bytes) say, with what they hold: compressed bytes of
- * the raw store, and of the projection the share of the events that are still held. Rows that wait
- * to be deleted from ClickHouse do not count: removing more of the raw store would not make them go
- * sooner.
+ * Streams with a cap, given by `$1` (ids) and `$2` (bytes), with what they hold: compressed bytes
+ * of the raw store, and the share of the projection that is of events still held. Rows that wait
+ * to be deleted from ClickHouse do not count: removing more from the raw store would not delete
+ * them sooner.
  */
 export const HELD_STREAMS = `
   SELECT s.stream_id, s.max_stored_bytes, held.projection_bytes_per_event,

@@ -1,4 +1,4 @@
-/** How far streams were removed and how much they hold, for readers and for refusing ingest. */
+/** Up to where streams were removed and how much they hold, for readers and to refuse ingest. */
 import { STORAGE_CAP_SLACK } from '../../limits.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
@@ -79,7 +79,7 @@ export class StorageStore {
          <> (excluded.projection_rows, excluded.projection_bytes)`,
       [ids, known.map((size) => size.rows), known.map((size) => size.bytes)],
     )
-    // Tables and rows that are gone: dropped, or lost with ClickHouse's data.
+    // Tables and rows that no longer exist: dropped, or lost with ClickHouse's data.
     await this.#postgres.query(
       `UPDATE stream_storage SET projection_rows = 0, projection_bytes = 0
        WHERE projection_rows <> 0 AND stream_id <> ALL ($1::integer[])`,

@@ -96,7 +96,7 @@ export class UsageStore {
     }))
   }
 
-  /** Bytes that each stream has sent since it was made: what retention removed is not taken off. */
+  /** Bytes that each stream has sent since its creation, including those that retention removed. */
   async readSentBytes(): Promise<Map<StreamId, number>> {
     const { rows } = await this.#postgres.query<{ stream_id: number; bytes: number }>(
       `SELECT stream_id, sum(sent_bytes)::float8 AS bytes FROM stream_usage
@@ -124,7 +124,7 @@ export class UsageStore {
     return { segmentsBehind: Number(rows[0]?.behind ?? 0), oldestMs: rows[0]?.oldest_ms ?? null }
   }
 
-  /** The ends of the primary keys. */
+  /** Reads the first and last entries of the primary keys. */
   async readSpan(streamId: StreamId): Promise<EventSpan> {
     const { rows } = await this.#postgres.query<{
       readonly oldest: string | null
@@ -166,14 +166,14 @@ export class UsageStore {
   }
 
   /**
-   * Adds `deltas` to the counters of `nodeId`. A (stream, reason) pair may come up only once. No
-   * two nodes touch the same rows; a node must not run two of these at a time.
+   * Adds `deltas` to the counters of `nodeId`. A (stream, reason) pair may occur only once. No two
+   * nodes touch the same rows; a node must not run two of these at a time.
    */
   recordRefusals(nodeId: number, deltas: readonly RefusalDelta[]): Promise<void> {
     return this.#recordCounts('stream_refusals', nodeId, deltas)
   }
 
-  /** As `recordRefusals`, for events that were rejected out of requests. */
+  /** Like `recordRefusals`, for events that were rejected. */
   recordRejects(nodeId: number, deltas: readonly RefusalDelta[]): Promise<void> {
     return this.#recordCounts('stream_rejects', nodeId, deltas)
   }

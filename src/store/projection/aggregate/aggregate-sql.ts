@@ -4,8 +4,8 @@
  *   legs: parts by typed keys, then kinds and texts ─▶ merged by group, and by group and bucket
  *         ─▶ ranked ─▶ the largest groups, and all others together
  *
- * A group is as large as it is over all its buckets. Without buckets, or without other keys, there
- * is nothing to rank by a second look, and the merge ends in ORDER BY and LIMIT.
+ * A group's size is its size over all its buckets. Without buckets, or without other keys, no
+ * second pass is needed to rank groups, and the merge ends in ORDER BY and LIMIT.
  */
 import type { Aggregate, GroupKey, Order } from '../../../read/aggregate/aggregate-request.ts'
 import type { Buckets } from '../../../read/aggregate/buckets.ts'
@@ -21,12 +21,12 @@ export interface AggregateQuery {
   readonly limit: number
   readonly hasOthers: boolean
   readonly timeBasis: 'ingested_at' | 'event_time'
-  /** Characters of a group's text; longer ones with the same beginning are one group. */
+  /** Characters of a group's text; longer texts with the same beginning are one group. */
   readonly textCharsMax?: number
 }
 
 export interface AggregateSql {
-  /** What a leg of the rows selects, and its GROUP BY. */
+  /** The columns that a leg of the rows selects, and its GROUP BY. */
   readonly columns: (leg: RowLeg) => string
   readonly tail: (leg: RowLeg) => string
   /** The statement over those legs, `(SELECT … UNION ALL SELECT …)`. */
@@ -112,7 +112,7 @@ class Statement {
     const { timeBasis } = this.#query
     const start = this.#params.add('Int64', String(startMs))
     const step = this.#params.add('Int64', String(stepMs))
-    // Before 1970 the whole milliseconds of a time are towards it, not below it.
+    // Before 1970, a time's whole milliseconds are rounded towards 1970, not down.
     const ns = `toUnixTimestamp64Nano(${timeBasis})`
     const isOld = timeBasis === 'event_time' && startMs < 0
     const ms = isOld
@@ -129,7 +129,7 @@ class Statement {
     return this.#buckets === undefined ? this.#keyNames : [...this.#keyNames, 'b']
   }
 
-  /** Groups that no row is in: a leg that groups by nothing has one, empty or not. */
+  /** Leaves out groups without rows: a leg that groups by nothing has one group, empty or not. */
   get #notEmpty(): string {
     return this.#groupNames.length === 0 ? '' : ` WHERE p${ALL_EVENTS} > 0`
   }

@@ -1,4 +1,4 @@
-/** Aggregating queries over the projection: `aggregate-sql.ts` is the statement. */
+/** Aggregating queries over the projection: `aggregate-sql.ts` makes the statement. */
 import type { Query } from '../../../language/query-tree.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregate-functions.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
@@ -23,12 +23,12 @@ export interface AggregateTask extends AggregateQuery {
   readonly timeoutMs: number
   /** Events acknowledged before are in the projection; unknown when left out. */
   readonly asOfMs?: number
-  /** Past QUERY_DISTINCT_MAX groups those met by then go on being counted, and no others. */
+  /** Past QUERY_DISTINCT_MAX groups, those seen so far are still counted, but no new ones. */
   readonly keepsFirstGroups?: boolean
 }
 
 export interface AggregateRow {
-  /** Of the keys that are not of time, in their order; empty for all others together. */
+  /** Values of the keys other than time, in their order; empty for all other groups together. */
   readonly group: readonly GroupValue[]
   readonly isOthers: boolean
   /** From 0, undefined without buckets. */
@@ -40,7 +40,7 @@ export interface AggregateRow {
 export interface AggregateResult {
   /** Groups by their order, and each by its buckets. Empty ones are left out. */
   readonly rows: readonly AggregateRow[]
-  /** Events that match, also those of groups past the limit. */
+  /** Events that match, including those of groups past the limit. */
   readonly total: bigint
   /** How many groups there are in all. */
   readonly groups: number
@@ -91,13 +91,14 @@ export class AggregateStore {
   ): Promise<AggregateResult> {
     const ids = task.streams.map(({ streamId }) => streamId)
     return this.#tables.read(ids, async (tables) => {
-      // Rows by the producer's clock may have been received at any time: too many to ask about.
+      // A range of the producer's clock may be received at any time: too many rows to probe.
       const mayLeaveOut = task.timeBasis === 'ingested_at'
       const large = new LargeIntegers(this.#knownLarge, ids)
       const run = this.#prepare(task, isExact, { tables, large: mayLeaveOut ? large : undefined })
       if (!large.areLeftOut) return run(signal)
       const probe = () => this.#hasLarge(task, large, tables, signal)
-      // Where rows that the catalog knows may still come, only a later look sees what was read.
+      // While rows that the catalog covers may still arrive, only a probe that runs after the
+      // statement sees every row that it read.
       const [result, hasLarge] = isSettled(task)
         ? await Promise.all([run(signal), probe()])
         : [await run(signal), await probe()]
@@ -161,7 +162,7 @@ interface Found {
   readonly found: number
 }
 
-/** All rows that the catalogs have learned from were in the projection when they were asked for. */
+/** Every row that the catalogs have learned from was in the projection when they were loaded. */
 function isSettled({ streams, asOfMs = 0 }: AggregateTask): boolean {
   return streams.every(({ catalog }) => catalog.learned.untilMs <= asOfMs)
 }
@@ -197,7 +198,7 @@ function partValues(row: ResultRow): PartValue[] {
   return values
 }
 
-/** Without groups there is one row of them all; ranked ones are all in the rows. */
+/** Without groups one row has them all; ranked groups are all in the rows. */
 function sumUp(rows: readonly ResultRow[], { keys }: AggregateTask) {
   const count = (row: ResultRow) => BigInt(String(row[`v${ALL_EVENTS}`] ?? '0'))
   const [first] = rows

@@ -90,7 +90,7 @@ export class FacetsStore {
   }
 }
 
-/** `ignore` gives the aliases a place; it is no column of the answer. */
+/** `ignore` is only there to define the aliases; it is no column of the answer. */
 function facetColumns({ fields, timeBasis }: FacetsTask, leg: RowLeg): string {
   const keys = fields.map((field, index) => {
     return legKey(field, leg, { alias: `g${index}`, isOneOfMany: false })
@@ -102,7 +102,7 @@ function facetColumns({ fields, timeBasis }: FacetsTask, leg: RowLeg): string {
   return `ignore(${aliases.join(', ')}) AS unused, [${values.join(', ')}] AS e, ${timeBasis} AS at`
 }
 
-/** A value more than is told: the row of events without one may be among them. */
+/** One value more than is returned: the row of events without a value may be among them. */
 function facetsSql(legs: string, limit: string): string {
   return `SELECT f, k, t, count() AS c,
       sum(if(k = 0, 0, count())) OVER (PARTITION BY f) AS present,

@@ -28,13 +28,13 @@ export function finishAggregate(
       return numberJson(String(sum / Number(value('numbers') ?? 0)))
     }
     case 'min':
-      // A UInt64 is one that no Int64 can be: it is over them all.
+      // A value is kept as UInt64 only when it is greater than any Int64.
       return endJson(value('Int64') ?? value('UInt64'), value('Float64'), (a, b) => a <= b)
     case 'max':
       return endJson(value('UInt64') ?? value('Int64'), value('Float64'), (a, b) => a >= b)
     default: {
       const list = values[at.quantiles!]
-      // Of nothing the engine says 0.
+      // Over no values the engine answers 0.
       if (value('numbers') === '0') return 'null'
       return numberJson(Array.isArray(list) ? (list as readonly string[])[quantile - 1] : undefined)
     }
@@ -57,7 +57,7 @@ function endJson(
   return numberJson(isFirst(BigInt(integer), Number(float)) ? integer : float)
 }
 
-/** Null for what no JSON number is: inf and nan. */
+/** Null for what is not a JSON number: inf and nan. */
 function numberJson(text: string | undefined): string {
   if (text === '-0') return '0'
   return text !== undefined && JSON_NUMBER.test(text) ? text : 'null'

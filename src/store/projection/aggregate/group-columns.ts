@@ -1,8 +1,8 @@
 /**
- * What events are grouped by, on one leg of the rows (`compile/row-source.ts`): by typed
- * subcolumns, as ClickHouse refuses GROUP BY on a value of any type, and as grouping by a typed one
- * costs a quarter. What is grouped there becomes a kind and a text, which are the same on all legs,
- * whatever types each knows: that is done to groups, not to rows.
+ * What events are grouped by, on one leg of the rows (`compile/row-source.ts`): typed subcolumns,
+ * because ClickHouse refuses GROUP BY on a value of any type, and because grouping by a typed one
+ * costs a quarter. Each group then becomes a kind and a text, which are the same on all legs,
+ * whatever types each leg knows. That conversion runs once per group, not once per row.
  */
 import { LEVELS } from '../../../model/event-labels.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
@@ -10,7 +10,7 @@ import type { FieldRef } from '../../../read/aggregate/field-ref.ts'
 import type { RowLeg } from '../compile/row-source.ts'
 import { dynamicColumn } from '../compile/typed-column.ts'
 
-/** Numbers of the kinds, as their place in `GROUP_KINDS`. */
+/** Numbers of the kinds: their index in `GROUP_KINDS`. */
 const NULL = 0
 const STRING = 1
 const NUMBER = 2
@@ -114,7 +114,7 @@ function textLabel(column: string, name: string): LegKey {
   }
 }
 
-/** Beside another key a number is grouped by faster than a text, by a third. */
+/** Beside another key, grouping by a number is a third faster than by a text. */
 function codedLevel(name: string): LegKey {
   const codes = LEVELS.map((level, index) => `level = '${level}', ${index + 1}`)
   const texts = LEVELS.map((level) => `'${level}'`)

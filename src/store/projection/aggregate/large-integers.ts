@@ -1,10 +1,10 @@
 /**
  * Integers that need 64 bits without a sign (`UInt64`) are rare, and the catalog calls them
  * integers like all others. To read a column of them beside the `Int64` of a path costs half as
- * much again, and to group by both three times as much. So a statement leaves them out where the
- * catalog has learned, and a second one asks whether there are any: ClickHouse remembers which
- * parts have none (its cache of conditions), so that costs next to nothing. If there are some, the
- * statement is made anew with them.
+ * much again, and to group by both costs three times as much. So a statement leaves them out for
+ * rows that the catalog covers, and a second one asks whether there are any: ClickHouse remembers
+ * which parts have none (its query condition cache), so that costs next to nothing. If there are
+ * some, the statement is run again with them.
  */
 import {
   ANY_TYPES,
@@ -37,7 +37,7 @@ interface Tables {
   readonly present: PresentTables
 }
 
-/** What one statement has left out. */
+/** The large integers that one statement has left out. */
 export class LargeIntegers {
   readonly #columns = new Set<string>()
   readonly #known: KnownLargeIntegers
@@ -52,7 +52,7 @@ export class LargeIntegers {
     return this.#columns.size > 0
   }
 
-  /** The leg without columns of large integers, where they are not known to be. */
+  /** The leg without columns of large integers, except where they are known to occur. */
   leaveOut(leg: RowLeg): RowLeg {
     const { fields } = leg
     const typesOf = (path: PathParts): PathTypes => {
@@ -68,14 +68,14 @@ export class LargeIntegers {
     return { ...leg, fields: { typesOf, textFields, paths } }
   }
 
-  /** They are there: later statements read them at once. */
+  /** Remembers that they occur: later statements read them at once. */
   remember(): void {
     for (const column of this.#columns) this.#known.add(this.#streamIds, column)
   }
 
   /**
-   * Counts rows that have one. Its text changes by the day, not by the moment: else nothing of it
-   * would be remembered. Undefined when there is no table.
+   * Counts rows that have one. Its text changes only from day to day: otherwise ClickHouse could
+   * not remember its result. Undefined when there is no table.
    */
   probeSql(
     probe: Probe,

@@ -25,17 +25,17 @@ export interface Part {
   readonly row: (leg: RowLeg) => string
   /** Merges a column of it and can be merged again. */
   readonly merge: (column: string) => string
-  /** The same for the last time. */
+  /** Like `merge`, for the last merge. */
   readonly finish: (column: string) => string
   /** A list of quantiles, not one value. */
   readonly isList: boolean
 }
 
-/** What an aggregate needs, by the places of parts. */
+/** What an aggregate needs, by the indexes of its parts. */
 export interface PlacedParts {
   readonly fn: AggregateFunction
   readonly at: Readonly<Partial<Record<PartName, number>>>
-  /** Of a quantile: its place among those of its field, from 1. */
+  /** For a quantile: its index among those of its field, from 1. */
   readonly quantile: number
 }
 
@@ -61,7 +61,7 @@ const NEEDS: Readonly<Record<Exclude<AggregateFunction, keyof typeof QUANTILES>,
   max: ['Int64', 'UInt64', 'Float64'],
 }
 
-/** The place of the part that counts all events. */
+/** The index of the part that counts all events. */
 export const ALL_EVENTS = 0
 
 /**
@@ -232,7 +232,7 @@ function number(field: FieldRef | undefined, leg: RowLeg): string {
   ])
 }
 
-/** A hash that is the same for equal values of any types, and another for values of two kinds. */
+/** A hash that is the same for equal values of any types, and differs for values of two kinds. */
 function hash(field: FieldRef | undefined, leg: RowLeg): string {
   if (field?.kind === 'system') return labelHash(field.label, leg)
   const float = typed(field, leg, 'Float64')

@@ -1,4 +1,4 @@
-/** How much of ClickHouse's disk a stream takes. */
+/** How much of ClickHouse's disk a stream uses. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import type { StreamId } from '../../../model/stream.ts'
@@ -21,7 +21,7 @@ export function projectionBytesReader(
 ): ReadProjectionBytes {
   return async (streamId) => {
     const signal = AbortSignal.timeout(PROJECTION_BYTES_MS_MAX)
-    // The signal ends the request; the race ends our wait even if the client does not heed it.
+    // The signal ends the request; the race ends our wait even if the client ignores the signal.
     const late = delay(PROJECTION_BYTES_MS_MAX, null, { ref: false })
     const params = {
       database: tables.database,
@@ -42,7 +42,7 @@ export function projectionBytesReader(
   }
 }
 
-/** A row of the shared table counts with the mean of all: what one takes is not told. */
+/** A row of the shared table counts as the mean row: ClickHouse does not report bytes by stream. */
 function bytesSql({ hasShared }: PresentTables): string {
   const parts = `FROM system.parts AS p WHERE active AND database = {database:String} AND table =`
   const rows = `(SELECT count() FROM {database:Identifier}.{mixed:Identifier}

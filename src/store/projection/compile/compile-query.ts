@@ -3,8 +3,8 @@
  * goes through `quoteFieldPath`.
  *
  * The condition is true for exactly the rows that docs/language.md says; for others it is false or
- * NULL. It is left NULL because what wraps a column, `ifNull` too, hides it from indexes. Whoever
- * needs two values, as a negation does, wraps the whole: `isTrue`.
+ * NULL. It is left NULL because anything that wraps a column, even `ifNull`, hides it from indexes.
+ * Code that needs true or false, such as a negation, wraps the whole condition: `isTrue`.
  */
 import { QueryError } from '../../../language/query-error.ts'
 import type {
@@ -33,7 +33,7 @@ export function compileQuery(query: Query, fields: LegFields, params: SqlParams)
   return new Compiler(params).compile(query, eventScope(fields))
 }
 
-/** The same with 0 and 1 alone, for what is no WHERE. */
+/** The condition as 0 or 1, never NULL, for use outside a WHERE. */
 export function isTrue(condition: string): string {
   return condition === 'true' || condition === 'false' ? condition : `ifNull(${condition}, false)`
 }
@@ -136,7 +136,7 @@ function isText(path: PathParts, scope: Scope): boolean {
   return path.length === 1 && scope.textFields.includes(path[0]!)
 }
 
-/** What `http.*` and `*` stand for: paths that begin so, with what is in their arrays. */
+/** The paths that `http.*` and `*` stand for, including those within arrays. */
 function findPaths(field: BelowField | AnyField, scope: Scope): PathParts[] {
   const parts = field.kind === 'any' ? [''] : field.parts
   const around = parts.slice(0, -1)

@@ -1,4 +1,4 @@
-/** What is asked of the system fields: columns of their own, absent where they are empty. */
+/** Tests of the system fields: these have columns of their own, and are absent where empty. */
 import type { Bound, RangeTest, SystemFieldName, Test } from '../../../language/query-tree.ts'
 import { levelsInRange } from '../../../language/scalar.ts'
 import { tryParseEventId } from '../../../model/event-id.ts'
@@ -39,7 +39,7 @@ function compileLabel(column: string, test: Test, params: SqlParams): string {
   return test.kind === 'value' ? condition : `(${column} != '' AND ${condition})`
 }
 
-/** The receipt time is in the id; by it the primary key finds the row. */
+/** The id holds the receipt time, by which the primary key finds the row. */
 function compileId(text: string, params: SqlParams): string {
   const id = tryParseEventId(text)
   if (id === undefined) return 'false'

@@ -1,6 +1,6 @@
 /**
- * What is asked of one value, as SQL over an expression of its type. It may be NULL where the value
- * is, and is free of `ifNull` and of casts, so that indexes on the column serve it.
+ * A test of one value, as SQL over an expression of its type. It may be NULL where the value is
+ * NULL, and has no `ifNull` and no casts, so that indexes on the column can be used.
  */
 import { makeNumberTest, type NumberTest } from '../../../language/number-test.ts'
 import type {
@@ -26,7 +26,7 @@ export interface TypedValue {
 
 /**
  * The condition; `undefined` where no value of this type meets the test. `isText`: the value is one
- * of a text field, which is searched by words. Precondition: it is no `exists`.
+ * of a text field, which is searched by words. Precondition: the test is not `exists`.
  */
 export function compileTest(
   test: Exclude<Test, { kind: 'exists' }>,
@@ -75,9 +75,9 @@ function compileNumber(
   }
   if (integer === undefined) return undefined
   const { operator, value } = integer
-  // An integer is an `UInt64` only where no `Int64` holds it.
+  // An integer is a `UInt64` only where no `Int64` can hold it.
   const [min, max] = type === 'Int64' ? [INT64_MIN, INT64_MAX] : [INT64_MAX + 1n, UINT64_MAX]
-  // A bound outside of the type is met by all of its values or by none.
+  // All values of the type meet a bound outside of the type's range, or none does.
   if (value >= min && value <= max) return `${sql} ${operator} ${params.add(type, String(value))}`
   const isMet = operator === '>=' ? value < min : operator === '<=' && value > max
   return isMet ? `isNotNull(${sql})` : undefined
@@ -112,7 +112,7 @@ function compileRange(
   }
 }
 
-/** The function and the column are written as in the text index, else it does not serve them. */
+/** The function and the column are written as in the text index, or it would not be used. */
 function compileWords({ value }: ValueTest, sql: string, params: SqlParams): string {
   const test = makeTextTest(value.text)
   const folded = `${FOLD_FUNCTION}(${sql})`

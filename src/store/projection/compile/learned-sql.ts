@@ -12,8 +12,8 @@ export interface Receipt {
 export type Era = 'learned' | 'other'
 
 /**
- * The condition for the rows of that era among those received in `receipt`: `true` for all of them,
- * `false` for none.
+ * The condition for the rows of that era among those received in `receipt`: `true` if all are,
+ * `false` if none is.
  */
 export function eraSql(
   era: Era,

@@ -1,4 +1,4 @@
-/** What is known of the fields of the rows that one SELECT reads. */
+/** What is known about the fields of the rows that one SELECT reads. */
 import {
   ANY_TYPES,
   type FieldCatalog,
@@ -13,12 +13,12 @@ export interface LegFields {
   readonly paths: readonly PathParts[]
 }
 
-/** Of rows that the catalog has learned from. */
+/** For rows that the catalog has learned from. */
 export function learnedFields(catalog: FieldCatalog): LegFields {
   return catalog
 }
 
-/** Of other rows: a path may have any type. */
+/** For other rows: a path may have any type. */
 export function anyFields({ textFields, paths }: FieldCatalog): LegFields {
   return { typesOf: () => ANY_TYPES, textFields, paths }
 }

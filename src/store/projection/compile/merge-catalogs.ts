@@ -1,4 +1,4 @@
-/** Several streams in one table, as if they were one: what any of them may have, all may. */
+/** The catalog of several streams in one table: a path may have whatever any of them may have. */
 import {
   catalogPath,
   type FieldCatalog,
@@ -9,8 +9,8 @@ import {
 } from '../../../model/field-catalog.ts'
 
 /**
- * Precondition: there is one at least, and their text fields are the same or all of their strings
- * are text: then a path of strings is a text field of any stream that has it.
+ * Precondition: there is at least one catalog, and either their text fields are the same or all of
+ * their strings are text: then a path of strings is a text field of any stream that has it.
  */
 export function mergeCatalogs(catalogs: readonly FieldCatalog[]): FieldCatalog {
   const [first] = catalogs
@@ -39,7 +39,7 @@ function mergeTypes(all: readonly PathTypes[]): PathTypes {
   }
 }
 
-/** What holds of all of them. */
+/** What is true of all of them. */
 function mergeLearned(all: readonly LearnedRows[]): LearnedRows {
   const behind = new Map<number, number>()
   for (const { nodeId, untilMs } of all.flatMap((learned) => learned.behind)) {

@@ -1,4 +1,4 @@
-/** Wildcards as regular expressions of RE2, in which `.` is any character: `match` says so. */
+/** Wildcards as regular expressions of RE2, in which `.` is any character, as `match` sets it. */
 import type { Pattern, PatternToken } from '../../../language/query-tree.ts'
 import { foldCase, isWordCharacter } from '../../../language/words.ts'
 
@@ -15,10 +15,10 @@ export function wholePattern(pattern: Pattern): string {
 }
 
 /**
- * The pattern somewhere in a folded text, neither beginning nor ending inside a word. RE2 cannot
- * look around, so a word's edge is a character that is read with it, and where the edge depends on
- * `?` stands for there is a branch for each case. A `*` at an end says nothing: it goes on to white
- * space or to the text's end, where no word goes on.
+ * The pattern somewhere in a folded text, neither beginning nor ending inside a word. RE2 has no
+ * lookaround, so a word's edge is matched as a character, and where the edge depends on what a `?`
+ * stands for, there is a branch for each case. A `*` at an end needs no edge: it extends to white
+ * space or to the text's end, where a word ends anyway.
  */
 export function wordPattern(pattern: Pattern): string {
   const pieces = pattern.map((token): Piece => {
@@ -29,14 +29,14 @@ export function wordPattern(pattern: Pattern): string {
 }
 
 interface Piece {
-  /** Undefined for what stands for an edge itself. */
+  /** Undefined for a piece that is itself an edge. */
   readonly token: PatternToken | undefined
   readonly source: string
 }
 
 const edge = (source: string): Piece => ({ token: undefined, source })
 
-/** The ways to begin where no word goes on. */
+/** The ways to begin outside a word. */
 function beginnings(pieces: readonly Piece[]): (readonly Piece[])[] {
   const [first, ...rest] = pieces
   const token = first?.token
@@ -54,7 +54,7 @@ function beginnings(pieces: readonly Piece[]): (readonly Piece[])[] {
   }
 }
 
-/** The ways to end where no word goes on. */
+/** The ways to end outside a word. */
 function endings(pieces: readonly Piece[]): (readonly Piece[])[] {
   const last = pieces.at(-1)
   const token = last?.token

@@ -1,12 +1,12 @@
 /**
- * Which of the tables that rows of streams may be in are there. A stream's rows are in its own
+ * Which tables exist, of those that may hold rows of given streams. A stream's rows are in its own
  * table, in the one that small streams share, or in both; either may be missing, and ClickHouse
  * then refuses the whole query (code 60).
  *
- * To ask first would double the round trips, so a table is taken to be there until a query fails.
- * Then we look which ones are there and remember those that are not. Later queries leave these out,
- * and look again while they run. One that was made meanwhile is found by that, and the query is
- * repeated with it: what was there when a query began is never left out.
+ * To ask first would double the round trips, so a table is assumed to exist until a query fails.
+ * Then we look up which tables exist and remember those that do not. Later queries leave these out,
+ * and look again while they run. That finds a table that was created meanwhile, and the query is
+ * repeated with it: a table that existed when a query began is never left out.
  */
 import { QUERY_TABLES_MAX } from '../../../limits.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
@@ -23,7 +23,7 @@ export interface PresentTables {
 }
 
 const TRIES_MAX = 4
-/** Tables whose lack is remembered; past that all are forgotten, which costs a look. */
+/** Missing tables that are remembered; past that all are forgotten, which costs one look-up. */
 const MISSING_MAX = 10_000
 
 export class ProjectionTables {
@@ -37,8 +37,8 @@ export class ProjectionTables {
   }
 
   /**
-   * What `run` resolves with, over the tables that are there; `run` is asked also when there is
-   * none. It may be called again after it failed or when a table turned up. Throws what it throws.
+   * What `run` resolves with, over the tables that exist; `run` is also called when none does. It
+   * may be called again after it failed or when a table has appeared. Throws what `run` throws.
    */
   async read<T>(
     streamIds: readonly StreamId[],
@@ -67,7 +67,7 @@ export class ProjectionTables {
     return tables.filter((table) => this.#missing.has(table))
   }
 
-  /** Remembers which of `tables` are missing; returns how many are there. */
+  /** Remembers which of `tables` are missing; returns how many exist. */
   async #look(tables: readonly string[]): Promise<number> {
     if (tables.length === 0) return 0
     const there = await this.#clickhouse.query<{ name: string }>(

@@ -1,11 +1,11 @@
 /**
- * The rows that a query is about, as a sub-select: whatever is made of them (groups, ids, counts)
- * is a SELECT over it.
+ * The rows that a query is about, as a sub-select: whatever is computed from them (groups, ids,
+ * counts) is a SELECT over it.
  *
- * It is a UNION ALL of legs: the tables in which the streams' rows are, a table twice where the
- * catalog has not learned from all of its rows. Each leg computes the columns that were asked for,
- * so it reads the subcolumns and the ranges of the primary key that it needs and nothing more. Rows
- * that were removed are in none.
+ * It is a UNION ALL of legs: one for each table that holds rows of the streams, two where the
+ * catalog has not learned from all of the table's rows. Each leg computes the columns that were
+ * asked for, so it reads only the subcolumns and the ranges of the primary key that it needs. Rows
+ * that were removed are in no leg.
  */
 import { QueryError } from '../../../language/query-error.ts'
 import type { Query } from '../../../language/query-tree.ts'
@@ -46,16 +46,16 @@ export interface RowSourceOptions {
   readonly fromNs: bigint
   readonly toNs: bigint
   readonly query: Query
-  /** What stands behind SELECT; each leg must give the same names, and types that go together. */
+  /** What follows SELECT; each leg must give the same names, and compatible types. */
   readonly columns: (leg: RowLeg) => string
   /** A further condition, such as a window of ids. */
   readonly where?: (leg: RowLeg) => string
-  /** What stands behind the conditions of each leg, such as a GROUP BY of its own. */
+  /** What follows the conditions of each leg, such as a GROUP BY of its own. */
   readonly tail?: (leg: RowLeg) => string
 }
 
 /**
- * For use behind FROM, in its own parentheses: `(SELECT … UNION ALL SELECT …)`. Undefined when
+ * For use after FROM, with its own parentheses: `(SELECT … UNION ALL SELECT …)`. Undefined when
  * there is no table, so no row. Fills `params`. Throws `QueryError` for a query that asks for too
  * much.
  */
@@ -77,7 +77,7 @@ export function rowSource(
   const legs = own.flatMap((stream) => source.ownLegs(stream))
   if (tables.hasShared) legs.push(...source.sharedLegs())
   if (legs.length === 0) return undefined
-  // Where nothing can match, one leg stays: its columns are asked for.
+  // Where nothing can match, one leg stays, because the SELECT around it needs its columns.
   const kept = legs.filter(({ isEmpty }) => !isEmpty)
   const selects = (kept.length === 0 ? legs.slice(0, 1) : kept).map(({ sql }) => sql)
   return `(${selects.join('\n  UNION ALL ')})`
@@ -156,7 +156,7 @@ class RowSource {
       return rows === 'false' ? [] : [{ rows, part: this.#part({ fields: parts[era], stream }) }]
     })
     const [first, second] = legs.map(({ part }) => part)
-    // What asks nothing of the payload is the same for both.
+    // A condition that does not read the payload is the same for both.
     const isSame = first !== undefined && second !== undefined && isSamePart(first, second)
     if (isSame) return [select(first, 'true')]
     return legs.map(({ rows, part }) => select(part, rows))
@@ -173,7 +173,7 @@ class RowSource {
     }
   }
 
-  /** When the rows can have been received. */
+  /** The receipt times that the rows can have. */
   #receipt(streams: readonly SourceStream[]): Receipt {
     const { timeBasis, fromNs, toNs } = this.#options
     const removedMs = streams.map(({ removedBefore }) => segmentIdMs(removedBefore))
@@ -193,7 +193,7 @@ class RowSource {
     return [`${timeBasis} >= ${at(fromNs)}`, `${timeBasis} < ${at(toNs)}`]
   }
 
-  /** The first condition is implied by the second; it is what the primary key can use. */
+  /** The first condition follows from the second, but is one that the primary key can use. */
   #removedSql(streams: readonly SourceStream[]): readonly string[] {
     const marks = streams.map(({ removedBefore }) => removedBefore)
     const [least, ...more] = marks.toSorted((a, b) => (a < b ? -1 : 1))

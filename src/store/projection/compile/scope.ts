@@ -1,9 +1,9 @@
 /**
  * Where a condition looks up its fields: the event, or one element of an array of objects.
  *
- * An element's fields are columns too, arrays side by side. Its condition becomes a lambda over
- * those that it asks for, `arrayExists((e0, e1) -> e0 = 1 AND e1 = 'x', column0, column1)`: so both
- * are about the same element, and no object is ever put together.
+ * An element's fields are columns too: parallel arrays. Its condition becomes a lambda over the
+ * columns that it reads, `arrayExists((e0, e1) -> e0 = 1 AND e1 = 'x', column0, column1)`: so both
+ * tests are of the same element, and no object is ever put together.
  */
 import type { PathParts } from '../../../model/field-catalog.ts'
 import type { LegFields } from './leg-fields.ts'
@@ -16,7 +16,7 @@ import {
 } from './typed-column.ts'
 
 export interface Scope {
-  /** Of one element there are none. */
+  /** Empty within an element. */
   readonly textFields: readonly string[]
   /** Paths with values, from here. */
   readonly paths: readonly PathParts[]
@@ -41,7 +41,7 @@ export function eventScope(fields: LegFields): Scope {
   }
 }
 
-/** One element of the arrays at `array`, whose condition is put together by `wrap`. */
+/** One element of the arrays at `array`; `wrap` makes its condition one of the whole event. */
 export class ElementScope implements Scope {
   readonly textFields = []
   readonly paths: readonly PathParts[]
@@ -93,7 +93,7 @@ export class ElementScope implements Scope {
       if (objects === undefined) return 'false'
       return condition === 'true' ? notEmpty(objects) : `(${notEmpty(objects)} AND ${condition})`
     }
-    // Any array of the elements' is as long as that of the elements.
+    // Each array of a field of the elements has as many entries as there are elements.
     let wrapped = condition
     for (let depth = depthMax; depth > 0; depth--) {
       const inner = used.map(([, name]) => variable(name, depth))

@@ -1,6 +1,6 @@
 /**
- * The parameters of a statement: every value that comes from a request goes by one of them. And how
- * many conditions on columns it has, which is what it costs the engine before it reads anything.
+ * The parameters of a statement: every value from a request is passed as one of them. Also counts
+ * the statement's conditions on columns: they are its cost before the engine reads anything.
  */
 
 export class SqlParams {
@@ -9,7 +9,7 @@ export class SqlParams {
   /** All legs and all queries of the statement together: at most `QUERY_CONDITIONS_MAX`. */
   conditions = 0
 
-  /** What `ClickHouse.query` takes. */
+  /** In the form that `ClickHouse.query` takes. */
   get values(): Readonly<Record<string, unknown>> {
     return this.#values
   }

@@ -6,7 +6,7 @@ import type { Bound } from '../../../language/query-tree.ts'
 import { bothBounds } from './both-bounds.ts'
 import type { SqlParams } from './sql-params.ts'
 
-/** Each number within its range; which days a month has is seen when the date is read. */
+/** Each number within its range; whether a month has that day is checked when the date is read. */
 const FORM =
   '^(?:(?:19|20|21)[0-9][0-9]|22[0-5][0-9]|226[01])-' +
   '(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt ]' +
@@ -14,7 +14,7 @@ const FORM =
   '(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$'
 const DATE_LENGTH = 10
 
-/** The condition that the text is a time between the bounds, of which there is one at least. */
+/** The condition that the text is a time between the bounds, of which there is at least one. */
 export function timeRange(
   text: string,
   low: Bound | undefined,
@@ -31,7 +31,7 @@ export function timeRange(
   return `(match(${text}, ${params.add('String', FORM)}) AND ${isDate} AND ${range})`
 }
 
-/** Of a text in that form: since 1970, negative before. A second 60 is the next minute's first. */
+/** Of a text in that form: since 1970, negative before. Second 60 is the next minute's first. */
 function nanoseconds(text: string): string {
   const number = (at: number, sql = text) => `toInt64OrNull(substring(${sql}, ${at}, 2))`
   const days = `toInt64(toDate32OrNull(substring(${text}, 1, ${DATE_LENGTH})))`

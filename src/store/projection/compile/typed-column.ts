@@ -26,8 +26,8 @@ const OBJECTS = [
 ] as const
 
 /**
- * The Dynamic column of a path in rows of the projection. Undefined for what has none: arrays in
- * arrays, and what is deeper in arrays than columns go.
+ * The Dynamic column of a path in rows of the projection. Undefined for a path that has none:
+ * arrays in arrays, and anything nested deeper in arrays than columns are.
  */
 export function dynamicColumn(path: PathParts): Column | undefined {
   const [first = '', ...rest] = path

@@ -1,4 +1,4 @@
-/** What ClickHouse would read for a query: which indexes leave out how much. Nothing is read. */
+/** What ClickHouse would read for a query, and how much each index leaves out. Reads no rows. */
 import type { ClickHouse } from '../../clickhouse.ts'
 import type { ProjectionTables } from '../compile/projection-tables.ts'
 import { SqlParams } from '../compile/sql-params.ts'
@@ -20,7 +20,7 @@ export interface ExplainedIndex {
 }
 
 export interface Explained {
-  /** In the order of their use, of all tables together. */
+  /** In the order of their use, summed over all tables. */
   readonly indexes: readonly ExplainedIndex[]
   /** Granules that would be looked at, of those that the tables have. */
   readonly granules: Share

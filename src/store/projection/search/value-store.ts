@@ -14,7 +14,7 @@ export interface ValueQuestion {
   /** Precondition: `isFieldPath`. Undefined: the label of the service. */
   readonly path: string | undefined
   readonly range: IdRange
-  /** Values begin so, in any case. */
+  /** Values begin with this, in upper or lower case. */
   readonly prefix: string
   readonly limit: number
   readonly msMax: number
@@ -27,7 +27,7 @@ export interface TopValue {
   readonly count: number
 }
 
-/** Longer values are no help to whoever types. */
+/** Longer values are no help in an input box. */
 const VALUE_CHARS_MAX = 128
 const ALL = { kind: 'all', start: 0, end: 0 } as const
 const NS_PER_MS = 1_000_000n
