@@ -90,9 +90,10 @@ export class MatchPipeline {
     return { queries: results, events: this.#takeEvents(), damaged }
   }
 
-  #begin({ text, textFields, eventTime, limit }: MatchQuery, queries: number): Search {
+  #begin(query: MatchQuery, queries: number): Search {
+    const { text, textFields, isAllText, eventTime, limit } = query
     return {
-      evaluator: this.#evaluators.of(text, textFields),
+      evaluator: this.#evaluators.of(text, textFields, isAllText),
       from: eventTime && momentOf(eventTime.fromNs),
       to: eventTime && momentOf(eventTime.toNs),
       limit: Math.min(limit, MATCH_EVENTS_MAX),

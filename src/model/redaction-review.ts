@@ -14,6 +14,7 @@ export interface ReviewQuery {
   /** A query that parses (`src/language`). */
   readonly text: string
   readonly textFields: readonly string[]
+  readonly isAllText: boolean
 }
 
 export interface ReviewCounts {

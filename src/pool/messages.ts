@@ -174,6 +174,8 @@ export interface MatchQuery {
   readonly text: string
   /** Paths of the stream's text fields. */
   readonly textFields: readonly string[]
+  /** Strings at other paths are text as well: the stream has none of its text fields. */
+  readonly isAllText?: boolean
   /** Event times, nanoseconds since 1970, half-open; undefined for events of all times. */
   readonly eventTime: { readonly fromNs: bigint; readonly toNs: bigint } | undefined
   /** It ends behind so many matches, in the order of the reads; `MATCH_EVENTS_MAX` at most. */

@@ -11,6 +11,7 @@ import { REVIEW_EVENTS_MAX, REVIEW_PATHS_MAX } from '../limits.ts'
 import { formatEventId } from '../model/event-id.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Stream } from '../model/stream.ts'
+import { textOf } from '../read/asks-catalog.ts'
 import { type ReadMembers, readQueryText, readTimeRange } from '../read/read-request.ts'
 import { READ_PROPERTIES } from '../read/schemas.ts'
 import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
@@ -125,7 +126,7 @@ async function readReview(
     },
     fromMs: timeMs(fromNs),
     toMs: timeMs(toNs),
-    query: catalog && { text: text as string, textFields: catalog.textFields },
+    query: catalog && { text: text as string, ...textOf(catalog) },
     redactFields: redactFields === undefined ? stream.redactFields : readRedactFields(redactFields),
   }
 }

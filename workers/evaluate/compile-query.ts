@@ -2,7 +2,7 @@
 
 import type { Field, FieldClause, Query } from '../../src/language/query-tree.ts'
 import { isFieldPath } from '../../src/model/field-path.ts'
-import { ARRAY_JSON, BOOL, NO_TYPE, nativeTypeOf } from '../block/native-types.ts'
+import { ARRAY_JSON, BOOL, NO_TYPE, nativeTypeOf, STRING_TYPE } from '../block/native-types.ts'
 import { NO_COLUMN } from '../tape/column-names.ts'
 import { ENTRY, nextEntry } from '../tape/tape-types.ts'
 import type { EventCursor } from './event-cursor.ts'
@@ -24,18 +24,21 @@ type EntryTest = (event: EventCursor, at: number, depth: number) => boolean
 const ELEMENT_STEPS = 40
 const PATH_STEPS = 15
 
+/** Where words are looked for. */
+export interface TextPaths {
+  readonly textFields: readonly string[]
+  /** At every other path of the event that has a string, as well. */
+  readonly isAllText: boolean
+}
+
 export interface CompiledQuery {
   readonly test: ScopeTest
   /** To be begun before the events of a batch. */
   readonly finder: PathFinder
 }
 
-export function compileQuery(
-  query: Query,
-  textFields: readonly string[],
-  parts: Parts,
-): CompiledQuery {
-  const compiler = new QueryCompiler(textFields, parts)
+export function compileQuery(query: Query, text: TextPaths, parts: Parts): CompiledQuery {
+  const compiler = new QueryCompiler(text, parts)
   const test = compiler.compile(query, true)
   return { test, finder: compiler.finish() }
 }
@@ -43,6 +46,7 @@ export function compileQuery(
 class QueryCompiler {
   readonly #parts: Parts
   readonly #textFields: readonly string[]
+  readonly #isAllText: boolean
   /** Paths of the event by their number; the text fields come first. */
   readonly #paths: string[]
   /** Made when all paths are known; closures ask for it later. */
@@ -50,9 +54,10 @@ class QueryCompiler {
   /** By column, which of a scope's entries counts. */
   #lastEntry = new Int32Array(0)
 
-  constructor(textFields: readonly string[], parts: Parts) {
+  constructor({ textFields, isAllText }: TextPaths, parts: Parts) {
     this.#parts = parts
     this.#textFields = textFields
+    this.#isAllText = isAllText
     this.#paths = [...textFields]
   }
 
@@ -77,8 +82,10 @@ class QueryCompiler {
         return (event, from, to, depth) => !test(event, from, to, depth)
       }
       case 'text': {
-        const test = this.#leafTest(makeValueTest(query.test, true, this.#parts))
+        const value = makeValueTest(query.test, true, this.#parts)
+        const test = this.#leafTest(value)
         const tests = this.#textFields.map((path) => this.#atPath([path], isEvent, test))
+        if (isEvent && this.#isAllText) tests.push(this.#anyString(value))
         return joined('or', tests)
       }
       case 'element': {
@@ -118,15 +125,37 @@ class QueryCompiler {
         }
         const isText = isEvent && field.parts.length === 1 && this.#textFields.includes(last)
         const value = makeValueTest(test, isText, parts)
-        return this.#atPath(field.parts, isEvent, this.#leafTest(value))
+        const isWord = isEvent && field.parts.length === 1 && this.#isAllText
+        const string = isWord ? makeValueTest(test, true, parts).string : value.string
+        const ofString = isWord ? { ...value, string } : value
+        return this.#atPath(field.parts, isEvent, this.#leafTest(value, ofString))
       }
     }
   }
 
-  #leafTest(test: ValueTest): EntryTest {
+  /** `ofString`: the test where the value is a string, and no array. */
+  #leafTest(test: ValueTest, ofString = test): EntryTest {
     const { work } = this.#parts
-    return (event, at, depth) =>
-      testLeaf(event, at, columnTypeOf(event.entries, at, depth), test, work)
+    return (event, at, depth) => {
+      const native = columnTypeOf(event.entries, at, depth)
+      return testLeaf(event, at, native, native === STRING_TYPE ? ofString : test, work)
+    }
+  }
+
+  /** Of some string of the event outside of arrays. */
+  #anyString(test: ValueTest): ScopeTest {
+    const { work } = this.#parts
+    return (event, from, to) => {
+      this.#findLast(event, from, to)
+      const { entries, trie } = event
+      for (let at = from; at < to; at = nextEntry(entries, at)) {
+        const column = trie.column[entries[at]!]!
+        if (column === NO_COLUMN || this.#lastEntry[column] !== at) continue
+        if (columnTypeOf(entries, at, 0) !== STRING_TYPE) continue
+        if (testLeaf(event, at, STRING_TYPE, test, work) && isNameable(event, column)) return true
+      }
+      return false
+    }
   }
 
   /** Of an element of an array of scalars. */
@@ -189,7 +218,8 @@ class QueryCompiler {
     const isOfWords =
       isEvent && (test.kind === 'value' || test.kind === 'wildcard') && !test.isWhole
     const texts = isOfWords ? this.#textFields.length : 0
-    const text = texts > 0 ? makeValueTest(test, true, this.#parts) : plain
+    const isAllText = isOfWords && this.#isAllText
+    const text = texts > 0 || isAllText ? makeValueTest(test, true, this.#parts) : plain
     const start = Buffer.from(prefix)
     const some = (event: EventCursor, from: number, to: number, depth: number, begin: Buffer) => {
       this.#findLast(event, from, to)
@@ -199,7 +229,10 @@ class QueryCompiler {
         if (column === NO_COLUMN || this.#lastEntry[column] !== at) continue
         const native = columnTypeOf(entries, at, depth)
         if (native === NO_TYPE || !trie.columns.startsWith(column, begin)) continue
-        const isText = texts > 0 && depth === 0 && this.#finder!.indexOf(column) < texts
+        const isText =
+          depth === 0 &&
+          ((isAllText && native === STRING_TYPE) ||
+            (texts > 0 && this.#finder!.indexOf(column) < texts))
         const value = isText ? text : plain
         const isFound =
           testLeaf(event, at, native, value, this.#parts.work) ||

@@ -3,7 +3,7 @@
  * then costs what its clauses look at: byte ranges, nothing is parsed into values.
  */
 import type { Query } from '../../src/language/query-tree.ts'
-import { type CompiledQuery, compileQuery } from './compile-query.ts'
+import { type CompiledQuery, compileQuery, type TextPaths } from './compile-query.ts'
 import type { EventCursor } from './event-cursor.ts'
 import { Regexes, RegexMemory } from './regexes.ts'
 import { Work } from './work.ts'
@@ -17,9 +17,9 @@ export class Evaluator {
   readonly #regexes: Regexes
   readonly #compiled: CompiledQuery
 
-  constructor(query: Query, textFields: readonly string[], memory = new RegexMemory()) {
+  constructor(query: Query, text: TextPaths, memory = new RegexMemory()) {
     this.#regexes = new Regexes(this.work, memory)
-    this.#compiled = compileQuery(query, textFields, { work: this.work, regexes: this.#regexes })
+    this.#compiled = compileQuery(query, text, { work: this.work, regexes: this.#regexes })
   }
 
   /** Before the events of a batch: `event` has begun it. */

@@ -16,9 +16,10 @@ export class Evaluators {
   }
 
   /** Precondition: `text` parses. */
-  of(text: string, textFields: readonly string[]): Evaluator {
-    const key = JSON.stringify([text, ...textFields])
-    const evaluator = this.#kept.get(key) ?? new Evaluator(parse(text), textFields, this.#memory)
+  of(text: string, textFields: readonly string[], isAllText = false): Evaluator {
+    const key = JSON.stringify([text, isAllText, ...textFields])
+    const evaluator =
+      this.#kept.get(key) ?? new Evaluator(parse(text), { textFields, isAllText }, this.#memory)
     this.#kept.delete(key)
     this.#kept.set(key, evaluator)
     return evaluator

@@ -8,7 +8,6 @@ import type { RecordFormat } from '../../model/batch.ts'
 import { boundaryCursor, type EventId } from '../../model/event-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { Stream } from '../../model/stream.ts'
-import type { SourceStream } from '../../store/projection/compile/row-source.ts'
 import { findEvents } from './find-events.ts'
 import { readRecords } from './read-records.ts'
 import { REASONS, type SearchDeps } from './search.ts'
@@ -29,7 +28,6 @@ const STEP_BYTES = 4 * 1024 * 1024
 export class Export {
   readonly #deps: SearchDeps
   readonly #task: ExportTask
-  readonly #sources: readonly SourceStream[]
   readonly #format: RecordFormat
   /** Fixed at the start: what comes meanwhile would make it endless. */
   readonly #range: IdRange
@@ -37,16 +35,10 @@ export class Export {
   #left: number
   #isOver = false
 
-  private constructor(
-    deps: SearchDeps,
-    task: ExportTask,
-    sources: readonly SourceStream[],
-    range: IdRange,
-  ) {
+  private constructor(deps: SearchDeps, task: ExportTask, range: IdRange) {
     const { request, kind, limit } = task
     this.#deps = deps
     this.#task = task
-    this.#sources = sources
     this.#range = range
     this.#format = { kind, fields: request.fields }
     this.#cursor = request.order === 'newest' ? request.before : request.after
@@ -70,7 +62,7 @@ export class Export {
     const asked = idRange(request)
     const extent = await deps.sources.readExtent(sources, { ...asked, newestFirst })
     const range = extent ?? { start: asked.start, end: asked.start }
-    return new Export(deps, task, sources, range)
+    return new Export(deps, task, range)
   }
 
   /** What stands before the first event. */
@@ -87,12 +79,13 @@ export class Export {
   /** The next events, perhaps none yet; undefined behind the last one. Throws as search does. */
   async next(signal: AbortSignal): Promise<readonly Uint8Array[] | undefined> {
     if (this.#isOver || this.#left === 0) return undefined
-    const { request, tellsStream } = this.#task
-    const { sources, nowMs } = this.#deps
+    const { request, streams, tellsStream } = this.#task
+    const { openStreams, sources, nowMs } = this.#deps
     const newestFirst = request.order === 'newest'
     const search = {
       ...this.#range,
-      streams: this.#sources,
+      // Anew: what is removed or learned meanwhile counts.
+      streams: await openStreams(streams),
       query: request.query,
       queryText: request.queryText,
       eventTime: eventTimeOf(request),

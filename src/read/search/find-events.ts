@@ -24,6 +24,8 @@ import type {
   PendingSegment,
   SegmentExtent,
 } from '../../model/segment-place.ts'
+import type { IdQuestion } from '../../store/projection/search/id-store.ts'
+import { observedFor } from '../asks-catalog.ts'
 import { type SearchSources, SourceFailure, type Wanted } from './search-sources.ts'
 import { asksForId, WindowSize } from './window-size.ts'
 
@@ -62,7 +64,8 @@ export async function findEvents(
   signal: AbortSignal,
   nowMs: () => number,
 ): Promise<FoundEvents> {
-  const search = { ...asked, ...withinCursors(asked) }
+  const observed = observedFor(asked.query, asked.streams)
+  const search = { ...asked, ...withinCursors(asked), observed }
   const { streams, newestFirst } = search
   const none = newestFirst ? search.start : search.end
   if (search.start >= search.end) {
@@ -90,9 +93,11 @@ function withinCursors({ start, end, before, after }: EventSearch): IdRange {
   }
 }
 
+type Search = EventSearch & Pick<IdQuestion, 'observed'>
+
 class EventFinder {
   readonly #sources: SearchSources
-  readonly #search: EventSearch
+  readonly #search: Search
   readonly #signal: AbortSignal
   readonly #nowMs: () => number
   readonly #found: EventKey[] = []
@@ -106,12 +111,7 @@ class EventFinder {
   /** All segments are listed, so the projection is not asked: it is away, or has nothing to add. */
   #isRaw = false
 
-  constructor(
-    sources: SearchSources,
-    search: EventSearch,
-    signal: AbortSignal,
-    nowMs: () => number,
-  ) {
+  constructor(sources: SearchSources, search: Search, signal: AbortSignal, nowMs: () => number) {
     this.#sources = sources
     this.#search = search
     this.#signal = signal
@@ -159,7 +159,7 @@ class EventFinder {
 
   /** What is pending where the next window begins. */
   async #listed(): Promise<PendingList> {
-    const { newestFirst, streams } = this.#search
+    const { newestFirst, streams, observed } = this.#search
     const list = this.#pending
     const isUsable =
       list !== undefined &&
@@ -168,7 +168,7 @@ class EventFinder {
         : list.complete.start <= this.#at && this.#at < list.complete.end)
     if (isUsable) return list
     const [start, end] = newestFirst ? [this.#end, this.#at] : [this.#at, this.#end]
-    const range = { start, end, newestFirst }
+    const range = { start, end, newestFirst, observed }
     this.#pending = await (this.#isRaw
       ? this.#sources.listAll(streams, range)
       : this.#sources.listPending(streams, range))

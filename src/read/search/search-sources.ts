@@ -37,8 +37,14 @@ export interface SearchSources {
     streams: readonly SourceStream[],
     range: ReadingRange,
   ): Promise<SegmentExtent | undefined>
-  /** Segments that the projection may lack, next to where reading begins. */
-  listPending(streams: readonly SourceStream[], range: ReadingRange): Promise<PendingList>
+  /**
+   * Segments that the projection may lack, next to where reading begins; with `observed` also those
+   * that are later.
+   */
+  listPending(
+    streams: readonly SourceStream[],
+    range: ReadingRange & Pick<IdQuestion, 'observed'>,
+  ): Promise<PendingList>
   /** The same of all segments: what is read where there is no projection, or no need of it. */
   listAll(streams: readonly SourceStream[], range: ReadingRange): Promise<PendingList>
   /** The first events of the range by the projection, in reading order. */

@@ -8,7 +8,12 @@
  * old a cached catalog is: for rows that the catalog does not cover, queries read all types.
  */
 import { CATALOG_CACHE_FIELDS_MAX, CATALOG_CACHE_MS, QUERY_PATHS_MAX } from '../../limits.ts'
-import { type FieldCatalog, type LearnedRows, NOTHING_LEARNED } from '../../model/field-catalog.ts'
+import {
+  type FieldCatalog,
+  type LearnedRows,
+  NOTHING_LEARNED,
+  type ObservedSegments,
+} from '../../model/field-catalog.ts'
 import { isFieldPath } from '../../model/field-path.ts'
 import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
@@ -22,6 +27,7 @@ export type CatalogStream = Pick<Stream, 'streamId' | 'textFields'>
 interface Known {
   readonly fields: KnownFields
   readonly learned: LearnedRows
+  readonly observed: ObservedSegments
   readonly readAtMs: number
 }
 
@@ -79,7 +85,8 @@ export class FieldCatalogStore {
 
   async #read(streamIds: readonly StreamId[]): Promise<Map<StreamId, Known>> {
     const readAtMs = this.#nowMs()
-    const learned = await this.#readLearned()
+    const observed = await this.#readObserved()
+    const learned = learnedBy(observed)
     const states = await this.#readStates(streamIds)
     const fields = await this.#readFields(streamIds)
     return new Map(
@@ -88,6 +95,7 @@ export class FieldCatalogStore {
         const known: Known = {
           fields: new KnownFields(fields.get(streamId) ?? []),
           learned: state === undefined ? learned : learnedOf(state, learned),
+          observed,
           readAtMs,
         }
         return [streamId, known]
@@ -96,20 +104,13 @@ export class FieldCatalogStore {
   }
 
   /** How far each node has learned, over all streams. */
-  async #readLearned(): Promise<LearnedRows> {
+  async #readObserved(): Promise<ObservedSegments> {
     const { rows } = await this.#postgres.query<{ node_id: number; segment_id: string }>(
       `SELECT node_id, COALESCE(c.segment_id, 0) AS segment_id
        FROM (SELECT node_id FROM nodes UNION SELECT node_id FROM observe_checkpoints) AS n
        LEFT JOIN observe_checkpoints AS c USING (node_id)`,
     )
-    const nodes = rows.map(({ node_id: nodeId, segment_id }) => {
-      // A later segment may have come in the same millisecond.
-      return { nodeId, untilMs: segmentIdMs(BigInt(segment_id) as SegmentId) }
-    })
-    const first = Math.max(0, ...nodes.map(({ untilMs }) => untilMs))
-    const behind = nodes.filter(({ untilMs }) => untilMs < first - BEHIND_MS)
-    const others = nodes.filter((node) => !behind.includes(node))
-    return { untilMs: Math.min(first, ...others.map(({ untilMs }) => untilMs)), behind }
+    return new Map(rows.map((row) => [row.node_id, BigInt(row.segment_id) as SegmentId]))
   }
 
   async #readStates(streamIds: readonly StreamId[]): Promise<Map<StreamId, StateRow>> {
@@ -165,6 +166,18 @@ function typesOfBits(bits: number): readonly FieldType[] {
   return TYPES[bits] ?? []
 }
 
+/** Up to where all nodes have learned. */
+function learnedBy(observed: ObservedSegments): LearnedRows {
+  const nodes = [...observed].map(([nodeId, segmentId]) => {
+    // A later segment may have come in the same millisecond.
+    return { nodeId, untilMs: segmentIdMs(segmentId) }
+  })
+  const first = Math.max(0, ...nodes.map(({ untilMs }) => untilMs))
+  const behind = nodes.filter(({ untilMs }) => untilMs < first - BEHIND_MS)
+  const others = nodes.filter((node) => !behind.includes(node))
+  return { untilMs: Math.min(first, ...others.map(({ untilMs }) => untilMs)), behind }
+}
+
 function learnedOf(state: StateRow, learned: LearnedRows): LearnedRows {
   if (state.is_partial) return NOTHING_LEARNED
   if (state.undescribed_ms === null) return learned
@@ -172,13 +185,14 @@ function learnedOf(state: StateRow, learned: LearnedRows): LearnedRows {
 }
 
 function toCatalog({ streamId, textFields }: CatalogStream, known: Known): FieldCatalog {
-  const { fields, learned } = known
+  const { fields, learned, observed } = known
   const setting = textFields.filter(isFieldPath)
   const isAllText = !setting.some((path) => fields.hasValues(path))
   const strings = isAllText ? fields.stringPaths.filter(isFieldPath) : []
   return {
     streamId,
     learned,
+    observed,
     textFields: [...new Set([...setting, ...strings.slice(0, QUERY_PATHS_MAX)])],
     isAllText,
     paths: fields.paths,

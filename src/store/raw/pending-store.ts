@@ -5,6 +5,7 @@
  * Checkpoints and segments are read in one statement, so in one snapshot: a segment acknowledged
  * before it is either listed, or not past a checkpoint and so in ClickHouse already.
  */
+import type { ObservedSegments } from '../../model/field-catalog.ts'
 import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import { decodeMembers } from '../../model/segment-members.ts'
@@ -23,10 +24,14 @@ export interface PendingQuery extends IdRange {
   readonly newestFirst: boolean
   /** How many rows to look at. */
   readonly limit: number
+  /** Of a node's segments those behind this one are pending, too. */
+  readonly observed?: ObservedSegments | undefined
 }
 
 /** Segments from which density is estimated. */
 const DENSITY_SEGMENTS = 32
+
+const NO_NODES: ObservedSegments = new Map()
 
 export class PendingStore {
   readonly #postgres: Postgres
@@ -37,10 +42,17 @@ export class PendingStore {
 
   /** Throws `StoreError`. */
   async list(query: PendingQuery): Promise<PendingList> {
-    const { streamIds, start, end, newestFirst, limit } = query
+    const { streamIds, start, end, newestFirst, limit, observed = NO_NODES } = query
     const { rows } = await this.#postgres.query<ListRow>(
       newestFirst ? NEWEST_FIRST : OLDEST_FIRST,
-      [streamIds, String(start), String(end), limit],
+      [
+        streamIds,
+        String(start),
+        String(end),
+        limit,
+        [...observed.keys()],
+        [...observed.values()].map(String),
+      ],
     )
     const list = toList(query, rows)
     // Rows that begin before the range and reach into it can fill the list: then list more.
@@ -94,7 +106,7 @@ interface ExtentRow {
 }
 
 /**
- * Streams are $1, the range $2 and $3, rows $4.
+ * Streams are $1, the range $2 and $3, rows $4; $5 and $6 are nodes and how far they have learned.
  *
  * Each node's rows are found by the index on the node in their ids, so a node that died long ago
  * costs only what it left behind, not what others stored since. Downwards, merged rows that begin
@@ -106,8 +118,10 @@ function listSql(direction: 'ASC' | 'DESC'): string {
         AND (s.stream_id = ANY ($1::integer[]) OR s.stream_id = ${MIXED_STREAM})`
   return `
   WITH marks AS (
-    SELECT n.node_id, COALESCE(c.segment_id, 0) AS passed
+    SELECT n.node_id, LEAST(COALESCE(c.segment_id, 0), o.segment_id) AS passed
     FROM nodes n LEFT JOIN checkpoints c ON c.node_id = n.node_id
+    LEFT JOIN unnest($5::integer[], $6::bigint[]) AS o (node_id, segment_id)
+      ON o.node_id = n.node_id
   ), listed AS (
     SELECT l.* FROM marks m CROSS JOIN LATERAL (
       SELECT ${columns} FROM segments s

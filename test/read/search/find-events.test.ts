@@ -23,6 +23,7 @@ import {
   type EventKey,
   formatEventId,
 } from '../../../src/model/event-id.ts'
+import type { FieldCatalog } from '../../../src/model/field-catalog.ts'
 import { makeSegmentId, type SegmentId, segmentIdNode } from '../../../src/model/segment-id.ts'
 import type { PendingSegment } from '../../../src/model/segment-place.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
@@ -30,7 +31,8 @@ import { type EventSearch, findEvents } from '../../../src/read/search/find-even
 import { type SearchSources, SourceFailure } from '../../../src/read/search/search-sources.ts'
 import type { SourceStream } from '../../../src/store/projection/compile/row-source.ts'
 
-const STREAM = { streamId: 7 as StreamId } as SourceStream
+const CATALOG = { isAllText: false, observed: new Map() } as unknown as FieldCatalog
+const STREAM = { streamId: 7 as StreamId, catalog: CATALOG } as SourceStream
 const SIGNAL = new AbortController().signal
 
 interface Stored {
@@ -45,6 +47,8 @@ interface Stored {
 interface World {
   readonly segments: readonly Stored[]
   readonly checkpoints: ReadonlyMap<number, bigint>
+  /** Behind it the projection does not know what a query of `http.*` means. */
+  readonly observed: ReadonlyMap<number, SegmentId>
   readonly listLimit: number
 }
 
@@ -61,12 +65,15 @@ const world: fc.Arbitrary<World> = fc
   .record({
     rows: fc.array(stored, { maxLength: 40 }),
     passed: fc.tuple(fc.nat(45), fc.nat(45), fc.nat(45)),
+    learned: fc.tuple(fc.nat(45), fc.nat(45), fc.nat(45)),
     listLimit: fc.integer({ min: 1, max: 6 }),
   })
-  .map(({ rows, passed, listLimit }) => {
-    const checkpoints = new Map(
-      passed.map((n, node) => [node, makeSegmentId({ ms: 1_000_000 + n * 50, node, counter: 1 })]),
-    )
+  .map(({ rows, passed, learned, listLimit }) => {
+    const upTo = (times: readonly number[]) =>
+      new Map(
+        times.map((n, node) => [node, makeSegmentId({ ms: 1_000_000 + n * 50, node, counter: 1 })]),
+      )
+    const [checkpoints, observed] = [upTo(passed), upTo(learned)]
     const byId = new Map<SegmentId, Stored>()
     for (const { ms, node, counter, eventCount, bits, isSetAside, isEarly } of rows) {
       const segmentId = makeSegmentId({ ms, node, counter })
@@ -77,7 +84,7 @@ const world: fc.Arbitrary<World> = fc
       const isProjected = !isAside && (isPassed || isEarly)
       byId.set(segmentId, { segmentId, eventCount, matching, isSetAside: isAside, isProjected })
     }
-    return { segments: [...byId.values()], checkpoints, listLimit }
+    return { segments: [...byId.values()], checkpoints, observed, listLimit }
   })
 
 const keysOf = ({ segmentId, matching }: Stored): EventKey[] => {
@@ -85,15 +92,19 @@ const keysOf = ({ segmentId, matching }: Stored): EventKey[] => {
 }
 
 /** Sources over a world; `awayAfter`: the projection answers so many questions, then no more. */
-function sourcesOf({ segments, checkpoints, listLimit }: World, awayAfter = Infinity) {
+function sourcesOf(given: World, awayAfter = Infinity) {
+  const { segments, checkpoints, observed: known, listLimit } = given
   let asked = 0
   const list = (isAll: boolean): SearchSources['listPending'] => {
-    return async (_, { start, end, newestFirst }) => {
+    return async (_, { start, end, newestFirst, observed }) => {
+      const passed = new Map(
+        [...checkpoints].map(([node, id]) => [node, least(id, observed?.get(node) ?? id)]),
+      )
       const sign = newestFirst ? -1 : 1
       const pending = segments
         .filter(({ segmentId: id }) => id >= start && id < end)
         .filter(({ segmentId: id, isSetAside }) => {
-          return isAll || isSetAside || id > checkpoints.get(segmentIdNode(id))!
+          return isAll || isSetAside || id > passed.get(segmentIdNode(id))!
         })
         .sort((a, b) => (a.segmentId < b.segmentId ? -sign : sign))
       const listed = pending.slice(0, listLimit)
@@ -103,7 +114,7 @@ function sourcesOf({ segments, checkpoints, listLimit }: World, awayAfter = Infi
         start: isCut && newestFirst ? last.segmentId : start,
         end: isCut && !newestFirst ? last.segmentId + 1n : end,
       }
-      const highest = [...checkpoints.values()].sort((a, b) => (a < b ? 1 : -1))[0]!
+      const highest = [...passed.values()].sort((a, b) => (a < b ? 1 : -1))[0]!
       const passedMax = (isAll ? 0n : highest) as SegmentId
       const rows = listed.map((each) => ({ ...each, streamId: STREAM.streamId }))
       return { segments: rows, complete, passedMax }
@@ -118,13 +129,19 @@ function sourcesOf({ segments, checkpoints, listLimit }: World, awayAfter = Infi
       if (inside.length === 0) return undefined
       return { start: inside[0]!, end: inside.at(-1)! + 1n, eventsPerMs: SEARCH_WINDOW_ROWS / 50 }
     },
-    findIds: async ({ range, before, after, newestFirst, limit }) => {
+    findIds: async ({ range, before, after, newestFirst, limit, query, observed }) => {
       if (asked++ >= awayAfter) throw new SourceFailure('away', undefined)
       const sign = newestFirst ? -1 : 1
       return segments
         .filter(({ isProjected }) => isProjected)
         .filter(({ segmentId: id }) => id >= range.start && id < range.end)
-        .flatMap(keysOf)
+        .filter(({ segmentId: id }) => id <= (observed?.get(segmentIdNode(id)) ?? id))
+        .flatMap((each) => {
+          const isKnown = each.segmentId <= (known.get(segmentIdNode(each.segmentId)) ?? 0n)
+          return query.kind !== 'field' || query.field.kind === 'path' || isKnown
+            ? keysOf(each)
+            : keysOf({ ...each, matching: [0, 1, 2] })
+        })
         .filter((key) => before === undefined || compareEvents(key, before) < 0)
         .filter((key) => after === undefined || compareEvents(key, after) > 0)
         .sort((a, b) => sign * compareEvents(a, b))
@@ -155,6 +172,7 @@ function searchOf(parts: Partial<EventSearch>): EventSearch {
   }
 }
 
+const least = (a: bigint, b: bigint) => (a < b ? a : b)
 const texts = (events: readonly EventId[]) => events.map(formatEventId)
 
 test('pages, end to end, are all events that match, each once and in order', async () => {
@@ -163,13 +181,19 @@ test('pages, end to end, are all events that match, each once and in order', asy
     fc.boolean(),
     fc.integer({ min: 1, max: 9 }),
     fc.option(fc.nat(3), { nil: undefined }),
-    async (given, newestFirst, limit, awayAfter) => {
+    fc.boolean(),
+    async (given, newestFirst, limit, awayAfter, asksCatalog) => {
+      const catalog = { ...CATALOG, observed: given.observed }
+      const what = asksCatalog && {
+        query: parse('http.*:1'),
+        streams: [{ ...STREAM, catalog }],
+      }
       const sources = sourcesOf(given, awayAfter)
       const seen: EventKey[] = []
       let cursor: EventId | undefined
       for (let pages = 0; pages < 300; pages++) {
         const at = newestFirst ? { before: cursor } : { after: cursor }
-        const search = searchOf({ newestFirst, limit, ...at })
+        const search = searchOf({ newestFirst, limit, ...at, ...what })
         const page = await findEvents(sources, search, SIGNAL, () => 0)
         assert.ok(page.events.length <= limit)
         assert.equal(page.shortfall, undefined)
@@ -215,7 +239,7 @@ function farBehind(count: number): World {
     isSetAside: false,
     isProjected: false,
   }))
-  return { segments, checkpoints: new Map([[0, 1n]]), listLimit: 512 }
+  return { segments, checkpoints: new Map([[0, 1n]]), observed: new Map(), listLimit: 512 }
 }
 
 test('far behind, it evaluates SEARCH_PENDING_EVENTS_MAX at most, in growing chunks', async () => {

@@ -3,6 +3,7 @@ import {
   catalogPath,
   type FieldCatalog,
   type LearnedRows,
+  mergeObserved,
   type PathParts,
   type PathTypes,
   SCALAR_TYPES,
@@ -24,6 +25,7 @@ export function mergeCatalogs(catalogs: readonly FieldCatalog[]): FieldCatalog {
     textFields: [...new Set(catalogs.flatMap((catalog) => catalog.textFields))],
     isAllText: first.isAllText,
     learned: mergeLearned(catalogs.map(({ learned }) => learned)),
+    observed: mergeObserved(catalogs.map(({ observed }) => observed)),
     typesOf: (path) => mergeTypes(catalogs.map((catalog) => catalog.typesOf(path))),
     paths: [...paths].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path),
   }

@@ -1,7 +1,13 @@
 /** The first events of a range of segments that match a query, by their ids. */
 import type { Query } from '../../../language/query-tree.ts'
 import type { EventId, EventKey } from '../../../model/event-id.ts'
-import { type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
+import type { ObservedSegments } from '../../../model/field-catalog.ts'
+import {
+  nodeOfSegmentSql,
+  SEGMENT_ID_MAX,
+  type SegmentId,
+  segmentIdMs,
+} from '../../../model/segment-id.ts'
 import type { IdRange } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
@@ -22,6 +28,8 @@ export interface IdQuestion {
   readonly after: EventId | undefined
   readonly newestFirst: boolean
   readonly limit: number
+  /** Only segments up to these, by node. */
+  readonly observed?: ObservedSegments | undefined
   /** How long it may take. */
   readonly msMax: number
 }
@@ -89,6 +97,7 @@ function rowOptions(question: IdQuestion, params: SqlParams): RowSourceOptions {
   if (after !== undefined && after.segmentId >= range.start) {
     conditions.push(outside('>', after, params))
   }
+  if (question.observed !== undefined) conditions.push(observedSql(question.observed, params))
   if (eventTime !== undefined) {
     // The primary key is by receipt.
     const at = (ms: bigint) => `fromUnixTimestamp64Milli(${params.add('Int64', String(ms))}, 'UTC')`
@@ -104,6 +113,14 @@ function rowOptions(question: IdQuestion, params: SqlParams): RowSourceOptions {
     },
     where: () => conditions.join(' AND '),
   }
+}
+
+/** Of a node that was not there yet, all. */
+function observedSql(observed: ObservedSegments, params: SqlParams): string {
+  const nodes = params.add('Array(UInt64)', [...observed.keys()])
+  const segments = params.add('Array(UInt64)', [...observed.values()])
+  const all = params.add('UInt64', String(SEGMENT_ID_MAX))
+  return `segment_id <= transform(${nodeOfSegmentSql('segment_id')}, ${nodes}, ${segments}, ${all})`
 }
 
 function outside(operator: '<' | '>', cursor: EventId, params: SqlParams): string {

@@ -109,6 +109,7 @@ function makeCatalog(streamId: StreamId, batches: readonly EncodedBatch[]): Fiel
     textFields: [],
     isAllText: false,
     learned: { untilMs: 2 ** 42, behind: [] },
+    observed: new Map(),
     paths: known.paths,
     typesOf: (path) => known.typesOf(path),
   }

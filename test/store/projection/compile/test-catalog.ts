@@ -20,6 +20,7 @@ export function unknownCatalog(
     streamId,
     textFields,
     isAllText: false,
+    observed: new Map(),
     paths,
     learned: NOTHING_LEARNED,
     typesOf: () => ANY_TYPES,
@@ -37,6 +38,7 @@ export function learnedCatalog(
     textFields,
     paths: Object.keys(types).map((path) => path.split('[].')),
     isAllText: false,
+    observed: new Map(),
     learned: { untilMs: 2 ** 42, behind: [] },
     typesOf: (path) => ({ ...NO_TYPES, ...types[catalogPath(path)] }),
   }

@@ -1,0 +1,45 @@
+/**
+ * Whether what a query means depends on which paths the catalog knows: `http.*`, `*`, and words in
+ * a stream without any of its text fields. Segments that the catalog has not learned from are then
+ * evaluated in workers, which see what paths there are, also when ClickHouse has them already: an
+ * event is found as soon as it was acknowledged, whatever is new in it.
+ */
+import type { Query } from '../language/query-tree.ts'
+import { QUERY_PATHS_MAX } from '../limits.ts'
+import { type FieldCatalog, mergeObserved, type ObservedSegments } from '../model/field-catalog.ts'
+import type { SourceStream } from '../store/projection/compile/row-source.ts'
+
+/** Up to where ClickHouse can be asked; undefined: everywhere. */
+export function observedFor(
+  query: Query,
+  streams: readonly SourceStream[],
+): ObservedSegments | undefined {
+  const isAllText = streams.some(({ catalog }) => catalog.isAllText)
+  if (!asksCatalog(query, isAllText)) return undefined
+  return mergeObserved(streams.map(({ catalog }) => catalog.observed))
+}
+
+/** What the evaluator is told of text fields: of all strings as long as the catalog takes all. */
+export function textOf({ textFields, isAllText }: Pick<FieldCatalog, 'textFields' | 'isAllText'>) {
+  return { textFields, isAllText: isAllText && textFields.length < QUERY_PATHS_MAX }
+}
+
+function asksCatalog(query: Query, isAllText: boolean): boolean {
+  switch (query.kind) {
+    case 'all':
+      return false
+    case 'and':
+    case 'or':
+      return query.clauses.some((clause) => asksCatalog(clause, isAllText))
+    case 'not':
+      return asksCatalog(query.clause, isAllText)
+    case 'element':
+      return asksCatalog(query.query, false)
+    case 'text':
+      return isAllText
+    case 'field': {
+      const { kind } = query.field
+      return kind === 'any' || kind === 'below' || (kind === 'path' && isAllText)
+    }
+  }
+}
