@@ -15,8 +15,8 @@ export type BodyFields = Readonly<Record<string, unknown>>
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u
 
 /**
- * A name that people read and tell from others: nothing in it that cannot be seen, no space at its
- * ends; in Unicode's form NFC, so that what looks the same is the same.
+ * A name that people read and tell apart from others: no invisible characters, no space at its
+ * ends; normalised to Unicode's form NFC, so that names that look the same are the same.
  */
 export function readName(name: string, value: unknown): string {
   if (typeof value !== 'string') throw malformed(`"${name}" must be a string`)
@@ -24,12 +24,12 @@ export function readName(name: string, value: unknown): string {
   return checkText(name, value.normalize('NFC'))
 }
 
-/** As `readName`, but absent and blank are an empty text. */
+/** Like `readName`, but an absent or blank name becomes an empty text. */
 export function readOptionalName(name: string, value: unknown): string {
   return value === undefined || value === '' ? '' : readName(name, value)
 }
 
-/** Whether `path` has more bytes than any that is learned. */
+/** Whether `path` is longer than any path that is learned. */
 export function isPathTooLong(path: string): boolean {
   return path.length > FIELD_PATH_BYTES_MAX || Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX
 }

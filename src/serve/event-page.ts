@@ -1,5 +1,5 @@
 /**
- * Event pages: which events of which segments a request for the event list means, decided from
+ * Event pages: which events of which segments a request for the event list asks for, decided from
  * the segments' counts and sizes before any payload is read.
  */
 import { EVENTS_PAGE_BYTES_MAX, EVENTS_PAGE_DEFAULT, EVENTS_PAGE_MAX } from '../limits.ts'
@@ -19,7 +19,7 @@ export interface PageQuery {
   readonly end: bigint
 }
 
-/** Events `fromOrdinal` up to, not including, `toOrdinal` of one segment. */
+/** Events of one segment from `fromOrdinal` up to, not including, `toOrdinal`. */
 export interface SegmentSlice {
   readonly segmentId: SegmentId
   readonly fromOrdinal: number
@@ -29,7 +29,7 @@ export interface SegmentSlice {
 export interface PagePlan {
   /** Newest first. */
   readonly slices: readonly SegmentSlice[]
-  /** Whether the list goes on in the direction in which it was read. */
+  /** Whether there are more events in the direction in which the list was read. */
   readonly hasMore: boolean
 }
 
@@ -50,7 +50,7 @@ export const EVENTS_QUERY = {
   },
 } as const
 
-/** Of parameters that are an `EVENTS_QUERY`. Throws `malformed`. */
+/** Precondition: the parameters match `EVENTS_QUERY`. Throws `malformed`. */
 export function readPageQuery(query: Readonly<Record<string, unknown>>): PageQuery {
   const limit = Number(query.limit ?? EVENTS_PAGE_DEFAULT)
   const before = readCursor('before', query.before)
@@ -74,15 +74,15 @@ export function pageWithin(
   return { limit, before, after, start, end }
 }
 
-/** How many segments decide a page: every one but the cursor's own gives it an event or more. */
+/** How many segments decide a page: each but the cursor's own adds at least one event. */
 export function segmentsToList(query: PageQuery): number {
   return query.limit + 2
 }
 
 /**
  * `segments` are in reading order: oldest first with `after`, else newest first. A page ends early
- * at EVENTS_PAGE_BYTES_MAX, estimated by the mean event of each segment, and has one event at
- * least.
+ * at EVENTS_PAGE_BYTES_MAX, estimated by the mean event of each segment, and has at least one
+ * event.
  */
 export function planPage(query: PageQuery, segments: readonly SegmentInfo[]): PagePlan {
   const slices: SegmentSlice[] = []

@@ -1,6 +1,6 @@
 /**
  * Events: the list, newest first, and one event by its id. Read from the raw store, so an event
- * is here as soon as its ingest was acknowledged.
+ * is found as soon as it was acknowledged.
  *
  * Payloads are the stored bytes, spliced into the reply and never parsed here: integers keep their
  * digits, duplicate keys stay.
@@ -33,7 +33,8 @@ import { fetchSlices, READ_TRIES_MAX, type SegmentRead } from './segment-reads.t
 
 /**
  * The event records of `reads`, in their order, as JSON objects with a comma between each two.
- * Runs in the pool. It must give every event asked for, but of reads that it calls damaged none.
+ * Runs in the pool. It must return every event asked for, but none of a read that it reports as
+ * damaged.
  */
 export type ReadSegments = (reads: readonly SegmentRead[]) => Promise<ReadRecords>
 
@@ -142,7 +143,7 @@ export async function readEventPage(
     return { ...plan, records: await readSlices(deps, streamId, plan.slices, segments) }
   })
   const [newest, oldest] = [slices[0], slices.at(-1)]
-  // Upwards the cursor itself lies below the page, so there always is something older.
+  // Upwards the cursor itself lies below the page, so there is always something older.
   const next =
     oldest !== undefined && (hasMore || isUpwards)
       ? formatEventId({ segmentId: oldest.segmentId, ordinal: oldest.fromOrdinal })
@@ -151,7 +152,7 @@ export async function readEventPage(
     newest === undefined
       ? query.after && formatEventId(query.after)
       : formatEventId({ segmentId: newest.segmentId, ordinal: newest.toOrdinal - 1 })
-  // The cursors are beyond what is damaged: whoever reads on gets past it.
+  // The cursors point past damaged segments, so a client that reads on gets past them.
   const damaged = records.damaged.map(({ segmentId, fromOrdinal, toOrdinal }) => {
     return { segment_id: String(segmentId), events: toOrdinal - fromOrdinal }
   })
@@ -169,7 +170,7 @@ export async function readEvent(
   const id = tryParseEventId(idText)
   if (id === undefined) throw eventNotFound()
   const { segmentId, ordinal } = id
-  // No segment has it, and a range with it would end past 64 bits.
+  // No segment has this id, and a range that includes it would end past 64 bits.
   if (segmentId === SEGMENT_ID_MAX) throw eventNotFound()
   const slice = { segmentId, fromOrdinal: ordinal, toOrdinal: ordinal + 1 }
   const range = { streamId, start: segmentId, end: segmentId + 1n, newestFirst: true, limit: 1 }
@@ -184,7 +185,7 @@ export async function readEvent(
   return records.json
 }
 
-/** Tries `read` again while its `records` are undefined, because rows changed under it. */
+/** Repeats `read` while its `records` are undefined, because rows changed in the meantime. */
 async function tryUntilStill<T extends { readonly records: Records | undefined }>(
   read: () => Promise<T>,
 ): Promise<T & { readonly records: Records }> {
@@ -196,7 +197,7 @@ async function tryUntilStill<T extends { readonly records: Records | undefined }
   throw new IngestError('unavailable', 'the stream is being reorganised; try again')
 }
 
-/** Records of `slices`, or undefined when a row is not any more what `segments` says. */
+/** Records of `slices`, or undefined when a row no longer is what `segments` says. */
 async function readSlices(
   deps: EventReads,
   streamId: StreamId,

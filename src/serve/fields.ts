@@ -170,7 +170,7 @@ function readShapePage(query: Readonly<Record<string, unknown>>): ShapePage {
   return { limit: Number(limit), after }
 }
 
-/** The path itself; as JSON when it is empty, which clients would take for "no more pages". */
+/** The path itself; as JSON if empty, since clients would read an empty one as "no more pages". */
 function pathCursor(path: string): string {
   return path === '' || path.startsWith('"') ? JSON.stringify(path) : path
 }
@@ -196,8 +196,8 @@ function readPath(path: string | undefined): string {
 }
 
 /**
- * As text: samples are JSON already, and a number keeps its digits. They are values of events: who
- * may not read those gets none, and is told so.
+ * As text: samples are JSON already, and a number keeps its digits. Samples are values of events: a
+ * token that may not read events gets none, and the answer says so.
  */
 function fieldJson(field: FieldRecord, mayShowSamples: boolean): string {
   const head = JSON.stringify({

@@ -1,6 +1,6 @@
 /**
- * Guard: what every management and reading route does before and after its own work: find out who
- * asks, check the scope, read the body, and turn failures into problem documents.
+ * Guard: what every management and reading route does before and after its own work: authenticate,
+ * check the scope, read the body, and turn failures into problem documents.
  */
 import { checkBody, readQueryString } from '../api/check-value.ts'
 import type { AnswerDescription, RouteDescription } from '../api/route-description.ts'
@@ -26,12 +26,12 @@ import type { Lane } from './lane.ts'
 /** Throws `IngestError`: `unauthenticated`, `forbidden` or `unavailable`. */
 export type ResolveToken = (text: string) => Promise<Principal>
 
-/** What stands before a route's own work. */
+/** What a request has to pass before a route's own work. */
 export interface Guard {
   readonly resolveToken: ResolveToken
-  /** Where the work waits for its turn; without one it begins at once. */
+  /** Where the work waits for its turn; without a lane it begins at once. */
   readonly lane?: Lane | undefined
-  /** What bodies take in memory, of all routes together; without one, of this route. */
+  /** The memory for bodies of all routes together; without one, this route has its own budget. */
   readonly bodies?: BodyBudget | undefined
 }
 
@@ -39,17 +39,17 @@ export interface RestRequest {
   readonly principal: Principal
   /** Percent-decoded path parameters, in order. */
   readonly params: readonly string[]
-  /** Parameters of the URL that were given, as their schemas say. */
+  /** The parameters that the URL has, of the types that their schemas say. */
   readonly query: Readonly<Record<string, unknown>>
-  /** What the body's schema says; its text with `takesText`; undefined where there is none. */
+  /** Matches the body's schema; with `takesText`, its text; undefined where there is none. */
   readonly body: unknown
   /** Its header `Accept`; empty when there is none. */
   readonly accept: string
-  /** Those of the route's `headers` that were sent, by their names in lower case. */
+  /** Those of the route's `headers` that were sent, keyed by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** Aborted when the client goes away: nobody waits for the answer any more. */
   readonly signal: AbortSignal
-  /** Looks the token up again, for what outlives a look: throws as `ResolveToken` does. */
+  /** Looks the token up again, for long answers; throws as `ResolveToken` does. */
   readonly renew: () => Promise<Principal>
 }
 
@@ -57,13 +57,13 @@ export interface RestRequest {
 export interface StreamReply extends StreamHead {
   /**
    * Writes the answer; called when the route's work has left its lane, so a slow reader holds no
-   * place. The stream ends when it resolves. When it throws, the connection is broken off: the
-   * reader must not take what it has for all. `turn` runs work in the lane, each time anew.
+   * slot. The stream ends when it resolves. When it throws, the connection is aborted, so that the
+   * reader does not take what it has for the whole. Each call of `turn` runs work in the lane.
    */
   readonly send: (stream: ReplyStream, turn: Turn) => Promise<void>
 }
 
-/** Runs `work` when it has a place in the route's lane. Throws `overloaded`, and what it throws. */
+/** Runs `work` once it has a slot of the route's lane. Throws `overloaded`, and what it throws. */
 export type Turn = <T>(work: () => Promise<T>) => Promise<T>
 
 export interface RestRoute
@@ -73,24 +73,24 @@ export interface RestRoute
   > {
   readonly method: Route['method']
   readonly pattern: string
-  /** Absent: any token may; what it does is judged by the route. */
+  /** Absent: any token may call the route, which checks for itself what the token may do. */
   readonly scope?: Scope
   readonly description?: string
   readonly body?: Schema
-  /** The route parses and judges the body's text itself: the digits of its numbers count. */
+  /** The route parses and judges the body's text itself, to keep the digits of its numbers. */
   readonly takesText?: boolean
   readonly bodyBytesMax?: number
   readonly run: (request: RestRequest) => Promise<Reply | StreamReply>
 }
 
-/** Makes a route of `rest`. A failure that is neither ours nor the client's goes to the server. */
+/** Makes a route of `rest`. An unexpected failure is passed on to the server. */
 export function guardRoute(
   { resolveToken, lane, bodies = new BodyBudget() }: Guard,
   rest: RestRoute,
 ): Route {
   const paramCount = rest.pattern.split('/:').length - 1
   const handler = async (exchange: Exchange): Promise<void> => {
-    // Headers, parameters and the body can only be asked for before the first wait.
+    // Headers, parameters and the body can only be read before the first wait.
     const text = credentialText(exchange)
     const params = Array.from({ length: paramCount }, (_, index) => exchange.param(index))
     const { queryString } = exchange
@@ -107,7 +107,7 @@ export function guardRoute(
       gone.abort()
       room.leave()
     })
-    // Of who has not shown a valid token yet, no more is read than has come already.
+    // Until the token is known to be valid, no more is read than has arrived already.
     if (rest.body !== undefined) exchange.pause()
     let answered: Promise<void> | undefined
     try {
@@ -117,7 +117,7 @@ export function guardRoute(
       room.becomeKnown()
       exchange.resume()
       const bytes = await inTime(startedBody)
-      // Parsed when its turn has come: values take many times the bytes that are counted.
+      // Parsed only when its turn has come: values take many times the bytes that are counted.
       const run = async () => {
         const body = parseBody(bytes, rest)
         return await rest.run({ principal, params, query, body, accept, headers, renew, signal })
@@ -190,8 +190,8 @@ export interface StreamFinder {
 }
 
 /**
- * The stream that a path names, if the principal may see it. Throws `not_found` just the same for
- * one that is not there and one that is somebody else's.
+ * The stream that a path names, if the principal may see it. Throws the same `not_found` for a
+ * stream that does not exist and for one that is somebody else's.
  */
 export async function findVisibleStream(
   streams: StreamFinder,
@@ -215,7 +215,7 @@ function startBody(
   return readPlainBody(exchange, rest.bodyBytesMax ?? 0, room)
 }
 
-/** Once it is known who asks: what strangers send is not worth parsing. */
+/** Called only once the token is known: what strangers send is not worth parsing. */
 function parseBody(bytes: Uint8Array | undefined, rest: RestRoute): unknown {
   if (bytes === undefined || rest.body === undefined) return undefined
   if (!rest.takesText) {
@@ -230,7 +230,7 @@ function parseBody(bytes: Uint8Array | undefined, rest: RestRoute): unknown {
   }
 }
 
-/** A body may trickle, but not for ever: its room is wanted by others. */
+/** A body may trickle, but not for ever: others need its share of the budget. */
 async function inTime<T>(body: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -246,13 +246,13 @@ async function inTime<T>(body: Promise<T>): Promise<T> {
   }
 }
 
-/** An API key in its own header is looked at too, to say that it is the wrong kind. */
+/** An API key in its own header is read too, in order to say that it is the wrong kind. */
 function credentialText(exchange: Exchange): string {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(exchange.header('authorization')) ?? []
   return bearer ?? exchange.header('x-api-key')
 }
 
-/** What the client is told. Whatever is nobody's expected failure is thrown on, to be logged. */
+/** The error for the client. An unexpected failure is rethrown, to be logged. */
 export function toIngestError(cause: unknown): IngestError {
   if (cause instanceof IngestError) return cause
   if (cause instanceof StoreError && cause.retryable) {

@@ -41,7 +41,7 @@ const KEY_NAME: ObjectSchema = {
   properties: { name: { type: 'string', description: 'For people; may be left out' } },
 }
 
-/** Keys are for the owner and for admins: just those who can see the stream at all. */
+/** Keys are for the owner and for admins, who are just those who can see the stream at all. */
 export function keyRoutes({ control, ...guard }: KeyRoutesDeps): Route[] {
   const pattern = '/v1/streams/:id/keys'
   return [

@@ -1,21 +1,21 @@
 /**
- * A lane: one kind of work on the stores, such as queries, with places of its own. What finds no
- * place waits for a short while, and is refused (`overloaded`) when the line is full or its wait
- * over. So reads never hold more of the stores than their lane, however many are sent.
+ * A lane: one kind of work on the stores, such as queries, with slots of its own. Work that finds
+ * no free slot waits for a short while, and is refused (`overloaded`) when the queue is full or the
+ * wait is over. So reads never use more of the stores than their lane, however many are sent.
  *
- * Turns go round by who asks, and who has most in a full line makes room for who has less: one who
- * sends hundreds of slow queries delays others by a turn, not by all of them.
+ * Tokens take turns, and in a full queue the token with the most requests loses one to a token with
+ * fewer: a client that sends hundreds of slow queries delays others by a turn, not by all of them.
  */
 import { IngestError } from '../errors.ts'
 
 export interface LaneBounds {
-  /** What the work is called in messages: `queries`. */
+  /** What messages call the work: `queries`. */
   readonly name: string
-  /** How much may run at a time now; asked each time, as it may depend on what else is done. */
+  /** How many may run at a time now; asked each time, as it may depend on other work. */
   readonly places: () => number
-  /** How long a place then stays empty, in ms, after work that took so long; none without. */
+  /** How long, in ms, a slot stays empty after work that took `workedMs`; absent: not at all. */
   readonly restMs?: (workedMs: number) => number
-  /** How much more may wait, and for how long. */
+  /** How many more may wait, and for how long. */
   readonly waitingMax: number
   readonly waitMsMax: number
 }
@@ -26,10 +26,10 @@ export type Asker = number
 /** Refused work is worth another try after about as long as a slow query takes. */
 const RETRY_AFTER_SECONDS = 2
 
-/** How often those who wait look whether there are more places now. */
+/** How often a lane with waiting work checks whether there are more slots now. */
 const LOOK_MS = 100
 
-/** Why work is refused: too much waits, or it has waited for too long. */
+/** Why work is refused: the queue is full, or the work has waited for too long. */
 export type LaneRefusal = 'full' | 'late'
 
 interface Waiter {
@@ -39,10 +39,10 @@ interface Waiter {
 
 export class Lane {
   readonly #bounds: LaneBounds
-  /** In the order in which they have their turns, each one's oldest first. Never an empty list. */
+  /** In the order of their turns, each asker's oldest work first. No list is ever empty. */
   readonly #lines = new Map<Asker, Waiter[]>()
   #running = 0
-  /** Places that stay empty for a while. */
+  /** Slots that stay empty for a while. */
   #resting = 0
   #waiting = 0
   readonly #refused: Record<LaneRefusal, number> = { full: 0, late: 0 }
@@ -65,7 +65,7 @@ export class Lane {
     return this.#refused
   }
 
-  /** Runs `work` when it has a place. Throws `overloaded`, and whatever `work` throws. */
+  /** Runs `work` once it has a slot. Throws `overloaded`, and whatever `work` throws. */
   async run<T>(asker: Asker, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#waiting === 0 && this.#hasPlace()) this.#running++
     else await this.#wait(asker, signal)
@@ -109,7 +109,7 @@ export class Lane {
     })
   }
 
-  /** Refuses the newest of who has most in line; throws when that is who asks now. */
+  /** Refuses the newest work of the asker with the most in the queue; throws if that is `asker`. */
   #makeRoom(asker: Asker): void {
     const full = () => this.#refusal('full', `${this.#bounds.waitingMax} more wait`)
     let longest: Waiter[] = []

@@ -15,14 +15,15 @@ import {
 import { Lane } from './lane.ts'
 import type { ServeLanes } from './routes.ts'
 
-/** Whether ingest takes so much of the workers' time (`ingestLoad`) that queries give way. */
+/** Whether ingest uses so much of the workers' time (`ingestLoad`) that queries have to yield. */
 export function isBusy(ingestLoad: number): boolean {
   return ingestLoad >= INGEST_BUSY_SHARE
 }
 
 /**
- * Queries on the embedded engine share this machine with ingest. While that is busy, one runs at a
- * time and its place then stays empty for longer than it ran (docs/decisions/0039-lanes.md).
+ * Queries on the embedded engine share this machine with ingest. While ingest is busy, one query
+ * runs at a time and its slot then stays empty for longer than the query ran
+ * (docs/decisions/0039-lanes.md).
  */
 export function createLanes(
   isIngestBusy: () => boolean,

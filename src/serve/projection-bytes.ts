@@ -1,4 +1,4 @@
-/** Keeps figures of the projection for a few seconds: pages that show usage ask again and again. */
+/** Keeps the projection's figures for a few seconds: pages that show usage ask repeatedly. */
 import type { StreamId } from '../model/stream.ts'
 
 export type ReadBytes = (streamId: StreamId) => Promise<number | null>
@@ -11,7 +11,7 @@ interface Kept {
   readonly untilMs: number
 }
 
-/** `read` at most once every KEEP_MS a stream; what it could not tell is asked for again. */
+/** Calls `read` at most once every KEEP_MS per stream; an unknown figure is asked for again. */
 export function keepBytes(read: ReadBytes, nowMs: () => number): ReadBytes {
   const kept = new Map<StreamId, Kept>()
   return (streamId) => {

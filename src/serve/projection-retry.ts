@@ -1,4 +1,4 @@
-/** Asks for another try at the segments of a stream that were left out of the projection. */
+/** Requests another try at bringing set-aside segments of a stream into the projection. */
 import type { ObjectSchema } from '../api/schema.ts'
 import type { Route } from '../http/exchange.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'

@@ -1,4 +1,4 @@
-/** What redaction would make of a sample, by the worker code of ingest; stores nothing. */
+/** Shows what redaction would do to a sample, using ingest's worker code; stores nothing. */
 import { checkBody } from '../api/check-value.ts'
 import { readMemberTexts } from '../api/json-text.ts'
 import type { ObjectSchema } from '../api/schema.ts'
@@ -73,7 +73,7 @@ export function redactPreviewRoutes({ streams, preview, ...guard }: RedactPrevie
         const stream = await findVisibleStream(streams, principal, params[0])
         const { kind, text, settings } = readRequest(String(body))
         const redactFields = settings.redactFields ?? stream.redactFields
-        // Who asks what redaction would do wants to see it done, also before it is switched on.
+        // A preview should show redaction even before it is switched on.
         const isOn = settings.redactSensitive ?? true
         const found = await previewSample(preview, { kind, text }, isOn && redactFields)
         const changes = JSON.stringify(found.changes)
@@ -86,8 +86,8 @@ export function redactPreviewRoutes({ streams, preview, ...guard }: RedactPrevie
 }
 
 /**
- * What redaction with `redactFields` makes of a sample; false: it is off. Throws `malformed` for an
- * event that ingest would not accept, `too_large`.
+ * The sample after redaction with `redactFields`; false: redaction is off. Throws `malformed` for
+ * an event that ingest would not accept, `too_large`.
  */
 export async function previewSample(
   preview: PreviewRedaction,
@@ -106,7 +106,7 @@ export async function previewSample(
   throw malformed('sample is nested too deep to be an event')
 }
 
-/** An event's text is as it was sent: parsing would lose digits and duplicate keys. */
+/** Keeps an event's text as it was sent: parsing would lose digits and duplicate keys. */
 function readRequest(body: string): {
   kind: 'event' | 'string'
   text: string

@@ -1,4 +1,4 @@
-/** Adds up what the tasks of a review found. Bounded in paths, whatever the events hold. */
+/** Adds up what the tasks of a review found. The number of paths is bounded, whatever they find. */
 import { REVIEW_EVENT_IDS_MAX, REVIEW_PATHS_HELD_MAX, REVIEW_SAMPLES_MAX } from '../limits.ts'
 import type {
   MaskedSample,
@@ -10,7 +10,7 @@ import type {
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 interface Total extends Omit<Mutable<ReviewedChange>, 'samples'> {
-  /** By their JSON. */
+  /** Keyed by their JSON. */
   readonly samples: Map<string, MaskedSample>
 }
 
@@ -26,7 +26,7 @@ export class ReviewTotals {
   valuesLeft = 0
   readonly #totals = new Map<string, Total>()
 
-  /** What is added first is the newest. */
+  /** Results are added newest first. */
   add(reviewed: ReviewedEvents): void {
     const { counts } = this
     counts.events += reviewed.events

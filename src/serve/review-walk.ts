@@ -3,9 +3,9 @@
  *
  *   list segments -> fetch payloads -> tasks of about REVIEW_TASK_BYTES -> pool -> totals
  *
- * A few tasks are under way at a time, and what they found is added in their order. So wherever the
- * walk stops, what is told is of all events from the newest down to one, where the next walk goes
- * on: the walk may stop at any time, for its limits or because the client went away.
+ * A few tasks are under way at a time, and their results are added in order. So wherever the walk
+ * stops, the answer covers all events from the newest down to one, where the next walk continues:
+ * the walk may stop at any time, because of its limits or because the client went away.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IngestError } from '../errors.ts'
@@ -47,7 +47,7 @@ export interface ReviewRules {
   readonly query: ReviewQuery | undefined
 }
 
-/** Runs in the pool; given up by `signal` before it has a thread. */
+/** Runs in the pool; `signal` cancels it only until it has a thread. */
 export type ReviewSegments = (
   request: ReviewRules & { readonly reads: readonly SegmentRead[] },
   signal: AbortSignal,
@@ -63,7 +63,7 @@ export interface ReviewOutcome {
   /** The first of them, the newest. */
   readonly damaged: readonly DamagedSegment[]
   readonly eventsDamaged: number
-  /** Why events of the range were not looked at, if so; the next review goes on before `next`. */
+  /** Why part of the range was not reviewed, if so; the next review continues before `next`. */
   readonly stopped: 'events' | 'time' | undefined
   readonly next: EventId | undefined
 }
@@ -76,12 +76,12 @@ interface Task {
 interface WalkDeps {
   readonly events: EventStore
   readonly reviewSegments: ReviewSegments
-  /** Whether ingest is busy, so that the review takes its time. */
+  /** Whether ingest is busy, so that the review should slow down. */
   readonly givesWay: () => boolean
   readonly msMax?: number
 }
 
-/** Rows were merged while they were read: the walk lists anew from where it is. */
+/** Rows were merged while they were read: the walk lists segments again from where it is. */
 const MERGED = Symbol('merged')
 
 export class ReviewWalk {
@@ -92,7 +92,7 @@ export class ReviewWalk {
   readonly #totals = new ReviewTotals()
   readonly #damaged: DamagedSegment[] = []
   #eventsDamaged = 0
-  /** Down to where it is told, and down to where tasks were started. */
+  /** Down to where results were added, and down to where tasks were started. */
   #told: EventId | undefined
   #started: EventId | undefined
   #eventsLeft: number
@@ -109,7 +109,7 @@ export class ReviewWalk {
     this.#eventsLeft = range.eventsMax
   }
 
-  /** Throws `unavailable` when `signal` is aborted, or nothing could be looked at in time. */
+  /** Throws `unavailable` when `signal` is aborted, or nothing could be reviewed in time. */
   async run(signal: AbortSignal): Promise<ReviewOutcome> {
     const stop = new AbortController()
     let onGone = () => {}
@@ -122,7 +122,7 @@ export class ReviewWalk {
     try {
       if (signal.aborted) onGone()
       const walked = this.#walk(stop.signal)
-      walked.catch(() => undefined) // When the time is over first, nobody hears of it.
+      walked.catch(() => undefined) // After a timeout nobody waits for it.
       return this.#outcome(await Promise.race([ended, walked]))
     } finally {
       stop.abort()
@@ -163,7 +163,7 @@ export class ReviewWalk {
         throw new IngestError('unavailable', 'the stream is being reorganised; try again')
       }
     }
-    return undefined // Nobody hears of it.
+    return undefined // Nobody waits for the result.
   }
 
   async #list(): Promise<{ plan: PagePlan; segments: ListedSlices['segments'] }> {
@@ -241,8 +241,8 @@ function bytesOfEvent({ rawBytes, eventCount }: ListedSlices['segments'][number]
 }
 
 /**
- * Reads in runs of about REVIEW_TASK_BYTES, so that a task is short and others have their turns.
- * What shares a payload stays together: it is decoded once.
+ * Groups reads into tasks of about REVIEW_TASK_BYTES, so that a task is short and others get their
+ * turns. Reads that share a payload stay together: it is decoded once.
  */
 export function* cutIntoTasks(
   reads: readonly SegmentRead[],

@@ -1,4 +1,4 @@
-/** Everything that is read and managed over REST, in one list. */
+/** All routes of reading and management over REST, in one list. */
 
 import type { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/exchange.ts'
@@ -27,7 +27,7 @@ import { streamRoutes } from './streams.ts'
 import { tokenRoutes } from './tokens.ts'
 import { usageRoutes } from './usage.ts'
 
-/** Reads of the projection, of the raw store and the catalog, reviews of much of it, changes. */
+/** Lanes for reads of the projection, reads of the raw store and catalog, reviews, changes. */
 export interface ServeLanes {
   readonly queries: Lane
   readonly lists: Lane
@@ -38,7 +38,7 @@ export interface ServeLanes {
 export interface ServeDeps {
   readonly lanes: ServeLanes
   readonly resolveToken: ResolveToken
-  /** What bodies of all these routes take in memory. */
+  /** The memory for bodies of all these routes. */
   readonly bodies: BodyBudget
   readonly control: ControlStore
   /** Where reads look streams up: in their own lane, not in that of `control`. */
@@ -47,7 +47,7 @@ export interface ServeDeps {
   readonly setAside: SetAsideStore
   readonly events: EventStore
   readonly readProjectionBytes: ReadProjectionBytes
-  /** 0 to 1; null when it cannot be told now. */
+  /** 0 to 1; null when it is not known now. */
   readonly readIndexedShare: (streamId: StreamId) => Promise<number | null>
   readonly schemas: SchemaStore
   readonly catalogs: FieldCatalogStore
@@ -96,7 +96,7 @@ export function serveRoutes(deps: ServeDeps): Route[] {
   ]
 }
 
-/** As workers know it. */
+/** In the form that workers take. */
 export function storedRead({ segmentId, ...read }: SegmentRead): StoredRead {
   return { ...read, segmentId: String(segmentId), ingestedAtMs: segmentIdMs(segmentId) }
 }

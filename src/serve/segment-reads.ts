@@ -1,17 +1,17 @@
 /**
  * Payloads of listed segments. Between listing segments and reading their rows, compaction may have
- * merged them; what is read then would be the wrong events or none, so readers list anew.
+ * merged them; the rows then hold other events or are gone, so readers list again.
  */
 import { placeOf, rowKeyText, type SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import type { SegmentSlice } from './event-page.ts'
 
-/** Events `fromOrdinal` up to, not including, `toOrdinal` of a stored segment. */
+/** Events of a stored segment from `fromOrdinal` up to, not including, `toOrdinal`. */
 export interface SegmentRead extends SegmentSlice {
   readonly payload: Uint8Array
   readonly newestFirst: boolean
-  /** Events of the payload before the segment's first: it may hold several segments. */
+  /** Events in the payload before the segment's first: a payload may hold several segments. */
   readonly firstEvent?: number
 }
 
@@ -21,15 +21,15 @@ export interface ListedSlices {
   readonly segments: readonly SegmentInfo[]
 }
 
-/** How often something is looked up anew when rows were merged under it. */
+/** How often a read is repeated because rows were merged in the meantime. */
 export const READ_TRIES_MAX = 8
-/** Segments whose mixed rows are in memory at a time: of each, little is wanted. */
+/** Segments whose mixed rows are in memory at a time: only little of each row is needed. */
 const READ_SEGMENTS_MAX = 64
 const NO_PAYLOADS: ReadonlyMap<string, Uint8Array> = new Map()
 
 /**
  * The slices with their payloads, some at a time and in their order. Ends with undefined when a row
- * is not any more what was listed.
+ * is no longer what was listed.
  */
 export async function* fetchSlices(
   events: EventStore,
@@ -45,7 +45,7 @@ export async function* fetchSlices(
     const rows = some.flatMap(({ place }) => (place.isMixed === isMixed ? [place] : []))
     return rows.length === 0 ? NO_PAYLOADS : events.readPayloads(streamId, rows)
   }
-  // At once: the sooner they are read after they were listed, the fewer were merged meanwhile.
+  // All at once: the sooner rows are read after the listing, the fewer were merged meanwhile.
   const own = await read(false, wanted)
   for (let at = 0; at < wanted.length; at += READ_SEGMENTS_MAX) {
     const some = wanted.slice(at, at + READ_SEGMENTS_MAX)

@@ -24,18 +24,18 @@ const RETENTION_RULE =
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** Some settings of a stream; of its caps those that are named. */
+/** Changes of a stream's settings; of its caps, only those that the request names. */
 export type SettingChanges = Omit<Partial<StreamSettings>, 'schemaCaps'> & {
   readonly schemaCaps?: Partial<SchemaCaps>
 }
 
 interface Setting {
   readonly schema: Schema
-  /** Takes a value that is what the schema says. Throws `malformed` for what it cannot say. */
+  /** Reads a value that matches the schema. Throws `malformed` for what a schema cannot express. */
   readonly read: (value: unknown, into: Mutable<SettingChanges>) => void
 }
 
-/** By their names in the API. */
+/** Keyed by their names in the API. */
 const SETTINGS = {
   name: {
     schema: {
@@ -136,7 +136,7 @@ const shown = {
 export const STREAM: ObjectSchema = {
   type: 'object',
   properties: shown,
-  // All: those that are not would be written behind the others.
+  // All members are required: optional ones would be written after the others.
   required: Object.keys(shown),
 }
 
@@ -152,14 +152,14 @@ const DEFAULTS: Omit<StreamSettings, 'name'> = {
   textFields: TEXT_FIELDS_DEFAULT,
 }
 
-/** The settings of a new stream, of a body that is a `NEW_STREAM`. Throws `malformed`. */
+/** The settings of a new stream, from a body that matches `NEW_STREAM`. Throws `malformed`. */
 export function readNewSettings(body: unknown): StreamSettings {
   const changes = readSettings(body)
   assert(changes.name !== undefined, 'its schema requires a name')
   return { ...DEFAULTS, ...completeSettings(changes, DEFAULTS), name: changes.name }
 }
 
-/** Changes with caps that are whole and fit together. Throws `malformed`. */
+/** Changes with complete caps that agree with each other. Throws `malformed`. */
 export function completeSettings(
   changes: SettingChanges,
   current: Pick<StreamSettings, 'schemaCaps'>,
@@ -177,7 +177,7 @@ export function completeSettings(
   return { ...others, schemaCaps: caps }
 }
 
-/** Those settings that a body, judged by its schema, has. Throws `malformed`. */
+/** The settings that a body has, which was checked against its schema. Throws `malformed`. */
 export function readSettings(body: unknown): SettingChanges {
   const fields = body as BodyFields
   const settings: Mutable<SettingChanges> = {}
@@ -275,7 +275,7 @@ function readTextFields(paths: readonly string[]): readonly string[] {
       const limit = `FIELD_PATH_BYTES_MAX (${FIELD_PATH_BYTES_MAX})`
       throw malformed(`${where} is ${Buffer.byteLength(path)} bytes, over ${limit}`)
     }
-    // PostgreSQL has no text with U+0000, and halves of pairs are no text at all.
+    // PostgreSQL cannot store U+0000, and lone surrogates are not text at all.
     if (!isFieldPath(path) || /[\0\p{Cs}]/u.test(path)) {
       throw malformed(`${where} is not the path of a field`)
     }

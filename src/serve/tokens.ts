@@ -128,7 +128,7 @@ function readNewToken(body: unknown, owner: string, nowMs: number): NewToken {
 
 function readExpiry(value: unknown, nowMs: number): number | null {
   if (value === undefined || value === null) return null
-  // Down to the millisecond that is kept, and never into a year that RFC 3339 cannot write.
+  // Rounded down to the stored millisecond, and never into a year that RFC 3339 cannot write.
   const ms = Number(readTime('expires_at', value) / 1_000_000n)
   const expiresAtMs = Math.min(ms, RFC3339_MS_MAX)
   if (expiresAtMs <= nowMs) throw malformed('"expires_at" must be in the future')

@@ -24,9 +24,9 @@ export interface UsageRoutesDeps extends Guard {
   readonly usage: UsageStore
   readonly setAside: Pick<SetAsideStore, 'readReasons'>
   readonly readSchemaState: (streamId: StreamId) => Promise<SchemaState>
-  /** Bytes on disk that the stream has in the projection, null when that cannot be told now. */
+  /** The stream's bytes on disk in the projection, null when they are not known now. */
   readonly readProjectionBytes: (streamId: StreamId) => Promise<number | null>
-  /** Share of its rows there that have their indexes, null when that cannot be told now. */
+  /** The share of its rows there that have their indexes, null when it is not known now. */
   readonly readIndexedShare: (streamId: StreamId) => Promise<number | null>
   readonly nowMs?: () => number
 }

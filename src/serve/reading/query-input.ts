@@ -1,4 +1,4 @@
-/** What helps to write a query: explain and complete, of one stream. */
+/** Help with writing a query over one stream: explain and complete. */
 import { nullable, type ObjectSchema } from '../../api/schema.ts'
 import type { Route } from '../../http/exchange.ts'
 import { QUERY_TEXT_BYTES_MAX } from '../../language/bounds.ts'

@@ -1,6 +1,6 @@
 /**
- * One way of reading as four routes: of one stream and over several, the body in a POST, the same
- * members as URL parameters in a GET, for links and the command line.
+ * One kind of read as four routes: over one stream and over several, each as a POST with a body and
+ * as a GET with the same members as URL parameters, for links and the command line.
  */
 import { checkBody } from '../../api/check-value.ts'
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
@@ -26,11 +26,11 @@ export interface ReadRoutesDeps extends Guard {
 export interface ReadKind {
   /** The last part of the paths: `query`. */
   readonly name: string
-  /** Operations are called so: `query`, `queryByUrl`, `queryStreams`, `queryStreamsByUrl`. */
+  /** The operations' first word: `query`, `queryByUrl`, `queryStreams`, `queryStreamsByUrl`. */
   readonly operation: string
   readonly summary: string
   readonly properties: Readonly<Record<string, Schema>>
-  /** Those members that are lists or objects, as text in a URL. */
+  /** How members that are lists or objects are read from text in a URL. */
   readonly texts: Readonly<
     Record<string, { readonly schema: Schema; readonly read: (text: string) => unknown }>
   >
@@ -111,7 +111,7 @@ function urlProperties(
   return Object.fromEntries(shown)
 }
 
-/** As the body would be, and judged as it. Throws `malformed`. */
+/** What the body would be, judged in the same way. Throws `malformed`. */
 function fromUrl(query: ReadMembers, body: ObjectSchema, texts: ReadKind['texts']): ReadMembers {
   const members = Object.fromEntries(
     Object.entries(query).map(([name, value]) => {

@@ -31,7 +31,7 @@ export function readingRoutes(deps: ReadingDeps): Route[] {
   ]
 }
 
-/** A view is run by what answers queries and searches. */
+/** A view is run by the code that answers queries and searches. */
 function viewRuns(deps: ReadingDeps): Pick<ViewRoutesDeps, 'runQuery' | 'runSearch'> {
   const { search, nowMs } = deps
   return {

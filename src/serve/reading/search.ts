@@ -41,7 +41,7 @@ const ANSWER = searchAnswer(EVENT)
 const LINES_TYPE = 'application/x-ndjson'
 const CSV_TYPE = 'text/csv'
 const LINE: ObjectSchema = { ...EVENT, description: 'A line each, without an end: an export' }
-/** A lane that refuses a step of an export is asked again for so long. */
+/** For how long a step of an export is retried when the lane refuses it. */
 const TURN_MS_MAX = 60_000
 const TURN_PAUSE_MS = 1_000
 
@@ -126,7 +126,7 @@ export function searchRoutes({ streams, search: deps, ...guard }: SearchRoutesDe
 type Members = Readonly<Record<string, unknown>>
 type ExportKind = 'lines' | 'csv'
 
-/** Undefined for JSON, and for whoever takes anything. */
+/** Undefined for JSON, and for clients that accept anything. */
 function exportKind(accept: string): ExportKind | undefined {
   const types = accept
     .toLowerCase()
@@ -171,7 +171,7 @@ class Exports {
             }
           }
         } catch (cause) {
-          // The reader sees that the end is missing, and goes on from the last id it has.
+          // The reader notices that the end is missing, and resumes after the last id it has.
           if (!(cause instanceof IngestError)) throw cause
           stream.drop()
         } finally {
@@ -182,7 +182,7 @@ class Exports {
   }
 }
 
-/** A step waits for its turn for longer than a request does: its reader has waited already. */
+/** A step waits longer for its turn than a request does: its reader has waited already. */
 async function patiently<T>(turn: Turn, signal: AbortSignal, step: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + TURN_MS_MAX
   for (;;) {

@@ -50,7 +50,7 @@ const MESSAGES: AnswerDescription = {
   content: { 'text/event-stream': { type: 'string' } },
 }
 
-/** `X-Accel-Buffering`: nginx would wait for more. */
+/** `X-Accel-Buffering`: otherwise nginx would buffer events. */
 const HEADERS = [
   ['Cache-Control', 'no-store'],
   ['X-Accel-Buffering', 'no'],

@@ -1,6 +1,6 @@
 /**
- * Saved views of a stream: list, create, read, change, delete, run. They belong to the stream: its
- * owner's tokens see those that are shared, and their own.
+ * Saved views of a stream: list, create, read, change, delete, run. They belong to the stream: a
+ * token that can see the stream sees the views that are shared, and its owner's own.
  */
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
@@ -43,7 +43,7 @@ export type RunRead = (
 export interface ViewRoutesDeps extends Guard {
   readonly views: ViewStore
   readonly streams: StreamFinder
-  /** An aggregating query; the members are judged by it. */
+  /** Runs an aggregating query, and judges the members. */
   readonly runQuery: RunRead
   readonly runSearch: RunRead
 }
@@ -142,7 +142,7 @@ function oneViewRoutes(deps: ViewRoutesDeps): Route[] {
         assertMatch(request, view)
         const settings = readViewSettings(readMembers(request.body), view.settings)
         const changed = await views.update(view, settings)
-        // Somebody else was between our look and our change.
+        // Somebody else changed it between our read and our write.
         if (changed === undefined) throw changedMeanwhile()
         return viewReply(200, changed)
       },
@@ -166,7 +166,7 @@ function oneViewRoutes(deps: ViewRoutesDeps): Route[] {
   ]
 }
 
-/** What a run may say otherwise than the view does. */
+/** The settings of the view that a run may override. */
 const RUN_PROPERTIES = {
   from: READ_PROPERTIES.from,
   to: READ_PROPERTIES.to,
@@ -213,7 +213,7 @@ function runRoutes(deps: ViewRoutesDeps): Route[] {
   ]
 }
 
-/** Throws `not_found` for a stream or a view that is not there, or not for this principal. */
+/** Throws `not_found` for a stream or view that is missing or that the principal may not see. */
 async function findView(
   { views, streams }: ViewRoutesDeps,
   { principal, params }: RestRequest,
@@ -226,7 +226,7 @@ async function findView(
   throw new IngestError('not_found', 'the stream has no view with this id')
 }
 
-/** Whose views are seen beside the shared ones; undefined: everybody's. */
+/** Whose views the principal sees besides the shared ones; undefined: everybody's. */
 function ownerOf(principal: Principal): string | undefined {
   return principal.scopes.has('admin') ? undefined : principal.owner
 }
