@@ -1,7 +1,7 @@
 /**
  * Compaction's work: the events of several stored segments, in order, as one payload. Pure, and
- * made of the decoder and the encoder of ingest, so a merged payload is an ordinary segment: the
- * events' text byte for byte, and the times that stand beside it.
+ * built from ingest's decoder and encoder, so a merged payload is an ordinary segment: the events'
+ * text byte for byte, and the times that are stored beside it.
  */
 import assert from 'node:assert/strict'
 import { NativeBlockEncoder, textLength } from './block/native-block.ts'

@@ -1,5 +1,5 @@
 /**
- * Writes events as the event records of the API, one behind another. The payload is the stored
+ * Writes events as the event records of the API, one after another. The payload is the stored
  * text, byte for byte: never parsed into values and written again, so 64-bit integers and duplicate
  * keys stay what they were.
  */
@@ -47,8 +47,8 @@ export class EventRecords {
   }
 
   /**
-   * Nothing stands between two records but what the caller writes, rows of CSV apart. `ordinal` is
-   * the event's in its segment, `event` its place among those decoded.
+   * The caller writes whatever goes between two records, except for rows of CSV. `ordinal` is the
+   * event's in its segment, `event` its index among those decoded.
    */
   write(read: SegmentRead, { bytes, events, facts }: Decoded, ordinal: number, event: number) {
     const id = `${read.segmentId}-${ordinal}`

@@ -1,7 +1,7 @@
 /**
  * What a worker does with a batch: decode → transform → encode. Pure: bytes and settings in, bytes
  * out; no I/O, no clock, no randomness. State kept between batches only makes the next one faster;
- * budgets of optional work (descriptions of shapes, user agents) go by the batches' receipt times.
+ * budgets of optional work (descriptions of shapes, user agents) use the batches' receipt times.
  */
 import assert from 'node:assert/strict'
 import { SEGMENT_EVENTS_MAX } from '../src/limits.ts'

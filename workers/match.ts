@@ -4,9 +4,9 @@
  *
  *   stored payloads --decode--> events --each query's evaluator--> matches, event records
  *
- * A query ends at its limit, or when it has had its share of what the task may cost; it is told
- * where, and has looked at one event at least, so that whoever goes on gets on. A payload that does
- * not decode any more is left out and told.
+ * A query ends at its limit, or when it has used its share of the task's work. The result says
+ * where it ended; it has always tested at least one event, so that a reader who continues makes
+ * progress. A payload that no longer decodes is left out and reported.
  */
 import { MATCH_COST_MAX, MATCH_EVENTS_MAX, MATCH_RECORDS_BYTES_MAX } from '../src/limits.ts'
 import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'

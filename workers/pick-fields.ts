@@ -1,7 +1,7 @@
 /**
- * Finds the values at some paths of an event's JSON, as the bytes that were stored: digits stay
- * what they were. A name that holds a dot is the same path as the nested one; of duplicate keys the
- * last counts.
+ * Finds the values at some paths of an event's JSON, as the bytes that were stored: digits stay as
+ * they were. A name with a dot is the same path as the nested one; of duplicate keys the last
+ * counts.
  */
 import assert from 'node:assert/strict'
 import { JsonSkipper } from './tape/json-skip.ts'

@@ -1,6 +1,6 @@
 /**
- * Renders events of stored segments as the event records of the API. A payload that does not decode
- * any more is left out and told.
+ * Renders events of stored segments as the event records of the API. A payload that no longer
+ * decodes is left out and reported.
  */
 import type { DamagedRead, RecordFormat, SegmentRead } from '../src/model/batch.ts'
 import { type Decoded, EventRecords } from './event-records.ts'

@@ -1,6 +1,6 @@
 /**
- * What redaction would make of a sample: the same extraction, keys and scanner as at ingest, with
- * the reason of each change. Stores nothing.
+ * What redaction would do to a sample: the same extraction, keys and scanner as at ingest, with the
+ * reason for each change. Stores nothing.
  */
 import type { RedactionChange, RedactionPreview } from '../src/model/redaction-preview.ts'
 import { decodeDocument } from './decode/json-array.ts'

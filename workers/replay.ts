@@ -1,7 +1,7 @@
 /**
- * Builds the Native block of a stored segment again, through the same transforms and encoders as
- * ingest: after a crash the projection is completed from what was committed; or says again what it
- * said of its stream's schema. Pure, like ingest.
+ * Rebuilds the Native block of a stored segment, through the same transforms and encoders as
+ * ingest, so that after a crash the projection is completed from what was committed. Or repeats
+ * what the segment said about its stream's schema. Pure, like ingest.
  */
 import assert from 'node:assert/strict'
 import type { SchemaDelta } from '../src/model/batch.ts'
@@ -30,8 +30,8 @@ export class ReplayPipeline {
   }
 
   /**
-   * Of `MIXED_STREAM` the block is for the shared table. `part`: only these events, of segments
-   * with `counts` events each; of the shared table it says whose they are. Throws
+   * For `MIXED_STREAM` the block is for the shared table. `part`: only these events, of segments
+   * with `counts` events each; for the shared table it says which streams they are of. Throws
    * when the payload is damaged: a committed segment decodes.
    */
   run(payload: Uint8Array, streamId: number, part?: ReplayPart): ReplayedSegment {

@@ -1,7 +1,7 @@
 /**
- * Compaction's other work: the events of mixed segments, sorted into segments of one stream each.
- * A payload is decompressed once; its events are parsed with those that they will be stored with,
- * so the tape holds one segment at a time, however much is sorted.
+ * Splitting's work: sorts the events of mixed segments into segments of one stream each. A payload
+ * is decompressed once; its events are parsed with those that they will be stored with, so the tape
+ * holds one segment at a time, however much is sorted.
  */
 import assert from 'node:assert/strict'
 import type { SplitResult, SplitTask } from '../src/pool/messages.ts'

@@ -1,7 +1,7 @@
 /**
  * Turns row order into column order: which cells each path of a block has. Two passes of counting
- * sort, no object and no list a path. Rows of one layout (`EventLayouts`) have their cells at the
- * same places: these are found once. Other rows are read entry by entry.
+ * sort, without an object or a list per path. Rows of one layout (`EventLayouts`) have their cells
+ * at the same positions, which are found once. Other rows are read entry by entry.
  */
 import {
   BLOCK_CELLS_MAX,
@@ -28,7 +28,7 @@ export interface TapeRows {
   readonly count: number
   /**
    * Row `i` is the entries from `start[first + i]` to `end[first + i]`. Where rows have layouts,
-   * the first is an array of the arena.
+   * `start` is an array of the arena.
    */
   readonly start: Int32Array
   readonly end: Int32Array
@@ -299,8 +299,8 @@ export class ColumnIndex {
 
 /**
  * Columns with fewer than two cells. When there are more paths than may reach the projection, these
- * go first: keys that never come again are what makes so many, and each would cost ClickHouse as
- * much as a column that every event has.
+ * are left out first: keys that never recur are the usual cause of so many paths, and each would
+ * cost ClickHouse as much as a column that every event has.
  */
 function findRare(entries: Int32Array, trie: PathTrie, rows: TapeRows): Uint8Array {
   const isRare = new Uint8Array(trie.columns.count).fill(1)

@@ -4,8 +4,8 @@
  *   names:  UInt64 = 1
  *   values: UInt64 flags, UInt64 number of keys, keys, UInt64 rows, a key's index a row
  *
- * The engine reads such values one after another as well, each with keys of its own: so joined
- * blocks (`materialize/join-blocks.ts`) need no common keys.
+ * The engine also reads several such value lists one after another, each with keys of its own, so
+ * joined blocks (`materialize/join-blocks.ts`) need no common keys.
  */
 import { LEVELS } from '../../src/model/event-labels.ts'
 import type { EventLabels } from '../facts/event-labels.ts'

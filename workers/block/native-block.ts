@@ -76,8 +76,8 @@ export class NativeBlockEncoder {
   #pathsSkipped = 0
 
   /**
-   * Encodes a range of events. The bytes are in `into` if they fit. `counts`: the range is of
-   * several segments, with so many events each; ordinals begin anew with each of them.
+   * Encodes a range of events. The bytes are in `into` if they fit. `counts`: the range holds
+   * several segments, with this many events each; ordinals start again from 0 in each.
    */
   encode(
     source: TapeSource,

@@ -3,10 +3,10 @@
  * then each path's Dynamic prefix, then each path's discriminators and values by type.
  *
  *   UInt64 3, varuint paths, names · per path: UInt64 3, varuint types, names[, nested prefix]
- *   · per path: a discriminator byte a row, then each type's values of just the rows that have it
+ *   · per path: a discriminator byte per row, then each type's values, of the rows that have it
  *
- * Arrays of objects nest: their elements are the rows of a JSON column inside. The nested column's
- * prefix belongs into the outer prefix and its data into the outer data, so its rows are indexed
+ * Arrays of objects nest: their elements are the rows of an inner JSON column. The nested column's
+ * prefix is part of the outer prefix and its data part of the outer data, so its rows are indexed
  * first, and the index is kept until the data is written.
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'

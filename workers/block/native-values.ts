@@ -1,7 +1,7 @@
 /**
- * Writes runs of values of one type in ClickHouse's Native encoding, by kernels that are called
- * once a column (`kernels/values.ts`); and the few that a kernel leaves to us, one by one. The
- * caller has reserved the room, `WORD_SLACK` bytes included.
+ * Writes sequences of values of one type in ClickHouse's Native encoding, by kernels that are
+ * called once per column (`kernels/values.ts`), and one by one the few values that a kernel leaves
+ * to us. The caller has reserved the space, `WORD_SLACK` bytes included.
  */
 import assert from 'node:assert/strict'
 import { arena } from '../kernel/arena.ts'
@@ -57,7 +57,7 @@ export function writeBooleans(writer: ByteWriter, source: TextSource, cells: Cel
 }
 
 /**
- * The values of a column of a segment's text: side by side in row order, with a line feed behind
+ * The values of a column of a segment's text: side by side in row order, with a line feed after
  * each; bytes of the arena.
  */
 export interface ColumnText {
@@ -77,8 +77,8 @@ const COLUMN_WRITERS: Readonly<Record<number, WriteColumn>> = {
 const columnState = arena.int32(2)
 
 /**
- * Writes `count` scalars of one type as the functions above do, from the text of their column: that
- * is read from its start to its end, while cells are all over the events.
+ * Writes `count` scalars of one type as the functions above do, but from the text of their column,
+ * which is read from start to end, while cells are scattered over the events.
  */
 export function writeColumn(
   writer: ByteWriter,

@@ -1,6 +1,6 @@
 /**
  * The order of a block's paths: by name, so that blocks with the same paths begin with the same
- * bytes, whichever worker made them and whatever came first in them. Such blocks can be joined
+ * bytes, whichever worker made them and whichever path came first. Such blocks can be joined
  * (`materialize/join-blocks.ts`).
  */
 import type { ColumnNames } from '../tape/column-names.ts'

@@ -1,10 +1,10 @@
 /**
  * The payload column of the table that small streams share: `JSON(max_dynamic_paths=0)`, where all
- * paths lie in ClickHouse's *shared data*, row by row, instead of a column each. Streams have
- * different paths, and a column each for all of them would cost every row of the table something.
+ * paths lie in ClickHouse's *shared data*, row by row, not in columns of their own. Streams have
+ * different paths, and a column for each path would add to the cost of every row of the table.
  *
  *   UInt64 0 (version), varuint 0 (dynamic paths allowed), varuint 0 (there are none)
- *   · UInt64 a row: values up to its end · all paths as strings · all values as strings
+ *   · UInt64 per row: values up to its end · all paths as strings · all values as strings
  *
  * The paths of a row are sorted. A value is its type in ClickHouse's binary encoding of types, then
  * the value itself (docs: "Data types binary encoding"; the engine's own bytes are the tests'

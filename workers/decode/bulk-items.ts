@@ -1,9 +1,9 @@
 /**
- * Writes the items of a bulk reply, one an action, as bytes: of what Elasticsearch answers the
- * fields that are asked for. What is the same for all items of an operation is made once.
+ * Writes the items of a bulk reply, one per action, as bytes: those fields of Elasticsearch's
+ * answer that are asked for. Bytes that are the same for all items of an operation are made once.
  *
- * Ids of ours hold the segment's id, which is known at commit only: 19 zero digits stand in its
- * place, and the place is noted. `accept/surfaces/bulk-reply.ts` fills it.
+ * Our ids contain the segment's id, which is known only at commit: 19 zero digits are written
+ * instead, and their offset is noted. `accept/surfaces/bulk-reply.ts` fills them in.
  */
 
 import {

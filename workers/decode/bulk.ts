@@ -1,7 +1,7 @@
 /**
  * Bulk: an action's line, then its document's line, as Elasticsearch takes them. Every action gives
- * one item of the reply, in order, and no more than one event; whatever is wrong with an action or
- * a document stays in its item. Blank lines do not count, `\r\n` ends a line like `\n`.
+ * one item of the reply, in order, and at most one event; whatever is wrong with an action or a
+ * document concerns its item alone. Blank lines do not count, `\r\n` ends a line like `\n`.
  *
  * Documents are judged as NDJSON judges them. `update` stores its `doc` or `upsert`; `delete` and
  * updates by script alone are rejected, since events are never changed.
@@ -137,7 +137,7 @@ class BulkDecoder {
   }
 
   /**
-   * Moves to the next line that is not blank; returns its first byte that is no white space, or -1
+   * Moves to the next line that is not blank; returns its first byte that is not white space, or -1
    * at the part's end.
    */
   #nextLine(): number {
@@ -224,8 +224,8 @@ class BulkDecoder {
   }
 
   /**
-   * An update's line, at `pos`. The event is an object inside it; it is parsed a second time when
-   * all of the line was found to be good and which object it is.
+   * An update's line, at `pos`. The event is an object inside it; it is parsed a second time once
+   * the whole line is known to be valid and which object is the event.
    */
   #update(pos: number): void {
     const bytes = this.#bytes

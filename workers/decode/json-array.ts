@@ -1,8 +1,7 @@
 /**
  * `application/json` that is not lines: the elements of one array (cut at top-level commas by
- * accept), or one document. A syntax error fails the part as a whole: it cannot be known what a
- * client that sent half an array meant. Elements that are valid JSON but no event are rejected
- * alone.
+ * accept), or one document. A syntax error fails the part as a whole: nobody can know what a client
+ * that sent half an array meant. Elements that are valid JSON but not events are rejected alone.
  */
 import { EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../src/limits.ts'
 import type { RejectCode } from '../../src/model/batch.ts'
@@ -139,7 +138,7 @@ function decodeElement(
 }
 
 /**
- * Inside valid JSON a line feed can only stand between tokens: a space says the same, and keeps an
+ * Inside valid JSON a line feed can only stand between tokens: a space means the same, and keeps an
  * event on one line of its segment.
  */
 function blankLineFeeds(bytes: Uint8Array, start: number, end: number): void {

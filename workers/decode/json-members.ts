@@ -1,7 +1,7 @@
 /**
  * Walks over the members of one JSON object by hand, for objects that are not events: each key and
- * each value is judged by the tape and leaves nothing on it. Between `next` calls the caller has
- * the value judged and says where it ended.
+ * each value is judged by the tape and leaves nothing on it. Between `next` calls the caller lets
+ * the tape judge the value and says where it ended.
  */
 import { SYNTAX_COLON, SYNTAX_COMMA, SYNTAX_KEY } from '../tape/json-syntax.ts'
 import type { JsonTape } from '../tape/json-tape.ts'

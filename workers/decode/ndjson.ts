@@ -1,7 +1,7 @@
 /**
- * NDJSON: one JSON object a line. A bad line is rejected alone. Blank lines are skipped, `\r\n`
+ * NDJSON: one JSON object per line. A bad line is rejected alone. Blank lines are skipped, `\r\n`
  * ends a line like `\n`. The line feed is never white space here, so a value cannot span lines,
- * and the end of a line needs no search: parsing arrives there.
+ * and the end of a line need not be searched for: parsing arrives there.
  */
 import { DEPTH_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
 import type { RejectCode } from '../../src/model/batch.ts'
@@ -21,7 +21,7 @@ export const TOO_DEEP_MESSAGE = `event is nested deeper than ${DEPTH_MAX} levels
 
 /**
  * Decodes `start`..`end` of `bytes`, which the tape was begun with. `lineBytesMax` is the longest
- * line taken; stored events, judged before, are read back without one.
+ * line accepted; stored events, which were judged before, are read back without such a bound.
  */
 export function decodeNdjson(
   tape: JsonTape,

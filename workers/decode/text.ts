@@ -1,6 +1,6 @@
 /**
  * Plain text: each non-empty line becomes `{"message":"<line>"}`. A kernel writes the events' JSON
- * to a buffer of its own, escaped where JSON asks for it, and their entries onto the tape
+ * to a buffer of its own, escaped where JSON requires it, and their entries onto the tape
  * (`kernels/lines.ts`).
  */
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'

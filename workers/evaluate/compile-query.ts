@@ -13,7 +13,7 @@ import { makeValueTest, type Parts, type ValueTest } from './value-test.ts'
 
 /**
  * Whether it is true in a scope: of the event whose entries are `from`..`to` at depth 0, or of an
- * element of an array, so many arrays deep.
+ * array's element; the depth counts the arrays around it.
  */
 export type ScopeTest = (event: EventCursor, from: number, to: number, depth: number) => boolean
 

@@ -1,6 +1,6 @@
 /**
- * Whether events on the tape match a query (docs/language.md). The tree is compiled once; an event
- * then costs what its clauses look at: byte ranges, nothing is parsed into values.
+ * Whether events on the tape match a query (docs/language.md). The tree is compiled once; the cost
+ * of an event is then that of the byte ranges that clauses read. Nothing is parsed into values.
  */
 import type { Query } from '../../src/language/query-tree.ts'
 import { type CompiledQuery, compileQuery, type TextPaths } from './compile-query.ts'

@@ -1,9 +1,10 @@
 /**
- * Where the paths that a query names are in events. What follows from a layout is found once a
- * layout (docs/decisions/0016-event-layouts.md): the entry of each path, from the event's first.
+ * Where the paths that a query names are in events. Whatever follows from the layout is found once
+ * per layout (docs/decisions/0016-event-layouts.md): the entry of each path, from the event's
+ * first.
  *
  * A path has the last entry with a value that the event has for it, whichever way its keys are
- * spelled: so the projection has it.
+ * spelled, just as in the projection.
  */
 
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'

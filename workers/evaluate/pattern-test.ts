@@ -1,6 +1,6 @@
 /**
  * Wildcards. A pattern of literals and `*` is found literal by literal, the first and the last at
- * the ends; all others become regular expressions, which are as linear.
+ * the ends; all other patterns become regular expressions, which are linear too.
  */
 
 import type { Pattern, PatternToken } from '../../src/language/query-tree.ts'
@@ -53,8 +53,8 @@ function isAt(bytes: Uint8Array, start: number, end: number, part: Uint8Array): 
 }
 
 /**
- * The pattern is somewhere in the text, in any case, and neither end of that place is between two
- * characters of one word. A `*` at an end reaches up to white space, where no word goes on.
+ * The pattern is somewhere in the text, in upper or lower case, and neither end of the match is
+ * between two characters of one word. A `*` at an end reaches up to white space, where a word ends.
  */
 export function makeWordPatternTest(pattern: Pattern, regexes: Regexes): StringTest {
   const sources = pattern.map((token) => sourceOf(folded(token), '[^ \\t\\n\\f\\r]*'))

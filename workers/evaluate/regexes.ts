@@ -1,10 +1,10 @@
 /**
  * Regular expressions of queries: RE2's syntax and its linear time, by `re2js`; never V8's, which
- * some texts keep busy for ever. What a match costs still depends on the expression: mostly a table
- * is looked up for each character (a DFA); while that table grows, and where it would grow too
- * large, each character costs as much as the expression is long. Both are counted as work.
+ * can run practically for ever on some texts. The cost of a match still depends on the expression:
+ * mostly one table look-up per character (a DFA); while that table grows, and where it would grow
+ * too large, each character costs in proportion to the expression's length. Both count as work.
  *
- * `re2js` tells neither, so this looks at the DFA inside it; the version is exact.
+ * `re2js` reports neither, so this reads the DFA inside it; its version is pinned exactly.
  */
 import { RE2JS } from 're2js'
 import { foldCase } from '../../src/language/words.ts'

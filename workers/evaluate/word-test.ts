@@ -1,7 +1,7 @@
 /**
  * Words and phrases in a text (`src/language/words.ts`): bytes are compared where the words are
  * ASCII, as nearly all are. Two characters outside ASCII fold into it (`İ` and the Kelvin sign); a
- * text with one of them, and one where words with other letters are looked for, is folded whole.
+ * text with one of them is folded as a whole, and so is any text when words have other letters.
  */
 import { foldCase, makeTextTest, splitWords } from '../../src/language/words.ts'
 import { bordersOf, Needle } from './find-bytes.ts'

@@ -1,6 +1,6 @@
 /**
- * What evaluating a query has cost, in steps of about a nanosecond, counted where loops over bytes
- * are. Counted and not timed, so that the same task always ends at the same event.
+ * The cost of evaluating a query, in steps of about a nanosecond, counted in the loops over bytes.
+ * It is counted rather than timed, so that the same task always ends at the same event.
  */
 
 /** Thrown by whoever spends more than there is. */

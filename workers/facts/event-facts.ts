@@ -1,6 +1,6 @@
 /**
- * What the transforms find out about each event: producer time, shape and labels. Parallel arrays,
- * reused from batch to batch.
+ * Facts that the transforms establish about each event: producer time, shape and labels. Parallel
+ * arrays, reused from batch to batch.
  */
 
 import { arena } from '../kernel/arena.ts'

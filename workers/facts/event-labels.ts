@@ -1,9 +1,9 @@
 /**
- * The labels of events: level and service, from the fields that may say them. Where these are in an
- * event follows from its layout and is found once a layout; other events are looked through.
+ * The labels of events: level and service, from the fields that may hold them. Where these are in
+ * an event follows from its layout and is found once per layout; other events are searched.
  *
- * A path's value is the last that the event has for it, whichever way its keys are spelled: so it
- * is in the payload's column, and `store/projection/label-columns.ts` has the same rules in SQL.
+ * A path's value is the last that the event has for it, whichever way its keys are spelled, just as
+ * in the payload's column; `store/projection/label-columns.ts` has the same rules in SQL.
  */
 import { SERVICE_BYTES_MAX } from '../../src/limits.ts'
 import { SEVERITY_NUMBERS_A_LEVEL } from '../../src/model/event-labels.ts'

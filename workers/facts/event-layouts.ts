@@ -1,11 +1,11 @@
 /**
  * Layouts: which events have the same paths with the same kinds of values in the same order.
  *
- * What follows from that alone (shape, where the producer time is, columns, templates) is worked
- * out once a layout and not once an event. A layout is a state of an automaton that reads an
- * event's tape entry by entry; so two events are in one state only if their entries are of one
- * sequence: nothing is hashed, nothing can collide. Bounded: events that find no room have no
- * layout and take the long way, with the same result.
+ * Whatever follows from that alone (shape, where the producer time is, columns, templates) is
+ * worked out once per layout and not once per event. A layout is a state of an automaton that reads
+ * an event's tape entry by entry, so two events are in one state only if their entries are of one
+ * sequence: nothing is hashed, nothing can collide. Bounded: when the automaton is full, new kinds
+ * of events have no layout and take the slow path, with the same result.
  */
 import { LAYOUT_ENTRIES_MAX, LAYOUT_STATES_MAX } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'
@@ -129,8 +129,8 @@ export class EventLayouts {
   }
 
   /**
-   * The state that follows by `key`, which comes to the front of those that follow: events of one
-   * stream are alike. Makes it when there is room.
+   * The next state by `key`, which moves to the front of the next states, as events of one stream
+   * are alike. Makes the state when there is space.
    */
   #follow(state: number, key: number): number {
     let before = NO_STATE

@@ -1,6 +1,7 @@
 /**
- * The names of services that a worker has met, numbered from 1 on: an event's service is a number,
- * found without making a string. Bounded: many names are forgotten between batches.
+ * The names of services that a worker has seen, numbered from 1: an event's service is a number,
+ * found without making a string. Bounded: when there are too many names, they are forgotten between
+ * batches.
  */
 import { hashBytes } from '../tape/hash-bytes.ts'
 

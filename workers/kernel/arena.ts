@@ -1,14 +1,14 @@
 /**
- * The memory that kernels work on: one growing WebAssembly memory a thread, in which batches, their
- * tapes and what is encoded from them lie as ordinary typed arrays. TypeScript and kernels read and
- * write the same bytes; nothing is copied between them.
+ * The memory that kernels work on: one growing WebAssembly memory per thread, in which batches,
+ * their tapes and what is encoded from them lie as ordinary typed arrays. TypeScript and kernels
+ * read and write the same bytes; nothing is copied between them.
  *
- * The memory is a shared one because a shared one may grow without taking its arrays away from
- * those who hold them. No other thread sees it: what leaves the worker is copied out.
+ * The memory is shared because a shared memory can grow without detaching the arrays that are in
+ * use. No other thread sees it: whatever leaves the worker is copied out.
  *
- * An array is there until it is released: the garbage collector knows nothing of kernels that have
- * its address, and Piscina's threads never come to the event loop, where finalizers would run. So
- * whoever replaces an array allocates first, then releases: one that fails leaves all as it was.
+ * An array exists until it is released: the garbage collector knows nothing of kernels that have
+ * its address, and Piscina's threads never reach the event loop, where finalizers would run. To
+ * replace an array, allocate first, then release: an allocation that fails then changes nothing.
  */
 import assert from 'node:assert/strict'
 import { ARENA_BYTES_MAX } from '../../src/limits.ts'

@@ -10,8 +10,8 @@ function allocateInArena(bytes: number): Buffer {
 }
 
 /**
- * A growing byte buffer, in the arena unless said otherwise. Writers reserve once for many writes;
- * between them nothing is checked.
+ * A growing byte buffer, in the arena unless its owner says otherwise. Writers reserve once for
+ * many writes; the writes themselves are not checked.
  */
 export class ByteWriter {
   bytes: Buffer
@@ -77,7 +77,7 @@ export const WORD_SLACK = 8
 /**
  * Copies `length` bytes of UTF-8 by words of eight: quicker than `set` for short texts. The words
  * travel as doubles. That keeps every bit: no eight bytes of valid UTF-8 are a NaN, whose last byte
- * would be 0x7f or 0xff behind one of 0xf0 or more.
+ * would be 0x7f or 0xff after one of 0xf0 or more.
  */
 export function copyWords(
   to: DataView,

@@ -4,11 +4,11 @@
  *
  * For events that do not arrive as JSON, or not as they are stored. Values come as byte ranges of
  * any buffer; keys are predicted by the trie as in parsing, so a known one costs one comparison,
- * which is also its copy. Nothing is allocated an event.
+ * which is also its copy. Nothing is allocated per event.
  *
- * Values are refused with false, keys with -1, once the event is too large: `error` says so, and
- * the event is then dropped. Marks are written always; there is room for them. Depth is counted
- * by the caller, who recurses.
+ * Once the event is too large, writing a value returns false and writing a key -1: `error` says so,
+ * and the event is then rejected. Punctuation is always written; space is reserved for it. Depth is
+ * counted by the caller, which recurses.
  *
  * Subtle: strings and keys are read four bytes at a time, up to `TAPE_PADDING` bytes past their
  * end; see `ByteSource`.
@@ -56,8 +56,8 @@ export class EventBuilder extends ScalarWriter {
   }
 
   /**
-   * Writes a brace and the members of `fields`, as one who calls `openObject`, `key` and so on
-   * would, if they are as nearly all are; `TapeKernel` says how. False: nothing was written.
+   * Writes a brace and the members of `fields` as calls of `openObject`, `key` and so on would, if
+   * they have the usual form; `TapeKernel` says which. False: nothing was written.
    */
   tryWriteMembers(fields: MemberFields, node: number, depth: number): boolean {
     const { quick } = this.tape
@@ -129,7 +129,7 @@ export class EventBuilder extends ScalarWriter {
   }
 
   /**
-   * Writes a key with its colon behind `previous` (NO_KEY at first) in the object `serial` at
+   * Writes a key with its colon after `previous` (NO_KEY at first) in the object `serial` at
    * `node`. Returns its trie node as spelled: hand it to the next `key`, and to `endValue` when
    * its value is written. `tape.trie.canonical` of it is the node for the value. -1 on error.
    */

@@ -1,6 +1,6 @@
 /**
  * A value written once and copied into many events: its JSON and its tape entries. The resource of
- * an OTLP request stands in each of its events.
+ * an OTLP request is in each of its events.
  */
 import { arena } from '../kernel/arena.ts'
 import { copyRange } from '../kernel/arena-copy.ts'

@@ -1,6 +1,6 @@
 /**
  * Reads JSON token by token, for a document whose structure is known: no tape, no strings. Judges
- * as `JSON.parse` does. Throws a `JsonSyntaxError`, so at most once a document.
+ * as `JSON.parse` does. Throws a `JsonSyntaxError`, so at most once per document.
  *
  * Subtle: there are no bounds checks. The byte after the document is a line feed followed by
  * `TAPE_PADDING` bytes: no token can run past it unnoticed.

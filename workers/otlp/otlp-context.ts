@@ -1,6 +1,6 @@
 /**
- * What surrounds log records and stands in each event made of them: the resource, or the scope. It
- * is written once, for the first record that needs it, and copied from then on.
+ * The context of log records, which is part of each event made from them: the resource, or the
+ * scope. It is written once, for the first record that needs it, and copied from then on.
  */
 import { EventFragment } from './event-fragment.ts'
 import type { AnyValueDecoder } from './otlp-any-value.ts'

@@ -3,10 +3,10 @@
  * decoded as such (`otlp-protobuf.ts`), so that both encodings make the same events by the same
  * code. No values are made of it on the way: 64-bit integers keep their digits.
  *
- * Unknown fields are ignored and null is as good as missing. A syntax error, or a value that its
- * field cannot have, fails the document as a whole.
+ * Unknown fields are ignored and null counts as missing. A syntax error, or a value that its field
+ * cannot have, fails the document as a whole.
  *
- * Subtle: where a key comes again in its object the last one counts, as with `JSON.parse`. What the
+ * Subtle: where a key recurs in its object the last one counts, as with `JSON.parse`. What the
  * first one wrote is then given the number of an unknown field.
  */
 import {

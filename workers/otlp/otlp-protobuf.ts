@@ -1,13 +1,13 @@
 /**
  * OTLP logs in protobuf: an ExportLogsServiceRequest, or a part of one that accept cut between log
  * records. Each LogRecord becomes one event. A record that is too deep, too large or in pieces is
- * rejected alone; a malformed wire fails the part as a whole, as it cannot be known what was meant.
+ * rejected alone; a malformed wire fails the part as a whole, as nobody can know what was meant.
  *
- * Messages that no event is made of (the attributes of a record with a kvlist body) are skipped
+ * Messages that do not go into an event (the attributes of a record with a kvlist body) are skipped
  * unread.
  *
- * Subtle: where the part goes on in another one, the messages around its last record are longer
- * than the part. Everywhere else that is malformed.
+ * Subtle: where the request continues in another part, the messages around the part's last record
+ * are longer than the part. Everywhere else that is malformed.
  */
 import { OTLP_GENERATED_BYTES_MAX } from '../../src/limits.ts'
 import type { OtlpResume, Part } from '../../src/model/batch.ts'

@@ -1,6 +1,6 @@
 /**
- * Writes scalars as JSON text with their tape entries, and keeps the bounds of the event they are
- * in. What `EventBuilder` is built on; see there.
+ * Writes scalars as JSON text with their tape entries, within the bounds of the event they are in.
+ * The base of `EventBuilder`; see there.
  */
 import { isUtf8 } from 'node:buffer'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
@@ -107,7 +107,7 @@ export class ScalarWriter {
 
   /**
    * Whether all that was written since `start` is valid UTF-8. Checking the whole at once is much
-   * cheaper than string by string; what is not clean is written again with `repairs` set.
+   * cheaper than string by string; if it is not valid, it is written again with `repairs` set.
    */
   isCleanSince(start: number): boolean {
     return isUtf8(this.out.subarray(start, this.at))
@@ -168,8 +168,8 @@ export class ScalarWriter {
   }
 
   /**
-   * Writes the inside of a string, repaired where it is not UTF-8; the caller has made room for
-   * ESCAPE_BYTES_MAX a byte. Returns whether it holds escapes.
+   * Writes the inside of a string, repaired where it is not UTF-8; the caller has reserved
+   * ESCAPE_BYTES_MAX for each byte. Returns whether it holds escapes.
    */
   protected writeText(from: ByteSource, start: number, end: number): boolean {
     if (!isUtf8(from.bytes.subarray(start, end))) {

@@ -1,10 +1,10 @@
 /**
- * What a run of events says about its stream's schema: which shapes occurred, how often, and for
+ * What a sequence of events adds to its stream's schema: which shapes occurred, how often, and for
  * shapes that this worker has not described lately, their leaves with samples.
  *
- * Bounded by `DELTA_SHAPES_MAX` and `DELTA_LEAVES_CHARS_MAX` a batch and by
- * `DESCRIBE_CHARS_PER_SECOND` a worker: a client that sends nothing but new shapes has few of them
- * described. Those that wait are described when they come again, or looked up by the main thread.
+ * Bounded by `DELTA_SHAPES_MAX` and `DELTA_LEAVES_CHARS_MAX` per batch and by
+ * `DESCRIBE_CHARS_PER_SECOND` per worker: of a client that sends nothing but new shapes, few are
+ * described. The others are described when they recur, or looked up by the main thread.
  * The events themselves are stored whatever happens here.
  */
 import {

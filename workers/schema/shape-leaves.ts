@@ -1,6 +1,6 @@
 /**
  * Describes a shape: its leaves as path, type and samples, from a few of its events, as they are
- * stored: transformed and redacted. Runs seldom, so it makes strings.
+ * stored: transformed and redacted. It runs rarely, so it may make strings.
  */
 import {
   BLOCK_PATHS_MAX,

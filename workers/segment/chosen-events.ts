@@ -1,6 +1,6 @@
 /**
  * Some events of a stored segment on the tape, for readers that want a few of thousands: the text
- * comes back whole, as it is compressed whole, but only the lines asked for are parsed.
+ * is compressed and so decompressed as a whole, but only the lines asked for are parsed.
  */
 import assert from 'node:assert/strict'
 import { decodeNdjson } from '../decode/ndjson.ts'

@@ -1,12 +1,12 @@
 /**
- * Spares brotli the columns that it gains little from. Those of ever new digits (trace ids,
- * UUIDs, hashes) are packed two characters a byte and left out of what it reads (decision 25).
- * Of those of few values it reads the values alone (`value-dictionary.ts`).
+ * Spares brotli the columns that it compresses poorly. Columns of ever new digits (trace ids,
+ * UUIDs, hashes) are packed two characters to a byte and left out of its input (decision 25). Of
+ * columns of few values only the values are in its input (`value-dictionary.ts`).
  *
- * Each packed column: a kind byte, varuint column, for hexadecimal ones varuint characters a value,
- * then the packed bytes, of which the column's size in the layout says how many; of a dictionary
- * varuint rows and their numbers, the first in the lowest bits, while the layout has the values. A
- * byte 0 ends them. `packed-columns.ts` is the inverse.
+ * Each packed column: a kind byte, varuint column, for hexadecimal ones varuint characters per
+ * value, then the packed bytes, whose number the column's size in the column format says; for a
+ * dictionary varuint rows and their numbers, the first in the lowest bits, while the column format
+ * has the values. A byte 0 ends them. `packed-columns.ts` is the inverse.
  */
 
 import { ByteWriter, WORD_SLACK } from '../kernel/byte-writer.ts'
@@ -54,8 +54,8 @@ export class ColumnPacker {
   }
 
   /**
-   * Packs a column of `bytes`, which are the arena's, if that is worth it. Returns where what is
-   * left of its text ends: at its start when it is left out.
+   * Packs a column of `bytes`, which are the arena's, if that is worth it. Returns the end of what
+   * is left of its text, which is its start when all of it is left out.
    */
   pack(bytes: Buffer, column: PackableColumn): number {
     const { start, end } = column

@@ -1,7 +1,7 @@
 /**
  * Explicit times: those of events whose text does not hold them (OTLP's TimeUnixNano).
  *
- *   of each, in rising order: UInt32 LE ordinal, Float64 LE milliseconds, UInt32 LE nanoseconds
+ *   for each, in rising order: UInt32 LE ordinal, Float64 LE milliseconds, UInt32 LE nanoseconds
  *   beyond them
  */
 import type { EventRange } from '../block/native-block.ts'

@@ -55,8 +55,8 @@ export class ColumnUnpacker {
   #starts = arena.int32(LISTED_VALUES_MAX + 1)
 
   /**
-   * Every column, until the next call. The bytes of `reader` are the arena's. Throws where the two
-   * do not go together.
+   * Every column, valid until the next call. The bytes of `reader` are the arena's. Throws where
+   * the two do not match.
    */
   unpack(reader: LayoutReader, columns: StoredColumns): UnpackedColumn[] {
     const { texts, packed } = readPacked(reader, columns)

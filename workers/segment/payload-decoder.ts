@@ -1,6 +1,6 @@
 /**
- * Decodes the payloads of a task one after another. One that does not decode any more is told, not
- * thrown: it must not cost the others.
+ * Decodes the payloads of a task one after another. One that no longer decodes is reported, not
+ * thrown: it must not fail the others.
  */
 
 import { EventFacts } from '../facts/event-facts.ts'
@@ -28,8 +28,8 @@ export class PayloadDecoder {
   }
 
   /**
-   * Returns why the payload does not decode, if so. Segments that share a payload come one after
-   * another: it is decoded once.
+   * Returns the reason if the payload does not decode. Segments that share a payload come one after
+   * another, so it is decoded once.
    */
   decode(payload: Uint8Array): string | undefined {
     if (payload === this.#payload) return this.#damage

@@ -38,9 +38,9 @@ export class SegmentColumnsReader {
   #columns = arena.addresses(256)
 
   /**
-   * Writes the events' text, each ended by a line feed, to `text` of the arena, which it fills; up
-   * to 31 bytes behind it are overwritten. `packed` holds the columns that are not in the layout as
-   * they are. Throws on a damaged layout.
+   * Writes the events' text, each event ended by a line feed, to `text` of the arena, which it
+   * fills; up to 31 bytes after it are overwritten. `packed` holds the columns that are not stored
+   * as plain text. Throws on damaged data.
    */
   write(layout: Uint8Array, packed: Uint8Array, text: Uint8Array): void {
     const bytes = held(this.#layout, layout)

@@ -1,22 +1,22 @@
 /**
- * The column layout of a segment's text: what is the same in all events once, what differs by
- * column. Brotli then reads two thirds of the bytes, and similar values stand side by side: less
- * time and a smaller segment (`bench/encode/segment.bench.ts`).
+ * The column format of a segment's text: the text that events share once, the rest by column.
+ * Brotli then reads two thirds of the bytes, and similar values stand side by side: less time and a
+ * smaller segment (`bench/encode/segment.bench.ts`).
  *
  * An event is a template and its values. A template is the text between the values, byte for byte,
- * so the event's text comes back exactly. Values are those that have a cell in the block's column
- * index; whatever has none (null, empty objects) is part of the template.
+ * so the event's text comes back exactly. Values are those with a cell in the block's column index;
+ * a value without one (null, empty objects) is part of the template.
  *
  *   varuint templates; each: varuint values n, isRaw byte, n × (varuint column, gap), gap
  *   varuint events; a template number each, a byte (left out when there is one template)
  *   varuint columns; UInt32 LE bytes of each and of the raw column; their values, each with a line
- *   feed behind it, and behind each column COLUMN_PADDING bytes; gap: varuint length, bytes
+ *   feed after it, and after each column COLUMN_PADDING bytes; gap: varuint length, bytes
  *
- * Columns that are packed (`column-packer.ts`) have their size there and nothing else, or of few
- * values the size and text of these.
+ * A packed column (`column-packer.ts`) has only its size there; a dictionary has the size and text
+ * of its values.
  *
- * Events of the raw template stand whole in the last column: those without a layout, and those
- * past the templates. Where most are such, rows are better: `gather` says so.
+ * Events of the raw template are whole in the last column: those without a layout, and those past
+ * the bound on templates. Where most events are like that, rows are better: `gather` says so.
  */
 
 import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from '../block/column-index.ts'
@@ -267,7 +267,7 @@ export class SegmentColumns implements ColumnTexts {
   }
 
   /**
-   * Moves the columns together: raw events have left room in them, and what is packed is left out.
+   * Closes the gaps between columns: raw events left unused bytes, and packed columns are left out.
    */
   #closeColumns(rows: number): void {
     const { bytes, view } = this.#writer

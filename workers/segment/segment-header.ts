@@ -1,6 +1,6 @@
 /**
- * What stands before a segment's compressed text. The format is frozen: `docs/segment-format.md`
- * describes it to the byte, and a change of anything in it takes another format number.
+ * The header before a segment's compressed text. The format is frozen: `docs/segment-format.md`
+ * describes it to the byte, and any change of it takes another format number.
  */
 import { ARENA_BYTES_MAX } from '../../src/limits.ts'
 

@@ -1,14 +1,14 @@
 /**
- * The segment: how a run of events is stored in the raw store.
+ * The segment: how a sequence of events is stored in the raw store.
  *
  *   byte 0      format, 2
- *   byte 1      flags; bit 0: explicit times follow; bit 1: the text is in column layout; bit 2:
+ *   byte 1      flags; bit 0: explicit times follow; bit 1: the text is in column format; bit 2:
  *               packed columns follow
  *   bytes 2-5   UInt32 LE, bytes of the events' text
  *   [UInt32 LE bytes, explicit times (`explicit-times.ts`)]
  *   [UInt32 LE bytes, packed columns (`column-packer.ts`)]
  *   rest        brotli of the events' JSON, each followed by a line feed, or of the same text in
- *               column layout (`segment-columns.ts`)
+ *               column format (`segment-columns.ts`)
  *
  * The format is frozen (decision 47): `docs/segment-format.md` says all of it, and
  * `test/segment/frozen.test.ts` reads segments that earlier builds wrote.
@@ -42,9 +42,9 @@ import {
 const NOTHING = Buffer.alloc(0)
 const LINE_FEED = 0x0a
 /**
- * At quality 1 brotli's tables are as large as its window, made and touched anew for each segment:
- * two megabytes by default, half a microsecond an event. What is alike stands in one column, so a
- * window of 64 KiB finds nearly as much where columns are of some hundred KiB: text lines, which
+ * At quality 1 brotli's tables are as large as its window, and are made and filled for each
+ * segment: two megabytes by default, half a microsecond an event. Similar text is in one column, so
+ * a window of 64 KiB finds nearly as much where columns have some hundred KiB: text lines, which
  * are one column of 230, take 41.3 instead of 39.3 bytes (`bench/encode/brotli.bench.ts`).
  */
 const SMALL_WINDOW_BITS = 16
@@ -92,8 +92,8 @@ export class SegmentEncoder {
   }
 
   /**
-   * The first half of `encode`: gathers the values by column. Returns them, if all are there, for
-   * whoever writes the block of the same range before the second half.
+   * The first half of `encode`: gathers the values by column. Returns them if they are complete,
+   * for the block of the same range, which is written before the second half.
    */
   gather(
     source: TextSource,
@@ -152,8 +152,8 @@ export class SegmentEncoder {
   }
 
   /**
-   * The events' JSON, a line each. When the input already is just that (NDJSON without blank or
-   * rejected lines), it is used where it lies.
+   * The events' JSON, a line each. When the input is already exactly that (NDJSON without blank or
+   * rejected lines), it is used in place.
    */
   #lines(bytes: Uint8Array, events: DecodedEvents, range: EventRange, total: number): Uint8Array {
     const { start, end } = events
@@ -210,8 +210,8 @@ export function textBytesOf(payload: Uint8Array): number {
 }
 
 /**
- * Writes the text to `text` of the arena, which has just that many bytes; up to 31 behind it may be
- * overwritten. Returns the explicit times. Throws as `decodeSegment` does.
+ * Writes the text to `text` of the arena, which has exactly its size; up to 31 bytes after it may
+ * be overwritten. Returns the explicit times. Throws as `decodeSegment` does.
  */
 export function writeSegmentText(payload: Uint8Array, text: Buffer): SegmentContent['times'] {
   const { isColumns, times, packed, body } = parseSegmentHeader(payload)

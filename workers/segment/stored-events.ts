@@ -14,8 +14,8 @@ interface StoredText {
 }
 
 /**
- * Fills `events` and `facts` with the events of a payload, or of several one after another; returns
- * the bytes they refer to. Throws on a damaged payload.
+ * Fills `events` and `facts` with the events of a payload, or of several in sequence; returns the
+ * bytes they refer to. Throws on a damaged payload.
  */
 export function decodeStoredEvents(
   payload: Uint8Array | readonly Uint8Array[],

@@ -1,7 +1,7 @@
 /**
- * Columns of few values (levels, services, hosts, codes) as a dictionary: the values once, in place
- * of the column, and for each row the number of its value in as many bits as that needs, which
- * brotli does not read. Smaller than what brotli makes of the column, and less for it to do.
+ * Columns of few values (levels, services, hosts, codes) as a dictionary: the values once, instead
+ * of the column, and for each row the number of its value in as few bits as possible, which brotli
+ * does not read. That is smaller than the column after brotli, and less work for brotli.
  */
 
 import { arena } from '../kernel/arena.ts'
@@ -44,9 +44,9 @@ export class ValueDictionary {
   #serial = 0
 
   /**
-   * Puts the values of a column of `bytes`, which are the arena's, in its place, and appends the
-   * rows' numbers to `out` as `column-packer.ts` says. Returns where the values end; where the
-   * column did when it is left as it was, as that is better.
+   * Replaces a column of `bytes`, which are the arena's, by its values, and appends the rows'
+   * numbers to `out` as `column-packer.ts` says. Returns the end of the values; or the end of the
+   * column when leaving it unchanged is better.
    */
   replace(bytes: Buffer, { column, start, end, rows }: PackableColumn, out: ByteWriter): number {
     this.#numbers = arena.roomFor((rows >> 2) + 1, this.#numbers)

@@ -1,7 +1,7 @@
 /**
- * The columns that a worker has met: dotted paths, each inside a scope, numbered from 0. Names lie
- * one behind the other in one buffer and are found through a table of integers: a client that sends
- * nothing but new keys makes no object with any of them, and so nothing that has to be collected.
+ * The columns that a worker has seen: dotted paths, each inside a scope, numbered from 0. Names lie
+ * one after another in one buffer and are found through a table of integers: a client that sends
+ * nothing but new keys causes no objects, and so nothing that has to be collected.
  */
 import { hashBytes } from './hash-bytes.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The memory in which a batch's events lie as JSON: as they came, or as decoders generate them from
- * text lines and OTLP log records. Transforms write events that they change behind the others.
+ * The memory in which a batch's events lie as JSON: as they arrived, or as decoders generate them
+ * from text lines and OTLP log records. Transforms append the events that they change.
  */
 import { EVENT_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'

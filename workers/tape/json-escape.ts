@@ -53,7 +53,7 @@ function hasSpecial(word: number): boolean {
 
 /**
  * Writes `start`..`end` of `from` as the inside of a JSON string into `to` from `at` on; returns
- * where it ended. The caller has made room for ESCAPE_BYTES_MAX a byte, and for a word behind.
+ * where it ended. The caller has reserved ESCAPE_BYTES_MAX for each byte, and a word after them.
  */
 export function writeEscaped(
   from: DataView,

@@ -1,5 +1,5 @@
 /**
- * Leaf functions of the tape: they find the ends of things, a word or a table look-up at a time.
+ * Leaf functions of the tape: they find the ends of tokens, a word or a table look-up at a time.
  */
 import type { PathTrie } from './path-trie.ts'
 import { FALSE, FLOAT, INT, NULL, TRUE, UINT } from './tape-types.ts'

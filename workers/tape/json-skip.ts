@@ -1,9 +1,9 @@
 /**
- * Passes over a JSON value that is not put on the tape, as it nests too deep or is too large, and
- * judges its syntax all the same: a body with an error in it must not be taken because the error
- * stands in an element that is rejected. Exactly what `JSON.parse` takes. Cold.
+ * Skips a JSON value that is not put on the tape because it nests too deep or is too large, and
+ * judges its syntax nevertheless: a body with an error in it must not be accepted because the error
+ * is in an element that is rejected. Accepts exactly what `JSON.parse` accepts. Cold.
  *
- * Without recursion: a body's worth of brackets is millions of levels. One bit a level says whether
+ * Without recursion: a body full of brackets has millions of levels. One bit per level says whether
  * it is an object.
  */
 import {

@@ -1,9 +1,9 @@
 /**
- * The byte tape: one forward pass over JSON bytes writes four integers a leaf, and nothing else.
+ * The byte tape: one forward pass over JSON bytes writes four integers per leaf, and nothing else.
  *
- * Input is judged exactly as `JSON.parse` judges it (RFC 8259); differential tests hold the two
- * together. No strings, no objects, no allocation an event. Everything downstream (redaction by
- * path, columns, event time, shape) works on these integers and on byte ranges.
+ * Input is judged exactly as `JSON.parse` judges it (RFC 8259), as differential tests check. No
+ * strings, no objects, no allocation per event. Everything downstream (redaction by path, columns,
+ * event time, shape) works on these integers and on byte ranges.
  *
  * An entry is `[node, type, start, end]`; `start`..`end` is the value's text, for strings without
  * the quotes. Every array (ARRAY) and every object that is an array's element (ELEMENT) is

@@ -1,5 +1,5 @@
 /**
- * The trie of key paths that one worker has met, shared by all its streams.
+ * The trie of key paths that one worker has seen, shared by all its streams.
  *
  * A node is one key under one parent. Parsing needs a node for every key of every event, so a node
  * remembers which key followed it last time: on recurring shapes a key costs one byte-compare and
@@ -89,14 +89,14 @@ export class PathTrie {
   #keyBytesLength = 0
   #table: Int32Array = new Int32Array(0)
   /**
-   * 0 for the event. Of what is inside of an array's elements, the array's column + 1: two nodes
-   * may be the same path, a dotted key and a nested one, and then so are those of their elements.
+   * 0 for the event; inside an array's elements, the array's column + 1. Two nodes may be the same
+   * path, a dotted key and a nested one, and then so are the paths within their elements.
    */
   #scope = new Int32Array(0)
 
   /**
    * `seed` is for the table of keys only, never for what is stored: a client that does not know it
-   * cannot make keys that all meet in one place of the table.
+   * cannot make keys that all collide in the table.
    */
   constructor(seed = 0) {
     this.#seed = seed
@@ -318,8 +318,8 @@ export class PathTrie {
   }
 
   /**
-   * What kernels are told: see `Trie` of `kernels/trie.ts`. Other integers once `arrays` has
-   * changed.
+   * The context for kernels: see `Trie` of `kernels/trie.ts`. Its integers change when `arrays`
+   * changes.
    */
   context(): number[] {
     const { parent, keyStart, keyLength, canonical, next, first, element, escaped } = this

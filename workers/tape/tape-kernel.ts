@@ -63,7 +63,7 @@ export class TapeKernel {
 
   /**
    * Parses the object at `pos` of `bytes` onto the end of the tape if all its keys are known, it
-   * fits and nothing is wrong with it. Returns where it ended, or -1.
+   * fits and it is valid. Returns where it ended, or -1.
    */
   tryParse(
     tape: TapeEnd,

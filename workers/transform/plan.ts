@@ -37,8 +37,8 @@ export interface TransformedBatch extends TransformCounts {
 }
 
 /**
- * A worker's transforms. The state kept between batches only makes the next one faster, but for
- * the budget of user agents: who spent it gets no more siblings for a while.
+ * A worker's transforms. The state kept between batches only makes the next one faster, except for
+ * the budget of user agents: a stream that has spent it gets no more siblings for a while.
  */
 export class Transforms {
   readonly #rewriter = new EventRewriter()

@@ -1,7 +1,7 @@
 /**
- * Looks lists of names up in a string, all of them in one pass: each run of letters is hashed and
- * looked up, and only where a name begins with that run is it compared. Allocates nothing until
- * something is found; of a string that is not remembered this is a hundredth of the cost.
+ * Searches a string for all names of some lists in one pass: each sequence of letters is hashed and
+ * looked up, and only names that begin with those letters are compared. Allocates nothing until
+ * something is found; this is a hundredth of the cost of parsing a string that is not remembered.
  */
 
 /** Where a name counts: anywhere for bots and `inside`, at the beginning for `leading`. */
@@ -61,8 +61,8 @@ export function indexNames(lists: Readonly<Record<NameKind, readonly string[]>>)
 }
 
 /**
- * The first bot in `text`, else the first other name; only those that `accept` takes. Case does not
- * count, and `-`, `_`, `/`, `+` and blanks are one.
+ * The first bot in `text`, else the first other name; only names that `accept` allows. Case does
+ * not matter, and `-`, `_`, `/`, `+` and blanks count as the same character.
  */
 export function findName(
   text: string,

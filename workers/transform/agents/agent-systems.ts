@@ -1,6 +1,6 @@
 /**
- * Operating systems that `ua-parser-js` does not tell, or tells wrongly: Apple's by the version of
- * their kernel, apps that name the system in their own way, and versions that are none.
+ * Operating systems that `ua-parser-js` does not recognise, or gets wrong: Apple's by the version
+ * of their kernel, apps that name the system in their own way, and versions that are not versions.
  */
 
 export interface System {
@@ -100,8 +100,8 @@ const WINDOWS_NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Usual names: of what is stored as the string spells it, and of systems whose makers call them
- * otherwise by now.
+ * The usual names of systems: of those that would be stored as the string spells them, and of those
+ * that their makers have renamed.
  */
 const SPELLING: Readonly<Record<string, string>> = {
   'mac os': 'macOS',

@@ -1,7 +1,7 @@
 /**
- * Programs that are no browsers: bots of all kinds, and HTTP clients, tools, players, mail and feed
- * readers. First the names that are known, then general rules: words as crawlers and monitors have
- * them in their names, an address to complain to, a name and version at the beginning.
+ * Programs that are not browsers: bots of all kinds, and HTTP clients, tools, players, mail and
+ * feed readers. First known names are tried, then general rules: words that the names of crawlers
+ * and monitors contain, a contact address, a name and version at the beginning.
  */
 import { findName, indexNames } from './agent-names.ts'
 import { KNOWN_BOTS } from './known-bots.ts'

@@ -1,10 +1,10 @@
 /**
  * Crawlers, link previews, feed fetchers, scanners and monitors: one line each. Only what the
  * general rules of `find-agent.ts` would miss or name badly has to be here; a name that ends in
- * "bot" or holds "crawler" or "spider" is found without.
+ * "bot" or contains "crawler" or "spider" is found without a line.
  *
- * A line is the name as it is stored, `=` and how it is spelled where that differs. Case, `-`, `_`,
- * `/` and blanks are all one; whatever follows the name in the string must not be a letter.
+ * A line is the name as it is stored, then `=` and its spelling where that differs. Case does not
+ * matter, `-`, `_`, `/` and blanks are the same; a letter must not follow the name in the string.
  */
 const SEARCH = `
 Mediapartners-Google

@@ -1,7 +1,7 @@
 /**
- * Programs that are no browsers and no bots: one line each, spelled as in `known-bots.ts`. Programs
- * that begin the string with their name and version (`payments-worker/2.1`) need no line; these
- * have no version, say more than their name or give an address as bots do.
+ * Programs that are neither browsers nor bots: one line each, spelled as in `known-bots.ts`.
+ * Programs whose string begins with their name and version (`payments-worker/2.1`) need no line;
+ * those listed here have no version, say more than their name, or give an address as bots do.
  */
 
 /** Counted where they begin the string. */

@@ -1,7 +1,7 @@
 /**
- * What a user agent string says about browser, system and device. In this order: what is no browser
- * (`find-agent.ts`), what `ua-parser-js` says, what it gets wrong. A bot has neither system nor
- * device, as those that it names are only pretended.
+ * What a user agent string says about browser, system and device. In this order: programs that are
+ * not browsers (`find-agent.ts`), what `ua-parser-js` says, corrections of that. A bot gets neither
+ * system nor device, as those in its string are only pretended.
  *
  * What a string costs is bounded by its caller's `USER_AGENT_BYTES_MAX` and by the expressions:
  * ours are linear, those of `ua-parser-js` of degree two at worst. The measurements are in
@@ -33,8 +33,8 @@ const NO_DEVICE: Device = {}
 const MAC_DEVICE: Device = { vendor: 'Apple', model: 'Macintosh' }
 
 /**
- * Ordinary browsers on desktops, more than half of most traffic: nothing but products of browsers,
- * so neither names of bots nor the two hundred expressions for devices are tried.
+ * Ordinary browsers on desktops, more than half of most traffic. Their strings name only browser
+ * products, so neither names of bots nor the two hundred expressions for devices are tried.
  */
 const DESKTOP = new RegExp(
   [

@@ -2,9 +2,9 @@
  * How much parsing of user agents that are not remembered a stream may cause. A client that sends
  * nothing but new strings, made to be slow, must not keep a worker from everybody else's batches.
  *
- * One bucket a stream and worker, refilled by the batches' own time; what it holds is also what one
- * batch can spend. A string is charged for its length squared, as that is how the time of the worst
- * ones grows: a hostile one of 500 bytes costs 16, a usual one 1.
+ * One bucket per stream and worker, refilled by the batches' own time; its size is also what one
+ * batch can spend. A string is charged for its length squared, because the time of the worst ones
+ * grows that way: a hostile one of 500 bytes costs 16, a usual one 1.
  */
 import { LRUCache } from 'lru-cache'
 import {

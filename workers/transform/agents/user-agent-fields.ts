@@ -2,8 +2,8 @@
  * Adds `{field}_parsed` beside the user agent strings of a batch's events, at any depth.
  *
  * Field names are compared as they are spelled, the last segments of a key that holds dots too, so
- * that OpenTelemetry's flat `user_agent.original` counts like the nested one. A sibling that is
- * there already is kept, however it is spelled.
+ * that OpenTelemetry's flat `user_agent.original` counts like the nested one. A sibling that exists
+ * already is kept, however it is spelled.
  */
 import { DEPTH_MAX, USER_AGENTS_PER_EVENT_MAX } from '../../../src/limits.ts'
 import { arena } from '../../kernel/arena.ts'

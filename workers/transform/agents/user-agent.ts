@@ -4,8 +4,8 @@
  * come back all day.
  *
  * Strings are cut to `USER_AGENT_BYTES_MAX` before they are parsed: that bounds what a hostile one
- * can cost (docs/decisions/0011-user-agents.md has the measurements). How many of them, the budget
- * does (`user-agent-budget.ts`).
+ * can cost (docs/decisions/0011-user-agents.md has the measurements). Their number is bounded by
+ * the budget (`user-agent-budget.ts`).
  */
 import { LRUCache } from 'lru-cache'
 import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../../src/limits.ts'
@@ -34,9 +34,9 @@ export class UserAgents {
     dispose: (card, hash) => this.#forget(card, hash),
   })
   /**
-   * Sets by the end of the hash, each with the cards that came there last: where the kernel looks.
-   * What it finds does not count as used above, so strings leave in the order in which they came;
-   * one still in use is then parsed once more. Empty until `known`.
+   * Sets by the last bits of the hash, each with its newest cards: where the kernel looks. A card
+   * found there does not count as used above, so strings are evicted in the order in which they
+   * came; one that is still in use is then parsed once more. Empty until `known`.
    */
   #places = arena.int32(0)
   /** Their memory is given back with the next batch: edits of this one may hold them. */

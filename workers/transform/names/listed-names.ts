@@ -1,11 +1,11 @@
 /**
  * Names of secrets that are values: `{"name":"Authorization","value":…}`, lists of headers, the
- * arguments and the environment of a program. What is told of a list:
+ * arguments and the environment of a program. What is recognised in a list:
  *
  * - `["DB_PASSWORD=x"]`, `["--set", "a=b,auth.password=x"]`: an assignment;
  * - `["--password", "x"]`: a flag, what follows it, unless that is another flag;
  * - `[["Authorization", "x"], …]`: a pair, two in an array that is an array's element;
- * - `{"rawHeaders": ["Authorization", "x", "Accept", "y"]}`: a name at every other place.
+ * - `{"rawHeaders": ["Authorization", "x", "Accept", "y"]}`: a name in every other element.
  *
  * A word in a list says nothing by itself: `["username", "password"]` are the names of fields.
  */

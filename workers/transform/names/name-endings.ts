@@ -1,8 +1,8 @@
 /**
- * A quick look at the end of a string: can it be the name of a secret? Made for strings in arrays
- * and beside a `value`, nearly all of which are none: three letters, and of longer words the three
- * before them, are looked up in tables. Errs on one side only: `judgeName` judges what it lets by.
- * A kernel does the same (`kernels/secrets.ts`).
+ * Checks quickly, by its end, whether a string can be the name of a secret. For strings in arrays
+ * and beside a `value`, nearly all of which are not: its last three letters, and for longer words
+ * the three before them, are looked up in tables. Never a false negative: `judgeName` decides what
+ * passes. A kernel does the same (`kernels/secrets.ts`).
  */
 import { arena } from '../../kernel/arena.ts'
 import {

@@ -2,15 +2,15 @@
  * Whether a key's name says that its value is a secret: by the whole name, or by its last words.
  *
  * A name is split where its case changes (`userPassword`, `DBPassword`), at digits, which then
- * count for nothing (`password2`), and at whatever is no letter (`user[password]`). Words before
- * the last say which secret it is (`DB_PASSWORD`), or that it is none (`next_page_token`); the
- * words are data (`secret-words.ts`). What tells about a secret only (`password_policy`) has
- * another last word, and needs no exception.
+ * count for nothing (`password2`), and at any character that is not a letter (`user[password]`).
+ * Words before the last say which secret it is (`DB_PASSWORD`), or that it is none
+ * (`next_page_token`); the words are data (`secret-words.ts`). A name of something about a secret
+ * (`password_policy`) has another last word, and needs no exception.
  *
- * A key that holds dots is several, each within the one before it. What stands above a key counts
- * for it in two cases only: `{"api":{"key":…}}`, and what is in `{"tokens":{"access":…}}`.
+ * A key with dots is several keys, each within the one before it. The keys around a key matter in
+ * two cases only: `{"api":{"key":…}}`, and whatever is in `{"tokens":{"access":…}}`.
  *
- * Cold: keys are judged once a node of the trie, other names where a kernel saw one come.
+ * Cold: keys are judged once per node of the trie, other names only where a kernel suspects one.
  */
 import { normalizeSegment } from '../../../src/model/redact-path.ts'
 import {

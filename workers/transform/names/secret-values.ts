@@ -1,6 +1,6 @@
 /**
- * Whether a value under the name of a secret is one: names say `reset_password: true`,
- * `auth: "basic"` and `private_key: "/etc/ssl/key.pem"` as well. Cold: only values under names.
+ * Whether a value under the name of a secret is a secret: `reset_password: true`, `auth: "basic"`
+ * and `private_key: "/etc/ssl/key.pem"` have such names too. Cold: runs only for such values.
  */
 import { unescapeToString } from '../../tape/json-string.ts'
 import { ESCAPED, FALSE, NULL, STRING, TRUE } from '../../tape/tape-types.ts'

@@ -1,6 +1,6 @@
 /**
- * The words of names that hold secrets, as data: what `secret-names.ts` judges by. Lower case, one
- * word of a name each, or two of them written together.
+ * The words in names of secrets, as data for `secret-names.ts`. Lower case, each one word of a
+ * name, or two of them written together.
  */
 function words(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/))

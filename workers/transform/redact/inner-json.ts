@@ -1,9 +1,9 @@
 /**
- * Redaction within a string that holds JSON: all of it, behind a prefix, several times, cut off at
- * its end, or within a string within it. Finds what is to be replaced there, so that the rest of
+ * Redaction within a string that contains JSON: as the whole string, after a prefix, several times,
+ * cut off at its end, or in a string within it. Finds the values to replace, so that the rest of
  * the string stays: the values of keys that name a secret, and strings that look like one.
  *
- * Not parsed, as most of what holds JSON is not JSON. A key is found from the colon behind it
+ * It is not parsed, as most strings that contain JSON are not JSON. A key is found from its colon
  * (`inner-keys.ts`): quotes around it, before them a brace, a comma or the string's beginning. Its
  * value then ends where quotes or brackets of the same spelling close, or where the string around
  * them does. So one pass finds the keys of all levels, and needs no stack. The same pass knows what
@@ -102,7 +102,7 @@ export class InnerJson {
 
   /**
    * Finds the edits of a string in which the scanner found a secret of `kind`, or NO_SECRET.
-   * Returns whether they leave none; else the string goes as a whole. Hot.
+   * Returns whether they remove every secret; else the whole string is replaced. Hot.
    */
   find(bytes: Uint8Array, view: DataView, start: number, end: number, kind: number): boolean {
     this.edits.count = 0
@@ -134,8 +134,8 @@ export class InnerJson {
   }
 
   /**
-   * Goes through all keys, as any string may be what looks like a secret: the innermost one that
-   * does is replaced. Returns whether none is left in the text.
+   * Goes through all keys, as any string may look like a secret: the innermost one that does is
+   * replaced. Returns whether none is left in the text.
    */
   #findSecrets(depth: number): boolean {
     const { edits } = this

@@ -1,7 +1,7 @@
 /**
- * The key of a value within text that holds JSON, read backwards from the colon behind it. In
- * quotes, it stands behind a brace, a comma or the text's beginning; without quotes, behind a brace
- * or a comma within braces only.
+ * The key of a value within text that contains JSON, read backwards from the colon after the key. A
+ * key in quotes follows a brace, a comma or the text's beginning; one without quotes only a brace,
+ * or a comma within braces.
  */
 
 import { judgeName } from '../names/secret-names.ts'
@@ -49,8 +49,8 @@ export class InnerKey {
   }
 
   /**
-   * How sure the key read last is of its value. With dots, it is judged by its last segment and as
-   * one name: `db.pin`, `api.key`; `password.policy` is none.
+   * How surely the key read last names a secret. A key with dots is judged both by its last segment
+   * and as one name: `db.pin`, `api.key`; `password.policy` names none.
    */
   judge(): number {
     const name = decodedEnd(this.#bytes, this.#start, this.#end)

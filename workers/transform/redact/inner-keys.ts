@@ -68,8 +68,8 @@ function addWord(word: string, meaning: number): void {
 }
 
 /**
- * The first colon, or `>` of `=>`, behind a key in the string `start`..`end` of the arena that may
- * name a secret; `end` where there is none. Hot.
+ * The first colon, or `>` of `=>`, in the string `start`..`end` of the arena that follows a key
+ * that may name a secret; `end` where there is none. Hot.
  */
 export function firstInnerKey(bytes: Uint8Array, start: number, end: number): number {
   const { byteOffset } = bytes

@@ -1,7 +1,7 @@
 /**
  * A private key whose lines came as events of their own, as those of a text body do: its first line
- * says what it is, and what follows is told by that alone. The last line holds no secret. Such
- * lines follow one another in a batch, under the same key.
+ * says what it is, and the lines after it are recognised by that alone. The last line holds no
+ * secret. Such lines follow one another in a batch, under the same key.
  */
 import type { DecodedEvents } from '../../tape/decoded-events.ts'
 import type { JsonTape } from '../../tape/json-tape.ts'
@@ -34,8 +34,8 @@ function stringEntry(tape: JsonTape, events: DecodedEvents, index: number, node:
 }
 
 /**
- * The tape entry of the string in event `index` that goes on with a key begun in the event before,
- * -1 where none does. `node`: of the key's first line.
+ * The tape entry of the string in event `index` that continues a private key from the event before,
+ * -1 where none does. `node`: that of the key's first line.
  */
 export function keyLineEntry(
   tape: JsonTape,

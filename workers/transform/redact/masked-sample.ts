@@ -1,8 +1,8 @@
 /**
- * What may be told of a value that redaction takes away: enough to see whether it is a secret or a
- * false hit, never enough to use it. Lengths are classes, so that they do not narrow a search; the
- * first two characters, which often name the vendor, are shown of long values only; nothing of the
- * end.
+ * What may be shown of a value that redaction removes: enough to see whether it is a secret or a
+ * false positive, never enough to use it. Lengths are given as classes, so that they do not narrow
+ * a search; the first two characters, which often name the vendor, are shown of long values only;
+ * nothing of the end is shown.
  */
 import type { MaskedSample, SampleCharacters } from '../../../src/model/redaction-review.ts'
 

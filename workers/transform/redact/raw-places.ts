@@ -1,8 +1,8 @@
 /**
- * Which raw keys stand in the place of something redacted though not in the same object:
- * `{"a":{"_raw":S},"a.password":…}` is one object `a`, as everywhere, and so is that of duplicate
- * keys. A place is a dotted path from the event's root, or from the one element of an array that it
- * is in. Cold: events with a raw key and something redacted.
+ * Which raw keys belong to the same object as something redacted, though not by the text's braces:
+ * `{"a":{"_raw":S},"a.password":…}` is one object `a`, as everywhere, and so are duplicate keys. A
+ * place is a dotted path from the event's root, or from the one element of an array that it is in.
+ * Cold: runs for events with a raw key and something redacted.
  */
 import type { PathTrie } from '../../tape/path-trie.ts'
 import { ROOT } from '../../tape/path-trie.ts'

@@ -10,7 +10,7 @@
  * every object that anything else was redacted in or below, whichever comes first, so such a key
  * gets an edit when it is met, which counts only once its object is closed.
  *
- * So does the value of a pair (`{"name":"Authorization","value":…}`): its name may come behind it.
+ * So does the value of a pair (`{"name":"Authorization","value":…}`): its name may come after it.
  *
  * A root `log` that still holds an object as a string could not be extracted: a later `log`
  * overrules it, or it nests too deep. No path of `redact_fields` leads into it, so it is cleared as
@@ -286,8 +286,8 @@ export class EventRedactor {
   }
 
   /**
-   * Whether a root `log` is broken JSON only where it is redacted. It goes as a whole then, as it
-   * would be another event when it is sent once more: it would be extracted.
+   * Whether a root `log` is broken JSON only where it is redacted. Then all of it is replaced, as
+   * otherwise it would become another event when it is sent again: it would be extracted.
    */
   #becomesObject(): boolean {
     const text = this.#inner.redacted()

@@ -1,16 +1,16 @@
 /**
  * Which keys are redacted. A key is judged once, when its trie node is first met, and remembered
- * by node: an event costs one look into a byte array a value.
+ * by node: an event costs one look-up in a byte array per value.
  *
- * Whether a key names a secret is judged by `secret-names.ts`. A key that holds dots is several
+ * Whether a key names a secret is judged by `secret-names.ts`. A key with dots is several
  * segments: `{"user.password":…}` is `{"user":{"password":…}}`, as everywhere. `redact_fields` are
  * compared by whole segments, lower case and without `-` and `_`, from the event's root; arrays
  * take no segment (`src/model/redact-path.ts`).
  *
  * A name of a secret may be a value as well: `{"name":"Authorization","value":…}`, and in arrays,
- * as those of headers and of a program's arguments. Nodes where it may be have a flag of their
- * own, and strings there are looked at (`listed-names.ts`). Of pairs only names that some object
- * has a value beside: most events have `name` somewhere.
+ * such as lists of headers and of a program's arguments. Nodes where that is possible have a flag
+ * of their own, and strings there are checked (`listed-names.ts`). In pairs, only names that have a
+ * value beside them in some object: most events have `name` somewhere.
  */
 import { normalizePathSegment, normalizeSegment } from '../../../src/model/redact-path.ts'
 import { arena } from '../../kernel/arena.ts'

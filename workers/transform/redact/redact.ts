@@ -1,13 +1,13 @@
 /**
- * Redaction of a batch. The tape tells which events anything is to be redacted in, and where, for
- * most of them. What changes within a string or an array is edited as well, but the tape cannot
- * follow: the new text is parsed. Events that it cannot answer for are walked by their text
+ * Redaction of a batch. For most events the tape tells whether anything is to be redacted, and
+ * where. Changes within a string or an array are edits too, but the tape cannot follow them: the
+ * new text is parsed. Events for which the tape is not enough are walked by their text
  * (`redact-event.ts`):
  *
  * - an object under a redacted key: the tape does not say where it begins
  * - a name of a secret that is itself a value
  * - `_raw` or `_svc_raw` in an event with something redacted
- * - duplicate keys: what was overruled is in the text, and its entries lost their types
+ * - duplicate keys: the overruled values are still in the text, and their entries lost their types
  * - a root `log` that may hold an object which could not be extracted
  */
 import type { DecodedEvents } from '../../tape/decoded-events.ts'

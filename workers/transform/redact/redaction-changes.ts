@@ -11,8 +11,8 @@ import { SECRET_KINDS } from '../secrets/secrets.ts'
 import type { EventRedactor } from './redact-event.ts'
 
 /**
- * Calls `visit` with the index of each edit that counts, in order. `start` is where the event
- * begins that `redactor` has looked at last.
+ * Calls `visit` with the index of each edit that counts, in order. `start` is the start of the
+ * event that `redactor` has walked last.
  */
 export function forEachChange(
   { edits }: EventRedactor,

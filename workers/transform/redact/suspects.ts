@@ -1,6 +1,6 @@
 /**
- * Finds the events that redaction has to look at; a kernel passes over the others
- * (`kernels/secrets.ts`). What it knows of the formats is made by `suspect-formats.ts`.
+ * Finds the events that redaction has to examine; a kernel skips the others (`kernels/secrets.ts`).
+ * `suspect-formats.ts` makes its tables of the formats.
  */
 import assert from 'node:assert/strict'
 import { arena } from '../../kernel/arena.ts'

@@ -1,9 +1,9 @@
 /**
- * A user agent that is remembered: its string, and the JSON object that is put beside it, with its
- * tape entries from when it was parsed last, as it stands at the same path in most events. All of
- * it is in one piece of memory, as `kernels/agents.ts` reads it for nearly every event: integers
- * (bytes of the string and room for it, of the object and room for it, of the entries; their node,
- * the trie's generation), string, object, entries.
+ * A user agent that is remembered: its string, and the JSON object that is put beside it, with the
+ * tape entries of its last parse, as it has the same path in most events. All of it is in one piece
+ * of memory, because `kernels/agents.ts` reads it for nearly every event: integers (bytes of the
+ * string and space for it, of the object and space for it, of the entries; their node, the trie's
+ * generation), string, object, entries.
  */
 import assert from 'node:assert/strict'
 import { arena } from '../../kernel/arena.ts'
@@ -51,9 +51,9 @@ export class AgentCard {
   }
 
   /**
-   * The object's entries as those of `node`, until it is asked for another one's; positions count
-   * from its first byte. `out` has what the tape refers to, and room for the object: it may be
-   * written there to be parsed.
+   * The object's entries as those of `node`, until the next call for another node; positions count
+   * from its first byte. `out` has the bytes that the tape refers to, and space for the object,
+   * which may be written there to be parsed.
    */
   entries(tape: JsonTape, node: number, out: EventBuffer): Int32Array {
     const head = this.#head

@@ -1,6 +1,6 @@
 /**
- * Edits of one event's bytes, in the order in which they stand there. An edit replaces a range
- * (an empty one: inserts). An edit that begins within the range of one before it is void.
+ * Edits of one event's bytes, in the order of their positions. An edit replaces a range; with an
+ * empty range it inserts. An edit that begins within the range of an earlier one is void.
  */
 
 import { ArenaText, heldBytes } from '../../kernel/arena-copy.ts'

@@ -1,8 +1,8 @@
 /**
- * Writes events that transforms changed, and puts them where those before them were.
+ * Writes events that transforms changed, and lets them replace the events as they were.
  *
- * Encoding takes one run of bytes and one tape a batch. So changed events are written into the
- * batch's own buffer, behind its bytes, and their entries behind the batch's entries. Events that
+ * Encoding takes one sequence of bytes and one tape per batch. So changed events are written into
+ * the batch's own buffer, after its bytes, and their entries after the batch's entries. Events that
  * did not change cost nothing, and stay where they are.
  *
  * Two ways to write: `splice` moves the entries along with the bytes and is for edits of values
@@ -64,8 +64,8 @@ export class EventRewriter {
   }
 
   /**
-   * Writes event `index` with its edits, all of which have an entry outside arrays, and none
-   * inserts an object that another one inserts at another node. Hot.
+   * Writes event `index` with its edits. Precondition: all have an entry outside arrays, and no two
+   * insert the same object at different nodes. Hot.
    */
   splice(index: number, edits: Edits): void {
     const events = this.#events!

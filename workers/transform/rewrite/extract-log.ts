@@ -9,9 +9,9 @@
  * member that makes no broken object whole and breaks no whole one.
  *
  * A `_raw` that the object already has is overruled, as a later key overrules an earlier one; it
- * remains within ours, which holds the whole text. `EVENT_BYTES_MAX` is for events as they are
- * sent: an extracted one may be larger. `DEPTH_MAX` holds for what is stored: an object that
- * would reach deeper stays a string.
+ * remains within ours, which holds the whole text. `EVENT_BYTES_MAX` applies to events as they are
+ * sent: an extracted one may be larger. `DEPTH_MAX` applies to what is stored: an object that would
+ * nest deeper stays a string.
  */
 
 import { copyRange } from '../../kernel/arena-copy.ts'
@@ -112,8 +112,8 @@ function extractLog(
 }
 
 /**
- * Writes the object with its `_raw` at `at`, followed by what the tape relies on. Returns where
- * it ends, or -1 when the string does not end as an object does.
+ * Writes the object with its `_raw` at `at`, followed by the padding that the tape relies on.
+ * Returns where it ends, or -1 when the string does not end as an object does.
  */
 function writeObject(out: EventBuffer, at: number, rawStart: number, rawEnd: number): number {
   const { bytes } = out

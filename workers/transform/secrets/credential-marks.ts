@@ -1,8 +1,8 @@
 /**
- * Where a text may say a credential: at a `=` or `:` behind the name of one, at the colon of
- * `-u user:password`, at what spells these with a percent sign. Cheap, and errs on the side of
- * looking; `text-credentials.ts` judges. `kernels/secrets.ts` has the same rules for passing over
- * whole events: what is found here must be found there.
+ * Where a text may contain a credential: at a `=` or `:` after the name of one, at the colon of
+ * `-u user:password`, and where these are percent-encoded. Cheap, and never a false negative;
+ * `text-credentials.ts` decides. `kernels/secrets.ts` has the same rules for skipping whole events:
+ * whatever is found here must be found there.
  */
 import { arena } from '../../kernel/arena.ts'
 

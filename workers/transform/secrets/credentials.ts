@@ -12,9 +12,9 @@ const COLON = 0x3a
 const EQUALS = 0x3d
 
 /**
- * Whether a run is a credential and not prose (`Basic authentication-required`, `Bearer
- * TokenAuthenticationFilter`) or parameters of a challenge (`Bearer error=invalid_token`): `=` only
- * at its end, and digits, or without them capitals as often as chance has them.
+ * Whether a sequence is a credential and not prose (`Basic authentication-required`, `Bearer
+ * TokenAuthenticationFilter`) or parameters of a challenge (`Bearer error=invalid_token`): it has
+ * `=` only at its end, and digits, or else about as many capitals as a random one would have.
  */
 export function isCredential(bytes: Uint8Array, start: number, to: number): boolean {
   let end = to
@@ -39,8 +39,8 @@ export function isCredential(bytes: Uint8Array, start: number, to: number): bool
 }
 
 /**
- * Whether a run is base64 of `user:password` in printable ASCII (RFC 7617 §2), however few digits
- * and capitals it happens to have. Words decode to control characters or to no colon.
+ * Whether a sequence is base64 of `user:password` in printable ASCII (RFC 7617 §2), however few
+ * digits and capitals it has. Words decode to control characters or have no colon.
  */
 export function isUserAndPassword(bytes: Uint8Array, start: number, to: number): boolean {
   let end = to

@@ -1,6 +1,6 @@
 /**
- * Private keys as base64, in which Kubernetes and CI systems hand PEM blocks around: the words
- * PRIVATE KEY of the first or last line, and the sign behind them, at each of base64's alignments.
+ * Private keys as base64, the form in which Kubernetes and CI systems pass PEM blocks: the words
+ * PRIVATE KEY of the first or last line, and the dash after them, at each of base64's alignments.
  * They are found from their first V, as the words themselves are.
  */
 const WORDS = [

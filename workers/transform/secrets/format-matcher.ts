@@ -1,13 +1,13 @@
 /**
- * Compares the formats of `secret-table.ts` with a place in a value. By how they are found:
+ * Compares the formats of `secret-table.ts` with a position in a value. By how they are found:
  *
  * - most begin with literals or small classes: two bytes where a word begins select them
  * - some have a literal at a fixed distance from their end, `…AZDO1234`: it is looked for where a
- *   run of token bytes ends, once for all signs of equality behind it
- * - one has a sign before what is random, `abc8Q~…`: looked for behind each `~`
+ *   run of token bytes ends, once for all signs of equality after it
+ * - one has a sign before its random part, `abc8Q~…`: looked for after each `~`
  *
- * Linear in the value, also when every byte begins another candidate: how far a class reaches from
- * a format's beginning is known for the bytes that were read before, and what follows is bounded.
+ * Linear in the value, even when every byte begins another candidate: how far a class reaches from
+ * a format's beginning is remembered for bytes that were read before, and the rest is bounded.
  */
 import assert from 'node:assert/strict'
 import { isPlaceholder } from './placeholders.ts'
@@ -224,8 +224,8 @@ export class FormatMatcher {
   }
 
   /**
-   * Where the class ends that is read from `place`, or one byte behind what it may have. The first
-   * long one of a format is read once a value, however many formats it is read for.
+   * The end of the class that is read from `place`, or one byte past the most it may have. The
+   * first long class of a format is read once per value, however many formats need it.
    */
   #stopOf(step: PatternStep, place: number, isFirst: boolean): number {
     const { members, classIndex: index, max } = step
@@ -314,9 +314,9 @@ function isTail(byte: number): boolean {
 const BODY_BYTES = 128
 
 /**
- * Whether a body looks drawn at random rather than written: digits or capitals in it, and no mask
- * or placeholder. Where the format says little of itself, there have to be digits, and capitals in
- * what may be words that are joined.
+ * Whether a body looks random rather than written: it has digits or capitals, and is no mask or
+ * placeholder. Where the format alone says little, there have to be digits, and also capitals if it
+ * may be joined words.
  */
 function isRandom(bytes: Uint8Array, start: number, end: number, literalBytes: number): boolean {
   const stop = Math.min(end, start + BODY_BYTES)

@@ -1,10 +1,10 @@
 /**
  * Whether a JSON Web Token begins at a byte: signed (RFC 7515, also with `alg` `none`, whose
- * signature is empty) or encrypted (RFC 7516). Long parts that begin as JSON objects do speak for
- * themselves; of short ones the header is decoded and has to name its algorithm.
+ * signature is empty) or encrypted (RFC 7516). Long parts that begin as JSON objects do are proof
+ * enough; for short ones the header is decoded and has to name its algorithm.
  *
- * Linear: a token begins where a stretch of base64url does, so that a stretch is read once for
- * each of its places in a token.
+ * Linear: a token begins where a stretch of base64url begins, so a stretch is read once for each
+ * position that it can have in a token.
  */
 import { BYTE_CLASS, WORD, WORD_DASH } from './secret-formats.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Decodes the escapes of a text that is perhaps a spelling of another: JSON within a string,
- * `\x22` as nginx logs it, the `\033` of shells. Only for looking at: what is no escape stays, and
+ * Decodes the escapes of a text that may be an escaped form of another: JSON within a string,
+ * `\x22` as nginx logs it, the `\033` of shells. For detection only: anything else stays, and
  * characters beyond ASCII become one byte that belongs to no token.
  */
 const BACKSLASH = 0x5c

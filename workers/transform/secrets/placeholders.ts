@@ -1,6 +1,6 @@
 /**
- * What stands in the place of a secret: masks, and the examples of documentation. Rules of public
- * scanners leave `…EXAMPLE` and the alphabet in a row alone; so do we.
+ * What is written instead of a secret: masks, and the examples of documentation. Rules of public
+ * scanners ignore `…EXAMPLE` and the alphabet in sequence; so do we.
  */
 const UNDERSCORE = 0x5f
 /** A mask has one sign, and perhaps another between groups. */

@@ -16,7 +16,7 @@ const BLOCK = Buffer.from(' BLOCK')
 
 /**
  * Whether the V at `mark` is that of the words PRIVATE KEY in a PEM block's first line, or in its
- * last line with some of the key before it.
+ * last line with part of the key before it.
  */
 export function privateKeyAt(bytes: Uint8Array, start: number, end: number, mark: number): boolean {
   const at = mark - KEY_WORDS_MARK

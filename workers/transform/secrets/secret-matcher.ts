@@ -1,7 +1,7 @@
 /**
  * Judges one run of token bytes: does a secret of a known format begin in it? Formats are compared
- * by `format-matcher.ts`; here is what is no line of a table: where a token may begin, JSON Web
- * Tokens, and what stands behind `Bearer` and `Basic`.
+ * by `format-matcher.ts`; this file has what a table cannot hold: where a token may begin, JSON Web
+ * Tokens, and what follows `Bearer` and `Basic`.
  *
  * Linear in the run: `AKIAAKIA…`, `sk-sk-sk-…` and `eyeyey…` cost what plain text costs.
  */
@@ -102,9 +102,9 @@ export class SecretMatcher {
   }
 
   /**
-   * Where the first token of a run may begin besides the run's own start: what stands before it
-   * may end in token bytes that are no text. `%3D`, `\n` and `\u003d` spelled out (JSON within
-   * JSON), and the colour codes of terminals. Returns `from` when there is none.
+   * Where the first token of a run may begin besides the run's own start: the text before it may
+   * end in token bytes that are an escape: `%3D`, `\n` and `\u003d` spelled out (JSON within JSON),
+   * and the colour codes of terminals. Returns `from` when there is none.
    */
   #runStart(from: number, to: number): number {
     const bytes = this.#bytes

@@ -1,13 +1,13 @@
 /**
- * Reads the patterns of `secret-table.ts`: a part of JavaScript's regular expressions in which
- * each position follows from the one before, so that matching never goes back.
+ * Reads the patterns of `secret-table.ts`: the subset of JavaScript's regular expressions in which
+ * each position follows from the one before, so that matching never backtracks.
  *
  *   literals, `\.`   classes `[A-Z2-7]`, `\w`, `\d`   counts `{36}` `{20,}` `{4,6}` `?` of classes
  *   `(?:a|b)` alternatives, of which each becomes a pattern   `(?<=…)` at the beginning: what
- *   stands before, of classes with counts and literals
+ *   precedes it, of classes with counts and literals
  *
- * What ends a class of changing length must not be in it; only the last may have no upper bound,
- * or one before a sign that is not in it.
+ * The byte after a class of variable length must not be in that class; only the last class may have
+ * no upper bound, or one before a sign that is not in it.
  */
 import assert from 'node:assert/strict'
 

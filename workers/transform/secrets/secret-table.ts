@@ -1,15 +1,15 @@
 /**
  * The formats of secrets, a line each: the kind that is shown, and patterns. A new vendor is one
- * line here, and a maker of samples in `bench/redaction/vendors.ts` that was written from the
+ * line here, and a generator of samples in `bench/redaction/vendors.ts` that was written from the
  * vendor's description and not from this line.
  *
- * The patterns are a part of JavaScript's regular expressions, which `secret-pattern.ts` says. No
- * word may go on before or behind a token; `secrets.ts` sees to that, and to masks.
+ * The patterns are a subset of JavaScript's regular expressions, which `secret-pattern.ts` defines.
+ * A token must not begin or end inside a word; `secrets.ts` checks that, and masks.
  *
- * Only what is precise by itself is here: a literal of the vendor's, and what stands at fixed
- * places around it. 32 hex digits, a UUID or base64 of some length mean nothing without the name
- * beside them; that is the field names' business. Lengths are those that vendors document or the
- * rules of public scanners have, widened where a vendor lengthened tokens before.
+ * Only formats that are precise by themselves are here: a literal of the vendor's, and what is at
+ * fixed distances from it. 32 hex digits, a UUID or base64 of some length mean nothing without the
+ * name beside them; rules for field names cover these. Lengths are those that vendors document or
+ * that public scanners use, widened where a vendor has lengthened tokens before.
  */
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'

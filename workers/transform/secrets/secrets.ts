@@ -4,18 +4,18 @@
  * Two searches, both linear in the value whatever is in it:
  *
  * 1. Every token lies within one run of at least `RUN_BYTES_MIN` token bytes. Runs that long are
- *    found as Boyer and Moore search: look at the last byte of a window; if it is no token byte,
- *    the next window begins behind it. Most of a log is short words, so most bytes are never
+ *    found as in Boyer-Moore search: look at the last byte of a window; if it is not a token byte,
+ *    the next window begins after it. Most of a log is short words, so most bytes are never
  *    looked at. Within a run a token can begin only where a word does, and then two bytes select
  *    the formats to compare (`secret-matcher.ts`).
- * 2. Marks: a colon may be that of a URL with a password or, as an equals sign may, stand behind
- *    the name of a credential; an `@` may end a connection string, a V be that of PRIVATE KEY. Each
- *    is judged by what stands around it, within a bound.
+ * 2. Signs: a colon may be that of a URL with a password or, like an equals sign, follow the name
+ *    of a credential; an `@` may end a connection string, a V be that of PRIVATE KEY. Each is
+ *    judged by its surroundings, within a bound.
  *
- * The other way, one regular expression over the batch, costs more (`bench/transform/secrets`).
- * Values with escapes are judged in their decoded form, so no spelling hides a token. If that holds
- * escapes still (JSON within a string, what nginx logs of a body), those are decoded as well, and
- * so are percent signs that spell a mark.
+ * The alternative, one regular expression over the batch, costs more (`bench/transform/secrets`).
+ * Values with escapes are judged in their decoded form, so no spelling hides a token. If that still
+ * has escapes (JSON within a string, bodies as nginx logs them), those are decoded as well, and so
+ * are percent-encoded signs.
  */
 import { unescapeInto } from '../../tape/json-string.ts'
 import { isPercentMark } from './credential-marks.ts'

@@ -1,6 +1,6 @@
 /**
- * What the kernel that finds suspects knows of the formats (`kernels/secrets.ts`): with which four
- * bytes they begin, and which four stand at a distance from their end.
+ * The tables of formats for the kernel that finds suspects (`kernels/secrets.ts`): the four bytes
+ * with which formats begin, and the four at a fixed distance from their end.
  */
 import assert from 'node:assert/strict'
 import { arena } from '../../kernel/arena.ts'

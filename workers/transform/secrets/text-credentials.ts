@@ -1,11 +1,11 @@
 /**
- * Judges what a text says behind the name of a credential. The name alone is not enough: prose says
- * `password: required`, and real logs `token=Token{…}`. It takes the shape of what carries
+ * Judges what a text has after the name of a credential. The name alone is not enough: prose says
+ * `password: required`, and real logs `token=Token{…}`. The text must also have a form that carries
  * credentials: a header, a parameter of a URL or form, a connection string, a command line, an
  * assignment of the environment, a quoted pair.
  *
- * Reads a bounded stretch around the sign that `credential-marks.ts` found, as a string: it is met
- * in few values.
+ * Reads a bounded stretch around the sign that `credential-marks.ts` found, as a string: few values
+ * have such a sign.
  */
 
 import { isSecretName } from '../names/secret-names.ts'

@@ -23,7 +23,7 @@ for (const char of '/?#') ENDS_AUTHORITY[char.charCodeAt(0)] = 1
 
 /**
  * Whether `scheme://user:password@host` has its first colon at `colon`. The user may be missing
- * (`redis://:…`) or hold an `@`, the password may not be missing; places for one are none.
+ * (`redis://:…`) or hold an `@`, the password may not be missing; a placeholder is not a password.
  */
 export function urlPasswordAt(bytes: Buffer, start: number, end: number, colon: number): boolean {
   if (bytes[colon + 1] !== SLASH || bytes[colon + 2] !== SLASH || colon === start) return false
@@ -84,8 +84,8 @@ function isPassword(user: string, password: string, host: string): boolean {
 const BEFORE_AT_BYTES_MAX = 200
 
 /**
- * Whether a password ends at the `@` at `at`, in what is no URL: `user:password@tcp(host)/db` of
- * Go's drivers, and `jdbc:oracle:thin:user/password@host`.
+ * Whether a password ends at the `@` at `at`, in a text that is not a URL:
+ * `user:password@tcp(host)/db` of Go's drivers, and `jdbc:oracle:thin:user/password@host`.
  */
 export function dsnPasswordAt(bytes: Buffer, start: number, end: number, at: number): boolean {
   const stop = Math.max(start, at - BEFORE_AT_BYTES_MAX)

@@ -1,6 +1,6 @@
 /**
- * Tells what stands in the place of a secret: a mask, a template, the name of what belongs there.
- * One judgement for everything that is found by its surroundings: passwords in URLs, parameters,
+ * Recognises what is written instead of a secret: a mask, a template, the name of what belongs
+ * there. One rule for everything that is found by its surroundings: passwords in URLs, parameters,
  * headers, connection strings, command lines.
  */
 
