@@ -1,10 +1,10 @@
 /** What a tool is, and how it finds the stream that its caller means. */
 import type { ObjectSchema, StringSchema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
+import { nearest } from '../language/near-words.ts'
 import type { Principal, Scope, Stream } from '../model/stream.ts'
 import { listVisibleStreams, type StreamSource } from '../read/find-streams.ts'
 import { findVisibleStream, type StreamFinder } from '../serve/guard.ts'
-import { nearest } from './near-words.ts'
 
 /** Who calls, and for how long. */
 export interface Caller {

@@ -1,5 +1,6 @@
 /** Why a search found nothing: which clause excludes all, and what may have been meant. */
 import { format } from '../language/format.ts'
+import { nearest } from '../language/near-words.ts'
 import type { FieldClause, Query } from '../language/query-tree.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
@@ -11,7 +12,6 @@ import type { SearchRequest } from '../read/search/search-request.ts'
 import type { FieldPage, FieldRecord } from '../store/catalog/schema-store.ts'
 import type { StreamSummary } from '../store/raw/usage-store.ts'
 import { cutText } from './fit-text.ts'
-import { nearest } from './near-words.ts'
 
 export interface NothingDeps extends AggregateDeps, FacetsDeps {
   readonly listFields: (streamId: StreamId, page: FieldPage) => Promise<readonly FieldRecord[]>

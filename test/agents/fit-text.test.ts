@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { cutStrings, cutText, fitRows, fitWhole } from '../../src/agents/fit-text.ts'
-import { nearest } from '../../src/agents/near-words.ts'
 import { readElementTexts } from '../../src/api/json-text.ts'
 import { MCP_RESULT_CHARS_MAX, MCP_STRING_CHARS_MAX } from '../../src/limits.ts'
 
@@ -68,13 +67,4 @@ test('elements of an array are told as they were written', () => {
     '"x,]"',
     '1.0',
   ])
-})
-
-test('near words are found by a slip of the keys, by case and by part', () => {
-  const known = ['error', 'warn', 'info', 'payment-service']
-  const near = (word: string) => nearest(word, known, (one) => one)
-  assert.deepEqual(near('eror'), ['error'])
-  assert.deepEqual(near('ERROR'), ['error'])
-  assert.deepEqual(near('payment'), ['payment-service'])
-  assert.deepEqual(near('zzzzzzzz'), [])
 })
