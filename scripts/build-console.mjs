@@ -20,6 +20,9 @@ const { metafile } = await build({
   entryPoints: ['console/main.tsx'],
   outdir: out,
   entryNames: 'console-[hash]',
+  chunkNames: 'part-[hash]',
+  // Charts are loaded when one is shown: the first rows do not wait for them.
+  splitting: true,
   bundle: true,
   minify: true,
   format: 'esm',
@@ -30,7 +33,9 @@ const { metafile } = await build({
   metafile: true,
   logLevel: 'warning',
 })
-const names = Object.keys(metafile.outputs).map((path) => basename(path))
+const names = Object.entries(metafile.outputs)
+  .filter(([, { entryPoint }]) => entryPoint !== undefined)
+  .flatMap(([path, { cssBundle }]) => [path, cssBundle ?? path].map((one) => basename(one)))
 writePage([...names, copyIcon()])
 const sizes = readdirSync(out).sort().map(compress)
 if (process.argv.includes('--sizes')) printSizes(sizes)

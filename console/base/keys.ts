@@ -1,19 +1,21 @@
 /** Keys that work anywhere but where something is typed. */
 
-export type KeyAction = 'query' | 'time' | 'live' | 'refresh' | 'palette' | 'help'
+export type KeyAction = 'query' | 'time' | 'live' | 'refresh' | 'group' | 'palette' | 'help'
 
 const ACTIONS: Readonly<Record<string, KeyAction>> = {
   '/': 'query',
   t: 'time',
   l: 'live',
   r: 'refresh',
+  g: 'group',
   '?': 'help',
 }
 
 /** What a key asks for, if anything. */
 export function keyAction(event: KeyboardEvent): KeyAction | undefined {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') return 'palette'
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return undefined
+  if (event.defaultPrevented || isTyping(event)) return undefined
+  if (event.ctrlKey || event.metaKey || event.altKey) return undefined
   return ACTIONS[event.key]
 }
 

@@ -8,6 +8,8 @@ export interface Loaded<T> {
   readonly value: T | undefined
   readonly failure: string | undefined
   readonly isLoading: boolean
+  /** The value is of another key than the one that is asked for now. */
+  readonly isStale: boolean
 }
 
 export interface LoadOptions {
@@ -23,7 +25,7 @@ export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,
   { turn, refreshMs }: LoadOptions = {},
 ): Loaded<T> {
-  const state = useSignal<Loaded<T>>({ value: undefined, failure: undefined, isLoading: true })
+  const state = useSignal<State<T>>({ value: undefined, failure: undefined, isLoading: true, key })
   useEffect(() => {
     const gone = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -31,7 +33,7 @@ export function useLoaded<T>(
       state.value = { ...state.value, isLoading: true }
       const next = await answerOf(load, gone.signal)
       if (gone.signal.aborted) return
-      state.value = { ...state.value, ...next, isLoading: false }
+      state.value = { ...state.value, ...next, isLoading: false, key }
       askLater()
     }
     const askLater = () => {
@@ -43,8 +45,12 @@ export function useLoaded<T>(
       gone.abort()
       clearTimeout(timer)
     }
-  }, [key, turn?.value])
-  return state.value
+  }, [key, turn?.value, refreshMs])
+  return { ...state.value, isStale: state.value.key !== key }
+}
+
+interface State<T> extends Omit<Loaded<T>, 'isStale'> {
+  readonly key: string
 }
 
 /** A failure leaves the value that is there as it is. */

@@ -22,5 +22,9 @@ effect(() => {
 })
 
 export function nextTheme(): void {
-  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length]!
+  theme.value = themeAfter(theme.value)
+}
+
+export function themeAfter(current: Theme): Theme {
+  return THEMES[(THEMES.indexOf(current) + 1) % THEMES.length]!
 }

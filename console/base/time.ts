@@ -42,6 +42,40 @@ export function formatTime(ms: number, digits: 0 | 3 = 3): string {
   return text.slice(0, digits === 3 ? 23 : 19)
 }
 
+const TICKS_MAX = 6
+const TICK_STEPS_MS = [
+  1e3, 5e3, 15e3, 30e3, 60e3, 120e3, 300e3, 600e3, 900e3, 1_800e3, 3_600e3, 7_200e3, 10_800e3,
+  21_600e3, 43_200e3, 86_400e3, 172_800e3, 604_800e3, 1_209_600e3, 2_592_000e3, 7_776_000e3,
+  31_536_000e3,
+]
+
+export interface Tick {
+  readonly ms: number
+  /** Of the range, from 0 to 1. */
+  readonly share: number
+  readonly text: string
+}
+
+/** Round times of a range, half-open, in the zone that was chosen; not at its very ends. */
+export function ticksOf(startMs: number, endMs: number): readonly Tick[] {
+  const span = endMs - startMs
+  const step = TICK_STEPS_MS.find((ms) => span / ms <= TICKS_MAX) ?? span
+  const shiftMs = zone.value === 'utc' ? 0 : new Date(startMs).getTimezoneOffset() * 60_000
+  const ticks: Tick[] = []
+  for (let ms = Math.ceil((startMs - shiftMs) / step) * step + shiftMs; ms < endMs; ms += step) {
+    const share = (ms - startMs) / span
+    if (share < 0.04 || share > 0.96) continue
+    const text = formatTime(ms, 0)
+    const isDay = step >= 86_400e3 || text.endsWith('00:00:00')
+    ticks.push({
+      ms,
+      share,
+      text: isDay ? text.slice(0, 10) : text.slice(11, step < 60e3 ? 19 : 16),
+    })
+  }
+  return ticks
+}
+
 /** What the range of the address is called. */
 export function rangeLabel(from: string, to: string): string {
   const preset = PRESETS.find(([known]) => known === from)

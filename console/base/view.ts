@@ -12,6 +12,7 @@ export interface ViewInfo {
   readonly chart: {
     readonly aggregates?: readonly { readonly fn: string; readonly field?: string }[]
     readonly group_by?: readonly string[]
+    readonly type?: string
   } | null
   readonly shared: boolean
   readonly created_by: string
@@ -38,7 +39,7 @@ export function viewOf(params: URLSearchParams) {
       text('by') === ''
         ? null
         : {
-            type: 'lines',
+            type: text('chart') === 'bars' ? 'bars' : 'lines',
             group_by: [text('by')],
             bucket: 'auto',
             aggregates: [fn === 'count' ? { fn } : { fn, field: text('of') }],
@@ -58,6 +59,7 @@ export function viewHref(streamId: string, view: ViewInfo): string {
     by: chart?.group_by?.[0],
     fn: aggregate?.fn === 'count' ? undefined : aggregate?.fn,
     of: aggregate?.field,
+    chart: chart?.type === 'bars' ? 'bars' : undefined,
     view: view.id,
   })
 }

@@ -1,23 +1,63 @@
 import { formatCount, formatSeconds } from '../base/format.ts'
+import { formatTime } from '../base/time.ts'
+import type { AnswerState } from './answer-state.ts'
+import type { Histogram } from './counted.ts'
 import type { EventList } from './event-list.ts'
 
-/** Always in sight: how much was found, and whether that is all. */
-export function AnswerNote({ list, matched }: { list: EventList; matched: number | undefined }) {
+interface NoteProps {
+  readonly list: EventList
+  readonly counts: Histogram | undefined
+  /** The counts are of what was asked before. */
+  readonly isStale: boolean
+}
+
+/** Always in sight: how much was found, whether that is all, and how late counts are. */
+export function AnswerNote({ list, counts, isStale }: NoteProps) {
   const { state, rows, isLoading } = list
   return (
     <p class="answer-note" role="status">
-      {matched !== undefined && <strong>{formatCount(matched)} events</strong>}
+      {counts !== undefined && !isStale && <strong>{formatCount(counts.total)} events</strong>}
+      {counts === undefined && <strong>Events</strong>}
+      {counts !== undefined && isStale && <strong>Counting…</strong>}
       {rows.length > 0 && <span class="quiet"> · {formatCount(rows.length)} loaded</span>}
       {isLoading && <span class="quiet"> · searching…</span>}
-      {state !== undefined && !state.isComplete && (
-        <span class="warn"> · ▲ partial: {state.reason ?? 'not all could be searched'}</span>
+      {state !== undefined && !isLoading && <Covers of="" state={state} />}
+      {counts !== undefined && !isStale && <Covers of="counts " state={counts.state} />}
+      {counts !== undefined && !isStale && (
+        <span class={counts.state.lagMs >= 10_000 ? 'warn' : 'quiet'}>
+          {' '}
+          · counts are {formatSeconds(counts.state.lagMs / 1_000)} behind
+        </span>
       )}
-      {state?.isSampled && <span class="warn"> · ▲ sampled</span>}
-      {state?.isComplete && !isLoading && <span class="quiet"> · complete{late(state.lagMs)}</span>}
     </p>
   )
 }
 
-function late(lagMs: number): string {
-  return lagMs < 1_000 ? '' : `, counts are ${formatSeconds(lagMs / 1_000)} behind`
+/** Whether an answer has all that it was asked for. */
+function Covers({ of, state }: { of: string; state: AnswerState }) {
+  if (!state.isComplete) {
+    return (
+      <span class="warn">
+        {' '}
+        · ▲ {of}partial: {reasonText(state.reason)}
+        {state.covered !== undefined && `, ${coveredText(state.covered)}`}
+      </span>
+    )
+  }
+  if (state.isSampled) return <span class="warn"> · ▲ {of}sampled</span>
+  return of === '' ? <span class="quiet"> · complete</span> : null
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  timeout: 'the time was over',
+  memory: 'it took too much memory',
+}
+
+export function reasonText(reason: string | undefined): string {
+  if (reason === undefined) return 'not all could be searched'
+  return REASONS[reason] ?? reason.replaceAll('_', ' ')
+}
+
+export function coveredText({ from, to }: { readonly from: string; readonly to: string }): string {
+  return `only ${formatTime(Date.parse(from), 0)} to ${formatTime(Date.parse(to), 0)}`
 }

@@ -1,5 +1,5 @@
 /** Counts by time and level, and the top values of fields, as the page asks for them. */
-import { LEVELS_SHOWN } from './level.ts'
+import { LEVELS_SHOWN } from '../events/level.ts'
 
 /** By level; `none` is of events without one. */
 export const LEVEL_KEYS = [...LEVELS_SHOWN, 'none'] as const

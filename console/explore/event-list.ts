@@ -4,20 +4,13 @@
  */
 import { signal } from '@preact/signals'
 import { ApiError, callText, failureText } from '../base/api.ts'
+import { type EventRecord, readEvents } from '../events/event.ts'
+import { type AnswerState, readState } from './answer-state.ts'
 import { type Ask, readMembers, readPath } from './ask.ts'
-import { type EventRecord, readEvents } from './event.ts'
 
 const PAGE_EVENTS = 200
 /** More are not kept: who has scrolled that far looks for something else. */
 export const EVENTS_KEPT_MAX = 10_000
-
-/** What the answers say of themselves. */
-export interface AnswerState {
-  readonly isComplete: boolean
-  readonly reason: string | undefined
-  readonly lagMs: number
-  readonly isSampled: boolean
-}
 
 export interface Gap {
   /** The events that were not shown lie before (below) the one with this id. */
@@ -36,6 +29,8 @@ export type Row =
 export interface EventList {
   readonly rows: readonly Row[]
   readonly isLoading: boolean
+  /** The rows are of the ask before, until the first answer is there. */
+  readonly isStale: boolean
   readonly failure: string | undefined
   readonly column: number | undefined
   readonly state: AnswerState | undefined
@@ -46,6 +41,7 @@ export interface EventList {
 export const EMPTY_LIST: EventList = {
   rows: [],
   isLoading: false,
+  isStale: false,
   failure: undefined,
   column: undefined,
   state: undefined,
@@ -64,8 +60,30 @@ export class EventLoader {
     this.stop()
     this.#ask = ask
     this.#next = undefined
-    this.list.value = { ...this.list.value, isLoading: true }
+    this.list.value = { ...this.list.value, isLoading: true, isStale: true }
     await this.#load(true)
+  }
+
+  /** Nothing is asked, and nothing shown. */
+  clear(): void {
+    this.stop()
+    this.list.value = EMPTY_LIST
+  }
+
+  /** Resolves when the newest ask has its first answer, or after `waitMs`. */
+  async settled(waitMs: number): Promise<void> {
+    if (!this.list.value.isStale) return
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        unsubscribe()
+        resolve()
+      }
+      const timer = setTimeout(done, waitMs)
+      const unsubscribe = this.list.subscribe((list) => {
+        if (!list.isStale) queueMicrotask(done)
+      })
+    })
   }
 
   /** Loads the page after the last one, if there is one and nothing is under way. */
@@ -111,6 +129,7 @@ export class EventLoader {
       this.list.value = {
         rows: [...kept, ...rows],
         isLoading: false,
+        isStale: false,
         failure: undefined,
         column: undefined,
         state: readState(rest),
@@ -121,18 +140,10 @@ export class EventLoader {
       this.list.value = {
         ...(isFirst ? EMPTY_LIST : this.list.value),
         isLoading: false,
+        isStale: false,
         failure: failureText(cause),
         column: cause instanceof ApiError ? cause.column : undefined,
       }
     }
-  }
-}
-
-export function readState(rest: Readonly<Record<string, unknown>>): AnswerState {
-  return {
-    isComplete: rest.complete !== false,
-    reason: typeof rest.reason === 'string' ? rest.reason : undefined,
-    lagMs: typeof rest.lag_ms === 'number' ? rest.lag_ms : 0,
-    isSampled: rest.sampled === true,
   }
 }

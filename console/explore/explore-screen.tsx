@@ -1,126 +1,179 @@
 /** Explore: one screen from "something is wrong" to the one event that explains it. */
-import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
-import { callJson, callText } from '../base/api.ts'
-import { useLoaded } from '../base/loaded.ts'
-import { setParams } from '../base/route.ts'
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import type { Loaded } from '../base/loaded.ts'
+import { route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
+import { EventTable } from '../events/event-table.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { SaveView } from '../views/save-view.tsx'
 import { AnswerNote } from './answer-note.tsx'
-import { type Ask, ask, readMembers, readPath } from './ask.ts'
-import type { Bucket } from './counts.ts'
+import { ask } from './ask.ts'
+import { type CountedAsk, type Histogram as Counts, useHistogram } from './counted.ts'
 import { EventLoader, type Gap } from './event-list.ts'
-import { EventTable } from './event-table.tsx'
-import { readFacets } from './facet.ts'
 import { Facets } from './facets.tsx'
 import { Groups } from './groups.tsx'
+import { highlight } from './highlight.ts'
 import { Histogram } from './histogram.tsx'
 import { follow, liveFailure } from './live.ts'
+import { NothingFound } from './nothing-found.tsx'
 import { QueryBox } from './query-box.tsx'
 import { TimePicker } from './time-picker.tsx'
 
-interface HistogramAnswer {
-  readonly buckets: readonly {
-    readonly _bucket: string
-    readonly levels: Readonly<Record<string, number>>
-  }[]
-  readonly bucket_ms: number
-  readonly total: number
-}
-
-const FACET_VALUES = 8
-/** As many as the service counts at a time. */
-const FACETS_MAX = 12
+/** How long counting waits for the rows: they have the service's attention for so long. */
+const ROWS_FIRST_MS = 300
 
 export function ExploreScreen() {
   const { value: current } = ask
-  const stream = findStream(current.streamId)
   const loader = useRef(new EventLoader()).current
   const turn = useSignal(0)
-  const isSaving = useSignal(false)
+  const isGrouping = useSignal(false)
   const { streamId, query, from, to, timeBasis, isLive } = current
-  const key = [streamId, query, from, to, timeBasis].join('\n')
-  const counts = useHistogram({ ask: current, askKey: key, turn: turn.value })
-  useEffect(() => {
-    if (streams.value?.length === 0) return
+  const key = [streamId, query, from, to, timeBasis, turn.value].join('\n')
+  // What cannot be read is told at the query itself; nothing is asked with it.
+  const isAsked = streams.value?.length !== 0 && highlight(query).error === undefined
+  useRows(loader, key, isAsked)
+  const ready = () => loader.settled(ROWS_FIRST_MS)
+  const counted = { ask: current, key, isAsked, ready }
+  const counts = useHistogram(counted)
+  if (streams.value?.length === 0) return <FirstStart />
+  const isGrouped = isGrouping.value || (route.value.params.get('by') ?? '') !== ''
+  return (
+    <section class="explore">
+      <h1 class="unseen">Explore</h1>
+      <Bar turn={turn} isGrouping={isGrouping} isGrouped={isGrouped} />
+      <CountsByTime counts={counts} isLive={isLive} />
+      {isGrouped && <Groups counted={counted} onClose={() => (isGrouping.value = false)} />}
+      {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
+      <div class="explore-body">
+        <Facets counted={counted} />
+        <Rows loader={loader} counted={counted} counts={counts} />
+      </div>
+    </section>
+  )
+}
+
+/** Asks for the rows before anything else is asked, and follows the stream while live. */
+function useRows(loader: EventLoader, key: string, isAsked: boolean): void {
+  const { isLive, streamId } = ask.value
+  useLayoutEffect(() => {
+    if (!isAsked) {
+      loader.clear()
+      return
+    }
     void loader.start(ask.value)
-    if (!isLive || streamId === undefined) return () => loader.stop()
+    return () => loader.stop()
+  }, [key, isLive, isAsked])
+  useEffect(() => {
+    if (!isAsked || !isLive || streamId === undefined) return
     const gone = new AbortController()
     void follow(ask.value, loader, gone.signal)
     return () => {
       gone.abort()
-      loader.stop()
       liveFailure.value = undefined
     }
-  }, [key, isLive, turn.value])
-  if (streams.value?.length === 0) return <FirstStart />
-  const { value: list } = loader.list
+  }, [key, isLive, isAsked])
+}
+
+interface BarProps {
+  readonly turn: Signal<number>
+  readonly isGrouping: Signal<boolean>
+  readonly isGrouped: boolean
+}
+
+function Bar({ turn, isGrouping, isGrouped }: BarProps) {
+  const isSaving = useSignal(false)
+  const { streamId, isLive } = ask.value
+  const group = () => {
+    isGrouping.value = !isGrouped
+    if (isGrouped) setParams({ by: undefined, fn: undefined, of: undefined, chart: undefined })
+  }
   return (
-    <section class="explore">
-      <div class="explore-bar">
-        <TimePicker />
-        <QueryBox />
-        <button
-          type="button"
-          id="refresh"
-          onClick={() => {
-            turn.value++
+    <div class="explore-bar">
+      <TimePicker />
+      <QueryBox onAgain={() => turn.value++} />
+      <button type="button" id="refresh" title="Ask again (r)" onClick={() => turn.value++}>
+        <span aria-hidden="true">{'↻ '}</span>
+        Refresh
+      </button>
+      <button
+        type="button"
+        id="live"
+        aria-pressed={isLive}
+        disabled={streamId === undefined}
+        title={streamId === undefined ? 'Choose a stream to follow it' : 'Events as they come (l)'}
+        onClick={() => setParams({ live: isLive ? undefined : '1' })}
+      >
+        <span aria-hidden="true">{isLive ? '■ ' : '▶ '}</span>
+        Live
+      </button>
+      <button
+        type="button"
+        id="group"
+        aria-expanded={isGrouped}
+        title="Figures by a field, as a list and over time (g)"
+        onClick={group}
+      >
+        <span aria-hidden="true">{'Σ '}</span>
+        Group
+      </button>
+      <button
+        type="button"
+        disabled={streamId === undefined}
+        title={streamId === undefined ? 'Choose a stream to save a view of it' : 'As a view'}
+        onClick={() => {
+          isSaving.value = true
+        }}
+      >
+        <span aria-hidden="true">{'☆ '}</span>
+        Save
+      </button>
+      {isSaving.value && streamId !== undefined && (
+        <SaveView
+          streamId={streamId}
+          onClose={() => {
+            isSaving.value = false
           }}
-        >
-          ↻ Refresh
-        </button>
-        <button
-          type="button"
-          id="live"
-          aria-pressed={isLive}
-          disabled={streamId === undefined}
-          title={streamId === undefined ? 'Choose a stream to follow it' : 'Events as they come'}
-          onClick={() => setParams({ live: isLive ? undefined : '1' })}
-        >
-          {isLive ? '■ Live' : '▶ Live'}
-        </button>
-        <button
-          type="button"
-          disabled={streamId === undefined}
-          onClick={() => {
-            isSaving.value = true
-          }}
-        >
-          ☆ Save
-        </button>
-        {isSaving.value && streamId !== undefined && (
-          <SaveView
-            streamId={streamId}
-            onClose={() => {
-              isSaving.value = false
-            }}
-          />
-        )}
-      </div>
-      <Counts counts={counts} />
-      <Groups askKey={key} turn={turn.value} />
-      {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
-      <div class="explore-body">
-        <FacetsPanel ask={current} askKey={key} turn={turn.value} />
-        <div class="explore-main">
-          {list.failure !== undefined && <Failure text={list.failure} />}
-          <AnswerNote list={list} matched={counts.value?.total} />
-          {list.rows.length === 0 && !list.isLoading && list.failure === undefined ? (
-            <NothingFound ask={current} />
-          ) : (
-            <EventTable
-              list={list}
-              stream={stream}
-              columns={current.columns}
-              onMore={() => void loader.loadMore()}
-              onLoadGap={loadGap}
-            />
-          )}
-        </div>
-      </div>
-    </section>
+        />
+      )}
+    </div>
+  )
+}
+
+interface RowsProps {
+  readonly loader: EventLoader
+  readonly counted: CountedAsk
+  readonly counts: Loaded<Counts | undefined>
+}
+
+function Rows({ loader, counted, counts }: RowsProps) {
+  const { value: list } = loader.list
+  const { ask: current, key, isAsked } = counted
+  const isNothing = list.rows.length === 0 && list.state !== undefined && !list.isLoading
+  return (
+    <div class="explore-main">
+      {list.failure !== undefined && (
+        <Failure text={list.failure}>
+          <button type="button" onClick={() => void loader.start(current)}>
+            Try again
+          </button>
+        </Failure>
+      )}
+      {!isAsked && <p class="empty">The query cannot be read: see what is underlined.</p>}
+      {isAsked && <AnswerNote list={list} counts={counts.value} isStale={counts.isStale} />}
+      {isNothing && !current.isLive && <NothingFound ask={current} askKey={key} />}
+      {isAsked && (!isNothing || current.isLive) && list.failure === undefined && (
+        <EventTable
+          list={list}
+          stream={findStream(current.streamId)}
+          hasStream={current.streamId === undefined}
+          columns={current.columns}
+          onMore={() => void loader.loadMore()}
+          onLoadGap={loadGap}
+        />
+      )}
+    </div>
   )
 }
 
@@ -129,68 +182,18 @@ function loadGap({ from, to }: Gap): void {
   setParams({ from, to, live: undefined })
 }
 
-interface PartProps {
-  readonly ask: Ask
-  readonly askKey: string
-  readonly turn: number
+interface CountsProps {
+  readonly counts: Loaded<Counts | undefined>
+  readonly isLive: boolean
 }
 
-/** Counts by time and level of what the address asks for. */
-function useHistogram({ ask: asked, askKey, turn }: PartProps) {
-  return useLoaded(`${askKey} ${turn}`, async (signal) => {
-    if (streams.value?.length === 0) return undefined
-    return await callJson<HistogramAnswer>(readPath(asked, 'histogram'), {
-      method: 'POST',
-      body: readMembers(asked),
-      signal,
-    })
-  })
-}
-
-function Counts({ counts: { value, failure } }: { counts: ReturnType<typeof useHistogram> }) {
+function CountsByTime({ counts: { value, failure, isStale }, isLive }: CountsProps) {
   if (failure !== undefined) return <Failure text={`No histogram: ${failure}`} />
-  const buckets: Bucket[] = (value?.buckets ?? []).map(({ _bucket: time, levels }) => ({
-    startMs: Date.parse(time),
-    counts: levels,
-  }))
-  return <Histogram buckets={buckets} bucketMs={value?.bucket_ms ?? 0} />
-}
-
-function FacetsPanel({ ask: asked, askKey, turn }: PartProps) {
-  const fields = facetFields(asked)
-  const { value, failure } = useLoaded(`${askKey} ${turn} ${fields}`, async (signal) => {
-    const text = await callText(readPath(asked, 'facets'), {
-      method: 'POST',
-      body: { ...readMembers(asked), fields, limit: FACET_VALUES },
-      signal,
-    })
-    return readFacets(text)
-  })
-  if (failure !== undefined) return <Failure text={`No facets: ${failure}`} />
-  return <Facets facets={value?.facets ?? []} isSampled={value?.isSampled ?? false} />
-}
-
-function facetFields({ columns, facets }: Ask): readonly string[] {
-  const chosen = [...facets, ...columns].filter((path) => path !== 'service' && path !== 'level')
-  return [...new Set(['_level', '_service', ...chosen])].slice(0, FACETS_MAX)
-}
-
-function NothingFound({ ask: { query, from } }: { ask: Ask }) {
   return (
-    <div class="empty">
-      <p>No event matches in this range.</p>
-      <p class="inline">
-        {query !== '' && (
-          <button type="button" onClick={() => setParams({ q: undefined })}>
-            Without the query
-          </button>
-        )}
-        {from !== '-30d' && (
-          <button type="button" onClick={() => setParams({ from: '-30d', to: undefined })}>
-            In the last 30 days
-          </button>
-        )}
-      </p>
-    </div>
+    <Histogram
+      buckets={value?.buckets ?? []}
+      bucketMs={value?.bucketMs ?? 0}
+      isStale={isStale && !isLive}
+    />
   )
 }

@@ -7,6 +7,7 @@ import {
   jsonText,
   wholeJson,
 } from '../base/exact-json.ts'
+import { type AnswerState, readState } from './answer-state.ts'
 
 export interface FacetValue {
   /** As JSON, every digit kept. */
@@ -25,10 +26,12 @@ export interface Facet {
 
 const LABELS: Readonly<Record<string, string>> = { _level: 'level', _service: 'service' }
 
-export function readFacets(text: string): {
+export interface FacetsAnswer {
   readonly facets: readonly Facet[]
-  readonly isSampled: boolean
-} {
+  readonly state: AnswerState
+}
+
+export function readFacets(text: string): FacetsAnswer {
   const answer = jsonObject(wholeJson(text))
   const facets = [...jsonElements(answer.get('facets')!)].map((facet) => {
     const members = jsonObject(facet)
@@ -36,7 +39,9 @@ export function readFacets(text: string): {
     const values = [...jsonElements(members.get('values')!)].map(readValue)
     return { field, label: LABELS[field] ?? field, values }
   })
-  return { facets, isSampled: jsonText(answer.get('sampled')!) === 'true' }
+  const members = ['complete', 'reason', 'covered', 'lag_ms', 'sampled']
+  const rest = members.map((name) => [name, JSON.parse(jsonText(answer.get(name)!))] as const)
+  return { facets, state: readState(Object.fromEntries(rest)) }
 }
 
 function readValue(span: JsonSpan): FacetValue {

@@ -3,19 +3,39 @@
 import { useSignal } from '@preact/signals'
 import { formatCount } from '../base/format.ts'
 import { setParams } from '../base/route.ts'
+import { formatTime } from '../base/time.ts'
+import { LEVEL_SIGNS, LEVELS_SHOWN } from '../events/level.ts'
+import { Failure } from '../parts/failure.tsx'
+import { reasonText } from './answer-note.tsx'
 import { ask } from './ask.ts'
+import { type CountedAsk, useFacets } from './counted.ts'
 import type { Facet, FacetValue } from './facet.ts'
 import { clauseForField, hasClause, withClause, withoutClause } from './filters.ts'
 
-export function Facets({ facets, isSampled }: { facets: readonly Facet[]; isSampled: boolean }) {
+/** Folded where there is little room: the events come first there. */
+const NARROW = matchMedia('(max-width: 50rem)')
+
+export function Facets({ counted }: { counted: CountedAsk }) {
+  const { value, failure, isStale } = useFacets(counted)
+  const { state, facets = [] } = value ?? {}
   return (
-    <aside class="facets" aria-label="Most frequent values">
-      {isSampled && <p class="warn">▲ counted over the newest events only</p>}
+    <details class={isStale ? 'facets is-stale' : 'facets'} open={!NARROW.matches}>
+      <summary class="quiet">Most frequent values</summary>
+      {failure !== undefined && <Failure text={`No values: ${failure}`} />}
+      {state?.isSampled && (
+        <p class="warn">
+          ▲ counted over the newest events only
+          {state.covered && `, since ${formatTime(Date.parse(state.covered.from), 0)}`}
+        </p>
+      )}
+      {state !== undefined && !state.isComplete && !state.isSampled && (
+        <p class="warn">▲ partial: {reasonText(state.reason)}</p>
+      )}
       {facets.map((facet) => (
         <FacetBox key={facet.field} facet={facet} />
       ))}
       <AddFacet />
-    </aside>
+    </details>
   )
 }
 
@@ -57,6 +77,15 @@ function FacetBox({ facet }: { facet: Facet }) {
   )
 }
 
+function LevelMark({ level }: { level: string }) {
+  const known = LEVELS_SHOWN.find((one) => one === level)
+  return known === undefined ? null : (
+    <span class={`level is-${known}`} aria-hidden="true">
+      <span class="sign">{LEVEL_SIGNS[known]}</span>{' '}
+    </span>
+  )
+}
+
 interface LineProps {
   readonly facet: Facet
   readonly value: FacetValue
@@ -73,17 +102,26 @@ function FacetLine({ facet, value, most }: LineProps) {
     const without = withoutClause(query, clause)
     setParams({ q: state === wanted ? without : withClause(without, clause, isExcluded) })
   }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if ((event.key !== 'f' && event.key !== 'x') || event.ctrlKey || event.metaKey) return
+    event.preventDefault()
+    event.stopPropagation()
+    apply(event.key === 'x')
+  }
   return (
-    <li class={state === undefined ? '' : `is-${state}`}>
+    <li class={state === undefined ? '' : `is-${state}`} onKeyDown={onKeyDown}>
       <button
         type="button"
         class="plain facet-value"
         aria-pressed={state === 'included'}
-        title="Only events with this value"
+        title={`${value.text}: only events with this value (f)`}
         onClick={() => apply(false)}
       >
         <span class="facet-bar" style={{ width: `${(100 * value.count) / most}%` }} />
-        <span class="facet-text">{value.text}</span>
+        <span class="facet-text">
+          {facet.field === '_level' && <LevelMark level={value.text} />}
+          <bdi>{value.text === '' ? '(empty)' : value.text}</bdi>
+        </span>
         <span class="facet-count">{formatCount(value.count)}</span>
       </button>
       <button
@@ -91,7 +129,7 @@ function FacetLine({ facet, value, most }: LineProps) {
         class="plain small"
         aria-pressed={state === 'excluded'}
         aria-label={`Exclude ${value.text}`}
-        title="Only events without it"
+        title="Only events without it (x)"
         onClick={() => apply(true)}
       >
         −

@@ -1,23 +1,32 @@
 /**
  * How many events by time, stacked by level, the worst at the bottom. A stretch that is drawn over
- * becomes the range; a click on a bar takes its bucket.
+ * becomes the range; a click on a bar takes its bucket. By keys: the arrows go from bar to bar, with
+ * Shift they draw, Enter takes what was drawn.
  */
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { formatCount, formatShortCount } from '../base/format.ts'
 import { setParams } from '../base/route.ts'
-import { formatTime, zone } from '../base/time.ts'
+import { formatTime, ticksOf, zone } from '../base/time.ts'
 import { type Bucket, LEVEL_KEYS, totalOf } from './counts.ts'
 
 const WIDTH = 1_000
 const HEIGHT = 84
+const STEPS: Readonly<Record<string, (at: number, count: number) => number>> = {
+  ArrowLeft: (at) => at - 1,
+  ArrowRight: (at) => at + 1,
+  Home: () => 0,
+  End: (_, count) => count - 1,
+}
 
 interface HistogramProps {
   readonly buckets: readonly Bucket[]
   readonly bucketMs: number
+  /** Of what was asked before. */
+  readonly isStale: boolean
 }
 
-export function Histogram({ buckets, bucketMs }: HistogramProps) {
+export function Histogram({ buckets, bucketMs, isStale }: HistogramProps) {
   const svg = useRef<SVGSVGElement>(null)
   const drawn = useSignal<{ from: number; to: number } | undefined>(undefined)
   const hovered = useSignal<number | undefined>(undefined)
@@ -28,28 +37,52 @@ export function Histogram({ buckets, bucketMs }: HistogramProps) {
     const share = (event.clientX - left) / Math.max(1, shown)
     return Math.max(0, Math.min(buckets.length - 1, Math.floor(share * buckets.length)))
   }
-  const finish = () => {
-    if (drawn.value === undefined) return
-    const { from, to } = drawn.value
+  const finish = (stretch = drawn.value) => {
+    if (stretch === undefined || buckets.length === 0) return
+    const { from, to } = stretch
     drawn.value = undefined
+    hovered.value = undefined
     const [low, high] = from <= to ? [from, to] : [to, from]
     setParams({
       from: new Date(buckets[low]!.startMs).toISOString(),
       to: new Date(buckets[high]!.startMs + bucketMs).toISOString(),
     })
   }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const at = Math.min(hovered.value ?? buckets.length, buckets.length - 1)
+    if (event.key === 'Enter') finish(drawn.value ?? { from: at, to: at })
+    else if (event.key === 'Escape' && drawn.value) drawn.value = undefined
+    else if (event.key in STEPS && buckets.length > 0) {
+      const to = hovered.value === undefined ? at : STEPS[event.key]!(at, buckets.length)
+      hovered.value = Math.max(0, Math.min(buckets.length - 1, to))
+      const from = drawn.value?.from ?? at
+      drawn.value = event.shiftKey ? { from, to: hovered.value } : undefined
+    } else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
   const pointed = hovered.value === undefined ? undefined : buckets[hovered.value]
   void zone.value
   return (
-    <figure class="histogram">
-      <svg
-        ref={svg}
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Events by time: ${formatCount(buckets.reduce((sum, bucket) => sum + totalOf(bucket), 0))} in all, at most ${formatCount(highest)} in a bar`}
+    <figure class={isStale ? 'histogram is-stale' : 'histogram'}>
+      <div
+        class="bars"
+        role="slider"
+        tabIndex={0}
+        aria-label="Events by time"
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, buckets.length - 1)}
+        aria-valuenow={hovered.value ?? 0}
+        aria-valuetext={pointed ? tip(pointed) : `at most ${formatCount(highest)} in a bar`}
+        title="Drag over a stretch to look at it alone"
+        onKeyDown={onKeyDown}
+        onBlur={() => {
+          hovered.value = undefined
+          drawn.value = undefined
+        }}
         onPointerDown={(event) => {
-          svg.current!.setPointerCapture(event.pointerId)
+          if (event.button !== 0 || buckets.length === 0) return
+          event.currentTarget.setPointerCapture(event.pointerId)
           drawn.value = { from: indexAt(event), to: indexAt(event) }
         }}
         onPointerMove={(event) => {
@@ -57,7 +90,7 @@ export function Histogram({ buckets, bucketMs }: HistogramProps) {
           hovered.value = index
           if (drawn.value) drawn.value = { ...drawn.value, to: index }
         }}
-        onPointerUp={finish}
+        onPointerUp={() => finish()}
         onPointerLeave={() => {
           hovered.value = undefined
         }}
@@ -65,32 +98,56 @@ export function Histogram({ buckets, bucketMs }: HistogramProps) {
           drawn.value = undefined
         }}
       >
-        <title>Drag over a stretch to look at it alone</title>
-        {buckets.map((bucket, index) => (
-          <Bar
-            key={bucket.startMs}
-            bucket={bucket}
-            x={index * width}
-            width={width}
-            highest={highest}
-          />
-        ))}
-        {drawn.value && (
-          <rect
-            class="drawn"
-            x={Math.min(drawn.value.from, drawn.value.to) * width}
-            width={(Math.abs(drawn.value.to - drawn.value.from) + 1) * width}
-            y={0}
-            height={HEIGHT}
-          />
-        )}
-      </svg>
-      <figcaption class="quiet">
-        <span>{buckets[0] && formatTime(buckets[0].startMs, 0)}</span>
-        <span class="mono">{pointed ? tip(pointed) : `most: ${formatShortCount(highest)}`}</span>
-        <span>{buckets.length > 0 && formatTime(buckets.at(-1)!.startMs + bucketMs, 0)}</span>
-      </figcaption>
+        <svg
+          ref={svg}
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          aria-hidden="true"
+        >
+          {buckets.map((bucket, index) => (
+            <Bar
+              key={bucket.startMs}
+              bucket={bucket}
+              x={index * width}
+              width={width}
+              highest={highest}
+            />
+          ))}
+          {hovered.value !== undefined && !drawn.value && buckets.length > 0 && (
+            <rect class="pointed" x={hovered.value * width} width={width} y={0} height={HEIGHT} />
+          )}
+          {drawn.value && (
+            <rect
+              class="drawn"
+              x={Math.min(drawn.value.from, drawn.value.to) * width}
+              width={(Math.abs(drawn.value.to - drawn.value.from) + 1) * width}
+              y={0}
+              height={HEIGHT}
+            />
+          )}
+        </svg>
+      </div>
+      <div class="now mono" aria-hidden="true">
+        {pointed ? tip(pointed) : buckets.length > 0 && `most: ${formatShortCount(highest)}`}
+      </div>
+      <Ticks buckets={buckets} bucketMs={bucketMs} />
     </figure>
+  )
+}
+
+/** Times below the bars: at round ones, as many as there is room for. */
+function Ticks({ buckets, bucketMs }: Pick<HistogramProps, 'buckets' | 'bucketMs'>) {
+  const [first] = buckets
+  const ticks =
+    first === undefined ? [] : ticksOf(first.startMs, first.startMs + buckets.length * bucketMs)
+  return (
+    <div class="ticks quiet" aria-hidden="true">
+      {ticks.map(({ ms, share, text }) => (
+        <span key={ms} style={{ left: `${100 * share}%` }}>
+          {text}
+        </span>
+      ))}
+    </div>
   )
 }
 
@@ -109,8 +166,9 @@ function Bar({ bucket, x, width, highest }: BarProps) {
       {LEVEL_KEYS.map((level) => {
         const count = bucket.counts[level] ?? 0
         if (count === 0) return null
-        // What is there is seen, however small.
-        const height = Math.max(1, (count / highest) * (HEIGHT - 2))
+        // What is there is seen, however small; what is bad, twice.
+        const least = level === 'fatal' || level === 'error' || level === 'warn' ? 3 : 1
+        const height = Math.max(least, (count / highest) * (HEIGHT - 2))
         y -= height
         return (
           <rect

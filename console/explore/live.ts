@@ -3,8 +3,8 @@ import { signal } from '@preact/signals'
 import { listen } from '../base/event-stream.ts'
 import { wholeJson } from '../base/exact-json.ts'
 import type { ServerEvent } from '../base/server-events.ts'
+import { readEvent } from '../events/event.ts'
 import type { Ask } from './ask.ts'
-import { readEvent } from './event.ts'
 import type { EventLoader, Gap, Row } from './event-list.ts'
 
 /** How often what came is shown: a page that changes with every event cannot be read. */

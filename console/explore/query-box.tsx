@@ -12,7 +12,8 @@ import { highlight } from './highlight.ts'
 
 const PROPOSE_MS = 80
 
-export function QueryBox() {
+/** `onAgain`: the query that is there already is asked once more. */
+export function QueryBox({ onAgain }: { onAgain: () => void }) {
   const { query, streamId } = ask.value
   const text = useSignal(query)
   const proposals = useSignal<readonly Proposal[]>([])
@@ -31,7 +32,9 @@ export function QueryBox() {
   }
   const run = () => {
     close()
-    setParams({ q: text.value.trim() })
+    const typed = text.value.trim()
+    if (typed === query) onAgain()
+    else setParams({ q: typed })
   }
   const lookUp = () => {
     asked.current?.abort()

@@ -1,9 +1,10 @@
+/** A chart over time, as lines or stacked bars; a stretch that is drawn over becomes the range. */
 import { useEffect, useRef } from 'preact/hooks'
-import Plot from 'uplot'
-import 'uplot/dist/uPlot.min.css'
+import type Plot from 'uplot'
 import { setParams } from '../base/route.ts'
 import { theme } from '../base/theme.ts'
 import { zone } from '../base/time.ts'
+import { tell } from '../parts/notices.tsx'
 
 export interface Series {
   readonly label: string
@@ -11,68 +12,121 @@ export interface Series {
   readonly values: readonly (number | null)[]
 }
 
+export type ChartKind = 'lines' | 'bars'
+
 interface ChartProps {
   /** Seconds since 1970, rising. */
   readonly times: readonly number[]
   readonly series: readonly Series[]
+  readonly kind?: ChartKind
+  /** Bars lie on each other: for figures that add up. */
+  readonly isStacked?: boolean
+  /** How a figure is written; as it is when left out. */
+  readonly format?: (value: number) => string
 }
 
 const HEIGHT = 220
 const COLORS = ['info', 'error', 'warn', 'fatal', 'debug'] as const
+const FONT = '12px system-ui, sans-serif'
+/** As everywhere on the page: 24 hours, the year first. */
+const TIME_AXIS: Plot.Axis.Values = [
+  [86_400 * 360, '{YYYY}', null, null, null, null, null, null, 1],
+  [86_400 * 28, '{YYYY}-{MM}', null, null, null, null, null, null, 1],
+  [86_400, '{MM}-{DD}', '\n{YYYY}', null, null, null, null, null, 1],
+  [60, '{HH}:{mm}', '\n{YYYY}-{MM}-{DD}', null, '\n{MM}-{DD}', null, null, null, 1],
+  [1, '{HH}:{mm}:{ss}', '\n{YYYY}-{MM}-{DD}', null, '\n{MM}-{DD}', null, null, null, 1],
+  [0.001, ':{ss}.{fff}', '\n{HH}:{mm}', null, null, null, '\n{HH}:{mm}', null, 1],
+]
 
-/** Lines over time; a stretch that is drawn over becomes the range. */
-export function TimeChart({ times, series }: ChartProps) {
+export function TimeChart(props: ChartProps) {
   const ref = useRef<HTMLDivElement>(null)
+  const { times, series, kind, isStacked } = props
   useEffect(() => {
     const element = ref.current!
-    const style = getComputedStyle(document.documentElement)
-    const color = (name: string) => style.getPropertyValue(`--${name}`).trim()
-    const axis = { stroke: color('text-quiet'), grid: { stroke: color('line') } }
-    const plot = new Plot(
-      {
-        width: element.clientWidth,
-        height: HEIGHT,
-        axes: [axis, axis],
-        ...(zone.value === 'utc' && {
-          tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1e3), 'UTC'),
-        }),
-        cursor: { drag: { x: true, y: false, setScale: false } },
-        series: [
-          {},
-          ...series.map(({ label }, index) => ({
-            label,
-            stroke: color(`level-${COLORS[index % COLORS.length]}`),
-            width: 1.5,
-            // Shape beside colour: each line has its own dashes.
-            dash: index === 0 ? [] : [4 * index, 3],
-          })),
-        ],
-        hooks: {
-          setSelect: [
-            (self) => {
-              const { left, width } = self.select
-              if (width < 3) return
-              const at = (x: number) => new Date(self.posToVal(x, 'x') * 1_000).toISOString()
-              setParams({ from: at(left), to: at(left + width) })
-            },
-          ],
-        },
-      },
-      [[...times], ...series.map(({ values }) => [...values])],
-      element,
-    )
+    let plot: Plot | undefined
+    let isGone = false
     const observer = new ResizeObserver(() => {
-      plot.setSize({ width: element.clientWidth, height: HEIGHT })
+      plot?.setSize({ width: element.clientWidth, height: HEIGHT })
     })
-    observer.observe(element)
+    import('uplot').then(
+      ({ default: Chart }) => {
+        if (isGone) return
+        plot = new Chart(optionsOf(props, element.clientWidth, Chart), dataOf(props), element)
+        observer.observe(element)
+      },
+      () => tell('The chart could not be loaded', true),
+    )
     return () => {
+      isGone = true
       observer.disconnect()
-      plot.destroy()
+      plot?.destroy()
     }
-  }, [times, series, theme.value, zone.value])
-  return <div ref={ref} class="chart" role="img" aria-label={labelOf(series)} />
+  }, [times, series, kind, isStacked, theme.value, zone.value])
+  const labels = series.map(({ label }) => label).join(', ')
+  return <div ref={ref} class="chart" role="img" aria-label={`Over time: ${labels}`} />
 }
 
-function labelOf(series: readonly Series[]): string {
-  return `Over time: ${series.map(({ label }) => label).join(', ')}`
+function optionsOf(props: ChartProps, width: number, Chart: typeof Plot): Plot.Options {
+  const { series, kind, format = String } = props
+  const style = getComputedStyle(document.documentElement)
+  const color = (name: string) => style.getPropertyValue(`--${name}`).trim()
+  const axis = {
+    stroke: color('text-quiet'),
+    grid: { stroke: color('line'), width: 1 },
+    ticks: { stroke: color('line'), width: 1 },
+    font: FONT,
+  }
+  return {
+    width,
+    height: HEIGHT,
+    axes: [
+      { ...axis, values: TIME_AXIS },
+      { ...axis, size: 64, values: (_, values) => values.map((value) => format(value)) },
+    ],
+    ...(zone.value === 'utc' && {
+      tzDate: (seconds) => Chart.tzDate(new Date(seconds * 1e3), 'UTC'),
+    }),
+    scales: kind === 'bars' ? { y: { range: (_, __, max) => [0, Math.max(1, max) * 1.05] } } : {},
+    cursor: { drag: { x: true, y: false, setScale: false } },
+    series: [
+      { value: '{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}' },
+      ...series.map(({ label, values }, index) => {
+        const stroke = color(`level-${COLORS[index % COLORS.length]}`)
+        return {
+          label,
+          stroke,
+          width: 1.5,
+          value: (_: Plot, __: number, ___: number, at: number | null) => {
+            const value = at === null ? null : values[at]
+            return value === null || value === undefined ? '–' : format(value)
+          },
+          ...(kind === 'bars'
+            ? { fill: stroke, width: 0, paths: Chart.paths.bars!({ size: [0.85, 60] }) }
+            : // Shape beside colour: each line has its own dashes.
+              { dash: index === 0 ? [] : [4 * index, 3] }),
+        }
+      }),
+    ],
+    hooks: { setSelect: [selectRange] },
+  }
+}
+
+function selectRange(plot: Plot): void {
+  const { left, width } = plot.select
+  if (width < 3) return
+  const at = (x: number) => new Date(plot.posToVal(x, 'x') * 1_000).toISOString()
+  setParams({ from: at(left), to: at(left + width) })
+}
+
+/** Stacked, each series begins where those behind it end, so the first one is drawn highest. */
+function dataOf({ times, series, kind, isStacked }: ChartProps): Plot.AlignedData {
+  const rows = series.map(({ values }) => [...values])
+  if (kind === 'bars' && isStacked === true) {
+    for (let row = rows.length - 2; row >= 0; row--) {
+      for (let at = 0; at < times.length; at++) {
+        rows[row]![at] = (rows[row]![at] ?? 0) + (rows[row + 1]![at] ?? 0)
+      }
+    }
+  }
+  return [[...times], ...rows]
 }

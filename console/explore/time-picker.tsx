@@ -9,11 +9,15 @@ export function TimePicker() {
   const isOpen = useSignal(false)
   const ref = useRef<HTMLDivElement>(null)
   const { from, to, timeBasis } = ask.value
+  const toButton = () => ref.current?.querySelector<HTMLElement>('#time')?.focus()
   useEffect(() => {
     if (!isOpen.value) return
+    const place = ref.current!
+    place.querySelector<HTMLElement>('.popover [aria-pressed=true], .popover button')?.focus()
     const close = (event: Event) => {
       const isKey = event instanceof KeyboardEvent
-      if (isKey ? event.key === 'Escape' : !ref.current?.contains(event.target as Node)) {
+      if (isKey ? event.key === 'Escape' : !place.contains(event.target as Node)) {
+        if (isKey) toButton()
         isOpen.value = false
       }
     }
@@ -25,6 +29,7 @@ export function TimePicker() {
     }
   }, [isOpen.value])
   const choose = (preset: string) => {
+    toButton()
     isOpen.value = false
     setParams({ from: preset, to: undefined })
   }
@@ -38,7 +43,8 @@ export function TimePicker() {
           isOpen.value = !isOpen.value
         }}
       >
-        <span aria-hidden="true">◷</span> {rangeLabel(from, to)}
+        <span aria-hidden="true">{'◷ '}</span>
+        {rangeLabel(from, to)}
       </button>
       {isOpen.value && (
         <div class="popover" role="dialog" aria-label="Time range">
@@ -55,10 +61,18 @@ export function TimePicker() {
               </button>
             ))}
           </div>
-          <AbsoluteRange from={from} to={to} onChosen={() => (isOpen.value = false)} />
+          <AbsoluteRange
+            from={from}
+            to={to}
+            onChosen={() => {
+              toButton()
+              isOpen.value = false
+            }}
+          />
           <label class="inline">
             <input
               type="checkbox"
+              id="by-event-time"
               checked={timeBasis === 'event_time'}
               onChange={(event) =>
                 setParams({ basis: event.currentTarget.checked ? 'event_time' : undefined })

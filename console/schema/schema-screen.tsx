@@ -2,8 +2,14 @@
 import { href, route, setParams } from '../base/route.ts'
 import { findStream } from '../base/stream.ts'
 import { ChooseStream } from '../parts/choose-stream.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { Fields } from './fields.tsx'
 import { Shapes } from './shapes.tsx'
+
+const TABS = [
+  ['fields', 'Fields'],
+  ['shapes', 'Shapes'],
+] as const
 
 export function SchemaScreen({ streamId }: { streamId: string | undefined }) {
   const stream = findStream(streamId)
@@ -16,24 +22,12 @@ export function SchemaScreen({ streamId }: { streamId: string | undefined }) {
         <span class="spring" />
         <a href={href('streams', stream.id)}>Settings and caps</a>
       </div>
-      <div class="tabs" role="tablist" aria-label="Schema">
-        <button
-          type="button"
-          role="tab"
-          aria-selected={!isShapes}
-          onClick={() => setParams({ tab: undefined })}
-        >
-          Fields
-        </button>
-        <button
-          type="button"
-          role="tab"
-          aria-selected={isShapes}
-          onClick={() => setParams({ tab: 'shapes' })}
-        >
-          Shapes
-        </button>
-      </div>
+      <Tabs
+        label="Schema"
+        tabs={TABS}
+        selected={isShapes ? 'shapes' : 'fields'}
+        onSelect={(tab) => setParams({ tab: tab === 'shapes' ? tab : undefined })}
+      />
       {isShapes ? (
         <Shapes key={stream.id} streamId={stream.id} />
       ) : (

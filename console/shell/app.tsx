@@ -1,6 +1,6 @@
 /** The frame: who is not signed in signs in; everybody else gets the screen of the address. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { keyAction } from '../base/keys.ts'
 import { type Route, route } from '../base/route.ts'
 import { token } from '../base/session.ts'
@@ -16,6 +16,7 @@ import { ViewsScreen } from '../views/views-screen.tsx'
 import { Header } from './header.tsx'
 import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
+import { goToOnlyStream, goToRememberedStream, rememberStream } from './remembered-stream.ts'
 import { SignIn } from './sign-in.tsx'
 
 export function App() {
@@ -28,11 +29,15 @@ export function App() {
 }
 
 function Frame() {
+  useLayoutEffect(goToRememberedStream, [])
   useEffect(() => {
-    void loadStreams()
+    void loadStreams().then(goToOnlyStream)
   }, [])
   const { value: current } = route
   const stream = findStream(current.streamId)
+  useEffect(() => {
+    if (stream !== undefined) rememberStream(stream.id)
+  }, [stream?.id])
   useEffect(() => {
     document.title = stream === undefined ? 'Sluice' : `${stream.name} · Sluice`
   }, [stream?.name])
@@ -54,26 +59,35 @@ function Frame() {
   }, [])
   return (
     <>
-      <a class="skip" href="#main">
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to content
-      </a>
+      </button>
       <Header onHelp={() => (open.value = 'help')} />
       <main id="main" tabIndex={-1}>
-        {streamsFailure.value !== undefined && streams.value === undefined ? (
-          <Failure text={streamsFailure.value}>
-            <button type="button" onClick={() => void loadStreams()}>
-              Try again
-            </button>
-          </Failure>
-        ) : streams.value === undefined ? (
-          <p class="quiet">Loading…</p>
-        ) : (
-          <Screen current={current} />
-        )}
+        <Content current={current} />
       </main>
       {open.value === 'help' && <Help onClose={close('help')} />}
       {open.value === 'palette' && <Palette onClose={close('palette')} />}
     </>
+  )
+}
+
+/**
+ * Explore does not wait for the list of streams when the address names one: the first rows are what
+ * one came for. A token that may not list streams can still look at their events.
+ */
+function Content({ current }: { current: Route }) {
+  const isRead = streams.value !== undefined
+  if (isRead || (current.screen === 'explore' && current.streamId !== undefined)) {
+    return <Screen current={current} />
+  }
+  if (streamsFailure.value === undefined) return <p class="quiet">Loading…</p>
+  return (
+    <Failure text={streamsFailure.value}>
+      <button type="button" onClick={() => void loadStreams()}>
+        Try again
+      </button>
+    </Failure>
   )
 }
 

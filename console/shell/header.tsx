@@ -1,7 +1,7 @@
 import { href, route, type Screen } from '../base/route.ts'
 import { signOut } from '../base/session.ts'
 import { findStream, streams } from '../base/stream.ts'
-import { nextTheme, theme } from '../base/theme.ts'
+import { nextTheme, type Theme, theme, themeAfter } from '../base/theme.ts'
 import { StreamPicker } from './stream-picker.tsx'
 
 const LINKS: readonly (readonly [screen: Screen, label: string])[] = [
@@ -13,6 +13,8 @@ const LINKS: readonly (readonly [screen: Screen, label: string])[] = [
   ['usage', 'Usage'],
 ]
 
+const THEME_SIGNS: Readonly<Record<Theme, string>> = { system: '◐', light: '☀', dark: '☾' }
+
 export function Header({ onHelp }: { onHelp: () => void }) {
   const { screen, streamId } = route.value
   const stream = findStream(streamId)
@@ -21,7 +23,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
       <a class="brand" href={href('explore')}>
         Sluice
       </a>
-      <StreamPicker streams={streams.value ?? []} selected={stream} />
+      <StreamPicker streams={streams.value} selected={stream} />
       <nav aria-label="Screens">
         {LINKS.map(([name, label]) => (
           <a
@@ -33,16 +35,23 @@ export function Header({ onHelp }: { onHelp: () => void }) {
           </a>
         ))}
       </nav>
-      <span class="spring" />
-      <button type="button" class="plain" onClick={onHelp} title="Keys and queries (?)">
-        Help
-      </button>
-      <button type="button" class="plain" onClick={nextTheme} title="Light, dark, or as the system">
-        Theme: {theme.value}
-      </button>
-      <button type="button" class="plain" onClick={() => signOut()}>
-        Sign out
-      </button>
+      <div class="header-buttons">
+        <button type="button" class="plain" onClick={onHelp} title="Keys and queries (?)">
+          Help
+        </button>
+        <button
+          type="button"
+          class="plain"
+          onClick={nextTheme}
+          title={`Theme: ${theme.value}; changes to ${themeAfter(theme.value)}`}
+          aria-label={`Theme: ${theme.value}`}
+        >
+          {THEME_SIGNS[theme.value]}
+        </button>
+        <button type="button" class="plain" onClick={() => signOut()}>
+          Sign out
+        </button>
+      </div>
     </header>
   )
 }

@@ -5,14 +5,17 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Enter', 'run the query; open or close the event'],
   ['Shift Enter', 'a new line in the query'],
   ['Ctrl Space', 'proposals for what is typed'],
-  ['j, k', 'the next event, the one before'],
-  ['f, x', 'include, exclude the level of the event'],
+  ['j, k or ↓, ↑', 'the next event, the one before'],
+  ['→', 'into the fields of the event; ↓, ↑ go through them'],
+  ['←, Escape', 'back to the event; close it'],
+  ['f, x', 'include, exclude: the value with the focus, or the level of the event'],
+  ['g', 'group by the value’s field, or by any'],
+  ['c, y', 'the value’s field as a column; copy the value'],
   ['t', 'the time range'],
   ['l', 'live, on and off'],
   ['r', 'ask again'],
   ['Ctrl K', 'go anywhere, do anything'],
   ['?', 'this page'],
-  ['Escape', 'close what is open'],
 ]
 
 const QUERIES: readonly (readonly [query: string, finds: string])[] = [

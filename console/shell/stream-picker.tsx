@@ -6,9 +6,17 @@ export function StreamPicker({
   streams,
   selected,
 }: {
-  streams: readonly StreamInfo[]
+  /** Undefined until they were loaded. */
+  streams: readonly StreamInfo[] | undefined
   selected: StreamInfo | undefined
 }) {
+  if (streams === undefined) {
+    return (
+      <select class="stream-picker" aria-label="Stream" disabled>
+        <option>…</option>
+      </select>
+    )
+  }
   if (streams.length === 0) return null
   return (
     <select
@@ -20,7 +28,7 @@ export function StreamPicker({
         go(href(screen, event.currentTarget.value || undefined))
       }}
     >
-      <option value="">{selected === undefined ? 'Choose a stream' : 'All streams'}</option>
+      <option value="">All streams</option>
       {streams.map(({ id, name }) => (
         <option key={id} value={id}>
           {name}

@@ -65,6 +65,7 @@ export function Keys({ stream }: { stream: StreamInfo }) {
         }}
       >
         <input
+          class="grow"
           aria-label="Name of the new key"
           placeholder="what will use it, such as web-1"
           value={name.value}

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { callText, failureText, serviceUrl } from '../base/api.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { snippetsFor } from './snippets.ts'
 
 /** A key that was just made: shown this once, filled into snippets, and tried with one event. */
@@ -17,21 +18,14 @@ export function NewKey({ apiKey }: { apiKey: string }) {
       <p class="inline">
         <code class="secret">{apiKey}</code> <CopyButton text={apiKey} label="Copy key" />
       </p>
-      <div class="tabs" role="tablist" aria-label="Snippets">
-        {snippets.map((one) => (
-          <button
-            key={one.name}
-            type="button"
-            role="tab"
-            aria-selected={one === snippet}
-            onClick={() => {
-              name.value = one.name
-            }}
-          >
-            {one.name}
-          </button>
-        ))}
-      </div>
+      <Tabs
+        label="Snippets"
+        tabs={snippets.map((one) => [one.name, one.name] as const)}
+        selected={snippet.name}
+        onSelect={(one) => {
+          name.value = one
+        }}
+      />
       <div class="snippet" role="tabpanel" aria-label={snippet.name}>
         <pre>{snippet.text}</pre>
         <CopyButton text={snippet.text} />

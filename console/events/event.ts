@@ -61,6 +61,15 @@ export function readEvent(record: JsonSpan): EventRecord {
 
 const CELL_CHARS_MAX = 512
 
+/** What would not be seen, or would turn what is beside it around: control and direction marks. */
+const UNSEEN = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu
+
+/** As it is shown: such characters by their escapes. */
+export function visibleText(text: string): string {
+  const code = (found: string) => found.codePointAt(0)!.toString(16).padStart(4, '0')
+  return text.replace(UNSEEN, (found) => `\\u${code(found)}`)
+}
+
 /** What a cell shows of the value at `path`: strings as they are, anything else as JSON. */
 export function cellText(event: EventRecord, path: string): string {
   const value = jsonAt(event.payload, path)

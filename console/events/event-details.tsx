@@ -3,10 +3,11 @@ import { jsonText } from '../base/exact-json.ts'
 import { setParams } from '../base/route.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { formatTime } from '../base/time.ts'
+import { ask } from '../explore/ask.ts'
+import { systemClause, withClause } from '../explore/filters.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
-import { ask } from './ask.ts'
+import { Tabs } from '../parts/tabs.tsx'
 import type { EventRecord } from './event.ts'
-import { systemClause, withClause } from './filters.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Surroundings } from './surroundings.tsx'
 
@@ -28,24 +29,18 @@ export function EventDetails({
 }) {
   const view = useSignal<View>('tree')
   const { query } = ask.value
+  const streamId = stream?.id ?? event.streamId ?? ask.value.streamId
   return (
     <>
       <div class="inline">
-        <div class="tabs" role="tablist" aria-label="Event">
-          {VIEWS.map(([name, label]) => (
-            <button
-              key={name}
-              type="button"
-              role="tab"
-              aria-selected={view.value === name}
-              onClick={() => {
-                view.value = name
-              }}
-            >
-              {label}
-            </button>
-          ))}
-        </div>
+        <Tabs
+          label="Event"
+          tabs={VIEWS}
+          selected={view.value}
+          onSelect={(name) => {
+            view.value = name
+          }}
+        />
         <span class="spring" />
         <span class="quiet mono">
           received {formatTime(Date.parse(event.ingestedAt))} · {event.id}
@@ -60,12 +55,12 @@ export function EventDetails({
         >
           same shape
         </button>
-        <CopyButton text={jsonText(event.payload)} label="Copy event" />
+        <CopyButton text={jsonText(event.payload)} label="copy event" />
       </div>
       {view.value === 'tree' && <JsonTree value={event.payload} path="" />}
       {view.value === 'raw' && <pre class="raw">{jsonText(event.payload)}</pre>}
-      {view.value === 'around' && stream !== undefined && (
-        <Surroundings event={event} stream={stream} />
+      {view.value === 'around' && streamId !== undefined && (
+        <Surroundings event={event} streamId={streamId} textFields={stream?.text_fields} />
       )}
     </>
   )

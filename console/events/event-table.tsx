@@ -1,0 +1,204 @@
+/**
+ * The events, one line each, as a grid of which only what is seen is in the document. A row opens
+ * in place. What is looked at stays where it is while others come above it.
+ */
+import { useSignal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import type { StreamInfo } from '../base/stream.ts'
+import type { EventList, Gap } from '../explore/event-list.ts'
+import { EventRow, GapRow } from './event-row.tsx'
+import { useRowKeys } from './row-keys.ts'
+import { indexAt, keyOf, ROW_PX, topsOf } from './row-places.ts'
+
+const SPARE_ROWS = 12
+const MORE_ROWS = 60
+
+interface TableProps {
+  readonly list: EventList
+  readonly stream: StreamInfo | undefined
+  /** Rows of several streams name theirs. */
+  readonly hasStream: boolean
+  readonly columns: readonly string[]
+  readonly onMore: () => void
+  readonly onLoadGap: (gap: Gap) => void
+}
+
+export function EventTable({ list, stream, hasStream, columns, onMore, onLoadGap }: TableProps) {
+  const { rows } = list
+  const scroll = useRef<HTMLDivElement>(null)
+  const view = useView(scroll)
+  const current = useSignal<string | undefined>(undefined)
+  /** What open rows take beside their line, by key. */
+  const open = useSignal<ReadonlyMap<string, number>>(new Map())
+  const keys = useMemo(() => rows.map(keyOf), [rows])
+  const tops = useMemo(() => topsOf(rows, open.value), [rows, open.value])
+  const { top, height } = view.value
+  const first = Math.max(0, indexAt(tops, top) - SPARE_ROWS)
+  const last = Math.min(rows.length, indexAt(tops, top + height) + SPARE_ROWS)
+  const currentIndex = useMemo(() => keys.indexOf(current.value ?? ''), [keys, current.value])
+  useEffect(() => {
+    if (list.hasMore && last > rows.length - MORE_ROWS) onMore()
+  }, [last, rows.length, list.hasMore, list.isLoading])
+  useAnchor(scroll, keys, tops, open.value.size > 0)
+  const focus = useFocus(scroll)
+  const toggle = (index: number) => {
+    const row = rows[index]
+    if (row?.kind !== 'event') return
+    current.value = keyOf(row)
+    const next = new Map(open.value)
+    if (!next.delete(keyOf(row))) next.set(keyOf(row), 0)
+    open.value = next
+  }
+  const measure = (key: string, measured: number) => {
+    if (!open.value.has(key) || open.value.get(key) === measured) return
+    open.value = new Map(open.value).set(key, measured)
+  }
+  const moveTo = (index: number) => {
+    if (rows.length === 0) return
+    const to = Math.max(0, Math.min(rows.length - 1, index))
+    current.value = keyOf(rows[to]!)
+    const element = scroll.current!
+    if (tops[to]! < element.scrollTop) element.scrollTop = tops[to]!
+    const bottom = tops[to]! + ROW_PX
+    if (bottom > element.scrollTop + element.clientHeight) {
+      element.scrollTop = bottom - element.clientHeight
+    }
+    focus(to)
+  }
+  const isOpen = (index: number) => rows[index] !== undefined && open.value.has(keyOf(rows[index]))
+  const grid = useRef({ rows, current: currentIndex, isOpen, moveTo, toggle })
+  grid.current = { rows, current: currentIndex, isOpen, moveTo, toggle }
+  useRowKeys(() => grid.current)
+  const shown = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i)
+  const stop = Math.max(0, currentIndex)
+  return (
+    <div
+      class={list.isStale ? 'events is-stale' : 'events'}
+      role="grid"
+      aria-label="Events"
+      aria-busy={list.isLoading}
+      aria-rowcount={rows.length + 1}
+    >
+      <HeaderRow columns={columns} hasStream={hasStream} />
+      <div
+        class="event-scroll"
+        ref={scroll}
+        // The current row is the stop for Tab, unless it was scrolled away.
+        tabIndex={stop >= first && stop < last ? -1 : 0}
+        role="rowgroup"
+      >
+        <div class="event-space" style={{ height: `${tops[rows.length] ?? 0}px` }}>
+          {shown.map((index) => {
+            const row = rows[index]!
+            const key = keyOf(row)
+            const place = { transform: `translateY(${tops[index]}px)` }
+            return (
+              <div key={key} class="event-place" style={place}>
+                {row.kind === 'gap' ? (
+                  <GapRow gap={row.gap} index={index} onLoad={() => onLoadGap(row.gap)} />
+                ) : (
+                  <EventRow
+                    event={row.event}
+                    index={index}
+                    stream={stream}
+                    hasStream={hasStream}
+                    columns={columns}
+                    isCurrent={index === currentIndex}
+                    isStop={index === stop}
+                    isOpen={open.value.has(key)}
+                    onToggle={() => toggle(index)}
+                    onMeasured={(measured) => measure(key, measured)}
+                  />
+                )}
+              </div>
+            )
+          })}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function HeaderRow({ columns, hasStream }: Pick<TableProps, 'columns' | 'hasStream'>) {
+  const names = [
+    'Time',
+    'Level',
+    ...(hasStream ? ['Stream'] : []),
+    ...(columns.length ? columns : ['Event']),
+  ]
+  return (
+    <div
+      class={`event-row is-header ${columns.length ? 'has-columns' : ''}`}
+      role="row"
+      aria-rowindex={1}
+    >
+      {names.map((name) => (
+        <span key={name} role="columnheader" class="cell" title={name}>
+          {name}
+        </span>
+      ))}
+    </div>
+  )
+}
+
+type ScrollRef = { readonly current: HTMLDivElement | null }
+
+/** Which part is seen, as it scrolls and changes its size. */
+function useView(scroll: ScrollRef) {
+  const view = useSignal({ top: 0, height: 800 })
+  useLayoutEffect(() => {
+    const element = scroll.current!
+    const look = () => {
+      view.value = { top: element.scrollTop, height: element.clientHeight }
+    }
+    const observer = new ResizeObserver(look)
+    observer.observe(element)
+    element.addEventListener('scroll', look, { passive: true })
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', look)
+    }
+  }, [])
+  return view
+}
+
+/**
+ * Rows that come above what is looked at do not move it. At the very top with nothing open, who
+ * looks wants to see them come.
+ */
+function useAnchor(
+  scroll: ScrollRef,
+  keys: readonly string[],
+  tops: Float64Array,
+  hasOpen: boolean,
+): void {
+  const before = useRef<{ keys: readonly string[]; tops: Float64Array }>({ keys, tops })
+  useLayoutEffect(() => {
+    const element = scroll.current!
+    const { keys: oldKeys, tops: oldTops } = before.current
+    before.current = { keys, tops }
+    if (keys[0] === oldKeys[0] || (element.scrollTop === 0 && !hasOpen)) return
+    const anchor = indexAt(oldTops, element.scrollTop)
+    const now = keys.indexOf(oldKeys[anchor] ?? '')
+    if (now >= 0) element.scrollTop += tops[now]! - oldTops[anchor]!
+    else element.scrollTop = 0
+  })
+}
+
+/** Gives the focus to a row as soon as it is in the document. */
+function useFocus(scroll: ScrollRef): (index: number) => void {
+  const wanted = useRef<number | undefined>(undefined)
+  const turn = useSignal(0)
+  void turn.value
+  useLayoutEffect(() => {
+    if (wanted.current === undefined) return
+    const row = scroll.current!.querySelector<HTMLElement>(`[data-index="${wanted.current}"]`)
+    if (row === null) return
+    wanted.current = undefined
+    row.focus({ preventScroll: true })
+  })
+  return (index) => {
+    wanted.current = index
+    turn.value++
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * Why a search found nothing: whether the range has events at all, which clause excludes all of
+ * them, and what may have been meant by it. Asked of the public API.
+ */
+import { conjoin } from '../../src/language/combine.ts'
+import { format, writeField } from '../../src/language/format.ts'
+import { nearest } from '../../src/language/near-words.ts'
+import { parse } from '../../src/language/parse.ts'
+import type { Query } from '../../src/language/query-tree.ts'
+import { callJson, callText } from '../base/api.ts'
+import type { Usage } from '../base/stream.ts'
+import { type Ask, readMembers, readPath } from './ask.ts'
+import { type FacetValue, readFacets } from './facet.ts'
+import { clauseForField } from './filters.ts'
+
+/** What to do about it: a query in place of the one that found nothing. */
+export interface Instead {
+  readonly label: string
+  readonly query: string
+  /** Events that it finds; undefined: not counted. */
+  readonly count: number | undefined
+}
+
+export interface NothingFound {
+  /** Events in the range, whatever the query. */
+  readonly total: number
+  /** Clauses that no event of the range matches. */
+  readonly empty: readonly string[]
+  readonly without: readonly Instead[]
+  /** Values that are near what a clause asks for, or the most frequent ones. */
+  readonly near: readonly { readonly field: string; readonly values: readonly Instead[] }[]
+  /** When the newest event came, where the range has none: milliseconds since 1970. */
+  readonly newestMs: number | undefined
+}
+
+const CLAUSES_MAX = 8
+const VALUES_LOOKED_AT = 100
+const VALUES_SHOWN = 6
+const FIELDS_LOOKED_AT = 1_000
+
+/** Rejects when the service does not answer. */
+export async function explainNothing(ask: Ask, signal: AbortSignal): Promise<NothingFound> {
+  const clauses = clausesOf(parse(ask.query))
+  const { total, alone, without } = await countEach(ask, clauses, signal)
+  if (total === 0) {
+    const newestMs = await newestOf(ask, signal)
+    return { total, empty: [], without: [], near: [], newestMs }
+  }
+  const excluding = clauses.filter((_, index) => alone[index] === 0)
+  const near = await Promise.all(
+    excluding.slice(0, 2).map((clause) => nearOf(ask, clauses, clause, signal)),
+  )
+  return {
+    total,
+    empty: excluding.map(format),
+    without: clauses.length < 2 ? [] : without.filter(({ count }) => count !== 0),
+    near: near.flat(),
+    newestMs: undefined,
+  }
+}
+
+function clausesOf(query: Query): readonly Query[] {
+  if (query.kind === 'all') return []
+  return query.kind === 'and' ? query.clauses.slice(0, CLAUSES_MAX) : [query]
+}
+
+/** Counts the range, each clause alone, and all but each, in one request. */
+async function countEach(ask: Ask, clauses: readonly Query[], signal: AbortSignal) {
+  const rest = clauses.map((_, index) => replaced(clauses, index, undefined))
+  const counted = [
+    ...clauses.map((clause, index) => ({ fn: 'count', query: format(clause), as: `a${index}` })),
+    ...rest.map((query, index) => ({ fn: 'count', query, as: `r${index}` })),
+  ]
+  const answer = await callJson<{
+    readonly total: number
+    readonly rows: readonly Readonly<Record<string, number>>[]
+  }>(readPath(ask, 'query'), {
+    method: 'POST',
+    body: {
+      ...readMembers(ask),
+      query: '',
+      aggregates: [{ fn: 'count', as: 'all' }, ...counted],
+    },
+    signal,
+  })
+  const [row = {}] = answer.rows
+  const without: Instead[] = clauses.map((clause, index) => {
+    const label = format(clause)
+    return { label, query: rest[index]!, count: row[`r${index}`] ?? 0 }
+  })
+  return { total: answer.total, alone: clauses.map((_, index) => row[`a${index}`] ?? 0), without }
+}
+
+/** The query with another clause, or none, in place of that one. */
+function replaced(clauses: readonly Query[], at: number, other: Query | undefined): string {
+  const left = clauses.flatMap((clause, index) => {
+    if (index !== at) return [clause]
+    return other === undefined ? [] : [other]
+  })
+  return left.length === 0 ? '' : format(conjoin('and', left))
+}
+
+async function newestOf(ask: Ask, signal: AbortSignal): Promise<number | undefined> {
+  if (ask.streamId === undefined) return undefined
+  const usage = await callJson<Usage>(`streams/${ask.streamId}/usage`, { signal })
+  return usage.newest_event_at === null ? undefined : Date.parse(usage.newest_event_at)
+}
+
+/** Values of the clause's field that are like what it asks for; without any, fields like it. */
+async function nearOf(
+  ask: Ask,
+  clauses: readonly Query[],
+  clause: Query,
+  signal: AbortSignal,
+): Promise<NothingFound['near']> {
+  const field = fieldOf(clause)
+  if (field === undefined) return []
+  const at = clauses.indexOf(clause)
+  const text = await callText(readPath(ask, 'facets'), {
+    method: 'POST',
+    body: { ...readMembers(ask), query: '', fields: [field], limit: VALUES_LOOKED_AT },
+    signal,
+  })
+  const [facet] = readFacets(text).facets
+  const values = facet?.values.filter(({ json }) => json !== 'null') ?? []
+  if (values.length === 0) return await nearFields(ask, clauses, at, field, signal)
+  const wanted = format(clause).slice(field.length + 1)
+  const like = nearest(wanted, values, ({ text: value }) => value)
+  const shown = like.length > 0 ? like : values.slice(0, VALUES_SHOWN)
+  return [{ field, values: shown.flatMap((value) => insteadOf(clauses, at, field, value)) }]
+}
+
+function insteadOf(
+  clauses: readonly Query[],
+  at: number,
+  field: string,
+  { json, text, count }: FacetValue,
+): Instead[] {
+  const clause = clauseForField(field, json)
+  return clause === undefined
+    ? []
+    : [{ label: text || '(empty)', query: replaced(clauses, at, clause), count }]
+}
+
+async function nearFields(
+  ask: Ask,
+  clauses: readonly Query[],
+  at: number,
+  field: string,
+  signal: AbortSignal,
+): Promise<NothingFound['near']> {
+  if (ask.streamId === undefined) return []
+  const { fields } = await callJson<{ fields: readonly { readonly path: string }[] }>(
+    `streams/${ask.streamId}/fields`,
+    { query: { limit: FIELDS_LOOKED_AT }, signal },
+  )
+  const clause = clauses[at]!
+  if (clause.kind !== 'field' || clause.field.kind !== 'path') return []
+  const values = nearest(field, fields, ({ path }) => path)
+    .filter(({ path }) => path !== field)
+    .map(({ path }) => {
+      const named = { ...clause, field: { ...clause.field, kind: 'path' as const, parts: [path] } }
+      return { label: path, query: replaced(clauses, at, named), count: undefined }
+    })
+  return values.length === 0 ? [] : [{ field: 'fields', values }]
+}
+
+/** Of a clause about a field whose values can be counted. */
+function fieldOf(clause: Query): string | undefined {
+  if (clause.kind !== 'field') return undefined
+  const { field } = clause
+  if (field.kind === 'system') {
+    return ['_level', '_service'].includes(field.name) ? field.name : undefined
+  }
+  if (field.kind !== 'path' || field.parts.length !== 1) return undefined
+  // As the API takes it; names that need backquotes are written with them there as well.
+  return writeField(field)
+}

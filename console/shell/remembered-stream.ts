@@ -1,0 +1,32 @@
+/**
+ * Which stream the page begins with when the address says nothing: the one that was looked at last.
+ * Once it begins, the address says it, as of everything else.
+ */
+import { go, href } from '../base/route.ts'
+import { findStream, streams } from '../base/stream.ts'
+
+const KEY = 'sluice.stream'
+const NOWHERE = /^(#\/?)?$/
+
+export function rememberStream(id: string): void {
+  localStorage.setItem(KEY, id)
+}
+
+/** Before the list of streams is there: what was looked at last is asked for at once. */
+export function goToRememberedStream(): void {
+  const id = localStorage.getItem(KEY)
+  if (id !== null && NOWHERE.test(location.hash)) go(href('explore', id), 'replace')
+}
+
+/** With the list: the only stream if there is one, and none that is not there any more. */
+export function goToOnlyStream(): void {
+  const { value: all } = streams
+  if (all === undefined) return
+  const remembered = localStorage.getItem(KEY)
+  const isGone = remembered !== null && findStream(remembered) === undefined
+  if (isGone) localStorage.removeItem(KEY)
+  const isNowhere =
+    NOWHERE.test(location.hash) || (isGone && location.hash === href('explore', remembered))
+  if (!isNowhere) return
+  go(href('explore', all.length === 1 ? all[0]!.id : undefined), 'replace')
+}
