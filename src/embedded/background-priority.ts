@@ -1,13 +1,13 @@
 /**
- * Merges, mutations and slow reads of the embedded engine give way to what clients wait for: on a
- * machine with few cores, removing rows, merging or a few large queries would otherwise hold up
- * ingest for as long as they take.
+ * Merges, mutations and slow reads of the embedded engine yield to the work that clients wait for:
+ * on a machine with few cores, removing rows, merging or a few large queries would otherwise hold
+ * up ingest for as long as they take.
  *
- * On Linux each thread has a nice value of its own. Ten more is a tenth of an ordinary thread's
- * share when all compete, and all that is idle otherwise: where every core is busy for hours,
- * parts pile up, and are merged when there is time.
+ * On Linux each thread has a nice value of its own. Ten more means a tenth of an ordinary thread's
+ * share when all compete, and otherwise all idle time: where every core is busy for hours, parts
+ * pile up, and are merged when there is time.
  *
- * Slow reads get the lowest value: there are more of them, and shares of all that compete add up. A
+ * Slow reads get the lowest priority: there are more of them, and their shares add up. A
  * thread cannot be raised again without privileges. That is why the engine keeps no idle threads
  * (`max_thread_pool_free_size`): one that worked on a read ends with it.
  */

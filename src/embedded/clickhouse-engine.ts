@@ -1,9 +1,9 @@
 /**
- * The ClickHouse engine of `chdb`, in this process: one connection a request, so settings and
- * parameters never leak from one to the next, and bounded concurrency, with places of their own for
+ * The ClickHouse engine of `chdb`, in this process: one connection per request, so settings and
+ * parameters never leak from one to the next, and bounded concurrency, with separate slots for
  * reads, writes and control: a long query does not hold up an insert. Only inserts with the same
- * settings use connections again: opening, preparing and closing one costs as much as parsing a
- * small block.
+ * settings reuse connections: opening, preparing and closing one costs as much as parsing a small
+ * block.
  *
  * We use the addon below chdb's API. Its parameter API races across connections and can abort
  * the engine, so parameters are `SET param_x = '…'` on the request's own connection. Its raw
@@ -245,9 +245,9 @@ export class ClickHouseEngine {
   }
 
   /**
-   * Stops what is to be cancelled, again and again until it has ended: the first attempt may
-   * come in the moment before the engine knows the query. One at a time: calls on a connection
-   * wait for each other on pool threads, and enough of them would leave none for anything else.
+   * Cancels queries, again and again until each has ended: the first attempt may come before the
+   * engine knows the query. One at a time: calls on a connection wait for each other on pool
+   * threads, and enough of them would leave none for anything else.
    */
   async #kill(): Promise<void> {
     while (this.#cancelling.size > 0) {
@@ -290,9 +290,9 @@ function sessionOf(statement: Statement): string | undefined {
 }
 
 /**
- * What `system.processes` shows of a statement as its `log_comment`. The engine gives every query
- * an id of its own making and takes none from us, so the client's is looked for here. The number
- * before it tells statements apart that came with the same id.
+ * The `log_comment` that `system.processes` shows for a statement. The engine gives every query an
+ * id of its own and accepts none from us, so the client's id is looked up here. The number before
+ * it distinguishes statements that came with the same id.
  */
 function tagOf(number: number, queryId: string): string {
   return `sluice-${number}/${queryId}`

@@ -1,7 +1,7 @@
 /**
  * The child process of `startEmbeddedClickHouse`: the engine of `chdb` behind HTTP on a unix
- * socket, nothing else. Started with an IPC channel: it gets its settings there (a password has no
- * place in arguments or environment), says there when it is ready, and ends when the channel
+ * socket, nothing else. Started with an IPC channel: it gets its settings there (a password must
+ * not be in arguments or environment), says there when it is ready, and ends when the channel
  * closes, which also happens when the parent is killed.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -7,7 +7,7 @@
  *
  * Long parameters come with the statement as the parts of a multipart body.
  *
- * A SELECT streams out as it is computed, at the pace the client reads, unless it asks for
+ * A SELECT streams out as it is computed, as fast as the client reads, unless it asks for
  * `wait_end_of_query`; then it is computed first, so that any failure has a status. A client that
  * goes away cancels its query. The data of an INSERT is spooled to an unlinked file on its way in.
  */

@@ -1,6 +1,6 @@
 /**
- * The little that the HTTP front must know of a statement. These are guesses by pattern, made to
- * fail safe: what is not recognised goes to the engine as it came.
+ * The little that the HTTP front must know about a statement. These are guesses by pattern, made to
+ * fail safe: a statement that is not recognised goes to the engine unchanged.
  */
 import { quote } from './clickhouse-engine.ts'
 

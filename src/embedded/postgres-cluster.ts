@@ -38,8 +38,8 @@ const PID_FILE = 'postmaster.pid'
 const INITDB_MS_MAX = 120_000
 const ORPHAN_MS_MAX = 10_000
 /**
- * A backend keeps up to 16 MiB that it has freed: the next COPY needs them again. By itself glibc
- * gives back all above 128 KiB, dozens of times a commit. Decision 24.
+ * A backend keeps up to 16 MiB that it has freed: the next COPY needs them again. By default glibc
+ * gives back everything above 128 KiB, dozens of times per commit. Decision 24.
  */
 const KEPT_BYTES = String(16 * 1024 * 1024)
 const MALLOC_SETTINGS = {
@@ -166,8 +166,8 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Ends every server process that still works in `pgData` and is seen from here: a postmaster that
- * outlived its parent, or children that outlived a killed postmaster. Returns when they are gone.
+ * Ends every visible server process that still works in `pgData`: a postmaster that outlived its
+ * parent, or children that outlived a killed postmaster. Returns when they are gone.
  */
 export async function endOrphans(pgData: string, log: StoreLog): Promise<void> {
   const pid = Number(tryRead(join(pgData, PID_FILE))?.split('\n')[0] ?? 0)
@@ -185,9 +185,9 @@ export async function endOrphans(pgData: string, log: StoreLog): Promise<void> {
 
 /**
  * Removes PostgreSQL's own lock files. Only the holder of the store's lock may do this, as it knows
- * that no server is at work here. PostgreSQL itself would take a zombie, or another process with
- * the same pid, for a running server. It would take an empty lock file for a start under way, when
- * it is from a server that was killed before it wrote its pid.
+ * that no server is running here. PostgreSQL itself would take a zombie, or another process with
+ * the same pid, for a running server. It would take an empty lock file, which a server leaves that
+ * was killed before it wrote its pid, for a start under way.
  */
 export function clearLockFiles(pgData: string): void {
   for (const name of [PID_FILE, `${SOCKET_NAME}.lock`]) rmSync(join(pgData, name), { force: true })

@@ -277,8 +277,8 @@ async function ensureDatabase(
 }
 
 /**
- * Has the server make its log files before the first commit needs one: a commit waits 60 to 130 ms
- * for a file on an idle disk, and up to a second on a busy one.
+ * Makes the server create its log files before the first commit needs one: a commit waits 60 to 130
+ * ms for a file on an idle disk, and up to a second on a busy one.
  */
 async function makeLogFiles(postgres: Postgres, dataDir: string): Promise<void> {
   const { bavail, bsize } = statfsSync(dataDir)

@@ -1,7 +1,7 @@
 /**
  * Where clients find the unix socket of an embedded store. It lies in the store's own directory,
  * which only we and the store's user can open. So, unlike with a port, no other user of the machine
- * can listen there while the store is away, to get our passwords or to answer in its place.
+ * can listen there while the store is away, get our passwords, or answer instead of the store.
  *
  * A socket's address holds 107 bytes (103 on macOS), and a data directory's path may be longer. The
  * stores bind by a name relative to their working directory. Where the path is too long, we connect

@@ -1,7 +1,7 @@
 /**
  * The lock of an embedded store, a file beside its directory. Only the store's processes hold it,
  * by inheritance. A start that gets the lock therefore knows that none of them is left: none that
- * is just ending, no zombie, and none in another container, where we could not see it.
+ * is still ending, no zombie, and none in another container, where we could not see it.
  */
 import { type FileLock, tryLockFile } from '../machine/file-lock.ts'
 import { StoreError } from '../store/store-error.ts'

@@ -1,7 +1,7 @@
 /**
- * What bodies that are read whole take in memory, of all requests together: from their first byte
- * until they are answered. Who has not shown a valid token yet has a small part of its own, so that
- * strangers take no room from those who are known.
+ * The memory for bodies that are read whole, of all requests together: from their first byte until
+ * they are answered. Requests whose token is not known to be valid yet have a small budget of their
+ * own, so that strangers take nothing from clients that are known.
  */
 import { IngestError } from '../errors.ts'
 import { REST_BODIES_BYTES_MAX, REST_STRANGERS_BYTES_MAX } from '../limits.ts'

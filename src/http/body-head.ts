@@ -32,9 +32,9 @@ let blanks = 0
 let blankLengths = 0
 
 /**
- * Engines may take the first of two lengths where a proxy in front took the other: then what one
- * of them sees as a body is the next request to the other (RFC 9112, 6.3). A length without a value
- * is one that the engine passed over: native ones trim bytes from 0x80 on. Costs about 1 us.
+ * Engines may use the first of two lengths where a proxy in front used the other: then what one of
+ * them sees as a body is the next request to the other (RFC 9112, 6.3). A length without a value
+ * is one that the engine could not read: native ones trim bytes from 0x80 on. Costs about 1 us.
  */
 function countLine(name: string, value: string): void {
   const isLength = name === 'content-length' || name === 'transfer-encoding'

@@ -6,7 +6,7 @@ import type { BodyConsumer, Exchange } from './exchange.ts'
 
 /**
  * Resolves with a copy of the whole body. Rejects with `too_large` as soon as the declared length
- * or the bytes exceed `bytesMax`, with `overloaded` when `room` has none, and with `malformed` when
+ * or the bytes exceed `bytesMax`, with `overloaded` when `room` is full, and with `malformed` when
  * the client goes away before the end. Must be called before the handler's first call returns.
  */
 export function readBody(

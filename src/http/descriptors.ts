@@ -1,14 +1,14 @@
 /**
  * The process's descriptors: connections must not take those that stores, files and workers need.
  *
- * Where none is left, accept fails while the connection stays in the kernel's queue: the engine is
- * told again and again, with a core's whole time, and nothing else can open anything. So some are
- * kept in reserve, and when the others are used up, the port is closed (new connections are refused
- * by the kernel, those that are open are served) until there is room again. Meanwhile anybody on
- * this machine may take the port, as no engine can keep it and not accept: then that is told.
+ * When none is left, accept fails while the connection stays in the kernel's queue: the engine is
+ * notified again and again, which takes a whole core, and nothing else can open anything. So some
+ * are kept in reserve, and when the others are used up, the port is closed (the kernel refuses new
+ * connections, open ones are served) until enough are free again. Meanwhile another process of this
+ * machine may take the port, as no engine can keep it without accepting: that is then logged.
  *
- * The subtle part is to notice it in time and for little, as not every engine tells of connections:
- * a new descriptor is the lowest free number, so a high one means that all below it are in use.
+ * The subtle part is to notice this in time and cheaply, as not every engine reports connections: a
+ * new descriptor is the lowest free number, so a high one means that all below it are in use.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'

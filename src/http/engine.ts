@@ -1,6 +1,6 @@
 /**
- * An HTTP engine as the service sees it: the part of uWebSockets.js that all engines have. Use
- * nothing else of them. Which one it is: `load-engine.ts`.
+ * An HTTP engine as the service sees it: the part of uWebSockets.js that all engines have. Use no
+ * other part of them. `load-engine.ts` chooses the engine.
  */
 
 /** Valid only during the route handler's synchronous part. */
@@ -23,22 +23,22 @@ export interface EngineResponse {
   /** After a `write`: the body's end. `body` is empty then, and `closeConnection` false. */
   end(body: string | Uint8Array, closeConnection: boolean): unknown
   /**
-   * Sends `bytes`, not none, of a body of unknown length. False when the engine holds some of what
-   * it was given: of these bytes, or, in a cork, of those before them. `onWritable` hears when it
-   * can go on; native engines then send what they hold when a cork is left.
+   * Sends `bytes`, which are not empty, of a body of unknown length. False when the engine holds
+   * some of what it was given: of these bytes, or, in a cork, of earlier ones. `onWritable` is
+   * called when it can take more; native engines then send what they hold when a cork is left.
    */
   write(bytes: Uint8Array): boolean
   /**
-   * Sends as much of `rest`, the body from where it is now, as can be sent at once; nothing is kept
-   * of the others. `totalBytes` are the whole body's. Whether all that was given could be sent,
-   * and whether the reply is over.
+   * Sends as much of `rest`, the remaining body, as can be sent at once; nothing is kept of what is
+   * left. `totalBytes` are the whole body's. Returns whether all of `rest` could be sent, and
+   * whether the reply is over.
    */
   tryEnd(rest: Uint8Array, totalBytes: number): readonly [isTaken: boolean, isDone: boolean]
   /** `handler` hears when more can be sent, from `offset` of what `tryEnd` was given on. */
   onWritable(handler: (offset: number) => boolean): unknown
   /**
-   * Ends a reply to HEAD, or one whose status has no body. Takes no length: with one, 20.30 sends
-   * the reply and goes on waiting for its body.
+   * Ends a reply to HEAD, or one whose status has no body. Takes no length: given one, 20.30 sends
+   * the reply and then waits for its body.
    */
   endWithoutBody(): unknown
   /** Closes the connection at once; the abort handler runs. */
@@ -86,8 +86,8 @@ export interface Engine {
   closeListenSocket(token: object): void
   localPort(token: object): number
   /**
-   * Sends `message` as it is after `HTTP/1.1 `, as a whole response, while the engine goes on
-   * believing that none was sent: so the request body keeps coming and `close` stays valid.
+   * Sends `message` unchanged after `HTTP/1.1 `, as a whole response, while the engine still
+   * believes that none was sent: so the request body keeps coming and `close` stays valid.
    */
   writeRaw(response: EngineResponse, message: Uint8Array): void
 }

@@ -10,8 +10,8 @@ import type { ReplyStream } from './reply-stream.ts'
 /** Receives a request body as it arrives. */
 export interface BodyConsumer {
   /**
-   * `bytes` are only valid during the call: copy what must live on. `isLast` comes exactly once,
-   * possibly with no bytes. Never called again after `aborted`.
+   * `bytes` are only valid during the call: copy whatever is needed later. `isLast` comes exactly
+   * once, possibly with no bytes. Never called again after `aborted`.
    */
   chunk(bytes: Uint8Array, isLast: boolean): void
   /** The client went away before the reply; nothing can be sent any more. Called at most once. */
@@ -27,8 +27,8 @@ export interface Reply {
   readonly sent?: () => void
   /**
    * Counts a body over REPLY_DIRECT_BYTES_MAX until its reader has taken it. `cut` closes the
-   * connection. Without one the server's own room counts it, and when there is none left the reply
-   * is `overloaded` in its place: so it must be given where something was stored.
+   * connection. Without this budget the server's own counts it, and when that is full the reply
+   * becomes `overloaded`: so a budget must be given where something was stored.
    */
   readonly room?: (bytes: number, cut: () => void) => InFlightRequest
 }
@@ -36,8 +36,8 @@ export interface Reply {
 /** What a streamed reply begins with. */
 export interface StreamHead extends Pick<Reply, 'status' | 'contentType' | 'headers'> {
   /**
-   * Called when the server is to stop, at most once: the stream then ends itself soon, as it is
-   * not waited for when its reader takes nothing. Perhaps before `stream` has returned.
+   * Called when the server is to stop, at most once, and possibly before `stream` has returned. The
+   * stream should then end soon: the server does not wait for one whose reader takes nothing.
    */
   readonly onStopping?: (stream: ReplyStream) => void
 }
@@ -60,9 +60,9 @@ export interface Exchange {
   /** Must be called before the handler's first call returns, at most once. */
   readBody(consumer: BodyConsumer): void
   /**
-   * Has `listener` told when the client goes away before the reply, or before the end of one that
-   * is streamed: nobody waits for the work any more. At most one; must be set before the handler's
-   * first call returns.
+   * Calls `listener` when the client goes away before the reply, or before the end of a streamed
+   * one: nobody waits for the work any more. At most one; must be set before the handler's first
+   * call returns.
    */
   onAborted(listener: () => void): void
   /** Stops and resumes reading this request's body from the network (back-pressure). */
@@ -74,11 +74,11 @@ export interface Exchange {
    */
   reply(reply: Reply): void
   /**
-   * Begins a reply of unknown length, in the place of `reply`; it counts as an active request until
-   * its end. Over from the start when the client is gone, or wants no body (HEAD). Chunked; of a
-   * client that speaks HTTP/1.0 the connection is closed behind it. Throws `overloaded`, with
-   * nothing sent, when there are too many large replies already. A reader that takes nothing for
-   * some time, 10 to 30 s, is closed.
+   * Begins a reply of unknown length, instead of `reply`; it counts as an active request until its
+   * end. Over from the start when the client is gone, or wants no body (HEAD). Chunked; for a
+   * client that speaks HTTP/1.0 the connection is closed after it. Throws `overloaded`, with
+   * nothing sent, when there are too many large replies already. The connection of a reader that
+   * takes nothing for some time, 10 to 30 s, is closed.
    */
   stream(head: StreamHead): ReplyStream
   /** Drops the connection without a reply: for outcomes we do not know. */
@@ -86,8 +86,8 @@ export interface Exchange {
 }
 
 /**
- * Handles one request. A throw or rejection is answered as `internal` and logged; a reply that is
- * streamed by then is broken off.
+ * Handles one request. A throw or rejection is answered as `internal` and logged; a streamed reply
+ * that has begun is aborted.
  */
 export type Handler = (exchange: Exchange) => void | Promise<void>
 

@@ -12,8 +12,8 @@
  *
  *   open --stream--> streaming --ended and all taken--> done
  *
- * A held reply waits a moment for the rest of a small body, since the connection then lives on.
- * Otherwise it is sent at once, marked `Connection: close`, and what still comes is thrown away.
+ * A held reply waits a moment for the rest of a small body, so that the connection can be kept.
+ * Otherwise it is sent at once, marked `Connection: close`, and whatever still comes is discarded.
  */
 import assert from 'node:assert/strict'
 import { IngestError } from '../errors.ts'

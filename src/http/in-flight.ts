@@ -2,12 +2,11 @@
  * Bytes and requests between accept and acknowledge. Past the bound a whole request is refused
  * before anything of it is committed, because forwarders lose data on mixed replies.
  *
- * Room is for those who use it: when somebody finds none, bodies that come more slowly than
- * SLOW_BODY_BYTES_PER_SECOND are cut, the slowest first, if that makes enough of it. Nobody is cut
- * while there is room.
+ * When the byte budget is exhausted, bodies that come more slowly than SLOW_BODY_BYTES_PER_SECOND
+ * are aborted, the slowest first, if that frees enough. Nobody is aborted before that.
  *
- * What a request has in the pool counts until the pool is done with it, also when the request is
- * over: else those who begin and go away would fill memory that nobody counts.
+ * A request's bytes in the pool count until the pool is done with them, even when the request is
+ * over: otherwise clients that begin and go away would fill memory that nobody counts.
  */
 import { IngestError } from '../errors.ts'
 import { IN_FLIGHT_REQUESTS_MAX, SLOW_BODY_BYTES_PER_SECOND, SLOW_BODY_MS } from '../limits.ts'
@@ -53,8 +52,8 @@ export class InFlight {
   }
 
   /**
-   * Counts what is sent to a reader, and was made already: it is never refused, others are. `cut`
-   * as in `enter`, for a reader who takes it too slowly.
+   * Counts a reply that exists already and is being sent: it is never refused; new requests are.
+   * `cut` as in `enter`, for a reader that takes it too slowly.
    */
   enterReply(bytes: number, cut: () => void): InFlightRequest {
     const request = new InFlightRequest(this, cut, this.#nowMs)
@@ -118,8 +117,8 @@ export class InFlightRequest {
   #queuedBytes = 0
   #isOver = false
   /**
-   * Until when its body is not slow: each byte moves it on, by the time that it may take, and to
-   * SLOW_BODY_MS from now at most, so that nobody may be fast first and then hold what came.
+   * Until when its body is not slow: each byte extends this by the time that it may take, but to at
+   * most SLOW_BODY_MS from now, so that no client can be fast first and then hold its bytes.
    */
   dueAtMs: number
 

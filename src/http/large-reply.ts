@@ -1,8 +1,8 @@
 /**
  * The body of a reply that is too large for a socket to take at once. It is given to the engine as
- * its reader takes it, so that what is left lies here, once, and counts in `room`; the engine would
- * copy all of it into memory that nobody counts. Whoever takes too little while others need room is
- * cut, like a body that comes too slowly.
+ * its reader takes it, so that the rest stays here, once, and counts in `room`; the engine would
+ * copy all of it into memory that nobody counts. A reader that takes too little while others need
+ * the budget is cut off, like a body that comes too slowly.
  */
 import type { EngineResponse } from './engine.ts'
 import type { InFlightRequest } from './in-flight.ts'

@@ -7,7 +7,7 @@
  *
  * The second package would fall back to a JavaScript server of its own that prints to stdout and
  * has neither pause nor query strings; so its native binary is loaded directly, and 3 is ours.
- * What all of them have is in `engine.ts`.
+ * `engine.ts` has the interface that they share.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -97,7 +97,7 @@ function tryLoadNative(name: string, specifier: string): Engine | string {
 
 /**
  * The package's own name (`name` may be an alias) and version. Some packages hide their
- * package.json from `require`, so it is looked for by path.
+ * package.json from `require`, so it is found by path.
  */
 function packageIdentity(name: string): { name: string; version: string } {
   for (const folder of require.resolve.paths(name) ?? []) {

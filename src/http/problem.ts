@@ -10,8 +10,8 @@ export function jsonReply(status: number, value: unknown): Reply {
 }
 
 /**
- * The problem document of `error`. `extra` members are added to it and may not replace the standard
- * ones. An `internal` error tells the client nothing beyond its title: the details go to the log.
+ * The problem document of `error`. `extra` members are added to it and cannot replace the standard
+ * ones. An `internal` error tells the client nothing but its title: the details go to the log.
  */
 export function problemReply(error: IngestError, extra?: Readonly<Record<string, unknown>>): Reply {
   const { httpStatus, title } = ERRORS[error.code]

@@ -1,14 +1,15 @@
 /**
- * A reply that is given in pieces, of a length that nobody knows before. What its socket does not
- * take lies here, once, and counts in `room` until it is taken; the writer is told to wait.
+ * A reply that is written in pieces, of a length that is not known in advance. Bytes that its
+ * socket does not take stay here, once, and count in `room` until taken; the writer is told to
+ * wait.
  *
  *   write ─▶ pieces ─▶ engine ─▶ socket
  *              ▲ one at a time, and the next when the engine holds nothing
  *
- * An engine copies what it is given and the socket does not take, so it must not be given more
- * while it holds some. Native ones tell only in the answer to a write whether they do. Hence a few
- * bytes are kept back here: when the engine can go on they are what is written first, and the
- * answer says whether everything before them was taken.
+ * An engine copies the bytes that its socket does not take, so it must not be given more while it
+ * holds some. Native engines report that only in the result of a write. Hence a few bytes are
+ * withheld here: when the engine can continue, they are written first, and the result says whether
+ * everything before them was taken.
  */
 import type { EngineResponse } from './engine.ts'
 import type { InFlightRequest } from './in-flight.ts'
@@ -20,9 +21,9 @@ export interface ReplyStream {
   /** Bytes that were written and that the engine has not taken yet. */
   readonly heldBytes: number
   /**
-   * Sends `bytes`, which must not change any more. False when the socket does not take more for
-   * now: the writer then waits for `whenTaken`, or what it writes piles up here. Past what all
-   * large replies together may hold, the connection is dropped.
+   * Sends `bytes`, which must not change any more. False when the socket takes no more for now: the
+   * writer should then wait for `whenTaken`, or its bytes pile up here. Past the bound on all large
+   * replies together, the connection is dropped.
    */
   write(bytes: string | Uint8Array): boolean
   /** Resolves when all that was written was taken, or the stream is over. Never rejects. */

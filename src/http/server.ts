@@ -155,8 +155,8 @@ class Server implements HttpServer, ExchangeHost {
   }
 
   /**
-   * On a free port that is found first: uWebSockets.js sets SO_REUSEADDR for ports that are named
-   * only, and without it `resumeListening` fails as long as any connection to the port is left.
+   * Finds a free port first and listens on it by number: uWebSockets.js sets SO_REUSEADDR only for
+   * ports given by number, and without it `resumeListening` fails while any connection is left.
    */
   async #bindAny(host: string): Promise<ListenToken> {
     for (let tries = 0; tries < FREE_PORT_TRIES_MAX; tries++) {
@@ -247,8 +247,9 @@ class Server implements HttpServer, ExchangeHost {
   }
 
   /**
-   * Instead of running it; not closed in this turn, which would take the reply with it. Nothing
-   * behind it is taken: to the engine it has no answer yet, so another request ends the connection.
+   * Replies instead of running the route. The connection is not closed in this turn, or the reply
+   * would be lost. No further request is accepted: to the engine this one has no answer yet, so
+   * another request ends the connection.
    */
   #refuseAndClose(exchange: HttpExchange, response: EngineResponse): void {
     let isGone = false

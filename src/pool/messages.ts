@@ -110,7 +110,7 @@ export interface CompactResult {
 
 /**
  * Sort the events of mixed segments into segments of one stream each. Pieces are ranges of events:
- * of each three numbers, the payload's index, the first event and how many.
+ * three numbers each, the payload's index, the first event and how many.
  */
 export interface SplitTask {
   readonly kind: 'split'
@@ -155,8 +155,8 @@ export interface ReviewResult {
 }
 
 /**
- * Which events of stored segments each of some queries matches: search over what ClickHouse does
- * not have yet, and live tails, all of a stream in one pass.
+ * Which events of stored segments match each of some queries: for search over events that
+ * ClickHouse does not have yet, and for live tails, all tails of a stream in one pass.
  */
 export interface MatchTask {
   readonly kind: 'match'
@@ -197,15 +197,16 @@ export interface QueryMatches {
   /** Where it ended before the last event; undefined when it has looked at all. */
   readonly stopped: MatchStop | undefined
   /**
-   * Events passed over because one alone costs more than the task may: nobody knows whether they
-   * match. So a task looks at one event at least, and going on from `stopped` comes to an end.
+   * Events that were skipped because a single one costs more than the task may: nobody knows
+   * whether they match. So a task tests at least one event, and continuing from `stopped` comes to
+   * an end.
    */
   readonly undecided: number
 }
 
 export interface MatchStop {
   /**
-   * `limit`: it has as many as it asked for. `cost`: it took too much work (`MATCH_COST_MAX`).
+   * `limit`: it has as many as were asked for. `cost`: it took too much work (`MATCH_COST_MAX`).
    * `bytes`: the records of all queries are large (`MATCH_RECORDS_BYTES_MAX`).
    */
   readonly reason: 'limit' | 'cost' | 'bytes'

@@ -51,8 +51,8 @@ export interface PoolOptions {
 /** Megabytes of old space a worker may use; a batch needs a few dozen at most. */
 const WORKER_HEAP_MB_MAX = 256
 /**
- * Megabytes of its young space. A task leaves little garbage; Node's own bound of 48 is memory that
- * a worker would take and never give back.
+ * Megabytes of a worker's young space. A task leaves little garbage; Node's own bound of 48 is
+ * memory that a worker would take and never give back.
  */
 const WORKER_YOUNG_MB_MAX = 16
 /** After a task that killed its thread. */
@@ -122,8 +122,8 @@ export class WorkerPool {
   }
 
   /**
-   * Resolves with what the worker made of the task. Rejects with an `IngestError`. Of a task that
-   * is given up by `signal` while it waits for a thread nothing is done.
+   * Resolves with the task's result. Rejects with an `IngestError`. A task that `signal` cancels
+   * while it waits for a thread is never started.
    */
   run(task: IngestTask): Promise<IngestResult>
   run(task: ReplayTask): Promise<ReplayResult>
@@ -145,9 +145,9 @@ export class WorkerPool {
   }
 
   /**
-   * Like `run`, but what is to be done is asked for when a thread is there for it. Undefined when
-   * there is nothing to be done then. `streamId`: whose own batch it is; without, it is a shared
-   * one of small requests.
+   * Like `run`, but the task is made only when a thread is free for it. Undefined when there is
+   * nothing to do by then. `streamId`: the stream whose own batch it is; absent for a shared batch
+   * of small requests.
    */
   async runWhenIdle(
     makeTask: () => IngestTask | undefined,

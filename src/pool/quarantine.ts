@@ -1,11 +1,11 @@
 /**
- * Keeps what a batch that killed a worker twice held, for a post-mortem. Files are private (0600),
- * few and bounded: an attacker who found such a batch must not fill the disk with it. What is tried
- * again and again, as a damaged segment is, is kept once.
+ * Keeps the bytes of a batch that killed a worker twice, for a post-mortem. Files are private
+ * (0600), few and bounded: an attacker who found such a batch must not fill the disk with it. Data
+ * that is retried again and again, such as a damaged segment, is kept once.
  *
  * The bytes are as they were sent, before redaction. Where the stream redacts they are not written,
- * as nothing may store what its owner wants gone; a description of the batch is. Stored events,
- * which reading, replay and compaction work on, were redacted when they came.
+ * as nothing may store what its owner wants removed; a description of the batch is written instead.
+ * Stored events, which reading, replay and compaction work on, were redacted at ingest.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
@@ -18,8 +18,8 @@ import type { IngestTask, PoolTask, PreviewTask } from './messages.ts'
 const FILES_MAX = 16
 
 /**
- * Keys the fingerprints of one process: it tells equal batches from others, but a short batch
- * cannot be found out by trying what its secret may be, as from a plain hash.
+ * Keys the fingerprints of one process: they tell equal batches from others, but unlike with a
+ * plain hash, the secret of a short batch cannot be guessed by trying candidates.
  */
 const FINGERPRINT_KEY = randomBytes(32)
 
@@ -44,8 +44,8 @@ export function quarantineIn(
 }
 
 /**
- * Writes what may be kept of the task under `directory`; the file, also when it was there already,
- * or undefined if there are too many.
+ * Writes what may be kept of the task under `directory`. Returns the file, even if it existed
+ * already, or undefined if there are too many.
  */
 export function quarantineTask(
   directory: string,

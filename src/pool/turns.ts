@@ -1,10 +1,10 @@
 /**
- * Who gets the next free thread. Tasks wait in lanes, by what they are for, and in each lane by
- * whose they are (a stream, mostly).
+ * Decides which task gets the next free thread. Tasks wait in lanes, by purpose, and in each lane
+ * by owner (mostly a stream).
  *
- * A lane has a share of the threads' time, which counts only while others want theirs too: the
- * lane that has used the least of its share is next. What was idle saves nothing up. Within a lane
- * everybody's oldest task has its turn, one after another, however many more somebody has.
+ * A lane has a share of the threads' time, which matters only while others want theirs too: the
+ * lane that has used the least of its share is next. An idle lane saves nothing up. Within a lane
+ * the owners take turns, each with its oldest task, however many tasks an owner has.
  *
  * So a task that is alone in its lane, such as a stream's single event, waits for about one task
  * of others, and one of many in a lane for about one task of each other stream in it.
@@ -113,8 +113,8 @@ export class Turns {
   }
 
   /**
-   * Throws `overloaded` when the lane is full. Who has nothing in it finds room until it is full
-   * twice over: who filled it is refused first.
+   * Throws `overloaded` when the lane is full. An owner with nothing in the lane is accepted until
+   * it has twice its bound: owners that filled it are refused first.
    */
   assertRoom({ lane: name, of }: Place): void {
     const { length, running, waiting, tasksMax, limit } = this.#lanes[name]

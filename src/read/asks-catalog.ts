@@ -1,8 +1,8 @@
 /**
- * Whether what a query means depends on which paths the catalog knows: `http.*`, `*`, and words in
- * a stream without any of its text fields. Segments that the catalog has not learned from are then
- * evaluated in workers, which see what paths there are, also when ClickHouse has them already: an
- * event is found as soon as it was acknowledged, whatever is new in it.
+ * Whether a query's meaning depends on which paths the catalog knows: `http.*`, `*`, and words in a
+ * stream without any of its text fields. Segments that the catalog has not learned from are then
+ * evaluated in workers, which see the paths themselves, even when ClickHouse has the segments
+ * already: an event is found as soon as it was acknowledged, whatever is new in it.
  */
 import type { Query } from '../language/query-tree.ts'
 import { QUERY_PATHS_MAX } from '../limits.ts'

@@ -14,8 +14,8 @@ export interface StreamSource {
 }
 
 /**
- * By their ids, each once. `wanted` is as the schema `STREAMS` says. Throws `not_found` just the
- * same for a stream that is not there and one that is somebody else's, `malformed` past
+ * By their ids, each once. `wanted` matches the schema `STREAMS`. Throws the same `not_found` for a
+ * stream that does not exist and for one that is somebody else's, `malformed` past
  * `READ_STREAMS_MAX`.
  */
 export async function findStreams(

@@ -1,6 +1,6 @@
 /**
- * What every request to read says in the same words: which events, of when, for how long the
- * answer may take. Judged by the schemas of `schemas.ts` before; here is what those cannot say.
+ * The members that all requests to read share: which events, from when, how long the answer may
+ * take. They have passed the schemas of `schemas.ts`; this checks what schemas cannot express.
  */
 import { IngestError } from '../errors.ts'
 import { parse } from '../language/parse.ts'

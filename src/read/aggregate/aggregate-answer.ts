@@ -1,6 +1,6 @@
 /**
- * The answer to an aggregating query, as JSON text: what was counted keeps its digits, which
- * `JSON.stringify` would not. Buckets that no event is in are filled.
+ * The answer to an aggregating query, as JSON text: results keep all their digits, which they would
+ * not with `JSON.stringify`. Buckets without events are filled in.
  */
 import { type GroupValue, JSON_NUMBER } from '../../model/aggregate-functions.ts'
 import type {

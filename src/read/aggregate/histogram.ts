@@ -1,6 +1,6 @@
 /**
- * Histogram: counts by time and level. When there is not the time for the whole range, its newest
- * part is answered, and the answer says so.
+ * Histogram: counts by time and level. When there is no time for the whole range, the answer covers
+ * its newest part and says so.
  */
 import type { Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'

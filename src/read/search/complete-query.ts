@@ -1,5 +1,5 @@
 /**
- * Proposals for an input box: what the query can go on with at a place. Fields are the catalog's,
+ * Proposals for an input box: how the query can continue at a position. Fields are the catalog's,
  * values the most frequent ones among the newest events.
  */
 import { type Completion, complete } from '../../language/complete.ts'

@@ -1,6 +1,6 @@
 /**
- * Export: all events that match, without a limit, step by step, so that whoever writes them decides
- * when the next ones are read. Nothing is held between steps but the last id.
+ * Export: all events that match, without a limit, step by step, so that the writer decides when the
+ * next ones are read. Nothing is held between steps but the last id.
  */
 import { IngestError } from '../../errors.ts'
 import { EXPORT_CHUNK_EVENTS } from '../../limits.ts'

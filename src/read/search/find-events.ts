@@ -1,10 +1,10 @@
 /**
  * The first events of a range that match, in reading order, by their ids.
  *
- * Subtle: a segment that was acknowledged before is past its node's checkpoint, and then listed, or
- * in the projection. So checkpoints are read before the projection is asked, window by window, and
- * each window is the union of both: what is in both is the same event under the same id. Windows
- * follow one another without a gap, so the events found so far are always the first ones.
+ * Subtle: a segment that was acknowledged before is either past its node's checkpoint, and then
+ * listed, or in the projection. So in each window checkpoints are read before the projection is
+ * queried, and the result is the union of both: an event in both has the same id. Windows follow
+ * one another without a gap, so the events found so far are always the first ones.
  */
 import {
   SEARCH_CHUNK_EVENTS,

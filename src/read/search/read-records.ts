@@ -1,6 +1,6 @@
 /**
  * The records of events that were found, in their order: payloads of some segments at a time, which
- * workers decode. What a client is given never passes through this thread as values.
+ * workers decode. Events never pass through this thread as parsed values.
  */
 import { EVENTS_PAGE_BYTES_MAX, SEARCH_PAYLOADS_MAX } from '../../limits.ts'
 import type { DamagedRead, RecordFormat, SegmentRead } from '../../model/batch.ts'
@@ -47,8 +47,8 @@ interface Group extends SegmentKey {
 }
 
 /**
- * Pieces of about PIECE_BYTES at most, judged by the mean event of each segment, but of one event
- * at least; an event of a segment that is gone meanwhile is in none.
+ * Pieces of at most about PIECE_BYTES, estimated by the mean event of each segment, but of at least
+ * one event. Events of a segment that was removed meanwhile are left out.
  */
 export async function* readRecords(
   readers: RecordReaders,

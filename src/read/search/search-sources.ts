@@ -38,8 +38,8 @@ export interface SearchSources {
     range: ReadingRange,
   ): Promise<SegmentExtent | undefined>
   /**
-   * Segments that the projection may lack, next to where reading begins; with `observed` also those
-   * that are later.
+   * The segments that the projection may lack, nearest to where reading begins; with `observed`
+   * also the later ones.
    */
   listPending(
     streams: readonly SourceStream[],
@@ -50,8 +50,8 @@ export interface SearchSources {
   /** The first events of the range by the projection, in reading order. */
   findIds(question: IdQuestion, signal: AbortSignal): Promise<readonly EventKey[]>
   /**
-   * The events of these segments that match, in any order; the first `limit` at the least. Those
-   * that are gone have none.
+   * The events of these segments that match, in any order; at least the first `limit`. Segments
+   * that were removed have none.
    */
   match(
     question: MatchQuestion,
@@ -61,8 +61,8 @@ export interface SearchSources {
 }
 
 /**
- * Why a source gives no answer, where search can go on without or say how far it came: the
- * projection is away, or there was no time.
+ * Why a source gives no answer, when search can continue without it or say how far it got: the
+ * projection is away, or time ran out.
  */
 export class SourceFailure extends Error {
   readonly kind: 'away' | 'late'

@@ -1,7 +1,7 @@
 /**
- * How much of time a search looks at next. Whole tables are slow to search and the newest rows
- * quick, so a search looks at growing windows until its page is full: the first by how dense events
- * are there, the next ones by how long the last one took.
+ * How long a stretch of time a search reads next. Whole tables are slow to search and the newest
+ * rows fast, so a search reads growing windows until its page is full: the first sized by the
+ * density of events there, the next ones by how long the last one took.
  */
 
 import type { Query } from '../../language/query-tree.ts'
@@ -23,8 +23,8 @@ export class WindowSize {
   #ms: number
 
   /**
-   * `eventsPerMs`: where reading begins; 0 where that is not known. `isRare`: few events match, so
-   * a small window would only be one query more.
+   * `eventsPerMs`: the density where reading begins; 0 if unknown. `isRare`: few events match, so a
+   * small window would only mean one more query.
    */
   constructor(eventsPerMs: number, isRare = false) {
     const rows = SEARCH_WINDOW_ROWS * (isRare ? SEARCH_RARE_FACTOR : 1)
@@ -49,8 +49,8 @@ export class WindowSize {
 const ID_LENGTH_MIN = 16
 
 /**
- * Whether the query asks for an id, such as that of a trace: a long word with digits in it. It has
- * an index that passes over nearly all rows.
+ * Whether the query asks for an id, such as that of a trace: a long word with digits in it. An
+ * index then rules out nearly all rows.
  */
 export function asksForId(query: Query): boolean {
   if (query.kind === 'and') return query.clauses.some(asksForId)

@@ -103,8 +103,8 @@ const DEFAULTS: Omit<ViewSettings, 'name'> = {
 }
 
 /**
- * The settings that `members` (as `VIEW_CHANGES` says, the name read) make of `before`. Throws
- * `malformed` for what could not be run.
+ * The settings that result from applying `members` (they match `VIEW_CHANGES`, the name is read) to
+ * `before`. Throws `malformed` for settings that could not be run.
  */
 export function readViewSettings(
   members: ReadMembers & { readonly name?: string },
