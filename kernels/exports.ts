@@ -15,6 +15,7 @@ export {
 } from './secrets'
 export { appendRows, writeTemplate } from './segment/columns'
 export { listValues, packNumbers } from './segment/dictionary'
+export { countRepeated, endDigits, writeDigits } from './segment/digits'
 export { packHex, packUuids } from './segment/pack'
 export { writeStored } from './segment/stored'
 export { unpackHex, unpackNumbers, unpackUuids } from './segment/unpack'

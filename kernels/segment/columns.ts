@@ -127,11 +127,12 @@ function takeBack(cursors: usize, firstCell: usize, lastCell: usize, row: usize)
 
 /**
  * Writes a template: before each value its column and the gap, behind the last the gap. Pairs of
- * `cells` begin with a slot, which is the column. Returns where it ends.
+ * `cells` begin with a slot; `columnOf`: by slot, the number of its column. Returns where it ends.
  */
 export function writeTemplate(
   cells: usize,
   count: i32,
+  columnOf: usize,
   firstGap: usize,
   text: usize,
   to: usize,
@@ -139,7 +140,10 @@ export function writeTemplate(
   let out = to
   for (let i = 0; i <= count; i++) {
     const at = (<usize>i) << 3
-    if (i < count) out = putLength(<usize>load<i32>(cells + at), out)
+    if (i < count) {
+      const slot = <usize>load<i32>(cells + at)
+      out = putLength(<usize>load<i32>(columnOf + (slot << 2)), out)
+    }
     const length = <usize>load<i32>(firstGap + at, 4)
     out = putLength(length, out)
     copyBytes(out, text + load<i32>(firstGap + at), length)

@@ -146,13 +146,24 @@ export interface Kernels {
     firstEvent: number,
     templateOf: number,
   ): number
-  writeTemplate(cells: number, count: number, gaps: number, bytes: number, to: number): number
+  writeTemplate(
+    cells: number,
+    count: number,
+    columnOf: number,
+    gaps: number,
+    bytes: number,
+    to: number,
+  ): number
   /** See `kernels/segment/pack.ts`. */
   packHex(from: number, count: number, chars: number, out: number): number
   packUuids(from: number, count: number, out: number): number
   /** See `kernels/segment/dictionary.ts`. */
   listValues(dictionary: number, from: number, end: number, numbers: number): number
   packNumbers(numbers: number, count: number, width: number, out: number): void
+  /** See `kernels/segment/digits.ts`. */
+  countRepeated(digits: number, from: number, count: number): number
+  writeDigits(digits: number, from: number, length: number): number
+  endDigits(digits: number): number
   /** See `kernels/segment/unpack.ts`. */
   unpackHex(from: number, count: number, chars: number, out: number): void
   unpackUuids(from: number, count: number, out: number): void

@@ -53,6 +53,11 @@ export class ColumnPacker {
     return out.bytes.subarray(0, out.length)
   }
 
+  /** Whether nearly all values of the column that was given last are different, as far as known. */
+  get isVaried(): boolean {
+    return this.#dictionary.isVaried
+  }
+
   /**
    * Packs a column of `bytes`, which are the arena's, if that is worth it. Returns the end of what
    * is left of its text, which is its start when all of it is left out.

@@ -19,7 +19,7 @@
  * the bound on templates. Where most events are like that, rows are better: `gather` says so.
  */
 
-import { type ColumnIndex, NO_TEMPLATE_ROW, type RowLayout } from '../block/column-index.ts'
+import { type ColumnIndex, NO_TEMPLATE_ROW } from '../block/column-index.ts'
 import type { EventRange } from '../block/native-block.ts'
 import type { ColumnTexts } from '../block/native-json.ts'
 import type { ColumnText, TextSource } from '../block/native-values.ts'
@@ -29,6 +29,8 @@ import { ByteWriter, WORD_SLACK } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { ColumnPacker } from './column-packer.ts'
+import { DigitColumns } from './digit-columns.ts'
+import { type CellRun, groupBySlots, type LayoutGroup } from './layout-groups.ts'
 
 const TEMPLATES_MAX = 64
 /** Below this many events a template each, templates cost more than they save. */
@@ -36,6 +38,7 @@ const EVENTS_PER_TEMPLATE_MIN = 4
 /** Templates that an event is compared with: they have its slots and differ in what is between. */
 const TEMPLATES_TRIED_MAX = 4
 const NO_TEMPLATE = -1
+const NOTHING = new Uint8Array(0)
 const NO_CELLS: CellRun = { first: 0, count: 0 }
 /** What copying by words may overwrite behind a column. */
 export const COLUMN_PADDING = WORD_SLACK
@@ -54,15 +57,6 @@ interface Template {
   /** Its first gap in `#gaps`: the one before each value, and the one behind the last. */
   readonly firstGap: number
   readonly isRaw: boolean
-}
-
-type CellRun = Pick<RowLayout, 'first' | 'count'>
-
-/** The layouts with the same slots: they have their templates in common. */
-interface LayoutGroup {
-  readonly cells: CellRun
-  readonly layouts: number[]
-  templates: number
 }
 
 export class SegmentColumns implements ColumnTexts {
@@ -91,6 +85,10 @@ export class SegmentColumns implements ColumnTexts {
   #rawColumn = 0
   readonly #packer = new ColumnPacker()
   #packed: Uint8Array = new Uint8Array(0)
+  readonly #digits = new DigitColumns()
+  #digitsEnd: Uint8Array = new Uint8Array(0)
+  /** By slot: the number of its column. Those of digits are the last, before the raw column. */
+  #columnOf = arena.int32(64)
   #source: TextSource | undefined
   #layoutCells: Int32Array = new Int32Array(0)
   #largestBytes = 0
@@ -98,6 +96,14 @@ export class SegmentColumns implements ColumnTexts {
   /** What was packed of the columns of the last layout. */
   get packed(): Uint8Array {
     return this.#packed
+  }
+
+  /**
+   * What is behind the bytes of the last layout, as brotli's end of them: its columns of digits.
+   * Empty when there are none; then the layout is whole.
+   */
+  get digitsEnd(): Uint8Array {
+    return this.#digitsEnd
   }
 
   /** The bytes of the largest column in the last layout. */
@@ -140,7 +146,10 @@ export class SegmentColumns implements ColumnTexts {
     return { bytes, start: this.#columnStart[slot]!, end: this.#cursor[slot]! }
   }
 
-  /** The layout of the `count` events that were gathered, valid until the next call. */
+  /**
+   * The layout of the `count` events that were gathered, valid until the next call; up to what
+   * `digitsEnd` has.
+   */
   layout(count: number): Uint8Array {
     this.#closeColumns(count)
     return this.#withHeader(count)
@@ -194,6 +203,7 @@ export class SegmentColumns implements ColumnTexts {
     if (this.#cursor.length <= slots) {
       this.#cursor = arena.roomFor(slots + 1, this.#cursor)
       this.#columnStart = new Int32Array(this.#cursor.length)
+      this.#columnOf = arena.roomFor(this.#cursor.length, this.#columnOf)
     }
     let at = HEADER_ROOM
     for (let slot = 0; slot <= slots; slot++) {
@@ -267,7 +277,8 @@ export class SegmentColumns implements ColumnTexts {
   }
 
   /**
-   * Closes the gaps between columns: raw events left unused bytes, and packed columns are left out.
+   * Closes the gaps between columns: raw events left unused bytes, and packed columns are left out,
+   * as are columns of digits if the raw column is empty.
    */
   #closeColumns(rows: number): void {
     const { bytes, view } = this.#writer
@@ -275,13 +286,22 @@ export class SegmentColumns implements ColumnTexts {
     let at = HEADER_ROOM
     this.#largestBytes = 0
     packer.begin()
-    for (let column = 0; column <= this.#rawColumn; column++) {
-      const start = this.#columnStart[column]!
-      let end = this.#cursor[column]!
-      if (column < this.#rawColumn) {
+    this.#digits.begin()
+    const ofDigits: number[] = []
+    let column = 0
+    for (let slot = 0; slot <= this.#rawColumn; slot++) {
+      const start = this.#columnStart[slot]!
+      let end = this.#cursor[slot]!
+      if (slot === this.#rawColumn && ofDigits.length > 0) break
+      if (slot < this.#rawColumn) {
         const left = packer.pack(bytes, { column, start, end, rows })
+        if (left === end && this.#tryDigits(start, end)) {
+          ofDigits.push(slot)
+          continue
+        }
+        this.#columnOf[slot] = column++
         if (left === start && end > start) continue
-        this.#cursor[column] = end = left
+        this.#cursor[slot] = end = left
       }
       this.#largestBytes = Math.max(this.#largestBytes, end - start)
       at = start === at ? end : copyRange(bytes, at, bytes, start, end)
@@ -289,8 +309,17 @@ export class SegmentColumns implements ColumnTexts {
       view.setFloat64(at, 0, true)
       at += COLUMN_PADDING
     }
+    for (const slot of ofDigits) this.#columnOf[slot] = column++
+    this.#columnOf[this.#rawColumn] = column
+    this.#digitsEnd = ofDigits.length > 0 ? this.#digits.end() : NOTHING
     this.#packed = packer.end()
     this.#writer.length = at
+  }
+
+  /** Whether the column that was left unpacked is one of digits, and is written as such. */
+  #tryDigits(start: number, end: number): boolean {
+    if (this.#rawCount > 0 || !this.#packer.isVaried) return false
+    return this.#digits.tryAdd(this.#writer.bytes, start, end)
   }
 
   /** Puts the header directly before the columns. */
@@ -323,6 +352,7 @@ export class SegmentColumns implements ColumnTexts {
         kernels.writeTemplate(
           this.#layoutCells.byteOffset + cells.first * CELL_BYTES,
           cells.count,
+          this.#columnOf.byteOffset,
           this.#gaps.byteOffset + firstGap * GAP_BYTES,
           this.#source!.bytes.byteOffset,
           byteOffset + writer.length,
@@ -336,38 +366,10 @@ export class SegmentColumns implements ColumnTexts {
       writer.length += count
     }
     writer.varuint(this.#rawColumn)
-    for (let column = 0; column < columns; column++, writer.length += 4) {
-      const size = this.#cursor[column]! - this.#columnStart[column]!
-      writer.view.setUint32(writer.length, size, true)
+    for (let slot = 0; slot < columns; slot++) {
+      const size = this.#cursor[slot]! - this.#columnStart[slot]!
+      writer.view.setUint32(writer.length + 4 * this.#columnOf[slot]!, size, true)
     }
+    writer.length += 4 * columns
   }
-}
-
-/**
- * A group for each layout, the same one for layouts with equal slots: a number may be an integer
- * here and a float there, and the text between the values is the same.
- */
-function groupBySlots({ layouts, layoutCells }: ColumnIndex): LayoutGroup[] {
-  const byHash = new Map<number, LayoutGroup>()
-  return layouts.map((cells, layout) => {
-    let hash = cells.count
-    for (let cell = cells.first; cell < cells.first + cells.count; cell++) {
-      hash = Math.imul(hash ^ layoutCells[2 * cell]!, 0x01000193)
-    }
-    const known = byHash.get(hash)
-    const isSame = known !== undefined && haveEqualSlots(layoutCells, known.cells, cells)
-    const group = isSame ? known : { cells, layouts: [], templates: 0 }
-    byHash.set(hash, group)
-    // An ambiguous layout has no templates: a cell holds less than its row.
-    if (!cells.isAmbiguous) group.layouts.push(layout)
-    return group
-  })
-}
-
-function haveEqualSlots(layoutCells: Int32Array, a: CellRun, b: CellRun): boolean {
-  if (a.count !== b.count) return false
-  for (let i = 0; i < a.count; i++) {
-    if (layoutCells[2 * (a.first + i)] !== layoutCells[2 * (b.first + i)]) return false
-  }
-  return true
 }

@@ -8,7 +8,7 @@
  *   [UInt32 LE bytes, explicit times (`explicit-times.ts`)]
  *   [UInt32 LE bytes, packed columns (`column-packer.ts`)]
  *   rest        brotli of the events' JSON, each followed by a line feed, or of the same text in
- *               column format (`segment-columns.ts`)
+ *               column format (`segment-columns.ts`), whose end may be ours (`digit-columns.ts`)
  *
  * The format is frozen (decision 47): `docs/segment-format.md` says all of it, and
  * `test/segment/frozen.test.ts` reads segments that earlier builds wrote.
@@ -119,7 +119,10 @@ export class SegmentEncoder {
     const textBytes = textLength(events, range)
     const text = columns ?? this.#lines(source.bytes, events, range, textBytes)
     const times = encodeTimes(facts, range)
+    const digits = columns === undefined ? NOTHING : this.#columns.digitsEnd
     const body = brotliCompressSync(text, {
+      finishFlush:
+        digits.length > 0 ? constants.BROTLI_OPERATION_FLUSH : constants.BROTLI_OPERATION_FINISH,
       chunkSize: Math.min(
         OUTPUT_CHUNK_BYTES_MAX,
         Math.max(OUTPUT_CHUNK_BYTES_MIN, text.length >> 1),
@@ -134,7 +137,8 @@ export class SegmentEncoder {
       },
     })
     const packed = columns === undefined ? NOTHING : this.#columns.packed
-    const length = FIXED_HEADER_BYTES + sectionBytes(times) + sectionBytes(packed) + body.length
+    const length =
+      FIXED_HEADER_BYTES + sectionBytes(times) + sectionBytes(packed) + body.length + digits.length
     const fits = into !== undefined && into.length >= length
     const target = fits ? into.subarray(0, length) : new Uint8Array(length)
     const payload = Buffer.from(target.buffer, target.byteOffset, length)
@@ -147,7 +151,8 @@ export class SegmentEncoder {
     let at = writeSection(payload, FIXED_HEADER_BYTES, times)
     at = writeSection(payload, at, packed)
     // `set` copies byte by byte to an address of shared memory that is not a multiple of eight.
-    payload.fill(body, at)
+    payload.fill(body, at, at + body.length)
+    if (digits.length > 0) payload.fill(digits, at + body.length)
     return target
   }
 

@@ -23,6 +23,9 @@ const VALUE_BYTES_MIN = 3
 const ROWS_PER_VALUE_MIN = 4
 /** What brotli writes for a run of one value, more or less. */
 const RUN_BITS = 16
+/** The kernel gives up a column with so many values in its first rows. */
+const VARIED_VALUES_MIN = 105
+const SAMPLE_ROWS = 129
 const VARUINT_BYTES = 5
 
 /** A column of a segment's layout: its number, its text, and how many rows the segment has. */
@@ -42,6 +45,8 @@ export class ValueDictionary {
   readonly #context = arena.addresses(10)
   #numbers = arena.int32(256)
   #serial = 0
+  /** Whether most of the first values of the last column are different. */
+  isVaried = false
 
   /**
    * Replaces a column of `bytes`, which are the arena's, by its values, and appends the rows'
@@ -63,6 +68,8 @@ export class ValueDictionary {
       byteOffset + end,
       numbers,
     )
+    const listed = context[7]!
+    this.isVaried = listed >= VARIED_VALUES_MIN && listed <= SAMPLE_ROWS
     if (values === 0) return end
     const textBytes = context[1]! - texts
     const [count, changes] = [context[8]!, context[9]!]
