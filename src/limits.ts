@@ -529,6 +529,8 @@ export const QUERY_RESULT_BYTES_MAX = 16 * MIB
 /** Streams of one request over several. */
 export const READ_STREAMS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000
+/** How much longer ClickHouse may take to say so: then it is not waited for any more. */
+export const QUERY_GRACE_MS = 1_000
 /** Rows of the raw store that a search lists at a time, of those that the projection may lack. */
 export const SEARCH_PENDING_ROWS = 512
 /** Events of such segments that are evaluated at a time: at first, later, and in all. */

@@ -1,6 +1,8 @@
 /**
  * ClickHouse over HTTP: the embedded engine, a server or a cluster, all the same to us. Every
- * request has a deadline and every failure is a `StoreError` with ClickHouse's own number.
+ * request has a deadline and every failure is a `StoreError` with ClickHouse's own number. A query
+ * that says how long it may take (`max_execution_time`) has that from us, too: a server that hangs
+ * does not look at its own clock.
  */
 import { Readable } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
@@ -15,6 +17,7 @@ import {
 import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES, DISK_FULL_CODES, UNAVAILABLE_CODES } from './clickhouse-codes.ts'
 import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './memory-files.ts'
+import { QueryDeadline } from './query-deadline.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
 import { LANE_HEADER, type StoreLane } from './store-lane.ts'
 
@@ -84,6 +87,8 @@ export class ClickHouse {
     settings?: QuerySettings,
     options?: RequestOptions,
   ): Promise<Row[]> {
+    const all: QuerySettings = { wait_end_of_query: 1, ...settings, ...options?.settings }
+    const deadline = new QueryDeadline(all, options?.signal)
     try {
       const onStats = options?.onStats
       const result = await this.#client.query({
@@ -93,16 +98,19 @@ export class ClickHouse {
         ...(params && { query_params: params }),
         // The server sends nothing until the answer is complete, so a failure half-way is an error
         // with a code and not a broken body. Our results are small.
-        clickhouse_settings: { wait_end_of_query: 1, ...settings, ...options?.settings },
-        ...requestFields(options),
+        clickhouse_settings: all,
+        ...requestFields({ ...options, signal: deadline.signal }),
       })
+      deadline.watch(result)
       const whole = (await result.json<Row>()) as Row[] | ResponseJSON<Row>
       if (Array.isArray(whole)) return whole
       const { rows_read: rowsRead = 0, elapsed = 0 } = whole.statistics ?? {}
       onStats?.({ rowsRead, engineMs: elapsed * 1_000 })
       return whole.data
     } catch (cause) {
-      throw toStoreError(cause)
+      throw deadline.error ?? toStoreError(cause)
+    } finally {
+      deadline.end()
     }
   }
 

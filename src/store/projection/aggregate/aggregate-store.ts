@@ -94,9 +94,11 @@ export class AggregateStore {
       // A range of the producer's clock may be received at any time: too many rows to probe.
       const mayLeaveOut = task.timeBasis === 'ingested_at'
       const large = new LargeIntegers(this.#knownLarge, ids)
+      const endMs = performance.now() + task.timeoutMs
+      const left = () => ({ ...task, timeoutMs: Math.max(1, endMs - performance.now()) })
       const run = this.#prepare(task, isExact, { tables, large: mayLeaveOut ? large : undefined })
       if (!large.areLeftOut) return run(signal)
-      const probe = () => this.#hasLarge(task, large, tables, signal)
+      const probe = () => this.#hasLarge(left(), large, tables, signal)
       // While rows that the catalog covers may still arrive, only a probe that runs after the
       // statement sees every row that it read.
       const [result, hasLarge] = isSettled(task)
@@ -104,7 +106,7 @@ export class AggregateStore {
         : [await run(signal), await probe()]
       if (!hasLarge) return result
       large.remember()
-      return this.#prepare(task, isExact, { tables, large: undefined })(signal)
+      return this.#prepare(left(), isExact, { tables, large: undefined })(signal)
     })
   }
 

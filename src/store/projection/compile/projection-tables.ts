@@ -23,6 +23,8 @@ export interface PresentTables {
 }
 
 const TRIES_MAX = 4
+/** How long a look may take. */
+const LOOK_MS_MAX = 5_000
 /** Missing tables that are remembered; past that all are forgotten, which costs one look-up. */
 const MISSING_MAX = 10_000
 
@@ -74,6 +76,7 @@ export class ProjectionTables {
       `SELECT name FROM system.tables
        WHERE database = {database:String} AND name IN ({tables:Array(String)})`,
       { database: this.database, tables },
+      { max_execution_time: LOOK_MS_MAX / 1_000 },
     )
     if (this.#missing.size > MISSING_MAX) this.#missing.clear()
     for (const table of tables) this.#missing.add(table)
