@@ -16,7 +16,7 @@ const IN_ARRAY: u32 = 8
 /** Room for the line feed and for what is copied past a text's end. */
 const MARGIN: i32 = 32
 
-/** Of a card (`workers/transform/rewrite/agent-card.ts`), in bytes. */
+/** Offsets in a card (`workers/transform/rewrite/agent-card.ts`), in bytes. */
 const CARD_TEXT_LENGTH: usize = 0
 const CARD_TEXT_ROOM: usize = 4
 const CARD_JSON_LENGTH: usize = 8
@@ -25,7 +25,7 @@ const CARD_ENTRIES: usize = 16
 const CARD_NODE: usize = 20
 const CARD_GENERATION: usize = 24
 const CARD_HEAD: usize = 32
-/** A place: hash and card; a set has four. */
+/** A slot: hash and card; a set has four. */
 const PLACE_BYTES: usize = 8
 const SET_BYTES: usize = 4 * PLACE_BYTES
 
@@ -40,7 +40,9 @@ export class AgentFields {
   flagCount: i32 = 0
   keys: usize = 0
   generation: i32 = 0
-  /** Places of cards, their sets, a power of two, less one, and how much of a text counts. */
+  /**
+   * Slots of cards, the number of sets (a power of two) less one, and how much of a text counts.
+   */
   places: usize = 0
   setMask: i32 = 0
   textBytesMax: i32 = 0
@@ -54,7 +56,7 @@ export class AgentFields {
 
 /**
  * Goes on from event `first` and stops at the one that it leaves, or at `end`. Changed events are
- * written behind the others: their text at `bytes`, before `limit`; their entries on the tape.
+ * written after the others: their text at `bytes`, before `limit`; their entries on the tape.
  */
 export function addSiblings(
   fields: AgentFields,
@@ -125,7 +127,7 @@ function cardOf(fields: AgentFields, start: usize, end: usize): usize {
   return 0
 }
 
-/** Writes the event at `at` of the arrays once more, with key and object behind `field`. */
+/** Writes the event at `at` of the arrays once more, with key and object after `field`. */
 function write(
   fields: AgentFields,
   events: Events,

@@ -1,7 +1,7 @@
 /**
- * Where a text may say a credential: signs behind names, and marks of URLs and keys. The rules are
- * those of `workers/transform/secrets/credential-marks.ts`, over memory; what that finds is found
- * here.
+ * Where a text may contain a credential: signs after names, and marks of URLs and keys. The rules
+ * are those of `workers/transform/secrets/credential-marks.ts`, over memory; what that finds is
+ * found here.
  */
 import { isSpelledPrivate } from './formats'
 import { SecretTables } from './secret-tables'
@@ -28,7 +28,7 @@ const ALL_LETTERS: u32 = 0xffffffff
 const NAME_MASK_BYTES: usize = 12
 /** Quotes, brackets and spaces between a name and its sign. */
 const NAME_GAP_MAX: usize = 4
-/** Longest user name behind `-u`. */
+/** Longest user name after `-u`. */
 const USER_BYTES_MAX: usize = 64
 
 /** Whether a mark of sixteen bytes may be a secret's: `workers/transform/secrets/secrets.ts`. */
@@ -56,7 +56,7 @@ export function isBasic(at: usize): bool {
 }
 
 /**
- * Whether the word Basic may begin behind the sign at `place` and up to two spaces or quotes, each
+ * Whether the word Basic may begin after the sign at `place` and up to two spaces or quotes, each
  * of them with a backslash before it or not.
  */
 function isBasicNear(place: usize): bool {
@@ -69,7 +69,7 @@ function isBasicNear(place: usize): bool {
   )
 }
 
-/** Whether the sign at `place` stands behind the name of a credential, quoted or not. */
+/** Whether the sign at `place` follows the name of a credential, quoted or not. */
 function isBehindName(tables: SecretTables, start: usize, place: usize): bool {
   let last = place - 1
   let letter = <u32>load<u8>(last)
@@ -94,12 +94,12 @@ function isNameGap(byte: u32): bool {
   )
 }
 
-/** Whether what stands before a name's last three letters is the rest of it. */
+/** Whether the letters before a name's last three are the rest of it. */
 function isNameEnd(start: usize, from: usize, masks: usize): bool {
   for (let i: usize = 0; i < 3; i++) {
     const at = from - i
     const mask = load<u32>(masks + (i << 2))
-    // Any sign may stand between the words of a name, and before it.
+    // Any sign may come between the words of a name, and before it.
     if (mask === ALL_LETTERS || at < start || !isLetter(<u32>load<u8>(at))) return true
     if (((mask >> (<u32>load<u8>(at) & 31)) & 1) === 0) return false
   }
@@ -128,7 +128,7 @@ function isBehindUserOption(start: usize, place: usize): bool {
   return byte === LETTER_R ? before === LETTER_E : (byte | 0x20) === LETTER_U && before === DASH
 }
 
-/** Whether the percent sign at `place` may spell a mark: `%40`, `%3D` behind a name, `%25`. */
+/** Whether the percent sign at `place` may spell a mark: `%40`, `%3D` after a name, `%25`. */
 function isPercentMark(tables: SecretTables, start: usize, place: usize): bool {
   const first = <u32>load<u8>(place + 1)
   const second = <u32>load<u8>(place + 2)
@@ -139,7 +139,7 @@ function isPercentMark(tables: SecretTables, start: usize, place: usize): bool {
   return isBehindName(tables, start, isQuoteSpelled(start, place) ? place - 3 : place)
 }
 
-/** Whether `%22` or `%27` stands before `place`. */
+/** Whether `%22` or `%27` is before `place`. */
 function isQuoteSpelled(start: usize, place: usize): bool {
   if (place < start + 3 || <u32>load<u8>(place - 3) !== PERCENT) return false
   const last = <u32>load<u8>(place - 1)

@@ -5,7 +5,7 @@ const QUOTE: u8 = 0x22
 const BACKSLASH: u8 = 0x5c
 /** The longest escape: `\u001b`. */
 const ESCAPE_BYTES_MAX: usize = 6
-/** What is written at once, and what of it may be of no use. */
+/** How much is written at once, and how much of that may be surplus. */
 const STEP: usize = 16
 
 const HIGH_SURROGATES: u32 = 0xd800
@@ -54,7 +54,7 @@ function putEscape(byte: u8, to: usize): usize {
   return to + ESCAPE_BYTES_MAX
 }
 
-/** The letter behind the backslash; 0 where there is only the form with `u`. */
+/** The letter after the backslash; 0 where there is only the form with `u`. */
 function shortEscape(byte: u8): u8 {
   switch (byte) {
     case QUOTE:
@@ -82,7 +82,7 @@ function hexDigit(value: u8): u8 {
  * Writes what the inside of a JSON string says, which the tape judged valid, as UTF-8 to `to`;
  * returns where that ends. A lone surrogate becomes U+FFFD. As `unescapeInto` does it
  * (`workers/tape/json-string.ts`). Never more bytes than `end - start`, but up to 15 may be
- * written behind them, so the two must not overlap.
+ * written after them, so the two must not overlap.
  */
 export function unescapeText(start: usize, end: usize, to: usize): usize {
   let out = to
@@ -120,7 +120,7 @@ export function unescapeText(start: usize, end: usize, to: usize): usize {
   return out
 }
 
-/** The byte that a letter behind a backslash stands for. */
+/** The byte that a letter after a backslash stands for. */
 function escapedBy(letter: u8): u8 {
   switch (letter) {
     case 0x62:

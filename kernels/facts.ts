@@ -19,11 +19,11 @@ export class Facts {
   sources: usize = 0
   lows: usize = 0
   highs: usize = 0
-  /** By layout: the shape's halves, where its times are listed, and behind the last. */
+  /** By layout: the shape's halves, where its times are listed, and after the last. */
   layoutFacts: usize = 0
-  /** Places of strings that may be a time, from the event's first entry. */
+  /** Positions of strings that may be a time, from the event's first entry. */
   timeOffsets: usize = 0
-  /** Room for a time without its escapes; of longer texts none is read. */
+  /** Room for a time without its escapes; longer texts are not read. */
   scratch: usize = 0
   escapedBytesMax: usize = 0
   clock: Clock = changetype<Clock>(0)

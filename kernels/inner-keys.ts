@@ -35,10 +35,10 @@ const NEUTRAL_WORD: usize = 0x8000
 const STATE: usize = 0x7fff
 
 /**
- * Address of the first colon, or of the `>` of `=>`, behind a key in the value `start`..`end` that
+ * Address of the first colon, or of the `>` of `=>`, after a key in the value `start`..`end` that
  * may name a secret; `end` where there is none. Text without a brace has no keys, but for a line of
  * an object that was printed over several: such a line begins with one. `states`: by state and five
- * bits of a letter, the state behind it (`workers/transform/redact/inner-keys.ts`).
+ * bits of a letter, the state after it (`workers/transform/redact/inner-keys.ts`).
  */
 export function firstInnerKey(states: usize, start: usize, end: usize): usize {
   const first = <u32>load<u8>(start)
@@ -117,7 +117,9 @@ function beforeQuote(start: usize, at: usize): usize {
   return last
 }
 
-/** Whether the words up to `last` end in one of a secret, words aside that say nothing of it. */
+/**
+ * Whether the words up to `last` end in one of a secret, ignoring words that say nothing about it.
+ */
 function endsInSecretWord(states: usize, start: usize, last: usize): bool {
   let state = ROOT
   /** Before a word that says nothing, if there was one: there it goes on. */
@@ -144,7 +146,7 @@ function endsInSecretWord(states: usize, start: usize, last: usize): bool {
   return false
 }
 
-/** Whether a word begins at the letter at `at`: where case changes, or behind no letter. */
+/** Whether a word begins at the letter at `at`: where case changes, or after no letter. */
 function isWordStart(start: usize, at: usize): bool {
   const before = <u32>load<u8>(at - 1)
   if (at === start || (before | 0x20) - LETTER_A >= 26) return true
@@ -152,7 +154,7 @@ function isWordStart(start: usize, at: usize): bool {
   return before >= LETTER_A || <u32>load<u8>(at + 1) >= LETTER_A
 }
 
-/** What stands between the words of a name; digits count for nothing either. */
+/** What separates the words of a name; digits count for nothing either. */
 function isBetweenWords(byte: u32): bool {
   return (
     byte === UNDERSCORE ||

@@ -1,5 +1,5 @@
 /**
- * Rows by their layout: where all rows of one layout have the same cells at the same places.
+ * Rows by their layout: where all rows of one layout have the same cells at the same positions.
  *
  * `layouts`: for each layout of a batch, where its cells begin among `cells`, and how many it has;
  * `cells`: pairs of a slot and a place on the tape, counted from the row's first entry. Both are

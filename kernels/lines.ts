@@ -6,7 +6,7 @@ import { lineFeedFrom } from './scan'
 import { ESCAPED, STRING } from './tape-entries'
 
 const CARRIAGE_RETURN: u8 = 0x0d
-/** `"}` and a line feed; the word's fourth byte is written over, or behind the last event. */
+/** `"}` and a line feed; the word's fourth byte is written over, or after the last event. */
 const SUFFIX: u32 = 0x000a7d22
 const SUFFIX_BYTES: usize = 3
 /** What `escapeText` wants to have left. */
@@ -23,7 +23,7 @@ export class Lines {
   events: i32 = 0
   text: i32 = 0
   tape: i32 = 0
-  /** Lines, and the bytes of those taken, with their ends. */
+  /** Lines, and the bytes of the accepted ones, with their ends. */
   lines: i32 = 0
   lineBytes: i32 = 0
 }

@@ -40,7 +40,7 @@ const TAG_KVLIST: u32 = 0x32
 
 const QUOTE: u8 = 0x22
 const COMMA: u8 = 0x2c
-/** What stands behind a key. */
+/** What follows a key. */
 const QUOTE_COLON: u16 = 0x3a22
 const MINUS: u8 = 0x2d
 const OPEN_OBJECT: u8 = 0x7b
@@ -51,7 +51,7 @@ const F_SIGN: u8 = 0x66
 const GIVE_UP: i32 = -1
 /** Room for the marks around a value, a number, and what is written past a text's end. */
 const MARGIN: usize = 96
-/** Longer lengths than these bytes hold are none of ours. */
+/** Lengths that need more bytes are left to the caller. */
 const LENGTH_BYTES_MAX = 4
 const VARINT_BYTES_MAX: usize = 10
 
@@ -166,7 +166,7 @@ function members(
     const valueField = lengthAt(keyEnd + 1)
     if (valueField === 0 || endOf(valueField) !== memberEnd) return 0
     if (!hasRoom(tape, to, keyLength)) return 0
-    // The key that came here last time, compared in place.
+    // The key that followed last time, compared in place.
     let key = load<i32>(link)
     if (key === NO_KEY || !isKeyText(tape, keyStart, <i32>keyLength, key)) {
       if (stringStop(keyStart) < keyEnd) return 0
@@ -209,7 +209,7 @@ function value(tape: Tape, to: usize, start: usize, end: usize, node: i32, depth
   return tag === TAG_KVLIST ? object(tape, to, contents, end, node, depth + 1) : 0
 }
 
-/** An object that is no array's element: it leaves an entry only if it is empty. */
+/** An object that is not an array's element: it leaves an entry only if it is empty. */
 function object(tape: Tape, to: usize, start: usize, end: usize, node: i32, depth: i32): usize {
   const before = tape.out
   const close = members(tape, to, start, end, TAG_MEMBER, node, depth)
@@ -249,7 +249,7 @@ function array(tape: Tape, from: usize, start: usize, end: usize, node: i32, dep
   return to + 1
 }
 
-/** The AnyValue `start`..`end` that holds a kvlist: its leaves stand behind a header of its own. */
+/** The AnyValue `start`..`end` that holds a kvlist: its leaves follow a header of its own. */
 function elementObject(
   tape: Tape,
   from: usize,
@@ -314,7 +314,7 @@ function integer(tape: Tape, to: usize, node: i32, bits: u64): usize {
 
 /** Those that are not finite become strings, elsewhere. */
 function double(tape: Tape, to: usize, node: i32, value: f64): usize {
-  // Infinite less infinite is no number.
+  // Infinity minus infinity is not a number.
   if (value - value !== 0) return 0
   const end = writeDouble(to, value)
   const first = load<u8>(to) === MINUS ? to + 1 : to

@@ -6,7 +6,9 @@ export class NameEnds {
   middles: usize = 0
 }
 
-/** What finding secrets is told (`workers/transform/redact/suspects.ts`): addresses of tables. */
+/**
+ * The context for finding secrets (`workers/transform/redact/suspects.ts`): addresses of tables.
+ */
 @unmanaged
 export class SecretTables {
   /** By a hash of three bytes: a bit, where a format begins so. */

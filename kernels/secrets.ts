@@ -47,7 +47,7 @@ const TO_SIGN: i8 = 0x70
 const SIGN_MARK: i8 = 0x40
 const DIGIT_TO_SIGN_MARK: i32 = 5
 
-/** The next event, from `first` on, that has to be looked at; `end` when there is none. */
+/** The next event, from `first` on, that has to be examined; `end` when there is none. */
 export function findSuspect(
   tables: SecretTables,
   events: Events,
@@ -119,7 +119,7 @@ export function mayNameSecret(
   return false
 }
 
-/** Whether a name may end here, behind which digits and signs count for nothing. */
+/** Whether a name may end here, after which digits and signs count for nothing. */
 function mayEndName(names: NameEnds, start: usize, end: usize): bool {
   let last = end
   while (last > start && isSign(<u32>load<u8>(last - 1))) last--
@@ -197,8 +197,8 @@ function hasPlainEscapes(start: usize, end: usize): bool {
 }
 
 /**
- * Whether a value has a mark, a run in which a secret may begin, or with `hasKeys` behind a brace a
- * key that may name one. A run behind a backslash begins with the letter of an escape.
+ * Whether a value has a mark, a run in which a secret may begin, or with `hasKeys` after a brace a
+ * key that may name one. A run after a backslash begins with the letter of an escape.
  */
 function isSuspectText(tables: SecretTables, start: usize, end: usize, hasKeys: bool): bool {
   let run = 0
@@ -243,7 +243,7 @@ function classesOf(text: v128, table: usize): v128 {
 }
 
 /**
- * The sign bit where a mark is. An equals sign or a colon behind a digit is none: most of them
+ * The sign bit where a mark is. An equals sign or a colon after a digit is none: most of them
  * stand in times. `before` are the classes of the sixteen bytes before.
  */
 function marksOf(classes: v128, before: v128): v128 {
@@ -271,7 +271,7 @@ function marksOf(classes: v128, before: v128): v128 {
   return i8x16.add_sat_u(v128.andnot(classes, behindDigit), i8x16.splat(TO_SIGN))
 }
 
-/** A bit for each of the sixteen bytes of which that is nothing. */
+/** A bit for each of the sixteen bytes that is of none of the classes. */
 function withoutClass(classes: v128): i32 {
   return i8x16.bitmask(i8x16.eq(classes, i8x16.splat(0)))
 }
@@ -312,7 +312,7 @@ function wordEnd(tables: SecretTables, from: usize, last: usize): usize {
   return last
 }
 
-/** What may stand between `Bearer` and a token: spaces, quotes, a colon, an escape's backslash. */
+/** What may come between `Bearer` and a token: spaces, quotes, a colon, an escape's backslash. */
 function isSchemeGap(byte: u32): bool {
   return (
     byte <= SPACE || byte === COLON || byte === APOSTROPHE || byte === QUOTE || byte === BACKSLASH

@@ -12,7 +12,7 @@ const REPLACE_BY_STRING: i32 = 1
 
 /**
  * Writes the event `start`..`end` of `bytes`, whose entries are those from `entry` up to
- * `entryEnd`, once more behind what is there: the text at `out`, the entries at `length`, both with
+ * `entryEnd`, once more after what is there: the text at `out`, the entries at `length`, both with
  * the `count` edits at `edits`. Where text and entries then end takes the place of the first two
  * integers of the edits. Texts are written up to seven bytes further.
  */
@@ -73,7 +73,7 @@ function copyMoved(entries: usize, from: i32, to: i32, tape: i32, shift: i32): i
   return tape + to - from
 }
 
-/** Writes the entry of what became of the value at `from`; returns the entry behind that value. */
+/** Writes the entry of what became of the value at `from`; returns the entry after that value. */
 function pushReplaced(
   entries: usize,
   from: i32,

@@ -9,7 +9,7 @@ import { Trie } from './trie'
 /** Room for what is written between two checks of the tape's end. */
 const MARGIN: usize = 4 * type.ENTRY_BYTES
 
-/** What a call that writes on the tape is told; from `base` on for the time of the call. */
+/** The context of a call that writes on the tape; from `base` on for the time of the call. */
 @unmanaged
 export class Tape extends Trie {
   /** By node: the object that had it last. */
@@ -26,13 +26,13 @@ export class Tape extends Trie {
   limit: usize = 0
   /** A line feed where it is white space; else another byte that is. */
   fourthSpace: u32 = 0
-  /** How far there is room for text that is written. */
+  /** How far text may be written. */
   textLimit: usize = 0
   /** What `varintAt` read. */
   varint: u64 = 0
 }
 
-/** Goes on behind the entries there are. */
+/** Continues after the existing entries. */
 export function beginTape(tape: Tape, bytes: usize, entries: usize, capacity: i32): void {
   tape.base = bytes
   tape.entries = entries

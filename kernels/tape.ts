@@ -50,7 +50,7 @@ const UINT64_MAX_HEAD = u64.MAX_VALUE / 10
 const UINT64_MAX_LAST: u32 = 5
 
 /**
- * Reads the object whose opening brace is at `bytes + pos`. Returns the position behind the object,
+ * Reads the object whose opening brace is at `bytes + pos`. Returns the position after the object,
  * or -1.
  */
 export function parseObject(
@@ -82,7 +82,7 @@ function space(tape: Tape, pos: usize): usize {
   return at
 }
 
-/** `start` is behind the opening brace. Returns the address behind the closing one, or 0. */
+/** `start` is after the opening brace. Returns the address after the closing one, or 0. */
 function object(tape: Tape, start: usize, node: i32, depth: i32): usize {
   if (depth > tape.depthMax) return 0
   const serial = nextSerial(tape)
@@ -92,7 +92,7 @@ function object(tape: Tape, start: usize, node: i32, depth: i32): usize {
   if (<u32>load<u8>(pos) === CLOSE_OBJECT) return pos + 1
   for (;;) {
     if (<u32>load<u8>(pos) !== QUOTE || isFull(tape)) return 0
-    // The key that came here last time, compared in place.
+    // The key that followed last time, compared in place.
     let key = load<i32>(link)
     if (key === NO_KEY || !isKeyAt(tape, pos + 1, key)) {
       key = findKey(tape, pos + 1, node)
@@ -267,7 +267,7 @@ function array(tape: Tape, open: usize, node: i32, depth: i32): usize {
   return pos
 }
 
-/** An object inside an array: its leaves stand behind a header of its own. */
+/** An object inside an array: its leaves follow a header of its own. */
 function elementObject(tape: Tape, open: usize, element: i32, depth: i32): usize {
   const header = pushHeader(tape, element, type.ELEMENT, open)
   const end = object(tape, open + 1, element, depth)

@@ -1,6 +1,6 @@
 /**
  * ISO 8601 date-times: `YYYY-MM-DD`, `T` or a space, `HH:MM`, optionally `:SS` and a fraction
- * behind `.` or `,`, then `Z`, an offset (`+01:00`, `+0100`, `+01`) or nothing (UTC). Fractions
+ * after `.` or `,`, then `Z`, an offset (`+01:00`, `+0100`, `+01`) or nothing (UTC). Fractions
  * keep nanoseconds; further digits are cut. Years 1900 to 2261: what a 64-bit count of nanoseconds
  * and ClickHouse's DateTime64(9) both hold.
  */
@@ -17,7 +17,7 @@ const COMMA: u32 = 0x2c
 const SPACE: u32 = 0x20
 const LETTER_T: u32 = 0x54
 const LETTER_Z: u32 = 0x5a
-/** What makes a capital of a letter. */
+/** Turns a letter into a capital. */
 const CAPITAL: u32 = ~0x20
 const NO_DAY: i32 = i32.MIN_VALUE
 const NO_OFFSET: i32 = i32.MIN_VALUE
@@ -63,7 +63,7 @@ function daysIn(year: i32, month: i32): i32 {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
 }
 
-/** The day at `at`, or NO_DAY where there is no valid date. */
+/** The day at `at`, or NO_DAY where it is not a valid date. */
 function readDay(clock: Clock, at: usize): i32 {
   const head = load<u64>(at)
   const tail = <u32>load<u16>(at, 8) | DATE_KNOWN
@@ -100,7 +100,7 @@ function readOffset(at: usize, end: usize): i32 {
 }
 
 /**
- * Reads the date-time at `start`..`end` to `clock`; false when it is none. Second 60 is taken as
+ * Reads the date-time at `start`..`end` to `clock`; false when it is not one. Second 60 is taken as
  * the next minute's second 0 (leap seconds).
  */
 export function tryTime(clock: Clock, start: usize, end: usize): bool {

@@ -27,7 +27,7 @@ export function firstOf(trie: Trie, node: i32): usize {
   return trie.firsts + ((<usize>node) << 2)
 }
 
-/** Where the key is kept that came behind `key` last time. */
+/** Where the key is kept that came after `key` last time. */
 export function nextOf(trie: Trie, key: i32): usize {
   return trie.nexts + ((<usize>key) << 2)
 }
@@ -44,12 +44,12 @@ export function canonicalOf(trie: Trie, key: i32): i32 {
   return load<i32>(trie.canonicals + ((<usize>key) << 2))
 }
 
-/** The node of the trie.elements of arrays at `node`; 0 when none was met. */
+/** The node of the trie.elements of arrays at `node`; 0 when none was seen. */
 export function elementOf(trie: Trie, node: i32): i32 {
   return load<i32>(trie.elements + ((<usize>node) << 2))
 }
 
-/** Whether the key with its closing quote, which is kept behind it, stands at `pos`. */
+/** Whether the key with its closing quote, which is kept after it, is at `pos`. */
 export function isKeyAt(trie: Trie, pos: usize, key: i32): bool {
   return isSameText(pos, keyBytesOf(trie, key), keyLengthOf(trie, key) + 1)
 }

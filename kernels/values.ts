@@ -1,6 +1,6 @@
 /**
  * Runs of values of one type in ClickHouse's Native encoding. `cells` are places on the tape, in
- * row order; each function writes those from `first` on and returns the address behind what it
+ * row order; each function writes those from `first` on and returns the address after what it
  * wrote. At a cell that it cannot write it stops: `state` says which one that is, or `end`.
  */
 import { copyBytes, copyValue } from './copy'
@@ -25,7 +25,7 @@ function entryAt(cells: usize, cell: i32, entries: usize): usize {
   return entries + ((<usize>load<i32>(cells + ((<usize>cell) << 2))) << 2)
 }
 
-/** The integer at `start`, digits, perhaps behind a minus; `state` then has where it ends. */
+/** The integer at `start`, digits, perhaps after a minus; `state` then has where it ends. */
 function integerFrom(start: usize, state: usize): u64 {
   const isNegative = <u32>load<u8>(start) === MINUS
   let at = isNegative ? start + 1 : start
@@ -163,7 +163,7 @@ export function writeBooleans(
 
 /**
  * The same from a column of a segment's text: `count` values side by side from `from` on, with a
- * line feed behind each, and 16 bytes to read behind the last. `state` then has where they end, or
+ * line feed after each, and 16 bytes to read after the last. `state` then has where they end, or
  * where one is that is left to the caller, and how many were written. The room is as above.
  */
 export function writeStringColumn(from: usize, count: i32, to: usize, state: usize): usize {

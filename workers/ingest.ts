@@ -235,7 +235,7 @@ function ownerStarts(owners: readonly BatchOwner[]): ReadonlySet<number> {
   )
 }
 
-/** The events of each owner; one who has none left has no run. */
+/** The events of each owner; an owner with none left has no run. */
 function runsOf(owners: readonly BatchOwner[], outcomes: readonly PartOutcome[]): EventRun[] {
   const runs: EventRun[] = []
   let first = 0

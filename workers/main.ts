@@ -15,7 +15,7 @@ import { JsonTape } from './tape/json-tape.ts'
 import { PathTrie } from './tape/path-trie.ts'
 
 const { hashSeed } = workerData as WorkerData
-/** One for all: a task begins it anew, and what it remembers of keys is there only once. */
+/** Shared by all tasks: each starts it again, so what it remembers of keys exists only once. */
 const tape = new JsonTape(new PathTrie(hashSeed))
 const ingest = new IngestPipeline(tape)
 const replay = new ReplayPipeline(tape)

@@ -30,7 +30,10 @@ import { PathTrie } from './tape/path-trie.ts'
 
 const NS_PER_MS = 1_000_000n
 const INT64_MAX = (1n << 63n) - 1n
-/** With more queries each has as much as with so many: enough for a word in the largest event. */
+/**
+ * More queries than this do not lower a query's share: it is enough for a word in the largest
+ * event.
+ */
 const SHARES_MAX = 32
 
 /** A query under way. */
@@ -41,7 +44,7 @@ interface Search {
   readonly limit: number
   /** What it may still cost. */
   left: number
-  /** Places of its matches in what the task gives. */
+  /** Indexes of its matches in the task's result. */
   readonly places: number[]
   /** Its matches in the read under way, by their turn in it. */
   turns: number[]

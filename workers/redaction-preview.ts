@@ -62,7 +62,7 @@ function redactedWith(keys: RedactKeys): RedactionPreview {
   return { redacted: Buffer.from(redacted).toString(), changes }
 }
 
-/** Previews one string value, as it stands in some field that no rule names. */
+/** Previews one string value, as in a field that no rule names. */
 export function previewString(sample: string): RedactionPreview {
   // As it would come: values with backslashes have escapes.
   const bytes = Buffer.from(JSON.stringify(sample))

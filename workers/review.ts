@@ -218,7 +218,7 @@ export class ReviewPipeline {
   }
 }
 
-/** Its newest events have been met last. */
+/** Its newest events come last. */
 function closeSegment(row: Row, { segmentId }: SegmentRead): void {
   while (row.ordinals.length > 0 && row.eventIds.length < REVIEW_EVENT_IDS_MAX) {
     row.eventIds.push(`${segmentId}-${row.ordinals.pop()}`)

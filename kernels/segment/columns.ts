@@ -126,7 +126,7 @@ function takeBack(cursors: usize, firstCell: usize, lastCell: usize, row: usize)
 }
 
 /**
- * Writes a template: before each value its column and the gap, behind the last the gap. Pairs of
+ * Writes a template: before each value its column and the gap, after the last the gap. Pairs of
  * `cells` begin with a slot; `columnOf`: by slot, the number of its column. Returns where it ends.
  */
 export function writeTemplate(

@@ -15,7 +15,7 @@ const VALUES_MAX: i32 = 255
 const SAMPLE_ROWS: i32 = 128
 const SAMPLE_VALUES_MAX: i32 = 104
 const PLACE_BITS: i32 = 10
-/** A value is looked for at so many places: hostile ones must not make long searches. */
+/** A value is looked for in this many slots: hostile ones must not cause long searches. */
 const TRIES_MAX: i32 = 16
 const NO_NUMBER: i32 = -1
 const HEAD_BYTES: usize = 16
@@ -46,7 +46,7 @@ export class Dictionary {
  * Lists the different values of the column at `from`..`end`, in the order in which they come, and
  * writes the number of each row's value to `numbers`, a byte a row. Returns how many values there
  * are, 0 when they are too many or too long. Values end with a line feed; reads up to 15 bytes
- * behind the column. The serial is not that of another call with the same table.
+ * after the column. The serial is not that of another call with the same table.
  */
 export function listValues(dictionary: Dictionary, from: usize, end: usize, numbers: usize): i32 {
   dictionary.textsEnd = dictionary.texts
@@ -120,7 +120,7 @@ function add(dictionary: Dictionary, value: usize, length: usize, head: v128, pl
 
 /**
  * Packs `count` numbers of `width` bits, 0 to 8, each a byte at `numbers`, the lowest bits first.
- * Writes up to eight bytes behind the result.
+ * Writes up to eight bytes after the result.
  */
 export function packNumbers(numbers: usize, count: i32, width: i32, out: usize): void {
   let to = out

@@ -2,7 +2,7 @@
  * Packs columns of a segment's text that compression cannot make much smaller: two characters a
  * byte, the first in the upper half. `workers/segment/column-packer.ts` says which and what for.
  *
- * All functions read up to 15 bytes behind the column and write up to seven behind the result.
+ * All functions read up to 15 bytes after the column and write up to seven after the result.
  */
 const LINE_FEED: u8 = 0x0a
 const UUID_CHARS: usize = 36
@@ -13,7 +13,7 @@ const ALL_CHARS: i32 = 0xffff
 
 /**
  * Packs `count` values of `chars` lower case hexadecimal digits, an even number, each with a line
- * feed behind it. False when they are not that.
+ * feed after it. False when they are not that.
  */
 export function packHex(from: usize, count: i32, chars: usize, out: usize): bool {
   let value = from
@@ -31,7 +31,7 @@ export function packHex(from: usize, count: i32, chars: usize, out: usize): bool
   return true
 }
 
-/** Packs `count` UUIDs in lower case, each with a line feed behind it. False for anything else. */
+/** Packs `count` UUIDs in lower case, each with a line feed after it. False for anything else. */
 export function packUuids(from: usize, count: i32, out: usize): bool {
   let value = from
   let to = out

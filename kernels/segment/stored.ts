@@ -12,16 +12,16 @@ const NO_TEMPLATE: usize = 1
 const TOO_LONG: usize = 2
 
 /**
- * A template is a run of gaps: where the text is, its bytes, and the column of the value behind it,
- * below zero behind the last.
+ * A template is a run of gaps: where the text is, its bytes, and the column of the value after it,
+ * below zero after the last.
  */
 const GAP_BYTES: usize = 12
 const NO_COLUMN: i32 = -1
 
 /**
- * Writes `count` events, a line feed behind each, from `out` on; returns where they end, or what is
+ * Writes `count` events, a line feed after each, from `out` on; returns where they end, or what is
  * wrong. `templateOf`: by event the number of its template, if there are several; `gapsOf`: by
- * template, where its gaps are. Writes up to 31 bytes behind `limit`, and reads 15 behind a column.
+ * template, where its gaps are. Writes up to 31 bytes after `limit`, and reads 15 after a column.
  *
  * `columns`: by column four integers: where its next value is, where its values end, and of a
  * dictionary where the numbers of its values' starts are, and from where these count. Then "values"

@@ -1,6 +1,6 @@
 /**
  * Unpacks what `pack.ts` and `dictionary.ts` packed. All functions write up to 15
- * bytes behind the result and read as many behind what is packed.
+ * bytes after the result and read as many after what is packed.
  */
 const LINE_FEED: u8 = 0x0a
 const DASH: u8 = 0x2d
@@ -9,7 +9,7 @@ const HEX_DIGITS = memory.data<u32>([0x33323130, 0x37363534, 0x62613938, 0x66656
 const PACKED_UUID_BYTES: usize = 16
 const UUID_CHARS: usize = 36
 
-/** Values of `chars` hexadecimal digits, an even number, each with a line feed behind it. */
+/** Values of `chars` hexadecimal digits, an even number, each with a line feed after it. */
 export function unpackHex(from: usize, count: i32, chars: usize, out: usize): void {
   const digits = v128.load(HEX_DIGITS)
   const bytes = chars >> 1

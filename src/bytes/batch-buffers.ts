@@ -7,7 +7,7 @@
  * A buffer is released only by whoever knows that nobody reads or writes it any more. After a
  * failure that is not known, and the garbage collector gets it.
  */
-/** Room behind the data for the line feed and zeros that the tape relies on. */
+/** Room after the data for the line feed and zeros that the tape relies on. */
 export const BATCH_PADDING = 16
 const KIB = 1024
 

@@ -91,7 +91,7 @@ function levelOf(payload: EventRecord['payload']): Level | undefined {
   })
 }
 
-/** The first text field and, behind it, what else there is. */
+/** The first text field and, after it, what else there is. */
 function lineOf(payload: EventRecord['payload']): string {
   const path = TEXT_FIELDS_DEFAULT.find((known) => typeof valueAt(payload, known) === 'string')
   return path === undefined ? JSON.stringify(payload) : String(valueAt(payload, path))

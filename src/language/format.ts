@@ -158,7 +158,7 @@ export function quote(text: string): string {
 
 /**
  * What ends a word somewhere, or is a wildcard; and a first slash that the word itself does not
- * show to open no regular expression, since what comes behind the word might close it.
+ * show to open no regular expression, since what comes after the word might close it.
  */
 function escapeShort(text: string): string {
   const escaped = text.replace(/[\s()"|\\,{}[\]*?]/g, '\\$&')

@@ -60,7 +60,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
   '<>': 'write `!=`',
 }
 
-/** The place is an operator behind a field. */
+/** The place is an operator after a field. */
 export function findMistakenOperator(reader: QueryReader): QueryError | undefined {
   const two = reader.text.slice(reader.at, reader.at + 2)
   const repair = OPERATORS[two]
@@ -139,7 +139,7 @@ function isComparisonAt(text: string, at: number): boolean {
   return /^\s*(?:[=<>:]|!=|LIKE|IN\b|IS\b)/.test(text.slice(field.end, field.end + 32))
 }
 
-/** Lucene's `word~2` and `word^3`, behind a word, quoted text or a group that ends at the place. */
+/** Lucene's `word~2` and `word^3`, after a word, quoted text or a group that ends at the place. */
 export function findMistakenSuffix(reader: QueryReader, start: number): QueryError | undefined {
   const { text, at } = reader
   const raw = text.slice(start, at)

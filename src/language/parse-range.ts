@@ -8,7 +8,7 @@ import { scanQuoted, scanWord, skipSpace, type WordEnds } from './scan.ts'
 
 const ENDS: WordEnds = { atComma: false, atBrace: true, atBracket: true }
 
-/** Whether a bound stands at `start`, and ` TO ` behind it. */
+/** Whether a bound stands at `start`, and ` TO ` after it. */
 export function isBoundBeforeTo(text: string, start: number): boolean {
   const isQuoted = text.charCodeAt(start) === QUOTE
   const { end } = isQuoted ? scanQuoted(text, start) : scanWord(text, start, ENDS)

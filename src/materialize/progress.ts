@@ -51,7 +51,7 @@ export class Progress {
     return entry
   }
 
-  /** Goes on behind `segmentId`. Precondition: nothing is outstanding. */
+  /** Goes on after `segmentId`. Precondition: nothing is outstanding. */
   pass(segmentId: SegmentId): void {
     this.advance()
     assert(this.outstanding === 0)

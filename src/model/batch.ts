@@ -111,7 +111,7 @@ export interface OtlpResume {
   readonly resourceLogsBytes: number
 }
 
-/** Some parts of a mixed batch, one behind another: those of one stream. */
+/** Some parts of a mixed batch, one after another: those of one stream. */
 export interface BatchOwner {
   readonly streamId: StreamId
   readonly parts: number
@@ -324,7 +324,7 @@ export interface SegmentRead {
 /** How events are written. */
 export interface RecordFormat {
   /**
-   * `list`: JSON records with a comma between each two; `lines`: a line feed behind each; `csv`: a
+   * `list`: JSON records with a comma between each two; `lines`: a line feed after each; `csv`: a
    * row each of id, times and `fields`, by RFC 4180.
    */
   readonly kind: 'list' | 'lines' | 'csv'

@@ -3,7 +3,7 @@
  * body and the one that decodes it must agree on every line, valid JSON or not.
  *
  * A line looks like an action when it is an object in which a key of the top level is spelled
- * `index`, `create`, `update` or `delete` and the key's value begins with a brace. Nothing behind
+ * `index`, `create`, `update` or `delete` and the key's value begins with a brace. Nothing after
  * that brace is looked at, and nothing is judged: whether the line is JSON, the decoder says. A
  * document can look like an action too; its place tells it apart, see `bulk-framing.ts`.
  */
@@ -45,7 +45,7 @@ export function bulkValueStart(action: number): number {
 /**
  * Judges the line at `start`: the operation and where its object begins, as one integer for
  * `bulkOperation` and `bulkValueStart`, or -1. There must be a line feed at the line's end; no byte
- * behind it is read. Time is linear, and a few bytes' worth when the operation comes first.
+ * after it is read. Time is linear, and a few bytes' worth when the operation comes first.
  */
 export function bulkActionAt(bytes: Uint8Array, start: number): number {
   let pos = skipBlanks(bytes, start)
@@ -95,7 +95,7 @@ function isWordAt(bytes: Uint8Array, pos: number, operation: number): number {
   return operation
 }
 
-/** From behind the opening quote to behind the closing one, or to the line feed. */
+/** From after the opening quote to after the closing one, or to the line feed. */
 function skipString(bytes: Uint8Array, start: number): number {
   let pos = start
   for (;;) {
@@ -107,7 +107,7 @@ function skipString(bytes: Uint8Array, start: number): number {
   }
 }
 
-/** To behind a value, or to the line feed. */
+/** To after a value, or to the line feed. */
 function skipValue(bytes: Uint8Array, start: number): number {
   let depth = 0
   let pos = start

@@ -44,7 +44,7 @@ export function mergeEvents(
   return sorted.filter((key, index) => index === 0 || compareEvents(key, sorted[index - 1]!) !== 0)
 }
 
-/** The cursor behind which, in reading order, are the segments beyond `bound`. */
+/** The cursor after which, in reading order, are the segments beyond `bound`. */
 export function boundaryCursor(bound: bigint, newestFirst: boolean): EventId {
   if (newestFirst) return { segmentId: clamp(bound), ordinal: 0 }
   return { segmentId: clamp(bound - 1n), ordinal: ORDINAL_MAX }

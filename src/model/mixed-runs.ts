@@ -1,5 +1,5 @@
 /**
- * Mixed segments: events of several streams under one payload, a run of each stream behind the
+ * Mixed segments: events of several streams under one payload, a run of each stream after the
  * other. Many small batches then cost one row of the raw store and one block, not one each.
  *
  * A run is a segment of its stream, with an id of its own: an event's id does not tell, and does

@@ -1,6 +1,6 @@
 /**
  * Paths in `redact_fields`: dotted, from the event's root, compared without case, `-` and `_`. They
- * cross arrays by themselves; `[]` behind a segment says so, as in the paths of the field catalog,
+ * cross arrays by themselves; `[]` after a segment says so, as in the paths of the field catalog,
  * and changes nothing. What other notations would mean by more is refused, not passed over: who
  * lists a path relies on it.
  */

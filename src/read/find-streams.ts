@@ -39,7 +39,7 @@ export async function findStreams(
   throw new IngestError('malformed', `"streams": "*" is over ${limit} streams; name those you mean`)
 }
 
-/** Those that the principal may see, by their ids, from behind `after`. */
+/** Those that the principal may see, by their ids, beginning after the id `after`. */
 export function listVisibleStreams(
   source: Pick<StreamSource, 'listStreams'>,
   { scopes, owner }: Principal,

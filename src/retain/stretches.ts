@@ -10,7 +10,7 @@ export interface PlanOptions {
   readonly checkpoints: ReadonlyMap<number, SegmentId>
   /** Rows below it do not wait for a checkpoint any more: they are passed by. */
   readonly waitedBefore: bigint
-  /** There are more rows behind these, so a run at the end may continue. */
+  /** There are more rows after these, so a run at the end may continue. */
   readonly hasMore: boolean
 }
 

@@ -250,7 +250,7 @@ export class ColumnIndex {
     }
   }
 
-  /** What kernels are told of the layouts: see `Layouts` of `kernels/layouts.ts`. */
+  /** The layouts' context for kernels: see `Layouts` of `kernels/layouts.ts`. */
   context(): number {
     const arrays = [this.layoutOf, this.#layoutTable, this.layoutCells]
     this.#context.set(arrays.map((array) => array.byteOffset))

@@ -26,7 +26,7 @@ interface Rows {
   readonly count: number
 }
 
-/** What stands before the values of such a column, behind its name and type. */
+/** What precedes the values of such a column, after its name and type. */
 export function writeLabelPrefix(writer: ByteWriter): void {
   writer.reserve(8)
   writer.uint64(1)

@@ -46,7 +46,7 @@ function columnHeader(name: string, type: string): Uint8Array {
 /** Bytes of the fixed-width columns a row, `stream_id` of the shared table included. */
 const FIXED_ROW_BYTES = 4 + 8 + 4 + 8 + 8 + 8
 
-/** Bytes of the events' JSON, a line feed behind each. */
+/** Bytes of the events' JSON, a line feed after each. */
 export function textLength(events: DecodedEvents, range: EventRange): number {
   let total = range.count
   const end = range.first + range.count

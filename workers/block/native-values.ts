@@ -140,7 +140,7 @@ export function putEscaped(
   end: number,
   views: ByteViews,
 ): number {
-  // The decoded length is not known yet: decode behind room for it, then close the gap.
+  // The decoded length is not known yet: leave a gap for it, decode after that, then close the gap.
   const decodedStart = at + 5
   const decodedEnd = unescapeInto(bytes, start, end, out, decodedStart, views)
   const dataStart = putVaruint(out, at, decodedEnd - decodedStart)

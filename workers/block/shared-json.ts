@@ -66,7 +66,7 @@ const NESTED_CODES = [
   [0x1e, 0x30, 0, 64, 8, 0, 0, 0],
   [0x1e, 0x30, 0, 16, 4, 0, 0, 0],
 ]
-/** Room for what stands before a value: its length, its type, its own length. */
+/** Room for what precedes a value: its length, its type, its own length. */
 const VALUE_HEAD_BYTES = 32
 const LENGTH_BYTES_MAX = 5
 /** Lengths below it are one byte of varuint. */
@@ -129,7 +129,7 @@ export class SharedJsonColumn {
 
   /** A value as a string: its length before it. */
   #string(writer: ByteWriter, source: TapeSource, at: number): void {
-    // Its length is known when it is written: it is written behind room for that.
+    // Its length is known only when it is written: a gap is left for that.
     writer.reserve(LENGTH_BYTES_MAX)
     const gap = writer.length
     const start = gap + LENGTH_BYTES_MAX
@@ -190,7 +190,7 @@ export class SharedJsonColumn {
   }
 }
 
-/** Writes most values as strings, into room that is there; false for those of unknown length. */
+/** Writes most values as strings, into reserved space; false for those of unknown length. */
 function tryWriteScalar(writer: ByteWriter, source: TapeSource, at: number): boolean {
   const { entries } = source
   const type = entries[at + 1]!
@@ -259,7 +259,7 @@ function writeScalar(writer: ByteWriter, source: TapeSource, at: number, native:
   writeNumber(writer, source, at, native === FLOAT64)
 }
 
-/** Rows of one layout have their values at the same places: these are found once. */
+/** Rows of one layout have their values at the same positions, which are found once. */
 function orderRows(source: TapeSource, rows: SharedRows): RowOrder[] {
   const { events, layout, first, count } = rows
   const byLayout = new Map<number, RowOrder>()

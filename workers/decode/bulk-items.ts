@@ -38,7 +38,7 @@ import {
 } from '../../src/model/bulk-action.ts'
 import { allocateOutside, ByteWriter } from '../kernel/byte-writer.ts'
 
-/** The error types of items. Clients tell by them whether to send an action again: never. */
+/** The error types of items. Clients decide by them whether to retry an action: never. */
 export type BulkErrorType = 'document_parsing_exception' | 'illegal_argument_exception'
 
 /** What an action's line says about its item; ranges are JSON string contents, -1 for none. */
@@ -132,7 +132,7 @@ export class BulkItemWriter {
   #fields = COMPACT_ITEMS
   /** Of stored actions, by operation. */
   #templates: readonly (ItemTemplate | undefined)[] = []
-  /** Contents of the JSON string that stands for an index nobody named. */
+  /** Contents of the JSON string for an index that the client did not name. */
   #defaultIndex: Uint8Array = new Uint8Array(0)
   #lastError: ErrorTail | undefined
   #bytes: Uint8Array = new Uint8Array(0)
@@ -215,7 +215,7 @@ export class BulkItemWriter {
     return this.#out.length > BULK_REPLY_BYTES_MAX
   }
 
-  /** The end of an error's item, made anew only when it differs from the last one's. */
+  /** The end of an error's item, rebuilt only when it differs from the last one's. */
   #errorTail(named: number, fields: number, type: BulkErrorType, reason: string): Uint8Array {
     const last = this.#lastError
     const isSame = last?.reason === reason && last.type === type

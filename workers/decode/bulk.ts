@@ -203,7 +203,7 @@ class BulkDecoder {
     this.#rejectLine(lineStart, valueEnd, lineEnd)
   }
 
-  /** The line began at `lineStart`; behind its line feed, if it has one, is `#next`. */
+  /** The line began at `lineStart`; after its line feed, if it has one, is `#next`. */
   #accept(start: number, end: number, lineStart: number): void {
     const events = this.#events
     const streamEvent = events.count - events.streamStart

@@ -33,7 +33,7 @@ export class JsonMembers {
     this.#tape = tape
   }
 
-  /** `open` is where the opening brace stands. */
+  /** `open` is the position of the opening brace. */
   enter(bytes: Uint8Array, open: number): void {
     this.#bytes = bytes
     this.#pos = open

@@ -83,11 +83,14 @@ export interface ParsedLine {
   readonly lineStart: number
   /** -1 when there was no value; the tape then says why. */
   readonly valueEnd: number
-  /** First byte behind the value that is no white space. */
+  /** First byte after the value that is not white space. */
   readonly lineEnd: number
 }
 
-/** Why a line is not an event: what is not well-formed is malformed, the rest is no object. */
+/**
+ * Why a line is not an event: text that is not well-formed is malformed, other values are not
+ * objects.
+ */
 export function faultOfLine(
   tape: JsonTape,
   bytes: Uint8Array,

@@ -15,7 +15,7 @@ export class PartOutcome {
   readonly #rejectedByCode: Partial<Record<RejectCode, number>> = {}
   #fatal: EventReject | undefined
 
-  /** Counts the next `items` as accepted, which took so many bytes together. */
+  /** Counts the next `items` as accepted, with their bytes in total. */
   accept(bytes: number, items = 1): void {
     this.accepted += items
     this.items += items

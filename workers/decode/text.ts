@@ -22,7 +22,7 @@ const PREFIX = heldBytes(Buffer.from('{"message":"'))
 /** What the kernel wants beside the escaped line: what is around it, and some to spare. */
 const EVENT_ROOM = 64
 const MESSAGE_KEY = Buffer.from('message')
-/** What the kernel is told, and tells: see `Lines` of `kernels/lines.ts`. */
+/** The kernel's context: see `Lines` of `kernels/lines.ts`. */
 const context = arena.addresses(9)
 /** Where its counts begin there. */
 const COUNTS = 4
@@ -58,7 +58,7 @@ export function decodeText(
   }
 }
 
-/** Goes as far as there is room and no line is too long; returns where that is. */
+/** Continues until there is no room or a line is too long; returns the position. */
 function writeLines(
   tape: JsonTape,
   events: DecodedEvents,

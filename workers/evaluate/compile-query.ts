@@ -170,7 +170,7 @@ class QueryCompiler {
 
   /** What the path of `parts` has; see `PathField`. None but the first of them is empty. */
   #atPath(parts: readonly string[], isEvent: boolean, test: EntryTest): ScopeTest {
-    // Arrays in arrays are texts: of their elements there are none.
+    // Arrays in arrays are stored as texts and have no elements.
     if (parts.slice(1).includes('')) return () => false
     const [path, ...inner] = parts
     if (inner.length > 0) {

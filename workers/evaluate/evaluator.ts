@@ -12,7 +12,7 @@ import { Work } from './work.ts'
 const EVENT_STEPS = 50
 
 export class Evaluator {
-  /** What it may cost; who asks sets it. */
+  /** What it may cost; set by the caller. */
   readonly work = new Work()
   readonly #regexes: Regexes
   readonly #compiled: CompiledQuery

@@ -46,7 +46,7 @@ export class EventCursor {
   #unescapedEntry = NO_ENTRY
   #unescapedLength = 0
 
-  /** Before events of another batch, or of the same one decoded anew, are looked at. */
+  /** To be called before events of another batch, or of the same one decoded again. */
   begin({ tape, bytes, events, facts }: TapedEvents): void {
     this.entries = tape.entries
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -48,7 +48,7 @@ export function testLeaf(
   }
 }
 
-/** Some element of an array of scalars stands it. */
+/** Some element of an array of scalars meets the test. */
 export function testElements(
   event: EventCursor,
   array: number,

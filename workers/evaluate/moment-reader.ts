@@ -27,7 +27,7 @@ export class MomentReader {
   #at = 0
   #fraction = 0
 
-  /** False for what is no date-time. */
+  /** False for a text that is not a date-time. */
   tryRead(bytes: Uint8Array, start: number, end: number): boolean {
     const length = end - start
     if (length < BYTES_MIN || length > BYTES_MAX) return false

@@ -17,7 +17,7 @@ import type { EventCursor } from './event-cursor.ts'
 export const NO_ENTRY = -1
 const EVENT_SCOPE = 0
 const LAYOUTS_FIRST = 256
-/** The layout was not met yet. */
+/** The layout was not seen yet. */
 const UNKNOWN = 0
 
 export class PathFinder {

@@ -92,7 +92,7 @@ class Regex {
   /** Of its table as of the last look. */
   #states = 0
   #bytes = 0
-  /** The table has had no room for all states. */
+  /** The table could not hold all states. */
   #isFull = false
 
   constructor(source: string, ignoreCase: boolean, work: Work, memory: RegexMemory) {

@@ -3,7 +3,7 @@ import type { Bound } from '../../src/language/query-tree.ts'
 import { MomentReader } from './moment-reader.ts'
 import type { StringTest } from './string-test.ts'
 
-/** Nanoseconds since 1970 in two numbers, as doubles are not exact to so many digits. */
+/** Nanoseconds since 1970 in two numbers, as doubles do not have that many digits. */
 export interface Moment {
   /** Whole milliseconds. */
   readonly ms: number

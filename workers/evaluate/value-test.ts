@@ -10,7 +10,7 @@ import { makeTimeTest } from './time-test.ts'
 import { makeWordTest } from './word-test.ts'
 import type { Work } from './work.ts'
 
-/** By the kind of the value; undefined where none of the kind stands the test. */
+/** By the kind of the value; undefined where no value of the kind meets the test. */
 export interface ValueTest {
   /** Any value does. */
   readonly exists: boolean

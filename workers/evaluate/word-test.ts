@@ -53,7 +53,7 @@ class WordsTest {
   readonly #texts: readonly string[]
   readonly #borders: Int32Array
   readonly #work: Work
-  /** The first word, with a zero behind it, which no byte of a word is. */
+  /** The first word, with a zero after it, which no byte of a word is. */
   readonly #first: Uint8Array
 
   constructor(words: readonly Buffer[], texts: readonly string[], work: Work) {
@@ -69,7 +69,7 @@ class WordsTest {
     this.#work.spend(WORD_STEPS * (end - start))
     const word = this.#first
     const length = word.length - 1
-    /** Bytes of the word that were met; -1 in a word that is another. */
+    /** Bytes of the word that matched so far; -1 in a word that does not match. */
     let met = 0
     for (let i = start; i < end; i++) {
       const byte = FOLDED[bytes[i]!]!

@@ -3,7 +3,7 @@
  * It is counted rather than timed, so that the same task always ends at the same event.
  */
 
-/** Thrown by whoever spends more than there is. */
+/** Thrown when more is spent than there is. */
 export class WorkSpentError extends Error {
   override readonly name = 'WorkSpentError'
 

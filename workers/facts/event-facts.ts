@@ -58,7 +58,7 @@ CATALOG_TYPES[DEAD] = NOT_A_LEAF
 CATALOG_TYPES[EXTENSION] = NOT_A_LEAF
 CATALOG_TYPES[ELEMENT] = NOT_A_LEAF
 
-/** The catalog type of a tape type, or 7 when the entry is no leaf. */
+/** The catalog type of a tape type, or 7 when the entry is not a leaf. */
 export function catalogType(tapeType: number): number {
   return CATALOG_TYPES[tapeType]!
 }
@@ -106,7 +106,7 @@ export class EventFacts {
     this.labels.describe(tape, bytes, events, this.layout, layouts.resets)
   }
 
-  /** What kernels are told: see `Facts` of `kernels/facts.ts`. */
+  /** The context for kernels: see `Facts` of `kernels/facts.ts`. */
   context(): number {
     const { timeMs, timeNanos, timeSource, shapeLow, shapeHigh } = this
     const { scratch, clock } = this.#timestamp

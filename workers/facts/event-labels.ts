@@ -33,12 +33,12 @@ export class EventLabels {
   /** By event: NO_SERVICE, or the number of a name. */
   service = new Int32Array(0)
   readonly names = new ServiceNames()
-  /** By layout: where its list of places begins, 0 when none was made. */
+  /** By layout: where its list of positions begins, 0 when none was made. */
   #listOf = new Int32Array(0)
-  /** Lists: how many places, then these, from the event's first entry, best first. */
+  /** Lists: a count, then the positions, from the event's first entry, best first. */
   #lists: number[] = [0]
   #layouts = -1
-  /** The places of one event, by rank; NONE where it has none. */
+  /** The positions of one event, by rank; NONE where it has none. */
   readonly #places = new Int32Array(LABEL_RANKS + 1)
   readonly #unescaped = Buffer.alloc(ESCAPED_BYTES_MAX)
 

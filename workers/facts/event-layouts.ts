@@ -58,7 +58,10 @@ export class EventLayouts {
   /** Changes when all are forgotten: the same numbers mean others then. */
   resets = 0
 
-  /** Before each batch. Forgets all layouts when their paths mean nothing or room gets scarce. */
+  /**
+   * To be called before each batch. Forgets all layouts when paths were renumbered or space is
+   * short.
+   */
   begin(trie: PathTrie): void {
     const hasRoom = this.#states <= LAYOUT_STATES_MAX / 2
     if (trie.generation === this.#generation && hasRoom) return

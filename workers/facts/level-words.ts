@@ -5,7 +5,7 @@ import { LEVELS, SPELLED_LEVELS } from '../../src/model/event-labels.ts'
 export const NO_LEVEL = 0
 const SPELLING_BYTES_MAX = Math.max(...SPELLED_LEVELS.map(([spelling]) => spelling.length))
 const SLOTS = 1_024
-/** By slot: 16 bytes of the spelling, zeros behind it. */
+/** By slot: 16 bytes of the spelling, zeros after it. */
 const SPELLING_BYTES = 16
 const spellings = new Uint8Array(SLOTS * SPELLING_BYTES)
 const levels = new Uint8Array(SLOTS)
@@ -20,7 +20,7 @@ for (const [spelling, level] of SPELLED_LEVELS) {
   levels[slot] = LEVELS.indexOf(level) + 1
 }
 
-/** The level that the text says, in any case; NO_LEVEL when it is none. */
+/** The level that the text names, in upper or lower case; NO_LEVEL when it names none. */
 export function levelOfText(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > SPELLING_BYTES_MAX || end === start) return NO_LEVEL
   let slot = hashLower(bytes, start, end)
@@ -41,7 +41,7 @@ function isSpelled(bytes: Uint8Array, start: number, end: number, at: number): b
     const byte = bytes[i]!
     if (byte === 0 || lower(byte) !== spellings[at + i - start]) return false
   }
-  return spellings[at + end - start] === 0 // One place is left behind the longest.
+  return spellings[at + end - start] === 0 // One place is left after the longest.
 }
 
 /** By three bytes: the known spellings are at most two slots from their own. */

@@ -20,7 +20,9 @@ export class ServiceNames {
   #start = new Int32Array(NAMES_FIRST)
   /** At most a quarter full. */
   #table = new Int32Array(NAMES_FIRST * 4)
-  /** Names met lately, by a few of their bytes: mostly the name is there, and is not hashed. */
+  /**
+   * Recent names, by a few of their bytes: mostly the name is among them and need not be hashed.
+   */
   readonly #recent = new Int32Array(RECENT)
 
   /** Before each batch: numbers given out for the one before mean nothing afterwards. */

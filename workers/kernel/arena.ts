@@ -18,9 +18,9 @@ const PAGE_BYTES = 64 * 1024
 const FIRST_ADDRESS = 4_096
 /** Smallest block; blocks are powers of two. */
 const BLOCK_BYTES_MIN = 256
-/** The memory grows by at least so much. */
+/** The memory grows by at least this much. */
 const GROWTH_BYTES = 1024 * 1024
-/** Behind every array so many bytes can be read, and written, without touching another. */
+/** After every array this many bytes can be read and written without touching another. */
 export const ARENA_SLACK = 64
 
 interface Block {
@@ -30,7 +30,7 @@ interface Block {
 
 type ArenaArray = Int32Array | Float64Array | Uint8Array
 
-/** Whoever was growing arrays when this came has left some of them as they were. */
+/** Code that was growing several arrays when this was thrown has grown only some of them. */
 export class ArenaFullError extends RangeError {
   constructor(text = `a batch needs more than ${ARENA_BYTES_MAX} bytes (ARENA_BYTES_MAX)`) {
     super(text)
@@ -80,7 +80,7 @@ export class Arena {
     return this.#register(array, block)
   }
 
-  /** Zeros for integers of which some are addresses: what a kernel is told with a call. */
+  /** Zeros for integers of which some are addresses: a context for a kernel. */
   addresses(length: number): Int32Array {
     return this.int32(length)
   }
@@ -91,20 +91,20 @@ export class Arena {
     return this.#register(Buffer.from(this.memory.buffer, block.address, length), block)
   }
 
-  /** `array` if it has so many integers, else another one, of zeros, in its place. */
+  /** `array` if it has this many integers, else a new one, of zeros, that replaces it. */
   roomFor(length: number, array: Int32Array): Int32Array {
     if (array.length >= length) return array
     return this.replaced(array, this.int32(length * 2))
   }
 
-  /** Another array in the place of `array`, with its contents and as many zeros behind them. */
+  /** A new array that replaces `array`, with its contents and as many zeros after them. */
   doubled(array: Int32Array): Int32Array {
     const doubled = this.int32(array.length * 2)
     doubled.set(array)
     return this.replaced(array, doubled)
   }
 
-  /** Gives back `old` now that `fresh` has been allocated in its place; returns the latter. */
+  /** Releases `old` now that `fresh` has been allocated to replace it; returns `fresh`. */
   replaced<T extends ArenaArray>(old: ArenaArray, fresh: T): T {
     this.release(old)
     return fresh

@@ -71,7 +71,7 @@ export class ByteWriter {
   }
 }
 
-/** Bytes that `copyWords` and the kernels may write behind the end, and read. */
+/** Bytes that `copyWords` and the kernels may write after the end, and read. */
 export const WORD_SLACK = 8
 
 /**

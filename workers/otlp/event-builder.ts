@@ -29,7 +29,7 @@ const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 /** Bytes of JSON the quick way gets for one of the wire; what needs more goes the whole way. */
 const QUICK_ROOM = 3
-/** In the place of a key: none before it in its object. */
+/** Instead of a key: none before it in its object. */
 export const NO_KEY = 0
 
 export class EventBuilder extends ScalarWriter {
@@ -175,7 +175,7 @@ export class EventBuilder extends ScalarWriter {
     return key
   }
 
-  /** The value behind `key` is complete. */
+  /** The value after `key` is complete. */
   endValue(key: number): void {
     this.#valueEnd[this.tape.trie.canonical[key]!] = this.tape.length
   }

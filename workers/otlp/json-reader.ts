@@ -69,7 +69,7 @@ export class JsonReader {
     return this.fail(TAPE_ERRORS[code]!, at)
   }
 
-  /** The next byte that is no white space, or -1 at the end. */
+  /** The next byte that is not white space, or -1 at the end. */
   peek(): number {
     const { bytes } = this.source
     let { pos } = this
@@ -91,7 +91,7 @@ export class JsonReader {
     this.pos++
   }
 
-  /** After a member or an element: true when another one follows, false behind `close`. */
+  /** After a member or an element: true when another one follows, false after `close`. */
   more(close: number): boolean {
     const byte = this.peek()
     if (byte !== COMMA && byte !== close) this.#failSyntax(SYNTAX_COMMA)
@@ -190,7 +190,7 @@ export class JsonReader {
     for (;;) {
       const byte = this.peek()
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-        const close = byte + 2 // Both closing brackets are two behind their opening ones.
+        const close = byte + 2 // Both closing brackets are two after their opening ones.
         if (this.open(close)) {
           if (depth === this.#open.length) this.#growOpen()
           this.#open[depth++] = close

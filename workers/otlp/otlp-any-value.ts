@@ -103,7 +103,7 @@ export class AnyValueDecoder {
         case TAG_ARRAY:
         case TAG_KVLIST:
         case TAG_BYTES: {
-          // Setting another field of the oneof clears it: then this one begins anew.
+          // Setting another field of the oneof clears it: then this one starts again.
           const isMessage = tag === TAG_ARRAY || tag === TAG_KVLIST
           if (isMessage && kind === tag >>> 3) isInPieces = true
           kind = tag >>> 3
@@ -233,7 +233,7 @@ export class AnyValueDecoder {
     return false
   }
 
-  /** Writes the KeyValueList `start`..`end` as an object that is no array's element. */
+  /** Writes the KeyValueList `start`..`end` as an object that is not an array's element. */
   object(node: number, start: number, end: number, depth: number): boolean {
     const { builder } = this
     const open = builder.at
@@ -313,7 +313,7 @@ export class AnyValueDecoder {
     return true
   }
 
-  /** Writes the KeyValue from the reader's place to `end`. Returns its key, or -1. */
+  /** Writes the KeyValue from the reader's position to `end`. Returns its key, or -1. */
   #member(node: number, previous: number, serial: number, end: number, depth: number): number {
     const { builder, reader } = this
     let keyStart = 0
@@ -348,7 +348,7 @@ export class AnyValueDecoder {
   }
 }
 
-/** Whether a number has any bit set, also one that 64 bits have no place for. */
+/** Whether a number has any bit set, even one beyond 64 bits. */
 function hasBits(bytes: Uint8Array, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     if ((bytes[i]! & 0x7f) !== 0) return true

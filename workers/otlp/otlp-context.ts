@@ -19,7 +19,7 @@ export class OtlpContext {
   /** Whether there is nothing in it that an event has; undefined until somebody looked. */
   isBlank: boolean | undefined = true
   #isRendered = false
-  /** Why every event that it stands in is rejected. */
+  /** Why every event that contains it is rejected. */
   #fault = NO_FAULT
   #isRepaired = false
 
@@ -27,7 +27,7 @@ export class OtlpContext {
     this.#write = write
   }
 
-  /** There is none: as good as an empty one. */
+  /** Absent, which counts as empty. */
   clear(): void {
     this.set(0, 0)
   }

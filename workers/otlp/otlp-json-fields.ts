@@ -22,13 +22,13 @@ export interface JsonField {
   readonly message?: JsonMessage
   /** lowerCamelCase and snake_case. */
   readonly names: readonly Uint8Array[]
-  /** Place among the message's fields. */
+  /** Index among the message's fields. */
   readonly index: number
 }
 
 export interface JsonMessage {
   readonly fields: JsonField[]
-  /** Place of the field that was found last: mostly, the next one is behind it. */
+  /** Index of the field that was found last: mostly, the next one follows it. */
   last: number
 }
 

@@ -55,7 +55,7 @@ export class OtlpJsonValues {
     this.#wire = wire
   }
 
-  /** Reads the value at the reader's place and writes it as `field`. */
+  /** Reads the value at the reader's position and writes it as `field`. */
   write(field: JsonField): void {
     const { number } = field
     switch (field.kind) {
@@ -167,7 +167,7 @@ export class OtlpJsonValues {
     this.#high = negate ? (low === 0 ? -high : ~high) >>> 0 : high
   }
 
-  /** Reads the number at the reader's place, bare or in a string, to `#start`..`#end`. */
+  /** Reads the number at the reader's position, bare or in a string, to `#start`..`#end`. */
   #findNumber(): void {
     const reader = this.#reader
     const byte = reader.peek()
@@ -186,7 +186,7 @@ export class OtlpJsonValues {
   /** What `#findNumber` found, as it is spelled. */
   #numberText(): string {
     const { bytes } = this.#reader.source
-    // The copy leaves shared memory. Longer ones are no number that matters.
+    // The copy leaves shared memory. A longer text is not a number that matters.
     const end = Math.min(this.#end, this.#start + NUMBER_CHARS_MAX)
     return Buffer.from(bytes.subarray(this.#start, end)).toString('latin1')
   }
@@ -263,7 +263,7 @@ export class OtlpJsonValues {
     this.#endBytes(from, at)
   }
 
-  /** An id in hexadecimal digits of any case; anything else is no id. */
+  /** An id in hexadecimal digits of any case; anything else is not an id. */
   #hex(number: number): void {
     this.#expectString()
     const from = this.#text(number)
@@ -284,7 +284,9 @@ function hexDigit(byte: number): number {
   return byte <= 0x39 ? byte - 0x30 : (byte | 0x20) - 0x57
 }
 
-/** The integer that `text` spells, also as 1.5e3; undefined when it is none or far too large. */
+/**
+ * The integer that `text` spells, also as 1.5e3; undefined when it is not one or is far too large.
+ */
 function exactInteger(text: string): bigint | undefined {
   if (/^-?(0|[1-9][0-9]*)$/.test(text)) {
     return text.length <= UINT64_DIGITS_MAX + 1 ? BigInt(text) : undefined

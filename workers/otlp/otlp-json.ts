@@ -111,7 +111,7 @@ class OtlpJsonWriter {
     if (this.#reader.peek() >= 0) this.#reader.fail('unexpected data after the request')
   }
 
-  /** Writes the fields of the object at the reader's place. `depth` is that of AnyValues. */
+  /** Writes the fields of the object at the reader's position. `depth` is that of AnyValues. */
   #message(message: JsonMessage, level: number, depth: number): void {
     const reader = this.#reader
     if (reader.peek() !== OPEN_OBJECT) reader.fail('expected an object')

@@ -62,7 +62,7 @@ export class OtlpDecoder {
     this.#records = new OtlpRecordWriter(this.#values)
   }
 
-  /** Decodes a part of `bytes`, behind which `TAPE_PADDING` bytes can be read. */
+  /** Decodes a part of `bytes`, after which `TAPE_PADDING` bytes can be read. */
   decode(
     bytes: Uint8Array,
     part: OtlpPart,
@@ -148,7 +148,7 @@ export class OtlpDecoder {
     return reader.pos + length
   }
 
-  /** Reads from the reader's place to `messageEnd`, or to the part's end if that is before. */
+  /** Reads from the reader's position to `messageEnd`, or to the part's end if that is before. */
   #resourceLogs(start: number, messageEnd: number, resume?: OtlpResume): void {
     const values = this.#values
     const { reader } = values

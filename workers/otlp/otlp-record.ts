@@ -269,7 +269,7 @@ export class OtlpRecordWriter {
     return builder.uint64String(keys.observed_time_unix_nano, high, low)
   }
 
-  /** An id of another length, or of zeros only, is none. */
+  /** An id of another length, or of zeros only, counts as absent. */
   #writeId(node: number, id: FieldRange, length: number): boolean {
     if (id.end - id.start !== length) return true
     const { builder, source } = this.#values

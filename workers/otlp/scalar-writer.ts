@@ -27,10 +27,10 @@ const HEX = Buffer.from('0123456789abcdef')
 const BASE64 = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/')
 const PAD = 0x3d
 
-/** Values of `error`. The first is the writers' own, others are whoever's decodes. */
+/** Values of `error`. The first is the writers' own, the others are the decoder's. */
 export const EVENT_TOO_LARGE = 1
 
-/** Bytes to be read by words: `TAPE_PADDING` bytes can be read behind any range of them. */
+/** Bytes to be read by words: `TAPE_PADDING` bytes can be read after any range of them. */
 export interface ByteSource {
   readonly bytes: Uint8Array
   readonly view: DataView
@@ -75,7 +75,7 @@ export class ScalarWriter {
     this.at = this.#into.length
   }
 
-  /** Ends the part: the buffer's contents end behind the newest event. */
+  /** Ends the part: the buffer's contents end after the newest event. */
   end(): void {
     this.#into.length = this.at
   }
@@ -88,7 +88,7 @@ export class ScalarWriter {
     this.#setLimit()
   }
 
-  /** Ends the event behind its closing brace. Returns its start, or -1 when it is too large. */
+  /** Ends the event after its closing brace. Returns its start, or -1 when it is too large. */
   endEvent(): number {
     const start = this.#eventStart
     if (this.at - start > EVENT_BYTES_MAX) {

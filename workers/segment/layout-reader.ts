@@ -30,14 +30,14 @@ export class LayoutReader {
     throw new Error('segment has a number that is too long')
   }
 
-  /** Steps over so many bytes; returns where they begin. */
+  /** Skips this many bytes; returns where they begin. */
   skip(length: number): number {
     if (this.at + length > this.#bytes.length) throw new Error('segment is cut short')
     this.at += length
     return this.at - length
   }
 
-  /** The next so many bytes. */
+  /** The next `length` bytes. */
   bytes(length: number): Buffer {
     const start = this.skip(length)
     return this.#bytes.subarray(start, start + length)

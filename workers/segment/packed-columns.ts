@@ -10,7 +10,7 @@ import { LISTED_VALUES_MAX, PACKED_DICTIONARY } from './value-dictionary.ts'
 const LINE_FEED = 0x0a
 const UUID_CHARS = 36
 const UUID_DASHES = 4
-/** What kernels may write behind a column. */
+/** What kernels may write after a column. */
 const COLUMN_SLACK = 16
 
 /** What the layout says of its columns. */

@@ -11,7 +11,7 @@ import { COLUMN_PADDING } from './segment-columns.ts'
 interface Template {
   /** The raw column, which is the last, is undefined. */
   readonly columns: readonly (number | undefined)[]
-  /** The text before each value, and behind the last. */
+  /** The text before each value, and after the last. */
   readonly gapStarts: readonly number[]
   readonly gapEnds: readonly number[]
 }
@@ -20,7 +20,7 @@ interface Template {
 const GAP_NUMBERS = 3
 const COLUMN_NUMBERS = 4
 const NO_COLUMN = -1
-/** The kind of the template whose events stand whole in the last column; others have 0. */
+/** The kind of the template whose events are stored whole in the last column; others have 0. */
 const RAW_TEMPLATE = 1
 const FAULTS = [
   'segment is cut short',
@@ -32,7 +32,7 @@ export class SegmentColumnsReader {
   readonly #layout = new BatchBytes()
   readonly #packed = new BatchBytes()
   readonly #unpacker = new ColumnUnpacker()
-  /** By template its first gap; of a gap where its text is, its bytes, and the column behind it. */
+  /** By template its first gap; of a gap where its text is, its bytes, and the column after it. */
   #gapsOf = arena.addresses(64)
   #gaps = arena.addresses(1024)
   #columns = arena.addresses(256)

@@ -40,7 +40,7 @@ const TEMPLATES_TRIED_MAX = 4
 const NO_TEMPLATE = -1
 const NOTHING = new Uint8Array(0)
 const NO_CELLS: CellRun = { first: 0, count: 0 }
-/** What copying by words may overwrite behind a column. */
+/** What copying by words may overwrite after a column. */
 export const COLUMN_PADDING = WORD_SLACK
 const LINE_FEED = 0x0a
 const VARUINT_BYTES = 5
@@ -54,7 +54,7 @@ interface Template {
   readonly number: number
   /** The cells of a layout that has it; none for the raw template. */
   readonly cells: CellRun
-  /** Its first gap in `#gaps`: the one before each value, and the one behind the last. */
+  /** Its first gap in `#gaps`: the one before each value, and the one after the last. */
   readonly firstGap: number
   readonly isRaw: boolean
 }
@@ -81,7 +81,7 @@ export class SegmentColumns implements ColumnTexts {
   /** Where each column's values begin, and where its next one goes; the raw column is the last. */
   #columnStart = new Int32Array(64)
   #cursor = arena.int32(64)
-  /** The raw column: the one behind the index's. */
+  /** The raw column: the one after the index's. */
   #rawColumn = 0
   readonly #packer = new ColumnPacker()
   #packed: Uint8Array = new Uint8Array(0)
@@ -135,7 +135,9 @@ export class SegmentColumns implements ColumnTexts {
     return this.#rawCount * 2 <= range.count
   }
 
-  /** What was gathered, if no event stands whole in the last column; until `layout` is called. */
+  /**
+   * What was gathered, if no event is stored whole in the last column; until `layout` is called.
+   */
   get texts(): ColumnTexts | undefined {
     return this.#rawCount > 0 ? undefined : this
   }
@@ -216,7 +218,9 @@ export class SegmentColumns implements ColumnTexts {
     this.#writer.reserve(at + COLUMN_PADDING)
   }
 
-  /** Makes a template of an event, whose layout has no other that fits; false without room. */
+  /**
+   * Makes a template of an event, whose layout has no other that fits; false when there is no room.
+   */
   #tryCreateTemplate(
     group: LayoutGroup,
     cells: CellRun,

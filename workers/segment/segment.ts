@@ -49,7 +49,7 @@ const LINE_FEED = 0x0a
  */
 const SMALL_WINDOW_BITS = 16
 const SMALL_WINDOW_COLUMN_BYTES_MAX = 512 * 1024
-/** Brotli's output grows by so much: half the text, as it rarely is more. */
+/** Brotli's output grows by this much: half the text, as it is rarely more. */
 const OUTPUT_CHUNK_BYTES_MIN = 1024
 const OUTPUT_CHUNK_BYTES_MAX = 64 * 1024
 
@@ -228,7 +228,7 @@ export function writeSegmentText(payload: Uint8Array, text: Buffer): SegmentCont
   return decodeTimes(times)
 }
 
-/** At most `bytesMax` bytes. Nothing stands behind the compressed ones. */
+/** At most `bytesMax` bytes. Nothing follows the compressed ones. */
 function decompress(body: Buffer, bytesMax: number): Buffer {
   try {
     const { buffer, engine } = inflate(body, { info: true, maxOutputLength: Math.max(1, bytesMax) })

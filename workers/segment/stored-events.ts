@@ -9,7 +9,7 @@ import { type SegmentContent, textBytesOf, writeSegmentText } from './segment.ts
 /** Events' text that is to be read; `times` as `SegmentContent` has them. */
 interface StoredText {
   readonly textBytes: number
-  /** Fills `text`, of the arena; 31 bytes behind it may be overwritten. */
+  /** Fills `text`, of the arena; 31 bytes after it may be overwritten. */
   write(text: Buffer): SegmentContent['times']
 }
 

@@ -19,7 +19,7 @@ const PLACES = 1_024
 const SERIAL_MAX = 0x7f_ffff
 /** Shorter values are numbers themselves: `200` with its line feed is not. */
 const VALUE_BYTES_MIN = 3
-/** Fewer rows a value, and the numbers are no gain. */
+/** With fewer rows per value, the numbers save nothing. */
 const ROWS_PER_VALUE_MIN = 4
 /** What brotli writes for a run of one value, more or less. */
 const RUN_BITS = 16

@@ -56,7 +56,7 @@ export class ColumnNames {
     return this.#names.subarray(start, start + this.#length[column]!)
   }
 
-  /** The column of a whole path; NO_COLUMN when none was met. */
+  /** The column of a whole path; NO_COLUMN when it was not seen. */
   tryFind(scope: number, path: Uint8Array): number {
     const start = this.#end
     const end = this.#writeName(NO_COLUMN, path, 0, path.length)
@@ -95,7 +95,7 @@ export class ColumnNames {
     return column
   }
 
-  /** Writes the name behind the others; it is one of them only when `#end` moves over it. */
+  /** Writes the name after the others; it is one of them only when `#end` moves over it. */
   #writeName(parent: number, bytes: Uint8Array, start: number, end: number): number {
     const parentLength = parent === NO_COLUMN ? 0 : this.#length[parent]! + 1
     let at = this.#end

@@ -11,7 +11,7 @@ export class DecodedEvents {
   /** Where an event's JSON starts and ends in the batch's event bytes. */
   start = arena.int32(EVENTS_FIRST)
   end = arena.int32(EVENTS_FIRST)
-  /** The event's entries on the tape; those of a rewritten event stand behind the rest. */
+  /** The event's entries on the tape; those of a rewritten event follow the rest. */
   tapeStart = arena.int32(EVENTS_FIRST)
   tapeEnd = arena.int32(EVENTS_FIRST)
   readonly #context = arena.addresses(4)
@@ -46,7 +46,7 @@ export class DecodedEvents {
     this.count = index + 1
   }
 
-  /** What kernels are told: the four arrays, as they are now (`kernels/events.ts`). */
+  /** The context for kernels: the four arrays, as they are now (`kernels/events.ts`). */
   context(): number {
     const { start, end, tapeStart, tapeEnd } = this
     const context = this.#context
@@ -57,7 +57,7 @@ export class DecodedEvents {
     return context.byteOffset
   }
 
-  /** Makes room for another event, for whoever writes the four arrays directly. */
+  /** Makes room for another event, for code that writes the four arrays directly. */
   reserveOne(): void {
     if (this.count === this.start.length) this.#grow()
   }
@@ -76,7 +76,7 @@ export class DecodedEvents {
     this.tapeEnd[index] = tapeEnd
   }
 
-  /** Gives the newest event a producer time that stands beside its JSON. */
+  /** Gives the newest event a producer time that is not in its JSON. */
   setTime(ms: number, nanos: number): void {
     const capacity = this.start.length
     if (!this.hasTimes) {

@@ -31,7 +31,7 @@ export class EventBuffer {
     return this.bytes.subarray(0, bytes.length)
   }
 
-  /** Makes room for `more` bytes behind `length`, and for words read past the last event's end. */
+  /** Makes room for `more` bytes after `length`, and for words read past the last event's end. */
   reserve(more: number): void {
     const needed = this.length + more + TAPE_PADDING
     if (needed <= this.bytes.length) return

@@ -73,7 +73,7 @@ export function writeEscaped(
       at += 4
     }
     if (i + 4 > end) {
-      // The last bytes, as a word: what is behind them is read as letters, and written over later.
+      // The last bytes, as a word: what is after them is read as letters, and written over later.
       const left = end - i
       const mask = LOW_BYTES[left]!
       const word = from.getInt32(i, true)

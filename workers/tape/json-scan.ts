@@ -29,7 +29,7 @@ export function stringStop(view: DataView, pos: number): number {
 /** Keeps the first 1, 2 or 3 bytes of a little-endian word. */
 export const LOW_BYTES = Int32Array.of(0, 0xff, 0xffff, 0xffffff)
 
-/** Whether the key `key` with its closing quote stands at `pos`. */
+/** Whether the key `key` with its closing quote is at `pos`. */
 export function isKeyAt(view: DataView, pos: number, trie: PathTrie, key: number): boolean {
   const { keyView } = trie
   let at = trie.keyStart[key]!
@@ -58,7 +58,7 @@ const TRUE_WORD = 0x65757274
 const NULL_WORD = 0x6c6c756e
 const ALSE_WORD = 0x65736c61
 
-/** The tape type of the literal at `pos`: TRUE, FALSE or NULL; NO_LITERAL where there is none. */
+/** The tape type of the literal at `pos`: TRUE, FALSE or NULL; NO_LITERAL for anything else. */
 export function literalType(view: DataView, pos: number): number {
   const word = view.getInt32(pos, true)
   if (word === TRUE_WORD) return TRUE

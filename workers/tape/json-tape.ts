@@ -162,7 +162,7 @@ export class JsonTape {
     this.length = length
   }
 
-  /** Makes room for `more` integers behind `length`, for whoever writes them directly. */
+  /** Makes room for `more` integers after `length`, for code that writes them directly. */
   reserve(more: number): void {
     const needed = this.length + more
     if (needed <= this.entries.length) return
@@ -191,7 +191,7 @@ export class JsonTape {
     if (bytes[pos] === CLOSE_OBJECT) return pos + 1
     for (;;) {
       if (bytes[pos] !== QUOTE) return this.#fail(SYNTAX_KEY, pos)
-      // The key that came here last time, compared in place.
+      // The key that followed last time, compared in place.
       let key = previous === NO_KEY ? trie.first[node]! : trie.next[previous]!
       if (key === NO_KEY || !isKeyAt(view, pos + 1, trie, key)) {
         key = this.#otherKey(pos + 1, node, previous)
@@ -372,7 +372,7 @@ export class JsonTape {
     return pos
   }
 
-  /** An object inside an array: its leaves stand behind a header of its own. */
+  /** An object inside an array: its leaves follow a header of its own. */
   #elementObject(open: number, element: number, depth: number): number {
     const header = this.length
     this.push(element, ELEMENT, open, 0)

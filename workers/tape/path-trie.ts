@@ -68,7 +68,7 @@ export class PathTrie {
   next: Int32Array = new Int32Array(0)
   /** Which node came first in this node's object, last time. 0 when unknown. */
   first: Int32Array = new Int32Array(0)
-  /** The node of this node's array elements, 0 when none was met. */
+  /** The node of this node's array elements, 0 when none was seen. */
   element: Int32Array = new Int32Array(0)
   /** Column of the node, or -1 for paths too long. */
   column = new Int32Array(0)
@@ -81,7 +81,7 @@ export class PathTrie {
   hashHigh = new Int32Array(0)
   /** 1 when the key's bytes are spelled with escapes, so that they must be decoded to be read. */
   escaped: Uint8Array = new Uint8Array(0)
-  /** Keys, each with its closing quote behind it, so that one comparison takes in both. */
+  /** Keys, each with its closing quote after it, so that one comparison takes in both. */
   keyBytes: Uint8Array = new Uint8Array(0)
   keyView: DataView = new DataView(this.keyBytes.buffer)
   readonly columns: ColumnNames
@@ -159,7 +159,7 @@ export class PathTrie {
     return this.#create(parent, bytes, start, end, escaped)
   }
 
-  /** The node that stands for the elements of the array at `node`. */
+  /** The node for the elements of the array at `node`. */
   elementOf(node: number): number {
     const known = this.element[node]!
     if (known !== 0) return known

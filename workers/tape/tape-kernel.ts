@@ -1,17 +1,17 @@
-/** What the tape and its kernel (`kernels/tape.ts`) tell each other. */
+/** The context that the tape and its kernel (`kernels/tape.ts`) share. */
 import { DEPTH_MAX } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'
 import type { Kernels } from '../kernel/kernels.ts'
 import type { PathTrie } from './path-trie.ts'
 
-/** Places in the context: the tape's length, and the serial number of its newest object. */
+/** Offsets in the context: the tape's length, and the serial number of its newest object. */
 const LENGTH = 14
 const SERIAL = 15
 /** Of all its integers; see `Tape` of `kernels/tape-writer.ts`. */
 const CONTEXT = 24
 const SERIAL_MAX = 0x3fffffff
 
-/** KeyValues: fields that lie in the arena one behind another. */
+/** KeyValues: fields that lie in the arena one after another. */
 export interface MemberFields {
   bytes: Uint8Array
   start: number
@@ -46,7 +46,7 @@ export class TapeKernel {
     this.#context[SERIAL] = 0
   }
 
-  /** Room for so many nodes. */
+  /** Room for `nodes` nodes. */
   reserve(nodes: number): void {
     if (this.seen.length >= nodes) return
     const seen = arena.int32(nodes)

@@ -24,7 +24,7 @@ export const ELEMENT = 12
 /** Integers an entry takes. */
 export const ENTRY = 4
 
-/** The entry behind the one at `at` and, of an array or an object in one, behind what is in it. */
+/** The entry after the one at `at` and, of an array or an object in one, after what is in it. */
 export function nextEntry(entries: Int32Array, at: number): number {
   const type = entries[at + 1]!
   return type === ARRAY || type === ELEMENT ? entries[at + 7]! : at + ENTRY

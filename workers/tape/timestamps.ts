@@ -4,7 +4,7 @@
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 
-/** A longer text is no time, however it is spelled. */
+/** A longer text is not a time in any spelling. */
 export const ESCAPED_TIME_BYTES_MAX = 6 * 64
 
 export class Timestamp {
@@ -27,7 +27,7 @@ export class Timestamp {
     return this.#unescaped.byteOffset
   }
 
-  /** Reads the text at `start`..`end` of `bytes`, the arena's; false when it is no date-time. */
+  /** Reads the text at `start`..`end` of `bytes`, the arena's; false when it is not a date-time. */
   tryRead(bytes: Uint8Array, start: number, end: number): boolean {
     return this.#tryRead(bytes.byteOffset + start, bytes.byteOffset + end)
   }

@@ -78,7 +78,7 @@ export class Transforms {
     }
   }
 
-  /** Extracted events stand behind the others: two rounds, each in the order of the bytes. */
+  /** Extracted events follow the others: two rounds, each in the order of the bytes. */
   #redact(
     tape: JsonTape,
     events: DecodedEvents,

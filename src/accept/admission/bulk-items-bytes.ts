@@ -43,7 +43,7 @@ const LINE_FEED = 0x0a
 /** Of an action's line nothing else is repeated. */
 const SHORTEST_ACTION_BYTES = '{"index":{}}'.length
 
-/** What each field adds, with the comma behind it. */
+/** What each field adds, with the comma after it. */
 const NAMES = [
   [ITEM_INDEX, '"_index":"",'.length],
   [ITEM_TYPE, '"_type":"_doc",'.length],

@@ -39,7 +39,7 @@ export interface Waiter {
   readonly reject: (error: unknown) => void
 }
 
-/** Requests of one stream and kind, one behind another. */
+/** Requests of one stream and kind, one after another. */
 export interface OpenBatch {
   readonly stream: Stream
   /** Small batches with the same one may share a task; undefined: with none. */
@@ -175,7 +175,7 @@ export interface GroupedBatch {
   readonly length: number
 }
 
-/** The group as one batch; several are copied one behind another. */
+/** The group as one batch; several are copied one after another. */
 export function joinGroup(
   buffers: BatchBuffers,
   { batches, isMixed }: BatchGroup,

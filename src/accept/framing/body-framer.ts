@@ -86,7 +86,7 @@ export class BodyFramer {
   #buffer: Uint8Array | undefined
   #length = 0
   #framing: Framing | undefined
-  /** Where the current part starts in the buffer: behind the opening bracket of an array. */
+  /** Where the current part starts in the buffer: after the opening bracket of an array. */
   #start = 0
   #linesBefore = 0
   #parts = 0

@@ -104,7 +104,7 @@ function lineStart(bytes: Uint8Array, end: number, min: number): number {
   return at
 }
 
-/** Just behind the line feed that ends the line at `start`; there is one. */
+/** Just after the line feed that ends the line at `start`; there is one. */
 function lineEnd(bytes: Uint8Array, start: number): number {
   let at = start
   while (bytes[at] !== LINE_FEED) at++

@@ -146,7 +146,7 @@ export class Decompressor {
     })
     stream.on('end', () => {
       if (this.#isOver) return
-      // What zlib did not read lies behind the compressed data: it would be lost in silence.
+      // What zlib did not read follows the compressed data: it would be lost in silence.
       if (!this.#isEnded || stream.bytesWritten !== this.#inputBytes) return this.#failInvalid()
       this.#isOver = true
       this.#events.onEnd()

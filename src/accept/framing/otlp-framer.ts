@@ -28,7 +28,7 @@ export class OtlpFramer {
   readonly #scan = new OtlpScan()
   #buffer: Uint8Array | undefined
   #length = 0
-  /** Where the part starts in the buffer: behind the resource and the scope that it resumes. */
+  /** Where the part starts in the buffer: after the resource and the scope that it resumes. */
   #start = 0
   #resume: OtlpResume | undefined
   /** `generatedBytes` of the scan when the part began. */
@@ -132,7 +132,7 @@ export class OtlpFramer {
     this.#sink.fail(error)
   }
 
-  /** Hands out what is before the scan's place, and goes on behind it in a new buffer. */
+  /** Hands out what is before the scan's place, and goes on after it in a new buffer. */
   #cut(): void {
     const scan = this.#scan
     const buffer = this.#buffer!

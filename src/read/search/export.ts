@@ -76,7 +76,7 @@ export class Export {
     return `${[...stream, '_id', '_ingested_at', '_event_time', ...cells].join(',')}\r\n`
   }
 
-  /** The next events, perhaps none yet; undefined behind the last one. Throws as search does. */
+  /** The next events, perhaps none yet; undefined after the last one. Throws as search does. */
   async next(signal: AbortSignal): Promise<readonly Uint8Array[] | undefined> {
     if (this.#isOver || this.#left === 0) return undefined
     const { request, streams, tellsStream } = this.#task

@@ -42,7 +42,7 @@ export function takeChunk(rows: readonly MixedRow[], options: ChunkOptions): Spl
     if (taken.length > 0) {
       bytes += row.rawBytes
       segments += row.runs.length
-      // What lies behind a row that stays is not put into one row with what lies before it.
+      // What follows a row that stays is not put into one row with what lies before it.
       if (kind !== 'merged' || bytes > SPLIT_BYTES_MAX || segments > SPLIT_SEGMENTS_MAX) break
     } else {
       bytes = row.rawBytes

@@ -24,7 +24,7 @@ export interface PendingQuery extends IdRange {
   readonly newestFirst: boolean
   /** How many rows to look at. */
   readonly limit: number
-  /** Of a node's segments those behind this one are pending, too. */
+  /** Of a node's segments those after this one are pending, too. */
   readonly observed?: ObservedSegments | undefined
 }
 

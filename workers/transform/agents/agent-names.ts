@@ -36,7 +36,7 @@ const SLASH = 0x2f
 const UNDERSCORE = 0x5f
 const HASH_FACTOR = 31
 
-/** Lines: a name, and behind ` = ` how it is spelled where that differs. */
+/** Lines: a name, and after ` = ` how it is spelled where that differs. */
 export function indexNames(lists: Readonly<Record<NameKind, readonly string[]>>): Names {
   const names = new Map<number, Name[]>()
   for (const kind of ['bot', 'leading', 'inside'] as const) {
@@ -73,7 +73,7 @@ export function findName(
   let hash = 0
   let start = -1
   for (let i = 0; i <= text.length; i++) {
-    // Behind the end it is 0, which is no letter.
+    // Past the end it is 0, which is not a letter.
     const code = i < text.length ? text.charCodeAt(i) | LOWER : 0
     if (isLetter(code)) {
       if (start < 0) start = i

@@ -48,7 +48,7 @@ const READERS = /\d (?:subscribers?|readers?)(?![a-z])/
 const APP = /cfnetwork|darwin|android|iphone|ipad|okhttp|dalvik|(?<![a-z])(?:ios|macos)(?![a-z])/
 /** These put addresses of toolbars and vendors into their strings. */
 const BROWSER = /msie |trident|konqueror|opera|netscape/
-/** Where no browser writes anything, and alone behind `compatible`, which browsers never are. */
+/** Where no browser writes anything, and alone after `compatible`, which browsers never are. */
 const BOT_PLACE = new RegExp(
   [
     'like gecko; (?:compatible; )?(?=[a-z])',
@@ -57,7 +57,7 @@ const BOT_PLACE = new RegExp(
 )
 const FORGE = /\b(?:github|gitlab|bitbucket|npmjs|pypi|packagist)\b/i
 
-/** A version behind a name: `/1.2`, ` v1.2`, `-1.2`. */
+/** A version after a name: `/1.2`, ` v1.2`, `-1.2`. */
 const VERSION = /^(?: ?\/ ?v?|[ _-]v?|v)?(\d[\w.]{0,31})/
 const LEADING_PRODUCT =
   /^(?:Python\/[\d.]{1,16} (?=[\w-]{1,32}\/\d))?([\w!.:'&-][\w!.:'& -]{0,63})\/v?(\d[\w.]{0,31})/
@@ -149,7 +149,7 @@ function productOfAddress(text: string, lower: string): Omit<Agent, 'isBot'> {
   return { name, version: versionAt(own, match[0].length) }
 }
 
-/** The last product, if it is none that every browser has. */
+/** The last product, unless every browser has it. */
 function lastProduct(text: string): Omit<Agent, 'isBot'> {
   const products = [...text.matchAll(/(?<![\w.-])([A-Za-z][\w.-]{0,63})\/v?(\d[\w.]{0,31})/g)]
   const last = products.at(-1)
@@ -166,7 +166,7 @@ function versionAt(text: string, index: number): string | undefined {
   return VERSION.exec(text.slice(index, index + 48))?.[1]
 }
 
-/** A name and version at the beginning: what most programs send that are no browsers. */
+/** A name and version at the beginning: what most programs other than browsers send. */
 export function leadingProduct(text: string): Agent | undefined {
   const match = LEADING_PRODUCT.exec(text)
   if (match === null || /^(?:Mozilla|Opera|Darwin|DoCoMo)$/i.test(match[1]!)) return undefined
@@ -188,7 +188,7 @@ const ADDRESS = new RegExp(
   'gi',
 )
 
-/** The string without URLs and mail addresses: words in them say nothing of who sent it. */
+/** The string without URLs and mail addresses: words in them say nothing about the sender. */
 export function removeAddresses(text: string): { text: string; address: Address } {
   if (!ADDRESS_LETTERS.some((letters) => text.includes(letters))) {
     return { text, address: 'none' }

@@ -40,7 +40,7 @@ export class UserAgentBudget {
     this.#bucket = known
   }
 
-  /** Whether a string of so many bytes may be parsed; charges for it if so. */
+  /** Whether a string of this many bytes may be parsed; charges for it if so. */
   tryTake(bytes: number): boolean {
     const cost = userAgentCost(bytes)
     if (this.#bucket.left < cost) return false

@@ -50,13 +50,13 @@ interface Sibling {
   /** `,"user_agent_parsed":` */
   readonly key: ArenaText
   readonly node: number
-  /** Holds the key, behind what the kernel wants to know of it. */
+  /** Holds the key, after what the kernel wants to know of it. */
   readonly block: Buffer
 }
 
-/** What the kernel is told, and tells: see `AgentFields` of `kernels/agents.ts`. */
+/** The kernel's context: see `AgentFields` of `kernels/agents.ts`. */
 const context = arena.addresses(11)
-/** Where what it is told of cards begins there, and where its counts do. */
+/** Where the cards begin in that context, and where the counts do. */
 const CARDS = 4
 const COUNTS = 7
 

@@ -16,9 +16,9 @@ import { AgentCard } from '../rewrite/agent-card.ts'
 import { parseUserAgent } from './parse-user-agent.ts'
 import { UserAgentBudget } from './user-agent-budget.ts'
 
-/** A power of two; with four places each, there is room for nearly all that is remembered. */
+/** A power of two; with four slots each, nearly all remembered strings fit. */
 const SETS = 8_192
-/** A place: the string's hash, and the card's address, 0 where there is none. */
+/** A slot: the string's hash, and the card's address, 0 where it is empty. */
 const PLACE = 2
 const SET = 4 * PLACE
 
@@ -54,7 +54,7 @@ export class UserAgents {
     this.#forgotten = []
   }
 
-  /** What the kernel is told of cards: their places, sets, and how much of a text counts. */
+  /** The kernel's context of cards: their slots, sets, and how much of a text counts. */
   known(): readonly number[] {
     if (this.#places.length === 0) {
       this.#places = arena.replaced(this.#places, arena.addresses(SETS * SET))

@@ -14,7 +14,7 @@ import { NAME_ENDS } from './name-endings.ts'
 import { endsInNeutral, judgeNamed, NO_NAME, SECRET_NAME } from './secret-names.ts'
 import { isSecretText } from './secret-values.ts'
 
-/** Longer strings are no names. */
+/** Longer strings are not names. */
 const NAME_CHARS_MAX = 200
 /** As far as the equals sign of an assignment is looked for. */
 const ASSIGNMENT_CHARS_MAX = 80
@@ -24,7 +24,7 @@ const PROSE = /^(?:[A-Z]?[a-z']+|[A-Z]+)(?:[ ,.]+(?:[A-Z]?[a-z']+|[A-Z]+)){2,}[.
 const ASSIGNED_NAME = /[A-Za-z_][\w.:[\]-]*$/
 const ASSIGNED_BEGIN = /(?:^|[=,])-{0,2}$/
 
-/** Whether a string, as it stands in JSON, can matter at all. Hot. */
+/** Whether a string, as written in JSON, can matter at all. Hot. */
 export function mayName(
   bytes: Uint8Array,
   start: number,
@@ -42,13 +42,13 @@ export function pairKind(text: string): number {
   return judgeNamed(text)
 }
 
-/** How sure a word that is a header's or a field's name is of the value behind it. */
+/** How sure a word that is a header's or a field's name is of the value after it. */
 function headerKind(text: string): number {
   if (text.length > NAME_CHARS_MAX || !BARE_NAME.test(text) || endsInNeutral(text)) return NO_NAME
   return judgeNamed(text)
 }
 
-/** How sure a program's flag is of the argument behind it. */
+/** How sure a program's flag is of the argument after it. */
 function flagKind(text: string): number {
   if (text.length > NAME_CHARS_MAX || !FLAG.test(text)) return NO_NAME
   return endsInNeutral(text) ? NO_NAME : judgeNamed(text)
@@ -102,7 +102,7 @@ export class ListNames {
     return this.#flagged !== NO_NAME || this.#named !== NO_NAME
   }
 
-  /** Judges an element that is no string, or cannot be a name while none is awaited. */
+  /** Judges an element that is not a string, or that cannot be a name while no value is awaited. */
   judgeOther(isArray: boolean): number {
     const isSecret = isArray && this.#isPair && this.count === 1 && this.#named >= SECRET_NAME
     this.#take(NO_NAME, NO_NAME)
@@ -126,12 +126,12 @@ export class ListNames {
   }
 }
 
-/** Whether what stands behind a flag is its secret. */
+/** Whether what follows a flag is its secret. */
 function isFlagged(kind: number, text: string): boolean {
   return !FLAG.test(text) && isSecretText(kind, text)
 }
 
-/** Whether what stands behind the name in a pair or a list of headers is a secret. */
+/** Whether what follows the name in a pair or a list of headers is a secret. */
 function isNamed(kind: number, text: string): boolean {
   if (kind === NO_NAME || PROSE.test(text)) return false
   return isSecretText(kind, text) && headerKind(text) === NO_NAME

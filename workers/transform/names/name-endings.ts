@@ -29,7 +29,7 @@ for (const word of [...SECRET_PAIRS, ...PLURALS.keys(), ...OTHER_WORDS]) add(wor
 for (const word of NEUTRAL_WORDS) addShort(word, NEUTRAL)
 const context = arena.addresses(2)
 context.set([lasts.byteOffset, befores.byteOffset])
-/** What kernels are told: see `NameEnds` of `kernels/secret-tables.ts`. */
+/** The context for kernels: see `NameEnds` of `kernels/secret-tables.ts`. */
 export const NAME_ENDS = context.byteOffset
 
 function add(word: string): void {
@@ -38,7 +38,7 @@ function add(word: string): void {
   befores[indexOf(word, word.length - 6)] = 1
 }
 
-/** What stands before a word of less than three letters may be anything. */
+/** Anything may precede a word of less than three letters. */
 function addShort(word: string, bit: number): void {
   const missing = Math.max(0, 3 - word.length)
   for (let before = 0; before < LETTERS ** missing; before++) {

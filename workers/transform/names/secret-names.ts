@@ -37,7 +37,7 @@ import {
 export const NO_NAME = 0
 /** Strings that are more than a word: `auth`, `tokens`. */
 export const WEAK_NAME = 1
-/** Any string that is no flag: `db_pass`. */
+/** Any string that is not a flag: `db_pass`. */
 export const STRING_NAME = 2
 /** Numbers, objects and arrays as well: `db_password`. */
 export const SECRET_NAME = 3
@@ -54,7 +54,7 @@ const SHELL_NAMES: ReadonlySet<string> = new Set(['OLDPWD', 'XDG_SESSION_ID'])
 const DOMAIN = /^[a-z\d-]{1,63}(?:\.[a-z\d-]{1,63}){1,8}\//
 const WEAK_WORDS: ReadonlySet<string> = new Set(['auth', 'bearer', 'csrf', 'xsrf', 'cred', 'pass'])
 
-/** Whether a string under this name is a secret, unless the string says that it is none. */
+/** Whether a string under this name is a secret, unless the string itself shows that it is not. */
 export function isSecretName(name: string): boolean {
   return judgeName(name) !== NO_NAME
 }
@@ -135,7 +135,7 @@ function judgeWords(words: readonly string[]): number {
   return isShort ? Math.max(kind, judgeLast(words, words.length)) : kind
 }
 
-/** Judges by the last of the first `length` words and what stands before it. */
+/** Judges by the last of the first `length` words and what precedes it. */
 function judgeLast(words: readonly string[], length: number): number {
   const last = words[length - 1]
   if (last === undefined) return NO_NAME
@@ -171,7 +171,7 @@ function isKey(words: readonly string[], length: number): boolean {
   return KEY_KINDS.has(before) && KEY_WORDS.has(words[length - 3] ?? '')
 }
 
-/** Words that were written together: judged by their end, and by what would stand before it. */
+/** Words that were written together: judged by their end, and by what would precede it. */
 function isJoined(word: string): boolean {
   const end = JOINED.exec(word)
   if (end === null) return false

@@ -6,7 +6,7 @@ import { unescapeToString } from '../../tape/json-string.ts'
 import { ESCAPED, FALSE, NULL, STRING, TRUE } from '../../tape/tape-types.ts'
 import { LISTED_NAME, NO_NAME, SECRET_NAME, WEAK_NAME } from './secret-names.ts'
 
-/** Longer strings are no flags, words or paths. */
+/** Longer strings are not flags, words or paths. */
 const TEXT_CHARS_MAX = 200
 /** As many bytes as one character of a JSON string takes at most. */
 const CHAR_BYTES_MAX = 6
@@ -21,7 +21,7 @@ const EMPTY = new RegExp(
 )
 /** Variables of shells; a dollar may begin a password. */
 const VARIABLE = /^(?:\$[A-Z][A-Z0-9_]+|%[A-Z][A-Z0-9_]+%)$/
-/** A file that holds a secret is none; a secret in base64 has no ending. */
+/** The name of a file with a secret is not a secret; a secret in base64 has no file ending. */
 const FILE_PATH = new RegExp(
   '^(?:file:/)?(?:\\.{0,2}|~|[A-Za-z]:)[/\\\\][\\w.@ /\\\\-]*' +
     '(?:\\.[a-z]\\w{1,5}|[/\\\\]secrets[/\\\\][\\w.-]+)$',

@@ -68,7 +68,7 @@ export const HOLDER_PAIRS = words(`
   apikey secretkey privatekey signingkey encryptionkey jwtkey authkey masterkey jaasconfig
   tokensvalue cookiesvalue secretsvalue passwordsvalue apikeysvalue`)
 
-/** What is told about secrets beside them: `{"tokens":{"count":…}}`. */
+/** What is stored about secrets beside them: `{"tokens":{"count":…}}`. */
 export const ABOUT_WORDS = words(`
   name names id ids type types kind count counts size sizes length total used left remaining limit
   max min avg average mean rate cost price budget created updated expires expiry expiration ttl age
@@ -97,10 +97,10 @@ export const KEY_WORDS = words(`
 /** Words between one of them and `key`: `SUPABASE_SERVICE_KEY`. */
 export const KEY_KINDS = words('service server admin rest prod live test client secondary primary')
 
-/** Words that are a secret's behind certain others only, or weakly; `no` is a card's. */
+/** Words that are a secret's after certain others only, or weakly; `no` is a card's. */
 export const OTHER_WORDS = words('key keys pin sid pass pw auth bearer csrf xsrf cred no')
 
-/** Words before `pin` that make it a secret and no place on a map, a board or in a city. */
+/** Words before `pin` that make it a secret, not a pin on a map or a board, or a postal code. */
 export const PIN_WORDS = words(`
   user card atm sim security access login account customer unlock wallet parental new old current
   confirm bank debit credit device my admin voicemail transaction payment sms signing verification
@@ -152,7 +152,7 @@ export const EXCEPTIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['otp', words('erlang send resend')],
 ])
 
-/** Words that say that a name asks or tells about a secret: `must_change_password`. */
+/** Words that show that a name asks or says something about a secret: `must_change_password`. */
 export const FLAG_WORDS = words(`
   is has have had needs need requires require required supports support allow allows allowed can
   should must use uses with without no not show hide forgot skip missing expects accept accepts
@@ -161,7 +161,9 @@ export const FLAG_WORDS = words(`
 export const COUNTER_WORDS = words(`
   invalid wrong incorrect bad failed rejected denied unknown duplicate num number total count`)
 
-/** Last words that tell how a secret is held, or which one: `password_hash`, `API_KEY_LIVE`. */
+/**
+ * Last words that say how a secret is kept, or which one it is: `password_hash`, `API_KEY_LIVE`.
+ */
 export const NEUTRAL_WORDS = words(`
   value val plain plaintext cleartext clear raw hash hashed digest encrypted enc encoded cipher
   ciphertext crypted base hex pem der sha md bcrypt argon pbkdf data content contents
@@ -170,7 +172,7 @@ export const NEUTRAL_WORDS = words(`
   current previous prev backup primary secondary original temp temporary default test prod
   production
   staging stage dev development live sandbox salt pepper text`)
-/** The few of them that say so behind `auth`, `pass`, `pin` and the like, too. */
+/** The few of them that say so after `auth`, `pass`, `pin` and the like, too. */
 export const HASH_WORDS = words('hash hashed digest confirmation confirm repeat plain encrypted')
 
 /** Keys beside each other, normalized: `{"name":"Authorization","value":…}`. */

@@ -24,7 +24,7 @@ import { decodedEnd, valueStart } from './inner-text.ts'
 
 /** Strings that look like a secret are replaced within one another so deep. */
 const SECRET_DEPTH_MAX = 4
-/** Longer values are no flags, words or paths. */
+/** Longer values are not flags, words or paths. */
 const VALUE_BYTES_MAX = 256
 /** A kind of `InnerEdits` that is not one of the scanner's. */
 const BY_NAME = -1
@@ -43,16 +43,16 @@ const CLOSE_ARRAY = 0x5d
 const SPACE = 0x20
 const LETTER_U = 0x75
 
-/** What there is no value of, in JSON, Python, Ruby and JavaScript. */
+/** The null values of JSON, Python, Ruby and JavaScript. */
 const NOTHING = /^(?:n(?:u(?:ll?)?)?|None|nil|undefined)?$/
 const FLAG = /^(?:true|false)$/i
 
-/** What is to be replaced, in the order in which it stands there. */
+/** What is to be replaced, in the order of the text. */
 export class InnerEdits {
   count = 0
   readonly start: number[] = []
   readonly end: number[] = []
-  /** Whether `[REDACTED]` takes the place, else null does. */
+  /** Whether `[REDACTED]` replaces it, else null does. */
   readonly isString: boolean[] = []
   /** The kind of the secret, or BY_NAME. */
   readonly kind: number[] = []
@@ -229,7 +229,7 @@ export class InnerJson {
     return out.subarray(0, length + this.#end - pos)
   }
 
-  /** Judges the value behind a key that is so sure of it; returns where to go on. */
+  /** Judges the value after a key that is so sure of it; returns where to go on. */
   #editValue(pos: number, name: number): number {
     const bytes = this.#bytes
     const { edits } = this
@@ -238,7 +238,7 @@ export class InnerJson {
     if (!open.read(bytes, at, this.#end)) {
       return key.form === NO_QUOTE || name < SECRET_NAME ? pos : this.#editOther(at, name)
     }
-    // The object ended behind its colon.
+    // The object ended after its colon.
     if (isAround(open, key)) return pos
     findClose(bytes, this.#end, open, close)
     const start = open.end
@@ -250,7 +250,7 @@ export class InnerJson {
     return close.end
   }
 
-  /** The same of a value that is no string. */
+  /** The same for a value that is not a string. */
   #editOther(at: number, name: number): number {
     const bytes = this.#bytes
     const first = bytes[at]!

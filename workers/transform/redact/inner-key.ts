@@ -33,7 +33,7 @@ export class InnerKey {
   braces = 0
   bracesAt = 0
 
-  /** The text whose keys are read next, in the order in which they stand there. */
+  /** The text whose keys are read next, in their order. */
   begin(bytes: Uint8Array, start: number): void {
     this.#bytes = bytes
     this.#textStart = start
@@ -41,7 +41,7 @@ export class InnerKey {
     this.bracesAt = start
   }
 
-  /** The same text once more, behind one within it. */
+  /** The same text once more, after one within it. */
   resume(start: number, braces: number, bracesAt: number): void {
     this.#textStart = start
     this.braces = braces

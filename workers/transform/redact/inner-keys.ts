@@ -44,7 +44,7 @@ const states = arena.uint8(nodes.length * LETTERS * Uint16Array.BYTES_PER_ELEMEN
 for (const [node, next] of nodes.entries()) {
   states.set(new Uint8Array(next.buffer), node * next.byteLength)
 }
-/** What kernels are told: see `nextInnerKey` of `kernels/inner-keys.ts`. */
+/** The context for kernels: see `nextInnerKey` of `kernels/inner-keys.ts`. */
 export const KEY_STATES = states.byteOffset
 
 /** Adds a word, from its last letter to its first, which leads to `meaning`. */
@@ -76,7 +76,7 @@ export function firstInnerKey(bytes: Uint8Array, start: number, end: number): nu
   return kernels.firstInnerKey(KEY_STATES, byteOffset + start, byteOffset + end) - byteOffset
 }
 
-/** The next one at or behind `from`. */
+/** The next one at or after `from`. */
 export function nextInnerKey(bytes: Uint8Array, start: number, from: number, end: number): number {
   const { byteOffset } = bytes
   const [first, at, last] = [byteOffset + start, byteOffset + from, byteOffset + end]

@@ -25,7 +25,7 @@ export const SINGLE_QUOTE = 4
 /** Bytes of each form, its backslashes aside. */
 const FORM_BYTES = Uint8Array.of(0, 1, 5, 3, 1)
 
-/** The quote read last: where it stands, its form and its backslashes. */
+/** The quote read last: its position, its form and its backslashes. */
 export class Quote {
   form = NO_QUOTE
   start = 0
@@ -122,7 +122,7 @@ function endAt(close: Quote, at: number): void {
   close.textEnd = at
 }
 
-/** Whether a quote is of a string around the text in which `inner` stands. */
+/** Whether a quote is of a string around the text that contains `inner`. */
 export function isAround(quote: Quote, inner: Quote): boolean {
   if (quote.form === SINGLE_QUOTE || inner.form === SINGLE_QUOTE) return false
   if (quote.form === inner.form) return quote.backslashes < inner.backslashes

@@ -33,7 +33,7 @@ export function valueEnd(bytes: Uint8Array, view: DataView, start: number): numb
   }
 }
 
-/** The position of the closing quote; `start` is behind the opening one. */
+/** The position of the closing quote; `start` is after the opening one. */
 export function stringEnd(bytes: Uint8Array, view: DataView, start: number): number {
   let pos = start
   for (;;) {

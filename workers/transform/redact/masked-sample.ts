@@ -11,7 +11,7 @@ const LENGTH_CLASSES = [8, 16, 32, 64, 128, 1_024] as const
 /** Values with fewer bytes show nothing of themselves. */
 const SHOWN_BYTES_MIN = 16
 const SHOWN_CHARS = 2
-/** Only so much of a value is looked at for its characters. */
+/** Only this much of a value is examined for its characters. */
 const LOOKED_AT_BYTES_MAX = 256
 const MASK = '***'
 

@@ -47,7 +47,7 @@ export interface EditPlaces {
   readonly scopes: ElementScopes
 }
 
-/** Makes the edits of raw keys count where something else in their place was redacted. */
+/** Makes the edits of raw keys count where something else in their object was redacted. */
 export function clearSamePlaces(
   trie: PathTrie,
   edits: Edits,

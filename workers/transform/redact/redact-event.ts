@@ -124,7 +124,7 @@ export class EventRedactor {
     return pos
   }
 
-  /** The position of the closing quote; `pos` is behind the opening one. */
+  /** The position of the closing quote; `pos` is after the opening one. */
   #stringEnd(pos: number): number {
     return stringEnd(this.#bytes, this.#view, pos)
   }
@@ -335,7 +335,7 @@ export class EventRedactor {
     return pos + 1
   }
 
-  /** What an array's names say of the element at `start`; no string when it has no `end` behind. */
+  /** What an array's names say of the element at `start`; no string when it has no `end` after. */
   #verdictOf(names: ListNames, start: number, end: number): number {
     if (end < start) return names.judgeOther(this.#bytes[start - 1] === OPEN_ARRAY)
     const text = names.isAwaited

@@ -70,7 +70,7 @@ interface Pairs {
 }
 
 export class RedactKeys {
-  /** Index 0 is no step of any path, index 1 the root. */
+  /** Index 0 is not a step of any path, index 1 is the root. */
   readonly #fields: FieldStep[] = [createStep(), createStep()]
   #trie: PathTrie | undefined
   #generation = -1
@@ -157,7 +157,7 @@ export class RedactKeys {
     return this.flags[node]!
   }
 
-  /** Names of pairs are looked at from when the first value is met beside one. */
+  /** Names of pairs are checked once the first value was seen beside one. */
   #pair(node: number, parent: number): void {
     let pairs = this.#pairs.get(parent)
     if (pairs === undefined) this.#pairs.set(parent, (pairs = { names: [], hasValue: false }))

@@ -157,7 +157,7 @@ export class Redaction {
     const { revision } = this.#keys
     const way = this.#judge(tape, rewriter, from, to)
     if (this.#keys.revision === revision || way === WALK) return way
-    // A value was met that the names before it are looked at for.
+    // This value is why the names before it have to be checked.
     return this.#judge(tape, rewriter, from, to)
   }
 
@@ -237,7 +237,7 @@ export class Redaction {
     )
   }
 
-  /** Whether a string names a secret that stands beside it. */
+  /** Whether a string names a secret that is beside it. */
   #isName(bytes: Uint8Array, entries: Int32Array, at: number, flags: number): boolean {
     if ((flags & NAMES) === 0) return false
     const start = entries[at + 2]!

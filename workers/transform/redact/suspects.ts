@@ -93,7 +93,7 @@ export interface SuspectKeys {
   readonly logNode: number
 }
 
-/** The next event from `first` on that has to be looked at; `end` when there is none before it. */
+/** The next event from `first` on that has to be examined; `end` when there is none before it. */
 export function nextSuspect(
   tape: JsonTape,
   events: DecodedEvents,

@@ -14,7 +14,7 @@ import { ENTRY } from '../../tape/tape-types.ts'
 
 const HEAD_BYTES = 32
 const ENTRY_BYTES = ENTRY * Int32Array.BYTES_PER_ELEMENT
-/** Places among the integers. */
+/** Indexes of the integers. */
 const ENTRIES = 4
 const NODE = 5
 const GENERATION = 6

@@ -27,7 +27,7 @@ export class Edits {
   growthMax = 0
   start = new Int32Array(64)
   end = new Int32Array(64)
-  /** The tape entry that is replaced or inserted behind, for edits that the tape can follow. */
+  /** The tape entry that is replaced or inserted after, for edits that the tape can follow. */
   entry = new Int32Array(64)
   /** Node of the JSON object that an insertion holds; of other edits it says nothing. */
   node = new Int32Array(64)
@@ -56,7 +56,7 @@ export class Edits {
     return index
   }
 
-  /** Inserts an object's key and the object, known as `node`, behind the value of `entry`. */
+  /** Inserts an object's key and the object, known as `node`, after the value of `entry`. */
   insert(at: number, entry: number, key: ArenaText, object: AgentCard, node: number): void {
     this.add(at, at, key, INSERTED, entry)
     const index = this.add(at, at, object.json, INSERTED, entry)
@@ -72,7 +72,7 @@ export class Edits {
     return false
   }
 
-  /** Copies an edit to another place. */
+  /** Copies an edit to another index. */
   copy(from: number, to: number): void {
     this.start[to] = this.start[from]!
     this.end[to] = this.end[from]!

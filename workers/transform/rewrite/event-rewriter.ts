@@ -48,7 +48,7 @@ export class EventRewriter {
     return this.#out!.bytes
   }
 
-  /** The same up to where the next event will be written; behind it is what was there before. */
+  /** The same up to where the next event will be written; after it is what was there before. */
   get written(): Buffer {
     const { bytes, length } = this.#out!
     return bytes.subarray(0, length)
@@ -144,7 +144,7 @@ export class EventRewriter {
     events.tapeEnd[index] = tape.length
   }
 
-  /** Makes room for an event of up to `more` bytes behind the buffer's `length`. */
+  /** Makes room for an event of up to `more` bytes after the buffer's `length`. */
   open(more: number): EventBuffer {
     const out = this.#out!
     const { bytes } = out

@@ -26,7 +26,7 @@ import type { EventRewriter } from './event-rewriter.ts'
 const BYTES = Int32Array.BYTES_PER_ELEMENT
 const LOG_KEY = Buffer.from('log')
 const RAW_KEY = Buffer.from('"_raw":"')
-/** `,` before the key, `"}` behind the value, and a line feed with zeros behind that. */
+/** `,` before the key, `"}` after the value, and a line feed with zeros after that. */
 const EXTRA_BYTES = 1 + RAW_KEY.length + 2 + 1 + TAPE_PADDING
 
 const LINE_FEED = 0x0a
@@ -67,7 +67,7 @@ export function extractLogs(
   }
 }
 
-/** Cheap, and only ever wrong about strings that are no object. */
+/** Cheap, and only ever wrong about strings that are not objects. */
 export function mayBeObject(bytes: Uint8Array, start: number, end: number): boolean {
   if (end - start < 2) return false
   const first = bytes[start]!

@@ -2,7 +2,7 @@
 import { isUserAndPassword } from './credentials.ts'
 import { isPlaceholderValue } from './value-placeholders.ts'
 
-/** Schemes behind which a short credential is believed. */
+/** Schemes after which a short credential is believed. */
 const SCHEMES: ReadonlySet<string> = new Set(
   (
     'bearer token apikey api-key api_key key bot splunk geniekey ssws negotiate ntlm oauth jwt ' +
@@ -10,7 +10,7 @@ const SCHEMES: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 const SCHEME = /^([A-Za-z][\w-]*)(?:[\s+:]|%20)+\\?["']?(.*)$/s
-/** `token=…` behind the scheme, as Rails has it. */
+/** `token=…` after the scheme, as Rails has it. */
 const NAMED = /^(?:(?:access_)?token|api_?key|auth|key)=\\?["']?/i
 const CREDENTIAL = /^[^\s"',;)}\]\\]+/
 const SIGNED = /(?:^|[\s,;])(?:signature|oauth_signature|mac|response)=\\?"?([^\s",;\\]{8,})/i
@@ -34,7 +34,7 @@ export function holdsCredential(text: string): boolean {
   return SCHEMES.has(name) ? isLikely(credential) : isOpaque(credential)
 }
 
-/** Six or more characters that are no word. */
+/** Six or more characters that are not a word. */
 function isLikely(value: string): boolean {
   if (value.length < 6 || /^\w+=./.test(value) || isPlaceholderValue(value)) return false
   return /[0-9]/.test(value) || /[a-z][A-Z][A-Z0-9]*[a-z]/.test(value) || value.length >= 24

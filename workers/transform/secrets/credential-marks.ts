@@ -26,14 +26,16 @@ const BACKSLASH = 0x5c
 const SPACE = 0x20
 /** Quotes, brackets and spaces between a name and its sign. */
 const NAME_GAP_MAX = 4
-/** Longest user name behind `-u`. */
+/** Longest user name after `-u`. */
 const USER_BYTES_MAX = 64
 
 /** By the last three letters, five bits each: a number, 0 where no name ends so. */
 export const NAME_TRIPLES = arena.uint8(1 << 15)
 const ends = NAME_ENDS.split(' ').filter((end) => end.length >= 3)
 const triples = [...new Set(ends.map((end) => end.slice(-3)))]
-/** By that number, three words: a bit for each letter that may stand there, from right to left. */
+/**
+ * By that number, three words: a bit for each letter that is possible there, from right to left.
+ */
 export const NAME_MASKS = arena.int32((triples.length + 1) * MASKS_EACH)
 for (const [i, triple] of triples.entries()) {
   const [third = 0, second = 0, first = 0] = Buffer.from(triple)
@@ -57,7 +59,7 @@ function maskOf(triple: string, place: number): number {
   return mask
 }
 
-/** Where the name before the sign at `place` ends; -1 where none of a credential does. */
+/** Where the name before the sign at `place` ends; -1 where there is no name of a credential. */
 export function nameEndBefore(bytes: Uint8Array, start: number, place: number): number {
   let last = place - 1
   const stop = Math.max(start, place - NAME_GAP_MAX)
@@ -68,7 +70,7 @@ export function nameEndBefore(bytes: Uint8Array, start: number, place: number): 
   for (let i = 0; i < MASKS_EACH; i++) {
     const at = last - 3 - i
     const mask = NAME_MASKS[group * MASKS_EACH + i]!
-    // Any sign may stand between the words of a name, and before it.
+    // Any sign may come between the words of a name, and before it.
     if (mask === ALL_LETTERS || at < start || !isLetter(bytes[at]!)) break
     if (((mask >> (bytes[at]! & 31)) & 1) === 0) return -1
   }
@@ -108,7 +110,7 @@ export function optionUserBefore(bytes: Uint8Array, start: number, place: number
   return isOption ? user : -1
 }
 
-/** Whether the percent sign at `place` may spell a mark: `%40`, `%3D` behind a name, `%25`. */
+/** Whether the percent sign at `place` may spell a mark: `%40`, `%3D` after a name, `%25`. */
 export function isPercentMark(bytes: Uint8Array, start: number, place: number): boolean {
   const first = bytes[place + 1]
   const second = bytes[place + 2]!
@@ -119,7 +121,7 @@ export function isPercentMark(bytes: Uint8Array, start: number, place: number): 
   return nameEndBefore(bytes, start, isQuoteSpelled(bytes, start, place) ? place - 3 : place) >= 0
 }
 
-/** Whether `%22` or `%27` stands before `place`. */
+/** Whether `%22` or `%27` is before `place`. */
 function isQuoteSpelled(bytes: Uint8Array, start: number, place: number): boolean {
   if (place < start + 3 || bytes[place - 3] !== PERCENT) return false
   return bytes[place - 2] === 0x32 && (bytes[place - 1] === 0x32 || bytes[place - 1] === 0x37)

@@ -1,4 +1,4 @@
-/** Judges what stands behind `Bearer` and `Basic`: a credential, or a word of a sentence. */
+/** Judges what follows `Bearer` and `Basic`: a credential, or a word of a sentence. */
 import { BASE64_SIGN, BYTE_CLASS, DIGIT, UPPER } from './secret-formats.ts'
 
 /** Fewer bytes are not judged: the shared list of secrets asks for 16. */
@@ -45,7 +45,7 @@ export function isCredential(bytes: Uint8Array, start: number, to: number): bool
 export function isUserAndPassword(bytes: Uint8Array, start: number, to: number): boolean {
   let end = to
   while (end > start && (bytes[end - 1] === DOT || bytes[end - 1] === EQUALS)) end--
-  // One character more than whole bytes take is no base64.
+  // One character more than whole bytes need is not base64.
   if (end - start < USER_AND_PASSWORD_BYTES_MIN || (end - start) % 4 === 1) return false
   let bits = 0
   let hasColon = false

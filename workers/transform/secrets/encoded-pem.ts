@@ -9,7 +9,7 @@ const WORDS = [
   { mark: 6, text: Buffer.from('QUklWQVRFIEtFWS'), next: '0B' },
 ].map(({ next, ...words }) => ({ ...words, next: [...Buffer.from(next)] }))
 
-/** Whether the V at `mark` is that of such words: `-` or a blank is behind them. */
+/** Whether the V at `mark` is that of such words: `-` or a blank is after them. */
 export function encodedKeyAt(bytes: Uint8Array, start: number, end: number, mark: number): boolean {
   for (const words of WORDS) {
     const at = mark - words.mark

@@ -45,7 +45,9 @@ function pairOf(first: number, second: number): number {
   return ((first & 63) << 6) | (second & 63)
 }
 
-/** The bytes that may stand at a format's place `index`; undefined where it may have ended. */
+/**
+ * The bytes that are possible at position `index` of a format; undefined where it may have ended.
+ */
 export function bytesAt({ steps }: SecretPattern, index: number): readonly number[] | undefined {
   let left = index
   for (const step of steps) {
@@ -134,7 +136,7 @@ export class FormatMatcher {
   /** The value that they are of. */
   readonly #of = new Int32Array(classCount())
 
-  /** The value that the next places are in. */
+  /** The value that the next positions are in. */
   begin(bytes: Uint8Array, start: number, end: number): void {
     this.#bytes = bytes
     this.#start = start
@@ -142,7 +144,7 @@ export class FormatMatcher {
     this.#serial = (this.#serial + 1) | 0
   }
 
-  /** Where the first token of the next run begins, whatever stands before it. */
+  /** Where the first token of the next run begins, whatever precedes it. */
   beginRun(first: number): void {
     this.#first = first
   }
@@ -204,7 +206,7 @@ export class FormatMatcher {
     if (end < 0 || (end < this.#end && isWord(bytes[end]!))) return false
     if (format.behind.length > 0) {
       if (!this.#isBehind(format.behind, at)) return false
-      // What stands before is random as well, and short bodies say nothing.
+      // The text before it is random as well, and short bodies prove nothing.
       return end - at <= SHORT_COUNT || !isPlaceholder(bytes, at, Math.min(end, at + BODY_BYTES))
     }
     if (steps.every(({ literal }) => literal.length > 0)) return true
@@ -218,7 +220,7 @@ export class FormatMatcher {
       return isAt(bytes, place, this.#end, step.literal) ? place + step.literal.length : -1
     }
     let end = this.#stopOf(step, place, isFirst)
-    // A dot or an equals sign behind a token belongs to the text around it.
+    // A dot or an equals sign after a token belongs to the text around it.
     while (end - place > step.min && isTail(bytes[end - 1]!)) end--
     return end - place < step.min || end - place > step.max ? -1 : end
   }
@@ -252,7 +254,7 @@ export class FormatMatcher {
     return end
   }
 
-  /** Whether the steps stand before `at`, and nothing that would make the first of them longer. */
+  /** Whether the steps precede `at`, and nothing that would make the first of them longer. */
   #isBehind(steps: readonly PatternStep[], at: number): boolean {
     const bytes = this.#bytes
     let place = at
@@ -279,7 +281,7 @@ export class FormatMatcher {
   }
 }
 
-/** Where what stands before a dot and signs of equality at the end of a run ends. */
+/** The end of the text before a dot and signs of equality at the end of a run. */
 function tailEnd(bytes: Uint8Array, from: number, to: number): number {
   let end = to
   if (bytes[end - 1] === 0x2e) end--

@@ -8,7 +8,7 @@
  */
 import { BYTE_CLASS, WORD, WORD_DASH } from './secret-formats.ts'
 
-/** What `{` and the first sign behind it make: a quote, a blank, the end of a line, a tab. */
+/** What `{` and the first sign after it make: a quote, a blank, the end of a line, a tab. */
 export const JWT_HEADS = '(?:ey[JA]|ew[o0k])'
 const DOT = 0x2e
 const LETTER_E = 0x65
@@ -24,7 +24,7 @@ const ALGORITHM = Buffer.from('"alg"')
 const ENCRYPTION = Buffer.from('"enc"')
 const header = Buffer.alloc(HEADER_MAX)
 
-/** What stands behind `ey` and `ew` there. */
+/** What follows `ey` and `ew` there. */
 const THIRDS = Buffer.from('JAo0k')
 
 export function isJwtAt(bytes: Uint8Array, at: number, end: number): boolean {
@@ -50,7 +50,7 @@ export function isJwtAt(bytes: Uint8Array, at: number, end: number): boolean {
   return signatureEnd === signature && !isWord(bytes, signature, end)
 }
 
-/** What is behind the encrypted key: a nonce, the text, and perhaps cut off the tag. */
+/** What is after the encrypted key: a nonce, the text, and perhaps cut off the tag. */
 function isSealed(bytes: Uint8Array, nonce: number, nonceEnd: number, end: number): boolean {
   if (nonceEnd - nonce < NONCE_MIN || nonceEnd >= end || bytes[nonceEnd] !== DOT) return false
   return partEnd(bytes, nonceEnd + 1, end) > nonceEnd + 1

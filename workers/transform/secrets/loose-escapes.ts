@@ -7,7 +7,7 @@ const BACKSLASH = 0x5c
 const PERCENT = 0x25
 const NO_TOKEN = 0xff
 
-/** What stands for the byte behind a backslash; 0 where that is no escape of one letter. */
+/** What stands for the byte after a backslash; 0 where that is no escape of one letter. */
 const MEANS = new Uint8Array(256)
 const LETTERS = ['""', "''", '//', '\\\\', 'n\n', 'r\r', 't\t', 'b\b', 'f\f', 'e\x1b']
 for (const [letter, meaning] of LETTERS) {
@@ -63,7 +63,7 @@ export function decodePercents(bytes: Buffer, length: number): number {
   return out
 }
 
-/** Digits of the number behind `\u`, `\x` and `\0`; the last is octal, of which `\033` is used. */
+/** Digits of the number after `\u`, `\x` and `\0`; the last is octal, of which `\033` is used. */
 function digitsBehind(letter: number): number {
   if (letter === 0x75) return 4
   return letter === 0x78 || letter === 0x30 ? 2 : 0

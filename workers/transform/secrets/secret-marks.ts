@@ -29,7 +29,7 @@ export function privateKeyAt(bytes: Uint8Array, start: number, end: number, mark
   if (isAt(bytes, after, end, BLOCK)) after += BLOCK.length
   // The dashes may be cut off with the rest, but nothing else may stand in their place.
   if (after < end && bytes[after] !== DASH) return false
-  // `from` is behind the dashes: `BEGIN RSA ` is all label.
+  // `from` is after the dashes: `BEGIN RSA ` is all label.
   if (isAt(bytes, from - 5, end, BEGIN)) return from - 5 >= start
   return from - 5 >= start && isAt(bytes, from - 5, end, END) && hasKey(bytes, start, from - 5)
 }
@@ -38,7 +38,7 @@ function isLabel(byte: number): boolean {
   return byte === SPACE || (BYTE_CLASS[byte]! & UPPER_DIGITS) !== 0
 }
 
-/** Whether base64 stands before `end`, behind a line's end, spelled out or not. */
+/** Whether base64 stands before `end`, after a line's end, spelled out or not. */
 function hasKey(bytes: Uint8Array, start: number, end: number): boolean {
   let at = end
   while (at > start && bytes[at - 1]! <= SPACE) at--

@@ -133,7 +133,7 @@ export class SecretMatcher {
     return this.#formats.matchAt(at)
   }
 
-  /** `Bearer` and 16 bytes that are no words of a sentence, or `Basic` and a user's password. */
+  /** `Bearer` and 16 bytes that are not words of a sentence, or `Basic` and a user's password. */
   #isAuthorization(from: number, to: number): boolean {
     const bytes = this.#bytes
     let start = from
@@ -162,7 +162,7 @@ export class SecretMatcher {
     return start === this.#start || this.#isWordStart(start)
   }
 
-  /** Whether what stands before `at` is no word: other signs, or what `#runStart` knows of. */
+  /** Whether no word precedes `at`: other signs, or an escape that `#runStart` knows. */
   #isWordStart(at: number): boolean {
     const bytes = this.#bytes
     if ((BYTE_CLASS[bytes[at - 1]!]! & ALNUM) === 0) return true

@@ -97,7 +97,7 @@ const FORGES: readonly Row[] = [
   ['buildkite_token', 'bk[a-z]{2,3}_[\\w-]{40,}'],
   ['circleci_token', 'CCIP(?:AT|RJ)_\\w{40,}'],
   ['github_token', 'gh[pour]_[A-Za-z0-9]{36,251}', 'github_pat_\\w{36,}'],
-  // Installation tokens: opaque, or since 2026 a JWT behind the app's number.
+  // Installation tokens: opaque, or since 2026 a JWT after the app's number.
   ['github_token', 'ghs_[\\w.-]{36,}'],
   ['gitlab_token', 'gl(?:pat|dt|rt|rtr|ptt|soat|oas|ft|wt)-[\\w-]{20,}'],
   ['gitlab_token', 'gl(?:ffct|imt|agent|cbt)-[\\w-]{20,}', 'GR1348941[\\w-]{20}'],

@@ -88,7 +88,7 @@ export class SecretScanner {
     return this.#scanSpelled(this.#bytes, this.#view, start, end)
   }
 
-  /** Judges a value with escapes that is no part of the batch: the first bytes of `copy`. */
+  /** Judges a value with escapes that is not part of the batch: the first bytes of `copy`. */
   scanCopy(copy: Buffer, length: number): number {
     return this.#scanSpelled(copy, viewOf(copy), 0, length)
   }

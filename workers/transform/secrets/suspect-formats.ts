@@ -57,7 +57,7 @@ const HEAD_BYTES = 16
 /** By group: the number of its first head, and of the next group's. */
 export const HEAD_STARTS = arena.uint8((groups.size + 2) * WORD_BYTES)
 const headCount = [...groups.values()].reduce((sum, { length }) => sum + length, 0)
-/** By head: the bytes that stand at fixed places of a format, and which places those are. */
+/** By head: the bytes at fixed positions of a format, and which positions those are. */
 export const HEADS = arena.uint8(headCount * 2 * HEAD_BYTES)
 const headStarts = new DataView(HEAD_STARTS.buffer, HEAD_STARTS.byteOffset, HEAD_STARTS.length)
 let head = 0

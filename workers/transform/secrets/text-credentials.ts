@@ -32,19 +32,19 @@ const BASIC_GAP_MAX = 2
 const EQUALS = 0x3d
 const SPACE = 0x20
 
-/** What stands around a sign, one character a byte. */
+/** The text around a sign, one character per byte. */
 interface Place {
   /** Up to the name. */
   readonly before: string
   readonly name: string
-  /** From behind the sign. */
+  /** From after the sign. */
   readonly after: string
   readonly isEquals: boolean
   /** No space or quote between name, sign and value. */
   readonly isTight: boolean
 }
 
-/** The kind of credential that the sign at `place` tells of; undefined for none. */
+/** The kind of credential that the sign at `place` indicates; undefined for none. */
 export function credentialAt(
   bytes: Buffer,
   start: number,
@@ -95,7 +95,7 @@ function kindOfTight(place: Place): string | undefined {
   return isSecretValue(bare, value) ? shape : undefined
 }
 
-/** Where a `name=value` stands; undefined for text and for what is no place of credentials. */
+/** What contains a `name=value`; undefined for text and where credentials do not occur. */
 function shapeOf(before: string, name: string, after: string): string | undefined {
   if (/(?:[?&#]|&amp;)$/.test(before)) return PARAMETER_KIND
   if (/^--?[A-Za-z]/.test(name)) {
@@ -136,13 +136,13 @@ function isParameterName(name: string): boolean {
 /** Passwords may be short and plain, keys and tokens are drawn at random. */
 function isSecretValue(name: string, value: string): boolean {
   if (isPlaceholderValue(value)) return false
-  // Files and places that hold the secret.
+  // Files and locations of the secret.
   if (/^(?:[./~]|[A-Za-z]:\\|\w+:\/\/)/.test(value)) return false
   if (/(?:passw(?:or)?d|passphrase|pwd|pass|pw)$/i.test(name)) return value.length >= 3
   return isOpaque(value)
 }
 
-/** Eight or more characters that are no word and no number. */
+/** Eight or more characters that are neither a word nor a number. */
 function isOpaque(value: string): boolean {
   if (value.length < 8 || /^[0-9.,:-]+$/.test(value)) return false
   return /[0-9]/.test(value) || /[a-z][A-Z][A-Z0-9]*[a-z]/.test(value) || value.length >= 24
@@ -162,7 +162,7 @@ function isQuotedPair({ before, name, after }: Place): boolean {
   return isQuoted && isSecretValue(name, match[2]!)
 }
 
-/** Whether `Basic` and a user's password, of any length, stand at `at` or behind a quote there. */
+/** Whether `Basic` and a user's password, of any length, are at `at` or after a quote there. */
 export function isBasicAt(bytes: Buffer, at: number, end: number): boolean {
   let from = at
   while (from < Math.min(end, at + BASIC_GAP_MAX) && isBasicGap(bytes[from]!)) from++

@@ -23,7 +23,7 @@ const TEMPLATE = /^(?:\$[({]|\{|<|\[|\(.*\)$|#\{|%[{(]|__\w+__$|%[a-z]$|@\w+@$|\
 const VARIABLE = /^(?:\$[A-Z_][A-Z0-9_]+|\$[a-z_]+|%[A-Z_][A-Z0-9_]*%|\$\d)$/
 const TELLS = /^(?:your|my|some|insert|enter|replace|change|use|put|add|new)[_-]|redacted|filtered/i
 
-/** Whether `value`, one character a byte, is no secret but stands where one would be. */
+/** Whether `value`, one character a byte, is not a secret but is written where one would be. */
 export function isPlaceholderValue(value: string): boolean {
   const given = value.slice(0, LOOKED_AT_MAX)
   const text = given.includes('%') ? percentDecoded(given) : given
