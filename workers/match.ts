@@ -20,6 +20,7 @@ import type {
 import type { Evaluator } from './evaluate/evaluator.ts'
 import { Evaluators } from './evaluate/evaluators.ts'
 import { EventCursor } from './evaluate/event-cursor.ts'
+import { chooseShared } from './evaluate/shared-clauses.ts'
 import { timeMsOf, timeNanosOf } from './evaluate/system-test.ts'
 import { isBefore, type Moment, momentOf } from './evaluate/time-test.ts'
 import { WorkSpentError } from './evaluate/work.ts'
@@ -52,6 +53,17 @@ interface Search {
   /** Events, and those of them that cost too much. */
   looked: number
   undecided: number
+  /** What it needs and others do, too. */
+  gate: Gate | undefined
+}
+
+/** A clause that several queries need: each looks only at events for which it is true. */
+interface Gate {
+  readonly evaluator: Evaluator
+  /** The read that `turns` is of. */
+  read: number
+  /** Undefined when it costs too much. */
+  turns: readonly number[] | undefined
 }
 
 /** The events of one read, in the order that it asks for. */
@@ -78,6 +90,7 @@ export class MatchPipeline {
     this.#records.begin()
     this.#stored.reset()
     const searches = queries.map((query) => this.#begin(query, queries.length))
+    this.#shareClauses(searches, reads)
     const damaged: DamagedRead[] = []
     for (const [index, read] of reads.entries()) {
       if (searches.every(({ stopped }) => stopped !== undefined)) break
@@ -106,7 +119,49 @@ export class MatchPipeline {
       stopped: undefined,
       looked: 0,
       undecided: 0,
+      gate: undefined,
     }
+  }
+
+  /** Of queries that look at everything: where one ends at its limit it tells the next event. */
+  #shareClauses(searches: readonly Search[], reads: readonly SegmentRead[]): void {
+    if (searches.length < 2) return
+    const events = reads.reduce((sum, read) => sum + read.toOrdinal - read.fromOrdinal, 0)
+    const gates = new Map<string, Gate>()
+    const shared = chooseShared(searches.map(({ evaluator }) => evaluator.needed))
+    for (const [index, clause] of shared.entries()) {
+      if (clause === undefined || searches[index]!.limit < events) continue
+      let gate = gates.get(clause.key)
+      if (gate === undefined) {
+        const evaluator = this.#evaluators.ofClause(clause)
+        evaluator.work.left = MATCH_COST_MAX / SHARES_MAX
+        gate = { evaluator, read: -1, turns: undefined }
+        gates.set(clause.key, gate)
+      }
+      searches[index]!.gate = gate
+    }
+  }
+
+  /** The turns of a read that a clause lets pass; undefined for all of them. */
+  #turnsOf(gate: Gate, { index, count, ordinalOf }: Turns): readonly number[] | undefined {
+    const { evaluator } = gate
+    if (gate.read === index) return gate.turns
+    gate.read = index
+    gate.turns = undefined
+    if (evaluator.work.left < 0) return undefined
+    const cursor = this.#cursor
+    const turns: number[] = []
+    evaluator.begin(cursor)
+    try {
+      for (let turn = 0; turn < count; turn++) {
+        cursor.moveTo(cursor.origin.firstEvent + ordinalOf(turn))
+        if (evaluator.matches(cursor)) turns.push(turn)
+      }
+      gate.turns = turns
+    } catch (error) {
+      if (!(error instanceof WorkSpentError)) throw error
+    }
+    return gate.turns
   }
 
   #matchRead(read: SegmentRead, index: number, searches: Search[], withRecords: boolean): void {
@@ -128,15 +183,19 @@ export class MatchPipeline {
   }
 
   /** Finds the matches of one query in one read. */
-  #search(search: Search, { index, count, ordinalOf }: Turns): void {
-    const { evaluator, places, limit } = search
+  #search(search: Search, turns: Turns): void {
+    const { index, ordinalOf } = turns
+    const { evaluator, places, limit, gate } = search
+    const some = gate && this.#turnsOf(gate, turns)
+    const count = some?.length ?? turns.count
     const cursor = this.#cursor
     const { work } = evaluator
     const { firstEvent } = cursor.origin
     search.turns = []
     work.left = search.left
     evaluator.begin(cursor)
-    for (let turn = 0; turn < count; turn++) {
+    for (let at = 0; at < count; at++) {
+      const turn = some === undefined ? at : some[at]!
       const ordinal = ordinalOf(turn)
       const isFull = places.length + search.turns.length >= limit
       cursor.moveTo(firstEvent + ordinal)

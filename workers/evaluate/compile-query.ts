@@ -5,6 +5,7 @@ import { isFieldPath } from '../../src/model/field-path.ts'
 import { ARRAY_JSON, BOOL, NO_TYPE, nativeTypeOf, STRING_TYPE } from '../block/native-types.ts'
 import { NO_COLUMN } from '../tape/column-names.ts'
 import { ENTRY, nextEntry } from '../tape/tape-types.ts'
+import { costRank } from './cost-rank.ts'
 import type { EventCursor } from './event-cursor.ts'
 import { testElements, testLeaf } from './leaf-test.ts'
 import { columnTypeOf, findInElement, NO_ENTRY, PathFinder } from './path-finder.ts'
@@ -72,11 +73,13 @@ class QueryCompiler {
       case 'all':
         return () => true
       case 'and':
-      case 'or':
+      case 'or': {
+        const cheapFirst = query.clauses.toSorted((a, b) => costRank(a) - costRank(b))
         return joined(
           query.kind,
-          query.clauses.map((clause) => this.compile(clause, isEvent)),
+          cheapFirst.map((clause) => this.compile(clause, isEvent)),
         )
+      }
       case 'not': {
         const test = this.compile(query.clause, isEvent)
         return (event, from, to, depth) => !test(event, from, to, depth)

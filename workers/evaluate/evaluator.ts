@@ -6,6 +6,7 @@ import type { Query } from '../../src/language/query-tree.ts'
 import { type CompiledQuery, compileQuery, type TextPaths } from './compile-query.ts'
 import type { EventCursor } from './event-cursor.ts'
 import { Regexes, RegexMemory } from './regexes.ts'
+import { type NeededClause, neededClauses } from './shared-clauses.ts'
 import { Work } from './work.ts'
 
 /** What an event costs beside what its clauses count. */
@@ -14,10 +15,13 @@ const EVENT_STEPS = 50
 export class Evaluator {
   /** What it may cost; set by the caller. */
   readonly work = new Work()
+  /** Each is true of every event that matches. */
+  readonly needed: readonly NeededClause[]
   readonly #regexes: Regexes
   readonly #compiled: CompiledQuery
 
   constructor(query: Query, text: TextPaths, memory = new RegexMemory()) {
+    this.needed = neededClauses(query, text)
     this.#regexes = new Regexes(this.work, memory)
     this.#compiled = compileQuery(query, text, { work: this.work, regexes: this.#regexes })
   }

@@ -4,6 +4,7 @@ import { parse } from '../../src/language/parse.ts'
 import { MATCH_QUERIES_KEPT_MAX } from '../../src/limits.ts'
 import { Evaluator } from './evaluator.ts'
 import { RegexMemory } from './regexes.ts'
+import type { NeededClause } from './shared-clauses.ts'
 
 export class Evaluators {
   /** Those asked for last are last. */
@@ -18,8 +19,17 @@ export class Evaluators {
   /** Precondition: `text` parses. */
   of(text: string, textFields: readonly string[], isAllText = false): Evaluator {
     const key = JSON.stringify([text, isAllText, ...textFields])
-    const evaluator =
-      this.#kept.get(key) ?? new Evaluator(parse(text), { textFields, isAllText }, this.#memory)
+    const paths = { textFields, isAllText }
+    return this.#keep(key, () => new Evaluator(parse(text), paths, this.#memory))
+  }
+
+  /** Of a clause that several queries need. */
+  ofClause({ key, clause, text }: NeededClause): Evaluator {
+    return this.#keep(key, () => new Evaluator(clause, text, this.#memory))
+  }
+
+  #keep(key: string, make: () => Evaluator): Evaluator {
+    const evaluator = this.#kept.get(key) ?? make()
     this.#kept.delete(key)
     this.#kept.set(key, evaluator)
     return evaluator
