@@ -15,6 +15,7 @@ import type { Route } from './http/exchange.ts'
 import { InFlight } from './http/in-flight.ts'
 import type { IngestEvents } from './model/batch.ts'
 import type { WorkerPool } from './pool/pool.ts'
+import type { TailHub } from './tail/tail-hub.ts'
 import { countBatch, ingestMeter } from './telemetry/observers.ts'
 
 const IDEMPOTENCY_PURGE_MS = 60_000
@@ -27,10 +28,11 @@ export async function startIngest(
     readonly cell: Cell
     readonly credentials: CredentialCache
     readonly isStopping: () => boolean
+    readonly tails: Pick<TailHub, 'watchedIn'>
   },
 ): Promise<{ readonly routes: Route[]; readonly ingestByAgent: IngestEvents }> {
   const { config, log, metrics, stoppers } = context
-  const { pool, cell, credentials, isStopping } = parts
+  const { cell, credentials, isStopping } = parts
   const { nodeId, usage, idempotency } = cell
   const caps = await startStorageCaps(context, cell)
   const inFlight = new InFlight(config.inFlightBytesMax)
@@ -43,7 +45,7 @@ export async function startIngest(
   const purge = setInterval(() => void idempotency.purge().catch(() => 0), IDEMPOTENCY_PURGE_MS)
   stoppers.push(() => clearInterval(purge))
   const deps: IngestDeps = {
-    batcher: createBatcher(context, pool, cell),
+    batcher: createBatcher(context, parts),
     inFlight,
     credentials,
     idempotency,
@@ -57,19 +59,23 @@ export async function startIngest(
   return { routes, ingestByAgent: agentIngest(deps) }
 }
 
-function createBatcher({ metrics, buffers }: Context, pool: WorkerPool, cell: Cell): Batcher {
+function createBatcher(
+  { metrics, buffers }: Context,
+  { pool, cell, tails }: Pick<Parameters<typeof startIngest>[1], 'pool' | 'cell' | 'tails'>,
+): Batcher {
   const batcher = new Batcher(
     {
       get hasIdleThread() {
         return pool.hasIdleThread
       },
       encode: async (batch, output) => {
-        return countBatch(metrics, (await pool.run({ kind: 'ingest', batch, output })).batch)
+        const task = { kind: 'ingest', batch, output, watched: tails.watchedIn(batch) } as const
+        return countBatch(metrics, (await pool.run(task)).batch)
       },
       encodeWhenIdle: async (makeTask, streamId) => {
         const result = await pool.runWhenIdle(() => {
           const task = makeTask()
-          return task && { kind: 'ingest', ...task }
+          return task && { kind: 'ingest', ...task, watched: tails.watchedIn(task.batch) }
         }, streamId)
         return result && countBatch(metrics, result.batch)
       },

@@ -21,9 +21,12 @@ export function createTails(
     store: new CommittedStore(reads.postgres),
     events: new EventStore(reads.postgres),
     match: (task) => pool.run({ kind: 'match', ...task, withRecords: true }),
-    matchNow: (task) => pool.run({ kind: 'match', ...task, withRecords: true, isTail: true }),
+    matchNow: (task) => {
+      const now = { kind: 'match', ...task, withRecords: true, isTail: true } as const
+      return pool.run(now, undefined, (workedMs) => budget.spend(workedMs, performance.now()))
+    },
     findStreams: (streamIds) => streams.findStreams(streamIds),
-    restMs: (workedMs) => budget.restMs(workedMs, performance.now()),
+    restMs: () => budget.restMs(performance.now()),
     observer: {
       onEvents: (count, lagSeconds) => {
         metrics.tailEvents.inc(count)

@@ -101,7 +101,7 @@ async function start(
   const { reads } = cell
   let isStopping = false
   const page = createConsole(control)
-  const ingestParts = { pool, cell, credentials, isStopping: () => isStopping }
+  const ingestParts = { pool, cell, credentials, tails, isStopping: () => isStopping }
   const { routes: ingestRoutes, ingestByAgent } = await startIngest(context, ingestParts)
   const routes = describeRoutes(version, [
     ...ingestRoutes,

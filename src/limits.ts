@@ -659,10 +659,21 @@ export const TAIL_BEHIND_MS_MAX = 1_000
 export const TAIL_MATCH_EVENTS_MAX = 10_000
 /** Share of the processors' time that matching may take, but for bursts. */
 export const TAIL_WORK_SHARE = 0.11
+/**
+ * What the queries of a stream's tails may cost while ingest has its events on the tape: steps of
+ * about a nanosecond an event, a segment and a query that is new, and bytes of records. Past either
+ * the segment is matched from its payload, after its commit.
+ */
+export const TAIL_SIEVE_EVENT_STEPS = 6_000
+export const TAIL_SIEVE_SEGMENT_STEPS = 200_000
+export const TAIL_SIEVE_QUERY_STEPS = 4_000_000
+export const TAIL_SIEVE_BYTES_MAX = 256 * KIB
+/** For so long that is not tried again then. */
+export const TAIL_SIEVE_REST_MS = 1_000
 /** Events a second that a reader may ask to see at most. */
 export const TAIL_LIMIT_PER_S_MAX = 100_000
 /** How often other nodes' commits are looked for, and how many rows of each at a time. */
-export const TAIL_POLL_MS = 250
+export const TAIL_POLL_MS = 100
 export const TAIL_POLL_ROWS_MAX = 1_000
 /** After so long without an event a comment is sent, so that nobody takes the line for dead. */
 export const TAIL_PING_MS = 15_000

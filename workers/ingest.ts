@@ -13,6 +13,8 @@ import {
   type EncodedSegment,
   type Part,
   type SegmentOutput,
+  type SievedEvents,
+  type WatchedQueries,
 } from '../src/model/batch.ts'
 import type { StreamId } from '../src/model/stream.ts'
 import { type EventRange, NativeBlockEncoder, textLength } from './block/native-block.ts'
@@ -29,6 +31,7 @@ import { OtlpJsonDecoder } from './otlp/otlp-json.ts'
 import { OtlpDecoder } from './otlp/otlp-protobuf.ts'
 import { type DeltaOrigin, SchemaDeltaEncoder } from './schema/schema-delta.ts'
 import { SegmentEncoder } from './segment/segment.ts'
+import { Sieve } from './sieve.ts'
 import { DecodedEvents } from './tape/decoded-events.ts'
 import { EventBuffer } from './tape/event-buffer.ts'
 import { JsonTape } from './tape/json-tape.ts'
@@ -55,6 +58,7 @@ export class IngestPipeline {
   readonly #blocks = new NativeBlockEncoder()
   readonly #segments = new SegmentEncoder()
   readonly #deltas = new SchemaDeltaEncoder()
+  readonly #sieve = new Sieve()
 
   constructor(tape = new JsonTape(new PathTrie())) {
     this.#tape = tape
@@ -66,7 +70,11 @@ export class IngestPipeline {
    * Judges and encodes a batch whose parts are of one kind (`BATCH_KINDS`). A single segment goes
    * to `output` where it fits.
    */
-  run(batch: AcceptedBatch, output?: SegmentOutput): EncodedBatch {
+  run(
+    batch: AcceptedBatch,
+    output?: SegmentOutput,
+    watched: readonly WatchedQueries[] = [],
+  ): EncodedBatch {
     const outcomes = this.#decode(batch, output)
     // Of several owners none parses user agents: only that is counted by stream.
     const origin = { ...batch, streamId: batch.owners?.[0]?.streamId ?? batch.streamId }
@@ -74,12 +82,13 @@ export class IngestPipeline {
     const { bytes, ...counts } = transformed
     this.#facts.describe(this.#tape, bytes, this.#events)
     const { streamId, owners } = batch
+    const segments =
+      owners === undefined
+        ? shareSentBytes(this.#encode(bytes, batch, output), outcomes)
+        : this.#encodeMixed(bytes, batch, runsOf(owners, outcomes), output)
     return {
       streamId,
-      segments:
-        owners === undefined
-          ? shareSentBytes(this.#encode(bytes, batch, output), outcomes)
-          : this.#encodeMixed(bytes, batch, runsOf(owners, outcomes), output),
+      segments: watched.length === 0 ? segments : this.#sieveAll(bytes, segments, batch, watched),
       parts: outcomes.map((outcome) => outcome.toResult()),
       transforms: counts,
     }
@@ -199,6 +208,26 @@ export class IngestPipeline {
         delta: { shapes: [], shapesSkipped: 0 },
       },
     ]
+  }
+
+  /** With what tails match: segments and their runs lie one behind another. */
+  #sieveAll(
+    bytes: Uint8Array,
+    segments: readonly EncodedSegment[],
+    { streamId }: Pick<AcceptedBatch, 'streamId'>,
+    watched: readonly WatchedQueries[],
+  ): EncodedSegment[] {
+    const taped = { tape: this.#tape, bytes, events: this.#events, facts: this.#facts }
+    let first = 0
+    return segments.map((segment) => {
+      const { runs = [{ streamId, eventCount: segment.eventCount }] } = segment
+      const sieved = runs.map(({ streamId: of, eventCount: count }): SievedEvents | undefined => {
+        const queries = watched.find((one) => one.streamId === of)
+        first += count
+        return queries && this.#sieve.run(taped, { first: first - count, count }, queries)
+      })
+      return { ...segment, sieved }
+    })
   }
 
   #encodeRange(

@@ -73,11 +73,14 @@ function endThread(error: Error): Promise<never> {
 function runTask(task: PoolTask): unknown {
   switch (task.kind) {
     case 'ingest': {
-      const batch = ingest.run(task.batch, task.output)
+      const batch = ingest.run(task.batch, task.output, task.watched)
       const buffers: ArrayBufferLike[] = []
       for (const segment of batch.segments) {
         for (const { buffer } of [segment.payload, segment.block.bytes]) {
           if (!(buffer instanceof SharedArrayBuffer)) buffers.push(buffer)
+        }
+        for (const sieved of segment.sieved ?? []) {
+          if (sieved?.found !== undefined) buffers.push(sieved.found.records.buffer)
         }
       }
       for (const { bulkItems } of batch.parts) {

@@ -30,11 +30,17 @@ import type {
   CommittedSegment,
   EncodedRun,
   SegmentToCommit,
+  SievedEvents,
 } from '../model/batch.ts'
 import { MIXED_STREAM, type SegmentRun } from '../model/mixed-runs.ts'
 import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SegmentRow } from '../store/raw/segment-store.ts'
+
+export interface CommitRow extends SegmentRow {
+  /** As of `EncodedSegment`; not stored. */
+  readonly sieved?: readonly (SievedEvents | undefined)[] | undefined
+}
 
 /** An answer to remember under an Idempotency-Key, stored with the data it answers for. */
 export interface Completion {
@@ -94,7 +100,7 @@ interface Pending {
 }
 
 /** `rows` are those of the group's segments; their payloads are lent for the call. */
-export type Forward = (group: CommittedGroup, rows: readonly SegmentRow[]) => void
+export type Forward = (group: CommittedGroup, rows: readonly CommitRow[]) => void
 
 class AnswersLostError extends Error {}
 
@@ -231,7 +237,7 @@ export class Committer {
     if (this.#ids.isAhead) return this.#failGroup(group, clockAhead())
     const startedAt = performance.now()
     const committed: CommittedSegment[] = []
-    const rows: SegmentRow[] = []
+    const rows: CommitRow[] = []
     const ids: SegmentId[][] = []
     for (const { streamId, segments } of group) {
       const own: SegmentId[] = []
@@ -339,11 +345,12 @@ function rowOf(
   streamId: StreamId,
   segment: SegmentToCommit,
   segmentIds: readonly SegmentId[],
-): SegmentRow {
-  const { eventCount, rawBytes, sentBytes, payload } = segment
+): CommitRow {
+  const { eventCount, rawBytes, sentBytes, payload, sieved } = segment
   const segmentId = segmentIds[0]!
   const ingestedAtMs = segmentIdMs(segmentId)
-  const row = { streamId, segmentId, ingestedAtMs, eventCount, rawBytes, sentBytes, payload }
+  const counts = { eventCount, rawBytes, sentBytes }
+  const row = { streamId, segmentId, ingestedAtMs, ...counts, payload, sieved }
   if (segment.runs === undefined) return row
   const runs = toRuns(segment.runs, segmentIds, payload.length)
   return { ...row, streamId: MIXED_STREAM, runs }

@@ -233,6 +233,8 @@ export interface EncodedSegment {
   readonly delta: SchemaDelta
   /** Paths left out of the block because of `BLOCK_PATHS_MAX` or `BLOCK_CELLS_MAX`. */
   readonly pathsSkipped: number
+  /** By run, or of all events: what tails match, where queries were given. */
+  readonly sieved?: readonly (SievedEvents | undefined)[] | undefined
 }
 
 /**
@@ -246,6 +248,36 @@ export interface EncodedBatch {
   readonly parts: readonly PartResult[]
   readonly transforms: TransformCounts
 }
+
+/** The queries of a stream's live tails, looked at while its events are encoded. */
+export interface WatchedQueries {
+  readonly streamId: StreamId
+  /** No two sets of queries have the same. */
+  readonly setId: number
+  /** JSON: `[text fields, ...queries]`. They parse, and ask for nothing that commit gives. */
+  readonly json: string
+}
+
+/** What watched queries match in a segment, or in one run of a mixed one. */
+export interface SievedEvents {
+  readonly setId: number
+  /** Undefined when it costs more than may be spent there. */
+  readonly found: SievedMatches | undefined
+}
+
+export interface SievedMatches {
+  /** Query by query: how many events it matches, then which, as places in `ordinals`; rising. */
+  readonly matches: Uint32Array
+  /** What at least one matches, each once: ordinals in the segment; rising. */
+  readonly ordinals: Uint32Array
+  /** Event records as the event list has them, nothing between, but for what commit gives. */
+  readonly records: Uint8Array
+  readonly recordEnd: Uint32Array
+}
+
+/** What stands in records of `SievedMatches` for what commit gives. */
+export const NO_SEGMENT_ID = '0000000000000000000'
+export const NO_RECEIPT_MS = 0
 
 /** A segment on its way to commit. Without a block the projection gets it from the raw store. */
 export interface SegmentToCommit extends Omit<EncodedSegment, 'block'> {

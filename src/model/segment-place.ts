@@ -34,6 +34,40 @@ export function placeOf({ segmentId, eventCount, place }: SegmentInfo): SegmentP
   return { row: segmentId, isMixed: false, rowEventCount: eventCount, firstEvent: 0 }
 }
 
+/** A committed segment of a stream: a row of its own, or a run in a mixed one. */
+export interface CommittedEntry {
+  readonly node: number
+  readonly streamId: StreamId
+  readonly segmentId: SegmentId
+  readonly eventCount: number
+  readonly place: SegmentPlace
+}
+
+/** The segments of a row; `runs` are those of a mixed one. */
+export function entriesOfRow(
+  node: number,
+  row: {
+    readonly streamId: StreamId
+    readonly segmentId: SegmentId
+    readonly eventCount: number
+    readonly runs?: readonly Pick<CommittedEntry, 'streamId' | 'segmentId' | 'eventCount'>[]
+  },
+): CommittedEntry[] {
+  const { streamId, segmentId, eventCount, runs } = row
+  if (runs === undefined) {
+    const place = { row: segmentId, isMixed: false, rowEventCount: eventCount, firstEvent: 0 }
+    return [{ node, streamId, segmentId, eventCount, place }]
+  }
+  let events = 0
+  return runs.map((run) => {
+    const firstEvent = events
+    events += run.eventCount
+    const place = { row: segmentId, isMixed: true, rowEventCount: undefined, firstEvent }
+    const { streamId: of, segmentId: id, eventCount: count } = run
+    return { node, streamId: of, segmentId: id, eventCount: count, place }
+  })
+}
+
 /** Segments with `start <= id < end`. */
 export interface IdRange {
   readonly start: bigint

@@ -8,6 +8,7 @@ import type {
   SchemaDelta,
   SegmentOutput,
   SegmentRead,
+  WatchedQueries,
 } from '../model/batch.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
@@ -31,6 +32,8 @@ export interface IngestTask {
    * makes buffers of its own. Nobody else touches them while the task is under way.
    */
   readonly output: SegmentOutput | undefined
+  /** Queries of the batch's streams that somebody watches. */
+  readonly watched?: readonly WatchedQueries[] | undefined
 }
 
 export interface IngestResult {

@@ -66,6 +66,7 @@ interface Wanted {
   /** The caller has taken a thread for the first attempt. */
   readonly hasThread?: boolean
   readonly signal?: AbortSignal | undefined
+  readonly onWorked?: ((ms: number) => void) | undefined
 }
 
 export class WorkerPool {
@@ -123,22 +124,26 @@ export class WorkerPool {
 
   /**
    * Resolves with the task's result. Rejects with an `IngestError`. A task that `signal` cancels
-   * while it waits for a thread is never started.
+   * while it waits for a thread is never started. `onWorked` receives how long a thread worked.
    */
   run(task: IngestTask): Promise<IngestResult>
   run(task: ReplayTask): Promise<ReplayResult>
   run(task: DescribeTask): Promise<DescribeResult>
   run(task: ReadTask): Promise<ReadResult>
-  run(task: MatchTask, signal?: AbortSignal): Promise<MatchResult>
+  run(task: MatchTask, signal?: AbortSignal, onWorked?: (ms: number) => void): Promise<MatchResult>
   run(task: CompactTask): Promise<CompactResult>
   run(task: SplitTask): Promise<SplitResult>
   run(task: PreviewTask): Promise<PreviewResult>
   run(task: ReviewTask, signal: AbortSignal): Promise<ReviewResult>
-  async run(task: PoolTask, signal?: AbortSignal): Promise<PoolResult> {
+  async run(
+    task: PoolTask,
+    signal?: AbortSignal,
+    onWorked?: (ms: number) => void,
+  ): Promise<PoolResult> {
     const place = placeOf(task)
     this.#turns.assertRoom(place)
     try {
-      return await this.#runTwice(task, { place, signal })
+      return await this.#runTwice(task, { place, signal, onWorked })
     } finally {
       this.#onIdleThread()
     }
@@ -174,7 +179,8 @@ export class WorkerPool {
     await this.#piscina.close()
   }
 
-  async #runTwice(task: PoolTask, { place, hasThread, signal }: Wanted): Promise<PoolResult> {
+  async #runTwice(task: PoolTask, wanted: Wanted): Promise<PoolResult> {
+    const { place, hasThread, signal } = wanted
     let reason = ''
     for (let attempt = 0; attempt < 2; attempt++) {
       const abort = new AbortController()
@@ -199,7 +205,9 @@ export class WorkerPool {
         reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
       } finally {
         clearTimeout(timer)
-        this.#turns.give(place, performance.now() - startedAt)
+        const workedMs = performance.now() - startedAt
+        this.#turns.give(place, workedMs)
+        wanted.onWorked?.(workedMs)
       }
       // Its thread is being ended, and may have shared buffers in its hands until it has.
       await sleep(RETRY_DELAY_MS)

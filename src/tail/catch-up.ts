@@ -6,9 +6,8 @@
 import { COMPACT_AGE_MS, TAIL_RESUME_EVENTS_MAX, TAIL_RESUME_PAGE_EVENTS } from '../limits.ts'
 import type { EventId } from '../model/event-id.ts'
 import { type SegmentId, segmentIdAt, segmentIdMs, segmentIdNode } from '../model/segment-id.ts'
-import { placeOf } from '../model/segment-place.ts'
+import { type CommittedEntry, placeOf } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { CommittedEntry } from './commit-source.ts'
 import {
   type MatchSegments,
   readWanted,

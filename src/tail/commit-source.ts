@@ -5,25 +5,25 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TAIL_POLL_MS, TAIL_POLL_ROWS_MAX } from '../limits.ts'
-import type { CommittedGroup } from '../model/batch.ts'
+import type { CommittedGroup, SievedEvents } from '../model/batch.ts'
 import type { SegmentId } from '../model/segment-id.ts'
-import type { SegmentPlace } from '../model/segment-place.ts'
+import { type CommittedEntry, entriesOfRow } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
+import type { SievedSegment } from './query-sets.ts'
 import { noPlace, type Places } from './tail-cursor.ts'
 
-/** A committed segment of a stream. */
-export interface CommittedEntry {
-  readonly node: number
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-  readonly eventCount: number
-  readonly place: SegmentPlace
+/** What commit tells of a row beside the group. */
+export interface CommittedRow {
+  readonly payload: Uint8Array
+  readonly sieved?: readonly (SievedEvents | undefined)[] | undefined
 }
 
 /** One that somebody watches. */
 export interface HeardSegment extends CommittedEntry {
-  /** The row's, when this node has just committed it. */
+  /** The row's, when this node has just committed it and it is to be matched. */
   readonly payload: Uint8Array | undefined
+  /** What its stream's tails match: then it is not. */
+  readonly sieved: SievedSegment | undefined
   /** When it was heard of, monotonic. */
   readonly atMs: number
 }
@@ -42,6 +42,8 @@ export interface CommitSourceOptions {
   readonly ownNode: number
   readonly store: CommittedReads
   readonly isWatched: (streamId: StreamId) => boolean
+  /** What its tails need of it; undefined when something of that is not there. */
+  readonly findSieved: (streamId: StreamId, sieved: SievedEvents) => SievedSegment | undefined
   readonly onSegment: (segment: HeardSegment) => void
   /** A poll failed: the store is away. It is tried again. */
   readonly onError: (cause: unknown) => void
@@ -82,7 +84,7 @@ export class CommitSource {
   }
 
   /** Commit has made `group` durable, as these rows. Payloads are copied when they are needed. */
-  add({ segments }: CommittedGroup, rows: readonly { readonly payload: Uint8Array }[]): void {
+  add({ segments }: CommittedGroup, rows: readonly CommittedRow[]): void {
     const last = segments.at(-1)
     const newest = last?.runs?.at(-1)?.segmentId ?? last?.segmentId
     if (newest === undefined) return
@@ -91,10 +93,13 @@ export class CommitSource {
     const atMs = performance.now()
     for (const [index, segment] of segments.entries()) {
       let payload: Uint8Array | undefined
-      for (const entry of entriesOf(this.#options.ownNode, segment)) {
+      for (const [run, entry] of entriesOfRow(this.#options.ownNode, segment).entries()) {
         if (!this.#isNew(entry) || !this.#options.isWatched(entry.streamId)) continue
-        payload ??= rows[index]?.payload.slice()
-        this.#options.onSegment({ ...entry, payload, atMs })
+        const events = rows[index]?.sieved?.[run]
+        const sieved = events && this.#options.findSieved(entry.streamId, events)
+        if (sieved === undefined) payload ??= rows[index]?.payload.slice()
+        const given = sieved === undefined ? payload : undefined
+        this.#options.onSegment({ ...entry, payload: given, sieved, atMs })
       }
     }
     this.#places.set(this.#options.ownNode, newest)
@@ -147,7 +152,7 @@ export class CommitSource {
     for (const entry of entries) {
       if (!this.#isNew(entry)) continue
       if (this.#options.isWatched(entry.streamId)) {
-        this.#options.onSegment({ ...entry, payload: undefined, atMs })
+        this.#options.onSegment({ ...entry, payload: undefined, sieved: undefined, atMs })
       }
       this.#places.set(entry.node, entry.segmentId)
     }
@@ -156,23 +161,5 @@ export class CommitSource {
   #isNew({ node, segmentId }: CommittedEntry): boolean {
     const place = this.#places.get(node)
     return place === undefined || segmentId > place
-  }
-}
-
-function* entriesOf(
-  node: number,
-  { streamId, segmentId, eventCount, runs }: CommittedGroup['segments'][number],
-): Generator<CommittedEntry> {
-  if (runs === undefined) {
-    const place = { row: segmentId, isMixed: false, rowEventCount: eventCount, firstEvent: 0 }
-    yield { node, streamId, segmentId, eventCount, place }
-    return
-  }
-  let firstEvent = 0
-  for (const run of runs) {
-    const place = { row: segmentId, isMixed: true, rowEventCount: undefined, firstEvent }
-    const { streamId: of, segmentId: id, eventCount: count } = run
-    yield { node, streamId: of, segmentId: id, eventCount: count, place }
-    firstEvent += count
   }
 }

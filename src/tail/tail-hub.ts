@@ -17,13 +17,18 @@ import {
   TAILS_MAX,
   TAILS_PER_TOKEN_MAX,
 } from '../limits.ts'
-import type { CommittedGroup } from '../model/batch.ts'
+import type { AcceptedBatch, CommittedGroup, WatchedQueries } from '../model/batch.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import { type CatchUpParts, catchUp, type TailStart } from './catch-up.ts'
-import { CommitSource, type CommittedReads, type HeardSegment } from './commit-source.ts'
-import { dispatch } from './dispatch.ts'
+import {
+  CommitSource,
+  type CommittedReads,
+  type CommittedRow,
+  type HeardSegment,
+} from './commit-source.ts'
+import { dispatch, dispatchSieved } from './dispatch.ts'
 import { type MatchSegments, readWanted } from './stored-reads.ts'
-import { StreamTails, type TailBatch } from './stream-tails.ts'
+import { StreamTails } from './stream-tails.ts'
 import { Tail, type TailObserver, type TailWriter } from './tail.ts'
 
 export interface TailHubOptions extends Omit<CatchUpParts, 'store'> {
@@ -33,8 +38,8 @@ export interface TailHubOptions extends Omit<CatchUpParts, 'store'> {
   readonly matchNow: MatchSegments
   /** Those of the streams that are live. */
   readonly findStreams: (streamIds: readonly StreamId[]) => Promise<readonly Stream[]>
-  /** How long matching rests, in ms, after it has worked for so long. */
-  readonly restMs: (workedMs: number) => number
+  /** How long matching has to rest now, in ms. */
+  readonly restMs: () => number
   readonly observer: TailObserver
   /** Something failed in the background; what it concerns goes on, with gaps. Must not throw. */
   readonly onError: (cause: unknown) => void
@@ -69,9 +74,10 @@ export class TailHub {
   readonly #byToken = new Map<number, number>()
   #count = 0
   #isMatching = false
+  /** Segments that ingest has looked at are about to be handed on. */
+  #passing: NodeJS.Immediate | undefined
   #isStopped = false
   #rights: NodeJS.Timeout | undefined
-  #textFields = new Map<StreamId, readonly string[]>()
 
   constructor(options: TailHubOptions) {
     this.#options = options
@@ -79,6 +85,7 @@ export class TailHub {
       ownNode: options.ownNode,
       store: options.store,
       isWatched: (streamId) => this.#streams.has(streamId),
+      findSieved: (streamId, sieved) => this.#streams.get(streamId)?.findSieved(sieved),
       onSegment: (segment) => this.#hear(segment),
       onError: options.onError,
     })
@@ -89,8 +96,18 @@ export class TailHub {
   }
 
   /** Told of each group after it is durable, in id order, with its rows. Never waits. */
-  add(group: CommittedGroup, rows: readonly { readonly payload: Uint8Array }[]): void {
+  add(group: CommittedGroup, rows: readonly CommittedRow[]): void {
     this.#source.add(group, rows)
+  }
+
+  /** What tails ask of a batch's events: then `add` is told what they match, if that is cheap. */
+  readonly watchedIn = (batch: AcceptedBatch): readonly WatchedQueries[] | undefined => {
+    if (this.#streams.size === 0) return undefined
+    const { owners = [batch] } = batch
+    const nowMs = performance.now()
+    const streamIds = new Set(owners.map(({ streamId }) => streamId))
+    const watched = [...streamIds].flatMap((id) => this.#streams.get(id)?.watched(nowMs) ?? [])
+    return watched.length === 0 ? undefined : watched
   }
 
   /** Something may have been committed that `add` was not told of. */
@@ -144,7 +161,8 @@ export class TailHub {
   async stop(): Promise<void> {
     this.#isStopped = true
     const deadline = performance.now() + STOP_MS_MAX
-    while (this.#isMatching && performance.now() < deadline) await sleep(STOP_POLL_MS)
+    while ((this.#isMatching || this.#passing) && performance.now() < deadline)
+      await sleep(STOP_POLL_MS)
     for (const { tail } of this.#open) tail.end('stopping')
   }
 
@@ -159,12 +177,12 @@ export class TailHub {
     const open = { request, tail }
     let of = this.#streams.get(streamId)
     if (of === undefined) {
-      of = new StreamTails()
+      of = new StreamTails(streamId)
       this.#streams.set(streamId, of)
     }
-    of.tails.add(tail)
+    of.addTail(tail)
+    of.textFields = stream.textFields
     this.#open.add(open)
-    this.#textFields.set(streamId, stream.textFields)
     this.#rights ??= setTimeout(() => void this.#checkRights(), TAIL_RIGHTS_MS)
     return open
   }
@@ -190,10 +208,8 @@ export class TailHub {
     const { tail } = open
     this.#open.delete(open)
     const of = this.#streams.get(tail.streamId)
-    of?.tails.delete(tail)
-    if (of?.tails.size !== 0) return
-    this.#streams.delete(tail.streamId)
-    this.#textFields.delete(tail.streamId)
+    of?.removeTail(tail)
+    if (of?.tails.size === 0) this.#streams.delete(tail.streamId)
   }
 
   #idle(): void {
@@ -206,7 +222,23 @@ export class TailHub {
     const of = this.#streams.get(segment.streamId)
     if (of === undefined) return
     of.add(segment, this.#source.places)
-    if (!this.#isMatching) void this.#matchAll()
+    if (segment.sieved !== undefined) this.#passSievedSoon()
+    else if (!this.#isMatching) void this.#matchAll()
+  }
+
+  /** Commits of this turn of the event loop together, after their senders have their answers. */
+  #passSievedSoon(): void {
+    this.#passing ??= setImmediate(() => {
+      this.#passing = undefined
+      for (const of of this.#streams.values()) this.#passSieved(of)
+    })
+  }
+
+  #passSieved(of: StreamTails): void {
+    const segments = of.takeSieved()
+    if (segments.length === 0) return
+    for (const segment of segments) dispatchSieved(of, segment)
+    of.finish(segments, this.#source.places)
   }
 
   async #matchAll(): Promise<void> {
@@ -217,9 +249,8 @@ export class TailHub {
       this.#shed()
       const next = this.#nextStream()
       if (next === undefined) break
-      const startedAt = performance.now()
       await this.#match(...next)
-      const restMs = this.#options.restMs(performance.now() - startedAt)
+      const restMs = this.#options.restMs()
       if (restMs > 0) await sleep(restMs)
     }
     this.#isMatching = false
@@ -237,32 +268,34 @@ export class TailHub {
   }
 
   async #match(streamId: StreamId, of: StreamTails): Promise<void> {
-    const batch = of.take(TAIL_MATCH_EVENTS_MAX, this.#source.places)
-    const tails = [...of.tails].filter((tail) => batch.segments.some((one) => tail.wants(one)))
+    this.#passSieved(of)
+    const taken = of.take(TAIL_MATCH_EVENTS_MAX)
+    const tails = [...of.tails].filter((tail) => taken.some((one) => tail.wants(one)))
     try {
-      if (tails.length > 0) await this.#matchBatch(streamId, of, { batch, tails })
+      if (tails.length > 0) await this.#matchBatch(streamId, of, { taken, tails })
     } catch (cause) {
       this.#options.onError(cause)
-      skipAll(batch.segments, tails)
+      skipAll(taken, tails)
     }
-    of.finish(batch)
+    of.finish(taken, this.#source.places)
+    this.#passSieved(of)
   }
 
   async #matchBatch(
     streamId: StreamId,
     of: StreamTails,
-    { batch, tails }: { readonly batch: TailBatch; readonly tails: readonly Tail[] },
+    { taken, tails }: { readonly taken: readonly HeardSegment[]; readonly tails: readonly Tail[] },
   ): Promise<void> {
     const { events, matchNow } = this.#options
-    const wanted = batch.segments.map((segment) => {
+    const wanted = taken.map((segment) => {
       return { ...segment, fromOrdinal: 0, toOrdinal: segment.eventCount }
     })
     const found = await readWanted(events, streamId, wanted)
-    const segments = batch.segments.filter((_, index) => found[index] !== undefined)
+    const segments = taken.filter((_, index) => found[index] !== undefined)
     const reads = found.filter((read) => read !== undefined)
     if (reads.length === 0) return
     const texts = [...new Set(tails.map(({ query }) => query))]
-    const textFields = this.#textFields.get(streamId) ?? []
+    const { textFields } = of
     const limit = segments.reduce((sum, { eventCount }) => sum + eventCount, 0)
     const result = await matchNow({
       reads,
@@ -285,9 +318,9 @@ export class TailHub {
       if (!of.isWaiting) continue
       if (!isFull && now - of.oldestAtMs <= TAIL_BEHIND_MS_MAX) continue
       // Half of it: what comes next is then looked at while it is fresh.
-      const batch = of.take(Math.max(1, of.waitingEvents / 2), this.#source.places)
-      skipAll(batch.segments, of.tails)
-      of.finish(batch)
+      const taken = of.take(Math.max(1, of.waitingEvents / 2))
+      skipAll(taken, of.tails)
+      of.finish(taken, this.#source.places)
     }
   }
 
@@ -299,7 +332,7 @@ export class TailHub {
       for (const { request, tail } of [...this.#open]) {
         const stream = live.get(request.stream.streamId)
         if (stream === undefined) tail.end('stream_deleted')
-        else this.#textFields.set(stream.streamId, stream.textFields)
+        else this.#setTextFields(stream)
       }
       await Promise.all([...this.#open].map((open) => this.#checkToken(open)))
     } catch (cause) {
@@ -307,6 +340,11 @@ export class TailHub {
     }
     if (this.#count === 0) this.#rights = undefined
     else this.#rights = setTimeout(() => void this.#checkRights(), TAIL_RIGHTS_MS)
+  }
+
+  #setTextFields({ streamId, textFields }: Stream): void {
+    const of = this.#streams.get(streamId)
+    if (of !== undefined) of.textFields = textFields
   }
 
   async #checkToken({ request, tail }: OpenTail): Promise<void> {

@@ -103,9 +103,9 @@ export class Tail {
       for (const { ordinal, record } of matches) {
         this.#pushEvent(segment, record, cursorAt(ordinal, places))
       }
+      this.#wake()
     }
     this.#places.set(segment.node, segment.segmentId)
-    this.#wake()
   }
 
   /** Segments that it is not shown: `events` of them. */

@@ -13,11 +13,21 @@ export class WorkBudget {
     this.#atMs = nowMs
   }
 
-  /** How long to rest after work of `workedMs` that has ended now, in ms. */
-  restMs(workedMs: number, nowMs: number): number {
-    const earnedMs = (nowMs - this.#atMs) * this.#share
-    this.#savedMs = Math.min(SAVED_MS_MAX, this.#savedMs + earnedMs) - workedMs
-    this.#atMs = nowMs
+  /** Work of `workedMs` has ended now. */
+  spend(workedMs: number, nowMs: number): void {
+    this.#earn(nowMs)
+    this.#savedMs -= workedMs
+  }
+
+  /** How long to rest now, in ms. */
+  restMs(nowMs: number): number {
+    this.#earn(nowMs)
     return Math.max(0, -this.#savedMs / this.#share)
+  }
+
+  #earn(nowMs: number): void {
+    const earnedMs = (nowMs - this.#atMs) * this.#share
+    this.#savedMs = Math.min(SAVED_MS_MAX, this.#savedMs + earnedMs)
+    this.#atMs = nowMs
   }
 }

@@ -2,11 +2,13 @@
 
 import type { CommittedGroup } from '../../src/model/batch.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
-import type { SegmentPlace } from '../../src/model/segment-place.ts'
-import { rowKeyText } from '../../src/model/segment-place.ts'
+import {
+  type CommittedEntry,
+  rowKeyText,
+  type SegmentPlace,
+} from '../../src/model/segment-place.ts'
 import type { Stream, StreamId } from '../../src/model/stream.ts'
 import type { MatchResult, MatchTask } from '../../src/pool/messages.ts'
-import type { CommittedEntry } from '../../src/tail/commit-source.ts'
 import type { TailWriter } from '../../src/tail/tail.ts'
 import { TailHub, type TailHubOptions } from '../../src/tail/tail-hub.ts'
 

@@ -5,18 +5,9 @@
  */
 import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/segment-id.ts'
-import type { SegmentPlace } from '../../model/segment-place.ts'
+import { type CommittedEntry, entriesOfRow } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
-
-/** A segment of a stream: a row of its own, or a run in a mixed one. */
-export interface CommittedEntry {
-  readonly node: number
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-  readonly eventCount: number
-  readonly place: SegmentPlace
-}
 
 export interface CommittedList {
   /** In id order for each node. */
@@ -133,15 +124,9 @@ interface Row {
 
 function toEntries(row: Row): CommittedEntry[] {
   const { node_id: node, event_count: eventCount, members } = row
-  const rowId = BigInt(row.segment_id) as SegmentId
-  if (row.stream_id !== MIXED_STREAM) {
-    const place = { row: rowId, isMixed: false, rowEventCount: eventCount, firstEvent: 0 }
-    return [{ node, streamId: row.stream_id as StreamId, segmentId: rowId, eventCount, place }]
-  }
-  let firstEvent = 0
-  return decodeRuns(members ?? new Uint8Array(0), rowId).map((run) => {
-    const place = { row: rowId, isMixed: true, rowEventCount: undefined, firstEvent }
-    firstEvent += run.eventCount
-    return { node, ...run, place }
-  })
+  const segmentId = BigInt(row.segment_id) as SegmentId
+  const one = { streamId: row.stream_id as StreamId, segmentId, eventCount }
+  if (one.streamId !== MIXED_STREAM) return entriesOfRow(node, one)
+  const runs = decodeRuns(members ?? new Uint8Array(0), segmentId)
+  return entriesOfRow(node, { ...one, runs })
 }
