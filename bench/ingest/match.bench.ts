@@ -1,7 +1,15 @@
-/** All that a worker does to tell which events of a stored segment some queries match. */
+/**
+ * All that a worker does to tell which events some queries match: of a stored segment, and of one
+ * that ingest has on the tape.
+ */
 import { MATCH_EVENTS_MAX } from '../../src/limits.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { EventFacts } from '../../workers/facts/event-facts.ts'
 import { MatchPipeline } from '../../workers/match.ts'
+import { Sieve } from '../../workers/sieve.ts'
 import type { MicroBench } from '../bench.ts'
+import { TapeBatch } from '../decode/tape-batch.ts'
+import { filterOf } from '../tail/filters.ts'
 import { storedSegment } from './replay.bench.ts'
 
 function matchBench(name: string, title: string, texts: readonly string[]): MicroBench {
@@ -22,11 +30,35 @@ function matchBench(name: string, title: string, texts: readonly string[]): Micr
   }
 }
 
-const TAILS = Array.from({ length: 64 }, (_, at) => {
-  return `service:checkout -level:debug http.status:>=${at} (timeout OR refused)`
-})
+function sieveBench(name: string, title: string, texts: readonly string[]): MicroBench {
+  return {
+    name: `ingest/${name}`,
+    title: `matching what is on the tape, ${title}`,
+    kind: 'json',
+    prepare: (batch) => {
+      const { tape, bytes, events } = new TapeBatch(batch)
+      const facts = new EventFacts()
+      facts.describe(tape, bytes, events)
+      const taped = { tape, bytes, events, facts }
+      const range = { first: 0, count: events.count }
+      const json = JSON.stringify([['message'], ...texts])
+      const watched = { streamId: 1 as StreamId, setId: 1, json }
+      const sieve = new Sieve()
+      return () => {
+        const { found } = sieve.run(taped, range, watched)
+        if (found === undefined) throw new Error('more than may be spent')
+        return found.ordinals.length
+      }
+    },
+  }
+}
+
+const ONE = ['level:error timeout']
+const TAILS = Array.from({ length: 64 }, (_, at) => filterOf(at))
 
 export const matchBenches: readonly MicroBench[] = [
-  matchBench('match', 'one query', ['level:error timeout']),
+  matchBench('match', 'one query', ONE),
   matchBench('match-64', '64 queries', TAILS),
+  sieveBench('sieve', 'one query', ONE),
+  sieveBench('sieve-64', '64 queries', TAILS),
 ]
