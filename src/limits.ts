@@ -557,6 +557,8 @@ export const COMPLETE_PROPOSALS_MAX = 20
 export const COMPLETE_MS_MAX = 1_000
 /** Exports at a time. */
 export const EXPORTS_MAX = 8
+/** Damaged segments that the last line of an export names; it counts the events of all. */
+export const EXPORT_DAMAGED_MAX = 100
 /** Events that an export reads at a time. */
 export const EXPORT_CHUNK_EVENTS = 4_096
 /** A request of an agent (MCP); how long a call may take; what its result is cut to. */

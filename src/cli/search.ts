@@ -3,6 +3,8 @@ import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
 import type { EventRecord } from './terminal.ts'
 
 const LIMIT_DEFAULT = '100'
+/** The last line of answers that are not complete. */
+const INCOMPLETE = '{"complete":false,'
 
 /** Events that a query finds, the oldest first as in a file; `*` is all streams. */
 export const search: Command = {
@@ -42,6 +44,11 @@ export const search: Command = {
     const kept: string[] = []
     for await (const line of readLines(response.body!)) {
       if (line === '') continue
+      if (line.startsWith(INCOMPLETE)) {
+        const { reason } = JSON.parse(line) as { readonly reason: string }
+        terminal.note(`not all: ${reason}`)
+        continue
+      }
       count++
       if (isAll) print(line)
       else kept.push(line)

@@ -8,6 +8,7 @@ import type { RecordFormat } from '../../model/batch.ts'
 import { boundaryCursor, type EventId } from '../../model/event-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { Stream } from '../../model/stream.ts'
+import { ExportLosses } from './export-losses.ts'
 import { findEvents } from './find-events.ts'
 import { readRecords } from './read-records.ts'
 import { REASONS, type SearchDeps } from './search.ts'
@@ -34,6 +35,7 @@ export class Export {
   #cursor: EventId | undefined
   #left: number
   #isOver = false
+  readonly #losses = new ExportLosses()
 
   private constructor(deps: SearchDeps, task: ExportTask, range: IdRange) {
     const { request, kind, limit } = task
@@ -62,7 +64,9 @@ export class Export {
     const asked = idRange(request)
     const extent = await deps.sources.readExtent(sources, { ...asked, newestFirst })
     const range = extent ?? { start: asked.start, end: asked.start }
-    return new Export(deps, task, range)
+    const started = new Export(deps, task, range)
+    started.#losses.watchMarks(sources, range)
+    return started
   }
 
   /** What stands before the first event. */
@@ -95,13 +99,17 @@ export class Export {
       limit: Math.min(EXPORT_CHUNK_EVENTS, this.#left),
       deadlineMs: nowMs() + request.timeoutMs,
     }
+    this.#losses.watchMarks(search.streams, this.#unread)
     const found = await findEvents(sources, search, signal, nowMs)
+    this.#losses.addUndecided(found.undecided)
     const pieces: Uint8Array[] = []
     let count = 0
     let bytes = 0
     const options = { format: this.#format, newestFirst, tellsStream }
     for await (const piece of readRecords(this.#deps, found.events, options)) {
       pieces.push(piece.bytes)
+      this.#losses.addDamaged(piece.damaged)
+      this.#losses.addRemoved(piece.gone)
       bytes += piece.bytes.length
       count = found.events.indexOf(piece.last) + 1
       this.#cursor = piece.last
@@ -112,6 +120,24 @@ export class Export {
     if (found.shortfall === undefined) this.#isOver = true
     else this.#goOnBehind(boundaryCursor(found.frontier, newestFirst), found.shortfall)
     return pieces
+  }
+
+  /** What stands behind the last event: why it is not all, else nothing. */
+  get ending(): string {
+    const { kind, request, tellsStream } = this.#task
+    const { reason, members } = this.#losses
+    if (reason === undefined) return ''
+    if (kind !== 'csv') return `${JSON.stringify(members)}\n`
+    const others = (request.fields ?? []).length + (tellsStream ? 3 : 2)
+    return `"incomplete: ${reason}"${','.repeat(others)}\r\n`
+  }
+
+  /** What of the range lies ahead. */
+  get #unread(): IdRange {
+    const { start, end } = this.#range
+    const at = this.#cursor?.segmentId
+    if (at === undefined) return this.#range
+    return this.#task.request.order === 'newest' ? { start, end: at } : { start: at + 1n, end }
   }
 
   /** A step that ran out of time is no end; one that came no further than the last is. */

@@ -31,6 +31,8 @@ export interface RecordPiece {
   /** The last event that it is about; those before it are in this piece or an earlier one. */
   readonly last: EventKey
   readonly damaged: readonly DamagedSegment[]
+  /** Events before `last`, since the piece before, whose segment is gone. */
+  readonly gone: number
 }
 
 export interface DamagedSegment {
@@ -61,22 +63,25 @@ export async function* readRecords(
     const payloads = await readers.readPayloads(some)
     let reads: SegmentRead[] = []
     let bytes = 0
+    let gone = 0
     let last: EventKey | undefined
     for (const group of some) {
       const segment = payloads.get(group.segmentId)
       for (const keys of affordable(group.keys, segment?.eventBytes ?? 0)) {
         const size = keys.length * (segment?.eventBytes ?? 0)
         if (bytes > 0 && bytes + size > PIECE_BYTES && last !== undefined) {
-          yield await render(readers, reads, options, last)
+          yield { ...(await render(readers, reads, options, last)), gone }
           reads = []
           bytes = 0
+          gone = 0
         }
-        if (segment !== undefined) reads.push(readOf(segment, keys, options))
+        if (segment === undefined) gone += keys.length
+        else reads.push(readOf(segment, keys, options))
         bytes += size
         last = keys.at(-1)
       }
     }
-    if (last !== undefined) yield await render(readers, reads, options, last)
+    if (last !== undefined) yield { ...(await render(readers, reads, options, last)), gone }
   }
 }
 
@@ -121,7 +126,7 @@ async function render(
   reads: readonly SegmentRead[],
   { format }: RecordOptions,
   last: EventKey,
-): Promise<RecordPiece> {
+): Promise<Omit<RecordPiece, 'gone'>> {
   if (reads.length === 0) return { bytes: new Uint8Array(0), last, damaged: [] }
   const [first, second] = [reads[0]!, reads.at(-1)!]
   const isRising = BigInt(first.segmentId) < BigInt(second.segmentId)

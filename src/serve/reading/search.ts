@@ -40,7 +40,11 @@ export interface SearchRoutesDeps extends Guard {
 const ANSWER = searchAnswer(EVENT)
 const LINES_TYPE = 'application/x-ndjson'
 const CSV_TYPE = 'text/csv'
-const LINE: ObjectSchema = { ...EVENT, description: 'A line each, without an end: an export' }
+const LINE: ObjectSchema = {
+  ...EVENT,
+  description:
+    'A line each: an export. A last line `{"complete": false, "reason", …}` if some are missing',
+}
 /** For how long a step of an export is retried when the lane refuses it. */
 const TURN_MS_MAX = 60_000
 const TURN_PAUSE_MS = 1_000
@@ -165,7 +169,8 @@ class Exports {
           if (wanted.heading !== '') stream.write(wanted.heading)
           for (;;) {
             const pieces = await patiently(turn, signal, () => wanted.next(signal))
-            if (pieces === undefined || stream.isOver) return
+            if (stream.isOver) return
+            if (pieces === undefined) return void stream.write(wanted.ending)
             for (const piece of pieces) {
               if (!stream.write(piece)) await stream.whenTaken()
             }
