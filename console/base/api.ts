@@ -50,8 +50,8 @@ export function serviceUrl(): string {
 }
 
 /**
- * A response that is a success. Throws `ApiError`, or the `AbortError` of `signal`. An answer that
- * the token of who is signed in is not valid (any more) signs out.
+ * A successful response. Throws `ApiError`, or the `AbortError` of `signal`. If the answer says
+ * that the signed-in user's token is not valid (any more), the user is signed out.
  */
 export async function call(path: string, options: Call = {}): Promise<Response> {
   const { method = 'GET', body, query, headers, signal } = options

@@ -1,6 +1,6 @@
 /**
- * Server-sent events over `fetch`, as `EventSource` sends no `Authorization`. Comes back by itself
- * with the last id after a connection that broke.
+ * Server-sent events over `fetch`, as `EventSource` sends no `Authorization`. Reconnects by itself
+ * with the last id after a connection broke.
  */
 import { ApiError, call } from './api.ts'
 import { readServerEvents, type ServerEvent } from './server-events.ts'

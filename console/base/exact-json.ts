@@ -1,7 +1,7 @@
 /**
- * JSON read by places in its text, not into values: numbers keep every digit, equal keys stay, and
- * of a megabyte only what is looked at is read. The text is what the service answered, so it is
- * valid JSON; nothing here judges it.
+ * JSON read by positions in its text, not into values: numbers keep every digit, duplicate keys
+ * stay, and of a megabyte only the parts that are needed are read. The text is the service's
+ * answer, so it is valid JSON; nothing here validates it.
  */
 
 /** A value's place in `text`: half-open. */
@@ -91,7 +91,7 @@ export function jsonObject(object: JsonSpan): ReadonlyMap<string, JsonSpan> {
 
 /**
  * The value at a dotted path: a name with a dot in it is the same path as the nested one. Undefined
- * when there is none, and for what is inside arrays.
+ * when there is none, and for values inside arrays.
  */
 export function jsonAt(object: JsonSpan, path: string): JsonSpan | undefined {
   if (jsonKind(object) !== 'object') return undefined

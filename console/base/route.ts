@@ -1,6 +1,6 @@
 /**
- * The address is the state: `#/<screen>/<stream>?<parameters>`. A link shows the same thing to
- * whoever opens it, and Back goes back. Behind the hash, so that any path prefix will do.
+ * The address is the state: `#/<screen>/<stream>?<parameters>`. A link shows the same to everybody
+ * who opens it, and Back works. It follows the hash, so that any path prefix will do.
  */
 import { computed, signal } from '@preact/signals'
 

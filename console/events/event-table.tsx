@@ -1,6 +1,6 @@
 /**
- * The events, one line each, as a grid of which only what is seen is in the document. A row opens
- * in place. What is looked at stays where it is while others come above it.
+ * The events, one line each, as a grid of which only the visible rows are in the document. A row
+ * opens in place. The visible rows stay where they are while others arrive above them.
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
@@ -163,8 +163,8 @@ function useView(scroll: ScrollRef) {
 }
 
 /**
- * Rows that come above what is looked at do not move it. At the very top with nothing open, who
- * looks wants to see them come.
+ * Rows that arrive above the visible ones do not move these. At the very top with nothing open,
+ * though, new rows should be seen arriving.
  */
 function useAnchor(
   scroll: ScrollRef,

@@ -1,6 +1,6 @@
 /**
  * A payload as a tree; children are read when their parent is opened, 200 at a time. One stop for
- * Tab; the arrows go from value to value, and f, x, g, c and y act on the one with the focus.
+ * Tab; the arrows go from value to value, and f, x, g, c and y act on the focused value.
  */
 import { useSignal } from '@preact/signals'
 import {

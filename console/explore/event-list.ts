@@ -1,5 +1,5 @@
 /**
- * The events on the screen: pages of the search as one scrolls, or those that come while live. The
+ * The events on the screen: pages of the search while scrolling, or new events while live. The
  * newest is first.
  */
 import { signal } from '@preact/signals'

@@ -1,6 +1,6 @@
 /**
- * Filters made by clicking a value: clauses that find just the events that have it. They are built
- * as trees and written by the language's own printer, so any name and value comes out right.
+ * Filters made by clicking a value: clauses that find exactly the events that have it. They are
+ * built as trees and written by the language's own printer, so any name and value is quoted right.
  */
 import { conjoin, negate } from '../../src/language/combine.ts'
 import { format } from '../../src/language/format.ts'
@@ -13,8 +13,8 @@ const NOWHERE = { start: 0, end: 0 }
 
 /**
  * The clause that is true for events that have this value at this path; undefined for objects and
- * arrays. `path` has dots between names, and `[]` behind that of an array. Of null and of nothing
- * at all it is that the field has no value.
+ * arrays. `path` has dots between names, and `[]` after the name of an array. For null and for a
+ * missing value the clause says that the field has no value.
  */
 export function clauseFor(path: string, value: JsonSpan | undefined): Query | undefined {
   const kind = value === undefined ? 'null' : jsonKind(value)
@@ -37,8 +37,8 @@ export function systemClause(name: '_level' | '_service' | '_shape', text: strin
 }
 
 /**
- * As `clauseFor`, of a value as JSON that an answer gives for a field, which may be a system field:
- * those have no clause for events without one.
+ * Like `clauseFor`, for a value as JSON from an answer. The field may be a system field: those have
+ * no clause for events without a value.
  */
 export function clauseForField(field: string, json: string): Query | undefined {
   const value = wholeJson(json)

@@ -1,6 +1,6 @@
 /**
- * What is found, grouped: a list of the largest groups with a figure each, and the figure over time.
- * In the address as `by`, `fn`, `of` and `chart`.
+ * The matching events, grouped: a list of the largest groups with a figure each, and the figure
+ * over time. In the address as `by`, `fn`, `of` and `chart`.
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'

@@ -1,7 +1,7 @@
 /**
- * How many events by time, stacked by level, the worst at the bottom. A stretch that is drawn over
- * becomes the range; a click on a bar takes its bucket. By keys: the arrows go from bar to bar, with
- * Shift they draw, Enter takes what was drawn.
+ * Events over time, stacked by level, the worst at the bottom. Dragging selects a stretch as the
+ * range; a click on a bar selects its bucket. By keys: the arrows go from bar to bar, with Shift
+ * they select, Enter applies the selection.
  */
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'

@@ -1,6 +1,6 @@
 /**
  * Why a search found nothing: whether the range has events at all, which clause excludes all of
- * them, and what may have been meant by it. Asked of the public API.
+ * them, and what it may have been meant to be. Uses the public API.
  */
 import { conjoin } from '../../src/language/combine.ts'
 import { format, writeField } from '../../src/language/format.ts'

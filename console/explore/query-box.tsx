@@ -1,6 +1,6 @@
 /**
  * The query's box: a text area over its own coloured text, with a list of proposals below it.
- * Enter runs the query, Shift+Enter makes a line. What is wrong is told as it is typed, by the
+ * Enter runs the query, Shift+Enter starts a new line. Mistakes are shown during typing, by the
  * same parser that the service has; typing never waits for the network.
  */
 import { useSignal } from '@preact/signals'

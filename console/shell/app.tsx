@@ -73,8 +73,8 @@ function Frame() {
 }
 
 /**
- * Explore does not wait for the list of streams when the address names one: the first rows are what
- * one came for. A token that may not list streams can still look at their events.
+ * Explore does not wait for the list of streams when the address names one: people come for the
+ * first rows. A token that may not list streams can still show their events.
  */
 function Content({ current }: { current: Route }) {
   const isRead = streams.value !== undefined

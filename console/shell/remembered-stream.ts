@@ -1,6 +1,6 @@
 /**
- * Which stream the page begins with when the address says nothing: the one that was looked at last.
- * Once it begins, the address says it, as of everything else.
+ * Which stream the page begins with when the address names none: the one that was shown last. From
+ * then on the address names it, as it holds all other state.
  */
 import { go, href } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'

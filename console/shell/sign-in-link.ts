@@ -2,8 +2,8 @@ import { callJson, failureText } from '../base/api.ts'
 import { signIn, signOut } from '../base/session.ts'
 
 /**
- * The address `#sign-in=<code>` is that of the first start's link: its code is worth a token, once.
- * It leaves the address bar and the history in any case.
+ * The address `#sign-in=<code>` is that of the first start's link: its code can be exchanged for a
+ * token, once. It is removed from the address bar and the history in any case.
  */
 export async function signInByLink(): Promise<void> {
   const [, code] = /^#sign-in=([\w-]+)$/.exec(location.hash) ?? []

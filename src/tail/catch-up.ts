@@ -1,7 +1,7 @@
 /**
- * What a tail has missed when it begins: from a cursor, an event or a time up to where commits were
- * heard of. Oldest first, as fast as the reader takes it; at most TAIL_RESUME_EVENTS_MAX events are
- * looked at, the newest, and a gap stands for those before.
+ * What a tail has missed when it begins: from a cursor, an event or a time up to the commits that
+ * this node has heard of. Oldest first, as fast as the reader takes it; at most the newest
+ * TAIL_RESUME_EVENTS_MAX events are matched, and a gap stands for earlier ones.
  */
 import { COMPACT_AGE_MS, TAIL_RESUME_EVENTS_MAX, TAIL_RESUME_PAGE_EVENTS } from '../limits.ts'
 import type { EventId } from '../model/event-id.ts'
@@ -28,7 +28,7 @@ import type { QueueItem } from './tail-queue.ts'
 export type TailStart =
   | { readonly kind: 'now' }
   | { readonly kind: 'time'; readonly ms: number }
-  /** Behind this event. */
+  /** After this event. */
   | { readonly kind: 'event'; readonly event: EventId }
   | { readonly kind: 'cursor'; readonly cursor: TailCursor }
 
@@ -56,13 +56,13 @@ export interface CatchUpRequest {
   readonly query: string
   readonly textFields: readonly string[]
   readonly start: TailStart
-  /** Up to where it goes, by node. */
+  /** Where the catch-up ends, by node. */
   readonly heard: Places
 }
 
-/** Segments that are younger are found by the node in their ids: they are not merged yet. */
+/** Younger segments are found by the node in their ids: they are not merged yet. */
 const YOUNG_MS = COMPACT_AGE_MS - 120_000
-/** What is listed has so many segments, or all there are. */
+/** A list has this many segments, or all that exist. */
 const LIST_MAX = TAIL_RESUME_EVENTS_MAX + 2
 
 /** Resolves when `send` was given everything, or `isOver`. Throws `StoreError`, `IngestError`. */
@@ -85,7 +85,7 @@ export async function catchUp(
   }
 }
 
-/** Where it begins, for every node that was heard of. */
+/** Where the tail begins, for every node that was heard of. */
 function startOf({ start, heard }: CatchUpRequest): TailCursor {
   const places = new Map<number, SegmentId>()
   for (const [node, upTo] of heard) {
@@ -110,7 +110,7 @@ function placeOfNode(start: TailStart, node: number): SegmentId | undefined {
   }
 }
 
-/** What it has missed, newest first; past LIST_MAX events it may be the newest of it. */
+/** What the tail has missed, newest first; past LIST_MAX events possibly only the newest. */
 async function listMissed(
   { store, events, nowMs }: CatchUpParts,
   { streamId, start, heard }: CatchUpRequest,
@@ -150,7 +150,7 @@ function compareIds(a: SegmentId, b: SegmentId): number {
   return a < b ? -1 : 1
 }
 
-/** As many as are looked at, oldest first, and how many events are not; undefined for none. */
+/** The entries to match, oldest first, and how many events are left out; undefined for none. */
 function newest(listed: readonly CommittedEntry[]): {
   readonly kept: readonly CommittedEntry[]
   readonly left: number | undefined
@@ -187,7 +187,7 @@ interface Slice extends WantedSegment {
   readonly isLast: boolean
 }
 
-/** Slices of so many events that their records are not much memory. */
+/** Slices with so few events that their records take little memory. */
 function* pagesOf(
   entries: readonly CommittedEntry[],
   partial: TailCursor['partial'],

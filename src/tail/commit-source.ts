@@ -1,7 +1,7 @@
 /**
- * What is committed, for tails: of this node as commit forwards it, of others by polls with a
- * cursor for each, and of this node too when something may have been committed of which it was not
- * told. Each segment once, in id order for each node. At work only while somebody watches.
+ * Committed segments, for tails: this node's as commit forwards them, others' by polls with a
+ * cursor for each node. This node is polled too when it may have committed segments that commit did
+ * not forward. Each segment once, in id order for each node. Runs only while somebody watches.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TAIL_POLL_MS, TAIL_POLL_ROWS_MAX } from '../limits.ts'
@@ -18,7 +18,7 @@ export interface CommittedRow {
   readonly sieved?: readonly (SievedEvents | undefined)[] | undefined
 }
 
-/** One that somebody watches. */
+/** A segment of a stream that somebody watches. */
 export interface HeardSegment extends CommittedEntry {
   /** The row's, when this node has just committed it and it is to be matched. */
   readonly payload: Uint8Array | undefined
@@ -28,7 +28,7 @@ export interface HeardSegment extends CommittedEntry {
   readonly atMs: number
 }
 
-/** What the raw store tells; `CommittedStore` is one. */
+/** What is needed of the raw store; `CommittedStore` has it. */
 export interface CommittedReads {
   readNewest(): Promise<ReadonlyMap<number, bigint>>
   readAfter(query: {
@@ -54,7 +54,9 @@ export class CommitSource {
   #places = new Map<number, SegmentId>()
   /** The newest id of this node that commit forwarded. */
   #newestOwn: SegmentId
-  /** This node may have committed what it was not told of: it is polled like the others. */
+  /**
+   * This node may have committed segments that were not forwarded: it is polled like the others.
+   */
   #isBehind = false
   #starting: Promise<void> | undefined
   #polling: AbortController | undefined
@@ -64,7 +66,7 @@ export class CommitSource {
     this.#newestOwn = noPlace(options.ownNode)
   }
 
-  /** Up to where what is committed was heard of, by node. Only while it runs. */
+  /** Up to where commits were heard of, by node. Only while it runs. */
   get places(): Places {
     return this.#places
   }
@@ -105,7 +107,7 @@ export class CommitSource {
     this.#places.set(this.#options.ownNode, newest)
   }
 
-  /** Something may have been committed that `add` was not told of. */
+  /** Something may have been committed for which `add` was not called. */
   mustCatchUp(): void {
     this.#isBehind = true
   }
@@ -116,7 +118,7 @@ export class CommitSource {
     for (const [node, id] of found) places.set(node, id === 0n ? noPlace(node) : (id as SegmentId))
     const { ownNode } = this.#options
     const own = places.get(ownNode)
-    // What is found and not forwarded yet is from before, just as what was forwarded meanwhile.
+    // Segments that were found but not forwarded yet are earlier ones, like those forwarded since.
     if (own === undefined || own < this.#newestOwn) places.set(ownNode, this.#newestOwn)
     this.#places = places
     this.#isBehind = false

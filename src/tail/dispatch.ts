@@ -103,7 +103,7 @@ function eventsLeft(
   return index === stopped.read ? eventCount - stopped.ordinal : eventCount
 }
 
-/** Records are copied, so that one that waits does not keep all others in memory. */
+/** Records are copied, so that a waiting record does not keep all others in memory. */
 function matchOf(
   { ordinal, json, jsonEnd }: Matched['events'],
   event: number,

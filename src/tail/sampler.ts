@@ -1,4 +1,4 @@
-/** How many slices a second has: in each, some of the events pass, so a second is seen all over. */
+/** Slices of a second: in each some events pass, so that they are spread over the second. */
 const SLICES = 4
 const SLICE_MS = 1_000 / SLICES
 
@@ -16,7 +16,7 @@ export class Sampler {
   passes(nowMs: number): boolean {
     const slice = Math.floor(nowMs / SLICE_MS)
     if (slice !== this.#slice) {
-      // A fraction is kept, so that one event a second passes at all, but what was not used is not.
+      // A fraction is kept, so that one event a second passes at all; unused whole events are not.
       const kept = this.#left < 1 ? this.#left : 0
       const slices = Math.min(SLICES, slice - this.#slice)
       this.#left = kept + Math.min(this.#perSlice * slices, Math.max(1, this.#perSlice))

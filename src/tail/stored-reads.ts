@@ -1,4 +1,4 @@
-/** Payloads of committed segments: from memory, or from the raw store by where they are. */
+/** Payloads of committed segments: from memory, or from their rows in the raw store. */
 
 import type { SegmentRead } from '../model/batch.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
@@ -6,7 +6,7 @@ import { placeOf, rowKeyText, type SegmentInfo, type SegmentPlace } from '../mod
 import type { StreamId } from '../model/stream.ts'
 import type { MatchResult, MatchTask } from '../pool/messages.ts'
 
-/** What the raw store tells of a stream's segments; `EventStore` is one. */
+/** What is needed of the raw store about a stream's segments; `EventStore` has it. */
 export interface SegmentSource {
   listSegments(range: {
     readonly streamId: StreamId
@@ -35,7 +35,7 @@ export interface WantedSegment {
   readonly toOrdinal: number
 }
 
-/** What is read of each; undefined for one that retention has removed. */
+/** The payload of each; undefined for a segment that retention has removed. */
 export async function readWanted(
   source: SegmentSource,
   streamId: StreamId,
@@ -53,7 +53,7 @@ export async function readWanted(
 }
 
 const NONE: ReadonlyMap<string, Uint8Array> = new Map()
-/** Rows are merged once, mixed ones taken apart before. */
+/** A row is merged once, and a mixed one is split before that. */
 const TRIES_MAX = 3
 
 /** Its row was merged since it was listed, or removed. */

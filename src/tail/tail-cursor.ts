@@ -1,10 +1,10 @@
 /**
- * Where a tail is: of each node, the newest segment that it is done with, since ids rise in commit
- * order on a node and on no more than that. In the middle of a segment also the event.
+ * Where a tail is: for each node, the newest segment that it is done with, since ids rise in commit
+ * order on each node, but not across nodes. In the middle of a segment also the event.
  *
  *   cursor = [ ordinal in base 36 ] "." base64url(ids of 8 bytes, the segment of the ordinal first)
  *
- * Each node has one id in it, which tells the node. A node that is missing had nothing committed.
+ * Each node has one id in it, which names the node. A node that is missing had committed nothing.
  */
 import { ORDINAL_MAX } from '../model/event-id.ts'
 import {
@@ -16,18 +16,18 @@ import {
   segmentIdNode,
 } from '../model/segment-id.ts'
 
-/** By node: everything of it up to this id, and nothing behind it. */
+/** By node: everything of it up to this id, and nothing after it. */
 export type Places = ReadonlyMap<number, SegmentId>
 
 export interface TailCursor {
   readonly places: Places
-  /** Of this segment, which is behind its node's place, the events up to the ordinal too. */
+  /** Of this segment, which is after its node's id above, the events up to the ordinal too. */
   readonly partial?: { readonly segmentId: SegmentId; readonly ordinal: number }
 }
 
 const ID_BYTES = 8
 
-/** The text behind an ordinal's, the same for all events of a segment. */
+/** The text after the ordinal's, which is the same for all events of a segment. */
 export function encodePlaces(places: Places, segmentId?: SegmentId): string {
   const node = segmentId === undefined ? -1 : segmentIdNode(segmentId)
   const ids = segmentId === undefined ? [] : [segmentId]
@@ -37,7 +37,7 @@ export function encodePlaces(places: Places, segmentId?: SegmentId): string {
   return `.${bytes.toString('base64url')}`
 }
 
-/** Behind the event `ordinal` of the segment that `places` was encoded with. */
+/** The cursor after the event `ordinal` of the segment that `places` was encoded with. */
 export function cursorAt(ordinal: number, places: string): string {
   return ordinal.toString(36) + places
 }

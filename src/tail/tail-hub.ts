@@ -3,8 +3,8 @@
  *
  *   commits (commit-source) ─▶ by stream ─▶ match, in a worker: one pass for all ─▶ tails
  *
- * Matching is one task at a time and has a share of time. What it cannot keep up with
- * is shed: segments that have waited for too long become gaps. So commits never wait for tails.
+ * Matching runs one task at a time and has a share of time. When it cannot keep up, it sheds work:
+ * segments that have waited for too long become gaps. So commits never wait for tails.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IngestError } from '../errors.ts'
@@ -34,14 +34,16 @@ import { Tail, type TailObserver, type TailWriter } from './tail.ts'
 export interface TailHubOptions extends Omit<CatchUpParts, 'store'> {
   readonly ownNode: number
   readonly store: CommittedReads & CatchUpParts['store']
-  /** As `match`, for what was just committed. */
+  /** Like `match`, for segments that were just committed. */
   readonly matchNow: MatchSegments
   /** Those of the streams that are live. */
   readonly findStreams: (streamIds: readonly StreamId[]) => Promise<readonly Stream[]>
   /** How long matching has to rest now, in ms. */
   readonly restMs: () => number
   readonly observer: TailObserver
-  /** Something failed in the background; what it concerns goes on, with gaps. Must not throw. */
+  /**
+   * Something failed in the background; the tails concerned continue, with gaps. Must not throw.
+   */
   readonly onError: (cause: unknown) => void
 }
 
@@ -70,7 +72,7 @@ export class TailHub {
   readonly #source: CommitSource
   readonly #streams = new Map<StreamId, StreamTails>()
   readonly #open = new Set<OpenTail>()
-  /** Those that begin, too. */
+  /** Includes tails that are just beginning. */
   readonly #byToken = new Map<number, number>()
   #count = 0
   #isMatching = false
@@ -124,7 +126,7 @@ export class TailHub {
     throw tooMany(`this token has ${limit} open`)
   }
 
-  /** That a tail can begin now. Throws as `assertRoom` does, and `StoreError`. */
+  /** Makes sure that a tail can begin now. Throws as `assertRoom` does, and `StoreError`. */
   async prepare(tokenId: number): Promise<void> {
     this.assertRoom(tokenId)
     const idle = () => this.#count === 0 && this.#idle()
@@ -132,7 +134,7 @@ export class TailHub {
     await this.#source.start()
   }
 
-  /** A tail, from its begin to its end. Throws as `assertRoom` does, and `StoreError`. */
+  /** Runs a tail from its start to its end. Throws as `assertRoom` does, and `StoreError`. */
   async run(request: TailRequest, writer: TailWriter, signal: AbortSignal): Promise<void> {
     const { tokenId } = request
     this.assertRoom(tokenId)
@@ -157,7 +159,7 @@ export class TailHub {
     }
   }
 
-  /** Ends all tails, soon after what was committed before is sent; each tells its reader. */
+  /** Ends all tails, shortly after all earlier commits were sent; each tells its reader. */
   async stop(): Promise<void> {
     this.#isStopped = true
     const deadline = performance.now() + STOP_MS_MAX
@@ -170,7 +172,7 @@ export class TailHub {
     const { stream, query, limitPerS } = request
     const { streamId } = stream
     await this.#source.start()
-    // From here to the end nothing waits: what is heard of next is the tail's.
+    // No await from here to the end: whatever is heard of next belongs to the tail.
     const heard = new Map(this.#source.places)
     const { observer } = this.#options
     const tail = new Tail({ streamId, query, limitPerS, heard, observer })
@@ -304,7 +306,7 @@ export class TailHub {
     dispatch({ of, segments, tails, texts, result })
   }
 
-  /** What has waited for too long, or is too much, is not looked at. */
+  /** Segments that have waited for too long, or are too many, are not matched. */
   #shed(): void {
     const now = performance.now()
     let bytes = 0
@@ -336,7 +338,7 @@ export class TailHub {
       }
       await Promise.all([...this.#open].map((open) => this.#checkToken(open)))
     } catch (cause) {
-      this.#options.onError(cause) // The store is away: nobody can tell.
+      this.#options.onError(cause) // The store is away: it is not known.
     }
     if (this.#count === 0) this.#rights = undefined
     else this.#rights = setTimeout(() => void this.#checkRights(), TAIL_RIGHTS_MS)

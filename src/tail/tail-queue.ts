@@ -1,19 +1,19 @@
 /**
- * What one reader has still to be sent, in order. Bounded: past the bound the oldest go, and a gap
- * stands in their place. What was left out says so where it would have been, so a cursor behind it
- * covers it.
+ * What is still to be sent to one reader, in order. Bounded: past the bound the oldest are dropped,
+ * and a gap replaces them. A gap is sent where the missing events would have been, so a cursor
+ * after it covers them.
  */
 import { TAIL_QUEUE_BYTES_MAX, TAIL_QUEUE_EVENTS_MAX } from '../limits.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 
 export type LeftOut =
-  /** The reader took less than came. */
+  /** The reader was slower than the events. */
   | 'slow_reader'
-  /** The service had more to do than to look at all events: they were not looked at. */
+  /** The service had too much to do to match all events: these were not matched. */
   | 'busy'
-  /** More was missed than a tail catches up on: not looked at. */
+  /** More was missed than a tail catches up on: these were not matched. */
   | 'too_far_back'
-  /** The query took too much work on these events, some of them may have been sent. */
+  /** The query took too much work on these events; some of them may have been sent. */
   | 'query_cost'
   /** `limit_per_s`. */
   | 'sampled'
@@ -33,12 +33,12 @@ export interface QueuedGap {
   readonly kind: 'gap'
   reason: LeftOut
   events: number
-  /** All of them match: else it is how many there are to look at. */
+  /** Whether all of them match; else the number counts events that were not matched. */
   isExact: boolean
   /** Receipt times, in milliseconds, both included. */
   fromMs: number
   toMs: number
-  /** Behind the last of them. */
+  /** After the last of them. */
   cursor: string
 }
 
@@ -64,7 +64,7 @@ export class TailQueue {
     while (this.#isOver && this.#events > 1) this.#dropOldest()
   }
 
-  /** Events that are not sent, at the end of what is. */
+  /** Appends a gap: events that are not sent. */
   pushGap(gap: QueuedGap): void {
     const last = this.#items.at(-1)
     const isLast = this.#items.length > this.#first && last?.kind === 'gap'

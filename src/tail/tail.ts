@@ -4,8 +4,8 @@
  *   catch-up ─┐
  *   hub ──▶ queue ─▶ sampling told, gaps told ─▶ reader, as fast as it takes them
  *
- * Each message that stands for events has as its id a cursor behind them: who comes back with it
- * goes on there. A message without data moves only the cursor.
+ * Each message about events has as its id a cursor after them: a reader that reconnects with it
+ * continues there. A message without data moves only the cursor.
  */
 import { TAIL_MS_MAX, TAIL_PING_MS, TAIL_WRITE_BYTES } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
@@ -22,7 +22,7 @@ export type TailEnd =
   | 'token_not_valid'
   | 'stream_deleted'
   | 'stopping'
-  /** Nobody hears it. */
+  /** The reader is gone; nobody receives it. */
   | 'reader_gone'
 
 /** Where messages go; a streamed reply is one. */
@@ -43,7 +43,7 @@ export interface TailOptions {
   /** In the query language; it parses. */
   readonly query: string
   readonly limitPerS: number | undefined
-  /** Up to where commits were heard of when it began: what it gets from the hub lies behind. */
+  /** Up to where commits were heard of when it began: whatever the hub sends it is after that. */
   readonly heard: Places
   readonly observer: TailObserver
 }
@@ -54,7 +54,7 @@ export interface TailMatch {
   readonly record: Uint8Array
 }
 
-/** How long a reader who takes nothing has for what was sent before the end. */
+/** How long a reader that takes nothing has, at the end, to take what was sent before. */
 const END_WAIT_MS_MAX = 500
 
 export class Tail {
@@ -63,7 +63,7 @@ export class Tail {
   readonly #options: TailOptions
   readonly #queue = new TailQueue()
   readonly #sampler: Sampler | undefined
-  /** Where it is; ids of nodes that the stream's tails are behind in do not count. */
+  /** Where it is; ids of nodes in which the stream's tails lag do not count. */
   readonly #places: Map<number, SegmentId>
   #end: TailEnd | undefined
   #wake: () => void = () => undefined
@@ -89,13 +89,13 @@ export class Tail {
     return this.#end !== undefined
   }
 
-  /** Whether the segment is behind what was heard of when the tail began. */
+  /** Whether the segment is after what had been heard of when the tail began. */
   wants({ node, segmentId }: Pick<HeardSegment, 'node' | 'segmentId'>): boolean {
     const place = this.#places.get(node)
     return place === undefined || segmentId > place
   }
 
-  /** What matched in a segment. `done`: up to where the stream's tails are otherwise. */
+  /** The matches in a segment. `done`: up to where the stream's tails are otherwise. */
   push(segment: HeardSegment, matches: readonly TailMatch[], done: Places): void {
     this.#advance(done)
     if (matches.length > 0) {
@@ -108,7 +108,7 @@ export class Tail {
     this.#places.set(segment.node, segment.segmentId)
   }
 
-  /** Segments that it is not shown: `events` of them. */
+  /** Skips segments with `events` events, which become a gap. */
   skip(segments: readonly HeardSegment[], reason: LeftOut, events: number): void {
     let fromMs = Number.POSITIVE_INFINITY
     let toMs = 0
@@ -130,8 +130,8 @@ export class Tail {
   }
 
   /**
-   * Writes until the tail ends or its reader is gone: what it missed first. `heardNow` is up to
-   * where it is when nothing waits.
+   * Writes until the tail ends or its reader is gone, beginning with what it missed. `heardNow` is
+   * how far the tail is when nothing waits.
    */
   async run(
     writer: TailWriter,
