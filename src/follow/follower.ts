@@ -1,7 +1,7 @@
 /**
- * What every follower of commits has in common: how it is told, and how it waits.
+ * What every follower has in common: how it learns of commits, and how it waits.
  *
- * What each does when it falls behind is its own: see decision 46.
+ * What it does when it falls behind differs from follower to follower: see decision 46.
  */
 import type { CommittedGroup } from '../model/batch.ts'
 

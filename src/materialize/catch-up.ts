@@ -40,8 +40,8 @@ import {
 
 export interface CatchUpStores {
   /**
-   * This node's segments after `after`, in id order, at most `limit`; those of one stream, or of
-   * `MIXED_STREAM` the mixed ones, where one is named.
+   * This node's segments after `after`, in id order, at most `limit`. With a stream, only those of
+   * that stream; with `MIXED_STREAM`, only the mixed ones.
    */
   readAfter(after: SegmentId, limit: number, streamId?: StreamId): Promise<readonly StoredSegment[]>
   /** Resolves once no insert of this node that runs in ClickHouse now does so any more. */
@@ -51,8 +51,8 @@ export interface CatchUpStores {
   /** Rebuilds a segment's block, or that of a part of it, through the worker code. */
   rebuild(segment: StoredSegment, part?: SegmentPart): Promise<EncodedBlock>
   /**
-   * Inserts blocks of one stream, or of `MIXED_STREAM` into the table that streams share; makes the
-   * table when it is missing.
+   * Inserts blocks of one stream, or those of `MIXED_STREAM` into the table that streams share;
+   * makes the table when it is missing.
    */
   insert(streamId: StreamId, blocks: readonly Uint8Array[], rows: number): Promise<void>
   /** Makes it durable that these segments are left out, until somebody asks to try again. */
@@ -170,8 +170,8 @@ export class CatchUp {
   }
 
   /**
-   * Counts a segment's failures that are its data's fault; true when it is set aside. Whatever else
-   * is wrong is nothing that passing the segment would mend: it is tried until it works.
+   * Counts a segment's failures that are its data's fault; true when it is set aside. Skipping the
+   * segment would not help against any other failure: it is retried until it works.
    */
   async #giveUp({ segment, absent }: AbsentRow, fault: Fault): Promise<boolean> {
     if (fault.kind !== 'data') return false

@@ -11,8 +11,8 @@ export interface FailureObserver {
   /** Each failure in a row, with how often it has failed since the last success. */
   readonly onError: (cause: unknown, failures: number) => void
   /**
-   * Something of what waits does not get in, and time alone does not help, by this reason;
-   * undefined when all goes on.
+   * The reason why something that waits cannot be inserted and time alone will not help; undefined
+   * when there is no such obstacle.
    */
   readonly onStall?: (reason: string | undefined) => void
 }

@@ -1,14 +1,14 @@
 /**
- * What a failure on the way to the projection says. Only where the data itself is at fault may a
- * segment be set aside: whatever else is wrong would be just as wrong for the next one.
+ * Classifies failures on the way to the projection. A segment may be set aside only if its data is
+ * at fault: any other failure would affect the next segment just as much.
  */
 import { ERRORS, IngestError } from '../errors.ts'
 import { StoreError } from '../store/store-error.ts'
 
 export interface Fault {
   /**
-   * `away`: a store or the pool has no time or room now. `data`: this data will never do.
-   * `refused`: rights, quotas, tables that were changed: somebody must mend it.
+   * `away`: a store or the pool is gone or overloaded now. `data`: this data can never be inserted.
+   * `refused`: rights, quotas, tables that were changed: an operator must repair it.
    */
   readonly kind: 'away' | 'data' | 'refused'
   /** A few words for people, in lower case, without anything of the events or the request. */

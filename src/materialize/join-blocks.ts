@@ -1,10 +1,10 @@
 /**
- * Joins neighbouring Native blocks with the same columns: what ClickHouse does for each block and
- * each of its columns, it then does once. Nothing is copied: a joined block is a list of views.
+ * Joins neighbouring Native blocks with the same columns: ClickHouse then does its work for each
+ * block and column only once. Nothing is copied: a joined block is a list of views.
  *
  *   counts · names · values of the first block, of the second, … · names · values …
  *
- * Where each row's array ends is counted through a block, so those numbers are raised, in place.
+ * The ends of arrays are counted from the start of a block, so those numbers are raised, in place.
  */
 import { setImmediate as immediate } from 'node:timers/promises'
 import {
@@ -29,8 +29,8 @@ const OFFSET_BYTES = 8
 const TWO_32 = 0x1_0000_0000
 
 /**
- * The bytes of the blocks, in pieces, one after another. The blocks' own bytes are changed; they
- * are to be used for nothing else afterwards.
+ * The bytes of the blocks, in pieces, one after another. The blocks' own bytes are changed and must
+ * not be used for anything else afterwards.
  */
 export function joinBlocks(
   blocks: readonly JoinableBlock[],

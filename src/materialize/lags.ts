@@ -1,6 +1,7 @@
 /**
- * What is behind: single streams, whose segments are read from the raw store while the others stay
- * live, or all streams of the node at once. A stream that is behind has nothing waiting in memory.
+ * Which streams are behind: single ones, whose segments are read from the raw store while the
+ * others stay live, or all of the node at once. A stream that is behind has nothing waiting in
+ * memory.
  */
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'

@@ -137,8 +137,8 @@ export class LiveBuffers {
   }
 
   /**
-   * Moves what the buffer keeps to its spool, if it has or gets one. A few MiB at a time: blocks
-   * that come together are joined.
+   * Moves the buffer's blocks to its spool, if it has or gets one. A few MiB at a time: blocks that
+   * are moved together are joined.
    */
   #spool(buffer: StreamBuffer): void {
     if (this.#spooledBytes + buffer.keptBytes > SPOOL_BYTES_MAX) return

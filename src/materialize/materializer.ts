@@ -5,10 +5,10 @@
  *
  * **Live**: the blocks that workers built wait in memory, are coalesced per table and inserted;
  * small ones of many streams share a table (`pick-insert.ts`), and those of a busy stream are put
- * where the embedded engine reads them, so that their buffers are free again soon.
+ * where the embedded engine reads them, so that their buffers are soon free again.
  * **Behind** (`lags.ts`): a stream's segments, or all, are read from the raw store; those that
  * ClickHouse does not have are rebuilt by the same worker code (`catch-up.ts`). All streams start
- * behind. Whatever goes wrong live (an insert of unknown outcome, too much waiting, a block that
+ * behind. Any failure in live mode (an insert of unknown outcome, too much waiting, a block that
  * was not kept) drops the blocks of that stream and leaves it behind, while the others stay live.
  * So there is one way to recover, and it is used often.
  *

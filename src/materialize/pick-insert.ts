@@ -29,8 +29,9 @@ export interface PickOptions {
 }
 
 /**
- * What to insert now, if anything. `waiting` is in the order of `sinceMs`. A full one goes first,
- * then the oldest if it is due, then, when memory presses, the largest that is kept there.
+ * What to insert now, if anything. `waiting` is in the order of `sinceMs`. A full buffer goes
+ * first, then the oldest if it is due, then, when memory is short, the largest that is kept in
+ * memory.
  */
 export function pickInsert<W extends Waiting>(
   waiting: Iterable<W>,

@@ -7,7 +7,7 @@
  * streams with much to query.
  *
  * Every node decides by what all nodes have committed, and the decision is stored, so a node that
- * has just started decides alike.
+ * has just started decides the same.
  */
 import { PROMOTE_BYTES_MIN, PROMOTE_PERIOD_MS, PROMOTE_SHARE_MIN } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'

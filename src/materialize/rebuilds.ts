@@ -1,7 +1,7 @@
 /**
- * Has segments rebuilt in the pool, several small ones of a stream at a time. A segment of a
- * thousand events takes a worker two milliseconds; given one by one, the worker would wait about
- * as long again for the next.
+ * Lets the pool rebuild segments, several small ones of a stream at a time. A segment of a thousand
+ * events takes a worker two milliseconds; given one by one, the worker would wait about as long
+ * again for the next.
  *
  * While as many tasks run as are useful, further segments gather and share the next task.
  */

@@ -1,7 +1,7 @@
 /**
- * Shapes that were counted but not described: the description was put off, or was lost with a
- * request that failed after its events had been decoded. A stored event of the shape describes it
- * again.
+ * Shapes that were counted but not described: the description was postponed, or was lost with a
+ * request that failed after its events had been decoded. A stored event of the shape is used to
+ * describe it.
  */
 import { OBSERVE_LOOKUPS_MAX } from '../limits.ts'
 import type { SegmentId } from '../model/segment-id.ts'

@@ -3,17 +3,17 @@
  *
  *   commit --CommittedGroup--> observe --SchemaChange--> catalog in PostgreSQL
  *
- * As materialize does, it has two modes and one way to recover. **Live**: what workers found out is
- * merged in memory and written every `OBSERVE_FLUSH_MS`, less often when writing takes long, as
+ * Like materialize, it has two modes and one way to recover. **Live**: the workers' schema deltas
+ * are merged in memory and written every `OBSERVE_FLUSH_MS`, less often when writing takes long, as
  * with many streams. **Catch-up**: segments past the node's checkpoint are read from the raw store
- * and learned from through the same worker code. It begins there, and whatever goes wrong drops the
- * memory and goes back to it.
+ * and learned from through the same worker code. It starts in catch-up, and any failure drops the
+ * memory and returns to it.
  *
- * A segment counts once: a stream's counts and the mark up to which they count are written in one
- * transaction, and segments up to the mark are passed over. So neither an unknown outcome of a
+ * A segment counts once: a stream's counts and the schema mark up to which they count are written
+ * in one transaction, and segments up to the mark are skipped. So neither an unknown outcome of a
  * write nor learning a segment again does harm.
  *
- * What is in memory is bounded by the streams' caps and by OBSERVE_CACHE_BYTES_MAX over all.
+ * Memory is bounded by the streams' caps and by OBSERVE_CACHE_BYTES_MAX over all.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ERRORS, IngestError } from '../errors.ts'

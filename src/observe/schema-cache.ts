@@ -1,7 +1,7 @@
 /**
  * The streams that observe has in memory: those it knows, and those that wait to be loaded, with
- * the deltas to learn from then. Streams without changes are forgotten, the least recently used
- * first.
+ * the deltas to learn from once they are. Streams without changes are evicted, the least recently
+ * used first.
  */
 import { OBSERVE_CACHE_BYTES_MAX, OBSERVE_WAITING_BYTES_MAX } from '../limits.ts'
 import type { SchemaDelta } from '../model/batch.ts'

@@ -1,6 +1,6 @@
 /**
- * What observe knows of one stream, and what it has learned since the last write. The stream's hard
- * caps bound it: fields and shapes past them are skipped here already and cost no memory.
+ * What observe knows about one stream, and what it has learned since the last write. The stream's
+ * hard caps bound it: fields and shapes past them are skipped here already and cost no memory.
  */
 import {
   BLOCK_PATHS_MAX,

@@ -1,8 +1,8 @@
 /**
  * How far ClickHouse merges the parts of streams' tables. Merging a row costs more than inserting
- * it does, and no query is faster for wide parts that are larger. So parts as large as a busy
- * stream's inserts are left alone, until a table has so many that opening them is what costs, or
- * has large parts that are compact: merging is what makes them wide.
+ * it, and larger wide parts make no query faster. So parts as large as a busy stream's inserts are
+ * left alone, until a table has so many that opening them becomes the cost, or has large compact
+ * parts, which only merging makes wide.
  */
 import {
   MERGE_BYTES_MAX,

@@ -2,7 +2,7 @@
  * Removes from the projection table that small streams share the rows below the streams' marks. A
  * day is dropped as a whole when no stream has rows left in it; else one delete covers all streams.
  *
- * Deleting rows writes the rest of the day anew, other streams' rows included. So it waits until a
+ * Deleting rows rewrites the rest of the day, other streams' rows included. So it waits until a
  * quarter is removed, or until the marks of all those streams are past the day, so that no more of
  * it will be removed. Rows of deleted streams are deleted without waiting.
  */
@@ -32,8 +32,8 @@ interface Removable {
 
 const DAY_MS = 86_400_000
 /**
- * A day is dropped as a whole only when it has been over for a while: what is inserted between
- * counting and dropping would be lost, and these inserts are of the present day.
+ * A day is dropped as a whole only when it has been over for a while: rows inserted between
+ * counting and dropping would be lost, and inserts are of the present day.
  */
 export const DROP_GRACE_MS = 3_600_000
 

@@ -9,9 +9,9 @@ const ROW_BYTES = 40
 
 /**
  * What each stream has in its own table and in the shared one. ClickHouse does not report bytes per
- * stream of the shared table. So a day's bytes are divided by each stream's rows times the mean
- * bytes its events were sent with (`eventBytes`): streams with large events do not use up others'
- * caps.
+ * stream of the shared table. So a day's bytes are shared out in proportion to each stream's rows
+ * times the mean bytes of its events as sent (`eventBytes`): streams with large events do not use
+ * up others' caps.
  */
 export function projectionSizes(
   tables: readonly ProjectionTable[],

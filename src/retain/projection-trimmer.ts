@@ -2,12 +2,12 @@
  * Removes from the projection what the marks say is removed: tables of deleted streams, whole days,
  * and the removed part of the day that the mark is in.
  *
- * It compares what ClickHouse has with the marks, every time anew. So an insert that was under way
- * when its segment was removed, or one that a node replays later, is noticed and removed with the
- * next round; readers never see it, they heed the mark themselves.
+ * Each round compares what ClickHouse has with the marks. So an insert that was under way when its
+ * segment was removed, or one that a node replays later, is noticed and removed with the next
+ * round; readers never see it, as they apply the mark themselves.
  *
- * Deleting rows writes the rest of their part anew. It is done when a quarter of a partition or
- * more is removed, not more than once in a while for one table, and for one table at a time.
+ * Deleting rows rewrites the rest of their part. It is done when a quarter of a partition or more
+ * is removed, at a bounded rate for each table, and for one table at a time.
  * The table that small streams share: `mixed-trimmer.ts`.
  */
 import { RETAIN_TRIM_MS, RETAIN_TRIM_SHARE } from '../limits.ts'
@@ -84,8 +84,8 @@ export class ProjectionTrimmer {
   }
 
   /**
-   * Returns when the table was last looked into, undefined when it is gone. `rows` are all of the
-   * stream, in the shared table too.
+   * Returns the time when the table was last examined, undefined when it is gone. `rows` are all of
+   * the stream, including those in the shared table.
    */
   async #trimTable(
     { streamId, oldestMs, rows: ownRows }: ProjectionTable,

@@ -3,9 +3,9 @@
  *
  *   mark (readers see nothing below it) ─▶ rows of the raw store go ─▶ the projection is trimmed
  *
- * Of all nodes, the process that holds the lock does it. It finds its work by looking at the stores
- * and remembers nothing: it may be killed at any moment, and a store may be away. Rows that arrive
- * late, below a mark, are found and removed like all others.
+ * Of all nodes, the process that holds the lock does this. It finds its work by looking at the
+ * stores and remembers nothing: it may be killed at any moment, and a store may be away. Rows that
+ * arrive late, below a mark, are found and removed like all others.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RETAIN_PROJECTION_MS, RETAIN_ROUND_MS, RETAIN_TABLES_MS } from '../limits.ts'

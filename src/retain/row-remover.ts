@@ -2,8 +2,8 @@
  * Removes rows of the raw store: first those past their stream's retention, then the oldest of
  * streams over their cap, and all of streams that were deleted.
  *
- * What a stream holds is counted by rows that are there, so a cap is looked at only when nothing
- * below the stream's mark is left: else the same bytes would be asked for twice.
+ * What a stream holds is counted by its existing rows, so a cap is checked only when nothing below
+ * the stream's mark is left: otherwise the same bytes would be removed twice.
  */
 import {
   RETAIN_AGE_SCAN_MS,

@@ -1,11 +1,11 @@
 /**
  * Brings streams' tables into their form while the service runs: settings and indexes as the
- * streams' text fields and learned fields say, then the indexes of the parts that lack them.
+ * streams' text fields and learned fields require, then the indexes of the parts that lack them.
  *
- * It compares the tables with what they should be, every time anew, and remembers nothing but what
- * failed. At most one day of one table is written anew at a time, by the engine's background
- * threads, the newest first. Compact parts that should be wide become so by merging:
- * `merge-bounds.ts`; that makes their indexes, too, so they are left to it.
+ * Each round compares the tables with what they should be, and only failures are remembered. At
+ * most one day of one table is rewritten at a time, by the engine's background threads, the newest
+ * first. Compact parts that should be wide become wide by merging (`merge-bounds.ts`); that makes
+ * their indexes, too, so they are left to it.
  */
 import { RETAIN_REINDEX_MS, RETAIN_TABLES_MAX } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'

@@ -1,6 +1,6 @@
 /**
  * Merges small neighbouring rows, so that a stream fed by tiny requests does not become millions of
- * rows. Each stretch of time is merged once, when it is over and no more rows come into it.
+ * rows. Each stretch of time is merged once, when it is over and no more rows are added to it.
  *
  * Events keep their ids, and readers see the same before and after. A kill leaves either the small
  * rows or the merged one (`compaction-store.ts`). Payloads are merged in the pool, on idle threads.

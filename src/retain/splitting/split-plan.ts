@@ -24,8 +24,8 @@ export interface ChunkOptions extends Omit<PlanOptions, 'hasMore'> {
 export interface SplitChunk {
   readonly rows: readonly MixedRow[]
   /**
-   * `alone`: one row that waited too long for its node's checkpoint. A stream has one run in it, so
-   * each becomes a row by itself, to be found by its id should the node come back.
+   * `alone`: one row that waited too long for its node's checkpoint. Each stream has one run in it,
+   * so each run becomes a row by itself, to be found by its id should the node come back.
    */
   readonly kind: 'merged' | 'alone' | 'damaged'
   /** The last row that was looked at: taken, or waiting for a checkpoint. */

@@ -97,8 +97,8 @@ export class Splitter {
   }
 
   /**
-   * The oldest mixed row that can be split now. What waits for its node's checkpoint holds nobody
-   * up: merging goes through its stretch once more when it is split.
+   * The oldest mixed row that can be split now. A row that waits for its node's checkpoint delays
+   * no other: merging goes over its stretch again when it is split.
    */
   findOldest(checkpoints: ReadonlyMap<number, SegmentId>): Promise<SegmentId | undefined> {
     return this.#options.store.findOldest(checkpoints, this.#damaged)
