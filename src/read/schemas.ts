@@ -16,16 +16,24 @@ const MOMENT: StringSchema = {
 export const QUERY_TEXT: StringSchema = {
   type: 'string',
   default: '',
-  description: 'Which events: the query language; empty is all',
+  description: 'Which events, in the query language; empty is all',
   examples: ['level:error', 'http.status:>=500 -path:/health'],
 }
 
 /** Of every request to read, in a body or in the URL. */
 export const READ_PROPERTIES = {
   query: QUERY_TEXT,
-  from: { ...MOMENT, description: `${MOMENT.description}; an hour before \`to\` when left out` },
+  from: {
+    ...MOMENT,
+    description: `${MOMENT.description}; in the range. An hour before \`to\` when left out`,
+  },
   to: { ...MOMENT, default: 'now', description: `${MOMENT.description}; not itself in the range` },
-  time_basis: { type: 'string', enum: TIME_BASES, default: 'ingested_at' },
+  time_basis: {
+    type: 'string',
+    enum: TIME_BASES,
+    default: 'ingested_at',
+    description: 'Which time `from` and `to` are about',
+  },
   timeout_ms: {
     type: 'integer',
     minimum: 1,

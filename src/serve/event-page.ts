@@ -33,20 +33,27 @@ export interface PagePlan {
   readonly hasMore: boolean
 }
 
-const CURSOR = { type: 'string', description: "An event's id; exclusive" } as const
-const TIME = {
-  type: 'string',
-  format: 'date-time',
-  description: 'Receipt time, RFC 3339; `from` is in the range, `to` is not',
-} as const
+const TIME = { type: 'string', format: 'date-time' } as const
 /** The parameters of a page of events. */
 export const EVENTS_QUERY = {
   properties: {
-    limit: { type: 'integer', minimum: 1, maximum: EVENTS_PAGE_MAX, default: EVENTS_PAGE_DEFAULT },
-    before: CURSOR,
-    after: CURSOR,
-    from: TIME,
-    to: TIME,
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      maximum: EVENTS_PAGE_MAX,
+      default: EVENTS_PAGE_DEFAULT,
+      description: 'Events of a page',
+    },
+    before: {
+      type: 'string',
+      description: "An event's id: the page holds the events right before it, which are older",
+    },
+    after: {
+      type: 'string',
+      description: "An event's id: the page holds the events right after it, which are newer",
+    },
+    from: { ...TIME, description: 'Receipt time, RFC 3339, in the range' },
+    to: { ...TIME, description: 'Receipt time, RFC 3339, not itself in the range' },
   },
 } as const
 

@@ -38,7 +38,13 @@ export interface FieldRoutesDeps extends Guard {
 const AFTER: Schema = { type: 'string', description: 'The `next` of the page before, as it is' }
 const FIELDS_QUERY = {
   properties: {
-    limit: { type: 'integer', minimum: 1, maximum: FIELDS_PAGE_MAX, default: FIELDS_PAGE_DEFAULT },
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      maximum: FIELDS_PAGE_MAX,
+      default: FIELDS_PAGE_DEFAULT,
+      description: 'Fields of a page, in the order of the bytes of their paths',
+    },
     after: AFTER,
     prefix: { type: 'string', description: 'Only paths that begin so' },
     type: {
@@ -46,12 +52,21 @@ const FIELDS_QUERY = {
       enum: FIELD_TYPES,
       description: 'Only fields that have this type',
     },
-    conflict: { type: 'boolean', description: 'Only fields in a type conflict, or only others' },
+    conflict: {
+      type: 'boolean',
+      description: '`true`: only fields in a type conflict; `false`: only the others',
+    },
   },
 } as const
 const SHAPES_QUERY = {
   properties: {
-    limit: { type: 'integer', minimum: 1, maximum: SHAPES_PAGE_MAX, default: SHAPES_PAGE_DEFAULT },
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      maximum: SHAPES_PAGE_MAX,
+      default: SHAPES_PAGE_DEFAULT,
+      description: 'Shapes of a page',
+    },
     after: AFTER,
   },
 } as const

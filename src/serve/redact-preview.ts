@@ -37,8 +37,16 @@ const SAMPLE: ObjectSchema = {
       must: 'an object or a string',
       description: 'An event, or a string that would be in one',
     },
-    redact_sensitive: { ...redact_sensitive, default: true },
-    redact_fields: { ...redact_fields, description: "The stream's own when left out" },
+    redact_sensitive: {
+      ...redact_sensitive,
+      default: true,
+      description: 'As if the stream had it on, or off',
+    },
+    redact_fields: {
+      ...redact_fields,
+      default: undefined,
+      description: "More paths to redact; the stream's own when left out",
+    },
   },
   required: ['sample'],
 }

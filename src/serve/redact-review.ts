@@ -57,7 +57,8 @@ const REVIEW_REQUEST = {
     query: { ...query, description: 'Only events that match are reviewed: the query language' },
     redact_fields: {
       ...STREAM_CHANGES.properties.redact_fields,
-      description: "The stream's own when left out",
+      default: undefined,
+      description: "More paths to redact; the stream's own when left out",
     },
     limit: {
       type: 'integer',

@@ -62,27 +62,30 @@ test('the scopes are those of the code', () => {
 
 test('the limits are those of the code', () => {
   const count = (value: number) => value.toLocaleString('en')
+  // Rows of tables that are made from the routes (api-tables.test.ts).
+  const limitRow = (most: number, given: number, about: string) =>
+    `| \`limit\` | integer, 1 to ${count(most)} | \`${given}\` | ${about}`
   const sentences = [
+    limitRow(EVENTS_PAGE_MAX, EVENTS_PAGE_DEFAULT, 'Events of a page'),
+    limitRow(FIELDS_PAGE_MAX, FIELDS_PAGE_DEFAULT, 'Fields of a page'),
+    limitRow(SHAPES_PAGE_MAX, SHAPES_PAGE_DEFAULT, 'Shapes of a page'),
+    limitRow(STATS_TOP_MAX, STATS_TOP_DEFAULT, 'How many of the most frequent values'),
+    limitRow(QUERY_GROUPS_MAX, 100, 'Groups in the answer'),
+    limitRow(FACET_VALUES_MAX, FACET_VALUES_DEFAULT, 'How many values of each field'),
+    limitRow(REVIEW_EVENTS_MAX, REVIEW_EVENTS_MAX, 'Events to look at'),
+    `| list of up to ${SEARCH_FIELDS_MAX} strings |  | Paths that records have`,
+    `| list of up to ${FACET_FIELDS_MAX} strings |`,
     `1 to ${NAME_CHARS_MAX} characters`,
     `at most ${REDACT_FIELDS_MAX}, of at most ${REDACT_FIELD_CHARS_MAX} characters`,
     `most ${count(KEYS_PER_STREAM_MAX)} live keys`,
-    `1 to ${count(EVENTS_PAGE_MAX)}; ${EVENTS_PAGE_DEFAULT} when left out`,
     `ends at about ${EVENTS_PAGE_BYTES_MAX / 2 ** 20} MiB`,
-    `up to ${SEARCH_FIELDS_MAX} paths: records`,
     `more than ${count(SEARCH_PENDING_EVENTS_MAX)} events wait`,
     `At most ${EXPORTS_MAX} exports run`,
-    `1 to ${count(QUERY_GROUPS_MAX)}; 100 when left out`,
-    `up to ${FACET_FIELDS_MAX} \`fields\``,
-    `of each: 1 to ${FACET_VALUES_MAX}; ${FACET_VALUES_DEFAULT} when left out`,
     `takes ${QUERY_MS_MAX / 1_000} seconds, makes ${count(QUERY_DISTINCT_MAX)} groups on its way`,
     `answers with ${QUERY_RESULT_BYTES_MAX / 2 ** 20} MiB at most`,
-    `1 to ${count(FIELDS_PAGE_MAX)}; ${count(FIELDS_PAGE_DEFAULT)} when left out`,
-    `1 to ${count(SHAPES_PAGE_MAX)}, ${SHAPES_PAGE_DEFAULT} when left out`,
     `up to ${FIELD_SAMPLES_MAX} distinct values of at most ${SAMPLE_BYTES_MAX} bytes`,
     `1 to ${count(SCHEMA_CAP_MAX)} |`,
-    `1 to ${STATS_TOP_MAX}, ${STATS_TOP_DEFAULT}\nwhen left out`,
     `at most ${SHAPE_PATHS_BYTES_MAX / 1_024} KiB\nof paths`,
-    `1 to ${count(REVIEW_EVENTS_MAX)}: events to look at`,
     `at most ${REVIEW_PATHS_MAX}, past them`,
     `over ${count(REVIEW_PATHS_HELD_MAX)} paths`,
     `up to ${REVIEW_SAMPLES_MAX} different ones, masked`,

@@ -89,7 +89,7 @@ export const AGGREGATE_PROPERTIES = {
     items: AGGREGATE,
     minItems: 1,
     maxItems: QUERY_AGGREGATES_MAX,
-    description: 'What is told of each group; the count of its events when left out',
+    description: 'What is told of each group; the count of its events when left out. See below',
   },
   group_by: {
     anyOf: [
@@ -97,7 +97,9 @@ export const AGGREGATE_PROPERTIES = {
       ...GROUP_KEY.anyOf,
     ],
     must: 'a list of dotted paths and {"bucket": "auto"}, or one of them',
-    description: 'Events of one group have equal values in all of these',
+    description:
+      'Events of one group have equal values in all of these: fields, `_stream`, `_level`, ' +
+      '`_service`, `_shape`, and a bucket of time',
   },
   order_by: {
     anyOf: [
@@ -112,13 +114,20 @@ export const AGGREGATE_PROPERTIES = {
       },
     ],
     must: 'the name of an aggregate or a group, or {"by": name, "order": "asc"}',
-    description: 'The first aggregate, most first, when left out',
+    description:
+      'An aggregate or a field, by its name; the first aggregate, most first, when left out',
   },
-  limit: { type: 'integer', minimum: 1, maximum: QUERY_GROUPS_MAX, default: GROUPS_DEFAULT },
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: QUERY_GROUPS_MAX,
+    default: GROUPS_DEFAULT,
+    description: 'Groups in the answer',
+  },
   others: {
     type: 'boolean',
     default: false,
-    description: 'Also what the groups past the limit are together',
+    description: '`others` tells what all groups past `limit` are together',
   },
 } as const satisfies Readonly<Record<string, Schema>>
 

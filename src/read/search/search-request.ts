@@ -32,9 +32,9 @@ export interface SearchRequest extends ReadRequest {
   readonly isOpen: boolean
 }
 
-const CURSOR: Schema = { type: 'string', description: "An event's id; exclusive" }
 const FIELDS_ABOUT =
-  'Paths that records have, as `fields`, in place of the payload; the values as they were sent'
+  'Paths that records have, as `fields`, in place of the payload, with the values ' +
+  'as they were sent; one that an event lacks is left out'
 
 /** In a body; `SEARCH_QUERY` is the same in a URL. */
 export const SEARCH_PROPERTIES = {
@@ -42,11 +42,19 @@ export const SEARCH_PROPERTIES = {
   order: {
     type: 'string',
     enum: ORDERS,
-    description: 'By receipt, which is the order of ids; `newest`, of an export `oldest`',
+    description:
+      'Which come first, by receipt, which is the order of ids; ' +
+      '`newest` when left out, of an export `oldest`',
   },
-  limit: { type: 'integer', minimum: 1, maximum: EVENTS_PAGE_MAX, default: EVENTS_PAGE_DEFAULT },
-  before: CURSOR,
-  after: CURSOR,
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: EVENTS_PAGE_MAX,
+    default: EVENTS_PAGE_DEFAULT,
+    description: 'Events of a page; of an export all that match, when left out',
+  },
+  before: { type: 'string', description: "An event's id: only older events; not with `after`" },
+  after: { type: 'string', description: "An event's id: only newer events; not with `before`" },
   fields: {
     type: 'array',
     items: { type: 'string' },

@@ -92,7 +92,12 @@ export function queryInputRoutes({ streams, input, ...guard }: QueryInputDeps): 
       summary: 'Propose how a query goes on',
       query: {
         properties: {
-          query: { type: 'string', maxLength: QUERY_TEXT_BYTES_MAX, default: '' },
+          query: {
+            type: 'string',
+            maxLength: QUERY_TEXT_BYTES_MAX,
+            default: '',
+            description: 'The text, which need not be a query yet',
+          },
           at: {
             type: 'integer',
             minimum: 0,
