@@ -11,6 +11,7 @@ export function openStreamsBy(states: ReadStateStore, catalogs: FieldCatalogStor
       streamId,
       catalog: known[index]!,
       removedBefore: state.removedBefore(streamId),
+      projected: state.projected,
     }))
     return { sources, asOfMs: state.asOfMs }
   }

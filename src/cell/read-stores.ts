@@ -25,7 +25,7 @@ export type ReadStores = ReturnType<typeof openReadStores>
 export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'clickhouse'>) {
   const { postgres } = reads
   const catalogs = new FieldCatalogStore(postgres)
-  const tables = new ProjectionTables(reads.clickhouse, PROJECTION_DATABASE)
+  const tables = new ProjectionTables(clickhouse, PROJECTION_DATABASE)
   const aggregates = new AggregateStore(reads.clickhouse, tables)
   const states = new ReadStateStore(postgres)
   const facets = new FacetsStore(reads.clickhouse, tables)
@@ -33,10 +33,7 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
   const explaining = new ExplainStore(reads.clickhouse, tables)
   const values = new ValueStore(reads.clickhouse, tables)
   // Sizes are asked for seldom and told at once: they need not wait behind queries.
-  const readProjectionBytes = projectionBytesReader(
-    clickhouse,
-    new ProjectionTables(clickhouse, PROJECTION_DATABASE),
-  )
+  const readProjectionBytes = projectionBytesReader(clickhouse, tables)
   const forms = new TableKeeper(clickhouse)
   return {
     events: new EventStore(postgres),

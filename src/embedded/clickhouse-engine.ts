@@ -21,6 +21,13 @@ declare const streamBrand: unique symbol
 export type Connection = { readonly [connectionBrand]: true }
 type StreamHandle = { readonly [streamBrand]: true }
 
+interface Running {
+  readonly lane: StoreLane
+  readonly startedAt: number
+  /** It asks for one thread. */
+  readonly isThin: boolean
+}
+
 interface NativeResult {
   readonly bytes: Uint8Array
 }
@@ -83,7 +90,7 @@ export class ClickHouseEngine {
   readonly #settings: EngineSettings
   readonly version: string
   /** Statements under way, by the mark that finds them in `system.processes`. */
-  readonly #running = new Map<string, { readonly lane: StoreLane; readonly startedAt: number }>()
+  readonly #running = new Map<string, Running>()
   readonly #cancelling = new Set<string>()
   /** Prepared connections of inserts that are over, the longest unused first. */
   readonly #idle: { readonly session: string; readonly connection: Connection }[] = []
@@ -190,7 +197,8 @@ export class ClickHouseEngine {
     const tag = tagOf(++this.#tagCount, statement.queryId)
     const cancel = () => this.#cancel(tag)
     const startedAt = performance.now()
-    this.#running.set(tag, { lane: statement.lane, startedAt })
+    const isThin = statement.settings.get('max_threads') === '1'
+    this.#running.set(tag, { lane: statement.lane, startedAt, isThin })
     if (statement.isInsert) this.#insertedAt = startedAt
     signal.addEventListener('abort', cancel)
     try {
@@ -271,7 +279,8 @@ export class ClickHouseEngine {
       if (!isLess) settings.set(name, most)
     }
     // Several reads share the cores as it is: more threads of each would take them from ingest.
-    if (statement.lane === 'read' && this.#reads().length > 1) settings.set('max_threads', '1')
+    const isOneOfMany = this.#reads().filter(([, { isThin }]) => !isThin).length > 1
+    if (statement.lane === 'read' && isOneOfMany) settings.set('max_threads', '1')
     settings.set('log_comment', tag)
     for (const [name, value] of statement.params) settings.set(`param_${name}`, value)
     await this.#runSilently(connection, setStatement(settings))

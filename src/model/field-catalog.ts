@@ -4,7 +4,7 @@
  * others. It may know too much, never too little: what is said of a path holds for every row within
  * `learned`; rows outside of it, those of the last seconds, are read with all types.
  */
-import type { SegmentId } from './segment-id.ts'
+import type { NodeMarks } from './segment-place.ts'
 import type { StreamId } from './stream.ts'
 
 export const SCALAR_TYPES = ['Bool', 'Int64', 'UInt64', 'Float64', 'String'] as const
@@ -34,10 +34,12 @@ export interface LearnedRows {
   readonly untilMs: number
   /** Nodes that are behind the others. */
   readonly behind: readonly { readonly nodeId: number; readonly untilMs: number }[]
+  /** The same to the segment; empty where that is not known. */
+  readonly upTo: NodeMarks
 }
 
 /** Nothing is known of any row. */
-export const NOTHING_LEARNED: LearnedRows = { untilMs: 0, behind: [] }
+export const NOTHING_LEARNED: LearnedRows = { untilMs: 0, behind: [], upTo: new Map() }
 
 /**
  * A path with values, as `PathField` has it: dotted paths, an array's elements between each two.
@@ -45,14 +47,14 @@ export const NOTHING_LEARNED: LearnedRows = { untilMs: 0, behind: [] }
  */
 export type PathParts = readonly string[]
 
-/** By node, the last segment whose paths were learned, as far as caps let them. */
-export type ObservedSegments = ReadonlyMap<number, SegmentId>
-
 export interface FieldCatalog {
   readonly streamId: StreamId
   readonly learned: LearnedRows
-  /** Paths of later segments may be missing in `paths` and, with `isAllText`, in `textFields`. */
-  readonly observed: ObservedSegments
+  /**
+   * The last segments whose paths were learned, as far as caps let them. Those of later ones may be
+   * missing in `paths` and, with `isAllText`, in `textFields`.
+   */
+  readonly observed: NodeMarks
   /** Paths that words without a field are looked for in, and that are searched by words. */
   readonly textFields: readonly string[]
   /** None of the setting's has been seen: all paths of strings are text fields. */
@@ -66,14 +68,4 @@ export interface FieldCatalog {
 /** `items[].price`, as people write it and the catalog's tables have it. */
 export function catalogPath(path: PathParts): string {
   return path.join('[].')
-}
-
-/** Up to where all of them know the paths. */
-export function mergeObserved(all: readonly ObservedSegments[]): ObservedSegments {
-  const merged = new Map<number, SegmentId>()
-  for (const [node, segment] of all.flatMap((observed) => [...observed])) {
-    const known = merged.get(node)
-    if (known === undefined || segment < known) merged.set(node, segment)
-  }
-  return merged
 }

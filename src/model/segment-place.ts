@@ -74,6 +74,24 @@ export interface IdRange {
   readonly end: bigint
 }
 
+/** Of each node the segment up to which something was done with all that it has stored. */
+export type NodeMarks = ReadonlyMap<number, SegmentId>
+
+/** Whether `marks` are as far as `others` on every node. */
+export function coversMarks(marks: NodeMarks, others: NodeMarks): boolean {
+  return [...others].every(([nodeId, segmentId]) => (marks.get(nodeId) ?? 0n) >= segmentId)
+}
+
+/** As far as all of them are. */
+export function leastMarks(all: readonly NodeMarks[]): NodeMarks {
+  const nodes = new Set(all.flatMap((marks) => [...marks.keys()]))
+  const least = (nodeId: number) => {
+    const ids = all.map((marks) => marks.get(nodeId) ?? (0n as SegmentId))
+    return ids.toSorted((a, b) => (a < b ? -1 : 1))[0]!
+  }
+  return new Map([...nodes].map((nodeId) => [nodeId, least(nodeId)]))
+}
+
 export interface SegmentKey {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
@@ -93,8 +111,8 @@ export interface PendingList {
   readonly segments: readonly PendingSegment[]
   /** The part of the range in which none is missing; it begins where reading does. */
   readonly complete: IdRange
-  /** Behind this id every segment is pending: the projection has nothing that is not listed. */
-  readonly passedMax: SegmentId
+  /** What is not listed up to these is in the projection; beyond them every segment is pending. */
+  readonly projected: NodeMarks
 }
 
 /** Where a range of some streams has segments, and how dense they are where reading begins. */

@@ -6,17 +6,15 @@
  */
 import type { Query } from '../language/query-tree.ts'
 import { QUERY_PATHS_MAX } from '../limits.ts'
-import { type FieldCatalog, mergeObserved, type ObservedSegments } from '../model/field-catalog.ts'
+import type { FieldCatalog } from '../model/field-catalog.ts'
+import { leastMarks, type NodeMarks } from '../model/segment-place.ts'
 import type { SourceStream } from '../store/projection/compile/row-source.ts'
 
 /** Up to where ClickHouse can be asked; undefined: everywhere. */
-export function observedFor(
-  query: Query,
-  streams: readonly SourceStream[],
-): ObservedSegments | undefined {
+export function observedFor(query: Query, streams: readonly SourceStream[]): NodeMarks | undefined {
   const isAllText = streams.some(({ catalog }) => catalog.isAllText)
   if (!asksCatalog(query, isAllText)) return undefined
-  return mergeObserved(streams.map(({ catalog }) => catalog.observed))
+  return leastMarks(streams.map(({ catalog }) => catalog.observed))
 }
 
 /** What the evaluator is told of text fields: of all strings as long as the catalog takes all. */

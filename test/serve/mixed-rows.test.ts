@@ -176,6 +176,24 @@ test('a table that is made later is seen at once', async () => {
   }
 })
 
+test('nobody looks for tables while nothing was projected', async () => {
+  await insert('mixed', segment(ONE, ['{}']))
+  const marked = async (counter: number) => {
+    const projected = new Map([[1, makeSegmentId({ ms: MS, node: 1, counter })]])
+    const streams = [{ streamId: ONE, catalog: unknownCatalog(ONE, []), removedBefore, projected }]
+    const { total } = await store.run({ ...ALL_EVENTS_QUERY, streams })
+    return [Number(total), ...clickhouse.takeSeen()]
+  }
+  clickhouse.takeSeen()
+  assert.deepEqual(await marked(5), [1, 'look', 'query', 'query refused'])
+  assert.deepEqual(await marked(5), [1, 'query'])
+  await insert('own', segment(ONE, ['{}', '{}']))
+  clickhouse.takeSeen()
+  assert.deepEqual(await marked(4), [1, 'query'], 'rows beyond the marks need not count')
+  assert.deepEqual(await marked(6), [3, 'look', 'query', 'query'], 'made since')
+  assert.deepEqual(await marked(7), [3, 'query'])
+})
+
 test('one round trip, whichever table there is', async () => {
   const again = async () => {
     await count(ONE)

@@ -176,8 +176,9 @@ class EventFinder {
   }
 
   /** The next stretch of which the pending segments are a chunk, and the rest not too much. */
-  #nextWindow({ segments, complete, passedMax }: PendingList, span: bigint): Window {
+  #nextWindow({ segments, complete, projected }: PendingList, span: bigint): Window {
     const { newestFirst } = this.#search
+    const projectedMax = [...projected.values()].reduce((a, b) => (a > b ? a : b), 0n)
     const ahead = segments.filter(({ segmentId }) => {
       return newestFirst ? segmentId < this.#at : segmentId >= this.#at
     })
@@ -187,15 +188,15 @@ class EventFinder {
     if (last !== undefined && chunk.length < ahead.length) {
       bounds.push(newestFirst ? last.segmentId : last.segmentId + 1n)
     }
-    // What is pending beyond passedMax is all there is: the projection need not be asked.
-    const isBeyond = (bound: bigint) => this.#isRaw || bound > passedMax
+    // What is pending beyond it is all there is: the projection need not be asked.
+    const isBeyond = (bound: bigint) => this.#isRaw || bound > projectedMax
     const nearest = () => bounds.reduce((a, b) => (a > b === newestFirst ? a : b))
     const isPendingAlone = isBeyond(newestFirst ? nearest() : this.#at)
     if (!isPendingAlone) bounds.push(newestFirst ? this.#at - span : this.#at + span)
     const bound = nearest()
     const range = newestFirst ? { start: bound, end: this.#at } : { start: this.#at, end: bound }
     const inside = chunk.filter(({ segmentId: id }) => id >= range.start && id < range.end)
-    return { ...range, segments: inside, asksProjection: !isPendingAlone }
+    return { ...range, segments: inside, projected, asksProjection: !isPendingAlone }
   }
 
   #isTooMuch(segments: readonly PendingSegment[]): boolean {
@@ -212,7 +213,10 @@ class EventFinder {
     const signal = AbortSignal.any([this.#signal, gone.signal])
     const range = { start: window.start, end: window.end }
     const msMax = this.#search.deadlineMs - this.#nowMs()
-    const question = { ...this.#search, range, limit: missing, msMax }
+    // By the marks of the list: what is beyond them is in it.
+    const { projected } = window
+    const streams = this.#search.streams.map((stream) => ({ ...stream, projected }))
+    const question = { ...this.#search, streams, range, limit: missing, msMax }
     const onUndecided = (events: number) => {
       this.#undecided += events
     }
@@ -236,8 +240,7 @@ class EventFinder {
   }
 }
 
-interface Window extends IdRange {
-  readonly segments: readonly PendingSegment[]
+interface Window extends IdRange, Pick<PendingList, 'segments' | 'projected'> {
   readonly asksProjection: boolean
 }
 

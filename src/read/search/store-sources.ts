@@ -109,7 +109,7 @@ async function listAll(
   const segments = found
     .filter(({ segmentId }) => segmentId >= complete.start && segmentId < complete.end)
     .sort((a, b) => (a.segmentId < b.segmentId === newestFirst ? 1 : -1))
-  return { segments, complete, passedMax: 0n as SegmentId }
+  return { segments, complete, projected: new Map() }
 }
 
 function sumOf(segments: readonly SegmentInfo[]): number {

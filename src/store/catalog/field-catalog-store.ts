@@ -8,15 +8,11 @@
  * old a cached catalog is: for rows that the catalog does not cover, queries read all types.
  */
 import { CATALOG_CACHE_FIELDS_MAX, CATALOG_CACHE_MS, QUERY_PATHS_MAX } from '../../limits.ts'
-import {
-  type FieldCatalog,
-  type LearnedRows,
-  NOTHING_LEARNED,
-  type ObservedSegments,
-} from '../../model/field-catalog.ts'
+import { type FieldCatalog, type LearnedRows, NOTHING_LEARNED } from '../../model/field-catalog.ts'
 import { isFieldPath } from '../../model/field-path.ts'
 import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import type { NodeMarks } from '../../model/segment-place.ts'
 import type { Stream, StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 import { type KnownField, KnownFields } from './known-fields.ts'
@@ -27,7 +23,7 @@ export type CatalogStream = Pick<Stream, 'streamId' | 'textFields'>
 interface Known {
   readonly fields: KnownFields
   readonly learned: LearnedRows
-  readonly observed: ObservedSegments
+  readonly observed: NodeMarks
   readonly readAtMs: number
 }
 
@@ -104,7 +100,7 @@ export class FieldCatalogStore {
   }
 
   /** How far each node has learned, over all streams. */
-  async #readObserved(): Promise<ObservedSegments> {
+  async #readObserved(): Promise<NodeMarks> {
     const { rows } = await this.#postgres.query<{ node_id: number; segment_id: string }>(
       `SELECT node_id, COALESCE(c.segment_id, 0) AS segment_id
        FROM (SELECT node_id FROM nodes UNION SELECT node_id FROM observe_checkpoints) AS n
@@ -167,7 +163,7 @@ function typesOfBits(bits: number): readonly FieldType[] {
 }
 
 /** Up to where all nodes have learned. */
-function learnedBy(observed: ObservedSegments): LearnedRows {
+function learnedBy(observed: NodeMarks): LearnedRows {
   const nodes = [...observed].map(([nodeId, segmentId]) => {
     // A later segment may have come in the same millisecond.
     return { nodeId, untilMs: segmentIdMs(segmentId) }
@@ -175,13 +171,18 @@ function learnedBy(observed: ObservedSegments): LearnedRows {
   const first = Math.max(0, ...nodes.map(({ untilMs }) => untilMs))
   const behind = nodes.filter(({ untilMs }) => untilMs < first - BEHIND_MS)
   const others = nodes.filter((node) => !behind.includes(node))
-  return { untilMs: Math.min(first, ...others.map(({ untilMs }) => untilMs)), behind }
+  return {
+    untilMs: Math.min(first, ...others.map(({ untilMs }) => untilMs)),
+    behind,
+    upTo: observed,
+  }
 }
 
 function learnedOf(state: StateRow, learned: LearnedRows): LearnedRows {
   if (state.is_partial) return NOTHING_LEARNED
   if (state.undescribed_ms === null) return learned
-  return { ...learned, untilMs: Math.min(learned.untilMs, Number(state.undescribed_ms)) }
+  const untilMs = Math.min(learned.untilMs, Number(state.undescribed_ms))
+  return { ...learned, untilMs, upTo: NOTHING_LEARNED.upTo }
 }
 
 function toCatalog({ streamId, textFields }: CatalogStream, known: Known): FieldCatalog {

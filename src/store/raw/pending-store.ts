@@ -5,12 +5,12 @@
  * Checkpoints and segments are read in one statement, so in one snapshot: a segment acknowledged
  * before it is either listed, or not past a checkpoint and so in ClickHouse already.
  */
-import type { ObservedSegments } from '../../model/field-catalog.ts'
 import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import { decodeMembers } from '../../model/segment-members.ts'
 import type {
   IdRange,
+  NodeMarks,
   PendingList,
   PendingSegment,
   SegmentExtent,
@@ -25,13 +25,13 @@ export interface PendingQuery extends IdRange {
   /** How many rows to look at. */
   readonly limit: number
   /** Of a node's segments those after this one are pending, too. */
-  readonly observed?: ObservedSegments | undefined
+  readonly observed?: NodeMarks | undefined
 }
 
 /** Segments from which density is estimated. */
 const DENSITY_SEGMENTS = 32
 
-const NO_NODES: ObservedSegments = new Map()
+const NO_NODES: NodeMarks = new Map()
 
 export class PendingStore {
   readonly #postgres: Postgres
@@ -90,7 +90,8 @@ function msBetween(first: string, last: string): number {
 }
 
 interface ListRow {
-  readonly kind: 'segment' | 'edge' | 'aside' | 'removed' | 'passed'
+  /** Of `projected` the stream is a node. */
+  readonly kind: 'segment' | 'edge' | 'aside' | 'removed' | 'projected'
   readonly stream_id: number
   readonly segment_id: string
   readonly event_count: number
@@ -148,7 +149,7 @@ function listSql(direction: 'ASC' | 'DESC'): string {
   SELECT 'removed', stream_id, removed_before, 0, NULL FROM stream_storage
   WHERE stream_id = ANY ($1::integer[])
   UNION ALL
-  SELECT 'passed', 0, max(passed), 0, NULL FROM marks`
+  SELECT 'projected', node_id, passed, 0, NULL FROM marks`
 }
 
 const NEWEST_FIRST = listSql('DESC')
@@ -181,12 +182,14 @@ function toList(query: PendingQuery, rows: readonly ListRow[]): PendingList {
   }
   const sign = newestFirst ? -1 : 1
   const segments = [...found.values()].sort((a, b) => (a.segmentId < b.segmentId ? -sign : sign))
-  const passed = rows.find(({ kind }) => kind === 'passed')
-  return { segments, complete, passedMax: BigInt(passed?.segment_id ?? 0) as SegmentId }
+  const projected = rows.flatMap(({ kind, stream_id: nodeId, segment_id }) => {
+    return kind === 'projected' ? [[nodeId, BigInt(segment_id) as SegmentId] as const] : []
+  })
+  return { segments, complete, projected: new Map(projected) }
 }
 
 function expand({ kind, stream_id, segment_id, event_count, members }: ListRow): PendingSegment[] {
-  if (kind === 'removed' || kind === 'passed') return []
+  if (kind === 'removed' || kind === 'projected') return []
   const [streamId, segmentId] = [stream_id as StreamId, BigInt(segment_id) as SegmentId]
   if (members === null) return [{ streamId, segmentId, eventCount: event_count }]
   if (streamId === MIXED_STREAM) return decodeRuns(members, segmentId)

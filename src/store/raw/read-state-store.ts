@@ -4,6 +4,7 @@
  */
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/segment-id.ts'
+import type { NodeMarks } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 
@@ -15,8 +16,11 @@ export interface ReadState {
    * Never later than the time of the question.
    */
   readonly asOfMs: number
+  /** The same to the segment, of each node's own. */
+  readonly projected: NodeMarks
 }
 
+const NO_STATE = { marks: null, behind_ms: null, projected: null }
 /** Segments past a node's checkpoint that are searched for those of the streams. */
 const BEHIND_MAX = 1_000
 
@@ -25,6 +29,8 @@ const BEHIND_MAX = 1_000
  * `segments_by_node` finds them, so the cost is that of the backlog, which is mostly empty.
  */
 const STATE_SQL = `SELECT
+  (SELECT json_agg(json_build_array(node_id, COALESCE(segment_id, 0)::text))
+    FROM nodes LEFT JOIN checkpoints USING (node_id)) AS projected,
   (SELECT json_object_agg(stream_id, removed_before::text) FROM stream_storage
     WHERE stream_id = ANY ($1::integer[])) AS marks,
   (SELECT min(CASE WHEN behind.stream_id = ANY ($1::integer[]) OR behind.stream_id = ${MIXED_STREAM}
@@ -54,11 +60,13 @@ export class ReadStateStore {
     const { rows } = await this.#postgres.query<{
       readonly marks: Readonly<Record<string, string>> | null
       readonly behind_ms: number | null
+      readonly projected: readonly (readonly [number, string])[] | null
     }>(STATE_SQL, [streamIds])
-    const { marks, behind_ms: behindMs } = rows[0] ?? { marks: null, behind_ms: null }
+    const { marks, behind_ms: behindMs, projected } = rows[0] ?? NO_STATE
     return {
       removedBefore: (streamId) => BigInt(marks?.[streamId] ?? '0') as SegmentId,
       asOfMs: Math.min(nowMs, behindMs ?? nowMs),
+      projected: new Map(projected?.map(([nodeId, id]) => [nodeId, BigInt(id) as SegmentId])),
     }
   }
 }

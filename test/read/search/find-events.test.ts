@@ -117,7 +117,7 @@ function sourcesOf(given: World, awayAfter = Infinity) {
       const highest = [...passed.values()].sort((a, b) => (a < b ? 1 : -1))[0]!
       const passedMax = (isAll ? 0n : highest) as SegmentId
       const rows = listed.map((each) => ({ ...each, streamId: STREAM.streamId }))
-      return { segments: rows, complete, passedMax }
+      return { segments: rows, complete, projected: new Map([[1, passedMax]]) }
     }
   }
   const sources: SearchSources = {

@@ -33,7 +33,7 @@ test('damaged segments and events that cost too much are told as undecided', asy
       list: async ({ start, end }: { start: bigint; end: bigint }) => ({
         segments: SEGMENTS,
         complete: { start, end },
-        passedMax: 0n as SegmentId,
+        projected: new Map(),
       }),
     },
     listSegments: async () => [],

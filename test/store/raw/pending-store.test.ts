@@ -169,7 +169,7 @@ test('what was set aside is listed although its checkpoint is past it', async ()
   const query = { streamIds: [ONE], start: 0n, end: 1n << 62n, newestFirst: true }
   const list = () => pending.list({ ...query, limit: SEARCH_PENDING_ROWS })
   assert.deepEqual((await list()).segments, [])
-  assert.equal((await list()).passedMax, idAt(50, 0))
+  assert.deepEqual((await list()).projected, new Map([[0, idAt(50, 0)]]))
   await database.postgres.query(
     `INSERT INTO set_aside_segments (stream_id, segment_id, node_id, reason, tries)
      VALUES (1, $1, 0, 'damaged', 5)`,

@@ -90,7 +90,7 @@ export class AggregateStore {
     signal: AbortSignal | undefined,
   ): Promise<AggregateResult> {
     const ids = task.streams.map(({ streamId }) => streamId)
-    return this.#tables.read(ids, async (tables) => {
+    return this.#tables.read(task.streams, async (tables) => {
       // A range of the producer's clock may be received at any time: too many rows to probe.
       const mayLeaveOut = task.timeBasis === 'ingested_at'
       const large = new LargeIntegers(this.#knownLarge, ids)
@@ -138,7 +138,7 @@ export class AggregateStore {
               options,
             )
       const read = rows.map((row) => readRow(row, task, sql.placed))
-      return { ...sumUp(rows, task), rows: read, isEstimated: !isExact, stats }
+      return { ...sumUp(rows), rows: read, isEstimated: !isExact, stats }
     }
   }
 
@@ -153,7 +153,8 @@ export class AggregateStore {
     const tables = { database: this.#tables.database, present }
     const sql = large.probeSql({ ...task, streamIds }, tables, params)
     if (sql === undefined) return false
-    const settings = querySettings(task.timeoutMs)
+    // Beside the statement itself, which is to have the other threads.
+    const settings = { ...querySettings(task.timeoutMs), max_threads: 1 }
     const options = signal && { signal }
     const rows = await this.#clickhouse.query<Found>(sql, params.values, settings, options)
     return (rows[0]?.found ?? 0) > 0
@@ -200,17 +201,17 @@ function partValues(row: ResultRow): PartValue[] {
   return values
 }
 
-/** Without groups one row has them all; ranked groups are all in the rows. */
-function sumUp(rows: readonly ResultRow[], { keys }: AggregateTask) {
+/** Without groups one row has them all; without a limit every group is in the rows. */
+function sumUp(rows: readonly ResultRow[]) {
   const count = (row: ResultRow) => BigInt(String(row[`v${ALL_EVENTS}`] ?? '0'))
   const [first] = rows
   if (first === undefined) return { total: 0n, groups: 0 }
   if (first.total !== undefined) {
-    const groups = keys.length === 0 ? 1 : Number(first.groups)
-    return { total: BigInt(String(first.total)), groups }
+    return { total: BigInt(String(first.total)), groups: Number(first.groups) }
   }
-  const groups = Math.max(...rows.map((row) => Number(row.places)))
-  return { total: rows.reduce((sum, row) => sum + count(row), 0n), groups }
+  const total = rows.reduce((sum, row) => sum + count(row), 0n)
+  if (first.places === undefined) return { total, groups: rows.length }
+  return { total, groups: Math.max(...rows.map((row) => Number(row.places))) }
 }
 
 function isOutOfMemory(cause: unknown): boolean {

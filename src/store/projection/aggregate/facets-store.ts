@@ -69,9 +69,8 @@ export class FacetsStore {
 
   /** Throws and ends as `AggregateStore.run` does. */
   async run(task: FacetsTask, signal?: AbortSignal): Promise<FacetsResult> {
-    const ids = task.streams.map(({ streamId }) => streamId)
     try {
-      const rows = await this.#tables.read(ids, async (tables) => {
+      const rows = await this.#tables.read(task.streams, async (tables) => {
         const params = new SqlParams()
         const columns = (leg: RowLeg) => facetColumns(task, leg)
         const legs = rowSource({ ...task, columns }, this.#tables.database, tables, params)

@@ -29,7 +29,7 @@ export function projectionBytesReader(
       mixed: tableName(MIXED_STREAM),
       stream: String(streamId),
     }
-    const read = tables.read([streamId], async (present) => {
+    const read = tables.read([{ streamId }], async (present) => {
       const rows = await clickhouse.query<BytesRow>(bytesSql(present), params, {}, { signal })
       return rows[0]?.bytes ?? 0
     })

@@ -1,6 +1,7 @@
 /** Which rows the catalog has learned from, in SQL. */
 import type { LearnedRows } from '../../../model/field-catalog.ts'
 import { nodeOfSegmentSql } from '../../../model/segment-id.ts'
+import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { SqlParams } from './sql-params.ts'
 
 /** Receipt in milliseconds since 1970, half-open. */
@@ -49,4 +50,13 @@ export function eraSql(
   }
   if (conditions.length === 0) return isLearned ? 'true' : 'false'
   return `(${conditions.join(isLearned ? ' AND ' : ' OR ')})`
+}
+
+/** The condition for rows of segments up to each node's mark, of other nodes up to `others`. */
+export function upToSql(marks: NodeMarks, others: bigint, params: SqlParams): string {
+  const nodes = params.add('Array(UInt64)', [...marks.keys()])
+  const segments = params.add('Array(UInt64)', [...marks.values()])
+  const other = params.add('UInt64', String(others))
+  const node = nodeOfSegmentSql('segment_id')
+  return `segment_id <= transform(${node}, ${nodes}, ${segments}, ${other})`
 }

@@ -3,11 +3,11 @@ import {
   catalogPath,
   type FieldCatalog,
   type LearnedRows,
-  mergeObserved,
   type PathParts,
   type PathTypes,
   SCALAR_TYPES,
 } from '../../../model/field-catalog.ts'
+import { leastMarks } from '../../../model/segment-place.ts'
 
 /**
  * Precondition: there is at least one catalog, and either their text fields are the same or all of
@@ -25,7 +25,7 @@ export function mergeCatalogs(catalogs: readonly FieldCatalog[]): FieldCatalog {
     textFields: [...new Set(catalogs.flatMap((catalog) => catalog.textFields))],
     isAllText: first.isAllText,
     learned: mergeLearned(catalogs.map(({ learned }) => learned)),
-    observed: mergeObserved(catalogs.map(({ observed }) => observed)),
+    observed: leastMarks(catalogs.map(({ observed }) => observed)),
     typesOf: (path) => mergeTypes(catalogs.map((catalog) => catalog.typesOf(path))),
     paths: [...paths].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path),
   }
@@ -50,5 +50,6 @@ function mergeLearned(all: readonly LearnedRows[]): LearnedRows {
   return {
     untilMs: Math.min(...all.map(({ untilMs }) => untilMs)),
     behind: [...behind].map(([nodeId, untilMs]) => ({ nodeId, untilMs })),
+    upTo: leastMarks(all.map(({ upTo }) => upTo)),
   }
 }

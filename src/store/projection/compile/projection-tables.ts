@@ -6,10 +6,13 @@
  * To ask first would double the round trips, so a table is assumed to exist until a query fails.
  * Then we look up which tables exist and remember those that do not. Later queries leave these out,
  * and look again while they run. That finds a table that was created meanwhile, and the query is
- * repeated with it: a table that existed when a query began is never left out.
+ * repeated with it: a table that existed when a query began is never left out. While nothing has
+ * been projected since the last look, a table that was missing then has no row that counts, and we
+ * do not look.
  */
 import { QUERY_TABLES_MAX } from '../../../limits.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
+import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
 import { UNKNOWN_DATABASE, UNKNOWN_TABLE } from '../../clickhouse-codes.ts'
@@ -22,6 +25,12 @@ export interface PresentTables {
   readonly hasShared: boolean
 }
 
+interface TableStream {
+  readonly streamId: StreamId
+  readonly projected?: NodeMarks
+}
+
+const NO_MARKS: NodeMarks = new Map()
 const TRIES_MAX = 4
 /** How long a look may take. */
 const LOOK_MS_MAX = 5_000
@@ -31,8 +40,10 @@ const MISSING_MAX = 10_000
 export class ProjectionTables {
   readonly #clickhouse: ClickHouse
   readonly database: string
-  readonly #missing = new Set<string>()
+  /** By name, with the marks that had been read before we looked. */
+  readonly #missing = new Map<string, NodeMarks>()
 
+  /** `clickhouse` is only for looking: a lane that queries do not fill. */
   constructor(clickhouse: ClickHouse, database: string) {
     this.#clickhouse = clickhouse
     this.database = database
@@ -43,34 +54,40 @@ export class ProjectionTables {
    * may be called again after it failed or when a table has appeared. Throws what `run` throws.
    */
   async read<T>(
-    streamIds: readonly StreamId[],
+    streams: readonly TableStream[],
     run: (tables: PresentTables) => Promise<T>,
   ): Promise<T> {
+    const streamIds = streams.map(({ streamId }) => streamId)
     const all = [MIXED_STREAM, ...streamIds].map(tableName)
-    if (this.#left(all).length < all.length - QUERY_TABLES_MAX) await this.#look(all)
+    const projected = streams[0]?.projected
+    const look = (tables: readonly string[]) => this.#look(tables, projected ?? NO_MARKS)
+    const count = all.filter((table) => !this.#missing.has(table)).length
+    if (count > QUERY_TABLES_MAX) await look(all)
     for (let tries = 1; ; tries++) {
-      const left = this.#left(all)
+      const left = all.filter((table) => this.#mayBeThere(table, projected))
       const isThere = (streamId: StreamId) => !this.#missing.has(tableName(streamId))
       const own = new Set(streamIds.filter(isThere))
       try {
         const [result, found] = await Promise.all([
           run({ own, hasShared: isThere(MIXED_STREAM) }),
-          this.#look(left),
+          look(left),
         ])
         if (found === 0 || tries === TRIES_MAX) return result
       } catch (cause) {
         if (!isNoTable(cause) || tries === TRIES_MAX) throw cause
-        await this.#look(all)
+        await look(all)
       }
     }
   }
 
-  #left(tables: readonly string[]): string[] {
-    return tables.filter((table) => this.#missing.has(table))
+  /** It was missing, and may have been made since. */
+  #mayBeThere(table: string, projected: NodeMarks | undefined): boolean {
+    const marks = this.#missing.get(table)
+    return marks !== undefined && (projected === undefined || !coversMarks(marks, projected))
   }
 
   /** Remembers which of `tables` are missing; returns how many exist. */
-  async #look(tables: readonly string[]): Promise<number> {
+  async #look(tables: readonly string[], projected: NodeMarks): Promise<number> {
     if (tables.length === 0) return 0
     const there = await this.#clickhouse.query<{ name: string }>(
       `SELECT name FROM system.tables
@@ -79,7 +96,7 @@ export class ProjectionTables {
       { max_execution_time: LOOK_MS_MAX / 1_000 },
     )
     if (this.#missing.size > MISSING_MAX) this.#missing.clear()
-    for (const table of tables) this.#missing.add(table)
+    for (const table of tables) this.#missing.set(table, projected)
     for (const { name } of there) this.#missing.delete(name)
     return there.length
   }

@@ -14,10 +14,11 @@ import type { FieldCatalog } from '../../../model/field-catalog.ts'
 import { clampNs } from '../../../model/int64.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import { type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
+import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import { tableName } from '../projection-store.ts'
 import { compileQuery } from './compile-query.ts'
-import { type Era, eraSql, type Receipt } from './learned-sql.ts'
+import { type Era, eraSql, type Receipt, upToSql } from './learned-sql.ts'
 import { anyFields, type LegFields, learnedFields } from './leg-fields.ts'
 import { mergeCatalogs } from './merge-catalogs.ts'
 import type { PresentTables } from './projection-tables.ts'
@@ -28,6 +29,8 @@ export interface SourceStream {
   readonly catalog: FieldCatalog
   /** Segments below it are removed, though their rows may still be there. */
   readonly removedBefore: SegmentId
+  /** Rows beyond it need not be counted; without it, all rows of the tables are. */
+  readonly projected?: NodeMarks
 }
 
 /** What one SELECT of the sub-select reads: for expressions that differ from leg to leg. */
@@ -133,7 +136,11 @@ class RowSource {
     })
   }
 
-  /** One SELECT for the rows that the catalog has learned from and one for the others, or both. */
+  /**
+   * One SELECT for the rows that the catalog has learned from and one for the others, or both.
+   * Where the catalog has learned from all rows that count, the second one ends with them. The
+   * first one does not say where it ends: it would have to read the id of each row.
+   */
   #legs(
     catalog: FieldCatalog,
     streams: readonly SourceStream[],
@@ -150,16 +157,20 @@ class RowSource {
       return { sql, isEmpty: era === 'false' || condition === 'false' }
     }
     const isIn = (era: Era) => eraSql(era, catalog.learned, receipt, this.#params)
-    const parts = { learned: learnedFields(catalog), other: anyFields(catalog) }
-    const legs = (['learned', 'other'] as const).flatMap((era) => {
-      const rows = isIn(era)
-      return rows === 'false' ? [] : [{ rows, part: this.#part({ fields: parts[era], stream }) }]
-    })
-    const [first, second] = legs.map(({ part }) => part)
+    const [learnedRows, otherRows] = [isIn('learned'), isIn('other')]
+    const { upTo } = catalog.learned
+    const isAll = streams.every(({ projected }) => projected && coversMarks(upTo, projected))
+    const any = () => this.#part({ fields: anyFields(catalog), stream })
+    if (learnedRows === 'false' && !isAll) return [select(any(), otherRows)]
+    const learned = this.#part({ fields: learnedFields(catalog), stream })
+    if (otherRows === 'false') return [select(learned, learnedRows)]
+    const other = any()
     // A condition that does not read the payload is the same for both.
-    const isSame = first !== undefined && second !== undefined && isSamePart(first, second)
-    if (isSame) return [select(first, 'true')]
-    return legs.map(({ rows, part }) => select(part, rows))
+    if (isSamePart(learned, other)) return [select(other, 'true')]
+    const others = isAll
+      ? select(learned, `${otherRows} AND ${upToSql(upTo, 0n, this.#params)}`)
+      : select(other, otherRows)
+    return learnedRows === 'false' ? [others] : [select(learned, learnedRows), others]
   }
 
   #part(leg: RowLeg): Part {

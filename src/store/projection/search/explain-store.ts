@@ -50,8 +50,7 @@ export class ExplainStore {
 
   /** Throws `StoreError`, and `QueryError` for a query that asks for too much. */
   async explain(question: IdQuestion, signal: AbortSignal): Promise<Explained> {
-    const ids = question.streams.map(({ streamId }) => streamId)
-    const rows = await this.#tables.read(ids, async (tables) => {
+    const rows = await this.#tables.read(question.streams, async (tables) => {
       const params = new SqlParams()
       const sql = idSql(question, this.#tables.database, tables, params)
       if (sql === undefined) return []

@@ -1,16 +1,11 @@
 /** The first events of a range of segments that match a query, by their ids. */
 import type { Query } from '../../../language/query-tree.ts'
 import type { EventId, EventKey } from '../../../model/event-id.ts'
-import type { ObservedSegments } from '../../../model/field-catalog.ts'
-import {
-  nodeOfSegmentSql,
-  SEGMENT_ID_MAX,
-  type SegmentId,
-  segmentIdMs,
-} from '../../../model/segment-id.ts'
-import type { IdRange } from '../../../model/segment-place.ts'
+import { SEGMENT_ID_MAX, type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
+import type { IdRange, NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
+import { upToSql } from '../compile/learned-sql.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowSourceOptions, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
@@ -29,7 +24,7 @@ export interface IdQuestion {
   readonly newestFirst: boolean
   readonly limit: number
   /** Only segments up to these, by node. */
-  readonly observed?: ObservedSegments | undefined
+  readonly observed?: NodeMarks | undefined
   /** How long it may take. */
   readonly msMax: number
 }
@@ -53,8 +48,7 @@ export class IdStore {
 
   /** In reading order. Throws `StoreError`, and `QueryError` for a query that asks for too much. */
   async find(question: IdQuestion, signal: AbortSignal): Promise<readonly EventKey[]> {
-    const ids = question.streams.map(({ streamId }) => streamId)
-    const rows = await this.#tables.read(ids, async (tables) => {
+    const rows = await this.#tables.read(question.streams, async (tables) => {
       const params = new SqlParams()
       const sql = idSql(question, this.#tables.database, tables, params)
       if (sql === undefined) return []
@@ -97,7 +91,10 @@ function rowOptions(question: IdQuestion, params: SqlParams): RowSourceOptions {
   if (after !== undefined && after.segmentId >= range.start) {
     conditions.push(outside('>', after, params))
   }
-  if (question.observed !== undefined) conditions.push(observedSql(question.observed, params))
+  if (question.observed !== undefined) {
+    // Of a node that was not there yet, all.
+    conditions.push(upToSql(question.observed, SEGMENT_ID_MAX, params))
+  }
   if (eventTime !== undefined) {
     // The primary key is by receipt.
     const at = (ms: bigint) => `fromUnixTimestamp64Milli(${params.add('Int64', String(ms))}, 'UTC')`
@@ -113,14 +110,6 @@ function rowOptions(question: IdQuestion, params: SqlParams): RowSourceOptions {
     },
     where: () => conditions.join(' AND '),
   }
-}
-
-/** Of a node that was not there yet, all. */
-function observedSql(observed: ObservedSegments, params: SqlParams): string {
-  const nodes = params.add('Array(UInt64)', [...observed.keys()])
-  const segments = params.add('Array(UInt64)', [...observed.values()])
-  const all = params.add('UInt64', String(SEGMENT_ID_MAX))
-  return `segment_id <= transform(${nodeOfSegmentSql('segment_id')}, ${nodes}, ${segments}, ${all})`
 }
 
 function outside(operator: '<' | '>', cursor: EventId, params: SqlParams): string {

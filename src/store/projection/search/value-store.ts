@@ -44,7 +44,7 @@ export class ValueStore {
   /** The most frequent first. Throws `StoreError`. */
   async top(question: ValueQuestion, signal: AbortSignal): Promise<readonly TopValue[]> {
     const { source, path, range, prefix, limit, msMax } = question
-    const rows = await this.#tables.read([source.streamId], async (tables) => {
+    const rows = await this.#tables.read([source], async (tables) => {
       const params = new SqlParams()
       const column = path === undefined ? 'service' : `payload.${quoteFieldPath(path)}`
       const type = path === undefined ? `'String'` : `dynamicType(${column})`

@@ -12,7 +12,7 @@ import { parse } from '../../../../src/language/parse.ts'
 import { QueryError } from '../../../../src/language/query-error.ts'
 import type { Query } from '../../../../src/language/query-tree.ts'
 import type { EncodedBatch } from '../../../../src/model/batch.ts'
-import type { FieldCatalog } from '../../../../src/model/field-catalog.ts'
+import { type FieldCatalog, NOTHING_LEARNED } from '../../../../src/model/field-catalog.ts'
 import { MIXED_STREAM } from '../../../../src/model/mixed-runs.ts'
 import { decodeLeaf, type FieldType } from '../../../../src/model/schema.ts'
 import type { SegmentId } from '../../../../src/model/segment-id.ts'
@@ -108,8 +108,8 @@ function makeCatalog(streamId: StreamId, batches: readonly EncodedBatch[]): Fiel
     streamId,
     textFields: [],
     isAllText: false,
-    learned: { untilMs: 2 ** 42, behind: [] },
     observed: new Map(),
+    learned: { ...NOTHING_LEARNED, untilMs: 2 ** 42 },
     paths: known.paths,
     typesOf: (path) => known.typesOf(path),
   }

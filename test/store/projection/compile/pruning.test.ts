@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from '../../../../src/language/parse.ts'
+import { NOTHING_LEARNED } from '../../../../src/model/field-catalog.ts'
 import { type SegmentId, segmentIdAt, segmentIdMs } from '../../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { rowSource } from '../../../../src/store/projection/compile/row-source.ts'
@@ -171,7 +172,7 @@ test('receipt and event id, by the primary key', async () => {
 })
 
 test('rows that are not learned from are the last ones, by the primary key', async () => {
-  const learned = { untilMs: segmentIdMs(ids.at(-1)!), behind: [] }
+  const learned = { ...NOTHING_LEARNED, untilMs: segmentIdMs(ids.at(-1)!) }
   const { marks, rows } = await explain('n:5', { catalog: { ...CATALOG, learned } })
   assert.equal(rows, PARTS)
   assert.equal(marks, ALL, 'three parts for the one leg and one for the other')

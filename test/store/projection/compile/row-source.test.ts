@@ -8,7 +8,8 @@ import { test } from 'node:test'
 import { parse } from '../../../../src/language/parse.ts'
 import { QUERY_TABLES_MAX } from '../../../../src/limits.ts'
 import { type FieldCatalog, NOTHING_LEARNED } from '../../../../src/model/field-catalog.ts'
-import { type SegmentId, segmentIdMs } from '../../../../src/model/segment-id.ts'
+import { type SegmentId, segmentIdMs, segmentIdNode } from '../../../../src/model/segment-id.ts'
+import type { NodeMarks } from '../../../../src/model/segment-place.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { ProjectionTables } from '../../../../src/store/projection/compile/projection-tables.ts'
 import {
@@ -31,17 +32,18 @@ interface Asked extends Partial<RowSourceOptions> {
   readonly query?: never
   readonly text?: string
   readonly removedBefore?: readonly bigint[]
+  readonly projected?: NodeMarks
 }
 
 /** The numbers of the rows, with their streams. */
-async function ask({ catalogs, text = '', removedBefore = [], ...rest }: Asked) {
+async function ask({ catalogs, text = '', removedBefore = [], projected, ...rest }: Asked) {
   const tables = new ProjectionTables(harness.clickhouse, PROJECTION_DATABASE)
   const streams = catalogs.map((catalog, at) => {
     const { streamId } = catalog
-    return { streamId, catalog, removedBefore: (removedBefore[at] ?? 0n) as SegmentId }
+    const marks = projected === undefined ? {} : { projected }
+    return { streamId, catalog, removedBefore: (removedBefore[at] ?? 0n) as SegmentId, ...marks }
   })
-  const ids = streams.map(({ streamId }) => streamId)
-  return tables.read(ids, async (present) => {
+  return tables.read(streams, async (present) => {
     const params = new SqlParams()
     const columns = ({ stream }: { stream: string }) => `${stream} AS stream, payload.n.:Int64 AS n`
     const options = { ...ALL_TIME, streams, query: parse(text), columns, ...rest }
@@ -102,20 +104,48 @@ test('rows that the catalog has not learned from are read with all types', async
   const old = await harness.insertShared(stream, linesOf(1))
   const untilMs = segmentIdMs(old) + 1
   const known = learnedCatalog(stream, [], { n: { scalars: ['Int64'] } })
-  const catalog = { ...known, learned: { untilMs, behind: [] } }
+  const catalog = { ...known, learned: { ...NOTHING_LEARNED, untilMs } }
   // `s` is of the new row alone: the catalog does not know of it.
   assert.deepEqual(await ask({ catalogs: [known], text: 's:x1' }), [])
   assert.deepEqual(await ask({ catalogs: [catalog], text: 's:x1' }), [])
   const none = { ...known, learned: NOTHING_LEARNED }
   assert.deepEqual(await ask({ catalogs: [none], text: 's:x1' }), ['0:1'])
   const late = {
-    fromMs: 0,
+    upTo: new Map(),
     untilMs: untilMs + 1_000,
     behind: [{ nodeId: 0, untilMs: untilMs - 5 }],
   }
   assert.deepEqual(await ask({ catalogs: [{ ...known, learned: late }], text: 's:x1' }), ['0:1'])
   const others = { ...late, behind: [{ nodeId: 3, untilMs: untilMs - 5 }] }
   assert.deepEqual(await ask({ catalogs: [{ ...known, learned: others }], text: 's:x1' }), [])
+})
+
+test('where all rows that count are learned from, only their types are read', async () => {
+  const stream = harness.newStream()
+  const first = (await harness.insertShared(stream, linesOf(1))) as SegmentId
+  const last = (await harness.insertShared(stream, linesOf(2))) as SegmentId
+  const types = { n: { scalars: ['Int64'] as const }, s: { scalars: [] } }
+  const node = segmentIdNode(first)
+  const learnedTo = (upTo: ReadonlyMap<number, SegmentId>) => {
+    const untilMs = segmentIdMs(last)
+    return { ...learnedCatalog(stream, [], types), learned: { untilMs, behind: [], upTo } }
+  }
+  const up = (id: SegmentId) => new Map([[node, id]])
+  const each = async (learned: SegmentId, projected: SegmentId | undefined, text: string) => {
+    const marks = projected === undefined ? {} : { projected: up(projected) }
+    return ask({ catalogs: [learnedTo(up(learned))], text, ...marks })
+  }
+  assert.deepEqual(await each(last, last, 'n:>0'), ['0:1', '0:2'])
+  assert.deepEqual(await each(last, last, 's:x2'), [], 'the catalog says that there is none')
+  assert.deepEqual(await each(first, last, 's:x2'), ['0:2'], 'not learned from')
+  assert.deepEqual(await each(first, undefined, 's:x2'), ['0:2'], 'all rows count')
+  assert.deepEqual(await each(first, first, 'n:>0'), ['0:1'], 'the other need not count')
+  const nodes = new Map([...up(last), [node + 1, 5n as SegmentId]])
+  const catalogs = [learnedTo(nodes)]
+  const idle = new Map([...up(last), [node + 1, 4n as SegmentId]])
+  assert.deepEqual(await ask({ catalogs, text: 'n:>0 OR s:x1', projected: idle }), ['0:1', '0:2'])
+  const ahead = new Map([...up(last), [node + 1, 6n as SegmentId]])
+  assert.deepEqual(await ask({ catalogs, text: 's:x2', projected: ahead }), ['0:2'])
 })
 
 test(`over ${QUERY_TABLES_MAX} tables of streams are refused`, () => {

@@ -39,7 +39,7 @@ export function learnedCatalog(
     paths: Object.keys(types).map((path) => path.split('[].')),
     isAllText: false,
     observed: new Map(),
-    learned: { untilMs: 2 ** 42, behind: [] },
+    learned: { ...NOTHING_LEARNED, untilMs: 2 ** 42 },
     typesOf: (path) => ({ ...NO_TYPES, ...types[catalogPath(path)] }),
   }
 }
