@@ -325,7 +325,7 @@ function textOf(settings: Settings): [string, string][] {
   return Object.entries(settings).map(([name, value]) => [name, String(value)])
 }
 
-/** Lets so many statements run at a time; further ones wait in line, up to a bound. */
+/** Lets a bounded number of statements run at a time; others wait in a queue, up to a bound. */
 class Places {
   #free: number
   readonly #waiting = new Set<() => void>()

@@ -27,7 +27,7 @@ export interface Spooled {
 export class Spool {
   readonly #files: MemoryFiles
 
-  /** `directory` is for where there is no room in memory. */
+  /** `directory` is used where there is no space in memory. */
   constructor(directory: string) {
     this.#files = MemoryFiles.open(directory)
   }

@@ -187,7 +187,7 @@ function readLinks(native: string): { to: string; path: string }[] {
     .filter((link) => lstatSync(link.path, { throwIfNoEntry: false }) === undefined)
 }
 
-/** Puts `fresh` in place of `copy`. Whoever runs from an older copy keeps its open files. */
+/** Replaces `copy` by `fresh`. A process that runs from an older copy keeps its open files. */
 function replace(fresh: string, copy: string): void {
   const aside = `${copy}-${randomBytes(6).toString('hex')}`
   if (existsSync(copy)) renameSync(copy, aside)

@@ -94,7 +94,7 @@ export async function ensureCluster(options: ClusterOptions): Promise<string> {
   return password
 }
 
-/** Runs initdb beside the final place and renames: half a cluster is never taken for one. */
+/** Runs initdb beside the final path and renames: half a cluster is never taken for one. */
 async function initCluster(options: ClusterOptions, password: string): Promise<void> {
   const { dataDir, pgData, runAs, log } = options
   for (const name of readdirSync(dataDir)) {

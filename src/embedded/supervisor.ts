@@ -40,7 +40,7 @@ export interface SupervisorOptions {
 
 const PAUSE_MS_MIN = 100
 const PAUSE_MS_MAX = 10_000
-/** A child that ran this long starts the count of failures anew when it dies. */
+/** A child that ran this long resets the count of failures when it dies. */
 const SETTLED_MS = 30_000
 
 export class Supervisor {

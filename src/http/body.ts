@@ -138,7 +138,7 @@ export function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
   } catch (cause) {
-    // The engine's own message quotes the text, which may be a secret: only its position is told.
+    // The engine's own message quotes the text, which may be a secret: only its position is shown.
     const position = /position (\d+)/.exec(String(cause))?.[1]
     const where = position === undefined ? '' : ` at position ${position}`
     throw new IngestError('malformed', `the body is not valid JSON${where}`, { cause })

@@ -21,13 +21,13 @@ import {
 } from '../limits.ts'
 import type { HttpServer } from './server.ts'
 
-/** For the log: none is told again sooner than after DESCRIPTORS_LOG_MS. */
+/** For the log: none is repeated sooner than after DESCRIPTORS_LOG_MS. */
 export interface DescriptorEvents {
   /** New connections are refused, for the first time or still. */
   readonly onShort: (details: { readonly limit: number; readonly reserved: number }) => void
-  /** There would be room, but the port cannot be had again: first or still. */
+  /** There are descriptors again, but the port cannot be regained: for the first time or still. */
   readonly onTaken: (reason: string) => void
-  /** They are taken again; once for what was told. */
+  /** Connections are accepted again; reported once. */
   readonly onRoom: () => void
 }
 
@@ -43,7 +43,7 @@ export class DescriptorGuard {
   #isLooking = false
   #toldAtMs = Number.NEGATIVE_INFINITY
   #hasTold = false
-  /** Why the port could not be had again. */
+  /** Why the port could not be regained. */
   #taken: string | undefined
   #nextLookMs = 0
   #retryMs = DESCRIPTORS_ROOM_MS
@@ -96,7 +96,7 @@ export class DescriptorGuard {
     if (next !== undefined && next < this.#limit - this.#margin) return
     this.#isShort = true
     this.#pauses++
-    // In this order: what is freed must not go to connections that wait in the queue.
+    // In this order: freed descriptors must not go to connections that wait in the queue.
     this.#server.pauseListening()
     this.#freeReserve()
     this.#nextLookMs = performance.now() + DESCRIPTORS_ROOM_MS
@@ -194,7 +194,7 @@ function readReportedLimit(): number {
   return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY
 }
 
-/** Rejects when there is none left for looking. */
+/** Rejects when no descriptor is left to look with. */
 async function countDescriptors(): Promise<number> {
   const folder = process.platform === 'linux' ? '/proc/self/fd' : '/dev/fd'
   return (await readdir(folder)).length

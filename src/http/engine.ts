@@ -34,7 +34,7 @@ export interface EngineResponse {
    * whether the reply is over.
    */
   tryEnd(rest: Uint8Array, totalBytes: number): readonly [isTaken: boolean, isDone: boolean]
-  /** `handler` hears when more can be sent, from `offset` of what `tryEnd` was given on. */
+  /** Calls `handler` when more can be sent, from `offset` of what `tryEnd` was given. */
   onWritable(handler: (offset: number) => boolean): unknown
   /**
    * Ends a reply to HEAD, or one whose status has no body. Takes no length: given one, 20.30 sends

@@ -215,7 +215,7 @@ export class HttpExchange implements Exchange {
     return stream
   }
 
-  /** The server is to stop: a reply that is streamed hears it once. */
+  /** The server is to stop: a streamed reply is told once. */
   tellStopping(): void {
     const tell = this.#onStopping
     this.#onStopping = undefined

@@ -58,7 +58,7 @@ function nativePackages(): (readonly [name: string, specifier: string])[] {
   ]
 }
 
-/** What is to be told of it: packages and the linker throw many lines of advice and paths. */
+/** The part of the error to report: packages and the linker add many lines of advice and paths. */
 function shortReason(cause: unknown): string {
   const text = cause instanceof Error ? cause.message : String(cause)
   const glibc = /version [`'](GLIBC(?:XX)?_[\d.]+)' not found/.exec(text)?.[1]

@@ -133,7 +133,7 @@ export class HeldStream implements ReplyStream {
         bytes = PIECE_BYTES
       }
       if (!this.#isEnding || this.heldBytes > 0) return
-      // From here on the engine sends what it holds by itself, and this is no more touched.
+      // From here on the engine sends what it holds by itself, and this object is done.
       response.end('', false)
       this.over()
       this.#options.onSent()
@@ -151,7 +151,7 @@ export class HeldStream implements ReplyStream {
     return first.subarray(0, length)
   }
 
-  /** Counts what is held. Who finds no room for it is dropped: it can no more be refused. */
+  /** Counts what is held. Past the budget the connection is dropped: it is too late to refuse. */
   #count(): void {
     const { room } = this.#options
     if (this.isOver || room.bytes === this.heldBytes) return

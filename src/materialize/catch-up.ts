@@ -132,7 +132,7 @@ export class CatchUp {
   }
 
   async #run(work: (turn: Turn) => Promise<void>): Promise<Turn> {
-    // Before ClickHouse is asked what is there.
+    // Must come before ClickHouse is asked which segments it has.
     if (this.#mustSettle) await this.#stores.settleInserts()
     this.#mustSettle = true
     const turn = new Turn({
@@ -228,7 +228,7 @@ class Turn {
     this.#options = options
   }
 
-  /** Puts what is absent into slices, which are inserted as they are full. */
+  /** Puts the absent segments into slices, each of which is inserted once it is full. */
   async bring({ stored, present }: Batch): Promise<void> {
     for (const segment of stored) {
       if (this.#options.isSetAside(segment.segmentId)) continue

@@ -24,7 +24,7 @@ class DamagedSegmentError extends Error {
 
 /** What a failure to build a segment's block again is thrown as. */
 export function rebuildError(cause: unknown): unknown {
-  // The worker code is pure: what is not the pool's refusal, the payload is the cause of.
+  // The worker code is pure: the payload causes whatever is not the pool's refusal.
   return isAway(cause) ? cause : new DamagedSegmentError(cause)
 }
 

@@ -17,7 +17,7 @@ export interface Lag {
   cursor: SegmentId
   /** Nothing before this segment is missing, where that is known. */
   readonly from: SegmentId | undefined
-  /** The newest segment of it that commit told of. */
+  /** Its newest segment that commit has forwarded. */
   newest: SegmentId
   /** When it may be tried again after a failure, on the monotonic clock. */
   notBeforeMs: number
@@ -80,7 +80,7 @@ export class Lags {
     let oldest: number | undefined
     for (const { key, cursor, from, newest } of this.#lags.values()) {
       if (newest <= cursor && !isFailing(key)) continue
-      // The cursor may stand on a segment of long ago, when nothing came since.
+      // The cursor may be on a segment of long ago, when nothing came since.
       const ms = Math.max(segmentIdMs(from ?? cursor), segmentIdMs(cursor))
       oldest = Math.min(oldest ?? ms, ms)
     }

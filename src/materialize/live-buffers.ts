@@ -46,7 +46,7 @@ export class LiveBuffers {
     return this.#buffers.size === 0
   }
 
-  /** Whether a block of so many bytes may be added. */
+  /** Whether a block of this many bytes may be added. */
   hasRoom(streamId: StreamId, bytes: number): boolean {
     if (this.#keptBytes + bytes > MATERIALIZE_BUFFER_BYTES_MAX) return false
     const buffer = this.#open.get(streamId)

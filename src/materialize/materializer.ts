@@ -75,10 +75,10 @@ const CHECKPOINT_MS = 500
 export class Materializer implements Follower {
   readonly #options: MaterializerOptions
   readonly #release: (block: Uint8Array) => void
-  /** Of all that commit told of; what is behind counts as done here. */
+  /** Of everything that commit forwarded; streams that are behind count as done here. */
   readonly #progress: Progress
   readonly #lags = new Lags()
-  /** Up to where streams were caught up beyond what commit had told of by then. */
+  /** Up to where streams were caught up beyond what commit had forwarded by then. */
   readonly #caughtUp = new Map<StreamId, SegmentId>()
   readonly #retries: CatchUp
   readonly #failures: Failures<LagKey | 'checkpoint' | 'retries'>
@@ -189,7 +189,7 @@ export class Materializer implements Follower {
     }
   }
 
-  /** Something may have been committed that `add` was not told of: looks into the raw store. */
+  /** Something may have been committed for which `add` was not called: reads the raw store. */
   mustCatchUp(): void {
     this.#leaveBehind('all', 'a commit was not handed on', undefined)
   }
@@ -245,7 +245,7 @@ export class Materializer implements Follower {
     }
   }
 
-  /** One step of what is behind; it is live again when the raw store holds nothing more of it. */
+  /** One step of catch-up; a stream is live again when the raw store has nothing more of it. */
   async #catchUp(lag: Lag): Promise<void> {
     const { key } = lag
     const startedAt = performance.now()

@@ -56,7 +56,7 @@ export function stampMembers(block: EncodedBlock, members: readonly SegmentMembe
   assert.equal(row, block.rows)
 }
 
-/** `count` times the same value, by doubling what is there: no loop over the rows. */
+/** `count` times the same value, by doubling the bytes written so far: no loop over the rows. */
 function fillInt64(buffer: Buffer, offset: number, count: number, value: bigint): void {
   const end = offset + count * VALUE_BYTES
   buffer.writeBigInt64LE(value, offset)

@@ -22,7 +22,7 @@ export interface StoredSegment {
   readonly part?: SegmentPart
 }
 
-/** Some events of a stored segment, of several segments with so many events each. */
+/** Some events of a stored payload, which are of several segments with these counts. */
 export interface SegmentPart {
   readonly first: number
   readonly counts: readonly number[]

@@ -130,7 +130,7 @@ export class Observer implements Follower {
     }
   }
 
-  /** Something may have been committed that `add` was not told of: looks into the raw store. */
+  /** Something may have been committed for which `add` was not called: reads the raw store. */
   mustCatchUp(): void {
     this.#fallBack('a commit was not handed on')
   }

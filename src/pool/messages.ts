@@ -83,7 +83,7 @@ export interface DescribeResult {
   readonly deltas: readonly SchemaDelta[]
 }
 
-/** Render events of stored segments, as JSON event records separated by commas unless told. */
+/** Render events of stored segments, by default as JSON event records separated by commas. */
 export interface ReadTask {
   readonly kind: 'read'
   readonly reads: readonly SegmentRead[]
@@ -168,7 +168,7 @@ export interface MatchTask {
   readonly queries: readonly MatchQuery[]
   /** Render each event that some query matches, as `ReadTask` does. */
   readonly withRecords: boolean
-  /** Of live tails: it has turns apart from those of who reads what is stored. */
+  /** For live tails: it has turns apart from those of reads of stored events. */
   readonly isTail?: boolean
 }
 
@@ -181,7 +181,7 @@ export interface MatchQuery {
   readonly isAllText?: boolean
   /** Event times, nanoseconds since 1970, half-open; undefined for events of all times. */
   readonly eventTime: { readonly fromNs: bigint; readonly toNs: bigint } | undefined
-  /** It ends behind so many matches, in the order of the reads; `MATCH_EVENTS_MAX` at most. */
+  /** It ends after this many matches, in the order of the reads; `MATCH_EVENTS_MAX` at most. */
   readonly limit: number
 }
 

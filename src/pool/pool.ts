@@ -97,7 +97,7 @@ export class WorkerPool {
     this.#piscina.on('error', () => undefined)
   }
 
-  /** Has `listener` told whenever a task, of whatever kind, has left its thread. */
+  /** Calls `listener` whenever a task of any kind has left its thread. */
   watchIdle(listener: () => void): void {
     this.#onIdleThread = listener
   }

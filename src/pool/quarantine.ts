@@ -26,7 +26,7 @@ const FINGERPRINT_KEY = randomBytes(32)
 /** Bytes of a fingerprint that tell files apart. */
 const NAME_BYTES = 8
 
-/** Who is quarantined: tasks that killed a worker twice, but for those that are tried in parts. */
+/** Quarantined are tasks that killed a worker twice, except those that are retried in parts. */
 export function quarantineIn(
   directory: string,
   { log, metrics }: { readonly log: Log; readonly metrics: Metrics },

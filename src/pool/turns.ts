@@ -25,7 +25,7 @@ import {
  */
 export type LaneName = 'small' | 'ingest' | 'read' | 'review' | 'tail' | 'rebuild'
 
-/** Where a task stands in line; `of` is whose it is. */
+/** A task's position in the queue; `of` is its owner. */
 export interface Place {
   readonly lane: LaneName
   readonly of: number | string
@@ -65,7 +65,7 @@ export class Turns {
   #now = 0
   #running = 0
   #waiting = 0
-  /** Time of threads for events, what is long ago counted less and less, as of `#loadAt`. */
+  /** Threads' time for events, earlier time weighted less and less, as of `#loadAt`. */
   #loadMs = 0
   #loadAt = performance.now()
 
@@ -179,7 +179,7 @@ function hasThreads({ crew }: Lane): boolean {
   return crew.running < crew.threadsMax
 }
 
-/** Takes the task whose turn it is; whose it was stands at the end again with what is left. */
+/** Takes the task whose turn it is; its owner goes to the end of the queue with the rest. */
 function takeFirst(lane: Lane): () => void {
   const [first] = lane.waiting
   const [of, line] = first!

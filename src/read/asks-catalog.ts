@@ -17,7 +17,7 @@ export function observedFor(query: Query, streams: readonly SourceStream[]): Nod
   return leastMarks(streams.map(({ catalog }) => catalog.observed))
 }
 
-/** What the evaluator is told of text fields: of all strings as long as the catalog takes all. */
+/** The text fields for the evaluator: all strings where the catalog takes all strings as text. */
 export function textOf({ textFields, isAllText }: Pick<FieldCatalog, 'textFields' | 'isAllText'>) {
   return { textFields, isAllText: isAllText && textFields.length < QUERY_PATHS_MAX }
 }

@@ -13,7 +13,7 @@ export interface Honesty {
   /** Every event that was acknowledged before is in the answer. */
   readonly asOfMs: number
   readonly nowMs: number
-  /** Part of the events stands for all. */
+  /** Some of the events represent all of them. */
   readonly isSampled?: boolean
 }
 

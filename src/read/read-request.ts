@@ -44,7 +44,7 @@ export function readQueryText(name: string, text: string): Query {
   }
 }
 
-/** What a client is told of a fault of the query in the member `name`. */
+/** The error for a mistake of the query in the member `name`. */
 export function queryFault(name: string, cause: QueryError): IngestError {
   const { message, column, repair } = cause
   const members = { field: name, column, ...(repair !== undefined && { repair }) }

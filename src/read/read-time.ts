@@ -24,7 +24,7 @@ function tryReadMoment(text: string, nowMs: number): bigint | undefined {
   return (BigInt(nowMs) - agoMs) * NS_PER_MS
 }
 
-/** Completes "must be …" of a value that is no time. */
+/** Completes "must be …" for a value that is not a time. */
 export function momentWords(value: unknown): string {
   const words = 'an RFC 3339 time such as "2026-01-31T12:00:00Z", "now", or a time before it such '
   const repair = tryRepair(value)

@@ -62,7 +62,7 @@ test('REPLY_ERRORS_MAX errors are described over all parts', () => {
   assert.equal(report.rejected, 2 * rejected)
 })
 
-test('the first part that failed as a whole is told, in its place', () => {
+test('the first part that failed as a whole is reported, at its position', () => {
   const report = new IngestReport()
   report.add(part({ accepted: 5, items: 5, lines: 4 }))
   assert.equal(report.fatal, undefined)

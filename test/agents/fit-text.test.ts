@@ -60,7 +60,7 @@ test('no text is longer than a result may be', () => {
   assert.ok(fitWhole('x'.repeat(1_000_000)).length <= MCP_RESULT_CHARS_MAX)
 })
 
-test('elements of an array are told as they were written', () => {
+test('elements of an array are reported as they were written', () => {
   assert.deepEqual(readElementTexts('[]'), [])
   assert.deepEqual(readElementTexts(' [ {"a":[1,2]} , "x,]" ,1.0]'), [
     '{"a":[1,2]}',

@@ -212,7 +212,7 @@ test('COMMIT_TRIES_MAX tries, then the clients hear that the store is away', asy
   assert.deepEqual([groups.length, released.length], [0, 0])
 })
 
-test('a refusal is passed on at once, and the queue goes on', async () => {
+test('a refusal is passed on at once, and the queue continues', async () => {
   const error = new IngestError('unavailable', 'no space', { retryAfterSeconds: 30 })
   const store = new FakeStore([{ kind: 'refused', error }])
   const { committer, groups } = setUp(store)
@@ -241,7 +241,7 @@ test('idempotent answers go with their rows', async () => {
   )
 })
 
-test('a request that lost its Idempotency-Key is told so; its neighbours are stored', async () => {
+test('a request that lost its Idempotency-Key fails; its neighbours are stored', async () => {
   let finish: () => void = () => undefined
   const first = () => new Promise<Answer>((resolve) => (finish = () => resolve(undefined)))
   const store = new FakeStore([first, { kind: 'answers' }])
@@ -348,7 +348,7 @@ test('each run of a mixed segment has an id, and its share of the payload', asyn
   )
 })
 
-test('while the clock is ahead nothing is committed; afterwards all goes on', async () => {
+test('while the clock is ahead nothing is committed; afterwards commits continue', async () => {
   const clock = { nowMs: 1_000, latestMs: 2_000 }
   const nowMs = () => clock.nowMs
   const latestMs = () => clock.latestMs

@@ -62,7 +62,7 @@ test('the page is never cached, its files are; both carry the security headers',
   assert.deepEqual([moved.status, moved.headers.location], [308, 'console/'])
 })
 
-test('who takes brotli gets it, others do not', async () => {
+test('clients that accept brotli get it, others do not', async () => {
   const ask = (encoding: string) =>
     fetch(`${url}/console/console-AAAA.js`, { headers: { 'accept-encoding': encoding } })
   const compressed = await ask('gzip, br')

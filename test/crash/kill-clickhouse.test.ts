@@ -29,7 +29,7 @@ after(async () => {
   await removeDataDir(dataDir)
 })
 
-test('kill -9 of the ClickHouse process: ingest goes on, the projection catches up', async (t) => {
+test('kill -9 of the ClickHouse process: ingest continues, ClickHouse catches up', async (t) => {
   const { seed, next } = createRandom()
   t.diagnostic(`TEST_SEED=${seed}`)
   const api = new Api(service)

@@ -69,7 +69,7 @@ async function killUnderLoad(
   return await verify(api, load)
 }
 
-test('kill -9 of the postmaster: not ready meanwhile, then ingest goes on', async (t) => {
+test('kill -9 of the postmaster: not ready meanwhile, then ingest continues', async (t) => {
   t.diagnostic(`TEST_SEED=${seed}`)
   const load = await Load.create(api, KINDS)
   t.after(() => load.stop())
@@ -86,7 +86,7 @@ test('kill -9 of the postmaster: not ready meanwhile, then ingest goes on', asyn
   assert.equal(await api.metric('ingest_store_restarts_total{store="postgres"}'), ROUNDS)
 })
 
-test('kill -9 of every backend: the server starts itself anew, ingest goes on', async (t) => {
+test('kill -9 of every backend: the server restarts itself, ingest continues', async (t) => {
   const load = await Load.create(api, KINDS)
   t.after(() => load.stop())
   const verified = await killUnderLoad(load, async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { DEPTH_MAX, EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../src/limits.ts'
 import { decodePart, decodeParts } from './decode-part.ts'
 
-test('elements are events, whatever white space stands between them', () => {
+test('elements are events, whatever white space is between them', () => {
   const { events, result } = decodePart('array', ' {"a":1} ,\r\n\t{"b":[1,\n2]}\n,{}')
   assert.deepEqual(events, ['{"a":1}', '{"b":[1, 2]}', '{}'])
   assert.deepEqual([result.accepted, result.items, result.lines], [3, 3, 3])
@@ -46,7 +46,7 @@ test('a syntax error anywhere fails the part: nothing of it is stored', () => {
   }
 })
 
-test('the error names the line and never what stands there', () => {
+test('the error names the line and never its contents', () => {
   const [, { result }] = decodeParts([
     ['document', '{"a":\n1}'],
     ['document', '{\n"secret":\n"hunter2" x}'],
@@ -57,7 +57,7 @@ test('the error names the line and never what stands there', () => {
   assert.match(cut.result.fatal?.message ?? '', /the body ends inside a value/)
 })
 
-test('a value cannot be completed by the part behind it', () => {
+test('a value cannot be completed by the part after it', () => {
   for (const [head, tail] of [
     ['{"a":1', ',"b":2}'],
     ['{"a":', '{}}'],
@@ -72,7 +72,7 @@ test('a value cannot be completed by the part behind it', () => {
   }
 })
 
-test('many rejects in a long array cost no search for lines that nobody is told', () => {
+test('many rejects in a long array cost no search for lines that are not reported', () => {
   const count = 200_000
   const startedAt = performance.now()
   const { result } = decodePart('array', Array.from({ length: count }, () => '\n1').join(','))

@@ -149,7 +149,7 @@ test('shapes of many similar events are all different', () => {
 
 const TIME = '"2026-01-02T03:04:05.123456789Z"'
 
-test('the first time field that holds a date-time wins, wherever it stands', () => {
+test('the first time field that holds a date-time wins, wherever it is', () => {
   const worker = new Worker()
   const early = '"2001-01-01T00:00:00Z"'
   for (const [i, field] of TIME_FIELDS.entries()) {

@@ -112,7 +112,7 @@ test('whether there is room again, DESCRIPTORS_ROOM_MS later', async (t) => {
   assert.deepEqual(seen.resumes, [seen.pauses[0]! + DESCRIPTORS_ROOM_MS])
 })
 
-test('that they are used up is told every DESCRIPTORS_LOG_MS', async (t) => {
+test('a lack of descriptors is logged every DESCRIPTORS_LOG_MS', async (t) => {
   const { seen, pass, useUp } = await setUp(t, 4_096)
   useUp()
   await pass(2 * DESCRIPTORS_LOG_MS + DESCRIPTORS_ROOM_MS)

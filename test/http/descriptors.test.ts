@@ -83,7 +83,7 @@ for (const [index, engine] of ENGINES.entries()) {
   })
 }
 
-test('a port that somebody took while it was closed is told, and had again later', async (t) => {
+test('a port that somebody took while it was closed is reported, and regained later', async (t) => {
   const port = await startChild(0)
   const served = await RawClient.connect(port)
   const crowd = (

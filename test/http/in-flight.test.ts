@@ -128,7 +128,7 @@ test('what the pool has of a request counts also when the request is over', () =
   assert.deepEqual([inFlight.bytes, inFlight.requests], [0, 0])
 })
 
-test('who is cut makes room of what is not in the pool, and only that counts as made', () => {
+test('aborting a request frees only its bytes outside the pool, and counts only those', () => {
   const { clock, inFlight, cuts, enter } = setUp(100)
   const slow = enter('slow', 60)
   slow.queued(50)

@@ -144,7 +144,7 @@ for (const engine of ENGINES) {
   })
 }
 
-test('who takes too little while another needs the room is cut, and only then', async () => {
+test('a reader that takes too little is cut off only when another needs the budget', async () => {
   const { server, ask } = await serve(ENGINES[0]!, BODY.length + MIB)
   const slow = await ask('/large')
   await until(() => server.replyBytes > MIB, 'counted')

@@ -272,7 +272,7 @@ for (const engine of ENGINES) {
   })
 }
 
-test('HTTP/1.0 is told the end by the connection, where an engine speaks it', async () => {
+test('HTTP/1.0 sees the end by the connection, where an engine speaks it', async () => {
   const node = ENGINES.at(-1)!
   const { ask } = await serve(node, async (stream) => {
     stream.write('some')

@@ -4,7 +4,7 @@ import { mock, test } from 'node:test'
 import { ARENA_BYTES_MAX } from '../../src/limits.ts'
 import { ARENA_SLACK, Arena, ArenaFullError } from '../../workers/kernel/arena.ts'
 
-test('arrays are zeros, apart from each other, with slack behind each', () => {
+test('arrays are zeros, apart from each other, with slack after each', () => {
   const arena = new Arena()
   const sizes = [0, 1, 63, 64, 1_000, 70_000, 3_000_000]
   const arrays = sizes.flatMap((size) => [

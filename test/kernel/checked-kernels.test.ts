@@ -101,7 +101,7 @@ test('of what grows, only what was reserved is there', () => {
   throwsAccess(() => kernels.copyBytes(room, source, 41 + ARENA_SLACK), /^copyBytes writes/)
 })
 
-test('the service’s build does not see such a call: it overwrites what is behind', () => {
+test('the service’s build does not notice such a call: it overwrites what comes after', () => {
   const plain = new WebAssembly.Instance(new WebAssembly.Module(code), {
     env: { memory: arena.memory },
     otlp: { writeDouble: () => 0 },

@@ -192,7 +192,7 @@ test('it leaves what is not as nearly all are', () => {
   }
 })
 
-test('without room it leaves all, and writes nothing behind what it was given', () => {
+test('without room it leaves everything, and writes nothing past what it was given', () => {
   const trie = new PathTrie()
   const decoder = new OtlpDecoder(new JsonTape(trie), new DecodedEvents(), new EventBuffer())
   const request = Buffer.concat([requestOf(kvlist(...ALL)), Buffer.alloc(1 + TAPE_PADDING)])

@@ -134,7 +134,7 @@ test('the kernel leaves what needs more than reading', () => {
   for (const text of left) assert.equal(kernelParse(tape, text), undefined, text)
 })
 
-test('a tape that is full is left, and nothing is written behind it', () => {
+test('a full tape is left, and nothing is written past it', () => {
   const text = `{"a":[${'1,'.repeat(500)}1],"b":{"c":"d"}}`
   const tape = tapeThatKnows(text)
   const bytes = tape.begin(padded(text))

@@ -45,7 +45,7 @@ export function aggregateJson(
 export function groupJson({ kind, text }: GroupValue): string {
   if (kind === 'null') return 'null'
   if (kind === 'boolean') return text === 'true' ? 'true' : 'false'
-  // Not every float of ClickHouse is a JSON number: inf and nan are told as strings.
+  // Not every float of ClickHouse is a JSON number: inf and nan become strings.
   return kind === 'number' && JSON_NUMBER.test(text) ? text : JSON.stringify(text)
 }
 

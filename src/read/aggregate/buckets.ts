@@ -79,7 +79,7 @@ export function bucketTime({ startMs, stepMs }: Buckets, index: number): string 
   return formatTimeMs(startMs + index * stepMs)
 }
 
-/** How much of a bucket lies in the range, in seconds. */
+/** How much of a bucket is in the range, in seconds. */
 export function bucketSeconds(
   buckets: Buckets,
   index: number,

@@ -81,7 +81,7 @@ export async function facets(
   return `{"facets":[${shown.join(',')}],${JSON.stringify(tail).slice(1)}`
 }
 
-/** The range of the events that stand for all. */
+/** The range of the events that represent all of them. */
 function sampledRange(fromNs: bigint, toNs: bigint) {
   return honestMembers({
     shortfall: { reason: '', covered: { fromNs, toNs } },

@@ -32,7 +32,7 @@ export function readHistogramRequest(members: ReadMembers, nowMs: number): Histo
 const NONE = 'none'
 /** How much of the time the whole range may take before its parts are tried. */
 const WHOLE_SHARE = 0.6
-/** The newest of so many parts comes first; each next one has twice as many buckets. */
+/** The newest one of this many parts is read first; each further part has twice as many buckets. */
 const FIRST_PART = 16
 const NS_PER_MS = 1_000_000n
 

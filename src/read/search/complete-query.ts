@@ -31,7 +31,7 @@ export interface Proposal {
 
 const OPERATORS = ['AND', 'OR', 'AND NOT']
 
-/** Of `text` at `at`, in UTF-16 code units. Never throws for a text that is no query. */
+/** For `text` at `at`, in UTF-16 code units. Never throws for a text that is not a query. */
 export async function completeQuery(
   deps: CompleteDeps,
   stream: Stream,
@@ -129,7 +129,7 @@ async function knownValues(
   try {
     return await topValues({ ...question, msMax: COMPLETE_MS_MAX }, signal)
   } catch (cause) {
-    // Proposals are a help: without them the query can be typed all the same.
+    // Proposals are only a help: without them the query can still be typed.
     if (cause instanceof StoreError) return []
     throw cause
   }

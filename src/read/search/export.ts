@@ -19,7 +19,7 @@ export interface ExportTask {
   readonly streams: readonly Stream[]
   readonly tellsStream: boolean
   readonly kind: 'lines' | 'csv'
-  /** At most so many events. */
+  /** At most this many events. */
   readonly limit: number
 }
 
@@ -69,7 +69,7 @@ export class Export {
     return started
   }
 
-  /** What stands before the first event. */
+  /** The text before the first event. */
   get heading(): string {
     const { kind, request, tellsStream } = this.#task
     if (kind !== 'csv') return ''
@@ -88,7 +88,7 @@ export class Export {
     const newestFirst = request.order === 'newest'
     const search = {
       ...this.#range,
-      // Anew: what is removed or learned meanwhile counts.
+      // Opened again for each step: removals and learning in the meantime count.
       streams: await openStreams(streams),
       query: request.query,
       queryText: request.queryText,
@@ -122,7 +122,7 @@ export class Export {
     return pieces
   }
 
-  /** What stands behind the last event: why it is not all, else nothing. */
+  /** The text after the last event: why the export is incomplete, else nothing. */
   get ending(): string {
     const { kind, request, tellsStream } = this.#task
     const { reason, members } = this.#losses
@@ -140,7 +140,7 @@ export class Export {
     return this.#task.request.order === 'newest' ? { start, end: at } : { start: at + 1n, end }
   }
 
-  /** A step that ran out of time is no end; one that came no further than the last is. */
+  /** A step that ran out of time is not the end; one that made no progress is. */
   #goOnBehind(cursor: EventId, shortfall: keyof typeof REASONS): void {
     const last = this.#cursor
     if (last?.segmentId === cursor.segmentId && last.ordinal === cursor.ordinal) {

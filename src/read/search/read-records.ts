@@ -22,7 +22,7 @@ export interface RecordOptions {
   readonly format: RecordFormat
   /** The order of records within a piece; not that of the events when they come against it. */
   readonly newestFirst: boolean
-  /** Each record tells its stream. */
+  /** Each record names its stream. */
   readonly tellsStream: boolean
 }
 

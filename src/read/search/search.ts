@@ -29,7 +29,7 @@ export interface SearchDeps extends RecordReaders {
 export interface SearchTask {
   readonly request: SearchRequest
   readonly streams: readonly Stream[]
-  /** Records tell their stream. */
+  /** Records name their stream. */
   readonly tellsStream: boolean
 }
 
@@ -101,7 +101,7 @@ function isDownwards({ order, before, after }: SearchRequest): boolean {
   return order === 'newest' ? after === undefined : before !== undefined
 }
 
-/** Throws `unavailable` when nothing could be looked at because there is no projection. */
+/** Throws `unavailable` when nothing could be searched because there is no projection. */
 function assertAnswered(
   { shortfall, events, frontier }: FoundEvents,
   request: SearchRequest,

@@ -84,7 +84,7 @@ function toFailure(cause: unknown): unknown {
   return cause.retryable ? new SourceFailure('away', cause) : cause
 }
 
-/** Of several streams so much as is listed of each of them. */
+/** For several streams, only as far as each of them is listed. */
 async function listAll(
   { listSegments }: SourceStores,
   streams: readonly SourceStream[],

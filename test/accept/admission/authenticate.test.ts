@@ -87,7 +87,7 @@ test('while the store is away cached credentials work and others are unavailable
   await cache.stop()
 })
 
-test('a revocation is heard of, a version that stands changes nothing', async () => {
+test('a revocation is noticed, an unchanged version changes nothing', async () => {
   const { source, cache } = setUp({ pollMs: 5 })
   const text = source.issue('key')
   cache.start()

@@ -50,7 +50,7 @@ test('a quiet stream has a burst; past it, it waits until its debt is paid', () 
   assert.equal(refusal(one), undefined)
 })
 
-test('both budgets count, and the longer wait is told', () => {
+test('both budgets count, and the longer wait is reported', () => {
   const { budgets, refusal } = setup()
   const one = stream(10, 1_000)
   budgets.charge(one, { events: 10 * BURST_S + 10, bytes: 1_000 * BURST_S + 7_000 })

@@ -34,7 +34,7 @@ const commit: CommitSegments = async (_, segments) => {
 const shown = (placed: readonly PlacedPart[]) =>
   placed.map(({ segmentIds, firstEvent }) => [segmentIds.map(Number), firstEvent])
 
-test('parts of one stream share all of its segments, one behind another', async () => {
+test('parts of one stream share all of its segments, one after another', async () => {
   const placed = await commitParts(commit, STREAM, [batch([2, 0, 3], [undefined, undefined])])
   assert.deepEqual(shown(placed), [
     [[1, 2], 0],

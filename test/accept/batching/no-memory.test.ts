@@ -54,7 +54,7 @@ for (const [name, hasIdleThread] of [
   }
 }
 
-test('a task of several streams: each is told, and nothing is kept', async () => {
+test('a task of several streams: each gets the error, and nothing is kept', async () => {
   // The batch of both, its block and its payload.
   for (const takes of [0, 1, 2]) {
     const { pool, batcher, buffers } = setUp(() => false)
@@ -71,7 +71,7 @@ test('a task of several streams: each is told, and nothing is kept', async () =>
   }
 })
 
-test('a full batch that is handed on: its requests are told, the newcomer is taken', async () => {
+test('a full batch that is handed on: its requests get results, the new one enters', async () => {
   const { pool, batcher, buffers } = setUp()
   pool.hasIdleThread = false
   const line = `{"a":"${'x'.repeat(60_000)}"}`

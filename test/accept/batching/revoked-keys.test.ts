@@ -36,7 +36,7 @@ function submitter({ batcher }: ReturnType<typeof setUp>) {
   }
 }
 
-test('a key that is live is not asked for; one in doubt is, and goes on', async () => {
+test('a live key is not looked up; one in doubt is, and its request continues', async () => {
   const harness = setUp()
   const { pool, commits, buffers } = harness
   const submit = submitter(harness)

@@ -366,7 +366,7 @@ test('memory for a body is taken as it comes, not as it was declared', () => {
   }
 })
 
-test('text behind a closed array is called that, an open one is called not closed', () => {
+test('text after a closed array is named as such, an open array as not closed', () => {
   for (const [body, fault] of [
     ['[{"a":1}] x', /text behind the '\]'/],
     ['[{"a":"]"}]{"b":1}', /text behind the '\]'/],

@@ -131,7 +131,7 @@ test('an item is what clients read and no more: about 100 bytes', () => {
   assert(replyTo(body.repeat(count)).length / count < 110)
 })
 
-test('ids lead to events: over segments, behind other parts, and with fewer digits', () => {
+test('ids lead to events: across segments, after other parts, and with fewer digits', () => {
   const count = SEGMENT_EVENTS_MAX + 3
   const body = Array.from({ length: count }, (_, i) => `{"create":{}}\n{"n":${i}}\n`).join('')
   for (const firstSegmentId of [SEGMENT_ID, 7n, 999_999_999_999_999_999n]) {

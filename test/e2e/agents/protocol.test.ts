@@ -110,7 +110,7 @@ for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
   })
 }
 
-test('who has no valid token is refused', async () => {
+test('a request without a valid token is refused', async () => {
   const stream = await api.createStream()
   const [none, wrong, key] = await Promise.all([
     post(MESSAGE, { authorization: '' }),

@@ -124,7 +124,7 @@ test('a search that finds nothing says which clause excludes all, and near value
   assert.match(await ask('', past), /no event from 2020.*its newest came at 2/s)
 })
 
-test('a query that does not parse is told with its repair', async () => {
+test('a query that does not parse is answered with its repair', async () => {
   const { isError, text } = await agent.call('search_events', {
     stream: stream.id,
     query: 'level:error AND (n:1',
@@ -211,7 +211,7 @@ test('hostile contents stay data, and fit', async () => {
   }
 })
 
-test('more streams than a page are told in pages', async () => {
+test('more streams than a page holds are listed in pages', async () => {
   const names = Array.from({ length: MCP_STREAMS_PAGE }, (_, n) => n)
   for (const n of names) await api.rest('/v1/streams', 'POST', { name: `many ${n}` })
   const first = await agent.json('list_streams')

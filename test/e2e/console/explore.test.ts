@@ -171,7 +171,7 @@ test('by keyboard alone: a query with proposals, the rows, an event', options, a
   await untilShown(page, 'Usage of shop')
 })
 
-test('a fault in a query is told at its column, as it is typed', options, async () => {
+test('a mistake in a query is shown at its column, as it is typed', options, async () => {
   const { page } = seen
   await page.goto(`${service.url}/console/#/usage/1`)
   await page.goto(`${service.url}/console/#/explore/1?from=-1h`)

@@ -104,7 +104,7 @@ test('text, numbers and bulk items of the smallest size, and others beside them'
   assert.equal(await api.metric('ingest_replayed_segments_total'), replayed)
 })
 
-test('large bulk requests at once, again and again: each is told of its own items', async () => {
+test('large bulk requests at once, again and again: each reply has its own items', async () => {
   const { key } = await api.createStream()
   const authorization = `Basic ${Buffer.from(`u:${key}`).toString('base64')}`
   const headers = { authorization, 'content-type': NDJSON_TYPE }

@@ -143,7 +143,7 @@ async function compare(t: TestContext, statuses: Map<number, number>): Promise<C
   return { beside, share }
 }
 
-test('ingest goes on beside 200 clients with slow queries', async (t) => {
+test('ingest continues beside 200 clients with slow queries', async (t) => {
   const statuses = new Map<number, number>()
   const rounds: Compared[] = []
   for (let i = 0; i < ROUNDS; i++) rounds.push(await compare(t, statuses))

@@ -79,7 +79,7 @@ function sendNumbers(key: string, writer: string): { stop: () => Promise<number>
   }
 }
 
-test('followed upwards while ingest goes on: every event, once, in order', async () => {
+test('followed upwards while ingest continues: every event, once, in order', async () => {
   const stream = await api.createStream()
   await api.ingest(stream.key, '{"writer":"first","n":0}')
   const seen: EventRecord[] = []
@@ -103,7 +103,7 @@ test('followed upwards while ingest goes on: every event, once, in order', async
   assertEachOnce(seen, counts)
 })
 
-test('paged downwards while ingest goes on: what was there at the start, once', async () => {
+test('paged downwards while ingest continues: the events of the start, once each', async () => {
   const stream = await api.createStream()
   const early = await Promise.all(
     ['a', 'b', 'c'].map(async (name) => {

@@ -63,7 +63,7 @@ async function exported({ id }: Stream, accept: string, query: string): Promise<
   return text.trimEnd().split(/\r?\n/)
 }
 
-test('a damaged segment is told behind the last event, in lines and in CSV', async () => {
+test('a damaged segment is reported after the last event, in lines and in CSV', async () => {
   const stream = await fill(3)
   const whole = await exported(stream, NDJSON_TYPE, 'query=event')
   assert.equal(whole.length, 3 * EVENTS, 'nothing is said of what is whole')
@@ -95,7 +95,7 @@ test('a damaged segment is told behind the last event, in lines and in CSV', asy
   assert.equal(without.length, EVENTS, 'it is not among what was asked for')
 })
 
-test('what retention removes while an export runs is told', async () => {
+test('events that retention removes while an export runs are reported', async () => {
   const stream = await fill(8, 'x'.repeat(1_500))
   const newest = (await segmentsOf(stream)).at(-1)!
   const headers = { authorization: `Bearer ${api.token}`, accept: NDJSON_TYPE }

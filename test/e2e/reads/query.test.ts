@@ -130,7 +130,7 @@ test('groups of all kinds, in either table, as fields are learned and more comes
   }
 })
 
-test('several streams: all events, and each told by its stream', async () => {
+test('several streams: all events, each with its stream', async () => {
   const all = [...sent.values()].flat()
   assert.deepEqual(await told('/v1/query', 'v'), expected(all, shownValue))
   const byStream = [...sent].flatMap(([{ id }, events]) => {

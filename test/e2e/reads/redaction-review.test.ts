@@ -234,7 +234,7 @@ test('it changes nothing: events, usage and the catalog are as they were', async
   assert.deepEqual(await state(), first)
 })
 
-test('ingest goes on beside reviews, which are told when there are too many', async () => {
+test('ingest continues beside reviews, which are refused when there are too many', async () => {
   const large = await api.createStream()
   const line = (i: number) => JSON.stringify({ i, password: `p${i}`, message: `request ${i}` })
   for (let i = 0; i < 10; i++) {

@@ -180,7 +180,7 @@ test('several streams are one list, each record with its stream', async () => {
   assert.equal(all.events.length, 30)
 })
 
-test('an export has every event, as lines and as CSV, and goes on behind a cursor', async () => {
+test('an export has every event, as lines and as CSV, and continues after a cursor', async () => {
   const stream = await api.createStream()
   const count = 12_000
   await ingest(

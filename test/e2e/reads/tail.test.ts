@@ -186,7 +186,7 @@ test('a revoked token, a deleted stream: the tail ends within a second', async (
   assert.equal(ofStream.endReason, 'stream_deleted')
 })
 
-test('the code of docs/tail.md goes on until its token is not valid any more', async () => {
+test('the code of docs/tail.md continues until its token is no longer valid', async () => {
   const page = readFileSync(fileURLToPath(new URL('../../../../docs/tail.md', import.meta.url)))
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page.toString()) ?? []
   const url = `data:text/javascript,${encodeURIComponent(`${code}\nexport { tail }`)}`

@@ -56,7 +56,7 @@ async function projectionOf(api: Api, streamId: string) {
     .projection
 }
 
-test('a table that was changed: it stands still, says so, and then goes on', async () => {
+test('a table that was changed: inserting stops, says so, and then continues', async () => {
   const api = new Api(service)
   const stream = await api.createStream()
   await api.ingest(stream.key, '{"n":0}')

@@ -68,7 +68,7 @@ test('a chunk of 20,000 records is taken for delivered', async () => {
   assert.equal((await api.usage(stream.id)).events, 20_000)
 })
 
-test('a chunk with bad records is delivered all the same, and they are told', async () => {
+test('a chunk with bad records is delivered nevertheless, and they are reported', async () => {
   const stream = await api.createStream()
   const bad = `${META}[1]\n${META}{"log":\n`
   const answer = await send(stream, FLUENT_BIT, `${chunk(3)}${bad}${chunk(2)}`, '/any/_bulk')
@@ -100,7 +100,7 @@ test('a filter_path works for every sender', async () => {
   )
 })
 
-test('clients of version 7 are told the type, alone or in a bulk request', async () => {
+test('clients of version 7 get the type, alone or in a bulk request', async () => {
   const stream = await api.createStream()
   const body = '{"index":{"_index":"a","_id":"1"}}\n{"n":1}\n{"index":{"_id":"2"}}\n{"n"\n'
   for (const [header, hasType] of [

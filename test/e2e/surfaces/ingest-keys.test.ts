@@ -118,7 +118,7 @@ test('another request under a key is a conflict and not stored, on every path', 
   assert.equal((await api.events(stream.id)).length, Object.keys(others).length)
 })
 
-test('a body that is compressed anew is the same request', async () => {
+test('a body that is compressed again is the same request', async () => {
   const stream = await api.createStream()
   const text = '{"a":1}\n'.repeat(1_000)
   const compressed = gzipSync(text)
@@ -160,7 +160,7 @@ test('keys that an engine takes for one lose no event that was acknowledged', as
   assert.deepEqual([answer.status, /given twice/.test(answer.text)], [400, true], answer.text)
 })
 
-test('a bad key is told in the words of its path', async () => {
+test('a bad key is reported in the form of its path', async () => {
   const stream = await api.createStream()
   for (const name of Object.keys(PATHS)) {
     const { status, text } = await send(name, stream.key, 'a b')
@@ -230,7 +230,7 @@ test('a key belongs to its stream', async () => {
   assert.equal((await api.events(two.id)).length, 2)
 })
 
-test('concurrent requests with one key: stored once, others are told so or to wait', async () => {
+test('concurrent requests with one key: stored once, others get its answer or wait', async () => {
   const stream = await api.createStream()
   for (let round = 0; round < 5; round++) {
     const send = () => api.ingest(stream.key, `{"round":${round}}`, withKey(`c${round}`))

@@ -114,7 +114,7 @@ async function untilRefusals(stream: Stream, reasons: number): Promise<Record<st
   }
 }
 
-test('a bad line is rejected alone, and told by index, line and code', async () => {
+test('a bad line is rejected alone, and reported by index, line and code', async () => {
   const stream = await api.createStream()
   const deep = `${'{"d":'.repeat(300)}1${'}'.repeat(300)}`
   const body = `{"a":1}\n\n{"a":\n"text"\n[1]\n{"b":2}\r\n${deep}\n{"c":3} {"d":4}\n{"e":5}`
@@ -149,14 +149,14 @@ test('an element of an array that is no object is rejected alone', async () => {
   assert.deepEqual(await payloads(stream), [{ a: 1 }, { b: 2 }])
 })
 
-test('a syntax error in an array is told by its line in the body', async () => {
+test('a syntax error in an array is reported by its line in the body', async () => {
   const stream = await api.createStream()
   const answer = await api.ingest(stream.key, '\n[\n{"a":1},\n{"b":\n2},\n{"c" 3}\n]')
   const { errors = [] } = readProblem(answer)
   assert.deepEqual([answer.status, errors[0]?.index, errors[0]?.line], [400, 2, 6])
 })
 
-test('the first 20 errors are told, all are counted', async () => {
+test('the first 20 errors are reported, all are counted', async () => {
   const stream = await api.createStream()
   const body = `${'x\n'.repeat(500)}{"a":1}\n`
   const answer = await accepted(api.ingest(stream.key, body, { 'content-type': NDJSON_TYPE }))

@@ -81,7 +81,7 @@ for (const [name, Exporter] of EXPORTERS) {
   }
 }
 
-test('other signals are not implemented; a bad key is told as a Status', async () => {
+test('other signals are not implemented; a bad key is reported as a Status', async () => {
   for (const signal of ['traces', 'metrics']) {
     const answer = await call(`${service.url}/v1/otlp/v1/${signal}`, {
       method: 'POST',
