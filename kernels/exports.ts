@@ -3,7 +3,7 @@
 export { addSiblings } from './agents'
 export { copyBytes, hashText, isSameText } from './copy'
 export { unescapeText } from './escape'
-export { describeEvents, writeShapes, writeTimes } from './facts'
+export { describeEvents, findLabels, rememberLabel, writeShapes, writeTimes } from './facts'
 export { firstInnerKey, nextInnerKey } from './inner-keys'
 export { findLayouts, placeRows } from './layouts'
 export { writeLines } from './lines'

@@ -7,6 +7,9 @@
  */
 import { SERVICE_BYTES_MAX } from '../../src/limits.ts'
 import { SEVERITY_NUMBERS_A_LEVEL } from '../../src/model/event-labels.ts'
+import { arena } from '../kernel/arena.ts'
+import { kernels } from '../kernel/kernels.ts'
+import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { unescapeInto } from '../tape/json-string.ts'
 import type { JsonTape } from '../tape/json-tape.ts'
 import { LABEL_RANKS, SERVICE_RANK, SEVERITY_NUMBER_RANK } from '../tape/label-fields.ts'
@@ -21,22 +24,31 @@ const NONE = -1
 const ESCAPED_BYTES_MAX = SERVICE_BYTES_MAX * 6
 const LEVELS_OF_NUMBERS = 6
 
-interface Events {
-  readonly count: number
-  readonly tapeStart: Int32Array
-  readonly tapeEnd: Int32Array
-}
+/** What a place is read as, for `kernels/facts.ts`. */
+const LEVEL_PLACE = 0
+const SEVERITY_NUMBER_PLACE = 1
+const SERVICE_PLACE = 2
+/** Of `kernels/facts.ts`: texts that were met before, and what they say. */
+const REMEMBERED_BYTES = 256 * 48
+const INTEGER_BYTES = Int32Array.BYTES_PER_ELEMENT
 
 export class EventLabels {
   /** By event: NO_LEVEL, or a level's number. */
-  level = new Uint8Array(0)
+  level = arena.uint8(0)
   /** By event: NO_SERVICE, or the number of a name. */
-  service = new Int32Array(0)
+  service = arena.int32(0)
   readonly names = new ServiceNames()
-  /** By layout: where its list of positions begins, 0 when none was made. */
-  #listOf = new Int32Array(0)
-  /** Lists: a count, then the positions, from the event's first entry, best first. */
-  #lists: number[] = [0]
+  /** By layout: where its list of places begins, 0 when none was made. */
+  #listOf = arena.int32(256)
+  /**
+   * Lists, from 1 on: how many places; then, best first, each one's offset from the event's first
+   * entry and its kind.
+   */
+  #lists = arena.int32(256)
+  #listsEnd = 1
+  /** See `Labels` of `kernels/facts.ts`. */
+  readonly #context = arena.addresses(6)
+  readonly #remembered = arena.uint8(REMEMBERED_BYTES)
   #layouts = -1
   /** The positions of one event, by rank; NONE where it has none. */
   readonly #places = new Int32Array(LABEL_RANKS + 1)
@@ -46,19 +58,21 @@ export class EventLabels {
   describe(
     tape: JsonTape,
     bytes: Uint8Array,
-    events: Events,
+    events: DecodedEvents,
     layout: Int32Array,
     layouts: number,
   ): void {
     const { count, tapeStart, tapeEnd } = events
     if (this.level.length < count) {
-      this.level = new Uint8Array(count * 2)
-      this.service = new Int32Array(count * 2)
+      this.level = arena.replaced(this.level, arena.uint8(count * 2))
     }
-    this.names.begin()
+    this.service = arena.roomFor(count, this.service)
+    if (this.names.begin()) this.#remembered.fill(0)
     if (layouts !== this.#layouts) this.#forget(layouts)
     const { entries, trie } = tape
     for (let event = 0; event < count; event++) {
+      event = this.#findKnown(tape, bytes, events, layout, event)
+      if (event === count) break
       const start = tapeStart[event]!
       const of = layout[event]!
       if (of === NO_LAYOUT) {
@@ -72,23 +86,56 @@ export class EventLabels {
     }
   }
 
+  /** Labels events from `first` on; returns the first that has to be read here, or `count`. */
+  #findKnown(
+    { entries }: JsonTape,
+    bytes: Uint8Array,
+    events: DecodedEvents,
+    layout: Int32Array,
+    first: number,
+  ): number {
+    return kernels.findLabels(
+      this.#setContext(),
+      events.context(),
+      first,
+      events.count,
+      layout.byteOffset,
+      entries.byteOffset,
+      bytes.byteOffset,
+    )
+  }
+
+  #setContext(): number {
+    const context = this.#context
+    context[0] = this.#listOf.byteOffset
+    context[1] = this.#listOf.length
+    context[2] = this.#lists.byteOffset
+    context[3] = this.#remembered.byteOffset
+    context[4] = this.level.byteOffset
+    context[5] = this.service.byteOffset
+    return context.byteOffset
+  }
+
   #forget(layouts: number): void {
     this.#layouts = layouts
     this.#listOf.fill(0)
-    this.#lists = [0]
+    this.#listsEnd = 1
   }
 
   #growTo(layout: number): void {
-    const grown = new Int32Array(Math.max(256, layout * 2))
-    grown.set(this.#listOf)
-    this.#listOf = grown
+    while (layout >= this.#listOf.length) this.#listOf = arena.doubled(this.#listOf)
   }
 
   #learn(entries: Int32Array, trie: PathTrie, layout: number, start: number, end: number): void {
     this.#findPlaces(entries, trie, start, end)
-    const offsets = [...this.#places].filter((at) => at !== NONE).map((at) => at - start)
-    this.#listOf[layout] = this.#lists.length
-    this.#lists.push(offsets.length, ...offsets)
+    const found = [...this.#places].filter((at) => at !== NONE)
+    const list = found.flatMap((at) => [at - start, kindOf(trie.labelRank[entries[at]!]!)])
+    while (this.#listsEnd + 1 + list.length > this.#lists.length) {
+      this.#lists = arena.doubled(this.#lists)
+    }
+    this.#listOf[layout] = this.#listsEnd
+    this.#lists.set([found.length, ...list], this.#listsEnd)
+    this.#listsEnd += 1 + list.length
   }
 
   /** The last entry of each path that may say a label, unless it cannot be read. */
@@ -123,8 +170,8 @@ export class EventLabels {
   ): void {
     this.level[event] = NO_LEVEL
     this.service[event] = NO_SERVICE
-    const end = list + 1 + this.#lists[list]!
-    for (let i = list + 1; i < end; i++) {
+    const end = list + 1 + 2 * this.#lists[list]!
+    for (let i = list + 1; i < end; i += 2) {
       const at = start + this.#lists[i]!
       this.#readPlace(entries, bytes, event, trie.labelRank[entries[at]!]!, at)
     }
@@ -158,7 +205,16 @@ export class EventLabels {
       const levelOf = type === INT ? levelOfInteger : levelOfText
       this.level[event] = levelOf(text, start, end)
     }
+    if (type === ESCAPED) return
+    const value = isService ? this.service[event]! : this.level[event]!
+    const entry = entries.byteOffset + at * INTEGER_BYTES
+    kernels.rememberLabel(this.#setContext(), kindOf(rank), entry, bytes.byteOffset, value)
   }
+}
+
+function kindOf(rank: number): number {
+  if (rank >= SERVICE_RANK) return SERVICE_PLACE
+  return rank === SEVERITY_NUMBER_RANK ? SEVERITY_NUMBER_PLACE : LEVEL_PLACE
 }
 
 function levelOfSeverityNumber(bytes: Uint8Array, start: number, end: number): number {

@@ -26,14 +26,15 @@ export class ServiceNames {
   readonly #recent = new Int32Array(RECENT)
 
   /** Before each batch: numbers given out for the one before mean nothing afterwards. */
-  begin(): void {
-    if (this.count <= NAMES_KEPT_MAX) return
+  begin(): boolean {
+    if (this.count <= NAMES_KEPT_MAX) return false
     this.count = 1
     this.#end = 0
     this.#recent.fill(NO_SERVICE)
     this.#start = new Int32Array(NAMES_FIRST)
     this.#bytes = new Uint8Array(BYTES_FIRST)
     this.#table = new Int32Array(NAMES_FIRST * 4)
+    return true
   }
 
   /** A view of the name, valid until one is added. */

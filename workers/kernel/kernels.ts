@@ -136,6 +136,16 @@ export interface Kernels {
   writeTimes(facts: number, first: number, count: number, to: number): number
   writeShapes(facts: number, first: number, count: number, to: number): void
   tryTime(clock: number, start: number, end: number): number
+  findLabels(
+    labels: number,
+    events: number,
+    first: number,
+    end: number,
+    layoutOf: number,
+    entries: number,
+    bytes: number,
+  ): number
+  rememberLabel(labels: number, kind: number, entry: number, bytes: number, value: number): void
   /** See `kernels/segment/columns.ts`. */
   appendRows(
     columns: number,
