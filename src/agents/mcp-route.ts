@@ -11,7 +11,13 @@ import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import type { ReplyStream } from '../http/reply-stream.ts'
 import { MCP_BODY_BYTES_MAX, MCP_CALL_MS_MAX } from '../limits.ts'
-import { type Guard, guardRoute, type RestRequest, type StreamReply } from '../serve/guard.ts'
+import {
+  EVENT_STREAM,
+  type Guard,
+  guardRoute,
+  type RestRequest,
+  type StreamReply,
+} from '../serve/guard.ts'
 import type { AgentTool } from './agent-tool.ts'
 import type { AgentServer } from './mcp-server.ts'
 
@@ -108,15 +114,12 @@ async function toReply(response: Response): Promise<Reply | StreamReply> {
   const head = { status: response.status, ...(contentType !== undefined && { contentType }) }
   const { body } = response
   if (body === null) return head
-  if (contentType?.startsWith('text/event-stream') !== true) {
+  if (contentType?.startsWith(EVENT_STREAM.contentType) !== true) {
     return { ...head, body: await response.text() }
   }
   return {
     ...head,
-    headers: [
-      ['Cache-Control', 'no-store'],
-      ['X-Accel-Buffering', 'no'],
-    ],
+    headers: EVENT_STREAM.headers,
     onStopping: (stream) => stream.drop(),
     send: (stream) => pipe(body, stream),
   }

@@ -53,6 +53,15 @@ export interface RestRequest {
   readonly renew: () => Promise<Principal>
 }
 
+/** Head of server-sent events. `X-Accel-Buffering`: nginx would wait for more. */
+export const EVENT_STREAM = {
+  contentType: 'text/event-stream',
+  headers: [
+    ['Cache-Control', 'no-store'],
+    ['X-Accel-Buffering', 'no'],
+  ],
+} as const
+
 /** An answer that is sent in pieces. */
 export interface StreamReply extends StreamHead {
   /**

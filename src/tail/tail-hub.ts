@@ -30,6 +30,7 @@ import { dispatch, dispatchSieved } from './dispatch.ts'
 import { type MatchSegments, readWanted } from './stored-reads.ts'
 import { StreamTails } from './stream-tails.ts'
 import { Tail, type TailObserver, type TailWriter } from './tail.ts'
+import type { QueueItem } from './tail-queue.ts'
 
 export interface TailHubOptions extends Omit<CatchUpParts, 'store'> {
   readonly ownNode: number
@@ -135,7 +136,25 @@ export class TailHub {
   }
 
   /** Runs a tail from its start to its end. Throws as `assertRoom` does, and `StoreError`. */
-  async run(request: TailRequest, writer: TailWriter, signal: AbortSignal): Promise<void> {
+  run(request: TailRequest, writer: TailWriter, signal: AbortSignal): Promise<void> {
+    return this.#use(request, signal, (open) => this.#runTail(open, writer))
+  }
+
+  /** Hands over what comes from now on until `signal`. Throws as `run` does. */
+  sample(
+    request: Omit<TailRequest, 'start'>,
+    onItem: (item: QueueItem) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const now = { ...request, start: { kind: 'now' } } as const
+    return this.#use(now, signal, ({ tail }) => tail.forEach(onItem))
+  }
+
+  async #use(
+    request: TailRequest,
+    signal: AbortSignal,
+    use: (open: OpenTail) => Promise<void>,
+  ): Promise<void> {
     const { tokenId } = request
     this.assertRoom(tokenId)
     this.#count++
@@ -147,7 +166,7 @@ export class TailHub {
       open = await this.#begin(request)
       if (this.#isStopped) open.tail.end('stopping')
       if (signal.aborted) onGone()
-      await this.#runTail(open, writer)
+      await use(open)
     } finally {
       signal.removeEventListener('abort', onGone)
       if (open !== undefined) this.#remove(open)

@@ -162,6 +162,20 @@ export class Tail {
     }
   }
 
+  /** Hands over what comes until the tail ends, in place of `run`. */
+  async forEach(onItem: (item: QueueItem) => void): Promise<void> {
+    const { observer } = this.#options
+    for (;;) {
+      for (let item = this.#queue.take(); item !== undefined; item = this.#queue.take()) {
+        if (item.kind === 'gap') observer.onGap(item.reason, item.events)
+        else observer.onEvents(1, (performance.now() - item.atMs) / 1_000)
+        onItem(item)
+      }
+      if (this.isEnded) return
+      await this.#rest(TAIL_PING_MS)
+    }
+  }
+
   #advance(done: Places): void {
     for (const [node, id] of done) {
       const place = this.#places.get(node)
@@ -252,8 +266,8 @@ export class Tail {
     if (writer.isOver) return
     // What it was to see is sent, but not to who may not see it any more.
     const mayRead = this.#end !== 'token_not_valid' && this.#end !== 'stream_deleted'
-    for (let bytes = this.#takeBytes(); mayRead && bytes !== undefined; bytes = this.#takeBytes()) {
-      if (!writer.write(bytes)) break
+    for (let bytes = mayRead ? this.#takeBytes() : undefined; bytes !== undefined; ) {
+      bytes = writer.write(bytes) ? this.#takeBytes() : undefined
     }
     if (writer.isOver) return
     const data = JSON.stringify({ reason: this.#end })

@@ -28,6 +28,10 @@ import { waitFor } from '../http/raw-client.ts'
 import { createHub, FakeStore, fakeMatch } from './hub-harness.ts'
 
 const soon = () => sleep(20)
+
+interface Texted {
+  readonly text: string
+}
 const cursorOf = (id: string) => ({ kind: 'cursor', cursor: tryParseCursor(id)! }) as const
 
 test('a tail nobody has costs nothing: nothing is copied, nothing polled', async () => {
@@ -263,6 +267,62 @@ test('rights are looked at: the token, the stream; while nobody can tell it goes
   commit(['not taken'])
   await two.running
   assert.ok(two.writer.isOver || two.writer.messages.at(-1)!.data.reason === 'stream_deleted')
+})
+
+test('a sample is what comes until its signal, gaps too', async () => {
+  const { hub, commit } = createHub(new FakeStore(), {
+    matchNow: (task) =>
+      task.reads.length === 2 ? Promise.reject(new Error('died')) : fakeMatch(task),
+  })
+  const over = new AbortController()
+  const seen: string[] = []
+  const stream = { streamId: 7, textFields: [] } as never
+  const asked = { stream, query: 'x', limitPerS: undefined, tokenId: 1, renew: async () => 0 }
+  const running = hub.sample(
+    asked,
+    (item) => {
+      const isGap = item.kind === 'gap'
+      const text = isGap ? '' : (JSON.parse(Buffer.from(item.record).toString()) as Texted).text
+      seen.push(isGap ? `gap of ${item.events}` : text)
+    },
+    over.signal,
+  )
+  await soon()
+  commit(['x1', 'y', 'x2'])
+  await soon()
+  commit(['x3'])
+  commit(['x4'])
+  await soon()
+  commit(['x5'])
+  await soon()
+  assert.equal(hub.count, 1)
+  over.abort()
+  await running
+  assert.deepEqual(seen, ['x1', 'x2', 'gap of 2', 'x5'])
+  assert.equal(hub.count, 0)
+})
+
+test('what waits for a reader who may not see it any more does not count as sent', async () => {
+  let sent = 0
+  const observer = { onEvents: (count: number) => (sent += count), onGap: () => undefined }
+  const { commit, open } = createHub(new FakeStore(), { observer })
+  let isRevoked = false
+  const renew = async () => {
+    if (isRevoked) throw new IngestError('unauthenticated', 'revoked')
+  }
+  const { writer, running } = open('', { renew })
+  await soon()
+  writer.takes = false
+  commit(['sent'])
+  await soon()
+  commit(['waits'])
+  isRevoked = true
+  await sleep(TAIL_RIGHTS_MS + 100)
+  writer.take()
+  await running
+  assert.deepEqual(writer.texts, ['sent'])
+  assert.deepEqual(writer.messages.at(-1)!.data, { reason: 'token_not_valid' })
+  assert.equal(sent, 1)
 })
 
 test('a stop is told; TAIL_MS_MAX ends; a silent reader is pinged with its place', async (t) => {

@@ -4,15 +4,15 @@ import type { StreamSource } from '../../read/find-streams.ts'
 import { readQueryText } from '../../read/read-request.ts'
 import { QUERY_TEXT } from '../../read/schemas.ts'
 import type { StreamFinder } from '../../serve/guard.ts'
-import type { TailWriter } from '../../tail/tail.ts'
 import type { TailHub } from '../../tail/tail-hub.ts'
+import type { QueueItem } from '../../tail/tail-queue.ts'
 import { type AgentTool, findCallersStream, STREAM_ARG } from '../agent-tool.ts'
 import { fitRows } from '../fit-text.ts'
 import { tellRecord } from './search-events.ts'
 
 export interface TailSampleDeps {
   readonly streams: StreamFinder & StreamSource
-  readonly tails: Pick<TailHub, 'prepare' | 'run'>
+  readonly tails: Pick<TailHub, 'prepare' | 'sample'>
 }
 
 const SECONDS_DEFAULT = 5
@@ -52,16 +52,15 @@ export function tailSampleTool(deps: TailSampleDeps): AgentTool {
       const { query = '', seconds = SECONDS_DEFAULT, limit = LIMIT_DEFAULT } = args
       readQueryText('query', String(query))
       const { tokenId } = principal
-      const sample = new SampleWriter(Number(limit))
+      const sample = new Sample(Number(limit))
       const over = AbortSignal.any([
         signal,
         sample.full,
         AbortSignal.timeout(Number(seconds) * 1_000),
       ])
       await deps.tails.prepare(tokenId)
-      const start = { kind: 'now' } as const
-      const asked = { stream, query: String(query), start, limitPerS: undefined, tokenId, renew }
-      await deps.tails.run(asked, sample, over)
+      const asked = { stream, query: String(query), limitPerS: undefined, tokenId, renew }
+      await deps.tails.sample(asked, (item) => sample.add(item), over)
       const shown = fitRows(sample.records.map(tellRecord))
       const isCut = shown.isCut || sample.leftOut > 0
       const tail = `"shown":${shown.count},"left_out":${sample.leftOut},"truncated":${isCut}`
@@ -70,8 +69,8 @@ export function tailSampleTool(deps: TailSampleDeps): AgentTool {
   }
 }
 
-/** Reads the messages of a tail: the records, and how many it left out. */
-class SampleWriter implements TailWriter {
+/** The records that came, and how many did not. */
+class Sample {
   readonly records: string[] = []
   readonly #limit: number
   readonly #full = new AbortController()
@@ -86,35 +85,11 @@ class SampleWriter implements TailWriter {
     return this.#full.signal
   }
 
-  get isOver(): boolean {
-    return this.full.aborted
-  }
-
-  write(bytes: Uint8Array): boolean {
-    for (const message of Buffer.from(bytes).toString().split('\n\n')) this.#read(message)
-    return true
-  }
-
-  whenTaken(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  drop(): void {
-    this.#full.abort()
-  }
-
-  #read(message: string): void {
-    const lines = message.split('\n')
-    const data = lines.flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []))
-    if (data.length === 0 || lines.includes('event: end')) return
-    const text = data.join('\n')
-    if (lines.some((line) => line.startsWith('event: '))) {
-      this.leftOut += Number((JSON.parse(text) as { readonly dropped: number }).dropped)
-    } else if (this.records.length < this.#limit) {
-      this.records.push(text)
-    } else {
-      this.leftOut++
-    }
+  add(item: QueueItem): void {
+    if (item.kind === 'gap') this.leftOut += item.events
+    else if (this.records.length < this.#limit)
+      this.records.push(Buffer.from(item.record).toString())
+    else this.leftOut++
     if (this.records.length >= this.#limit) this.#full.abort()
   }
 }

@@ -11,6 +11,7 @@ import type { TailStart } from '../../tail/catch-up.ts'
 import { tryParseCursor } from '../../tail/tail-cursor.ts'
 import type { TailHub } from '../../tail/tail-hub.ts'
 import {
+  EVENT_STREAM,
   findVisibleStream,
   type Guard,
   guardRoute,
@@ -47,14 +48,8 @@ const QUERY = {
 
 const MESSAGES: AnswerDescription = {
   description: 'Events as in the list, each a message; `gap`, `sampled` and `end` by their names',
-  content: { 'text/event-stream': { type: 'string' } },
+  content: { [EVENT_STREAM.contentType]: { type: 'string' } },
 }
-
-/** `X-Accel-Buffering`: otherwise nginx would buffer events. */
-const HEADERS = [
-  ['Cache-Control', 'no-store'],
-  ['X-Accel-Buffering', 'no'],
-] as const
 
 export function tailRoutes({ streams, tails, ...guard }: TailRoutesDeps): Route[] {
   const run = async (request: RestRequest): Promise<StreamReply> => {
@@ -69,8 +64,7 @@ export function tailRoutes({ streams, tails, ...guard }: TailRoutesDeps): Route[
     const asked = { stream, query: text, start, limitPerS, tokenId, renew }
     return {
       status: 200,
-      contentType: 'text/event-stream',
-      headers: HEADERS,
+      ...EVENT_STREAM,
       send: (writer) => tails.run(asked, writer, signal),
     }
   }
