@@ -22,7 +22,7 @@ import type { EventRange } from './block/native-block.ts'
 import type { Evaluator } from './evaluate/evaluator.ts'
 import { Evaluators } from './evaluate/evaluators.ts'
 import { EventCursor, type TapedEvents } from './evaluate/event-cursor.ts'
-import { chooseShared } from './evaluate/shared-clauses.ts'
+import { chooseShared, type NeededClause } from './evaluate/shared-clauses.ts'
 import { WorkSpentError } from './evaluate/work.ts'
 import { EventRecords } from './event-records.ts'
 
@@ -38,20 +38,25 @@ const READ = {
   newestFirst: false,
 }
 
-interface QuerySet {
-  readonly queries: readonly SievedQuery[]
-  readonly gates: readonly Gate[]
-}
-
 interface SievedQuery {
+  /** Its place in the set. */
+  readonly index: number
   readonly evaluator: Evaluator
-  readonly gate: Gate | undefined
+  /** Without what the branches above it have. */
+  readonly needed: readonly NeededClause[]
 }
 
-/** A clause that several queries need: they look only at events for which it is true. */
-interface Gate {
-  readonly evaluator: Evaluator
-  passed: readonly number[]
+/** Queries that need the same clause: they look only at events for which it is true. */
+interface Branch {
+  /** Undefined at the root. */
+  readonly clause: Evaluator | undefined
+  readonly queries: readonly SievedQuery[]
+  readonly branches: readonly Branch[]
+}
+
+interface QuerySet {
+  readonly root: Branch
+  readonly count: number
 }
 
 export class Sieve {
@@ -84,18 +89,15 @@ export class Sieve {
 
   /** Throws `WorkSpentError`. */
   #find(
-    { queries, gates }: QuerySet,
+    { root, count: queries }: QuerySet,
     taped: TapedEvents,
     { first, count }: EventRange,
   ): SievedMatches | undefined {
     const all = Array.from({ length: count }, (_, ordinal) => ordinal)
-    for (const gate of gates) gate.passed = this.#passing(gate.evaluator, all)
+    const byQuery = Array.from({ length: queries }, (): readonly number[] => [])
+    this.#ask(root, all, byQuery)
     const isFound = new Uint8Array(count)
-    const byQuery = queries.map(({ evaluator, gate }) => {
-      const passing = this.#passing(evaluator, gate?.passed ?? all)
-      for (const ordinal of passing) isFound[ordinal] = 1
-      return passing
-    })
+    for (const found of byQuery) for (const ordinal of found) isFound[ordinal] = 1
     const ordinals = all.filter((ordinal) => isFound[ordinal] === 1)
     const recordEnd = new Uint32Array(ordinals.length)
     const placeOf = new Map<number, number>()
@@ -116,6 +118,14 @@ export class Sieve {
       records: this.#records.take(),
       recordEnd,
     }
+  }
+
+  /** Throws `WorkSpentError`. */
+  #ask(branch: Branch, ordinals: readonly number[], byQuery: (readonly number[])[]): void {
+    const { clause, queries, branches } = branch
+    const passing = clause === undefined ? ordinals : this.#passing(clause, ordinals)
+    for (const { index, evaluator } of queries) byQuery[index] = this.#passing(evaluator, passing)
+    for (const one of branches) this.#ask(one, passing, byQuery)
   }
 
   /** The ones of `ordinals` that match. Throws `WorkSpentError`. */
@@ -149,19 +159,33 @@ export class Sieve {
     const evaluators = texts.map((text) => this.#evaluators.of(text, textFields))
     // Their regular expressions are compiled when they meet the first text.
     this.#extra += TAIL_SIEVE_QUERY_STEPS * (this.#evaluators.size - before)
-    const gates = new Map<string, Gate>()
-    const shared = chooseShared(evaluators.map(({ needed }) => needed))
     const queries = evaluators.map((evaluator, index) => {
-      const clause = shared[index]
-      if (clause === undefined) return { evaluator, gate: undefined }
-      const gate = gates.get(clause.key) ?? {
-        evaluator: this.#evaluators.ofClause(clause),
-        passed: [],
-      }
-      gates.set(clause.key, gate)
-      return { evaluator, gate }
+      return { index, evaluator, needed: evaluator.needed }
     })
+    const root = this.#branch(undefined, queries)
     this.#evaluators.trim()
-    return { queries, gates: [...gates.values()] }
+    return { root, count: queries.length }
+  }
+
+  #branch(clause: Evaluator | undefined, queries: readonly SievedQuery[]): Branch {
+    const shared = chooseShared(queries.map(({ needed }) => needed))
+    const groups = new Map<NeededClause['key'], [NeededClause, SievedQuery[]]>()
+    const alone: SievedQuery[] = []
+    for (const [at, query] of queries.entries()) {
+      const one = shared[at]
+      if (one === undefined) {
+        alone.push(query)
+        continue
+      }
+      const group = groups.get(one.key) ?? [one, []]
+      groups.set(one.key, group)
+      group[1].push({ ...query, needed: query.needed.filter(({ key }) => key !== one.key) })
+    }
+    const branches: Branch[] = []
+    for (const [needed, group] of groups.values()) {
+      if (group.length === 1) alone.push(...group)
+      else branches.push(this.#branch(this.#evaluators.ofClause(needed), group))
+    }
+    return { clause, queries: alone, branches }
   }
 }
