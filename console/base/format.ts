@@ -11,6 +11,11 @@ export function formatCount(count: number): string {
   return COUNT.format(count)
 }
 
+/** `1 event`, `2 events`. */
+export function formatEvents(count: number): string {
+  return `${COUNT.format(count)} ${count === 1 ? 'event' : 'events'}`
+}
+
 /** Where there is little room: `1.2M`. */
 export function formatShortCount(count: number): string {
   return SHORT_COUNT.format(count)

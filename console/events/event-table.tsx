@@ -74,7 +74,8 @@ export function EventTable({ list, stream, hasStream, columns, onMore, onLoadGap
   return (
     <div
       class={list.isStale ? 'events is-stale' : 'events'}
-      role="grid"
+      // A grid whose rows open.
+      role="treegrid"
       aria-label="Events"
       aria-busy={list.isLoading}
       aria-rowcount={rows.length + 1}

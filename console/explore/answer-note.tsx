@@ -1,4 +1,4 @@
-import { formatCount, formatSeconds } from '../base/format.ts'
+import { formatCount, formatEvents, formatSeconds } from '../base/format.ts'
 import { formatTime } from '../base/time.ts'
 import type { AnswerState } from './answer-state.ts'
 import type { Histogram } from './counted.ts'
@@ -16,7 +16,7 @@ export function AnswerNote({ list, counts, isStale }: NoteProps) {
   const { state, rows, isLoading } = list
   return (
     <p class="answer-note" role="status">
-      {counts !== undefined && !isStale && <strong>{formatCount(counts.total)} events</strong>}
+      {counts !== undefined && !isStale && <strong>{formatEvents(counts.total)}</strong>}
       {counts === undefined && <strong>Events</strong>}
       {counts !== undefined && isStale && <strong>Counting…</strong>}
       {rows.length > 0 && <span class="quiet"> · {formatCount(rows.length)} loaded</span>}

@@ -38,16 +38,17 @@ export function ExploreScreen() {
   const counted = { ask: current, key, isAsked, ready }
   const counts = useHistogram(counted)
   if (streams.value?.length === 0) return <FirstStart />
+  const { failure: told } = loader.list.value
   const isGrouped = isGrouping.value || (route.value.params.get('by') ?? '') !== ''
   return (
     <section class="explore">
       <h1 class="unseen">Explore</h1>
       <Bar turn={turn} isGrouping={isGrouping} isGrouped={isGrouped} />
-      <CountsByTime counts={counts} isLive={isLive} />
+      <CountsByTime counts={counts} isLive={isLive} told={told} />
       {isGrouped && <Groups counted={counted} onClose={() => (isGrouping.value = false)} />}
       {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
       <div class="explore-body">
-        <Facets counted={counted} />
+        <Facets counted={counted} told={told} />
         <Rows loader={loader} counted={counted} counts={counts} />
       </div>
     </section>
@@ -161,7 +162,9 @@ function Rows({ loader, counted, counts }: RowsProps) {
         </Failure>
       )}
       {!isAsked && <p class="empty">The query cannot be read: see what is underlined.</p>}
-      {isAsked && <AnswerNote list={list} counts={counts.value} isStale={counts.isStale} />}
+      {isAsked && list.failure === undefined && (
+        <AnswerNote list={list} counts={counts.value} isStale={counts.isStale} />
+      )}
       {isNothing && !current.isLive && <NothingFound ask={current} askKey={key} />}
       {isAsked && (!isNothing || current.isLive) && list.failure === undefined && (
         <EventTable
@@ -185,15 +188,19 @@ function loadGap({ from, to }: Gap): void {
 interface CountsProps {
   readonly counts: Loaded<Counts | undefined>
   readonly isLive: boolean
+  /** A failure that is told already: once is enough. */
+  readonly told: string | undefined
 }
 
-function CountsByTime({ counts: { value, failure, isStale }, isLive }: CountsProps) {
-  if (failure !== undefined) return <Failure text={`No histogram: ${failure}`} />
+function CountsByTime({ counts: { value, failure, isStale }, isLive, told }: CountsProps) {
+  if (failure !== undefined && failure !== told) {
+    return <Failure text={`No histogram: ${failure}`} />
+  }
   return (
     <Histogram
       buckets={value?.buckets ?? []}
       bucketMs={value?.bucketMs ?? 0}
-      isStale={isStale && !isLive}
+      isStale={(isStale && !isLive) || failure !== undefined}
     />
   )
 }

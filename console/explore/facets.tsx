@@ -15,13 +15,22 @@ import { clauseForField, hasClause, withClause, withoutClause } from './filters.
 /** Folded where there is little room: the events come first there. */
 const NARROW = matchMedia('(max-width: 50rem)')
 
-export function Facets({ counted }: { counted: CountedAsk }) {
+interface FacetsProps {
+  readonly counted: CountedAsk
+  /** A failure that is told already. */
+  readonly told: string | undefined
+}
+
+export function Facets({ counted, told }: FacetsProps) {
   const { value, failure, isStale } = useFacets(counted)
   const { state, facets = [] } = value ?? {}
   return (
-    <details class={isStale ? 'facets is-stale' : 'facets'} open={!NARROW.matches}>
+    <details
+      class={isStale || failure !== undefined ? 'facets is-stale' : 'facets'}
+      open={!NARROW.matches}
+    >
       <summary class="quiet">Most frequent values</summary>
-      {failure !== undefined && <Failure text={`No values: ${failure}`} />}
+      {failure !== undefined && failure !== told && <Failure text={`No values: ${failure}`} />}
       {state?.isSampled && (
         <p class="warn">
           ▲ counted over the newest events only

@@ -1,5 +1,5 @@
 /** In place of the events when there are none: why, and what would find some. */
-import { formatAgo, formatCount } from '../base/format.ts'
+import { formatAgo, formatCount, formatEvents } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { setParams } from '../base/route.ts'
 import type { Ask } from './ask.ts'
@@ -38,7 +38,7 @@ function Why({ found }: { found: Found }) {
   return (
     <>
       <p>
-        The range has {formatCount(total)} events;{' '}
+        The range has {formatEvents(total)};{' '}
         {empty.length === 0
           ? 'each clause alone matches some of them, but none matches all clauses.'
           : 'none matches '}

@@ -10,6 +10,8 @@ export interface Series {
   readonly label: string
   /** One for each time. */
   readonly values: readonly (number | null)[]
+  /** A level's name, in whose colour it is drawn; by its place when left out. */
+  readonly color?: string
 }
 
 export type ChartKind = 'lines' | 'bars'
@@ -23,6 +25,8 @@ interface ChartProps {
   readonly isStacked?: boolean
   /** How a figure is written; as it is when left out. */
   readonly format?: (value: number) => string
+  /** Gets a stretch that was drawn over; the address's range when left out. */
+  readonly onRange?: (from: string, to: string) => void
 }
 
 const HEIGHT = 220
@@ -86,12 +90,12 @@ function optionsOf(props: ChartProps, width: number, Chart: typeof Plot): Plot.O
     ...(zone.value === 'utc' && {
       tzDate: (seconds) => Chart.tzDate(new Date(seconds * 1e3), 'UTC'),
     }),
-    scales: kind === 'bars' ? { y: { range: (_, __, max) => [0, Math.max(1, max) * 1.05] } } : {},
+    scales: kind === 'bars' ? barScales(props.times) : {},
     cursor: { drag: { x: true, y: false, setScale: false } },
     series: [
       { value: '{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}' },
-      ...series.map(({ label, values }, index) => {
-        const stroke = color(`level-${COLORS[index % COLORS.length]}`)
+      ...series.map(({ label, values, color: level }, index) => {
+        const stroke = color(`level-${level ?? COLORS[index % COLORS.length]}`)
         return {
           label,
           stroke,
@@ -101,21 +105,38 @@ function optionsOf(props: ChartProps, width: number, Chart: typeof Plot): Plot.O
             return value === null || value === undefined ? '–' : format(value)
           },
           ...(kind === 'bars'
-            ? { fill: stroke, width: 0, paths: Chart.paths.bars!({ size: [0.85, 60] }) }
+            ? {
+                fill: stroke,
+                width: 0,
+                points: { show: false },
+                paths: Chart.paths.bars!({ size: [0.85, 60], align: 1 }),
+              }
             : // Shape beside colour: each line has its own dashes.
               { dash: index === 0 ? [] : [4 * index, 3] }),
         }
       }),
     ],
-    hooks: { setSelect: [selectRange] },
+    hooks: { setSelect: [(plot) => selectRange(plot, props.onRange)] },
   }
 }
 
-function selectRange(plot: Plot): void {
+/** From 0 up; to the right there is room for the last bar, which begins at its time. */
+function barScales(times: readonly number[]): Plot.Scales {
+  const step = times.length > 1 ? times[1]! - times[0]! : 60
+  return {
+    x: { range: (_, min, max) => [min, max + step] },
+    y: { range: (_, __, max) => [0, Math.max(1, max) * 1.05] },
+  }
+}
+
+function selectRange(
+  plot: Plot,
+  onRange: ChartProps['onRange'] = (from, to) => setParams({ from, to }),
+): void {
   const { left, width } = plot.select
   if (width < 3) return
   const at = (x: number) => new Date(plot.posToVal(x, 'x') * 1_000).toISOString()
-  setParams({ from: at(left), to: at(left + width) })
+  onRange(at(left), at(left + width))
 }
 
 /** Stacked, each series begins where those behind it end, so the first one is drawn highest. */

@@ -13,7 +13,9 @@ export function TimePicker() {
   useEffect(() => {
     if (!isOpen.value) return
     const place = ref.current!
-    place.querySelector<HTMLElement>('.popover [aria-pressed=true], .popover button')?.focus()
+    const chosen = place.querySelector<HTMLElement>('.popover [aria-pressed=true]')
+    const first = chosen ?? place.querySelector<HTMLElement>('.popover button')
+    first?.focus()
     const close = (event: Event) => {
       const isKey = event instanceof KeyboardEvent
       if (isKey ? event.key === 'Escape' : !place.contains(event.target as Node)) {

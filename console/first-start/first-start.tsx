@@ -70,7 +70,7 @@ export function FirstStart() {
           {begun.value === undefined ? (
             <p class="hint">Snippets for curl and for collectors, with the key filled in.</p>
           ) : (
-            <NewKey apiKey={begun.value.apiKey} />
+            <NewKey apiKey={begun.value.apiKey} streamId={begun.value.stream.id} />
           )}
         </li>
         <li>

@@ -16,9 +16,10 @@ interface Preview {
 const TYPING_MS = 250
 const SAMPLE = JSON.stringify(
   {
-    message: 'login of ann with password=hunter2 from 10.0.0.7',
+    message: 'ann logged in from 10.0.0.7',
     user: { name: 'ann', password: 'hunter2' },
-    url: 'https://ann:secret@example.com/',
+    headers: { authorization: 'Bearer 9f86d081884c7d659a2feaa0c55ad015' },
+    callback: 'https://ann:correct-horse@example.com/done',
     status: 200,
   },
   undefined,

@@ -1,6 +1,8 @@
-import { callJson } from '../base/api.ts'
+import { callText } from '../base/api.ts'
+import { jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
 import { formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
+import { visibleText } from '../events/event.ts'
 import { Failure } from '../parts/failure.tsx'
 
 interface FieldStats {
@@ -8,19 +10,16 @@ interface FieldStats {
   readonly count: number
   readonly distinct: number
   readonly numbers: Readonly<Record<string, number>> | null
-  readonly top: readonly { readonly value: unknown; readonly count: number }[]
+  readonly top: readonly { readonly json: string; readonly count: number }[]
 }
 
 const NUMBER_FIGURES = ['min', 'p50', 'p90', 'p99', 'max', 'average'] as const
 
 /** How full a field is in the last day, and its most frequent values. */
 export function FieldDetails({ streamId, path }: { streamId: string; path: string }) {
-  const { value, failure } = useLoaded(`${streamId} ${path}`, (signal) => {
-    const from = new Date(Date.now() - 86_400_000).toISOString()
-    return callJson<FieldStats>(`streams/${streamId}/fields/${encodeURIComponent(path)}/stats`, {
-      query: { from },
-      signal,
-    })
+  const { value, failure } = useLoaded(`${streamId} ${path}`, async (signal) => {
+    const at = `streams/${streamId}/fields/${encodeURIComponent(path)}/stats`
+    return readStats(await callText(at, { query: { from: '-24h' }, signal }))
   })
   if (failure !== undefined) return <Failure text={failure} />
   if (value === undefined) return <p class="quiet">Counting…</p>
@@ -38,18 +37,27 @@ export function FieldDetails({ streamId, path }: { streamId: string; path: strin
       )}
       <ol class="top">
         {value.top.map((one) => (
-          <li key={JSON.stringify(one.value)}>
-            <span class="mono">{JSON.stringify(one.value)}</span>{' '}
-            <span class="quiet">{formatCount(one.count)}</span>
+          <li key={one.json}>
+            <span class="mono">{one.json}</span> <span class="quiet">{formatCount(one.count)}</span>
             <meter
               min={0}
               max={Math.max(1, value.count)}
               value={one.count}
-              aria-label={`share of ${JSON.stringify(one.value)}`}
+              aria-label={`share of ${one.json}`}
             />
           </li>
         ))}
       </ol>
     </div>
   )
+}
+
+/** Values as they stand in the answer, every digit kept. */
+function readStats(text: string): FieldStats {
+  const members = jsonObject(wholeJson(text))
+  const top = [...jsonElements(members.get('top')!)].map((one) => {
+    const { count } = JSON.parse(jsonText(one)) as { readonly count: number }
+    return { json: visibleText(jsonText(jsonObject(one).get('value')!)), count }
+  })
+  return { ...(JSON.parse(text) as FieldStats), top }
 }

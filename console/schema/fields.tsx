@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals'
-import { call, callJson, failureText } from '../base/api.ts'
+import { call, callText, failureText } from '../base/api.ts'
+import { jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
 import { formatAgo, formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { route, setParams } from '../base/route.ts'
+import { visibleText } from '../events/event.ts'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
 import { FieldDetails } from './field-details.tsx'
@@ -14,7 +16,8 @@ export interface FieldInfo {
   readonly first_seen_at: string
   readonly last_seen_at: string
   readonly resolved_at: string | null
-  readonly samples: readonly unknown[]
+  /** As JSON, every digit kept. */
+  readonly samples: readonly string[]
   readonly samples_withheld?: boolean
 }
 
@@ -34,15 +37,14 @@ export function Fields({ streamId }: { streamId: string }) {
   const turn = useSignal(0)
   const { value, failure, isLoading } = useLoaded(
     `${streamId} ${prefix} ${isConflictsOnly}`,
-    (signal) =>
-      callJson<FieldPage>(`streams/${streamId}/fields`, {
-        query: {
-          limit: SHOWN_MAX,
-          prefix: prefix || undefined,
-          conflict: isConflictsOnly ? true : undefined,
-        },
-        signal,
-      }),
+    async (signal) => {
+      const query = {
+        limit: SHOWN_MAX,
+        prefix: prefix || undefined,
+        conflict: isConflictsOnly ? true : undefined,
+      }
+      return readPage(await callText(`streams/${streamId}/fields`, { query, signal }))
+    },
     { turn, refreshMs: REFRESH_MS },
   )
   return (
@@ -86,6 +88,16 @@ export function Fields({ streamId }: { streamId: string }) {
         ))}
     </>
   )
+}
+
+function readPage(text: string): FieldPage {
+  const members = jsonObject(wholeJson(text))
+  const fields = [...jsonElements(members.get('fields')!)].map((field) => {
+    const samples = jsonObject(field).get('samples')
+    const known = JSON.parse(jsonText(field)) as FieldInfo
+    return { ...known, samples: samples ? [...jsonElements(samples)].map(jsonText) : [] }
+  })
+  return { fields, next: JSON.parse(jsonText(members.get('next')!)) as string | null }
 }
 
 function countText({ fields, next }: FieldPage): string {
@@ -141,7 +153,8 @@ function FieldRow({ field, streamId, onResolved }: RowProps) {
               isOpen.value = !isOpen.value
             }}
           >
-            <span aria-hidden="true">{isOpen.value ? '▾' : '▸'}</span> {field.path}
+            <span aria-hidden="true">{isOpen.value ? '▾' : '▸'}</span>{' '}
+            <bdi>{visibleText(field.path) || '(empty)'}</bdi>
           </button>
         </th>
         <td>
@@ -149,11 +162,9 @@ function FieldRow({ field, streamId, onResolved }: RowProps) {
           {field.conflict && <Conflict field={field} streamId={streamId} onResolved={onResolved} />}
         </td>
         <td class="samples">
-          {field.samples_withheld
-            ? 'not with this token'
-            : field.samples.map((sample) => JSON.stringify(sample)).join(', ')}
+          {field.samples_withheld ? 'not with this token' : visibleText(field.samples.join(', '))}
         </td>
-        <td>{formatAgo(Date.parse(field.last_seen_at))}</td>
+        <td class="when">{formatAgo(Date.parse(field.last_seen_at))}</td>
       </tr>
       {isOpen.value && (
         <tr>

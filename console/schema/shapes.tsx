@@ -32,6 +32,7 @@ export function Shapes({ streamId }: { streamId: string }) {
             </th>
             <th scope="col">First seen</th>
             <th scope="col">Last seen</th>
+            <th scope="col">Example</th>
             <th scope="col">Fields</th>
           </tr>
         </thead>
@@ -50,6 +51,13 @@ export function Shapes({ streamId }: { streamId: string }) {
               <td>{formatAgo(Date.parse(shape.first_seen_at))}</td>
               <td>{formatAgo(Date.parse(shape.last_seen_at))}</td>
               <td>
+                {shape.example_event_id === null ? (
+                  '–'
+                ) : (
+                  <Example streamId={streamId} shape={shape} id={shape.example_event_id} />
+                )}
+              </td>
+              <td>
                 <ShapePaths shape={shape} />
               </td>
             </tr>
@@ -58,6 +66,12 @@ export function Shapes({ streamId }: { streamId: string }) {
       </table>
     </div>
   )
+}
+
+/** One event of the shape; retention may have taken it away. */
+function Example({ streamId, shape, id }: { streamId: string; shape: Shape; id: string }) {
+  const from = new Date(Date.parse(shape.first_seen_at) - 60_000).toISOString()
+  return <a href={href('explore', streamId, { q: `_id:${id}`, from })}>an event</a>
 }
 
 function ShapePaths({ shape }: { shape: Shape }) {

@@ -78,7 +78,9 @@ export function Keys({ stream }: { stream: StreamInfo }) {
         </button>
       </form>
       {failure.value !== undefined && <Failure text={failure.value} />}
-      {created.value !== undefined && <NewKey key={created.value} apiKey={created.value} />}
+      {created.value !== undefined && (
+        <NewKey key={created.value} apiKey={created.value} streamId={stream.id} />
+      )}
       {keys.value !== undefined && keys.value.length > 0 && (
         <KeyTable keys={keys.value} onRevoke={(key) => void revoke(key)} />
       )}

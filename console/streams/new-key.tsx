@@ -1,12 +1,13 @@
 import { useSignal } from '@preact/signals'
-import { callText, failureText, serviceUrl } from '../base/api.ts'
+import { ApiError, callJson, callText, failureText, serviceUrl } from '../base/api.ts'
+import { href } from '../base/route.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { snippetsFor } from './snippets.ts'
 
 /** A key that was just made: shown this once, filled into snippets, and tried with one event. */
-export function NewKey({ apiKey }: { apiKey: string }) {
+export function NewKey({ apiKey, streamId }: { apiKey: string; streamId: string }) {
   const snippets = snippetsFor(serviceUrl(), apiKey)
   const name = useSignal(snippets[0]!.name)
   const snippet = snippets.find((one) => one.name === name.value) ?? snippets[0]!
@@ -30,12 +31,13 @@ export function NewKey({ apiKey }: { apiKey: string }) {
         <pre>{snippet.text}</pre>
         <CopyButton text={snippet.text} />
       </div>
-      <TestEvent apiKey={apiKey} />
+      <TestEvent apiKey={apiKey} streamId={streamId} />
     </div>
   )
 }
 
-function TestEvent({ apiKey }: { apiKey: string }) {
+function TestEvent({ apiKey, streamId }: { apiKey: string; streamId: string }) {
+  const found = useSignal<string | undefined>(undefined)
   const state = useSignal<'idle' | 'sending' | 'stored'>('idle')
   const failure = useSignal<string | undefined>(undefined)
   const send = async () => {
@@ -49,6 +51,7 @@ function TestEvent({ apiKey }: { apiKey: string }) {
         token: null,
       })
       state.value = 'stored'
+      found.value = await findNewest(streamId)
     } catch (cause) {
       failure.value = failureText(cause)
       state.value = 'idle'
@@ -59,8 +62,28 @@ function TestEvent({ apiKey }: { apiKey: string }) {
       <button type="button" disabled={state.value === 'sending'} onClick={() => void send()}>
         Send a test event
       </button>
-      <span role="status">{state.value === 'stored' && 'Stored, durably. It counts above.'}</span>
+      <span role="status">
+        {state.value === 'stored' && '✓ Stored, durably.'}{' '}
+        {found.value !== undefined && (
+          <a href={href('explore', streamId, { q: `_id:${found.value}` })}>
+            It arrived: look at it.
+          </a>
+        )}
+      </span>
       {failure.value !== undefined && <Failure text={failure.value} />}
     </p>
   )
+}
+
+/** The event that was just sent, as a search finds it; undefined for tokens that may not read. */
+async function findNewest(streamId: string): Promise<string | undefined> {
+  try {
+    const query = { query: '_service:console', from: '-5m', limit: 1 }
+    const path = `streams/${streamId}/search`
+    const { events } = await callJson<{ events: readonly { id: string }[] }>(path, { query })
+    return events[0]?.id
+  } catch (cause) {
+    if (cause instanceof ApiError && cause.status === 403) return undefined
+    throw cause
+  }
 }

@@ -108,13 +108,19 @@ function Transforms({ draft, change }: PartProps) {
         label="Redact secrets"
         checked={draft.redact}
         onChange={(redact) => change({ redact })}
-        hint="Passwords, tokens, keys and card numbers are replaced before anything is stored."
+        hint="Passwords, tokens and keys are replaced before anything is stored."
       />
       <TextField
         label="More paths to redact"
         value={draft.redactFields}
         onInput={(redactFields) => change({ redactFields })}
         hint="Separated by commas: user.card, items[].card"
+      />
+      <TextField
+        label="Text fields"
+        value={draft.textFields}
+        onInput={(textFields) => change({ textFields })}
+        hint="Searched word by word; the first of them is an event's line. Empty: message and its like."
       />
       <CheckField
         label="Parse user agents"
@@ -150,6 +156,34 @@ function Caps({ draft, change }: PartProps) {
         onInput={(byteRate) => change({ byteRate })}
         hint="Empty: no limit."
       />
+      <fieldset class="caps">
+        <legend>Schema: how much is learned of it</legend>
+        <TextField
+          label="Fields, warn from"
+          type="number"
+          value={draft.fieldSoft}
+          onInput={(fieldSoft) => change({ fieldSoft })}
+        />
+        <TextField
+          label="Fields, at most"
+          type="number"
+          value={draft.fieldHard}
+          onInput={(fieldHard) => change({ fieldHard })}
+        />
+        <TextField
+          label="Shapes, warn from"
+          type="number"
+          value={draft.shapeSoft}
+          onInput={(shapeSoft) => change({ shapeSoft })}
+        />
+        <TextField
+          label="Shapes, at most"
+          type="number"
+          value={draft.shapeHard}
+          onInput={(shapeHard) => change({ shapeHard })}
+        />
+        <p class="hint">Past them events are stored all the same. Up to 10,000.</p>
+      </fieldset>
     </>
   )
 }
@@ -163,6 +197,11 @@ interface Draft {
   readonly maxBytes: string
   readonly rate: string
   readonly byteRate: string
+  readonly textFields: string
+  readonly fieldSoft: string
+  readonly fieldHard: string
+  readonly shapeSoft: string
+  readonly shapeHard: string
 }
 
 function draftOf(stream: StreamInfo | undefined): Draft {
@@ -175,6 +214,11 @@ function draftOf(stream: StreamInfo | undefined): Draft {
     maxBytes: textOf(stream?.max_stored_bytes),
     rate: textOf(stream?.rate_budget),
     byteRate: textOf(stream?.byte_budget),
+    textFields: stream?.text_fields?.join(', ') ?? '',
+    fieldSoft: textOf(stream?.field_soft_cap),
+    fieldHard: textOf(stream?.field_hard_cap),
+    shapeSoft: textOf(stream?.shape_soft_cap),
+    shapeHard: textOf(stream?.shape_hard_cap),
   }
 }
 
@@ -183,15 +227,24 @@ function settingsOf(draft: Draft) {
     name: draft.name.trim(),
     retention: draft.retention.trim(),
     redact_sensitive: draft.redact,
-    redact_fields: draft.redactFields
-      .split(',')
-      .map((path) => path.trim())
-      .filter((path) => path !== ''),
+    redact_fields: listOf(draft.redactFields),
     parse_user_agents: draft.userAgents,
     max_stored_bytes: numberOf(draft.maxBytes),
     rate_budget: numberOf(draft.rate),
     byte_budget: numberOf(draft.byteRate),
+    ...(listOf(draft.textFields).length > 0 && { text_fields: listOf(draft.textFields) }),
+    ...(draft.fieldSoft !== '' && { field_soft_cap: Number(draft.fieldSoft) }),
+    ...(draft.fieldHard !== '' && { field_hard_cap: Number(draft.fieldHard) }),
+    ...(draft.shapeSoft !== '' && { shape_soft_cap: Number(draft.shapeSoft) }),
+    ...(draft.shapeHard !== '' && { shape_hard_cap: Number(draft.shapeHard) }),
   }
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((path) => path.trim())
+    .filter((path) => path !== '')
 }
 
 function textOf(value: number | null | undefined): string {

@@ -4,6 +4,8 @@ import { findStream, type Refusal, type Usage } from '../base/stream.ts'
 import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { useUsage } from '../streams/usage-of.ts'
+import { EventsOverTime } from './events-over-time.tsx'
+import { SinceOpened } from './since-opened.tsx'
 
 export function UsageScreen({ streamId }: { streamId: string | undefined }) {
   const stream = findStream(streamId)
@@ -27,6 +29,7 @@ function StreamUsage({ streamId }: { streamId: string }) {
     <>
       {failure !== undefined && <Failure text={`These figures are old: ${failure}`} />}
       <Stored usage={usage} />
+      <EventsOverTime streamId={streamId} />
       <Reasons
         title="Requests refused"
         none="No request with a key of this stream was refused."
@@ -42,6 +45,7 @@ function StreamUsage({ streamId }: { streamId: string }) {
         none="Queries see all that is stored."
         reasons={usage.projection.set_aside}
       />
+      <SinceOpened usage={usage} />
     </>
   )
 }
