@@ -1,0 +1,227 @@
+/**
+ * Goal: every screen is WCAG 2.2 AA, as far as a program can tell: in light and dark, wide, on a
+ * phone, and at 320 CSS pixels, which is a page of 1,280 at 400 %. There nothing but tables and
+ * code scrolls sideways. Forced colours and refused motion change nothing of it.
+ * Method: axe-core in Chromium against a running service, with what hurts: long names, many
+ * columns, HTML, right-to-left text, type conflicts, open dialogs and open events.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after, before, test } from 'node:test'
+import type { AxeResults } from 'axe-core'
+import { Api, NDJSON_TYPE } from '../../support/api.ts'
+import { clickOn, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const dataDir = makeDataDir()
+let service: Service
+let seen: Seen
+
+before(async () => {
+  if (NO_BROWSER) return
+  service = await Service.start({ dataDir })
+  const api = new Api(service)
+  const name = 'a-stream-whose-name-is-rather-long-in-production-eu-central-1'
+  const { key } = await api.createStream({ name })
+  const answer = await api.ingest(key, eventsOf(), { 'content-type': NDJSON_TYPE })
+  assert.equal(answer.status, 200, answer.text)
+  await api.untilCounted('1', 306)
+  const view = { name: 'Errors by service', query: 'level:error', description: 'what for' }
+  await api.rest('/v1/streams/1/views', 'POST', view)
+  seen = await openBrowser()
+})
+
+after(async () => {
+  await seen?.browser.close()
+  await service?.kill()
+  await removeDataDir(dataDir)
+})
+
+const options = { skip: NO_BROWSER }
+
+function eventsOf(): string {
+  const events: object[] = [
+    { level: 'fatal', message: '<img src=x onerror=alert(1)>', service: 's'.repeat(250) },
+    { level: 'warn', message: `\u202eevil ${'w'.repeat(4_000)}`, status: 'text' },
+    { level: 'trace', message: 'wide', ...Object.fromEntries(columns(300)) },
+    { level: 'debug', 'a key with spaces': { deep: [{ deeper: ['x'.repeat(300)] }] } },
+    { message: 'مرحبا' },
+    { level: 'error', message: 'refused', status: 502, service: 'payments' },
+  ]
+  for (let n = 0; n < 300; n++) {
+    events.push({ level: 'info', message: `request ${n}`, status: 200, service: `s${n % 12}` })
+  }
+  return `${events.map((event) => JSON.stringify(event)).join('\n')}\n`
+}
+
+function columns(count: number): [string, number][] {
+  return Array.from({ length: count }, (_, n) => [`column_${n}`, n])
+}
+
+interface Scene {
+  readonly name: string
+  readonly hash: string
+  readonly shows: string
+  /** Once it is shown. */
+  readonly act?: () => Promise<void>
+}
+
+const press = async (...keys: readonly string[]) => {
+  for (const key of keys) await seen.page.keyboard.press(key as 'Enter')
+}
+const SCENES: readonly Scene[] = [
+  { name: 'explore', hash: '#/explore/1', shows: 'complete' },
+  { name: 'all streams', hash: '#/explore', shows: 'complete' },
+  {
+    name: 'an open event',
+    hash: '#/explore/1?q=level:error&cols=status,service',
+    shows: '502',
+    act: async () => {
+      await press('j', 'Enter')
+      await untilShown(seen.page, 'Around it')
+      await press('ArrowRight')
+    },
+  },
+  {
+    name: 'around an event',
+    hash: '#/explore/1?q=level:error&cols=message',
+    shows: 'refused',
+    act: async () => {
+      await press('j', 'Enter')
+      await clickOn(seen.page, 'Around it')
+      await untilShown(seen.page, 'request 3')
+    },
+  },
+  { name: 'groups', hash: '#/explore/1?by=service', shows: ' groups' },
+  { name: 'nothing found', hash: '#/explore/1?q=_service:paymets', shows: 'Perhaps' },
+  { name: 'a wrong query', hash: '#/explore/1?q=status:(', shows: 'cannot be read' },
+  { name: 'live', hash: '#/explore/1?live=1', shows: 'complete' },
+  {
+    name: 'the time range',
+    hash: '#/explore/1',
+    shows: 'complete',
+    act: async () => await press('t'),
+  },
+  { name: 'help', hash: '#/explore/1', shows: 'complete', act: async () => await press('?') },
+  { name: 'views', hash: '#/views/1', shows: 'Errors by service' },
+  { name: 'streams', hash: '#/streams', shows: 'New stream' },
+  {
+    name: 'a new key',
+    hash: '#/streams/1',
+    shows: 'API keys',
+    act: async () => {
+      await clickOn(seen.page, 'New key')
+      await untilShown(seen.page, 'It is shown only now')
+    },
+  },
+  {
+    name: 'settings',
+    hash: '#/streams/1',
+    shows: 'API keys',
+    act: async () => await clickOn(seen.page, 'Settings'),
+  },
+  { name: 'fields', hash: '#/schema/1', shows: 'conflict' },
+  { name: 'shapes', hash: '#/schema/1?tab=shapes', shows: 'an event' },
+  { name: 'redaction', hash: '#/redaction/1', shows: 'denylisted key' },
+  { name: 'usage', hash: '#/usage/1', shows: 'held until now' },
+]
+
+const SIZES = [
+  { width: 1280, height: 800, theme: 'light' },
+  { width: 390, height: 844, theme: 'dark' },
+  { width: 320, height: 256, theme: 'light' },
+  { width: 1280, height: 800, theme: 'dark' },
+] as const
+
+async function openScene({ hash, shows, act }: Scene): Promise<void> {
+  const { page } = seen
+  await page.goto(`${service.url}/console/${hash}`)
+  await page.reload()
+  await untilShown(page, shows)
+  // Counts come after the rows.
+  if (/explore(?!.*\()/.test(hash)) await untilShown(page, 'behind')
+  await act?.()
+}
+
+test('the page for signing in', options, async () => {
+  const { page } = seen
+  await page.goto(`${service.url}/console/`)
+  await untilShown(page, 'Access token')
+  assert.deepEqual(await violations(), [])
+  await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(service.token)})`)
+})
+
+for (const { width, height, theme } of SIZES) {
+  test(`all screens, ${theme}, ${width} wide`, options, async () => {
+    const { page } = seen
+    await page.setViewport({ width, height })
+    await page.emulateMediaFeatures([
+      { name: 'prefers-color-scheme', value: theme },
+      { name: 'prefers-reduced-motion', value: theme === 'dark' ? 'reduce' : 'no-preference' },
+    ])
+    const found: string[] = []
+    for (const scene of SCENES) {
+      await openScene(scene)
+      const wrong = [...(await violations()), ...(await wideParts())]
+      found.push(...wrong.map((one) => `${scene.name}: ${one}`))
+    }
+    assert.deepEqual(found, [])
+  })
+}
+
+test(
+  'where motion is refused nothing moves, and forced colours keep what is chosen',
+  options,
+  async () => {
+    const { page } = seen
+    await page.setViewport({ width: 1280, height: 800 })
+    await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }])
+    await openScene(SCENES[0]!)
+    const moving = await page.evaluate(`[...document.querySelectorAll('*')].filter((one) => {
+    const { transitionDuration, animationName } = getComputedStyle(one)
+    return animationName !== 'none' || !/^0s(, 0s)*$/.test(transitionDuration)
+  }).length`)
+    assert.equal(moving, 0)
+    const cdp = await page.createCDPSession()
+    await cdp.send('Emulation.setEmulatedMedia', {
+      features: [{ name: 'forced-colors', value: 'active' }],
+    })
+    const outline = await page.evaluate(
+      `getComputedStyle(document.querySelector('nav [aria-current=page]')).outlineStyle`,
+    )
+    assert.equal(outline, 'solid')
+  },
+)
+
+test('no script failed and the security policy was never violated', options, () => {
+  assert.deepEqual(seen.faults, [])
+})
+
+/** What axe finds: the rule, and where. */
+async function violations(): Promise<string[]> {
+  const { page } = seen
+  // Not as an element of the page: its policy takes no script but its own.
+  await page.evaluate(readFileSync(AXE, 'utf8'))
+  const run = { runOnly: RULES, resultTypes: ['violations'] }
+  const results = (await page.evaluate(`axe.run(document, ${JSON.stringify(run)})`)) as AxeResults
+  return results.violations.flatMap(({ id, nodes }) =>
+    nodes.slice(0, 3).map(({ target, failureSummary }) => {
+      return `${id} at ${target.join(' ')}: ${failureSummary?.replaceAll('\n', ' ')}`
+    }),
+  )
+}
+
+/** What makes the page wider than the window; tables and code scroll by themselves. */
+async function wideParts(): Promise<string[]> {
+  return (await seen.page.evaluate(`(() => {
+    const { scrollWidth, clientWidth } = document.documentElement
+    if (scrollWidth <= clientWidth) return []
+    return [...document.body.querySelectorAll('*')]
+      .filter((one) => one.getBoundingClientRect().right > clientWidth + 1)
+      .slice(0, 3)
+      .map((one) => 'too wide: ' + one.tagName + '.' + one.className)
+  })()`)) as string[]
+}

@@ -1,0 +1,107 @@
+/**
+ * Goal: what an answer says of itself, the page says: partial and why, how late, sampled.
+ * Method: a real service with more events than facets look at. What a test cannot bring about in
+ * time comes from the service as well, with the members changed that say so.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Api, NDJSON_TYPE } from '../../support/api.ts'
+import { NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+
+const dataDir = makeDataDir()
+/** More than facets look at. */
+const EVENTS = 110_000
+const BATCH = 10_000
+let service: Service
+let seen: Seen
+let key = ''
+
+before(async () => {
+  if (NO_BROWSER) return
+  service = await Service.start({ dataDir })
+  const api = new Api(service)
+  key = (await api.createStream({ name: 'shop' })).key
+  for (let sent = 0; sent < EVENTS; sent += BATCH) await send(BATCH)
+  await api.untilCounted('1', EVENTS)
+  seen = await openBrowser()
+  await seen.page.goto(`${service.url}/console/`)
+  const token = JSON.stringify(service.token)
+  await seen.page.evaluate(`sessionStorage.setItem('sluice.token', ${token})`)
+})
+
+after(async () => {
+  await seen?.browser.close()
+  await service?.kill()
+  await removeDataDir(dataDir)
+})
+
+const options = { skip: NO_BROWSER }
+
+async function send(count: number): Promise<void> {
+  const lines = Array.from({ length: count }, (_, n) => `{"level":"info","message":"event ${n}"}\n`)
+  const headers = { 'content-type': NDJSON_TYPE }
+  const answer = await new Api(service).ingest(key, lines.join(''), headers)
+  assert.equal(answer.status, 200, answer.text)
+}
+
+test(
+  'values that were counted over part of the events say so, and since when',
+  options,
+  async () => {
+    const { page } = seen
+    await page.goto(`${service.url}/console/#/explore/1`)
+    await page.reload()
+    await untilShown(page, '110,000 events')
+    await untilShown(page, 'counted over the newest events only, since 2')
+    await untilShown(page, 'behind')
+  },
+)
+
+/** Answers a request of the page with what the service says, but for these members. */
+async function alter(path: string, members: object, run: () => Promise<void>): Promise<void> {
+  const { page } = seen
+  const script = await page.evaluateOnNewDocument(`{
+    const real = window.fetch
+    window.fetch = async (url, init) => {
+      const response = await real(url, init)
+      if (!String(url).endsWith(${JSON.stringify(path)})) return response
+      const text = await response.text()
+      const answer = { ...JSON.parse(text), ...${JSON.stringify(members)} }
+      return new Response(JSON.stringify(answer), { status: response.status })
+    }
+  }`)
+  await page.goto(`${service.url}/console/#/explore/1`)
+  await page.reload()
+  await run()
+  await page.removeScriptToEvaluateOnNewDocument(script.identifier)
+}
+
+const COVERED = { from: '2026-01-31T10:00:00.000Z', to: '2026-01-31T11:00:00.000Z' }
+const PARTIAL = { complete: false, reason: 'timeout', covered: COVERED }
+
+test('a partial search says why, and what it covers', options, async () => {
+  await alter('/search', PARTIAL, async () => {
+    await untilShown(seen.page, '▲ partial: the time was over, only 2026-01-31')
+    const note = await seen.page.evaluate("document.querySelector('.answer-note').innerText")
+    assert.doesNotMatch(String(note), /complete/)
+  })
+})
+
+test('so does a partial histogram, and one that is late says by how much', options, async () => {
+  await alter('/histogram', { ...PARTIAL, lag_ms: 42_000 }, async () => {
+    await untilShown(seen.page, '▲ counts partial: the time was over')
+    await untilShown(seen.page, 'counts are 42 s behind')
+  })
+})
+
+test('a sampled answer says so', options, async () => {
+  await alter('/search', { sampled: true }, async () => untilShown(seen.page, '▲ sampled'))
+  await alter('/histogram', { sampled: true }, async () => {
+    await untilShown(seen.page, '▲ counts sampled')
+  })
+})
+
+test('no script failed and the security policy was never violated', options, () => {
+  assert.deepEqual(seen.faults, [])
+})
