@@ -124,21 +124,59 @@ async function measureStates(
 }
 
 /**
- * Windows of load without and with queries in turns, until each row was measured within one. A row
+ * Windows of load without and with queries in turns, until each row was measured within one; the
+ * service alone, then beside the engine's own time, where no acknowledgements are measured. A row
  * that a window's end cut short is measured again, unless it is longer than a window.
  */
 async function measureLoaded(subject: Subject, load: LoadConfig, options: RunOptions) {
-  const window = { ...load, secondsMax: options.seconds }
   const p99 = { without: [] as number[], with: [] as number[] }
-  const left: MeasureOptions[] = options.rows.map((row) => {
-    return { rows: [row], runs: LOADED_RUNS, hasFirst: false }
+  const windowLoad = { ...load, secondsMax: options.seconds }
+  const alone = await measureInWindows(subject, windowLoad, options, {
+    isServiceAlone: true,
+    before: async () => {
+      p99.without.push((await driveLoad(windowLoad, () => {})).acknowledge.p99)
+    },
+    onAcknowledged: (ms) => p99.with.push(ms),
   })
-  if (options.hasFirst) left.push({ rows: [], runs: LOADED_RUNS, hasFirst: true })
+  const beside = await measureInWindows(subject, windowLoad, options, { isServiceAlone: false })
+  const rows = alone.map((row) => {
+    const { engine, isEqual } = beside.find(({ name }) => name === row.name) ?? row
+    return { ...row, engine, isEqual: row.isEqual && isEqual }
+  })
+  const acknowledged = {
+    p99Without: timing(p99.without).medianMs,
+    p99With: timing(p99.with).medianMs,
+    rate: load.rate,
+  }
+  return { rows, acknowledged }
+}
+
+interface Windows {
+  readonly isServiceAlone: boolean
+  /** Before each window. */
+  readonly before?: () => Promise<void>
+  /** What each window's p99 of acknowledgements was, milliseconds. */
+  readonly onAcknowledged?: (p99Ms: number) => void
+}
+
+async function measureInWindows(
+  subject: Subject,
+  load: LoadConfig,
+  options: RunOptions,
+  { isServiceAlone, before, onAcknowledged }: Windows,
+): Promise<RowResult[]> {
+  const of = { runs: LOADED_RUNS, isServiceAlone }
+  const left: MeasureOptions[] = options.rows.map((row) => ({
+    ...of,
+    rows: [row],
+    hasFirst: false,
+  }))
+  if (options.hasFirst && isServiceAlone) left.push({ ...of, rows: [], hasFirst: true })
   const rows: RowResult[] = []
   while (left.length > 0) {
-    p99.without.push((await driveLoad(window, () => {})).acknowledge.p99)
+    await before?.()
     let isOver = false
-    const loading = driveLoad(window, () => {}).finally(() => {
+    const loading = driveLoad(load, () => {}).finally(() => {
       isOver = true
     })
     for (let isFirst = true; !isOver && left[0] !== undefined; isFirst = false) {
@@ -147,14 +185,9 @@ async function measureLoaded(subject: Subject, load: LoadConfig, options: RunOpt
       rows.push(...asked)
       left.shift()
     }
-    p99.with.push((await loading).acknowledge.p99)
+    onAcknowledged?.((await loading).acknowledge.p99)
   }
-  const acknowledged = {
-    p99Without: timing(p99.without).medianMs,
-    p99With: timing(p99.with).medianMs,
-    rate: load.rate,
-  }
-  return { rows, acknowledged }
+  return rows
 }
 
 async function untilProjected(service: RunningService, stream: BenchStream, events: number) {
