@@ -15,7 +15,7 @@ import type {
   Span,
   Test,
 } from '../../../language/query-tree.ts'
-import { QUERY_CONDITIONS_MAX, QUERY_PATHS_MAX } from '../../../limits.ts'
+import { QUERY_CONDITIONS_MAX, QUERY_PATHS_MAX, SERVICE_BYTES_MAX } from '../../../limits.ts'
 import { catalogPath, type PathParts } from '../../../model/field-catalog.ts'
 import { isFieldPath } from '../../../model/field-path.ts'
 import { compileSystemTest } from './compile-system.ts'
@@ -100,7 +100,10 @@ class Compiler {
       const column = scope.mayHave(path) ? scope.dynamic(path) : undefined
       return this.#counted(at, column && exists(column))
     }
-    const columns = scope.typed(path)
+    const columns = scope.typed(path).map((column) => {
+      const isLabel = !isText && isServiceName(test) && isPlainString(column)
+      return isLabel && scope.isService(path) ? { ...column, sql: 'service' } : column
+    })
     return anyOf(columns.map((column) => this.#testColumn(at, test, column, isText)))
   }
 
@@ -130,6 +133,17 @@ class Compiler {
 function exists({ sql, arrays }: Column): string {
   if (arrays === 0) return `isNotNull(${sql})`
   return `arrayExists(x -> isNotNull(x), ${arrays === 1 ? sql : `arrayFlatten(${sql})`})`
+}
+
+/** Texts that the column `service` has as they are; it is cheaper to read than the payload's. */
+function isServiceName(test: Test): boolean {
+  if (test.kind !== 'value') return false
+  const bytes = Buffer.byteLength(test.value.text)
+  return bytes > 0 && bytes <= SERVICE_BYTES_MAX
+}
+
+function isPlainString({ type, arrays }: TypedColumn): boolean {
+  return type === 'String' && arrays === 0
 }
 
 function isText(path: PathParts, scope: Scope): boolean {

@@ -5,6 +5,7 @@
  * columns that it reads, `arrayExists((e0, e1) -> e0 = 1 AND e1 = 'x', column0, column1)`: so both
  * tests are of the same element, and no object is ever put together.
  */
+import { SERVICE_FIELDS } from '../../../model/event-labels.ts'
 import type { PathParts } from '../../../model/field-catalog.ts'
 import type { LegFields } from './leg-fields.ts'
 import {
@@ -25,6 +26,8 @@ export interface Scope {
   objects(path: PathParts): Column | undefined
   /** May it have any value there? */
   mayHave(path: PathParts): boolean
+  /** Is the column `service` what the event has there, as far as that is a string? */
+  isService(path: PathParts): boolean
 }
 
 export function eventScope(fields: LegFields): Scope {
@@ -37,6 +40,12 @@ export function eventScope(fields: LegFields): Scope {
     mayHave: (path) => {
       const { scalars, elements, hasObjects } = fields.typesOf(path)
       return scalars.length > 0 || elements.length > 0 || hasObjects
+    },
+    isService: ([name, ...deeper]) => {
+      const named = SERVICE_FIELDS.filter((field) => {
+        return fields.typesOf([field]).scalars.includes('String')
+      })
+      return deeper.length === 0 && named.length === 1 && named[0] === name
     },
   }
 }
@@ -79,6 +88,10 @@ export class ElementScope implements Scope {
 
   mayHave(path: PathParts): boolean {
     return this.#parent.mayHave([...this.#array, ...path])
+  }
+
+  isService(): boolean {
+    return false
   }
 
   /** The condition that some element meets `condition`, which was compiled in this scope. */

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from '../../../../src/language/parse.ts'
-import { QUERY_CONDITIONS_MAX, QUERY_PATHS_MAX } from '../../../../src/limits.ts'
+import { QUERY_CONDITIONS_MAX, QUERY_PATHS_MAX, SERVICE_BYTES_MAX } from '../../../../src/limits.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { compileQuery } from '../../../../src/store/projection/compile/compile-query.ts'
 import { anyFields, learnedFields } from '../../../../src/store/projection/compile/leg-fields.ts'
@@ -62,6 +62,26 @@ test('types that a path cannot have are not read', () => {
     ['time*', 'match(lowerUTF8(payload.`message`.:String), "(?:^|W)time")'],
   ] as const
   for (const [text, expected] of cases) assert.equal(shortened(compiled(text)), expected, text)
+})
+
+test('the one field that names services is read from their column', () => {
+  const strings = { scalars: ['String'] as const }
+  const one = learnedCatalog(STREAM, ['message'], { app: strings, service: { scalars: ['Bool'] } })
+  const two = learnedCatalog(STREAM, ['message'], { app: strings, 'service.name': strings })
+  const text = learnedCatalog(STREAM, ['app'], { app: strings })
+  const long = 'x'.repeat(SERVICE_BYTES_MAX + 1)
+  const cases = [
+    ['app:cart', one, 'service = "cart"'],
+    ['NOT app:cart', one, '(NOT ifNull(service = "cart", false))'],
+    ['app:""', one, 'payload.`app`.:String = ""'],
+    [`app:${long}`, one, `payload.\`app\`.:String = "${long}"`],
+    ['app:*', one, 'isNotNull(payload.`app`)'],
+    ['app:cart', two, 'payload.`app`.:String = "cart"'],
+    ['app=cart', text, 'payload.`app`.:String = "cart"'],
+  ] as const
+  for (const [query, catalog, expected] of cases) {
+    assert.equal(compiled(query, catalog), expected, query)
+  }
 })
 
 test('a path of which nothing is known is read with all types', () => {
