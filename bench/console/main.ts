@@ -96,14 +96,14 @@ async function measure(service: RunningService, streamId: string, runs: number):
       )
       await page.goto(url)
       await page.reload()
-      firstRows.push(await timeUntil(page, "document.querySelector('.event-place') !== null", true))
+      firstRows.push(await timeUntil(page, "document.querySelector('.event-place') !== null"))
       frames.push(await scroll(page))
       await page.goto(`${url}&q=message:"the large one"`)
       const lines = "document.querySelector('.event-place .line')?.innerText"
       await page.waitForFunction(`${lines} === 'the large one'`)
-      await page.evaluate("document.querySelector('.event-place .event-row').click()")
       const isOpen = "document.querySelector('.tree')?.innerText.includes('more characters')"
-      opened.push(await timeUntil(page, isOpen, false))
+      const click = "document.querySelector('.event-place .event-row').click()"
+      opened.push(await timeUntil(page, isOpen, click))
     } finally {
       await browser.close()
     }
@@ -115,10 +115,11 @@ async function measure(service: RunningService, streamId: string, runs: number):
   ]
 }
 
-/** Since the page began, or since now, by the page's own clock, looking with every frame. */
-async function timeUntil(page: Page, condition: string, sinceBegin: boolean): Promise<number> {
+/** Since the page began, or since it did `act`, by its own clock, looking with every frame. */
+async function timeUntil(page: Page, condition: string, act?: string): Promise<number> {
   return (await page.evaluate(`new Promise((resolve) => {
-    const start = ${sinceBegin ? '0' : 'performance.now()'}
+    const start = ${act === undefined ? '0' : 'performance.now()'}
+    ${act ?? ''}
     const look = () =>
       ${condition} ? resolve(performance.now() - start) : requestAnimationFrame(look)
     look()

@@ -84,7 +84,7 @@ function optionsOf(props: ChartProps, width: number, Chart: typeof Plot): Plot.O
     width,
     height: HEIGHT,
     axes: [
-      { ...axis, values: TIME_AXIS },
+      { ...axis, values: TIME_AXIS, space: 80 },
       { ...axis, size: 64, values: (_, values) => values.map((value) => format(value)) },
     ],
     ...(zone.value === 'utc' && {
