@@ -13,7 +13,12 @@ export function formatCount(count: number): string {
 
 /** `1 event`, `2 events`. */
 export function formatEvents(count: number): string {
-  return `${COUNT.format(count)} ${count === 1 ? 'event' : 'events'}`
+  return formatOf(count, 'event')
+}
+
+/** `1 request refused`, `2 requests refused`; `thing` in the singular. */
+export function formatOf(count: number, thing: string, rest = ''): string {
+  return `${COUNT.format(count)} ${thing}${count === 1 ? '' : 's'}${rest}`
 }
 
 /** Where there is little room: `1.2M`. */

@@ -1,4 +1,4 @@
-import { formatAgo, formatBytes, formatCount, formatSeconds } from '../base/format.ts'
+import { formatAgo, formatBytes, formatCount, formatOf, formatSeconds } from '../base/format.ts'
 import { href } from '../base/route.ts'
 import type { StreamInfo, Usage } from '../base/stream.ts'
 import { useUsage } from './usage-of.ts'
@@ -28,12 +28,13 @@ export function StreamRow({ stream }: { stream: StreamInfo }) {
 function stateOf(usage: Usage | undefined) {
   if (usage === undefined) return '…'
   const setAside = usage.projection.set_aside.reduce((sum, { count }) => sum + count, 0)
-  if (setAside > 0) return <span class="bad">⚠ {setAside} segments not in queries</span>
+  if (setAside > 0)
+    return <span class="bad">⚠ {formatOf(setAside, 'segment', ' not in queries')}</span>
   if (usage.schema_learning === 'hard_cap') return <span class="warn">▲ schema is full</span>
   const refused = usage.refusals.reduce((sum, { count }) => sum + count, 0)
-  if (refused > 0) return <span class="warn">▲ {formatCount(refused)} requests refused</span>
+  if (refused > 0) return <span class="warn">▲ {formatOf(refused, 'request', ' refused')}</span>
   if (usage.schema.type_conflicts > 0) {
-    return <span class="warn">▲ {usage.schema.type_conflicts} type conflicts</span>
+    return <span class="warn">▲ {formatOf(usage.schema.type_conflicts, 'type conflict')}</span>
   }
   return 'ok'
 }
