@@ -120,7 +120,7 @@ function compileWords({ value }: ValueTest, sql: string, params: SqlParams): str
     case 'empty':
       return `${sql} = ''`
     case 'substring':
-      return `position(${folded}, ${params.add('String', test.text)}) > 0`
+      return compileContains(test.text, sql, params)
     case 'words': {
       const { words } = test
       if (words.length === 1)
@@ -130,10 +130,34 @@ function compileWords({ value }: ValueTest, sql: string, params: SqlParams): str
   }
 }
 
+/** The only characters beyond ASCII that fold to ASCII letters. */
+const FOLDED_TO_ASCII: ReadonlyMap<string, string> = new Map([
+  ['k', '\u212a'],
+  ['i', '\u0130'],
+])
+
+/**
+ * The text somewhere, in any case; `folded` is. To fold the column takes three times as long as to
+ * search it, so ASCII is searched in the column as it is, and only what may hold other spellings of
+ * an ASCII letter is folded.
+ */
+function compileContains(folded: string, sql: string, params: SqlParams): string {
+  const text = params.add('String', folded)
+  const inFolded = `position(${FOLD_FUNCTION}(${sql}), ${text}) > 0`
+  if (/[^\0-\x7f]/.test(folded)) return inFolded
+  const asItIs = `positionCaseInsensitive(${sql}, ${text}) > 0`
+  const others = [...FOLDED_TO_ASCII].flatMap(([letter, other]) => {
+    return folded.includes(letter) ? [other] : []
+  })
+  if (others.length === 0) return asItIs
+  const hasOther = `multiSearchAny(${sql}, ${params.add('Array(String)', others)})`
+  return `(${asItIs} OR (${hasOther} AND ${inFolded}))`
+}
+
 function compileWordPattern({ pattern }: WildcardTest, sql: string, params: SqlParams): string {
   const folded = `${FOLD_FUNCTION}(${sql})`
   if (isContained(pattern)) {
-    return `position(${folded}, ${params.add('String', foldCase(literalOf(pattern)))}) > 0`
+    return compileContains(foldCase(literalOf(pattern)), sql, params)
   }
   return `match(${folded}, ${params.add('String', wordPattern(pattern))})`
 }

@@ -57,7 +57,14 @@ test('types that a path cannot have are not read', () => {
     ['_service:cart', 'service = "cart"'],
     ['n:<5', 'payload.`n`.:Int64 <= "4"'],
     ['n:>18446744073709551615', 'false'],
-    ['*time*', 'position(lowerUTF8(payload.`message`.:String), "time") > 0'],
+    ['*art*', 'positionCaseInsensitive(payload.`message`.:String, "art") > 0'],
+    ['*ärt*', 'position(lowerUTF8(payload.`message`.:String), "ärt") > 0'],
+    [
+      '*time*',
+      '(positionCaseInsensitive(payload.`message`.:String, "time") > 0 OR ' +
+        '(multiSearchAny(payload.`message`.:String, ["\u0130"]) AND ' +
+        'position(lowerUTF8(payload.`message`.:String), "time") > 0))',
+    ],
     ['ti*ut', 'match(lowerUTF8(payload.`message`.:String), "(?:^|W)ti[^ ]*ut(?:$|W)")'],
     ['time*', 'match(lowerUTF8(payload.`message`.:String), "(?:^|W)time")'],
   ] as const
