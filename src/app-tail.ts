@@ -4,6 +4,8 @@ import type { Context } from './app-context.ts'
 import type { Stores } from './cell/open-stores.ts'
 import { TAIL_WORK_SHARE } from './limits.ts'
 import type { WorkerPool } from './pool/pool.ts'
+import { textOf } from './read/asks-catalog.ts'
+import { FieldCatalogStore } from './store/catalog/field-catalog-store.ts'
 import type { ControlStore } from './store/control/control-store.ts'
 import { CommittedStore } from './store/raw/committed-store.ts'
 import { EventStore } from './store/raw/event-store.ts'
@@ -16,6 +18,7 @@ export function createTails(
   { pool, streams }: { readonly pool: WorkerPool; readonly streams: ControlStore },
 ): TailHub {
   const budget = new WorkBudget(TAIL_WORK_SHARE * availableParallelism(), performance.now())
+  const catalogs = new FieldCatalogStore(reads.postgres)
   const hub = new TailHub({
     ownNode: lease.nodeId,
     store: new CommittedStore(reads.postgres),
@@ -26,6 +29,10 @@ export function createTails(
       return pool.run(now, undefined, (workedMs) => budget.spend(workedMs, performance.now()))
     },
     findStreams: (streamIds) => streams.findStreams(streamIds),
+    findTexts: async (asked) => {
+      const found = await catalogs.load(asked)
+      return found.map((one) => ({ paths: textOf(one), isSettled: !one.isAllText }))
+    },
     restMs: () => budget.restMs(performance.now()),
     observer: {
       onEvents: (count, lagSeconds) => {

@@ -19,6 +19,7 @@ import {
   type WatchedQueries,
 } from '../src/model/batch.ts'
 import type { EventRange } from './block/native-block.ts'
+import type { TextPaths } from './evaluate/compile-query.ts'
 import type { Evaluator } from './evaluate/evaluator.ts'
 import { Evaluators } from './evaluate/evaluators.ts'
 import { EventCursor, type TapedEvents } from './evaluate/event-cursor.ts'
@@ -154,9 +155,9 @@ export class Sieve {
   }
 
   #compile(json: string): QuerySet {
-    const [textFields, ...texts] = JSON.parse(json) as [string[], ...string[]]
+    const [{ textFields, isAllText }, ...texts] = JSON.parse(json) as [TextPaths, ...string[]]
     const before = this.#evaluators.size
-    const evaluators = texts.map((text) => this.#evaluators.of(text, textFields))
+    const evaluators = texts.map((text) => this.#evaluators.of(text, textFields, isAllText))
     // Their regular expressions are compiled when they meet the first text.
     this.#extra += TAIL_SIEVE_QUERY_STEPS * (this.#evaluators.size - before)
     const queries = evaluators.map((evaluator, index) => {

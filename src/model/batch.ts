@@ -254,7 +254,7 @@ export interface WatchedQueries {
   readonly streamId: StreamId
   /** No two sets of queries have the same. */
   readonly setId: number
-  /** JSON: `[text fields, ...queries]`. They parse, and ask for nothing that commit gives. */
+  /** JSON: `[TextPaths, ...queries]`. They parse, and ask for nothing that commit gives. */
   readonly json: string
 }
 

@@ -14,6 +14,7 @@ import {
   type SegmentSource,
   type WantedSegment,
 } from './stored-reads.ts'
+import type { TextPaths } from './stream-texts.ts'
 import {
   cursorAt,
   encodePlaces,
@@ -54,7 +55,7 @@ export interface CatchUpParts {
 export interface CatchUpRequest {
   readonly streamId: StreamId
   readonly query: string
-  readonly textFields: readonly string[]
+  readonly text: TextPaths
   readonly start: TailStart
   /** Where the catch-up ends, by node. */
   readonly heard: Places
@@ -213,7 +214,7 @@ function* pagesOf(
 
 async function sendPage(
   { events, match }: CatchUpParts,
-  { streamId, query, textFields }: CatchUpRequest,
+  { streamId, query, text }: CatchUpRequest,
   {
     page,
     places,
@@ -232,7 +233,7 @@ async function sendPage(
   const limit = TAIL_RESUME_PAGE_EVENTS
   const { queries, events: matched } = await match({
     reads,
-    queries: [{ text: query, textFields, eventTime: undefined, limit }],
+    queries: [{ text: query, ...text, eventTime: undefined, limit }],
   })
   const { stopped, undecided, events: mine } = queries[0]!
   let at = 0

@@ -6,13 +6,13 @@ import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { HeardSegment } from './commit-source.ts'
 import { QuerySets } from './query-sets.ts'
+import type { StreamText } from './stream-texts.ts'
 import type { Tail } from './tail.ts'
 import type { Places } from './tail-cursor.ts'
 
 export class StreamTails {
   readonly tails = new Set<Tail>()
-  /** Paths of the stream's text fields. */
-  #textFields: readonly string[] = []
+  #text: StreamText
   readonly #sets: QuerySets
   #waiting: HeardSegment[] = []
   /** Taken and not finished. */
@@ -22,16 +22,17 @@ export class StreamTails {
   /** Up to where the tails are; undefined when everything that was heard of is done. */
   #done: Map<number, SegmentId> | undefined
 
-  constructor(streamId: StreamId) {
+  constructor(streamId: StreamId, text: StreamText) {
+    this.#text = text
     this.#sets = new QuerySets(streamId)
   }
 
-  get textFields(): readonly string[] {
-    return this.#textFields
+  get text(): StreamText {
+    return this.#text
   }
 
-  set textFields(paths: readonly string[]) {
-    this.#textFields = paths
+  set text(text: StreamText) {
+    this.#text = text
     this.#sets.changed()
   }
 
@@ -61,7 +62,7 @@ export class StreamTails {
 
   /** What ingest is to look for in the stream's events. */
   watched(nowMs: number): ReturnType<QuerySets['watched']> {
-    return this.#sets.watched(() => this.#queries(), this.#textFields, nowMs)
+    return this.#sets.watched(() => this.#queries(), this.#text.paths, nowMs)
   }
 
   findSieved(sieved: Parameters<QuerySets['find']>[0]): ReturnType<QuerySets['find']> {

@@ -61,6 +61,34 @@ test('an event is there as soon as it was acknowledged, exactly as in the list',
   await errors.stop()
 })
 
+test('words are looked for in all strings, as a search does, until text is seen', async () => {
+  const stream = await api.createStream()
+  const send = (event: object) => api.ingest(stream.key, JSON.stringify([event]))
+  const isFound = async (query: string) => {
+    const page = await api.rest(`/v1/streams/${stream.id}/search`, 'POST', { query })
+    return (JSON.parse(page) as { readonly events: readonly unknown[] }).events.length > 0
+  }
+  assert.equal((await send({ n: 0, who: { name: 'Checkout api' } })).status, 200)
+  const reader = await open(stream.id, { query: 'checkout', from: '-1m' })
+  const numbers = () => reader.events.map(({ payload }) => payload.n)
+  await reader.until(() => reader.events.length === 1, 'what was there', 2_000)
+  await send({ n: 1, other: 'the checkout' })
+  await reader.until(() => reader.events.length === 2, 'a path that is new', 2_000)
+  assert.equal(await isFound('checkout'), true)
+  await send({ n: 2, message: 'Checkout', other: 'x' })
+  const deadline = performance.now() + 20_000
+  while (await isFound('checkout n:<2')) {
+    assert.ok(performance.now() < deadline, 'the text field is learned')
+    await sleep(100)
+  }
+  await sleep(4_000) // The tail hears of it within a few seconds.
+  await send({ n: 3, other: 'checkout' })
+  await send({ n: 4, message: 'checkout again' })
+  await reader.until(() => numbers().includes(4), 'the last', 2_000)
+  assert.deepEqual(numbers(), [0, 1, 2, 4])
+  assert.deepEqual(reader.gaps, [])
+})
+
 test('bad requests are refused before the stream begins', async () => {
   const { id } = await api.createStream()
   const ask = (query: string) => api.tryRest(`/v1/streams/${id}/tail${query}`)
