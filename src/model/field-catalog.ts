@@ -59,6 +59,8 @@ export interface FieldCatalog {
   readonly textFields: readonly string[]
   /** None of the setting's has been seen: all paths of strings are text fields. */
   readonly isAllText: boolean
+  /** Events have paths that were skipped and never will be learned: the stream was past a cap. */
+  readonly isPartial: boolean
   /** Of rows in `learned`. Precondition: `isFieldPath` of each part. */
   typesOf(path: PathParts): PathTypes
   /** All paths that are known to have had values, in the order of their names. */

@@ -7,6 +7,9 @@ export interface TimeRange {
   readonly toNs: bigint
 }
 
+/** Of what is counted in streams with fields that were never learned (`missesPaths`). */
+export const UNLEARNED = { reason: 'unlearned_fields', covered: undefined } as const
+
 export interface Honesty {
   /** Why less is covered than was asked for, and what; undefined when all is. */
   readonly shortfall?: { readonly reason: string; readonly covered: TimeRange | undefined }

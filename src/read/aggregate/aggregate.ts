@@ -4,6 +4,8 @@ import type {
   AggregateResult,
   AggregateTask,
 } from '../../store/projection/aggregate/aggregate-store.ts'
+import { missesPaths } from '../asks-catalog.ts'
+import { UNLEARNED } from '../honest-answer.ts'
 import type { OpenStreams } from '../read-deps.ts'
 import { aggregateJson } from './aggregate-answer.ts'
 import type { AggregateRequest } from './aggregate-request.ts'
@@ -26,5 +28,8 @@ export async function aggregate(
   const { sources, asOfMs } = await openStreams(streams)
   const result = await runAggregate({ ...request, streams: sources, asOfMs }, signal)
   const elapsedMs = performance.now() - startMs
-  return aggregateJson(request, result, { asOfMs, nowMs: nowMs() }, elapsedMs)
+  const queries = [request.query, ...request.aggregates.flatMap(({ query }) => query ?? [])]
+  const shortfall = missesPaths(queries, sources) ? UNLEARNED : undefined
+  const honesty = { asOfMs, nowMs: nowMs(), ...(shortfall && { shortfall }) }
+  return aggregateJson(request, result, honesty, elapsedMs)
 }

@@ -3,7 +3,8 @@ import type { Schema } from '../../api/schema.ts'
 import { FACET_FIELDS_MAX, FACET_VALUES_DEFAULT, FACET_VALUES_MAX } from '../../limits.ts'
 import type { Stream } from '../../model/stream.ts'
 import type { FacetsResult, FacetsTask } from '../../store/projection/aggregate/facets-store.ts'
-import { honestMembers } from '../honest-answer.ts'
+import { missesPaths } from '../asks-catalog.ts'
+import { honestMembers, UNLEARNED } from '../honest-answer.ts'
 import type { OpenStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
@@ -74,7 +75,12 @@ export async function facets(
     const head = JSON.stringify({ field: name, events: present, distinct })
     return `${head.slice(0, -1)},"values":[${told.join(',')}]}`
   })
-  const honesty = honestMembers({ asOfMs, nowMs: nowMs(), isSampled: oldestNs !== undefined })
+  const honesty = honestMembers({
+    asOfMs,
+    nowMs: nowMs(),
+    isSampled: oldestNs !== undefined,
+    ...(missesPaths([request.query], sources) && { shortfall: UNLEARNED }),
+  })
   const covered = oldestNs === undefined ? null : sampledRange(oldestNs, request.toNs)
   const elapsed = Math.round((performance.now() - startMs) * 10) / 10
   const tail = { events, ...honesty, covered, stats: { elapsed_ms: elapsed } }

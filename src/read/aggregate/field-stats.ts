@@ -7,7 +7,8 @@ import { FIELD_PATH_BYTES_MAX, STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../../li
 import type { AggregateFunction } from '../../model/aggregate-functions.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
 import type { Stream } from '../../model/stream.ts'
-import { honestMembers } from '../honest-answer.ts'
+import { missesPaths } from '../asks-catalog.ts'
+import { honestMembers, UNLEARNED } from '../honest-answer.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
 import type { AggregateDeps } from './aggregate.ts'
@@ -92,7 +93,9 @@ export async function fieldStats(
   })
   const head = `"path":${JSON.stringify(path)},"events":${all.total},"count":${count}`
   const body = `${head},"distinct":${distinct},"numbers":${shown},"top":[${values.join(',')}]`
-  const honest = { estimated: all.isEstimated, ...honestMembers({ asOfMs, nowMs: nowMs() }) }
+  const shortfall = missesPaths([request.query], sources) ? UNLEARNED : undefined
+  const honesty = { asOfMs, nowMs: nowMs(), ...(shortfall && { shortfall }) }
+  const honest = { estimated: all.isEstimated, ...honestMembers(honesty) }
   return `{${body},${JSON.stringify(honest).slice(1)}`
 }
 

@@ -6,7 +6,8 @@ import type { Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
 import type { Stream } from '../../model/stream.ts'
 import type { AggregateResult } from '../../store/projection/aggregate/aggregate-store.ts'
-import { type Honesty, honestMembers, type TimeRange } from '../honest-answer.ts'
+import { missesPaths } from '../asks-catalog.ts'
+import { type Honesty, honestMembers, type TimeRange, UNLEARNED } from '../honest-answer.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
 import type { AggregateDeps } from './aggregate.ts'
@@ -73,7 +74,8 @@ export async function histogram(
   const deadlineMs = startMs + request.timeoutMs
   const counted = await countNewest(request, run, () => deadlineMs - performance.now())
   const { covered } = counted
-  const shortfall = covered && { reason: 'timeout', covered }
+  const unlearned = missesPaths([request.query], sources) ? UNLEARNED : undefined
+  const shortfall = covered ? { reason: 'timeout', covered } : unlearned
   const honesty = { asOfMs, nowMs: deps.nowMs(), ...(shortfall && { shortfall }) }
   return histogramJson(request, counted, honesty, performance.now() - startMs)
 }

@@ -7,6 +7,7 @@ import { EXPORT_DAMAGED_MAX } from '../../limits.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { SourceStream } from '../../store/projection/compile/row-source.ts'
 import type { DamagedSegment } from './read-records.ts'
+import { UNLEARNED_FIELDS } from './search.ts'
 
 export class ExportLosses {
   /** The first of them. */
@@ -14,6 +15,7 @@ export class ExportLosses {
   #damagedEvents = 0
   #undecided = 0
   #isRemoved = false
+  #isUnlearned = false
   /** Marks of the streams when they were looked at last. */
   readonly #marks = new Map<number, bigint>()
 
@@ -31,6 +33,11 @@ export class ExportLosses {
   /** A segment was found and then gone. */
   addRemoved(events: number): void {
     this.#isRemoved ||= events > 0
+  }
+
+  /** Fields that the query means were never learned. */
+  addUnlearned(): void {
+    this.#isUnlearned = true
   }
 
   /** Looks at the streams' marks; `unread` is the part of the range that was not read yet. */
@@ -51,6 +58,7 @@ export class ExportLosses {
         ? [`${this.#undecided} events were passed over: damaged, or too much work for this query`]
         : []),
       ...(this.#isRemoved ? ['retention removed events before they were read'] : []),
+      ...(this.#isUnlearned ? [UNLEARNED_FIELDS] : []),
     ]
     return reasons.length === 0 ? undefined : reasons.join('; ')
   }

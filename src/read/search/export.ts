@@ -8,6 +8,7 @@ import type { RecordFormat } from '../../model/batch.ts'
 import { boundaryCursor, type EventId } from '../../model/event-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { Stream } from '../../model/stream.ts'
+import { missesPaths } from '../asks-catalog.ts'
 import { ExportLosses } from './export-losses.ts'
 import { findEvents } from './find-events.ts'
 import { readRecords } from './read-records.ts'
@@ -100,6 +101,7 @@ export class Export {
       deadlineMs: nowMs() + request.timeoutMs,
     }
     this.#losses.watchMarks(search.streams, this.#unread)
+    if (missesPaths([request.query], search.streams)) this.#losses.addUnlearned()
     const found = await findEvents(sources, search, signal, nowMs)
     this.#losses.addUndecided(found.undecided)
     const pieces: Uint8Array[] = []

@@ -8,6 +8,7 @@ import { boundaryCursor, type EventId, type EventKey, formatEventId } from '../.
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import type { Stream } from '../../model/stream.ts'
 import type { SourceStream } from '../../store/projection/compile/row-source.ts'
+import { missesPaths } from '../asks-catalog.ts'
 import { type Honesty, honestMembers } from '../honest-answer.ts'
 import { type FoundEvents, findEvents, type Shortfall } from './find-events.ts'
 import {
@@ -40,6 +41,10 @@ export const REASONS = {
   away: 'ClickHouse does not answer; the newest events were searched without it',
 } as const satisfies Record<Shortfall, string>
 
+/** ClickHouse's part of a stream with fields that were never learned. */
+export const UNLEARNED_FIELDS =
+  'fields past the caps of a stream were never learned: among "*" and words they are not looked at'
+
 const NS_PER_MS = 1_000_000n
 
 /** In pieces that make up the answer. Throws `malformed`, `unavailable`, `overloaded`. */
@@ -50,11 +55,12 @@ export async function search(
 ): Promise<Uint8Array> {
   const startMs = deps.nowMs()
   const newestFirst = isDownwards(request)
+  const sources = await deps.openStreams(streams)
   const found = await findEvents(
     deps.sources,
     {
       ...idRange(request),
-      streams: await deps.openStreams(streams),
+      streams: sources,
       query: request.query,
       queryText: request.queryText,
       eventTime: eventTimeOf(request),
@@ -83,7 +89,7 @@ export async function search(
       damaged: damaged.map(({ segmentId, events }) => ({ segment_id: segmentId, events })),
     }),
     ...honestMembers({
-      ...shortfallOf(found, request),
+      ...shortfallOf(found, request, sources),
       asOfMs: startMs,
       nowMs: startMs,
     }),
@@ -163,11 +169,17 @@ function textOf(id: EventId | undefined): string | null {
 function shortfallOf(
   { shortfall, frontier, undecided }: FoundEvents,
   request: SearchRequest,
+  sources: readonly SourceStream[],
 ): Pick<Honesty, 'shortfall'> {
-  if (shortfall === undefined && undecided === 0) return {}
   if (shortfall === undefined) {
-    const reason = `${undecided} events were passed over: damaged, or too much work for this query`
-    return { shortfall: { reason, covered: undefined } }
+    const reasons = [
+      ...(undecided > 0
+        ? [`${undecided} events were passed over: damaged, or too much work for this query`]
+        : []),
+      ...(missesPaths([request.query], sources) ? [UNLEARNED_FIELDS] : []),
+    ]
+    if (reasons.length === 0) return {}
+    return { shortfall: { reason: reasons.join('; '), covered: undefined } }
   }
   const at = BigInt(segmentIdMs(frontier as SegmentId)) * NS_PER_MS
   const { fromNs, toNs } = request

@@ -22,6 +22,7 @@ export type CatalogStream = Pick<Stream, 'streamId' | 'textFields'>
 
 interface Known {
   readonly fields: KnownFields
+  readonly isPartial: boolean
   readonly learned: LearnedRows
   readonly observed: NodeMarks
   readonly readAtMs: number
@@ -90,6 +91,7 @@ export class FieldCatalogStore {
         const state = states.get(streamId)
         const known: Known = {
           fields: new KnownFields(fields.get(streamId) ?? []),
+          isPartial: state?.is_partial ?? false,
           learned: state === undefined ? learned : learnedOf(state, learned),
           observed,
           readAtMs,
@@ -186,7 +188,7 @@ function learnedOf(state: StateRow, learned: LearnedRows): LearnedRows {
 }
 
 function toCatalog({ streamId, textFields }: CatalogStream, known: Known): FieldCatalog {
-  const { fields, learned, observed } = known
+  const { fields, isPartial, learned, observed } = known
   const setting = textFields.filter(isFieldPath)
   const isAllText = !setting.some((path) => fields.hasValues(path))
   const strings = isAllText ? fields.stringPaths.filter(isFieldPath) : []
@@ -196,6 +198,7 @@ function toCatalog({ streamId, textFields }: CatalogStream, known: Known): Field
     observed,
     textFields: [...new Set([...setting, ...strings.slice(0, QUERY_PATHS_MAX)])],
     isAllText,
+    isPartial,
     paths: fields.paths,
     typesOf: (path) => fields.typesOf(path),
   }

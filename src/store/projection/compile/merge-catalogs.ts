@@ -24,6 +24,7 @@ export function mergeCatalogs(catalogs: readonly FieldCatalog[]): FieldCatalog {
     streamId: first.streamId,
     textFields: [...new Set(catalogs.flatMap((catalog) => catalog.textFields))],
     isAllText: first.isAllText,
+    isPartial: catalogs.some(({ isPartial }) => isPartial),
     learned: mergeLearned(catalogs.map(({ learned }) => learned)),
     observed: leastMarks(catalogs.map(({ observed }) => observed)),
     typesOf: (path) => mergeTypes(catalogs.map((catalog) => catalog.typesOf(path))),

@@ -108,6 +108,7 @@ function makeCatalog(streamId: StreamId, batches: readonly EncodedBatch[]): Fiel
     streamId,
     textFields: [],
     isAllText: false,
+    isPartial: false,
     observed: new Map(),
     learned: { ...NOTHING_LEARNED, untilMs: 2 ** 42 },
     paths: known.paths,
