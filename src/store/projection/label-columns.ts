@@ -1,8 +1,7 @@
 /**
  * The columns `level` and `service` in SQL, as workers compute them
  * (`workers/facts/event-labels.ts`). Tables from before these columns use this for their old rows,
- * from the payload, until a merge or the reconciler writes the columns. A test checks that both
- * agree.
+ * from the payload, until a merge writes the columns. A test checks that both agree.
  */
 import { SERVICE_BYTES_MAX } from '../../limits.ts'
 import {

@@ -26,7 +26,7 @@ import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
 import { type ClickHouse, InsertSpool, type QueryParams } from '../clickhouse.ts'
 import { MEMORY_LIMIT_EXCEEDED, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
-import { LABEL_COLUMNS } from './label-columns.ts'
+import { addMissingLabels } from './label-tables.ts'
 import { COMPACT_SETTINGS } from './table-form.ts'
 import { TableKeeper } from './table-keeper.ts'
 import { PROJECTION_DATABASE, projectionTable, tableName } from './table-names.ts'
@@ -113,14 +113,6 @@ export function mergeSettings(bytesMax: number, bytesMaxWhenBusy = bytesMax): st
     `max_bytes_to_merge_at_max_space_in_pool = ${bytesMax}, ` +
     `max_bytes_to_merge_at_min_space_in_pool = ${bytesMaxWhenBusy}`
   )
-}
-
-/** Idempotent. Changes no part: until a part is rewritten, its columns are computed. */
-export function addLabelColumnsSql(streamId: StreamId): string {
-  const added = LABEL_COLUMNS.map(([name, definition, after]) => {
-    return `ADD COLUMN IF NOT EXISTS ${name} ${definition} AFTER ${after}`
-  })
-  return `ALTER TABLE ${projectionTable(streamId)} ${added.join(', ')}`
 }
 
 function columnsOf(streamId: StreamId): readonly (readonly [name: string, type: string])[] {
@@ -324,15 +316,7 @@ export class ProjectionStore {
   async #createTable(streamId: StreamId): Promise<void> {
     await this.#options.assertSame?.()
     await this.#clickhouse.command(createTableSql(streamId))
-    const columns = await this.#clickhouse.query<{ name: string }>(
-      `SELECT name FROM system.columns
-        WHERE database = {database:String} AND table = {table:String}`,
-      { database: PROJECTION_DATABASE, table: tableName(streamId) },
-    )
-    const names = new Set(columns.map(({ name }) => name))
-    if (LABEL_COLUMNS.some(([name]) => !names.has(name))) {
-      await this.#clickhouse.command(addLabelColumnsSql(streamId))
-    }
+    await addMissingLabels(this.#clickhouse, streamId)
     if (streamId !== MIXED_STREAM) await this.#bringIntoForm(streamId)
     this.#known.add(streamId)
   }

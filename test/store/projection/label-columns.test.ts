@@ -16,11 +16,8 @@ import {
 } from '../../../src/model/event-labels.ts'
 import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
-import {
-  addLabelColumnsSql,
-  createTableSql,
-  projectionTable,
-} from '../../../src/store/projection/projection-store.ts'
+import { addLabelColumnsSql } from '../../../src/store/projection/label-tables.ts'
+import { createTableSql, projectionTable } from '../../../src/store/projection/projection-store.ts'
 import { ProjectionHarness } from '../../block/projection-harness.ts'
 import { testSeed } from '../../support/fuzzing.ts'
 
