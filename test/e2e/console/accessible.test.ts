@@ -133,7 +133,6 @@ const SIZES = [
   { width: 1280, height: 800, theme: 'light' },
   { width: 390, height: 844, theme: 'dark' },
   { width: 320, height: 256, theme: 'light' },
-  { width: 1280, height: 800, theme: 'dark' },
 ] as const
 
 async function openScene({ hash, shows, act }: Scene): Promise<void> {

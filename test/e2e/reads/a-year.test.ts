@@ -135,7 +135,10 @@ test('while compaction merges a year, exports and searches have each event once'
   assert.equal(counts[0], SEGMENTS)
   const deadline = performance.now() + 120_000
   while (counts.at(-1)! > DAYS + 1 && performance.now() < deadline) {
-    await Promise.all([exportAll('oldest'), exportAll('newest'), searchAll()])
+    // One after another: compaction takes only threads that are idle.
+    for (const read of [() => exportAll('oldest'), () => exportAll('newest'), searchAll]) {
+      await read()
+    }
     counts.push(await rowsLeft())
   }
   console.log(`rows of the raw store between exports: ${counts.join(', ')}`)

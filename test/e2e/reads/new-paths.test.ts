@@ -67,7 +67,7 @@ async function holdFrom(
 }
 
 test('the first events of a stream are found by their words', async () => {
-  for (let streams = 0; streams < 5; streams++) {
+  for (let streams = 0; streams < 2; streams++) {
     const stream = await api.createStream()
     await send(stream, { n: 1, note: 'Card declined', who: { name: 'ann' } })
     await holdFrom(stream, 'who.name', {
@@ -88,7 +88,7 @@ test('a path that is new in an old stream is found by wildcards', async () => {
   await send(stream, { n: 0, message: 'old', http: { status: 200 } })
   await api.untilCounted(stream.id, 1)
   while (!(await knows(stream, 'http.status'))) await sleep(100)
-  for (let n = 1; n <= 6; n++) {
+  for (let n = 1; n <= 3; n++) {
     await send(stream, { n, http: { [`new${n}`]: `x${n}` }, message: 'new' })
     const others = Array.from({ length: n }, (_, index) => n - 1 - index)
     await holdFrom(stream, `http.new${n}`, {
