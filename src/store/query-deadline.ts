@@ -28,9 +28,10 @@ export class QueryDeadline {
     else signal.addEventListener('abort', () => answer.close(), { once: true })
   }
 
-  /** If it is what ended the query. */
+  /** If it, or the given signal, is what ended the query: what the client then throws varies. */
   get error(): StoreError | undefined {
-    if (!this.#late.signal.aborted) return undefined
+    if (!this.signal.aborted) return undefined
+    if (!this.#late.signal.aborted) return new StoreError('unavailable', 'clickhouse: aborted')
     const text = 'clickhouse: no answer, although the time of the query is over'
     return new StoreError('unavailable', text, { clickHouseCode: TIMEOUT_EXCEEDED })
   }

@@ -11,6 +11,7 @@ import { test } from 'node:test'
 import { QUERY_GRACE_MS } from '../../src/limits.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { TIMEOUT_EXCEEDED } from '../../src/store/clickhouse-codes.ts'
+import { QueryDeadline } from '../../src/store/query-deadline.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 
 async function withServer(
@@ -66,9 +67,26 @@ for (const [name, listener] of Object.entries({ silent, stuck })) {
       const settings = { max_execution_time: 30 }
       const signal = AbortSignal.timeout(100)
       await assert.rejects(clickhouse.query('SELECT 1', {}, settings, { signal }), (cause) => {
-        return cause instanceof StoreError && cause.clickHouseCode === undefined
+        assert.ok(cause instanceof StoreError)
+        assert.deepEqual([cause.kind, cause.clickHouseCode], ['unavailable', undefined])
+        return true
       })
       await closed
     })
   })
 }
+
+test('who gives a query up as its answer begins is told so, whatever the client throws', () => {
+  const given = new AbortController()
+  const deadline = new QueryDeadline({ max_execution_time: 30 }, given.signal)
+  given.abort()
+  let isClosed = false
+  deadline.watch({
+    close: () => {
+      isClosed = true
+    },
+  })
+  deadline.end()
+  assert.ok(isClosed)
+  assert.equal(deadline.error?.kind, 'unavailable')
+})
