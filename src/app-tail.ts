@@ -5,20 +5,26 @@ import type { Stores } from './cell/open-stores.ts'
 import { TAIL_WORK_SHARE } from './limits.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import { textOf } from './read/asks-catalog.ts'
-import { FieldCatalogStore } from './store/catalog/field-catalog-store.ts'
+import type { FieldCatalogStore } from './store/catalog/field-catalog-store.ts'
 import type { ControlStore } from './store/control/control-store.ts'
 import { CommittedStore } from './store/raw/committed-store.ts'
 import { EventStore } from './store/raw/event-store.ts'
 import { TailHub } from './tail/tail-hub.ts'
 import { WorkBudget } from './tail/work-budget.ts'
 
+interface Parts {
+  readonly pool: WorkerPool
+  readonly streams: ControlStore
+  /** Those of reads: they are cached. */
+  readonly catalogs: FieldCatalogStore
+}
+
 export function createTails(
   { log, metrics }: Pick<Context, 'log' | 'metrics'>,
   { reads, lease }: Stores,
-  { pool, streams }: { readonly pool: WorkerPool; readonly streams: ControlStore },
+  { pool, streams, catalogs }: Parts,
 ): TailHub {
   const budget = new WorkBudget(TAIL_WORK_SHARE * availableParallelism(), performance.now())
-  const catalogs = new FieldCatalogStore(reads.postgres)
   const hub = new TailHub({
     ownNode: lease.nodeId,
     store: new CommittedStore(reads.postgres),

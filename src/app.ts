@@ -25,6 +25,7 @@ import { createTails } from './app-tail.ts'
 import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { openCell } from './cell/cell.ts'
 import { openStores } from './cell/open-stores.ts'
+import { openReadStores } from './cell/read-stores.ts'
 import type { Config } from './config.ts'
 import { describeRoutes } from './http/describe-routes.ts'
 import { type LoadedEngine, loadEngine } from './http/load-engine.ts'
@@ -94,11 +95,12 @@ async function start(
   const plane = startControl(context, stores)
   const { control, credentials } = plane
   const pool = startPool(context, directory.path)
-  const tails = createTails(context, stores, { pool, streams: plane.streams })
+  const reads = openReadStores(stores)
+  const { catalogs } = reads
+  const tails = createTails(context, stores, { pool, streams: plane.streams, catalogs })
   const cell = await openCell(context, stores, { pool, streams: plane.directory, tails })
   startPromoter(context, stores.postgres, cell.usage)
   const { isClickHouseEmbedded } = stores
-  const { reads } = cell
   let isStopping = false
   const page = createConsole(control)
   const ingestParts = { pool, cell, credentials, tails, isStopping: () => isStopping }

@@ -25,7 +25,6 @@ import type { CellContext, NodeNumber } from './cell-context.ts'
 import { materializeFollower } from './create-materializer.ts'
 import { observeFollower } from './create-observer.ts'
 import type { Stores } from './open-stores.ts'
-import { openReadStores, type ReadStores } from './read-stores.ts'
 import { startRetainer } from './start-retainer.ts'
 import { watchClock } from './watch-clock.ts'
 
@@ -35,7 +34,6 @@ export interface Cell {
   readonly idempotency: IdempotencyStore
   readonly usage: UsageStore
   readonly storage: StorageStore
-  readonly reads: ReadStores
   readonly nodeId: number
   readonly liveNodes: () => number
 }
@@ -75,7 +73,6 @@ export async function openCell(
     idempotency: new IdempotencyStore(stores.writes.postgres, lease),
     usage: new UsageStore(stores.postgres),
     storage,
-    reads: openReadStores(stores),
     nodeId: lease.nodeId,
     liveNodes: () => lease.liveNodes,
   }
