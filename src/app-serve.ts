@@ -42,7 +42,7 @@ export function createServeRoutes(parts: {
   const { reads, isClickHouseEmbedded, pool, control, streams, credentials } = parts
   const { metrics, tails, views } = parts
   const isIngestBusy = () => isBusy(pool.ingestLoad)
-  const lanes = createLanes(isIngestBusy, isClickHouseEmbedded)
+  const lanes = createLanes(() => pool.ingestLoad, isClickHouseEmbedded)
   metrics.watchLanes(lanes)
   const bodies = new BodyBudget()
   metrics.watch('restBodyBytes', () => bodies.bytes)

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { BenchStream } from '../e2e/rest.ts'
 import type { EngineClient } from './engine-client.ts'
 import type { RestClient } from './rest-client.ts'
-import type { QueryRow, Scene } from './rows.ts'
+import { type QueryRow, type Scene, traceSql } from './rows.ts'
 
 /** How long the first page after ingest may take, milliseconds: must, and goal. */
 export const FIRST = { name: 'first', mustMs: 40, goalMs: 20 } as const
@@ -20,7 +20,7 @@ export interface RowResult {
   readonly mustMs: number
   readonly goalMs: number
   readonly rest: Timing
-  /** None of the first page, which only the service can answer. */
+  /** Undefined where the service is asked alone. */
   readonly engine: Timing | undefined
   /** Whether both gave the same answer; also where there is no engine's. */
   readonly isEqual: boolean
@@ -51,7 +51,7 @@ export async function measureRows(
 ): Promise<RowResult[]> {
   const results: RowResult[] = []
   for (const row of rows) results.push(await measureRow(subject, row, { runs, isServiceAlone }))
-  if (hasFirst) results.push(await measureFirst(subject, runs))
+  if (hasFirst) results.push(await measureFirst(subject, { runs, isServiceAlone }))
   return results
 }
 
@@ -81,9 +81,11 @@ async function measureRow(
 }
 
 /** An event is sent; once it is acknowledged, it is searched for. */
-async function measureFirst(subject: Subject, runs: number): Promise<RowResult> {
-  const { rest, stream } = subject
-  const times: number[] = []
+async function measureFirst(
+  { rest, engine, stream, scene }: Subject,
+  { runs, isServiceAlone }: { readonly runs: number; readonly isServiceAlone: boolean },
+): Promise<RowResult> {
+  const times: { readonly rest: number[]; readonly engine: number[] } = { rest: [], engine: [] }
   let isEqual = true
   for (let run = -WARM_UPS; run < runs; run++) {
     await sleep(FIRST_PAUSE_MS)
@@ -94,9 +96,13 @@ async function measureFirst(subject: Subject, runs: number): Promise<RowResult> 
     const query = `trace.trace_id:${id}`
     const { answer, ms } = await rest.post(`/v1/streams/${stream.id}/search`, { query })
     isEqual &&= (answer as { readonly events: readonly unknown[] }).events.length === 1
-    if (run >= 0) times.push(ms)
+    if (run >= 0) times.rest.push(ms)
+    if (isServiceAlone) continue
+    const own = await engine.ask(traceSql({ ...scene, toMs: Date.now() + 1 }, id))
+    if (run >= 0) times.engine.push(own.engineMs)
   }
-  return { ...FIRST, rest: timing(times), engine: undefined, isEqual }
+  const engineTiming = isServiceAlone ? undefined : timing(times.engine)
+  return { ...FIRST, rest: timing(times.rest), engine: engineTiming, isEqual }
 }
 
 export function timing(values: readonly number[]): Timing {

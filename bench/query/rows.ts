@@ -130,6 +130,11 @@ function source({ table, fromMs, toMs }: Scene, condition = ''): string {
   return `FROM ${table} WHERE ${times}${condition === '' ? '' : ` AND ${condition}`}`
 }
 
+/** The engine's work for a search by a trace id; the event itself may not be there yet. */
+export function traceSql(scene: Scene, id: string): string {
+  return `SELECT count() AS c ${source(scene, `${string('trace.trace_id')} = '${id}'`)}`
+}
+
 /** How many events match. */
 function counted(
   name: string,

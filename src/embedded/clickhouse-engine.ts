@@ -3,43 +3,23 @@
  * parameters never leak from one to the next, and bounded concurrency, with separate slots for
  * reads, writes and control: a long query does not hold up an insert. Only inserts with the same
  * settings reuse connections: opening, preparing and closing one costs as much as parsing a small
- * block.
+ * block. Reads run on threads of their own, below everything else (`read-threads.ts`).
  *
  * We use the addon below chdb's API. Its parameter API races across connections and can abort
  * the engine, so parameters are `SET param_x = '…'` on the request's own connection. Its raw
  * insert silently cuts the data at the first empty line ("\n\n", any two bytes 0x0a of a binary
  * block), so data of an INSERT goes through a file: `FROM INFILE`, tested up to 100 MB.
  */
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_CONTROLS_MAX, ENGINE_READS_MAX, ENGINE_WRITES_MAX } from '../limits.ts'
 import type { StoreLane } from '../store/store-lane.ts'
-
-declare const connectionBrand: unique symbol
-declare const streamBrand: unique symbol
-export type Connection = { readonly [connectionBrand]: true }
-type StreamHandle = { readonly [streamBrand]: true }
+import { type Addon, type Connection, loadAddon } from './chdb-addon.ts'
+import { type Reads, ReadThreads } from './read-threads.ts'
 
 interface Running {
   readonly lane: StoreLane
-  readonly startedAt: number
   /** It asks for one thread. */
   readonly isThin: boolean
-}
-
-interface NativeResult {
-  readonly bytes: Uint8Array
-}
-
-/** chdb's native part, as much of it as we use. */
-export interface Addon {
-  CreateConnection(path: string, args?: readonly string[]): Connection
-  CloseConnection(connection: Connection): void
-  QueryAsyncConnection(connection: Connection, sql: string, format: string): Promise<NativeResult>
-  StreamQuery(connection: Connection, sql: string, format: string): StreamHandle
-  StreamFetch(stream: StreamHandle): Promise<{ bytes: Uint8Array; numRows: number; done: boolean }>
-  StreamCancel(stream: StreamHandle): void
 }
 
 export interface Statement {
@@ -57,9 +37,6 @@ export interface Statement {
   readonly signal: AbortSignal
 }
 
-/** Takes one piece of a streamed result; resolves when the next may come, false to stop. */
-export type TakeChunk = (bytes: Uint8Array) => Promise<boolean>
-
 const WAITING_MAX = 256
 
 /** What the engine answers when its queues are full; the form is that of its own errors. */
@@ -71,8 +48,6 @@ const FORMAT = 'TabSeparated'
 
 const SHUTTING_DOWN = 'Code: 236. DB::Exception: Server is shutting down. (ABORTED)'
 const CANCEL_AGAIN_MS = 100
-/** For this long after an insert, the next insert is expected. */
-const INSERTING_MS = 2_500
 const CANCELLED = 'Code: 394. DB::Exception: Query was cancelled. (QUERY_WAS_CANCELLED)'
 
 export class ClickHouseEngine {
@@ -80,8 +55,7 @@ export class ClickHouseEngine {
   readonly #path: string
   /** Keeps the engine up while no request runs, and serves cancellations. */
   readonly #anchor: Connection
-  /** For looking at what runs, without waiting behind cancellations. */
-  readonly #observer: Connection
+  readonly #reads: Reads
   readonly #places: Readonly<Record<StoreLane, Places>> = {
     read: new Places(ENGINE_READS_MAX),
     write: new Places(ENGINE_WRITES_MAX),
@@ -95,10 +69,6 @@ export class ClickHouseEngine {
   /** Prepared connections of inserts that are over, the longest unused first. */
   readonly #idle: { readonly session: string; readonly connection: Connection }[] = []
   #killing: Promise<void> | undefined
-  /** The last look at what runs. */
-  #looking: Promise<unknown> | undefined
-  /** When the last insert began. */
-  #insertedAt = Number.NEGATIVE_INFINITY
   #tagCount = 0
   #closed = false
 
@@ -106,7 +76,7 @@ export class ClickHouseEngine {
     this.#addon = addon
     this.#path = path
     this.#anchor = anchor
-    this.#observer = addon.CreateConnection(path)
+    this.#reads = start.reads
     this.#settings = start.settings
     this.version = start.version
   }
@@ -116,54 +86,26 @@ export class ClickHouseEngine {
     path: string,
     configPath: string,
     settings: EngineSettings,
-    addon = loadAddon(),
+    { addon, openReads }: EngineParts = { addon: loadAddon(), openReads: ReadThreads.open },
   ): Promise<ClickHouseEngine> {
     const anchor = addon.CreateConnection(path, [`--config-file=${configPath}`])
     const { bytes } = await addon.QueryAsyncConnection(anchor, 'SELECT version()', FORMAT)
     const version = Buffer.from(bytes).toString().trim()
-    return new ClickHouseEngine(addon, path, anchor, { version, settings })
+    const reads = await openReads(path)
+    return new ClickHouseEngine(addon, path, anchor, { version, settings, reads })
   }
 
   /** Runs a statement and returns its whole result. Rejects with the engine's own message. */
-  async run(statement: Statement): Promise<NativeResult> {
-    return await this.#withConnection(statement, async (connection) => {
-      return await this.#addon.QueryAsyncConnection(connection, statement.sql, FORMAT)
-    })
-  }
-
-  /** Runs a SELECT piece by piece; a piece is computed when the one before was taken. */
-  async stream(statement: Statement, take: TakeChunk): Promise<void> {
-    await this.#withConnection(statement, async (connection) => {
-      const handle = this.#addon.StreamQuery(connection, statement.sql, FORMAT)
-      try {
-        for (;;) {
-          const { bytes, done } = await this.#addon.StreamFetch(handle)
-          if (done || !(await take(bytes))) return
-        }
-      } finally {
-        this.#addon.StreamCancel(handle) // No fetch is under way here: they are awaited.
+  async run(statement: Statement): Promise<Uint8Array> {
+    const { sql } = statement
+    return await this.#inPlace(statement, async (tag) => {
+      if (isTextRead(statement)) {
+        return await this.#reads.run([...this.#preparation(statement, tag), sql])
       }
+      return await this.#inSession(statement, tag, async (connection) => {
+        return (await this.#addon.QueryAsyncConnection(connection, sql, FORMAT)).bytes
+      })
     })
-  }
-
-  /** Ids of the threads that work on reads: of one read on an idle engine only after `ms`. */
-  async threadsOfReads(ms: number): Promise<number[]> {
-    const reads = this.#reads()
-    const now = performance.now()
-    const isAlone = reads.length === 1 && now - this.#insertedAt > INSERTING_MS
-    const before = isAlone ? now - ms : now
-    const slow = reads.flatMap(([tag, { startedAt }]) => (startedAt <= before ? [quote(tag)] : []))
-    if (slow.length === 0 || this.#closed) return []
-    const sql = `SELECT arrayJoin(thread_ids) FROM system.processes
-      WHERE Settings['log_comment'] IN (${slow.join(', ')})`
-    const look = this.#addon.QueryAsyncConnection(this.#observer, sql, FORMAT)
-    this.#looking = look
-    const { bytes } = await look
-    return Buffer.from(bytes).toString().trim().split('\n').filter(Boolean).map(Number)
-  }
-
-  #reads() {
-    return [...this.#running].filter(([, { lane }]) => lane === 'read')
   }
 
   /** Cancels what runs, waits up to `waitMs` for it, and shuts the engine down. */
@@ -177,18 +119,15 @@ export class ClickHouseEngine {
     // what was acknowledged is on disk already.
     if (this.#running.size > 0) return
     await this.#killing
-    await this.#looking?.catch(() => undefined)
+    await this.#reads.close()
     for (const { connection } of this.#idle.splice(0)) this.#addon.CloseConnection(connection)
-    this.#addon.CloseConnection(this.#observer)
     this.#addon.CloseConnection(this.#anchor)
   }
 
-  async #withConnection<T>(
-    statement: Statement,
-    fn: (connection: Connection) => Promise<T>,
-  ): Promise<T> {
-    const { signal } = statement
-    const places = this.#places[statement.lane]
+  /** Runs `fn` once its lane has a place; `tag` marks what to cancel when nobody waits for it. */
+  async #inPlace<T>(statement: Statement, fn: (tag: string) => Promise<T>): Promise<T> {
+    const { signal, lane } = statement
+    const places = this.#places[lane]
     await places.take(signal)
     if (this.#closed) {
       places.give()
@@ -196,13 +135,11 @@ export class ClickHouseEngine {
     }
     const tag = tagOf(++this.#tagCount, statement.queryId)
     const cancel = () => this.#cancel(tag)
-    const startedAt = performance.now()
     const isThin = statement.settings.get('max_threads') === '1'
-    this.#running.set(tag, { lane: statement.lane, startedAt, isThin })
-    if (statement.isInsert) this.#insertedAt = startedAt
+    this.#running.set(tag, { lane, isThin })
     signal.addEventListener('abort', cancel)
     try {
-      return await this.#inSession(statement, tag, fn)
+      return await fn(tag)
     } finally {
       signal.removeEventListener('abort', cancel)
       this.#running.delete(tag)
@@ -223,8 +160,10 @@ export class ClickHouseEngine {
     const connection = prepared ?? this.#addon.CreateConnection(this.#path)
     let isOver = false
     try {
-      if (prepared === undefined) await this.#prepare(connection, statement, tag)
-      else await this.#runSilently(prepared, setStatement(new Map([['log_comment', tag]])))
+      const preparation = prepared
+        ? [setStatement(new Map([['log_comment', tag]]))]
+        : this.#preparation(statement, tag)
+      for (const sql of preparation) await this.#addon.QueryAsyncConnection(connection, sql, 'Null')
       if (signal.aborted) throw new Error(CANCELLED)
       const result = await fn(connection)
       isOver = !signal.aborted
@@ -267,9 +206,9 @@ export class ClickHouseEngine {
     this.#killing = undefined
   }
 
-  async #prepare(connection: Connection, statement: Statement, tag: string): Promise<void> {
+  /** What is run before the statement, on its connection. */
+  #preparation(statement: Statement, tag: string): string[] {
     const { database } = statement
-    if (database !== undefined) await this.#runSilently(connection, `USE ${quoteName(database)}`)
     const { defaults, bounds } = this.#settings
     const settings = new Map([...textOf(defaults), ...statement.settings])
     for (const [name, most] of textOf(bounds[statement.lane] ?? {})) {
@@ -279,16 +218,22 @@ export class ClickHouseEngine {
       if (!isLess) settings.set(name, most)
     }
     // Several reads share the cores as it is: more threads of each would take them from ingest.
-    const isOneOfMany = this.#reads().filter(([, { isThin }]) => !isThin).length > 1
+    const reads = [...this.#running.values()].filter(({ lane }) => lane === 'read')
+    const isOneOfMany = reads.filter(({ isThin }) => !isThin).length > 1
     if (statement.lane === 'read' && isOneOfMany) settings.set('max_threads', '1')
     settings.set('log_comment', tag)
     for (const [name, value] of statement.params) settings.set(`param_${name}`, value)
-    await this.#runSilently(connection, setStatement(settings))
+    const use = database === undefined ? [] : [`USE ${quoteName(database)}`]
+    return [...use, setStatement(settings)]
   }
+}
 
-  async #runSilently(connection: Connection, sql: string): Promise<void> {
-    await this.#addon.QueryAsyncConnection(connection, sql, 'Null')
-  }
+/**
+ * A read that a thread of reads can run: its result is UTF-8, as that of our client's, and no NUL
+ * would end its statement.
+ */
+function isTextRead({ lane, sql }: Statement): boolean {
+  return lane === 'read' && /\sFORMAT\s+JSON(?:EachRow)?\s*$/.test(sql) && !sql.includes('\0')
 }
 
 /** What a connection is prepared with, for those that may be used again. */
@@ -316,7 +261,13 @@ export interface EngineSettings {
   readonly bounds: Partial<Readonly<Record<StoreLane, Settings>>>
 }
 
+interface EngineParts {
+  readonly addon: Addon
+  readonly openReads: (path: string) => Promise<Reads>
+}
+
 interface EngineStart {
+  readonly reads: Reads
   readonly version: string
   readonly settings: EngineSettings
 }
@@ -366,13 +317,6 @@ class Places {
   }
 }
 
-/** Finds the platform's addon the way chdb does; its own entry file would install exit hooks. */
-function loadAddon(): Addon {
-  const require = createRequire(import.meta.url)
-  const loader = join(dirname(require.resolve('chdb')), 'dist', 'loader.js')
-  return require(loader).loadNative()
-}
-
 function setStatement(settings: ReadonlyMap<string, string>): string {
   const assignments = [...settings].map(([name, value]) => {
     if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name)) {
@@ -383,8 +327,10 @@ function setStatement(settings: ReadonlyMap<string, string>): string {
   return `SET ${assignments.join(', ')}`
 }
 
+/** NUL, too: a thread of reads would end its statement there. */
 export function quote(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+  const escaped = text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')
+  return `'${escaped}'`
 }
 
 function quoteName(name: string): string {

@@ -61,7 +61,7 @@ const CONFIG = {
   uncompressed_cache_size: 0,
   index_uncompressed_cache_size: 0,
   compiled_expression_cache_size: 32 * 1024 * 1024,
-  // A thread that worked for a slow read stays lowered: it must not work for an insert after it.
+  // A thread that worked for a read stays lowered: it must not work for an insert after it.
   max_thread_pool_free_size: 0,
   background_pool_size: 2,
   background_common_pool_size: 2,
@@ -102,7 +102,7 @@ async function run(settings: HostSettings): Promise<void> {
   writeFileSync(config, toXml('clickhouse', CONFIG))
 
   const engine = await ClickHouseEngine.open(data, config, SETTINGS)
-  lowerBackgroundThreads(engine)
+  lowerBackgroundThreads()
   const { user, password } = settings
   const front = new ClickHouseHttpFront({ engine, user, password, spoolDirectory })
   const server = createServer((request, response) => front.handle(request, response))

@@ -7,9 +7,8 @@
  *
  * Long parameters come with the statement as the parts of a multipart body.
  *
- * A SELECT streams out as it is computed, as fast as the client reads, unless it asks for
- * `wait_end_of_query`; then it is computed first, so that any failure has a status. A client that
- * goes away cancels its query. The data of an INSERT is spooled to an unlinked file on its way in.
+ * A result is sent when it is complete, so any failure has a status. A client that goes away
+ * cancels its query. The data of an INSERT is spooled to an unlinked file on its way in.
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -24,13 +23,7 @@ import {
   Spool,
   type Spooled,
 } from './clickhouse-request.ts'
-import {
-  isStreamable,
-  isWrite,
-  multiStatementAt,
-  parseInsert,
-  withInfile,
-} from './clickhouse-sql.ts'
+import { isWrite, multiStatementAt, parseInsert, withInfile } from './clickhouse-sql.ts'
 
 export interface HttpFrontOptions {
   readonly engine: ClickHouseEngine
@@ -78,8 +71,7 @@ export class ClickHouseHttpFront {
 
   async #select(call: Call, response: ServerResponse): Promise<void> {
     assertOneStatement(call.query)
-    if (isStreamable(call.query) && !call.waitEnd) await this.#runStreamed(call, response)
-    else await this.#runWhole(call, response)
+    await this.#run(call, response)
   }
 
   async #insert(call: Call, data: Spooled, response: ServerResponse): Promise<void> {
@@ -90,32 +82,16 @@ export class ClickHouseHttpFront {
         throw new RequestRejected(501, `${text}. (NOT_IMPLEMENTED)`)
       }
       const query = withInfile(insert, data.path)
-      await this.#runWhole({ ...call, query }, response, { isInsert: true })
+      await this.#run({ ...call, query }, response, { isInsert: true })
     } finally {
       data.close()
     }
   }
 
-  async #runWhole(call: Call, response: ServerResponse, { isInsert } = { isInsert: false }) {
+  async #run(call: Call, response: ServerResponse, { isInsert } = { isInsert: false }) {
     const watch = watchClose(response)
     try {
-      const statement = { ...toStatement(call, watch.signal), isInsert }
-      const { bytes } = await this.#options.engine.run(statement)
-      response.end(bytes)
-    } finally {
-      watch.stop()
-    }
-  }
-
-  async #runStreamed(call: Call, response: ServerResponse): Promise<void> {
-    const watch = watchClose(response)
-    try {
-      await this.#options.engine.stream(toStatement(call, watch.signal), async (bytes) => {
-        if (watch.signal.aborted) return false
-        if (!response.write(bytes)) await drained(response)
-        return !watch.signal.aborted
-      })
-      response.end()
+      response.end(await this.#options.engine.run({ ...toStatement(call, watch.signal), isInsert }))
     } finally {
       watch.stop()
     }
@@ -138,7 +114,6 @@ interface Call {
   readonly query: string
   readonly queryId: string
   readonly database: string | undefined
-  readonly waitEnd: boolean
   /** Undefined when the client does not say. */
   readonly lane: StoreLane | undefined
   readonly settings: ReadonlyMap<string, string>
@@ -166,7 +141,6 @@ function parseCall(request: IncomingMessage): Call {
     query: url.get('query')?.trim() ?? '',
     queryId: url.get('query_id') || randomUUID(),
     database: url.get('database') ?? undefined,
-    waitEnd: url.get('wait_end_of_query') === '1',
     lane: isStoreLane(lane) ? lane : undefined,
     settings,
     params,
@@ -207,12 +181,9 @@ function assertOneStatement(query: string): void {
   if (at !== undefined) reject(`failed at position ${at + 1}: Multi-statements are not allowed`)
 }
 
-/** Answers with ClickHouse's form of an error; when part of a result is out, cuts it short. */
+/** Answers with ClickHouse's form of an error. */
 function sendException(response: ServerResponse, cause: unknown, version: string): void {
-  if (response.headersSent || response.destroyed) {
-    response.destroy()
-    return
-  }
+  if (response.destroyed) return
   const { status, message } = exceptionOf(cause)
   response.statusCode = status
   if (status === 413) response.setHeader('Connection', 'close')
@@ -226,19 +197,6 @@ function watchClose(response: ServerResponse): { signal: AbortSignal; stop: () =
   if (response.destroyed) onClose()
   response.once('close', onClose)
   return { signal: controller.signal, stop: () => void response.off('close', onClose) }
-}
-
-/** Resolves when the client took what was written, or went away. */
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off('drain', done)
-      response.off('close', done)
-      resolve()
-    }
-    response.once('drain', done)
-    response.once('close', done)
-  })
 }
 
 function same(left: string, right: string): boolean {

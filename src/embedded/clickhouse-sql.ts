@@ -37,11 +37,6 @@ export function withInfile(insert: InsertStatement, path: string): string {
   return `${insert.head} FROM INFILE ${quote(path)} FORMAT ${insert.format}`
 }
 
-/** Whether the engine can compute its result piece by piece. */
-export function isStreamable(sql: string): boolean {
-  return /^(?:\(\s*)*(?:SELECT|WITH)\b/i.test(sql.replace(COMMENTS, ''))
-}
-
 /** Whether it takes a place among the writes. Reads are recognised; all else counts as a write. */
 export function isWrite(sql: string): boolean {
   const text = sql.replace(COMMENTS, '')

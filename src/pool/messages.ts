@@ -14,25 +14,25 @@ import type { RedactionPreview } from '../model/redaction-preview.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
 import type { StreamId } from '../model/stream.ts'
 
-/** What a worker is given at its start. */
+/** What a worker gets when it starts. */
 export interface WorkerData {
   /** Random, 32 bits: seeds the worker's tables of keys. */
   readonly hashSeed: number
 }
 
 /**
- * Decode, transform and encode a batch. Its bytes are shared memory: nothing is copied, and they
- * are still here when a worker dies over them.
+ * Decode, transform and encode a batch. Its bytes are in shared memory: nothing is copied, and main
+ * still has them when a worker dies of them.
  */
 export interface IngestTask {
   readonly kind: 'ingest'
   readonly batch: AcceptedBatch
   /**
    * Where block and payload go when the batch makes one segment and they fit; else the worker
-   * makes buffers of its own. Nobody else touches them while the task is under way.
+   * allocates its own buffers. Nobody else touches them while the task runs.
    */
   readonly output: SegmentOutput | undefined
-  /** Queries of the batch's streams that somebody watches. */
+  /** The watched queries of the batch's streams. */
   readonly watched?: readonly WatchedQueries[] | undefined
 }
 
@@ -41,11 +41,11 @@ export interface IngestResult {
   readonly batch: EncodedBatch
 }
 
-/** Only these events of a payload, and how many are of one segment each. */
+/** Only these events of a payload, with the number of events of each segment. */
 export interface ReplayPart {
   readonly first: number
   readonly counts: readonly number[]
-  /** For the shared table: whose those segments are. */
+  /** For the shared table: the stream of each segment. */
   readonly streamIds?: readonly StreamId[]
 }
 
@@ -71,7 +71,7 @@ export interface ReplayResult {
 
 export type ReplayedSegment = Pick<EncodedSegment, 'eventCount' | 'block' | 'pathsSkipped'>
 
-/** Say again what a stored segment said of its stream's schema. */
+/** Repeat what a stored segment reported of its stream's schema. */
 export interface DescribeTask extends StoredPart {
   readonly kind: 'describe'
   readonly streamId: number
@@ -79,7 +79,7 @@ export interface DescribeTask extends StoredPart {
 
 export interface DescribeResult {
   readonly kind: 'describe'
-  /** What each of the part's segments says. */
+  /** What each of the part's segments reports. */
   readonly deltas: readonly SchemaDelta[]
 }
 
@@ -93,11 +93,11 @@ export interface ReadTask {
 export interface ReadResult {
   readonly kind: 'read'
   readonly json: Uint8Array
-  /** Reads whose events are not in `json`. */
+  /** The reads that failed: their events are not in `json`. */
   readonly damaged: readonly DamagedRead[]
 }
 
-/** Make one payload of the events of several, in their order. */
+/** Join the events of several payloads, in order, into one payload. */
 export interface CompactTask {
   readonly kind: 'compact'
   readonly payloads: readonly Uint8Array[]
@@ -112,15 +112,15 @@ export interface CompactResult {
 }
 
 /**
- * Sort the events of mixed segments into segments of one stream each. Pieces are ranges of events:
- * three numbers each, the payload's index, the first event and how many.
+ * Sort the events of mixed segments into segments of one stream each. A piece is a range of events,
+ * in three numbers: the payload's index, the first event and the count.
  */
 export interface SplitTask {
   readonly kind: 'split'
   readonly payloads: readonly Uint8Array[]
-  /** By the segments they make, in order. */
+  /** Ordered by the segment that they go into. */
   readonly pieces: Uint32Array
-  /** How many pieces each segment is made of. */
+  /** How many pieces make up each segment. */
   readonly pieceCounts: Uint32Array
 }
 
@@ -158,67 +158,67 @@ export interface ReviewResult {
 }
 
 /**
- * Which events of stored segments match each of some queries: for search over events that
- * ClickHouse does not have yet, and for live tails, all tails of a stream in one pass.
+ * Find the events of stored segments that match each of several queries. Used by search over events
+ * that ClickHouse does not have yet, and by live tails: all tails of a stream in one pass.
  */
 export interface MatchTask {
   readonly kind: 'match'
-  /** Those that share a payload come one after another, so that it is decoded once. */
+  /** Reads of one payload are consecutive, so that it is decoded once. */
   readonly reads: readonly SegmentRead[]
   readonly queries: readonly MatchQuery[]
-  /** Render each event that some query matches, as `ReadTask` does. */
+  /** Render each event that any query matches, as `ReadTask` does. */
   readonly withRecords: boolean
-  /** For live tails: it has turns apart from those of reads of stored events. */
+  /** For live tails: queued in a lane apart from reads of stored events. */
   readonly isTail?: boolean
 }
 
 export interface MatchQuery {
-  /** A query that parses (`src/language`). */
+  /** A valid query (`src/language`). */
   readonly text: string
   /** Paths of the stream's text fields. */
   readonly textFields: readonly string[]
-  /** Strings at other paths are text as well: the stream has none of its text fields. */
+  /** Strings at all paths are text: none of the stream's text fields has been seen. */
   readonly isAllText?: boolean
   /** Event times, nanoseconds since 1970, half-open; undefined for events of all times. */
   readonly eventTime: { readonly fromNs: bigint; readonly toNs: bigint } | undefined
-  /** It ends after this many matches, in the order of the reads; `MATCH_EVENTS_MAX` at most. */
+  /** Stops after this many matches, in the order of the reads; at most `MATCH_EVENTS_MAX`. */
   readonly limit: number
 }
 
 export interface MatchResult {
   readonly kind: 'match'
-  /** In the order of the task's. */
+  /** In the order of the task's input. */
   readonly queries: readonly QueryMatches[]
   readonly events: MatchedEvents
-  /** Reads that no query could look at. */
+  /** Reads that could not be decoded for any query. */
   readonly damaged: readonly DamagedRead[]
 }
 
 export interface QueryMatches {
-  /** Its matches, as places in `MatchedEvents`; rising. */
+  /** Its matches, as indexes into `MatchedEvents`; ascending. */
   readonly events: Uint32Array
-  /** Where it ended before the last event; undefined when it has looked at all. */
+  /** Where it stopped before the last event; undefined when it tested all events. */
   readonly stopped: MatchStop | undefined
   /**
-   * Events that were skipped because a single one costs more than the task may: nobody knows
-   * whether they match. So a task tests at least one event, and continuing from `stopped` comes to
-   * an end.
+   * Events that were skipped because a single one costs more than the task may spend: whether they
+   * match is unknown. Skipping ensures that a task passes at least one event, so that continuing
+   * from `stopped` comes to an end.
    */
   readonly undecided: number
 }
 
 export interface MatchStop {
   /**
-   * `limit`: it has as many as were asked for. `cost`: it took too much work (`MATCH_COST_MAX`).
+   * `limit`: it found as many as requested. `cost`: it took too much work (`MATCH_COST_MAX`).
    * `bytes`: the records of all queries are large (`MATCH_RECORDS_BYTES_MAX`).
    */
   readonly reason: 'limit' | 'cost' | 'bytes'
-  /** The first event that it has not looked at: index of the read, ordinal in its segment. */
+  /** The first event that it did not test: index of the read, ordinal in its segment. */
   readonly read: number
   readonly ordinal: number
 }
 
-/** What at least one query matches, each event once, in the order of the reads. */
+/** The events that at least one query matches, each once, in the order of the reads. */
 export interface MatchedEvents {
   readonly count: number
   /** By event: index of its read. */
@@ -227,7 +227,7 @@ export interface MatchedEvents {
   readonly ordinal: Uint32Array
   /** By event: event time, nanoseconds since 1970. */
   readonly timeNs: BigInt64Array
-  /** The records one after another, nothing between them; empty unless asked for. */
+  /** The records one after another, without separators; empty unless requested. */
   readonly json: Uint8Array
   /** By event: where its record ends. */
   readonly jsonEnd: Uint32Array

@@ -1,11 +1,11 @@
 /**
- * The border between threads: runs tasks on Piscina workers, in turns (`turns.ts`).
+ * The boundary between threads: runs tasks on Piscina workers, in turns (`turns.ts`).
  *
  *   batcher --task--> pool --result--> batcher, serve, materialize
  *
- * Guarantees: a task that kills its worker, or hangs it for POOL_TASK_MS_MAX, is tried once more by
- * itself; then it is quarantined: counted, its bytes kept for a post-mortem, and refused. It never
- * loops. A full queue refuses (`overloaded`); nothing waits without a bound.
+ * Guarantees: a task that kills its worker, or hangs it for POOL_TASK_MS_MAX, is tried once more,
+ * alone. Then it is quarantined: counted, its bytes kept for a post-mortem, and refused, so it
+ * never loops. A full queue refuses (`overloaded`); every wait is bounded.
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -43,19 +43,19 @@ export interface PoolOptions {
   readonly threads: number
   /** Keeps what a quarantined task held. Must not throw. */
   readonly quarantine: (task: PoolTask, reason: string) => void
-  /** Hears how long each task took, in seconds, queueing excluded. */
+  /** Called with the seconds that each task took, without queueing. */
   readonly onTaskSeconds?: (kind: PoolTask['kind'], seconds: number) => void
   readonly taskMsMax?: number
 }
 
-/** Megabytes of old space a worker may use; a batch needs a few dozen at most. */
+/** Megabytes of old space that a worker may use; a batch needs a few dozen at most. */
 const WORKER_HEAP_MB_MAX = 256
 /**
- * Megabytes of a worker's young space. A task leaves little garbage; Node's own bound of 48 is
- * memory that a worker would take and never give back.
+ * Megabytes of a worker's young space. A task leaves little garbage, and with Node's default of 48
+ * a worker would take that much and never give it back.
  */
 const WORKER_YOUNG_MB_MAX = 16
-/** After a task that killed its thread. */
+/** Wait before the second attempt, after a task killed its thread. */
 const RETRY_DELAY_MS = 500
 const CLOSE_MS_MAX = 10_000
 const SHARED: Place = { lane: 'small', of: 'shared' }
@@ -83,7 +83,7 @@ export class WorkerPool {
       workerData: { hashSeed: randomInt(2 ** 32) } satisfies WorkerData,
       minThreads: options.threads,
       maxThreads: options.threads,
-      maxQueue: options.threads, // Nothing is given to it before a thread is there.
+      maxQueue: options.threads, // Tasks are handed to Piscina only when a thread is free.
       idleTimeout: Number.POSITIVE_INFINITY,
       resourceLimits: {
         maxOldGenerationSizeMb: WORKER_HEAP_MB_MAX,
@@ -102,17 +102,17 @@ export class WorkerPool {
     this.#onIdleThread = listener
   }
 
-  /** True when a task of events given now starts at once. */
+  /** True when an ingest task would start at once. */
   get hasIdleThread(): boolean {
     return this.#turns.hasIdleThread
   }
 
-  /** True when every thread is busy and a batch of events is among what they do, or waits. */
+  /** True when every thread is busy and at least one ingest task runs or waits. */
   get isIngestBusy(): boolean {
     return !this.hasIdleThread && this.#turns.ingesting > 0
   }
 
-  /** The share of the threads' time, 0 to 1, that events had in the last second or so. */
+  /** The share of the threads' time, 0 to 1, that ingest had in about the last second. */
   get ingestLoad(): number {
     return this.#turns.ingestLoad
   }
@@ -124,7 +124,7 @@ export class WorkerPool {
 
   /**
    * Resolves with the task's result. Rejects with an `IngestError`. A task that `signal` cancels
-   * while it waits for a thread is never started. `onWorked` receives how long a thread worked.
+   * while it waits for a thread is never started. `onWorked` gets the time that a thread worked.
    */
   run(task: IngestTask): Promise<IngestResult>
   run(task: ReplayTask): Promise<ReplayResult>
@@ -150,8 +150,8 @@ export class WorkerPool {
   }
 
   /**
-   * Like `run`, but the task is made only when a thread is free for it. Undefined when there is
-   * nothing to do by then. `streamId`: the stream whose own batch it is; absent for a shared batch
+   * Like `run`, but the task is created only when a thread is free for it. Undefined when there is
+   * nothing to do by then. `streamId`: the stream of a batch of its own; absent for a shared batch
    * of small requests.
    */
   async runWhenIdle(
@@ -195,7 +195,7 @@ export class WorkerPool {
       try {
         // Aborting a task ends its thread; Piscina then starts a fresh one.
         timer = setTimeout(() => abort.abort(), this.#options.taskMsMax ?? POOL_TASK_MS_MAX)
-        // The second time without shared output: the first thread may not have ended yet.
+        // The second attempt has no shared output: the first thread may not have ended yet.
         const again = task.kind === 'ingest' ? { ...task, output: undefined } : task
         const given = attempt === 0 ? task : again
         const result = await this.#piscina.run(given, { signal: abort.signal })
@@ -209,7 +209,7 @@ export class WorkerPool {
         this.#turns.give(place, workedMs)
         wanted.onWorked?.(workedMs)
       }
-      // Its thread is being ended, and may have shared buffers in its hands until it has.
+      // Its thread is being terminated, and may use shared buffers until then.
       await sleep(RETRY_DELAY_MS)
     }
     this.#options.quarantine(task, reason)

@@ -1,11 +1,12 @@
 /**
  * Keeps the bytes of a batch that killed a worker twice, for a post-mortem. Files are private
  * (0600), few and bounded: an attacker who found such a batch must not fill the disk with it. Data
- * that is retried again and again, such as a damaged segment, is kept once.
+ * that is retried repeatedly, such as a damaged segment, is kept once.
  *
- * The bytes are as they were sent, before redaction. Where the stream redacts they are not written,
- * as nothing may store what its owner wants removed; a description of the batch is written instead.
- * Stored events, which reading, replay and compaction work on, were redacted at ingest.
+ * The bytes are as they were sent, before redaction. If the stream redacts, they are not written,
+ * since values that its owner wants removed must not be stored; a description of the batch is
+ * written instead. Stored events, which reading, replay and compaction work on, were redacted at
+ * ingest.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
@@ -18,22 +19,22 @@ import type { IngestTask, PoolTask, PreviewTask } from './messages.ts'
 const FILES_MAX = 16
 
 /**
- * Keys the fingerprints of one process: they tell equal batches from others, but unlike with a
- * plain hash, the secret of a short batch cannot be guessed by trying candidates.
+ * The key of the fingerprints of one process. They show which batches are equal, but unlike with a
+ * plain hash, the secret in a short batch cannot be guessed by trying candidates.
  */
 const FINGERPRINT_KEY = randomBytes(32)
 
 /** Bytes of a fingerprint that tell files apart. */
 const NAME_BYTES = 8
 
-/** Quarantined are tasks that killed a worker twice, except those that are retried in parts. */
+/** Quarantines tasks that killed a worker twice, except those that are retried in parts. */
 export function quarantineIn(
   directory: string,
   { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
 ): (task: PoolTask, reason: string) => void {
   return (task, reason) => {
     if (task.kind === 'ingest' && (task.batch.owners?.length ?? 0) > 1) {
-      // The batcher now tries its streams' batches by themselves: the bad one comes here again.
+      // The batcher now tries each stream's batch alone: the bad one comes here again.
       log.error({ reason }, 'a batch of several streams killed its worker twice')
       return
     }
@@ -70,7 +71,7 @@ export function quarantineTask(
   return file
 }
 
-/** Nothing in it is of the events: no byte, no key, no index or id that a client sent. */
+/** Holds nothing of the events: no byte, no key, no index or id that a client sent. */
 function describe(task: IngestTask | PreviewTask, bytes: Uint8Array): string {
   const description = {
     kind: task.kind,
@@ -89,7 +90,7 @@ function secretFingerprint(bytes: Uint8Array): string {
   return createHmac('sha256', FINGERPRINT_KEY).update(bytes).digest('hex')
 }
 
-/** The same in every process, of bytes that are kept themselves. */
+/** For bytes that are kept; the same in every process. */
 function plainFingerprint(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }

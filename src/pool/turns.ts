@@ -2,12 +2,12 @@
  * Decides which task gets the next free thread. Tasks wait in lanes, by purpose, and in each lane
  * by owner (mostly a stream).
  *
- * A lane has a share of the threads' time, which matters only while others want theirs too: the
- * lane that has used the least of its share is next. An idle lane saves nothing up. Within a lane
- * the owners take turns, each with its oldest task, however many tasks an owner has.
+ * A lane has a share of the threads' time, which matters only while other lanes have tasks too: the
+ * lane that has used the least of its share is next. An idle lane does not save up time. Within a
+ * lane the owners take turns, each with its oldest task, however many tasks an owner has.
  *
  * So a task that is alone in its lane, such as a stream's single event, waits for about one task
- * of others, and one of many in a lane for about one task of each other stream in it.
+ * of other lanes. One of many in a lane waits for about one task of each other stream in it.
  */
 import { IngestError } from '../errors.ts'
 import {
@@ -19,9 +19,9 @@ import {
 } from '../limits.ts'
 
 /**
- * `small`: shared batches. `ingest`: a stream's own. `read`: a client waits for what is stored.
- * `review`: the same, of much that is stored, so it takes long anyway. `tail`: what has just been
- * committed, for live tails. `rebuild`: replay and compaction, nobody waits.
+ * `small`: shared batches. `ingest`: batches of one stream. `read`: a client waits for stored
+ * events. `review`: the same for many stored events, which takes long anyway. `tail`: newly
+ * committed events, for live tails. `rebuild`: replay and compaction, for which no client waits.
  */
 export type LaneName = 'small' | 'ingest' | 'read' | 'review' | 'tail' | 'rebuild'
 
@@ -32,18 +32,18 @@ export interface Place {
 }
 
 interface Lane {
-  /** Of the threads' time while all lanes want some. */
+  /** Its part of the threads' time while all lanes have tasks. */
   readonly share: number
   readonly tasksMax: number
   readonly limit: string
-  /** The threads that it may have, with other lanes maybe. */
+  /** The threads that it may use, perhaps shared with other lanes. */
   readonly crew: Crew
-  /** Waiting ones by whose they are; whose turn it is comes first. */
+  /** Waiting tasks by owner; the owner whose turn it is comes first. */
   readonly waiting: Map<number | string, (() => void)[]>
   length: number
   /** Tasks on a thread. */
   running: number
-  /** Milliseconds used over the share, comparable between lanes. */
+  /** Milliseconds used, divided by the share: comparable between lanes. */
   used: number
 }
 
@@ -52,20 +52,20 @@ interface Crew {
   running: number
 }
 
-/** A task that hung, or had to wait for a processor, must not cost its lane all of its turns. */
+/** A task that hung, or had to wait for a processor, must not cost its lane all its turns. */
 const CHARGE_MS_MAX = 1_000
-/** Over about how long the threads' work on events is averaged. */
+/** About how long the threads' work on events is averaged over. */
 const LOAD_MS = 1_000
 
 export class Turns {
   readonly #threads: number
   readonly #lanes: Readonly<Record<LaneName, Lane>>
   readonly #all: readonly Lane[]
-  /** `used` of the lane that had the last turn: where one begins that was idle. */
+  /** `used` of the lane that had the last turn: an idle lane resumes from here. */
   #now = 0
   #running = 0
   #waiting = 0
-  /** Threads' time for events, earlier time weighted less and less, as of `#loadAt`. */
+  /** Threads' time for events, as of `#loadAt`; older time has less weight. */
   #loadMs = 0
   #loadAt = performance.now()
 
@@ -89,7 +89,7 @@ export class Turns {
     this.#all = Object.values(this.#lanes)
   }
 
-  /** Tasks that wait. */
+  /** How many tasks wait. */
   get length(): number {
     return this.#waiting
   }
@@ -98,13 +98,13 @@ export class Turns {
     return this.#running < this.#threads
   }
 
-  /** Tasks of events that wait or are on a thread. */
+  /** How many ingest tasks wait or run. */
   get ingesting(): number {
     const { small, ingest } = this.#lanes
     return small.length + small.running + ingest.length + ingest.running
   }
 
-  /** The share of the threads' time, 0 to 1, that events had in the last second or so. */
+  /** The share of the threads' time, 0 to 1, that ingest had in about the last second. */
   get ingestLoad(): number {
     const now = performance.now()
     this.#loadMs *= Math.exp((this.#loadAt - now) / LOAD_MS)
@@ -113,8 +113,8 @@ export class Turns {
   }
 
   /**
-   * Throws `overloaded` when the lane is full. An owner with nothing in the lane is accepted until
-   * it has twice its bound: owners that filled it are refused first.
+   * Throws `overloaded` when the lane is full. An owner with nothing waiting in the lane is
+   * accepted until the lane holds twice its bound, so the owners that filled it are refused first.
    */
   assertRoom({ lane: name, of }: Place): void {
     const { length, running, waiting, tasksMax, limit } = this.#lanes[name]
@@ -123,7 +123,7 @@ export class Turns {
     throw new IngestError('overloaded', `${tasksMax} batches are waiting (${limit})`)
   }
 
-  /** A promise that resolves when a thread is there, or undefined when one is. */
+  /** Undefined when a thread is free now; else a promise that resolves when one is. */
   take({ lane: name, of }: Place): Promise<void> | undefined {
     const lane = this.#lanes[name]
     if (lane.running + lane.length === 0) lane.used = Math.max(lane.used, this.#now)
@@ -140,7 +140,7 @@ export class Turns {
     })
   }
 
-  /** The thread that a task of this place had for so long is free. */
+  /** Gives back the thread that a task of this place used for `ms`. */
   give({ lane: name }: Place, ms: number): void {
     const lane = this.#lanes[name]
     lane.running--

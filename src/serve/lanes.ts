@@ -22,20 +22,18 @@ export function isBusy(ingestLoad: number): boolean {
 
 /**
  * Queries on the embedded engine share this machine with ingest. While ingest is busy, one query
- * runs at a time and its slot then stays empty for longer than the query ran
- * (docs/decisions/0039-lanes.md).
+ * runs at a time and its slot then stays empty: the longer the query ran and the more of the
+ * workers' time events have, the longer (docs/decisions/0039-lanes.md).
  */
-export function createLanes(
-  isIngestBusy: () => boolean,
-  isClickHouseEmbedded: boolean,
-): ServeLanes {
+export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: boolean): ServeLanes {
   const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
-  const givesWay = () => isClickHouseEmbedded && isIngestBusy()
+  const givesWay = () => isClickHouseEmbedded && isBusy(ingestLoad())
   const idleMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
   const queries = {
     places: () => (givesWay() ? QUERIES_BUSY_MAX : idleMax),
     restMs: (workedMs: number) => {
-      return givesWay() ? Math.min(workedMs * QUERY_REST_FACTOR, QUERY_REST_MS_MAX) : 0
+      if (!givesWay()) return 0
+      return Math.min(workedMs * ingestLoad() * QUERY_REST_FACTOR, QUERY_REST_MS_MAX)
     },
   }
   return {

@@ -4,12 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  type Addon,
-  ClickHouseEngine,
-  type Connection,
-  type Statement,
-} from '../../src/embedded/clickhouse-engine.ts'
+import type { Addon, Connection } from '../../src/embedded/chdb-addon.ts'
+import { ClickHouseEngine, type Statement } from '../../src/embedded/clickhouse-engine.ts'
+import type { Reads } from '../../src/embedded/read-threads.ts'
 import { ENGINE_PLACES_MAX, ENGINE_READS_MAX } from '../../src/limits.ts'
 import { STORE_LANES, type StoreLane } from '../../src/store/store-lane.ts'
 
@@ -40,15 +37,37 @@ class FailingAddon implements Addon {
     return { bytes: new Uint8Array() }
   }
 
-  StreamQuery(): never {
-    throw new Error('run failed')
+  QueryWithConnection(): never {
+    throw new Error('reads have an addon of their own')
+  }
+}
+
+/** The threads of reads, without threads: their runs fail, too. */
+class FailingReads implements Reads {
+  readonly #addon: FailingAddon
+  runs = 0
+  isClosed = false
+
+  constructor(addon: FailingAddon) {
+    this.#addon = addon
   }
 
-  async StreamFetch(): Promise<never> {
-    throw new Error('not asked for')
+  async run(statements: readonly string[]): Promise<Uint8Array> {
+    this.runs++
+    if (this.#addon.failing !== undefined) throw new Error(`${this.#addon.failing} failed`)
+    return Buffer.from(statements.join('\n'))
   }
 
-  StreamCancel(): void {}
+  async close(): Promise<void> {
+    this.isClosed = true
+  }
+}
+
+async function open() {
+  const addon = new FailingAddon()
+  const reads = new FailingReads(addon)
+  const parts = { addon, openReads: async () => reads }
+  return { addon, reads, engine: await ClickHouseEngine.open('', '', SETTINGS, parts) }
 }
 
 const SETTINGS = { defaults: {}, bounds: {} }
@@ -61,8 +80,7 @@ function statement(lane: StoreLane, params = new Map<string, string>()): Stateme
 
 for (const step of STEPS) {
   test(`a ${step} that fails leaks no place`, async () => {
-    const addon = new FailingAddon()
-    const engine = await ClickHouseEngine.open('', '', SETTINGS, addon)
+    const { addon, engine } = await open()
     const failures = STORE_LANES.length * ENGINE_PLACES_MAX
     addon.failing = step
     // With a parameter a session is not used again, but closed.
@@ -73,21 +91,39 @@ for (const step of STEPS) {
     }
     addon.failing = undefined
     for (const lane of STORE_LANES) await engine.run(statement(lane))
-    assert.equal(addon.open, 3, 'of all only the two of the engine and that of the insert')
+    assert.equal(addon.open, 2, 'of all only the one of the engine and that of the insert')
     await engine.close(0)
     assert.equal(addon.open, 0)
   })
 }
 
-test('a stream that cannot be begun leaks no place', async () => {
-  const addon = new FailingAddon()
-  const engine = await ClickHouseEngine.open('', '', SETTINGS, addon)
+test('a read on a thread that fails leaks no place', async () => {
+  const { addon, reads, engine } = await open()
+  const read = { ...statement('read'), sql: 'SELECT 1 FORMAT JSON', database: 'd`b' }
+  addon.failing = 'run'
   for (let n = 0; n < 2 * ENGINE_READS_MAX; n++) {
-    await assert.rejects(
-      engine.stream(statement('read'), async () => true),
-      /run failed/,
-    )
+    await assert.rejects(engine.run(read), /run failed/)
   }
-  await engine.run(statement('read'))
-  assert.equal(addon.open, 2)
+  addon.failing = undefined
+  const sent = Buffer.from(await engine.run(read)).toString()
+  assert.match(sent, /^USE `d\\`b`\nSET log_comment = '.*'\nSELECT 1 FORMAT JSON$/)
+  assert.equal(addon.open, 1, 'that of the engine')
+  await engine.close(0)
+  assert.ok(reads.isClosed)
+})
+
+test('only reads of text run on the threads of reads', async () => {
+  const { reads, engine } = await open()
+  for (const [lane, sql, runs] of [
+    ['read', 'SELECT 1 FORMAT Native', 0],
+    ['write', 'SELECT 1 FORMAT JSON', 0],
+    ['control', 'SELECT 1 FORMAT JSONEachRow', 0],
+    ['read', "SELECT ' FORMAT JSON'", 0],
+    ['read', "SELECT '\0' FORMAT JSON", 0],
+    ['read', 'SELECT 1 \nFORMAT JSONEachRow', 1],
+  ] as const) {
+    reads.runs = 0
+    await engine.run({ ...statement(lane), isInsert: false, sql })
+    assert.equal(reads.runs, runs, sql)
+  }
 })

@@ -4,7 +4,6 @@
  * client library hides.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
@@ -137,12 +136,6 @@ test('a semicolon inside a string or at the end is no second statement', async (
   assert.equal((await send({ body: 'SELECT 1 -- a; b\n;' })).status, 200)
 })
 
-test('a failure half-way through a streamed result cuts the body short', async () => {
-  const sql = 'SELECT throwIf(number = 900000) FROM numbers(1000000) SETTINGS max_block_size=65536'
-  await assert.rejects(send({ body: sql }), /aborted|hang up|ECONNRESET/)
-  await assert.rejects(clickHouse.query(sql.split(' SETTINGS')[0] ?? ''), storeError('other', 395))
-})
-
 test('everything needs the password', async () => {
   const { host, port } = new URL(front.url)
   const none = await fetch(`http://${host}/`, { method: 'POST', body: 'SELECT 1' })
@@ -166,13 +159,6 @@ test('the client library can query, insert, exec and command', async () => {
   await client.insert({ table: 'lib', values, format: 'JSONEachRow' })
   const result = await client.query({ query: 'SELECT * FROM other.lib ORDER BY a', format: 'JSON' })
   assert.deepEqual((await result.json()).data, values)
-  const streamed = await client.query({
-    query: 'SELECT number FROM numbers(100000)',
-    format: 'CSV',
-  })
-  let lines = 0
-  for await (const rows of streamed.stream()) lines += rows.length
-  assert.equal(lines, 100_000)
   const { stream } = await client.exec({ query: 'SELECT 1 FORMAT CSV' })
   assert.equal(String((await stream.toArray()).join('')), '1\n')
   await client.close()
@@ -288,18 +274,10 @@ test('more long queries than may run do not hold up an insert', async () => {
 
 test('a client that goes away cancels its query', async () => {
   // Short delays too: the query may just be starting.
-  for (const [waitEnd, delayMs] of [
-    [0, 300],
-    [1, 300],
-    [0, 3],
-    [1, 3],
-    [1, 4],
-    [1, 5],
-  ] as const) {
+  for (const delayMs of [300, 3, 4, 5]) {
     const signal = AbortSignal.timeout(delayMs)
     const sql = 'SELECT count() AS SLOW FROM numbers(100000000000) WHERE sipHash64(number) = 1'
-    const settings = { wait_end_of_query: waitEnd }
-    await assert.rejects(clickHouse.query(sql, {}, settings, { signal }))
+    await assert.rejects(clickHouse.query(sql, {}, {}, { signal }))
     await eventually('no query runs', async () => (await runningQueries()) === 0, 3_000)
   }
 })
@@ -319,29 +297,6 @@ test('more waiting queries than the queue holds are refused, not kept', async ()
   await Promise.allSettled(calls)
   await eventually('queries are served again', () => clickHouse.ping().then(() => true))
 })
-
-test('a slow reader holds the query back, not the memory', async () => {
-  const { port, username, password } = new URL(front.url)
-  const auth = Buffer.from(`${username}:${password}`).toString('base64')
-  const sql = `SELECT number, repeat('x', 1000) AS SLOW FROM numbers(3000000)`
-  const before = hostBytes()
-  const socket = connect(Number(port), '127.0.0.1')
-  socket.write(
-    `POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${auth}\r\n` +
-      `Content-Length: ${sql.length}\r\n\r\n${sql}`,
-  )
-  socket.pause()
-  await sleep(1_500)
-  const grown = hostBytes() - before
-  assert.ok(grown < 400 * 1024 * 1024, `grew by ${grown} of 3 GB`)
-  socket.destroy()
-  await eventually('no query runs', async () => (await runningQueries()) === 0, 3_000)
-})
-
-function hostBytes(): number {
-  const status = readFileSync(`/proc/${store.pid()}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
-}
 
 test('memory is bounded and no log tables exist', async () => {
   const greedy = `SELECT length(groupArray(repeat('x', 1000))) AS n FROM numbers(3000000)`

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { after, before, test } from 'node:test'
-import { SLOW_READ_NICE } from '../../src/embedded/background-priority.ts'
+import { READ_NICE } from '../../src/embedded/background-priority.ts'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
 import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { ENGINE_CONTROLS_MAX, ENGINE_READS_MAX, ENGINE_WRITES_MAX } from '../../src/limits.ts'
@@ -117,29 +117,44 @@ test('reads run out of memory, inserts do not', async () => {
   assert.ok(inserts > 0)
 })
 
-test("slow reads give way, and the engine's later work does not", {
+test('all that works for a read gives way from its start, and nothing else does', {
   skip:
     (process.platform !== 'linux' && 'threads have priorities of their own on Linux only') ||
-    (getPriority() >= SLOW_READ_NICE && 'this process runs at the lowest priority already'),
+    (getPriority() >= READ_NICE && 'this process runs at the lowest priority already'),
 }, async () => {
   const sql = 'SELECT max(cityHash64(toString(number))) AS m FROM numbers(20000000000)'
   const gone = new AbortController()
   const slow = reads.query(sql, {}, {}, { signal: gone.signal }).catch(() => undefined)
-  await eventually('lowered', () => niceValues().includes(SLOW_READ_NICE))
-  await insertAndLook()
+  await eventually('it runs', () => niceOfThreads('Query').length > 0)
+  const seen = new Set<number>()
+  for (let look = 0; look < 20; look++) {
+    for (const nice of niceOfThreads('Query')) seen.add(nice)
+    await insertAndLook()
+  }
+  // Those of the insert and the looks, at the process's own, are as short as they are.
+  seen.delete(getPriority())
+  assert.deepEqual([...seen], [READ_NICE])
   gone.abort()
   await slow
-  await eventually('the lowered threads end', () => !niceValues().includes(SLOW_READ_NICE))
+  // What the engine made ends a moment after the query: then one a place is left, and no other.
+  await eventually('only the threads of reads are left', () => {
+    const lowered = niceOfThreads('').filter((nice) => nice === READ_NICE)
+    return lowered.length > 0 && lowered.length <= ENGINE_READS_MAX
+  })
 })
 
-/** Nice values of the engine's threads. */
-function niceValues(): number[] {
+/** Nice values of the engine's threads whose name begins with `name`. */
+function niceOfThreads(name: string): number[] {
   const pid = store.pid()
   return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
     try {
       const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')
       // proc(5): nice is field 19; the third is the first behind the name.
-      return [Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])]
+      const [nice] = stat
+        .slice(stat.lastIndexOf(')') + 2)
+        .split(' ')
+        .slice(16)
+      return stat.includes(`(${name}`) ? [Number(nice)] : []
     } catch {
       return [] // It has ended.
     }

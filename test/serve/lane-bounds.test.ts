@@ -36,12 +36,12 @@ function ask(lane: Lane): { end: () => void; outcome: () => string } {
   return { end: () => end(), outcome: () => outcome }
 }
 
-const idle = createLanes(() => false, false)
+const idle = createLanes(() => 0, false)
 const LANES = [
   ['queries', idle.queries, QUERIES_MAX],
-  ['queries, embedded', createLanes(() => false, true).queries, QUERIES_EMBEDDED_MAX],
-  ['queries, embedded, busy', createLanes(() => true, true).queries, QUERIES_BUSY_MAX],
-  ['queries, busy', createLanes(() => true, false).queries, QUERIES_MAX],
+  ['queries, embedded', createLanes(() => 0, true).queries, QUERIES_EMBEDDED_MAX],
+  ['queries, embedded, busy', createLanes(() => INGEST_BUSY_SHARE, true).queries, QUERIES_BUSY_MAX],
+  ['queries, busy', createLanes(() => 1, false).queries, QUERIES_MAX],
   ['lists', idle.lists, LISTS_MAX],
   ['reviews', idle.reviews, REVIEWS_MAX],
   ['management', idle.management, MANAGEMENT_MAX],
@@ -72,12 +72,12 @@ for (const [name, lane, placesMax] of LANES) {
   })
 }
 
-/** How long the place of a query stays empty that ran for so long beside busy ingest. */
-async function restAfter(t: TestContext, workedMs: number): Promise<number> {
+/** How long the place of a query stays empty that ran for so long beside ingest. */
+async function restAfter(t: TestContext, workedMs: number, ingestLoad = 1): Promise<number> {
   let nowMs = 0
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
   const clock = t.mock.method(performance, 'now', () => nowMs)
-  const lane = createLanes(() => true, true).queries
+  const lane = createLanes(() => ingestLoad, true).queries
   const first = Array.from({ length: QUERIES_BUSY_MAX }, () => ask(lane))
   nowMs = workedMs
   for (const { end } of first) end()
@@ -95,8 +95,10 @@ async function restAfter(t: TestContext, workedMs: number): Promise<number> {
 
 test('a place rests QUERY_REST_FACTOR times its work, up to QUERY_REST_MS_MAX', async (t) => {
   assert.equal(await restAfter(t, 20), 20 * QUERY_REST_FACTOR)
+  assert.equal(await restAfter(t, 40, 0.5), 20 * QUERY_REST_FACTOR, 'by the share of events')
   const longest = QUERY_REST_MS_MAX / QUERY_REST_FACTOR
-  assert.equal(await restAfter(t, longest - 10), QUERY_REST_MS_MAX - 10 * QUERY_REST_FACTOR)
+  const shorter = QUERY_REST_MS_MAX - 10 * QUERY_REST_FACTOR
+  assert.equal(await restAfter(t, longest - 10), Math.ceil(shorter))
   assert.equal(await restAfter(t, longest), QUERY_REST_MS_MAX)
   assert.equal(await restAfter(t, longest + 10), QUERY_REST_MS_MAX)
 })
