@@ -5,6 +5,7 @@
  *
  *   events on the tape --each query's evaluator--> which match, their records as far as known
  */
+import { parse } from '../src/language/parse.ts'
 import {
   TAIL_SIEVE_BYTES_MAX,
   TAIL_SIEVE_EVENT_STEPS,
@@ -19,16 +20,19 @@ import {
   type WatchedQueries,
 } from '../src/model/batch.ts'
 import type { EventRange } from './block/native-block.ts'
+import { ClauseTest } from './evaluate/clause-test.ts'
 import type { TextPaths } from './evaluate/compile-query.ts'
-import type { Evaluator } from './evaluate/evaluator.ts'
 import { Evaluators } from './evaluate/evaluators.ts'
 import { EventCursor, type TapedEvents } from './evaluate/event-cursor.ts'
-import { chooseShared, type NeededClause } from './evaluate/shared-clauses.ts'
+import { PathValues } from './evaluate/path-values.ts'
+import { chooseShared, type NeededClause, neededClauses } from './evaluate/shared-clauses.ts'
 import { WorkSpentError } from './evaluate/work.ts'
 import { EventRecords } from './event-records.ts'
 
 /** Sets of queries that are kept compiled. */
 const SETS_KEPT_MAX = 16
+/** Paths of a set whose values are numbered; clauses about others are evaluated. */
+const SET_PATHS_MAX = 64
 /** The segment that the events will be of is not known yet. */
 const READ = {
   payload: new Uint8Array(0),
@@ -42,21 +46,27 @@ const READ = {
 interface SievedQuery {
   /** Its place in the set. */
   readonly index: number
-  readonly evaluator: Evaluator
   /** Without what the branches above it have. */
   readonly needed: readonly NeededClause[]
+}
+
+/** A query at its branch: all of `tests` are true of what matches, the cheapest first. */
+interface Leaf {
+  readonly index: number
+  readonly tests: readonly ClauseTest[]
 }
 
 /** Queries that need the same clause: they look only at events for which it is true. */
 interface Branch {
   /** Undefined at the root. */
-  readonly clause: Evaluator | undefined
-  readonly queries: readonly SievedQuery[]
+  readonly clause: ClauseTest | undefined
+  readonly leaves: readonly Leaf[]
   readonly branches: readonly Branch[]
 }
 
 interface QuerySet {
   readonly root: Branch
+  readonly paths: ReadonlyMap<string, PathValues>
   readonly count: number
 }
 
@@ -69,6 +79,8 @@ export class Sieve {
   /** What may still be spent on the segment, and beside that on queries that are new. */
   #left = 0
   #extra = 0
+  #segment = 0
+  #count = 0
 
   run(taped: TapedEvents, range: EventRange, watched: WatchedQueries): SievedEvents {
     const { setId } = watched
@@ -77,6 +89,9 @@ export class Sieve {
     this.#cursor.origin = { ...READ, firstEvent: range.first }
     const own = TAIL_SIEVE_SEGMENT_STEPS + range.count * TAIL_SIEVE_EVENT_STEPS
     this.#left = own + this.#extra
+    for (const values of set.paths.values()) values.begin(this.#cursor, range.count)
+    this.#segment++
+    this.#count = range.count
     try {
       const found = this.#find(set, taped, range)
       this.#extra = Math.min(this.#extra, this.#left)
@@ -123,26 +138,20 @@ export class Sieve {
 
   /** Throws `WorkSpentError`. */
   #ask(branch: Branch, ordinals: readonly number[], byQuery: (readonly number[])[]): void {
-    const { clause, queries, branches } = branch
+    const { clause, leaves, branches } = branch
     const passing = clause === undefined ? ordinals : this.#passing(clause, ordinals)
-    for (const { index, evaluator } of queries) byQuery[index] = this.#passing(evaluator, passing)
+    for (const { index, tests } of leaves) {
+      byQuery[index] = tests.reduce((left, test) => this.#passing(test, left), passing)
+    }
     for (const one of branches) this.#ask(one, passing, byQuery)
   }
 
   /** The ones of `ordinals` that match. Throws `WorkSpentError`. */
-  #passing(evaluator: Evaluator, ordinals: readonly number[]): number[] {
-    const passing: number[] = []
-    if (ordinals.length === 0) return passing
-    const cursor = this.#cursor
-    const { work } = evaluator
-    const { firstEvent } = cursor.origin
-    work.left = this.#left
-    evaluator.begin(cursor)
-    for (const ordinal of ordinals) {
-      cursor.moveTo(firstEvent + ordinal)
-      if (evaluator.matches(cursor)) passing.push(ordinal)
-    }
-    this.#left = work.left
+  #passing(test: ClauseTest, ordinals: readonly number[]): readonly number[] {
+    if (ordinals.length === 0) return ordinals
+    const asked = { segment: this.#segment, count: this.#count, steps: this.#left }
+    const passing = test.passing(this.#cursor, ordinals, asked)
+    this.#left = test.left
     return passing
   }
 
@@ -155,38 +164,87 @@ export class Sieve {
   }
 
   #compile(json: string): QuerySet {
-    const [{ textFields, isAllText }, ...texts] = JSON.parse(json) as [TextPaths, ...string[]]
+    const [text, ...texts] = JSON.parse(json) as [TextPaths, ...string[]]
     const before = this.#evaluators.size
-    const evaluators = texts.map((text) => this.#evaluators.of(text, textFields, isAllText))
+    const set = new SetTests(this.#evaluators)
+    const queries = texts.map((one, index) => {
+      return { index, needed: neededClauses(parse(one), text) }
+    })
+    const root = branchOf(set, undefined, queries)
     // Their regular expressions are compiled when they meet the first text.
     this.#extra += TAIL_SIEVE_QUERY_STEPS * (this.#evaluators.size - before)
-    const queries = evaluators.map((evaluator, index) => {
-      return { index, evaluator, needed: evaluator.needed }
-    })
-    const root = this.#branch(undefined, queries)
     this.#evaluators.trim()
-    return { root, count: queries.length }
+    return { root, paths: set.paths, count: queries.length }
+  }
+}
+
+/** The tests of a set: one for each clause, whichever queries have it. */
+class SetTests {
+  readonly #evaluators: Evaluators
+  readonly #tests = new Map<NeededClause['key'], ClauseTest>()
+  readonly paths = new Map<string, PathValues>()
+
+  constructor(evaluators: Evaluators) {
+    this.#evaluators = evaluators
   }
 
-  #branch(clause: Evaluator | undefined, queries: readonly SievedQuery[]): Branch {
-    const shared = chooseShared(queries.map(({ needed }) => needed))
-    const groups = new Map<NeededClause['key'], [NeededClause, SievedQuery[]]>()
-    const alone: SievedQuery[] = []
-    for (const [at, query] of queries.entries()) {
-      const one = shared[at]
-      if (one === undefined) {
-        alone.push(query)
-        continue
-      }
-      const group = groups.get(one.key) ?? [one, []]
-      groups.set(one.key, group)
-      group[1].push({ ...query, needed: query.needed.filter(({ key }) => key !== one.key) })
+  of(needed: NeededClause): ClauseTest {
+    const { key, path } = needed
+    let test = this.#tests.get(key)
+    if (test === undefined) {
+      const values = path === undefined ? undefined : this.#valuesOf(path)
+      test = new ClauseTest(this.#evaluators.ofClause(needed), values)
+      this.#tests.set(key, test)
     }
-    const branches: Branch[] = []
-    for (const [needed, group] of groups.values()) {
-      if (group.length === 1) alone.push(...group)
-      else branches.push(this.#branch(this.#evaluators.ofClause(needed), group))
-    }
-    return { clause, queries: alone, branches }
+    return test
   }
+
+  #valuesOf(path: string): PathValues | undefined {
+    const known = this.paths.get(path)
+    if (known !== undefined || this.paths.size >= SET_PATHS_MAX) return known
+    const values = new PathValues(path)
+    this.paths.set(path, values)
+    return values
+  }
+}
+
+function branchOf(
+  set: SetTests,
+  clause: ClauseTest | undefined,
+  queries: readonly SievedQuery[],
+): Branch {
+  const shared = chooseShared(queries.map(({ needed }) => needed))
+  const groups = new Map<NeededClause['key'], [NeededClause, SievedQuery[]]>()
+  const alone: SievedQuery[] = []
+  for (const [at, query] of queries.entries()) {
+    const one = shared[at]
+    if (one === undefined) {
+      alone.push(query)
+      continue
+    }
+    const group = groups.get(one.key) ?? [one, []]
+    groups.set(one.key, group)
+    group[1].push(query)
+  }
+  const branches: Branch[] = []
+  for (const [needed, group] of groups.values()) {
+    if (group.length === 1) alone.push(...group)
+    else
+      branches.push(
+        branchOf(
+          set,
+          set.of(needed),
+          group.map((one) => without(one, needed)),
+        ),
+      )
+  }
+  const leaves = alone.map(({ index, needed }): Leaf => {
+    const cheapFirst = needed.toSorted((a, b) => a.cost - b.cost)
+    return { index, tests: cheapFirst.map((one) => set.of(one)) }
+  })
+  return { clause, leaves, branches }
+}
+
+function without({ index, needed }: SievedQuery, clause: NeededClause): SievedQuery {
+  return { index, needed: needed.filter(({ key }) => key !== clause.key) }
 }

@@ -1,4 +1,6 @@
 /** Readers of live tails, as cheap as they can be. */
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import type { ServiceAddress } from '../e2e/rest.ts'
 
 export interface TailClientOptions {
@@ -15,27 +17,25 @@ export async function readTail(
   streamId: string,
   { token, query, onEvent, onGap }: TailClientOptions,
 ): Promise<{ stop: () => void }> {
-  const abort = new AbortController()
-  const response = await fetch(
-    `${url}/v1/streams/${streamId}/tail?query=${encodeURIComponent(query)}`,
-    { headers: { authorization: `Bearer ${token}` }, signal: abort.signal },
-  )
-  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`)
-  const read = async () => {
-    let text = ''
-    const decoder = new TextDecoder()
-    for await (const piece of response.body ?? []) {
-      const messages = (text + decoder.decode(piece, { stream: true })).split('\n\n')
-      text = messages.pop() ?? ''
-      for (const message of messages) {
-        if (message.startsWith('event: ')) onGap()
-        else if (message.includes('\ndata: '))
-          onEvent(message.slice(message.indexOf('\ndata: ') + 7))
-      }
+  const target = `${url}/v1/streams/${streamId}/tail?query=${encodeURIComponent(query)}`
+  // Not `fetch`: its streams cost several times what the service spends on an event.
+  const asked = request(target, { headers: { authorization: `Bearer ${token}` }, agent: false })
+  asked.end()
+  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  if (response.statusCode !== 200) throw new Error(`a tail was answered ${response.statusCode}`)
+  let text = ''
+  response.setEncoding('utf8')
+  response.on('data', (piece: string) => {
+    const messages = (text + piece).split('\n\n')
+    text = messages.pop() ?? ''
+    for (const message of messages) {
+      const data = message.indexOf('\ndata: ')
+      if (message.startsWith('event: ')) onGap()
+      else if (data >= 0) onEvent(message.slice(data + 7))
     }
-  }
-  read().catch(() => undefined) // It is broken off.
-  return { stop: () => abort.abort() }
+  })
+  for (const one of [asked, response]) one.on('error', () => undefined) // It is broken off.
+  return { stop: () => asked.destroy() }
 }
 
 /** One that may read all streams of the first admin. */

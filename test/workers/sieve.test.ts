@@ -192,3 +192,43 @@ test('records past TAIL_SIEVE_BYTES_MAX are not kept', () => {
   assert.equal(small.found?.ordinals.length, 7)
   assert.equal(sieve(ingest, Array<string>(9).fill(line), ['']).found, undefined)
 })
+
+test('paths with more values than are kept, and more paths than have them', () => {
+  const ingest = new IngestPipeline()
+  const texts = [
+    ...Array.from({ length: 80 }, (_, at) => `p${at}:v`),
+    'n:>=250 p1:v',
+    'n:>=250 p2:v',
+    '-n:299',
+    'n:7',
+  ]
+  // Twice: what was learned of values must hold for the next segment.
+  for (const round of [0, 1]) {
+    const lines = Array.from({ length: 600 }, (_, at) => {
+      return JSON.stringify({ n: (at + round) % 300, [`p${at % 80}`]: at % 3 === 0 ? 'v' : 'w' })
+    })
+    const { found } = sieve(ingest, lines, texts)
+    assert.ok(found !== undefined)
+    const numberOf = (at: number) => (at + round) % 300
+    const isV = (path: number) => (at: number) => at % 80 === path && at % 3 === 0
+    const tests = [
+      ...Array.from({ length: 80 }, (_, path) => isV(path)),
+      (at: number) => numberOf(at) >= 250 && isV(1)(at),
+      (at: number) => numberOf(at) >= 250 && isV(2)(at),
+      (at: number) => numberOf(at) !== 299,
+      (at: number) => numberOf(at) === 7,
+    ]
+    let place = 0
+    for (const [query, matches] of tests.entries()) {
+      const count = found.matches[place++]!
+      const ordinals: number[] = [...found.matches.subarray(place, place + count)]
+      place += count
+      const expected = lines.flatMap((_, at) => (matches(at) ? [at] : []))
+      assert.deepEqual(
+        ordinals.map((index) => found.ordinals[index]),
+        expected,
+        texts[query],
+      )
+    }
+  }
+})

@@ -1,12 +1,12 @@
 /** What a clause costs an event, roughly: of several the cheapest is looked at first. */
 import type { Query, Test } from '../../src/language/query-tree.ts'
 
-const ONE_VALUE = 0
+/** A look at one value of the event. */
+export const ONE_VALUE = 0
 const SCANS = 1
 const ALL_PATHS = 2
 const REGEX = 3
 
-/** 0 for a look at one value of the event. */
 export function costRank(query: Query): number {
   switch (query.kind) {
     case 'all':

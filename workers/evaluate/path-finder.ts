@@ -10,7 +10,7 @@
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
 import { NO_TYPE, nativeTypeOf } from '../block/native-types.ts'
 import { NO_LAYOUT } from '../facts/event-layouts.ts'
-import { NO_COLUMN } from '../tape/column-names.ts'
+import { type ColumnNames, NO_COLUMN } from '../tape/column-names.ts'
 import { nextEntry } from '../tape/tape-types.ts'
 import type { EventCursor } from './event-cursor.ts'
 
@@ -22,8 +22,11 @@ const UNKNOWN = 0
 
 export class PathFinder {
   readonly #paths: readonly Buffer[]
-  /** Which path a column of the event is; of this batch. */
+  /** Which path a column of the event is, of the columns that were looked through last. */
   readonly #pathOf = new Map<number, number>()
+  #columns: ColumnNames | undefined
+  #generation = -1
+  #columnCount = -1
   /** By layout: where its offsets begin, less one row; UNKNOWN for others. */
   #rowOf = new Int32Array(LAYOUTS_FIRST)
   /** Rows of offsets by path, NO_ENTRY where the layout has no such path. The first is unused. */
@@ -44,15 +47,26 @@ export class PathFinder {
   /** Before the events of a batch. */
   begin({ trie, facts }: EventCursor): void {
     this.#foundEvent = NO_ENTRY
-    this.#pathOf.clear()
-    for (const [index, path] of this.#paths.entries()) {
-      const column = trie.columns.tryFind(EVENT_SCOPE, path)
-      if (column !== NO_COLUMN) this.#pathOf.set(column, index)
-    }
+    this.#findColumns(trie.columns)
     if (facts.layoutResets === this.#layoutResets) return
     this.#layoutResets = facts.layoutResets
     this.#rowOf.fill(UNKNOWN)
     this.#rows = 1
+  }
+
+  #findColumns(columns: ColumnNames): void {
+    const { count, generation } = columns
+    const isSame = columns === this.#columns && generation === this.#generation
+    // Columns are only added to a generation.
+    if (isSame && (count === this.#columnCount || this.#pathOf.size === this.#paths.length)) return
+    this.#columns = columns
+    this.#generation = generation
+    this.#columnCount = count
+    this.#pathOf.clear()
+    for (const [index, path] of this.#paths.entries()) {
+      const column = columns.tryFind(EVENT_SCOPE, path)
+      if (column !== NO_COLUMN) this.#pathOf.set(column, index)
+    }
   }
 
   /** Which path this column of the event is, of those it was made with; infinity for others. */

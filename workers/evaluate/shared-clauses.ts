@@ -5,7 +5,7 @@
  */
 import type { Query } from '../../src/language/query-tree.ts'
 import type { TextPaths } from './compile-query.ts'
-import { costRank } from './cost-rank.ts'
+import { costRank, ONE_VALUE } from './cost-rank.ts'
 
 /** What every event must have that a query matches. */
 export interface NeededClause {
@@ -13,16 +13,38 @@ export interface NeededClause {
   readonly key: string
   readonly clause: Query
   readonly text: TextPaths
-  /** Looking at one value of an event tells. */
-  readonly isCheap: boolean
+  /** See `costRank`. */
+  readonly cost: number
+  /** The only thing that it looks at, a path of the event outside of arrays; else undefined. */
+  readonly path: string | undefined
 }
 
 export function neededClauses(query: Query, text: TextPaths): NeededClause[] {
   const clauses = query.kind === 'and' ? query.clauses : [query]
   return clauses.map((clause) => {
     const key = JSON.stringify([text, plain(clause)])
-    return { key, clause, text, isCheap: costRank(clause) === 0 }
+    return { key, clause, text, cost: costRank(clause), path: onlyPathOf(clause) }
   })
+}
+
+function onlyPathOf(query: Query): string | undefined {
+  switch (query.kind) {
+    case 'field': {
+      const { field } = query
+      return field.kind === 'path' && field.parts.length === 1 ? field.parts[0] : undefined
+    }
+    case 'not':
+      return onlyPathOf(query.clause)
+    case 'and':
+    case 'or': {
+      const [first, ...others] = query.clauses.map(onlyPathOf)
+      return others.every((path) => path === first) ? first : undefined
+    }
+    case 'all':
+    case 'text':
+    case 'element':
+      return undefined
+  }
 }
 
 /** Of each query the cheap clause that most of them have; undefined where no other has any. */
@@ -40,7 +62,7 @@ export function chooseShared(
     let mostCount = 1
     for (const one of clauses) {
       const count = counts.get(one.key)!
-      if (!one.isCheap || count <= mostCount) continue
+      if (one.cost > ONE_VALUE || count <= mostCount) continue
       most = one
       mostCount = count
     }
