@@ -1,6 +1,6 @@
 /**
  * What differs between the ingest surfaces: how a request presents its key, what its body holds,
- * and how the outcome is told. Everything else is one path (`ingest-handler.ts`).
+ * and how it is answered. Everything else is one path (`ingest-handler.ts`).
  */
 import type { IngestError } from '../errors.ts'
 import type { Reply } from '../http/exchange.ts'
@@ -11,13 +11,13 @@ import type { IngestReport } from './ingest-report.ts'
 
 export type IngestSurface = 'native' | 'text' | 'bulk' | 'otlp' | 'agent'
 
-/** What a part carries to the decoder beside its bytes. */
+/** What a part carries to the decoder besides its bytes. */
 export type PartOptions = Pick<Part, 'itemFields' | 'defaultIndex'>
 
 export interface BodyPlan {
   readonly kind: BodyKind
   readonly partOptions?: PartOptions | undefined
-  /** What the path says of the events, to tell requests under one Idempotency-Key apart. */
+  /** What the path says about the events; tells apart the requests under one Idempotency-Key. */
   readonly target?: readonly string[]
 }
 
@@ -33,21 +33,21 @@ export interface PlacedPart {
 /** The body of a successful answer; an Idempotency-Key remembers it as text. */
 export type Answer = string | Uint8Array
 
-/** What an answer says and how: one that is remembered can only be given in its own form. */
+/** Forms of answers: a remembered answer can be given in its own form only. */
 export const ANSWER_FORMS = ['native', 'text', 'bulk', 'document', 'otlp', 'agent'] as const
 export type AnswerForm = (typeof ANSWER_FORMS)[number]
 
-/** One request in the terms of its surface. Made while the handler's first call is running. */
+/** One request in the terms of its surface. Created before the handler's first call returns. */
 export interface Dialect {
   readonly surface: IngestSurface
   readonly answerForm: AnswerForm
   /** The API key as presented; empty when there is none. */
   readonly apiKey: string
-  /** Judges the head of a request whose key was valid. Throws what refuses it. */
+  /** Judges the head of a request whose key is valid. Throws the error it is refused with. */
   plan(): BodyPlan
   /** Set where an error's code does not say enough about why the request was refused. */
   readonly refusalReason?: string | undefined
-  /** Judges what became of the body; undefined when it is to be stored and answered. */
+  /** Judges the decoded body: the error to refuse it with, or undefined to store and answer it. */
   judge(report: IngestReport): IngestError | undefined
   answer(report: IngestReport, parts: readonly PlacedPart[]): Answer
   acceptedReply(answer: Answer): Reply

@@ -17,7 +17,7 @@ export class IngestReport {
   readonly rejectedByCode = new Map<RejectCode, number>()
   /** The first rejects, placed in the whole request: index from 0, line from 1. */
   readonly errors: ReportedError[] = []
-  /** Set when the request failed as a whole: a syntax error in a document or an array. */
+  /** Set when the whole request failed: a syntax error in a document or an array. */
   fatal: ReportedError | undefined
   #lines = 0
   #items = 0

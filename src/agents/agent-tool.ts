@@ -1,4 +1,4 @@
-/** What a tool is, and how it finds the stream that its caller means. */
+/** What a tool is, and how it finds the stream that the caller means. */
 import type { ObjectSchema, StringSchema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import { nearest } from '../language/near-words.ts'
@@ -9,16 +9,16 @@ import { findVisibleStream, type StreamFinder } from '../serve/guard.ts'
 /** Who calls, and for how long. */
 export interface Caller {
   readonly principal: Principal
-  /** Looks the token up again; throws when it is not valid any more. */
+  /** Looks the token up again; throws when it is no longer valid. */
   readonly renew: () => Promise<Principal>
   /** Aborted when the caller goes away or the call's time is over. */
   readonly signal: AbortSignal
 }
 
 export interface ToolCall extends Caller {
-  /** As the tool's `input` says. */
+  /** Checked against the tool's `input`. */
   readonly args: Readonly<Record<string, unknown>>
-  /** The same as they were written: `JSON.parse` loses digits of numbers. */
+  /** The arguments' JSON as it was written: `JSON.parse` loses digits of numbers. */
   readonly argTexts: ReadonlyMap<string, string>
 }
 
@@ -28,7 +28,7 @@ export interface AgentTool {
   /** For the model: when to use it, what it answers. */
   readonly description: string
   readonly scope: Scope
-  /** It changes nothing. */
+  /** Set when the tool changes nothing. */
   readonly isReadOnly: boolean
   readonly input: ObjectSchema
   /** The result's text, at most `MCP_RESULT_CHARS_MAX`. Throws as routes do. */
@@ -42,7 +42,7 @@ export const STREAM_ARG: StringSchema = {
 
 const STREAMS_LOOKED_AT_MAX = 1_000
 
-/** By id or by name. Throws `not_found`, with what may have been meant. */
+/** Finds a stream by id or name. Throws `not_found`, with streams that may have been meant. */
 export async function findCallersStream(
   streams: StreamFinder & StreamSource,
   principal: Principal,
@@ -63,6 +63,6 @@ export async function findCallersStream(
   const options = named.length > 1 ? named : nearest(text, all, ({ name }) => name)
   const told = options.map(({ streamId, name }) => `${streamId} (${name})`).join(', ')
   const why = named.length > 1 ? 'several streams have this name' : 'there is no such stream'
-  const hint = told === '' ? 'list_streams tells which there are' : `perhaps one of: ${told}`
+  const hint = told === '' ? 'list_streams lists those there are' : `perhaps one of: ${told}`
   throw new IngestError('not_found', `${why}; ${hint}`)
 }

@@ -1,4 +1,4 @@
-/** Why a search found nothing: which clause excludes all, and what may have been meant. */
+/** Why a search found nothing: which clause excludes every event, and what may have been meant. */
 import { format } from '../language/format.ts'
 import { nearest } from '../language/near-words.ts'
 import type { FieldClause, Query } from '../language/query-tree.ts'
@@ -31,14 +31,14 @@ const HINT_CHARS_MAX = 400
 const HINTS_MAX = 6
 const EXPLAIN_MS_MAX = 5_000
 
-/** Sentences for the model; at most `HINTS_MAX` short ones. Never throws but when it is aborted. */
+/** At most `HINTS_MAX` short sentences for the model. Throws only when it is aborted. */
 export async function explainNothing(deps: NothingDeps, asked: Asked): Promise<string[]> {
   try {
     const hints = await explain(deps, asked)
     return hints.slice(0, HINTS_MAX).map((hint) => cutText(hint, HINT_CHARS_MAX))
   } catch (cause) {
     if (asked.signal.aborted) throw cause
-    return ['why nothing was found cannot be told now; try a wider range or fewer clauses']
+    return ['the reason cannot be found now; try a wider range or fewer clauses']
   }
 }
 
@@ -51,7 +51,7 @@ async function explain(deps: NothingDeps, asked: Asked): Promise<string[]> {
   const empty = clauses.filter((_, index) => counts.each[index] === 0)
   if (empty.length === 0) {
     const told = clauses.map((clause, index) => `${format(clause)} (${counts.each[index]})`)
-    return [`${head}; each clause alone matches some, but no event all: ${told.join(', ')}`]
+    return [`${head}; each clause alone matches some, but no event matches all: ${told.join(', ')}`]
   }
   const hints = empty.map((clause) => `${head}; none matches the clause: ${format(clause)}`)
   const near = await Promise.all(empty.slice(0, 2).map((clause) => nearValues(deps, asked, clause)))
@@ -96,7 +96,7 @@ async function explainRange(deps: NothingDeps, { request, stream }: Asked): Prom
   return `the stream has no event ${range}; its newest came at ${formatTimeMs(newest)}: set "from"`
 }
 
-/** Values of the clause's field, or fields, that are like what it asks for. */
+/** Values or fields that resemble those of the clause. */
 async function nearValues(deps: NothingDeps, asked: Asked, clause: Query): Promise<string[]> {
   if (clause.kind !== 'field') return []
   const path = pathOf(clause)

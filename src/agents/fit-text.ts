@@ -1,15 +1,15 @@
 /**
- * What a model is given must fit into its context: long strings are cut, rows that do not fit are
- * left out, and both are said. Works on JSON as text, so that numbers keep their digits.
+ * A result must fit into a model's context: long strings are cut, rows that do not fit are left
+ * out, and the result says so. Works on JSON as text, so that numbers keep their digits.
  */
 import { stringEnd } from '../api/json-text.ts'
 import { MCP_RESULT_CHARS_MAX, MCP_STRING_CHARS_MAX } from '../limits.ts'
 
-/** Kept for what stands around rows: cursors, hints, what is said of the answer itself. */
+/** Reserved for what surrounds the rows: cursors, hints, notes on the answer itself. */
 const FRAME_CHARS = 4_000
 const HIGH_SURROGATE_END = /[\ud800-\udbff]$/
 
-/** `json` with each string, names too, cut at `MCP_STRING_CHARS_MAX`: `…(+n)` for n more. */
+/** Cuts each string of `json`, names too, at `MCP_STRING_CHARS_MAX`: `…(+n)` for n more. */
 export function cutStrings(json: string): string {
   const pieces: string[] = []
   let from = 0
@@ -35,7 +35,7 @@ export function cutText(text: string, charsMax: number): string {
   return `${kept}…(+${text.length - kept.length})`
 }
 
-/** The first of `rows` that fit, with commas between them. */
+/** As many of the first `rows` as fit, with commas between them. */
 export function fitRows(rows: readonly string[], charsMax = MCP_RESULT_CHARS_MAX - FRAME_CHARS) {
   let chars = 0
   let count = 0
@@ -47,7 +47,7 @@ export function fitRows(rows: readonly string[], charsMax = MCP_RESULT_CHARS_MAX
   return { json: rows.slice(0, count).join(','), count, isCut: count < rows.length }
 }
 
-/** The last resort: an answer that is too long all the same. */
+/** The last resort, for an answer that is still too long. */
 export function fitWhole(text: string): string {
   return cutText(text, MCP_RESULT_CHARS_MAX - 20)
 }

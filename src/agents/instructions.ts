@@ -1,4 +1,4 @@
-/** What a model is told of the service, and of its query language. */
+/** What a model is told about the service and its query language. */
 
 export const QUERY_LANGUAGE = [
   'level:error                 a field equals a value; 200 also finds "200" and 200.0',

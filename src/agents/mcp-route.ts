@@ -1,10 +1,10 @@
 /**
- * `POST /mcp`: the Model Context Protocol over our HTTP. Stateless: each request has all that its
- * answer needs, so nodes are alike and nothing is kept between requests.
+ * `POST /mcp`: the Model Context Protocol over our HTTP. Stateless: each request holds all that its
+ * answer needs, so any node can answer it and nothing is kept between requests.
  *
  *   token, Origin, Host ─▶ body ─▶ web-standard Request ─▶ mcp-server ─▶ Response ─▶ reply
  *
- * The protocol's code is loaded with the first request: who has no agents does not pay for it.
+ * The protocol's code is loaded with the first request, so it costs nothing without agents.
  */
 import type { Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
@@ -24,16 +24,16 @@ import type { AgentServer } from './mcp-server.ts'
 export interface AgentRoutesDeps extends Guard {
   readonly tools: readonly AgentTool[]
   readonly version: string
-  /** Hears what nobody expected: the agent is told nothing but `internal`. Must not throw. */
+  /** Called with unexpected errors; the agent gets only `internal`. Must not throw. */
   readonly onFault: (cause: unknown) => void
 }
 
-/** What the protocol and the checks before it read of the head. */
+/** The headers that the protocol and the checks before it read. */
 const HEADERS: Readonly<Record<string, Schema>> = {
   'Content-Type': { type: 'string' },
   Host: { type: 'string' },
   'Mcp-Method': { type: 'string', description: "The body's `method`" },
-  'Mcp-Name': { type: 'string', description: "The tool's name, of a call" },
+  'Mcp-Name': { type: 'string', description: "The tool's name, for a call" },
   'MCP-Protocol-Version': { type: 'string', examples: ['2026-07-28'] },
   Origin: { type: 'string', description: 'None, the host itself, or a loopback address' },
 }
@@ -72,7 +72,7 @@ export function agentRoutes({ tools, version, onFault, ...guard }: AgentRoutesDe
           description: 'JSON-RPC 2.0',
           content: { 'application/json': {}, 'text/event-stream': { type: 'string' } },
         },
-        202: { description: 'A notification was taken' },
+        202: { description: 'A notification was accepted' },
       },
       run,
     }),
@@ -80,8 +80,8 @@ export function agentRoutes({ tools, version, onFault, ...guard }: AgentRoutesDe
 }
 
 /**
- * A page of another site must not use an agent's endpoint by its visitor's browser. Throws
- * `forbidden`, or `malformed` for a `Host` that is none.
+ * A page of another site must not reach the endpoint through its visitor's browser. Throws
+ * `forbidden`, or `malformed` for an invalid `Host`.
  */
 function assertOrigin({ host = '', origin }: Readonly<Record<string, string>>): void {
   const own = tryParseUrl(`http://${host}`)
@@ -101,7 +101,7 @@ function tryParseUrl(text: string): URL | undefined {
 
 function toRequest({ headers, accept }: RestRequest, signal: AbortSignal): Request {
   const { host, ...others } = headers
-  // The body is handed over beside it, as text that the digits of numbers are still in.
+  // The body is passed separately, as text, so that numbers keep their digits.
   return new Request('http://mcp.invalid/mcp', {
     method: 'POST',
     headers: { ...others, accept },

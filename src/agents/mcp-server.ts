@@ -1,6 +1,7 @@
 /**
  * The protocol: `@modelcontextprotocol/server` behind a function from a web-standard request to a
- * response. It serves the specification of 2026-07-28, and clients of 2025-03-26 to 2025-11-25.
+ * response. It serves the specification of 2026-07-28, and clients of those from 2025-03-26 to
+ * 2025-11-25.
  */
 import { type AuthInfo, createMcpHandler, Server } from '@modelcontextprotocol/server'
 import { checkBody } from '../api/check-value.ts'
@@ -12,7 +13,7 @@ import type { AgentTool, Caller, ToolCall } from './agent-tool.ts'
 import { fitWhole } from './fit-text.ts'
 import { INSTRUCTIONS } from './instructions.ts'
 
-/** Never throws: what goes wrong is in the response. */
+/** Never throws: errors are in the response. */
 export type AgentServer = (request: Request, bodyText: string, caller: Caller) => Promise<Response>
 
 export interface AgentServerOptions {
@@ -42,7 +43,7 @@ export function createAgentServer({ tools, version, onFault }: AgentServerOption
       })
       return server
     },
-    // Nothing here ever changes, so there is nothing to be told of.
+    // The lists of tools and so on never change, so there is nothing to subscribe to.
     { maxSubscriptions: 0 },
   )
   return (request, bodyText, caller) => {
@@ -74,7 +75,7 @@ function describeTool({ name, title, description, input, isReadOnly }: AgentTool
     annotations: {
       title,
       readOnlyHint: isReadOnly,
-      // What is ingested is added to what is there; nothing is changed or removed.
+      // Ingest only adds events; nothing is changed or removed.
       destructiveHint: false,
       idempotentHint: isReadOnly,
       openWorldHint: false,
@@ -120,11 +121,11 @@ function argumentsText(bodyText: string): string {
   return readMemberTexts(params).get('arguments') ?? '{}'
 }
 
-/** For the model: what is wrong and what to do about it. */
+/** The error for the model: what is wrong and what to do about it. */
 function errorText(cause: unknown, onFault: (cause: unknown) => void): string {
   if (cause instanceof OutcomeUnknownError) {
     return (
-      'unknown: nobody knows whether the events were stored. Look with search_events, or send ' +
+      'unknown: the events may or may not be stored. Look with search_events, or send ' +
       'them again if they came with an idempotency_key.'
     )
   }
@@ -144,8 +145,8 @@ function errorText(cause: unknown, onFault: (cause: unknown) => void): string {
 }
 
 const ADVICE: Partial<Record<IngestError['code'], string>> = {
-  forbidden: 'Ask whoever made the token for one that has this scope.',
-  unauthenticated: 'The token is not valid any more: ask for a new one.',
+  forbidden: 'Ask the person who made the token for one with this scope.',
+  unauthenticated: 'The token is no longer valid: ask for a new one.',
   too_large: 'Send less at a time.',
 }
 
@@ -165,8 +166,8 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** Batches are of one version of the protocol alone; one request would then be many calls. */
+/** Only one version of the protocol has batches, and a batch would make one request many calls. */
 function refusedBatch(): Response {
-  const error = { code: -32_600, message: 'send one message a request: batches are not taken' }
+  const error = { code: -32_600, message: 'send one message per request: batches are not accepted' }
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 })
 }

@@ -1,22 +1,22 @@
 /**
- * Judges what a client sent by a route's schemas. The first fault is told with the place, the rule
- * and the kind of the value; never the value itself, as it may be a secret.
+ * Checks what a client sent against a route's schemas. The error names the first fault's place, the
+ * rule and the kind of the value; never the value itself, as it may be a secret.
  */
 import { IngestError } from '../errors.ts'
 import type { ArraySchema, NumberSchema, ObjectSchema, Schema, StringSchema } from './schema.ts'
 
-/** The most unknown names that a message repeats, and how much of each. */
+/** How many unknown names a message repeats, and how much of each. */
 const NAMES_SHOWN_MAX = 10
 const NAME_SHOWN_CHARS_MAX = 64
 
-/** Throws `malformed` unless `body` is what `schema` says. */
+/** Throws `malformed` unless `body` fits `schema`. */
 export function checkBody(schema: Schema, body: unknown): void {
   check(schema, body, undefined)
 }
 
 /**
- * The parameters of a URL by their schemas: numbers and booleans as such. Throws `malformed` for
- * one that is unknown, given twice, missing, or not what its schema says.
+ * The parameters of a URL, with numbers and booleans converted as their schemas say. Throws
+ * `malformed` for one that is unknown, given twice, missing, or does not fit its schema.
  */
 export function readQueryString(
   { properties, required = [] }: Pick<ObjectSchema, 'properties' | 'required'>,
@@ -36,18 +36,18 @@ export function readQueryString(
   return values
 }
 
-/** A boolean or an integer where the schema wants one and `text` is one; else `text` as it is. */
+/** A boolean or an integer where the schema wants one and `text` is one; else `text` itself. */
 function fromText(schema: Schema, text: string): unknown {
   if (schema.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
   if (schema.type !== 'integer') return text
   return /^(?:0|-?[1-9][0-9]{0,14})$/.test(text) ? Number(text) : text
 }
 
-/** `where` is the place as messages show it; undefined is the body itself. */
+/** `where` is the place as messages show it; undefined means the body itself. */
 function check(schema: Schema, value: unknown, where: string | undefined): void {
   if (schema.anyOf !== undefined) {
     if (schema.anyOf.some((one) => fits(one, value, where))) return
-    // A value of the right kind is told what is wrong in it.
+    // When one form has the value's kind, the message says what is wrong with that form.
     const meant = schema.anyOf.find((one) => kindFits(one, value))
     if (meant === undefined) throw mustBe(schema, value, where)
     return check(meant, value, where)
@@ -137,7 +137,7 @@ const KIND_WORDS: Readonly<Record<string, string>> = {
   boolean: 'a boolean',
 }
 
-/** "… must be …", and what it is instead where that is of another kind. */
+/** "… must be …", and what the value is instead if it has another kind. */
 function mustBe(schema: Schema, value: unknown, where: string | undefined): IngestError {
   const rule = `${where ?? 'the body'} must be ${wordsOf(schema, where, value)}`
   const isKind = kindFits(schema, value)
@@ -190,7 +190,7 @@ function memberOf(where: string | undefined, name: string): string {
   return where === undefined ? JSON.stringify(shown) : `${where}.${shown}`
 }
 
-/** The refusal of names that are not among those `known`. */
+/** The error for names that are not among those `known`. */
 function unknownNames(
   kind: 'field' | 'parameter',
   unknown: readonly string[],

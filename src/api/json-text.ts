@@ -1,6 +1,6 @@
 /**
- * Parts of JSON as text: values are handed on as they were written, so that numbers keep their
- * digits and members their order. All of it is for text that is known to be JSON.
+ * Parts of JSON as text: values are passed on as they were written, so that numbers keep their
+ * digits and members their order. All functions require text that is valid JSON.
  */
 
 const QUOTE = 0x22
@@ -9,8 +9,8 @@ const COMMA = 0x2c
 const COLON = 0x3a
 
 /**
- * The members of an object, each value as it was written. `text` is known to be a JSON object. Of
- * members with one name the last counts, as for `JSON.parse`.
+ * The members of an object, each value as it was written. Precondition: `text` is a JSON object. Of
+ * members with the same name the last counts, as with `JSON.parse`.
  */
 export function readMemberTexts(text: string): Map<string, string> {
   const members = new Map<string, string>()
@@ -37,7 +37,7 @@ export function readMemberTexts(text: string): Map<string, string> {
   return members
 }
 
-/** The elements of an array, each as it was written. `text` is known to be a JSON array. */
+/** The elements of an array, each as it was written. Precondition: `text` is a JSON array. */
 export function readElementTexts(text: string): string[] {
   const elements: string[] = []
   let depth = 0

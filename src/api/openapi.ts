@@ -39,10 +39,10 @@ const PROBLEM: Schema = {
     detail: { type: 'string', description: 'For people: it may change' },
     code: { type: 'string', enum: Object.keys(ERRORS), description: 'For programs' },
     retry_after: { type: 'integer', description: 'Seconds after which to try again' },
-    reason: { type: 'string', description: 'Of a query that did not end: what it ran out of' },
-    field: { type: 'string', description: 'Of a fault in a query: the member that it is in' },
-    column: { type: 'integer', description: 'Where it is, from 1, in UTF-16 code units' },
-    repair: { type: 'string', description: 'What to write instead, where that is known' },
+    reason: { type: 'string', description: 'What a query that did not end ran out of' },
+    field: { type: 'string', description: 'The member with the fault in a query' },
+    column: { type: 'integer', description: 'Where the fault is, from 1, in UTF-16 code units' },
+    repair: { type: 'string', description: 'What to write instead, if known' },
   },
   required: ['type', 'title', 'status', 'detail', 'code'],
 }
@@ -111,7 +111,7 @@ function namedParameters(
   }))
 }
 
-/** A parameter's description stands beside its schema, not in it. */
+/** A parameter's description goes beside its schema, not in it. */
 function withSchema({ description, ...schema }: Schema): object {
   return { ...(description && { description }), schema: published(schema) }
 }
@@ -143,7 +143,7 @@ function contentOf(content: Readonly<Record<string, Schema>>): object {
   )
 }
 
-/** JSON Schema as clients get it: without what is only ours. */
+/** JSON Schema as clients get it, without members that are only ours. */
 export function published(schema: Schema): unknown {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === 'must' ? undefined : value)))
 }

@@ -1,15 +1,15 @@
 /**
- * What a value of the API is, said once, as JSON Schema 2020-12: the part of it that the routes
- * need. Requests are judged by it (`check-value.ts`), answers are written by it
+ * The schema of a value of the API, in the part of JSON Schema 2020-12 that the routes need. Each
+ * is written once: requests are checked against it (`check-value.ts`), answers are written by it
  * (`write-answer.ts`), and `GET /v1/openapi.json` shows it (`openapi.ts`).
  */
 
 interface About {
-  /** For people: what the value means, one sentence or two. */
+  /** For people: what the value means, in a sentence or two. */
   readonly description?: string
   /**
-   * Completes "must be …" in place of the words that follow from the schema; a function is given
-   * the value, to name its repair. Not published.
+   * Completes "must be …" instead of the words derived from the schema. A function gets the value,
+   * so that it can name a repair. Not published.
    */
   readonly must?: string | ((value: unknown) => string)
   readonly default?: unknown
@@ -24,7 +24,7 @@ export interface ObjectSchema extends Typed {
   readonly type: 'object'
   readonly properties: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
-  /** Absent: a request with another member is refused. Answers may always get more members. */
+  /** Absent: a request with another member is refused. Answers may always gain members. */
   readonly additionalProperties?: Schema
 }
 

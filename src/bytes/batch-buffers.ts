@@ -1,11 +1,11 @@
 /**
  * Buffers that cross threads, in shared memory: batches on their way to a worker, blocks and
- * payloads on their way back. Nothing is copied or transferred at the border, main still has a
- * batch should its worker die, and reuse spares page faults and the full garbage collections that
- * a stream of short-lived ArrayBuffers provokes (a third of main's time, as profiled).
+ * payloads on their way back. Nothing is copied or transferred between threads, main still has a
+ * batch if its worker dies, and reuse saves page faults and the full garbage collections that
+ * short-lived ArrayBuffers cause (a third of main's time in a profile).
  *
- * A buffer is released only by whoever knows that nobody reads or writes it any more. After a
- * failure that is not known, and the garbage collector gets it.
+ * A buffer is released only by code that knows that no thread reads or writes it any more. After a
+ * failure that is not known, so the buffer is left to the garbage collector.
  */
 /** Room after the data for the line feed and zeros that the tape relies on. */
 export const BATCH_PADDING = 16
@@ -15,15 +15,17 @@ interface SizeClass {
   readonly bytes: number
   readonly freeMax: number
   readonly free: Uint8Array[]
-  /** The fewest that were idle at a time since the last `trim`. */
+  /** The lowest number of idle buffers at any time since the last `trim`. */
   freeMin: number
 }
 
 export class BatchBuffers {
-  /** Sizes kept, and how many idle ones of each. The last holds a full batch and what met it. */
+  /**
+   * Sizes kept, each up to a count. The last fits a full batch and the chunk that overfilled it.
+   */
   readonly #classes: readonly SizeClass[]
 
-  /** `batchBytes`: data of a batch that is handed on because it is full. */
+  /** `batchBytes`: the size at which a batch counts as full and is handed on. */
   constructor(batchBytes: number) {
     this.#classes = [
       sizeClass(16 * KIB, 1_024),
@@ -34,14 +36,14 @@ export class BatchBuffers {
     ]
   }
 
-  /** Bytes of the idle ones. */
+  /** Bytes of idle buffers. */
   get idleBytes(): number {
     return this.#classes.reduce((sum, { bytes, free }) => sum + bytes * free.length, 0)
   }
 
   /**
-   * Gives up what was idle all the time since the last call: what a load needed that is over.
-   * To be called now and then.
+   * Drops the buffers that were idle ever since the last call: a past load needed them. Call it
+   * periodically.
    */
   trim(): void {
     for (const size of this.#classes) {
@@ -60,7 +62,7 @@ export class BatchBuffers {
     return buffer
   }
 
-  /** Releases the buffer that `view` looks at the beginning of, if it is one of ours. */
+  /** Releases the buffer at whose start `view` begins, if it is one of ours. */
   releaseView(view: Uint8Array): void {
     if (view.buffer instanceof SharedArrayBuffer) this.release(new Uint8Array(view.buffer))
   }
@@ -73,7 +75,7 @@ export class BatchBuffers {
     return grown
   }
 
-  /** Gives a buffer back. Nobody may use it afterwards. */
+  /** Gives a buffer back. It must not be used afterwards. */
   release(buffer: Uint8Array): void {
     const own = this.#classes.find(({ bytes }) => bytes === buffer.length)
     if (own !== undefined && own.free.length < own.freeMax) own.free.push(buffer)

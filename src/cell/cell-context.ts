@@ -10,16 +10,16 @@ import type { Stores } from './open-stores.ts'
 export interface CellContext extends Context {
   readonly stores: Stores
   readonly pool: WorkerPool
-  /** What the control plane knows. */
+  /** What the control plane knows of streams. */
   readonly streams: StreamDirectory
-  /** In the lane of writes, for who follows what was committed. */
+  /** In the lane of writes, for the followers. */
   readonly events: EventStore
 }
 
-/** A node number of this process: under one it commits, of others it brings in what is left. */
+/** A node number of this process. It commits under one, and works off what is left of others. */
 export interface NodeNumber {
   readonly lease: NodeLease
   readonly checkpoints: CheckpointStore
-  /** Whether this process commits under it. */
+  /** Whether this process commits under this number. */
   readonly isOwn: boolean
 }

@@ -1,11 +1,11 @@
 /**
- * A cell: one PostgreSQL, the projection of what is in it, and every stage that works on the two.
+ * A cell: one PostgreSQL, the projection of its events, and every stage that works on the two.
  *
  *   commit ─▶ raw store ─▶ followers: materialize (ClickHouse), observe (catalog)
  *                     └──▶ retain
  *
- * The control plane is outside. A commit touches its cell's PostgreSQL and nothing else, so a
- * second PostgreSQL is a second cell, and no stage knows how many there are.
+ * The control plane is outside the cell. A commit touches its cell's PostgreSQL and nothing else,
+ * so a second PostgreSQL is a second cell, and no stage knows how many cells there are.
  */
 import type { Context } from '../app-context.ts'
 import { Committer, type Forward } from '../commit/committer.ts'
@@ -38,13 +38,13 @@ export interface Cell {
   readonly liveNodes: () => number
 }
 
-/** Who hears of commits and keeps no place of its own: live tails. */
+/** Is told of commits and keeps no checkpoint: live tails. */
 export interface CommitListener {
   readonly add: Forward
   readonly mustCatchUp: () => void
 }
 
-/** What follows commits. A new follower is one more entry. */
+/** The followers of commits. A new follower is one more entry. */
 const FOLLOWERS = [materializeFollower, observeFollower]
 
 /** `streams`: what the control plane knows. */
@@ -83,7 +83,7 @@ function numberOf({ postgres, lease: own }: Stores, lease: Stores['lease']): Nod
   return { lease, checkpoints, isOwn: lease === own }
 }
 
-/** Of our own number; they also bring in what is left of numbers that nobody commits under. */
+/** Starts those of our own number and, to work off what is left, of numbers no longer in use. */
 async function startFollowers(cell: CellContext, own: NodeNumber): Promise<readonly Follower[]> {
   const { config, stores, stoppers } = cell
   const left = stores.lease.leftBehind.map((lease) => numberOf(stores, lease))
@@ -129,12 +129,12 @@ async function startCommitter(
   return committer
 }
 
-/** Ids go on above whatever this node has committed, even when the clock went back meanwhile. */
+/** Ids continue above all that this node has committed, even if the clock was set back since. */
 async function createIds(
   { clock }: Stores,
   { lease, checkpoints }: NodeNumber,
 ): Promise<SegmentIdGenerator> {
-  // The newest segment may have been removed since; the checkpoint remembers it.
+  // The newest segment may have been removed since; the checkpoint still has its id.
   const [newest, checkpoint] = await Promise.all([checkpoints.readNewest(), checkpoints.read()])
   const latestMs = () => clock.latestMs
   const nowMs = () => clock.nowMs

@@ -8,7 +8,7 @@ import type { CommittedRow } from '../store/raw/checkpoint-store.ts'
 import { observeObserver } from '../telemetry/observers.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
 
-/** How many shapes without a description a start looks up. */
+/** How many shapes without a description are looked up at the start. */
 const UNDESCRIBED_MAX = 1_000
 
 export function observeFollower(cell: CellContext): (number: NodeNumber) => Promise<Observer> {
@@ -44,7 +44,7 @@ async function createObserver(
   })
 }
 
-/** This node's segments of a row: those of others in a merged row are for their nodes to count. */
+/** This node's segments of a row: other nodes count their own segments in a merged row. */
 export function segmentsOf(row: CommittedRow, nodeId: number): StoredSegment[] {
   if (row.runs !== undefined) return runsOf(row.payload, row.runs)
   if (row.members === undefined) return [row]
@@ -59,7 +59,7 @@ export function segmentsOf(row: CommittedRow, nodeId: number): StoredSegment[] {
   return own
 }
 
-/** All of one node. Rows after it are read on from the last run: nothing of it is told again. */
+/** All runs are of one node. Reading continues after the last run, so none is delivered twice. */
 function runsOf(payload: Uint8Array, runs: readonly MixedRun[]): StoredSegment[] {
   let first = 0
   return runs.map(({ streamId, segmentId, eventCount }) => {

@@ -1,6 +1,6 @@
 /**
- * Opens both stores, embedded or external, on one code path: start the embedded ones where no URL
- * is given, connect, migrate, claim a node number; from then on watch them.
+ * Opens both stores, embedded or external, on one code path: starts an embedded one where no URL is
+ * given, connects, migrates, claims a node number, and from then on watches them.
  */
 import type { Context } from '../app-context.ts'
 import { startEmbeddedClickHouse } from '../embedded/clickhouse.ts'
@@ -26,20 +26,20 @@ import { ClockGuard } from '../store/raw/clock-guard.ts'
 import { NodeLease } from '../store/raw/node-lease.ts'
 import type { StoreLane } from '../store/store-lane.ts'
 
-/** Clients of both stores, with connections that nobody else uses. */
+/** Clients of both stores, with connections of their own. */
 export interface StoreClients {
   readonly postgres: Postgres
   readonly clickhouse: ClickHouse
 }
 
 /**
- * The clients at the top are those of the lane `control`: leases, credentials, checkpoints,
- * retention, health. What a request of a client may hold up for long does not belong there.
+ * The clients at the top level are those of the lane `control`: leases, credentials, checkpoints,
+ * retention, health. Statements that a client's request can keep busy for long do not belong there.
  */
 export interface Stores extends StoreClients {
-  /** For what clients ask for: queries, statistics, lists. */
+  /** For what clients request: queries, statistics, lists. */
   readonly reads: StoreClients
-  /** For what brings events into the stores. */
+  /** For the stages that bring events into the stores. */
   readonly writes: StoreClients
   readonly isClickHouseEmbedded: boolean
   readonly lease: NodeLease
@@ -65,7 +65,7 @@ export const CONNECTIONS = {
 } as const satisfies Record<StoreLane, unknown>
 
 /**
- * They close with the service. Throws `StoreError` when a store cannot be started, reached or
+ * The stores close with the service. Throws `StoreError` when a store cannot be started, reached or
  * migrated; `stoppers` then ends what was started.
  */
 export async function openStores(context: Context, directory: DataDirectory): Promise<Stores> {
@@ -103,7 +103,7 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   return { ...control, reads, writes, isClickHouseEmbedded, ...node, onLeaseLost }
 }
 
-/** The URLs of both. */
+/** The URLs of both stores. */
 async function startServers(
   { config, log, metrics, health, stoppers }: Context,
   directory: DataDirectory,
@@ -121,7 +121,7 @@ async function startServers(
     stoppers.push(() => started.stop())
     return started.url
   }
-  // Both take a second or more: side by side. One that fails must not leave the other behind.
+  // Each takes a second or more, so start them together. If one fails, the other must be stopped.
   const urls = await Promise.allSettled([
     config.postgresUrl ?? embedded('postgres'),
     config.clickhouseUrl ?? embedded('clickhouse'),
@@ -132,7 +132,7 @@ async function startServers(
   }) as [string, string]
 }
 
-/** Migrates what is there; then this node's place in it. */
+/** Migrates the stores, then claims a node number. */
 async function claimNode(
   { config, log }: Context,
   { postgres, clickhouse }: StoreClients,

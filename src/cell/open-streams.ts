@@ -1,4 +1,4 @@
-/** What reading knows of streams when a request begins: their marks, fields and freshness. */
+/** What reads know of streams when a request begins: their marks, fields and freshness. */
 import type { OpenStreams } from '../read/read-deps.ts'
 import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import type { ReadStateStore } from '../store/raw/read-state-store.ts'

@@ -1,4 +1,4 @@
-/** What clients ask of a cell: over the connections of reads, which hold up nothing else. */
+/** A cell's stores for clients' reads, on connections of their own that hold up nothing else. */
 import type { StreamId } from '../model/stream.ts'
 import { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
@@ -32,7 +32,7 @@ export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'cl
   const payloads = new PayloadStore(postgres)
   const explaining = new ExplainStore(reads.clickhouse, tables)
   const values = new ValueStore(reads.clickhouse, tables)
-  // Sizes are asked for seldom and told at once: they need not wait behind queries.
+  // Sizes are requested rarely and answered fast, so they need not queue behind queries.
   const readProjectionBytes = projectionBytesReader(clickhouse, tables)
   const forms = new TableKeeper(clickhouse)
   return {

@@ -1,6 +1,6 @@
 /**
- * Watches this machine's clock beside PostgreSQL's, and says what it finds: in the log, in a
- * metric, and by not being ready while nothing can be committed.
+ * Compares this machine's clock with PostgreSQL's, and reports the result in the log, in a metric,
+ * and by not being ready while nothing can be committed.
  */
 import { CLOCK_LEAD_MS_MAX } from '../limits.ts'
 import type { SegmentIdGenerator } from '../model/segment-id.ts'
@@ -26,7 +26,7 @@ export function watchClock(
       else log.warn(fields, "clock behind PostgreSQL's: events get receipt times in the past")
     }
     wasWrong = isWrong
-    // Both clocks were wrong together, and went back: our number's ids would stay in the future.
+    // Both clocks were ahead together and were set back: our number's ids would stay in the future.
     if (!isAhead && ids.lastMs > clock.latestMs) {
       clearInterval(timer)
       onFatal('this node has given out receipt times in the future; it needs another number')

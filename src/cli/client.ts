@@ -1,4 +1,4 @@
-/** The public API as the commands call it: failures have the words that the service gave. */
+/** The public API as the commands call it. Failures repeat the service's own message. */
 import { UsageError } from './usage-error.ts'
 
 /** The service refused, or did not answer. */
@@ -19,13 +19,13 @@ export class Client {
   readonly #signal: AbortSignal
 
   constructor(url: string, token: string | undefined, signal: AbortSignal) {
-    if (!URL.canParse(url)) throw new UsageError(`the address ${url} is no URL`)
+    if (!URL.canParse(url)) throw new UsageError(`the address ${url} is not a URL`)
     this.#url = url.replace(/\/+$/, '')
     this.#token = token
     this.#signal = signal
   }
 
-  /** A success. Throws `ApiFailure`, and `UsageError` without a token. */
+  /** Resolves with a successful response. Throws `ApiFailure`, and `UsageError` without a token. */
   async call(path: string, { method, body, headers, query = {} }: Call = {}): Promise<Response> {
     if (this.#token === undefined) {
       throw new UsageError('set SLUICE_TOKEN to an access token, such as $(cat data/admin-token)')
@@ -42,7 +42,7 @@ export class Client {
     })
   }
 
-  /** As `call`, with what is given and nothing else: no token. */
+  /** As `call`, with only the headers given and no token. */
   async send(
     path: string,
     { query = {}, ...init }: RequestInit & { readonly query?: Call['query'] },
@@ -69,7 +69,7 @@ export class Client {
     return (await response.json()) as T
   }
 
-  /** The id of the stream that is named, or that has this id. Throws `UsageError`. */
+  /** The id of the stream with this name or id. Throws `UsageError`. */
   async findStream(name: string | undefined): Promise<string> {
     if (name === undefined) throw new UsageError('name a stream: sluice streams lists them')
     const all = await this.listStreams()
@@ -113,7 +113,7 @@ async function problemText(response: Response): Promise<string> {
   }
 }
 
-/** The lines of a body, each without its end, as they come. */
+/** The lines of a body as they arrive, without line ends. */
 export async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

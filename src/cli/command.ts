@@ -1,4 +1,4 @@
-/** What a command is, and the exit codes that scripts go by. */
+/** What a command is, and the exit codes that scripts rely on. */
 import type { ParseArgsConfig } from 'node:util'
 import type { Client } from './client.ts'
 import type { Terminal } from './terminal.ts'
@@ -17,7 +17,7 @@ export interface Invocation {
   readonly client: Client
   readonly terminal: Terminal
   readonly values: Values
-  /** Behind the command's name. */
+  /** The words after the command's name. */
   readonly positionals: readonly string[]
   readonly env: NodeJS.ProcessEnv
   /** Aborted by Ctrl+C. */
@@ -25,7 +25,7 @@ export interface Invocation {
 }
 
 export interface Command {
-  /** Behind the command's name, as help shows it. */
+  /** The words after the command's name, as help shows them. */
   readonly usage: string
   readonly summary: string
   readonly options: Options

@@ -31,8 +31,8 @@ const SHARED_OPTIONS: Options = {
 }
 const SHARED_HELP: Readonly<Record<string, string>> = {
   url: 'The service; else SLUICE_URL, else http://localhost:4800',
-  token: 'An access token; else SLUICE_TOKEN. It is seen in the list of processes',
-  json: 'Answers as the API gives them, a line each',
+  token: 'An access token; else SLUICE_TOKEN. Visible in the list of processes',
+  json: 'Answers as the API gives them, one per line',
   color: '`always`, `never`, or `auto`: when it is a terminal',
   help: 'This text',
 }
@@ -79,7 +79,7 @@ async function runCommand(
   const gone = new AbortController()
   const stop = () => gone.abort()
   process.once('SIGINT', stop)
-  // Who reads us may have seen enough (`| head`).
+  // The reader of our output may stop early (`| head`).
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT_OK)
   })
@@ -110,7 +110,7 @@ function parse(name: string, command: Command, args: readonly string[]) {
     })
     if (positionals.length > command.positionalsMax) {
       const extra = positionals[command.positionalsMax]
-      throw new UsageError(`${extra} is one word too many; quote a query of several words`)
+      throw new UsageError(`unexpected word ${extra}; quote a query of several words`)
     }
     return { values: values as Values, positionals }
   } catch (cause) {
@@ -120,7 +120,7 @@ function parse(name: string, command: Command, args: readonly string[]) {
   }
 }
 
-/** `--from -15m` as `--from=-15m`: a value with a minus is a time here, never an option. */
+/** Turns `--from -15m` into `--from=-15m`: a value with a minus is a time here, not an option. */
 function joinTimes(args: readonly string[], options: Options): string[] {
   const joined: string[] = []
   for (const arg of args) {
@@ -147,7 +147,7 @@ function overview(): string {
     '',
     ...lines,
     '',
-    "sluice <command> --help tells a command's options. A query that begins with - goes behind --.",
+    "sluice <command> --help shows a command's options. A query that begins with - goes after --.",
     '',
     'Environment: SLUICE_URL (http://localhost:4800), SLUICE_TOKEN (an access token),',
     'SLUICE_KEY (an API key, for send).',

@@ -9,13 +9,13 @@ interface Key {
   readonly revoked_at: string | null
 }
 
-/** API keys of a stream: the list, and to make or revoke one. */
+/** Lists the API keys of a stream; creates or revokes one. */
 export const keys: Command = {
   usage: '<stream> | create <stream> | revoke <stream> <key id>',
   summary: 'List the API keys of a stream; create one (it is printed once), or revoke one.',
   positionalsMax: 3,
   options: { name: { type: 'string' } },
-  help: { name: 'What the new key is called' },
+  help: { name: 'The name of the new key' },
   run: async ({ client, terminal, values, positionals }) => {
     const [first, second, third] = positionals
     if (first === 'create') {

@@ -10,7 +10,7 @@ interface QueryAnswer {
 
 const LATE_MS = 10_000
 
-/** Counts and figures by group and time, as a table. */
+/** Prints counts and figures by group and time, as a table. */
 export const query: Command = {
   usage: '<stream | *> [query] [options]',
   summary: 'Count and measure events, by field and by time.',

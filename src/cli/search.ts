@@ -3,13 +3,13 @@ import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
 import type { EventRecord } from './terminal.ts'
 
 const LIMIT_DEFAULT = '100'
-/** The last line of answers that are not complete. */
+/** How the last line of an incomplete answer begins. */
 const INCOMPLETE = '{"complete":false,'
 
-/** Events that a query finds, the oldest first as in a file; `*` is all streams. */
+/** Prints the events that a query finds, oldest first as in a file; `*` is all streams. */
 export const search: Command = {
   usage: '<stream | *> [query] [options]',
-  summary: 'Find events. The newest matches, printed in the order of time.',
+  summary: 'Find events. Prints the newest matches in order of time.',
   positionalsMax: 2,
   options: {
     from: { type: 'string', short: 'f' },
@@ -20,8 +20,8 @@ export const search: Command = {
   help: {
     from: 'Since when: -15m, -7d, 2026-01-31T12:00:00Z; an hour ago',
     to: 'Until when; now',
-    limit: `How many events at most; ${LIMIT_DEFAULT}`,
-    all: 'All events of the range, the oldest first, as they come',
+    limit: `The most events to print; ${LIMIT_DEFAULT}`,
+    all: 'All events of the range, oldest first, as they arrive',
   },
   run: async ({ client, terminal, values, positionals }) => {
     const [name, query = ''] = positionals

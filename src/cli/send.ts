@@ -10,7 +10,7 @@ interface IngestAnswer {
   readonly errors: readonly { readonly line?: number; readonly message: string }[]
 }
 
-/** Below what one request may have, whatever the lines are like. */
+/** Below the limit on a request, whatever the lines are. */
 const BODY_BYTES = 4 * 1024 * 1024
 
 /** Sends lines of a file or of stdin, in requests of some megabytes. */
@@ -20,8 +20,8 @@ export const send: Command = {
   positionalsMax: 1,
   options: { key: { type: 'string' }, text: { type: 'boolean' } },
   help: {
-    key: 'The API key of the stream; else SLUICE_KEY. It is seen in the list of processes',
-    text: 'Each line is an event as it is, not JSON',
+    key: 'The API key of the stream; else SLUICE_KEY. Visible in the list of processes',
+    text: 'Each line is the text of an event, not JSON',
   },
   run: async ({ client, values, positionals, env, terminal }) => {
     const key = textOf(values.key) ?? env.SLUICE_KEY
@@ -54,7 +54,7 @@ export const send: Command = {
   },
 }
 
-/** The input in pieces that end where lines do. Throws `UsageError` when it cannot be read. */
+/** The input in pieces that end at line ends. Throws `UsageError` when it cannot be read. */
 async function* bodiesOf(input: Readable): AsyncGenerator<Buffer<ArrayBuffer>> {
   let pieces: Buffer[] = []
   let bytes = 0

@@ -8,7 +8,7 @@ interface Usage {
   readonly projection: { readonly lag_seconds: number }
 }
 
-/** Streams: the list, and to make or delete one. */
+/** Lists streams; creates or deletes one. */
 export const streams: Command = {
   usage: '[create <name> | delete <name>] [options]',
   summary: 'List streams with what is in them; create or delete one.',
@@ -16,7 +16,7 @@ export const streams: Command = {
   options: { retention: { type: 'string' }, yes: { type: 'boolean' } },
   help: {
     retention: 'How long a new stream keeps events, such as 7d; 30d',
-    yes: 'Delete without further ado',
+    yes: 'Confirm the deletion',
   },
   run: async ({ client, terminal, values, positionals }) => {
     const [action, name] = positionals
@@ -27,7 +27,7 @@ export const streams: Command = {
       return EXIT_OK
     }
     if (action === 'delete' && name !== undefined) {
-      if (values.yes !== true) throw new UsageError(`its events will be gone: add --yes`)
+      if (values.yes !== true) throw new UsageError(`this deletes its events too: add --yes`)
       await client.call(`streams/${await client.findStream(name)}`, { method: 'DELETE' })
       return EXIT_OK
     }

@@ -5,18 +5,18 @@ import type { EventRecord } from './terminal.ts'
 
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 15_000
-/** What the service will not do differently when it is asked again. */
+/** Reasons for an end that a new connection would not change. */
 const FINAL_REASONS = new Set(['token_not_valid', 'stream_deleted'])
 
-/** Events as they come, until Ctrl+C; goes on by itself where a connection broke. */
+/** Prints events as they arrive, until Ctrl+C; resumes by itself after a broken connection. */
 export const tail: Command = {
   usage: '<stream> [query] [options]',
-  summary: 'Follow a stream: events as they come, until Ctrl+C.',
+  summary: 'Follow a stream: events as they arrive, until Ctrl+C.',
   positionalsMax: 2,
   options: { from: { type: 'string', short: 'f' }, 'limit-per-s': { type: 'string' } },
   help: {
     from: 'Where to begin: now, -5m, or the id of an event; now',
-    'limit-per-s': 'Leave out what is more than so many events a second, and say so',
+    'limit-per-s': 'Leave out events above this many a second, and say so',
   },
   run: async (invocation) => {
     const { client, positionals, values, terminal, signal } = invocation
@@ -39,7 +39,7 @@ export const tail: Command = {
         const end = await print(invocation, response.body!, place)
         if (end !== undefined && FINAL_REASONS.has(end)) return EXIT_OK
       } catch (cause) {
-        // Refused at the first try: nothing to go on with.
+        // Refused before the first event: there is nothing to resume.
         if (cause instanceof ApiFailure && place.lastId === '') throw cause
         if (signal.aborted) return EXIT_OK
         terminal.note(`${cause instanceof Error ? cause.message : String(cause)}; connecting again`)
@@ -50,7 +50,7 @@ export const tail: Command = {
   },
 }
 
-/** Prints a connection's events; the reason that the service gave for its end, if it gave one. */
+/** Prints a connection's events; returns the service's reason for its end, if it gave one. */
 async function print(
   { terminal, values }: Invocation,
   body: ReadableStream<Uint8Array>,

@@ -1,6 +1,6 @@
 /**
- * What is printed for people: an event a line, coloured by level where that can be seen. Control
- * characters of events are shown, not obeyed: a log line must not move the cursor.
+ * Output for people: one event per line, coloured by level where the terminal has colours. Control
+ * characters in events are shown, not passed through: a log line must not move the cursor.
  */
 import { stripVTControlCharacters } from 'node:util'
 import { type Level, readLevel } from '../model/event-labels.ts'
@@ -36,7 +36,7 @@ export class Terminal {
     this.#hasColor = color === 'always' || (color === 'auto' && isWanted)
   }
 
-  /** One line for an event: its time, its level, and its text or all of it. */
+  /** One line for an event: its time, its level, and its text or its whole payload. */
   event(record: EventRecord): string {
     const level = levelOf(record.payload)
     const time = record.event_time.replace('T', ' ').replace(/Z$/, '')
@@ -46,7 +46,7 @@ export class Terminal {
     return `${this.#paint('2', time)} ${this.#paint(level && COLORS[level], shown)} ${text}`
   }
 
-  /** Columns side by side, the first line as their names. */
+  /** Aligned columns; the first row holds their names. */
   table(rows: readonly (readonly string[])[]): string {
     const cells = rows.map((row) => row.map(visible))
     const widths = (cells[0] ?? []).map((_, column) => {
@@ -70,7 +70,7 @@ export class Terminal {
   }
 }
 
-/** Escape sequences removed, other control characters as `\\x07`. */
+/** Removes escape sequences, and writes other control characters as `\\x07`. */
 export function visible(text: string): string {
   return stripVTControlCharacters(text).replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must not be printed.
@@ -91,7 +91,7 @@ function levelOf(payload: EventRecord['payload']): Level | undefined {
   })
 }
 
-/** The first text field and, after it, what else there is. */
+/** The first text field, followed by the rest of the payload. */
 function lineOf(payload: EventRecord['payload']): string {
   const path = TEXT_FIELDS_DEFAULT.find((known) => typeof valueAt(payload, known) === 'string')
   return path === undefined ? JSON.stringify(payload) : String(valueAt(payload, path))

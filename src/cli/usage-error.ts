@@ -1,4 +1,4 @@
-/** What the person typed makes no sense; the message says what would. */
+/** The command line is wrong; the message says what to type. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

@@ -4,9 +4,9 @@
 export const QUERY_TEXT_BYTES_MAX = 8 * 1024
 /** Nesting: parentheses, lists of values, conditions on one element. */
 export const QUERY_LEVELS_MAX = 64
-/** Conditions in one query, each value of a list counted. */
+/** Conditions in one query; each value of a list counts. */
 export const QUERY_CLAUSES_MAX = 256
-/** `*` and `?` in one query, those of fields counted, `field:*` not. */
+/** `*` and `?` in one query, also in fields; `field:*` does not count. */
 export const QUERY_WILDCARDS_MAX = 64
 /** One regular expression, between its slashes. */
 export const QUERY_REGEX_BYTES_MAX = 1024

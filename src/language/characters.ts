@@ -24,7 +24,7 @@ const AT = 0x40
 const DOLLAR = 0x24
 const HASH = 0x23
 
-/** White space as Unicode and JavaScript have it: text is pasted with no-break spaces, too. */
+/** White space as in Unicode and JavaScript: pasted text may hold no-break spaces. */
 export function isSpace(code: number): boolean {
   if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d)
   if (code === 0xa0 || code === 0x1680 || code === 0xfeff) return true
@@ -37,7 +37,7 @@ export function isAlphanumeric(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || (lower >= 0x61 && lower <= 0x7a)
 }
 
-/** What the first character of a field's segment may be, if it is not in backquotes. */
+/** Whether a field's segment may start with the character, outside backquotes. */
 export function startsField(code: number): boolean {
   if (code >= 0x80) return !isSpace(code)
   const lower = code | 0x20

@@ -1,7 +1,7 @@
-/** Trees from trees, in the one form that a query has. */
+/** Builds trees from trees, in the canonical form. */
 import type { Query, Span } from './query-tree.ts'
 
-/** All or any of `clauses`, of which there is at least one. */
+/** All or any of `clauses`. Precondition: at least one. */
 export function conjoin(kind: 'and' | 'or', clauses: readonly Query[]): Query {
   const [first] = clauses
   if (clauses.length === 1) return first!

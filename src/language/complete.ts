@@ -1,6 +1,6 @@
 /**
- * What is being typed at a place of a query, for input boxes. Never throws: where the text before
- * the place has a fault, the last word is looked at alone.
+ * What is being typed at a position in a query, for input boxes. Never throws: when the text before
+ * the position has a fault, only the last word counts.
  */
 
 import { parseText } from './parse.ts'
@@ -10,19 +10,19 @@ import type { Field, PathField } from './query-tree.ts'
 
 export interface Completion {
   /**
-   * `clause`: a field, or a word to search for; `value`: one of `field`; `operator`: AND, OR or a
-   * comparison; `none`: nothing can be proposed, such as within quotes without a field.
+   * `clause`: a field, or a word to search for; `value`: a value of `field`; `operator`: AND, OR or
+   * a comparison; `none`: nothing can be proposed, such as within quotes without a field.
    */
   readonly kind: 'clause' | 'value' | 'operator' | 'none'
   /** The text that a proposal replaces: UTF-16 code units from 0, half-open. */
   readonly start: number
   readonly end: number
-  /** What was typed of it, without an opening quote. */
+  /** The part that was typed, without an opening quote. */
   readonly prefix: string
   readonly isQuoted: boolean
-  /** Whose value it is. */
+  /** The field that a value belongs to. */
   readonly field: Field | undefined
-  /** The array whose element the clause is about; fields are the element's then. */
+  /** The array whose element the clause is about; fields are then those of the element. */
   readonly element: PathField | undefined
 }
 
@@ -36,7 +36,7 @@ export function complete(text: string, offset: number): Completion {
   return tryComplete(head.slice(start), start) ?? nothing(end)
 }
 
-/** Names and values that are completed are not longer. */
+/** Longer names and values are not completed. */
 const LOOK_BACK = 1_024
 
 /** `shift` is where `head` begins in the whole text. */
@@ -63,7 +63,7 @@ function tryComplete(head: string, shift: number): Completion | undefined {
   return { kind: found, start: start + shift, prefix, isQuoted, ...place }
 }
 
-/** A reader that has read as far as `head` can be read. */
+/** A reader that has read `head` up to its end or its first fault. */
 function readUpTo(head: string): QueryReader | undefined {
   let reader: QueryReader | undefined
   try {

@@ -1,10 +1,10 @@
 /**
  * A query's canonical text: the same tree always gives the same text, and that text parses to the
- * same tree (but a text near `QUERY_TEXT_BYTES_MAX` may become longer than that).
+ * same tree (unless it exceeds `QUERY_TEXT_BYTES_MAX`, which a text near that limit may do).
  *
- * A word is written with as few backslashes as it can do with. Which it can do without is not
- * decided here a second time: the short form is parsed, and when that gives another tree, every
- * character that may mean something gets one.
+ * A word is written with as few backslashes as possible. The rules of the parser are not repeated
+ * here: the short form is parsed, and when that gives another tree, every special character gets a
+ * backslash.
  */
 import { QUERY_LEVELS_MAX } from './bounds.ts'
 import { continuesField, isAlphanumeric, isSpace, startsField } from './characters.ts'
@@ -29,7 +29,7 @@ export function format(query: Query): string {
   return write(query, 0)
 }
 
-/** `level` brackets are around it. */
+/** `level`: how many brackets are around it. */
 function write(query: Query, level: number): string {
   switch (query.kind) {
     case 'all':
@@ -47,15 +47,15 @@ function write(query: Query, level: number): string {
   }
 }
 
-/** What joins binds weaker than what is around it: in brackets, if one list does not do. */
+/** An operand that binds weaker than its surroundings: in brackets, unless it is one list. */
 function writeOperand(query: Query, level: number): string {
   if (query.kind !== 'and' && query.kind !== 'or') return write(query, level)
-  // Looked at first, not written twice: that would double with each level.
+  // Checked before writing: to write it twice would double the work with each level.
   const isOneList = runAt(query, 0, level).length === query.clauses.length
   return isOneList ? write(query, level) : `(${write(query, level + 1)})`
 }
 
-/** Its clauses; those in a row about one field as a list. */
+/** The texts of its clauses; consecutive clauses about one field become a list. */
 function writeConjunction(conjunction: Conjunction, level: number): string[] {
   const { kind, clauses } = conjunction
   const texts: string[] = []
@@ -66,14 +66,14 @@ function writeConjunction(conjunction: Conjunction, level: number): string[] {
       at += run.length
     } else {
       const clause = clauses[at++]!
-      // Of both, only `or` in `and` is in need of brackets.
+      // Only an `or` in an `and` needs brackets.
       texts.push(kind === 'and' ? writeOperand(clause, level) : write(clause, level))
     }
   }
   return texts
 }
 
-/** The clauses from `start` that are about one field, if a list of them may be written. */
+/** The clauses from `start` that are about one field, if they may be written as a list. */
 function runAt({ clauses }: Conjunction, start: number, level: number): FieldClause[] {
   if (level >= QUERY_LEVELS_MAX) return []
   const run: FieldClause[] = []
@@ -151,14 +151,14 @@ function writePattern(pattern: Pattern, escaped: Escape): string {
 
 const QUOTED_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-/** Text in quotes, as a query has it. */
+/** Quoted text, as it is written in a query. */
 export function quote(text: string): string {
   return `"${text.replace(/["\\\n\r\t]/g, (char) => QUOTED_ESCAPES[char] ?? `\\${char}`)}"`
 }
 
 /**
- * What ends a word somewhere, or is a wildcard; and a first slash that the word itself does not
- * show to open no regular expression, since what comes after the word might close it.
+ * Escapes wildcards and whatever ends a word somewhere. Also a first slash, where text after the
+ * word could close it and make it a regular expression.
  */
 function escapeShort(text: string): string {
   const escaped = text.replace(/[\s()"|\\,{}[\]*?]/g, '\\$&')
@@ -179,7 +179,7 @@ function escapeSlashes(source: string): string {
   return source.replace(/\\[\s\S]|\//g, (found) => (found === '/' ? '\\/' : found))
 }
 
-/** A field as a query has it. */
+/** A field, as it is written in a query. */
 export function writeField(field: Field): string {
   switch (field.kind) {
     case 'any':

@@ -1,10 +1,10 @@
-/** What people bring along from other languages, and what to write instead. */
+/** What people write from habit of other languages, and what to write instead. */
 import { isAlphanumeric, startsField } from './characters.ts'
 import { QueryError } from './query-error.ts'
 import type { QueryReader } from './query-reader.ts'
 import { skipSpace, tryScanField } from './scan.ts'
 
-/** The place is one where a clause must begin, and none can begin so. Undefined when one can. */
+/** Call it where a clause must begin. Undefined when a clause can begin like this. */
 export function findMistakenClause(reader: QueryReader): QueryError | undefined {
   const { text, at, operator } = reader
   const rest = text.slice(at, at + 2)
@@ -29,13 +29,13 @@ export function findMistakenClause(reader: QueryReader): QueryError | undefined 
   if (char === '{') {
     return reader.fail(
       'a clause cannot begin with `{`',
-      'selectors have no braces: write app="x" level="y"; text that holds one is quoted',
+      'selectors have no braces: write app="x" level="y"; quote text that holds a brace',
     )
   }
   if (char === ':' || char === '=' || char === '<' || char === '>') {
     return reader.fail(
       `expected a field before \`${char}\``,
-      'write field:value; text that begins so is quoted',
+      'write field:value, or quote text that begins like this',
     )
   }
   if (rest === '!=') {
@@ -48,11 +48,11 @@ function mistakenBar(reader: QueryReader): QueryError {
   const isFilter = /^\|[=~>]/.test(reader.text.slice(reader.at, reader.at + 2))
   const repair = isFilter
     ? 'a line filter is a clause: write "text" or /regex/ without it'
-    : 'for alternatives write OR; what is counted is no part of a query; quote text that holds it'
+    : 'for alternatives write OR; a query does not aggregate; quote text that holds `|`'
   return reader.fail('`|` is reserved', repair)
 }
 
-/** What other languages write where we have `=`, `!=`, `:/re/`. */
+/** What other languages write for our `=`, `!=`, `:/re/`. */
 const OPERATORS: Readonly<Record<string, string>> = {
   '==': 'write `=`',
   '=~': 'a regular expression is written field:/re/',
@@ -60,14 +60,14 @@ const OPERATORS: Readonly<Record<string, string>> = {
   '<>': 'write `!=`',
 }
 
-/** The place is an operator after a field. */
+/** Call it at an operator after a field. */
 export function findMistakenOperator(reader: QueryReader): QueryError | undefined {
   const two = reader.text.slice(reader.at, reader.at + 2)
   const repair = OPERATORS[two]
-  return repair === undefined ? undefined : reader.fail(`\`${two}\` is no operator`, repair, 2)
+  return repair === undefined ? undefined : reader.fail(`\`${two}\` is not an operator`, repair, 2)
 }
 
-/** The place is one where the value of a field must begin. `field` is its text. */
+/** Call it where the value of a field must begin. `field` is the field's text. */
 export function findMistakenValue(reader: QueryReader, field: string): QueryError | undefined {
   const { text, at } = reader
   const char = text[at]
@@ -93,7 +93,7 @@ export function findMistakenValue(reader: QueryReader, field: string): QueryErro
   return undefined
 }
 
-/** Behind a word without a field, which is `raw` and ends at the place. */
+/** Call it after a word without a field, which begins at `start`. */
 export function findMistakenWord(reader: QueryReader, start: number): QueryError | undefined {
   const { text, at } = reader
   const raw = text.slice(start, at)
@@ -119,7 +119,7 @@ export function findMistakenWord(reader: QueryReader, start: number): QueryError
   )
 }
 
-/** Not what the printer writes, which joins all words by operators. */
+/** Does not match what the printer writes, since that joins all words by operators. */
 const SQL_SELECT =
   /^\s*select\s+(?!AND\b|OR\b)(?:\*\s|.*\sfrom\s+\S+\s+(?:where|order|limit|group)\b)/is
 const SQL_TEST = /^\s+(?:NOT\s+)?(?:IN\s*\(|I?LIKE\s*['"]|IS\s+(?:NOT\s+)?NULL\b|BETWEEN\s)/
@@ -139,7 +139,7 @@ function isComparisonAt(text: string, at: number): boolean {
   return /^\s*(?:[=<>:]|!=|LIKE|IN\b|IS\b)/.test(text.slice(field.end, field.end + 32))
 }
 
-/** Lucene's `word~2` and `word^3`, after a word, quoted text or a group that ends at the place. */
+/** Lucene's `word~2` and `word^3`. Call it at the end of a word, quoted text or a group. */
 export function findMistakenSuffix(reader: QueryReader, start: number): QueryError | undefined {
   const { text, at } = reader
   const raw = text.slice(start, at)

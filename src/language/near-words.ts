@@ -1,9 +1,9 @@
-/** Which of the known words may have been meant by one that is not known. */
+/** Which known words an unknown one may have meant. */
 
 const SHOWN_MAX = 5
 const CHARS_MAX = 64
 
-/** Up to five of `known` that are like `word`, the likest first. */
+/** Up to five of `known` that are like `word`, the most similar first. */
 export function nearest<T>(word: string, known: Iterable<T>, textOf: (one: T) => string): T[] {
   const wanted = word.slice(0, CHARS_MAX).toLowerCase()
   const rated: { readonly one: T; readonly distance: number }[] = []
@@ -17,7 +17,7 @@ export function nearest<T>(word: string, known: Iterable<T>, textOf: (one: T) =>
   return rated.slice(0, SHOWN_MAX).map(({ one }) => one)
 }
 
-/** Levenshtein's: characters to be added, removed or replaced. */
+/** Levenshtein distance: characters to add, remove or replace. */
 function distanceOf(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {

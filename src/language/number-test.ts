@@ -1,16 +1,17 @@
 /**
- * Comparing with a number exactly, whatever the stored one is: an integer of 64 bits or a double
+ * Exact comparison with a number, whether the stored one is a 64-bit integer or a double
  * (docs/decisions/0002-projection-types.md).
  *
- * An integer is compared with the query's decimal digits. A double is compared with the double
- * nearest to them, as that is what an event with the same digits keeps; but not if the query has an
- * integer of 64 bits that no double is: an event with its digits keeps an integer.
+ * A stored integer is compared with the query's decimal digits. A stored double is compared with
+ * the double nearest to them, because an event with the same digits stores that double. The
+ * exception is a 64-bit integer that no double equals: an event with its digits stores an integer,
+ * so it is compared with doubles exactly.
  */
 import { INT64_MIN, UINT64_MAX } from '../model/int64.ts'
 
 export type NumberOperator = '=' | '>' | '>=' | '<' | '<='
 
-/** What the stored number must be; `undefined` where none is. */
+/** What the stored number must be; `undefined` where no number matches. */
 export interface NumberTest {
   readonly integer: { readonly operator: '=' | '>=' | '<='; readonly value: bigint } | undefined
   readonly double: { readonly operator: NumberOperator; readonly value: number } | undefined

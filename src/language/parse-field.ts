@@ -15,7 +15,7 @@ export type TakenField =
   /** `_exists_:f`, whole. */
   | { readonly kind: 'exists'; readonly clause: Query }
 
-/** Takes the field that was scanned at this place. */
+/** Takes the field that was scanned at this position. */
 export function takeField(
   reader: QueryReader,
   scanned: ScannedField,
@@ -36,7 +36,7 @@ function makeField(reader: QueryReader, scanned: ScannedField, start: number): F
   const span = { start, end }
   if (parts.length === 0) return { kind: 'any', ...span }
   const isNamed = parts.every((part, index) => part !== '' || index > 0)
-  // Three forms are ClickHouse's own syntax even in quotes: see `model/field-path.ts`.
+  // Three forms are ClickHouse syntax even in quotes: see `model/field-path.ts`.
   if (!isNamed || parts.some((part) => /\.[\^@:]`/.test(`.${part}`))) {
     reader.at = start
     throw reader.fail('this is not a path that can be queried', undefined, end - start)

@@ -15,7 +15,7 @@ export function isBoundBeforeTo(text: string, start: number): boolean {
   return end > start && isSpace(text.charCodeAt(end)) && isTo(text, skipSpace(text, end))
 }
 
-/** Of two open ends, `f:*`. */
+/** A range with two open ends is `f:*`. */
 export function parseRange(reader: QueryReader): RangeTest | ExistsTest {
   const start = reader.at
   const opensInclusive = reader.code === OPEN_BRACKET
@@ -51,7 +51,7 @@ function takeTo(reader: QueryReader, opened: number): void {
     return
   }
   const problem = `expected \` TO \` in the range opened at column ${opened + 1}`
-  throw reader.fail(problem, 'a range is [low TO high]; text that begins with `[` is quoted')
+  throw reader.fail(problem, 'a range is [low TO high]; quote text that begins with `[`')
 }
 
 /** Undefined for `*`. */

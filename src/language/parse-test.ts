@@ -1,4 +1,4 @@
-/** What is asked of a field: what follows its colon, or a comparison. */
+/** Parses the test on a field: what follows its colon, or a comparison. */
 import { QUERY_REGEX_BYTES_MAX } from './bounds.ts'
 import {
   BANG,
@@ -36,14 +36,14 @@ import { readSystemTest } from './system-fields.ts'
 
 type ParseQuery = (reader: QueryReader) => Query
 
-/** Whether a comparison stands at `at`, also one that only other languages have. */
+/** Whether a comparison is at `at`, including those of other languages. */
 export function isComparison(text: string, at: number): boolean {
   const char = text[at]
   if (char === '=' || char === '<' || char === '>') return true
   return char === '!' && (text[at + 1] === '=' || text[at + 1] === '~')
 }
 
-/** A test at this place; `parseQuery` reads what is asked of an element. */
+/** The test at this position; `parseQuery` reads the query on an element. */
 export function parseTest(reader: QueryReader, field: Field, parseQuery: ParseQuery): Query {
   reader.skipSpace()
   reader.expect('value', field)
@@ -60,16 +60,16 @@ export function parseTest(reader: QueryReader, field: Field, parseQuery: ParseQu
   return makeClause(reader, field, takeValue(reader, code === SLASH, false))
 }
 
-/** Whether the brace at this place opens a range: `{`, a bound, ` TO `. */
+/** Whether the brace at this position opens a range: `{`, a bound, ` TO `. */
 function isRangeAt({ text, at }: QueryReader, field: Field): boolean {
   const start = skipSpace(text, at + 1)
-  // Of an element it may be a condition that begins so: `items[]:{price:[1 TO 5]}`.
+  // After an array it may begin a condition on an element: `items[]:{price:[1 TO 5]}`.
   const name = isArray(field) ? tryScanField(text, start) : undefined
   const next = name === undefined ? text.length : skipSpace(text, name.end)
   return !isFieldColon(text, next) && !isComparison(text, next) && isBoundBeforeTo(text, start)
 }
 
-/** A clause from the field, or in a list from the value, to this place. */
+/** A clause from the field (in a list, from the value) to this position. */
 function makeClause(reader: QueryReader, field: Field, test: Test): Query {
   const isFirst = !reader.ends.atComma
   const start = isFirst ? field.start : test.start
@@ -101,7 +101,7 @@ export function takeValue(
   const { end, pattern, wildcards } = reader.takeWord()
   const [first] = pattern
   const span = { start, end }
-  if (first === undefined) throw reader.fail('expected a value', 'text that begins so is quoted')
+  if (first === undefined) throw reader.fail('expected a value', 'quote text that begins like this')
   const mistake = findMistakenSuffix(reader, start)
   if (mistake !== undefined) throw mistake
   if (pattern.length === 1 && first.kind === 'many') return { kind: 'exists', ...span }
@@ -118,7 +118,7 @@ function takeRegex(reader: QueryReader): RegexTest | undefined {
   if (regex === undefined) return undefined
   const { source, ignoreCase, end } = regex
   const span = { start, end }
-  // Three bytes are the most that a code unit takes, so few sources need counting.
+  // A code unit takes at most three bytes, so few sources need counting.
   const bytes = 3 * source.length <= QUERY_REGEX_BYTES_MAX ? 0 : encodedLength(source)
   if (bytes > QUERY_REGEX_BYTES_MAX) {
     const problem = `the regular expression is over ${QUERY_REGEX_BYTES_MAX} bytes`
@@ -157,7 +157,7 @@ export function parseComparison(reader: QueryReader, field: Field): Query {
   if (missing !== undefined) throw missing
   if (reader.code === OPEN) throw reader.fail('a list has no operator', `write ${name}:(a OR b)`)
   if (isComparison(text, reader.at)) {
-    throw reader.fail(`expected a value after \`${operator}\``, 'text that begins so is quoted')
+    throw reader.fail(`expected a value after \`${operator}\``, 'quote text that begins like this')
   }
   const test = takeValue(reader, false, true)
   if (code === EQUALS) return makeClause(reader, field, test)
@@ -176,7 +176,7 @@ export function parseComparison(reader: QueryReader, field: Field): Query {
   return makeClause(reader, field, range)
 }
 
-/** `(a OR b)`, `(a AND b)`, `(a b)`, `(a, b)`: what joins nothing else is OR. */
+/** `(a OR b)`, `(a AND b)`, `(a b)`, `(a, b)`: without an operator, OR joins values. */
 function parseList(reader: QueryReader, field: Field, parseQuery: ParseQuery): Query {
   const { ends } = reader
   const opened = reader.open()
@@ -216,7 +216,7 @@ function parseElement(reader: QueryReader, field: Field, parseQuery: ParseQuery)
   if (!isArray(field)) {
     const name = text.slice(field.start, field.end)
     const repair = `write ${name}[]:{…} for one element of an array, {low TO high} for a range`
-    throw reader.fail(`\`{\` after \`${name}\` is neither a range nor of an array`, repair)
+    throw reader.fail(`\`{\` after \`${name}\` opens neither a range nor an element`, repair)
   }
   const array: PathField = field
   const opened = reader.open()

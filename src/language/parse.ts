@@ -2,10 +2,10 @@
  * Reads a query: text to tree (`query-tree.ts`), or one `QueryError`. The language is described in
  * docs/language.md.
  *
- * Precedence climbing over a text that is scanned where it is read, since what a character means
- * depends on its place (`/` opens a regular expression only where a value begins). Linear in the
- * text: nothing is read more than a few times. It calls itself for what is in brackets alone, and
- * those are at most `QUERY_LEVELS_MAX` deep.
+ * Precedence climbing without a separate lexer, since what a character means depends on its
+ * position (`/` opens a regular expression only where a value begins). Linear in the text: nothing
+ * is read more than a few times. It recurses only for brackets, which are at most
+ * `QUERY_LEVELS_MAX` deep.
  */
 import { BANG, CLOSE, EQUALS, isSpace, MINUS, OPEN, SLASH } from './characters.ts'
 import { conjoin, negate } from './combine.ts'
@@ -16,12 +16,12 @@ import { QueryReader } from './query-reader.ts'
 import type { Query } from './query-tree.ts'
 import { isFieldColon, skipSpace, tryScanField } from './scan.ts'
 
-/** Throws `QueryError`, and nothing else. */
+/** Throws only `QueryError`. */
 export function parse(text: string): Query {
   return parseText(new QueryReader(text))
 }
 
-/** The same of a reader, which knows afterwards how far it came and what it expected there. */
+/** As `parse`, with a reader, which knows afterwards how far it came and what it expected there. */
 export function parseText(reader: QueryReader): Query {
   reader.skipSpace()
   if (reader.isAtEnd) return { kind: 'all', start: 0, end: reader.text.length }
@@ -98,7 +98,7 @@ function parseClause(reader: QueryReader): Query {
   return parseComparison(reader, field.field)
 }
 
-/** A clause without a field, on the text fields. */
+/** A clause without a field, which searches the text fields. */
 function parseBare(reader: QueryReader): Query {
   const start = reader.at
   const test = takeValue(reader, reader.code === SLASH, false)

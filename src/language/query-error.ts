@@ -1,8 +1,8 @@
 import type { Span } from './query-tree.ts'
 
 /**
- * What is wrong with a query's text: the first fault alone, where it is and how it is repaired.
- * The only thing that `parse` throws.
+ * What is wrong with a query's text: only the first fault, its position and its repair. The only
+ * error that `parse` throws.
  */
 export class QueryError extends Error {
   override readonly name = 'QueryError'
@@ -11,7 +11,7 @@ export class QueryError extends Error {
   readonly end: number
   /** UTF-16 code units from 1, as editors count. */
   readonly column: number
-  /** What to write instead, where that is known. */
+  /** What to write instead, if known. */
   readonly repair: string | undefined
 
   /** `problem` says what is wrong or expected, `repair` what to write instead. */

@@ -1,6 +1,6 @@
 /**
- * A query's text while it is read: the place, what is open, and what the bounds leave. And what was
- * expected last, from which input boxes complete (`complete.ts`).
+ * The state of reading a query's text: the position, open brackets, and what the bounds leave. Also
+ * what was expected last, from which input boxes complete (`complete.ts`).
  */
 import {
   QUERY_CLAUSES_MAX,
@@ -13,11 +13,11 @@ import { QueryError } from './query-error.ts'
 import type { Field, PathField } from './query-tree.ts'
 import { type ScannedWord, scanWord, skipSpace, type WordEnds, wellFormed } from './scan.ts'
 
-/** What stands, or would stand, at `start`. */
+/** What is, or would be, at `start`. */
 export interface Expected {
   readonly kind: 'clause' | 'operator' | 'value' | 'bound'
   readonly start: number
-  /** Whose value it is. */
+  /** The field that a value belongs to. */
   readonly field: Field | undefined
   /** The array whose element the clause is about. */
   readonly element: PathField | undefined
@@ -26,14 +26,14 @@ export interface Expected {
 export class QueryReader {
   readonly text: string
   at = 0
-  /** Where words end at this place. */
+  /** Where words end at this position. */
   ends: WordEnds = { atComma: false, atBrace: false, atBracket: false }
   /** The array whose element the clauses are about. */
   element: PathField | undefined
-  /** The operator before this place, for messages. */
+  /** The operator before this position, for messages. */
   operator: string | undefined
   expected: Expected = { kind: 'clause', start: 0, field: undefined, element: undefined }
-  /** The same without operators: what a word that ends here was. */
+  /** As `expected`, but never an operator: what the word that ends here was. */
   item: Expected = this.expected
   #levels = 0
   #clauses = 0
@@ -50,7 +50,7 @@ export class QueryReader {
     }
   }
 
-  /** NaN at the end. */
+  /** The character code at this position; NaN at the end. */
   get code(): number {
     return this.text.charCodeAt(this.at)
   }
@@ -73,7 +73,7 @@ export class QueryReader {
     return new QueryError({ start: this.at, end }, problem, repair)
   }
 
-  /** Takes the bracket at this place; returns where it is. */
+  /** Takes the bracket at this position; returns the position. */
   open(): number {
     if (++this.#levels > QUERY_LEVELS_MAX) {
       throw this.fail(`nested deeper than ${QUERY_LEVELS_MAX} levels (QUERY_LEVELS_MAX)`)
@@ -110,7 +110,7 @@ export class QueryReader {
     return word
   }
 
-  /** The keyword at this place, white space skipped. */
+  /** The keyword at this position, after white space. */
   peekKeyword(): { readonly kind: 'and' | 'or' | 'not'; readonly text: string } | undefined {
     this.skipSpace()
     const text = KEYWORD.exec(this.text.slice(this.at, this.at + 3))?.[0]
@@ -126,7 +126,7 @@ export class QueryReader {
     return code === QUOTE || code === BAR || (code === CLOSE_BRACE && this.ends.atBrace)
   }
 
-  /** Whether that operator stands here; it is taken then. */
+  /** Takes that operator if it is here; returns whether it was. */
   takeKeyword(kind: 'and' | 'or' | 'not'): boolean {
     const keyword = this.peekKeyword()
     if (keyword?.kind !== kind) return false
@@ -135,7 +135,7 @@ export class QueryReader {
     return true
   }
 
-  /** Whether what is open ends here, white space skipped. */
+  /** Whether the open bracket or the text ends here, after white space. */
   isAtClose(): boolean {
     this.skipSpace()
     return this.isAtEnd || this.code === CLOSE || (this.code === CLOSE_BRACE && this.ends.atBrace)

@@ -1,13 +1,14 @@
 /**
- * The tree of a query, for all who read it: the compiler to SQL, the evaluator over the tape, the
- * printer, explanations, the console. What it means: docs/language.md.
+ * The tree of a query, for all its readers: the compiler to SQL, the evaluator over the tape, the
+ * printer, explanations, the console. Its meaning: docs/language.md.
  *
- * Forms that mean the same are the same tree: `f!=x` is a negation, `f>=5` and `f:[5 TO *]` are one
- * range, `f:(a OR b)` is two clauses, `_exists_:f` is `f:*`, `NOT NOT x` is x, and a conjunction
- * holds no conjunction. So the tree has few kinds; the printer finds the short forms again.
+ * Forms with the same meaning have the same tree: `f!=x` is a negation, `f>=5` and `f:[5 TO *]` are
+ * one range, `f:(a OR b)` is two clauses, `_exists_:f` is `f:*`, `NOT NOT x` is x, and a
+ * conjunction holds no conjunction of its kind. So the tree has few kinds of nodes; the printer
+ * restores the short forms.
  */
 
-/** Where a node stands in the text: UTF-16 code units from 0, half-open. */
+/** Where a node is in the text: UTF-16 code units from 0, half-open. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -21,7 +22,7 @@ export interface AllClause extends Span {
   readonly kind: 'all'
 }
 
-/** Two and more, none of the same kind. */
+/** Two or more clauses, none of the same kind as this. */
 export interface Conjunction extends Span {
   readonly kind: 'and' | 'or'
   readonly clauses: readonly Query[]
@@ -39,7 +40,7 @@ export interface FieldClause extends Span {
   readonly test: Test
 }
 
-/** A word, a phrase or a regular expression without a field: some text field has it. */
+/** A word, a phrase or a regular expression without a field: matches in any text field. */
 export interface TextClause extends Span {
   readonly kind: 'text'
   readonly test: ValueTest | WildcardTest | RegexTest
@@ -56,8 +57,8 @@ export interface ElementClause extends Span {
 export type Field = PathField | BelowField | AnyField | SystemField
 
 /**
- * A path of the payload. `parts` are dotted paths, an array's elements between each two:
- * `items[].price` is `['items', 'price']`; of `tags[]` the second is empty, the element itself.
+ * A path of the payload. `parts` are dotted paths; between two parts are an array's elements.
+ * `items[].price` is `['items', 'price']`, and `tags[]` is `['tags', '']`, the element itself.
  */
 export interface PathField extends Span {
   readonly kind: 'path'
@@ -94,8 +95,8 @@ export type SystemFieldName = (typeof SYSTEM_FIELDS)[number]
 export type Test = ValueTest | WildcardTest | RegexTest | RangeTest | ExistsTest
 
 /**
- * `f:x`, and with `isWhole` `f=x`. They differ on text fields alone: the first looks for words, the
- * second compares the whole value.
+ * `f:x`, or `f=x` with `isWhole`. They differ only on text fields, where the first looks for words
+ * and the second compares the whole value.
  */
 export interface ValueTest extends Span {
   readonly kind: 'value'
@@ -116,7 +117,7 @@ export interface RegexTest extends Span {
   readonly ignoreCase: boolean
 }
 
-/** At least one bound; both are of the kind that `of` says. */
+/** At least one bound; both have the kind `of`. */
 export interface RangeTest extends Span {
   readonly kind: 'range'
   readonly of: RangeKind
@@ -124,7 +125,7 @@ export interface RangeTest extends Span {
   readonly high: Bound | undefined
 }
 
-/** `level`: of `_level` alone, by severity. */
+/** `level`: only for `_level`, by severity. */
 export type RangeKind = 'number' | 'time' | 'string' | 'level'
 
 export interface Bound {
@@ -142,13 +143,13 @@ export interface Scalar extends Span {
   /** Escapes undone. */
   readonly text: string
   readonly isQuoted: boolean
-  /** `number` is a JSON number, `boolean` is `true` or `false`; what is quoted is a string. */
+  /** `number` is a JSON number, `boolean` is `true` or `false`; quoted text is a string. */
   readonly kind: 'string' | 'number' | 'boolean'
   /** Nanoseconds since 1970 when the text is an RFC 3339 date-time with a zone, quoted or not. */
   readonly timeNs: bigint | undefined
 }
 
-/** No two literals and no two `many` in a row; at least one wildcard, and not `many` alone. */
+/** No two literals and no two `many` in a row; at least one wildcard, but not only `many`. */
 export type Pattern = readonly PatternToken[]
 export type PatternToken =
   | { readonly kind: 'literal'; readonly text: string }

@@ -1,12 +1,12 @@
 /**
- * Which regular expressions a query may hold: the part of RE2's syntax that ClickHouse's RE2 and
- * the workers' engine both take, and that stays within their memory. What passes here is refused
- * by neither, so a query that parses also runs.
+ * Which regular expressions a query may hold: the part of RE2's syntax that both ClickHouse's RE2
+ * and the workers' engine accept, and that stays within their memory. Neither refuses what passes
+ * here, so a query that parses also runs.
  */
 
 /** Product of nested repetitions; RE2 refuses more. */
 const REPEATS_MAX = 1_000
-/** Size of the program that a regular expression becomes, estimated. */
+/** Estimated size of the program that a regular expression becomes. */
 const SIZE_MAX = 20_000
 
 /** General categories and scripts; longer lists would only be more to prove. */
@@ -40,7 +40,7 @@ export function findRegexFault(source: string): RegexFault | undefined {
 class RegexReader {
   readonly #source: string
   #at = 0
-  /** Of the current group, and of its last atom, which a repetition multiplies. */
+  /** Size of the current group, and of its last atom, which a repetition multiplies. */
   #size = 0
   #atomSize = 0
   /** The largest product of repetitions in the group and in the last atom. */
@@ -99,9 +99,9 @@ class RegexReader {
     }
     if (/</.test(head)) return fault('groups have no names here', 'write `(…)`')
     if (this.#source[this.#at + 1] === '?' && !/^\(\?(?:[ims]+|[ims]*-[ims]+|)[:)]$/.test(head)) {
-      return fault('RE2 has no such group', 'after `(?` come `:` or the flags i, m, s')
+      return fault('RE2 has no such group', 'after `(?` write `:` or the flags i, m, s')
     }
-    if (head === '(?)') return fault('`(?)` is no group', 'write `(?:…)`')
+    if (head === '(?)') return fault('`(?)` is not a group', 'write `(?:…)`')
     this.#at += head.length
     this.#mayRepeat = false
     if (head.endsWith(')')) return undefined
@@ -154,7 +154,7 @@ class RegexReader {
     return this.#atom(size)
   }
 
-  /** Reads an escape that means a character or a class of them; how large it is. */
+  /** Reads an escape of a character or a class of characters; returns its size. */
   #escapedCharacter(): number | RegexFault {
     const char = this.#source[this.#at + 1] ?? ''
     if (/[dDsSwW]/.test(char)) return this.#take(2, /[DSW]/.test(char) ? 20 : 4)
@@ -194,7 +194,7 @@ class RegexReader {
     return this.#atom(size)
   }
 
-  /** A character, a class in the class, or a range; how large it is. */
+  /** Reads a character, a class in the class, or a range; returns its size. */
   #classItem(): number | RegexFault {
     const posix = POSIX.exec(this.#source.slice(this.#at, this.#at + 16))
     if (posix !== null) return this.#take(posix[0].length, 8)
@@ -228,7 +228,7 @@ class RegexReader {
 
 const TWO_CLAUSES = 'write two clauses, joined by AND or AND NOT'
 const BAD_RANGE = {
-  problem: 'a range of characters that counts down, or is none',
+  problem: 'a range of characters that counts down, or is not a range',
   repair: 'write `\\-` for the character',
 }
 

@@ -1,4 +1,4 @@
-/** Whether two trees are the same but for where they stand in their texts. */
+/** Whether two trees are the same apart from their positions in the texts. */
 import type { Query } from './query-tree.ts'
 
 export function isSameQuery(a: Query, b: Query): boolean {

@@ -1,4 +1,4 @@
-/** What a word or quoted text can be taken for, beside a string. */
+/** What a word or quoted text can mean besides a string. */
 import { LEVELS } from '../model/event-labels.ts'
 import { tryParseRfc3339 } from '../model/rfc3339.ts'
 import { QueryError } from './query-error.ts'
@@ -8,8 +8,8 @@ import type { Bound, RangeKind, RangeTest, Scalar, Span } from './query-tree.ts'
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 /**
- * What both sides, queries and events, take for a date-time: RFC 3339 with a zone, and what
- * ClickHouse's nanoseconds of 64 bits hold. A second 60 is the next minute's first.
+ * What counts as a date-time, in queries and in events: RFC 3339 with a zone, within the range of
+ * ClickHouse's 64-bit nanoseconds. A second 60 is the first second of the next minute.
  */
 const TIME_YEARS = /^(?:19|20|21|22[0-5])|^226[01]/
 
@@ -30,13 +30,13 @@ export function makeScalar(at: Span, text: string, isQuoted: boolean): Scalar {
   }
 }
 
-/** What a bound is compared as. */
+/** The kind that a bound is compared as. */
 function boundKind({ kind, timeNs }: Scalar): RangeKind {
   if (timeNs !== undefined) return 'time'
   return kind === 'number' ? 'number' : 'string'
 }
 
-/** Throws when the bounds are not of one kind. One of them is not `undefined`. */
+/** Throws when the bounds are not of one kind. Precondition: one of them is not `undefined`. */
 export function makeRange(at: Span, low: Bound | undefined, high: Bound | undefined): RangeTest {
   const { start, end } = at
   const of = boundKind((low ?? high)!.value)

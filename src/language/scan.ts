@@ -1,7 +1,7 @@
 /**
- * What stands at a place of a query's text: words, quoted text, fields, regular expressions. Each
- * function reads one of them from `start` and tells where it ends; together they are linear, as
- * nothing is read more than twice.
+ * Scans words, quoted text, fields and regular expressions in a query's text. Each function reads
+ * one of them from `start` and returns where it ends. Together they are linear, as nothing is read
+ * more than twice.
  */
 import {
   BACKQUOTE,
@@ -51,13 +51,13 @@ export function endsWord(code: number, ends: WordEnds): boolean {
 export interface ScannedWord {
   readonly end: number
   readonly pattern: Pattern
-  /** How many `*` and `?` stand in the text. */
+  /** How many `*` and `?` are in the text. */
   readonly wildcards: number
 }
 
 /**
- * A word, which may be empty. A backslash makes the next character plain, but is itself before a
- * letter or digit, which need none: so `C:\temp` can be pasted.
+ * A word, which may be empty. A backslash makes the next character plain. Before a letter or digit,
+ * which need no escape, it stands for itself, so `C:\temp` can be pasted.
  */
 export function scanWord(text: string, start: number, ends: WordEnds): ScannedWord {
   const tokens: PatternToken[] = []
@@ -98,8 +98,9 @@ export interface ScannedText {
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 
 /**
- * Quoted text, from its quote. `\n`, `\r`, `\t` and `\u` with four hex digits are as in JSON; a
- * backslash before another letter or a digit is itself, before any other character it goes.
+ * Quoted text, from its quote. `\n`, `\r`, `\t` and `\u` with four hex digits are as in JSON. A
+ * backslash stands for itself before another letter or a digit, and is dropped before any other
+ * character.
  */
 export function scanQuoted(text: string, start: number): ScannedText {
   let content = ''
@@ -129,7 +130,7 @@ export function scanQuoted(text: string, start: number): ScannedText {
   )
 }
 
-/** Halves of surrogate pairs are no characters: as in stored events, each is U+FFFD. */
+/** Unpaired surrogates are not characters: as in stored events, each becomes U+FFFD. */
 export function wellFormed(text: string): string {
   return text.replace(/[\uD800-\uDFFF]/gu, '\uFFFD')
 }
@@ -141,8 +142,8 @@ export interface ScannedRegex {
 }
 
 /**
- * A regular expression, from its slash; undefined when it is not closed right before white space, a
- * bracket that closes, a comma or the end, as in `/api/v1/x`.
+ * A regular expression, from its slash. Undefined when its closing slash does not come right before
+ * white space, a closing bracket, a comma or the end, as in `/api/v1/x`.
  */
 export function tryScanRegex(text: string, start: number): ScannedRegex | undefined {
   let source = ''
@@ -170,7 +171,7 @@ export interface ScannedField {
   readonly parts: readonly string[]
   /** It ends in `.*`, or is `*`. */
   readonly isOpen: boolean
-  /** Nothing of it is in backquotes. */
+  /** No part of it is in backquotes. */
   readonly isPlain: boolean
 }
 
@@ -215,7 +216,7 @@ function countArrays(text: string, start: number): number {
 
 function tryScanSegment(text: string, start: number): ScannedText | undefined {
   if (text.charCodeAt(start) === BACKQUOTE) return scanBackquoted(text, start)
-  // Behind a dot a digit is as good as a letter: `tags.0`.
+  // After a dot, a field may start with a digit: `tags.0`.
   const isInside = start > 0 && text.charCodeAt(start - 1) === DOT
   const first = text.charCodeAt(start)
   if (!startsField(first) && !(isInside && isAlphanumeric(first))) return undefined
@@ -239,8 +240,8 @@ function scanBackquoted(text: string, start: number): ScannedText {
 }
 
 /**
- * Whether the colon at `at` makes a field of the name before it. In `http://x` and `std::string` it
- * does not, in `ip:::1` it does.
+ * Whether the colon at `at` turns the name before it into a field: not in `http://x` or
+ * `std::string`, but in `ip:::1`.
  */
 export function isFieldColon(text: string, at: number): boolean {
   if (text.charCodeAt(at) !== COLON || text.startsWith('//', at + 1)) return false

@@ -1,4 +1,4 @@
-/** Which questions the system fields answer. */
+/** Which tests the system fields allow. */
 import { LEVELS } from '../model/event-labels.ts'
 import { QueryError } from './query-error.ts'
 import type { Scalar, SystemField, SystemFieldName, Test } from './query-tree.ts'
@@ -13,16 +13,16 @@ const EXPECTED = {
 } as const satisfies Record<SystemFieldName, string>
 
 /**
- * The test as it is meant of the field: levels and shapes in lower case, one moment as a range from
- * it to itself. Throws when the field cannot be asked that.
+ * The test in the form that suits the field: levels and shapes in lower case, one moment as a range
+ * from it to itself. Throws when the field does not allow the test.
  */
 export function readSystemTest(field: SystemField, test: Test): Test {
   const read = test.kind === 'exists' || field.name === '_service' ? test : tryRead(field, test)
   if (read !== undefined) return read
   const repair =
     field.name === '_level'
-      ? 'what the event itself has is in its own field, e.g. `level`'
-      : 'a field of your events that is called so is written in backquotes'
+      ? "the event's own value is in a field of the event, e.g. `level`"
+      : 'write a field of your events that has this name in backquotes'
   throw new QueryError(test, `\`${field.name}\` takes ${EXPECTED[field.name]}`, repair)
 }
 

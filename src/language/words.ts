@@ -1,13 +1,13 @@
 /**
- * Words of a text, as ClickHouse's text index splits them, and what a query's words ask for.
+ * Words of a text, as ClickHouse's text index splits them, and the test that a query's words make.
  *
- * A word is a run of ASCII letters, digits and characters outside ASCII: tokenizer
- * `splitByNonAlpha` over the text folded by `lowerUTF8`. Both are never changed, because indexes on
- * disk are made by them. Differential tests hold this file to the real engine.
+ * A word is a sequence of ASCII letters, digits and characters outside ASCII: tokenizer
+ * `splitByNonAlpha` over the text folded by `lowerUTF8`. Never change either, because indexes on
+ * disk were made with them. Differential tests compare this file with the real engine.
  */
 import { isAlphanumeric } from './characters.ts'
 
-/** The words' tokenizer in ClickHouse, and the function that folds case. */
+/** The tokenizer in ClickHouse, and the function that folds case. */
 export const TOKENIZER = 'splitByNonAlpha'
 export const FOLD_FUNCTION = 'lowerUTF8'
 
@@ -15,12 +15,12 @@ export function isWordCharacter(code: number): boolean {
   return code >= 0x80 || isAlphanumeric(code)
 }
 
-/** As `FOLD_FUNCTION` does, which is to the letter what JavaScript does without a locale. */
+/** Folds as `FOLD_FUNCTION` does, which agrees with JavaScript without a locale. */
 export function foldCase(text: string): string {
   return text.toLowerCase()
 }
 
-/** The runs of word characters, as they are spelled. */
+/** The words, as they are spelled. */
 export function splitWords(text: string): string[] {
   const words: string[] = []
   let start = -1
@@ -36,8 +36,8 @@ export function splitWords(text: string): string[] {
 }
 
 /**
- * Letters of scripts that put no space between words. Their runs are searched as substrings: as
- * words they would be found only where the run is just as long.
+ * Letters of scripts that put no space between words. Sequences of them are searched as substrings:
+ * as words they would match only a sequence of the same length.
  */
 const SCRIPTS = 'Han Hiragana Katakana Bopomofo Thai Lao Khmer Myanmar Tibetan'.split(' ')
 const SPACELESS = new RegExp(
@@ -49,11 +49,11 @@ export function isSpaceless(text: string): boolean {
   return SPACELESS.test(text)
 }
 
-/** What a word or phrase of a query asks of a text. All texts in it are folded. */
+/** What a word or phrase of a query requires of a text. All texts in it are folded. */
 export type TextTest =
   /** These words in a row; one is a single word. */
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  /** This text somewhere: letters of scripts without spaces, or nothing but punctuation. */
+  /** This text anywhere: letters of scripts without spaces, or only punctuation. */
   | { readonly kind: 'substring'; readonly text: string }
   /** The text is empty. */
   | { readonly kind: 'empty' }

@@ -1,7 +1,7 @@
 /**
  * The data directory: made for us alone, used by one process at a time, and home of the node's
- * identity. It is locked before anything in it is touched: whoever holds it may end what an earlier
- * process left behind, as that one is gone, in whatever container it was.
+ * identity. It is locked before anything in it is touched. The process that holds the lock may end
+ * what an earlier process left behind, since that process is gone, whatever container it ran in.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -25,9 +25,9 @@ import { isAlive, tryRead } from './processes.ts'
 export interface DataDirectory {
   /** Absolute, without links. */
   readonly path: string
-  /** A UUID that stays with the directory: who this node is, see `node-lease.ts`. */
+  /** A UUID that stays with the directory and identifies this node, see `node-lease.ts`. */
   readonly nodeIdentity: string
-  /** Lets another process have it. Safe to call twice. */
+  /** Releases the directory for another process. Safe to call twice. */
   close(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ const IDENTITY = 'node-identity'
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Creates `path` if need be, closes it to others, and locks it. Throws `StoreError` when another
+ * Creates `path` if needed, closes it to others, and locks it. Throws `StoreError` when another
  * process has it, or when it cannot be ours alone.
  */
 export async function openDataDirectory(path: string, log?: StoreLog): Promise<DataDirectory> {
@@ -67,10 +67,10 @@ export async function openDataDirectory(path: string, log?: StoreLog): Promise<D
 }
 
 /**
- * Root may open anybody's directory; but whoever owns it reads the tokens in it and can put links
- * where root writes. So not one that somebody made first where ours was to be: only what an earlier
- * start as that user made, or a volume, which an administrator mounted there for us. The user's id,
- * or undefined for our own.
+ * The user id of a directory's owner, or undefined when it is ours. Root could open any user's
+ * directory, but the owner can read the tokens in it and put links where root writes. So root does
+ * not accept a directory that a user put there before us, only one that an earlier start as that
+ * user made, or a volume that an administrator mounted there for us.
  */
 function otherOwner(path: string): number | undefined {
   const { uid } = statSync(path)
@@ -84,7 +84,7 @@ function otherOwner(path: string): number | undefined {
   )
 }
 
-/** Also one bound to a directory of the same file system, which has the device of its parent. */
+/** Includes a bind mount within one file system, which has the same device as its parent. */
 function isMountPoint(path: string): boolean {
   if (statSync(path).dev !== statSync(join(path, '..')).dev) return true
   const mounts = tryRead('/proc/self/mountinfo') ?? ''
@@ -93,8 +93,8 @@ function isMountPoint(path: string): boolean {
 }
 
 /**
- * Who can write here can replace the stores' data, who can read here gets nearer to it than need
- * be. So the mode becomes 0700; but never that of a directory which serves others, such as a home.
+ * A user who can write here can replace the stores' data, and read access exposes more than needed.
+ * So the mode becomes 0700, except for a directory that also serves others, such as a home.
  */
 function closeToOthers(path: string): boolean {
   const { mode } = statSync(path)
@@ -115,8 +115,8 @@ function closeToOthers(path: string): boolean {
 const INSTEAD = 'as --data name a directory inside it, which is made for this alone'
 
 /**
- * The file is what every file system can lock. The directory itself is locked as well where it can
- * be: somebody who takes the file for a stale one, and removes it, lets nobody else in.
+ * Every file system can lock a file. Where possible the directory itself is locked as well: then a
+ * person who takes the file for stale and removes it does not let another process in.
  */
 async function takeLocks(path: string): Promise<readonly FileLock[] | undefined> {
   const file = await tryLockFile(join(path, 'sluice.lock'))
@@ -125,7 +125,7 @@ async function takeLocks(path: string): Promise<readonly FileLock[] | undefined>
     const directory = await tryLockDirectory(path)
     if (directory !== undefined) return [file, directory]
   } catch (cause) {
-    // A network file system, which wants to write to what it locks: the file's lock must do.
+    // A network file system, which locks only what it can write to: the file's lock must do.
     if (cause instanceof StoreError) return [file]
     file.close()
     throw cause
@@ -146,7 +146,7 @@ function inUse(path: string, pidFile: string): StoreError {
 function readOrMakeIdentity(file: string): string {
   const known = tryRead(file)?.trim()
   if (known !== undefined && UUID.test(known)) return known
-  // Written aside and renamed: a crash must not leave half an identity behind.
+  // Written to a temporary file and renamed: a crash must not leave half an identity.
   writeFileSync(`${file}.new`, `${randomUUID()}\n`, { mode: 0o600, flush: true })
   renameSync(`${file}.new`, file)
   return readFileSync(file, 'utf8').trim()

@@ -1,10 +1,11 @@
 /**
- * Exclusive locks on files. The kernel drops one with the last process that has the file open,
- * however that process ends, so there is no stale lock. It belongs to the file: it holds against
- * processes of other containers, which see other process ids and other sockets than we do.
+ * Exclusive locks on files. The kernel drops a lock with the last process that has the file open,
+ * however that process ends, so there is no stale lock. The lock belongs to the file, so it also
+ * works against processes of other containers, which see other process ids and sockets than we do.
  *
- * Node has no call for it. On Linux a small program locks the descriptor that it inherits: the
- * lock is the open file's, and stays with us when the program has ended. Elsewhere opening locks.
+ * Node has no call for it. On Linux a small program locks the descriptor that it inherits: the lock
+ * belongs to the open file, so we keep it after the program has ended. Elsewhere, opening the file
+ * locks it.
  */
 import { spawn } from 'node:child_process'
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, statSync } from 'node:fs'
@@ -13,22 +14,22 @@ import { StoreError } from '../store/store-error.ts'
 
 export interface FileLock {
   /**
-   * Who inherits it holds the lock as well, until both have closed it. No child does unless it is
-   * told to.
+   * A child that inherits it holds the lock as well, until both have closed it. Children inherit it
+   * only when they are told to.
    */
   readonly descriptor: number
   /** Safe to call twice. */
   close(): void
 }
 
-/** A file that is replaced again and again while we lock it is not worth more. */
+/** Give up after this many attempts when the file is replaced each time while we lock it. */
 const OPEN_TRIES_MAX = 5
 const RETRY_MS = 20
-/** How long a program may take that does not wait. */
+/** How long a locking program that does not wait may take. */
 const LOCKER_MS_MAX = 10_000
-/** How busybox ends when it was built without the program. */
+/** The exit code of busybox when it was built without the program. */
 const NO_APPLET = 127
-/** Opens with flock(2), on the BSDs and macOS; has no name in Node. */
+/** Opens a file with flock(2) on the BSDs and macOS; Node has no name for it. */
 const O_EXLOCK = 0x20
 const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants
 
@@ -44,20 +45,20 @@ const LOCKERS = [
 ] as const
 
 /**
- * Makes the file if need be. Undefined when somebody else has the lock, still after `waitMs`.
+ * Creates the file if needed. Undefined when another process still has the lock after `waitMs`.
  * Throws `StoreError` where files cannot be locked.
  */
 export async function tryLockFile(path: string, waitMs = 0): Promise<FileLock | undefined> {
   for (let tries = 1; tries <= OPEN_TRIES_MAX; tries++) {
     const lock = await tryOpenLocked(path, O_RDWR | O_CREAT | O_NOFOLLOW, waitMs)
-    // Removed or replaced since we opened it: a lock on what nobody else finds is none.
+    // If it was removed or replaced since we opened it, nobody else can find it: the lock is void.
     if (lock === undefined || isStill(path, lock)) return lock
     lock.close()
   }
   throw new StoreError('other', `${path} is being replaced again and again; it cannot be locked`)
 }
 
-/** The same for a directory; throws where the file system locks files only. */
+/** As `tryLockFile`, for a directory; throws where the file system locks only files. */
 export async function tryLockDirectory(path: string): Promise<FileLock | undefined> {
   const lock = await tryOpenLocked(path, O_RDONLY | O_DIRECTORY, 0)
   if (lock === undefined || isStill(path, lock)) return lock
@@ -169,7 +170,7 @@ function runLocker(
   })
 }
 
-/** What it says is read by us: in English. */
+/** Makes programs report in English, since we parse their messages. */
 function lockerEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH ?? '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 }

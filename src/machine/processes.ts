@@ -1,4 +1,4 @@
-/** Looking at and ending processes that are not our children. */
+/** Inspects and ends processes that are not our children. */
 import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -20,8 +20,8 @@ export function commandLine(pid: number): readonly string[] | undefined {
 }
 
 /**
- * Whether a process's working directory is this one. Its path would not do: in another container
- * the same path is another directory, with a live instance of somebody else in it.
+ * Whether a process's working directory is this one. To compare paths would not do: in another
+ * container the same path is another directory, perhaps with a live instance in it.
  */
 export function worksIn(pid: number, directory: string): boolean {
   try {
@@ -55,6 +55,6 @@ export function tryRead(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    return undefined // Absent, which is what callers ask.
+    return undefined // Absent: callers only want to know that.
   }
 }

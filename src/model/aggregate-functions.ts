@@ -1,4 +1,4 @@
-/** What can be told of the events of a group. */
+/** What can be computed over the events of a group. */
 
 /** Levels of the quantiles by their names. */
 export const QUANTILES = {
@@ -28,17 +28,17 @@ export const AGGREGATE_FUNCTIONS = [
   'p99.9',
 ] as const
 
-/** `numbers`: how many values are numbers; not to be asked for in a query. */
+/** `numbers`: how many values are numbers; not available in queries. */
 export type AggregateFunction = (typeof AGGREGATE_FUNCTIONS)[number] | 'numbers'
 
 export function isQuantile(name: AggregateFunction): name is QuantileName {
   return Object.hasOwn(QUANTILES, name)
 }
 
-/** What JSON takes for a number; ClickHouse writes inf and nan, too. */
+/** A valid JSON number; ClickHouse also writes inf and nan. */
 export const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
-/** A value that events are grouped by, as text, with what it is. */
+/** The kinds of a value that events are grouped by. */
 export const GROUP_KINDS = ['null', 'string', 'number', 'boolean', 'other'] as const
 export type GroupKind = (typeof GROUP_KINDS)[number]
 

@@ -1,6 +1,6 @@
 /**
- * What the stages hand to each other. Buffers change hands with the call: who passes one on does
- * not touch it again.
+ * What the stages hand to each other. A call passes ownership of its buffers: the caller does not
+ * touch them again.
  *
  *   accept --AcceptedBatch--> pool --EncodedBatch--> commit --CommittedGroup--> materialize, tail
  */
@@ -20,8 +20,8 @@ export const FRAMINGS = [
 export type Framing = (typeof FRAMINGS)[number]
 
 /**
- * Parts of one kind may share a batch: what events are in the input as JSON, those that are
- * generated from it, and those whose input is no text at all.
+ * Parts of one kind may share a batch: those whose input holds the events as JSON, those whose
+ * events are generated from text, and those whose input is binary.
  */
 export const BATCH_KINDS = {
   ndjson: 'json',
@@ -33,7 +33,7 @@ export const BATCH_KINDS = {
   'otlp-protobuf': 'binary',
 } as const satisfies Record<Framing, string>
 
-/** Why one event was rejected; the request around it lives on. */
+/** Why one event was rejected, without its request. */
 export const REJECT_CODES = ['malformed', 'not_an_object', 'too_large', 'too_deep'] as const
 export type RejectCode = (typeof REJECT_CODES)[number]
 
@@ -44,16 +44,16 @@ export interface ByteRange {
 }
 
 /**
- * A run of bytes from one request: whole lines, whole array elements, one document, whole bulk
+ * Consecutive bytes of one request: whole lines, whole array elements, one document, whole bulk
  * actions with their documents, or whole log records.
  */
 export interface Part extends ByteRange {
   readonly framing: Framing
   /** Bulk: what each item of the reply holds. */
   readonly itemFields?: BulkItemFields | undefined
-  /** Bulk: the index of actions that name none, as in the request's path. */
+  /** Bulk: the index in the request's path, for actions that name none. */
   readonly defaultIndex?: string | undefined
-  /** OTLP protobuf: where in its request a part begins that is not the first. */
+  /** OTLP protobuf: where a part after the first begins in its request. */
   readonly resume?: OtlpResume | undefined
   /** OTLP protobuf: the messages around the part's last record go on in the next part. */
   readonly continues?: boolean | undefined
@@ -77,7 +77,7 @@ export const ITEM_PRIMARY_TERM = 64
 export const ITEM_STATUS = 128
 export const ITEM_ERROR_TYPE = 256
 export const ITEM_ERROR_REASON = 512
-/** Only senders of before version 8 know it. */
+/** Only senders before version 8 expect it. */
 export const ITEM_TYPE = 1_024
 export const ITEM_ALL = 2_047
 
@@ -91,11 +91,12 @@ export function everyOperation(fields: number): BulkItemFields {
 
 /** The items of a bulk reply for one part, in request order, separated by commas. */
 export interface BulkItems {
-  /** From the start of a shared buffer, or in memory of its own. */
+  /** At the start of a shared buffer, or in memory of its own. */
   readonly json: Uint8Array
   /**
-   * Places in `json` that hold 19 zero digits each: the segment id of the part's n-th accepted
-   * event, from 0, for those whose id is ours, in order. Pairs of (byte offset, n).
+   * Pairs of (byte offset, n), in order: at each offset `json` holds 19 zero digits, to be replaced
+   * by the segment id of the part's n-th accepted event, from 0. Only for events with an id of
+   * ours.
    */
   readonly idPlaces: Uint32Array
   readonly hasErrors: boolean
@@ -106,12 +107,12 @@ export interface OtlpResume {
   /** The Resource and the InstrumentationScope messages, in the batch's bytes before the part. */
   readonly resource: ByteRange
   readonly scope: ByteRange | undefined
-  /** Bytes left of the ScopeLogs and of the ResourceLogs message around it, from the start. */
+  /** Bytes that remain, from the part's start, of the ScopeLogs and ResourceLogs messages. */
   readonly scopeLogsBytes: number
   readonly resourceLogsBytes: number
 }
 
-/** Some parts of a mixed batch, one after another: those of one stream. */
+/** The parts of one stream in a mixed batch; they are consecutive. */
 export interface BatchOwner {
   readonly streamId: StreamId
   readonly parts: number
@@ -120,7 +121,7 @@ export interface BatchOwner {
 export interface AcceptedBatch {
   /** `MIXED_STREAM` with `owners`. */
   readonly streamId: StreamId
-  /** Of a batch of several streams with the same settings: whose its parts are, in their order. */
+  /** In a batch of several streams with the same settings: the owners of its parts, in order. */
   readonly owners?: readonly BatchOwner[]
   readonly settings: TransformSettings
   /** Receipt time of the newest byte, milliseconds since 1970. */
@@ -138,11 +139,11 @@ export interface EventReject {
   readonly message: string
 }
 
-/** What became of one part. `firstOrdinal`..`+accepted` are its events in the segment. */
+/** The result of one part. `firstOrdinal`..`+accepted` are its events in the segment. */
 export interface PartResult {
   readonly accepted: number
   readonly rejected: number
-  /** The rejected ones by reason; absent reasons did not occur. */
+  /** Rejected events by reason; absent reasons did not occur. */
   readonly rejectedByCode: Readonly<Partial<Record<RejectCode, number>>>
   /** Lines seen (newlines plus an unterminated last line), for numbering the next part's lines. */
   readonly lines: number
@@ -152,14 +153,14 @@ export interface PartResult {
   readonly repaired: number
   /**
    * Bytes of the accepted events as sent, after decompression: lines with their line end, elements
-   * of an array, documents of a bulk request; of OTLP the part, shared by all its records.
+   * of an array, documents of a bulk request. For OTLP, the part's bytes count for all its records.
    */
   readonly acceptedBytes: number
   /** First `REPLY_ERRORS_MAX` rejects. */
   readonly rejects: readonly EventReject[]
-  /** Set when the part failed as a whole (array or document framing): nothing of it is stored. */
+  /** Set when the whole part failed (array or document framing): nothing of it is stored. */
   readonly fatal: EventReject | undefined
-  /** Of a bulk part: its items of the reply. */
+  /** For a bulk part: its items of the reply. */
   readonly bulkItems?: BulkItems | undefined
 }
 
@@ -176,8 +177,8 @@ export interface EncodedBlock {
   /** Rows without a producer time: their event time is the receipt time. `'all'` is common. */
   readonly receiptTimeRows: 'all' | Uint32Array
   /**
-   * What the bytes are made of, in order, for joining blocks: where each piece ends, times four,
-   * plus its kind (`PIECE_…`). Of blocks for the shared table nothing is told.
+   * The pieces that the bytes consist of, in order, for joining blocks: the end of each, times
+   * four, plus its kind (`PIECE_…`). Absent for blocks of the shared table.
    */
   readonly pieces?: Uint32Array | undefined
 }
@@ -197,15 +198,15 @@ export interface ShapeDelta {
   readonly count: number
   readonly firstOrdinal: number
   /**
-   * Its leaves (`decodeLeaf`) with the objects they lie in, where the worker describes the shape:
-   * the first time it meets it on this stream, and again every `SHAPE_DESCRIBE_MS`.
+   * Its leaves (`decodeLeaf`) with the objects around them, when the worker describes the shape:
+   * when it first meets the shape on this stream, and again every `SHAPE_DESCRIBE_MS`.
    */
   readonly leaves: readonly string[] | undefined
 }
 
 export interface SchemaDelta {
   readonly shapes: readonly ShapeDelta[]
-  /** Events of shapes beyond `DELTA_SHAPES_MAX`, counted only. */
+  /** Events of shapes beyond `DELTA_SHAPES_MAX`, which are only counted. */
   readonly shapesSkipped: number
 }
 
@@ -213,14 +214,14 @@ export interface SchemaDelta {
 export interface EncodedRun {
   readonly streamId: StreamId
   readonly eventCount: number
-  /** As of `EncodedSegment`. */
+  /** As in `EncodedSegment`. */
   readonly rawBytes: number
   readonly sentBytes: number
   readonly delta: SchemaDelta
 }
 
 export interface EncodedSegment {
-  /** Of a mixed segment: whose events it holds, in order. Its own delta is empty. */
+  /** In a mixed segment: its runs, in order. The segment's own delta is then empty. */
   readonly runs?: readonly EncodedRun[]
   readonly eventCount: number
   /** Bytes of the segment's events as JSON, after all transforms. */
@@ -233,13 +234,13 @@ export interface EncodedSegment {
   readonly delta: SchemaDelta
   /** Paths left out of the block because of `BLOCK_PATHS_MAX` or `BLOCK_CELLS_MAX`. */
   readonly pathsSkipped: number
-  /** By run, or of all events: what tails match, where queries were given. */
+  /** What tails match, by run or for all events; only if queries were given. */
   readonly sieved?: readonly (SievedEvents | undefined)[] | undefined
 }
 
 /**
  * What a worker made of an AcceptedBatch. Every segment but the last holds `SEGMENT_EVENTS_MAX`
- * events; none when nothing was accepted. The batch's n-th accepted event is event
+ * events; there is none when nothing was accepted. The batch's n-th accepted event is event
  * `n % SEGMENT_EVENTS_MAX` of segment `n / SEGMENT_EVENTS_MAX`.
  */
 export interface EncodedBatch {
@@ -249,37 +250,37 @@ export interface EncodedBatch {
   readonly transforms: TransformCounts
 }
 
-/** The queries of a stream's live tails, looked at while its events are encoded. */
+/** The queries of a stream's live tails, tested while its events are encoded. */
 export interface WatchedQueries {
   readonly streamId: StreamId
-  /** No two sets of queries have the same. */
+  /** Unique to each set of queries. */
   readonly setId: number
-  /** JSON: `[TextPaths, ...queries]`. They parse, and ask for nothing that commit gives. */
+  /** JSON: `[TextPaths, ...queries]`. The queries are valid and need nothing set by commit. */
   readonly json: string
 }
 
-/** What watched queries match in a segment, or in one run of a mixed one. */
+/** What watched queries match in a segment, or in one run of a mixed segment. */
 export interface SievedEvents {
   readonly setId: number
-  /** Undefined when it costs more than may be spent there. */
+  /** Undefined when the test would cost more than it may. */
   readonly found: SievedMatches | undefined
 }
 
 export interface SievedMatches {
-  /** Query by query: how many events it matches, then which, as places in `ordinals`; rising. */
+  /** Per query: how many events it matches, then their indexes in `ordinals`, ascending. */
   readonly matches: Uint32Array
-  /** What at least one matches, each once: ordinals in the segment; rising. */
+  /** Events that at least one query matches, as ordinals in the segment; ascending. */
   readonly ordinals: Uint32Array
-  /** Event records as the event list has them, nothing between, but for what commit gives. */
+  /** Event records as in the event list, without separators and without what commit sets. */
   readonly records: Uint8Array
   readonly recordEnd: Uint32Array
 }
 
-/** What stands in records of `SievedMatches` for what commit gives. */
+/** The placeholders in records of `SievedMatches` for what commit sets. */
 export const NO_SEGMENT_ID = '0000000000000000000'
 export const NO_RECEIPT_MS = 0
 
-/** A segment on its way to commit. Without a block the projection gets it from the raw store. */
+/** A segment on its way to commit. Without a block, the projection reads it from the raw store. */
 export interface SegmentToCommit extends Omit<EncodedSegment, 'block'> {
   readonly block: EncodedBlock | undefined
 }
@@ -288,14 +289,14 @@ export interface SegmentToCommit extends Omit<EncodedSegment, 'block'> {
 export interface TransformCounts {
   readonly eventsExtracted: number
   readonly eventsRedacted: number
-  /** Look-ups of user agent strings: remembered, and parsed. */
+  /** Look-ups of user agent strings: found in the cache, and parsed. */
   readonly userAgentHits: number
   readonly userAgentMisses: number
   /** Strings that were not parsed: their stream's budget was spent. */
   readonly userAgentsSkipped: number
 }
 
-/** One run of a mixed segment as it was made durable: a segment of its stream. */
+/** One committed run of a mixed segment: a segment of its stream. */
 export interface CommittedRun {
   readonly streamId: StreamId
   readonly segmentId: SegmentId
@@ -303,13 +304,13 @@ export interface CommittedRun {
   readonly delta: SchemaDelta
 }
 
-/** One segment as it was made durable. */
+/** One committed segment. */
 export interface CommittedSegment {
-  /** `MIXED_STREAM` for a mixed one. */
+  /** `MIXED_STREAM` for a mixed segment. */
   readonly streamId: StreamId
-  /** Of a mixed segment: its first run's. */
+  /** For a mixed segment, the id of its first run. */
   readonly segmentId: SegmentId
-  /** Of a mixed segment, in order; their ids rise. */
+  /** The runs of a mixed segment, in order of their ids. */
   readonly runs?: readonly CommittedRun[]
   readonly eventCount: number
   /** Absent when it was dropped to save memory: it is rebuilt from the raw store. */
@@ -329,14 +330,14 @@ export interface SegmentOutput {
   readonly items?: Uint8Array
 }
 
-/** What could not be shown: the payload of a read, by its index, does not decode any more. */
+/** A read, by its index, that cannot be shown: its payload can no longer be decoded. */
 export interface DamagedRead {
   readonly index: number
-  /** Without contents of events. */
+  /** Never holds contents of events. */
   readonly reason: string
 }
 
-/** One run of events to be shown, from one segment. */
+/** Consecutive events to show, from one segment. */
 export interface SegmentRead {
   readonly payload: Uint8Array
   readonly segmentId: string
@@ -347,31 +348,31 @@ export interface SegmentRead {
   /** Events of the payload before the segment's first: it may hold several segments. */
   readonly firstEvent?: number
   readonly newestFirst: boolean
-  /** Of the range only these events; they rise. */
+  /** Only these events of the range; ascending. */
   readonly ordinals?: Uint32Array
-  /** Each record then tells its stream, as `_stream`. */
+  /** If set, each record names its stream, as `_stream`. */
   readonly streamId?: string
 }
 
 /** How events are written. */
 export interface RecordFormat {
   /**
-   * `list`: JSON records with a comma between each two; `lines`: a line feed after each; `csv`: a
-   * row each of id, times and `fields`, by RFC 4180.
+   * `list`: JSON records separated by commas; `lines`: JSON records, a line feed after each; `csv`:
+   * per record a row of id, times and `fields`, by RFC 4180.
    */
   readonly kind: 'list' | 'lines' | 'csv'
-  /** Dotted paths: records then have their values, as stored, in place of the payload. */
+  /** Dotted paths: records then have the values stored there in place of the payload. */
   readonly fields?: readonly string[] | undefined
 }
 
 /** Events that an agent sends. */
 export interface AgentEvents {
   readonly stream: Stream
-  /** JSON: an array of events; or lines of text. */
+  /** `json`: an array of events; `text`: lines of text. */
   readonly kind: 'json' | 'text'
   readonly body: Uint8Array
   readonly idempotencyKey: string | undefined
-  /** Rejects when nothing may be stored any more: the token or the stream is gone. */
+  /** Rejects when nothing may be stored any more: the token or the stream no longer exists. */
   readonly confirm: () => Promise<unknown>
   readonly signal: AbortSignal
 }
@@ -383,5 +384,5 @@ export interface AgentReport {
   readonly event_ids: readonly string[]
 }
 
-/** Resolves when the events are durable. Throws what other surfaces answer. */
+/** Resolves when the events are durable. Rejects with the errors of other surfaces. */
 export type IngestEvents = (events: AgentEvents) => Promise<AgentReport>

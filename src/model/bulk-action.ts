@@ -4,8 +4,8 @@
  *
  * A line looks like an action when it is an object in which a key of the top level is spelled
  * `index`, `create`, `update` or `delete` and the key's value begins with a brace. Nothing after
- * that brace is looked at, and nothing is judged: whether the line is JSON, the decoder says. A
- * document can look like an action too; its place tells it apart, see `bulk-framing.ts`.
+ * that brace is examined, and nothing is judged: the decoder decides whether the line is JSON. A
+ * document can look like an action too; its position tells it apart, see `bulk-framing.ts`.
  */
 
 export const BULK_INDEX = 1
@@ -43,9 +43,9 @@ export function bulkValueStart(action: number): number {
 }
 
 /**
- * Judges the line at `start`: the operation and where its object begins, as one integer for
- * `bulkOperation` and `bulkValueStart`, or -1. There must be a line feed at the line's end; no byte
- * after it is read. Time is linear, and a few bytes' worth when the operation comes first.
+ * Classifies the line at `start`: the operation and where its object begins, as one integer for
+ * `bulkOperation` and `bulkValueStart`, or -1. A line feed must end the line; no byte after it is
+ * read. Time is linear; when the operation comes first, only a few bytes are read.
  */
 export function bulkActionAt(bytes: Uint8Array, start: number): number {
   let pos = skipBlanks(bytes, start)
@@ -73,7 +73,7 @@ export function skipBlanks(bytes: Uint8Array, start: number): number {
   }
 }
 
-/** The operation whose name, with the closing quote, stands at `pos`; 0 for none. */
+/** The operation whose name, with the closing quote, is at `pos`; 0 for none. */
 function operationAt(bytes: Uint8Array, pos: number): number {
   switch (bytes[pos]) {
     case 0x69:
@@ -95,7 +95,7 @@ function isWordAt(bytes: Uint8Array, pos: number, operation: number): number {
   return operation
 }
 
-/** From after the opening quote to after the closing one, or to the line feed. */
+/** Skips from after the opening quote to after the closing one, or to the line feed. */
 function skipString(bytes: Uint8Array, start: number): number {
   let pos = start
   for (;;) {
@@ -107,7 +107,7 @@ function skipString(bytes: Uint8Array, start: number): number {
   }
 }
 
-/** To after a value, or to the line feed. */
+/** Skips to after a value, or to the line feed. */
 function skipValue(bytes: Uint8Array, start: number): number {
   let depth = 0
   let pos = start

@@ -9,7 +9,7 @@ import type { Principal, Stream, StreamId } from './stream.ts'
 export const CREDENTIAL_KINDS = ['key', 'token'] as const
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number]
 
-/** A credential as its owner presents it. */
+/** A credential as a client presents it. */
 export interface Credential {
   readonly kind: CredentialKind
   readonly prefix: string
@@ -41,20 +41,20 @@ export interface StoredToken {
   readonly expiresAtMs: number | null
 }
 
-/** That a credential was used; goes into its `last_used_at`. */
+/** A use of a credential, for its `last_used_at`. */
 export interface CredentialUse {
   readonly kind: CredentialKind
   readonly id: number
   readonly atMs: number
 }
 
-/** What a change of the control plane was about: what caches forget. */
+/** What a change of the control plane was about: caches forget it. */
 export type ControlChange =
   /** A stream with all its keys. */
   | { readonly kind: 'stream'; readonly streamId: StreamId }
   /** A key or token, made or revoked. */
   | { readonly kind: 'credential'; readonly prefix: string }
-  /** Nothing that anybody may have cached. */
+  /** Nothing that is ever cached. */
   | { readonly kind: 'none' }
 
 export const CREDENTIAL_CHARS = 4 + 8 + 1 + 40
@@ -72,7 +72,7 @@ export function createCredential(kind: CredentialKind): NewCredential {
   return { text: `${TAGS[kind]}_${prefix}_${secret}`, prefix, secretSha256: sha256(secret) }
 }
 
-/** The parts of a presented credential, or undefined when it does not have the format. */
+/** The parts of a presented credential, or undefined when its format is wrong. */
 export function tryParseCredential(text: string): Credential | undefined {
   if (text.length !== CREDENTIAL_CHARS) return undefined
   const match = FORMAT.exec(text)
@@ -84,12 +84,12 @@ export function tryParseCredential(text: string): Credential | undefined {
   }
 }
 
-/** One-shot: half the time of a `Hash` object, and ingest does it once a request. */
+/** One-shot, in half the time of a `Hash` object: ingest calls it for every request. */
 export function sha256(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }
 
-/** Characters drawn evenly: bytes past the largest multiple of the alphabet are thrown away. */
+/** Uniformly random: bytes past the largest multiple of the alphabet's size are dropped. */
 function randomText(alphabet: string, chars: number): string {
   const limit = 256 - (256 % alphabet.length)
   let text = ''

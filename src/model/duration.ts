@@ -1,4 +1,4 @@
-/** Durations as text, the way retention is written: `90m`, `12h`, `30d`, `1y`. */
+/** Durations as text, as retention is written: `90m`, `12h`, `30d`, `1y`. */
 
 const SECOND_MS = 1_000
 const DAY_MS = 86_400_000
@@ -16,7 +16,7 @@ const UNITS = [
   ['s', SECOND_MS],
 ] as const
 
-/** Milliseconds of a text like `30d`, or undefined: not one, not positive, or over 100 years. */
+/** Milliseconds of a text like `30d`; undefined if invalid, not positive or over 100 years. */
 export function tryParseDuration(text: string): number | undefined {
   const match = /^([1-9][0-9]{0,11})([smhdwy])$/.exec(text)
   const unit = UNITS.find(([name]) => name === match?.[2])
@@ -26,8 +26,8 @@ export function tryParseDuration(text: string): number | undefined {
 }
 
 /**
- * The canonical text of a whole number of seconds, in `ms`. Weeks are written in days, as people
- * say "30 days" and "90 days" but not "2 weeks" of retention.
+ * The canonical text of a whole number of seconds, in `ms`. Weeks are written in days, since people
+ * say "30 days" or "90 days" of retention but not "2 weeks".
  */
 export function formatDuration(ms: number): string {
   for (const [name, unitMs] of UNITS) {

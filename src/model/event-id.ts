@@ -1,10 +1,10 @@
-/** An event's public id, `<segment>-<ordinal>`: it sorts by time, then by place in its segment. */
+/** An event's public id, `<segment>-<ordinal>`: sorts by time, then by position in the segment. */
 import { SEGMENT_ID_MAX, type SegmentId, tryParseSegmentId } from './segment-id.ts'
 import type { StreamId } from './stream.ts'
 
 export interface EventId {
   readonly segmentId: SegmentId
-  /** Place in the segment, from 0. */
+  /** Position in the segment, from 0. */
   readonly ordinal: number
 }
 
@@ -23,7 +23,7 @@ export function formatEventId(id: EventId): string {
   return `${id.segmentId}-${id.ordinal}`
 }
 
-/** An event and whose it is: what search finds. Ids sort by time over all nodes and streams. */
+/** An event and its stream: what search finds. Ids sort by time over all nodes and streams. */
 export interface EventKey extends EventId {
   readonly streamId: StreamId
 }
@@ -34,7 +34,7 @@ export function compareEvents(a: EventId, b: EventId): number {
   return a.ordinal - b.ordinal
 }
 
-/** In reading order, each once: both sources may know an event. */
+/** Merges in reading order. Both sources may have an event; the result has it once. */
 export function mergeEvents(
   sources: readonly (readonly EventKey[])[],
   newestFirst: boolean,
@@ -44,7 +44,7 @@ export function mergeEvents(
   return sorted.filter((key, index) => index === 0 || compareEvents(key, sorted[index - 1]!) !== 0)
 }
 
-/** The cursor after which, in reading order, are the segments beyond `bound`. */
+/** The cursor after which, in reading order, the segments beyond `bound` come. */
 export function boundaryCursor(bound: bigint, newestFirst: boolean): EventId {
   if (newestFirst) return { segmentId: clamp(bound), ordinal: 0 }
   return { segmentId: clamp(bound - 1n), ordinal: ORDINAL_MAX }

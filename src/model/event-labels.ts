@@ -1,10 +1,10 @@
 /**
- * What every event is labelled with beside its payload: its level, one of six words, and the
- * service that it is from. They are columns of the projection: histograms, facets and most queries
- * ask for them. The payload keeps what was sent.
+ * The labels of every event besides its payload: its level, one of six words, and the service that
+ * it is from. They are columns of the projection, because histograms, facets and most queries use
+ * them. The payload keeps what was sent.
  *
  * A label is read from the first of its fields that has one. Levels are recognised by a closed
- * table of spellings, in any case; numbers by their digits. What is not in it has no level.
+ * table of spellings, in upper or lower case, numbers by their digits. Other values give no level.
  */
 
 /** Least severe first. */
@@ -22,7 +22,7 @@ export const LEVEL_FIELDS = [
   'lvl',
 ] as const
 
-/** OTLP's number of the severity: four to a level, from 1 to 24. Asked last. */
+/** OTLP's severity number: four per level, from 1 to 24. Read last. */
 export const SEVERITY_NUMBER_FIELD = 'severity_number'
 export const SEVERITY_NUMBERS_A_LEVEL = 4
 
@@ -67,7 +67,7 @@ export interface LevelText {
   readonly text: string
 }
 
-/** An event's level; `textAt` is undefined where no string or number is. */
+/** An event's level; `textAt` returns undefined where there is no string or number. */
 export function readLevel(textAt: (path: string) => LevelText | undefined): Level | undefined {
   for (const path of LEVEL_FIELDS) {
     const level = bySpelling.get(textAt(path)?.text.toLowerCase() ?? '')

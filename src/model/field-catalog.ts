@@ -1,8 +1,8 @@
 /**
  * What is known of a stream's fields when it is queried: which types of the projection
- * (docs/decisions/0002-projection-types.md) each path may have, so that a query reads those and no
- * others. It may know too much, never too little: what is said of a path holds for every row within
- * `learned`; rows outside of it, those of the last seconds, are read with all types.
+ * (docs/decisions/0002-projection-types.md) each path may have, so that a query reads only those.
+ * It may list too many types, never too few, for every row within `learned`. Rows outside of it,
+ * those of the last seconds, are read with all types.
  */
 import type { NodeMarks } from './segment-place.ts'
 import type { StreamId } from './stream.ts'
@@ -10,12 +10,12 @@ import type { StreamId } from './stream.ts'
 export const SCALAR_TYPES = ['Bool', 'Int64', 'UInt64', 'Float64', 'String'] as const
 export type ScalarType = (typeof SCALAR_TYPES)[number]
 
-/** What may be at a path. Without any of it, no row has a value there. */
+/** What may be at a path. If all are empty, no row has a value there. */
 export interface PathTypes {
   readonly scalars: readonly ScalarType[]
-  /** Of the elements of an array of scalars. */
+  /** Types of the elements of an array of scalars. */
   readonly elements: readonly ScalarType[]
-  /** An array of objects. */
+  /** Whether there may be an array of objects. */
   readonly hasObjects: boolean
 }
 
@@ -27,14 +27,14 @@ export const ANY_TYPES: PathTypes = {
 export const NO_TYPES: PathTypes = { scalars: [], elements: [], hasObjects: false }
 
 /**
- * Rows of which the types hold: received before `untilMs`, in milliseconds since 1970; of some
+ * The rows that the types cover: received before `untilMs`, in milliseconds since 1970, or on some
  * nodes before an earlier time.
  */
 export interface LearnedRows {
   readonly untilMs: number
   /** Nodes that are behind the others. */
   readonly behind: readonly { readonly nodeId: number; readonly untilMs: number }[]
-  /** The same to the segment; empty where that is not known. */
+  /** The same, exact to the segment; empty if unknown. */
   readonly upTo: NodeMarks
 }
 
@@ -42,7 +42,7 @@ export interface LearnedRows {
 export const NOTHING_LEARNED: LearnedRows = { untilMs: 0, behind: [], upTo: new Map() }
 
 /**
- * A path with values, as `PathField` has it: dotted paths, an array's elements between each two.
+ * A path with values, as in `PathField`: dotted paths, with an array's elements between two parts.
  * `['items', 'price']` is `items[].price`.
  */
 export type PathParts = readonly string[]
@@ -51,23 +51,23 @@ export interface FieldCatalog {
   readonly streamId: StreamId
   readonly learned: LearnedRows
   /**
-   * The last segments whose paths were learned, as far as caps let them. Those of later ones may be
-   * missing in `paths` and, with `isAllText`, in `textFields`.
+   * The last segments whose paths were learned, as far as the caps allow. Paths of later ones may
+   * be missing in `paths` and, with `isAllText`, in `textFields`.
    */
   readonly observed: NodeMarks
-  /** Paths that words without a field are looked for in, and that are searched by words. */
+  /** Paths that are searched by words, and in which words without a field are searched. */
   readonly textFields: readonly string[]
-  /** None of the setting's has been seen: all paths of strings are text fields. */
+  /** No text field of the setting has been seen, so all paths of strings are text fields. */
   readonly isAllText: boolean
-  /** Events have paths that were skipped and never will be learned: the stream was past a cap. */
+  /** Some paths of events were skipped and will never be learned: the stream was past a cap. */
   readonly isPartial: boolean
-  /** Of rows in `learned`. Precondition: `isFieldPath` of each part. */
+  /** The types in rows of `learned`. Precondition: `isFieldPath` of each part. */
   typesOf(path: PathParts): PathTypes
-  /** All paths that are known to have had values, in the order of their names. */
+  /** All paths known to have had values, in the order of their names. */
   readonly paths: readonly PathParts[]
 }
 
-/** `items[].price`, as people write it and the catalog's tables have it. */
+/** `items[].price`, as in queries and in the catalog's tables. */
 export function catalogPath(path: PathParts): string {
   return path.join('[].')
 }

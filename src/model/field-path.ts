@@ -4,13 +4,13 @@
  *
  * Why not a query parameter: ClickHouse takes `{field:Identifier}` for a JSON subcolumn, but
  * clients escape backslashes and control characters of parameters and the server does not undo
- * that for identifiers, so such a path reads another field than the one asked for (seen with
- * 26.7). `getSubcolumn(payload, {field:String})` finds them all and reads the whole payload.
+ * that for identifiers, so such a path reads a field other than the requested one (seen with
+ * 26.7). `getSubcolumn(payload, {field:String})` finds every path but reads the whole payload.
  *
  * Why this is safe: within backquotes the SQL lexer knows two special characters, the backquote
  * and the backslash. What is written here holds ASCII letters, digits, `_`, `.`, and `\xHH` for
- * every other byte: no backquote at all, and no backslash that does not begin a whole escape. So
- * no path can end the quoted name. Bytes, not characters, as ClickHouse's strings are bytes.
+ * every other byte: no backquote, and no backslash except at the start of a complete escape. So no
+ * path can end the quoted name. It works on bytes, not characters, as ClickHouse's strings do.
  */
 const PLAIN_BYTE = /^[A-Za-z0-9_.]$/
 
@@ -25,17 +25,17 @@ export function quoteFieldPath(path: string): string {
 }
 
 /**
- * Whether a field can be read at `path`. An empty name is none to ClickHouse, and three forms are
- * its own syntax even within quotes: ^`a` (the object at a), @`a` and
+ * Whether a field can be read at `path`. ClickHouse accepts no empty name, and three forms are its
+ * own syntax even within quotes: ^`a` (the object at a), @`a` and
  * a.:`T` (the values of type T).
  */
 export function isFieldPath(path: string): boolean {
-  // Behind the column's name the path follows a dot, so its own beginning counts as well.
+  // The path follows the column's name and a dot, so its beginning is checked like any part.
   const behindDot = `.${path}`
   return path !== '' && !/\.[\^@:]`/.test(behindDot)
 }
 
-/** Whether the catalog may mean the elements of an array by it: no column of their own is there. */
+/** Whether the path in the catalog may be that of array elements, which have no own column. */
 export function mayBeInArray(path: string): boolean {
   return /\[\](?:\.|$)/.test(path)
 }

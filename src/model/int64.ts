@@ -1,4 +1,4 @@
-/** The bounds of integers of 64 bits, which the projection keeps exactly. */
+/** The bounds of 64-bit integers, which the projection stores exactly. */
 export const INT64_MIN = -(1n << 63n)
 export const INT64_MAX = (1n << 63n) - 1n
 export const UINT64_MAX = (1n << 64n) - 1n

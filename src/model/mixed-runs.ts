@@ -1,9 +1,9 @@
 /**
- * Mixed segments: events of several streams under one payload, a run of each stream after the
- * other. Many small batches then cost one row of the raw store and one block, not one each.
+ * Mixed segments: events of several streams in one payload, one run per stream. Many small batches
+ * then cost one row of the raw store and one block, not one each.
  *
- * A run is a segment of its stream, with an id of its own: an event's id does not tell, and does
- * not change when compaction moves the run to a row of its stream.
+ * A run is a segment of its stream, with an id of its own. So an event's id does not show that its
+ * segment is mixed, and does not change when compaction moves the run to a row of its stream.
  *
  *   members of a mixed row, a run: varuint stream, varuint id minus the id before it (of the first:
  *   minus the row's), varuint events
@@ -14,7 +14,7 @@ import type { SegmentMember } from './segment-members.ts'
 import type { StreamId } from './stream.ts'
 import { pushVaruint, readVaruint } from './varuint.ts'
 
-/** Whose rows of `segments` are mixed. No stream has this number. */
+/** The stream number of mixed rows in `segments`. No stream has this number. */
 export const MIXED_STREAM = 0 as StreamId
 
 export interface MixedRun extends SegmentMember {
@@ -26,11 +26,11 @@ export interface SegmentRun extends MixedRun {
   /** Bytes of its events as JSON, and as they were sent. */
   readonly rawBytes: number
   readonly sentBytes: number
-  /** Its share of the payload. */
+  /** The run's share of the payload. */
   readonly storedBytes: number
 }
 
-/** Ids of one row are given out together. Varuints stay exact. */
+/** Bounds the gaps between the ids of a row, which are made together. Varuints stay exact. */
 const DELTA_MAX = 2n ** 52n
 
 export function encodeRuns(runs: readonly MixedRun[]): Uint8Array {
@@ -48,7 +48,7 @@ export function encodeRuns(runs: readonly MixedRun[]): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
-/** The inverse of `encodeRuns`; `first` is the row's id. Throws on what it did not write. */
+/** The inverse of `encodeRuns`; `first` is the row's id. Throws on invalid bytes. */
 export function decodeRuns(bytes: Uint8Array, first: SegmentId): MixedRun[] {
   const runs: MixedRun[] = []
   const at = { index: 0 }

@@ -16,14 +16,14 @@ export const PROJECTION_COLUMNS = [
 /** The payload where many streams share a table: no path has a column of its own. */
 export const SHARED_PAYLOAD_TYPE = 'JSON(max_dynamic_paths=0)'
 
-/** Of the table that small streams share: `events_0`, for `MIXED_STREAM`. */
+/** Columns of the table that small streams share: `events_0`, for `MIXED_STREAM`. */
 export const MIXED_PROJECTION_COLUMNS = [
   ['stream_id', 'UInt32'],
   ...PROJECTION_COLUMNS.slice(0, -1),
   ['payload', SHARED_PAYLOAD_TYPE],
 ] as const
 
-/** Neighbouring rows of a block for the shared table. */
+/** Consecutive rows of one stream in a block for the shared table. */
 export interface StreamRows {
   readonly streamId: StreamId
   readonly count: number
@@ -36,16 +36,16 @@ export interface StreamSegment {
 }
 
 /**
- * Blocks of one stream in a file in memory, on their way to the embedded ClickHouse: the buffers
- * they came in are no longer needed. Ends with `insert` or `release`.
+ * Blocks of one stream on their way to the embedded ClickHouse, in a memory file, so that their
+ * original buffers are free again. Ends with `insert` or `release`.
  */
 export interface BlockSpool {
-  /** It is to be inserted at so many rows. */
+  /** Insert it when it has this many rows. */
   readonly rowsMax: number
-  /** Copies the bytes. Throws the system's error where there is no room; it is of no use then. */
+  /** Copies the bytes. Throws the system's error when there is no room; release it then. */
   append(pieces: readonly Uint8Array[]): void
-  /** Inserts the blocks, so many rows, in one part. Throws `StoreError`. */
+  /** Inserts the blocks, which hold `rows` rows, as one part. Throws `StoreError`. */
   insert(rows: number): Promise<void>
-  /** It will not be inserted. */
+  /** Ends it without an insert. */
   release(): void
 }

@@ -1,18 +1,18 @@
 /**
  * Paths in `redact_fields`: dotted, from the event's root, compared without case, `-` and `_`. They
- * cross arrays by themselves; `[]` after a segment says so, as in the paths of the field catalog,
- * and changes nothing. What other notations would mean by more is refused, not passed over: who
- * lists a path relies on it.
+ * cross arrays by themselves. `[]` after a segment is allowed, as in the paths of the field
+ * catalog, and changes nothing. Notation with any other meaning is refused rather than ignored,
+ * because users rely on the paths they list.
  */
 
-/** As keys are compared, also with the denylist. */
+/** The form in which keys are compared, also with the denylist. */
 export function normalizeSegment(segment: string): string {
   return segment.replace(/[-_]/g, '').toLowerCase()
 }
 
-/** The same for a path's segments and for keys that they are compared with. */
+/** The same for a path's segments, and for the keys that are compared with them. */
 export function normalizePathSegment(segment: string): string {
-  // A key may end in it, too (`ids[]` of a form): to redact both is the safe reading.
+  // A key itself may end in `[]` (`ids[]` of a form): to redact both is the safe choice.
   return normalizeSegment(segment.replace(/(?<=[^[\]])(?:\[\])+$/, ''))
 }
 
@@ -21,7 +21,7 @@ export function normalizePath(path: string): string {
   return path.split('.').map(normalizePathSegment).join('.')
 }
 
-/** Why a path redacts nothing, or not what its writer meant, and what to write; else undefined. */
+/** Why a path redacts nothing or not what was meant, and what to write; undefined if valid. */
 export function findPathFault(path: string): string | undefined {
   if (path.includes('\0')) return 'must not hold the character U+0000'
   const segments = path.split('.')

@@ -1,38 +1,38 @@
-/** What redaction would change in stored events: what workers find and the API tells. */
+/** What redaction would change in stored events: workers find it, the API reports it. */
 import type { DamagedRead, SegmentRead } from './batch.ts'
 import type { RedactionReason } from './redaction-preview.ts'
 
-/** Events of stored segments, newest segment first, and the rules that they are looked at by. */
+/** Events of stored segments, newest segment first, and the rules to apply to them. */
 export interface ReviewRequest {
   readonly reads: readonly SegmentRead[]
   readonly redactFields: readonly string[]
-  /** Events that do not match are only counted; undefined: all do. */
+  /** Events that do not match are only counted; undefined: all match. */
   readonly query: ReviewQuery | undefined
 }
 
 export interface ReviewQuery {
-  /** A query that parses (`src/language`). */
+  /** A valid query (`src/language`). */
   readonly text: string
   readonly textFields: readonly string[]
   readonly isAllText: boolean
 }
 
 export interface ReviewCounts {
-  /** Events that were looked at. */
+  /** Events that were examined. */
   readonly events: number
-  /** Those that match the query, all without one. */
+  /** Those that match the query; without a query, all. */
   readonly matched: number
   /** Those of them that would be changed. */
   readonly changed: number
-  /** Events of which nobody knows whether they match: the query costs too much. */
+  /** Events that may or may not match: the query costs too much. */
   readonly undecided: number
-  /** Bytes of the events that were looked at, as JSON. */
+  /** Bytes of the examined events, as JSON. */
   readonly bytes: number
 }
 
 export interface ReviewedEvents extends ReviewCounts {
   readonly changes: readonly ReviewedChange[]
-  /** Values at paths past the bound, which are in no change. */
+  /** Values at paths past the bound, which are not listed as changes. */
   readonly valuesLeft: number
   readonly damaged: readonly DamagedRead[]
 }
@@ -43,13 +43,13 @@ export interface ReviewedChange {
   readonly reason: RedactionReason
   readonly events: number
   readonly values: number
-  /** Different ones. */
+  /** Distinct values. */
   readonly samples: readonly MaskedSample[]
   /** The newest first. */
   readonly eventIds: readonly string[]
 }
 
-/** What may be told of a value that redaction would take away. */
+/** What may be shown of a value that redaction would remove. */
 export interface MaskedSample {
   readonly type: 'string' | 'number' | 'boolean' | 'object' | 'array'
   /** `***`, with the first two characters before it when the value is long. */

@@ -16,7 +16,7 @@ export function tryParseRfc3339(text: string): bigint | undefined {
   if (hour > 23 || minute > 59 || second > 60 || field(9) > 23 || field(10) > 59) return undefined
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day) // Not Date.UTC, which takes year 26 for 1926.
-  // A day that the month does not have would silently be one of the next month.
+  // A day that the month does not have would silently become one of the next month.
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
   // A leap second is the first moment of the next minute, as everywhere in Unix time.
   const ms = date.getTime() + ((hour * 60 + minute) * 60 + second) * 1_000

@@ -1,4 +1,4 @@
-/** What observe has learned and hands to the store, and what the store tells it of a stream. */
+/** What observe has learned and hands to the store, and what the store returns about a stream. */
 import type { FieldType, SchemaCaps } from './schema.ts'
 import type { SegmentId } from './segment-id.ts'
 import type { StreamId } from './stream.ts'
@@ -7,7 +7,7 @@ export interface FieldChange {
   readonly path: string
   readonly firstSeenMs: number
   readonly lastSeenMs: number
-  /** By the type's number in FIELD_TYPES: when it was seen last, 0 for not. */
+  /** By the type's number in FIELD_TYPES: when it was last seen; 0 for never. */
   readonly typeSeenMs: readonly number[]
   /** JSON values, the newest first. */
   readonly samples: readonly string[]
@@ -20,7 +20,7 @@ export interface ShapeChange {
   readonly lastSeenMs: number
   readonly exampleSegmentId: SegmentId
   readonly exampleOrdinal: number
-  /** Where it was described just now. */
+  /** Set if the shape was described in these segments. */
   readonly paths: readonly (readonly [path: string, type: FieldType])[] | undefined
 }
 
@@ -31,11 +31,11 @@ export interface SchemaChange {
   readonly through: SegmentId
   readonly fields: readonly FieldChange[]
   readonly shapes: readonly ShapeChange[]
-  /** Something in these segments is not in it, for a bound: the catalog does not have it. */
+  /** Something in these segments was left out because of a bound: the catalog lacks it. */
   readonly isPartial: boolean
 }
 
-/** A stream as the store has it after a write. */
+/** A stream's counts in the store after a write. */
 export interface SchemaCounts {
   readonly streamId: StreamId
   readonly caps: SchemaCaps
@@ -44,9 +44,9 @@ export interface SchemaCounts {
   readonly shapes: number
 }
 
-/** All that observe keeps in memory of a stream. */
+/** All that observe keeps in memory for a stream. */
 export interface KnownSchema extends SchemaCounts {
-  /** Up to where this node's segments are counted. */
+  /** The last of this node's segments that is counted. */
   readonly mark: SegmentId
   /** Bits by the type's number in FIELD_TYPES. */
   readonly typesByPath: ReadonlyMap<string, number>

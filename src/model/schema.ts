@@ -1,4 +1,4 @@
-/** What a stream's schema is made of: field types, conflicts between them, caps and states. */
+/** The parts of a stream's schema: field types, conflicts between them, caps and states. */
 
 /** Types of the field catalog, in the order of their numbers. */
 export const FIELD_TYPES = [
@@ -51,8 +51,8 @@ export function hasTypeConflict(types: readonly FieldType[]): boolean {
 }
 
 /**
- * One leaf of a described shape, as it crosses from a worker: path, type, and samples as JSON,
- * with U+0000 in between. None of them holds one: it is replaced in paths, and JSON escapes it.
+ * One leaf of a described shape, as a worker sends it: path, type, and samples as JSON, separated
+ * by U+0000. None of them contains U+0000: it is replaced in paths, and JSON escapes it.
  */
 export function encodeLeaf(path: string, type: string, samples: readonly string[]): string {
   let leaf = `${path}\0${type}`

@@ -51,7 +51,7 @@ export function nodeOfSegment(column: string): string {
   return `((${column} >> ${COUNTER_BITS}) & ${NODE_ID_MAX})`
 }
 
-/** The same of ClickHouse. */
+/** The same for ClickHouse. */
 export function nodeOfSegmentSql(column: string): string {
   return `bitAnd(bitShiftRight(${column}, ${COUNTER_BITS}), ${NODE_ID_MAX})`
 }
@@ -72,8 +72,8 @@ export class SegmentIdGenerator {
   #counter = 0
 
   /**
-   * `after`: ids continue above this one (the newest the node ever committed). `latestMs`: the wall
-   * clock is taken for wrong beyond it.
+   * `after`: ids continue above this one (the newest that the node ever committed). `latestMs`: a
+   * wall clock beyond it is considered wrong.
    */
   constructor(
     node: number,
@@ -95,13 +95,13 @@ export class SegmentIdGenerator {
     return this.#ms
   }
 
-  /** The next id would be from the future: nothing may be committed under it. */
+  /** The next id would be in the future, so nothing may be committed under it. */
   get isAhead(): boolean {
     return Math.max(this.#nowMs(), this.#ms) > this.#latestMs()
   }
 
   next(): SegmentId {
-    // The clock may step even between the question whether it is ahead and here.
+    // The clock may have stepped since `isAhead` was checked.
     const now = Math.floor(Math.min(this.#nowMs(), this.#latestMs()))
     if (now > this.#ms) {
       this.#ms = now

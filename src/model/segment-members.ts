@@ -1,7 +1,7 @@
 /**
- * The members of a merged row: which segments it was made of, in id order, and how many events
- * each has. An event keeps the id it was acknowledged under, `<segment>-<ordinal>`; this is how it
- * is found in the row.
+ * The members of a merged row: the segments it was made of, in id order, and how many events each
+ * has. An event keeps the id it was acknowledged under, `<segment>-<ordinal>`; the members show
+ * where it is in the row.
  *
  *   per member: varuint id minus the id before it (of the first: minus the row's), varuint events
  */
@@ -14,7 +14,7 @@ export interface SegmentMember {
   readonly eventCount: number
 }
 
-/** Ids of one row are at most this far apart: a whole window of compaction. Varuints stay exact. */
+/** Ids of one row differ by at most a whole window of compaction. Varuints stay exact. */
 const DELTA_MAX = 2n ** 52n
 
 export function encodeMembers(members: readonly SegmentMember[]): Uint8Array {
@@ -31,7 +31,7 @@ export function encodeMembers(members: readonly SegmentMember[]): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
-/** The inverse of `encodeMembers`; `first` is the row's id. Throws on what it did not write. */
+/** The inverse of `encodeMembers`; `first` is the row's id. Throws on invalid bytes. */
 export function decodeMembers(bytes: Uint8Array, first: SegmentId): SegmentMember[] {
   const members: SegmentMember[] = []
   const at = { index: 0 }

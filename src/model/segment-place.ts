@@ -1,13 +1,13 @@
-/** Where a stream's segments are: in which row of the raw store, and which of its events. */
+/** Where a stream's segments are: the row of the raw store, and the events within the row. */
 import type { SegmentId } from './segment-id.ts'
 import type { StreamId } from './stream.ts'
 
 export interface SegmentInfo {
   readonly segmentId: SegmentId
   readonly eventCount: number
-  /** Bytes of its events as sent; within a merged row its share of them. */
+  /** Bytes of its events as sent; within a merged row, its share of the row's bytes. */
   readonly rawBytes: number
-  /** Where its events are; without it, they are a row of their own from the first event on. */
+  /** Where its events are; if absent, the segment has a row of its own. */
   readonly place?: SegmentPlace
 }
 
@@ -16,7 +16,7 @@ export interface SegmentPlace {
   /** The row holds several streams' segments, and never changes. */
   readonly isMixed: boolean
   /**
-   * Events of the row. One of the same id with another count is another row, merged since.
+   * Events of the row. A row of the same id with another count is another row, merged since.
    * Undefined for a mixed row.
    */
   readonly rowEventCount: number | undefined
@@ -24,7 +24,7 @@ export interface SegmentPlace {
   readonly firstEvent: number
 }
 
-/** Tells the rows of a stream's segments apart. */
+/** A key for the rows of a stream's segments. */
 export function rowKeyText({ row, isMixed }: Pick<SegmentPlace, 'row' | 'isMixed'>): string {
   return isMixed ? `mixed ${row}` : String(row)
 }
@@ -74,15 +74,15 @@ export interface IdRange {
   readonly end: bigint
 }
 
-/** Of each node the segment up to which something was done with all that it has stored. */
+/** For each node, the segment up to which something was done with all of its segments. */
 export type NodeMarks = ReadonlyMap<number, SegmentId>
 
-/** Whether `marks` are as far as `others` on every node. */
+/** Whether `marks` are at least as far as `others` on every node. */
 export function coversMarks(marks: NodeMarks, others: NodeMarks): boolean {
   return [...others].every(([nodeId, segmentId]) => (marks.get(nodeId) ?? 0n) >= segmentId)
 }
 
-/** As far as all of them are. */
+/** How far all of them have come: the least mark of each node. */
 export function leastMarks(all: readonly NodeMarks[]): NodeMarks {
   const nodes = new Set(all.flatMap((marks) => [...marks.keys()]))
   const least = (nodeId: number) => {
@@ -102,16 +102,16 @@ export interface SegmentKey {
  * or set aside.
  */
 export interface PendingSegment extends SegmentKey {
-  /** 0 where it is not known. */
+  /** 0 if unknown. */
   readonly eventCount: number
 }
 
 export interface PendingList {
   /** In reading order, within `complete`. */
   readonly segments: readonly PendingSegment[]
-  /** The part of the range in which none is missing; it begins where reading does. */
+  /** The part of the range that is listed completely; it begins where reading does. */
   readonly complete: IdRange
-  /** What is not listed up to these is in the projection; beyond them every segment is pending. */
+  /** Up to these, unlisted segments are in the projection; beyond them all are pending. */
   readonly projected: NodeMarks
 }
 
@@ -126,6 +126,6 @@ export interface FoundSegment extends SegmentKey {
   readonly payload: Uint8Array
   /** Events of the payload before the segment's first. */
   readonly firstEvent: number
-  /** Bytes of the mean event of the payload, as JSON. */
+  /** Mean size of the payload's events, in bytes of JSON. */
   readonly eventBytes: number
 }

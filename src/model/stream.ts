@@ -1,4 +1,4 @@
-/** Streams, credentials and who may do what: plain types shared by both sides. */
+/** Streams, credentials and permissions: plain types for main and workers. */
 import type { SchemaCaps } from './schema.ts'
 
 /**
@@ -6,7 +6,7 @@ import type { SchemaCaps } from './schema.ts'
  */
 export type StreamId = number & { readonly __brand: 'StreamId' }
 
-/** Settings that change what workers do with an event. Sent with every batch. */
+/** Settings that change what workers do with events. Sent with every batch. */
 export interface TransformSettings {
   readonly parseUserAgents: boolean
   readonly redactSensitive: boolean
@@ -24,7 +24,7 @@ export interface Stream extends TransformSettings {
   /** Bytes a second, null for none. */
   readonly byteBudget: number | null
   readonly schemaCaps: SchemaCaps
-  /** Paths that are searched word by word, none twice: `text-fields.ts`. */
+  /** Paths that are searched word by word, without duplicates: `text-fields.ts`. */
   readonly textFields: readonly string[]
   readonly createdAtMs: number
   /** New events go to a projection table of its own: `store/control/promotion-store.ts`. */
@@ -40,7 +40,7 @@ export const SCOPES = [
 ] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** Who is asking, from an access token. */
+/** The caller, as identified by an access token. */
 export interface Principal {
   readonly tokenId: number
   readonly owner: string

@@ -1,10 +1,10 @@
 /**
  * Text fields: those of a stream's fields that hold prose. Bare words and phrases of a query search
- * them, word by word and in any case; the projection has a text index over them. Every other string
- * is compared exactly. Which they are is a setting of the stream, `text_fields`.
+ * them, word by word and ignoring case; the projection has a text index over them. Every other
+ * string is compared exactly. The stream's setting `text_fields` lists them.
  */
 
-/** Paths that loggers and collectors put messages and stack traces at. */
+/** Paths where loggers and collectors put messages and stack traces. */
 export const TEXT_FIELDS_DEFAULT: readonly string[] = [
   'message',
   'msg',

@@ -1,4 +1,4 @@
-/** Unsigned integers of seven bits a byte, the lowest first; the eighth bit: more follow. */
+/** Unsigned integers, seven bits per byte, lowest first; the eighth bit means that more follow. */
 
 /** Precondition: a safe integer, not negative. */
 export function pushVaruint(bytes: number[], value: number): void {
@@ -7,7 +7,7 @@ export function pushVaruint(bytes: number[], value: number): void {
   bytes.push(rest)
 }
 
-/** Reads one at `at.index` and moves it on. Throws when the bytes end within it. */
+/** Reads one at `at.index` and advances it. Throws when the bytes end within the integer. */
 export function readVaruint(bytes: Uint8Array, at: { index: number }): number {
   let value = 0
   for (let factor = 1; ; factor *= 0x80) {

@@ -1,4 +1,4 @@
-/** Goal: a reply describes the request as one body, in however many parts it was judged. */
+/** Goal: a reply describes the request as one body, however many parts it was decoded in. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestReport } from '../../src/accept/ingest-report.ts'
@@ -37,7 +37,7 @@ test('indexes and lines continue from part to part', () => {
   })
 })
 
-test('sums and reasons are added up', () => {
+test('counts and reasons are added up', () => {
   const report = new IngestReport()
   const one = { accepted: 1, acceptedBytes: 10, repaired: 1, rejected: 2 }
   report.add(part({ ...one, rejectedByCode: { malformed: 1, too_deep: 1 } }))
@@ -62,7 +62,7 @@ test('REPLY_ERRORS_MAX errors are described over all parts', () => {
   assert.equal(report.rejected, 2 * rejected)
 })
 
-test('the first part that failed as a whole is reported, at its position', () => {
+test('the first part that failed entirely is reported, at its position', () => {
   const report = new IngestReport()
   report.add(part({ accepted: 5, items: 5, lines: 4 }))
   assert.equal(report.fatal, undefined)
@@ -71,7 +71,7 @@ test('the first part that failed as a whole is reported, at its position', () =>
   assert.deepEqual(report.fatal, reject(6, 7))
 })
 
-test('a body without rejects is the short one', () => {
+test('a body without rejects gets the short reply', () => {
   const report = new IngestReport()
   report.add(part({ accepted: 3 }))
   assert.equal(report.body, '{"accepted":3,"rejected":0,"errors":[]}')

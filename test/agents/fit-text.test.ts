@@ -1,6 +1,6 @@
 /**
- * Goal: whatever an event holds, what a model is given is JSON, short, and says what was cut.
- * Method: tables, and random JSON against what `JSON.parse` makes of both texts.
+ * Goal: whatever an event holds, a model gets short, valid JSON that says what was cut.
+ * Method: tables, and random JSON, compared by what `JSON.parse` makes of both texts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { cutStrings, cutText, fitRows, fitWhole } from '../../src/agents/fit-tex
 import { readElementTexts } from '../../src/api/json-text.ts'
 import { MCP_RESULT_CHARS_MAX, MCP_STRING_CHARS_MAX } from '../../src/limits.ts'
 
-test('a long string is cut and says by how much, a short one is as it was', () => {
+test('a long string is cut and says by how much, a short one is unchanged', () => {
   const long = 'x'.repeat(MCP_STRING_CHARS_MAX + 7)
   assert.equal(
     cutStrings(JSON.stringify({ a: long, b: 'short "quoted"', n: 1 })),
@@ -17,7 +17,7 @@ test('a long string is cut and says by how much, a short one is as it was', () =
   )
 })
 
-test('digits of numbers and double names stay as they were', () => {
+test('digits of numbers and duplicate names stay as they were', () => {
   const text = '{"id":9223372036854775807,"x":1.0,"x":1e400}'
   assert.equal(cutStrings(text), text)
 })
@@ -56,7 +56,7 @@ test('rows are shown while they fit', () => {
   assert.equal(fitRows([]).isCut, false)
 })
 
-test('no text is longer than a result may be', () => {
+test('no text is longer than the limit on a result', () => {
   assert.ok(fitWhole('x'.repeat(1_000_000)).length <= MCP_RESULT_CHARS_MAX)
 })
 

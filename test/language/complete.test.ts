@@ -1,6 +1,6 @@
 /**
- * Goal: an input box is told what is being typed, wherever the cursor stands and whatever is wrong.
- * Method: a table, the cursor as `‸`; then every place of random texts.
+ * Goal: an input box learns what is being typed, wherever the cursor is and whatever is wrong.
+ * Method: a table, with the cursor as `‸`; then every position in random texts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

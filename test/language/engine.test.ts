@@ -1,5 +1,5 @@
 /**
- * Goal: words, case and regular expressions are to this module what they are to ClickHouse.
+ * Goal: this module treats words, case and regular expressions as ClickHouse does.
  * Method: the real engine over random texts, every code point, and random regular expressions; and
  * a table with a text index, which must answer the same with its index and without.
  */
@@ -17,7 +17,7 @@ const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
 const hexOf = (text: string) => Buffer.from(text).toString('hex')
-/** Texts as an array in SQL, in which no byte means anything. */
+/** Texts as an array in SQL, with every byte escaped. */
 const arrayOf = (texts: readonly string[]) => `[${texts.map((text) => `unhex('${hexOf(text)}')`)}]`
 
 async function select<Row>(sql: string): Promise<Row[]> {
@@ -68,7 +68,7 @@ test('words are the tokens of the engine', async () => {
   for (const [at, text] of texts.entries()) assert.deepEqual(splitWords(text), tokens[at], text)
 })
 
-test('case is folded as the engine does, of every code point and in context', async () => {
+test('case is folded as in the engine, for every code point and in context', async () => {
   const chars: string[] = []
   for (let code = 1; code <= 0x10ffff; code++) {
     if (code < 0xd800 || code > 0xdfff) chars.push(String.fromCodePoint(code))
@@ -96,7 +96,7 @@ test('case is folded as the engine does, of every code point and in context', as
   }
 })
 
-test('an index on the folded text answers as no index does', async () => {
+test('queries get the same answers with an index on the folded text as without', async () => {
   const column = `${FOLD_FUNCTION}(text)`
   await harness.native(
     `CREATE TABLE words (id UInt32, text String,
@@ -125,7 +125,7 @@ test('an index on the folded text answers as no index does', async () => {
   }
 })
 
-/** Regular expressions that this module takes and the engine does not. */
+/** Regular expressions that this module accepts and the engine does not. */
 async function findRefused(sources: readonly string[]): Promise<string[]> {
   const refused: string[] = []
   for (const source of sources) {
@@ -136,7 +136,7 @@ async function findRefused(sources: readonly string[]): Promise<string[]> {
   return refused
 }
 
-test('the engine takes every regular expression that passes here', async () => {
+test('the engine accepts every regular expression that passes here', async () => {
   const { numRuns } = fuzzed(seed, 3_000, 0)
   const taken = new Set(
     sample(regexSource, numRuns).filter((each) => findRegexFault(each) === undefined),

@@ -1,5 +1,5 @@
 /**
- * Goal: a canonical text means what its query means, and is canonical itself.
+ * Goal: a canonical text has the meaning of its query, and is canonical itself.
  * Method: properties over random queries, over random texts that happen to be queries, and over
  * words that need escapes.
  */
@@ -17,7 +17,7 @@ import { anyText, queryText } from './random-query.ts'
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
-/** Undefined when `text` is no query; fails when something else than the query error is thrown. */
+/** Undefined when `text` is not a query; fails when anything but a query error is thrown. */
 export function tryParse(text: string): Query | undefined {
   try {
     return parse(text)
@@ -49,7 +49,7 @@ test('random queries mean the same when printed, and print the same again', () =
   assert.ok(parsed > runs / 4, `${parsed} of ${runs} texts were queries`)
 })
 
-test('random texts are queries or the query error, and print as what they mean', () => {
+test('random texts are queries that print as what they mean, or give a query error', () => {
   const property = fc.property(anyText, (text) => {
     assertCanonical(text)
   })

@@ -1,6 +1,6 @@
 /**
- * Goal: no text takes long or fails otherwise than with the query error.
- * Method: 8 KiB of what is costly for parsers that go back, nest or copy, each within 50 ms.
+ * Goal: no text takes long, or fails with anything but a query error.
+ * Method: 8 KiB of what is costly for parsers that backtrack, nest or copy, each within 50 ms.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -70,7 +70,7 @@ test(`8 KiB of anything take less than ${MS_MAX} ms`, () => {
   for (const piece of PIECES) {
     const text = piece.repeat(QUERY_TEXT_BYTES_MAX).slice(0, QUERY_TEXT_BYTES_MAX / 2)
     for (const hostile of [text.repeat(2), `f:${text}`, `(${text}`, `/${text}`, `f:(${text}`]) {
-      // The best of a few: another process may have the core.
+      // The best of a few runs: another process may have the core.
       const read = () => Math.min(...[1, 2, 3].map(() => timeOf(() => parse(hostile))))
       assert.ok(read() < MS_MAX, `${JSON.stringify(piece)} took long`)
       const typed = () => Math.min(...[1, 2, 3].map(() => timeOf(() => complete(hostile, 9_999))))

@@ -1,6 +1,6 @@
 /**
- * Goal: a fault is told at its column, with what to write instead, above all what people bring
- * along from other languages.
+ * Goal: a fault is reported at its column, with what to write instead, above all habits from other
+ * languages.
  * Method: a table of texts and their errors.
  */
 import assert from 'node:assert/strict'
@@ -95,7 +95,7 @@ for (const [text, column, part] of MISTAKES) {
   })
 }
 
-test('text that only looks like a mistake is taken', () => {
+test('text that only looks like a mistake is accepted', () => {
   for (const text of [
     'the value is null',
     'where is it',

@@ -3,13 +3,13 @@
 export type Json = JsonObject | JsonArray | JsonString | JsonScalar
 
 interface Written {
-  /** Verbatim, white space within it included. */
+  /** Verbatim, including white space within it. */
   readonly source: string
 }
 
 export interface JsonObject extends Written {
   readonly kind: 'object'
-  /** In their order, duplicates too. */
+  /** In order, with duplicates. */
   readonly members: readonly (readonly [key: string, value: Json])[]
 }
 
@@ -28,7 +28,7 @@ export interface JsonScalar extends Written {
   readonly kind: 'number' | 'boolean' | 'null'
 }
 
-/** Precondition: `JSON.parse` takes the text. */
+/** Precondition: the text is valid for `JSON.parse`. */
 export function parseJson(text: string): Json {
   const reader = new JsonReader(text)
   reader.space()
@@ -83,7 +83,7 @@ class JsonReader {
     return { kind: 'array', source: this.#text.slice(start, this.#at), items }
   }
 
-  /** What stands between this bracket and `close`, with commas between. */
+  /** The items between this bracket and `close`, separated by commas. */
   #items(close: string, readItem: () => void): void {
     this.#at++
     this.space()

@@ -1,4 +1,4 @@
-/** Whether one value stands a test: the lines of the table in docs/language.md, one by one. */
+/** Whether one value passes a test: the lines of the table in docs/language.md, one by one. */
 
 import type {
   Bound,
@@ -15,7 +15,7 @@ import { LEVELS } from '../../src/model/event-labels.ts'
 export type NaiveValue =
   | { readonly kind: 'string'; readonly text: string }
   | { readonly kind: 'boolean'; readonly value: boolean }
-  /** An integer of 64 bits, or a double. */
+  /** A 64-bit integer, or a double. */
   | { readonly kind: 'number'; readonly value: bigint | number }
   /** Of system fields. */
   | { readonly kind: 'time'; readonly ns: bigint }
@@ -23,7 +23,7 @@ export type NaiveValue =
 
 type Order = -1 | 0 | 1
 
-/** `isText`: the value is one of a text field. */
+/** `isText`: the value is that of a text field. */
 export function testsValue(test: Test, value: NaiveValue, isText: boolean): boolean {
   if (test.kind === 'exists') return true
   if (test.kind === 'range') return isInRange(test, value)
@@ -90,12 +90,12 @@ function compare<T extends bigint | number>(left: T, right: T): Order {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** Exactly; undefined when they are neither less, equal nor more to the rules. */
+/** Exact; undefined when by the rules the two are neither less, equal nor more. */
 function compareNumbers(stored: bigint | number, asked: string): Order {
   const integer = /^-?[0-9]+$/.test(asked) ? BigInt(asked) : undefined
   const is64 = integer !== undefined && integer >= -(2n ** 63n) && integer < 2n ** 64n
   if (typeof stored === 'number') {
-    // A double with what an event with the same digits keeps.
+    // A double is compared with what an event with the same digits stores.
     if (!is64) return compare(stored, Number(asked))
     if (stored === Number.POSITIVE_INFINITY) return 1
     if (stored === Number.NEGATIVE_INFINITY) return -1
@@ -130,14 +130,14 @@ function hasWords({ value }: ValueTest, text: string): boolean {
   return ` ${wordsOf(folded).join(' ')} `.includes(` ${words.join(' ')} `)
 }
 
-/** Runs of ASCII letters and digits and of all that is not ASCII. */
+/** Sequences of ASCII letters, digits and characters outside ASCII. */
 function wordsOf(text: string): string[] {
   return text.match(new RegExp(`${WORD}+`, 'gu')) ?? []
 }
 
 const WORD = '[0-9A-Za-z\\u{80}-\\u{10ffff}]'
 
-/** The text field has a place for it that neither begins nor ends inside a word. */
+/** Whether the text has the words at a position that neither begins nor ends inside a word. */
 function hasPattern(pattern: Pattern, text: string): boolean {
   const source = patternSource(pattern, '[^ \\t\\n\\f\\r]*', (literal) => literal.toLowerCase())
   const edge = `(?:(?<!${WORD})|(?!${WORD}))`
@@ -156,7 +156,7 @@ function patternSource(pattern: Pattern, many: string, fold: (text: string) => s
   return sources.join('')
 }
 
-/** Of the regular expressions of tests, which mean the same to RE2 and to JavaScript. */
+/** For the regular expressions of these tests, which mean the same in RE2 and in JavaScript. */
 function toRegExp(source: string, ignoreCase: boolean): RegExp {
   return new RegExp(source, ignoreCase ? 'siu' : 'su')
 }

@@ -1,6 +1,6 @@
 /**
- * Goal: the reference that others are compared with says what docs/language.md says.
- * Method: its table, line by line, with events for which a query is true and others.
+ * Goal: the reference for differential tests follows docs/language.md.
+ * Method: the table there, line by line, with events that match a query and events that do not.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /**
- * The meanings of docs/language.md, written down plainly: what the compiler to SQL and the
- * evaluator over the tape are compared with. It shares the tree with them, and of the values only
- * what that page names by its file: the reading of times, the folding of case.
+ * A plain implementation of docs/language.md, with which the compiler to SQL and the evaluator over
+ * the tape are compared. It shares the tree with them, and for values only what that page names by
+ * its file: the reading of times, the folding of case.
  *
  * Slow on purpose: an event is parsed into a tree, then into its paths, for each query.
  */
@@ -33,11 +33,11 @@ type Leaf =
 
 type Paths = ReadonlyMap<string, Leaf>
 
-/** What fields are looked up in: the event, or one element of an array. */
+/** Where fields are looked up: the event, or one element of an array. */
 interface Scope {
   readonly paths: Paths
   readonly event: NaiveEvent
-  /** Of an element there are none. */
+  /** An element has none. */
   readonly textFields: readonly string[]
 }
 
@@ -109,7 +109,7 @@ function matchesField(clause: FieldClause, field: Field, scope: Scope): boolean 
   }
 }
 
-/** Some path that begins so, or one within its elements. */
+/** Any path with this beginning, or one within its elements. */
 function matchesBelow(
   clause: FieldClause,
   prefix: string,
@@ -131,9 +131,9 @@ function testsLeaf({ test }: Pick<FieldClause, 'test'>, leaf: Leaf, isText: bool
   return values.some((value) => value !== null && testsValue(test, value, isText))
 }
 
-/** What the path has; `parts` as in `PathField`, an element itself not among them. */
+/** What the path has; `parts` as in `PathField`, but not of an element itself. */
 function leavesAt(paths: Paths, parts: readonly string[]): Leaf[] {
-  // Arrays in arrays are texts: of their elements there are none.
+  // Arrays in arrays are texts, so they have no elements.
   if (parts.slice(1).includes('')) return []
   const scopes = parts.length === 1 ? [paths] : elementsAt(paths, parts.slice(0, -1))
   return scopes.flatMap((scope) => scope.get(parts.at(-1)!) ?? [])
@@ -176,7 +176,7 @@ function addPaths(
   into: Map<string, Leaf>,
 ): void {
   for (const [index, [key, value]] of object.members.entries()) {
-    // Of duplicate keys the last counts.
+    // The last of duplicate keys counts.
     if (object.members.slice(index + 1).some(([later]) => later === key)) continue
     const path = `${prefix}${key}`
     if (Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX) continue
@@ -199,7 +199,7 @@ function scalarOf(json: Json): NaiveValue {
   }
 }
 
-/** An integer of 64 bits, signed or not, or a double. */
+/** A 64-bit integer, signed or not, or a double. */
 function keptNumber(source: string): bigint | number {
   if (!/^-?[0-9]+$/.test(source)) return Number(source)
   const value = BigInt(source)

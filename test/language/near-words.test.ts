@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nearest } from '../../src/language/near-words.ts'
 
-test('near words are found by a slip of the keys, by case and by part', () => {
+test('near words are found for a typo, another case and a part', () => {
   const known = ['error', 'warn', 'info', 'payment-service']
   const near = (word: string) => nearest(word, known, (one) => one)
   assert.deepEqual(near('eror'), ['error'])

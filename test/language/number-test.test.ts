@@ -1,7 +1,7 @@
 /**
  * Goal: numbers compare exactly, as the projection keeps them.
- * Method: random pairs of texts around the edges of 64 bits and of doubles. What is stored is
- * modelled from decision 2; the truth is a comparison of decimals as fractions of integers.
+ * Method: random pairs of texts around the limits of 64 bits and of doubles. Stored values are
+ * modelled on decision 2; the reference is a comparison of decimals as fractions of integers.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ import { fuzzed, testSeed } from '../support/fuzzing.ts'
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
-/** What is kept of a number: an integer, or a double. */
+/** How a number is stored: as an integer, or as a double. */
 function stored(text: string): bigint | number {
   if (!/^-?[0-9]+$/.test(text)) return Number(text)
   const value = BigInt(text)
@@ -43,7 +43,7 @@ function compares<T extends bigint | number>(left: T, operator: NumberOperator, 
   }
 }
 
-/** A decimal times 10^400, where that is an integer. */
+/** A decimal times 10^400, if that is an integer. */
 function scaled(text: string): bigint {
   const [, sign, whole, fraction = '', exponent = '0'] =
     /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/.exec(text)!
@@ -81,7 +81,7 @@ test('integers compare with the digits of the query', () => {
   fc.assert(property, fuzzed(seed, 10_000, 2_000))
 })
 
-test('doubles compare exactly with integers, as doubles with what is kept as one', () => {
+test('doubles compare exactly with integers, and as doubles with what is stored as one', () => {
   const property = fc.property(
     decimal,
     fc.constantFrom(...OPERATORS),
@@ -94,7 +94,7 @@ test('doubles compare exactly with integers, as doubles with what is kept as one
         typeof asked === 'number'
           ? compares(kept, op, asked)
           : compares(scaled(BigInt(Math.trunc(kept)).toString()), op, scaled(query))
-      // Of a double with a fraction the truncated integer is no measure.
+      // The truncated integer says nothing about a double with a fraction.
       if (typeof asked === 'number' || Number.isInteger(kept)) {
         assert.equal(matches(kept, op, query), expected)
       }
@@ -103,12 +103,12 @@ test('doubles compare exactly with integers, as doubles with what is kept as one
   fc.assert(property, fuzzed(seed, 10_000, 2_000))
 })
 
-test('an event is found by the digits it has', () => {
+test('an event is found by its own digits', () => {
   const property = fc.property(number, (text) => assert.ok(matches(stored(text), '=', text)))
   fc.assert(property, fuzzed(seed, 5_000, 1_000))
 })
 
-test('numbers beyond all sizes are taken', () => {
+test('numbers of any size are accepted', () => {
   for (const text of ['1e400', '-1e400', '1e-400', '1e999999999999', '0e999999999999']) {
     for (const operator of OPERATORS) makeNumberTest(operator, text)
   }

@@ -1,5 +1,5 @@
 /**
- * Goal: each form of the language is read as docs/language.md says, and each node knows its place.
+ * Goal: each form of the language is read as docs/language.md says, and each node has its position.
  * Method: literal tables: a query beside its canonical text, or beside its tree where the canonical
  * text does not show the difference.
  */
@@ -138,7 +138,7 @@ for (const [text, canonical] of CANONICAL) {
   })
 }
 
-test('values are known by their kind', () => {
+test('values have the right kind', () => {
   const kindOf = (text: string) => {
     const query = parse(`f:${text}`)
     assert(query.kind === 'field' && query.test.kind === 'value')
@@ -184,7 +184,7 @@ function textsOf(text: string): string[] {
   return texts
 }
 
-test('each node knows where it stands', () => {
+test('each node knows its position', () => {
   assert.deepEqual(textsOf(' a.b : "x" '), ['a.b : "x"', 'a.b', '"x"', '"x"'])
   assert.deepEqual(textsOf('f:>=5'), ['f:>=5', 'f', '>=5', '5'])
   assert.deepEqual(textsOf('x OR -y'), ['x OR -y', 'x', 'x', 'x', '-y', 'y', 'y', 'y'])
@@ -227,7 +227,7 @@ test('clauses are bounded', () => {
   rejects(`f:(${'a,'.repeat(QUERY_CLAUSES_MAX)}a)`, 'QUERY_CLAUSES_MAX')
 })
 
-test('wildcards are bounded, of fields too', () => {
+test('wildcards are bounded, in fields too', () => {
   accepts(`f:${'a*'.repeat(QUERY_WILDCARDS_MAX)}`)
   rejects(`f:${'a?'.repeat(QUERY_WILDCARDS_MAX + 1)}`, 'QUERY_WILDCARDS_MAX')
   accepts('*:x '.repeat(QUERY_WILDCARDS_MAX))

@@ -1,6 +1,6 @@
 /**
- * Goal: docs/query.md shows queries that are taken, and tells the truth about what people bring
- * along from elsewhere: that it works, is refused, or means something else.
+ * Goal: docs/query.md shows valid queries, and tells the truth about forms of other languages: that
+ * they work, are refused, or mean something else.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -11,14 +11,14 @@ import { QueryError } from '../../src/language/query-error.ts'
 
 const text = readFileSync('docs/query.md', 'utf8')
 
-/** Rows of all tables: cells, and in them what stands in backquotes. */
+/** The cells of all tables, by row. */
 const rows = text.split('\n').flatMap((line) => {
   if (!line.startsWith('| ') || /^\|[-|]+$/.test(line)) return []
   const cells = line.slice(1, -1).split(/(?<!\\)\|/)
   return [cells.map((cell) => cell.trim().replaceAll('\\|', '|'))]
 })
 
-/** Queries in a cell; not a member of the request. */
+/** The queries in a cell, which are in backquotes; members of the request are left out. */
 function queriesOf(cell: string): string[] {
   const codes = [...cell.matchAll(/`` (.+?) ``|`([^`]+)`/g)].map(([, two, one]) => two ?? one!)
   return codes.filter((code) => !code.startsWith('"from"'))
@@ -26,7 +26,7 @@ function queriesOf(cell: string): string[] {
 
 const brought = rows.filter(([, , how]) => /^(works|refused|means something else)$/.test(how ?? ''))
 
-test('every query that is proposed is taken', () => {
+test('every query that the page proposes is valid', () => {
   const proposed = rows
     .filter((cells) => cells.length === 2)
     .flatMap(([, here]) => queriesOf(here!))
@@ -35,7 +35,7 @@ test('every query that is proposed is taken', () => {
   for (const query of [...proposed, ...instead]) parse(query)
 })
 
-test('what is brought along works, is refused or means something else, as it says', () => {
+test('forms of other languages work, are refused or mean something else, as the page says', () => {
   assert.ok(brought.length > 30)
   for (const [there, here, how] of brought) {
     const [typed] = queriesOf(there!)

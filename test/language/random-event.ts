@@ -1,7 +1,7 @@
 /**
- * Random events as JSON text, made of the names and values that random queries ask for
- * (`random-query.ts`), so that these hit often; and of what is awkward about JSON: keys twice,
- * dotted and spelled with escapes, numbers at the ends of 64 bits, mixed arrays, white space.
+ * Random events as JSON text, made of the names and values in random queries (`random-query.ts`),
+ * so that these match often, and of awkward JSON: duplicate keys, keys with dots and escapes,
+ * numbers at the limits of 64 bits, mixed arrays, white space.
  */
 import fc from 'fast-check'
 
@@ -94,7 +94,7 @@ const STRINGS = [
   ...['\ud83d', '\ude00x', '\ufffd', 'a\u00a0b', 'a\tb', 'warn', 'INFO', 'web', 'checkout'],
 ]
 
-/** A string's inside as it may be spelled. */
+/** The inside of a string, in one of its possible spellings. */
 const spelled = (texts: readonly string[]) =>
   fc.tuple(fc.constantFrom(...texts), fc.constantFrom(0, 0, 0, 1, 3)).map(([text, every]) => {
     const plain = JSON.stringify(text)
@@ -143,5 +143,5 @@ const { value } = fc.letrec<{ value: string; object: string }>((tie) => ({
   ),
 }))
 
-/** An event's JSON, which `JSON.parse` takes. */
+/** An event's JSON, valid for `JSON.parse`. */
 export const eventText: fc.Arbitrary<string> = objectOf(value, 1, 8)

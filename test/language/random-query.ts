@@ -1,4 +1,4 @@
-/** Random texts: queries in every form of the language, and what only looks like one. */
+/** Random texts: queries in every form of the language, and texts that only look like queries. */
 import fc from 'fast-check'
 
 const NAMES = [
@@ -79,7 +79,7 @@ const range = fc
     return `${open}${end(low)} TO ${end(high)}${close}`
   })
 
-/** Texts that mostly are queries. */
+/** Texts that are mostly queries. */
 export const { query: queryText } = fc.letrec<{ query: string; test: string }>((tie) => {
   const query = tie('query')
   const test = fc.oneof(
@@ -124,7 +124,7 @@ const TOKENS = [
   ...['é', '東', '😀', '\ud83d', '\ude00', '\u0000', '//', '/i', '.*', '\\n', '\\u0041'],
 ]
 
-/** Texts of what means something somewhere, put together at random; and any text. */
+/** Random sequences of parts with a meaning in some place; and any text. */
 export const anyText = fc.oneof(
   fc.array(fc.constantFrom(...TOKENS), { maxLength: 24 }).map((parts) => parts.join('')),
   fc.string({ unit: 'binary', maxLength: 40 }),

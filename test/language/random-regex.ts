@@ -1,4 +1,4 @@
-/** Random regular expressions, and what only looks like one. */
+/** Random regular expressions, and texts that only look like them. */
 import fc from 'fast-check'
 
 const PIECES = [

@@ -1,9 +1,9 @@
-/** Goal: a query's text asks for words, or for a substring where words would not be found. */
+/** Goal: a query's text searches for words, or for a substring where words would not be found. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isSpaceless, makeTextTest } from '../../src/language/words.ts'
 
-test('letters of scripts without spaces are told from all others', () => {
+test('letters of scripts without spaces are distinguished from all others', () => {
   for (const text of [
     '日本',
     'ひらがな',

@@ -6,12 +6,13 @@
  * Guarantees: secrets are never kept, only their SHA-256, compared in constant time. Missing,
  * malformed, unknown and revoked credentials get the same answer after the same hashing. A
  * revocation takes effect on every node within CONTROL_POLL_MS plus two queries: every change of
- * the control plane raises a version, which nodes poll; they forget whatever the change was about.
+ * the control plane raises a version, which nodes poll; they forget what the change was about.
  * While PostgreSQL is away, cached credentials stay in use.
  *
- * The subtle idea: a look-up that began before this node heard of a change may bring an answer from
- * before the change. Such an answer serves the requests that wait for it, but is not cached. Before
- * a request is committed, its key is judged again (`isCurrent`) from what this node knows by then.
+ * The subtle idea: a look-up that began before this node heard of a change may return an answer
+ * from before the change. That answer serves the requests that wait for it, but is not cached.
+ * Before a request is committed, its key is checked again (`isCurrent`) with what this node knows
+ * by then.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -37,9 +38,9 @@ import { CredentialLookups, type FindCredentials } from './credential-lookups.ts
 /** What authentication needs of the control store. Each may reject when the store is away. */
 export interface CredentialSource {
   readonly findCredentials: FindCredentials
-  /** A number that every change of the control plane moves on by one. */
+  /** A number that every change of the control plane raises by one. */
   readonly readVersion: () => Promise<string>
-  /** What the versions after one up to another were about; those that did not say are missing. */
+  /** The changes after one version up to another; those of unknown subject are missing. */
   readonly readChanges: (after: string, upTo: string) => Promise<readonly ControlChange[]>
   readonly recordUses: (uses: readonly CredentialUse[]) => Promise<void>
 }
@@ -55,13 +56,13 @@ export interface ResolvedKey {
 export interface CredentialCacheOptions {
   readonly source: CredentialSource
   readonly nowMs?: () => number
-  /** Hears of each background failure: the store is away. Must not throw. */
+  /** Called for each background failure: the store is away. Must not throw. */
   readonly onError?: (cause: unknown) => void
   readonly pollMs?: number
   readonly entriesMax?: number
 }
 
-/** A look-up under way. */
+/** A look-up in progress. */
 interface Lookup {
   readonly entry: Promise<Entry | undefined>
   /** Streams that changed meanwhile. */
@@ -75,7 +76,7 @@ interface Entry {
   usedAtMs: number
 }
 
-/** Uses are written at most this often a credential. */
+/** A credential's use is written at most this often. */
 const USES_FLUSH_MS = 60_000
 const NO_HASH = new Uint8Array(32)
 
@@ -88,7 +89,7 @@ export class CredentialCache {
   readonly #found: LRUCache<string, Entry>
   /** Apart from `#found`, so that made-up prefixes cannot push out the ones in use. */
   readonly #missing: LRUCache<string, true>
-  /** What is cached of each stream, by the keys of `#found`. */
+  /** The keys in `#found` of each stream's credentials. */
   readonly #byStream = new Map<StreamId, Set<string>>()
   readonly #lookups = new Map<string, Lookup>()
   readonly #keyLookups: CredentialLookups
@@ -118,7 +119,7 @@ export class CredentialCache {
     this.#missing = new LRUCache({ max: this.#entriesMax })
   }
 
-  /** Begins to poll and to write uses back. Without it nothing is ever invalidated. */
+  /** Starts to poll and to write uses back. Without it nothing is ever invalidated. */
   start(): void {
     this.#schedulePoll()
     this.#flushTimer = setInterval(() => void this.flushUses(), USES_FLUSH_MS)
@@ -127,8 +128,8 @@ export class CredentialCache {
 
   /**
    * The stream of an API key, without waiting: `undefined` when the credential is not valid,
-   * `'lookup'` when only `resolveKey` can tell. Ingest calls it for every request; about 1 µs, of
-   * which SHA-256 is most.
+   * `'lookup'` when only `resolveKey` can tell. Ingest calls it for every request. It takes about
+   * 1 µs, most of it SHA-256.
    */
   tryResolveKey(text: string): ResolvedKey | undefined | 'lookup' {
     const credential = tryParseCredential(text)
@@ -158,8 +159,8 @@ export class CredentialCache {
   }
 
   /**
-   * Whether the key is known to be live still, without asking. Ingest calls it for every request
-   * before its commit, which may be long after it was let in.
+   * Whether this node knows, without a query, that the key is still valid. Ingest calls it for
+   * every request before its commit, which may be long after the request was admitted.
    */
   isCurrent(key: ResolvedKey): boolean {
     if (this.#isStale) return false
@@ -167,8 +168,8 @@ export class CredentialCache {
   }
 
   /**
-   * Resolves when the key is live still. Throws `IngestError`: `unauthenticated` when it was
-   * revoked, `unavailable` while that cannot be found out.
+   * Resolves when the key is still valid. Throws `IngestError`: `unauthenticated` when it was
+   * revoked, `unavailable` while that cannot be determined.
    */
   async confirm(key: ResolvedKey): Promise<void> {
     if (this.#isStale) await this.#refresh()
@@ -179,7 +180,7 @@ export class CredentialCache {
     throw new IngestError('unauthenticated', `${text}; nothing of it is stored`)
   }
 
-  /** No poll that began lately has ended well. */
+  /** No recent poll has succeeded. */
   get #isStale(): boolean {
     if (this.#knownAtMs === undefined) return false // Nothing polls.
     return performance.now() - this.#knownAtMs > CONTROL_STALE_MS_MAX
@@ -204,8 +205,8 @@ export class CredentialCache {
   }
 
   /**
-   * Forgets what a change was about, everything if that is not known. Also for changes made on this
-   * node, which need not wait for the poll.
+   * Forgets what a change was about, or everything if that is not known. Changes made on this node
+   * call it too, so that they need not wait for the poll.
    */
   forget(change: ControlChange | undefined): void {
     if (change === undefined) return this.invalidate()
@@ -236,7 +237,7 @@ export class CredentialCache {
     if (cached?.size === 0) this.#byStream.delete(streamId)
   }
 
-  /** Writes uses noted since the last time. Never rejects: a lost one is noted again later. */
+  /** Writes the uses noted since the last call. Never rejects: a lost one is noted again later. */
   async flushUses(): Promise<void> {
     if (this.#uses.size === 0) return
     const uses = [...this.#uses.values()]
@@ -300,7 +301,7 @@ export class CredentialCache {
     const changesBefore = this.#changes
     const asked = (kind === 'key' ? this.#keyLookups : this.#tokenLookups).ask(prefix)
     const settle = (stored?: StoredCredential) => {
-      // After a change a newer look-up may stand in this place.
+      // After a change a newer look-up may have replaced this one.
       const isCurrent = this.#lookups.get(cacheKey) === lookup
       if (isCurrent) this.#lookups.delete(cacheKey)
       return isCurrent && !this.#hasChanged(lookup, stored)
@@ -342,7 +343,7 @@ export class CredentialCache {
     const count = countBetween(after, upTo)
     const isFar = count <= 0 || count > CONTROL_CHANGES_MAX
     const changes = isFar ? [] : await this.#source.readChanges(after, upTo)
-    // A version that did not say what it was about may have been about anything.
+    // A change that does not say what it was about may have been about anything.
     if (changes.length !== count) return this.invalidate()
     for (const change of changes) this.forget(change)
   }
@@ -386,7 +387,7 @@ function cacheKeyOf(credential: Pick<Credential, 'kind' | 'prefix'>): string {
   return credential.kind === 'key' ? credential.prefix : `token:${credential.prefix}`
 }
 
-/** Does the work of a comparison, so that what was wrong does not show in the time it took. */
+/** Does the work of a comparison, so that the time taken does not reveal what was wrong. */
 function reject(text: string): undefined {
   timingSafeEqual(sha256(text), NO_HASH)
   return undefined

@@ -1,10 +1,10 @@
 /**
  * Budgets: how many events and bytes a second a stream may send, as token buckets.
  *
- * How much a request holds is known only once it has been read and decoded. So `check` judges its
- * head by the stream's debt, and refuses while a bucket is in debt; `charge` takes the cost
- * afterwards, even if that puts the bucket in debt. Over time no more than the budget gets through,
- * however large the requests are. Retry-After says when the debt will be paid.
+ * The cost of a request is known only once it has been read and decoded. So `check`, at the
+ * request's head, refuses while a bucket is in debt, and `charge` takes the cost afterwards, even
+ * if that puts the bucket in debt. Over time no more than the budget gets through, however large
+ * the requests are. Retry-After says when the debt will be paid.
  *
  * With n live nodes, each grants a stream 1/n of its budgets.
  */
@@ -15,7 +15,7 @@ import type { Stream, StreamId } from '../../model/stream.ts'
 type BudgetedStream = Pick<Stream, 'streamId' | 'rateBudget' | 'byteBudget'>
 
 export interface BudgetsOptions {
-  /** For streams that have none of their own; undefined for none. */
+  /** For streams that have no budget of their own; undefined for no limit. */
   readonly rateBudget?: number | undefined
   readonly byteBudget?: number | undefined
   /** How many nodes share a budget, this one among them. */
@@ -68,7 +68,7 @@ export class Budgets {
     })
   }
 
-  /** Takes what a request used. Negative amounts give back what was charged too much. */
+  /** Charges what a request used. A negative amount refunds an overcharge. */
   charge(stream: BudgetedStream, { events = 0, bytes = 0 }: Charge): void {
     const rate = this.#rateOf(stream)
     const byteRate = this.#byteRateOf(stream)
@@ -114,12 +114,12 @@ export class Budgets {
     return tokens > -1e-6 ? 0 : -tokens / rate
   }
 
-  /** A bucket in no debt that is forgotten comes back full: at most one burst too much. */
+  /** A forgotten bucket starts full again. Without debt, that is at most one extra burst. */
   #forgetPaid(): void {
     for (const [streamId, { events, bytes }] of this.#byStream) {
       if ((events?.tokens ?? 0) >= 0 && (bytes?.tokens ?? 0) >= 0) this.#byStream.delete(streamId)
     }
-    // All in debt: somebody gets a fresh start rather than this map growing without bound.
+    // All are in debt: one stream gets a fresh start, so that this map does not grow without bound.
     const first = this.#byStream.keys().next().value
     if (this.#byStream.size >= BUDGET_STREAMS_MAX && first !== undefined) {
       this.#byStream.delete(first)

@@ -1,5 +1,5 @@
 /**
- * How many bytes the items of a bulk reply have, and how many they may have.
+ * How many bytes the items of a bulk reply take, and how many they may take.
  *
  * The first is estimated from the body alone, before it is decoded: small requests share batches
  * and commits, so memory for their items is reserved before a worker writes them. The estimate is
@@ -40,7 +40,7 @@ import {
 } from '../../model/bulk-action.ts'
 
 const LINE_FEED = 0x0a
-/** Of an action's line nothing else is repeated. */
+/** This much of an action's line is not repeated in the reply. */
 const SHORTEST_ACTION_BYTES = '{"index":{}}'.length
 
 /** What each field adds, with the comma after it. */
@@ -84,7 +84,7 @@ export function bulkItemsBytesMax(
   for (let at = 0; at < bytes.length; ) {
     const feed = bytes.indexOf(LINE_FEED, at)
     const isSurelyDocument = isDocument && wasAction
-    // A line that nothing ends is not looked at: it may be any action.
+    // An unterminated line is not examined: it may be any action.
     if (feed < 0) return isSurelyDocument ? total : total + largest + bytes.length - at
     const start = at
     at = feed + 1
@@ -118,8 +118,8 @@ export function bulkItemBytes(parts: readonly PartResult[]): number {
 }
 
 /**
- * To be asked before anything is committed: why a reply with that many bytes is not made.
- * `inFlightBytesMax`: it cannot be made there either, so "not now" would be a lie.
+ * Why a reply with that many bytes is refused; called before anything is committed. A reply over
+ * `inFlightBytesMax` can never be made, so it is rejected for good, not only for now.
  */
 export function judgeBulkReply(
   itemBytes: number,
@@ -130,11 +130,11 @@ export function judgeBulkReply(
   const limit = `over ${bytesMax} bytes (BULK_REPLY_BYTES_MAX, --in-flight-bytes-max)`
   return new IngestError(
     'too_large',
-    `the reply's items are ${limit}: send fewer actions a request, or use filter_path`,
+    `the reply's items are ${limit}: send fewer actions per request, or use filter_path`,
   )
 }
 
-/** Beside what the actions name. */
+/** Without the names that the actions give. */
 function itemBytesByOperation(fields: BulkItemFields, defaultIndex: string): number[] {
   const index = Buffer.byteLength(JSON.stringify(defaultIndex)) - '""'.length
   const indexBytes = index <= BULK_INDEX_BYTES_MAX ? index : 0
@@ -146,7 +146,7 @@ function itemBytesByOperation(fields: BulkItemFields, defaultIndex: string): num
   }
   const items = [0, 0, 0, 0, 0]
   items[BULK_CREATE] = bytesOf(BULK_CREATE, fields.create)
-  // With `op_type` it may be the other.
+  // `op_type` may turn it into a create.
   items[BULK_INDEX] = Math.max(bytesOf(BULK_INDEX, fields.index), items[BULK_CREATE])
   items[BULK_UPDATE] = bytesOf(BULK_UPDATE, fields.update)
   items[BULK_DELETE] = bytesOf(BULK_DELETE, fields.delete)

@@ -1,6 +1,6 @@
 /**
  * Credential look-ups on their way to the control store. Look-ups that arrive while a query runs
- * share the next query, so a thousand credentials at once cost two queries and not a thousand. No
+ * share the next query, so a thousand credentials at once cost two queries, not a thousand. No
  * look-up waits longer than CREDENTIAL_LOOKUP_MS_MAX.
  */
 import { IngestError } from '../../errors.ts'
@@ -24,7 +24,7 @@ interface Waiting {
   readonly reject: (error: IngestError) => void
 }
 
-/** Queries of one kind at a time: one that hangs must not hold up all. */
+/** Concurrent queries of one kind: two, so that one that hangs does not hold up all look-ups. */
 const QUERIES_MAX = 2
 
 /** Look-ups of one kind of credential. */
@@ -32,7 +32,7 @@ export class CredentialLookups {
   readonly #kind: CredentialKind
   readonly #find: FindCredentials
   readonly #waitMsMax: number
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #queue = new Set<Waiting>()
   #queries = 0
   #isScheduled = false
@@ -66,14 +66,14 @@ export class CredentialLookups {
   #schedule(): void {
     if (this.#isScheduled || this.#queries >= QUERIES_MAX || this.#queue.size === 0) return
     this.#isScheduled = true
-    // After this turn's network events: whatever else has arrived in it shares the query.
+    // After this turn's network events: look-ups that arrive in the same turn share the query.
     setImmediate(() => {
       this.#isScheduled = false
       void this.#query()
     })
   }
 
-  /** Asks for what has waited longest. Never rejects. */
+  /** Looks up what has waited longest. Never rejects. */
   async #query(): Promise<void> {
     const asked: Waiting[] = []
     for (const waiting of this.#queue) {

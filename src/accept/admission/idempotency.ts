@@ -1,12 +1,12 @@
 /**
- * Idempotency-Key: the same request under the same key on the same stream within
- * IDEMPOTENCY_TTL_MS answers as the first time and stores nothing again. A key is claimed before
- * the data is committed and completed in the data's own transaction, so an answer is remembered
- * exactly when its events are stored.
+ * Idempotency-Key: when a request is repeated under the same key on the same stream within
+ * IDEMPOTENCY_TTL_MS, it gets the first answer and nothing is stored again. A key is claimed
+ * before the data is committed and completed in the data's own transaction, so an answer is
+ * remembered exactly when its events are stored.
  *
- * Two different requests may come under one key by mistake: the client's, or that of an HTTP engine
- * that drops bytes of header values. So a fingerprint of the request is kept with the answer, and a
- * different request gets `conflict`. The kept answer would tell it that its events are stored.
+ * Two different requests may come under one key by mistake of the client, or of an HTTP engine that
+ * drops bytes of header values. So a fingerprint of the request is kept with the answer, and a
+ * different request gets `conflict`. The kept answer would falsely say that its events are stored.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { IngestError } from '../../errors.ts'
@@ -29,7 +29,7 @@ export type IdempotencyClaim =
   | {
       readonly kind: 'done'
       readonly answer: string
-      /** Absent when the answer was remembered before there were any. */
+      /** Absent when the answer was remembered by a version without fingerprints. */
       readonly fingerprint: Uint8Array | undefined
     }
 
@@ -51,19 +51,19 @@ export interface IdempotencyStore {
   readonly release: (streamId: StreamId, keySha256: Uint8Array) => Promise<void>
 }
 
-/** The key as a request presents it; undefined when it has none. */
+/** The key as the request presents it; undefined without one. */
 export interface PresentedKey {
   readonly lines: number
   readonly value: string
 }
 
-/** While the handler's first call is running. */
+/** Call it before the handler's first call returns. */
 export function readIdempotencyKey(exchange: Exchange): PresentedKey | undefined {
   const lines = exchange.headerLines('idempotency-key')
   return lines === 0 ? undefined : { lines, value: exchange.header('idempotency-key') }
 }
 
-/** Throws `malformed` for a key that is none, or that an engine may have changed. */
+/** Throws `malformed` for a key that is not valid, or that an engine may have changed. */
 export function assertIdempotencyKey({ lines, value }: PresentedKey): void {
   if (lines > 1) throw malformed('is given twice')
   if (value === '') throw malformed('is empty, or has no ASCII at its beginning and end')
@@ -91,7 +91,7 @@ export async function claimIdempotencyKey(
     throw new IngestError('unavailable', 'the raw store is not available', { cause })
   }
   if (claimed === 'busy') {
-    const text = 'another request with this Idempotency-Key is under way'
+    const text = 'another request with this Idempotency-Key is in progress'
     throw new IngestError('conflict', text, { retryAfterSeconds: 1 })
   }
   if (claimed === 'full') throw tooMuchKept()
@@ -104,10 +104,10 @@ export async function claimIdempotencyKey(
 }
 
 /**
- * Tells a request from others under its key, by its decompressed body, since a retry may be
- * compressed differently, and by the format that the body is read as. The hash is keyed by the
- * Idempotency-Key, which is not stored: so a reader of the store cannot guess a short body by
- * trying.
+ * Tells apart the requests under one key: by the decompressed body, since a retry may be compressed
+ * differently, and by the format that the body is read as. The hash is keyed by the
+ * Idempotency-Key, which is not stored, so a reader of the store cannot guess a short body by
+ * brute force.
  */
 export class RequestFingerprint {
   readonly #hmac
@@ -121,27 +121,27 @@ export class RequestFingerprint {
     this.#hmac.update(bytes)
   }
 
-  /** Once. */
+  /** May be called once. */
   digest(): Buffer {
     return this.#hmac.digest()
   }
 }
 
-/** Throws `conflict` when what is remembered under the key is the answer to another request. */
+/** Throws `conflict` when the answer kept under the key belongs to another request. */
 export function assertSameRequest(kept: Uint8Array | undefined, fingerprint: Uint8Array): void {
   if (kept === undefined || Buffer.compare(kept, fingerprint) === 0) return
   throw new IngestError(
     'conflict',
     'this Idempotency-Key was used with another request: its body, its media type or its path ' +
-      'differs; nothing of this one is stored; send it under a key of its own',
+      'differs; nothing of this request is stored; send it under a key of its own',
   )
 }
 
-/** Throws `too_large` when an answer, of about so many bytes, would not be kept. */
+/** Throws `too_large` when an answer of about this many bytes is too large to keep. */
 export function assertKeepable(answerBytes: number): void {
   if (answerBytes <= IDEMPOTENCY_ANSWER_BYTES_MAX) return
   const limit = `${IDEMPOTENCY_ANSWER_BYTES_MAX} bytes (IDEMPOTENCY_ANSWER_BYTES_MAX)`
-  const cure = 'send fewer actions a request, or use filter_path'
+  const cure = 'send fewer actions per request, or use filter_path'
   throw new IngestError('too_large', `the answer to keep would be over ${limit}: ${cure}`)
 }
 
@@ -159,11 +159,11 @@ function recallAnswer(remembered: string, form: AnswerForm): string {
   const known = ANSWER_FORMS.find((name) => name === remembered.slice(0, end))
   if (known === undefined) return remembered
   if (known === form) return remembered.slice(end + 1)
-  const text = 'this Idempotency-Key was used on another ingest path, whose answer is another'
+  const text = 'this Idempotency-Key was used on another ingest path, which answers in another form'
   throw new IngestError('conflict', text)
 }
 
-/** Keys are forgotten by and by, so it is worth another try, much later. */
+/** Keys expire one by one, so a retry can succeed, but only much later. */
 const FULL_RETRY_SECONDS = 600
 
 function tooMuchKept(): IngestError {

@@ -10,8 +10,8 @@ export function headerOrBearerKey(exchange: Exchange): string {
 
 /**
  * What Elasticsearch clients send. `Basic`: the password, for any user name that is not empty.
- * `ApiKey`: the base64 of `id:key` or, as some forwarders are configured, the key as it is.
- * Empty when there is no such credential (RFC 7617; a colon may be in a password).
+ * `ApiKey`: the base64 of `id:key` or, as some forwarders are configured, the plain key.
+ * Empty without such a credential (RFC 7617; a password may hold a colon).
  */
 export function elasticKey(authorization: string): string {
   const match = /^(basic|apikey) +(\S+) *$/i.exec(authorization)

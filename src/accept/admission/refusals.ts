@@ -1,7 +1,8 @@
 /**
  * Counts refused requests, or rejected events, by stream and reason. Counts are gathered in memory
- * and written now and then, because a client that is refused a thousand times a second must not
- * cause a thousand database writes. Reasons are a closed set, so the streams bound the memory.
+ * and written periodically, because a client that is refused a thousand times a second must not
+ * cause a thousand database writes. Reasons are a closed set, so the number of streams bounds the
+ * memory.
  */
 import type { StreamId } from '../../model/stream.ts'
 
@@ -34,7 +35,7 @@ export class Refusals {
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref()
   }
 
-  /** Writes what is gathered; keeps it for the next time when the store is away. Never rejects. */
+  /** Writes the gathered counts; keeps them for later when the store is away. Never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -45,7 +46,7 @@ export class Refusals {
       try {
         await this.#record(counts)
       } catch {
-        for (const count of counts) this.#merge(count) // One entry a stream and reason: bounded.
+        for (const count of counts) this.#merge(count) // One entry per stream and reason: bounded.
         this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref()
       }
     })

@@ -1,8 +1,10 @@
 /**
- * Refuses ingest into streams that are too far over their cap, and into all when the instance is.
+ * Refuses ingest into streams that are too far over their cap, and into all streams when the
+ * instance is over its own.
  *
- * `check` only looks into a set. Which streams are over their cap is read from the store now and
- * then, by the rule that retention goes by. While the store is away, the last reading counts.
+ * `check` only looks into a set. Which streams are over their cap is read from the store
+ * periodically, by the rule that retention follows. While the store is away, the last reading
+ * counts.
  */
 import { debuglog } from 'node:util'
 import { IngestError } from '../../errors.ts'
@@ -18,7 +20,7 @@ export interface StorageCapsOptions {
 }
 
 const debug = debuglog('ingest:retain')
-/** Room is made within a round of retention or two, if there is any to be made. */
+/** Retention frees space within a round or two, if there is anything to remove. */
 const RETRY_AFTER_SECONDS = 10
 
 export class StorageCaps {
@@ -45,7 +47,7 @@ export class StorageCaps {
     }
   }
 
-  /** Bytes of all streams as last read, 0 without a cap on them. */
+  /** Bytes of all streams as last read; 0 when the instance has no cap. */
   get totalBytes(): number {
     return this.#state.totalBytes ?? 0
   }
@@ -55,7 +57,7 @@ export class StorageCaps {
     return this.#state.overCap.size
   }
 
-  /** Resolves when the state was read, or could not be. */
+  /** Resolves when the state was read, or the attempt failed. */
   async start(): Promise<void> {
     const { pollMs = STORAGE_POLL_MS } = this.#options
     this.#timer = setInterval(() => void this.#read(), pollMs).unref()
@@ -73,7 +75,7 @@ export class StorageCaps {
     try {
       this.#state = await readState({ total: storageBytesMax !== undefined })
     } catch (cause) {
-      debug('what is stored cannot be read now: %s', cause)
+      debug('stored bytes cannot be read now: %s', cause)
     } finally {
       this.#isReading = false
     }

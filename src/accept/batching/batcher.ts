@@ -3,15 +3,17 @@
  *
  *   accept --parts--> batcher --AcceptedBatch--> pool --EncodedBatch--> accept, then commit
  *
- * A large request gets batches of its own, worked on while the rest of it still arrives. Small
- * requests of one stream share a batch: an idle pool takes it at the end of the event loop's turn,
- * a busy one when a thread is free, so the busier it is the more requests share one segment. Small
- * batches of several streams then go as one (`shared-batch.ts`). Shared batches and those of large
- * requests take turns, and so do the streams of large requests (`pool/turns.ts`): none starves.
+ * A large request gets batches of its own, which are worked on while the rest of it still arrives.
+ * Small requests of one stream share a batch. An idle pool takes it at the end of the event loop's
+ * turn, a busy one when a thread is free, so the busier the pool, the more requests share a
+ * segment. Small batches of several streams then go as one task (`shared-batch.ts`). Shared batches
+ * and those of large requests take turns, and so do the streams of large requests
+ * (`pool/turns.ts`), so none starves.
  *
- * Commit is handed batches here and nowhere else (`commit-parts.ts`): a large request's all at once
- * when it asks for it, a shared batch when it is encoded. Parts of a shared batch that failed have
- * left nothing in it. Requests that are over when its turn comes are left out.
+ * Only the batcher hands batches to commit (`commit-parts.ts`): those of a large request all at
+ * once, when the request asks for it; a shared batch when it is encoded. Parts of a shared batch
+ * that failed have left nothing in it. Requests that are over when the batch's turn comes are left
+ * out.
  */
 
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
@@ -55,8 +57,8 @@ export interface BatchPool {
   /** Judges and encodes; rejects with an `IngestError`. */
   encode(batch: AcceptedBatch, output: SegmentOutput): Promise<EncodedBatch>
   /**
-   * The same in its turn: `makeTask` is called when a thread is idle. `streamId`: the stream that
-   * the batch belongs to; without one, several streams share it.
+   * As `encode`, but queued: `makeTask` is called when a thread is idle. `streamId`: the stream
+   * that the batch belongs to; without one, several streams share it.
    */
   encodeWhenIdle(
     makeTask: () => EncodeTask | undefined,
@@ -88,7 +90,7 @@ export class Batcher {
   readonly #open = new Map<string, OpenBatch>()
   readonly #outputs: SegmentOutputs
   #isScheduled = false
-  /** We stand in the pool's line, for whichever shared batch is oldest when our turn comes. */
+  /** We are in the pool's queue, for whichever shared batch is oldest when our turn comes. */
   #isInLine = false
 
   constructor(pool: BatchPool, buffers: BatchBuffers, commit: CommitSegments, nowMs: () => number) {
@@ -100,8 +102,8 @@ export class Batcher {
   }
 
   /**
-   * Sends one part of a large request to the pool; the part's buffer is given back to us. Undefined
-   * when `client` was over before a thread was there for it: nothing was done then.
+   * Sends one part of a large request to the pool, and takes ownership of its buffer. Undefined,
+   * with nothing done, when `client` was over before a thread was free.
    */
   async encodeOwn(
     stream: Stream,
@@ -123,7 +125,7 @@ export class Batcher {
     }
     try {
       const encoded = await this.#pool.encodeWhenIdle(makeTask, streamId)
-      // Only now: after a failure a worker that is being ended may still be at work on them.
+      // Only now: after a failure, a worker that is being terminated may still use the buffer.
       this.buffers.release(buffer)
       return encoded && this.#outputs.claim(encoded, output!, length)
     } catch (cause) {
@@ -135,10 +137,10 @@ export class Batcher {
   }
 
   /**
-   * Adds a small, complete request to its stream's shared batch; `bytes` are copied. Resolves when
-   * what was accepted of it is durable. At most BATCH_BYTES_TARGET bytes. `eventBytes` is what its
-   * events will have, where that is more. Left out, and rejected, when `client` is over by the time
-   * that its batch has its turn.
+   * Adds a small, complete request of at most BATCH_BYTES_TARGET bytes to its stream's shared
+   * batch; `bytes` are copied. Resolves when its accepted events are durable. `eventBytes` is the
+   * size of its events where that is more than `bytes`. The request is left out, and rejected, when
+   * `client` is over by the time its batch has its turn.
    */
   submitShared(
     stream: Stream,
@@ -184,7 +186,7 @@ export class Batcher {
     return commitParts(this.#commit, streamId, batches, answer)
   }
 
-  /** To be told whenever a thread is free again, also after work that is not ours. */
+  /** Call whenever a thread is free again, also after work that is not ours. */
   threadIdle(): void {
     this.#schedule()
   }
@@ -192,7 +194,7 @@ export class Batcher {
   #schedule(): void {
     if (this.#isScheduled || this.#open.size === 0) return
     this.#isScheduled = true
-    // After this turn's network events: whatever else has arrived in it shares the batch.
+    // After this turn's network events: requests that arrive in the same turn share the batch.
     setImmediate(() => {
       this.#isScheduled = false
       this.#dispatchOpen()
@@ -224,7 +226,7 @@ export class Batcher {
       const group = this.#takeOldest()
       if (group === undefined) return undefined
       taken = this.#tryCreateTask(group)
-      this.#schedule() // The next one stands in line for its own turn.
+      this.#schedule() // The next one queues for its own turn.
       return taken?.task
     }
     let encoded: EncodedBatch | undefined
@@ -239,7 +241,7 @@ export class Batcher {
     if (taken !== undefined && encoded !== undefined) await this.#settle(taken, encoded)
   }
 
-  /** The oldest group of which somebody still waits. */
+  /** The oldest group that a client still waits for. */
   #takeOldest(): BatchGroup | undefined {
     for (;;) {
       const group = takeOldest(this.#open)
@@ -249,7 +251,7 @@ export class Batcher {
     }
   }
 
-  /** False when nobody in the batch waits any more. */
+  /** False when no client of the batch waits any more. */
   #leaveOutOver(batch: OpenBatch): boolean {
     leaveOutOver(batch)
     if (batch.waiters.length > 0) return true
@@ -273,7 +275,7 @@ export class Batcher {
       )
   }
 
-  /** Undefined when there is no memory for it: its requests were told. */
+  /** Undefined when there is no memory for it; its requests were then rejected. */
   #tryCreateTask(group: BatchGroup): SharedTask | undefined {
     let joined: GroupedBatch | undefined
     try {
@@ -290,7 +292,7 @@ export class Batcher {
     }
   }
 
-  /** Tells each request what became of it, once what was accepted is durable. Never rejects. */
+  /** Settles each request, once its accepted events are durable. Never rejects. */
   async #settle(shared: SharedTask, done: EncodedBatch): Promise<void> {
     try {
       await this.#commitShared(shared, done)
@@ -309,7 +311,7 @@ export class Batcher {
       const refused = await findRefused(batches)
       if (refused.size > 0) return this.#dispatchWithout(refused, { group, buffer, encoded })
     }
-    // Only now: after a failure a worker that is being ended may still be at work on it.
+    // Only now: after a failure, a worker that is being terminated may still use the buffer.
     this.buffers.release(buffer)
     if (batches.length > 1) for (const batch of batches) this.buffers.release(batch.buffer)
     const waiters = batches.flatMap((batch) => batch.waiters)
@@ -339,7 +341,7 @@ export class Batcher {
     if (batches.length > 0) this.#dispatch({ ...group, batches })
   }
 
-  /** One batch's fault must not fail the others of its group: they are tried one by one. */
+  /** A fault in one batch must not fail the others of its group: each is tried alone. */
   #failed({ batches }: BatchGroup, error: unknown): void {
     const isFault = error instanceof IngestError && error.code === 'internal'
     if (isFault && batches.length > 1) {
@@ -350,7 +352,7 @@ export class Batcher {
   }
 }
 
-/** Those that were answered before stay so. */
+/** Has no effect on requests that were answered before. */
 function rejectAll(batches: readonly OpenBatch[], error: unknown): void {
   for (const batch of batches) for (const waiter of batch.waiters) waiter.reject(error)
 }

@@ -1,7 +1,7 @@
 /**
- * The one way from encoded batches to what their requests are told: segments go to commit, all in
- * one transaction, and once they are durable each part learns where its events are. Shared batches
- * and large requests both take it.
+ * The one way from encoded batches to the outcome of their requests: all segments are committed in
+ * one transaction, and once they are durable each part learns where its events are. Both shared
+ * batches and large requests take it.
  */
 import type { BatchOwner, PartResult, SegmentToCommit } from '../../model/batch.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
@@ -9,9 +9,9 @@ import type { StreamId } from '../../model/stream.ts'
 import type { PlacedPart } from '../dialect.ts'
 
 /**
- * Makes segments of one stream durable, together, or of several (`MIXED_STREAM`), and the answer
- * to remember with them; see `commit/`. Resolves with their ids, of mixed ones with those of their
- * runs.
+ * Makes the segments of one stream, or of several (`MIXED_STREAM`), durable together, with the
+ * answer to remember; see `commit/`. Resolves with the ids of the segments, or of the runs of mixed
+ * ones.
  */
 export type CommitSegments = (
   streamId: StreamId,
@@ -31,13 +31,13 @@ export interface RememberedAnswer<Place = PlacedPart> {
 export interface BatchToCommit {
   readonly segments: readonly SegmentToCommit[]
   readonly parts: readonly PartResult[]
-  /** Whose the parts are, when streams share the batch; without it one stream has them all. */
+  /** Which stream owns which parts, when streams share the batch; otherwise one stream has all. */
   readonly owners?: readonly BatchOwner[]
 }
 
 /**
- * Resolves with the places of all parts, in order, once everything is durable. Rejects as
- * `Committer.submit` does, or with what `answer.body` throws; nothing is stored then, unless the
+ * Resolves with where the events of all parts are, in order, once everything is durable. Rejects as
+ * `Committer.submit` does, or with what `answer.body` throws. Nothing is stored then, unless the
  * error says that the outcome is unknown.
  */
 export async function commitParts(
@@ -55,7 +55,7 @@ export async function commitParts(
   return placeParts(batches, await commit(streamId, segments, completion))
 }
 
-/** `ids`: of all segments or, where they have runs, of these; none when nothing was stored. */
+/** `ids`: of all segments, or of their runs where they have runs; none if nothing was stored. */
 export function placeParts(
   batches: readonly BatchToCommit[],
   ids: readonly SegmentId[],
@@ -68,7 +68,7 @@ export function placeParts(
   })
 }
 
-/** A stream's first events are counted from its first in the batch. */
+/** `firstEvent` counts within a stream, from the stream's first event in the batch. */
 function placeBatch(batch: BatchToCommit, ids: readonly SegmentId[]): PlacedPart[] {
   const { segments, parts, owners = [] } = batch
   if (owners.length < 2) return placeRange(parts, ids)

@@ -1,4 +1,4 @@
-/** What a request is told when something throws before any of it was stored. */
+/** The error for a request when something throws before any of it was stored. */
 import { IngestError } from '../../errors.ts'
 
 /**

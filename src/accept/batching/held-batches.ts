@@ -2,8 +2,9 @@
  * The encoded parts of a request, kept until the whole request has been judged.
  *
  * Blocks can be many times the body's size, and are only a short cut to the projection. Past
- * REQUEST_BLOCK_BYTES_MAX, or when there is no memory for them, all are dropped and the projection
- * gets the request from the raw store. So no request is refused because its blocks are large.
+ * REQUEST_BLOCK_BYTES_MAX, or when there is no memory for them, all of a request's blocks are
+ * dropped and the projection reads the request from the raw store. So no request is refused because
+ * its blocks are large.
  */
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import type { IngestError } from '../../errors.ts'
@@ -67,7 +68,7 @@ export class HeldBatches {
     this.#blockBytes = 0
   }
 
-  /** Nothing of it is needed any more, nor of what is added from now on. */
+  /** Releases everything held, and whatever is added from now on. */
   discard(): void {
     this.dropBlocks()
     this.#itemBytes = 0
@@ -77,7 +78,7 @@ export class HeldBatches {
     }
   }
 
-  /** Why the request is not answered, however much room there is; `bytesMax` is all of it. */
+  /** Why the request can never be answered: its reply exceeds `bytesMax`, the whole budget. */
   judge(bytesMax: number): IngestError | undefined {
     return judgeBulkReply(this.#itemBytes, bytesMax)
   }

@@ -2,7 +2,7 @@
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import type { EncodedBatch, PartResult, SegmentOutput } from '../../model/batch.ts'
 
-/** Names and types of a block's columns, beside what grows with the events. */
+/** For the names and types of a block's columns; the rest grows with the events. */
 const BLOCK_HEAD_BYTES = 2_048
 
 /** Guesses an output's size from its input's: a little above the largest ratio seen lately. */
@@ -47,8 +47,8 @@ export class SegmentOutputs {
   }
 
   /**
-   * Releases what the worker did not use of `output`. What comes back over the border is another
-   * SharedArrayBuffer object for the same memory: the one we gave takes its place.
+   * Releases what the worker did not use of `output`. The worker's message holds another
+   * SharedArrayBuffer object for the same memory; it is replaced by the one we gave.
    */
   claim(encoded: EncodedBatch, output: SegmentOutput, inputBytes: number): EncodedBatch {
     const parts = this.#claimItems(encoded.parts, output, inputBytes)
@@ -67,7 +67,7 @@ export class SegmentOutputs {
     return { ...encoded, parts, segments: [own, ...encoded.segments.slice(1)] }
   }
 
-  /** The same for `output.items`, which the writer of the reply gives back. */
+  /** The same for `output.items`, which the writer of the reply releases. */
   #claimItems(
     parts: readonly PartResult[],
     { items }: SegmentOutput,

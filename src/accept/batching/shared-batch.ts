@@ -1,11 +1,11 @@
 /**
- * Shared batches while they wait: small requests of one stream, and which streams' batches may go
- * to the pool as one task.
+ * Shared batches while they wait: small requests of one stream. Also decides which streams' batches
+ * may go to the pool as one task.
  *
- * A task, a row and a block cost the same for ten events as for a thousand. So small batches of
- * streams whose events are transformed alike become one mixed batch. Large batches stay by
- * themselves, as do those of streams with a table of their own (`isPromoted`), and of streams whose
- * user agents are parsed, because the bound on that parsing counts by stream.
+ * A task, a row and a block cost as much for ten events as for a thousand. So small batches of
+ * streams whose events are transformed alike become one mixed batch. Large batches stay separate,
+ * as do those of streams with a table of their own (`isPromoted`), and of streams whose user agents
+ * are parsed, because the bound on that parsing counts by stream.
  */
 import assert from 'node:assert/strict'
 import { BATCH_PADDING, type BatchBuffers, padBatch } from '../../bytes/batch-buffers.ts'
@@ -25,9 +25,9 @@ import type { PlacedPart } from '../dialect.ts'
 
 /** Whose request it is. */
 export interface Client {
-  /** It was answered, or went away: nothing of the request is needed any more. */
+  /** It was answered or went away, so nothing of the request is needed any more. */
   readonly isOver: boolean
-  /** False when its key may have been revoked since it was let in; `confirm` then asks. */
+  /** False when its key may have been revoked since it was admitted; `confirm` then asks. */
   readonly isAdmitted?: boolean
   /** Rejects when nothing of the request may be stored any more. */
   confirm?(): Promise<void>
@@ -42,17 +42,17 @@ export interface Waiter {
 /** Requests of one stream and kind, one after another. */
 export interface OpenBatch {
   readonly stream: Stream
-  /** Small batches with the same one may share a task; undefined: with none. */
+  /** Small batches with the same `mixKey` may share a task; undefined: never shares one. */
   readonly mixKey: string | undefined
   buffer: Uint8Array
   length: number
   eventBytes: number
   parts: Part[]
-  /** Of the parts, in their order. */
+  /** One per part, in the order of the parts. */
   waiters: Waiter[]
 }
 
-/** Batches of one stream that may be one. */
+/** Requests of a stream with the same key may share a batch. */
 export function batchKey(framing: Framing, stream: Stream): string {
   return `${BATCH_KINDS[framing]} ${stream.streamId}`
 }
@@ -63,7 +63,7 @@ export function mixKeyOf(framing: Framing, stream: Stream): string | undefined {
   return stream.redactSensitive ? `${kind} ${JSON.stringify(stream.redactFields)}` : kind
 }
 
-/** Settings may change while a batch waits: a request is encoded under those it came in with. */
+/** Settings may change while a batch waits: a request is encoded with those it arrived under. */
 export function hasSameSettings(a: Stream, b: Stream): boolean {
   if (a === b) return true
   const isSame = a.parseUserAgents === b.parseUserAgents && a.redactSensitive === b.redactSensitive
@@ -101,7 +101,7 @@ export function leaveOutOver(batch: OpenBatch): void {
   leaveOut(batch, (client) => (client.isOver ? error : undefined))
 }
 
-/** Takes out the requests that `errorOf` has an error for, and rejects them with it. */
+/** Takes out the requests for which `errorOf` returns an error, and rejects them with it. */
 export function leaveOut(batch: OpenBatch, errorOf: (client: Client) => unknown): void {
   const errors = batch.waiters.map(({ client }) => errorOf(client))
   const { waiters } = batch
@@ -117,7 +117,7 @@ export function areAdmitted(batches: readonly OpenBatch[]): boolean {
   return batches.every(({ waiters }) => waiters.every(({ client }) => client.isAdmitted !== false))
 }
 
-/** The clients whose requests may not be stored any more, and why. Never rejects. */
+/** The clients whose requests must not be stored any more, and why. Never rejects. */
 export async function findRefused(
   batches: readonly OpenBatch[],
 ): Promise<ReadonlyMap<Client, unknown>> {
@@ -133,13 +133,13 @@ export async function findRefused(
 
 /** Batches for one task. */
 export interface BatchGroup {
-  /** Several only of different streams, so that a stream has one run in a mixed segment. */
+  /** Of different streams, so that each stream has one run in a mixed segment. */
   readonly batches: readonly OpenBatch[]
-  /** What is made of them goes into the table that streams share. */
+  /** The result goes into the table that streams share. */
   readonly isMixed: boolean
 }
 
-/** Takes the oldest batch out of `open`, and with it what may share its task. */
+/** Takes the oldest batch out of `open`, with those that may share its task. */
 export function takeOldest(open: Map<string, OpenBatch>): BatchGroup | undefined {
   const [oldest] = open
   if (oldest === undefined) return undefined
@@ -162,12 +162,12 @@ export function takeOldest(open: Map<string, OpenBatch>): BatchGroup | undefined
   return { batches, isMixed: true }
 }
 
-/** Events have two bytes each at least: one run fits a segment. */
+/** An event has at least two bytes, so the events of one run fit a segment. */
 function mayMix(batch: OpenBatch): boolean {
   return batch.mixKey !== undefined && batch.length <= MIX_STREAM_BYTES_MAX
 }
 
-/** What the pool is to encode. `buffer` is what the batch lies in. */
+/** What the pool is to encode. The batch is in `buffer`. */
 export interface GroupedBatch {
   readonly batch: AcceptedBatch
   readonly buffer: Uint8Array
@@ -175,7 +175,7 @@ export interface GroupedBatch {
   readonly length: number
 }
 
-/** The group as one batch; several are copied one after another. */
+/** The group as one batch; several batches are copied one after another. */
 export function joinGroup(
   buffers: BatchBuffers,
   { batches, isMixed }: BatchGroup,
@@ -189,12 +189,12 @@ export function joinGroup(
   return { batch, buffer: joined.buffer, length: joined.length }
 }
 
-/** How many parts of the group are each stream's. */
+/** How many parts of the group each stream owns. */
 export function ownersOf(batches: readonly OpenBatch[]): BatchOwner[] {
   return batches.map(({ stream: { streamId }, parts }) => ({ streamId, parts: parts.length }))
 }
 
-/** What the pool is given of data that has room for its padding. With `owners` it is mixed. */
+/** The pool's input, from data with room for its padding. With `owners` the batch is mixed. */
 export function acceptedBatch(
   { streamId, parseUserAgents, redactSensitive, redactFields }: Stream,
   { buffer, length, parts }: Pick<AcceptedBatch, 'parts'> & Omit<GroupedBatch, 'batch'>,

@@ -4,8 +4,7 @@
  * network's buffer into a batch's.
  *
  * The beginning of an `application/json` body says whether it is an array, lines or one document.
- * When the rest does not fit that, the decoder judges the body malformed; it is never taken in
- * part.
+ * When the rest does not fit that, the decoder rejects the whole body as malformed, never a part.
  */
 
 import { BATCH_PADDING, type BatchBuffers } from '../../bytes/batch-buffers.ts'
@@ -22,7 +21,7 @@ import {
   trimEnd,
 } from './json-framing.ts'
 
-/** What a client declared its body to be: a framing, or JSON whose framing its beginning shows. */
+/** What a client declares its body to be: a framing, or JSON, whose beginning shows the framing. */
 export type BodyKind = Framing | 'json'
 
 export interface FramedPart {
@@ -50,7 +49,7 @@ const CLOSE_ARRAY = 0x5d
 const ARRAY_NOT_CLOSED = "invalid JSON: the array is not closed by ']' at the end of the body"
 const TEXT_BEHIND_ARRAY = "invalid JSON: there is text behind the ']' that closes the array"
 
-/** Why a body that begins as an array is none. `start`: somewhere between its elements. */
+/** Why a body that begins as an array is not one. `start` is somewhere between its elements. */
 function notAnArray(bytes: Uint8Array, start: number, end: number): IngestError {
   const isClosed = isArrayClosed(bytes, start, end)
   return new IngestError('malformed', isClosed ? TEXT_BEHIND_ARRAY : ARRAY_NOT_CLOSED)
@@ -63,15 +62,15 @@ function countLineFeeds(bytes: Uint8Array, end: number): number {
 }
 
 /**
- * Bytes of a body's first buffer. They follow from what has arrived, not from Content-Length:
- * otherwise one byte on each of many connections would take a batch of memory each.
+ * Size of a body's first buffer. It depends on what has arrived, not on Content-Length: otherwise
+ * a single byte on each of many connections would cost a batch of memory per connection.
  */
 export function firstBytes(cameBytes: number, target: number): number {
   const ahead = Math.min(2 * cameBytes + BODY_AHEAD_BYTES, target)
   return Math.min(Math.max(cameBytes, ahead), BATCH_BYTES_TARGET)
 }
 
-/** Bytes of the next one when `length` have filled it. */
+/** Size of the next buffer when `length` bytes have filled one. */
 export function moreBytes(length: number, target: number): number {
   if (length < target) return Math.min(2 * length, target)
   // An event longer than a batch. The body's own limit bounds it.
@@ -90,7 +89,7 @@ export class BodyFramer {
   #start = 0
   #linesBefore = 0
   #parts = 0
-  /** Where the search for the body's first token is: each byte is looked at once. */
+  /** How far the search for the body's first token has come: each byte is examined once. */
   #first = 0
   /** Bytes already searched for a place to cut. */
   #searched = 0
@@ -103,14 +102,14 @@ export class BodyFramer {
     this.#kind = kind
     this.#buffers = buffers
     this.#sink = sink
-    // A body a little over the target makes two even batches rather than a large and a tiny one.
+    // A body a little over the target makes two equal batches rather than a large and a tiny one.
     const batches = Math.max(1, Math.ceil(declaredBytes / BATCH_BYTES_TARGET))
     this.#target = declaredBytes > 0 ? Math.ceil(declaredBytes / batches) : BATCH_BYTES_TARGET
   }
 
   /**
-   * The framing of a whole `application/json` body, and the bytes to decode with it: an array comes
-   * without its brackets. No bytes at all for a body or an array that is empty.
+   * The framing of a whole `application/json` body, and the bytes to decode with it: for an array,
+   * those between its brackets. No bytes for an empty body or array.
    */
   static detectWhole(
     bytes: Uint8Array,
@@ -149,7 +148,7 @@ export class BodyFramer {
     const buffer = this.#buffer
     if (buffer === undefined) return
     if (this.#length === 0) {
-      // The last cut was at the last byte. Behind a comma an array must go on, and be closed.
+      // The last cut was at the last byte. After a comma, an array must go on and be closed.
       if (this.#framing === 'array') this.#sink.fail(new IngestError('malformed', ARRAY_NOT_CLOSED))
       return this.discard()
     }

@@ -2,14 +2,14 @@
  * Finds where a bulk body can be cut, by looking at its last lines. No action is separated from its
  * document, and both sides are decoded as they would be in the whole body.
  *
- * The decoder's state between two lines depends on all lines before (`Expects`). But whatever they
- * were, a line that looks like an action and follows one that does not is always an action:
+ * The decoder's state between two lines depends on all lines before them (`Expects`). But whatever
+ * they were, a line that looks like an action and follows one that does not is always an action:
  *
- *   - the line before was a document, then an action comes next;
- *   - or it stood for an action and was malformed; the line after it is skipped as its document,
- *     but not if it looks like an action.
+ *   - if the line before was a document, an action comes next;
+ *   - if it was a malformed action, the line after it is skipped as its document, unless that line
+ *     looks like an action.
  *
- * So we walk back to the nearest pair of such lines, or to the beginning of the part, where the
+ * So we walk back to the nearest such pair of lines, or to the beginning of the part, where the
  * state is known, and go forward from there. In a well-formed body that is three lines.
  */
 
@@ -22,13 +22,13 @@ const LINE_FEED = 0x0a
 export class BulkCutter {
   /** Bytes already searched for a line feed. */
   #searched = 0
-  /** The end of a line up to which the state is known: no line is looked at more than twice. */
+  /** The end of a line up to which the state is known: no line is examined more than twice. */
   #known = 0
   #expects: Expects = 'action'
   /** Where the newest action's line begins. */
   #actionStart = 0
 
-  /** A new part begins: with an action. */
+  /** A new part begins, with an action. */
   reset(): void {
     this.#searched = 0
     this.#known = 0
@@ -61,7 +61,7 @@ export class BulkCutter {
       if (!isBlank(bytes, start)) {
         const looksLikeAction = bulkActionAt(bytes, start) >= 0
         if (isBehindAction && !looksLikeAction) {
-          // What else may be expected here makes no difference to a line that looks like an action.
+          // The other possible states treat a line that looks like an action in the same way.
           this.#expects = 'action'
           return at
         }

@@ -17,7 +17,7 @@ export interface DecompressorEvents {
   readonly onBytes: (bytes: Uint8Array) => void
   readonly onEnd: () => void
   readonly onError: (error: IngestError) => void
-  /** Compressed input piled up, or was used up again: pause and resume the network. */
+  /** Compressed input has piled up, or was consumed again: pause or resume the network. */
   readonly onPressure: (isHigh: boolean) => void
 }
 
@@ -32,8 +32,8 @@ const ENCODINGS = ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
 /**
- * The encoding a header value names; undefined for none. Throws `unsupported_media_type`, also for
- * lists of encodings and for zstd on a Node that lacks it.
+ * The encoding that a header value names; undefined for none. Throws `unsupported_media_type`, also
+ * for lists of encodings and for zstd on a Node that lacks it.
  */
 export function parseContentEncoding(header: string): Encoding | undefined {
   const name = header.trim().toLowerCase()
@@ -49,14 +49,14 @@ export function parseContentEncoding(header: string): Encoding | undefined {
 
 /**
  * Decompresses a small body at once, on this thread: handing it to zlib's threads costs more than
- * the work, which both limits bound. Undefined when the body is not small, whole and valid: then
- * the streaming decompressor takes it, and says what is wrong.
+ * the work, which the limits on input and output bound. Undefined when the body is not small, whole
+ * and valid: then the streaming decompressor takes it, and says what is wrong.
  */
 export function tryDecompressSmall(encoding: Encoding, bytes: Uint8Array): Buffer | undefined {
   if (bytes.length === 0 || bytes.length > SMALL_COMPRESSED_BYTES_MAX) return undefined
   const options = { maxOutputLength: SMALL_BODY_BYTES_MAX, info: true }
   try {
-    // With `info`, which the types do not know.
+    // With `info`, which the types lack.
     const { buffer, engine } = syncFunction(encoding, bytes[0]!)(bytes, options) as unknown as {
       readonly buffer: Buffer
       readonly engine: { readonly bytesWritten: number }
@@ -97,11 +97,11 @@ export class Decompressor {
     }
   }
 
-  /** What it takes beside what it has put out: its state, its window, input that piled up. */
+  /** Memory it holds besides its output: its state, its window, input that piled up. */
   get heldBytes(): number {
     if (this.#stream === undefined || this.#isOver) return 0
     const isWide = this.#encoding === 'br' || this.#encoding === 'zstd'
-    // A window may be as large as all that was put out, but never larger.
+    // A window is never larger than the whole output so far.
     const state = isWide ? WIDE_INFLATER_BYTES + this.#outputBytes : INFLATER_BYTES
     return state + this.#pendingBytes
   }
@@ -118,7 +118,7 @@ export class Decompressor {
     }
   }
 
-  /** Gives up; nothing is called any more. */
+  /** Gives up; no callback is called any more. */
   destroy(): void {
     this.#isOver = true
     this.#stream?.destroy()
@@ -146,7 +146,7 @@ export class Decompressor {
     })
     stream.on('end', () => {
       if (this.#isOver) return
-      // What zlib did not read follows the compressed data: it would be lost in silence.
+      // What zlib did not read follows the compressed data: it would be silently lost.
       if (!this.#isEnded || stream.bytesWritten !== this.#inputBytes) return this.#failInvalid()
       this.#isOver = true
       this.#events.onEnd()
@@ -180,7 +180,7 @@ function createStream(encoding: Encoding, firstByte: number): zlib.Gunzip {
     case 'br':
       return zlib.createBrotliDecompress(options)
     case 'zstd':
-      // parseContentEncoding has made sure that this Node has it.
+      // parseContentEncoding has checked that this Node has it.
       return (zlib as unknown as Required<ZlibWithZstd>).createZstdDecompress()
   }
 }

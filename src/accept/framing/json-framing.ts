@@ -1,14 +1,13 @@
 /**
- * Reads just enough JSON to cut a body into parts: it counts brackets and strings and judges
- * nothing. Malformed input may be cut in the wrong place; the decoder then rejects it as malformed
- * anyway.
+ * Reads just enough JSON to cut a body into parts: it follows brackets and strings and judges
+ * nothing. Malformed input may be cut in the wrong place, but the decoder rejects it anyway.
  */
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
 const SPACE = 0x20
 
-/** Position of the first byte that is not JSON white space, `end` when there is none. */
+/** Position of the first byte that is not JSON white space; `end` when there is none. */
 export function firstToken(bytes: Uint8Array, start: number, end: number): number {
   let at = start
   while (at < end && isSpace(bytes[at]!)) at++
@@ -27,8 +26,8 @@ function isSpace(byte: number): boolean {
 }
 
 /**
- * Whether a line that starts a body opens more brackets than it closes: then the body is one
- * document over several lines, not a document a line.
+ * Whether a line that starts a body opens more brackets than it closes. If so, the body is one
+ * document over several lines, not one document per line.
  */
 export function isDocumentStart(bytes: Uint8Array, start: number, end: number): boolean {
   const scanner = new ElementScanner()

@@ -2,13 +2,13 @@
  * Cuts an OTLP protobuf body into batches while it arrives, between log records: a collector sends
  * thousands of them in one message. Copies each byte once, from the network into a batch.
  *
- * A part that begins between two records has their resource and scope in front of it, and says how
- * long the messages around them still are (`Part.resume`). It is cut only where resource and scope
- * are known, and a second one makes the request malformed. So where a body is cut does not show in
- * its events.
+ * A part that begins between two records is preceded by a copy of their resource and scope, and
+ * says how many bytes remain of the messages around them (`Part.resume`). A cut is made only where
+ * resource and scope are known, and a second resource or scope makes the request malformed. So
+ * where a body is cut does not show in its events.
  *
- * A resource stands once in the body and in many events: what a batch holds is therefore measured
- * in bytes of the events it will make, and so is what a request may ask for.
+ * A resource is in the body once, but in many events. So the size of a batch is measured in bytes
+ * of the events it will produce, and so is the limit on a request.
  */
 import { BATCH_PADDING, type BatchBuffers } from '../../bytes/batch-buffers.ts'
 import { copyBytes } from '../../bytes/copy-bytes.ts'
@@ -47,14 +47,15 @@ export class OtlpFramer {
   ) {
     this.#buffers = buffers
     this.#sink = sink
-    // A body a little over the target makes two even batches rather than a large and a tiny one.
+    // A body a little over the target makes two equal batches rather than a large and a tiny one.
     const batches = Math.max(1, Math.ceil(declaredBytes / target))
     this.#target = declaredBytes > 0 ? Math.ceil(declaredBytes / batches) : target
   }
 
   /**
    * Bytes of JSON that a whole body's events will have, for `Batcher.submitShared`, or why it is
-   * refused. A body that is not understood is left to the decoder: it counts as it is.
+   * refused. A body that the scan does not understand counts with its own size; the decoder judges
+   * it.
    */
   static measureWhole(bytes: Uint8Array): number | IngestError {
     const scan = new OtlpScan()
@@ -88,7 +89,7 @@ export class OtlpFramer {
       this.#buffer = undefined
       return
     }
-    // The last cut was at the last byte: then all messages must be complete there.
+    // The last cut was at the last byte, so all messages must be complete there.
     if (this.#resume !== undefined) this.#sink.fail(new IngestError('malformed', CUT_SHORT))
     this.discard()
   }
@@ -109,8 +110,8 @@ export class OtlpFramer {
       return this.#buffer
     }
     if (this.#length < buffer.length - BATCH_PADDING) return buffer
-    // Also more than a batch without a place to cut: what is in front of the part was in the body
-    // before, so the body's own limit bounds it.
+    // It may outgrow a batch where there is no place to cut. The copied resource and scope were in
+    // the body before, so the body's own limit bounds it.
     this.#buffer = this.#buffers.grow(buffer, this.#length, moreBytes(this.#length, this.#target))
     return this.#buffer
   }
@@ -132,7 +133,7 @@ export class OtlpFramer {
     this.#sink.fail(error)
   }
 
-  /** Hands out what is before the scan's place, and goes on after it in a new buffer. */
+  /** Hands out what is before the scan's position, and goes on after it in a new buffer. */
   #cut(): void {
     const scan = this.#scan
     const buffer = this.#buffer!

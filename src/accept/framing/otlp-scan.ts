@@ -1,12 +1,13 @@
 /**
- * Finds the log records of an OTLP protobuf request while it arrives: where each ends, and what
- * stands around it. Reads the lengths of the messages, not what is in them; that is judged in
- * decoding. So is whatever looks wrong here: from there on the scan is `isOpaque`.
+ * Finds the log records of an OTLP protobuf request while it arrives: where each ends, and which
+ * messages are around it. Reads the lengths of messages, not their contents; the decoder judges
+ * those. When something looks wrong, the scan becomes `isOpaque` and leaves the rest to the decoder
+ * too.
  */
 
-/** What `next` came to. */
+/** What `next` found. */
 export const SCAN_MORE = 0
-/** The end of a log record, of a ScopeLogs or ResourceLogs message: a place to cut, perhaps. */
+/** The end of a log record, or of a ScopeLogs or ResourceLogs message: perhaps a place to cut. */
 export const SCAN_BOUNDARY = 1
 /** A second resource or scope in the message around it. */
 export const SCAN_TWICE = 2
@@ -29,16 +30,16 @@ export interface Span {
 }
 
 export class OtlpScan {
-  /** Up to here everything is understood; beyond the data where a field is being skipped. */
+  /** Everything before it is understood; it is beyond the data while a field is being skipped. */
   at = 0
   isOpaque = false
-  /** Bytes of JSON that the events will have, more or less. */
+  /** Approximate bytes of JSON that the events will have. */
   generatedBytes = 0
   level = LEVEL_REQUEST
-  /** Where the messages end that `at` is in. */
+  /** Where the messages around `at` end. */
   resourceLogsEnd = 0
   scopeLogsEnd = 0
-  /** Once they were met. */
+  /** Undefined until they are found. */
   resource: Span | undefined
   scope: Span | undefined
   #value = 0
@@ -73,14 +74,14 @@ export class OtlpScan {
     return SCAN_MORE
   }
 
-  /** Everything is now `by` bytes further on; resource and scope are set by the caller. */
+  /** The data has moved `by` bytes further on; the caller sets resource and scope. */
   shift(by: number): void {
     this.at += by
     this.resourceLogsEnd += by
     this.scopeLogsEnd += by
   }
 
-  /** Whether what is between this boundary and the next is the same however it is cut. */
+  /** Whether a cut at this boundary does not change what is decoded after it. */
   get isCutExact(): boolean {
     if (this.level === LEVEL_SCOPE_LOGS && this.scope === undefined) return false
     return this.level === LEVEL_REQUEST || this.resource !== undefined
@@ -126,7 +127,7 @@ export class OtlpScan {
       this.at = contents
       return undefined
     }
-    if (end > length) return SCAN_MORE // A record is looked at when it is complete.
+    if (end > length) return SCAN_MORE // A record is examined when it is complete.
     this.at = end
     this.generatedBytes += end - start
     if (!hasKvlistBody(bytes, contents, end)) {
@@ -135,7 +136,7 @@ export class OtlpScan {
     return SCAN_BOUNDARY
   }
 
-  /** Skips a field that is neither; false when it has not arrived far enough. */
+  /** Skips any other field; false when not enough of it has arrived. */
   #skip(bytes: Uint8Array, tag: number, tagEnd: number, length: number): boolean {
     const wireType = tag & 7
     if (wireType === 1) this.at = tagEnd + 8
@@ -144,13 +145,13 @@ export class OtlpScan {
       const end = this.#varint(bytes, tagEnd, length)
       if (end < 0) return false
       this.at = wireType === 0 ? end : end + this.#value
-    } else this.isOpaque = true // A group: rare enough to be left alone.
+    } else this.isOpaque = true // A group: too rare to support.
     return true
   }
 
   /**
-   * Reads a varint at `at` into `#value`; returns where it ended, -1 when it is not complete, or is
-   * none, in which case the scan is opaque. What is over 32 bits is far over any limit.
+   * Reads a varint at `at` into `#value`; returns its end, or -1 when it is incomplete or invalid.
+   * If it is invalid, the scan becomes opaque. A value over 32 bits is far over any limit.
    */
   #varint(bytes: Uint8Array, at: number, length: number): number {
     let value = 0
@@ -177,8 +178,8 @@ export function spanBytes(span: Span | undefined): number {
 }
 
 /**
- * Whether the record's first body is a kvlist: then its resource is not in the event. A guess that
- * serves the size of batches; a record that defeats it meets the worker's own bound.
+ * Whether the record's first body is a kvlist: then its resource is not in the event. It is a guess
+ * that serves the size of batches; a record that defeats it meets the worker's own bound.
  */
 function hasKvlistBody(bytes: Uint8Array, start: number, end: number): boolean {
   let at = start

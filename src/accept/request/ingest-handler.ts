@@ -3,8 +3,8 @@
  *
  *   credential → budgets → media type and encoding → size → bytes in flight → body → reply
  *
- * Every refusal comes before anything of the request is accepted, is for the whole request, and is
- * counted on the stream when its key was valid.
+ * A refusal comes before anything of the request is accepted and covers the whole request. It is
+ * counted on the stream when the key was valid.
  */
 import { IngestError, OutcomeUnknownError } from '../../errors.ts'
 import type { BodyConsumer, Exchange, Handler, Reply } from '../../http/exchange.ts'
@@ -31,11 +31,11 @@ import type { IngestReport } from '../ingest-report.ts'
 import { bodyTooLarge, IngestRequest, releaseClaim } from './ingest-request.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 
-/** Hears how requests end, for metrics and the streams' counts. Must not throw. */
+/** Learns how requests end, for metrics and the streams' counts. Must not throw. */
 export interface IngestMeter {
   readonly onReply: (surface: IngestSurface, status: number) => void
   readonly onAcknowledged: (surface: IngestSurface, seconds: number) => void
-  /** A body was judged: what became of its events, also when none of them was stored. */
+  /** A body was judged. Called with the result even when none of its events was stored. */
   readonly onJudged: (streamId: StreamId, report: IngestReport, isStored: boolean) => void
   /** `streamId` is undefined when no valid key came with it. */
   readonly onRefused: (streamId: StreamId | undefined, reason: string) => void
@@ -52,7 +52,7 @@ export interface IngestDeps extends IngestServices {
   readonly checkStorage: (stream: Stream) => void
   readonly budgets: Pick<Budgets, 'check' | 'charge'>
   readonly isStopping: () => boolean
-  /** Hears what nobody expected: the client is told nothing but `internal`. Must not throw. */
+  /** Called with unexpected errors; the client gets only `internal`. Must not throw. */
   readonly onFault: (cause: unknown) => void
 }
 
@@ -110,9 +110,9 @@ class IngestHandler {
     const { inFlight, credentials } = this.#deps
     let room: InFlightRequest
     try {
-      room = inFlight.enter(0) // What it declares counts once its key is known to be good.
+      room = inFlight.enter(0) // Its declared size counts once its key is known to be valid.
     } catch (cause) {
-      // Refused whatever the key says; but if it is valid, its stream is to know.
+      // Refused whatever the key is. The look-up serves to count it on the stream of a valid key.
       credentials
         .resolveKey(key)
         .then(({ stream }) => {
@@ -135,7 +135,7 @@ class IngestHandler {
       .catch((cause: unknown) => this.#refuse(IngestError.from(cause, 'internal')))
   }
 
-  /** Judges the head; throws what refuses the request. */
+  /** Judges the head; throws the error that the request is refused with. */
   #accept(key: ResolvedKey, head: Head): IngestRequest {
     const { stream } = key
     this.#streamId = stream.streamId
@@ -163,7 +163,7 @@ class IngestHandler {
     }
   }
 
-  /** Asks for the key while the body comes. */
+  /** Claims the Idempotency-Key while the body arrives. */
   #claim({ streamId }: Stream, plan: BodyPlan, key: string) {
     const { idempotency } = this.#deps
     const claim = claimIdempotencyKey(idempotency, streamId, key, this.#dialect.answerForm)
@@ -171,7 +171,7 @@ class IngestHandler {
     return { claim, fingerprint: new RequestFingerprint(key, plan) }
   }
 
-  /** Never throws: nobody behind it would answer. */
+  /** Never throws: no caller would send an answer. */
   #end(stream: Stream, outcome: Outcome): void {
     try {
       this.#tell(stream, outcome)
@@ -180,14 +180,14 @@ class IngestHandler {
     }
   }
 
-  /** Our own bug on the way to the reply, or after it: says so if nothing was said yet. */
+  /** Our own bug, before or after the reply: answers `internal` if nothing was sent yet. */
   #fail(cause: unknown): void {
     this.#deps.onFault(cause)
     try {
       const error = IngestError.from(cause, 'internal')
       this.#exchange.reply(this.#dialect.refusedReply(error, undefined))
     } catch {
-      this.#exchange.drop() // A reply was begun, or cannot be made; the first cause is logged.
+      this.#exchange.drop() // The reply has begun, or cannot be made; the first cause is logged.
     }
   }
 
@@ -209,14 +209,14 @@ class IngestHandler {
     meter.onAcknowledged(this.#dialect.surface, (performance.now() - this.#startedAt) / 1000)
   }
 
-  /** What was stored must be told: a large answer is in flight until its reader has taken it. */
+  /** Counts a large answer as in flight until it is read. It is sent even when there is no room. */
   #withRoom(reply: Reply): Reply {
     if ((reply.body?.length ?? 0) <= REPLY_DIRECT_BYTES_MAX) return reply
     const { inFlight } = this.#deps
     return { ...reply, room: (bytes, cut) => inFlight.enterReply(bytes, cut) }
   }
 
-  /** Rejected events cost as much work as others, and count. */
+  /** Rejected events cost as much work as others, so they count. */
   #charge(stream: Stream, report: IngestReport): void {
     const { accepted, rejected, acceptedBytes } = report
     this.#deps.budgets.charge(stream, { events: accepted + rejected, bytes: acceptedBytes })
@@ -232,7 +232,7 @@ class IngestHandler {
   }
 }
 
-/** Holds back a body while its credential is looked up: its first chunk, and reads no further. */
+/** Holds a body's first chunk while its credential is looked up, and reads no further. */
 class HeldBody implements BodyConsumer {
   readonly #exchange: Exchange
   readonly #room: InFlightRequest
@@ -265,12 +265,12 @@ class HeldBody implements BodyConsumer {
     this.#next?.aborted()
   }
 
-  /** There was no room for what came: the request is to be refused. */
+  /** Set when there was no room for what arrived: the request must be refused. */
   get error(): IngestError | undefined {
     return this.#error
   }
 
-  /** Passes on what was held, and from now on everything. */
+  /** Passes on what was held, and everything that follows. */
   release(next: BodyConsumer): void {
     this.#next = next
     if (this.#isAborted) return next.aborted()

@@ -1,8 +1,8 @@
 /**
- * One ingest request's body, from its first byte to what is to be told of it.
+ * One ingest request's body, from its first byte to its outcome.
  *
- * Guarantee: a request is atomic. Nothing of it is committed before its whole body was received and
- * judged, and all of it is committed in one transaction. It is acknowledged after that, only.
+ * Guarantee: a request is atomic. Nothing of it is committed before its whole body has been
+ * received and judged, and all of it is committed in one transaction. Only then is it acknowledged.
  *
  * A body that arrives whole and small shares a batch with its neighbours; any other is cut into
  * batches of its own while it arrives.
@@ -33,7 +33,7 @@ import { IngestReport } from '../ingest-report.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 
 export interface IngestRequestOptions {
-  /** Whose request it is, and for which stream. */
+  /** Identifies the sender and the stream. */
   readonly key: ResolvedKey
   readonly plan: BodyPlan
   readonly dialect: Pick<Dialect, 'judge' | 'answer' | 'answerForm'>
@@ -61,7 +61,7 @@ export class IngestRequest implements BodyConsumer, Client {
   /** Encoded parts of a large request, in body order. */
   readonly #encoded: { readonly batch: Promise<HeldBatch>; readonly linesBefore: number }[] = []
   #isOver = false
-  /** From here on what was encoded is the commit's, as is the Idempotency-Key. */
+  /** Once set, the commit owns what was encoded, and the Idempotency-Key. */
   #isCommitting = false
 
   /** Throws `overloaded` when the service has too much in flight. */
@@ -114,7 +114,7 @@ export class IngestRequest implements BodyConsumer, Client {
     return this.#services.credentials.confirm(this.#options.key)
   }
 
-  /** The body, if it came in one piece and is small; not under a key, whose answer is kept. */
+  /** The body, if it is small and came in one piece, without an Idempotency-Key. */
   #tryWhole(bytes: Uint8Array): Uint8Array | undefined {
     const { encoding, idempotency } = this.#options
     if (this.#receivedBytes !== bytes.length || idempotency !== undefined) return undefined
@@ -133,7 +133,7 @@ export class IngestRequest implements BodyConsumer, Client {
     this.#hold()
   }
 
-  /** Counts what is in memory, or soon will be, as in flight. Throws `overloaded`. */
+  /** Counts bytes that are or soon will be in memory as in flight. Throws `overloaded`. */
   #hold(): void {
     const received = this.#receivedBytes
     const expected = Math.min(this.#options.declaredBytes, 2 * received + BODY_AHEAD_BYTES)
@@ -193,7 +193,7 @@ export class IngestRequest implements BodyConsumer, Client {
     return new BodyFramer(plan.kind, declaredBytes, batcher.buffers, sink)
   }
 
-  /** Blocks and items wait in memory until the whole request was judged: they count as well. */
+  /** Blocks and items wait in memory until the whole request is judged, so they count as well. */
   #holdEncoded(encoded: EncodedBatch | undefined): HeldBatch {
     if (encoded === undefined) return NOTHING
     const batch = this.#held.add(encoded)
@@ -238,7 +238,7 @@ export class IngestRequest implements BodyConsumer, Client {
     const isOtlp = plan.kind === 'otlp-protobuf'
     const eventBytes = isOtlp ? OtlpFramer.measureWhole(bytes) : part.bytes.length
     if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
-    // Its items may be many times the body, and are made together with those of others.
+    // Its items may be many times the body's size, and are made together with those of others.
     if (part.framing === 'bulk') {
       const itemBytes = bulkItemsBytesMax(bytes, plan.partOptions)
       this.#room.hold(this.#room.bytes + itemBytes)
@@ -285,7 +285,7 @@ export class IngestRequest implements BodyConsumer, Client {
       batches.push(encoded)
     }
     const claim = await this.#options.idempotency?.claim
-    // The body may have taken long: what counts is whether its key is still valid.
+    // The body may have taken long to arrive: check that its key is still valid.
     if (!this.isAdmitted) await this.confirm()
     if (this.#isOver) return
     const fingerprint = this.#options.idempotency?.fingerprint.digest()
@@ -299,7 +299,7 @@ export class IngestRequest implements BodyConsumer, Client {
     if (isEmpty || dialect.judge(report) !== undefined) {
       return this.#finishJudged(report, placeParts(batches, []))
     }
-    // What is remembered is what is sent: an answer that is made again may hold another duration.
+    // Sends the remembered answer itself: made a second time, it could hold another duration.
     let remembered: string | undefined
     const completion = claim && {
       keySha256: claim.keySha256,
@@ -315,7 +315,7 @@ export class IngestRequest implements BodyConsumer, Client {
     try {
       placed = await this.#services.batcher.commitOwn(key.stream, batches, completion)
     } catch (cause) {
-      await claim?.release() // Keeps the key where the answer was stored after all.
+      await claim?.release() // Keeps the key if the answer was stored after all.
       throw cause
     }
     if (remembered !== undefined) {
@@ -345,7 +345,7 @@ export class IngestRequest implements BodyConsumer, Client {
     this.#options.done(outcome)
   }
 
-  /** Gives back what the request holds, but for what is on its way through the pool. */
+  /** Gives back what the request holds, except what is on its way through the pool. */
   #release(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -357,7 +357,7 @@ export class IngestRequest implements BodyConsumer, Client {
     }
   }
 
-  /** Nobody is told of what was encoded. */
+  /** Drops what was encoded: no answer will need it. */
   #discard(): void {
     if (!this.#isCommitting) this.#held.discard()
   }
@@ -375,7 +375,7 @@ export function releaseClaim(claim: IdempotencyClaim): void {
   if (claim.kind === 'claimed') void claim.release()
 }
 
-/** The one answer to bodies over the limit, declared or found. */
+/** The one answer to bodies over the limit, whether declared so or found so. */
 export function bodyTooLarge(): IngestError {
   return new IngestError('too_large', `body is over ${BODY_BYTES_MAX} bytes (BODY_BYTES_MAX)`)
 }

@@ -9,7 +9,7 @@ import type { IngestReport } from '../ingest-report.ts'
 /** What every request shares. */
 export interface IngestServices {
   readonly batcher: Batcher
-  /** Judges keys once more before a commit. */
+  /** Checks keys once more before a commit. */
   readonly credentials: Pick<CredentialCache, 'isCurrent' | 'confirm'>
   readonly inFlight: InFlight
 }

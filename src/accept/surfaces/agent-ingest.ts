@@ -1,7 +1,7 @@
 /**
- * Ingest by an agent: a request without a connection of its own, on an access token in place of a
- * key. It takes the one path of all surfaces (`ingest-handler.ts`): budgets, caps, bytes in flight,
- * batches, commit, refusals counted.
+ * Ingest by an agent: a request without a connection of its own, with an access token in place of a
+ * key. It takes the same path as all surfaces (`ingest-handler.ts`): budgets, caps, bytes in
+ * flight, batches, commit, counted refusals.
  */
 import { IngestError, OutcomeUnknownError } from '../../errors.ts'
 import type { BodyConsumer, Exchange, Reply } from '../../http/exchange.ts'
@@ -21,7 +21,7 @@ export function agentIngest(deps: IngestDeps): IngestEvents {
       const credentials: IngestDeps['credentials'] = {
         tryResolveKey: () => key,
         resolveKey: () => Promise.resolve(key),
-        // The token is looked at once more before the commit.
+        // Makes ingest check the token once more before the commit.
         isCurrent: () => false,
         confirm: async () => void (await confirm()),
       }
@@ -121,7 +121,7 @@ class InnerExchange implements Exchange {
     consumer.chunk(this.#events.body, true)
   }
 
-  // Who goes away is not told; what was sent is stored, or not, as a whole.
+  // A caller that goes away changes nothing: its request is stored, or not, as a whole.
   onAborted(): void {}
 
   pause(): void {}

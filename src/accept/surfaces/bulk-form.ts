@@ -1,6 +1,6 @@
 /**
- * In which form a bulk request is answered: with what its sender reads and no more. What each
- * sender reads, and where we found that, is in docs/elastic.md.
+ * The form in which a bulk request is answered: what its sender reads and no more. docs/elastic.md
+ * lists what each sender reads, and where we found that.
  */
 import type { Exchange } from '../../http/exchange.ts'
 import { COMPACT_ITEMS, everyOperation, ITEM_ALL, ITEM_TYPE } from '../../model/batch.ts'
@@ -15,7 +15,7 @@ export const COMPACT_REPLY: BulkFilter = {
   emptyItems: true,
 }
 
-/** Clients of version 7 make objects of items, and fail at a type that is not there. */
+/** Clients of version 7 turn items into objects, and fail when the type is missing. */
 const FULL_REPLY: BulkFilter = { ...COMPACT_REPLY, items: everyOperation(ITEM_ALL) }
 
 /** Fluent Bit's answer is made without items (`fluent-bit-reply.ts`). */

@@ -1,8 +1,8 @@
 /**
- * What a bulk request is told, as Elasticsearch tells it: compact, `errors` directly before
- * `items`, one item an action in request order. Clients search these bytes for literals or count
- * items (docs/elastic.md), so what the workers wrote is joined here and not touched but for the ids
- * of segments, which are known only now.
+ * The reply to a bulk request, as Elasticsearch writes it: compact, `errors` directly before
+ * `items`, one item per action in request order. Clients search these bytes for literals or count
+ * items (docs/elastic.md), so the workers' output is joined here unchanged, except for the ids of
+ * segments, which are known only now.
  */
 import assert from 'node:assert/strict'
 import type { ReplyBuffers } from '../../bytes/reply-buffers.ts'
@@ -16,7 +16,7 @@ const ID_DIGITS = 19
 const COMMA = 0x2c
 
 export interface BulkReplyOptions {
-  /** Where the reply's memory is from. */
+  /** Where the reply's memory comes from. */
   readonly buffers: Pick<ReplyBuffers, 'take'>
   readonly filter: BulkFilter
   /** Milliseconds since the request's beginning. */
@@ -33,7 +33,7 @@ export function encodeBulkReply(
   if (filter.took) fields.push(`"took":${tookMs}`)
   if (filter.errors) fields.push(`"errors":${hasErrors(parts)}`)
   const itemBytes = bulkItemBytes(parts.map(({ result }) => result))
-  // As in Elasticsearch, a filter that leaves nothing of any item leaves no list of them either.
+  // As in Elasticsearch, a filter that leaves nothing of any item also removes the list of items.
   const hasItems = itemBytes > 0 || filter.emptyItems
   if (hasItems) fields.push('"items":[')
   const head = `{${fields.join(',')}`
@@ -54,7 +54,7 @@ function hasErrors(parts: readonly PlacedPart[]): boolean {
   return parts.some(({ result }) => result.bulkItems?.hasErrors === true)
 }
 
-/** Copies a part's items to `reply` from `at`, ids filled in; returns where they ended. */
+/** Copies a part's items to `reply` from `at`, with ids filled in; returns where they end. */
 function placeItems(reply: Buffer, at: number, part: PlacedPart): number {
   const { bulkItems } = part.result
   if (bulkItems === undefined) return at
@@ -72,7 +72,7 @@ function placeItems(reply: Buffer, at: number, part: PlacedPart): number {
   return at + json.length
 }
 
-/** Ids of other lengths than those of our time: what is behind one moves. */
+/** For ids of other lengths than today's: what follows an id moves. */
 function placeShortIds(
   reply: Buffer,
   at: number,

@@ -2,8 +2,8 @@
  * The bulk-compatible surface: `_bulk` and the single-document writes of Elasticsearch, at the host
  * root. The index is cosmetic: the key says which stream an event goes to.
  *
- * Refusals are for the whole request, before anything of it is accepted: senders lose data on
- * replies that mix them into the items.
+ * A refusal covers the whole request, before anything of it is accepted: senders lose data when a
+ * reply mixes refusals into its items.
  */
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import { ReplyBuffers } from '../../bytes/reply-buffers.ts'
@@ -57,7 +57,7 @@ function elasticRoutes(
   })
 }
 
-/** Where a bulk reply's items come back from workers, and where it is put together. */
+/** The memory for the items that workers return, and for the reply made of them. */
 interface BulkMemory {
   readonly items: Pick<BatchBuffers, 'releaseView'>
   readonly replies: ReplyBuffers
@@ -111,7 +111,7 @@ class BulkDialect extends ElasticDialect implements Dialect {
     return { kind: 'bulk', partOptions, target: [this.#defaultIndex ?? ''] }
   }
 
-  /** Bad items are told in the reply, one by one. */
+  /** The reply reports rejected items one by one. */
   judge(report: IngestReport): IngestError | undefined {
     if (report.accepted + report.rejected > 0) return undefined
     return new IngestError('malformed', 'request body is required')
@@ -180,7 +180,7 @@ class DocumentDialect extends ElasticDialect implements Dialect {
     return JSON.stringify(filterAnswer(answer, this.#filterPath))
   }
 
-  /** A document that is none is called what it is in a bulk request's item. */
+  /** A malformed document gets the exception type that it has in a bulk request's item. */
   override refusedReply(error: IngestError, report?: IngestReport): Reply {
     const isDocument = (report?.fatal ?? report?.errors[0]) !== undefined
     if (error.code !== 'malformed' || !isDocument) return super.refusedReply(error)

@@ -1,21 +1,21 @@
-/** What the ingest surfaces say of their routes. Their protocols are described elsewhere. */
+/** What the API description says of the ingest routes. Their protocols are described elsewhere. */
 import type { RouteDescription } from '../../api/route-description.ts'
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
 
 const EVENT: ObjectSchema = { type: 'object', properties: {}, additionalProperties: {} }
-const LINES: Schema = { type: 'string', description: 'An object a line' }
+const LINES: Schema = { type: 'string', description: 'One object per line' }
 const REPORT: ObjectSchema = {
   type: 'object',
   properties: {
     accepted: { type: 'integer', description: 'Stored, on disk' },
-    rejected: { type: 'integer', description: 'Not stored, and never will be' },
+    rejected: { type: 'integer', description: 'Not stored, and not worth a retry' },
     errors: {
       type: 'array',
       description: 'The first 20 rejected events',
       items: {
         type: 'object',
         properties: {
-          index: { type: 'integer', description: 'Place among the events, from 0' },
+          index: { type: 'integer', description: 'Position among the events, from 0' },
           line: { type: 'integer', description: 'From 1' },
           code: { type: 'string' },
           message: { type: 'string' },
@@ -63,7 +63,7 @@ export const NATIVE_JSON = ingest('ingestJson', 'Ingest JSON events', {
   'application/jsonl': LINES,
   'application/stream+json': LINES,
 })
-export const NATIVE_TEXT = ingest('ingestText', 'Ingest lines of text, an event each', {
+export const NATIVE_TEXT = ingest('ingestText', 'Ingest lines of text, one event per line', {
   'text/plain': { type: 'string' },
 })
 
@@ -86,7 +86,7 @@ export function otlpLogs(operationId: string): RouteDescription {
   }
 }
 
-/** A path of another product's API that its clients use with us. */
+/** A path of another product's API, for that product's clients. */
 export function compatible(
   method: string,
   pattern: string,
@@ -97,6 +97,6 @@ export function compatible(
     operationId: words.filter(Boolean).join('_'),
     ...about,
     credential: about.tag === 'OTLP' ? 'none' : 'basic',
-    answers: { 200: { description: 'As the product that it imitates answers' } },
+    answers: { 200: { description: 'The answer of the product that it imitates' } },
   }
 }

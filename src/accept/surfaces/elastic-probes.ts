@@ -1,7 +1,7 @@
 /**
- * Answers what forwarders ask an Elasticsearch cluster before and while they send. They get the
- * least that lets each of them carry on; nothing is stored. docs/elastic.md says what each one
- * needs.
+ * Answers what forwarders ask an Elasticsearch cluster before and while they send. Each answer is
+ * the minimum that lets the forwarder carry on; nothing is stored. docs/elastic.md says what each
+ * one needs.
  */
 import { IngestError } from '../../errors.ts'
 import type { Exchange, Handler, Reply, Route } from '../../http/exchange.ts'
@@ -20,7 +20,7 @@ const ACKNOWLEDGED = { acknowledged: true }
 /** The answer's JSON, or text, or undefined for an empty body. */
 type Probe = (exchange: Exchange, seen: Seen) => unknown
 
-/** Headers, which can only be read at once. */
+/** Headers, which can only be read synchronously. */
 interface Seen {
   readonly host: string
   readonly accept: string
@@ -75,7 +75,7 @@ export function elasticProbeRoutes(credentials: CredentialCache): Route[] {
   }
   // A client that only asks whether the service is there needs no credential.
   const open: Handler = (exchange) => {
-    // A browser, so a person, who looks for the console. No client asks for HTML.
+    // A browser: a person is looking for the console. No forwarder asks for HTML.
     if (exchange.header('accept').includes('text/html')) {
       return exchange.reply({ status: 302, headers: [['Location', 'console/']] })
     }
@@ -87,8 +87,8 @@ export function elasticProbeRoutes(credentials: CredentialCache): Route[] {
 }
 
 /**
- * The reply to what no route takes. Outside `/v1` clients expect an Elasticsearch: an unknown GET
- * is a probe we have not heard of yet, and an empty object lets most of them go on.
+ * The reply to a request that no route takes. Outside `/v1`, clients expect an Elasticsearch: an
+ * unknown GET is a probe we do not know yet, and an empty object lets most clients go on.
  */
 export function elasticFallback(
   credentials: CredentialCache,
@@ -106,7 +106,7 @@ export function elasticFallback(
   }
 }
 
-/** What the server itself refuses, in the form of whose path it is; while headers are there. */
+/** A refusal by the server itself, in the form that fits the path. Call it synchronously. */
 export function refusalByPath(exchange: Exchange, error: IngestError): Reply {
   if (isOurPath(exchange.path)) return problemReply(error)
   return new ElasticReplies(exchange).error(error)
@@ -180,7 +180,7 @@ function license(): unknown {
   }
 }
 
-/** One node: the address that the client has used already. */
+/** One node: the address that the client already uses. */
 function nodes(_exchange: Exchange, { host, userAgent }: Seen): unknown {
   const http = {
     bound_address: [host],

@@ -6,8 +6,8 @@ const PRODUCT_HEADER = ['X-Elastic-Product', 'Elasticsearch'] as const
 const CHALLENGE = ['WWW-Authenticate', 'Basic realm="sluice", charset="UTF-8"'] as const
 
 /**
- * The exception each failure is called. Never `es_rejected_execution_exception`: Fluentd drops what
- * is refused with it.
+ * The exception name for each failure. Never `es_rejected_execution_exception`: Fluentd drops
+ * events that are refused with it.
  */
 const EXCEPTIONS = {
   malformed: 'illegal_argument_exception',
@@ -38,8 +38,8 @@ export function elasticContentType(accept: string): string {
 export class ElasticReplies {
   readonly #contentType: string
   /**
-   * The JavaScript client's bulk helper gives a 429 to its caller as an exception, and tries a 503
-   * again. It tells what it is in this header.
+   * The JavaScript client's bulk helper throws a 429 at its caller, but retries a 503. It
+   * identifies itself in a header.
    */
   readonly #isBulkHelper: boolean
 
@@ -56,10 +56,10 @@ export class ElasticReplies {
     return this.reply(status, JSON.stringify(value))
   }
 
-  /** `type`: what the exception is called, where its code does not say it. */
+  /** `type`: the exception's name, where the error's code does not determine it. */
   error(error: IngestError, type: string = EXCEPTIONS[error.code]): Reply {
     const { httpStatus } = ERRORS[error.code]
-    // Not every client tries again after 408, but all do after 429: they are to slow down anyway.
+    // Not every client retries after 408, but all do after 429; they should slow down anyway.
     const isRefusal = httpStatus === 429 || httpStatus === 408
     const refusal = this.#isBulkHelper ? 503 : 429
     const status = isRefusal ? refusal : httpStatus

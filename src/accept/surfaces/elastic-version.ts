@@ -1,6 +1,6 @@
-/** Which version of Elasticsearch we are, to whom: clients refuse one that is not theirs. */
+/** The Elasticsearch version we report to a client: clients refuse a version that is not theirs. */
 
-/** To clients that do not tell their own. */
+/** For clients that do not send their own version. */
 const VERSION_DEFAULT = '8.17.0'
 
 /** The version in the `User-Agent` of Elastic's clients and forwarders. */
@@ -9,7 +9,7 @@ export function versionFor(userAgent: string): string {
   return match?.[1] ?? VERSION_DEFAULT
 }
 
-/** Whether documents still have a type in the answers that this client understands. */
+/** Whether this client expects documents in answers to have a type. */
 export function isBefore8(userAgent: string, accept: string): boolean {
   const asked = /compatible-with=([0-9]+)/.exec(accept)?.[1]
   return Number.parseInt(asked ?? versionFor(userAgent), 10) < 8

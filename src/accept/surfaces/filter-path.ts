@@ -1,8 +1,8 @@
 /**
  * `filter_path` as Elasticsearch reads it, applied to the answers about documents: patterns of
- * dotted names between commas, `*` for any part of a name, `**` for one or more names, a leading
- * `-` for what to leave out. A pattern takes in what is below it. Objects and arrays of which
- * nothing is left are left out as well.
+ * dotted names, separated by commas; `*` for any part of a name, `**` for one or more names, a
+ * leading `-` to exclude. A pattern includes what is below it. Objects and arrays that become empty
+ * are left out as well.
  */
 import {
   type BulkItemFields,
@@ -20,7 +20,7 @@ import {
   ITEM_VERSION,
 } from '../../model/batch.ts'
 
-/** What of a bulk reply is sent. */
+/** Which parts of a bulk reply are sent. */
 export interface BulkFilter {
   readonly took: boolean
   readonly errors: boolean
@@ -58,8 +58,8 @@ export function readFilterPath(queryString: string): string {
 }
 
 /**
- * The filter of a bulk request, undefined when there is none. `text` is the parameter's value,
- * `known` the fields of which it leaves some.
+ * The filter of a bulk request; undefined when there is none. `text` is the parameter's value,
+ * `known` the fields that it selects from.
  */
 export function parseFilterPath(text: string, known = ITEM_ALL): BulkFilter | undefined {
   const isSent = parsePatterns(text)
@@ -81,7 +81,7 @@ export function parseFilterPath(text: string, known = ITEM_ALL): BulkFilter | un
   }
 }
 
-/** What the filter `text` leaves of an answer of objects in objects, without arrays. */
+/** What the filter `text` leaves of an answer of nested objects without arrays. */
 export function filterAnswer(
   answer: Readonly<Record<string, unknown>>,
   text: string,
@@ -123,7 +123,7 @@ function parsePatterns(text: string): IsSent | undefined {
     !excludes.some((pattern) => covers(pattern, path))
 }
 
-/** Whether `pattern` matches `path` or something that `path` is in. */
+/** Whether `pattern` matches `path` or one of its parents. */
 function covers(pattern: Pattern, path: readonly string[], p = 0, at = 0): boolean {
   const segment = pattern[p]
   if (segment === undefined) return true

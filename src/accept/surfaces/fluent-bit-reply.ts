@@ -1,13 +1,12 @@
 /**
- * The answer to a bulk request of Fluent Bit. It keeps 512,000 bytes of an answer, and sends a
- * chunk again, all of it, when it cannot read the answer or finds in it what it takes for a
- * failure. In some versions that is any item that was rejected, in others any item at all once
- * `errors` is true: what was stored would be stored again, and what was rejected would be rejected
- * again.
+ * The answer to a bulk request of Fluent Bit. Fluent Bit keeps 512,000 bytes of an answer. It sends
+ * the whole chunk again when it cannot read the answer or finds in it what it takes for a failure.
+ * In some versions that is any rejected item, in others any item at all once `errors` is true. A
+ * chunk sent again stores its good events twice, and its rejected events are rejected again.
  *
- * So it is told `errors: false`, at which every version stops reading, whenever nothing is gained
- * by sending the chunk again. Stored events have no item; the first rejected ones have. Why this
- * and nothing else: docs/decisions/0036-bulk-answers.md.
+ * So the answer says `errors: false`, at which every version stops reading, whenever a retry would
+ * gain nothing. It has items for the first rejected events only, none for stored ones. For the
+ * reasons see docs/decisions/0036-bulk-answers.md.
  */
 import type { IngestReport } from '../ingest-report.ts'
 

@@ -1,4 +1,4 @@
-/** Native ingest: `POST /v1/ingest` (JSON, NDJSON) and `POST /v1/ingest/text` (a line an event). */
+/** Native ingest: `POST /v1/ingest` (JSON, NDJSON), `POST /v1/ingest/text` (one event per line). */
 import { IngestError } from '../../errors.ts'
 import { mediaTypeOf } from '../../http/body.ts'
 import type { Exchange, Reply, Route } from '../../http/exchange.ts'
@@ -53,7 +53,7 @@ class NativeDialect implements Dialect {
     }
     if (mediaType === 'application/json') return 'json'
     if (NDJSON_TYPES.includes(mediaType)) return 'ndjson'
-    // Text sent where JSON is due has a reason of its own (spec, Errors 1).
+    // Text sent where JSON is expected has a reason of its own (spec, Errors 1).
     this.refusalReason = 'plain_text_not_accepted'
     const text = `send application/json or ${NDJSON_TYPES.join(', ')}; text goes to /v1/ingest/text`
     throw new IngestError('unsupported_media_type', text)

@@ -1,9 +1,9 @@
 /**
- * Replies of OTLP/HTTP in the encoding of the request: pure, and byte for byte what exporters read.
+ * Replies of OTLP/HTTP in the encoding of the request, byte for byte what exporters read. Pure.
  *
  * The content type is exactly the request's, without a charset: collectors compare it with `==`.
- * Exporters do not send a request again that was answered 200, nor any other than 429, 502, 503 and
- * 504: what is worth another try must be refused as a whole.
+ * Exporters retry only after 429, 502, 503 and 504, and never after 200. So a request that is worth
+ * a retry must be refused as a whole.
  */
 import { ERRORS, type IngestError } from '../../errors.ts'
 
@@ -45,14 +45,14 @@ export function otlpSuccess(encoding: OtlpEncoding): Uint8Array {
   return encoding === 'json' ? Buffer.from('{}') : new Uint8Array(0)
 }
 
-/** Some records, at least one, will never be accepted; the others are stored. */
+/** At least one record is rejected for good; the others are stored. */
 export function otlpPartialSuccess(
   encoding: OtlpEncoding,
   rejected: number,
   errorMessage: string,
 ): Uint8Array {
   if (encoding === 'json') {
-    // JSON of protobuf spells 64-bit integers as strings.
+    // Protobuf's JSON writes 64-bit integers as strings.
     const partialSuccess = { rejectedLogRecords: String(rejected), errorMessage }
     return Buffer.from(JSON.stringify({ partialSuccess }))
   }
@@ -71,17 +71,17 @@ export function otlpStatus(
   return encodeNumberAndText(TAG_CODE, code, TAG_MESSAGE, message)
 }
 
-/** The status of a request that failed. Exporters would drop what is answered 408. */
+/** The status of a request that failed. Exporters would drop a request answered 408. */
 export function otlpHttpStatus(error: IngestError): number {
   return error.code === 'too_slow' ? 429 : ERRORS[error.code].httpStatus
 }
 
-/** The body of the same. */
+/** The body of the reply to a request that failed. */
 export function otlpError(encoding: OtlpEncoding, error: IngestError): Uint8Array {
   return otlpStatus(encoding, otlpHttpStatus(error), error.message)
 }
 
-/** A message of a number above zero and a text, which is left out when empty. */
+/** A message of a number above zero and a text; an empty text is left out. */
 function encodeNumberAndText(
   numberTag: number,
   number: number,

@@ -1,7 +1,7 @@
 /**
  * OTLP logs over HTTP (opentelemetry.io/docs/specs/otlp, 1.11): `POST /v1/otlp/v1/logs`, which
  * collectors are configured with as the endpoint `/v1/otlp`, and the protocol's own `/v1/logs`.
- * Other signals answer that they are not implemented, so that exporters stop.
+ * Paths of other signals answer "not implemented", so that exporters stop.
  */
 import { IngestError } from '../../errors.ts'
 import { mediaTypeOf } from '../../http/body.ts'
@@ -33,7 +33,7 @@ export function otlpRoutes(deps: IngestDeps): Route[] {
   for (const signal of OTHER_SIGNALS) {
     for (const root of ['/v1/otlp/v1', '/v1']) {
       const pattern = `${root}/${signal}`
-      const about = { tag: 'OTLP', summary: `Refuses ${signal}: only logs are taken` }
+      const about = { tag: 'OTLP', summary: `Refuses ${signal}: only logs are accepted` }
       const description = compatible('POST', pattern, about)
       routes.push({ method: 'POST', pattern, description, handler: replyNotImplemented })
     }
@@ -41,7 +41,7 @@ export function otlpRoutes(deps: IngestDeps): Route[] {
   return routes
 }
 
-/** A request whose type is neither is told why in JSON. */
+/** A request of neither type gets its error as JSON. */
 function encodingOf(mediaType: string): OtlpEncoding {
   return mediaType === OTLP_CONTENT_TYPES.protobuf ? 'protobuf' : 'json'
 }
@@ -74,7 +74,7 @@ class OtlpDialect implements Dialect {
     return new IngestError(isTooLarge ? 'too_large' : 'malformed', report.fatal.message)
   }
 
-  /** Remembered as JSON, whichever encoding it is sent in. Empty for a full success. */
+  /** Remembered as JSON, whatever encoding it is sent in. Empty for a full success. */
   answer(report: IngestReport): Answer {
     const { rejected, errors } = report
     if (rejected === 0) return ''

@@ -25,7 +25,7 @@ export function aggregateTool(deps: AggregateToolDeps): AgentTool {
     title: 'Count and measure events',
     description:
       'Counts, rates, sums, averages, quantiles and distinct values of the events that match a ' +
-      'query, in groups by fields and by time. Such as aggregates=[{"fn":"count"},{"fn":"p99",' +
+      'query, grouped by fields and by time. Example: aggregates=[{"fn":"count"},{"fn":"p99",' +
       '"field":"duration_ms"}], group_by=["_service",{"bucket":"auto"}]. A query inside an ' +
       'aggregate counts only what it matches: two counts make an error rate.',
     scope: 'events:read',
@@ -47,7 +47,7 @@ export function aggregateTool(deps: AggregateToolDeps): AgentTool {
   }
 }
 
-/** `columns`: cells of each row. */
+/** `columns`: how many cells a row has. */
 function tellRows(text: string, columns: number): string {
   const answer = readMemberTexts(text)
   const rows = readElementTexts(answer.get('rows') ?? '[]')
@@ -62,7 +62,7 @@ function tellRows(text: string, columns: number): string {
   }
   parts.push(`"truncated":${isCut}`)
   if (isCut) {
-    const hint = `${rows.length - shown.count} rows more: lower "limit", or take a longer bucket`
+    const hint = `${rows.length - shown.count} more rows: lower "limit", or take a longer bucket`
     parts.push(`"hint":${JSON.stringify(hint)}`)
   }
   return `{${parts.join(',')}}`

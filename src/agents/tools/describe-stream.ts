@@ -37,15 +37,15 @@ export function describeStreamTool(deps: DescribeStreamDeps): AgentTool {
     title: 'Describe a stream',
     description:
       'The fields of a stream with their types, how many events of the last day have them and ' +
-      'their most frequent values (of the first fields), the commonest shapes of events, and the ' +
-      'query language. Call it before you search a stream that you do not know.',
+      'their most frequent values (of the first fields), the most common shapes of events, and ' +
+      'the query language. Call it before you search a stream that you do not know.',
     scope: 'events:read',
     isReadOnly: true,
     input: {
       type: 'object',
       properties: {
         stream: STREAM_ARG,
-        prefix: { type: 'string', maxLength: 256, description: 'Only fields that begin so' },
+        prefix: { type: 'string', maxLength: 256, description: 'Only fields with this prefix' },
         limit: { type: 'integer', minimum: 1, maximum: FIELDS_MAX, default: FIELDS_DEFAULT },
       },
       required: ['stream'],
@@ -81,7 +81,7 @@ export function describeStreamTool(deps: DescribeStreamDeps): AgentTool {
   }
 }
 
-/** Top values and fill of the first fields that can be asked for; none when it takes too long. */
+/** Top values and fill rates of the first fields that can be queried; none if that takes long. */
 async function readValues(
   deps: FacetsDeps,
   stream: Stream,
@@ -106,7 +106,7 @@ async function readValues(
     )
   } catch (cause) {
     if (signal.aborted) throw cause
-    return new Map() // The fields are told all the same.
+    return new Map() // The answer lists the fields without them.
   }
 }
 

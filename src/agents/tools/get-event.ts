@@ -19,16 +19,16 @@ export interface GetEventDeps {
 }
 
 const AROUND_MAX = 20
-/** What an event may take of the result when its neighbours are wanted as well. */
+/** How much of the result an event may take when its neighbours are wanted as well. */
 const EVENT_CHARS_MAX = MCP_RESULT_CHARS_MAX / 2
 
-/** One event as it is stored, and what came before and after it. */
+/** One event as it is stored, and the events before and after it. */
 export function getEventTool(deps: GetEventDeps): AgentTool {
   return {
     name: 'get_event',
     title: 'Read one event',
     description:
-      'One event, its payload byte for byte as stored, and with "around" so many events of the ' +
+      'One event, its payload byte for byte as stored. "around" adds that many events of the ' +
       'stream before and after it.',
     scope: 'events:read',
     isReadOnly: true,
@@ -59,7 +59,7 @@ export function getEventTool(deps: GetEventDeps): AgentTool {
         ])
         const event = tellEvent(record, EVENT_CHARS_MAX)
         const charsMax = (MCP_RESULT_CHARS_MAX - event.length - 500) / 2
-        // Nearest first, so that those that do not fit are the furthest.
+        // Nearest first, so that those that do not fit are the most distant.
         const [older, newer] = [fitRows(before, charsMax), fitRows(after.toReversed(), charsMax)]
         const isCut = older.isCut || newer.isCut
         const rest = `"before":[${older.json}],"after":[${newer.json}],"truncated":${isCut}`
@@ -69,7 +69,7 @@ export function getEventTool(deps: GetEventDeps): AgentTool {
   }
 }
 
-/** Newest first, in few words. */
+/** Newest first, in short form. */
 async function readNeighbours(
   events: EventReads,
   streamId: StreamId,
@@ -80,7 +80,7 @@ async function readNeighbours(
   return readElementTexts(records).map(tellRecord)
 }
 
-/** As it is; of one that is too long what fits, and how to see the rest. */
+/** The event as stored; if it is too long, what fits and how to see the rest. */
 function tellEvent(record: string, charsMax: number): string {
   if (record.length <= charsMax) return record
   const hint = 'too long: search_events with "fields" shows the parts of it that you name'

@@ -38,9 +38,9 @@ export function ingestEventsTool(deps: IngestEventsDeps): AgentTool {
     title: 'Send events',
     description:
       'Stores events in a stream, for samples and tests: objects in "events", or lines in ' +
-      '"text", an event each. With dry_run nothing is stored, and the answer shows what would ' +
-      'be. "redacted" says what redaction changed. With an idempotency_key the same call is ' +
-      'stored once.',
+      '"text", one event per line. With dry_run nothing is stored, and the answer shows what ' +
+      'would be. "redacted" says what redaction changed. A call repeated with the same ' +
+      'idempotency_key is stored once.',
     scope: 'events:write',
     isReadOnly: false,
     input: {
@@ -52,9 +52,9 @@ export function ingestEventsTool(deps: IngestEventsDeps): AgentTool {
           items: EVENT,
           minItems: 1,
           maxItems: MCP_INGEST_EVENTS_MAX,
-          description: 'JSON objects, an event each',
+          description: 'JSON objects, one per event',
         },
-        text: { type: 'string', minLength: 1, description: 'Lines, an event each' },
+        text: { type: 'string', minLength: 1, description: 'Lines, one event per line' },
         idempotency_key: {
           type: 'string',
           minLength: 1,
@@ -63,7 +63,7 @@ export function ingestEventsTool(deps: IngestEventsDeps): AgentTool {
           must: `1 to ${IDEMPOTENCY_KEY_BYTES_MAX} visible ASCII characters`,
           description: 'The same events under the same key are stored once in 24 hours',
         },
-        dry_run: { type: 'boolean', default: false, description: 'Show, and store nothing' },
+        dry_run: { type: 'boolean', default: false, description: 'Show only, store nothing' },
       },
       required: ['stream'],
     },
@@ -106,7 +106,7 @@ interface Sample {
   readonly text: string
 }
 
-/** The events as they were written. Throws `malformed`, `too_large`. */
+/** The events' JSON as it was written. Throws `malformed`, `too_large`. */
 function readEvents({ args, argTexts }: ToolCall) {
   const { events, text } = args
   if ((events === undefined) === (text === undefined)) {
@@ -132,7 +132,7 @@ function readEvents({ args, argTexts }: ToolCall) {
   return { kind: json === undefined ? ('text' as const) : ('json' as const), body, samples }
 }
 
-/** What redaction changes, as rows of JSON: at which event, which path, why. */
+/** What redaction changes, as rows of JSON: which event, which path, why. */
 async function redactions(
   preview: PreviewRedaction,
   { redactSensitive, redactFields }: Stream,
@@ -141,7 +141,7 @@ async function redactions(
   if (!redactSensitive) return ''
   const rows: string[] = []
   for (const [index, sample] of samples.entries()) {
-    // An event that ingest rejects is told of as such.
+    // An event that ingest rejects is reported elsewhere in the answer.
     const found = await previewSample(preview, sample, redactFields).catch(() => undefined)
     for (const { path, reason } of found?.changes ?? []) {
       rows.push(cutStrings(JSON.stringify({ index, path, reason })))

@@ -32,8 +32,8 @@ export function listStreamsTool(deps: ListStreamsDeps): AgentTool {
         after: {
           type: 'string',
           pattern: '^[1-9][0-9]{0,8}$',
-          must: 'the "next" of the answer before',
-          description: 'The `next` of the answer before, when there were more',
+          must: 'the "next" of the previous answer',
+          description: 'The `next` of the previous answer, when there were more',
         },
       },
     },

@@ -32,7 +32,7 @@ export function redactPreviewTool(deps: RedactPreviewToolDeps): AgentTool {
         sample: {
           anyOf: [{ type: 'object', properties: {}, additionalProperties: {} }, { type: 'string' }],
           must: 'an object or a string',
-          description: 'An event, or a string that would be in one',
+          description: 'An event, or a string as it would be in one',
         },
         redact_fields: { ...redact_fields, description: "The stream's own when left out" },
       },

@@ -1,4 +1,4 @@
-/** Search, in rows that a model can read; when nothing was found, why. */
+/** Search, with rows that a model can read, and a reason when nothing was found. */
 import { readElementTexts, readMemberTexts } from '../../api/json-text.ts'
 import { MCP_SEARCH_EVENTS_MAX } from '../../limits.ts'
 import { type AggregateDeps, aggregate } from '../../read/aggregate/aggregate.ts'
@@ -20,7 +20,7 @@ export interface SearchToolDeps extends AggregateDeps, NothingDeps {
 }
 
 const LIMIT_DEFAULT = 20
-/** One event alone is not to take the whole result. */
+/** A single event must not take the whole result. */
 const ROW_CHARS_MAX = 12_000
 const COUNT_MS_MAX = 5_000
 
@@ -32,8 +32,8 @@ export function searchEventsTool(deps: SearchToolDeps): AgentTool {
     name: 'search_events',
     title: 'Search events',
     description:
-      'Events of a stream that match a query, newest first, with what was acknowledged a moment ' +
-      'ago. Without a query: the newest events. Name "fields" to see only those.',
+      'Events of a stream that match a query, newest first, including those acknowledged a ' +
+      'moment ago. Without a query: the newest events. Name "fields" to see only those.',
     scope: 'events:read',
     isReadOnly: true,
     input: {
@@ -52,7 +52,7 @@ export function searchEventsTool(deps: SearchToolDeps): AgentTool {
           default: LIMIT_DEFAULT,
         },
         fields,
-        cursor: { type: 'string', description: 'The `next` of the answer before' },
+        cursor: { type: 'string', description: 'The `next` of the previous answer' },
       },
       required: ['stream'],
     },
@@ -87,7 +87,7 @@ export function searchEventsTool(deps: SearchToolDeps): AgentTool {
   }
 }
 
-/** How many match in all; null when that takes too long. */
+/** How many events match in all; null when that takes too long. */
 async function countMatches(
   deps: AggregateDeps,
   { signal }: ToolCall,
@@ -103,7 +103,7 @@ async function countMatches(
     const answer = JSON.parse(await aggregate(deps, request, [stream], signal))
     return Number((answer as { readonly total: number }).total)
   } catch {
-    return null // What was found is told all the same.
+    return null // The answer has the events it found without the count.
   }
 }
 
@@ -120,7 +120,7 @@ function tellEvents(
   const parts = [
     `"events":[${shown.json}]`,
     `"shown":${shown.count}`,
-    // By the projection, which may be a moment behind.
+    // Counted in the projection, which may be a moment behind.
     `"matched":${matched === null ? null : Math.max(matched, shown.count)}`,
     `"truncated":${shown.isCut}`,
     `"next":${next}`,
@@ -136,7 +136,7 @@ function tellEvents(
   return `{${parts.join(',')}}`
 }
 
-/** A record in the few words that matter. */
+/** A record in short form. */
 export function tellRecord(record: string): string {
   const members = readMemberTexts(record)
   const what = members.get('fields') ?? members.get('payload') ?? '{}'

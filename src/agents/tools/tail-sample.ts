@@ -1,4 +1,4 @@
-/** What comes in the next seconds: a live tail that ends by itself. */
+/** The events of the next few seconds: a live tail that ends by itself. */
 import { MCP_SEARCH_EVENTS_MAX, MCP_TAIL_SECONDS_MAX } from '../../limits.ts'
 import type { StreamSource } from '../../read/find-streams.ts'
 import { readQueryText } from '../../read/read-request.ts'
@@ -23,8 +23,8 @@ export function tailSampleTool(deps: TailSampleDeps): AgentTool {
     name: 'tail_sample',
     title: 'Watch a stream for some seconds',
     description:
-      'Waits, and answers with the events that match and were stored meanwhile: sooner when ' +
-      '"limit" of them have come. For what is there already: search_events.',
+      'Waits, then answers with the matching events that were stored meanwhile; it ends early ' +
+      'when it has "limit" of them. For events that are stored already: search_events.',
     scope: 'events:read',
     isReadOnly: true,
     input: {
@@ -69,7 +69,7 @@ export function tailSampleTool(deps: TailSampleDeps): AgentTool {
   }
 }
 
-/** The records that came, and how many did not. */
+/** The records that arrived, and how many were dropped. */
 class Sample {
   readonly records: string[] = []
   readonly #limit: number
@@ -80,7 +80,7 @@ class Sample {
     this.#limit = limit
   }
 
-  /** Aborted when there are as many as were asked for. */
+  /** Aborted when there are as many as requested. */
   get full(): AbortSignal {
     return this.#full.signal
   }

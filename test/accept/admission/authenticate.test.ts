@@ -1,5 +1,5 @@
 /**
- * Goal: who gets in, who does not, and what the store is asked, without a store.
+ * Goal: which credentials are accepted, and which queries that takes, without a store.
  * Method: a source that counts its calls and can be held, changed or switched off.
  */
 
@@ -30,7 +30,7 @@ test('a key resolves to its stream, from the store once and then without waiting
   assert.equal(source.finds, 1)
 })
 
-test('missing, malformed, unknown, revoked and wrong secrets get one answer', async () => {
+test('missing, malformed, unknown, revoked and wrong secrets get the same answer', async () => {
   const { source, cache } = setUp()
   const good = source.issue('key')
   await cache.resolveKey(good)
@@ -60,7 +60,7 @@ test('a valid credential of the wrong kind is forbidden', async () => {
   assert.equal((await cache.resolveToken(token)).owner, 'ann')
 })
 
-test('concurrent look-ups of one prefix share one query, also for unknown ones', async () => {
+test('concurrent look-ups of one prefix share one query, even if it is unknown', async () => {
   const { source, cache } = setUp()
   const text = source.issue('key')
   await Promise.all(Array.from({ length: 50 }, () => cache.resolveKey(text)))
@@ -71,12 +71,12 @@ test('concurrent look-ups of one prefix share one query, also for unknown ones',
   assert.equal(source.finds, 2)
 })
 
-test('while the store is away cached credentials work and others are unavailable', async () => {
+test('while the store is away, cached credentials work and others are unavailable', async () => {
   const { source, cache } = setUp({ pollMs: 5 })
   const cached = source.issue('key')
   const uncached = source.issue('key')
   cache.start()
-  await new Promise((resolve) => setTimeout(resolve, 30)) // The first poll has cleared.
+  await new Promise((resolve) => setTimeout(resolve, 30)) // The first poll clears the cache.
   await cache.resolveKey(cached)
   source.away = true
   await new Promise((resolve) => setTimeout(resolve, 30))
@@ -109,7 +109,7 @@ test('an answer from before an invalidation is not cached', async () => {
   source.held = new Promise((resolve) => {
     release = resolve
   })
-  const early = cache.resolveKey(text) // Has read the key, and has not answered yet.
+  const early = cache.resolveKey(text) // It has read the key but not answered yet.
   await turn()
   source.revoke(text)
   cache.invalidate()
@@ -129,7 +129,7 @@ test('the cache is bounded, and made-up prefixes do not push out those in use', 
   assert.equal(cache.tryResolveKey(text), 'lookup')
 })
 
-test('a burst of credentials shares few queries, and nobody is refused', async () => {
+test('a burst of credentials shares few queries, and none is refused', async () => {
   const { source, cache } = setUp()
   const keys = Array.from({ length: 3_000 }, () => source.issue('key'))
   const resolved = await Promise.all(keys.map((key) => cache.resolveKey(key)))
@@ -157,7 +157,7 @@ test('a credential waits CREDENTIAL_LOOKUP_MS_MAX for its query', async (t) => {
   assert.match(outcome, /^overloaded: /)
 })
 
-test('a change is forgotten by what it was about', async () => {
+test('a change makes the cache forget what it was about, and nothing else', async () => {
   const { source, cache } = setUp({ pollMs: 5 })
   const other = { ...STREAM, streamId: 8 as StreamId }
   const own = source.issue('key')
@@ -188,7 +188,7 @@ test('a change is forgotten by what it was about', async () => {
   await cache.resolveToken(token)
   assert.equal(source.asked, 0, 'tokens are none of the stream')
   await warm()
-  source.change() // An older node, or by hand: it may have been anything.
+  source.change() // By an older node or by hand: it may have been about anything.
   await sleep(30)
   assert.deepEqual(isCached(), [false, false, false])
   await cache.stop()
@@ -211,7 +211,7 @@ test('an answer from before a change of its stream is not cached', async () => {
   assert.notEqual(cache.tryResolveKey(foreign), 'lookup')
 })
 
-test('a new key that was asked for before it existed is found', async () => {
+test('a new key is found although it was looked up before it existed', async () => {
   const { source, cache } = setUp()
   const text = source.issue('key')
   const prefix = text.slice(4, 12)
@@ -224,7 +224,7 @@ test('a new key that was asked for before it existed is found', async () => {
   assert.equal((await cache.resolveKey(text)).stream, STREAM)
 })
 
-test('look-ups that find no place, or wait for too long, are overloaded', async () => {
+test('look-ups that find the queue full, or wait too long, are overloaded', async () => {
   let release: () => void = () => undefined
   const held = new Promise<void>((resolve) => {
     release = resolve
@@ -251,7 +251,7 @@ test('look-ups that find no place, or wait for too long, are overloaded', async 
   })
 })
 
-test('a use is written once a minute a credential, and at stop', async () => {
+test('a use is written once a minute per credential, and at stop', async () => {
   let now = 1_000_000
   const { source, cache } = setUp({ nowMs: () => now })
   const text = source.issue('key')

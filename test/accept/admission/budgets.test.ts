@@ -1,6 +1,6 @@
 /**
- * Goal: over time no more than a budget gets through, on each node its share; whoever waits as
- * long as Retry-After says gets in; a stream without a budget costs nothing.
+ * Goal: over time no more than a budget gets through, and on each node its share; a client that
+ * waits as long as Retry-After says gets in; a stream without a budget costs nothing.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +23,7 @@ function setup(options: { rateBudget?: number; byteBudget?: number } = {}) {
     liveNodes: () => state.nodes,
     nowMs: () => state.nowMs,
   })
-  /** Seconds to wait, undefined when let in. */
+  /** Seconds to wait; undefined when the request gets in. */
   const refusal = (of: ReturnType<typeof stream>): number | undefined => {
     try {
       budgets.check(of)
@@ -36,7 +36,7 @@ function setup(options: { rateBudget?: number; byteBudget?: number } = {}) {
   return { state, budgets, refusal }
 }
 
-test('a quiet stream has a burst; past it, it waits until its debt is paid', () => {
+test('a quiet stream may burst; past that, it waits until its debt is paid', () => {
   const { state, budgets, refusal } = setup()
   const one = stream(100)
   assert.equal(refusal(one), undefined)
@@ -58,7 +58,7 @@ test('both budgets count, and the longer wait is reported', () => {
   assert.throws(() => budgets.check(one), /byte_budget/)
 })
 
-test('streams without budgets take those of the instance, if there are any', () => {
+test('streams without budgets use those of the instance, if there are any', () => {
   const none = setup()
   none.budgets.charge(stream(null), { events: 1e9, bytes: 1e12 })
   assert.equal(none.refusal(stream(null)), undefined)
@@ -69,7 +69,7 @@ test('streams without budgets take those of the instance, if there are any', () 
   assert.equal(some.refusal(stream(null, 100)), 1, 'its own is larger and pays sooner')
 })
 
-test('a changed or removed budget acts at once', () => {
+test('a changed or removed budget takes effect at once', () => {
   const { budgets, refusal } = setup()
   budgets.charge(stream(10), { events: 10 * BURST_S + 100 })
   assert.equal(refusal(stream(10)), 10)
@@ -77,7 +77,7 @@ test('a changed or removed budget acts at once', () => {
   assert.equal(refusal(stream(null)), undefined)
 })
 
-test('an overcharge is given back, but never beyond the burst', () => {
+test('an overcharge is refunded, but never beyond the burst', () => {
   const { budgets, refusal } = setup()
   const one = stream(null, 100)
   budgets.charge(one, { bytes: 10_000 })
@@ -89,7 +89,7 @@ test('an overcharge is given back, but never beyond the burst', () => {
   assert.equal(refusal(one), 1)
 })
 
-test('with random requests on two nodes the budget holds, and no less gets through', (t) => {
+test('with random requests on two nodes, the budget gets through, no more and no less', (t) => {
   const { seed, next } = createRandom()
   t.diagnostic(`TEST_SEED=${seed}`)
   const { state, budgets, refusal } = setup()
@@ -113,7 +113,7 @@ test('with random requests on two nodes the budget holds, and no less gets throu
   assert(perSecond > 980 && perSecond < 1_005, `${perSecond} events a second`)
 })
 
-test('Retry-After is true: a client that heeds it is let in, whatever it owes', (t) => {
+test('Retry-After is true: a client that obeys it gets in, whatever it owes', (t) => {
   const { seed, next } = createRandom()
   t.diagnostic(`TEST_SEED=${seed}`)
   for (let round = 0; round < 2_000; round++) {

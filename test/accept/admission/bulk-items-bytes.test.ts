@@ -1,7 +1,7 @@
 /**
- * Goal: the room that is taken for a bulk reply's items is never less than they have, and not many
- * times as much.
- * Method: bodies good, broken and hostile, whose items are written by the worker's code.
+ * Goal: the memory that is reserved for a bulk reply's items is never less than they take, and not
+ * many times as much.
+ * Method: good, broken and hostile bodies, whose items are written by the worker's code.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,7 +39,7 @@ type Options = Pick<Part, 'itemFields' | 'defaultIndex'>
 
 const pipeline = new IngestPipeline()
 
-/** As a worker writes them. */
+/** The items as a worker writes them. */
 function itemsOf(body: string, options: Options = {}): Uint8Array {
   const whole = Buffer.from(`${body}\n`)
   const buffer = Buffer.concat([whole, Buffer.alloc(BATCH_PADDING)])
@@ -77,19 +77,19 @@ test('no items are larger than the estimate for them', () => {
   fc.assert(property, fuzzed(seed, 3_000, 2_000))
 })
 
-test('a usual item is counted with its longest error at most', () => {
+test('a usual item counts with its longest error at most', () => {
   const count = 100
   const body = '{"create":{}}\n{"a":1}\n'.repeat(count)
   const bytes = bulkItemsBytesMax(Buffer.from(body))
   assert(bytes / count <= 220, String(bytes / count))
   assert(bytes < 2.2 * itemsOf(body).length)
-  // The last line may end without a line feed, and empty lines are nothing.
+  // The last line may lack a line feed, and empty lines do not count.
   const last = bulkItemsBytesMax(Buffer.from('{"create":{}}\n{"a":1}'))
   assert.equal(last, bytes / count)
   assert.equal(bulkItemsBytesMax(Buffer.from(`\n${body}\r\n \n`)), bytes)
 })
 
-test('unwanted fields are not counted; repeated names are', () => {
+test('unwanted fields do not count; repeated names do', () => {
   const body = Buffer.from('{"create":{"_id":"abc"}}\n{"a":1}\n'.repeat(10))
   const bytesOf = (options: Options) => bulkItemsBytesMax(body, options)
   assert.equal(bytesOf({ itemFields: everyOperation(0) }), 0)
@@ -100,7 +100,7 @@ test('unwanted fields are not counted; repeated names are', () => {
   assert(bytesOf({ itemFields: only }) < 20 * 10)
 })
 
-test('the tiniest actions, and many deletes, are counted each', () => {
+test('each of many tiny actions or deletes counts', () => {
   const bodies = [
     'x\n'.repeat(SMALL_BODY_BYTES_MAX / 2),
     '{"delete":{}}\n'.repeat(SMALL_BODY_BYTES_MAX / 14),

@@ -1,4 +1,4 @@
-/** Goal: a node that is up to CONTROL_CHANGES_MAX changes behind forgets what they were about. */
+/** Goal: a node up to CONTROL_CHANGES_MAX changes behind forgets only what they were about. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,7 +23,7 @@ for (const [changes, isKept] of [
       },
     })
     cache.start()
-    await sleep(30) // The first poll has cleared.
+    await sleep(30) // The first poll clears the cache.
     await cache.resolveKey(text)
     for (let i = 0; i < changes; i++) source.change({ kind: 'stream', streamId: 8 as StreamId })
     const before = asked

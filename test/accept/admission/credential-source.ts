@@ -36,11 +36,11 @@ export const STREAM: Stream = {
 export class FakeSource implements CredentialSource {
   readonly stored = new Map<string, StoredCredential>()
   readonly uses: CredentialUse[] = []
-  /** Queries, and credentials asked for. */
+  /** How many queries were made, for how many credentials. */
   finds = 0
   asked = 0
   version = 1
-  /** What each version was about; one that did not say is missing. */
+  /** What each version was about; a version of unknown subject is missing. */
   readonly changes = new Map<number, ControlChange>()
   away = false
   held: Promise<void> | undefined

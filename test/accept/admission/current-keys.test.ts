@@ -1,6 +1,6 @@
 /**
- * Goal: a key is judged again before a commit, from what this node knows by then, and the store is
- * asked only when that is not enough.
+ * Goal: a key is checked again before a commit, with what this node knows by then, and the store is
+ * queried only when that is not enough.
  * Method: as in `authenticate.test.ts`.
  */
 import assert from 'node:assert/strict'
@@ -11,7 +11,7 @@ import { createCredential } from '../../../src/model/credential.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { failure, STREAM, setUp } from './credential-source.ts'
 
-test('before a commit a key is judged by what the node knows, rarely by a query', async () => {
+test('before a commit, a key is checked by what the node knows, rarely by a query', async () => {
   const { source, cache } = setUp()
   const text = source.issue('key')
   const key = await cache.resolveKey(text)

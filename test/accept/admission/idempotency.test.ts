@@ -1,4 +1,4 @@
-/** Goal: which keys are taken, what claims come to, and which requests are the same. */
+/** Goal: which keys are accepted, how claims end, and which requests count as the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -26,7 +26,7 @@ test('a key is 1 to 255 visible ASCII characters, on one line', () => {
   assert.throws(() => assertIdempotencyKey({ lines: 2, value: 'a' }), /given twice/)
 })
 
-test('a stream with too much kept hears to come much later', async () => {
+test('a stream with too many kept answers is told to retry much later', async () => {
   const store: IdempotencyStore = { claim: async () => 'full', release: async () => undefined }
   await assert.rejects(claimIdempotencyKey(store, 1 as StreamId, 'k', 'native'), (error) => {
     assert.ok(error instanceof IngestError)
@@ -35,7 +35,7 @@ test('a stream with too much kept hears to come much later', async () => {
   })
 })
 
-test('a request is the same however its body is cut, and another by any of its parts', () => {
+test('a request is the same however its body is cut, and differs if any part of it does', () => {
   const fingerprint = (key: string, plan: BodyPlan, ...pieces: string[]) => {
     const made = new RequestFingerprint(key, plan)
     for (const piece of pieces) made.update(Buffer.from(piece))

@@ -1,4 +1,4 @@
-/** Goal: refusals are counted once each, whatever the store does, and written seldom. */
+/** Goal: each refusal is counted once, whatever the store does, and writes are rare. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type RefusalCount, Refusals } from '../../../src/accept/admission/refusals.ts'
@@ -31,7 +31,7 @@ test('counts of one stream and reason are added up and written together', async 
   ])
 })
 
-test('a store that is away loses no count and doubles none', async () => {
+test('while the store is away, no count is lost or doubled', async () => {
   let isAway = true
   let stored = 0
   const refusals = new Refusals(
@@ -55,7 +55,7 @@ test('a store that is away loses no count and doubles none', async () => {
   assert.equal(stored, 2)
 })
 
-test('they are written by themselves after a while', async () => {
+test('counts are written without a call after a while', async () => {
   let resolve: (counts: readonly RefusalCount[]) => void = () => undefined
   const promise = new Promise<readonly RefusalCount[]>((done) => {
     resolve = done

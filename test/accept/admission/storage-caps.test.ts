@@ -1,6 +1,6 @@
 /**
- * Goal: ingest is refused while a stream, or the instance, is over its cap, and not otherwise; by
- * the same count that retention makes room by.
+ * Goal: ingest is refused while a stream, or the instance, is over its cap, and only then; by the
+ * same count that retention uses.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -49,7 +49,7 @@ test('a stream over its cap is refused, others are not', async () => {
   assert.equal(caps.streamsOverCap, 1)
 })
 
-test('past the cap of the instance all are refused, at it none', async () => {
+test('past the cap of the instance all streams are refused, exactly at it none', async () => {
   const state = { overCap: new Set<StreamId>(), totalBytes: 100 }
   assert.equal(isRefused(await capsOver(state, 100), one), false)
   assert.equal(isRefused(await capsOver(state, 99), one), true)
@@ -73,14 +73,14 @@ test('ingest resumes by itself; while the store is away, the last reading counts
   caps.stop()
 })
 
-test('what counts: both stores, the events still held only, a tenth of slack', async () => {
+test('what counts: both stores, only events still held, with a tenth of slack', async () => {
   const streamId = await harness.newStream({ maxStoredBytes: 1_000_000 })
   const projection = { streamId, rows: 100, bytes: 1_000 }
   await harness.storage.recordProjection([projection])
   const lines = Array.from({ length: 50 }, (_, n) => `{"n":${n}}`)
   await harness.commit(streamId, [{ ms: Date.now(), lines }])
   const { storedBytes } = await harness.usage.readUsage(streamId)
-  // Half of the projection's rows are of events that are still held.
+  // Half of the projection's rows belong to events that are still held.
   const held = storedBytes + 500
   const isOver = async (maxStoredBytes: number) => {
     await harness.control.updateStream(streamId, { maxStoredBytes })

@@ -1,4 +1,4 @@
-/** A batcher whose pool and commits are answered by hand, with what the worker makes of it. */
+/** A batcher whose pool and commits are answered by hand, with the worker's real results. */
 import assert from 'node:assert/strict'
 import { Batcher, type EncodeTask } from '../../../src/accept/batching/batcher.ts'
 import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
@@ -57,10 +57,10 @@ export class FakePool {
   }
 }
 
-/** Counts what is out, and fails when a buffer comes back that is not. */
+/** Counts buffers in use, and fails when a buffer comes back that is not in use. */
 export class CheckedBuffers extends BatchBuffers {
   readonly out = new Set<ArrayBufferLike>()
-  /** How many more may be taken before there is no memory. */
+  /** How many more buffers may be taken before there is no memory. */
   takesLeft = Number.POSITIVE_INFINITY
 
   override take(bytesMin: number): Uint8Array {
@@ -77,7 +77,7 @@ export class CheckedBuffers extends BatchBuffers {
   }
 }
 
-/** `isPromoted`: which streams have a table of their own; all, without it. */
+/** `isPromoted`: which streams have a table of their own; all, if absent. */
 export function setUp(isPromoted: (streamId: StreamId) => boolean = () => true) {
   const pool = new FakePool()
   const buffers = new CheckedBuffers(BATCH_BYTES_TARGET)

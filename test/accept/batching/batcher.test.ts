@@ -1,6 +1,6 @@
 /**
- * Goal: small requests share batches without their outcomes mixing; buffers come back once, and
- * never while somebody may still use them.
+ * Goal: small requests share batches without mixing their outcomes; buffers come back once, and
+ * never while a thread may still use them.
  * Method: a fake pool that is answered by hand, with the worker's real code for the answers.
  */
 import assert from 'node:assert/strict'
@@ -9,7 +9,7 @@ import { IngestError } from '../../../src/errors.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../../../src/limits.ts'
 import { bytes, setUp, stream, turn } from './batcher-harness.ts'
 
-test('requests of one stream and turn share a batch; each hears its own result', async () => {
+test('requests of one stream and turn share a batch; each gets its own result', async () => {
   const { pool, commits, batcher, buffers } = setUp()
   const results = [
     batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}\n{"a":2}')),
@@ -29,7 +29,7 @@ test('requests of one stream and turn share a batch; each hears its own result',
     redactFields: ['a.b'],
   })
   assert.deepEqual([receivedAtMs, parts.length], [1_234, 7])
-  // Who has nothing to store does not wait for the commit.
+  // A request with nothing to store does not wait for the commit.
   assert.equal((await results[4])?.result.fatal?.code, 'malformed')
   assert.equal((await results[5])?.result.items, 0)
   assert.deepEqual(commits[0]?.texts, ['{"a":1}\n{"a":2}\n{"a":3}\n{"a":4}\n{"a": 5}\n{"a":7}\n'])
@@ -63,11 +63,11 @@ test('requests of one stream and turn share a batch; each hears its own result',
     [0, 0],
     [1, 0],
   ])
-  // Block and payload are still out: committer and materializer give them back.
+  // Block and payload are still in use: committer and materializer give them back.
   assert.equal(buffers.out.size, 2)
 })
 
-test('streams and text have batches of their own; later turns too', async () => {
+test('other streams, text and later turns have batches of their own', async () => {
   const { pool, batcher } = setUp()
   void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
   void batcher.submitShared(stream(2), 'ndjson', bytes('{"a":2}'))
@@ -107,7 +107,7 @@ test('a busy pool lets requests gather; a free thread takes them', async () => {
   )
 })
 
-test('with a busy pool shared batches stand in line, one place for all of them', async () => {
+test('with a busy pool, all shared batches hold a single slot in its queue', async () => {
   const { pool, batcher, commits } = setUp()
   pool.hasIdleThread = false
   const first = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
@@ -116,7 +116,7 @@ test('with a busy pool shared batches stand in line, one place for all of them',
   const late = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":3}'))
   await turn()
   assert.deepEqual([pool.tasks.length, pool.turns.length], [0, 1])
-  pool.turns.shift()!() // A thread is there: what has gathered until now is taken.
+  pool.turns.shift()!() // A thread is free: it takes what has gathered until now.
   assert.deepEqual(
     pool.tasks.map(({ batch }) => batch.parts.length),
     [2],
@@ -134,7 +134,7 @@ test('with a busy pool shared batches stand in line, one place for all of them',
   assert.equal(pool.turns.length, 0)
 })
 
-test('a turn that comes when nothing is left is given back', async () => {
+test('a turn that finds nothing left to do is given back', async () => {
   const { pool, batcher } = setUp()
   pool.hasIdleThread = false
   void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
@@ -147,7 +147,7 @@ test('a turn that comes when nothing is left is given back', async () => {
   assert.equal(pool.tasks.length, 1)
 })
 
-test('a shared batch holds BATCH_PARTS_MAX requests, then another is begun', async () => {
+test('a shared batch holds BATCH_PARTS_MAX requests, then another begins', async () => {
   const { pool, batcher } = setUp()
   pool.hasIdleThread = false
   for (let i = 0; i <= BATCH_PARTS_MAX; i++)
@@ -158,7 +158,7 @@ test('a shared batch holds BATCH_PARTS_MAX requests, then another is begun', asy
   )
 })
 
-test('a shared batch holds BATCH_BYTES_TARGET bytes, then another is begun', async () => {
+test('a shared batch holds BATCH_BYTES_TARGET bytes, then another begins', async () => {
   const { pool, batcher, commits } = setUp()
   pool.hasIdleThread = false
   const line = `{"a":"${'x'.repeat(60_000)}"}`
@@ -180,7 +180,7 @@ test('a shared batch holds BATCH_BYTES_TARGET bytes, then another is begun', asy
   assert((await Promise.all(results)).every(({ result }) => result.accepted === 1))
 })
 
-test('a pool that fails fails its requests only, and its buffers are not used again', async () => {
+test('a failure of the pool fails only its requests, and its buffers are not reused', async () => {
   const { pool, batcher, buffers, commits } = setUp()
   const failing = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
   await turn()
@@ -234,7 +234,7 @@ test('a large request has a batch of its own; what the worker did not use comes 
 test('items of a large bulk request are in a buffer that comes back to us', async () => {
   const { pool, batcher, buffers } = setUp()
   const action = '{"create":{"_id":"mine"}}\n{"a":1}\n'
-  // The guess is for documents of usual size: so many tiny ones do not fit.
+  // The estimate is for documents of usual size: this many tiny ones do not fit.
   const [usual, tiny] = await Promise.all(
     [`${action}{"create":{}}\n{"text":"${'x'.repeat(400)}"}\n`, action.repeat(200)].map((text) => {
       const buffer = batcher.buffers.take(text.length)
@@ -258,7 +258,7 @@ test('items of a large bulk request are in a buffer that comes back to us', asyn
   assert.equal(buffers.out.size, 0)
 })
 
-test('a request under new settings does not join a batch under the old ones', async () => {
+test('a request under new settings does not join a batch under old ones', async () => {
   const { pool, batcher } = setUp()
   pool.hasIdleThread = false
   const before = stream(1)

@@ -1,4 +1,4 @@
-/** Goal: each part is told the segments that its events are in, however its batch was made up. */
+/** Goal: each part learns the segments of its events, however its batch was made up. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -12,7 +12,7 @@ import type { StreamId } from '../../../src/model/stream.ts'
 
 const STREAM = 7 as StreamId
 
-/** `accepted`: of each part. `runs`: streams that have a run, for a segment each. */
+/** `accepted`: events of each part. `runs`: for each segment, the streams that have a run. */
 function batch(
   accepted: readonly number[],
   runs: readonly (readonly number[] | undefined)[],
@@ -25,7 +25,7 @@ function batch(
   } as unknown as BatchToCommit
 }
 
-/** Gives ids as commit does: from 1 on, one for each run, or for a segment without. */
+/** Gives ids as commit does: from 1, one for each run, or for each segment without runs. */
 const commit: CommitSegments = async (_, segments) => {
   const all = segments.flatMap<unknown>(({ runs }) => runs ?? [undefined])
   return all.map((_each, index) => BigInt(index + 1) as SegmentId)
@@ -48,7 +48,7 @@ test('parts of one stream share all of its segments, one after another', async (
   ])
 })
 
-test('parts of several streams are in the run of their own', async () => {
+test('parts of several streams are in the run of their own stream', async () => {
   const owners = [
     [7, 2],
     [8, 1],

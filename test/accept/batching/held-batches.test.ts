@@ -1,6 +1,6 @@
 /**
- * Goal: what a request became never refuses it: blocks past REQUEST_BLOCK_BYTES_MAX are dropped,
- * their memory is given back at once, and payloads stay.
+ * Goal: no request is refused for the size of its blocks: past REQUEST_BLOCK_BYTES_MAX they are
+ * dropped, their memory is given back at once, and payloads stay.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -62,7 +62,7 @@ test('blocks up to REQUEST_BLOCK_BYTES_MAX are kept, one byte more drops all of 
   assert.deepEqual([held.bytes, held.keepsBlocks], [0, false])
 })
 
-test("a bulk reply's items count, and are judged by all the room that there may be", () => {
+test("a bulk reply's items count, and are refused when they exceed the whole budget", () => {
   const { held } = setUp()
   held.add(batchOf(10, 1_000))
   assert.equal(held.bytes, 1_011)

@@ -1,6 +1,6 @@
 /**
- * Goal: small batches of several streams share a task, and each request hears of its own events;
- * streams that must not be mixed are not; what one does to a worker is not its neighbours' fault.
+ * Goal: small batches of several streams share a task, and each request learns of its own events;
+ * streams that must not be mixed are not; a stream that kills a worker fails alone.
  * Method: as in `batcher.test.ts`.
  */
 import assert from 'node:assert/strict'
@@ -16,7 +16,7 @@ const mixable = (id: number, settings: Partial<Stream> = {}): Stream => {
 }
 const owners = ({ batch }: Task) => batch.owners?.map((owner) => [owner.streamId, owner.parts])
 
-test('small batches of several streams go as one; each hears of its own run', async () => {
+test('small batches of several streams go as one; each learns of its own run', async () => {
   const { pool, batcher, commits, buffers } = setUp(() => false)
   const results = [
     batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":1}\n{"a":2}')),
@@ -49,7 +49,7 @@ test('small batches of several streams go as one; each hears of its own run', as
   assert.equal(buffers.out.size, 2, 'block and payload')
 })
 
-test('streams with other settings, with user agents, and large batches are not mixed', async () => {
+test('streams with other settings or user agents, and large batches, are not mixed', async () => {
   const { pool, batcher } = setUp((streamId) => streamId >= 9)
   const large = bytes(`{"a":"${'x'.repeat(MIX_STREAM_BYTES_MAX)}"}`)
   const redacting = { redactSensitive: true }
@@ -130,7 +130,7 @@ test('a mixed batch that kills its worker is tried stream by stream', async () =
   assert.equal((await good).result.accepted, 1)
 })
 
-test('what the pool or commit refuse of a mixed batch is refused, not tried again', async () => {
+test('a mixed batch that the pool or commit refuses is refused, not tried again', async () => {
   const { pool, batcher, failCommits } = setUp(() => false)
   const full = [2, 3].map((id) => batcher.submitShared(mixable(id), 'ndjson', bytes('{"a":1}')))
   await turn()

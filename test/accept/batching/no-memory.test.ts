@@ -1,7 +1,7 @@
 /**
- * Goal: memory that cannot be had fails the requests that needed it, with an error that their
- * senders try again, and nobody else: no request waits for ever, no thread and no buffer is lost.
- * Method: buffers that can be taken so many times more, and a pool that is answered by hand.
+ * Goal: when memory runs out, only the requests that needed it fail, with an error after which
+ * their senders retry: no request waits for ever, no thread and no buffer is lost.
+ * Method: buffers that run out after a given number, and a pool that is answered by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import { bytes, setUp, stream, turn } from './batcher-harness.ts'
 
 const WAIT_MS = 2_000
 
-/** Fails with the request rather than with the whole test's time when nobody is told. */
+/** Fails soon when a request gets no answer, rather than at the whole test's timeout. */
 async function refusedWith(code: string, promise: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const silence = new Promise((resolve) => {
@@ -71,7 +71,7 @@ test('a task of several streams: each gets the error, and nothing is kept', asyn
   }
 })
 
-test('a full batch that is handed on: its requests get results, the new one enters', async () => {
+test('a full batch is handed on: its requests get results, the new one is accepted', async () => {
   const { pool, batcher, buffers } = setUp()
   pool.hasIdleThread = false
   const line = `{"a":"${'x'.repeat(60_000)}"}`
@@ -98,7 +98,7 @@ test("a large request's batch: it fails, and its buffer is used again", async ()
   assert.equal(buffers.out.size, 0)
 })
 
-test('a result that makes no sense fails its requests', async () => {
+test('an invalid result fails its requests', async () => {
   const { pool, batcher } = setUp()
   const failing = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
   await turn()

@@ -1,6 +1,6 @@
 /**
- * Goal: nothing is committed for a key that was revoked while its request was under way, and who
- * shares a batch with it does not notice. Every buffer comes back.
+ * Goal: nothing is committed for a key that was revoked during its request, and requests that share
+ * a batch with it are not affected. Every buffer comes back.
  * Method: as in `batcher.test.ts`.
  */
 import assert from 'node:assert/strict'
@@ -10,7 +10,7 @@ import { bytes, setUp, stream, turn } from './batcher-harness.ts'
 
 interface Key {
   isLive: boolean
-  /** A change was heard of that may have been about it. */
+  /** The node has heard of a change that may have been about the key. */
   isInDoubt: boolean
   asked: number
 }
@@ -36,7 +36,7 @@ function submitter({ batcher }: ReturnType<typeof setUp>) {
   }
 }
 
-test('a live key is not looked up; one in doubt is, and its request continues', async () => {
+test('a live key is not looked up; a doubtful one is, and its request continues', async () => {
   const harness = setUp()
   const { pool, commits, buffers } = harness
   const submit = submitter(harness)
@@ -91,7 +91,7 @@ for (const isMixed of [false, true]) {
   })
 }
 
-test('a batch of revoked keys alone ends there', async () => {
+test('a batch with only revoked keys ends there', async () => {
   const harness = setUp()
   const { pool, commits, buffers } = harness
   const revoked = newKey()

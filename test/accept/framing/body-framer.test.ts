@@ -1,9 +1,9 @@
 /**
- * Goal: where the network cut a body, and where we cut it into batches, shows in nothing that a
- * client sees or that is stored.
+ * Goal: where the network cuts a body, and where we cut it into batches, never shows in what a
+ * client sees or what is stored.
  * Method: bodies of every framing, good and bad, whole and in random chunks, with batches from a
- * few bytes to the real target, through the framer and the worker's code; each against a model that
- * judges the whole with JSON.parse.
+ * few bytes to the real target, through the framer and the worker's code; each compared with a
+ * model that judges the whole body with JSON.parse.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -83,12 +83,12 @@ function judgeText(body: string): Judged {
   )
 }
 
-/** The outcome without how many parts it took and the words of a refusal. */
+/** The outcome without the number of parts and the words of a refusal. */
 function seen({ parts: _parts, fatal, ...rest }: Outcome): Judged {
   return { ...rest, isFatal: fatal !== undefined }
 }
 
-/** As `judgeWhole` has it: no lines, events by value. */
+/** In the form of `judgeWhole`: no lines, events by value. */
 function byValue(outcome: Judged): Judged {
   const events = outcome.events.map((text) => JSON.stringify(JSON.parse(text)))
   const errors = outcome.errors.map((error) => error.replace(/ \d+ /, ' '))
@@ -191,7 +191,7 @@ test('documents over several lines do not depend on cuts', () => {
   })
 })
 
-test('application/json with an object a line is NDJSON', () => {
+test('application/json with one object per line is NDJSON', () => {
   for (const body of [
     '{"a":1}\n{"b":2}',
     '{"a":1}',
@@ -276,24 +276,24 @@ test('an event longer than a batch is kept whole, up to EVENT_BYTES_MAX', () => 
   assert.deepEqual([text.accepted, text.errors], [1, ['0 1 too_large']])
 })
 
-test('a body of BODY_BYTES_MAX without any place to cut fits', () => {
+test('a body of BODY_BYTES_MAX with no place to cut fits', () => {
   const body = Buffer.alloc(BODY_BYTES_MAX, 'x')
   const outcome = frameBody('ndjson', cutAt(body, [65_536, 1_000_000, 1_500_000, 4_000_000]))
   assert.deepEqual([outcome.parts, outcome.errors], [1, ['0 1 too_large']])
 })
 
-test('a body that does not tell its framing is not searched again with each chunk', () => {
+test('a body whose framing is not known yet is not searched again with each chunk', () => {
   for (const fill of [' ', 'x']) {
     const chunk = Buffer.alloc(1_400, fill)
     const startedAt = performance.now()
     const chunks = Array.from({ length: Math.floor(BODY_BYTES_MAX / 1_400) }, () => chunk)
     frameBody('json', chunks)
-    // It was half a minute and more.
+    // It once took half a minute and more.
     assert(performance.now() - startedAt < 3_000, JSON.stringify(fill))
   }
 })
 
-test('a whole small body is framed as the same body in pieces is', () => {
+test('a whole small body is framed like the same body in pieces', () => {
   const bodies = fc.oneof(
     lineBody,
     arrayBody(anyPiece),
@@ -334,7 +334,7 @@ test('an OTLP document is one part, however many lines and bytes it has', () => 
   assert.deepEqual([parts, accepted, fatal], [1, 1_000, undefined])
 })
 
-test('memory for a body is taken as it comes, not as it was declared', () => {
+test('memory for a body is taken as it arrives, not as it was declared', () => {
   for (const createFramer of [
     (buffers: BatchBuffers, sink: FramerSink) =>
       new BodyFramer('ndjson', BODY_BYTES_MAX, buffers, sink),

@@ -1,9 +1,9 @@
 /**
- * Goal: where the network cut a bulk body, and where we cut it into batches, shows in nothing that
- * a client sees or that is stored.
+ * Goal: where the network cuts a bulk body, and where we cut it into batches, never shows in what a
+ * client sees or what is stored.
  * Method: good, broken and hostile bodies, whole, in random chunks and byte by byte, with batches
- * from a few bytes to the real target, through framer, worker code and reply; all against the model
- * of the whole body. An item's own id must lead to the event that the model has for it.
+ * from a few bytes to the real target, through framer, worker code and reply; all compared with the
+ * model of the whole body. An item's own id must lead to the event that the model has for it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ interface Reply {
   >[]
 }
 
-/** What came of a body, in the model's terms, and the rejects. */
+/** The outcome of a body, in the model's terms, and the rejects. */
 function outcomeOf(chunks: readonly Uint8Array[], options: BulkOptions) {
   const { events, reply, errors, parts } = runBulk(chunks, options)
   const left = [...events.entries()]
@@ -47,7 +47,7 @@ function outcomeOf(chunks: readonly Uint8Array[], options: BulkOptions) {
   return { items, errors, parts }
 }
 
-test('any body comes out as the model has it, wherever it is cut', () => {
+test('any body gives what the model gives, wherever it is cut', () => {
   const cuts = fc.array(fc.nat(600), { maxLength: 12 })
   const declared = fc.integer({ min: 1, max: 120 })
   let parts = 0
@@ -84,7 +84,7 @@ test('a cut never falls between an action and its document', () => {
   assert.equal(cutAfter(`x\n${action}`), 2)
 })
 
-test('a cutter that is asked again with more bytes answers as one that sees them at once', () => {
+test('a cutter that gets bytes in steps answers like one that gets them at once', () => {
   const property = fc.property(
     bulkBody,
     fc.array(fc.nat(600), { maxLength: 8 }),
@@ -111,7 +111,7 @@ test('a large body becomes batches of about BATCH_BYTES_TARGET, its ids lead to 
   assert(items.every(({ event }, i) => event?.endsWith(`"n":${i}}`)))
 })
 
-test('bodies without a place to cut are not searched again with each chunk', () => {
+test('bodies with no place to cut are not searched again with each chunk', () => {
   const action = '{"create":{}}\n'
   for (const [start, fill] of [
     [action, '\n'],

@@ -1,5 +1,5 @@
 /**
- * Goal: a compressed body is what it was before, wherever the network cut it; a bad one is refused
+ * Goal: a compressed body comes out unchanged, wherever the network cuts it; a bad one is refused
  * with the right code, and a bomb costs no more than the limit.
  * Method: bodies compressed by zlib itself, in random chunks; truncated, damaged and endless ones.
  */
@@ -42,7 +42,7 @@ function decompress(encoding: Encoding, chunks: readonly Uint8Array[]): Promise<
     let ends = 0
     const finish = (error?: IngestError) => {
       assert.equal(++ends, 1, 'ended or failed once')
-      // Whatever else would be reported comes before this.
+      // Anything else would be reported before this.
       setImmediate(() => resolve({ bytes: Buffer.concat(output), error, pressure }))
     }
     const decompressor = new Decompressor(encoding, {
@@ -128,7 +128,7 @@ for (const [name, encoding, compress] of COMPRESS) {
   })
 }
 
-/** Lets zlib finish with each chunk before the next; resolves with the error, if there is one. */
+/** Lets zlib finish each chunk before the next; resolves with the error, if there is one. */
 async function decompressSlowly(
   encoding: Encoding,
   chunks: readonly Uint8Array[],
@@ -185,7 +185,7 @@ test('an empty body is empty', async () => {
   assert.deepEqual([bytes.length, error], [0, undefined])
 })
 
-test('input that piles up asks for a pause, and for more when it was used up', async () => {
+test('input that piles up asks for a pause, and for more when it is used up', async () => {
   const random = randomBytes(1 << 20)
   const compressed = zlib.gzipSync(random)
   assert(compressed.length > 300_000)
@@ -228,7 +228,7 @@ test('encodings by name; unknown ones and lists are refused with 415', () => {
   else assert.throws(() => parseContentEncoding('zstd'), /gzip, x-gzip, deflate, br/)
 })
 
-test('a small body at once is what the stream makes of it', () => {
+test('a small body decompressed at once equals what the stream makes of it', () => {
   const text = fc.string({ maxLength: 3_000 }).map((each) => Buffer.from(each.repeat(5)))
   fc.assert(
     fc.property(text, (bytes) => {
@@ -259,7 +259,7 @@ test('bodies that are not small, whole and valid are left to the stream', () => 
   }
 })
 
-test('an open decompressor counts what it holds beside its output', async () => {
+test('an open decompressor counts what it holds besides its output', async () => {
   const body = randomBytes(300_000)
   for (const [encoding, bytes] of [
     ['gzip', zlib.gzipSync(body)],
@@ -292,7 +292,7 @@ test('an open decompressor counts what it holds beside its output', async () => 
   }
 })
 
-test('a decompressor that is given up stops: what it has read is not put out', async () => {
+test('a destroyed decompressor stops: what it has read is not put out', async () => {
   let output = 0
   const decompressor = new Decompressor('gzip', {
     onBytes: (chunk) => {

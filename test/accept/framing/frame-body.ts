@@ -1,4 +1,4 @@
-/** A body through framer and worker code as one request goes, without pool, network or commit. */
+/** Runs a body through framer and worker code like a request, without pool, network or commit. */
 
 import { BodyFramer, type BodyKind } from '../../../src/accept/framing/body-framer.ts'
 import { IngestReport } from '../../../src/accept/ingest-report.ts'

@@ -1,8 +1,8 @@
 /**
  * Goal: neither how a body arrives nor where it is cut shows in its events; bodies that cannot be
- * cut exactly are not cut, or refused.
- * Method: random requests, regular, odd and broken, in random chunks with tiny targets, against
- * decoding them whole; literal cases for the bounds.
+ * cut exactly are not cut, or are refused.
+ * Method: random requests, regular, odd and broken, in random chunks with tiny targets, compared
+ * with decoding them whole; literal cases for the bounds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Goal: nothing is worked on for a request that is over: its batches are dropped when their turn
- * comes, its neighbours in a shared batch do not notice, and every buffer comes back.
+ * Goal: no work is done for a request that is over: its batches are dropped when their turn comes,
+ * requests that share a batch with it are not affected, and every buffer comes back.
  * Method: as in `batcher.test.ts`; then a real server in front of such a pool.
  */
 import assert from 'node:assert/strict'
@@ -162,7 +162,7 @@ test('a client that goes away: its batches count until they are dropped', async 
   assert.deepEqual(commits, [])
 })
 
-test('the batch that a worker has when its client goes away counts until it is done', async () => {
+test('a batch that a worker has when its client goes away counts until it is done', async () => {
   const { pool, inFlight, buffers, begin } = await serve()
   const client = await begin(`Content-Length: ${LINES.length}\r\n`, LINES)
   await until(() => pool.turns.length >= BATCHES)
@@ -177,7 +177,7 @@ test('the batch that a worker has when its client goes away counts until it is d
   assert.deepEqual([pool.tasks.length, inFlight.requests, buffers.out.size], [0, 0, 0])
 })
 
-test('a request refused after batches of it were handed over: the same', async () => {
+test('the same holds for a request refused after batches of it were handed over', async () => {
   const { pool, inFlight, buffers, begin } = await serve()
   const damaged = gzipSync(LINES)
   damaged.fill(0xff, damaged.length - 8) // Its checksum comes last.

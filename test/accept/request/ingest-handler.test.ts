@@ -1,5 +1,5 @@
 /**
- * Goal: whatever goes wrong on the way to a reply, the client hears something and the log too.
+ * Goal: whatever goes wrong on the way to a reply, the client gets an answer and it is logged.
  * Method: a real server, and a surface whose answers cannot be made.
  */
 import assert from 'node:assert/strict'
@@ -48,7 +48,7 @@ const TRANSFORMS = {
   userAgentsSkipped: 0,
 }
 
-/** A dialect that works, but for what a test replaces. */
+/** A dialect that works, except for what a test replaces. */
 const DIALECT: Dialect = {
   surface: 'native',
   answerForm: 'native',
@@ -101,7 +101,7 @@ const fail = (): never => {
   throw new TypeError('our bug')
 }
 
-test('a reply that is made is sent, and nothing is logged', async () => {
+test('a normal reply is sent, and nothing is logged', async () => {
   const { post, faults } = await serve({})
   assert.match(await (await post('{}')).until(/taken/), /^HTTP\/1\.1 200 /)
   assert.deepEqual(faults, [])
@@ -115,7 +115,7 @@ for (const [name, dialect] of [
   test(`a throw in ${name} is answered with 500, logged, and holds nothing`, async () => {
     for (const head of ['', 'Content-Encoding: gzip\r\n']) {
       const { post, faults, inFlight } = await serve(dialect)
-      // An empty gzip body takes the path of large ones.
+      // An empty gzip body takes the path of large bodies.
       const client = await post(head === '' ? '{}' : '', head)
       assert.match(await client.until(/told internal/), /^HTTP\/1\.1 500 /)
       assert.equal(faults.length, 1)

@@ -1,4 +1,4 @@
-/** A bulk body through framer, worker code and reply, as one request goes, without the network. */
+/** Runs a bulk body through framer, worker code and reply like a request, without the network. */
 
 import type { PlacedPart } from '../../../src/accept/dialect.ts'
 import { BodyFramer } from '../../../src/accept/framing/body-framer.ts'

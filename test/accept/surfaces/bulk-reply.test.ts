@@ -1,5 +1,6 @@
 /**
- * Goal: forwarders find in a reply what they look for, byte by byte, and what they send is taken.
+ * Goal: what forwarders send is accepted, and they find in a reply what they look for, byte by
+ * byte.
  * Method: requests as the forwarders' own sources make them, through framer, worker code and reply.
  */
 import assert from 'node:assert/strict'
@@ -26,7 +27,7 @@ function replyTo(body: string, options: BulkOptions = {}): string {
 
 const EVENT = '{"@timestamp":"2026-05-01T10:00:00.000Z","message":"started","log":{"level":"info"}}'
 
-/** Action lines as sent, each followed by `EVENT` or by what is given; and the items' names. */
+/** Action lines as sent, each followed by `EVENT` or the given document; and the items' names. */
 const REQUESTS: readonly (readonly [
   client: string,
   body: string,
@@ -92,7 +93,7 @@ const REQUESTS: readonly (readonly [
 ]
 
 for (const [client, body, operations] of REQUESTS) {
-  test(`what ${client} sends is taken, an item an action`, () => {
+  test(`what ${client} sends is accepted, with one item per action`, () => {
     const { events, reply } = runBulk([Buffer.from(body)])
     assert.deepEqual(
       [...events.values()],
@@ -131,7 +132,7 @@ test('an item is what clients read and no more: about 100 bytes', () => {
   assert(replyTo(body.repeat(count)).length / count < 110)
 })
 
-test('ids lead to events: across segments, after other parts, and with fewer digits', () => {
+test('ids lead to events: across segments, after other parts and with fewer digits', () => {
   const count = SEGMENT_EVENTS_MAX + 3
   const body = Array.from({ length: count }, (_, i) => `{"create":{}}\n{"n":${i}}\n`).join('')
   for (const firstSegmentId of [SEGMENT_ID, 7n, 999_999_999_999_999_999n]) {
@@ -175,7 +176,7 @@ test('items of several parts are joined, empty ones leave no trace', () => {
   )
 })
 
-test('an item has at most BULK_ITEM_BYTES_MAX bytes beside what its action names', () => {
+test('an item has at most BULK_ITEM_BYTES_MAX bytes besides the names of its action', () => {
   const longest = 'i'.repeat(BULK_INDEX_BYTES_MAX)
   for (const body of [
     'x',

@@ -1,7 +1,7 @@
 /**
- * Goal: `filter_path` leaves of a bulk reply what Elasticsearch leaves of it.
- * Method: what real clients ask for, literally; and random patterns against a plain filter of JSON
- * values, through worker code and reply.
+ * Goal: `filter_path` leaves the same of a bulk reply as Elasticsearch does.
+ * Method: the literal filters of real clients; and random patterns compared with a plain filter of
+ * JSON values, through worker code and reply.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -63,12 +63,12 @@ for (const [client, filterPath, expected] of [
   test(`filter_path of ${client}`, () => assert.equal(replyTo(BODY, filterPath), expected))
 }
 
-test('a list of which nothing is left is left out', () => {
+test('a list that becomes empty is left out', () => {
   assert.equal(replyTo(GOOD, 'errors,items.*.error'), '{"errors":false}')
   assert.equal(replyTo(GOOD, 'items.*.error'), '{}')
 })
 
-test('an empty filter is none; one that takes everything leaves all that there is', () => {
+test('an empty filter is no filter; one that matches everything leaves everything', () => {
   for (const filterPath of ['', ',', ' , ']) assert.equal(parseFilterPath(filterPath), undefined)
   const all = parseFilterPath('*')
   assert.deepEqual(all?.items, everyOperation(ITEM_ALL))
@@ -134,7 +134,7 @@ function filterPlainly(reply: unknown, filterPath: string): unknown {
   return walk(reply, '') ?? {}
 }
 
-test('random patterns filter as a plain filter does', () => {
+test('random patterns filter like a plain filter', () => {
   const full: unknown = JSON.parse(replyTo(BODY, '*'))
   const first = fc.constantFrom('items', 'took', 'errors', '*', '**', 'i*s', 'x', 'it*ms*')
   const second = fc.constantFrom('create', 'index', '*', '**', '*e', 'delete', 'c*e*')

@@ -1,16 +1,15 @@
 /**
- * How versions of Fluent Bit read the answer to a chunk, retold after its published sources
+ * How versions of Fluent Bit read the answer to a chunk, modelled on its published sources
  * (plugins/out_es/es.c of 2020 to 2026, plugins/out_opensearch/opensearch.c of 2022 to 2026,
- * src/flb_http_client.c; Apache-2.0). What it does with a chunk whose answer is bad: it sends all
- * of it again.
+ * src/flb_http_client.c; Apache-2.0). After a bad answer it sends the whole chunk again.
  */
 
-/** `Buffer_Size` where it is not configured: 512k, of head and body. */
+/** The default `Buffer_Size`: 512k, for head and body. */
 export const FLUENT_BIT_BUFFER_BYTES = 512_000
 
 type Verdict = 'delivered' | 'again'
 
-/** What the statuses of the items come to, where `errors` is true. */
+/** The result of the items' statuses, where `errors` is true. */
 type JudgeStatuses = (statuses: readonly unknown[]) => Verdict
 
 const isStored = (status: unknown) => status === 200 || status === 201
@@ -29,9 +28,9 @@ export const FLUENT_BIT_READERS: readonly (readonly [version: string, judge: Jud
   ],
 ]
 
-/** `answer`: head and body as they come from the network. */
+/** `answer`: head and body as received. */
 export function readAsFluentBit(answer: string, judge: JudgeStatuses): Verdict {
-  // Newer versions give up at this size (`http_do=-1`); older ones searched in what they had.
+  // Newer versions give up at this size (`http_do=-1`); older ones search in what they have.
   if (Buffer.byteLength(answer) > FLUENT_BIT_BUFFER_BYTES) return 'again'
   const status = /^HTTP\/1\.1 (\d+) /.exec(answer)?.[1]
   const body = answer.slice(answer.indexOf('\r\n\r\n') + 4)

@@ -16,7 +16,7 @@ const status = otlpMessages.lookupType('sluice.otlp.Status')
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
 
-test('the content type is the one of the request, without a charset', () => {
+test('the content type is that of the request, without a charset', () => {
   assert.deepEqual(OTLP_CONTENT_TYPES, {
     protobuf: 'application/x-protobuf',
     json: 'application/json',

@@ -173,7 +173,7 @@ test('an unknown tool, an unknown argument and a missing one are named', async (
     ['list_streams', { page: 1 }, /unknown field "page"; known are: after/],
     ['search_events', {}, /"stream" is required/],
     ['search_events', { stream: '1', limit: 201 }, /"limit" must be an integer from 1 to 200/],
-    ['search_events', { stream: 'nope' }, /no such stream; list_streams tells/],
+    ['search_events', { stream: 'nope' }, /no such stream; list_streams lists/],
   ] as const) {
     const { isError, text } = await agent.call(name, args)
     assert.ok(isError, name)

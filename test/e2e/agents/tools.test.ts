@@ -160,7 +160,7 @@ test('aggregate counts in groups, and cuts what is too much', async () => {
   })
   assert.ok((much.rows as Rows).length * 4 <= MCP_CELLS_MAX)
   assert.equal(much.truncated, true)
-  assert.match(String(much.hint), /rows more/)
+  assert.match(String(much.hint), /more rows/)
 })
 
 test('get_event gives the payload byte for byte, and the neighbours', async () => {
