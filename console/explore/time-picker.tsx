@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { setParams } from '../base/route.ts'
 import { fromInputValue, momentMs, PRESETS, rangeLabel, toInputValue, zone } from '../base/time.ts'
 import { ask } from './ask.ts'
@@ -10,7 +10,8 @@ export function TimePicker() {
   const ref = useRef<HTMLDivElement>(null)
   const { from, to, timeBasis } = ask.value
   const toButton = () => ref.current?.querySelector<HTMLElement>('#time')?.focus()
-  useEffect(() => {
+  // Before the next key is handled: a person's next Tab may come at once.
+  useLayoutEffect(() => {
     if (!isOpen.value) return
     const place = ref.current!
     const chosen = place.querySelector<HTMLElement>('.popover [aria-pressed=true]')
