@@ -77,6 +77,8 @@ export interface Counted {
   /** By the names of what was grouped by. */
   readonly rows: readonly (Readonly<Record<string, unknown>> & { readonly count: number })[]
   readonly total: number
+  /** RFC 3339. Every event acknowledged before is counted. */
+  readonly as_of: string
 }
 
 export interface IngestAnswer {
@@ -183,8 +185,12 @@ export class Api {
     return JSON.parse(await this.rest(`/v1/streams/${streamId}/query`, 'POST', body)) as Counted
   }
 
-  /** Waits until the analytics store has `events` events of the stream, or more. */
+  /**
+   * Waits until the analytics store has `events` events of the stream, or more, and says that none
+   * from before the call is missing: while it does not, a later answer may have fewer.
+   */
   async untilCounted(streamId: string, events: number, waitMs = 60_000): Promise<void> {
+    const startMs = Date.now()
     const deadline = performance.now() + waitMs
     let last = 'nothing'
     while (performance.now() < deadline) {
@@ -193,7 +199,10 @@ export class Api {
         to: '2100-01-01T00:00:00Z',
       }).catch((cause: unknown) => ({ status: 0, text: String(cause) }))
       last = answer.text
-      if (answer.status === 200 && (JSON.parse(last) as Counted).total >= events) return
+      if (answer.status === 200) {
+        const { total, as_of: asOf } = JSON.parse(last) as Counted
+        if (total >= events && Date.parse(asOf) >= startMs) return
+      }
       await sleep(100)
     }
     throw new Error(`stream ${streamId}: not ${events} events within ${waitMs} ms but ${last}`)
