@@ -43,6 +43,8 @@ const SETTINGS: EngineSettings = {
   bounds: {
     read: {
       max_threads: 2,
+      // Else a query gets one thread for each free GiB, and the server has less than one.
+      max_threads_min_free_memory_per_thread: 0,
       max_memory_usage: READ_MEMORY_BYTES_MAX,
       // When the server has no memory left, a read is ended, never what writes: this is the divisor
       // of what a query holds, and 0 means that it is passed over.

@@ -96,6 +96,13 @@ test('each lane has its places, and statements beyond them wait', async () => {
   }
 })
 
+test('a read alone works on two threads', async () => {
+  const plan = await reads.query<{ explain: string }>(
+    'EXPLAIN PIPELINE SELECT sum(cityHash64(number)) FROM numbers_mt(10000000)',
+  )
+  assert.match(plan.map(({ explain }) => explain).join('\n'), /NumbersRange × 2/)
+})
+
 test('reads run out of memory, inserts do not', async () => {
   const hogs = Array.from({ length: 6 }, () =>
     // What it asks for is more than a read gets.
