@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_CONTROLS_MAX, ENGINE_READS_MAX, ENGINE_WRITES_MAX } from '../limits.ts'
 import type { StoreLane } from '../store/store-lane.ts'
 import { type Addon, type Connection, loadAddon } from './chdb-addon.ts'
-import { type Reads, ReadThreads } from './read-threads.ts'
+import { type Read, type Reads, ReadThreads } from './read-threads.ts'
 
 interface Running {
   readonly lane: StoreLane
@@ -42,6 +42,8 @@ const WAITING_MAX = 256
 /** What the engine answers when its queues are full; the form is that of its own errors. */
 const TOO_BUSY =
   'Code: 202. DB::Exception: Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)'
+
+const TIME_SETTING = 'max_execution_time'
 
 /** For statements that name no format of their own. */
 const FORMAT = 'TabSeparated'
@@ -100,7 +102,7 @@ export class ClickHouseEngine {
     const { sql } = statement
     return await this.#inPlace(statement, async (tag) => {
       if (isTextRead(statement)) {
-        return await this.#reads.run([...this.#preparation(statement, tag), sql])
+        return await this.#reads.run({ ...this.#preparation(statement, tag), sql })
       }
       return await this.#inSession(statement, tag, async (connection) => {
         return (await this.#addon.QueryAsyncConnection(connection, sql, FORMAT)).bytes
@@ -160,10 +162,9 @@ export class ClickHouseEngine {
     const connection = prepared ?? this.#addon.CreateConnection(this.#path)
     let isOver = false
     try {
-      const preparation = prepared
-        ? [setStatement(new Map([['log_comment', tag]]))]
-        : this.#preparation(statement, tag)
-      for (const sql of preparation) await this.#addon.QueryAsyncConnection(connection, sql, 'Null')
+      const preparation = this.#preparation(statement, tag)
+      const statements = [...(prepared ? [] : preparation.session), ...preparation.own]
+      for (const sql of statements) await this.#addon.QueryAsyncConnection(connection, sql, 'Null')
       if (signal.aborted) throw new Error(CANCELLED)
       const result = await fn(connection)
       isOver = !signal.aborted
@@ -206,25 +207,29 @@ export class ClickHouseEngine {
     this.#killing = undefined
   }
 
-  /** What is run before the statement, on its connection. */
-  #preparation(statement: Statement, tag: string): string[] {
+  /** What is run before the statement, on its connection: for its session, and for it alone. */
+  #preparation(statement: Statement, tag: string): Pick<Read, 'session' | 'own'> {
     const { database } = statement
     const { defaults, bounds } = this.#settings
-    const settings = new Map([...textOf(defaults), ...statement.settings])
+    const session = new Map([...textOf(defaults), ...statement.settings])
     for (const [name, most] of textOf(bounds[statement.lane] ?? {})) {
-      const asked = settings.get(name)
+      const asked = session.get(name)
       // 0 is no bound at all.
       const isLess = asked !== undefined && Number(asked) > 0 && Number(asked) < Number(most)
-      if (!isLess) settings.set(name, most)
+      if (!isLess) session.set(name, most)
     }
+    const own = new Map([['log_comment', tag]])
+    // What is left of a request's time is different each time.
+    const seconds = session.get(TIME_SETTING)
+    if (seconds !== undefined && session.delete(TIME_SETTING)) own.set(TIME_SETTING, seconds)
     // Several reads share the cores as it is: more threads of each would take them from ingest.
     const reads = [...this.#running.values()].filter(({ lane }) => lane === 'read')
     const isOneOfMany = reads.filter(({ isThin }) => !isThin).length > 1
-    if (statement.lane === 'read' && isOneOfMany) settings.set('max_threads', '1')
-    settings.set('log_comment', tag)
-    for (const [name, value] of statement.params) settings.set(`param_${name}`, value)
+    if (statement.lane === 'read' && isOneOfMany) own.set('max_threads', '1')
+    for (const [name, value] of statement.params) own.set(`param_${name}`, value)
     const use = database === undefined ? [] : [`USE ${quoteName(database)}`]
-    return [...use, setStatement(settings)]
+    const set = session.size === 0 ? [] : [setStatement(session)]
+    return { session: [...use, ...set], own: [setStatement(own)] }
   }
 }
 

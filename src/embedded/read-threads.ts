@@ -6,10 +6,18 @@
  */
 import { Worker } from 'node:worker_threads'
 
-/** Runs statements on a new connection: all but the last prepare it. */
+/** A statement, and what is run before it on its connection, which no other read uses. */
+export interface Read {
+  /** Statements that most reads begin with: they may be run before there is a read. */
+  readonly session: readonly string[]
+  /** Statements for this read alone, after those. */
+  readonly own: readonly string[]
+  readonly sql: string
+}
+
 export interface Reads {
-  /** The last one's result. Rejects with the engine's own message. */
-  run(statements: readonly string[]): Promise<Uint8Array>
+  /** The result of `sql`. Rejects with the engine's own message. */
+  run(read: Read): Promise<Uint8Array>
   /** Precondition: nothing runs. */
   close(): Promise<void>
 }
@@ -37,10 +45,10 @@ export class ReadThreads implements Reads {
     return threads
   }
 
-  async run(statements: readonly string[]): Promise<Uint8Array> {
+  async run(read: Read): Promise<Uint8Array> {
     const thread = this.#takeFree() ?? (await ReadThread.start(this.#path))
     try {
-      return await thread.run(statements)
+      return await thread.run(read)
     } finally {
       if (!thread.hasEnded) this.#free.push(thread)
     }
@@ -92,9 +100,9 @@ class ReadThread {
     return thread
   }
 
-  async run(statements: readonly string[]): Promise<Uint8Array> {
+  async run(read: Read): Promise<Uint8Array> {
     const replied = this.#replied()
-    this.#worker.postMessage(statements)
+    this.#worker.postMessage(read)
     const reply = await replied
     return reply.kind === 'result' ? reply.bytes : new Uint8Array()
   }

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Addon, Connection } from '../../src/embedded/chdb-addon.ts'
 import { ClickHouseEngine, type Statement } from '../../src/embedded/clickhouse-engine.ts'
-import type { Reads } from '../../src/embedded/read-threads.ts'
+import type { Read, Reads } from '../../src/embedded/read-threads.ts'
 import { ENGINE_PLACES_MAX, ENGINE_READS_MAX } from '../../src/limits.ts'
 import { STORE_LANES, type StoreLane } from '../../src/store/store-lane.ts'
 
@@ -52,10 +52,10 @@ class FailingReads implements Reads {
     this.#addon = addon
   }
 
-  async run(statements: readonly string[]): Promise<Uint8Array> {
+  async run({ session, own, sql }: Read): Promise<Uint8Array> {
     this.runs++
     if (this.#addon.failing !== undefined) throw new Error(`${this.#addon.failing} failed`)
-    return Buffer.from(statements.join('\n'))
+    return Buffer.from([...session, '|', ...own, '|', sql].join('\n'))
   }
 
   async close(): Promise<void> {
@@ -106,7 +106,7 @@ test('a read on a thread that fails leaks no place', async () => {
   }
   addon.failing = undefined
   const sent = Buffer.from(await engine.run(read)).toString()
-  assert.match(sent, /^USE `d\\`b`\nSET log_comment = '.*'\nSELECT 1 FORMAT JSON$/)
+  assert.match(sent, /^USE `d\\`b`\n\|\nSET log_comment = '.*'\n\|\nSELECT 1 FORMAT JSON$/)
   assert.equal(addon.open, 1, 'that of the engine')
   await engine.close(0)
   assert.ok(reads.isClosed)

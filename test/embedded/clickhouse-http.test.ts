@@ -111,6 +111,34 @@ test('parameters and settings of one request do not reach another', async () => 
   await assert.rejects(clickHouse.query('SELECT {x:String}'), storeError('other', 456))
 })
 
+test('reads one after another: nothing of one reaches the next, the same or another', async () => {
+  const told = async (settings: Record<string, number>) => {
+    const names = ['max_block_size', 'max_rows_to_read', 'max_execution_time', 'max_threads']
+    const columns = names.map((name) => `toString(getSetting('${name}')) AS ${name}`)
+    return (await clickHouse.query<Record<string, string>>(`SELECT ${columns}`, {}, settings))[0]
+  }
+  const read = async (x: string) => {
+    const rows = await clickHouse.query('SELECT {x:String} AS x', { x })
+    assert.deepEqual(rows, [{ x }])
+    await assert.rejects(clickHouse.query('SELECT {x:String}'), storeError('other', 456))
+  }
+  const usual = await told({})
+  const asked: Record<string, number>[] = [
+    { max_block_size: 1_001 },
+    { max_rows_to_read: 1_002, max_threads: 1 },
+    { max_execution_time: 7 },
+    {},
+  ]
+  for (const settings of [...asked, ...asked.toReversed()]) {
+    const texts = Object.entries(settings).map(([name, value]) => [name, String(value)])
+    for (let n = 0; n < 3; n++) {
+      assert.deepEqual(await told(settings), { ...usual, ...Object.fromEntries(texts) })
+    }
+    await read(JSON.stringify(settings))
+    await assert.rejects(clickHouse.query('SELECT 1', {}, { nope: 1 }), storeError('other', 115))
+  }
+})
+
 test('errors have the code and text of the server, under a failing status', async () => {
   for (const [sql, status, code] of [
     ['SELECT * FROM nowhere', 500, 60],
