@@ -121,7 +121,9 @@ export class AggregateStore {
     const narrow = (leg: RowLeg) => large?.leaveOut(leg) ?? leg
     const columns = (leg: RowLeg) => sql.columns(narrow(leg))
     const tail = (leg: RowLeg) => sql.tail(narrow(leg))
-    const legs = rowSource({ ...task, columns, tail }, this.#tables.database, tables, params)
+    const conditionFields = large && ((leg: RowLeg) => large.omitFrom(leg))
+    const of = { ...task, columns, tail, ...(conditionFields && { conditionFields }) }
+    const legs = rowSource(of, this.#tables.database, tables, params)
     return async (signal) => {
       let stats = NOTHING
       const options = {

@@ -15,6 +15,7 @@ import {
 import { clampNs } from '../../../model/int64.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import type { StreamId } from '../../../model/stream.ts'
+import type { LegFields } from '../compile/leg-fields.ts'
 import type { PresentTables } from '../compile/projection-tables.ts'
 import type { RowLeg } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
@@ -54,18 +55,32 @@ export class LargeIntegers {
 
   /** The leg without columns of large integers, except where they are known to occur. */
   leaveOut(leg: RowLeg): RowLeg {
-    const { fields } = leg
-    const typesOf = (path: PathParts): PathTypes => {
-      const types = fields.typesOf(path)
-      const isInteger = types.scalars.includes('Int64') && types.scalars.includes('UInt64')
-      const column = dynamicColumn(path)
-      if (types === ANY_TYPES || !isInteger || column?.arrays !== 0) return types
-      if (this.#known.has(this.#streamIds, column.sql)) return types
-      this.#columns.add(column.sql)
+    const { typesOf, textFields, paths } = leg.fields
+    const narrow = (path: PathParts): PathTypes => {
+      const types = typesOf(path)
+      if (!this.#leaveOut(path, types)) return types
       return { ...types, scalars: types.scalars.filter((type: ScalarType) => type !== 'UInt64') }
     }
-    const { textFields, paths } = fields
-    return { ...leg, fields: { typesOf, textFields, paths } }
+    return { ...leg, fields: { typesOf: narrow, textFields, paths } }
+  }
+
+  /** The same for conditions: of the columns that one would read, those that are left out. */
+  omitFrom({ fields: { typesOf, textFields, paths } }: RowLeg): LegFields {
+    return {
+      typesOf,
+      textFields,
+      paths,
+      omits: (path, type) => type === 'UInt64' && this.#leaveOut(path, typesOf(path)),
+    }
+  }
+
+  #leaveOut(path: PathParts, types: PathTypes): boolean {
+    const isInteger = types.scalars.includes('Int64') && types.scalars.includes('UInt64')
+    const column = dynamicColumn(path)
+    if (types === ANY_TYPES || !isInteger || column?.arrays !== 0) return false
+    if (this.#known.has(this.#streamIds, column.sql)) return false
+    this.#columns.add(column.sql)
+    return true
   }
 
   /** Remembers that they occur: later statements read them at once. */

@@ -22,7 +22,7 @@ import { compileSystemTest } from './compile-system.ts'
 import { compileTest } from './compile-test.ts'
 import type { LegFields } from './leg-fields.ts'
 import { ElementScope, eventScope, type Scope } from './scope.ts'
-import type { SqlParams } from './sql-params.ts'
+import { SqlParams } from './sql-params.ts'
 import type { Column, TypedColumn } from './typed-column.ts'
 
 /**
@@ -104,7 +104,10 @@ class Compiler {
       const isLabel = !isText && isServiceName(test) && isPlainString(column)
       return isLabel && scope.isService(path) ? { ...column, sql: 'service' } : column
     })
-    return anyOf(columns.map((column) => this.#testColumn(at, test, column, isText)))
+    const read = columns.filter((column) => {
+      return !(mayMeet(test, column, isText) && scope.omits(path, column))
+    })
+    return anyOf(read.map((column) => this.#testColumn(at, test, column, isText)))
   }
 
   #testColumn(at: Span, test: Test, column: TypedColumn, isText: boolean): string {
@@ -128,6 +131,11 @@ class Compiler {
       'name the fields that are meant, ask for fewer values, or fewer streams at a time',
     )
   }
+}
+
+/** Whether some value of the column meets the test. */
+function mayMeet(test: Test, column: TypedColumn, isText: boolean): boolean {
+  return test.kind === 'exists' || compileTest(test, column, isText, new SqlParams()) !== undefined
 }
 
 function exists({ sql, arrays }: Column): string {

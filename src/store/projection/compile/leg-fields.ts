@@ -4,6 +4,7 @@ import {
   type FieldCatalog,
   type PathParts,
   type PathTypes,
+  type ScalarType,
 } from '../../../model/field-catalog.ts'
 
 export interface LegFields {
@@ -11,6 +12,11 @@ export interface LegFields {
   readonly textFields: readonly string[]
   /** All that the catalog knows. */
   readonly paths: readonly PathParts[]
+  /**
+   * Whether a condition does not read the path's values of this type, which are no elements of
+   * arrays. Asked only where it would; absent: it reads all.
+   */
+  omits?(path: PathParts, type: ScalarType): boolean
 }
 
 /** For rows that the catalog has learned from. */

@@ -51,6 +51,8 @@ export interface RowSourceOptions {
   readonly query: Query
   /** What follows SELECT; each leg must give the same names, and compatible types. */
   readonly columns: (leg: RowLeg) => string
+  /** What the query's condition reads of a leg, if not the fields of the leg. */
+  readonly conditionFields?: (leg: RowLeg) => LegFields
   /** A further condition, such as a window of ids. */
   readonly where?: (leg: RowLeg) => string
   /** What follows the conditions of each leg, such as a GROUP BY of its own. */
@@ -174,8 +176,8 @@ class RowSource {
   }
 
   #part(leg: RowLeg): Part {
-    const { query, columns, where, tail } = this.#options
-    const condition = compileQuery(query, leg.fields, this.#params)
+    const { query, columns, conditionFields, where, tail } = this.#options
+    const condition = compileQuery(query, conditionFields?.(leg) ?? leg.fields, this.#params)
     const further = where?.(leg)
     return {
       columns: columns(leg),

@@ -286,3 +286,22 @@ test('integers past 64 bits signed are seen when the first one comes', async () 
     assert.deepEqual(await ask(), [...expected, `${value} | 1 | 1 | ${value} | ${value}`])
   }
 })
+
+test('conditions see integers past 64 bits signed when the first one comes', async () => {
+  const stream = 105 as StreamId
+  const event = (json: string): PlainEvent => {
+    return { stream, ms: FROM_MS + 20 * MINUTE_MS, level: '', fields: { integer: json } }
+  }
+  const types = { scalars: ['Int64', 'UInt64'] as const }
+  const catalog = learnedCatalog(stream, [], { integer: types })
+  const totals = async () => {
+    const queries = ['integer:>5', 'NOT integer:>5', 'integer:7', 'integer:<0 OR integer:>=7']
+    const counts: number[] = []
+    for (const query of queries) counts.push(Number((await run({ query }, [catalog])).total))
+    return counts
+  }
+  await insert(stream, ['1', '-5', '7'].map(event))
+  for (let again = 0; again < 2; again++) assert.deepEqual(await totals(), [1, 2, 1, 2])
+  await insert(stream, [event('18446744073709551611')])
+  for (let again = 0; again < 2; again++) assert.deepEqual(await totals(), [2, 2, 1, 3])
+})
