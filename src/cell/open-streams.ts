@@ -1,12 +1,15 @@
 /** What reads know of streams when a request begins: their marks, fields and freshness. */
-import type { OpenStreams } from '../read/read-deps.ts'
+import { foundOf, isLookup, type OpenStreams } from '../read/read-deps.ts'
 import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import type { ReadStateStore } from '../store/raw/read-state-store.ts'
 
 export function openStreamsBy(states: ReadStateStore, catalogs: FieldCatalogStore): OpenStreams {
-  return async (streams) => {
-    const ids = streams.map(({ streamId }) => streamId)
-    const [state, known] = await Promise.all([states.read(ids), catalogs.load(streams)])
+  return async (asked) => {
+    const ids = isLookup(asked) ? asked.ids : asked.map(({ streamId }) => streamId)
+    const [state, known] = await Promise.all([
+      states.read(ids),
+      foundOf(asked).then((streams) => catalogs.load(streams)),
+    ])
     const sources = ids.map((streamId, index) => ({
       streamId,
       catalog: known[index]!,

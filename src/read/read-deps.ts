@@ -1,5 +1,5 @@
 /** What reading needs of the stores: what is known of streams when a request begins. */
-import type { Stream } from '../model/stream.ts'
+import type { Stream, StreamId } from '../model/stream.ts'
 import type { SourceStream } from '../store/projection/compile/row-source.ts'
 
 export interface ReadableStreams {
@@ -8,5 +8,22 @@ export interface ReadableStreams {
   readonly asOfMs: number
 }
 
-/** The catalogs and the marks of `streams`. Throws `StoreError`. */
-export type OpenStreams = (streams: readonly Stream[]) => Promise<ReadableStreams>
+/** Streams that are being looked up: what is read by their ids need not wait for that. */
+export interface StreamLookup {
+  readonly ids: readonly StreamId[]
+  /** In the order of `ids`; rejects where one is missing, and is awaited by who is given it. */
+  readonly found: Promise<readonly Stream[]>
+}
+
+export type AskedStreams = readonly Stream[] | StreamLookup
+
+/** Their catalogs and marks. Throws `StoreError`, and what the look-up throws. */
+export type OpenStreams = (streams: AskedStreams) => Promise<ReadableStreams>
+
+export async function foundOf(streams: AskedStreams): Promise<readonly Stream[]> {
+  return isLookup(streams) ? await streams.found : streams
+}
+
+export function isLookup(streams: AskedStreams): streams is StreamLookup {
+  return 'found' in streams
+}

@@ -20,6 +20,7 @@ import {
   type StreamId,
   tryParseRowId,
 } from '../model/stream.ts'
+import type { StreamLookup } from '../read/read-deps.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Lane } from './lane.ts'
 
@@ -212,6 +213,17 @@ export async function findVisibleStream(
   const isOwn = principal.scopes.has('admin') || stream?.owner === principal.owner
   if (stream !== undefined && isOwn) return stream
   throw new IngestError('not_found', 'there is no stream with this id')
+}
+
+/** `findVisibleStream` for what reads the stream by its id meanwhile. Throws `not_found`. */
+export function lookUpStream(
+  streams: StreamFinder,
+  principal: Principal,
+  idText: string | undefined,
+): StreamLookup {
+  const id = tryParseRowId(idText)
+  const found = findVisibleStream(streams, principal, idText).then((stream) => [stream])
+  return { ids: id === undefined ? [] : [id as StreamId], found }
 }
 
 function startBody(

@@ -185,12 +185,27 @@ export class Api {
     return JSON.parse(await this.rest(`/v1/streams/${streamId}/query`, 'POST', body)) as Counted
   }
 
-  /**
-   * Waits until the analytics store has `events` events of the stream, or more, and says that none
-   * from before the call is missing: while it does not, a later answer may have fewer.
-   */
+  /** Waits until the analytics store has `events` events of the stream, or more. */
   async untilCounted(streamId: string, events: number, waitMs = 60_000): Promise<void> {
+    await this.#until(streamId, `${events} events`, waitMs, ({ total }) => total >= events)
+  }
+
+  /**
+   * Waits until the analytics store says that it has every event from before the call. Its rows are
+   * visible a moment before it says so, and until then a later answer may have fewer of them.
+   */
+  async untilProjected(streamId: string, waitMs = 60_000): Promise<void> {
     const startMs = Date.now()
+    const isAll = ({ as_of: asOf }: Counted) => Date.parse(asOf) >= startMs
+    await this.#until(streamId, 'all events', waitMs, isAll)
+  }
+
+  async #until(
+    streamId: string,
+    what: string,
+    waitMs: number,
+    isDone: (counted: Counted) => boolean,
+  ): Promise<void> {
     const deadline = performance.now() + waitMs
     let last = 'nothing'
     while (performance.now() < deadline) {
@@ -199,13 +214,10 @@ export class Api {
         to: '2100-01-01T00:00:00Z',
       }).catch((cause: unknown) => ({ status: 0, text: String(cause) }))
       last = answer.text
-      if (answer.status === 200) {
-        const { total, as_of: asOf } = JSON.parse(last) as Counted
-        if (total >= events && Date.parse(asOf) >= startMs) return
-      }
+      if (answer.status === 200 && isDone(JSON.parse(last) as Counted)) return
       await sleep(100)
     }
-    throw new Error(`stream ${streamId}: not ${events} events within ${waitMs} ms but ${last}`)
+    throw new Error(`stream ${streamId}: not ${what} within ${waitMs} ms but ${last}`)
   }
 
   async usage(streamId: string): Promise<{

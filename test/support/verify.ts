@@ -85,7 +85,7 @@ async function checkProjection(
   writers: readonly Writer[],
   records: readonly EventRecord[],
 ): Promise<void> {
-  await api.untilCounted(streamId, records.length, CATCH_UP_MS_MAX)
+  await api.untilProjected(streamId, CATCH_UP_MS_MAX)
   const { total } = await api.count(streamId)
   assert.equal(total, records.length, 'the projection holds as many events as the raw store')
   if (total === 0) return

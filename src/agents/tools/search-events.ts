@@ -1,6 +1,7 @@
 /** Search, with rows that a model can read, and a reason when nothing was found. */
 import { readElementTexts, readMemberTexts } from '../../api/json-text.ts'
 import { MCP_SEARCH_EVENTS_MAX } from '../../limits.ts'
+import type { Stream } from '../../model/stream.ts'
 import { type AggregateDeps, aggregate } from '../../read/aggregate/aggregate.ts'
 import { readAggregateRequest } from '../../read/aggregate/aggregate-request.ts'
 import type { StreamSource } from '../../read/find-streams.ts'
@@ -91,7 +92,7 @@ export function searchEventsTool(deps: SearchToolDeps): AgentTool {
 async function countMatches(
   deps: AggregateDeps,
   { signal }: ToolCall,
-  stream: Parameters<typeof aggregate>[2][number],
+  stream: Stream,
   { query: text, from: start, to: end, time_basis: basis }: Readonly<Record<string, unknown>>,
 ): Promise<number | null> {
   const given = { query: text, from: start, to: end, time_basis: basis, timeout_ms: COUNT_MS_MAX }

@@ -1,12 +1,11 @@
 /** Answers an aggregating query. */
-import type { Stream } from '../../model/stream.ts'
 import type {
   AggregateResult,
   AggregateTask,
 } from '../../store/projection/aggregate/aggregate-store.ts'
 import { missesPaths } from '../asks-catalog.ts'
 import { UNLEARNED } from '../honest-answer.ts'
-import type { OpenStreams } from '../read-deps.ts'
+import type { AskedStreams, OpenStreams } from '../read-deps.ts'
 import { aggregateJson } from './aggregate-answer.ts'
 import type { AggregateRequest } from './aggregate-request.ts'
 
@@ -21,7 +20,7 @@ export interface AggregateDeps {
 export async function aggregate(
   { openStreams, runAggregate, nowMs }: AggregateDeps,
   request: AggregateRequest,
-  streams: readonly Stream[],
+  streams: AskedStreams,
   signal: AbortSignal,
 ): Promise<string> {
   const startMs = performance.now()

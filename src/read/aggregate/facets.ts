@@ -1,11 +1,10 @@
 /** Facets: the most frequent values of several fields at once. Of many events, of the newest. */
 import type { Schema } from '../../api/schema.ts'
 import { FACET_FIELDS_MAX, FACET_VALUES_DEFAULT, FACET_VALUES_MAX } from '../../limits.ts'
-import type { Stream } from '../../model/stream.ts'
 import type { FacetsResult, FacetsTask } from '../../store/projection/aggregate/facets-store.ts'
 import { missesPaths } from '../asks-catalog.ts'
 import { honestMembers, UNLEARNED } from '../honest-answer.ts'
-import type { OpenStreams } from '../read-deps.ts'
+import type { AskedStreams, OpenStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
 import { groupJson } from './aggregate-answer.ts'
@@ -62,7 +61,7 @@ export interface FacetsDeps {
 export async function facets(
   { openStreams, runFacets, nowMs }: FacetsDeps,
   request: FacetsRequest,
-  streams: readonly Stream[],
+  streams: AskedStreams,
   signal: AbortSignal,
 ): Promise<string> {
   const startMs = performance.now()

@@ -2,12 +2,13 @@
  * Histogram: counts by time and level. When there is no time for the whole range, the answer covers
  * its newest part and says so.
  */
+
 import type { Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
-import type { Stream } from '../../model/stream.ts'
 import type { AggregateResult } from '../../store/projection/aggregate/aggregate-store.ts'
 import { missesPaths } from '../asks-catalog.ts'
 import { type Honesty, honestMembers, type TimeRange, UNLEARNED } from '../honest-answer.ts'
+import type { AskedStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
 import type { AggregateDeps } from './aggregate.ts'
@@ -47,7 +48,7 @@ interface Counted {
 export async function histogram(
   deps: AggregateDeps,
   request: HistogramRequest,
-  streams: readonly Stream[],
+  streams: AskedStreams,
   signal: AbortSignal,
 ): Promise<string> {
   const startMs = performance.now()

@@ -6,10 +6,10 @@ import { IngestError } from '../../errors.ts'
 import { EVENTS_PAGE_BYTES_MAX } from '../../limits.ts'
 import { boundaryCursor, type EventId, type EventKey, formatEventId } from '../../model/event-id.ts'
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
-import type { Stream } from '../../model/stream.ts'
 import type { SourceStream } from '../../store/projection/compile/row-source.ts'
 import { missesPaths } from '../asks-catalog.ts'
 import { type Honesty, honestMembers } from '../honest-answer.ts'
+import type { AskedStreams } from '../read-deps.ts'
 import { type FoundEvents, findEvents, type Shortfall } from './find-events.ts'
 import {
   type DamagedSegment,
@@ -22,14 +22,14 @@ import type { SearchSources } from './search-sources.ts'
 
 export interface SearchDeps extends RecordReaders {
   /** The catalogs and the marks of streams. */
-  readonly openStreams: (streams: readonly Stream[]) => Promise<readonly SourceStream[]>
+  readonly openStreams: (streams: AskedStreams) => Promise<readonly SourceStream[]>
   readonly sources: SearchSources
   readonly nowMs: () => number
 }
 
 export interface SearchTask {
   readonly request: SearchRequest
-  readonly streams: readonly Stream[]
+  readonly streams: AskedStreams
   /** Records name their stream. */
   readonly tellsStream: boolean
 }

@@ -6,15 +6,15 @@ import { checkBody } from '../../api/check-value.ts'
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
 import type { Reply, Route } from '../../http/exchange.ts'
 import { READ_BODY_BYTES_MAX } from '../../limits.ts'
-import type { Stream } from '../../model/stream.ts'
 import { findStreams, type StreamSource, splitStreams } from '../../read/find-streams.ts'
+import type { AskedStreams } from '../../read/read-deps.ts'
 import type { ReadMembers } from '../../read/read-request.ts'
 import { STREAMS, STREAMS_TEXT } from '../../read/schemas.ts'
 import {
-  findVisibleStream,
   type Guard,
   guardRoute,
   jsonAnswer,
+  lookUpStream,
   type RestRequest,
   type StreamFinder,
 } from '../guard.ts'
@@ -38,7 +38,7 @@ export interface ReadKind {
   /** The answer as JSON. `members` are as `properties` say. */
   readonly run: (
     members: ReadMembers,
-    findStreams: () => Promise<readonly Stream[]>,
+    findStreams: () => Promise<AskedStreams>,
     signal: AbortSignal,
   ) => Promise<string>
 }
@@ -50,13 +50,7 @@ export function readRoutes({ streams, ...guard }: ReadRoutesDeps, kind: ReadKind
     ({ type: 'object', properties: all }) as const satisfies ObjectSchema
   const severalTexts = { ...texts, streams: { schema: STREAMS_TEXT, read: splitStreams } }
   const one = async ({ principal, params, signal }: RestRequest, members: ReadMembers) =>
-    reply(
-      await run(
-        members,
-        async () => [await findVisibleStream(streams, principal, params[0])],
-        signal,
-      ),
-    )
+    reply(await run(members, async () => lookUpStream(streams, principal, params[0]), signal))
   const many = async ({ principal, signal }: RestRequest, all: ReadMembers) => {
     const { streams: wanted, ...members } = all
     return reply(await run(members, () => findStreams(streams, principal, wanted), signal))

@@ -7,9 +7,9 @@ import type { ObjectSchema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
 import type { Reply, Route } from '../../http/exchange.ts'
 import { EXPORTS_MAX } from '../../limits.ts'
-import type { Stream } from '../../model/stream.ts'
 import { findStreams, type StreamSource, splitStreams } from '../../read/find-streams.ts'
 import { formatTimeNs } from '../../read/honest-answer.ts'
+import { type AskedStreams, foundOf } from '../../read/read-deps.ts'
 import { STREAMS, STREAMS_TEXT } from '../../read/schemas.ts'
 import { Export } from '../../read/search/export.ts'
 import { type SearchDeps, search } from '../../read/search/search.ts'
@@ -22,9 +22,9 @@ import {
 } from '../../read/search/search-request.ts'
 import { EVENT } from '../events.ts'
 import {
-  findVisibleStream,
   type Guard,
   guardRoute,
+  lookUpStream,
   type RestRequest,
   type RestRoute,
   type StreamFinder,
@@ -68,27 +68,31 @@ const SHARED = {
   },
 } as const
 
+type FindStreams = () => Promise<AskedStreams>
+
 export function searchRoutes({ streams, search: deps, ...guard }: SearchRoutesDeps): Route[] {
   const exports = new Exports()
-  const answer = async (request: RestRequest, members: Members, found: readonly Stream[]) => {
+  const answer = async (request: RestRequest, members: Members, find: FindStreams) => {
     const tellsStream = request.params.length === 0
     const kind = exportKind(request.accept)
     const wanted = readSearchRequest(members, deps.nowMs(), kind && 'oldest')
-    const task = { request: wanted, streams: found, tellsStream }
+    const streams = await find()
+    const task = { request: wanted, streams, tellsStream }
     if (kind === undefined) {
       const body = await search(deps, task, request.signal)
       return { status: 200, contentType: 'application/json', body } satisfies Reply
     }
     const limit = Number(members.limit ?? Number.POSITIVE_INFINITY)
-    return exports.begin(await Export.start(deps, { ...task, kind, limit }), kind, request, wanted)
+    const exported = { ...task, streams: await foundOf(streams), kind, limit }
+    return exports.begin(await Export.start(deps, exported), kind, request, wanted)
   }
   const ofOne = async (request: RestRequest, members: Members) => {
-    const stream = await findVisibleStream(streams, request.principal, request.params[0])
-    return answer(request, members, [stream])
+    const lookUp = async () => lookUpStream(streams, request.principal, request.params[0])
+    return answer(request, members, lookUp)
   }
   const ofSeveral = async (request: RestRequest, { streams: wanted, ...members }: Members) => {
     const split = typeof wanted === 'string' ? splitStreams(wanted) : wanted
-    return answer(request, members, await findStreams(streams, request.principal, split))
+    return answer(request, members, () => findStreams(streams, request.principal, split))
   }
   const one = { ...SHARED, pattern: '/v1/streams/:id/search' } satisfies Shared
   const several = { ...SHARED, pattern: '/v1/search' } satisfies Shared

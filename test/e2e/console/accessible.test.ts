@@ -41,6 +41,8 @@ after(async () => {
 })
 
 const options = { skip: NO_BROWSER }
+/** How long a page may take to fit its window. */
+const SETTLE_MS = 1_000
 
 function eventsOf(): string {
   const events: object[] = [
@@ -215,12 +217,20 @@ async function violations(): Promise<string[]> {
 
 /** What makes the page wider than the window; tables and code scroll by themselves. */
 async function wideParts(): Promise<string[]> {
-  return (await seen.page.evaluate(`(() => {
+  const { page } = seen
+  // What is drawn to measure, such as the chart, follows the appearance of a scroll bar.
+  const isWhole = `document.documentElement.scrollWidth <= document.documentElement.clientWidth`
+  await page.waitForFunction(isWhole, { timeout: SETTLE_MS }).catch(() => undefined)
+  return (await page.evaluate(`(() => {
     const { scrollWidth, clientWidth } = document.documentElement
     if (scrollWidth <= clientWidth) return []
-    return [...document.body.querySelectorAll('*')]
+    const scrolls = (one) => one && (getComputedStyle(one).overflowX !== 'visible' ||
+      scrolls(one.parentElement))
+    const wide = [...document.body.querySelectorAll('*')]
       .filter((one) => one.getBoundingClientRect().right > clientWidth + 1)
+      .filter((one) => !scrolls(one.parentElement))
       .slice(0, 3)
       .map((one) => 'too wide: ' + one.tagName + '.' + one.className)
+    return ['too wide: the page, ' + scrollWidth + ' of ' + clientWidth, ...wide]
   })()`)) as string[]
 }

@@ -1,5 +1,5 @@
 /** What the read side's routes need, over real stores; of fields nothing is known. */
-import type { OpenStreams } from '../../../src/read/read-deps.ts'
+import { foundOf, type OpenStreams } from '../../../src/read/read-deps.ts'
 import type { ClickHouse } from '../../../src/store/clickhouse.ts'
 import type { Postgres } from '../../../src/store/postgres.ts'
 import { AggregateStore } from '../../../src/store/projection/aggregate/aggregate-store.ts'
@@ -14,7 +14,8 @@ export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
   const aggregates = new AggregateStore(clickhouse, tables)
   const facets = new FacetsStore(clickhouse, tables)
   const states = new ReadStateStore(postgres)
-  const openStreams: OpenStreams = async (streams) => {
+  const openStreams: OpenStreams = async (asked) => {
+    const streams = await foundOf(asked)
     const state = await states.read(streams.map(({ streamId }) => streamId))
     const sources = streams.map(({ streamId, textFields }) => ({
       streamId,
