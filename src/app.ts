@@ -34,6 +34,7 @@ import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
 import { openDataDirectory } from './machine/data-directory.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineIn } from './pool/quarantine.ts'
+import { isBusy } from './serve/lanes.ts'
 import { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
@@ -95,7 +96,7 @@ async function start(
   const plane = startControl(context, stores)
   const { control, credentials } = plane
   const pool = startPool(context, directory.path)
-  const reads = openReadStores(stores)
+  const reads = openReadStores(stores, () => isBusy(pool.ingestLoad))
   const { catalogs } = reads
   const tails = createTails(context, stores, { pool, streams: plane.streams, catalogs })
   const cell = await openCell(context, stores, { pool, streams: plane.directory, tails })

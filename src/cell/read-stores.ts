@@ -22,8 +22,17 @@ import { openStreamsBy } from './open-streams.ts'
 
 export type ReadStores = ReturnType<typeof openReadStores>
 
-export function openReadStores({ reads, clickhouse }: Pick<Stores, 'reads' | 'clickhouse'>) {
+type ReadParts = Pick<Stores, 'reads' | 'clickhouse' | 'isClickHouseEmbedded'>
+
+/** `givesWay`: whether a read has to leave an embedded engine's processors to events. */
+export function openReadStores(
+  { reads, clickhouse, isClickHouseEmbedded }: ReadParts,
+  givesWay: () => boolean,
+) {
   const { postgres } = reads
+  if (isClickHouseEmbedded) {
+    reads.clickhouse.setDefaults(() => (givesWay() ? { max_threads: 1 } : {}))
+  }
   const catalogs = new FieldCatalogStore(postgres)
   const tables = new ProjectionTables(clickhouse, PROJECTION_DATABASE)
   const aggregates = new AggregateStore(reads.clickhouse, tables)

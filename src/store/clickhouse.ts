@@ -58,6 +58,7 @@ const CONNECTIONS_MAX_DEFAULT = 8
 export class ClickHouse {
   readonly #client: ClickHouseClient
   readonly #dataFiles: MemoryFiles | undefined
+  #settings: () => QuerySettings = () => ({})
 
   constructor(options: ClickHouseOptions) {
     const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT
@@ -76,6 +77,11 @@ export class ClickHouse {
     })
   }
 
+  /** What queries from now on begin with, asked for each; their own settings replace it. */
+  setDefaults(settings: () => QuerySettings): void {
+    this.#settings = settings
+  }
+
   /**
    * Rows of a SELECT written without FORMAT; `params` fill `{name:Type}`. 64-bit integers are
    * strings or numbers as `output_format_json_quote_64bit_integers` says (default: numbers; ask
@@ -87,7 +93,12 @@ export class ClickHouse {
     settings?: QuerySettings,
     options?: RequestOptions,
   ): Promise<Row[]> {
-    const all: QuerySettings = { wait_end_of_query: 1, ...settings, ...options?.settings }
+    const all: QuerySettings = {
+      wait_end_of_query: 1,
+      ...this.#settings(),
+      ...settings,
+      ...options?.settings,
+    }
     const deadline = new QueryDeadline(all, options?.signal)
     try {
       const onStats = options?.onStats

@@ -96,11 +96,20 @@ test('each lane has its places, and statements beyond them wait', async () => {
   }
 })
 
-test('a read alone works on two threads', async () => {
-  const plan = await reads.query<{ explain: string }>(
-    'EXPLAIN PIPELINE SELECT sum(cityHash64(number)) FROM numbers_mt(10000000)',
-  )
-  assert.match(plan.map(({ explain }) => explain).join('\n'), /NumbersRange × 2/)
+test('a read alone works on two threads, unless its client asks for one', async () => {
+  const plan = async () => {
+    const rows = await reads.query<{ explain: string }>(
+      'EXPLAIN PIPELINE SELECT sum(cityHash64(number)) FROM numbers_mt(10000000)',
+    )
+    return rows.map(({ explain }) => explain).join('\n')
+  }
+  assert.match(await plan(), /NumbersRange × 2/)
+  let threads = 1
+  reads.setDefaults(() => ({ max_threads: threads }))
+  assert.doesNotMatch(await plan(), /NumbersRange × 2/)
+  threads = 2
+  assert.match(await plan(), /NumbersRange × 2/)
+  reads.setDefaults(() => ({}))
 })
 
 test('reads run out of memory, inserts do not', async () => {
