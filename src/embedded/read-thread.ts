@@ -10,31 +10,35 @@ const addon = loadAddon()
 lowerReadThread()
 /** For the next read: it is opened while nobody waits. */
 let spare = open()
-/** The session that the spare connection has been prepared for. */
+/** The session that it has been prepared for. */
 let prepared: string | undefined
+/** Nothing but that session has been set on it. */
+let isClean = true
+let isClosed = false
 
 function open(): Connection {
   return addon.CreateConnection(workerData)
 }
 
-/** A connection keeps what was set on it: so that nothing reaches another read, it is replaced. */
-function replaceSpare(): void {
-  addon.CloseConnection(spare)
-  prepared = undefined
-  spare = open()
-}
-
+/** A connection keeps what was set on it, so one on which a read ran is not used again. */
 function prepare({ session }: Read): void {
   const wanted = session.join('\n')
+  if (!isClean || (prepared !== undefined && prepared !== wanted)) {
+    addon.CloseConnection(spare)
+    spare = open()
+    prepared = undefined
+  }
   if (prepared === wanted) return
-  if (prepared !== undefined) replaceSpare()
+  isClean = false
   for (const sql of session) addon.QueryWithConnection(spare, sql, FORMAT)
+  isClean = true
   prepared = wanted
 }
 
 function run(read: Read): ReadReply {
   try {
     prepare(read)
+    isClean = false
     for (const sql of read.own) addon.QueryWithConnection(spare, sql, FORMAT)
     const result = addon.QueryWithConnection(spare, read.sql, FORMAT)
     return { kind: 'result', bytes: new TextEncoder().encode(result) }
@@ -46,12 +50,11 @@ function run(read: Read): ReadReply {
 
 /** Most reads have the session of the read before. */
 function prepareNext(read: Read): void {
-  replaceSpare()
+  if (isClosed) return
   try {
     prepare(read)
   } catch {
-    // The next read that asks for this session is told why it cannot have it.
-    replaceSpare()
+    // A read that asks for this session is told why it cannot have it.
   }
 }
 
@@ -62,12 +65,14 @@ function reply(value: ReadReply): void {
 
 parentPort?.on('message', (read: Read | undefined) => {
   if (read === undefined) {
+    isClosed = true
     addon.CloseConnection(spare)
     parentPort?.close()
     return
   }
   reply(run(read))
-  // Once the reply is on its way: who waits for it is not woken before this thread's turn ends.
+  // Once the reply is on its way: who waits for it is not woken before this thread's turn ends. The
+  // next read may come first.
   setImmediate(() => prepareNext(read))
 })
 
