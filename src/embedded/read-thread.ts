@@ -55,6 +55,7 @@ function prepareNext(read: Read): void {
     prepare(read)
   } catch {
     // A read that asks for this session is told why it cannot have it.
+    isClean = false
   }
 }
 

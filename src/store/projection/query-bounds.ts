@@ -40,6 +40,12 @@ export function querySettings(timeoutMs: number) {
   } as const satisfies QuerySettings
 }
 
+export function tooManyGroups(): IngestError {
+  const limit = `QUERY_DISTINCT_MAX (${QUERY_DISTINCT_MAX})`
+  const repair = 'narrow the query or its time range, or group by a field with fewer values'
+  return new IngestError('malformed', `"group_by" makes more groups than ${limit}; ${repair}`)
+}
+
 /** The error for the client; a cause that is not the query's fault is returned unchanged. */
 export function toQueryError(cause: unknown, { timeoutMs }: { timeoutMs: number }): unknown {
   if (cause instanceof QueryError) {
@@ -49,11 +55,8 @@ export function toQueryError(cause: unknown, { timeoutMs }: { timeoutMs: number 
   }
   if (!(cause instanceof StoreError)) return cause
   switch (cause.clickHouseCode) {
-    case TOO_MANY_ROWS: {
-      const limit = `QUERY_DISTINCT_MAX (${QUERY_DISTINCT_MAX})`
-      const repair = 'narrow the query or its time range, or group by a field with fewer values'
-      return new IngestError('malformed', `"group_by" makes more groups than ${limit}; ${repair}`)
-    }
+    case TOO_MANY_ROWS:
+      return tooManyGroups()
     case TOO_MANY_ROWS_OR_BYTES: {
       const limit = `QUERY_RESULT_BYTES_MAX (${QUERY_RESULT_BYTES_MAX} bytes)`
       return new IngestError('malformed', `the answer is over ${limit}; lower "limit"`)

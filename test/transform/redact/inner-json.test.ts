@@ -236,7 +236,8 @@ function write(value: Json, spell: (value: string) => string): Piece[] {
   if (value === null || typeof value !== 'object') return [{ text: String(json(value)) }]
   const members = Object.entries(value).map(([key, each]): Piece[] => {
     const name = { text: `"${spell(key)}": ` }
-    if (!NAMES.includes(key) || each === null) return [name, ...write(each, spell)]
+    // Written as null, too: numbers that JSON does not have.
+    if (!NAMES.includes(key) || json(each) === 'null') return [name, ...write(each, spell)]
     if (typeof each !== 'string') return [name, { text: json(each), is: 'other' }]
     return [name, { text: '"' }, { text: spell(each), is: 'string' }, { text: '"', is: 'close' }]
   })

@@ -1,5 +1,6 @@
 /** Aggregating queries over the projection: `aggregate-sql.ts` makes the statement. */
 import type { Query } from '../../../language/query-tree.ts'
+import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregate-functions.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
 import { MEMORY_LIMIT_EXCEEDED } from '../../clickhouse-codes.ts'
@@ -7,7 +8,7 @@ import { StoreError } from '../../store-error.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowLeg, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
-import { querySettings, toQueryError } from '../query-bounds.ts'
+import { querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
 import { KnownLargeIntegers, LargeIntegers } from './large-integers.ts'
@@ -139,8 +140,11 @@ export class AggregateStore {
               settingsOf(task),
               options,
             )
+      const sums = sumUp(rows)
+      // The engine counts the groups of each thread by themselves.
+      if (!task.keepsFirstGroups && sums.groups > QUERY_DISTINCT_MAX) throw tooManyGroups()
       const read = rows.map((row) => readRow(row, task, sql.placed))
-      return { ...sumUp(rows), rows: read, isEstimated: !isExact, stats }
+      return { ...sums, rows: read, isEstimated: !isExact, stats }
     }
   }
 
