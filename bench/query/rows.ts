@@ -45,6 +45,7 @@ const INTEGERS = ['user.id', 'http.status']
 const string = (path: string) => `payload.${quoteFieldPath(path)}.:String`
 const integer = (path: string) => `payload.${quoteFieldPath(path)}.:Int64`
 const float = (path: string) => `payload.${quoteFieldPath(path)}.:Float64`
+const isTrace = (id: string) => `${string('trace.trace_id')} = '${id}'`
 const folded = (path: string) => `lowerUTF8(${string(path)})`
 const DURATION = 'http.duration_ms'
 /** A whole number of milliseconds is an integer in JSON. */
@@ -102,12 +103,7 @@ export const QUERY_ROWS: readonly QueryRow[] = [
     'message:/attempt [0-9]+ of/',
     `match(${string('message')}, 'attempt [0-9]+ of')`,
   ),
-  counted(
-    'trace',
-    [25, 10],
-    `trace.trace_id:${KNOWN_TRACE_ID}`,
-    `${string('trace.trace_id')} = '${KNOWN_TRACE_ID}'`,
-  ),
+  counted('trace', [25, 10], `trace.trace_id:${KNOWN_TRACE_ID}`, isTrace(KNOWN_TRACE_ID)),
   counted('exists', [25, 10], 'error.type:*', `isNotNull(${string('error.type')})`),
   newest('last100', '', ''),
   newest('last100_503', 'http.status:503', `${integer('http.status')} = 503`),
@@ -132,7 +128,7 @@ function source({ table, fromMs, toMs }: Scene, condition = ''): string {
 
 /** The engine's work for a search by a trace id; the event itself may not be there yet. */
 export function traceSql(scene: Scene, id: string): string {
-  return `SELECT count() AS c ${source(scene, `${string('trace.trace_id')} = '${id}'`)}`
+  return `SELECT count() AS c ${source(scene, isTrace(id))}`
 }
 
 /** How many events match. */
