@@ -30,7 +30,7 @@ export function Histogram({ buckets, bucketMs, isStale }: HistogramProps) {
   const svg = useRef<SVGSVGElement>(null)
   const drawn = useSignal<{ from: number; to: number } | undefined>(undefined)
   const hovered = useSignal<number | undefined>(undefined)
-  const highest = Math.max(1, ...buckets.map(totalOf))
+  const highest = Math.max(0, ...buckets.map(totalOf))
   const width = WIDTH / Math.max(1, buckets.length)
   const indexAt = (event: PointerEvent) => {
     const { left, width: shown } = svg.current!.getBoundingClientRect()
@@ -73,7 +73,7 @@ export function Histogram({ buckets, bucketMs, isStale }: HistogramProps) {
         aria-valuemin={0}
         aria-valuemax={Math.max(0, buckets.length - 1)}
         aria-valuenow={hovered.value ?? 0}
-        aria-valuetext={pointed ? tip(pointed) : `at most ${formatCount(highest)} in a bar`}
+        aria-valuetext={pointed ? tip(pointed) : summaryOf(highest)}
         title="Drag over a stretch to look at it alone"
         onKeyDown={onKeyDown}
         onBlur={() => {
@@ -128,11 +128,15 @@ export function Histogram({ buckets, bucketMs, isStale }: HistogramProps) {
         </svg>
       </div>
       <div class="now mono" aria-hidden="true">
-        {pointed ? tip(pointed) : buckets.length > 0 && `most: ${formatShortCount(highest)}`}
+        {pointed ? tip(pointed) : highest > 0 && `most: ${formatShortCount(highest)}`}
       </div>
       <Ticks buckets={buckets} bucketMs={bucketMs} />
     </figure>
   )
+}
+
+function summaryOf(highest: number): string {
+  return highest > 0 ? `at most ${formatCount(highest)} in a bar` : 'no events'
 }
 
 /** Times below the bars: at round ones, as many as there is room for. */
@@ -143,7 +147,7 @@ function Ticks({ buckets, bucketMs }: Pick<HistogramProps, 'buckets' | 'bucketMs
   return (
     <div class="ticks quiet" aria-hidden="true">
       {ticks.map(({ ms, share, text }) => (
-        <span key={ms} style={{ left: `${100 * share}%` }}>
+        <span key={ms} style={{ '--share': `${100 * share}%` }}>
           {text}
         </span>
       ))}

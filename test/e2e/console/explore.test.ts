@@ -158,6 +158,8 @@ test('by keyboard alone: a query with proposals, the rows, an event', options, a
   await page.keyboard.press('x')
   await page.waitForFunction("decodeURIComponent(location.hash).includes('NOT+_level:error')")
   await untilShown(page, 'No event matches')
+  const bars = `document.querySelector('.histogram .bars').getAttribute('aria-valuetext')`
+  await page.waitForFunction(`${bars} === 'no events'`)
   await page.keyboard.press('?')
   await untilShown(page, 'Keys and queries')
   await page.keyboard.press('Escape')
