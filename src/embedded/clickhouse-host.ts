@@ -39,12 +39,22 @@ const SETTINGS: EngineSettings = {
     max_memory_usage: 700_000_000,
     max_bytes_before_external_group_by: 300_000_000,
     max_bytes_before_external_sort: 300_000_000,
+    // From its fourth run on an expression would be machine code: 50 to 60 ms for the compiler, and
+    // no row of bench:query is faster with it.
+    compile_expressions: 0,
+    compile_aggregate_expressions: 0,
+    compile_sort_description: 0,
   },
   bounds: {
     read: {
       max_threads: 2,
       // Else a query gets one thread for each free GiB, and the server has less than one.
       max_threads_min_free_memory_per_thread: 0,
+      // The engine keeps no idle threads (see CONFIG). It would make one for each part, one for
+      // each column of JSON in a part and five for a result, and each costs more than it does.
+      max_threads_for_indexes: 1,
+      merge_tree_use_prefixes_deserialization_thread_pool: 0,
+      output_format_parallel_formatting: 0,
       max_memory_usage: READ_MEMORY_BYTES_MAX,
       // When the server has no memory left, a read is ended, never what writes: this is the divisor
       // of what a query holds, and 0 means that it is passed over.
@@ -62,7 +72,10 @@ const CONFIG = {
   index_mark_cache_size: 16 * 1024 * 1024,
   uncompressed_cache_size: 0,
   index_uncompressed_cache_size: 0,
-  compiled_expression_cache_size: 32 * 1024 * 1024,
+  // Their defaults add up to more than the memory of this server.
+  text_index_header_cache_size: 16 * 1024 * 1024,
+  text_index_tokens_cache_size: 32 * 1024 * 1024,
+  query_condition_cache_size: 16 * 1024 * 1024,
   // A thread that worked for a read stays lowered: it must not work for an insert after it.
   max_thread_pool_free_size: 0,
   background_pool_size: 2,
