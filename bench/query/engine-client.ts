@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ClickHouse } from '../../src/store/clickhouse.ts'
-import { unixClickHouseUrl } from '../../src/store/clickhouse-address.ts'
+import { type ClickHouseClient, createClient } from '@clickhouse/client'
+import { parseClickHouseUrl, unixClickHouseUrl } from '../../src/store/clickhouse-address.ts'
 import { querySettings } from '../../src/store/projection/query-bounds.ts'
+import { LANE_HEADER, type StoreLane } from '../../src/store/store-lane.ts'
 import { ENGINE_KEY_FILE } from './engine-key.ts'
 import type { EngineRow } from './rows.ts'
 
@@ -22,8 +23,9 @@ export interface EngineAnswer {
   readonly engineMs: number
 }
 
+/** By the client library, as every build's engine understands it. */
 export class EngineClient {
-  readonly #clickhouse: ClickHouse
+  readonly #client: ClickHouseClient
 
   /** `dataDirectory`: of a service that was started with `ENGINE_FLAGS`. */
   constructor(dataDirectory: string) {
@@ -31,24 +33,28 @@ export class EngineClient {
     const basic = Buffer.from(key.replace(/^Basic /, ''), 'base64').toString()
     const [user = '', password = ''] = basic.split(':')
     const socket = join(dataDirectory, 'clickhouse', 'http.sock')
-    this.#clickhouse = new ClickHouse({
-      url: unixClickHouseUrl(user, password, socket),
-      lane: 'read',
+    const { url, agent } = parseClickHouseUrl(unixClickHouseUrl(user, password, socket), 1)
+    const lane: StoreLane = 'read'
+    this.#client = createClient({
+      url,
+      ...(agent && { http_agent: agent }),
+      http_headers: { [LANE_HEADER]: lane },
     })
   }
 
   /** With the bounds that the service sets for its own queries. */
   async ask(sql: string): Promise<EngineAnswer> {
-    let engineMs = Number.NaN
-    const rows = await this.#clickhouse.query<EngineRow>(sql, {}, querySettings(QUERY_MS_MAX), {
-      onStats: (stats) => {
-        engineMs = stats.engineMs
-      },
+    const settings = { wait_end_of_query: 1, ...querySettings(QUERY_MS_MAX) } as const
+    const result = await this.#client.query({
+      query: sql,
+      format: 'JSON',
+      clickhouse_settings: settings,
     })
-    return { rows, engineMs }
+    const { data, statistics } = await result.json<EngineRow>()
+    return { rows: data, engineMs: (statistics?.elapsed ?? Number.NaN) * 1_000 }
   }
 
   close(): Promise<void> {
-    return this.#clickhouse.close()
+    return this.#client.close()
   }
 }

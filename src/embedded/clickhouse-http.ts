@@ -4,8 +4,10 @@
  *
  *   POST /?query_id=…&database=…&param_x=…&<setting>=…          the statement is the body
  *   POST /?query=INSERT INTO … FORMAT f&…                       the data is the body
+ *   POST /                                                      all of it as a form
  *
- * Long parameters come with the statement as the parts of a multipart body.
+ * The form is for queries (`src/store/embedded-query.ts`). The client's long parameters come with
+ * the statement as the parts of a multipart body.
  *
  * A result is sent when it is complete, so any failure has a status. A client that goes away
  * cancels its query. The data of an INSERT is spooled to an unlinked file on its way in.
@@ -58,7 +60,13 @@ export class ClickHouseHttpFront {
       throw new RequestRejected(405, 'Code: 48. DB::Exception: Only POST is supported.')
     }
     this.#authenticate(request)
-    const call = parseCall(request)
+    if (isForm(request)) {
+      const form = new URLSearchParams((await readBody(request)).toString())
+      await this.#select(parseCall(request, form), response)
+      return
+    }
+    const { searchParams } = new URL(request.url ?? '/', 'http://engine')
+    const call = parseCall(request, searchParams)
     if (call.query !== '') {
       await this.#insert(call, await this.#spool.body(request), response)
       return
@@ -120,7 +128,11 @@ interface Call {
   readonly params: ReadonlyMap<string, string>
 }
 
-/** URL parameters that the HTTP interface itself understands; the rest are settings. */
+function isForm(request: IncomingMessage): boolean {
+  return request.headers['content-type'] === 'application/x-www-form-urlencoded'
+}
+
+/** Parameters that the HTTP interface itself understands; the rest are settings. */
 const NOT_SETTINGS: ReadonlySet<string> = new Set([
   'query',
   'query_id',
@@ -128,19 +140,18 @@ const NOT_SETTINGS: ReadonlySet<string> = new Set([
   'wait_end_of_query',
 ])
 
-function parseCall(request: IncomingMessage): Call {
-  const { searchParams: url } = new URL(request.url ?? '/', 'http://engine')
+function parseCall(request: IncomingMessage, named: URLSearchParams): Call {
   const settings = new Map<string, string>()
   const params = new Map<string, string>()
-  for (const [name, value] of url) {
+  for (const [name, value] of named) {
     if (name.startsWith('param_')) params.set(name.slice('param_'.length), value)
     else if (!NOT_SETTINGS.has(name)) settings.set(name, value)
   }
   const lane = request.headers[LANE_HEADER]
   return {
-    query: url.get('query')?.trim() ?? '',
-    queryId: url.get('query_id') || randomUUID(),
-    database: url.get('database') ?? undefined,
+    query: named.get('query')?.trim() ?? '',
+    queryId: named.get('query_id') || randomUUID(),
+    database: named.get('database') ?? undefined,
     lane: isStoreLane(lane) ? lane : undefined,
     settings,
     params,

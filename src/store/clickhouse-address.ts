@@ -12,6 +12,14 @@ export interface ClickHouseAddress {
   readonly url: string
   /** Connects through the socket; has its own bound, as the client's does not apply to it. */
   readonly agent: Agent | undefined
+  /** Of the embedded one. */
+  readonly socket: UnixSocket | undefined
+}
+
+export interface UnixSocket {
+  readonly socketPath: string
+  readonly user: string
+  readonly password: string
 }
 
 /** Never shows the URL: there is a password in it. */
@@ -19,14 +27,20 @@ export function parseClickHouseUrl(url: string, connectionsMax: number): ClickHo
   // Node's error for a bad URL carries the URL.
   if (!URL.canParse(url)) throw new StoreError('other', 'the ClickHouse URL is not a valid URL')
   const { protocol, hostname, username, password } = new URL(url)
-  if (protocol === 'http:' || protocol === 'https:') return { url, agent: undefined }
+  if (protocol === 'http:' || protocol === 'https:')
+    return { url, agent: undefined, socket: undefined }
   if (protocol !== UNIX_PROTOCOL) {
     throw new StoreError('other', 'the ClickHouse URL must start with http:// or https://')
   }
   // Node's types leave `socketPath` out: agents hand it to each request.
   const socketPath = decodeURIComponent(hostname)
   const options = { socketPath, keepAlive: true, maxSockets: connectionsMax }
-  return { url: `http://${username}:${password}@localhost/`, agent: new Agent(options) }
+  const [user, pass] = [username, password].map(decodeURIComponent)
+  return {
+    url: `http://${username}:${password}@localhost/`,
+    agent: new Agent(options),
+    socket: { socketPath, user: user ?? '', password: pass ?? '' },
+  }
 }
 
 export function unixClickHouseUrl(user: string, password: string, socketPath: string): string {

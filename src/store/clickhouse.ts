@@ -16,6 +16,7 @@ import {
 } from '@clickhouse/client'
 import { parseClickHouseUrl } from './clickhouse-address.ts'
 import { BAD_DATA_CODES, DISK_FULL_CODES, UNAVAILABLE_CODES } from './clickhouse-codes.ts'
+import { type EmbeddedAnswer, EmbeddedQueries } from './embedded-query.ts'
 import { DATA_FILE_HEADER, type MemoryFile, type MemoryFiles } from './memory-files.ts'
 import { QueryDeadline } from './query-deadline.ts'
 import { errorFields, StoreError, UNREACHABLE_CODES } from './store-error.ts'
@@ -57,22 +58,28 @@ const CONNECTIONS_MAX_DEFAULT = 8
 
 export class ClickHouse {
   readonly #client: ClickHouseClient
+  /** Of the embedded engine. */
+  readonly #embedded: EmbeddedQueries | undefined
   readonly #dataFiles: MemoryFiles | undefined
+  readonly #requestMsMax: number
   #settings: () => QuerySettings = () => ({})
 
   constructor(options: ClickHouseOptions) {
     const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT
-    const { url, agent } = parseClickHouseUrl(options.url, connectionsMax)
+    const { url, agent, socket } = parseClickHouseUrl(options.url, connectionsMax)
+    const { lane } = options
+    this.#embedded = socket && new EmbeddedQueries(socket, { connectionsMax, lane })
     this.#dataFiles = options.dataFiles
+    this.#requestMsMax = options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT
     this.#client = createClient({
       url,
       ...(agent && { http_agent: agent }),
-      request_timeout: options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT,
+      request_timeout: this.#requestMsMax,
       max_open_connections: connectionsMax,
       application: 'sluice',
       // Parameters go into the URL when they are short, else into the body: URLs have a bound.
       use_multipart_params_auto: true,
-      ...(options.lane && { http_headers: { [LANE_HEADER]: options.lane } }),
+      ...(lane && { http_headers: { [LANE_HEADER]: lane } }),
       log: { level: ClickHouseLogLevel.OFF },
     })
   }
@@ -102,6 +109,18 @@ export class ClickHouse {
     const deadline = new QueryDeadline(all, options?.signal)
     try {
       const onStats = options?.onStats
+      if (this.#embedded !== undefined) {
+        const { data, statistics } = await this.#embedded.run<Row>({
+          sql,
+          params: params ?? {},
+          settings: all,
+          queryId: options?.queryId,
+          signal: deadline.signal,
+          requestMsMax: this.#requestMsMax,
+        })
+        onStats?.(toStats(statistics))
+        return data
+      }
       const result = await this.#client.query({
         query: sql,
         // JSON has statistics after its rows.
@@ -115,8 +134,7 @@ export class ClickHouse {
       deadline.watch(result)
       const whole = (await result.json<Row>()) as Row[] | ResponseJSON<Row>
       if (Array.isArray(whole)) return whole
-      const { rows_read: rowsRead = 0, elapsed = 0 } = whole.statistics ?? {}
-      onStats?.({ rowsRead, engineMs: elapsed * 1_000 })
+      onStats?.(toStats(whole.statistics))
       return whole.data
     } catch (cause) {
       throw deadline.error ?? toStoreError(cause)
@@ -184,6 +202,7 @@ export class ClickHouse {
   }
 
   async close(): Promise<void> {
+    this.#embedded?.close()
     await this.#client.close()
     this.#dataFiles?.close()
   }
@@ -289,6 +308,13 @@ function copied(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
 
 function* bufferViews(chunks: Iterable<Uint8Array>): Generator<Buffer> {
   for (const chunk of chunks) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+}
+
+function toStats({
+  rows_read: rowsRead = 0,
+  elapsed = 0,
+}: EmbeddedAnswer<unknown>['statistics'] = {}) {
+  return { rowsRead, engineMs: elapsed * 1_000 }
 }
 
 function requestFields(options: RequestOptions | undefined) {
