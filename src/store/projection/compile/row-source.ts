@@ -6,6 +6,10 @@
  * catalog has not learned from all of the table's rows. Each leg computes the columns that were
  * asked for, so it reads only the subcolumns and the ranges of the primary key that it needs. Rows
  * that were removed are in no leg.
+ *
+ * The query's condition is read first (PREWHERE) and says so where it is a single one: the engine
+ * would come to the same after it has added up the sizes of all columns of all parts, a fifth of a
+ * millisecond a part. Of several conditions it chooses the order.
  */
 import { QueryError } from '../../../language/query-error.ts'
 import type { Query } from '../../../language/query-tree.ts'
@@ -152,10 +156,12 @@ class RowSource {
     const receipt = this.#receipt(streams)
     const table = this.#params.add('Identifier', tableName(from.table))
     const conditions = [...from.rows, ...this.#rangeSql(), ...this.#removedSql(streams)]
-    const select = ({ columns, condition, tail }: Part, era: string): LegSql => {
-      const all = [...conditions, era, condition].filter((each) => each !== 'true')
-      const where = `WHERE ${all.join(' AND ')} ${tail}`
-      const sql = `SELECT ${columns} FROM ${this.#database}.${table} ${where}`
+    const select = ({ columns, condition, further, tail }: Part, era: string): LegSql => {
+      const isFirst = !/^(true|false)$/.test(condition) && this.#options.query.kind !== 'and'
+      const prewhere = isFirst ? `PREWHERE ${condition} ` : ''
+      const all = [...conditions, era, further, ...(isFirst ? [] : [condition])]
+      const where = `WHERE ${all.filter((each) => each !== 'true').join(' AND ')} ${tail}`
+      const sql = `SELECT ${columns} FROM ${this.#database}.${table} ${prewhere}${where}`
       return { sql, isEmpty: era === 'false' || condition === 'false' }
     }
     const isIn = (era: Era) => eraSql(era, catalog.learned, receipt, this.#params)
@@ -178,11 +184,11 @@ class RowSource {
   #part(leg: RowLeg): Part {
     const { query, columns, conditionFields, where, tail } = this.#options
     const condition = compileQuery(query, conditionFields?.(leg) ?? leg.fields, this.#params)
-    const further = where?.(leg)
     return {
       columns: columns(leg),
       tail: tail?.(leg) ?? '',
-      condition: further === undefined ? condition : `${further} AND ${condition}`,
+      condition,
+      further: where?.(leg) ?? 'true',
     }
   }
 
@@ -231,10 +237,15 @@ class RowSource {
 
 interface Part {
   readonly columns: string
+  /** The query's. */
   readonly condition: string
+  readonly further: string
   readonly tail: string
 }
 
 function isSamePart(a: Part, b: Part): boolean {
-  return a.columns === b.columns && a.condition === b.condition && a.tail === b.tail
+  const { columns, condition, further, tail } = b
+  return (
+    a.columns === columns && a.condition === condition && a.further === further && a.tail === tail
+  )
 }
