@@ -24,6 +24,13 @@ const STATEMENT_SETTINGS = {
   max_expanded_ast_elements: '1000000',
 } as const
 
+/**
+ * Behind a statement that no projection of a table can answer, which all but counts of whole parts
+ * are: the engine need not look for one. In the statement, as reads with the same settings share
+ * what is prepared for the next.
+ */
+export const NO_PROJECTIONS = 'SETTINGS optimize_use_projections = 0'
+
 /** A query that groups adds what happens past the distinct values (`group_by_overflow_mode`). */
 export function querySettings(timeoutMs: number) {
   return {

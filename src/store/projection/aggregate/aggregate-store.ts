@@ -8,7 +8,7 @@ import { StoreError } from '../../store-error.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowLeg, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
-import { querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
+import { NO_PROJECTIONS, querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
 import { KnownLargeIntegers, LargeIntegers } from './large-integers.ts'
@@ -125,6 +125,9 @@ export class AggregateStore {
     const conditionFields = large && ((leg: RowLeg) => large.omitFrom(leg))
     const of = { ...task, columns, tail, ...(conditionFields && { conditionFields }) }
     const legs = rowSource(of, this.#tables.database, tables, params)
+    // What is known of whole parts is how many rows they have.
+    const mayCountParts = task.query.kind === 'all' && task.keys.length === 0
+    const settings = mayCountParts ? '' : NO_PROJECTIONS
     return async (signal) => {
       let stats = NOTHING
       const options = {
@@ -135,7 +138,7 @@ export class AggregateStore {
         legs === undefined
           ? []
           : await this.#clickhouse.query<ResultRow>(
-              sql.over(legs),
+              `${sql.over(legs)} ${settings}`,
               params.values,
               settingsOf(task),
               options,

@@ -57,6 +57,8 @@ export interface RowSourceOptions {
   readonly columns: (leg: RowLeg) => string
   /** What the query's condition reads of a leg, if not the fields of the leg. */
   readonly conditionFields?: (leg: RowLeg) => LegFields
+  /** The columns have the ids of segments, so that a condition on them reads nothing more. */
+  readonly readsIds?: boolean
   /** A further condition, such as a window of ids. */
   readonly where?: (leg: RowLeg) => string
   /** What follows the conditions of each leg, such as a GROUP BY of its own. */
@@ -145,7 +147,8 @@ class RowSource {
   /**
    * One SELECT for the rows that the catalog has learned from and one for the others, or both.
    * Where the catalog has learned from all rows that count, the second one ends with them. The
-   * first one does not say where it ends: it would have to read the id of each row.
+   * first one does not say where it ends: it would have to read the id of each row. Where ids are
+   * read anyway, both are one, as planning a SELECT takes as long as reading some parts.
    */
   #legs(
     catalog: FieldCatalog,
@@ -175,8 +178,12 @@ class RowSource {
     const other = any()
     // A condition that does not read the payload is the same for both.
     if (isSamePart(learned, other)) return [select(other, 'true')]
+    const upToAll = () => upToSql(upTo, 0n, this.#params)
+    if (isAll && this.#options.readsIds && learnedRows !== 'false') {
+      return [select(learned, `(${learnedRows} OR ${upToAll()})`)]
+    }
     const others = isAll
-      ? select(learned, `${otherRows} AND ${upToSql(upTo, 0n, this.#params)}`)
+      ? select(learned, `${otherRows} AND ${upToAll()}`)
       : select(other, otherRows)
     return learnedRows === 'false' ? [others] : [select(learned, learnedRows), others]
   }

@@ -9,7 +9,7 @@ import { upToSql } from '../compile/learned-sql.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowSourceOptions, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
-import { querySettings } from '../query-bounds.ts'
+import { NO_PROJECTIONS, querySettings } from '../query-bounds.ts'
 
 export interface IdQuestion {
   readonly streams: readonly SourceStream[]
@@ -75,7 +75,7 @@ export function idSql(
   // Names of their own: an alias hides the column that it is made of.
   return `SELECT stream, toString(segment) AS id, place AS ordinal FROM ${source}
     ORDER BY segment ${direction}, place ${direction}
-    LIMIT ${params.add('UInt32', question.limit)}`
+    LIMIT ${params.add('UInt32', question.limit)} ${NO_PROJECTIONS}`
 }
 
 function rowOptions(question: IdQuestion, params: SqlParams): RowSourceOptions {
@@ -108,6 +108,7 @@ function rowOptions(question: IdQuestion, params: SqlParams): RowSourceOptions {
     columns: ({ stream }) => {
       return `toUInt32(${stream}) AS stream, segment_id AS segment, ordinal AS place`
     },
+    readsIds: true,
     where: () => conditions.join(' AND '),
   }
 }
