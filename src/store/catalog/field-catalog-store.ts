@@ -1,11 +1,11 @@
 /**
  * The field catalogs that queries are compiled with, from what observe has written.
  *
- * The order of reading makes them safe. First comes how far each node has learned: its checkpoint
- * is written together with what it learned, so whatever is read later covers all segments up to it.
- * Then come the shapes that are counted but not described; the catalog asserts nothing about their
- * rows. Then come the fields. So an answer never depends on how far observe is behind, nor on how
- * old a cached catalog is: for rows that the catalog does not cover, queries read all types.
+ * They are read in one snapshot. A node's checkpoint is written together with what it learned, so
+ * the fields cover all segments up to it; about the rows of shapes that are counted but not
+ * described the catalog asserts nothing. So an answer never depends on how far observe is behind,
+ * nor on how old a cached catalog is: for rows that the catalog does not cover, queries read all
+ * types.
  */
 import { CATALOG_CACHE_FIELDS_MAX, CATALOG_CACHE_MS, QUERY_PATHS_MAX } from '../../limits.ts'
 import { type FieldCatalog, type LearnedRows, NOTHING_LEARNED } from '../../model/field-catalog.ts'
@@ -82,16 +82,27 @@ export class FieldCatalogStore {
 
   async #read(streamIds: readonly StreamId[]): Promise<Map<StreamId, Known>> {
     const readAtMs = this.#nowMs()
-    const observed = await this.#readObserved()
+    const { rows } = await this.#postgres.query<Row>(READ_SQL, [streamIds])
+    const observed = new Map<number, SegmentId>()
+    const states = new Map<StreamId, StreamState>()
+    const fields = new Map(streamIds.map((streamId) => [streamId, [] as KnownField[]]))
+    for (const { kind, id, text, number } of rows) {
+      const streamId = id as StreamId
+      if (kind === 'node') observed.set(id, BigInt(text ?? '0') as SegmentId)
+      else if (kind === 'field') {
+        fields.get(streamId)?.push({ path: text ?? '', types: typesOfBits(number) })
+      } else {
+        const undescribedMs = text === null ? undefined : Number(text)
+        states.set(streamId, { isPartial: number > 0, undescribedMs })
+      }
+    }
     const learned = learnedBy(observed)
-    const states = await this.#readStates(streamIds)
-    const fields = await this.#readFields(streamIds)
     return new Map(
       streamIds.map((streamId) => {
         const state = states.get(streamId)
         const known: Known = {
           fields: new KnownFields(fields.get(streamId) ?? []),
-          isPartial: state?.is_partial ?? false,
+          isPartial: state?.isPartial ?? false,
           learned: state === undefined ? learned : learnedOf(state, learned),
           observed,
           readAtMs,
@@ -100,59 +111,41 @@ export class FieldCatalogStore {
       }),
     )
   }
-
-  /** How far each node has learned, over all streams. */
-  async #readObserved(): Promise<NodeMarks> {
-    const { rows } = await this.#postgres.query<{ node_id: number; segment_id: string }>(
-      `SELECT node_id, COALESCE(c.segment_id, 0) AS segment_id
-       FROM (SELECT node_id FROM nodes UNION SELECT node_id FROM observe_checkpoints) AS n
-       LEFT JOIN observe_checkpoints AS c USING (node_id)`,
-    )
-    return new Map(rows.map((row) => [row.node_id, BigInt(row.segment_id) as SegmentId]))
-  }
-
-  async #readStates(streamIds: readonly StreamId[]): Promise<Map<StreamId, StateRow>> {
-    const { rows } = await this.#postgres.query<StateRow>(
-      `SELECT stream_id, is_partial,
-         (SELECT min(first_seen_ms) FROM stream_shapes AS h
-          LEFT JOIN stream_shape_paths AS p USING (stream_id, shape)
-          WHERE h.stream_id = s.stream_id AND p.shape IS NULL) AS undescribed_ms
-       FROM stream_schemas AS s WHERE stream_id = ANY ($1)`,
-      [streamIds],
-    )
-    return new Map(rows.map((row) => [row.stream_id, row]))
-  }
-
-  async #readFields(streamIds: readonly StreamId[]): Promise<Map<StreamId, KnownField[]>> {
-    const bits = FIELD_TYPES.map((type, bit) => `((seen_${type}_ms > 0)::integer << ${bit})`)
-    const { rows } = await this.#postgres.query<FieldRow>(
-      `SELECT stream_id, path,
-         CASE WHEN resolved_ms > 0 THEN 0 ELSE ${bits.join(' | ')} END AS types
-       FROM stream_fields WHERE stream_id = ANY ($1)`,
-      [streamIds],
-    )
-    const fields = new Map<StreamId, KnownField[]>()
-    for (const { stream_id: streamId, path, types } of rows) {
-      const field = { path, types: typesOfBits(types) }
-      const all = fields.get(streamId)
-      if (all === undefined) fields.set(streamId, [field])
-      else all.push(field)
-    }
-    return fields
-  }
 }
 
-interface StateRow {
-  readonly stream_id: StreamId
-  readonly is_partial: boolean
-  /** When a shape that is counted but not described was first seen. */
-  readonly undescribed_ms: string | null
+const TYPE_BITS = FIELD_TYPES.map((type, bit) => `((seen_${type}_ms > 0)::integer << ${bit})`)
+
+/**
+ * How far each node has learned, over all streams; the streams ($1) with when a shape that is
+ * counted but not described was first seen; and their fields. In one statement, so in one snapshot.
+ */
+const READ_SQL = `
+  SELECT 'node' AS kind, node_id AS id, COALESCE(c.segment_id, 0)::text AS text, 0 AS number
+  FROM (SELECT node_id FROM nodes UNION SELECT node_id FROM observe_checkpoints) AS n
+  LEFT JOIN observe_checkpoints AS c USING (node_id)
+  UNION ALL
+  SELECT 'stream', stream_id,
+    (SELECT min(first_seen_ms)::text FROM stream_shapes AS h
+     LEFT JOIN stream_shape_paths AS p USING (stream_id, shape)
+     WHERE h.stream_id = s.stream_id AND p.shape IS NULL), is_partial::integer
+  FROM stream_schemas AS s WHERE stream_id = ANY ($1)
+  UNION ALL
+  SELECT 'field', stream_id, path,
+    CASE WHEN resolved_ms > 0 THEN 0 ELSE ${TYPE_BITS.join(' | ')} END
+  FROM stream_fields WHERE stream_id = ANY ($1)`
+
+interface Row {
+  readonly kind: 'node' | 'stream' | 'field'
+  readonly id: number
+  /** Of a node its segment, of a stream milliseconds, of a field its path. */
+  readonly text: string | null
+  /** Of a stream whether it is partial, of a field its types. */
+  readonly number: number
 }
 
-interface FieldRow {
-  readonly stream_id: StreamId
-  readonly path: string
-  readonly types: number
+interface StreamState {
+  readonly isPartial: boolean
+  readonly undescribedMs: number | undefined
 }
 
 /** One array for each set of types. */
@@ -180,10 +173,10 @@ function learnedBy(observed: NodeMarks): LearnedRows {
   }
 }
 
-function learnedOf(state: StateRow, learned: LearnedRows): LearnedRows {
-  if (state.is_partial) return NOTHING_LEARNED
-  if (state.undescribed_ms === null) return learned
-  const untilMs = Math.min(learned.untilMs, Number(state.undescribed_ms))
+function learnedOf({ isPartial, undescribedMs }: StreamState, learned: LearnedRows): LearnedRows {
+  if (isPartial) return NOTHING_LEARNED
+  if (undescribedMs === undefined) return learned
+  const untilMs = Math.min(learned.untilMs, undescribedMs)
   return { ...learned, untilMs, upTo: NOTHING_LEARNED.upTo }
 }
 
