@@ -148,7 +148,7 @@ test('failures are those that the library makes of them', async (t) => {
   assert.equal(told[0]?.clickHouseCode, 60)
 })
 
-test('a connection that breaks is "unavailable", and so is a server that is not there', async (t) => {
+test('a connection that breaks is "unavailable", as is a server that is not there', async (t) => {
   const { clients, servers } = await openBoth(t, (request) => void request.socket.destroy())
   const kindOf = async () => {
     const cause: unknown = await clients[0]?.query('SELECT 1').catch((error: unknown) => error)
