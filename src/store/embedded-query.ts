@@ -41,7 +41,8 @@ export class EmbeddedQueries {
     { socketPath, user, password }: UnixSocket,
     { connectionsMax, lane }: { connectionsMax: number; lane: StoreLane | undefined },
   ) {
-    // Node's types leave `socketPath` out: agents hand it to each request.
+    // Connections of its own: the library ends those that it has not used for a while, whoever
+    // else uses them. Node's types leave `socketPath` out: agents hand it to each request.
     const options = { socketPath, keepAlive: true, maxSockets: connectionsMax, timeout: IDLE_MS }
     this.#agent = new Agent(options)
     this.#headers = {
@@ -53,8 +54,7 @@ export class EmbeddedQueries {
 
   /** Rejects with `ClickHouseError`, with errors of the socket, or when `signal` aborts. */
   async run<Row>(query: EmbeddedQuery): Promise<EmbeddedAnswer<Row>> {
-    const body = formOf(query)
-    const text = await this.#send(body, query)
+    const text = await this.#send(formOf(query), query)
     return JSON.parse(text) as EmbeddedAnswer<Row>
   }
 
