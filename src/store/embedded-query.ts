@@ -105,7 +105,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
  * A value as the text of a parameter, which the engine reads as a field of TabSeparated: strings
  * with escapes, in arrays and maps with apostrophes.
  */
-export function paramText(value: unknown, isWithin = false): string {
+function paramText(value: unknown, isWithin = false): string {
   switch (typeof value) {
     case 'string': {
       const escaped = value.replaceAll(/[\t\n\r'\\]/g, (each) => ESCAPES[each] ?? each)

@@ -7,9 +7,9 @@
  * asked for, so it reads only the subcolumns and the ranges of the primary key that it needs. Rows
  * that were removed are in no leg.
  *
- * The query's condition is read first (PREWHERE) and says so where it is a single one: the engine
- * would come to the same after it has added up the sizes of all columns of all parts, a fifth of a
- * millisecond a part. Of several conditions it chooses the order.
+ * Where the query's condition is no AND, the statement says that it is read first (PREWHERE). The
+ * engine would decide the same, but only after it has added up the sizes of all columns of all
+ * parts, a fifth of a millisecond a part. The order of conditions joined by AND is left to it.
  */
 import { QueryError } from '../../../language/query-error.ts'
 import type { Query } from '../../../language/query-tree.ts'
