@@ -5,6 +5,7 @@
 import { conjoin, negate } from '../../src/language/combine.ts'
 import { format } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
+import { isQueryablePath } from '../../src/language/parse-field.ts'
 import type { FieldClause, Query, Test } from '../../src/language/query-tree.ts'
 import { makeScalar } from '../../src/language/scalar.ts'
 import { type JsonSpan, jsonKind, jsonString, jsonText, wholeJson } from '../base/exact-json.ts'
@@ -13,12 +14,12 @@ const NOWHERE = { start: 0, end: 0 }
 
 /**
  * The clause that is true for events that have this value at this path; undefined for objects and
- * arrays. `path` has dots between names, and `[]` after the name of an array. For null and for a
- * missing value the clause says that the field has no value.
+ * arrays, and for names that no query can have. `path` has dots between names, and `[]` after the
+ * name of an array. For null and for a missing value the clause says that the field has no value.
  */
 export function clauseFor(path: string, value: JsonSpan | undefined): Query | undefined {
   const kind = value === undefined ? 'null' : jsonKind(value)
-  if (kind === 'object' || kind === 'array') return undefined
+  if (kind === 'object' || kind === 'array' || !isQueryablePath(partsOf(path))) return undefined
   if (kind === 'null') return negate(NOWHERE, fieldClause(path, { kind: 'exists', ...NOWHERE }))
   const text = kind === 'string' ? jsonString(value!) : jsonText(value!)
   const scalar = makeScalar(NOWHERE, text, kind === 'string')
@@ -95,6 +96,10 @@ function operandText(query: Query): string {
 }
 
 function fieldClause(path: string, test: Test): FieldClause {
-  const parts = path.split('[]').map((part) => part.replace(/^\./, ''))
-  return { kind: 'field', field: { kind: 'path', parts, ...NOWHERE }, test, ...NOWHERE }
+  const field = { kind: 'path', parts: partsOf(path), ...NOWHERE } as const
+  return { kind: 'field', field, test, ...NOWHERE }
+}
+
+function partsOf(path: string): string[] {
+  return path.split('[]').map((part) => part.replace(/^\./, ''))
 }

@@ -35,9 +35,7 @@ function makeField(reader: QueryReader, scanned: ScannedField, start: number): F
   const { end, parts, isOpen, isPlain } = scanned
   const span = { start, end }
   if (parts.length === 0) return { kind: 'any', ...span }
-  const isNamed = parts.every((part, index) => part !== '' || index > 0)
-  // Three forms are ClickHouse syntax even in quotes: see `model/field-path.ts`.
-  if (!isNamed || parts.some((part) => /\.[\^@:]`/.test(`.${part}`))) {
+  if (!isQueryablePath(parts)) {
     reader.at = start
     throw reader.fail('this is not a path that can be queried', undefined, end - start)
   }
@@ -48,6 +46,13 @@ function makeField(reader: QueryReader, scanned: ScannedField, start: number): F
     return { kind: 'system', ...span, name: name as SystemFieldName }
   }
   return { kind: 'path', ...span, parts }
+}
+
+/** Whether a query can name the path with these parts (see `PathField`). */
+export function isQueryablePath(parts: readonly string[]): boolean {
+  const isNamed = parts.every((part, index) => part !== '' || index > 0)
+  // Three forms are ClickHouse syntax even in quotes: see `model/field-path.ts`.
+  return isNamed && !parts.some((part) => /\.[\^@:]`/.test(`.${part}`))
 }
 
 function takeExists(reader: QueryReader, nameEnd: number): Query {

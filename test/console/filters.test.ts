@@ -15,8 +15,9 @@ import {
   withoutClause,
 } from '../../console/explore/filters.ts'
 import { highlight } from '../../console/explore/highlight.ts'
-import { format } from '../../src/language/format.ts'
+import { format, quote } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
+import { QueryError } from '../../src/language/query-error.ts'
 
 const json = (value: unknown) => wholeJson(JSON.stringify(value))
 
@@ -33,18 +34,23 @@ test('clauses by the kind of the value', () => {
   assert.equal(text('items[].price', 4), 'items[].price=4')
   assert.equal(text('tags[]', 'a'), 'tags[]="a"')
   assert.equal(text('o', {}), undefined)
+  for (const name of ['@`', '^`a', ':`T`', 'a.:`T`', 'a[].@`b']) {
+    assert.equal(text(name, 0), undefined, name)
+  }
   const digits = clauseFor('n', wholeJson('12345678901234567890'))
   assert.equal(format(digits!), 'n=12345678901234567890')
 })
 
 test('any name and value gives a query that parses to the same clause', () => {
-  const name = fc.string({ minLength: 1 }).filter((text) => !/[.[\]\0]/.test(text))
+  const any = fc.string({ minLength: 1 }).filter((text) => !/[.[\]\0]/.test(text))
+  const name = fc.oneof(any, fc.stringMatching(/^[@^:]`a?$/), any)
   const value = fc.oneof(fc.string(), fc.integer(), fc.double({ noNaN: true }), fc.boolean())
   fc.assert(
     fc.property(name, value, (path, example) => {
       const payload = json({ [path]: example })
       const [member] = jsonMembers(payload)
-      const clause = clauseFor(path, member!.value)!
+      const clause = clauseFor(path, member!.value)
+      if (clause === undefined) return assert.throws(() => parse(`${quote(path)}:*`), QueryError)
       const text = withClause('level:error', clause, false)
       assert.equal(format(parse(text)), `level:error AND ${format(clause)}`)
       assert.equal(hasClause(text, clause), 'included')
