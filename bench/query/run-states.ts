@@ -176,16 +176,23 @@ async function measureInWindows(
   while (left.length > 0) {
     await before?.()
     let isOver = false
-    const loading = driveLoad(load, () => {}).finally(() => {
+    let startRows = () => {}
+    const isLoaded = new Promise<void>((resolve) => {
+      startRows = resolve
+    })
+    const loading = driveLoad(load, startRows).finally(() => {
       isOver = true
     })
+    // The load client builds its requests first: nothing is sent so far.
+    await Promise.race([isLoaded, loading])
     for (let isFirst = true; !isOver && left[0] !== undefined; isFirst = false) {
       const asked = await measureRows(subject, left[0])
       if (isOver && !isFirst) break
       rows.push(...asked)
       left.shift()
     }
-    onAcknowledged?.((await loading).acknowledge.p99)
+    const { acknowledge } = await loading
+    onAcknowledged?.(acknowledge.p99)
   }
   return rows
 }
