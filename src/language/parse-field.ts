@@ -1,4 +1,5 @@
 /** The field before a test. */
+import { isFieldPath } from '../model/field-path.ts'
 import { QUOTE } from './characters.ts'
 import type { QueryReader } from './query-reader.ts'
 import {
@@ -50,9 +51,7 @@ function makeField(reader: QueryReader, scanned: ScannedField, start: number): F
 
 /** Whether a query can name the path with these parts (see `PathField`). */
 export function isQueryablePath(parts: readonly string[]): boolean {
-  const isNamed = parts.every((part, index) => part !== '' || index > 0)
-  // Three forms are ClickHouse syntax even in quotes: see `model/field-path.ts`.
-  return isNamed && !parts.some((part) => /\.[\^@:]`/.test(`.${part}`))
+  return parts.every((part, index) => (part === '' ? index > 0 : isFieldPath(part)))
 }
 
 function takeExists(reader: QueryReader, nameEnd: number): Query {

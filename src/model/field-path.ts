@@ -13,11 +13,13 @@
  * path can end the quoted name. It works on bytes, not characters, as ClickHouse's strings do.
  */
 const PLAIN_BYTE = /^[A-Za-z0-9_.]$/
+/** Not `Buffer`: the query language needs this module in browsers, too. */
+const utf8 = new TextEncoder()
 
 /** A path as a quoted identifier. Precondition: `isFieldPath(path)`. */
 export function quoteFieldPath(path: string): string {
   let quoted = ''
-  for (const byte of Buffer.from(path)) {
+  for (const byte of utf8.encode(path)) {
     const char = String.fromCharCode(byte)
     quoted += PLAIN_BYTE.test(char) ? char : `\\x${byte.toString(16).padStart(2, '0')}`
   }
