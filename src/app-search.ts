@@ -1,18 +1,25 @@
 /** The part of the composition root that builds search. */
 import type { ReadStores } from './cell/read-stores.ts'
+import type { WaitingSegments } from './cell/waiting-segments.ts'
 import type { DamagedRead, RecordFormat, SegmentRead } from './model/batch.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import type { SearchDeps } from './read/search/search.ts'
 import { storeSources } from './read/search/store-sources.ts'
 
-export function createSearch(
-  reads: ReadStores,
-  pool: WorkerPool,
-  renderRecords: (
+export function createSearch({
+  reads,
+  waiting,
+  pool,
+  renderRecords,
+}: {
+  readonly reads: ReadStores
+  readonly waiting: WaitingSegments
+  readonly pool: WorkerPool
+  readonly renderRecords: (
     reads: readonly SegmentRead[],
     format?: RecordFormat,
-  ) => Promise<{ readonly json: Uint8Array; readonly damaged: readonly DamagedRead[] }>,
-): SearchDeps {
+  ) => Promise<{ readonly json: Uint8Array; readonly damaged: readonly DamagedRead[] }>
+}): SearchDeps {
   const { events, pending, ids, readPayloads, openStreams } = reads
   return {
     nowMs: Date.now,
@@ -22,6 +29,7 @@ export function createSearch(
     sources: storeSources({
       pending,
       readPayloads,
+      sieve: (literals) => waiting.sieve(literals),
       listSegments: (range) => events.listSegments(range),
       findIds: (question, signal) => ids.find(question, signal),
       match: (task, signal) => pool.run(task, signal),

@@ -4,6 +4,7 @@ import type { CredentialCache } from './accept/admission/authenticate.ts'
 import { createAgentRoutes } from './app-agents.ts'
 import { createSearch } from './app-search.ts'
 import type { ReadStores } from './cell/read-stores.ts'
+import type { WaitingSegments } from './cell/waiting-segments.ts'
 import { BodyBudget } from './http/body-budget.ts'
 import type { Route } from './http/exchange.ts'
 import type { DamagedRead, IngestEvents, RecordFormat, SegmentRead } from './model/batch.ts'
@@ -28,6 +29,7 @@ const TOLD_MAX = 1_024
 export function createServeRoutes(parts: {
   readonly log: Log
   readonly reads: ReadStores
+  readonly waiting: WaitingSegments
   readonly isClickHouseEmbedded: boolean
   readonly pool: WorkerPool
   readonly control: ControlStore
@@ -60,7 +62,7 @@ export function createServeRoutes(parts: {
     isIngestBusy,
     previewRedaction,
   })
-  const search = createSearch(reads, pool, readers.readSegments)
+  const search = createSearch({ ...parts, renderRecords: readers.readSegments })
   const { openStreams, runAggregate, runFacets, explainIds, topValues } = reads
   const counting = { openStreams, runAggregate, runFacets, nowMs: Date.now }
   const input = { ...search, explainIds, topValues }

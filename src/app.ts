@@ -26,6 +26,7 @@ import { BatchBuffers } from './bytes/batch-buffers.ts'
 import { openCell } from './cell/cell.ts'
 import { openStores } from './cell/open-stores.ts'
 import { openReadStores } from './cell/read-stores.ts'
+import { WaitingSegments } from './cell/waiting-segments.ts'
 import type { Config } from './config.ts'
 import { describeRoutes } from './http/describe-routes.ts'
 import { type LoadedEngine, loadEngine } from './http/load-engine.ts'
@@ -96,10 +97,19 @@ async function start(
   const plane = startControl(context, stores)
   const { control, credentials } = plane
   const pool = startPool(context, directory.path)
-  const reads = openReadStores(stores, () => isBusy(pool.ingestLoad))
+  const waiting = new WaitingSegments()
+  const reads = openReadStores(stores, {
+    givesWay: () => isBusy(pool.ingestLoad),
+    projected: () => waiting.projected,
+  })
   const { catalogs } = reads
   const tails = createTails(context, stores, { pool, streams: plane.streams, catalogs })
-  const cell = await openCell(context, stores, { pool, streams: plane.directory, tails })
+  const cell = await openCell(context, stores, {
+    pool,
+    streams: plane.directory,
+    waiting,
+    tails,
+  })
   startPromoter(context, stores.postgres, cell.usage)
   const { isClickHouseEmbedded } = stores
   let isStopping = false
@@ -114,6 +124,7 @@ async function start(
       ingestByAgent,
       pool,
       reads,
+      waiting,
       tails,
       isClickHouseEmbedded,
     }),

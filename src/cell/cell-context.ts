@@ -5,6 +5,7 @@ import type { EventStore } from '../store/raw/event-store.ts'
 import type { NodeLease } from '../store/raw/node-lease.ts'
 import type { StreamDirectory } from '../store/stream-directory.ts'
 import type { Stores } from './open-stores.ts'
+import type { WaitingSegments } from './waiting-segments.ts'
 
 /** What the parts of one cell share. */
 export interface CellContext extends Context {
@@ -12,6 +13,7 @@ export interface CellContext extends Context {
   readonly pool: WorkerPool
   /** What the control plane knows of streams. */
   readonly streams: StreamDirectory
+  readonly waiting: WaitingSegments
   /** In the lane of writes, for the followers. */
   readonly events: EventStore
 }

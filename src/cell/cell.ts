@@ -26,6 +26,7 @@ import { materializeFollower } from './create-materializer.ts'
 import { observeFollower } from './create-observer.ts'
 import type { Stores } from './open-stores.ts'
 import { startRetainer } from './start-retainer.ts'
+import type { WaitingSegments } from './waiting-segments.ts'
 import { watchClock } from './watch-clock.ts'
 
 /** What accept and serve need of a cell. */
@@ -54,15 +55,18 @@ export async function openCell(
   {
     pool,
     streams,
+    waiting,
     tails,
   }: {
     readonly pool: WorkerPool
     readonly streams: StreamDirectory
+    readonly waiting: WaitingSegments
     readonly tails: CommitListener
   },
 ): Promise<Cell> {
   const { lease } = stores
-  const cell = { ...context, stores, pool, streams, events: new EventStore(stores.writes.postgres) }
+  const events = new EventStore(stores.writes.postgres)
+  const cell = { ...context, stores, pool, streams, waiting, events }
   const storage = new StorageStore(stores.postgres, streams)
   const number = numberOf(stores, lease)
   const followers = await startFollowers(cell, number)

@@ -10,7 +10,7 @@ import type { CellContext, NodeNumber } from './cell-context.ts'
 export function materializeFollower(
   cell: CellContext,
 ): (number: NodeNumber) => Promise<Materializer> {
-  const { stores, log, metrics, health } = cell
+  const { stores, log, metrics, health, waiting } = cell
   const store = new SetAsideStore(stores.postgres)
   const stallReporter = projectionStalls(metrics, log, health)
   const setAside = new Map<NodeNumber, number>()
@@ -21,6 +21,7 @@ export function materializeFollower(
       observer: { ...materializeObserver(metrics, log), onStall: stallReporter() },
       onSetAsideCount: (segments) => setAside.set(number, segments),
     })
+    waiting.add(number.lease.nodeId, materializer)
     if (number.isOwn) {
       metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
       metrics.watch('laggingStreams', () => materializer.lagging)

@@ -1,4 +1,5 @@
 /** A cell's stores for clients' reads, on connections of their own that hold up nothing else. */
+import type { NodeMarks } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
 import { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
@@ -24,10 +25,17 @@ export type ReadStores = ReturnType<typeof openReadStores>
 
 type ReadParts = Pick<Stores, 'reads' | 'clickhouse' | 'isClickHouseEmbedded'>
 
-/** `givesWay`: whether a read has to leave an embedded engine's processors to events. */
 export function openReadStores(
   { reads, clickhouse, isClickHouseEmbedded }: ReadParts,
-  givesWay: () => boolean,
+  {
+    givesWay,
+    projected,
+  }: {
+    /** Whether a read has to leave an embedded engine's processors to events. */
+    readonly givesWay: () => boolean
+    /** As `PendingStore` has it. */
+    readonly projected: () => NodeMarks
+  },
 ) {
   const { postgres } = reads
   if (isClickHouseEmbedded) {
@@ -46,7 +54,7 @@ export function openReadStores(
   const forms = new TableKeeper(clickhouse)
   return {
     events: new EventStore(postgres),
-    pending: new PendingStore(postgres),
+    pending: new PendingStore(postgres, projected),
     ids: new IdStore(reads.clickhouse, tables),
     explainIds: explaining.explain.bind(explaining),
     topValues: values.top.bind(values),

@@ -17,7 +17,10 @@ import {
 import { PROJECTION_COLUMNS } from '../model/projection.ts'
 import { pushVaruint } from '../model/varuint.ts'
 
-export type JoinableBlock = Pick<EncodedBlock, 'bytes' | 'rows' | 'pieces'>
+export interface JoinableBlock extends Pick<EncodedBlock, 'bytes' | 'rows' | 'pieces'> {
+  /** For each piece; told where it begins among the bytes that result. */
+  readonly starts?: Uint32Array | undefined
+}
 
 /** Rows of a joined block, if there are several in it. */
 export const JOINED_ROWS_MAX = 16_384
@@ -62,6 +65,7 @@ function* joinSteps(
   const isWorth = ({ bytes, pieces }: JoinableBlock) => {
     return pieces !== undefined && bytes.length >= pieces.length * pieceBytesMin
   }
+  let at = 0
   for (let first = 0; first < blocks.length; ) {
     let { rows } = blocks[first]!
     let end = first + 1
@@ -70,8 +74,8 @@ function* joinSteps(
       if (!haveSameColumns(blocks[first]!, blocks[end]!)) break
       rows += blocks[end++]!.rows
     }
-    if (end === first + 1) out.push(blocks[first]!.bytes)
-    else joinInto(out, blocks.slice(first, end), rows)
+    if (end === first + 1) at = addAlone(out, blocks[first]!, at)
+    else at = joinInto(out, blocks.slice(first, end), rows, at)
     first = end
     yield
   }
@@ -93,23 +97,53 @@ function haveSameColumns(a: JoinableBlock, b: JoinableBlock): boolean {
   return true
 }
 
-function joinInto(out: Uint8Array[], blocks: readonly JoinableBlock[], rows: number): void {
+/** Returns where the next bytes begin. */
+function addAlone(out: Uint8Array[], { bytes, pieces, starts }: JoinableBlock, at: number): number {
+  out.push(bytes)
+  if (starts !== undefined) {
+    for (const index of starts.keys()) starts[index] = at + pieceStart(pieces!, index)
+  }
+  return at + bytes.length
+}
+
+/** Where a piece begins in its own block. */
+export function pieceStart(pieces: Uint32Array, index: number): number {
+  return index === 0 ? 0 : pieces[index - 1]! >>> 2
+}
+
+/** Returns where the next bytes begin. */
+function joinInto(
+  out: Uint8Array[],
+  blocks: readonly JoinableBlock[],
+  rows: number,
+  start: number,
+): number {
+  let at = start
   const views = blocks.map(viewOf)
-  const starts = new Uint32Array(blocks.length)
   const count = blocks[0]!.pieces!.length
   for (let piece = 0; piece < count; piece++) {
     const kind = blocks[0]!.pieces![piece]! & 3
-    if (kind === PIECE_COUNTS) out.push(countsOf(rows))
+    if (kind === PIECE_COUNTS) {
+      const counts = countsOf(rows)
+      out.push(counts)
+      at += counts.length
+    }
+    const first = at
     let elements = 0
     for (const [i, view] of views.entries()) {
-      const start = starts[i]!
-      const end = blocks[i]!.pieces![piece]! >>> 2
-      starts[i] = end
-      if (kind === PIECE_OFFSETS) elements = raiseOffsets(view, start, end, elements)
+      const { pieces, starts } = blocks[i]!
+      const from = pieceStart(pieces!, piece)
+      const end = pieces![piece]! >>> 2
+      if (kind === PIECE_OFFSETS) elements = raiseOffsets(view, from, end, elements)
+      // Counts are those of all, and names are the first one's.
+      if (starts !== undefined) starts[piece] = kind >= PIECE_VALUES ? at : first
       const isWanted = kind >= PIECE_VALUES || (kind === PIECE_NAMES && i === 0)
-      if (isWanted && end > start) out.push(view.subarray(start, end))
+      if (!isWanted || end === from) continue
+      out.push(view.subarray(from, end))
+      at += end - from
     }
   }
+  return at
 }
 
 function countsOf(rows: number): Uint8Array {

@@ -16,6 +16,7 @@ import type { StreamId } from '../model/stream.ts'
 import { isFull, pickInsert } from './pick-insert.ts'
 import type { Outstanding } from './progress.ts'
 import { StreamBuffer } from './stream-buffer.ts'
+import { WaitingBlocks } from './waiting-blocks.ts'
 
 export interface LiveBuffersOptions {
   readonly tryOpenSpool: (streamId: StreamId) => BlockSpool | undefined
@@ -24,6 +25,8 @@ export interface LiveBuffersOptions {
 }
 
 export class LiveBuffers {
+  /** What has room here, until its insert has ended. */
+  readonly waiting = new WaitingBlocks()
   readonly #options: LiveBuffersOptions
   /** In the order in which their oldest blocks came. */
   readonly #buffers = new Set<StreamBuffer>()
@@ -78,7 +81,7 @@ export class LiveBuffers {
       this.#open.set(streamId, buffer)
       this.#buffers.add(buffer)
     }
-    buffer.add(block, entry)
+    buffer.add(block, entry, this.waiting.add(entry.segmentId, block))
     this.#keptBytes += block.bytes.length
     if (buffer.keptBytes >= SPOOL_BYTES_MIN && streamId !== MIXED_STREAM) this.#spool(buffer)
     return isFull(buffer)
@@ -114,6 +117,7 @@ export class LiveBuffers {
   end(buffer: StreamBuffer, isInserted: boolean): void {
     this.#keptBytes -= buffer.keptBytes
     this.#spooledBytes -= buffer.bytes - buffer.keptBytes
+    for (const { segmentId } of buffer.entries) this.waiting.remove(segmentId)
     if (isInserted) this.#release(buffer)
   }
 

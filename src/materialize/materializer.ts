@@ -20,6 +20,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Follower, retryMs } from '../follow/follower.ts'
 import { Pause } from '../follow/pause.ts'
+import type { RequiredLiteral } from '../language/required-literals.ts'
 import { LAGGING_STREAMS_MAX, SET_ASIDE_POLL_MS } from '../limits.ts'
 import type { CommittedGroup, CommittedSegment, EncodedBlock } from '../model/batch.ts'
 import type { BlockSpool } from '../model/projection.ts'
@@ -34,6 +35,7 @@ import { type Outstanding, Progress } from './progress.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import { lastIdOf } from './stored-segment.ts'
 import type { StreamBuffer } from './stream-buffer.ts'
+import type { Sieve } from './waiting-blocks.ts'
 
 export interface MaterializeStores extends CatchUpStores {
   /** Records the checkpoint; may reject. It never moves back. */
@@ -125,6 +127,16 @@ export class Materializer implements Follower {
     const behindMs = this.#lags.oldestMs((key) => this.#failures.count(key) > 0)
     if (oldest === undefined) return behindMs
     return Math.min(segmentIdMs(oldest), behindMs ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** Everything up to here is in the projection. The recorded checkpoint follows it. */
+  get projected(): SegmentId {
+    return this.#lags.checkpoint(this.#progress.advance())
+  }
+
+  /** Lets through the segments that may have all of the literals; never waits. */
+  sieve(literals: readonly RequiredLiteral[]): Sieve {
+    return this.#buffers.waiting.sieve(literals)
   }
 
   start(): void {
@@ -350,7 +362,7 @@ export class Materializer implements Follower {
 
   /** Never rejects. */
   async #recordCheckpoint(): Promise<void> {
-    const checkpoint = this.#lags.checkpoint(this.#progress.advance())
+    const checkpoint = this.projected
     const now = performance.now()
     if (checkpoint === this.#written) return
     if (now - this.#writtenAtMs < CHECKPOINT_MS && !this.#isStopping) return

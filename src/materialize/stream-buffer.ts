@@ -4,11 +4,17 @@ import type { BlockSpool } from '../model/projection.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type JoinableBlock, joinBlocks } from './join-blocks.ts'
 import type { Outstanding } from './progress.ts'
+import type { WaitingBlock } from './waiting-blocks.ts'
+
+/** In our own memory. */
+interface KeptBlock extends JoinableBlock {
+  readonly waiting: WaitingBlock | undefined
+}
 
 export class StreamBuffer {
   /** `MIXED_STREAM`: blocks with rows of several. */
   readonly streamId: StreamId
-  readonly blocks: JoinableBlock[] = []
+  readonly blocks: KeptBlock[] = []
   /** Where the other blocks are. */
   spool: BlockSpool | undefined
   readonly entries: Outstanding[] = []
@@ -24,8 +30,9 @@ export class StreamBuffer {
     this.sinceMs = sinceMs
   }
 
-  add({ bytes, rows, pieces }: EncodedBlock, entry: Outstanding): void {
-    this.blocks.push({ bytes, rows, pieces })
+  add(block: EncodedBlock, entry: Outstanding, waiting: WaitingBlock | undefined): void {
+    const { bytes, rows, pieces } = block
+    this.blocks.push({ bytes, rows, pieces, starts: waiting?.starts, waiting })
     this.entries.push(entry)
     this.rows += rows
     this.bytes += bytes.length
@@ -35,8 +42,11 @@ export class StreamBuffer {
   /** Moves the blocks to the spool; they are nobody's any more. Throws as `append` does. */
   moveTo(spool: BlockSpool, release: (block: Uint8Array) => void): void {
     this.spool = spool
-    spool.append(joinBlocks(this.blocks))
-    for (const { bytes } of this.blocks.splice(0)) release(bytes)
+    const start = spool.append(joinBlocks(this.blocks))
+    for (const { bytes, waiting } of this.blocks.splice(0)) {
+      waiting?.moveTo(spool, start)
+      release(bytes)
+    }
     this.keptBytes = 0
   }
 }

@@ -181,6 +181,11 @@ export interface EncodedBlock {
    * four, plus its kind (`PIECE_…`). Absent for blocks of the shared table.
    */
   readonly pieces?: Uint32Array | undefined
+  /**
+   * For each path of the payload, in the order of their names, which piece its values begin with:
+   * a byte for each row; the rest of them follows. Absent where the block lacks paths of its events.
+   */
+  readonly pathPieces?: Uint32Array | undefined
 }
 
 /** A piece of a Native block: its numbers of columns and rows. */

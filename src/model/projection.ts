@@ -42,8 +42,13 @@ export interface StreamSegment {
 export interface BlockSpool {
   /** Insert it when it has this many rows. */
   readonly rowsMax: number
-  /** Copies the bytes. Throws the system's error when there is no room; release it then. */
-  append(pieces: readonly Uint8Array[]): void
+  /**
+   * Copies the bytes; returns where the first of them is. Throws the system's error when there is
+   * no room; release it then.
+   */
+  append(pieces: readonly Uint8Array[]): number
+  /** Fills `into` with bytes that were appended, from `start` on; false once it has ended. */
+  tryRead(start: number, into: Uint8Array): boolean
   /** Inserts the blocks, which hold `rows` rows, as one part. Throws `StoreError`. */
   insert(rows: number): Promise<void>
   /** Ends it without an insert. */

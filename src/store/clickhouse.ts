@@ -190,7 +190,7 @@ export class ClickHouse {
       // The connection is returned only when the answer (it is empty) was read to its end.
       for await (const _chunk of stream);
     } catch (cause) {
-      file?.close() // The engine may still be reading it, so it must not be reused.
+      spool?.abandon()
       throw toStoreError(cause, true)
     }
     spool?.release()
@@ -213,20 +213,33 @@ export class InsertSpool {
   readonly #files: MemoryFiles
   readonly #file: MemoryFile
   #isBroken = false
+  #isOver = false
 
   constructor(files: MemoryFiles, file: MemoryFile) {
     this.#files = files
     this.#file = file
   }
 
-  /** Throws the system's error when there is no space; the spool is then unusable. */
-  append(pieces: readonly Uint8Array[]): void {
+  /**
+   * Returns where the first piece begins. Throws the system's error when there is no space; the
+   * spool is then unusable.
+   */
+  append(pieces: readonly Uint8Array[]): number {
+    const start = this.#file.bytes
     try {
       this.#file.appendAll(pieces)
+      return start
     } catch (cause) {
       this.#isBroken = true
       throw cause
     }
+  }
+
+  /** Fills `into` with what was appended, from `start` on; false when the spool has ended. */
+  tryRead(start: number, into: Uint8Array): boolean {
+    if (this.#isOver) return false
+    this.#file.read(start, into)
+    return true
   }
 
   finish(): MemoryFile {
@@ -236,8 +249,15 @@ export class InsertSpool {
 
   /** Precondition: nobody reads it any more. */
   release(): void {
-    if (this.#isBroken) this.#file.close()
-    else this.#files.give(this.#file)
+    if (this.#isBroken) return this.abandon()
+    this.#isOver = true
+    this.#files.give(this.#file)
+  }
+
+  /** Ends it where the engine may still be reading the file, which must not be used again. */
+  abandon(): void {
+    this.#isOver = true
+    this.#file.close()
   }
 }
 

@@ -6,6 +6,7 @@ import {
   closeSync,
   ftruncateSync,
   openSync,
+  readSync,
   statfsSync,
   unlinkSync,
   writeSync,
@@ -131,6 +132,15 @@ export class MemoryFile {
     for (const chunk of chunks) {
       if (skip < chunk.byteLength) this.append(chunk.subarray(skip))
       skip = Math.max(0, skip - chunk.byteLength)
+    }
+  }
+
+  /** Fills `into` from `start` on. Synchronous, as appending is. Throws past the end. */
+  read(start: number, into: Uint8Array): void {
+    if (start + into.byteLength > this.#bytes) throw new RangeError('the file ends before that')
+    for (let at = 0; at < into.byteLength; ) {
+      const left = into.byteLength - at
+      at += readSync(this.#descriptor, into, at, left, start + at)
     }
   }
 

@@ -25,7 +25,7 @@ for (const isClickHouseEmbedded of [true, false]) {
     })
     let isBusy = false
     const parts = { reads: { postgres, clickhouse }, clickhouse, isClickHouseEmbedded }
-    openReadStores(parts, () => isBusy)
+    openReadStores(parts, { givesWay: () => isBusy, projected: () => new Map() })
     assert.deepEqual(clickhouse.defaults(), {})
     isBusy = true
     assert.deepEqual(clickhouse.defaults(), isClickHouseEmbedded ? { max_threads: 1 } : {})

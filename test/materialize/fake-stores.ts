@@ -131,6 +131,7 @@ export class FakeStores implements MaterializeStores {
     if (this.spoolBytes === undefined) return undefined
     const spooled: StreamSegment[] = []
     let room = this.spoolBytes()
+    let spooledBytes = 0
     let isOpen = true
     this.openSpools++
     const end = () => {
@@ -141,13 +142,17 @@ export class FakeStores implements MaterializeStores {
     return {
       rowsMax: SPOOL_INSERT_ROWS,
       append: (blocks) => {
+        const start = spooledBytes
         for (const block of blocks) {
           assert(isOpen && room >= 0)
           room -= block.length
           if (room < 0) throw new AwayError('ENOSPC')
           spooled.push({ streamId, segmentId: stampOf(block, 0) })
+          spooledBytes += block.length
         }
+        return start
       },
+      tryRead: () => false,
       insert: () => {
         end()
         return this.#insert(spooled, () => this.inserts.push(spooled.length))

@@ -111,9 +111,12 @@ export class NativeBlockEncoder {
     const writer = this.#writer
     this.#payload.writePrefix(writer)
     notePiece(this.#pieces, writer, PIECE_NAMES)
-    this.#payload.writeData(writer, this.#pieces, texts)
+    const starts: number[] = []
+    this.#payload.writeData(writer, this.#pieces, texts, starts)
     const pieces = Uint32Array.from(this.#pieces)
-    const block = { bytes: writer.take(into), ...this.#fixed!, pieces }
+    // What a path has that was left out is in no piece.
+    const pathPieces = this.#pathsSkipped === 0 ? Uint32Array.from(starts) : undefined
+    const block = { bytes: writer.take(into), ...this.#fixed!, pieces, pathPieces }
     return { block, pathsSkipped: this.#pathsSkipped }
   }
 

@@ -156,10 +156,16 @@ export class JsonColumn {
   }
 
   /**
-   * Writes the column's data, path by path; notes its pieces (`EncodedBlock.pieces`). `texts`: the
-   * paths' values by slot, if they were gathered.
+   * Writes the column's data, path by path; notes its pieces (`EncodedBlock.pieces`), and in
+   * `pathPieces` the one that each path begins with. `texts`: the paths' values by slot, if they
+   * were gathered.
    */
-  writeData(writer: ByteWriter, pieces: number[], texts?: ColumnTexts): void {
+  writeData(
+    writer: ByteWriter,
+    pieces: number[],
+    texts?: ColumnTexts,
+    pathPieces?: number[],
+  ): void {
     const index = this.#index
     const { slots } = this.#order
     for (let i = 0; i < index.slots; i++) {
@@ -170,6 +176,7 @@ export class JsonColumn {
       const hasArrays = (mask & ((1 << BOOL) - 1)) !== 0
       const textBytes = index.textBytes[slot]! * (hasArrays ? ARRAY_BYTES_FACTOR : 1)
       writer.reserve(this.#rowCount + (end - start) * CELL_BYTES + textBytes + WORD_SLACK)
+      pathPieces?.push(pieces.length)
       this.#writeDiscriminators(writer, slot, mask)
       notePiece(pieces, writer, PIECE_VALUES)
       for (let type = 0; type < NATIVE_TYPES; type++) {

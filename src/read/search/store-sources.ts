@@ -23,6 +23,7 @@ import type { PendingStore } from '../../store/raw/pending-store.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { textOf } from '../asks-catalog.ts'
 import { queryFault } from '../read-request.ts'
+import { type OpenSieve, PendingSieve } from './pending-sieve.ts'
 import {
   type MatchQuestion,
   type ReadingRange,
@@ -37,6 +38,7 @@ export interface SourceStores {
   /** `IdStore`'s. */
   readonly findIds: (question: IdQuestion, signal: AbortSignal) => Promise<readonly EventKey[]>
   readonly readPayloads: ReadPayloads
+  readonly sieve: OpenSieve
   /** In the pool. */
   readonly match: (task: MatchTask, signal: AbortSignal) => Promise<MatchResult>
 }
@@ -131,8 +133,11 @@ async function matchSegments(
   signal: AbortSignal,
 ): Promise<readonly EventKey[]> {
   const found: EventKey[] = []
-  for (let at = 0; at < segments.length; at += SEARCH_PAYLOADS_MAX) {
-    const some = segments.slice(at, at + SEARCH_PAYLOADS_MAX)
+  const sieve = new PendingSieve(question, stores.sieve)
+  for (let at = 0; at < segments.length; ) {
+    const range = { at, max: SEARCH_PAYLOADS_MAX }
+    const { chosen: some, next } = await sieve.choose(segments, range, signal)
+    at = next
     const payloads = await stores.readPayloads(some)
     for (const stream of question.streams) {
       const of = some.flatMap(({ streamId, segmentId }) => {

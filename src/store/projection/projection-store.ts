@@ -167,6 +167,7 @@ export class ProjectionStore {
       spool && {
         rowsMax: this.#rowsMaxOf(streamId),
         append: (pieces) => spool.append(pieces),
+        tryRead: (start, into) => spool.tryRead(start, into),
         insert: (rows) => this.#insert(streamId, spool, rows),
         release: () => spool.release(),
       }

@@ -35,9 +35,15 @@ const NO_NODES: NodeMarks = new Map()
 
 export class PendingStore {
   readonly #postgres: Postgres
+  readonly #projected: () => NodeMarks
 
-  constructor(postgres: Postgres) {
+  /**
+   * `projected`: up to where segments of some nodes are known to be in the projection. Checkpoints
+   * are recorded later than that.
+   */
+  constructor(postgres: Postgres, projected: () => NodeMarks = () => NO_NODES) {
     this.#postgres = postgres
+    this.#projected = projected
   }
 
   /** Throws `StoreError`. */
@@ -50,8 +56,8 @@ export class PendingStore {
         String(start),
         String(end),
         limit,
-        [...observed.keys()],
-        [...observed.values()].map(String),
+        ...toColumns(observed),
+        ...toColumns(this.#projected()),
       ],
     )
     const list = toList(query, rows)
@@ -85,6 +91,10 @@ export class PendingStore {
   }
 }
 
+function toColumns(marks: NodeMarks): [nodes: number[], ids: string[]] {
+  return [[...marks.keys()], [...marks.values()].map(String)]
+}
+
 function msBetween(first: string, last: string): number {
   return segmentIdMs(BigInt(last) as SegmentId) - segmentIdMs(BigInt(first) as SegmentId)
 }
@@ -107,7 +117,8 @@ interface ExtentRow {
 }
 
 /**
- * Streams are $1, the range $2 and $3, rows $4; $5 and $6 are nodes and how far they have learned.
+ * Streams are $1, the range $2 and $3, rows $4; $5 and $6 are nodes and how far they have learned,
+ * $7 and $8 nodes and how far they are projected at least.
  *
  * Each node's rows are found by the index on the node in their ids, so a node that died long ago
  * costs only what it left behind, not what others stored since. Downwards, merged rows that begin
@@ -119,8 +130,11 @@ function listSql(direction: 'ASC' | 'DESC'): string {
         AND (s.stream_id = ANY ($1::integer[]) OR s.stream_id = ${MIXED_STREAM})`
   return `
   WITH marks AS (
-    SELECT n.node_id, LEAST(COALESCE(c.segment_id, 0), o.segment_id) AS passed
+    SELECT n.node_id,
+      LEAST(GREATEST(COALESCE(c.segment_id, 0), p.segment_id), o.segment_id) AS passed
     FROM nodes n LEFT JOIN checkpoints c ON c.node_id = n.node_id
+    LEFT JOIN unnest($7::integer[], $8::bigint[]) AS p (node_id, segment_id)
+      ON p.node_id = n.node_id
     LEFT JOIN unnest($5::integer[], $6::bigint[]) AS o (node_id, segment_id)
       ON o.node_id = n.node_id
   ), listed AS (

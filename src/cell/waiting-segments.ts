@@ -1,0 +1,30 @@
+/**
+ * What this process knows of segments on their way into the projection, for searches: how far its
+ * own numbers have come, a little ahead of their recorded checkpoints, and what waits.
+ */
+import type { RequiredLiteral } from '../language/required-literals.ts'
+import type { Materializer } from '../materialize/materializer.ts'
+import { type SegmentId, segmentIdNode } from '../model/segment-id.ts'
+import type { NodeMarks } from '../model/segment-place.ts'
+
+export class WaitingSegments {
+  /** By the number that they work for. */
+  readonly #materializers = new Map<number, Pick<Materializer, 'projected' | 'sieve'>>()
+
+  add(nodeId: number, materializer: Pick<Materializer, 'projected' | 'sieve'>): void {
+    this.#materializers.set(nodeId, materializer)
+  }
+
+  /** Every segment of these nodes up to here is in the projection. */
+  get projected(): NodeMarks {
+    return new Map([...this.#materializers].map(([nodeId, { projected }]) => [nodeId, projected]))
+  }
+
+  /** Lets through the segments that may have all of the literals, as far as is known here. */
+  sieve(literals: readonly RequiredLiteral[]): (segmentId: SegmentId) => boolean {
+    const sieves = new Map(
+      [...this.#materializers].map(([nodeId, each]) => [nodeId, each.sieve(literals)]),
+    )
+    return (segmentId) => sieves.get(segmentIdNode(segmentId))?.(segmentId) ?? true
+  }
+}
