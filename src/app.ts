@@ -98,36 +98,21 @@ async function start(
   const { control, credentials } = plane
   const pool = startPool(context, directory.path)
   const waiting = new WaitingSegments()
-  const reads = openReadStores(stores, {
-    givesWay: () => isBusy(pool.ingestLoad),
-    projected: () => waiting.projected,
-  })
+  const reads = openReadStores(stores, { givesWay: () => isBusy(pool.ingestLoad), waiting })
   const { catalogs } = reads
   const tails = createTails(context, stores, { pool, streams: plane.streams, catalogs })
-  const cell = await openCell(context, stores, {
-    pool,
-    streams: plane.directory,
-    waiting,
-    tails,
-  })
+  const cellParts = { pool, streams: plane.directory, waiting, tails }
+  const cell = await openCell(context, stores, cellParts)
   startPromoter(context, stores.postgres, cell.usage)
   const { isClickHouseEmbedded } = stores
   let isStopping = false
   const page = createConsole(control)
   const ingestParts = { pool, cell, credentials, tails, isStopping: () => isStopping }
   const { routes: ingestRoutes, ingestByAgent } = await startIngest(context, ingestParts)
+  const serving = { ...context, ...plane, pool, reads, waiting, tails }
   const routes = describeRoutes(version, [
     ...ingestRoutes,
-    ...createServeRoutes({
-      ...context,
-      ...plane,
-      ingestByAgent,
-      pool,
-      reads,
-      waiting,
-      tails,
-      isClickHouseEmbedded,
-    }),
+    ...createServeRoutes({ ...serving, ingestByAgent, isClickHouseEmbedded }),
     ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,

@@ -1,5 +1,4 @@
 /** A cell's stores for clients' reads, on connections of their own that hold up nothing else. */
-import type { NodeMarks } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
 import { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
@@ -20,6 +19,7 @@ import { SetAsideStore } from '../store/raw/set-aside-store.ts'
 import { UsageStore } from '../store/raw/usage-store.ts'
 import type { Stores } from './open-stores.ts'
 import { openStreamsBy } from './open-streams.ts'
+import type { WaitingSegments } from './waiting-segments.ts'
 
 export type ReadStores = ReturnType<typeof openReadStores>
 
@@ -29,12 +29,11 @@ export function openReadStores(
   { reads, clickhouse, isClickHouseEmbedded }: ReadParts,
   {
     givesWay,
-    projected,
+    waiting,
   }: {
     /** Whether a read has to leave an embedded engine's processors to events. */
     readonly givesWay: () => boolean
-    /** As `PendingStore` has it. */
-    readonly projected: () => NodeMarks
+    readonly waiting: WaitingSegments
   },
 ) {
   const { postgres } = reads
@@ -54,7 +53,7 @@ export function openReadStores(
   const forms = new TableKeeper(clickhouse)
   return {
     events: new EventStore(postgres),
-    pending: new PendingStore(postgres, projected),
+    pending: new PendingStore(postgres, () => waiting.projected),
     ids: new IdStore(reads.clickhouse, tables),
     explainIds: explaining.explain.bind(explaining),
     topValues: values.top.bind(values),

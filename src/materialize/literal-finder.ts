@@ -8,7 +8,7 @@ const FOLDING = [
 ]
 /** A longer literal's beginning is looked for. */
 const LITERAL_BYTES_MAX = 64
-/** Bytes compared in vain, by byte that was passed, from which on looking costs more than decoding. */
+/** Bytes compared in vain, by byte that there is, from which on looking costs too much. */
 const VAIN_PER_BYTE = 4
 const UPPER_FIRST = 0x41
 const UPPER_LAST = 0x5a

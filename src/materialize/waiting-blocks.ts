@@ -117,7 +117,7 @@ class BlockSearch {
   /** False only if one of the required literals is not there; true also where bytes are gone. */
   mayHold(block: WaitingBlock): boolean {
     const { pathPieces } = block
-    if (pathPieces.length === 0) return false
+    if (pathPieces.length === 0) return this.#required.length === 0
     const names = block.tryRead(pathPieces[0]! - 1, this.#scratch)
     if (names === undefined) return true
     if (this.#names === undefined || !this.#names.equals(names)) {

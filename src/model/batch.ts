@@ -182,8 +182,8 @@ export interface EncodedBlock {
    */
   readonly pieces?: Uint32Array | undefined
   /**
-   * For each path of the payload, in the order of their names, which piece its values begin with:
-   * a byte for each row; the rest of them follows. Absent where the block lacks paths of its events.
+   * For each path of the payload, in the order of their names, which piece its data begin with: a
+   * byte for each row; its values follow. Absent where the block lacks paths of its events.
    */
   readonly pathPieces?: Uint32Array | undefined
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openReadStores } from '../../src/cell/read-stores.ts'
+import { WaitingSegments } from '../../src/cell/waiting-segments.ts'
 import { ClickHouse, type QuerySettings } from '../../src/store/clickhouse.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { recordingLog } from '../store/temporary.ts'
@@ -25,7 +26,7 @@ for (const isClickHouseEmbedded of [true, false]) {
     })
     let isBusy = false
     const parts = { reads: { postgres, clickhouse }, clickhouse, isClickHouseEmbedded }
-    openReadStores(parts, { givesWay: () => isBusy, projected: () => new Map() })
+    openReadStores(parts, { givesWay: () => isBusy, waiting: new WaitingSegments() })
     assert.deepEqual(clickhouse.defaults(), {})
     isBusy = true
     assert.deepEqual(clickhouse.defaults(), isClickHouseEmbedded ? { max_threads: 1 } : {})

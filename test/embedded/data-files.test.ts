@@ -104,11 +104,18 @@ test('a spool takes blocks as they come; what fails or is given up leaves no fil
   const [first, second, third, broken] = Array.from({ length: 4 }, () => sharing.tryOpenSpool()!)
   const open = openFiles()
   for (let i = 0; i < 50; i++) for (const spool of [first, second]) spool!.append([block(i, 1_000)])
-  third!.append([block(0, 10)])
+  const [some, more] = [block(0, 10), block(5, 10)]
+  assert.equal(third!.append([some, some]), 0)
+  const start = third!.append([more])
+  const read = Buffer.alloc(more.length)
+  assert.ok(third!.tryRead(start, read) && read.equals(more), 'what waits can be read')
+  assert.throws(() => third!.tryRead(start + 1, read), RangeError)
   third!.release()
+  assert.equal(third!.tryRead(0, read), false, 'its file may be another one by now')
   broken!.append([block(0, 100).subarray(0, 300)])
   await Promise.all([sharing.insertNative(INSERT, first!), sharing.insertNative(INSERT, second!)])
   await assert.rejects(sharing.insertNative(INSERT, broken!))
+  for (const spool of [first, broken]) assert.equal(spool!.tryRead(0, read), false)
   assert.equal((await total())?.count, (before?.count ?? 0) + 100_000)
   assert.equal(openFiles(), open - 2, 'two are kept, of four')
 })
@@ -117,6 +124,7 @@ test('a spool that could not be written is not used again', () => {
   const ended: string[] = []
   const files = { give: () => ended.push('given') } as unknown as MemoryFiles
   const file = {
+    bytes: 0,
     appendAll: ([bytes]: Uint8Array[]) => assert.ok(bytes!.length < 10, 'ENOSPC'),
     close: () => ended.push('closed'),
   } as unknown as MemoryFile

@@ -66,6 +66,22 @@ test('live: blocks of a stream wait, share one insert, and come back', async () 
   await materializer.stop(1_000)
 })
 
+test('what is inserted is known at once, before the checkpoint is recorded', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive } = setUp(stores, 150)
+  materializer.start()
+  await isLive()
+  stores.fate = (operation) => (operation === 'writeCheckpoint' ? 'fails' : 'ok')
+  const segments = [stores.commit(1), stores.commit(2), stores.commit(1)]
+  const before = materializer.projected
+  materializer.add({ segments })
+  assert.equal(materializer.projected, before)
+  await eventually('inserted', () => materializer.projected === segments[2]!.segmentId)
+  assert.equal(stores.projected.length, 3)
+  assert.ok((stores.checkpoints.at(-1) ?? 0n) < segments[2]!.segmentId)
+  await materializer.stop(300)
+})
+
 for (const [name, rows, bytes, blocks] of [
   ['MATERIALIZE_INSERT_ROWS', MATERIALIZE_INSERT_ROWS / 2, 0, 2],
   ['MATERIALIZE_INSERT_BYTES', 1, MATERIALIZE_INSERT_BYTES / 4, 4],
