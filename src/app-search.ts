@@ -5,16 +5,19 @@ import type { DamagedRead, RecordFormat, SegmentRead } from './model/batch.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import type { SearchDeps } from './read/search/search.ts'
 import { storeSources } from './read/search/store-sources.ts'
+import type { Metrics } from './telemetry/metrics.ts'
 
 export function createSearch({
   reads,
   waiting,
   pool,
+  metrics: { searchedSegments },
   renderRecords,
 }: {
   readonly reads: ReadStores
   readonly waiting: WaitingSegments
   readonly pool: WorkerPool
+  readonly metrics: Pick<Metrics, 'searchedSegments'>
   readonly renderRecords: (
     reads: readonly SegmentRead[],
     format?: RecordFormat,
@@ -30,6 +33,10 @@ export function createSearch({
       pending,
       readPayloads,
       sieve: (literals) => waiting.sieve(literals),
+      onChosen: ({ read, passedOver }) => {
+        searchedSegments.add('read', read)
+        searchedSegments.add('passed_over', passedOver)
+      },
       listSegments: (range) => events.listSegments(range),
       findIds: (question, signal) => ids.find(question, signal),
       match: (task, signal) => pool.run(task, signal),

@@ -33,6 +33,8 @@ export interface TextPlaces {
 
 /** More than these are not looked for. */
 const ALTERNATIVES_MAX = 64
+/** Of a phrase the longest ones are. */
+const WORDS_MAX = 4
 const NUMBER_BYTES = 8
 
 const encoder = new TextEncoder()
@@ -48,12 +50,8 @@ export function requiredLiterals(query: Query, text: TextPlaces): readonly Requi
       return bounded(firsts.flatMap((first) => first ?? []))
     }
     case 'text': {
-      const words = wordLiteral(query.test)
-      const numbers = query.test.kind === 'value' ? numberLiterals(query.test.value) : []
-      if (words === undefined || numbers === undefined) return []
       const places = text.isAllText ? [undefined] : text.textFields
-      const literals = [words, ...numbers]
-      return bounded(places.flatMap((path) => literals.map((each) => ({ ...each, path }))))
+      return placed(query.test, wordLiterals(query.test), places)
     }
     case 'field':
       return fieldLiterals(query, text)
@@ -70,11 +68,22 @@ function fieldLiterals({ field, test }: FieldClause, text: TextPlaces): Required
   const path = field.kind === 'path' ? field.parts[0]! : undefined
   // A path that is no text field may still be one where all strings are, or be below `*`.
   const isExact = path !== undefined && !text.isAllText && !text.textFields.includes(path)
-  const string =
-    isExact || ('isWhole' in test && test.isWhole) ? exactLiteral(test) : wordLiteral(test)
+  const isWhole = isExact || ('isWhole' in test && test.isWhole)
+  return placed(test, isWhole ? exactLiterals(test) : wordLiterals(test), [path])
+}
+
+/** All that a string has which meets the test; instead of each of them, a number may do. */
+function placed(
+  test: Test,
+  ofString: readonly Literal[],
+  paths: readonly (string | undefined)[],
+): RequiredLiteral[] {
   const numbers = test.kind === 'value' ? numberLiterals(test.value) : []
-  if (string === undefined || numbers === undefined) return []
-  return bounded([string, ...numbers].map((literal) => ({ ...literal, path })))
+  if (numbers === undefined) return []
+  return ofString.flatMap((literal) => {
+    const either = [literal, ...numbers]
+    return bounded(paths.flatMap((path) => either.map((each) => ({ ...each, path }))))
+  })
 }
 
 function bounded(alternatives: readonly PlacedLiteral[]): RequiredLiteral[] {
@@ -84,37 +93,33 @@ function bounded(alternatives: readonly PlacedLiteral[]): RequiredLiteral[] {
 type Literal = Omit<PlacedLiteral, 'path'>
 
 /** Of a test that compares whole values. */
-function exactLiteral(test: Test): Literal | undefined {
-  if (test.kind === 'value') return literalOf(test.value.text)
-  return test.kind === 'wildcard' ? literalOf(longest(literalsOf(test.pattern))) : undefined
-}
-
-function literalOf(text: string): Literal | undefined {
-  return text === '' ? undefined : { bytes: encoder.encode(text), ignoresCase: false }
+function exactLiterals(test: Test): Literal[] {
+  return textsOf(test).map((text) => ({ bytes: encoder.encode(text), ignoresCase: false }))
 }
 
 /** Of a test of words, or of whole values: those have the words, too. */
-function wordLiteral(test: Test): Literal | undefined {
-  if (test.kind === 'wildcard') return foldedLiteral(literalsOf(test.pattern).map(foldCase))
-  if (test.kind !== 'value') return undefined
-  const asked = makeTextTest(test.value.text)
-  if (asked.kind === 'words') return foldedLiteral(asked.words)
-  return asked.kind === 'substring' ? foldedLiteral([asked.text]) : undefined
+function wordLiterals(test: Test): Literal[] {
+  const texts = textsOf(test).flatMap((text) => {
+    if (test.kind === 'wildcard') return foldCase(text)
+    const asked = makeTextTest(text)
+    if (asked.kind === 'words') return asked.words
+    return asked.kind === 'substring' ? asked.text : []
+  })
+  // Outside ASCII a letter may change its length with its case.
+  const ascii = texts.filter((text) => /^[\0-\x7f]+$/.test(text))
+  const longest = ascii.toSorted((a, b) => b.length - a.length).slice(0, WORDS_MAX)
+  return longest.map((text) => ({ bytes: encoder.encode(text), ignoresCase: true }))
+}
+
+/** What a test says of strings letter by letter. */
+function textsOf(test: Test): string[] {
+  const texts = test.kind === 'value' ? [test.value.text] : []
+  if (test.kind === 'wildcard') texts.push(...literalsOf(test.pattern))
+  return texts.filter((text) => text !== '')
 }
 
 function literalsOf(pattern: Pattern): string[] {
   return pattern.flatMap((token) => (token.kind === 'literal' ? [token.text] : []))
-}
-
-/** Outside ASCII a letter may change its length with its case. */
-function foldedLiteral(texts: readonly string[]): Literal | undefined {
-  const ascii = texts.filter((text) => /^[\0-\x7f]+$/.test(text))
-  const literal = literalOf(longest(ascii))
-  return literal && { ...literal, ignoresCase: true }
-}
-
-function longest(texts: readonly string[]): string {
-  return texts.reduce((a, b) => (b.length > a.length ? b : a), '')
 }
 
 /** Of what else a value equals; undefined where that has no bytes of its own. */

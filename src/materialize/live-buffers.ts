@@ -12,6 +12,7 @@ import {
 import type { EncodedBlock } from '../model/batch.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { BlockSpool } from '../model/projection.ts'
+import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { isFull, pickInsert } from './pick-insert.ts'
 import type { Outstanding } from './progress.ts'
@@ -70,10 +71,10 @@ export class LiveBuffers {
   }
 
   /**
-   * Adds a block; true when its insert is due. Throws the system's error when the stream's blocks
-   * cannot be spooled: then they must be dropped.
+   * Adds a block, with the ids of the segments in it; true when its insert is due. Throws the
+   * system's error when the stream's blocks cannot be spooled: then they must be dropped.
    */
-  add(block: EncodedBlock, entry: Outstanding): boolean {
+  add(block: EncodedBlock, entry: Outstanding, segmentIds: readonly SegmentId[]): boolean {
     const { streamId } = entry
     let buffer = this.#open.get(streamId)
     if (buffer === undefined || isFull(buffer)) {
@@ -81,7 +82,8 @@ export class LiveBuffers {
       this.#open.set(streamId, buffer)
       this.#buffers.add(buffer)
     }
-    buffer.add(block, entry, this.waiting.add(entry.segmentId, block))
+    const waiting = this.waiting.add(segmentIds, block)
+    buffer.add(block, entry, waiting)
     this.#keptBytes += block.bytes.length
     if (buffer.keptBytes >= SPOOL_BYTES_MIN && streamId !== MIXED_STREAM) this.#spool(buffer)
     return isFull(buffer)
@@ -117,7 +119,7 @@ export class LiveBuffers {
   end(buffer: StreamBuffer, isInserted: boolean): void {
     this.#keptBytes -= buffer.keptBytes
     this.#spooledBytes -= buffer.bytes - buffer.keptBytes
-    for (const { segmentId } of buffer.entries) this.waiting.remove(segmentId)
+    for (const waiting of buffer.waiting) this.waiting.remove(waiting)
     if (isInserted) this.#release(buffer)
   }
 

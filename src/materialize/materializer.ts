@@ -194,7 +194,8 @@ export class Materializer implements Follower {
     if (runs === undefined) stampBlock(block, segmentId)
     else stampMembers(block, runs)
     try {
-      if (this.#buffers.add(block, entry)) this.#livePause.end()
+      const ids = runs?.map((run) => run.segmentId) ?? [segmentId]
+      if (this.#buffers.add(block, entry, ids)) this.#livePause.end()
     } catch (cause) {
       this.#failures.fail(streamId, cause)
       this.#leaveBehind(streamId, 'blocks could not be spooled', entry.segmentId)

@@ -3,7 +3,7 @@
  * the event time of rows without a producer time.
  */
 import assert from 'node:assert/strict'
-import type { EncodedBlock } from '../model/batch.ts'
+import type { EncodedBlock, StampedColumns } from '../model/batch.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 
@@ -11,7 +11,10 @@ const VALUE_BYTES = 8
 const NANOS_PER_MS = 1_000_000n
 
 /** Writes into `block.bytes`. */
-export function stampBlock(block: EncodedBlock, segmentId: SegmentId): void {
+export function stampBlock(
+  block: StampedColumns & Pick<EncodedBlock, 'bytes'>,
+  segmentId: SegmentId,
+): void {
   const { bytes, rows } = block
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const ms = BigInt(segmentIdMs(segmentId))

@@ -18,6 +18,8 @@ export class StreamBuffer {
   /** Where the other blocks are. */
   spool: BlockSpool | undefined
   readonly entries: Outstanding[] = []
+  /** Those of its blocks that can be looked into. */
+  readonly waiting: WaitingBlock[] = []
   rows = 0
   bytes = 0
   /** Of `blocks`, which are in our own memory. */
@@ -34,6 +36,7 @@ export class StreamBuffer {
     const { bytes, rows, pieces } = block
     this.blocks.push({ bytes, rows, pieces, starts: waiting?.starts, waiting })
     this.entries.push(entry)
+    if (waiting !== undefined) this.waiting.push(waiting)
     this.rows += rows
     this.bytes += bytes.length
     this.keptBytes += bytes.length

@@ -18,23 +18,26 @@ export type Sieve = (segmentId: SegmentId) => boolean
 /** The version of a JSON column, before the names of its paths. */
 const VERSION_BYTES = 8
 const SCRATCH_BYTES_MIN = 64 * 1024
+const NO_PIECES = [0, 0] as const
 
 /** A block, wherever its bytes are. */
 export class WaitingBlock {
+  readonly segmentIds: readonly SegmentId[]
+  /** As `EncodedBlock` has them; a block of the shared table is one piece. */
   readonly pieces: Uint32Array
-  /** As `EncodedBlock` has them. */
-  readonly pathPieces: Uint32Array
+  readonly pathPieces: Uint32Array | undefined
   /** Where its pieces are in the spool, once it is there. */
   readonly starts: Uint32Array
   #bytes: Uint8Array | undefined
   #spool: BlockSpool | undefined
   #spoolStart = 0
 
-  constructor(bytes: Uint8Array, pieces: Uint32Array, pathPieces: Uint32Array) {
+  constructor(segmentIds: readonly SegmentId[], { bytes, pieces, pathPieces }: EncodedBlock) {
+    this.segmentIds = segmentIds
     this.#bytes = bytes
-    this.pieces = pieces
+    this.pieces = pieces ?? Uint32Array.of(bytes.length << 2)
     this.pathPieces = pathPieces
-    this.starts = new Uint32Array(pieces.length)
+    this.starts = new Uint32Array(this.pieces.length)
   }
 
   /** From here on its bytes are in the spool, `starts` counted from `spoolStart`. */
@@ -70,18 +73,17 @@ class Scratch {
 export class WaitingBlocks {
   readonly #blocks = new Map<SegmentId, WaitingBlock>()
 
-  /** Undefined for a block that cannot be looked into. */
-  add(segmentId: SegmentId, block: EncodedBlock): WaitingBlock | undefined {
-    const { bytes, pieces, pathPieces } = block
-    if (pieces === undefined || pathPieces === undefined) return undefined
-    const waiting = new WaitingBlock(bytes, pieces, pathPieces)
-    this.#blocks.set(segmentId, waiting)
+  /** A block of these segments; undefined when it lacks something of theirs. */
+  add(segmentIds: readonly SegmentId[], block: EncodedBlock): WaitingBlock | undefined {
+    if (!block.isWhole) return undefined
+    const waiting = new WaitingBlock(segmentIds, block)
+    for (const segmentId of segmentIds) this.#blocks.set(segmentId, waiting)
     return waiting
   }
 
   /** Its bytes will be somebody else's. */
-  remove(segmentId: SegmentId): void {
-    this.#blocks.delete(segmentId)
+  remove({ segmentIds }: WaitingBlock): void {
+    for (const segmentId of segmentIds) this.#blocks.delete(segmentId)
   }
 
   /** Lets through the segments that may have all of the literals, and those that are not here. */
@@ -103,6 +105,8 @@ interface PlacedFinder {
 class BlockSearch {
   readonly #required: readonly (readonly PlacedFinder[])[]
   readonly #scratch = new Scratch()
+  /** What was said of the block before: the next segment may be in it, too. */
+  #last: { readonly block: WaitingBlock; readonly mayHold: boolean } | undefined
   /** The names of the block before, which most have, and the places of its paths among them. */
   #names: Buffer | undefined
   #paths: ReadonlyMap<string, number> = new Map()
@@ -116,31 +120,48 @@ class BlockSearch {
 
   /** False only if one of the required literals is not there; true also where bytes are gone. */
   mayHold(block: WaitingBlock): boolean {
-    const { pathPieces } = block
-    if (pathPieces.length === 0) return this.#required.length === 0
-    const names = block.tryRead(pathPieces[0]! - 1, this.#scratch)
-    if (names === undefined) return true
+    if (this.#last?.block !== block) this.#last = { block, mayHold: this.#mayHold(block) }
+    return this.#last.mayHold
+  }
+
+  #mayHold(block: WaitingBlock): boolean {
+    if (!this.#tryReadPaths(block)) return true
+    return this.#required.every((alternatives) => {
+      return alternatives.some(({ path, finder }) => {
+        const [from, to] = this.#piecesOf(block, path)
+        for (let piece = from; piece < to; piece++) {
+          const bytes = block.tryRead(piece, this.#scratch)
+          if (bytes === undefined || finder.mayBeIn(bytes)) return true
+        }
+        return false
+      })
+    })
+  }
+
+  /** False when the block's bytes are gone. */
+  #tryReadPaths(block: WaitingBlock): boolean {
+    const first = block.pathPieces?.[0]
+    if (first === undefined) return true
+    const names = block.tryRead(first - 1, this.#scratch)
+    if (names === undefined) return false
     if (this.#names === undefined || !this.#names.equals(names)) {
       this.#names = Buffer.from(names)
       this.#paths = readPaths(this.#names)
     }
-    return this.#required.every((alternatives) => {
-      return alternatives.some(({ path, finder }) => this.#mayHoldAt(block, path, finder))
-    })
+    return true
   }
 
-  #mayHoldAt(block: WaitingBlock, path: string | undefined, finder: LiteralFinder): boolean {
-    const { pieces, pathPieces } = block
+  /** Where a path's values are, or all; in the shared table's blocks they are not apart. */
+  #piecesOf(
+    { pieces, pathPieces }: WaitingBlock,
+    path: string | undefined,
+  ): readonly [from: number, to: number] {
+    if (pathPieces === undefined) return [0, pieces.length]
     const index = path === undefined ? 0 : this.#paths.get(path)
-    if (index === undefined) return false
+    if (index === undefined || pathPieces.length === 0) return NO_PIECES
     const next = path === undefined ? undefined : pathPieces[index + 1]
-    const end = next ?? pieces.length
     // A path's first piece says which rows have it.
-    for (let piece = pathPieces[index]! + 1; piece < end; piece++) {
-      const bytes = block.tryRead(piece, this.#scratch)
-      if (bytes === undefined || finder.mayBeIn(bytes)) return true
-    }
-    return false
+    return [pathPieces[index]! + 1, next ?? pieces.length]
   }
 }
 

@@ -164,9 +164,8 @@ export interface PartResult {
   readonly bulkItems?: BulkItems | undefined
 }
 
-/** A Native block with three columns that are known only at commit; see `materialize/stamp.ts`. */
-export interface EncodedBlock {
-  readonly bytes: Uint8Array
+/** The columns of a Native block that are known only at commit; see `materialize/stamp.ts`. */
+export interface StampedColumns {
   readonly rows: number
   /** Byte offset of `rows` UInt64 little-endian values. */
   readonly segmentIdOffset: number
@@ -176,6 +175,11 @@ export interface EncodedBlock {
   readonly eventTimeOffset: number
   /** Rows without a producer time: their event time is the receipt time. `'all'` is common. */
   readonly receiptTimeRows: 'all' | Uint32Array
+}
+
+/** A Native block. */
+export interface EncodedBlock extends StampedColumns {
+  readonly bytes: Uint8Array
   /**
    * The pieces that the bytes consist of, in order, for joining blocks: the end of each, times
    * four, plus its kind (`PIECE_…`). Absent for blocks of the shared table.
@@ -183,9 +187,11 @@ export interface EncodedBlock {
   readonly pieces?: Uint32Array | undefined
   /**
    * For each path of the payload, in the order of their names, which piece its data begin with: a
-   * byte for each row; its values follow. Absent where the block lacks paths of its events.
+   * byte for each row; its values follow. Absent as `pieces` are.
    */
   readonly pathPieces?: Uint32Array | undefined
+  /** Whether it has all paths of its events. */
+  readonly isWhole: boolean
 }
 
 /** A piece of a Native block: its numbers of columns and rows. */

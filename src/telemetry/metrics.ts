@@ -7,6 +7,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { REJECT_CODES, type TransformCounts } from '../model/batch.ts'
 import { laneMetrics } from './lane-metrics.ts'
+import { searchedSegments } from './search-metrics.ts'
 import { tailMetrics } from './tail-metrics.ts'
 import { StatusTally, Tally } from './tally.ts'
 
@@ -178,6 +179,7 @@ function requestMetrics(registry: Registry) {
       'ingest_quarantined_batches_total',
       'Batches that killed their worker twice and were put aside',
     ),
+    searchedSegments: searchedSegments(registry),
     damagedReads: counter(registry, 'ingest_damaged_reads_total', 'Damaged segments left out'),
   }
 }

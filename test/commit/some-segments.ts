@@ -10,6 +10,7 @@ export function someBlock(rows = 1, extraBytes = 0): EncodedBlock {
     ingestedAtOffset: rows * 8,
     eventTimeOffset: rows * 16,
     receiptTimeRows: 'all',
+    isWhole: false,
   }
 }
 

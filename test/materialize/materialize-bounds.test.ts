@@ -33,7 +33,7 @@ function takenTogether(sizes: readonly number[]): number {
   for (const [index, bytes] of sizes.entries()) {
     const streamId = (index + 1) as StreamId
     const entry = { streamId, segmentId: BigInt(index) } as unknown as Outstanding
-    buffers.add(someBlock(1, bytes - ROW_BYTES), entry)
+    buffers.add(someBlock(1, bytes - ROW_BYTES), entry, [entry.segmentId])
   }
   return buffers.takeDue(0).length
 }

@@ -27,6 +27,7 @@ test('ids, receipt times and missing event times are filled, row by row', () => 
         ingestedAtOffset: at[1]!,
         eventTimeOffset: at[2]!,
         receiptTimeRows: without === 'all' ? 'all' : Uint32Array.from(without),
+        isWhole: true,
       }
       const id = makeSegmentId({ ms: time, node: 511, counter: 4095 })
       stampBlock(block, id)

@@ -13,8 +13,10 @@ import { requiredLiterals, type TextPlaces } from '../../src/language/required-l
 import { joinBlocks } from '../../src/materialize/join-blocks.ts'
 import { type WaitingBlock, WaitingBlocks } from '../../src/materialize/waiting-blocks.ts'
 import type { EncodedBlock } from '../../src/model/batch.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { BlockSpool } from '../../src/model/projection.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
 import { Evaluator } from '../../workers/evaluate/evaluator.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { TapedBatch } from '../evaluate/taped-batch.ts'
@@ -62,7 +64,7 @@ class Waiting {
 
   add(block: EncodedBlock): void {
     const id = BigInt(this.#added.length) as SegmentId
-    this.#added.push({ block, waiting: this.blocks.add(id, block)! })
+    this.#added.push({ block, waiting: this.blocks.add([id], block)! })
   }
 
   /** Moves all to a spool, those with the same columns joined or each alone. */
@@ -75,6 +77,10 @@ class Waiting {
     }
   }
 
+  remove(n: number): void {
+    this.blocks.remove(this.#added[n]!.waiting)
+  }
+
   /** The segments that a query does not pass over. */
   left(query: string, text = DEFAULT): number[] {
     const sieve = this.blocks.sieve(requiredLiterals(parse(query), text))
@@ -85,6 +91,17 @@ class Waiting {
 function waitingFor(lines: readonly string[]): Waiting {
   const waiting = new Waiting()
   for (const line of lines) waiting.add(ingest.run(batchOf(line)).segments[0]!.block)
+  return waiting
+}
+
+/** The same for the table that streams share. */
+function sharedFor(lines: readonly string[]): Waiting {
+  const waiting = new Waiting()
+  const owners = [{ streamId: 1 as StreamId, parts: 1 }]
+  for (const line of lines) {
+    const batch = { ...batchOf(line), streamId: MIXED_STREAM, owners }
+    waiting.add(ingest.run(batch).segments[0]!.block)
+  }
   return waiting
 }
 
@@ -120,8 +137,9 @@ test('no block with an event that matches is passed over', (t) => {
   forMilliseconds(5_000, () => {
     const options = { seed: seed + round, numRuns: 30 }
     const lines = [...fc.sample(eventText, options), ...fc.sample(sameColumns, options)]
-    const waiting = waitingFor(lines)
-    PLACES[round % PLACES.length]!(waiting)
+    const isShared = round % 4 === 3
+    const waiting = (isShared ? sharedFor : waitingFor)(lines)
+    if (!isShared) PLACES[round % PLACES.length]!(waiting)
     batch.load(lines, ORIGIN)
     const textFields = TEXT_FIELDS[(round >> 1) % TEXT_FIELDS.length]!
     const places = { textFields, isAllText: round % 5 === 0 }
@@ -157,7 +175,8 @@ const CASES: readonly (readonly [query: string, lines: readonly string[], left: 
   ['timeout', ['{"message":"a TimeOut!"}', '{"message":"time out"}', '{"x":"timeout"}'], [0]],
   ['kill', ['{"message":"\u212aILL"}', '{"message":"KILL"}', '{"message":"ill"}'], [0, 1]],
   ['id', ['{"message":"\u0130d"}', '{"message":"ID"}', '{"message":"d"}'], [0, 1]],
-  ['message:"out of memory"', ['{"message":"Memory"}', '{"message":"out of"}', '{}'], [0]],
+  ['message:"out of memory"', ['{"message":"Out of Memory"}', '{"message":"out of"}', '{}'], [0]],
+  ['message:"out of memory"', ['{"message":"Memory out"}', '{"message":"of memory out"}'], [1]],
   ['f:ab AND g:cd', ['{"f":"ab"}', '{"f":"ab","g":"cd"}', '{"g":"cd"}'], [1]],
   ['f:ab OR g:cd', ['{"f":"ab"}', '{"f":"cd","g":"x"}', '{"g":"cd"}'], [0, 2]],
   ['f:ab OR g:*', ['{"f":"ab"}', '{"f":"x"}', '{"g":"x"}'], [0, 1, 2]],
@@ -189,11 +208,10 @@ test('blocks that are not here, cannot be looked into, or are gone are let throu
   const sieve = waiting.blocks.sieve(requiredLiterals(parse('f:x'), DEFAULT))
   assert.equal(sieve(7n as SegmentId), true, 'unknown')
   assert.equal(sieve(1n as SegmentId), false)
-  waiting.blocks.remove(1n as SegmentId)
+  waiting.remove(1)
   assert.equal(sieve(1n as SegmentId), true, 'removed')
   const { block } = ingest.run(batchOf('{"f":"x"}')).segments[0]!
-  const opaque = { ...block, pathPieces: undefined }
-  assert.equal(waiting.blocks.add(8n as SegmentId, opaque), undefined)
+  assert.equal(waiting.blocks.add([8n as SegmentId], { ...block, isWhole: false }), undefined)
 
   const spooled = waitingFor(['{"f":"y"}'])
   const spool = memorySpool()
@@ -203,9 +221,20 @@ test('blocks that are not here, cannot be looked into, or are gone are let throu
   assert.deepEqual(spooled.left('f:x'), [0], 'its spool is over')
 })
 
+test('in blocks of the shared table literals are looked for at any place', () => {
+  const lines = ['{"f":"abc"}', '{"g":["abc"]}', '{"f":"ab"}', '{"f":503}', '{"f":"x y"}']
+  const waiting = sharedFor(lines)
+  assert.deepEqual(waiting.left('f:abc'), [0, 1])
+  assert.deepEqual(waiting.left('f:503'), [3])
+  const { block } = ingest.run(batchOf('{"f":"abc"}')).segments[0]!
+  waiting.blocks.add([20n, 21n] as SegmentId[], block)
+  const sieve = waiting.blocks.sieve(requiredLiterals(parse('f:abd'), DEFAULT))
+  assert.deepEqual([sieve(20n as SegmentId), sieve(21n as SegmentId)], [false, false])
+})
+
 test('a block that lacks paths of its events cannot be looked into', () => {
   const wide = Array.from({ length: 3_000 }, (_, i) => `"k${i}":"x"`).join(',')
   const { block, pathsSkipped } = ingest.run(batchOf(`{${wide}}`)).segments[0]!
   assert.ok(pathsSkipped > 0)
-  assert.equal(block.pathPieces, undefined)
+  assert.equal(block.isWhole, false)
 })

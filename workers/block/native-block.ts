@@ -13,6 +13,7 @@ import {
   PIECE_COUNTS,
   PIECE_NAMES,
   PIECE_VALUES,
+  type StampedColumns,
 } from '../../src/model/batch.ts'
 import {
   MIXED_PROJECTION_COLUMNS,
@@ -72,7 +73,7 @@ export class NativeBlockEncoder {
   readonly #services = new ServiceColumn()
   readonly #pieces: number[] = []
   /** Of the block that was begun. */
-  #fixed: Omit<EncodedBlock, 'bytes'> | undefined
+  #fixed: StampedColumns | undefined
   #pathsSkipped = 0
 
   /**
@@ -114,10 +115,11 @@ export class NativeBlockEncoder {
     const starts: number[] = []
     this.#payload.writeData(writer, this.#pieces, texts, starts)
     const pieces = Uint32Array.from(this.#pieces)
-    // What a path has that was left out is in no piece.
-    const pathPieces = this.#pathsSkipped === 0 ? Uint32Array.from(starts) : undefined
-    const block = { bytes: writer.take(into), ...this.#fixed!, pieces, pathPieces }
-    return { block, pathsSkipped: this.#pathsSkipped }
+    const pathPieces = Uint32Array.from(starts)
+    const pathsSkipped = this.#pathsSkipped
+    const bytes = writer.take(into)
+    const isWhole = pathsSkipped === 0
+    return { block: { bytes, ...this.#fixed!, pieces, pathPieces, isWhole }, pathsSkipped }
   }
 
   /** The same for the table that small streams share; `runs`: whose the range's events are. */
@@ -137,7 +139,8 @@ export class NativeBlockEncoder {
     this.#append(SHARED_HEADER)
     const rows = { events, layout: facts.layout, ...range }
     const pathsSkipped = this.#shared.write(writer, source, rows)
-    return { block: { bytes: writer.take(into), ...fixed }, pathsSkipped }
+    const isWhole = pathsSkipped === 0
+    return { block: { bytes: writer.take(into), ...fixed, isWhole }, pathsSkipped }
   }
 
   #beginBlock(columns: number, rows: number): void {
@@ -163,11 +166,7 @@ export class NativeBlockEncoder {
   }
 
   /** All columns between `stream_id` and the payload. */
-  #writeFixed(
-    facts: EventFacts,
-    range: EventRange,
-    counts: readonly number[],
-  ): Omit<EncodedBlock, 'bytes'> {
+  #writeFixed(facts: EventFacts, range: EventRange, counts: readonly number[]): StampedColumns {
     const { count } = range
     const segmentIdOffset = this.#zeros(0, count * 8)
     this.#ordinals(counts)

@@ -39,6 +39,8 @@ export interface SourceStores {
   readonly findIds: (question: IdQuestion, signal: AbortSignal) => Promise<readonly EventKey[]>
   readonly readPayloads: ReadPayloads
   readonly sieve: OpenSieve
+  /** Of the segments that the projection may lack. */
+  readonly onChosen: (segments: { readonly read: number; readonly passedOver: number }) => void
   /** In the pool. */
   readonly match: (task: MatchTask, signal: AbortSignal) => Promise<MatchResult>
 }
@@ -137,6 +139,7 @@ async function matchSegments(
   for (let at = 0; at < segments.length; ) {
     const range = { at, max: SEARCH_PAYLOADS_MAX }
     const { chosen: some, next } = await sieve.choose(segments, range, signal)
+    stores.onChosen({ read: some.length, passedOver: next - at - some.length })
     at = next
     const payloads = await stores.readPayloads(some)
     for (const stream of question.streams) {

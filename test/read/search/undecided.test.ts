@@ -38,6 +38,7 @@ test('damaged segments and events that cost too much are told as undecided', asy
     },
     listSegments: async () => [],
     sieve: () => () => true,
+    onChosen: () => undefined,
     findIds: async () => [],
     readPayloads: async () => found,
     match: async ({ reads }: MatchTask) => ({
