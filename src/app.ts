@@ -35,7 +35,7 @@ import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
 import { openDataDirectory } from './machine/data-directory.ts'
 import { WorkerPool } from './pool/pool.ts'
 import { quarantineIn } from './pool/quarantine.ts'
-import { isBusy } from './serve/lanes.ts'
+import { isFull } from './serve/lanes.ts'
 import { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
@@ -98,7 +98,7 @@ async function start(
   const { control, credentials } = plane
   const pool = startPool(context, directory.path)
   const waiting = new WaitingSegments()
-  const reads = openReadStores(stores, { givesWay: () => isBusy(pool.ingestLoad), waiting })
+  const reads = openReadStores(stores, { givesWay: () => isFull(pool.ingestLoad), waiting })
   const { catalogs } = reads
   const tails = createTails(context, stores, { pool, streams: plane.streams, catalogs })
   const cellParts = { pool, streams: plane.directory, waiting, tails }

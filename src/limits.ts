@@ -540,7 +540,7 @@ export const SEARCH_PENDING_EVENTS_MAX = 1_000_000
 /** The first stretch that a search asks the projection for: about so many rows, of so long. */
 export const SEARCH_WINDOW_ROWS = 32_768
 /** So many times as many, where the query asks for an id. */
-export const SEARCH_RARE_FACTOR = 128
+export const SEARCH_RARE_FACTOR = 1_024
 export const SEARCH_WINDOW_MS_MIN = 100
 /** Later ones grow so that each takes about so long, but by these factors at the least and most. */
 export const SEARCH_WINDOW_TARGET_MS = 80
@@ -609,13 +609,15 @@ export const QUERIES_MAX = 16
 export const QUERIES_EMBEDDED_MAX = 4
 /**
  * From this share of the workers' time on, queries on an embedded one give way to events: so many
- * run at a time, and a place then stays empty for so many times that share of the time that its
- * query ran, at most for so many ms.
+ * run at a time, and a place then stays empty for so many times the square of that share of the
+ * time that its query ran, at most for so many ms.
  */
 export const INGEST_BUSY_SHARE = 0.1
 export const QUERIES_BUSY_MAX = 1
-export const QUERY_REST_FACTOR = 1.5
+export const QUERY_REST_FACTOR = 2.7
 export const QUERY_REST_MS_MAX = 2_000
+/** From this share on, a read of an embedded engine has one thread. */
+export const INGEST_FULL_SHARE = 0.45
 /** Reads of the raw store and the catalog at a time: events, fields, shapes, usage, previews. */
 export const LISTS_MAX = 4
 /** Redaction reviews at a time: one that is slow does not hold up the only other one. */

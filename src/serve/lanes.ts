@@ -1,6 +1,7 @@
 /** The lanes of reading and management, with their bounds. */
 import {
   INGEST_BUSY_SHARE,
+  INGEST_FULL_SHARE,
   LANE_WAIT_MS_MAX,
   LANE_WAITING_MAX,
   LISTS_MAX,
@@ -14,6 +15,11 @@ import {
 } from '../limits.ts'
 import { Lane } from './lane.ts'
 import type { ServeLanes } from './routes.ts'
+
+/** Whether ingest leaves a query no second thread. */
+export function isFull(ingestLoad: number): boolean {
+  return ingestLoad >= INGEST_FULL_SHARE
+}
 
 /** Whether ingest uses so much of the workers' time (`ingestLoad`) that queries have to yield. */
 export function isBusy(ingestLoad: number): boolean {
@@ -33,7 +39,8 @@ export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: bool
     places: () => (givesWay() ? QUERIES_BUSY_MAX : idleMax),
     restMs: (workedMs: number) => {
       if (!givesWay()) return 0
-      return Math.min(workedMs * ingestLoad() * QUERY_REST_FACTOR, QUERY_REST_MS_MAX)
+      const load = ingestLoad()
+      return Math.min(workedMs * load * load * QUERY_REST_FACTOR, QUERY_REST_MS_MAX)
     },
   }
   return {

@@ -24,8 +24,9 @@ export async function aggregate(
   signal: AbortSignal,
 ): Promise<string> {
   const startMs = performance.now()
-  const { sources, asOfMs } = await openStreams(streams)
-  const result = await runAggregate({ ...request, streams: sources, asOfMs }, signal)
+  const { sources, ...fresh } = await openStreams(streams)
+  const { asOfMs } = fresh
+  const result = await runAggregate({ ...request, streams: sources, ...fresh }, signal)
   const elapsedMs = performance.now() - startMs
   const queries = [request.query, ...request.aggregates.flatMap(({ query }) => query ?? [])]
   const shortfall = missesPaths(queries, sources) ? UNLEARNED : undefined

@@ -52,7 +52,7 @@ export async function histogram(
   signal: AbortSignal,
 ): Promise<string> {
   const startMs = performance.now()
-  const { sources, asOfMs } = await deps.openStreams(streams)
+  const { sources, asOfMs, wholeUntilMs } = await deps.openStreams(streams)
   const run = (range: TimeRange, timeoutMs: number) =>
     deps.runAggregate(
       {
@@ -61,6 +61,7 @@ export async function histogram(
         timeoutMs: Math.max(1, Math.round(timeoutMs)),
         streams: sources,
         asOfMs,
+        wholeUntilMs,
         aggregates: [{ fn: 'count', field: undefined, query: undefined, name: 'count' }],
         keys: [
           { kind: 'bucket', name: '_bucket', buckets: request.buckets },

@@ -120,7 +120,10 @@ class EventFinder {
 
   async run(extent: SegmentExtent, pending: PendingList, isRaw: boolean): Promise<FoundEvents> {
     const { newestFirst, limit } = this.#search
-    const size = new WindowSize(extent.eventsPerMs, asksForId(this.#search.query))
+    const isRare = asksForId(this.#search.query)
+    const size = new WindowSize(extent.eventsPerMs, isRare)
+    // All that is pending has to be looked at anyway: while the projection is asked, too.
+    if (isRare) this.#chunkEvents = 2 * SEARCH_CHUNK_EVENTS_MAX
     this.#pending = pending
     this.#isRaw = isRaw
     this.#at = newestFirst ? extent.end : extent.start

@@ -29,8 +29,8 @@ export interface AggregateSql {
   /** The columns that a leg of the rows selects, and its GROUP BY. */
   readonly columns: (leg: RowLeg) => string
   readonly tail: (leg: RowLeg) => string
-  /** The statement over those legs, `(SELECT … UNION ALL SELECT …)`. */
-  readonly over: (legs: string) => string
+  /** The statement over those legs. */
+  readonly over: (legs: readonly string[]) => string
   readonly placed: readonly PlacedParts[]
 }
 
@@ -47,7 +47,12 @@ export function aggregateSql(
   return {
     columns: (leg) => sql.columns(leg),
     tail: (leg) => sql.tail(leg),
-    over: (legs) => (isRanked ? sql.ranked(legs) : sql.plain(legs)),
+    over: (legs) => {
+      const [first] = legs
+      if (sql.isCount && legs.length === 1 && first !== undefined) return first
+      const all = `(${legs.join('\n  UNION ALL ')})`
+      return isRanked ? sql.ranked(all) : sql.plain(all)
+    },
     placed,
   }
 }
@@ -74,6 +79,11 @@ class Statement {
     const bucket = query.keys.find((key) => key.kind === 'bucket')
     this.#buckets = bucket?.kind === 'bucket' ? bucket.buckets : undefined
     this.fields = query.keys.flatMap((key) => (key.kind === 'bucket' ? [] : [key]))
+  }
+
+  /** Only how many events match: the SELECT of a single leg is the statement, with `p0`. */
+  get isCount(): boolean {
+    return this.#parts.length === 1 && this.#groupNames.length === 0
   }
 
   /** Groups in buckets of time. */

@@ -2,11 +2,12 @@
 import type { Query } from '../../../language/query-tree.ts'
 import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregate-functions.ts'
+import { clampNs } from '../../../model/int64.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
 import { MEMORY_LIMIT_EXCEEDED } from '../../clickhouse-codes.ts'
 import { StoreError } from '../../store-error.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
-import { type RowLeg, rowSource, type SourceStream } from '../compile/row-source.ts'
+import { type RowLeg, rowLegs, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { NO_PROJECTIONS, querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
@@ -24,6 +25,8 @@ export interface AggregateTask extends AggregateQuery {
   readonly timeoutMs: number
   /** Events acknowledged before are in the projection; unknown when left out. */
   readonly asOfMs?: number
+  /** Rows received before do not change but by removal; unknown when left out. */
+  readonly wholeUntilMs?: number
   /** Past QUERY_DISTINCT_MAX groups, those seen so far are still counted, but no new ones. */
   readonly keepsFirstGroups?: boolean
 }
@@ -52,6 +55,7 @@ export interface AggregateResult {
 
 type ResultRow = Readonly<Record<string, PartValue | number>>
 
+const NS_PER_MS = 1_000_000n
 const NOTHING: EngineStats = { rowsRead: 0, engineMs: 0 }
 
 export class AggregateStore {
@@ -94,19 +98,23 @@ export class AggregateStore {
     return this.#tables.read(task.streams, async (tables) => {
       // A range of the producer's clock may be received at any time: too many rows to probe.
       const mayLeaveOut = task.timeBasis === 'ingested_at'
-      const large = new LargeIntegers(this.#knownLarge, ids)
+      const large = new LargeIntegers(this.#knownLarge, ids, {
+        fromMs: Number(clampNs(task.fromNs) / NS_PER_MS),
+        toMs: Number(clampNs(task.toNs) / NS_PER_MS) + 1,
+        wholeUntilMs: task.wholeUntilMs ?? 0,
+      })
       const endMs = performance.now() + task.timeoutMs
       const left = () => ({ ...task, timeoutMs: Math.max(1, endMs - performance.now()) })
       const run = this.#prepare(task, isExact, { tables, large: mayLeaveOut ? large : undefined })
-      if (!large.areLeftOut) return run(signal)
+      if (!large.mustProbe) return run(signal)
       const probe = () => this.#hasLarge(left(), large, tables, signal)
       // While rows that the catalog covers may still arrive, only a probe that runs after the
       // statement sees every row that it read.
       const [result, hasLarge] = isSettled(task)
         ? await Promise.all([run(signal), probe()])
         : [await run(signal), await probe()]
+      large.remember(hasLarge)
       if (!hasLarge) return result
-      large.remember()
       return this.#prepare(left(), isExact, { tables, large: undefined })(signal)
     })
   }
@@ -124,7 +132,7 @@ export class AggregateStore {
     const tail = (leg: RowLeg) => sql.tail(narrow(leg))
     const conditionFields = large && ((leg: RowLeg) => large.omitFrom(leg))
     const of = { ...task, columns, tail, ...(conditionFields && { conditionFields }) }
-    const legs = rowSource(of, this.#tables.database, tables, params)
+    const legs = rowLegs(of, this.#tables.database, tables, params)
     // What is known of whole parts is how many rows they have.
     const mayCountParts = task.query.kind === 'all' && task.keys.length === 0
     const settings = mayCountParts ? '' : NO_PROJECTIONS
@@ -158,9 +166,7 @@ export class AggregateStore {
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
     const params = new SqlParams()
-    const streamIds = task.streams.map(({ streamId }) => streamId)
-    const tables = { database: this.#tables.database, present }
-    const sql = large.probeSql({ ...task, streamIds }, tables, params)
+    const sql = large.probeSql({ database: this.#tables.database, present }, params)
     if (sql === undefined) return false
     // Beside the statement itself, which is to have the other threads.
     const settings = { ...querySettings(task.timeoutMs), max_threads: 1 }
@@ -174,9 +180,13 @@ interface Found {
   readonly found: number
 }
 
-/** Every row that the catalogs have learned from was in the projection when they were loaded. */
-function isSettled({ streams, asOfMs = 0 }: AggregateTask): boolean {
-  return streams.every(({ catalog }) => catalog.learned.untilMs <= asOfMs)
+/**
+ * Every row of the range that the catalogs have learned from was in the projection when they were
+ * loaded.
+ */
+function isSettled({ streams, toNs, asOfMs = 0 }: AggregateTask): boolean {
+  const toMs = Number(clampNs(toNs) / NS_PER_MS) + 1
+  return streams.every(({ catalog }) => Math.min(catalog.learned.untilMs, toMs) <= asOfMs)
 }
 
 function settingsOf({ timeoutMs, keepsFirstGroups = false }: AggregateTask) {
@@ -207,12 +217,12 @@ function readRow(
 function partValues(row: ResultRow): PartValue[] {
   const values: PartValue[] = []
   for (let at = 0; row[`v${at}`] !== undefined; at++) values.push(row[`v${at}`] as PartValue)
-  return values
+  return row.p0 === undefined ? values : [String(row.p0)]
 }
 
 /** Without groups one row has them all; without a limit every group is in the rows. */
 function sumUp(rows: readonly ResultRow[]) {
-  const count = (row: ResultRow) => BigInt(String(row[`v${ALL_EVENTS}`] ?? '0'))
+  const count = (row: ResultRow) => BigInt(String(row[`v${ALL_EVENTS}`] ?? row.p0 ?? '0'))
   const [first] = rows
   if (first === undefined) return { total: 0n, groups: 0 }
   if (first.total !== undefined) {

@@ -2,9 +2,12 @@
  * Integers that need 64 bits without a sign (`UInt64`) are rare, and the catalog calls them
  * integers like all others. To read a column of them beside the `Int64` of a path costs half as
  * much again, and to group by both costs three times as much. So a statement leaves them out for
- * rows that the catalog covers, and a second one asks whether there are any: ClickHouse remembers
- * which parts have none (its query condition cache), so that costs next to nothing. If there are
- * some, the statement is run again with them.
+ * rows that the catalog covers, and a second one asks whether there are any. If there are some, the
+ * statement is run again with them.
+ *
+ * Where there are none among rows that do not change any more, that is remembered, and nobody asks
+ * again. Of newer rows ClickHouse remembers which parts have none (its query condition cache), as
+ * long as the question is the same to the letter.
  */
 import {
   ANY_TYPES,
@@ -12,7 +15,6 @@ import {
   type PathTypes,
   type ScalarType,
 } from '../../../model/field-catalog.ts'
-import { clampNs } from '../../../model/int64.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { LegFields } from '../compile/leg-fields.ts'
@@ -22,15 +24,17 @@ import type { SqlParams } from '../compile/sql-params.ts'
 import { dynamicColumn } from '../compile/typed-column.ts'
 import { tableName } from '../projection-store.ts'
 
-const DAY_NS = 86_400_000_000_000n
-/** Streams and paths whose large integers are remembered. */
-const FOUND_MAX = 10_000
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+/** Clocks of nodes may differ: rows that are newer than this may still get older neighbours. */
+const UNSURE_MS = 2 * MINUTE_MS
+/** Streams and paths of which something is remembered. */
+const KNOWN_MAX = 10_000
 
-interface Probe {
-  readonly streamIds: readonly StreamId[]
-  /** By receipt, nanoseconds since 1970. */
-  readonly fromNs: bigint
-  readonly toNs: bigint
+/** Receipt times, in milliseconds since 1970, half-open. */
+interface Range {
+  readonly fromMs: number
+  readonly toMs: number
 }
 
 interface Tables {
@@ -43,14 +47,42 @@ export class LargeIntegers {
   readonly #columns = new Set<string>()
   readonly #known: KnownLargeIntegers
   readonly #streamIds: readonly StreamId[]
+  readonly #range: Range
+  readonly #wholeUntilMs: number
+  #probed: Range | undefined
 
-  constructor(known: KnownLargeIntegers, streamIds: readonly StreamId[]) {
+  /** `wholeUntilMs`: rows received before do not change but by removal. */
+  constructor(
+    known: KnownLargeIntegers,
+    streamIds: readonly StreamId[],
+    { wholeUntilMs, ...range }: Range & { readonly wholeUntilMs: number },
+  ) {
     this.#known = known
     this.#streamIds = streamIds
+    this.#range = range
+    this.#wholeUntilMs = wholeUntilMs
   }
 
-  get areLeftOut(): boolean {
-    return this.#columns.size > 0
+  /** Some are left out, and it is not known that there are none. Not before all are. */
+  get mustProbe(): boolean {
+    this.#probed ??= this.#columns.size === 0 ? undefined : this.#unknownRange()
+    return this.#probed !== undefined
+  }
+
+  /** The rows to look at, in a range that stays the same for a while; undefined for none. */
+  #unknownRange(): Range | undefined {
+    const { fromMs, toMs } = this.#range
+    const unknownMs = this.#known.unknownFrom(this.#streamIds, this.#columns, this.#range)
+    if (unknownMs >= toMs) return undefined
+    const isOld = toMs <= this.#sureMs
+    return {
+      fromMs: unknownMs > fromMs ? floor(unknownMs, MINUTE_MS) : floor(fromMs, DAY_MS) - DAY_MS,
+      toMs: isOld ? floor(toMs, MINUTE_MS) + MINUTE_MS : floor(toMs, DAY_MS) + DAY_MS,
+    }
+  }
+
+  get #sureMs(): number {
+    return this.#wholeUntilMs - UNSURE_MS
   }
 
   /** The leg without columns of large integers, except where they are known to occur. */
@@ -83,36 +115,32 @@ export class LargeIntegers {
     return true
   }
 
-  /** Remembers that they occur: later statements read them at once. */
-  remember(): void {
-    for (const column of this.#columns) this.#known.add(this.#streamIds, column)
+  /** If some occur, later statements read them at once. */
+  remember(areFound: boolean): void {
+    if (areFound) for (const column of this.#columns) this.#known.add(this.#streamIds, column)
+    else if (this.#probed !== undefined) {
+      const toMs = Math.min(this.#probed.toMs, this.#sureMs)
+      this.#known.addNone(this.#streamIds, this.#columns, { ...this.#probed, toMs })
+    }
   }
 
-  /**
-   * Counts rows that have one. Its text changes only from day to day: otherwise ClickHouse could
-   * not remember its result. Undefined when there is no table.
-   */
-  probeSql(
-    probe: Probe,
-    { database: name, present }: Tables,
-    params: SqlParams,
-  ): string | undefined {
+  /** Counts rows that have one, and of which it is not known. Undefined when there is no table. */
+  probeSql({ database: name, present }: Tables, params: SqlParams): string | undefined {
     const hasOne = [...this.#columns].map((column) => `isNotNull(${column}.:UInt64)`).join(' OR ')
-    const at = (ns: bigint) => {
-      const ms = params.add('Int64', String(clampNs(ns) / 1_000_000n))
-      return `fromUnixTimestamp64Milli(${ms}, 'UTC')`
+    const at = (ms: number) => {
+      return `fromUnixTimestamp64Milli(${params.add('Int64', String(ms))}, 'UTC')`
     }
-    const fromNs = (clampNs(probe.fromNs) / DAY_NS - 1n) * DAY_NS
-    const toNs = (clampNs(probe.toNs) / DAY_NS + 1n) * DAY_NS
-    const range = `ingested_at >= ${at(fromNs)} AND ingested_at < ${at(toNs)}`
+    const probed = this.#probed
+    if (probed === undefined) return undefined
+    const range = `ingested_at >= ${at(probed.fromMs)} AND ingested_at < ${at(probed.toMs)}`
     const database = params.add('Identifier', name)
     const select = (streamId: StreamId, rows: string) =>
       `SELECT count() AS found FROM ${database}.${params.add('Identifier', tableName(streamId))}
        WHERE ${rows}${range} AND (${hasOne})`
-    const own = probe.streamIds.filter((streamId) => present.own.has(streamId))
+    const own = this.#streamIds.filter((streamId) => present.own.has(streamId))
     const selects = own.map((streamId) => select(streamId, ''))
     if (present.hasShared) {
-      const ids = params.add('Array(UInt32)', probe.streamIds)
+      const ids = params.add('Array(UInt32)', this.#streamIds)
       selects.push(select(MIXED_STREAM, `stream_id IN (${ids}) AND `))
     }
     if (selects.length === 0) return undefined
@@ -120,16 +148,52 @@ export class LargeIntegers {
   }
 }
 
-/** Where large integers were found. */
+function floor(ms: number, unit: number): number {
+  return Math.floor(ms / unit) * unit
+}
+
+/** Where large integers were found, and when none were received. */
 export class KnownLargeIntegers {
   readonly #found = new Set<string>()
+  readonly #none = new Map<string, Range>()
 
   has(streamIds: readonly StreamId[], column: string): boolean {
     return streamIds.some((streamId) => this.#found.has(`${streamId} ${column}`))
   }
 
   add(streamIds: readonly StreamId[], column: string): void {
-    if (this.#found.size > FOUND_MAX) this.#found.clear()
+    if (this.#found.size > KNOWN_MAX) this.#found.clear()
     for (const streamId of streamIds) this.#found.add(`${streamId} ${column}`)
   }
+
+  /** From where on within the range there may be some; its end when it is known that none are. */
+  unknownFrom(streamIds: readonly StreamId[], columns: ReadonlySet<string>, range: Range): number {
+    const { fromMs, toMs } = range
+    let least = toMs
+    for (const key of keysOf(streamIds, columns)) {
+      const none = this.#none.get(key)
+      const isCovered = none !== undefined && none.fromMs <= fromMs && none.toMs > fromMs
+      least = Math.min(least, isCovered ? none.toMs : fromMs)
+    }
+    return least
+  }
+
+  /** None were received in the range, of any of the columns, and none will be. */
+  addNone(streamIds: readonly StreamId[], columns: ReadonlySet<string>, range: Range): void {
+    if (range.toMs <= range.fromMs) return
+    if (this.#none.size > KNOWN_MAX) this.#none.clear()
+    for (const key of keysOf(streamIds, columns)) {
+      const none = this.#none.get(key)
+      const touches = none && none.fromMs <= range.toMs && range.fromMs <= none.toMs
+      const all = touches ? [none, range] : [range]
+      const fromMs = Math.min(...all.map((each) => each.fromMs))
+      this.#none.set(key, { fromMs, toMs: Math.max(...all.map((each) => each.toMs)) })
+    }
+  }
+}
+
+function keysOf(streamIds: readonly StreamId[], columns: ReadonlySet<string>): string[] {
+  return streamIds.flatMap((streamId) => {
+    return [...columns].map((column) => `${streamId} ${column}`)
+  })
 }

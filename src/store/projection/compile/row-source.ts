@@ -76,6 +76,17 @@ export function rowSource(
   tables: PresentTables,
   params: SqlParams,
 ): string | undefined {
+  const legs = rowLegs(options, database, tables, params)
+  return legs && `(${legs.join('\n  UNION ALL ')})`
+}
+
+/** The SELECTs that it is made of. */
+export function rowLegs(
+  options: RowSourceOptions,
+  database: string,
+  tables: PresentTables,
+  params: SqlParams,
+): readonly string[] | undefined {
   const own = options.streams.filter(({ streamId }) => tables.own.has(streamId))
   if (own.length > QUERY_TABLES_MAX) {
     throw new QueryError(
@@ -90,8 +101,7 @@ export function rowSource(
   if (legs.length === 0) return undefined
   // Where nothing can match, one leg stays, because the SELECT around it needs its columns.
   const kept = legs.filter(({ isEmpty }) => !isEmpty)
-  const selects = (kept.length === 0 ? legs.slice(0, 1) : kept).map(({ sql }) => sql)
-  return `(${selects.join('\n  UNION ALL ')})`
+  return (kept.length === 0 ? legs.slice(0, 1) : kept).map(({ sql }) => sql)
 }
 
 interface LegSql {
