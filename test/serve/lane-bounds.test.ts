@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {
   INGEST_BUSY_SHARE,
+  INGEST_FULL_SHARE,
   LANE_WAIT_MS_MAX,
   LANE_WAITING_MAX,
   LISTS_MAX,
@@ -18,7 +19,7 @@ import {
   REVIEWS_MAX,
 } from '../../src/limits.ts'
 import type { Lane } from '../../src/serve/lane.ts'
-import { createLanes, isBusy } from '../../src/serve/lanes.ts'
+import { createLanes, isBusy, isFull } from '../../src/serve/lanes.ts'
 
 const NEVER = new AbortController().signal
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -106,4 +107,9 @@ test('a place rests QUERY_REST_FACTOR times its work, up to QUERY_REST_MS_MAX', 
 test('ingest is busy from INGEST_BUSY_SHARE on', () => {
   assert.equal(isBusy(INGEST_BUSY_SHARE - 0.001), false)
   assert.equal(isBusy(INGEST_BUSY_SHARE), true)
+})
+
+test('events leave a read a second thread below INGEST_FULL_SHARE', () => {
+  assert.deepEqual([0, INGEST_FULL_SHARE - 0.01].map(isFull), [false, false])
+  assert.deepEqual([INGEST_FULL_SHARE, 1].map(isFull), [true, true])
 })

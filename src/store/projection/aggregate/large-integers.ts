@@ -74,10 +74,11 @@ export class LargeIntegers {
     const { fromMs, toMs } = this.#range
     const unknownMs = this.#known.unknownFrom(this.#streamIds, this.#columns, this.#range)
     if (unknownMs >= toMs) return undefined
-    const isOld = toMs <= this.#sureMs
+    // Rows that come in meanwhile are not looked at if there is no need.
+    const isOver = toMs <= this.#wholeUntilMs
     return {
       fromMs: unknownMs > fromMs ? floor(unknownMs, MINUTE_MS) : floor(fromMs, DAY_MS) - DAY_MS,
-      toMs: isOld ? floor(toMs, MINUTE_MS) + MINUTE_MS : floor(toMs, DAY_MS) + DAY_MS,
+      toMs: isOver ? floor(toMs, MINUTE_MS) + MINUTE_MS : floor(toMs, DAY_MS) + DAY_MS,
     }
   }
 
