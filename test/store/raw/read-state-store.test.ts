@@ -11,7 +11,8 @@ import { ReadStateStore } from '../../../src/store/raw/read-state-store.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 
 const MS = Date.parse('2026-05-05T05:05:05Z')
-const [ONE, TWO] = [1, 2] as StreamId[]
+const ONE = 1 as StreamId
+const TWO = 2 as StreamId
 let database: TestDatabase
 
 before(async () => {
