@@ -37,7 +37,7 @@ async function store(streamId: StreamId, segmentId: SegmentId): Promise<void> {
   )
 }
 
-test('complete until the first segment that is missing, of the streams that are asked for', async () => {
+test('complete until the first missing segment of the streams that are asked for', async () => {
   const states = new ReadStateStore(database.postgres, () => MS + 1_000)
   const read = async (streamId: StreamId) => {
     const { asOfMs, wholeUntilMs } = await states.read([streamId])
