@@ -32,7 +32,7 @@ export function createSearch({
     sources: storeSources({
       pending,
       readPayloads,
-      sieve: (literals) => waiting.sieve(literals),
+      prefilter: (literals) => waiting.prefilter(literals),
       onChosen: ({ read, passedOver }) => {
         searchedSegments.add('read', read)
         searchedSegments.add('passed_over', passedOver)

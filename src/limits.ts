@@ -549,9 +549,9 @@ export const SEARCH_GROWTH_MAX = 128
 /** Paths that records of a search are limited to. */
 export const SEARCH_FIELDS_MAX = 64
 /** How long a search looks into blocks that wait before other work has its turn. */
-export const SIEVE_SLICE_MS = 1
+export const PREFILTER_SLICE_MS = 1
 /** Segments in a row that may all have what it looks for: it then reads the rest as they come. */
-export const SIEVE_VAIN_SEGMENTS = 16
+export const PREFILTER_VAIN_SEGMENTS = 16
 /** Payloads of segments that are in memory at a time for one search. */
 export const SEARCH_PAYLOADS_MAX = 16
 /** Clauses of a query that are explained one by one. */

@@ -9,9 +9,9 @@ import type { NodeMarks } from '../model/segment-place.ts'
 
 export class WaitingSegments {
   /** By the number that they work for. */
-  readonly #materializers = new Map<number, Pick<Materializer, 'projected' | 'sieve'>>()
+  readonly #materializers = new Map<number, Pick<Materializer, 'projected' | 'prefilter'>>()
 
-  add(nodeId: number, materializer: Pick<Materializer, 'projected' | 'sieve'>): void {
+  add(nodeId: number, materializer: Pick<Materializer, 'projected' | 'prefilter'>): void {
     this.#materializers.set(nodeId, materializer)
   }
 
@@ -21,10 +21,10 @@ export class WaitingSegments {
   }
 
   /** Lets through the segments that may have all of the literals, as far as is known here. */
-  sieve(literals: readonly RequiredLiteral[]): (segmentId: SegmentId) => boolean {
-    const sieves = new Map(
-      [...this.#materializers].map(([nodeId, each]) => [nodeId, each.sieve(literals)]),
+  prefilter(literals: readonly RequiredLiteral[]): (segmentId: SegmentId) => boolean {
+    const prefilters = new Map(
+      [...this.#materializers].map(([nodeId, each]) => [nodeId, each.prefilter(literals)]),
     )
-    return (segmentId) => sieves.get(segmentIdNode(segmentId))?.(segmentId) ?? true
+    return (segmentId) => prefilters.get(segmentIdNode(segmentId))?.(segmentId) ?? true
   }
 }

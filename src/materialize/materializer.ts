@@ -35,7 +35,7 @@ import { type Outstanding, Progress } from './progress.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import { lastIdOf } from './stored-segment.ts'
 import type { StreamBuffer } from './stream-buffer.ts'
-import type { Sieve } from './waiting-blocks.ts'
+import type { Prefilter } from './waiting-blocks.ts'
 
 export interface MaterializeStores extends CatchUpStores {
   /** Records the checkpoint; may reject. It never moves back. */
@@ -135,8 +135,8 @@ export class Materializer implements Follower {
   }
 
   /** Lets through the segments that may have all of the literals; never waits. */
-  sieve(literals: readonly RequiredLiteral[]): Sieve {
-    return this.#buffers.waiting.sieve(literals)
+  prefilter(literals: readonly RequiredLiteral[]): Prefilter {
+    return this.#buffers.waiting.prefilter(literals)
   }
 
   start(): void {

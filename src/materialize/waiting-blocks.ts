@@ -13,7 +13,7 @@ import { pieceStart } from './join-blocks.ts'
 import { LiteralFinder } from './literal-finder.ts'
 
 /** Whether a segment may have events that match. */
-export type Sieve = (segmentId: SegmentId) => boolean
+export type Prefilter = (segmentId: SegmentId) => boolean
 
 /** The version of a JSON column, before the names of its paths. */
 const VERSION_BYTES = 8
@@ -87,7 +87,7 @@ export class WaitingBlocks {
   }
 
   /** Lets through the segments that may have all of the literals, and those that are not here. */
-  sieve(literals: readonly RequiredLiteral[]): Sieve {
+  prefilter(literals: readonly RequiredLiteral[]): Prefilter {
     const search = new BlockSearch(literals)
     return (segmentId) => {
       const block = this.#blocks.get(segmentId)

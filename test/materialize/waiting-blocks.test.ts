@@ -83,8 +83,8 @@ class Waiting {
 
   /** The segments that a query does not pass over. */
   left(query: string, text = DEFAULT): number[] {
-    const sieve = this.blocks.sieve(requiredLiterals(parse(query), text))
-    return [...this.#added.keys()].filter((n) => sieve(BigInt(n) as SegmentId))
+    const prefilter = this.blocks.prefilter(requiredLiterals(parse(query), text))
+    return [...this.#added.keys()].filter((n) => prefilter(BigInt(n) as SegmentId))
   }
 }
 
@@ -205,11 +205,11 @@ test('a stream without text fields: words are looked for at all paths', () => {
 
 test('blocks that are not here, cannot be looked into, or are gone are let through', () => {
   const waiting = waitingFor(['{"f":"x"}', '{"f":"y"}'])
-  const sieve = waiting.blocks.sieve(requiredLiterals(parse('f:x'), DEFAULT))
-  assert.equal(sieve(7n as SegmentId), true, 'unknown')
-  assert.equal(sieve(1n as SegmentId), false)
+  const prefilter = waiting.blocks.prefilter(requiredLiterals(parse('f:x'), DEFAULT))
+  assert.equal(prefilter(7n as SegmentId), true, 'unknown')
+  assert.equal(prefilter(1n as SegmentId), false)
   waiting.remove(1)
-  assert.equal(sieve(1n as SegmentId), true, 'removed')
+  assert.equal(prefilter(1n as SegmentId), true, 'removed')
   const { block } = ingest.run(batchOf('{"f":"x"}')).segments[0]!
   assert.equal(waiting.blocks.add([8n as SegmentId], { ...block, isWhole: false }), undefined)
 
@@ -228,8 +228,8 @@ test('in blocks of the shared table literals are looked for at any place', () =>
   assert.deepEqual(waiting.left('f:503'), [3])
   const { block } = ingest.run(batchOf('{"f":"abc"}')).segments[0]!
   waiting.blocks.add([20n, 21n] as SegmentId[], block)
-  const sieve = waiting.blocks.sieve(requiredLiterals(parse('f:abd'), DEFAULT))
-  assert.deepEqual([sieve(20n as SegmentId), sieve(21n as SegmentId)], [false, false])
+  const prefilter = waiting.blocks.prefilter(requiredLiterals(parse('f:abd'), DEFAULT))
+  assert.deepEqual([prefilter(20n as SegmentId), prefilter(21n as SegmentId)], [false, false])
 })
 
 test('a block that lacks paths of its events cannot be looked into', () => {

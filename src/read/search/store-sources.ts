@@ -23,7 +23,7 @@ import type { PendingStore } from '../../store/raw/pending-store.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { textOf } from '../asks-catalog.ts'
 import { queryFault } from '../read-request.ts'
-import { type OpenSieve, PendingSieve } from './pending-sieve.ts'
+import { type OpenPrefilter, PendingPrefilter } from './pending-prefilter.ts'
 import {
   type MatchQuestion,
   type ReadingRange,
@@ -38,7 +38,7 @@ export interface SourceStores {
   /** `IdStore`'s. */
   readonly findIds: (question: IdQuestion, signal: AbortSignal) => Promise<readonly EventKey[]>
   readonly readPayloads: ReadPayloads
-  readonly sieve: OpenSieve
+  readonly prefilter: OpenPrefilter
   /** Of the segments that the projection may lack. */
   readonly onChosen: (segments: { readonly read: number; readonly passedOver: number }) => void
   /** In the pool. */
@@ -135,10 +135,10 @@ async function matchSegments(
   signal: AbortSignal,
 ): Promise<readonly EventKey[]> {
   const found: EventKey[] = []
-  const sieve = new PendingSieve(question, stores.sieve)
+  const prefilter = new PendingPrefilter(question, stores.prefilter)
   for (let at = 0; at < segments.length; ) {
     const range = { at, max: SEARCH_PAYLOADS_MAX }
-    const { chosen: some, next } = await sieve.choose(segments, range, signal)
+    const { chosen: some, next } = await prefilter.choose(segments, range, signal)
     stores.onChosen({ read: some.length, passedOver: next - at - some.length })
     at = next
     const payloads = await stores.readPayloads(some)

@@ -37,7 +37,7 @@ test('damaged segments and events that cost too much are told as undecided', asy
       }),
     },
     listSegments: async () => [],
-    sieve: () => () => true,
+    prefilter: () => () => true,
     onChosen: () => undefined,
     findIds: async () => [],
     readPayloads: async () => found,

@@ -4,7 +4,7 @@
  */
 import { setImmediate as immediate } from 'node:timers/promises'
 import { type RequiredLiteral, requiredLiterals } from '../../language/required-literals.ts'
-import { SIEVE_SLICE_MS, SIEVE_VAIN_SEGMENTS } from '../../limits.ts'
+import { PREFILTER_SLICE_MS, PREFILTER_VAIN_SEGMENTS } from '../../limits.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { PendingSegment } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
@@ -12,18 +12,20 @@ import { textOf } from '../asks-catalog.ts'
 import type { Wanted } from './search-sources.ts'
 
 /** Lets through the segments that may have all of the literals. Takes little time, and no wait. */
-export type OpenSieve = (literals: readonly RequiredLiteral[]) => (segmentId: SegmentId) => boolean
+export type OpenPrefilter = (
+  literals: readonly RequiredLiteral[],
+) => (segmentId: SegmentId) => boolean
 
-export class PendingSieve {
-  readonly #sieves = new Map<StreamId, (segmentId: SegmentId) => boolean>()
+export class PendingPrefilter {
+  readonly #prefilters = new Map<StreamId, (segmentId: SegmentId) => boolean>()
   /** Segments in a row that were let through: where most are, looking is in vain. */
   #passed = 0
   #sliceStart = performance.now()
 
-  constructor({ query, streams }: Pick<Wanted, 'query' | 'streams'>, open: OpenSieve) {
+  constructor({ query, streams }: Pick<Wanted, 'query' | 'streams'>, open: OpenPrefilter) {
     for (const { streamId, catalog } of streams) {
       const literals = requiredLiterals(query, textOf(catalog))
-      if (literals.length > 0) this.#sieves.set(streamId, open(literals))
+      if (literals.length > 0) this.#prefilters.set(streamId, open(literals))
     }
   }
 
@@ -41,7 +43,7 @@ export class PendingSieve {
     while (chosen.length < max && next < segments.length) {
       const segment = segments[next++]!
       if (this.#letsThrough(segment)) chosen.push(segment)
-      if (performance.now() - this.#sliceStart < SIEVE_SLICE_MS) continue
+      if (performance.now() - this.#sliceStart < PREFILTER_SLICE_MS) continue
       await immediate(undefined, { signal })
       this.#sliceStart = performance.now()
     }
@@ -49,9 +51,9 @@ export class PendingSieve {
   }
 
   #letsThrough({ streamId, segmentId }: PendingSegment): boolean {
-    const sieve = this.#sieves.get(streamId)
-    if (sieve === undefined || this.#passed >= SIEVE_VAIN_SEGMENTS) return true
-    const isLet = sieve(segmentId)
+    const prefilter = this.#prefilters.get(streamId)
+    if (prefilter === undefined || this.#passed >= PREFILTER_VAIN_SEGMENTS) return true
+    const isLet = prefilter(segmentId)
     this.#passed = isLet ? this.#passed + 1 : 0
     return isLet
   }
