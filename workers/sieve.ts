@@ -6,6 +6,7 @@
  *   events on the tape --each query's evaluator--> which match, their records as far as known
  */
 import { parse } from '../src/language/parse.ts'
+import type { TextPaths } from '../src/language/words.ts'
 import {
   TAIL_SIEVE_BYTES_MAX,
   TAIL_SIEVE_EVENT_STEPS,
@@ -21,7 +22,6 @@ import {
 } from '../src/model/batch.ts'
 import type { EventRange } from './block/native-block.ts'
 import { ClauseTest } from './evaluate/clause-test.ts'
-import type { TextPaths } from './evaluate/compile-query.ts'
 import { Evaluators } from './evaluate/evaluators.ts'
 import { EventCursor, type TapedEvents } from './evaluate/event-cursor.ts'
 import { PathValues } from './evaluate/path-values.ts'

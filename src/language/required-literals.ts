@@ -7,7 +7,7 @@
  */
 import { makeNumberTest } from './number-test.ts'
 import type { FieldClause, Pattern, Query, Scalar, Test } from './query-tree.ts'
-import { foldCase, makeTextTest } from './words.ts'
+import { foldCase, makeTextTest, type TextPaths } from './words.ts'
 
 /** A literal, and where it must be. */
 export interface PlacedLiteral {
@@ -25,12 +25,6 @@ export interface PlacedLiteral {
 /** The event has at least one of these. */
 export type RequiredLiteral = readonly PlacedLiteral[]
 
-/** Where the evaluator looks for words; as in `workers/evaluate/compile-query.ts`. */
-export interface TextPlaces {
-  readonly textFields: readonly string[]
-  readonly isAllText: boolean
-}
-
 /** More than these are not looked for. */
 const ALTERNATIVES_MAX = 64
 /** Of a phrase the longest ones are. */
@@ -40,7 +34,7 @@ const NUMBER_BYTES = 8
 const encoder = new TextEncoder()
 
 /** Every event that matches the query has all of these; none where nothing can be said. */
-export function requiredLiterals(query: Query, text: TextPlaces): readonly RequiredLiteral[] {
+export function requiredLiterals(query: Query, text: TextPaths): readonly RequiredLiteral[] {
   switch (query.kind) {
     case 'and':
       return query.clauses.flatMap((clause) => requiredLiterals(clause, text))
@@ -62,7 +56,7 @@ export function requiredLiterals(query: Query, text: TextPlaces): readonly Requi
   }
 }
 
-function fieldLiterals({ field, test }: FieldClause, text: TextPlaces): RequiredLiteral[] {
+function fieldLiterals({ field, test }: FieldClause, text: TextPaths): RequiredLiteral[] {
   if (field.kind === 'system') return []
   if (field.kind === 'path' && field.parts.length > 1) return []
   const path = field.kind === 'path' ? field.parts[0]! : undefined

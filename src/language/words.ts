@@ -20,6 +20,12 @@ export function foldCase(text: string): string {
   return text.toLowerCase()
 }
 
+/** The only characters beyond ASCII that fold to ASCII letters. */
+export const FOLDED_TO_ASCII: ReadonlyMap<string, string> = new Map([
+  ['k', '\u212a'],
+  ['i', '\u0130'],
+])
+
 /** The words, as they are spelled. */
 export function splitWords(text: string): string[] {
   const words: string[] = []
@@ -47,6 +53,13 @@ const SPACELESS = new RegExp(
 
 export function isSpaceless(text: string): boolean {
   return SPACELESS.test(text)
+}
+
+/** Where words are looked for. */
+export interface TextPaths {
+  readonly textFields: readonly string[]
+  /** At every other path of the event that has a string, as well. */
+  readonly isAllText: boolean
 }
 
 /** What a word or phrase of a query requires of a text. All texts in it are folded. */

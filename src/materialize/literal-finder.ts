@@ -1,11 +1,7 @@
 /** Looks for a literal of a query in the bytes of a block. */
 import type { PlacedLiteral } from '../language/required-literals.ts'
+import { FOLDED_TO_ASCII } from '../language/words.ts'
 
-/** Two characters outside ASCII fold into it, and into which letters. */
-const FOLDING = [
-  { letter: 'i', bytes: Buffer.from('\u0130') },
-  { letter: 'k', bytes: Buffer.from('\u212a') },
-]
 /** A longer literal's beginning is looked for. */
 const LITERAL_BYTES_MAX = 64
 /** Bytes compared in vain, by byte that there is, from which on looking costs too much. */
@@ -30,7 +26,8 @@ export class LiteralFinder {
     this.#bytes = Buffer.from(bytes.subarray(0, LITERAL_BYTES_MAX))
     this.#ignoresCase = ignoresCase
     const text = ignoresCase ? this.#bytes.toString('latin1') : ''
-    this.#others = FOLDING.flatMap(({ letter, bytes }) => (text.includes(letter) ? [bytes] : []))
+    const others = [...FOLDED_TO_ASCII].filter(([letter]) => text.includes(letter))
+    this.#others = others.map(([, other]) => Buffer.from(other))
     if (ignoresCase) this.#shifts = shiftsOf(this.#bytes)
   }
 

@@ -140,7 +140,9 @@ export class MemoryFile {
     if (start + into.byteLength > this.#bytes) throw new RangeError('the file ends before that')
     for (let at = 0; at < into.byteLength; ) {
       const left = into.byteLength - at
-      at += readSync(this.#descriptor, into, at, left, start + at)
+      const count = readSync(this.#descriptor, into, at, left, start + at)
+      if (count === 0) throw new RangeError('the file ends before that')
+      at += count
     }
   }
 

@@ -9,7 +9,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from '../../src/language/parse.ts'
 import { QueryError } from '../../src/language/query-error.ts'
-import { requiredLiterals, type TextPlaces } from '../../src/language/required-literals.ts'
+import { requiredLiterals } from '../../src/language/required-literals.ts'
+import type { TextPaths } from '../../src/language/words.ts'
 import { joinBlocks } from '../../src/materialize/join-blocks.ts'
 import { type WaitingBlock, WaitingBlocks } from '../../src/materialize/waiting-blocks.ts'
 import type { EncodedBlock } from '../../src/model/batch.ts'
@@ -30,7 +31,7 @@ console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
 const ORIGIN = { segmentId: '1', ingestedAtMs: Date.UTC(2026, 0, 1), firstEvent: 0 }
 const ingest = new IngestPipeline()
-const DEFAULT: TextPlaces = { textFields: ['message'], isAllText: false }
+const DEFAULT: TextPaths = { textFields: ['message'], isAllText: false }
 
 /** A spool of bytes in memory; it is over once `end` was called. */
 function memorySpool(): BlockSpool & { readonly end: () => void } {
@@ -112,7 +113,7 @@ const PLACES = [
   (waiting: Waiting) => waiting.spool(0),
 ] as const
 
-function tryEvaluator(text: string, places: TextPlaces): Evaluator | undefined {
+function tryEvaluator(text: string, places: TextPaths): Evaluator | undefined {
   try {
     return new Evaluator(parse(text), places)
   } catch (error) {

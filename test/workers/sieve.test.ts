@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from '../../src/language/parse.ts'
+import type { TextPaths } from '../../src/language/words.ts'
 import {
   MATCH_EVENTS_MAX,
   TAIL_SIEVE_BYTES_MAX,
@@ -19,7 +20,6 @@ import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { stampOf, stampRecord } from '../../src/tail/stamp-record.ts'
-import type { TextPaths } from '../../workers/evaluate/compile-query.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { MatchPipeline } from '../../workers/match.ts'
 import { eventText, TEXT_FIELDS } from '../language/random-event.ts'

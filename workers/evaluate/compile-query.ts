@@ -1,6 +1,7 @@
 /** A query's tree as closures over the tape. */
 
 import type { Field, FieldClause, Query } from '../../src/language/query-tree.ts'
+import type { TextPaths } from '../../src/language/words.ts'
 import { isFieldPath } from '../../src/model/field-path.ts'
 import { ARRAY_JSON, BOOL, NO_TYPE, nativeTypeOf, STRING_TYPE } from '../block/native-types.ts'
 import { NO_COLUMN } from '../tape/column-names.ts'
@@ -24,13 +25,6 @@ type EntryTest = (event: EventCursor, at: number, depth: number) => boolean
 /** Of an element of an array, and of each integer of a scope all of whose paths are looked at. */
 const ELEMENT_STEPS = 40
 const PATH_STEPS = 15
-
-/** Where words are looked for. */
-export interface TextPaths {
-  readonly textFields: readonly string[]
-  /** At every other path of the event that has a string, as well. */
-  readonly isAllText: boolean
-}
 
 export interface CompiledQuery {
   readonly test: ScopeTest

@@ -3,7 +3,8 @@
  * of an event is then that of the byte ranges that clauses read. Nothing is parsed into values.
  */
 import type { Query } from '../../src/language/query-tree.ts'
-import { type CompiledQuery, compileQuery, type TextPaths } from './compile-query.ts'
+import type { TextPaths } from '../../src/language/words.ts'
+import { type CompiledQuery, compileQuery } from './compile-query.ts'
 import type { EventCursor } from './event-cursor.ts'
 import { Regexes, RegexMemory } from './regexes.ts'
 import { type NeededClause, neededClauses } from './shared-clauses.ts'

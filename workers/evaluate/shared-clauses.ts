@@ -4,7 +4,7 @@
  * `level:error …` cost hardly more than one.
  */
 import type { Query } from '../../src/language/query-tree.ts'
-import type { TextPaths } from './compile-query.ts'
+import type { TextPaths } from '../../src/language/words.ts'
 import { costRank, ONE_VALUE } from './cost-rank.ts'
 
 /** What every event must have that a query matches. */

@@ -24,9 +24,8 @@ export async function aggregate(
   signal: AbortSignal,
 ): Promise<string> {
   const startMs = performance.now()
-  const { sources, ...fresh } = await openStreams(streams)
-  const { asOfMs } = fresh
-  const result = await runAggregate({ ...request, streams: sources, ...fresh }, signal)
+  const { sources, asOfMs, wholeUntilMs } = await openStreams(streams)
+  const result = await runAggregate({ ...request, streams: sources, asOfMs, wholeUntilMs }, signal)
   const elapsedMs = performance.now() - startMs
   const queries = [request.query, ...request.aggregates.flatMap(({ query }) => query ?? [])]
   const shortfall = missesPaths(queries, sources) ? UNLEARNED : undefined

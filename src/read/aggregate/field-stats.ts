@@ -62,11 +62,18 @@ export async function fieldStats(
   signal: AbortSignal,
 ): Promise<string> {
   const { path, limit } = request
-  const { sources, ...fresh } = await openStreams([stream])
-  const { asOfMs } = fresh
+  const { sources, asOfMs, wholeUntilMs } = await openStreams([stream])
   const field: FieldRef = { kind: 'path', path }
   const of = (fn: AggregateFunction): Aggregate => ({ fn, field, query: undefined, name: fn })
-  const task = { ...request, streams: sources, ...fresh, order: BY_COUNT, limit, hasOthers: false }
+  const task = {
+    ...request,
+    streams: sources,
+    asOfMs,
+    wholeUntilMs,
+    order: BY_COUNT,
+    limit,
+    hasOthers: false,
+  }
   const functions = ['count', 'uniq', 'numbers', 'min', 'max', 'avg', ...QUANTILES] as const
   const [all, top] = await Promise.all([
     runAggregate({ ...task, keys: [], aggregates: functions.map(of) }, signal),

@@ -9,7 +9,7 @@
  */
 import type { Aggregate, GroupKey, Order } from '../../../read/aggregate/aggregate-request.ts'
 import type { Buckets } from '../../../read/aggregate/buckets.ts'
-import type { RowLeg } from '../compile/row-source.ts'
+import { type RowLeg, unionOf } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import { legKey } from './group-columns.ts'
 import { ALL_EVENTS, type Part, Parts, type PlacedParts } from './parts.ts'
@@ -50,8 +50,7 @@ export function aggregateSql(
     over: (legs) => {
       const [first] = legs
       if (sql.isCount && legs.length === 1 && first !== undefined) return first
-      const all = `(${legs.join('\n  UNION ALL ')})`
-      return isRanked ? sql.ranked(all) : sql.plain(all)
+      return isRanked ? sql.ranked(unionOf(legs)) : sql.plain(unionOf(legs))
     },
     placed,
   }

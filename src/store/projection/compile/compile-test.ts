@@ -10,7 +10,7 @@ import type {
   ValueTest,
   WildcardTest,
 } from '../../../language/query-tree.ts'
-import { FOLD_FUNCTION, foldCase, makeTextTest } from '../../../language/words.ts'
+import { FOLD_FUNCTION, FOLDED_TO_ASCII, foldCase, makeTextTest } from '../../../language/words.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
 import { INT64_MAX, INT64_MIN, UINT64_MAX } from '../../../model/int64.ts'
 import { bothBounds } from './both-bounds.ts'
@@ -129,12 +129,6 @@ function compileWords({ value }: ValueTest, sql: string, params: SqlParams): str
     }
   }
 }
-
-/** The only characters beyond ASCII that fold to ASCII letters. */
-const FOLDED_TO_ASCII: ReadonlyMap<string, string> = new Map([
-  ['k', '\u212a'],
-  ['i', '\u0130'],
-])
 
 /**
  * The text somewhere, in any case; `folded` is. To fold the column takes three times as long as to

@@ -77,7 +77,12 @@ export function rowSource(
   params: SqlParams,
 ): string | undefined {
   const legs = rowLegs(options, database, tables, params)
-  return legs && `(${legs.join('\n  UNION ALL ')})`
+  return legs && unionOf(legs)
+}
+
+/** The legs as one sub-select. */
+export function unionOf(legs: readonly string[]): string {
+  return `(${legs.join('\n  UNION ALL ')})`
 }
 
 /** The SELECTs that it is made of. */
