@@ -34,7 +34,7 @@ export interface MemoryUse {
 export class ProcessWatch {
   readonly #target: WatchTarget
   readonly #ledger = new CpuLedger()
-  readonly #peakBytes: Record<Role, number> = { node: 0, postgres: 0, clickhouse: 0, other: 0 }
+  readonly #peakBytes = { node: 0, postgres: 0, clickhouse: 0, other: 0, all: 0 }
   #members: readonly ProcessStat[] = []
   #roles = new Map<number, Role>()
   #timer: NodeJS.Timeout | undefined
@@ -66,19 +66,21 @@ export class ProcessWatch {
     }
   }
 
-  memory(): Record<Role, MemoryUse> {
+  /** `all` at once: less than the sum of peaks that come at different times. */
+  memory(): Record<Role | 'all', MemoryUse> {
     const bytes = this.#memory()
-    const use = (role: Role) => ({ bytes: bytes[role], peakBytes: this.#peakBytes[role] })
+    const use = (role: Role | 'all') => ({ bytes: bytes[role], peakBytes: this.#peakBytes[role] })
     return {
       node: use('node'),
       postgres: use('postgres'),
       clickhouse: use('clickhouse'),
       other: use('other'),
+      all: use('all'),
     }
   }
 
-  #memory(): Record<Role, number> {
-    const bytes = { node: 0, postgres: 0, clickhouse: 0, other: 0 }
+  #memory(): Record<Role | 'all', number> {
+    const bytes = { node: 0, postgres: 0, clickhouse: 0, other: 0, all: 0 }
     for (const role of ROLES) {
       const memories = this.#members.flatMap(({ pid }) =>
         this.#roles.get(pid) === role ? (tryReadMemory(pid) ?? []) : [],
@@ -87,7 +89,9 @@ export class ProcessWatch {
       // The kernel knows the peak of one process exactly; of several, only what we sampled.
       const exactPeak = memories.length === 1 ? memories[0]!.peakRssBytes : 0
       this.#peakBytes[role] = Math.max(this.#peakBytes[role], bytes[role], exactPeak)
+      bytes.all += bytes[role]
     }
+    this.#peakBytes.all = Math.max(this.#peakBytes.all, bytes.all)
     return bytes
   }
 

@@ -112,13 +112,16 @@ function formatCpu(run: RunResult, { jsonParseMicros }: Figures): string {
     (settled / events / jsonParseMicros).toFixed(2),
     ...memory,
   ]
+  const memoryOf = (name: string) => {
+    const { bytes, peakBytes } = run.memory[name]!
+    return [peakBytes, bytes].map((value) => `${Math.round(value / MIB)} MiB`)
+  }
   const rows: TableRow[] = ROLES.filter((role) => run.settledCpu[role] > 0).map((role) => {
-    const { bytes, peakBytes } = run.memory[role]!
-    const memory = [peakBytes, bytes].map((value) => `${Math.round(value / MIB)} MiB`)
-    return toRow(role, run.acknowledgedCpu[role], run.settledCpu[role], memory)
+    return toRow(role, run.acknowledgedCpu[role], run.settledCpu[role], memoryOf(role))
   })
   const mainThread = (run.mainThreadMicros / events).toFixed(2)
-  const total = toRow('all', totalCpu(run.acknowledgedCpu), totalCpu(run.settledCpu), [])
+  const [acknowledged, settled] = [run.acknowledgedCpu, run.settledCpu].map(totalCpu)
+  const total = toRow('all', acknowledged!, settled!, memoryOf('all'))
   const header = ['CPU µs an event', 'acknowledged', 'settled', '× JSON.parse', 'peak RSS', 'RSS']
   const table = formatTable(header, [...rows, ['  (main thread)', mainThread], total])
   return table.replaceAll(/^/gm, '  ')
@@ -131,13 +134,14 @@ export function formatSummary(runs: readonly RunResult[]): string {
     const { target } = run.scenario
     return [
       run.scenario.title,
-      against(figures.settledMicrosPerEvent, target.cpuMicrosPerEventMax, '≤'),
-      figures.settledTimesJsonParse.toFixed(2),
+      formatNumber(figures.settledMicrosPerEvent),
+      against(figures.settledTimesJsonParse, target.timesJsonParseMax, '≤'),
       figures.settledTimesJsonParseDuring?.toFixed(2) ?? '',
       against(figures.eventsPerSecond / 1_000, divide(target.eventsPerSecondMin, 1_000), '≥'),
       formatNumber(run.load.acknowledge.p50),
       against(run.load.acknowledge.p99, target.acknowledgeP99MsMax, '≤'),
       against(run.memory.node!.peakBytes / MIB, divide(target.nodeBytesMax, MIB), '≤'),
+      against(run.memory.all!.peakBytes / MIB, divide(target.allBytesMax, MIB), '≤'),
       against(figures.rawBytesPerEvent, target.rawBytesPerEventMax, '≤'),
       against(figures.projectionBytesPerEvent, target.projectionBytesPerEventMax, '≤'),
       String(run.load.refusals),
@@ -153,6 +157,7 @@ export function formatSummary(runs: readonly RunResult[]): string {
     'ack p50 ms',
     'ack p99 ms',
     'Node peak MiB',
+    'all peak MiB',
     'raw B/event',
     'proj. B/event',
     'refused',

@@ -185,11 +185,16 @@ async function measureInWindows(
     })
     // The load client builds its requests first: nothing is sent so far.
     await Promise.race([isLoaded, loading])
-    for (let isFirst = true; !isOver && left[0] !== undefined; isFirst = false) {
-      const asked = await measureRows(subject, left[0])
-      if (isOver && !isFirst) break
-      rows.push(...asked)
-      left.shift()
+    try {
+      for (let isFirst = true; !isOver && left[0] !== undefined; isFirst = false) {
+        const asked = await measureRows(subject, left[0])
+        if (isOver && !isFirst) break
+        rows.push(...asked)
+        left.shift()
+      }
+    } finally {
+      // A row that fails must not leave its load behind.
+      await Promise.allSettled([loading])
     }
     const { acknowledge } = await loading
     onAcknowledged?.(acknowledge.p99)

@@ -89,7 +89,6 @@ async function runSluice(surface: string, durations: Durations): Promise<Outcome
     log: () => {},
   })
   const figures = toFigures(run)
-  const peaks = Object.values(run.memory).map(({ peakBytes }) => peakBytes)
   return report({
     title: 'Sluice, parsed, typed, in both stores',
     ingest: surface,
@@ -97,7 +96,7 @@ async function runSluice(surface: string, durations: Durations): Promise<Outcome
     eventsPerSecond: figures.eventsPerSecond,
     microsPerEvent: figures.settledMicrosPerEvent,
     acknowledgeP99Ms: run.load.acknowledge.p99,
-    peakBytes: peaks.reduce((sum, bytes) => sum + bytes, 0),
+    peakBytes: run.memory.all!.peakBytes,
     jsonParseMicros: figures.jsonParseMicros,
   })
 }

@@ -45,6 +45,8 @@ test('a run counts events, CPU, memory and bytes, and its tables can be printed'
   assert(run.settledCpu.node >= run.acknowledgedCpu.node)
   assert.equal(run.settledCpu.postgres, 0)
   assert(run.memory.node!.peakBytes > 10_000_000)
+  assert(run.memory.all!.bytes >= run.memory.node!.bytes)
+  assert(run.memory.all!.peakBytes >= run.memory.all!.bytes)
   assert(run.load.clientCpuMicros > 0)
 
   const figures = toFigures(run)
