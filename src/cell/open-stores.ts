@@ -78,7 +78,12 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   const isClickHouseEmbedded = config.clickhouseUrl === undefined
   const connect = (lane: StoreLane): StoreClients => {
     const { postgresMax, clickhouseMax } = CONNECTIONS[lane]
-    const postgres = new Postgres({ url: postgresUrl, log, connectionsMax: postgresMax })
+    const postgres = new Postgres({
+      url: postgresUrl,
+      log,
+      connectionsMax: postgresMax,
+      keepsPlans: config.postgresUrl === undefined,
+    })
     stoppers.push(() => postgres.end())
     const isForFiles = isClickHouseEmbedded && lane === 'write'
     const dataFiles = isForFiles ? MemoryFiles.tryOpenShared() : undefined

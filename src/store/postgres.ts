@@ -29,6 +29,11 @@ export interface PostgresOptions {
   /** How long one statement may run; the server enforces it, the client a little later. */
   readonly statementMsMax?: number
   readonly connectMsMax?: number
+  /**
+   * Whether statements with a name are planned once a connection. Not through a pooler: it may give
+   * each statement another connection, which does not know the name.
+   */
+  readonly keepsPlans?: boolean
 }
 
 const CONNECTIONS_MAX_DEFAULT = 16
@@ -50,11 +55,13 @@ export class Postgres implements Queryable {
   readonly #pool: pg.Pool
   readonly #config: pg.ClientConfig
   readonly #log: StoreLog
+  readonly #keepsPlans: boolean
 
   constructor(options: PostgresOptions) {
     const statementMsMax = options.statementMsMax ?? STATEMENT_MS_MAX_DEFAULT
     assertPostgresUrl(options.url)
     this.#log = options.log
+    this.#keepsPlans = options.keepsPlans ?? false
     this.#config = {
       ...withSessionOptions(options.url),
       application_name: 'sluice',
@@ -77,8 +84,24 @@ export class Postgres implements Queryable {
 
   /** Runs one statement. Throws `StoreError`. */
   async query<Row>(text: string, values: readonly unknown[] = []): Promise<QueryResult<Row>> {
+    return await this.#query({ text, values: [...values] })
+  }
+
+  /**
+   * The same of a statement whose plan is worth keeping: one that is asked often and costs more to
+   * plan than to run. `name` stands for its text, and for no other.
+   */
+  async queryOften<Row>(
+    name: string,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    return await this.#query({ ...(this.#keepsPlans && { name }), text, values: [...values] })
+  }
+
+  async #query<Row>(query: pg.QueryConfig): Promise<QueryResult<Row>> {
     try {
-      return toResult<Row>(await this.#pool.query(text, [...values]))
+      return toResult<Row>(await this.#pool.query(query))
     } catch (cause) {
       throw toStoreError(cause)
     }

@@ -55,6 +55,24 @@ const kind = (expected: string) => (error: unknown) => {
   return true
 }
 
+test('the plan of a statement that is asked often is kept where that is safe', async () => {
+  const ask = async (keepsPlans: boolean) => {
+    const url = store.url
+    const one = new Postgres({ url, log, connectionsMax: 1, keepsPlans })
+    opened.push(one)
+    const told: unknown[] = []
+    for (const n of [1, 2, 3]) {
+      const { rows } = await one.queryOften('doubled', 'SELECT 2 * $1::integer AS n', [n])
+      told.push(...rows)
+    }
+    const kept = await one.query<{ name: string }>('SELECT name FROM pg_prepared_statements')
+    return { told, kept: kept.rows.map(({ name }) => name) }
+  }
+  const told = [{ n: 2 }, { n: 4 }, { n: 6 }]
+  assert.deepEqual(await ask(true), { told, kept: ['doubled'] })
+  assert.deepEqual(await ask(false), { told, kept: [] }, 'behind a pooler')
+})
+
 test('failures are told apart', async () => {
   await postgres.query('CREATE TABLE failures (n integer PRIMARY KEY, s text)')
   await postgres.query('INSERT INTO failures VALUES (1)')

@@ -61,12 +61,12 @@ export class ReadStateStore {
   /** Throws `StoreError`. */
   async read(streamIds: readonly StreamId[]): Promise<ReadState> {
     const nowMs = this.#nowMs()
-    const { rows } = await this.#postgres.query<{
+    const { rows } = await this.#postgres.queryOften<{
       readonly marks: Readonly<Record<string, string>> | null
       readonly behind_ms: number | null
       readonly aside_ms: number | null
       readonly projected: readonly (readonly [number, string])[] | null
-    }>(STATE_SQL, [streamIds])
+    }>('read_state', STATE_SQL, [streamIds])
     const { marks, behind_ms: behindMs, aside_ms: asideMs, projected } = rows[0] ?? NO_STATE
     const asOfMs = Math.min(nowMs, behindMs ?? nowMs)
     return {
