@@ -5,42 +5,45 @@ import { type Connection, loadAddon } from './chdb-addon.ts'
 import type { Read, ReadReply } from './read-threads.ts'
 
 const FORMAT = 'TabSeparated'
+/** Queries, searches and their probes take turns, each with a session of its own. */
+const SPARES_MAX = 4
 
 const addon = loadAddon()
 lowerReadThread()
-/** For the next read: it is opened while nobody waits. */
-let spare = open()
-/** The session that it has been prepared for. */
-let prepared: string | undefined
-/** Nothing but that session has been set on it. */
-let isClean = true
+/** Prepared while nobody waits, by their sessions, the longest unused first. */
+const spares = new Map<string, Connection>()
+/** A connection keeps what was set on it, so one on which a read ran is closed. */
+const used: Connection[] = []
 let isClosed = false
 
-function open(): Connection {
-  return addon.CreateConnection(workerData)
+function keyOf({ session }: Read): string {
+  return session.join('\n')
 }
 
-/** A connection keeps what was set on it, so one on which a read ran is not used again. */
-function prepare({ session }: Read): void {
-  const wanted = session.join('\n')
-  if (!isClean || (prepared !== undefined && prepared !== wanted)) {
-    addon.CloseConnection(spare)
-    spare = open()
-    prepared = undefined
+/** A connection on which nothing but the read's session has been set. */
+function prepare({ session }: Read): Connection {
+  const connection = addon.CreateConnection(workerData)
+  try {
+    for (const sql of session) addon.QueryWithConnection(connection, sql, FORMAT)
+    return connection
+  } catch (cause) {
+    addon.CloseConnection(connection)
+    throw cause
   }
-  if (prepared === wanted) return
-  isClean = false
-  for (const sql of session) addon.QueryWithConnection(spare, sql, FORMAT)
-  isClean = true
-  prepared = wanted
+}
+
+function takeSpare(read: Read): Connection | undefined {
+  const spare = spares.get(keyOf(read))
+  spares.delete(keyOf(read))
+  return spare
 }
 
 function run(read: Read): ReadReply {
   try {
-    prepare(read)
-    isClean = false
-    for (const sql of read.own) addon.QueryWithConnection(spare, sql, FORMAT)
-    const result = addon.QueryWithConnection(spare, read.sql, FORMAT)
+    const connection = takeSpare(read) ?? prepare(read)
+    used.push(connection)
+    for (const sql of read.own) addon.QueryWithConnection(connection, sql, FORMAT)
+    const result = addon.QueryWithConnection(connection, read.sql, FORMAT)
     return { kind: 'result', bytes: new TextEncoder().encode(result) }
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)
@@ -48,14 +51,25 @@ function run(read: Read): ReadReply {
   }
 }
 
-/** Most reads have the session of the read before. */
+/** Most reads have the session of one of the last few. */
 function prepareNext(read: Read): void {
   if (isClosed) return
+  for (const connection of used.splice(0)) addon.CloseConnection(connection)
+  const spare = takeSpare(read) ?? tryPrepare(read)
+  if (spare === undefined) return
+  spares.set(keyOf(read), spare)
+  const [oldest] = spares
+  if (spares.size <= SPARES_MAX || oldest === undefined) return
+  spares.delete(oldest[0])
+  addon.CloseConnection(oldest[1])
+}
+
+/** A read that asks for a session that cannot be had is told why. */
+function tryPrepare(read: Read): Connection | undefined {
   try {
-    prepare(read)
+    return prepare(read)
   } catch {
-    // A read that asks for this session is told why it cannot have it.
-    isClean = false
+    return undefined
   }
 }
 
@@ -67,7 +81,7 @@ function reply(value: ReadReply): void {
 parentPort?.on('message', (read: Read | undefined) => {
   if (read === undefined) {
     isClosed = true
-    addon.CloseConnection(spare)
+    for (const connection of [...spares.values(), ...used]) addon.CloseConnection(connection)
     parentPort?.close()
     return
   }

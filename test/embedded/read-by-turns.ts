@@ -31,7 +31,7 @@ for (let n = 0; n < 100; n++) {
   told.push(await read(['SET max_threads = 3'], []))
   told.push(await read(['SET max_threads = 4', 'SET nope = 1'], []))
   told.push(await read(['SET max_block_size = 1003'], ['SET max_threads = 5']))
-  told.push(await read(['SET max_threads = 6'], []))
+  for (const n of [6, 7, 8, 9]) told.push(await read([`SET max_threads = ${n}`], []))
 }
 await threads.close()
 writeSync(1, JSON.stringify(told))
