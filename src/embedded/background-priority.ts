@@ -6,10 +6,11 @@
  * share when all compete, and otherwise all idle time: where every core is busy for hours, parts
  * pile up, and are merged when there is time.
  *
- * Reads get the lowest priority: there are more of them, and their shares add up. A thread inherits
- * the priority of the one that makes it, so all that works for a read has that of its first
- * (`read-thread.ts`). It cannot be raised again without privileges. That is why the engine keeps no
- * idle threads (`max_thread_pool_free_size`): one that worked on a read ends with it.
+ * Reads get the same: beside ingest one runs at a time, and below merges it would wait for them. A
+ * thread inherits the priority of the one that makes it, so all that works for a read has that of
+ * its first (`read-thread.ts`). It cannot be raised again without privileges. That is why the
+ * engine keeps no idle threads (`max_thread_pool_free_size`): one that worked on a read ends with
+ * it.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { constants, getPriority, setPriority } from 'node:os'
@@ -25,7 +26,6 @@ export function backgroundNice(own: number): number {
 const BACKGROUND_THREADS: ReadonlySet<string> = new Set(['MergeMutate'])
 const TASKS = '/proc/self/task'
 const LOOK_MS = 5_000
-export const READ_NICE = constants.priority.PRIORITY_LOW
 
 /** Lowers these threads, now and then: the engine makes them when there is work for them. */
 export function lowerBackgroundThreads(): void {
@@ -41,7 +41,7 @@ export function lowerReadThread(): boolean {
   try {
     // `<pid>/task/<tid>`, proc(5).
     const thread = readlinkSync('/proc/thread-self').split('/').at(-1)
-    setPriority(Number(thread), READ_NICE)
+    setPriority(Number(thread), backgroundNice(getPriority()))
     return true
   } catch {
     return false

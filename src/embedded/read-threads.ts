@@ -1,6 +1,6 @@
 /**
  * The threads on which the embedded engine runs reads, each one read at a time. All that works for
- * a read, from parsing its statement on, is made by its thread and has the lowest priority with it
+ * a read, from parsing its statement on, is made by its thread and has its low priority
  * (`background-priority.ts`): on libuv's pool, which inserts use too, only the engine's threads
  * could be lowered, and only once they were found.
  */

@@ -13,7 +13,10 @@ export interface LaneBounds {
   readonly name: string
   /** How many may run at a time now; asked each time, as it may depend on other work. */
   readonly places: () => number
-  /** How long, in ms, a slot stays empty after work that took `workedMs`; absent: not at all. */
+  /**
+   * How long, in ms, a slot stays empty after work that took `workedMs` while more work waits;
+   * absent: not at all. Who asks for one thing after another keeps their pace.
+   */
   readonly restMs?: (workedMs: number) => number
   /** How many more may wait, and for how long. */
   readonly waitingMax: number
@@ -134,7 +137,7 @@ export class Lane {
 
   #leave(workedMs: number): void {
     this.#running--
-    const restMs = this.#bounds.restMs?.(workedMs) ?? 0
+    const restMs = this.#waiting === 0 ? 0 : (this.#bounds.restMs?.(workedMs) ?? 0)
     if (restMs === 0) return this.#fill()
     this.#resting++
     const wake = () => {

@@ -28,8 +28,8 @@ export function isBusy(ingestLoad: number): boolean {
 
 /**
  * Queries on the embedded engine share this machine with ingest. While ingest is busy, one query
- * runs at a time and its slot then stays empty: the longer the query ran and the more of the
- * workers' time events have, the longer (docs/decisions/0039-lanes.md).
+ * runs at a time, and when more of them wait its slot then stays empty: the longer the query ran and
+ * the more of the workers' time events have, the longer (docs/decisions/0039-lanes.md).
  */
 export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: boolean): ServeLanes {
   const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
@@ -39,8 +39,7 @@ export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: bool
     places: () => (givesWay() ? QUERIES_BUSY_MAX : idleMax),
     restMs: (workedMs: number) => {
       if (!givesWay()) return 0
-      const load = ingestLoad()
-      return Math.min(workedMs * load * load * QUERY_REST_FACTOR, QUERY_REST_MS_MAX)
+      return Math.min(workedMs * ingestLoad() ** 4 * QUERY_REST_FACTOR, QUERY_REST_MS_MAX)
     },
   }
   return {

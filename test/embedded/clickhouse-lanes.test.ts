@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { after, before, test } from 'node:test'
-import { READ_NICE } from '../../src/embedded/background-priority.ts'
+import { backgroundNice } from '../../src/embedded/background-priority.ts'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
 import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { ENGINE_CONTROLS_MAX, ENGINE_READS_MAX, ENGINE_WRITES_MAX } from '../../src/limits.ts'
@@ -34,6 +34,9 @@ after(async () => {
   await store?.stop()
   removeDirectory(dataDir)
 })
+
+/** What reads run at. */
+const LOWERED = backgroundNice(getPriority())
 
 const SLEEP = 'SELECT sleepEachRow(0.1) FROM numbers(30)'
 const HOG = 'SELECT length(groupArray(toString(number))) AS n FROM numbers(100000000)'
@@ -136,7 +139,7 @@ test('reads run out of memory, inserts do not', async () => {
 test('all that works for a read gives way from its start, and nothing else does', {
   skip:
     (process.platform !== 'linux' && 'threads have priorities of their own on Linux only') ||
-    (getPriority() >= READ_NICE && 'this process runs at the lowest priority already'),
+    (LOWERED === getPriority() && 'this process runs at the lowest priority already'),
 }, async () => {
   const sql = 'SELECT max(cityHash64(toString(number))) AS m FROM numbers(20000000000)'
   const gone = new AbortController()
@@ -149,17 +152,17 @@ test('all that works for a read gives way from its start, and nothing else does'
   }
   // Those of the insert and the looks, at the process's own, are as short as they are.
   seen.delete(getPriority())
-  assert.deepEqual([...seen], [READ_NICE])
+  assert.deepEqual([...seen], [LOWERED])
   gone.abort()
   await slow
   // What the engine made ends a moment after the query: then one a place is left, and no other.
   await eventually('only the threads of reads are left', () => {
-    const lowered = niceOfThreads('').filter((nice) => nice === READ_NICE)
+    const lowered = niceOfThreads('').filter((nice) => nice === LOWERED)
     return lowered.length > 0 && lowered.length <= ENGINE_READS_MAX
   })
 })
 
-/** Nice values of the engine's threads whose name begins with `name`. */
+/** Nice values of the engine's threads whose name begins with `name`; merges yield, too. */
 function niceOfThreads(name: string): number[] {
   const pid = store.pid()
   return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
@@ -170,7 +173,8 @@ function niceOfThreads(name: string): number[] {
         .slice(stat.lastIndexOf(')') + 2)
         .split(' ')
         .slice(16)
-      return stat.includes(`(${name}`) ? [Number(nice)] : []
+      const isMerge = stat.includes('(MergeMutate')
+      return stat.includes(`(${name}`) && !isMerge ? [Number(nice)] : []
     } catch {
       return [] // It has ended.
     }

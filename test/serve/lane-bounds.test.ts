@@ -74,16 +74,21 @@ for (const [name, lane, placesMax] of LANES) {
 }
 
 /** How long the place of a query stays empty that ran for so long beside ingest. */
-async function restAfter(t: TestContext, workedMs: number, ingestLoad = 1): Promise<number> {
+async function restAfter(
+  t: TestContext,
+  workedMs: number,
+  { ingestLoad = 1, othersWait = true } = {},
+): Promise<number> {
   let nowMs = 0
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
   const clock = t.mock.method(performance, 'now', () => nowMs)
   const lane = createLanes(() => ingestLoad, true).queries
   const first = Array.from({ length: QUERIES_BUSY_MAX }, () => ask(lane))
+  if (othersWait) ask(lane)
   nowMs = workedMs
   for (const { end } of first) end()
   await turn()
-  ask(lane)
+  if (!othersWait) ask(lane)
   let restMs = 0
   while (lane.running === 0 && restMs <= 2 * QUERY_REST_MS_MAX) {
     t.mock.timers.tick(1)
@@ -96,7 +101,8 @@ async function restAfter(t: TestContext, workedMs: number, ingestLoad = 1): Prom
 
 test('a place rests QUERY_REST_FACTOR times its work, up to QUERY_REST_MS_MAX', async (t) => {
   assert.equal(await restAfter(t, 20), 20 * QUERY_REST_FACTOR)
-  assert.equal(await restAfter(t, 80, 0.5), 20 * QUERY_REST_FACTOR, 'by the share of events')
+  assert.equal(await restAfter(t, 320, { ingestLoad: 0.5 }), 20 * QUERY_REST_FACTOR, 'by the share of events')
+  assert.equal(await restAfter(t, 20, { othersWait: false }), 0, 'nobody waits')
   const longest = QUERY_REST_MS_MAX / QUERY_REST_FACTOR
   const shorter = QUERY_REST_MS_MAX - 10 * QUERY_REST_FACTOR
   assert.equal(await restAfter(t, longest - 10), Math.ceil(shorter))

@@ -98,10 +98,14 @@ test('the rest is told how long the work took', async () => {
     },
   })
   const first = ask(1, 'first')
+  const second = ask(1, 'second')
   await sleep(60)
   await end('first')
   await first
   assert.ok(told[0]! >= 55 && told[0]! < 2_000, `${told[0]} ms`)
+  await end('second')
+  await second
+  assert.equal(told.length, 1, 'nobody waits any more')
 })
 
 test('who waits too long is refused', async () => {
