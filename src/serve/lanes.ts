@@ -28,8 +28,8 @@ export function isBusy(ingestLoad: number): boolean {
 
 /**
  * Queries on the embedded engine share this machine with ingest. While ingest is busy, one query
- * runs at a time, and when more of them wait its slot then stays empty: the longer the query ran and
- * the more of the workers' time events have, the longer (docs/decisions/0039-lanes.md).
+ * runs at a time, and when more of them wait its slot then stays empty: the longer the query ran
+ * and the more of the workers' time events have, the longer (docs/decisions/0039-lanes.md).
  */
 export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: boolean): ServeLanes {
   const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }

@@ -101,7 +101,11 @@ async function restAfter(
 
 test('a place rests QUERY_REST_FACTOR times its work, up to QUERY_REST_MS_MAX', async (t) => {
   assert.equal(await restAfter(t, 20), 20 * QUERY_REST_FACTOR)
-  assert.equal(await restAfter(t, 320, { ingestLoad: 0.5 }), 20 * QUERY_REST_FACTOR, 'by the share of events')
+  assert.equal(
+    await restAfter(t, 320, { ingestLoad: 0.5 }),
+    20 * QUERY_REST_FACTOR,
+    'by the share of events',
+  )
   assert.equal(await restAfter(t, 20, { othersWait: false }), 0, 'nobody waits')
   const longest = QUERY_REST_MS_MAX / QUERY_REST_FACTOR
   const shorter = QUERY_REST_MS_MAX - 10 * QUERY_REST_FACTOR
