@@ -22,6 +22,7 @@ import { compileQuery, isTrue } from '../../../../src/store/projection/compile/c
 import { anyFields, learnedFields } from '../../../../src/store/projection/compile/leg-fields.ts'
 import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
 import { projectionTable } from '../../../../src/store/projection/projection-store.ts'
+import { querySettings } from '../../../../src/store/projection/query-bounds.ts'
 import { IngestPipeline } from '../../../../workers/ingest.ts'
 import { ProjectionHarness } from '../../../block/projection-harness.ts'
 import { type NaiveEvent, naiveMatches } from '../../../language/naive.ts'
@@ -132,6 +133,9 @@ function compileAll(queries: readonly Query[], catalog: FieldCatalog): readonly 
   })
 }
 
+/** As the service asks: all conditions at once are more text than the engine's default takes. */
+const BOUNDS = querySettings(60_000)
+
 /** The ids of each condition's events; of all at once, and then of one in a WHERE. */
 async function findAll(statement: Statement, { table, where }: Stored): Promise<Set<string>[]> {
   const { conditions, params } = statement
@@ -140,11 +144,13 @@ async function findAll(statement: Statement, { table, where }: Stored): Promise<
   const [row] = await harness.clickhouse.query<Record<string, string[]>>(
     `SELECT ${columns.join(', ')} ${from}`,
     params.values,
+    BOUNDS,
   )
   const found = conditions.map((_, at) => new Set(row![`q${at}`]))
   const filtered = await harness.clickhouse.query<{ id: string }>(
     `SELECT ${ID} AS id ${from} AND ${conditions[0]}`,
     params.values,
+    BOUNDS,
   )
   assert.deepEqual(new Set(filtered.map(({ id }) => id)), found[0], conditions[0])
   return found
