@@ -9,6 +9,7 @@ import { NO_QUOTE, Quote, SINGLE_QUOTE } from './inner-quotes.ts'
 import { decodedEnd, isNameByte, isStringPrefix, spaceStart } from './inner-text.ts'
 
 const SPACE = 0x20
+const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a
 const MORE = 0x3e
@@ -82,10 +83,23 @@ export class InnerKey {
     if (at === start || open.backslashes !== close.backslashes) return false
     this.#start = open.end
     this.#end = close.start
+    if (open.form === SINGLE_QUOTE && this.#isOverMembers()) return false
     let from = open.start
     if (open.form === SINGLE_QUOTE && isStringPrefix(bytes, start, from - 1)) from--
     from = spaceStart(bytes, start, from)
     return from === start || isBeforeMember(bytes[from - 1]!)
+  }
+
+  /**
+   * Whether apostrophes are around members of JSON, as in `{"a {'": 1, "b': c": 2}`: they are of
+   * its strings, and there is no such key.
+   */
+  #isOverMembers(): boolean {
+    const bytes = this.#bytes
+    for (let i = this.#start; i < this.#end - 1; i++) {
+      if (bytes[i] === QUOTE && (bytes[i + 1] === COLON || bytes[i + 1] === COMMA)) return true
+    }
+    return false
   }
 
   /** The same of a key without quotes, a name or what Ruby calls a symbol. */
