@@ -5,11 +5,13 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { loadCorpus } from '../../../bench/corpus.ts'
 import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
 import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import {
   ID_INDEXES_MAX,
   MERGE_AGE_S,
+  MERGE_BYTES_MAX,
   MERGE_PARTS_AT_ONCE_MAX,
   SPOOL_INSERT_CELLS_MAX,
   SPOOL_INSERT_ROWS,
@@ -73,13 +75,18 @@ function storeWith(needs: TableNeeds): ProjectionStore {
   return new ProjectionStore(clickHouse, { nodeId: 1, epoch: 1n }, { readNeeds: async () => needs })
 }
 
-/** Blocks of so many rows; the first row of each has the words `needle` and `Haystack`. */
-function blocksOf(rows: number): Uint8Array[] {
+/** The first row of each block has the words `needle` and `Haystack`. */
+function plainEvent(row: number): object {
+  const n = row % BLOCK_ROWS
+  const message = n === 0 ? 'a needle in the Haystack' : `row ${row} is plain`
+  return { message, note: message, trace: { id: `t${segments}-${n}` } }
+}
+
+function blocksOf(rows: number, eventAt: (row: number) => object = plainEvent): Uint8Array[] {
   const blocks: Uint8Array[] = []
   for (let done = 0; done < rows; done += BLOCK_ROWS) {
     const lines = Array.from({ length: Math.min(BLOCK_ROWS, rows - done) }, (_, n) => {
-      const message = n === 0 ? 'a needle in the Haystack' : `row ${done + n} is plain`
-      return JSON.stringify({ message, note: message, trace: { id: `t${segments}-${n}` } })
+      return JSON.stringify(eventAt(done + n))
     })
     const { block } = new IngestPipeline().run(batchOf(lines.join('\n'))).segments[0]!
     stampBlock(block, makeSegmentId({ ms: 1_767_323_045_000, node: 1, counter: segments++ }))
@@ -169,6 +176,18 @@ test('large inserts are wide parts with indexes, small ones compact without', as
   assert.deepEqual(await partsOf(streamId), [
     { type: 'Wide', rows: WIDE_ROWS_MIN + BLOCK_ROWS, hasIndexes: 1 },
   ])
+})
+
+// Merging them costs more than inserting them did, and makes no query faster.
+test('two of the largest inserts are not merged, even of plain text', async () => {
+  const streamId = newStream()
+  const lines = loadCorpus({ kind: 'text', count: SPOOL_INSERT_ROWS })
+  const blocks = blocksOf(lines.length, (row) => ({ message: lines[row] }))
+  await storeWith({ ...NEEDS, fields: 1 }).insert(streamId, blocks, lines.length)
+  assert.deepEqual(await partsOf(streamId), [{ type: 'Wide', rows: lines.length, hasIndexes: 1 }])
+  const tables = await new ProjectionParts(clickHouse).listTables()
+  const table = tables.find((each) => each.streamId === streamId)
+  assert.ok(2 * table!.bytes > MERGE_BYTES_MAX * 1.2, `${table!.bytes} B`)
 })
 
 test('a stream of very many paths has compact parts, with indexes', async () => {
