@@ -399,6 +399,11 @@ export const RETAIN_TRIM_MS = 300_000
 export const RETAIN_TRIM_SHARE = 0.25
 /** Rows from which on a part of a stream's own table has files for each path: a wide part. */
 export const WIDE_ROWS_MIN = 100_000
+/**
+ * Bytes from which on an insert of fewer rows makes its indexes at once, too: few rows of large
+ * events become a part that is too large to be merged, so no merge would make them.
+ */
+export const INDEXED_INSERT_BYTES_MIN = 40 * MIB
 /** Fields up to which that is so: a wide part has 8 to 10 files for each. */
 export const WIDE_PATHS_MAX = 128
 /** Seconds after which parts of a table of wide parts are merged however few they are. */
@@ -414,6 +419,10 @@ export const ID_INDEXES_MAX = 4
  * plain text, which is 90 B a row, are together above it, so that they stay as they are.
  */
 export const MERGE_BYTES_MAX = 24 * MIB
+/** Bytes on disk from which on a part without indexes is not left to merging. */
+export const BARE_PART_BYTES_MIN = MERGE_BYTES_MAX / 2
+/** Share of a day's rows that are in such parts from which on their indexes are made. */
+export const BARE_ROWS_SHARE = 0.25
 /** The same where its table is crowded. */
 export const MERGE_CROWDED_BYTES_MAX = 512 * MIB
 /** A table with so many parts in one day is crowded: they are merged further. */

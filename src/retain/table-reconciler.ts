@@ -7,7 +7,7 @@
  * first. Compact parts that should be wide become wide by merging (`merge-bounds.ts`); that makes
  * their indexes, too, so they are left to it.
  */
-import { RETAIN_REINDEX_MS, RETAIN_TABLES_MAX } from '../limits.ts'
+import { BARE_ROWS_SHARE, RETAIN_REINDEX_MS, RETAIN_TABLES_MAX } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { TableNeeds } from '../model/table-needs.ts'
 import type { FormPartition, TableForm, TableKeeper } from '../store/projection/table-keeper.ts'
@@ -100,10 +100,9 @@ export class TableReconciler {
     partitions: readonly FormPartition[],
   ): Promise<void> {
     const { tables } = this.#options
-    const next = partitions.find(({ streamId, unindexedRows, narrowParts, parts }) => {
-      const leftUntilMs = this.#leftUntilMs.get(streamId) ?? 0
-      if (unindexedRows === 0 || this.#nowMs() < leftUntilMs) return false
-      return narrowParts === 0 || parts === 1
+    const next = partitions.find((partition) => {
+      const leftUntilMs = this.#leftUntilMs.get(partition.streamId) ?? 0
+      return this.#nowMs() >= leftUntilMs && isWorthwhile(partition)
     })
     const form = forms.find(({ streamId }) => streamId === next?.streamId)
     if (next === undefined || form === undefined || (await tables.isChanging())) return
@@ -126,4 +125,15 @@ export class TableReconciler {
     this.#waiting = waiting
     observer.onWaitingInAll([...waiting.values()].reduce((sum, rows) => sum + rows, 0))
   }
+}
+
+/**
+ * Parts that merging makes wide get their indexes by it. While a day goes on, parts that are too
+ * large to be merged may be added: then they are indexed when they are a share of it, so that the
+ * other parts, which are linked anew each time, are not touched again and again.
+ */
+function isWorthwhile(partition: FormPartition): boolean {
+  const { rows, unindexedRows, bareRows, isOver, narrowParts, parts } = partition
+  if (unindexedRows === 0 || (narrowParts > 0 && parts > 1)) return false
+  return unindexedRows > bareRows || isOver || bareRows >= BARE_ROWS_SHARE * rows
 }

@@ -220,6 +220,10 @@ export class InsertSpool {
     this.#file = file
   }
 
+  get bytes(): number {
+    return this.#file.bytes
+  }
+
   /**
    * Returns where the first piece begins. Throws the system's error when there is no space; the
    * spool is then unusable.

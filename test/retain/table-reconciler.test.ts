@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RETAIN_REINDEX_MS, RETAIN_TABLES_MAX } from '../../src/limits.ts'
+import { BARE_ROWS_SHARE, RETAIN_REINDEX_MS, RETAIN_TABLES_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { NO_NEEDS, type TableNeeds } from '../../src/model/table-needs.ts'
 import { TableReconciler } from '../../src/retain/table-reconciler.ts'
@@ -22,6 +22,8 @@ const day = (streamId: number, id: string, changes: Partial<FormPartition>): For
   rows: 10,
   firstBlock: 1n,
   unindexedRows: 0,
+  bareRows: 0,
+  isOver: true,
   narrowParts: 0,
   waitingRows: changes.unindexedRows ?? 0,
   ...changes,
@@ -100,6 +102,26 @@ test('compact parts that merging makes wide are left to it, if they are not alon
   ]
   await fake.reconciler.round(NEVER)
   assert.deepEqual(fake.done.at(-1), ['index', 1, '20260505'])
+})
+
+test('large parts without indexes: made when they are a share of the day, or it is over', async () => {
+  const fake = new Fake()
+  const rows = 100
+  const share = BARE_ROWS_SHARE * rows
+  const bare = (count: number, isOver: boolean) => {
+    fake.partitions = [day(1, '20260506', { rows, unindexedRows: count, bareRows: count, isOver })]
+    return fake.reconciler.round(NEVER)
+  }
+  await bare(share - 1, false)
+  assert.deepEqual(fake.done.at(-1), ['alter', 2], 'few of them')
+  assert.deepEqual(fake.told, [[1, share - 1], share - 1], 'they are told')
+  await bare(share, false)
+  assert.deepEqual(fake.done.at(-1), ['index', 1, '20260506'])
+  await bare(share - 1, true)
+  assert.deepEqual(fake.done.slice(-2), [
+    ['alter', 2],
+    ['index', 1, '20260506'],
+  ])
 })
 
 test('a refused statement keeps no other table from anything', async () => {

@@ -7,6 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  INDEXED_INSERT_BYTES_MIN,
   MERGE_BYTES_MAX,
   SPOOL_INSERT_CELLS_MAX,
   SPOOL_INSERT_ROWS,
@@ -47,7 +48,8 @@ const INSERT_SETTINGS = {
   min_insert_block_size_bytes: '0',
 } as const
 /**
- * Few rows become a compact part, which is soon merged into a wide one; that makes the indexes.
+ * A small insert becomes a compact part, which is soon merged into a wide one; that makes the
+ * indexes.
  * Until then the whole part is read, which takes no longer than an index would to rule it out.
  */
 const SMALL_INSERT_SETTINGS = {
@@ -57,6 +59,8 @@ const SMALL_INSERT_SETTINGS = {
 /** How long a new table waits for the first of its stream's fields to be learned. */
 const NEEDS_MS_MAX = 1_500
 const NEEDS_LOOK_MS = 250
+/** Rows that an index leaves out or keeps together, and that are compressed together. */
+export const GRANULE_ROWS = 16_384
 /**
  * Settings in which tables differ are in `table-form.ts`.
  * No automatic statistics: every merge would compute them again. String lengths are stored beside
@@ -70,7 +74,7 @@ const NEEDS_LOOK_MS = 250
  * Synced, because the checkpoint in PostgreSQL says that the rows are there.
  */
 const TABLE_SETTINGS =
-  'index_granularity = 16384, ' +
+  `index_granularity = ${GRANULE_ROWS}, ` +
   "auto_statistics_types = '', merge_selector_base = 64, max_compress_block_size = 131072, " +
   "string_serialization_version = 'single_stream', serialization_info_version = 'basic', " +
   'parts_to_delay_insert = 5000, parts_to_throw_insert = 10000, ' +
@@ -153,8 +157,8 @@ export class ProjectionStore {
 
   /**
    * Inserts blocks, in pieces one after another, as one part; blocks of `MIXED_STREAM` into the
-   * table that streams share. `rows` counts those of all blocks: inserts of many rows make their
-   * indexes at once. Throws `StoreError`.
+   * table that streams share. `rows` counts those of all blocks: inserts of many rows or bytes make
+   * their indexes at once. Throws `StoreError`.
    */
   async insert(streamId: StreamId, blocks: readonly Uint8Array[], rows = 0): Promise<void> {
     await this.#insert(streamId, blocks, rows)
@@ -181,7 +185,8 @@ export class ProjectionStore {
   ): Promise<void> {
     const columns = columnsOf(streamId).map(([name]) => name)
     const sql = `INSERT INTO ${projectionTable(streamId)} (${columns.join(', ')}) FORMAT Native`
-    const settings = rows < WIDE_ROWS_MIN ? SMALL_INSERT_SETTINGS : INSERT_SETTINGS
+    const isSmall = rows < WIDE_ROWS_MIN && bytesOf(data) < INDEXED_INSERT_BYTES_MIN
+    const settings = isSmall ? SMALL_INSERT_SETTINGS : INSERT_SETTINGS
     const queryId = `${this.#queryIdPrefix}${++this.#inserts}`
     try {
       if (!this.#known.has(streamId)) await this.#createTable(streamId)
@@ -351,6 +356,11 @@ export class ProjectionStore {
       await sleep(NEEDS_LOOK_MS)
     }
   }
+}
+
+function bytesOf(data: readonly Uint8Array[] | InsertSpool): number {
+  if (data instanceof InsertSpool) return data.bytes
+  return data.reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
 /** Without its GROUP BY; `ingested_at` bounds what is read. */

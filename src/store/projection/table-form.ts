@@ -11,6 +11,7 @@
  */
 import { createHash } from 'node:crypto'
 import {
+  BARE_PART_BYTES_MIN,
   ID_INDEXES_MAX,
   MERGE_AGE_S,
   MERGE_CROWDED_BYTES_MAX,
@@ -64,6 +65,13 @@ export const WIDE_MARK = `min_rows_for_wide_part = ${WIDE_ROWS_MIN},`
 /** For `system.parts AS p` of a table of wide parts: whether merging would make the part wide. */
 export const IS_NARROW = `part_type = 'Compact' AND p.rows >= ${WIDE_ROWS_MIN}
   AND bytes_on_disk < ${MERGE_CROWDED_BYTES_MAX / 2}`
+
+/**
+ * For `system.parts AS p`: a part without indexes that is so large that no merge may ever make
+ * them. Inserts of this version make none.
+ */
+export const IS_BARE = `secondary_indices_compressed_bytes = 0
+  AND bytes_on_disk >= ${BARE_PART_BYTES_MIN}`
 
 export function settingsSql(settings: FormSettings): string {
   return Object.entries(settings)

@@ -11,6 +11,7 @@ import {
   addIndexSql,
   COMPACT_SETTINGS,
   formSettings,
+  IS_BARE,
   IS_NARROW,
   otherSettings,
   settingsSql,
@@ -43,8 +44,15 @@ export interface FormPartition {
   readonly rows: number
   /** The lowest block number of a part: that of its insert, or of its last change. */
   readonly firstBlock: bigint
-  /** Rows of parts from before an index was there. Merges may have made it for some of them. */
+  /**
+   * Rows of parts from before an index was there, which merges may have made for some of them, and
+   * of large parts without any.
+   */
   readonly unindexedRows: number
+  /** Of these, the latter. */
+  readonly bareRows: number
+  /** No more rows are to come. */
+  readonly isOver: boolean
   /** Compact parts that should be wide, and will be when they are merged with others. */
   readonly narrowParts: number
   /** Of both kinds. */
@@ -129,12 +137,15 @@ export class TableKeeper {
     const rows = await this.#query<PartitionRow>(
       `SELECT table, partition_id AS id, toFloat64(count()) AS parts,
          toFloat64(sum(d.rows)) AS all_rows, toString(min(data_version)) AS first_block,
-         toFloat64(sumIf(d.rows, data_version <= since)) AS unindexed_rows,
+         toFloat64(sumIf(d.rows, is_late OR is_bare)) AS unindexed_rows,
+         toFloat64(sumIf(d.rows, is_bare AND NOT is_late)) AS bare_rows,
+         partition_id < formatDateTime(now(), '%Y%m%d', 'UTC') AS is_over,
          toFloat64(countIf(is_narrow)) AS narrow_parts,
-         toFloat64(sumIf(d.rows, is_narrow OR data_version <= since)) AS waiting_rows
+         toFloat64(sumIf(d.rows, is_narrow OR is_late OR is_bare)) AS waiting_rows
        FROM (
          SELECT table, partition_id, p.rows AS rows, data_version,
            transform(table, {tables:Array(String)}, {sinces:Array(Int64)}, -1) AS since,
+           data_version <= since AS is_late, since >= 0 AND ${IS_BARE} AS is_bare,
            has({wide:Array(String)}, table) AND ${IS_NARROW} AS is_narrow
          FROM system.parts AS p
          WHERE database = {database:String} AND active AND p.rows > 0
@@ -156,6 +167,8 @@ export class TableKeeper {
       rows: row.all_rows,
       firstBlock: BigInt(row.first_block),
       unindexedRows: row.unindexed_rows,
+      bareRows: row.bare_rows,
+      isOver: row.is_over === 1,
       narrowParts: row.narrow_parts,
       waitingRows: row.waiting_rows,
     }))
@@ -175,10 +188,10 @@ export class TableKeeper {
   /** Starts making the indexes of a day that may lack them; a part that has one keeps it. */
   async startIndexing(
     { streamId, indexes }: TableForm,
-    { id, firstBlock }: Pick<FormPartition, 'id' | 'firstBlock'>,
+    { id, firstBlock, bareRows }: Pick<FormPartition, 'id' | 'firstBlock' | 'bareRows'>,
   ): Promise<void> {
-    const late = indexes.filter(({ since }) => since >= firstBlock)
-    const made = late.map(({ name }) => `MATERIALIZE INDEX ${name} IN PARTITION ID {id:String}`)
+    const missing = indexes.filter(({ since }) => since >= firstBlock || bareRows > 0)
+    const made = missing.map(({ name }) => `MATERIALIZE INDEX ${name} IN PARTITION ID {id:String}`)
     await this.#change(streamId, made.join(', '), { id })
   }
 
@@ -251,6 +264,8 @@ interface PartitionRow {
   readonly all_rows: number
   readonly first_block: string
   readonly unindexed_rows: number
+  readonly bare_rows: number
+  readonly is_over: number
   readonly narrow_parts: number
   readonly waiting_rows: number
 }

@@ -4,6 +4,7 @@
  * Method: a real engine and the workers' blocks of a few fields, a hundred thousand rows at a time.
  */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { loadCorpus } from '../../../bench/corpus.ts'
 import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
@@ -178,6 +179,41 @@ test('large inserts are wide parts with indexes, small ones compact without', as
   ])
 })
 
+/** Rows of 16 KB that are hard to compress. */
+function largeEvent(row: number): object {
+  return { ...plainEvent(row), pad: randomBytes(12_000).toString('base64') }
+}
+
+test('few rows of large events have indexes, as they are too large to be merged', async () => {
+  const streamId = newStream()
+  const rows = 2 * BLOCK_ROWS
+  const blocks = blocksOf(rows, largeEvent)
+  await storeWith(NEEDS).insert(streamId, blocks, rows)
+  assert.deepEqual(await partsOf(streamId), [{ type: 'Compact', rows, hasIndexes: 1 }])
+  assert.equal(await keeper.readReadyShare(streamId), 1)
+  assert.ok((await search(streamId, 'message', 'needle')).usesIndex)
+})
+
+test('large parts that came without indexes count as waiting, and get them', async () => {
+  const streamId = newStream()
+  const projection = storeWith(NEEDS)
+  await insert(projection, streamId, WIDE_ROWS_MIN)
+  // An insert that is below the bound, but does not compress.
+  const rows = BLOCK_ROWS
+  await projection.insert(streamId, blocksOf(rows, largeEvent), rows)
+  const states = async () => (await partsOf(streamId)).map(({ hasIndexes }) => hasIndexes)
+  assert.deepEqual(await states(), [1, 0])
+  const [form] = await keeper.listForms(streamId)
+  const [day] = await keeper.listPartitions([form!])
+  assert.deepEqual([day!.unindexedRows, day!.bareRows, day!.waitingRows], [rows, rows, rows])
+  assert.ok((await keeper.readReadyShare(streamId)) < 1)
+  await reindex(streamId)
+  assert.deepEqual(await states(), [1, 1])
+  assert.equal(await keeper.readReadyShare(streamId), 1)
+  const words = (WIDE_ROWS_MIN + rows) / BLOCK_ROWS
+  assert.equal((await search(streamId, 'message', 'needle')).rows, words)
+})
+
 // Merging them costs more than inserting them did, and makes no query faster.
 test('two of the largest inserts are not merged, even of plain text', async () => {
   const streamId = newStream()
@@ -211,7 +247,8 @@ test('an old table is altered, its parts are indexed, and merging makes them wid
   const [form] = await keeper.listForms(streamId)
   const [day] = await keeper.listPartitions([form!])
   const rows = WIDE_ROWS_MIN + BLOCK_ROWS
-  const counts = { parts: 2, rows, firstBlock: 1n, unindexedRows: rows, narrowParts: 1 }
+  const indexing = { unindexedRows: rows, bareRows: 0, isOver: true }
+  const counts = { parts: 2, rows, firstBlock: 1n, ...indexing, narrowParts: 1 }
   assert.deepEqual({ ...day, id: '' }, { streamId, id: '', ...counts, waitingRows: rows })
   assert.equal(await keeper.readReadyShare(streamId), 0)
   const listed = await new ProjectionParts(clickHouse).listTables()
