@@ -5,6 +5,7 @@ import { EXPLAIN_CLAUSES_MAX } from '../../limits.ts'
 import { SEGMENT_ID_MAX } from '../../model/segment-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { Stream } from '../../model/stream.ts'
+import { GRANULE_ROWS } from '../../store/projection/projection-store.ts'
 import type { Explained } from '../../store/projection/search/explain-store.ts'
 import type { IdQuestion } from '../../store/projection/search/id-store.ts'
 import type { SearchDeps } from './search.ts'
@@ -15,10 +16,10 @@ export interface ExplainDeps extends Pick<SearchDeps, 'openStreams' | 'nowMs'> {
   readonly explainIds: (question: IdQuestion, signal: AbortSignal) => Promise<Explained>
 }
 
-/** Rows of a granule. */
-const GRANULE_ROWS = 8_192
-
-/** The answer as a value. Throws `malformed`, and `StoreError` when ClickHouse does not answer. */
+/**
+ * The answer as a value. Throws `malformed`, `unavailable`, and `StoreError` when ClickHouse does not
+ * answer.
+ */
 export async function explain(
   deps: ExplainDeps,
   request: SearchRequest,
@@ -38,7 +39,7 @@ export async function explain(
     after: undefined,
     newestFirst: true,
     limit: 1,
-    msMax: request.timeoutMs,
+    msMax: Math.max(1, deadlineMs - nowMs()),
   })
   const whole = await deps.explainIds(question(query), signal)
   const clauses = query.kind === 'and' ? query.clauses.slice(0, EXPLAIN_CLAUSES_MAX) : []

@@ -6,6 +6,7 @@ import { READ_PROPERTIES } from '../../read/schemas.ts'
 import { type CompleteDeps, completeQuery } from '../../read/search/complete-query.ts'
 import { type ExplainDeps, explain } from '../../read/search/explain.ts'
 import { readSearchRequest } from '../../read/search/search-request.ts'
+import { GRANULE_ROWS } from '../../store/projection/projection-store.ts'
 import {
   answerJson,
   findVisibleStream,
@@ -34,7 +35,7 @@ const CLAUSE: ObjectSchema = {
     query: { type: 'string' },
     start: { type: 'integer' },
     end: { type: 'integer' },
-    granules: { ...SHARE, description: 'Blocks of 8,192 rows that it leaves by itself' },
+    granules: { ...SHARE, description: `Blocks of ${GRANULE_ROWS} rows that it leaves by itself` },
     indexes: { type: 'array', items: INDEX, description: 'In the order of their use' },
   },
 }

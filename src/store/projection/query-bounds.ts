@@ -10,6 +10,7 @@ import {
   TOO_MANY_ROWS_OR_BYTES,
 } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
+import { NORMAL_BLOCKS, type ReadBlocks } from './within-memory.ts'
 
 /** For one query, where ClickHouse has that much. */
 const QUERY_MEMORY_BYTES_MAX = 1024 ** 3
@@ -32,8 +33,9 @@ const STATEMENT_SETTINGS = {
 export const NO_PROJECTIONS = 'SETTINGS optimize_use_projections = 0'
 
 /** A query that groups adds what happens past the distinct values (`group_by_overflow_mode`). */
-export function querySettings(timeoutMs: number) {
+export function querySettings(timeoutMs: number, blocks: ReadBlocks = NORMAL_BLOCKS) {
   return {
+    ...blocks,
     max_execution_time: timeoutMs / 1_000,
     max_memory_usage: String(QUERY_MEMORY_BYTES_MAX),
     max_rows_to_group_by: String(QUERY_DISTINCT_MAX),

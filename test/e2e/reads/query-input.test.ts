@@ -4,8 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { COMPLETE_PROPOSALS_MAX, EXPLAIN_CLAUSES_MAX } from '../../../src/limits.ts'
-import { Api, type Stream } from '../../support/api.ts'
+import {
+  COMPLETE_PROPOSALS_MAX,
+  EXPLAIN_CLAUSES_MAX,
+  QUERY_PATHS_MAX,
+} from '../../../src/limits.ts'
+import { GRANULE_ROWS } from '../../../src/store/projection/projection-store.ts'
+import { eventually } from '../../store/temporary.ts'
+import { Api, type Problem, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const dataDir = makeDataDir()
@@ -64,7 +70,7 @@ test('an explanation has the tree, the canonical form, and what each clause leav
   assert.equal(found.tree.kind, 'and')
   assert.ok(found.text_fields.includes('message'))
   assert.ok(found.granules.total >= 1 && found.granules.selected <= found.granules.total)
-  assert.equal(found.rows_max, found.granules.selected * 8_192)
+  assert.equal(found.rows_max, found.granules.selected * GRANULE_ROWS)
   assert.deepEqual(
     found.clauses.map((clause: { start: number; end: number }) =>
       query.slice(clause.start, clause.end),
@@ -83,6 +89,20 @@ test('an explanation has the tree, the canonical form, and what each clause leav
   assert.equal(times.tree.test.low.value.timeNs, '1767225600000000000')
   const wrong = await api.tryRest(`/v1/streams/${stream.id}/explain?query=a:(`)
   assert.equal(wrong.status, 400)
+})
+
+test('a query that asks too much is refused as elsewhere, at its place', async () => {
+  const wide = await api.createStream()
+  const fields = Array.from({ length: QUERY_PATHS_MAX + 10 }, (_, n) => [`f${n}`, 'word'])
+  await api.ingest(wide.key, JSON.stringify(Object.fromEntries(fields)))
+  await api.untilCounted(wide.id, 1)
+  const ask = (path: string) => api.tryRest(`/v1/streams/${wide.id}/${path}?query=level:a%20*:word`)
+  // Until the fields are learned there is nothing to refuse.
+  await eventually('it is refused', async () => (await ask('histogram')).status === 400, 30_000)
+  const [explained, counted] = [await ask('explain'), await ask('histogram')]
+  assert.equal(explained.status, 400, explained.text)
+  const [told, expected] = [explained, counted].map(({ text }) => JSON.parse(text) as Problem)
+  assert.equal(told!.detail, expected!.detail)
 })
 
 test('fields are proposed by the beginning of their names, then by what is in them', async () => {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FACET_EVENTS_MAX } from '../../../src/limits.ts'
+import { FACET_EVENTS_MAX, FACET_FIELDS_MAX } from '../../../src/limits.ts'
 import { useQueryHarness } from './query-harness.ts'
 
 const harness = useQueryHarness()
@@ -143,6 +143,22 @@ test('facets past so many events are of the newest, and say so', async () => {
   assert.deepEqual([json.events, json.sampled], [FACET_EVENTS_MAX, true])
   assert.deepEqual(json.facets[0].values, [{ value: 0, count: FACET_EVENTS_MAX }])
   assert.ok(Date.parse(json.covered.from) > Date.now() - FACET_EVENTS_MAX - 60_000)
+})
+
+test('facets of as many fields as there may be, of values that are all different', async () => {
+  await harness().fill([])
+  const names = Array.from({ length: FACET_FIELDS_MAX }, (_, n) => `f${n}`)
+  const values = names.map((name, n) => `'"${name}":', toString(number * 100 + ${n})`)
+  await harness().clickhouse.command(`INSERT INTO ${harness().table}
+    (segment_id, ordinal, ingested_at, event_time, shape, payload)
+    SELECT 1, number, now64(3), now64(9), 0, concat('{', ${values.join(", ',', ")}, '}')
+    FROM numbers(${FACET_EVENTS_MAX})`)
+  const path = `/v1/streams/${harness().streamId}/facets`
+  const { status, json, text } = await harness().rest.call('POST', path, {
+    body: { fields: names },
+  })
+  assert.equal(status, 200, text)
+  for (const { distinct } of json.facets) assert.equal(distinct, FACET_EVENTS_MAX)
 })
 
 test('a URL asks the same as a body', async () => {

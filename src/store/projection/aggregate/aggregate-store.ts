@@ -4,12 +4,11 @@ import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregate-functions.ts'
 import { clampNs } from '../../../model/int64.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
-import { MEMORY_LIMIT_EXCEEDED } from '../../clickhouse-codes.ts'
-import { StoreError } from '../../store-error.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowLeg, rowLegs, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { NO_PROJECTIONS, querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
+import { NORMAL_BLOCKS, type ReadBlocks, withinMemory } from '../within-memory.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
 import { KnownLargeIntegers, LargeIntegers } from './large-integers.ts'
@@ -53,6 +52,12 @@ export interface AggregateResult {
   readonly stats: EngineStats
 }
 
+/** How a statement is run. */
+interface Manner {
+  readonly isExact: boolean
+  readonly blocks: ReadBlocks
+}
+
 type ResultRow = Readonly<Record<string, PartValue | number>>
 
 const NS_PER_MS = 1_000_000n
@@ -74,24 +79,19 @@ export class AggregateStore {
    * `signal` ends the query.
    */
   async run(task: AggregateTask, signal?: AbortSignal): Promise<AggregateResult> {
-    const startMs = performance.now()
     try {
-      return await this.#run(task, true, signal)
+      return await withinMemory(task.timeoutMs, (blocks, timeoutMs) => {
+        const isExact = blocks === NORMAL_BLOCKS || !hasEstimates(task)
+        return this.#run({ ...task, timeoutMs }, { isExact, blocks }, signal)
+      })
     } catch (cause) {
-      const leftMs = task.timeoutMs - (performance.now() - startMs)
-      if (!isOutOfMemory(cause) || !hasEstimates(task) || leftMs <= 0)
-        throw toQueryError(cause, task)
-      try {
-        return await this.#run({ ...task, timeoutMs: leftMs }, false, signal)
-      } catch (second) {
-        throw toQueryError(second, task)
-      }
+      throw toQueryError(cause, task)
     }
   }
 
   async #run(
     task: AggregateTask,
-    isExact: boolean,
+    how: Manner,
     signal: AbortSignal | undefined,
   ): Promise<AggregateResult> {
     const ids = task.streams.map(({ streamId }) => streamId)
@@ -105,9 +105,9 @@ export class AggregateStore {
       })
       const endMs = performance.now() + task.timeoutMs
       const left = () => ({ ...task, timeoutMs: Math.max(1, endMs - performance.now()) })
-      const run = this.#prepare(task, isExact, { tables, large: mayLeaveOut ? large : undefined })
+      const run = this.#prepare(task, how, { tables, large: mayLeaveOut ? large : undefined })
       if (!large.mustProbe) return run(signal)
-      const probe = () => this.#hasLarge(left(), large, tables, signal)
+      const probe = () => this.#hasLarge(left(), how, { large, tables }, signal)
       // While rows that the catalog covers may still arrive, only a probe that runs after the
       // statement sees every row that it read.
       const [result, hasLarge] = isSettled(task)
@@ -115,14 +115,14 @@ export class AggregateStore {
         : [await run(signal), await probe()]
       large.remember(hasLarge)
       if (!hasLarge) return result
-      return this.#prepare(left(), isExact, { tables, large: undefined })(signal)
+      return this.#prepare(left(), how, { tables, large: undefined })(signal)
     })
   }
 
   /** The statement, ready to be run. */
   #prepare(
     task: AggregateTask,
-    isExact: boolean,
+    { isExact, blocks }: Manner,
     { tables, large }: { tables: PresentTables; large: LargeIntegers | undefined },
   ): (signal: AbortSignal | undefined) => Promise<AggregateResult> {
     const params = new SqlParams()
@@ -148,7 +148,7 @@ export class AggregateStore {
           : await this.#clickhouse.query<ResultRow>(
               `${sql.over(legs)} ${settings}`,
               params.values,
-              settingsOf(task),
+              settingsOf(task, blocks),
               options,
             )
       const sums = sumUp(rows)
@@ -161,15 +161,15 @@ export class AggregateStore {
 
   async #hasLarge(
     task: AggregateTask,
-    large: LargeIntegers,
-    present: PresentTables,
+    { blocks }: Manner,
+    { large, tables: present }: { large: LargeIntegers; tables: PresentTables },
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
     const params = new SqlParams()
     const sql = large.probeSql({ database: this.#tables.database, present }, params)
     if (sql === undefined) return false
     // Beside the statement itself, which is to have the other threads.
-    const settings = { ...querySettings(task.timeoutMs), max_threads: 1 }
+    const settings = { ...querySettings(task.timeoutMs, blocks), max_threads: 1 }
     const options = signal && { signal }
     const rows = await this.#clickhouse.query<Found>(sql, params.values, settings, options)
     return (rows[0]?.found ?? 0) > 0
@@ -189,9 +189,9 @@ function isSettled({ streams, toNs, asOfMs = 0 }: AggregateTask): boolean {
   return streams.every(({ catalog }) => Math.min(catalog.learned.untilMs, toMs) <= asOfMs)
 }
 
-function settingsOf({ timeoutMs, keepsFirstGroups = false }: AggregateTask) {
+function settingsOf({ timeoutMs, keepsFirstGroups = false }: AggregateTask, blocks: ReadBlocks) {
   const overflow = keepsFirstGroups ? ('any' as const) : ('throw' as const)
-  return { ...querySettings(timeoutMs), group_by_overflow_mode: overflow }
+  return { ...querySettings(timeoutMs, blocks), group_by_overflow_mode: overflow }
 }
 
 function readRow(
@@ -231,10 +231,6 @@ function sumUp(rows: readonly ResultRow[]) {
   const total = rows.reduce((sum, row) => sum + count(row), 0n)
   if (first.places === undefined) return { total, groups: rows.length }
   return { total, groups: Math.max(...rows.map((row) => Number(row.places))) }
-}
-
-function isOutOfMemory(cause: unknown): boolean {
-  return cause instanceof StoreError && cause.clickHouseCode === MEMORY_LIMIT_EXCEEDED
 }
 
 function hasEstimates({ aggregates }: AggregateTask): boolean {

@@ -12,6 +12,7 @@ import type { ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowLeg, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings, toQueryError } from '../query-bounds.ts'
+import { withinMemory } from '../within-memory.ts'
 import { legKey } from './group-columns.ts'
 
 export interface FacetsTask {
@@ -76,17 +77,22 @@ export class FacetsStore {
         const legs = rowSource({ ...task, columns }, this.#tables.database, tables, params)
         if (legs === undefined) return []
         const sql = facetsSql(legs, params.add('UInt64', task.limit + 1))
-        const settings = {
-          ...querySettings(task.timeoutMs),
-          group_by_overflow_mode: 'throw',
-        } as const
-        return this.#clickhouse.query<FacetRow>(sql, params.values, settings, signal && { signal })
+        return withinMemory(task.timeoutMs, (blocks, leftMs) => {
+          const settings = { ...querySettings(leftMs, blocks), ...groupsOf(task) }
+          const options = signal && { signal }
+          return this.#clickhouse.query<FacetRow>(sql, params.values, settings, options)
+        })
       })
       return toResult(rows, task)
     } catch (cause) {
       throw toQueryError(cause, task)
     }
   }
+}
+
+/** The values of each field are bounded by the events: more groups than that cannot be. */
+function groupsOf({ fields }: FacetsTask) {
+  return { max_rows_to_group_by: String(fields.length * FACET_EVENTS_MAX) }
 }
 
 /** `ignore` is only there to define the aliases; it is no column of the answer. */

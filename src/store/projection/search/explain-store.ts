@@ -2,7 +2,7 @@
 import type { ClickHouse } from '../../clickhouse.ts'
 import type { ProjectionTables } from '../compile/projection-tables.ts'
 import { SqlParams } from '../compile/sql-params.ts'
-import { querySettings } from '../query-bounds.ts'
+import { querySettings, toQueryError } from '../query-bounds.ts'
 import { type IdQuestion, idSql } from './id-store.ts'
 
 export interface Share {
@@ -15,7 +15,7 @@ export interface ExplainedIndex {
   readonly type: string
   /** Of a skip index. */
   readonly name: string | null
-  /** Of the granules (blocks of 8,192 rows) that the indexes before it left. */
+  /** Of the granules (blocks of GRANULE_ROWS rows) that the indexes before it left. */
   readonly granules: Share
 }
 
@@ -48,8 +48,19 @@ export class ExplainStore {
     this.#tables = tables
   }
 
-  /** Throws `StoreError`, and `QueryError` for a query that asks for too much. */
+  /**
+   * Throws `malformed` for a query that asks for too much, `unavailable` when there is no answer in
+   * time.
+   */
   async explain(question: IdQuestion, signal: AbortSignal): Promise<Explained> {
+    try {
+      return await this.#explain(question, signal)
+    } catch (cause) {
+      throw toQueryError(cause, { timeoutMs: question.msMax })
+    }
+  }
+
+  async #explain(question: IdQuestion, signal: AbortSignal): Promise<Explained> {
     const rows = await this.#tables.read(question.streams, async (tables) => {
       const params = new SqlParams()
       const sql = idSql(question, this.#tables.database, tables, params)

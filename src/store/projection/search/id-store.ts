@@ -10,6 +10,7 @@ import type { PresentTables, ProjectionTables } from '../compile/projection-tabl
 import { type RowSourceOptions, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { NO_PROJECTIONS, querySettings } from '../query-bounds.ts'
+import { withinMemory } from '../within-memory.ts'
 
 export interface IdQuestion {
   readonly streams: readonly SourceStream[]
@@ -52,8 +53,10 @@ export class IdStore {
       const params = new SqlParams()
       const sql = idSql(question, this.#tables.database, tables, params)
       if (sql === undefined) return []
-      const settings = querySettings(Math.max(1, Math.ceil(question.msMax)))
-      return this.#clickhouse.query<IdRow>(sql, params.values, settings, { signal })
+      return withinMemory(question.msMax, (blocks, msMax) => {
+        const settings = querySettings(Math.max(1, Math.ceil(msMax)), blocks)
+        return this.#clickhouse.query<IdRow>(sql, params.values, settings, { signal })
+      })
     })
     return rows.map(({ stream, id, ordinal }) => {
       const segmentId = BigInt(id) as SegmentId

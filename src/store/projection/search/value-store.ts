@@ -8,6 +8,7 @@ import type { ProjectionTables } from '../compile/projection-tables.ts'
 import { rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings } from '../query-bounds.ts'
+import { withinMemory } from '../within-memory.ts'
 
 export interface ValueQuestion {
   readonly source: SourceStream
@@ -69,8 +70,11 @@ export class ValueStore {
           AND match(type, '^(String|Bool|U?Int64|Float64)$')
           AND lengthUTF8(value) <= ${params.add('UInt32', VALUE_CHARS_MAX)}
         GROUP BY value, is_string ORDER BY count DESC, value LIMIT ${params.add('UInt32', limit)}`
-      const settings = { ...querySettings(msMax), group_by_overflow_mode: 'any' as const }
-      return this.#clickhouse.query<ValueRow>(sql, params.values, settings, { signal })
+      return withinMemory(msMax, (blocks, leftMs) => {
+        const overflow = { group_by_overflow_mode: 'any' } as const
+        const settings = { ...querySettings(leftMs, blocks), ...overflow }
+        return this.#clickhouse.query<ValueRow>(sql, params.values, settings, { signal })
+      })
     })
     return rows.map(({ value, is_string, count }) => {
       return { value, isString: is_string === 1, count: Number(count) }
