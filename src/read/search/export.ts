@@ -75,7 +75,7 @@ export class Export {
     const { kind, request, tellsStream } = this.#task
     if (kind !== 'csv') return ''
     const cells = (request.fields ?? []).map((path) => {
-      return /[",\r\n]/.test(path) ? `"${path.replaceAll('"', '""')}"` : path
+      return /[",\r\n]/.test(path) ? quoted(path) : path
     })
     const stream = tellsStream ? ['_stream'] : []
     return `${[...stream, '_id', '_ingested_at', '_event_time', ...cells].join(',')}\r\n`
@@ -131,7 +131,7 @@ export class Export {
     if (reason === undefined) return ''
     if (kind !== 'csv') return `${JSON.stringify(members)}\n`
     const others = (request.fields ?? []).length + (tellsStream ? 3 : 2)
-    return `"incomplete: ${reason}"${','.repeat(others)}\r\n`
+    return `${quoted(`incomplete: ${reason}`)}${','.repeat(others)}\r\n`
   }
 
   /** What of the range lies ahead. */
@@ -150,4 +150,9 @@ export class Export {
     }
     this.#cursor = cursor
   }
+}
+
+/** RFC 4180, section 2, 7. */
+function quoted(cell: string): string {
+  return `"${cell.replaceAll('"', '""')}"`
 }

@@ -30,6 +30,7 @@ import {
   type StreamFinder,
   type StreamReply,
   type Turn,
+  toIngestError,
 } from '../guard.ts'
 
 export interface SearchRoutesDeps extends Guard {
@@ -153,7 +154,7 @@ class Exports {
   begin(
     wanted: Export,
     kind: ExportKind,
-    { signal }: RestRequest,
+    { signal, renew }: RestRequest,
     { fromNs, toNs }: SearchRequest,
   ): StreamReply {
     if (this.#running >= EXPORTS_MAX) {
@@ -171,8 +172,12 @@ class Exports {
         this.#running++
         try {
           if (wanted.heading !== '') stream.write(wanted.heading)
+          const step = async () => {
+            await renew() // A token that was revoked meanwhile reads no further.
+            return wanted.next(signal)
+          }
           for (;;) {
-            const pieces = await patiently(turn, signal, () => wanted.next(signal))
+            const pieces = await patiently(turn, signal, step)
             if (stream.isOver) return
             if (pieces === undefined) return void stream.write(wanted.ending)
             for (const piece of pieces) {
@@ -181,7 +186,7 @@ class Exports {
           }
         } catch (cause) {
           // The reader notices that the end is missing, and resumes after the last id it has.
-          if (!(cause instanceof IngestError)) throw cause
+          toIngestError(cause) // Throws what is a fault of ours.
           stream.drop()
         } finally {
           this.#running--

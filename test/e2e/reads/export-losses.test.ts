@@ -32,6 +32,11 @@ after(async () => {
   await removeDataDir(dataDir)
 })
 
+interface Token {
+  readonly id: string
+  readonly token: string
+}
+
 /** Segments of so many events each; the stream when all are in ClickHouse. */
 async function fill(segments: number, pad = ''): Promise<Stream> {
   const stream = await api.createStream()
@@ -115,4 +120,27 @@ test('events that retention removes while an export runs are reported', async ()
   assert(lines.length < 8 * EVENTS, `${lines.length} lines`)
   const { complete, reason } = JSON.parse(lines.at(-1)!)
   assert.deepEqual([complete, reason], [false, 'retention removed events before they were read'])
+})
+
+test('an export ends without its end when its token is revoked', async () => {
+  const stream = await fill(8, 'x'.repeat(1_500))
+  const scopes = ['events:read']
+  const made = JSON.parse(await api.rest('/v1/tokens', 'POST', { scopes })) as Token
+  const headers = { authorization: `Bearer ${made.token}`, accept: NDJSON_TYPE }
+  const url = `${api.url}/v1/streams/${stream.id}/search?${RANGE}`
+  const answer = await fetch(url, { headers })
+  assert.equal(answer.status, 200)
+  let lines = 0
+  let isFirst = true
+  const readAll = async () => {
+    for await (const chunk of answer.body!) {
+      lines += Buffer.from(chunk).toString().split('\n').length - 1
+      if (!isFirst) continue
+      isFirst = false
+      await api.rest(`/v1/tokens/${made.id}`, 'DELETE')
+    }
+  }
+  await assert.rejects(readAll(), 'the connection is aborted')
+  assert(lines > 0 && lines < 8 * EVENTS, `${lines} lines`)
+  assert.equal((await fetch(url, { headers })).status, 401)
 })

@@ -39,9 +39,10 @@ async function ask({ id }: Stream, route: string, body: object): Promise<Answer>
   return JSON.parse(text) as Answer
 }
 
-async function exported({ id }: Stream, query: string): Promise<string> {
-  const url = `${service.url}/v1/streams/${id}/search?${new URLSearchParams({ query })}`
-  const headers = { authorization: `Bearer ${service.token}`, accept: 'application/x-ndjson' }
+async function exported({ id }: Stream, query: string, accept = NDJSON_TYPE): Promise<string> {
+  const params = new URLSearchParams({ query, fields: 'n' })
+  const url = `${service.url}/v1/streams/${id}/search?${params}`
+  const headers = { authorization: `Bearer ${service.token}`, accept }
   return await (await fetch(url, { headers })).text()
 }
 
@@ -64,6 +65,9 @@ async function assertTold(stream: Stream, query: string): Promise<void> {
   assert.equal(complete, false)
   assert.match(String(reason), /never learned/)
   assert.match(await exported(stream, query), /"complete":false,"reason":"[^"]*never learned/)
+  const last = (await exported(stream, query, 'text/csv')).trimEnd().split('\r\n').at(-1)!
+  // RFC 4180, section 2, 7: quotes within a cell are doubled.
+  assert.match(last, /^"incomplete: (?:[^"]|"")*""\*""(?:[^"]|"")*",,,$/)
 }
 
 async function assertComplete(stream: Stream, query: string, events: number): Promise<void> {
