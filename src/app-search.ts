@@ -37,7 +37,7 @@ export function createSearch({
         searchedSegments.add('read', read)
         searchedSegments.add('passed_over', passedOver)
       },
-      listSegments: (range) => events.listSegments(range),
+      listSegmentsOf: (streamIds, range) => events.listSegmentsOf(streamIds, range),
       findIds: (question, signal) => ids.find(question, signal),
       match: (task, signal) => pool.run(task, signal),
     }),

@@ -26,7 +26,7 @@ import type {
 } from '../../model/segment-place.ts'
 import type { IdQuestion } from '../../store/projection/search/id-store.ts'
 import { observedFor } from '../asks-catalog.ts'
-import { type SearchSources, SourceFailure, type Wanted } from './search-sources.ts'
+import { type Matched, type SearchSources, SourceFailure, type Wanted } from './search-sources.ts'
 import { asksForId, WindowSize } from './window-size.ts'
 
 export interface EventSearch extends Wanted, IdRange {
@@ -126,10 +126,13 @@ class EventFinder {
     if (isRare) this.#chunkEvents = 2 * SEARCH_CHUNK_EVENTS_MAX
     this.#pending = pending
     this.#isRaw = isRaw
-    this.#at = newestFirst ? extent.end : extent.start
+    const begin = newestFirst ? extent.end : extent.start
+    this.#at = begin
     this.#end = newestFirst ? extent.start : extent.end
     while (this.#at !== this.#end && this.#found.length <= limit) {
-      if (this.#nowMs() >= this.#search.deadlineMs) return this.#result('late')
+      // A window of the raw store is there at once: even without time each search gets on.
+      const isQuick = this.#isRaw && this.#at === begin
+      if (this.#nowMs() >= this.#search.deadlineMs && !isQuick) return this.#result('late')
       const pending = await this.#listed()
       const window = this.#nextWindow(pending, size.span)
       if (!isRaw && this.#isTooMuch(window.segments)) {
@@ -143,7 +146,6 @@ class EventFinder {
         this.#pending = undefined
         continue
       }
-      this.#at = newestFirst ? window.start : window.end
       if (window.asksProjection) size.grow(this.#nowMs() - startedAt)
       this.#chunkEvents = Math.min(SEARCH_CHUNK_EVENTS_MAX, this.#chunkEvents * 2)
     }
@@ -210,7 +212,7 @@ class EventFinder {
 
   /** Adds the window's events; else says what failed. */
   async #read(window: Window): Promise<SourceFailure['kind'] | undefined> {
-    const { newestFirst, before, after, limit } = this.#search
+    const { limit } = this.#search
     const missing = limit + 1 - this.#found.length
     const gone = new AbortController()
     const signal = AbortSignal.any([this.#signal, gone.signal])
@@ -223,24 +225,51 @@ class EventFinder {
     const onUndecided = (events: number) => {
       this.#undecided += events
     }
-    const toMatch = { ...this.#search, limit: missing, onUndecided }
+    const isLate = () => this.#nowMs() >= this.#search.deadlineMs
+    const toMatch = { ...this.#search, limit: missing, onUndecided, isLate }
     try {
       const [projected, matched] = await Promise.all([
         window.asksProjection ? this.#sources.findIds(question, signal) : [],
-        window.segments.length > 0 ? this.#sources.match(toMatch, window.segments, signal) : [],
+        window.segments.length > 0
+          ? this.#sources.match(toMatch, window.segments, signal)
+          : NOTHING_MATCHED,
       ])
-      const inRange = matched.filter((key) => {
-        if (before !== undefined && compareEvents(key, before) >= 0) return false
-        return after === undefined || compareEvents(key, after) > 0
-      })
-      this.#found.push(...mergeEvents([projected, inRange], newestFirst).slice(0, missing))
-      return undefined
+      this.#add(window, projected, matched)
+      return matched.unread && 'late'
     } catch (cause) {
       gone.abort()
       if (cause instanceof SourceFailure) return cause.kind
       throw cause
     }
   }
+
+  /** What was found up to where both were read. */
+  #add(window: Window, projected: readonly EventKey[], { events, unread }: Matched): void {
+    const { newestFirst, before, after, limit } = this.#search
+    const { start, end } = readPart(window, unread, newestFirst)
+    const inRange = events.filter((key) => {
+      if (before !== undefined && compareEvents(key, before) >= 0) return false
+      return after === undefined || compareEvents(key, after) > 0
+    })
+    const merged = mergeEvents([projected, inRange], newestFirst).filter(({ segmentId }) => {
+      return segmentId >= start && segmentId < end
+    })
+    this.#found.push(...merged.slice(0, limit + 1 - this.#found.length))
+    this.#at = newestFirst ? start : end
+  }
+}
+
+const NOTHING_MATCHED: Matched = { events: [], unread: undefined }
+
+/** The window without what lies behind its first unread segment. */
+function readPart(
+  { start, end }: IdRange,
+  unread: PendingSegment | undefined,
+  newestFirst: boolean,
+): IdRange {
+  if (unread === undefined) return { start, end }
+  const { segmentId } = unread
+  return newestFirst ? { start: segmentId + 1n, end } : { start, end: segmentId }
 }
 
 interface Window extends IdRange, Pick<PendingList, 'segments' | 'projected'> {

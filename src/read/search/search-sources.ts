@@ -29,7 +29,16 @@ export type MatchQuestion = Wanted &
   Pick<IdQuestion, 'before' | 'after' | 'newestFirst' | 'limit'> & {
     /** Told of events of which nobody knows whether they match: damaged, or too much work. */
     readonly onUndecided: (events: number) => void
+    /** No time is left. */
+    readonly isLate: () => boolean
   }
+
+export interface Matched {
+  /** In any order. */
+  readonly events: readonly EventKey[]
+  /** The first segment, in reading order, that there was no time for. */
+  readonly unread: PendingSegment | undefined
+}
 
 export interface SearchSources {
   /** Where the range has segments; undefined when there are none. */
@@ -50,14 +59,14 @@ export interface SearchSources {
   /** The first events of the range by the projection, in reading order. */
   findIds(question: IdQuestion, signal: AbortSignal): Promise<readonly EventKey[]>
   /**
-   * The events of these segments that match, in any order; at least the first `limit`. Segments
-   * that were removed have none.
+   * The events of these segments that match; at least the first `limit`. Segments that were removed
+   * have none. However late it is, some segments are looked at.
    */
   match(
     question: MatchQuestion,
     segments: readonly PendingSegment[],
     signal: AbortSignal,
-  ): Promise<readonly EventKey[]>
+  ): Promise<Matched>
 }
 
 /**

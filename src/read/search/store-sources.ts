@@ -25,6 +25,7 @@ import { textOf } from '../asks-catalog.ts'
 import { queryFault } from '../read-request.ts'
 import { type OpenPrefilter, PendingPrefilter } from './pending-prefilter.ts'
 import {
+  type Matched,
   type MatchQuestion,
   type ReadingRange,
   type SearchSources,
@@ -33,8 +34,11 @@ import {
 
 export interface SourceStores {
   readonly pending: Pick<PendingStore, 'list' | 'readExtent'>
-  /** `EventStore`'s: the first segments of a range, in reading order. */
-  readonly listSegments: (range: SegmentRange) => Promise<readonly SegmentInfo[]>
+  /** `EventStore`'s: the first segments of a range, in reading order, by stream. */
+  readonly listSegmentsOf: (
+    streamIds: readonly StreamId[],
+    range: Omit<SegmentRange, 'streamId'>,
+  ) => Promise<ReadonlyMap<StreamId, readonly SegmentInfo[]>>
   /** `IdStore`'s. */
   readonly findIds: (question: IdQuestion, signal: AbortSignal) => Promise<readonly EventKey[]>
   readonly readPayloads: ReadPayloads
@@ -50,6 +54,8 @@ export type ReadPayloads = (keys: readonly SegmentKey[]) => Promise<Map<SegmentI
 
 /** Segments of a stream that are listed at a time where all are. */
 const ALL_SEGMENTS = 66
+/** Streams whose segments are listed at a time. */
+const LISTED_STREAMS = 64
 
 export function storeSources(stores: SourceStores): SearchSources {
   const { pending } = stores
@@ -68,7 +74,9 @@ export function storeSources(stores: SourceStores): SearchSources {
     },
     match: (question, segments, signal) => {
       const { query, eventTime } = question
-      if (query.kind === 'all' && eventTime === undefined) return Promise.resolve(allOf(segments))
+      if (query.kind === 'all' && eventTime === undefined) {
+        return Promise.resolve({ events: allOf(segments), unread: undefined })
+      }
       return matchSegments(stores, question, segments, signal)
     },
   }
@@ -90,30 +98,43 @@ function toFailure(cause: unknown): unknown {
 
 /** For several streams, only as far as each of them is listed. */
 async function listAll(
-  { listSegments }: SourceStores,
+  { listSegmentsOf }: SourceStores,
   streams: readonly SourceStream[],
   range: ReadingRange,
 ): Promise<PendingList> {
   const { newestFirst } = range
   let complete: IdRange = { start: range.start, end: range.end }
   const found: PendingSegment[] = []
-  for (const { streamId } of streams) {
-    const listed = await listSegments({ streamId, ...range, ...complete, limit: ALL_SEGMENTS })
-    const last = listed.at(-1)
-    if (last === undefined) continue
-    const isOver = listed.length < ALL_SEGMENTS && sumOf(listed) < ALL_SEGMENTS - 2
-    if (!isOver) {
-      const { segmentId } = last
-      complete = newestFirst
-        ? { ...complete, start: segmentId }
-        : { ...complete, end: segmentId + 1n }
+  const streamIds = idsOf(streams)
+  for (let at = 0; at < streamIds.length; at += LISTED_STREAMS) {
+    const some = streamIds.slice(at, at + LISTED_STREAMS)
+    // What the streams before leave to list is often little.
+    const of = { newestFirst, ...complete, limit: ALL_SEGMENTS }
+    for (const [streamId, listed] of await listSegmentsOf(some, of)) {
+      complete = completeWith(complete, listed, newestFirst)
+      const rows = listed.map(({ segmentId, eventCount }) => ({ streamId, segmentId, eventCount }))
+      found.push(...rows)
     }
-    found.push(...listed.map(({ segmentId, eventCount }) => ({ streamId, segmentId, eventCount })))
   }
   const segments = found
     .filter(({ segmentId }) => segmentId >= complete.start && segmentId < complete.end)
     .sort((a, b) => (a.segmentId < b.segmentId === newestFirst ? 1 : -1))
   return { segments, complete, projected: new Map() }
+}
+
+/** What of it remains complete with a stream of which perhaps not all is listed. */
+function completeWith(
+  complete: IdRange,
+  listed: readonly SegmentInfo[],
+  newestFirst: boolean,
+): IdRange {
+  const last = listed.at(-1)
+  const isAll = listed.length < ALL_SEGMENTS && sumOf(listed) < ALL_SEGMENTS - 2
+  if (last === undefined || isAll) return complete
+  const { start, end } = complete
+  const { segmentId } = last
+  if (segmentId < start || segmentId >= end) return complete
+  return newestFirst ? { start: segmentId, end } : { start, end: segmentId + 1n }
 }
 
 function sumOf(segments: readonly SegmentInfo[]): number {
@@ -127,13 +148,13 @@ function allOf(segments: readonly PendingSegment[]): readonly EventKey[] {
   })
 }
 
-/** Some segments at a time, in reading order, until there are enough events. */
+/** Some segments at a time, in reading order, until there are enough events or no time is left. */
 async function matchSegments(
   stores: SourceStores,
   question: MatchQuestion,
   segments: readonly PendingSegment[],
   signal: AbortSignal,
-): Promise<readonly EventKey[]> {
+): Promise<Matched> {
   const found: EventKey[] = []
   const prefilter = new PendingPrefilter(question, stores.prefilter)
   for (let at = 0; at < segments.length; ) {
@@ -150,8 +171,9 @@ async function matchSegments(
       if (of.length > 0) found.push(...(await matchStream(stores, question, stream, of, signal)))
     }
     if (found.length >= question.limit) break
+    if (at < segments.length && question.isLate()) return { events: found, unread: segments[at] }
   }
-  return found
+  return { events: found, unread: undefined }
 }
 
 /** The stream's text fields are its own, so it has a task of its own. */

@@ -43,17 +43,27 @@ export class EventStore {
   }
 
   /** The first segments of a range. Reads no payload: those are stored out of line. */
-  async listSegments(range: SegmentRange): Promise<SegmentInfo[]> {
+  async listSegments({ streamId, ...range }: SegmentRange): Promise<SegmentInfo[]> {
+    const listed = await this.listSegmentsOf([streamId], range)
+    return listed.get(streamId) ?? []
+  }
+
+  /** The same of each of several streams; those without any are absent. */
+  async listSegmentsOf(
+    streamIds: readonly StreamId[],
+    range: Omit<SegmentRange, 'streamId'>,
+  ): Promise<Map<StreamId, SegmentInfo[]>> {
     const { rows } = await this.#postgres.query<ListedRow>(
       range.newestFirst ? NEWEST_FIRST : OLDEST_FIRST,
-      [range.streamId, String(range.start), String(range.end), range.limit, String(ROW_SPAN)],
+      [streamIds, String(range.start), String(range.end), range.limit, String(ROW_SPAN)],
     )
-    const bounds = completeBounds(range, rows)
-    const segments = rows.flatMap(expandRow).filter(({ segmentId }) => {
-      return segmentId >= bounds.start && segmentId < bounds.end
-    })
-    const sign = range.newestFirst ? -1 : 1
-    return segments.sort((a, b) => (a.segmentId < b.segmentId ? -sign : sign))
+    const byStream = new Map<StreamId, ListedRow[]>()
+    for (const row of rows) {
+      const others = byStream.get(row.stream_id)
+      if (others === undefined) byStream.set(row.stream_id, [row])
+      else others.push(row)
+    }
+    return new Map([...byStream].map(([id, own]) => [id, toSegments(range, own)]))
   }
 
   /** One segment's payload, undefined when it is gone. */
@@ -110,6 +120,7 @@ export interface StoredSegmentPayload {
 }
 
 interface ListedRow {
+  readonly stream_id: StreamId
   readonly segment_id: string
   readonly event_count: number
   readonly raw_bytes: number
@@ -130,7 +141,7 @@ interface ListedRow {
 }
 
 /**
- * Rows up to `limit` ($4), but no more than needed for that many events, counting only events that
+ * For each stream ($1): rows up to `limit` ($4), but no more than needed for that many events, counting only events that
  * are in the range ($2, $3) for certain. In addition the merged rows ($5: how far they reach) that
  * begin below the lowest listed one and reach above it.
  *
@@ -146,12 +157,14 @@ function listSql(direction: 'ASC' | 'DESC'): string {
       : 'CASE WHEN cut.is_cut THEN cut.lowest ELSE listed.start END'
   const isWhole = direction === 'ASC' ? 'reach < next_id' : 'true'
   return `
+  SELECT wanted.stream_id, found.* FROM unnest($1::integer[]) AS wanted (stream_id)
+  CROSS JOIN LATERAL (
   WITH listed AS (
-    SELECT GREATEST($2::bigint, COALESCE(
-      (SELECT removed_before FROM stream_storage WHERE stream_id = $1), 0)) AS start
+    SELECT GREATEST($2::bigint, COALESCE((SELECT removed_before FROM stream_storage AS removed
+      WHERE removed.stream_id = wanted.stream_id), 0)) AS start
   ), candidates AS (
-    SELECT ${columns} FROM stream_segments
-    WHERE stream_id = $1 AND segment_id >= (SELECT start FROM listed) AND segment_id < $3::bigint
+    SELECT ${columns} FROM stream_segments AS own
+    WHERE own.stream_id = wanted.stream_id AND segment_id >= (SELECT start FROM listed) AND segment_id < $3::bigint
     ORDER BY segment_id ${direction} LIMIT $4::integer
   ), added AS (
     SELECT *, lead(segment_id) OVER reading AS next_id,
@@ -180,20 +193,34 @@ function listSql(direction: 'ASC' | 'DESC'): string {
   SELECT s.segment_id, s.event_count, s.raw_bytes, s.members, s.segment_id, false, 0,
     start, NULL, is_cut, true
   FROM listed, cut, segments s
-  WHERE s.stream_id = $1 AND s.last_segment_id IS NOT NULL
+  WHERE s.stream_id = wanted.stream_id AND s.last_segment_id IS NOT NULL
     AND s.segment_id >= ${low} - $5::bigint AND s.segment_id < ${low}
-    AND s.segment_id < $3::bigint AND s.last_segment_id >= ${low}`
+    AND s.segment_id < $3::bigint AND s.last_segment_id >= ${low}
+  ) AS found`
 }
 
 const NEWEST_FIRST = listSql('DESC')
 const OLDEST_FIRST = listSql('ASC')
+
+/** A stream's, in reading order. */
+function toSegments(
+  range: Omit<SegmentRange, 'streamId'>,
+  rows: readonly ListedRow[],
+): SegmentInfo[] {
+  const bounds = completeBounds(range, rows)
+  const segments = rows.flatMap(expandRow).filter(({ segmentId }) => {
+    return segmentId >= bounds.start && segmentId < bounds.end
+  })
+  const sign = range.newestFirst ? -1 : 1
+  return segments.sort((a, b) => (a.segmentId < b.segmentId ? -sign : sign))
+}
 
 /**
  * The part of the range in which nothing is missing from `rows`. Rows that were left out for
  * `limit` may hold segments beyond the last row that was listed, but none before it.
  */
 function completeBounds(
-  range: SegmentRange,
+  range: Omit<SegmentRange, 'streamId'>,
   rows: readonly ListedRow[],
 ): { readonly start: bigint; readonly end: bigint } {
   const start = BigInt(rows[0]?.start ?? range.start)

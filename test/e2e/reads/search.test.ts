@@ -180,6 +180,43 @@ test('several streams are one list, each record with its stream', async () => {
   assert.equal(all.events.length, 30)
 })
 
+test('very many streams are one list, too, page by page, however little time there is', async () => {
+  const streams: Stream[] = []
+  for (let n = 0; n < 150; n++) streams.push(await api.createStream())
+  let total = 0
+  for (let n = 0; n < 450; n++) {
+    const { key } = streams[nat(99)]! // The others have none.
+    const events = Array.from({ length: 1 + nat(4) }, (_, at) => ({ n, at }))
+    const answer = await api.ingest(key, JSON.stringify(events))
+    assert.equal(answer.status, 200, answer.text)
+    total += events.length
+  }
+  const ids = streams.map(({ id }) => id)
+  for (const [order, onwards] of [
+    ['newest', 'before'],
+    ['oldest', 'after'],
+  ] as const) {
+    const found: string[] = []
+    let cursor: string | null = null
+    do {
+      const from = cursor === null ? {} : { [onwards]: cursor }
+      const body = { streams: ids, order, limit: 90, timeout_ms: 1, ...from }
+      const page = JSON.parse(await api.rest('/v1/search', 'POST', body)) as SearchPage
+      assert.ok(page.events.length > 0 || page.next === null, 'each page gets on')
+      found.push(...page.events.map(({ id }) => id))
+      cursor = page.next
+    } while (cursor !== null)
+    assert.equal(found.length, total)
+    const places = found.map((id) => id.split('-').map(BigInt))
+    const sign = order === 'newest' ? -1n : 1n
+    for (const [at, [segment, ordinal]] of places.slice(1).entries()) {
+      const [segmentBefore, ordinalBefore] = places[at]!
+      const step = segment! - segmentBefore! || ordinal! - ordinalBefore!
+      assert.ok(step * sign > 0n, `${found[at]}, then ${found[at + 1]}`)
+    }
+  }
+})
+
 test('an export has every event, as lines and as CSV, and continues after a cursor', async () => {
   const stream = await api.createStream()
   const count = 12_000

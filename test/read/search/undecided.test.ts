@@ -36,7 +36,7 @@ test('damaged segments and events that cost too much are told as undecided', asy
         projected: new Map(),
       }),
     },
-    listSegments: async () => [],
+    listSegmentsOf: async () => new Map(),
     prefilter: () => () => true,
     onChosen: () => undefined,
     findIds: async () => [],
