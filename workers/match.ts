@@ -107,9 +107,9 @@ export class MatchPipeline {
   }
 
   #begin(query: MatchQuery, queries: number): Search {
-    const { text, textFields, isAllText, eventTime, limit } = query
+    const { text, eventTime, limit } = query
     return {
-      evaluator: this.#evaluators.of(text, textFields, isAllText),
+      evaluator: this.#evaluators.of(text, query),
       from: eventTime && momentOf(eventTime.fromNs),
       to: eventTime && momentOf(eventTime.toNs),
       limit: Math.min(limit, MATCH_EVENTS_MAX),

@@ -60,6 +60,11 @@ export interface TextPaths {
   readonly textFields: readonly string[]
   /** At every other path of the event that has a string, as well. */
   readonly isAllText: boolean
+  /**
+   * With `isAllText`: nothing is learned of the stream yet, so nobody knows whether it has one of
+   * its text fields. An event that has one has no text at other paths.
+   */
+  readonly isNew?: boolean
 }
 
 /** What a word or phrase of a query requires of a text. All texts in it are folded. */

@@ -179,6 +179,8 @@ export interface MatchQuery {
   readonly textFields: readonly string[]
   /** Strings at all paths are text: none of the stream's text fields has been seen. */
   readonly isAllText?: boolean
+  /** See `TextPaths`. */
+  readonly isNew?: boolean
   /** Event times, nanoseconds since 1970, half-open; undefined for events of all times. */
   readonly eventTime: { readonly fromNs: bigint; readonly toNs: bigint } | undefined
   /** Stops after this many matches, in the order of the reads; at most `MATCH_EVENTS_MAX`. */

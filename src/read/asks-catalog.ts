@@ -34,8 +34,10 @@ export function missesPaths(queries: readonly Query[], streams: readonly SourceS
 }
 
 /** The text fields for the evaluator: all strings where the catalog takes all strings as text. */
-export function textOf({ textFields, isAllText }: Pick<FieldCatalog, 'textFields' | 'isAllText'>) {
-  return { textFields, isAllText: isAllText && textFields.length < QUERY_PATHS_MAX }
+export function textOf(catalog: Pick<FieldCatalog, 'textFields' | 'isAllText' | 'paths'>) {
+  const { textFields, paths } = catalog
+  const isAllText = catalog.isAllText && textFields.length < QUERY_PATHS_MAX
+  return { textFields, isAllText, isNew: isAllText && paths.length === 0 }
 }
 
 interface Asked {

@@ -6,7 +6,8 @@
 import type { Stream, StreamId } from '../model/stream.ts'
 import type { MatchQuery } from '../pool/messages.ts'
 
-export type TextPaths = Required<Pick<MatchQuery, 'textFields' | 'isAllText'>>
+export type TextPaths = Required<Pick<MatchQuery, 'textFields' | 'isAllText'>> &
+  Pick<MatchQuery, 'isNew'>
 
 export interface FoundText {
   readonly paths: TextPaths

@@ -50,3 +50,36 @@ test('words are found in every string outside of arrays', () => {
     }
   }
 })
+
+const NEW_CASES: readonly (readonly [query: string, found: number[]])[] = [
+  ['declined', [0, 2]],
+  ['note:declined', [2]],
+  ['note="card declined"', [0, 2]],
+  ['note:/DECLINED/i', [0, 1, 2]],
+  ['NOT declined', [1]],
+  ['NOT note:declined', [0, 1]],
+  ['*:declined', [0, 2]],
+  ['message:card', [0]],
+  ['n:200', [0, 1, 2]],
+]
+
+test('of a new stream each event shows itself whether it has a text field', () => {
+  const batch = new TapedBatch()
+  const events = [
+    '{"message":"a card was declined","note":"card declined","n":200}',
+    '{"message":"all is well","note":"not declined","n":200}',
+    '{"note":"card declined","n":"200 ms"}',
+  ]
+  batch.load(events, { segmentId: '1', ingestedAtMs: 0, firstEvent: 0 })
+  const { cursor } = batch
+  const text = { textFields: ['message', 'msg'], isAllText: true, isNew: true }
+  for (const [query, expected] of NEW_CASES) {
+    const evaluator = new Evaluator(parse(query), text)
+    evaluator.begin(cursor)
+    const found = events.flatMap((_, ordinal) => {
+      cursor.moveTo(ordinal)
+      return evaluator.matches(cursor) ? [ordinal] : []
+    })
+    assert.deepEqual(found, expected, query)
+  }
+})

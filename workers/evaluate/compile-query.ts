@@ -34,14 +34,15 @@ export interface CompiledQuery {
 
 export function compileQuery(query: Query, text: TextPaths, parts: Parts): CompiledQuery {
   const compiler = new QueryCompiler(text, parts)
-  const test = compiler.compile(query, true)
+  const test = compiler.compileFor(query)
   return { test, finder: compiler.finish() }
 }
 
 class QueryCompiler {
   readonly #parts: Parts
   readonly #textFields: readonly string[]
-  readonly #isAllText: boolean
+  readonly #isNew: boolean
+  #isAllText: boolean
   /** Paths of the event by their number; the text fields come first. */
   readonly #paths: string[]
   /** Made when all paths are known; closures ask for it later. */
@@ -49,16 +50,36 @@ class QueryCompiler {
   /** By column, which of a scope's entries counts. */
   #lastEntry = new Int32Array(0)
 
-  constructor({ textFields, isAllText }: TextPaths, parts: Parts) {
+  constructor({ textFields, isAllText, isNew = false }: TextPaths, parts: Parts) {
     this.#parts = parts
     this.#textFields = textFields
     this.#isAllText = isAllText
+    this.#isNew = isNew
     this.#paths = [...textFields]
   }
 
   finish(): PathFinder {
     this.#finder = new PathFinder(this.#paths)
     return this.#finder
+  }
+
+  /** Of events. */
+  compileFor(query: Query): ScopeTest {
+    const all = this.compile(query, true)
+    if (!this.#isNew || !this.#isAllText || this.#textFields.length === 0) return all
+    this.#isAllText = false
+    const named = this.compile(query, true)
+    const isThere = this.#leafTest(
+      makeValueTest({ kind: 'exists', start: 0, end: 0 }, true, this.#parts),
+    )
+    const hasText = joined(
+      'or',
+      this.#textFields.map((path) => this.#atPath([path], true, isThere)),
+    )
+    return (event, from, to, depth) => {
+      const test = hasText(event, from, to, depth) ? named : all
+      return test(event, from, to, depth)
+    }
   }
 
   /** `isEvent`: not within an element of an array. */

@@ -1,10 +1,13 @@
 /** The evaluators of a worker, kept from task to task: a tail asks the same for an hour. */
 
 import { parse } from '../../src/language/parse.ts'
+import type { TextPaths } from '../../src/language/words.ts'
 import { MATCH_QUERIES_KEPT_MAX } from '../../src/limits.ts'
 import { Evaluator } from './evaluator.ts'
 import { RegexMemory } from './regexes.ts'
 import type { NeededClause } from './shared-clauses.ts'
+
+type SomeTextPaths = Pick<TextPaths, 'textFields'> & Partial<TextPaths>
 
 export class Evaluators {
   /** Those asked for last are last. */
@@ -17,9 +20,9 @@ export class Evaluators {
   }
 
   /** Precondition: `text` parses. */
-  of(text: string, textFields: readonly string[], isAllText = false): Evaluator {
-    const key = JSON.stringify([text, isAllText, ...textFields])
-    const paths = { textFields, isAllText }
+  of(text: string, { textFields, isAllText = false, isNew = false }: SomeTextPaths): Evaluator {
+    const key = JSON.stringify([text, isAllText, isNew, ...textFields])
+    const paths = { textFields, isAllText, isNew }
     return this.#keep(key, () => new Evaluator(parse(text), paths, this.#memory))
   }
 

@@ -136,6 +136,23 @@ test('what was acknowledged is found by the next search', async () => {
   await Promise.all(writing)
 })
 
+test('the first search of a new stream means what later ones mean', async () => {
+  for (let n = 0; n < 3; n++) {
+    const stream = await api.createStream()
+    await ingest(stream, [
+      { message: 'the card was declined', a: 'foo bar' },
+      { message: 'all is well', a: 'foo', b: 'declined' },
+    ])
+    for (const query of ['a:foo', 'declined']) {
+      const found = async () => (await search(stream, { query })).events.length
+      assert.equal(await found(), 1, `${query}, at once`)
+      if (n > 0) continue
+      await api.untilCounted(stream.id, 2)
+      assert.equal(await found(), 1, `${query}, later`)
+    }
+  }
+})
+
 test('the newest page is followed with `previous`, and misses nothing', async () => {
   const stream = await api.createStream()
   await ingest(stream, [makeEvent(0)])
