@@ -91,7 +91,8 @@ function toFailure(cause: unknown): unknown {
   if (!(cause instanceof StoreError)) return cause
   if (cause.clickHouseCode === TIMEOUT_EXCEEDED) return new SourceFailure('late', cause)
   if (cause.clickHouseCode === MEMORY_LIMIT_EXCEEDED) {
-    return new IngestError('unavailable', 'the search needs too much memory; narrow its query')
+    const text = 'the search needs too much memory; narrow its query'
+    return new IngestError('unavailable', text, { members: { reason: 'memory' } })
   }
   return cause.retryable ? new SourceFailure('away', cause) : cause
 }

@@ -10,7 +10,7 @@ import {
   TOO_MANY_ROWS_OR_BYTES,
 } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
-import { NORMAL_BLOCKS, type ReadBlocks } from './within-memory.ts'
+import type { ReadBlocks } from './within-memory.ts'
 
 /** For one query, where ClickHouse has that much. */
 const QUERY_MEMORY_BYTES_MAX = 1024 ** 3
@@ -33,7 +33,7 @@ const STATEMENT_SETTINGS = {
 export const NO_PROJECTIONS = 'SETTINGS optimize_use_projections = 0'
 
 /** A query that groups adds what happens past the distinct values (`group_by_overflow_mode`). */
-export function querySettings(timeoutMs: number, blocks: ReadBlocks = NORMAL_BLOCKS) {
+export function querySettings(timeoutMs: number, blocks: ReadBlocks = {}) {
   return {
     ...blocks,
     max_execution_time: timeoutMs / 1_000,
@@ -80,6 +80,7 @@ export function toQueryError(cause: unknown, { timeoutMs }: { timeoutMs: number 
       return new IngestError(
         'unavailable',
         'the query needs too much memory; narrow its time range',
+        { members: { reason: 'memory' } },
       )
     default:
       return cause

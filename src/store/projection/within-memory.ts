@@ -1,38 +1,54 @@
 /**
  * Reads of the projection in blocks that fit the memory of a query.
  *
- * The engine reads blocks of so many rows, whatever these hold: it does not know beforehand how
- * large a column of JSON is. With its own 65,409 rows a text of 8 KB makes columns of 500 MB, and
- * functions copy them. Blocks of READ_BLOCK_ROWS cost no read of small events anything that could
- * be measured, and have room for events of some 30 KB. Larger ones, or many states, need the second
- * try: one thread, and so few rows that events of the largest size fit.
+ * The engine reads up to 65,409 rows at a time, whatever these hold: it does not know beforehand
+ * how large a column of JSON is. A text of 8 KB makes columns of 500 MB, and functions copy them.
+ * Small blocks always would cost small events a tenth (decision 39). So a read that runs out of
+ * memory is tried again in smaller blocks, and the stream's next reads begin with these.
  */
+import { LRUCache } from 'lru-cache'
+import type { StreamId } from '../../model/stream.ts'
 import { MEMORY_LIMIT_EXCEEDED } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
 
-const READ_BLOCK_ROWS = 2_048
-const SMALL_BLOCK_ROWS = 64
+/** Settings of a query. */
+export type ReadBlocks = (typeof STEPS)[number]
 
-export type ReadBlocks = typeof NORMAL_BLOCKS | typeof SMALL_BLOCKS
+/** The engine's own blocks; those for events of some 30 KB; and for those of the largest size. */
+const STEPS = [{}, { max_block_size: '2048' }, { max_block_size: '64', max_threads: 1 }] as const
 
-export const NORMAL_BLOCKS = { max_block_size: String(READ_BLOCK_ROWS) } as const
-export const SMALL_BLOCKS = { max_block_size: String(SMALL_BLOCK_ROWS), max_threads: 1 } as const
+const STREAMS_MAX = 10_000
+/** A stream's events may become smaller. */
+const KEPT_MS = 600_000
 
-/**
- * What `run` resolves with. It is called once more, for small blocks and with the time that is left
- * of `timeoutMs`, when it ran out of memory. Throws what `run` throws.
- */
-export async function withinMemory<T>(
-  timeoutMs: number,
-  run: (blocks: ReadBlocks, timeoutMs: number) => Promise<T>,
-): Promise<T> {
-  const startMs = performance.now()
-  try {
-    return await run(NORMAL_BLOCKS, timeoutMs)
-  } catch (cause) {
-    const leftMs = timeoutMs - (performance.now() - startMs)
-    if (!isOutOfMemory(cause) || leftMs <= 0) throw cause
-    return await run(SMALL_BLOCKS, leftMs)
+export class WithinMemory {
+  /** With which step reads of a stream begin. */
+  readonly #begins = new LRUCache<StreamId, number>({ max: STREAMS_MAX, ttl: KEPT_MS })
+
+  /**
+   * What `read` resolves with. It is called again, in smaller blocks and with the time that is left
+   * of `timeoutMs`, when it ran out of memory. Throws what `read` throws.
+   */
+  async run<T>(
+    streams: readonly { readonly streamId: StreamId }[],
+    timeoutMs: number,
+    read: (blocks: ReadBlocks, timeoutMs: number, isFirst: boolean) => Promise<T>,
+  ): Promise<T> {
+    const startMs = performance.now()
+    const begin = Math.max(0, ...streams.map(({ streamId }) => this.#begins.get(streamId) ?? 0))
+    for (let step = begin; ; step++) {
+      const leftMs = timeoutMs - (performance.now() - startMs)
+      try {
+        const result = await read(STEPS[step]!, leftMs, step === begin)
+        // Of several streams nobody knows which one it was.
+        const [only] = streams
+        if (step > begin && streams.length === 1) this.#begins.set(only!.streamId, step)
+        return result
+      } catch (cause) {
+        const isLate = performance.now() - startMs >= timeoutMs
+        if (!isOutOfMemory(cause) || isLate || step === STEPS.length - 1) throw cause
+      }
+    }
   }
 }
 

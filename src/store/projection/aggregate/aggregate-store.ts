@@ -8,7 +8,7 @@ import type { PresentTables, ProjectionTables } from '../compile/projection-tabl
 import { type RowLeg, rowLegs, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { NO_PROJECTIONS, querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
-import { NORMAL_BLOCKS, type ReadBlocks, withinMemory } from '../within-memory.ts'
+import type { ReadBlocks } from '../within-memory.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
 import { KnownLargeIntegers, LargeIntegers } from './large-integers.ts'
@@ -80,8 +80,9 @@ export class AggregateStore {
    */
   async run(task: AggregateTask, signal?: AbortSignal): Promise<AggregateResult> {
     try {
-      return await withinMemory(task.timeoutMs, (blocks, timeoutMs) => {
-        const isExact = blocks === NORMAL_BLOCKS || !hasEstimates(task)
+      const { memory } = this.#tables
+      return await memory.run(task.streams, task.timeoutMs, (blocks, timeoutMs, isFirst) => {
+        const isExact = isFirst || !hasEstimates(task)
         return this.#run({ ...task, timeoutMs }, { isExact, blocks }, signal)
       })
     } catch (cause) {

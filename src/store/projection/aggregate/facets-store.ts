@@ -12,7 +12,6 @@ import type { ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowLeg, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings, toQueryError } from '../query-bounds.ts'
-import { withinMemory } from '../within-memory.ts'
 import { legKey } from './group-columns.ts'
 
 export interface FacetsTask {
@@ -77,7 +76,7 @@ export class FacetsStore {
         const legs = rowSource({ ...task, columns }, this.#tables.database, tables, params)
         if (legs === undefined) return []
         const sql = facetsSql(legs, params.add('UInt64', task.limit + 1))
-        return withinMemory(task.timeoutMs, (blocks, leftMs) => {
+        return this.#tables.memory.run(task.streams, task.timeoutMs, (blocks, leftMs) => {
           const settings = { ...querySettings(leftMs, blocks), ...groupsOf(task) }
           const options = signal && { signal }
           return this.#clickhouse.query<FacetRow>(sql, params.values, settings, options)

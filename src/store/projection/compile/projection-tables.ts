@@ -18,6 +18,7 @@ import type { ClickHouse } from '../../clickhouse.ts'
 import { UNKNOWN_DATABASE, UNKNOWN_TABLE } from '../../clickhouse-codes.ts'
 import { StoreError } from '../../store-error.ts'
 import { tableName } from '../table-names.ts'
+import { WithinMemory } from '../within-memory.ts'
 
 export interface PresentTables {
   /** Streams that have one of their own. */
@@ -40,6 +41,8 @@ const MISSING_MAX = 10_000
 export class ProjectionTables {
   readonly #clickhouse: ClickHouse
   readonly database: string
+  /** What is known of the memory that reading them takes. */
+  readonly memory = new WithinMemory()
   /** By name, with the marks that had been read before we looked. */
   readonly #missing = new Map<string, NodeMarks>()
 

@@ -10,7 +10,6 @@ import type { PresentTables, ProjectionTables } from '../compile/projection-tabl
 import { type RowSourceOptions, rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { NO_PROJECTIONS, querySettings } from '../query-bounds.ts'
-import { withinMemory } from '../within-memory.ts'
 
 export interface IdQuestion {
   readonly streams: readonly SourceStream[]
@@ -53,7 +52,7 @@ export class IdStore {
       const params = new SqlParams()
       const sql = idSql(question, this.#tables.database, tables, params)
       if (sql === undefined) return []
-      return withinMemory(question.msMax, (blocks, msMax) => {
+      return this.#tables.memory.run(question.streams, question.msMax, (blocks, msMax) => {
         const settings = querySettings(Math.max(1, Math.ceil(msMax)), blocks)
         return this.#clickhouse.query<IdRow>(sql, params.values, settings, { signal })
       })

@@ -8,7 +8,6 @@ import type { ProjectionTables } from '../compile/projection-tables.ts'
 import { rowSource, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings } from '../query-bounds.ts'
-import { withinMemory } from '../within-memory.ts'
 
 export interface ValueQuestion {
   readonly source: SourceStream
@@ -70,7 +69,7 @@ export class ValueStore {
           AND match(type, '^(String|Bool|U?Int64|Float64)$')
           AND lengthUTF8(value) <= ${params.add('UInt32', VALUE_CHARS_MAX)}
         GROUP BY value, is_string ORDER BY count DESC, value LIMIT ${params.add('UInt32', limit)}`
-      return withinMemory(msMax, (blocks, leftMs) => {
+      return this.#tables.memory.run([source], msMax, (blocks, leftMs) => {
         const overflow = { group_by_overflow_mode: 'any' } as const
         const settings = { ...querySettings(leftMs, blocks), ...overflow }
         return this.#clickhouse.query<ValueRow>(sql, params.values, settings, { signal })
