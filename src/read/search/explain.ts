@@ -17,8 +17,8 @@ export interface ExplainDeps extends Pick<SearchDeps, 'openStreams' | 'nowMs'> {
 }
 
 /**
- * The answer as a value. Throws `malformed`, `unavailable`, and `StoreError` when ClickHouse does not
- * answer.
+ * The answer as a value. Throws `malformed`, `unavailable`, and `StoreError` when ClickHouse does
+ * not answer.
  */
 export async function explain(
   deps: ExplainDeps,

@@ -141,9 +141,9 @@ interface ListedRow {
 }
 
 /**
- * For each stream ($1): rows up to `limit` ($4), but no more than needed for that many events, counting only events that
- * are in the range ($2, $3) for certain. In addition the merged rows ($5: how far they reach) that
- * begin below the lowest listed one and reach above it.
+ * For each stream ($1): rows up to `limit` ($4), but no more than needed for that many events,
+ * counting only events that are in the range ($2, $3) for certain. In addition the merged rows ($5:
+ * how far they reach) that begin below the lowest listed one and reach above it.
  *
  * Upwards, a row may reach past the start of the next row, and the list is not complete past that
  * start (`completeBounds`). So rows are left out only where no earlier row reaches into them.
@@ -164,7 +164,8 @@ function listSql(direction: 'ASC' | 'DESC'): string {
       WHERE removed.stream_id = wanted.stream_id), 0)) AS start
   ), candidates AS (
     SELECT ${columns} FROM stream_segments AS own
-    WHERE own.stream_id = wanted.stream_id AND segment_id >= (SELECT start FROM listed) AND segment_id < $3::bigint
+    WHERE own.stream_id = wanted.stream_id
+      AND segment_id >= (SELECT start FROM listed) AND segment_id < $3::bigint
     ORDER BY segment_id ${direction} LIMIT $4::integer
   ), added AS (
     SELECT *, lead(segment_id) OVER reading AS next_id,

@@ -197,7 +197,7 @@ test('several streams are one list, each record with its stream', async () => {
   assert.equal(all.events.length, 30)
 })
 
-test('very many streams are one list, too, page by page, however little time there is', async () => {
+test('very many streams are one list, page by page, however little time there is', async () => {
   const streams: Stream[] = []
   for (let n = 0; n < 150; n++) streams.push(await api.createStream())
   let total = 0

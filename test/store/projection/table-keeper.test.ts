@@ -10,7 +10,9 @@ import { loadCorpus } from '../../../bench/corpus.ts'
 import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
 import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import {
+  BARE_PART_BYTES_MIN,
   ID_INDEXES_MAX,
+  INDEXED_INSERT_BYTES_MIN,
   MERGE_AGE_S,
   MERGE_BYTES_MAX,
   MERGE_PARTS_AT_ONCE_MAX,
@@ -94,6 +96,10 @@ function blocksOf(rows: number, eventAt: (row: number) => object = plainEvent): 
     blocks.push(block.bytes)
   }
   return blocks
+}
+
+function bytesOf(blocks: readonly Uint8Array[]): number {
+  return blocks.reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
 async function insert(projection: ProjectionStore, streamId: StreamId, rows: number) {
@@ -188,6 +194,7 @@ test('few rows of large events have indexes, as they are too large to be merged'
   const streamId = newStream()
   const rows = 2 * BLOCK_ROWS
   const blocks = blocksOf(rows, largeEvent)
+  assert.ok(bytesOf(blocks) >= INDEXED_INSERT_BYTES_MIN, `${bytesOf(blocks)} B`)
   await storeWith(NEEDS).insert(streamId, blocks, rows)
   assert.deepEqual(await partsOf(streamId), [{ type: 'Compact', rows, hasIndexes: 1 }])
   assert.equal(await keeper.readReadyShare(streamId), 1)
@@ -200,7 +207,10 @@ test('large parts that came without indexes count as waiting, and get them', asy
   await insert(projection, streamId, WIDE_ROWS_MIN)
   // An insert that is below the bound, but does not compress.
   const rows = BLOCK_ROWS
-  await projection.insert(streamId, blocksOf(rows, largeEvent), rows)
+  const blocks = blocksOf(rows, largeEvent)
+  assert.ok(bytesOf(blocks) < INDEXED_INSERT_BYTES_MIN, `${bytesOf(blocks)} B`)
+  assert.ok(bytesOf(blocks) > 2 * BARE_PART_BYTES_MIN)
+  await projection.insert(streamId, blocks, rows)
   const states = async () => (await partsOf(streamId)).map(({ hasIndexes }) => hasIndexes)
   assert.deepEqual(await states(), [1, 0])
   const [form] = await keeper.listForms(streamId)
