@@ -104,7 +104,7 @@ test('compact parts that merging makes wide are left to it, if they are not alon
   assert.deepEqual(fake.done.at(-1), ['index', 1, '20260505'])
 })
 
-test('large parts without indexes wait until they are a share of a day, or it is over', async () => {
+test('large parts without indexes wait till they are a share of the day, or it ends', async () => {
   const fake = new Fake()
   const rows = 100
   const share = BARE_ROWS_SHARE * rows
