@@ -23,6 +23,9 @@ export const MIXED_PROJECTION_COLUMNS = [
   ['payload', SHARED_PAYLOAD_TYPE],
 ] as const
 
+/** Rows that an index leaves out or keeps together, and that are compressed together. */
+export const GRANULE_ROWS = 16_384
+
 /** Consecutive rows of one stream in a block for the shared table. */
 export interface StreamRows {
   readonly streamId: StreamId

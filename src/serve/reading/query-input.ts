@@ -2,11 +2,11 @@
 import { nullable, type ObjectSchema } from '../../api/schema.ts'
 import type { Route } from '../../http/exchange.ts'
 import { QUERY_TEXT_BYTES_MAX } from '../../language/bounds.ts'
+import { GRANULE_ROWS } from '../../model/projection.ts'
 import { READ_PROPERTIES } from '../../read/schemas.ts'
 import { type CompleteDeps, completeQuery } from '../../read/search/complete-query.ts'
 import { type ExplainDeps, explain } from '../../read/search/explain.ts'
 import { readSearchRequest } from '../../read/search/search-request.ts'
-import { GRANULE_ROWS } from '../../store/projection/projection-store.ts'
 import {
   answerJson,
   findVisibleStream,

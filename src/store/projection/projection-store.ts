@@ -16,6 +16,7 @@ import {
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import {
   type BlockSpool,
+  GRANULE_ROWS,
   MIXED_PROJECTION_COLUMNS,
   PROJECTION_COLUMNS,
   type StreamSegment,
@@ -59,8 +60,6 @@ const SMALL_INSERT_SETTINGS = {
 /** How long a new table waits for the first of its stream's fields to be learned. */
 const NEEDS_MS_MAX = 1_500
 const NEEDS_LOOK_MS = 250
-/** Rows that an index leaves out or keeps together, and that are compressed together. */
-export const GRANULE_ROWS = 16_384
 /**
  * Settings in which tables differ are in `table-form.ts`.
  * No automatic statistics: every merge would compute them again. String lengths are stored beside

@@ -6,7 +6,6 @@
  * Small blocks always would cost small events a tenth (decision 39). So a read that runs out of
  * memory is tried again in smaller blocks, and the stream's next reads begin with these.
  */
-import { LRUCache } from 'lru-cache'
 import type { StreamId } from '../../model/stream.ts'
 import { MEMORY_LIMIT_EXCEEDED } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
@@ -23,7 +22,7 @@ const KEPT_MS = 600_000
 
 export class WithinMemory {
   /** With which step reads of a stream begin. */
-  readonly #begins = new LRUCache<StreamId, number>({ max: STREAMS_MAX, ttl: KEPT_MS })
+  readonly #begins = new Map<StreamId, { readonly step: number; readonly untilMs: number }>()
 
   /**
    * What `read` resolves with. It is called again, in smaller blocks and with the time that is left
@@ -35,19 +34,33 @@ export class WithinMemory {
     read: (blocks: ReadBlocks, timeoutMs: number, isFirst: boolean) => Promise<T>,
   ): Promise<T> {
     const startMs = performance.now()
-    const begin = Math.max(0, ...streams.map(({ streamId }) => this.#begins.get(streamId) ?? 0))
+    const begin = Math.max(0, ...streams.map(({ streamId }) => this.#stepOf(streamId, startMs)))
     for (let step = begin; ; step++) {
       const leftMs = timeoutMs - (performance.now() - startMs)
       try {
         const result = await read(STEPS[step]!, leftMs, step === begin)
         // Of several streams nobody knows which one it was.
         const [only] = streams
-        if (step > begin && streams.length === 1) this.#begins.set(only!.streamId, step)
+        if (step > begin && streams.length === 1) this.#keep(only!.streamId, step)
         return result
       } catch (cause) {
         const isLate = performance.now() - startMs >= timeoutMs
         if (!isOutOfMemory(cause) || isLate || step === STEPS.length - 1) throw cause
       }
+    }
+  }
+
+  #stepOf(streamId: StreamId, nowMs: number): number {
+    const known = this.#begins.get(streamId)
+    return known !== undefined && nowMs < known.untilMs ? known.step : 0
+  }
+
+  #keep(streamId: StreamId, step: number): void {
+    this.#begins.delete(streamId)
+    this.#begins.set(streamId, { step, untilMs: performance.now() + KEPT_MS })
+    for (const oldest of this.#begins.keys()) {
+      if (this.#begins.size <= STREAMS_MAX) return
+      this.#begins.delete(oldest)
     }
   }
 }

@@ -9,7 +9,7 @@ import {
   EXPLAIN_CLAUSES_MAX,
   QUERY_PATHS_MAX,
 } from '../../../src/limits.ts'
-import { GRANULE_ROWS } from '../../../src/store/projection/projection-store.ts'
+import { GRANULE_ROWS } from '../../../src/model/projection.ts'
 import { eventually } from '../../store/temporary.ts'
 import { Api, type Problem, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
