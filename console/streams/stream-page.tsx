@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { call, failureText } from '../base/api.ts'
 import { formatAgo, formatBytes, formatCount, formatSeconds } from '../base/format.ts'
 import { go, href } from '../base/route.ts'
-import { loadStreams, type StreamInfo, streams } from '../base/stream.ts'
+import { loadStreams, type StreamInfo, streams, type Usage } from '../base/stream.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
@@ -41,32 +41,38 @@ export function StreamPage({ stream }: { stream: StreamInfo }) {
   )
 }
 
+/** Each has its place before it is known: what is below must not move under somebody's pointer. */
 function Figures({ stream }: { stream: StreamInfo }) {
   const { value: usage, failure } = useUsage(stream.id)
-  if (usage === undefined) {
-    return failure === undefined ? <p class="quiet">Loading…</p> : <Failure text={failure} />
-  }
-  const { newest_event_at: newest, projection, stored_bytes: stored } = usage
-  const figures: readonly (readonly [label: string, value: string])[] = [
-    ['Events', formatCount(usage.events)],
-    ['Newest event', newest === null ? 'none yet' : formatAgo(Date.parse(newest))],
-    ['As sent', formatBytes(usage.raw_bytes)],
-    ['On disk', formatBytes(stored.raw + (stored.projection ?? 0))],
-    ['Queries are behind by', formatSeconds(projection.lag_seconds)],
-    ['Fields', `${formatCount(usage.schema.fields.count)} of ${usage.schema.fields.hard_cap}`],
-    ['Shapes', `${formatCount(usage.schema.shapes.count)} of ${usage.schema.shapes.hard_cap}`],
-    ['Kept for', stream.retention],
-  ]
+  if (usage === undefined && failure !== undefined) return <Failure text={failure} />
   return (
-    <dl class="figures">
-      {figures.map(([label, value]) => (
+    <dl class="figures" aria-busy={usage === undefined}>
+      {FIGURES.map(([label, valueOf]) => (
         <div key={label}>
           <dt>{label}</dt>
-          <dd>{value}</dd>
+          <dd>{usage === undefined ? '…' : valueOf(usage)}</dd>
         </div>
       ))}
+      <div>
+        <dt>Kept for</dt>
+        <dd>{stream.retention}</dd>
+      </div>
     </dl>
   )
+}
+
+const FIGURES: readonly (readonly [label: string, valueOf: (usage: Usage) => string])[] = [
+  ['Events', ({ events }) => formatCount(events)],
+  ['Newest event', ({ newest_event_at: at }) => (at ? formatAgo(Date.parse(at)) : 'none yet')],
+  ['As sent', (usage) => formatBytes(usage.raw_bytes)],
+  ['On disk', ({ stored_bytes: { raw, projection } }) => formatBytes(raw + (projection ?? 0))],
+  ['Queries are behind by', ({ projection }) => formatSeconds(projection.lag_seconds)],
+  ['Fields', ({ schema }) => usedOf(schema.fields)],
+  ['Shapes', ({ schema }) => usedOf(schema.shapes)],
+]
+
+function usedOf({ count, hard_cap: cap }: { count: number; hard_cap: number }): string {
+  return `${formatCount(count)} of ${cap}`
 }
 
 /** The name has to be typed: what is deleted does not come back. */

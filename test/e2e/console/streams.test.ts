@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { HTTPRequest } from 'puppeteer-core'
 import { Api } from '../../support/api.ts'
 import {
   clickOn,
@@ -109,6 +110,29 @@ test('redaction shows what it would store, as one types', options, async () => {
   await untilShown(page, 'Nothing in it looks like a secret')
   await fillIn(page, 'More paths to redact', 'card')
   await untilShown(page, '"card": "[REDACTED]"')
+})
+
+test('what is below the figures stays where it is when they arrive', options, async () => {
+  const { page } = seen
+  const held: HTTPRequest[] = []
+  let isHolding = true
+  const hold = (request: HTTPRequest) => {
+    if (isHolding && request.url().endsWith('/usage')) held.push(request)
+    else void request.continue()
+  }
+  await clickOn(page, 'Streams')
+  await page.setRequestInterception(true)
+  page.on('request', hold)
+  await page.goto(`${service.url}/console/#/streams/1`)
+  await untilShown(page, 'Newest event')
+  const button = await page.waitForSelector('::-p-aria([name="New key"])')
+  const before = await button!.boundingBox()
+  isHolding = false
+  for (const request of held) void request.continue()
+  await untilShown(page, 'of 1000')
+  assert.deepEqual(await button!.boundingBox(), before)
+  page.off('request', hold)
+  await page.setRequestInterception(false)
 })
 
 test('a stream is deleted when its name was typed', options, async () => {
