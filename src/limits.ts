@@ -549,8 +549,9 @@ export const SEARCH_PENDING_ROWS = 512
 export const SEARCH_CHUNK_EVENTS = 16_384
 export const SEARCH_CHUNK_EVENTS_MAX = 131_072
 export const SEARCH_PENDING_EVENTS_MAX = 1_000_000
-/** The first stretch that a search asks the projection for: about so many rows, of so long. */
+/** The first stretch that a search asks the projection for: about so much, of so long. */
 export const SEARCH_WINDOW_ROWS = 32_768
+export const SEARCH_WINDOW_BYTES = 64 * MIB
 /** So many times as many, where the query asks for an id. */
 export const SEARCH_RARE_FACTOR = 1_024
 export const SEARCH_WINDOW_MS_MIN = 100

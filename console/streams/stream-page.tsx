@@ -47,10 +47,10 @@ function Figures({ stream }: { stream: StreamInfo }) {
   if (usage === undefined && failure !== undefined) return <Failure text={failure} />
   return (
     <dl class="figures" aria-busy={usage === undefined}>
-      {FIGURES.map(([label, valueOf]) => (
+      {FIGURES.map(([label, textOf]) => (
         <div key={label}>
           <dt>{label}</dt>
-          <dd>{usage === undefined ? '…' : valueOf(usage)}</dd>
+          <dd>{usage === undefined ? '…' : textOf(usage)}</dd>
         </div>
       ))}
       <div>
@@ -61,7 +61,7 @@ function Figures({ stream }: { stream: StreamInfo }) {
   )
 }
 
-const FIGURES: readonly (readonly [label: string, valueOf: (usage: Usage) => string])[] = [
+const FIGURES: readonly (readonly [label: string, textOf: (usage: Usage) => string])[] = [
   ['Events', ({ events }) => formatCount(events)],
   ['Newest event', ({ newest_event_at: at }) => (at ? formatAgo(Date.parse(at)) : 'none yet')],
   ['As sent', (usage) => formatBytes(usage.raw_bytes)],

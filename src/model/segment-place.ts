@@ -117,7 +117,9 @@ export interface PendingList {
 
 /** Where a range of some streams has segments, and how dense they are where reading begins. */
 export interface SegmentExtent extends IdRange {
+  /** Where reading begins, 0 if unknown; and the mean size there, in bytes of JSON. */
   readonly eventsPerMs: number
+  readonly eventBytes: number
 }
 
 /** A segment with the payload that its events are in. */

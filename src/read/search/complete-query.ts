@@ -122,7 +122,7 @@ async function knownValues(
   const all = { start: 0n, end: SEGMENT_ID_MAX, newestFirst: true }
   const extent = await sources.readExtent([source], all)
   if (extent === undefined) return []
-  const newest = extent.end - new WindowSize(extent.eventsPerMs).span
+  const newest = extent.end - new WindowSize(extent).span
   const isCut = newest > extent.start
   const range = { start: isCut ? newest : extent.start, end: extent.end }
   const question = { source, path, range, prefix, limit: COMPLETE_PROPOSALS_MAX }

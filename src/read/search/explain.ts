@@ -1,4 +1,5 @@
 /** Explains a query: how it was understood, and what each clause leaves to read. */
+import { IngestError } from '../../errors.ts'
 import { format } from '../../language/format.ts'
 import type { Query } from '../../language/query-tree.ts'
 import { EXPLAIN_CLAUSES_MAX } from '../../limits.ts'
@@ -46,7 +47,9 @@ export async function explain(
   const explained = []
   for (const clause of clauses) {
     if (nowMs() > deadlineMs) break
-    explained.push({ query: clause, ...(await deps.explainIds(question(clause), signal)) })
+    const leaves = await inTime(() => deps.explainIds(question(clause), signal))
+    if (leaves === undefined) break
+    explained.push({ query: clause, ...leaves })
   }
   if (clauses.length === 0) explained.push({ query, ...whole })
   return {
@@ -58,6 +61,16 @@ export async function explain(
     clauses: explained.map(({ query: clause, indexes, granules }) => {
       return { query: format(clause), start: clause.start, end: clause.end, granules, indexes }
     }),
+  }
+}
+
+/** Undefined when there was too little time: what is explained already is worth having. */
+async function inTime<T>(run: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await run()
+  } catch (cause) {
+    if (cause instanceof IngestError && cause.members?.reason === 'timeout') return undefined
+    throw cause
   }
 }
 

@@ -121,7 +121,7 @@ class EventFinder {
   async run(extent: SegmentExtent, pending: PendingList, isRaw: boolean): Promise<FoundEvents> {
     const { newestFirst, limit } = this.#search
     const isRare = asksForId(this.#search.query)
-    const size = new WindowSize(extent.eventsPerMs, isRare)
+    const size = new WindowSize(extent, isRare)
     // All that is pending has to be looked at anyway: while the projection is asked, too.
     if (isRare) this.#chunkEvents = 2 * SEARCH_CHUNK_EVENTS_MAX
     this.#pending = pending
@@ -130,11 +130,10 @@ class EventFinder {
     this.#at = begin
     this.#end = newestFirst ? extent.start : extent.end
     while (this.#at !== this.#end && this.#found.length <= limit) {
-      // A window of the raw store is there at once: even without time each search gets on.
-      const isQuick = this.#isRaw && this.#at === begin
+      const window = this.#nextWindow(await this.#listed(), size.span)
+      // Of the raw store alone something is there at once: even without time such a search gets on.
+      const isQuick = this.#at === begin && !window.asksProjection
       if (this.#nowMs() >= this.#search.deadlineMs && !isQuick) return this.#result('late')
-      const pending = await this.#listed()
-      const window = this.#nextWindow(pending, size.span)
       if (!isRaw && this.#isTooMuch(window.segments)) {
         return this.#result(this.#isRaw ? 'away' : 'behind')
       }

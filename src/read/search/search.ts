@@ -5,10 +5,10 @@
 import { IngestError } from '../../errors.ts'
 import { EVENTS_PAGE_BYTES_MAX } from '../../limits.ts'
 import { boundaryCursor, type EventId, type EventKey, formatEventId } from '../../model/event-id.ts'
-import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import { type SegmentId, segmentIdAt, segmentIdMs } from '../../model/segment-id.ts'
 import type { SourceStream } from '../../store/projection/compile/row-source.ts'
 import { missesPaths } from '../asks-catalog.ts'
-import { type Honesty, honestMembers } from '../honest-answer.ts'
+import { type Honesty, honestMembers, type TimeRange } from '../honest-answer.ts'
 import type { AskedStreams } from '../read-deps.ts'
 import { type FoundEvents, findEvents, type Shortfall } from './find-events.ts'
 import {
@@ -171,21 +171,27 @@ function shortfallOf(
   request: SearchRequest,
   sources: readonly SourceStream[],
 ): Pick<Honesty, 'shortfall'> {
-  if (shortfall === undefined) {
-    const reasons = [
-      ...(undecided > 0
-        ? [`${undecided} events were passed over: damaged, or too much work for this query`]
-        : []),
-      ...(missesPaths([request.query], sources) ? [UNLEARNED_FIELDS] : []),
-    ]
-    if (reasons.length === 0) return {}
-    return { shortfall: { reason: reasons.join('; '), covered: undefined } }
-  }
-  const at = BigInt(segmentIdMs(frontier as SegmentId)) * NS_PER_MS
+  const reasons = [
+    ...(shortfall === undefined ? [] : [REASONS[shortfall]]),
+    ...(undecided > 0
+      ? [`${undecided} events were passed over: damaged, or too much work for this query`]
+      : []),
+    ...(missesPaths([request.query], sources) ? [UNLEARNED_FIELDS] : []),
+  ]
+  if (reasons.length === 0) return {}
+  const isCovered = shortfall !== undefined && request.timeBasis === 'ingested_at'
+  const covered = isCovered ? coveredUpTo(frontier as SegmentId, request) : undefined
+  return { shortfall: { reason: reasons.join('; '), covered } }
+}
+
+/** The whole milliseconds of the range that were searched before `frontier`. */
+function coveredUpTo(frontier: SegmentId, request: SearchRequest): TimeRange {
   const { fromNs, toNs } = request
-  const covered = isDownwards(request) ? { fromNs: at, toNs } : { fromNs, toNs: at }
-  const isKnown = request.timeBasis === 'ingested_at' && covered.fromNs <= covered.toNs
-  return { shortfall: { reason: REASONS[shortfall], covered: isKnown ? covered : undefined } }
+  const ms = segmentIdMs(frontier)
+  const isWhole = frontier === segmentIdAt(ms)
+  const atNs = BigInt(isDownwards(request) && !isWhole ? ms + 1 : ms) * NS_PER_MS
+  const insideNs = atNs < fromNs ? fromNs : atNs > toNs ? toNs : atNs
+  return isDownwards(request) ? { fromNs: insideNs, toNs } : { fromNs, toNs: insideNs }
 }
 
 function withCommas(pieces: readonly Uint8Array[]): Uint8Array[] {

@@ -9,25 +9,28 @@ import {
   SEARCH_GROWTH_MAX,
   SEARCH_GROWTH_MIN,
   SEARCH_RARE_FACTOR,
+  SEARCH_WINDOW_BYTES,
   SEARCH_WINDOW_MS_MIN,
   SEARCH_WINDOW_ROWS,
   SEARCH_WINDOW_TARGET_MS,
 } from '../../limits.ts'
 import { SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
+import type { SegmentExtent } from '../../model/segment-place.ts'
 
 /** What any query may cost, however little it reads. */
 const OVERHEAD_MS = 10
 const SPAN_MS_MAX = 2 ** 42
 
+/** Where reading begins. */
+type EventDensity = Pick<SegmentExtent, 'eventsPerMs' | 'eventBytes'>
+
 export class WindowSize {
   #ms: number
 
-  /**
-   * `eventsPerMs`: the density where reading begins; 0 if unknown. `isRare`: few events match, so a
-   * small window would only mean one more query.
-   */
-  constructor(eventsPerMs: number, isRare = false) {
-    const rows = SEARCH_WINDOW_ROWS * (isRare ? SEARCH_RARE_FACTOR : 1)
+  /** `isRare`: few events match, so a small window would only mean one more query. */
+  constructor({ eventsPerMs, eventBytes }: EventDensity, isRare = false) {
+    const fitting = SEARCH_WINDOW_BYTES / Math.max(1, eventBytes)
+    const rows = Math.min(SEARCH_WINDOW_ROWS, fitting) * (isRare ? SEARCH_RARE_FACTOR : 1)
     const ms = eventsPerMs > 0 ? rows / eventsPerMs : 0
     this.#ms = Math.min(SPAN_MS_MAX, Math.max(SEARCH_WINDOW_MS_MIN, ms))
   }

@@ -51,7 +51,7 @@ export interface FormPartition {
   readonly unindexedRows: number
   /** Of these, the latter. */
   readonly bareRows: number
-  /** No more rows are to come. */
+  /** The day is over: few rows are still to come. */
   readonly isOver: boolean
   /** Compact parts that should be wide, and will be when they are merged with others. */
   readonly narrowParts: number

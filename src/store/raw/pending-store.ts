@@ -87,7 +87,9 @@ export class PendingStore {
     const [from, to] = [oldest > start ? oldest : start, newest + 1n < end ? newest + 1n : end]
     if (from >= to) return undefined
     const spanMs = row.first === null || row.last === null ? 0 : msBetween(row.first, row.last)
-    return { start: from, end: to, eventsPerMs: Number(row.events ?? 0) / Math.max(1, spanMs) }
+    const events = Number(row.events ?? 0)
+    const eventBytes = Number(row.bytes ?? 0) / Math.max(1, events)
+    return { start: from, end: to, eventsPerMs: events / Math.max(1, spanMs), eventBytes }
   }
 }
 
@@ -114,6 +116,7 @@ interface ExtentRow {
   readonly first: string | null
   readonly last: string | null
   readonly events: string | null
+  readonly bytes: string | null
 }
 
 /**
@@ -217,7 +220,7 @@ function extentSql(direction: 'ASC' | 'DESC'): string {
   return `
   SELECT min(GREATEST(o.oldest, COALESCE(st.removed_before, 0))) AS oldest,
     max(GREATEST(t.newest, m.reach)) AS newest,
-    min(d.first) AS first, max(d.last) AS last, sum(d.events) AS events
+    min(d.first) AS first, max(d.last) AS last, sum(d.events) AS events, sum(d.bytes) AS bytes
   FROM unnest($1::integer[]) AS u (stream_id)
   LEFT JOIN stream_storage st ON st.stream_id = u.stream_id
   CROSS JOIN LATERAL (SELECT min(s.segment_id) AS oldest ${of} ${bounds}) o
@@ -229,8 +232,8 @@ function extentSql(direction: 'ASC' | 'DESC'): string {
   ) m
   CROSS JOIN LATERAL (
     SELECT min(n.segment_id) AS first, max(COALESCE(n.last_segment_id, n.segment_id)) AS last,
-      sum(n.event_count) AS events
-    FROM (SELECT s.segment_id, s.last_segment_id, s.event_count ${of} ${bounds}
+      sum(n.event_count) AS events, sum(n.raw_bytes) AS bytes
+    FROM (SELECT s.segment_id, s.last_segment_id, s.event_count, s.raw_bytes ${of} ${bounds}
       ORDER BY s.segment_id ${direction} LIMIT ${DENSITY_SEGMENTS}) n
   ) d
   WHERE o.oldest IS NOT NULL`

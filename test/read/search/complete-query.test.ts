@@ -13,7 +13,7 @@ const SIGNAL = new AbortController().signal
 function depsWith(topValues: CompleteDeps['topValues']): CompleteDeps {
   const paths = Array.from({ length: 50 }, (_, n) => [`field${n}`])
   const source = { streamId: STREAM.streamId, catalog: { paths } } as unknown as SourceStream
-  const readExtent = async () => ({ start: 1n, end: 1n << 60n, eventsPerMs: 1 })
+  const readExtent = async () => ({ start: 1n, end: 1n << 60n, eventsPerMs: 1, eventBytes: 9 })
   return {
     openStreams: async () => [source],
     sources: { readExtent } as unknown as CompleteDeps['sources'],

@@ -127,7 +127,8 @@ function sourcesOf(given: World, awayAfter = Infinity) {
       const ids = segments.map(({ segmentId }) => segmentId)
       const inside = ids.filter((id) => id >= start && id < end).sort((a, b) => (a < b ? -1 : 1))
       if (inside.length === 0) return undefined
-      return { start: inside[0]!, end: inside.at(-1)! + 1n, eventsPerMs: SEARCH_WINDOW_ROWS / 50 }
+      const density = { eventsPerMs: SEARCH_WINDOW_ROWS / 50, eventBytes: 100 }
+      return { start: inside[0]!, end: inside.at(-1)! + 1n, ...density }
     },
     findIds: async ({ range, before, after, newestFirst, limit, query, observed }) => {
       if (asked++ >= awayAfter) throw new SourceFailure('away', undefined)

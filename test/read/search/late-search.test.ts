@@ -1,6 +1,6 @@
 /**
  * Goal: a search whose time is over while it evaluates what waits for the projection ends, says how
- * far it came, and the next one goes on from there; each gets on, however little time there is.
+ * far it came, and the next one goes on from there.
  * Method: the sources with a worker that takes ten milliseconds of a clock of the test's own.
  */
 import assert from 'node:assert/strict'
@@ -31,7 +31,7 @@ const sources = storeSources({
       const ids = SEGMENTS.map(({ segmentId }) => segmentId).filter((id) => id >= start && id < end)
       return ids.length === 0
         ? undefined
-        : { start: ids[0]!, end: ids.at(-1)! + 1n, eventsPerMs: 1 }
+        : { start: ids[0]!, end: ids.at(-1)! + 1n, eventsPerMs: 1, eventBytes: 9 }
     },
     list: async ({
       start,

@@ -29,7 +29,7 @@ test('damaged segments and events that cost too much are told as undecided', asy
   )
   const sources = storeSources({
     pending: {
-      readExtent: async () => ({ start: 0n, end: 3n << 21n, eventsPerMs: 1 }),
+      readExtent: async () => ({ start: 0n, end: 3n << 21n, eventsPerMs: 1, eventBytes: 9 }),
       list: async ({ start, end }: { start: bigint; end: bigint }) => ({
         segments: SEGMENTS,
         complete: { start, end },

@@ -193,6 +193,7 @@ test('an extent is where the streams have segments, and how dense they are', asy
   const extent = await pending.readExtent([ONE], range)
   assert.ok(extent !== undefined && extent.start <= ids[0]! && extent.end > ids.at(-1)!)
   assert.ok(extent.eventsPerMs > 0 && extent.eventsPerMs < 1)
+  assert.ok(extent.eventBytes > 0, String(extent.eventBytes))
   assert.equal(await pending.readExtent([3 as StreamId], range), undefined)
   const late = { ...range, start: ids.at(-1)! + 1n }
   assert.ok(((await pending.readExtent([ONE], late))?.end ?? late.start) <= ids.at(-1)! + 1n)

@@ -8,7 +8,7 @@ import type { PresentTables, ProjectionTables } from '../compile/projection-tabl
 import { type RowLeg, rowLegs, type SourceStream } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { NO_PROJECTIONS, querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
-import type { ReadBlocks } from '../within-memory.ts'
+import { isOutOfMemory, type ReadBlocks } from '../within-memory.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
 import { KnownLargeIntegers, LargeIntegers } from './large-integers.ts'
@@ -80,13 +80,27 @@ export class AggregateStore {
    */
   async run(task: AggregateTask, signal?: AbortSignal): Promise<AggregateResult> {
     try {
-      const { memory } = this.#tables
-      return await memory.run(task.streams, task.timeoutMs, (blocks, timeoutMs, isFirst) => {
-        const isExact = isFirst || !hasEstimates(task)
-        return this.#run({ ...task, timeoutMs }, { isExact, blocks }, signal)
+      return await this.#tables.memory.run(task.streams, task.timeoutMs, (blocks, timeoutMs) => {
+        return this.#runExactly({ ...task, timeoutMs }, blocks, signal)
       })
     } catch (cause) {
       throw toQueryError(cause, task)
+    }
+  }
+
+  /** Or by estimates, when the exact values do not fit memory. */
+  async #runExactly(
+    task: AggregateTask,
+    blocks: ReadBlocks,
+    signal: AbortSignal | undefined,
+  ): Promise<AggregateResult> {
+    const endMs = performance.now() + task.timeoutMs
+    try {
+      return await this.#run(task, { isExact: true, blocks }, signal)
+    } catch (cause) {
+      const timeoutMs = endMs - performance.now()
+      if (!isOutOfMemory(cause) || !hasEstimates(task) || timeoutMs < 1) throw cause
+      return this.#run({ ...task, timeoutMs }, { isExact: false, blocks }, signal)
     }
   }
 

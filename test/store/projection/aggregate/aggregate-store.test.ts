@@ -12,6 +12,7 @@ import { makeSegmentId, type SegmentId } from '../../../../src/model/segment-id.
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { readAggregateRequest } from '../../../../src/read/aggregate/aggregate-request.ts'
 import { ClickHouse } from '../../../../src/store/clickhouse.ts'
+import { MEMORY_LIMIT_EXCEEDED } from '../../../../src/store/clickhouse-codes.ts'
 import { ensureClickHouse } from '../../../../src/store/migrations/run.ts'
 import {
   type AggregateResult,
@@ -22,6 +23,7 @@ import {
   createTableSql,
   projectionTable,
 } from '../../../../src/store/projection/projection-store.ts'
+import { StoreError } from '../../../../src/store/store-error.ts'
 import { SILENT_LOG, withDataDir } from '../../../serve/rest-harness.ts'
 import { createRandom } from '../../../support/random.ts'
 import { learnedCatalog, unknownCatalog } from '../compile/test-catalog.ts'
@@ -134,6 +136,7 @@ const RANGE = {
 function run(
   body: Readonly<Record<string, unknown>>,
   catalogs: readonly FieldCatalog[],
+  by = store,
 ): Promise<AggregateResult> {
   const request = readAggregateRequest({ ...RANGE, ...body }, Date.now())
   const streams = catalogs.map((catalog) => ({
@@ -141,7 +144,7 @@ function run(
     catalog,
     removedBefore: 0n as SegmentId,
   }))
-  return store.run({ ...request, streams })
+  return by.run({ ...request, streams })
 }
 
 /** Groups with their values, in any order. */
@@ -253,6 +256,45 @@ test('groups and aggregates are those of the events, in every table', async () =
     }
     const one = await run({ group_by: 'mixed', aggregates: AGGREGATES }, known.slice(1, 2))
     assert.deepEqual(shown(one), naiveShown(both, ['mixed'], undefined), name)
+  }
+})
+
+/** Over the same tables; statements that `isTooLarge` run out of memory. What was asked: `how`. */
+function storeWithin(isTooLarge: (isExact: boolean, isSmall: boolean) => boolean) {
+  const asked: string[] = []
+  const query = async (...args: Parameters<ClickHouse['query']>) => {
+    const [sql, , settings = {}] = args
+    if (!sql.includes('uniq')) return clickhouse.query(...args)
+    const [isExact, isSmall] = [sql.includes('uniqExact'), 'max_block_size' in settings]
+    asked.push(`${isExact ? 'exact' : 'estimate'}${isSmall ? ' small' : ''}`)
+    if (!isTooLarge(isExact, isSmall)) return clickhouse.query(...args)
+    throw new StoreError('unavailable', 'no', { clickHouseCode: MEMORY_LIMIT_EXCEEDED })
+  }
+  const limited = { query } as unknown as ClickHouse
+  const tables = new ProjectionTables(clickhouse, 'sluice')
+  return { asked, by: new AggregateStore(limited, tables) }
+}
+
+test('values that do not fit memory are estimated each time; in small blocks exact', async () => {
+  const stream = 106 as StreamId
+  const events = Array.from({ length: 50 }, (_, n): PlainEvent => {
+    return { stream, ms: FROM_MS + 20 * MINUTE_MS, level: '', fields: { integer: String(n) } }
+  })
+  await insert(stream, events)
+  const catalog = learnedCatalog(stream, [], { integer: { scalars: ['Int64'] } })
+  const body = { aggregates: [{ fn: 'uniq', field: 'integer' }] }
+  const values = storeWithin((isExact) => isExact)
+  const blocks = storeWithin((_, isSmall) => !isSmall)
+  for (const [{ asked, by }, isEstimated, first, then] of [
+    [values, true, ['exact', 'estimate'], ['exact', 'estimate']],
+    [blocks, false, ['exact', 'estimate', 'exact small'], ['exact small']],
+  ] as const) {
+    for (const expected of [first, then, then]) {
+      asked.length = 0
+      const result = await run(body, [catalog], by)
+      assert.deepEqual([shown(result), result.isEstimated], [['50'], isEstimated])
+      assert.deepEqual(asked, expected)
+    }
   }
 })
 
