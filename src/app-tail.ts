@@ -4,8 +4,6 @@ import type { Context } from './app-context.ts'
 import type { Stores } from './cell/open-stores.ts'
 import { TAIL_WORK_SHARE } from './limits.ts'
 import type { WorkerPool } from './pool/pool.ts'
-import { textOf } from './read/asks-catalog.ts'
-import type { FieldCatalogStore } from './store/catalog/field-catalog-store.ts'
 import type { ControlStore } from './store/control/control-store.ts'
 import { CommittedStore } from './store/raw/committed-store.ts'
 import { EventStore } from './store/raw/event-store.ts'
@@ -15,14 +13,12 @@ import { WorkBudget } from './tail/work-budget.ts'
 interface Parts {
   readonly pool: WorkerPool
   readonly streams: ControlStore
-  /** Those of reads: they are cached. */
-  readonly catalogs: FieldCatalogStore
 }
 
 export function createTails(
   { log, metrics }: Pick<Context, 'log' | 'metrics'>,
   { reads, lease }: Stores,
-  { pool, streams, catalogs }: Parts,
+  { pool, streams }: Parts,
 ): TailHub {
   const budget = new WorkBudget(TAIL_WORK_SHARE * availableParallelism(), performance.now())
   const hub = new TailHub({
@@ -35,10 +31,6 @@ export function createTails(
       return pool.run(now, undefined, (workedMs) => budget.spend(workedMs, performance.now()))
     },
     findStreams: (streamIds) => streams.findStreams(streamIds),
-    findTexts: async (asked) => {
-      const found = await catalogs.load(asked)
-      return found.map((one) => ({ paths: textOf(one), isSettled: !one.isAllText }))
-    },
     restMs: () => budget.restMs(performance.now()),
     observer: {
       onEvents: (count, lagSeconds) => {

@@ -99,8 +99,7 @@ async function start(
   const pool = startPool(context, directory.path)
   const waiting = new WaitingSegments()
   const reads = openReadStores(stores, { givesWay: () => isFull(pool.ingestLoad), waiting })
-  const { catalogs } = reads
-  const tails = createTails(context, stores, { pool, streams: plane.streams, catalogs })
+  const tails = createTails(context, stores, { pool, streams: plane.streams })
   const cellParts = { pool, streams: plane.directory, waiting, tails }
   const cell = await openCell(context, stores, cellParts)
   startPromoter(context, stores.postgres, cell.usage)

@@ -27,6 +27,8 @@ export const QUERY_CONDITIONS_MAX = 2_500
 export const CATALOG_CACHE_MS = 1_000
 /** Fields of streams that are remembered so; past it the longest unread are forgotten. */
 export const CATALOG_CACHE_FIELDS_MAX = 100_000
+/** Shapes of which is remembered whether their events have text; past it as with fields. */
+export const TEXTLESS_SHAPES_KEPT_MAX = 200_000
 /** Tables of streams of their own that one query reads. */
 export const QUERY_TABLES_MAX = 50
 
@@ -411,7 +413,7 @@ export const MERGE_AGE_S = 60
 /** Parts that a merge takes at most: each takes memory. */
 export const MERGE_PARTS_AT_ONCE_MAX = 30
 /** Text fields of a stream that have an index. */
-export const TEXT_INDEXES_MAX = 8
+export const TEXT_INDEXES_MAX = 16
 /** Fields of identifiers that have one. */
 export const ID_INDEXES_MAX = 4
 /**

@@ -109,7 +109,7 @@ export class MatchPipeline {
   #begin(query: MatchQuery, queries: number): Search {
     const { text, eventTime, limit } = query
     return {
-      evaluator: this.#evaluators.of(text, query),
+      evaluator: this.#evaluators.of(text, query.textFields),
       from: eventTime && momentOf(eventTime.fromNs),
       to: eventTime && momentOf(eventTime.toNs),
       limit: Math.min(limit, MATCH_EVENTS_MAX),

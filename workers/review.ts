@@ -82,7 +82,7 @@ export class ReviewPipeline {
   run({ reads, redactFields, query }: ReviewRequest): ReviewedEvents {
     this.#begin(redactFields)
     const damaged: DamagedRead[] = []
-    const evaluator = query && this.#evaluators.of(query.text, query)
+    const evaluator = query && this.#evaluators.of(query.text, query.textFields)
     if (evaluator !== undefined) evaluator.work.left = MATCH_COST_MAX
     for (const [index, read] of reads.entries()) {
       const reason = this.#stored.decode(read.payload)

@@ -6,7 +6,6 @@
  *   events on the tape --each query's evaluator--> which match, their records as far as known
  */
 import { parse } from '../src/language/parse.ts'
-import type { TextPaths } from '../src/language/words.ts'
 import {
   TAIL_SIEVE_BYTES_MAX,
   TAIL_SIEVE_EVENT_STEPS,
@@ -164,11 +163,11 @@ export class Sieve {
   }
 
   #compile(json: string): QuerySet {
-    const [text, ...texts] = JSON.parse(json) as [TextPaths, ...string[]]
+    const [textFields, ...texts] = JSON.parse(json) as [readonly string[], ...string[]]
     const before = this.#evaluators.size
     const set = new SetTests(this.#evaluators)
     const queries = texts.map((one, index) => {
-      return { index, needed: neededClauses(parse(one), text) }
+      return { index, needed: neededClauses(parse(one), textFields) }
     })
     const root = branchOf(set, undefined, queries)
     // Their regular expressions are compiled when they meet the first text.

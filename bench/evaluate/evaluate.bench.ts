@@ -35,7 +35,7 @@ export const evaluateBenches: readonly MicroBench[] = QUERIES.map(([name, query]
     facts.describe(tape, bytes, events)
     const cursor = new EventCursor()
     cursor.begin({ tape, bytes, events, facts })
-    const evaluator = new Evaluator(parse(query), { textFields: ['message'], isAllText: false })
+    const evaluator = new Evaluator(parse(query), ['message'])
     evaluator.begin(cursor)
     return () => {
       let matches = 0

@@ -1,6 +1,6 @@
 /** Events as the page keeps them: the record's text, and what each row shows of it. */
 
-import { TEXT_FIELDS_DEFAULT } from '../../src/model/text-fields.ts'
+import { mainTextOf, TEXT_FIELDS_DEFAULT, TextNames } from '../../src/model/text-fields.ts'
 import {
   type JsonSpan,
   jsonAt,
@@ -80,14 +80,33 @@ export function cellText(event: EventRecord, path: string): string {
   return value.end === cut.end ? jsonString(value) : cutString(jsonText(cut))
 }
 
-/** The line of an event: its first text field, else its payload as it is. */
-export function lineOf(event: EventRecord, textFields: readonly string[] | undefined): string {
-  for (const path of textFields ?? TEXT_FIELDS_DEFAULT) {
-    const value = jsonAt(event.payload, path)
-    if (value !== undefined && jsonKind(value) === 'string') return cellText(event, path)
-  }
+/** The line of an event: its most important text field, else its payload as it is. */
+export function lineOf(
+  event: EventRecord,
+  textFields: readonly string[] = TEXT_FIELDS_DEFAULT,
+): string {
+  const path = mainTextOf(stringPaths(event.payload, ''), namesOf(textFields))
+  if (path !== undefined) return cellText(event, path)
   const { start, end } = event.payload
   return jsonText({ ...event.payload, end: Math.min(end, start + CELL_CHARS_MAX) })
+}
+
+let lastNames: { readonly of: readonly string[]; readonly names: TextNames } | undefined
+
+function namesOf(textFields: readonly string[]): TextNames {
+  if (lastNames?.of !== textFields) {
+    lastNames = { of: textFields, names: new TextNames(textFields) }
+  }
+  return lastNames.names
+}
+
+/** Of strings outside of arrays. */
+function* stringPaths(object: JsonSpan, prefix: string): Generator<string> {
+  for (const { key, value } of jsonMembers(object)) {
+    const kind = jsonKind(value)
+    if (kind === 'string') yield `${prefix}${key}`
+    else if (kind === 'object') yield* stringPaths(value, `${prefix}${key}.`)
+  }
 }
 
 /** The beginning of a JSON string that was cut: without its quote, escapes undone where whole. */

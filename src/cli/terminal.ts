@@ -4,7 +4,7 @@
  */
 import { stripVTControlCharacters } from 'node:util'
 import { type Level, readLevel } from '../model/event-labels.ts'
-import { TEXT_FIELDS_DEFAULT } from '../model/text-fields.ts'
+import { mainTextOf, TEXT_FIELDS_DEFAULT, TextNames } from '../model/text-fields.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface EventRecord {
@@ -93,8 +93,25 @@ function levelOf(payload: EventRecord['payload']): Level | undefined {
 
 /** The first text field, followed by the rest of the payload. */
 function lineOf(payload: EventRecord['payload']): string {
-  const path = TEXT_FIELDS_DEFAULT.find((known) => typeof valueAt(payload, known) === 'string')
-  return path === undefined ? JSON.stringify(payload) : String(valueAt(payload, path))
+  const strings = new Map(stringsOf(payload, ''))
+  const path = mainTextOf(strings.keys(), TEXT_NAMES)
+  return path === undefined ? JSON.stringify(payload) : strings.get(path)!
+}
+
+const TEXT_NAMES = new TextNames(TEXT_FIELDS_DEFAULT)
+
+/** The strings outside of arrays, by their paths. */
+function* stringsOf(
+  members: Readonly<Record<string, unknown>>,
+  prefix: string,
+): Generator<[path: string, text: string]> {
+  for (const [key, value] of Object.entries(members)) {
+    const path = `${prefix}${key}`
+    if (typeof value === 'string') yield [path, value]
+    else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      yield* stringsOf(value as Readonly<Record<string, unknown>>, `${path}.`)
+    }
+  }
 }
 
 function valueAt(value: unknown, path: string): unknown {

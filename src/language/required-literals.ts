@@ -5,9 +5,11 @@
  * What follows from the query is necessary and not sufficient, so a clause of which nothing can be
  * said is left out, and a literal may ignore case where the clause does not.
  */
+
+import type { TextNames } from '../model/text-fields.ts'
 import { makeNumberTest } from './number-test.ts'
 import type { FieldClause, Pattern, Query, Scalar, Test } from './query-tree.ts'
-import { foldCase, makeTextTest, type TextPaths } from './words.ts'
+import { foldCase, makeTextTest } from './words.ts'
 
 /** A literal, and where it must be. */
 export interface PlacedLiteral {
@@ -34,7 +36,7 @@ const NUMBER_BYTES = 8
 const encoder = new TextEncoder()
 
 /** Every event that matches the query has all of these; none where nothing can be said. */
-export function requiredLiterals(query: Query, text: TextPaths): readonly RequiredLiteral[] {
+export function requiredLiterals(query: Query, text: TextNames): readonly RequiredLiteral[] {
   switch (query.kind) {
     case 'and':
       return query.clauses.flatMap((clause) => requiredLiterals(clause, text))
@@ -43,10 +45,9 @@ export function requiredLiterals(query: Query, text: TextPaths): readonly Requir
       if (firsts.some((first) => first === undefined)) return []
       return bounded(firsts.flatMap((first) => first ?? []))
     }
-    case 'text': {
-      const places = text.isAllText ? [undefined] : text.textFields
-      return placed(query.test, wordLiterals(query.test), places)
-    }
+    case 'text':
+      // In any string of an event without text fields.
+      return placed(query.test, wordLiterals(query.test), undefined)
     case 'field':
       return fieldLiterals(query, text)
     case 'all':
@@ -56,27 +57,25 @@ export function requiredLiterals(query: Query, text: TextPaths): readonly Requir
   }
 }
 
-function fieldLiterals({ field, test }: FieldClause, text: TextPaths): RequiredLiteral[] {
+function fieldLiterals({ field, test }: FieldClause, text: TextNames): RequiredLiteral[] {
   if (field.kind === 'system') return []
   if (field.kind === 'path' && field.parts.length > 1) return []
   const path = field.kind === 'path' ? field.parts[0]! : undefined
-  // A path that is no text field may still be one where all strings are, or be below `*`.
-  const isExact = path !== undefined && !text.isAllText && !text.textFields.includes(path)
+  const isExact = path !== undefined && !text.has(path)
   const isWhole = isExact || ('isWhole' in test && test.isWhole)
-  return placed(test, isWhole ? exactLiterals(test) : wordLiterals(test), [path])
+  return placed(test, isWhole ? exactLiterals(test) : wordLiterals(test), path)
 }
 
 /** All that a string has which meets the test; instead of each of them, a number may do. */
 function placed(
   test: Test,
   ofString: readonly Literal[],
-  paths: readonly (string | undefined)[],
+  path: string | undefined,
 ): RequiredLiteral[] {
   const numbers = test.kind === 'value' ? numberLiterals(test.value) : []
   if (numbers === undefined) return []
   return ofString.flatMap((literal) => {
-    const either = [literal, ...numbers]
-    return bounded(paths.flatMap((path) => either.map((each) => ({ ...each, path }))))
+    return bounded([literal, ...numbers].map((each) => ({ ...each, path })))
   })
 }
 

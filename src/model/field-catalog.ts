@@ -6,6 +6,7 @@
  */
 import type { NodeMarks } from './segment-place.ts'
 import type { StreamId } from './stream.ts'
+import type { TextNames } from './text-fields.ts'
 
 export const SCALAR_TYPES = ['Bool', 'Int64', 'UInt64', 'Float64', 'String'] as const
 export type ScalarType = (typeof SCALAR_TYPES)[number]
@@ -47,18 +48,34 @@ export const NOTHING_LEARNED: LearnedRows = { untilMs: 0, behind: [], upTo: new 
  */
 export type PathParts = readonly string[]
 
+/** Events without a string in any text field: words are searched in all of their strings. */
+export interface Textless {
+  /** Shapes whose events may be such; undefined: any event that has no string in `doubtful`. */
+  readonly shapes: readonly bigint[] | undefined
+  /** Text fields at which some events of these shapes have a string after all. */
+  readonly doubtful: readonly string[]
+  /** Where they may have strings. */
+  readonly paths: readonly PathParts[]
+}
+
+/** Every event has a string in a text field. */
+export const NO_TEXTLESS: Textless = { shapes: [], doubtful: [], paths: [] }
+
 export interface FieldCatalog {
   readonly streamId: StreamId
   readonly learned: LearnedRows
   /**
    * The last segments whose paths were learned, as far as the caps allow. Paths of later ones may
-   * be missing in `paths` and, with `isAllText`, in `textFields`.
+   * be missing in `paths` and `textPaths`.
    */
   readonly observed: NodeMarks
-  /** Paths that are searched by words, and in which words without a field are searched. */
+  /** The stream's setting: which paths are text fields follows from their names. */
   readonly textFields: readonly string[]
-  /** No text field of the setting has been seen, so all paths of strings are text fields. */
-  readonly isAllText: boolean
+  readonly textNames: TextNames
+  /** Text fields outside of arrays of objects that are known to have had values. */
+  readonly textPaths: readonly string[]
+  /** Of rows of `learned`. */
+  readonly textless: Textless
   /** Some paths of events were skipped and will never be learned: the stream was past a cap. */
   readonly isPartial: boolean
   /** The types in rows of `learned`. Precondition: `isFieldPath` of each part. */

@@ -13,8 +13,8 @@ export interface ReviewRequest {
 export interface ReviewQuery {
   /** A valid query (`src/language`). */
   readonly text: string
+  /** The stream's setting. */
   readonly textFields: readonly string[]
-  readonly isAllText: boolean
 }
 
 export interface ReviewCounts {

@@ -1,21 +1,88 @@
 /**
- * Text fields: those of a stream's fields that hold prose. Bare words and phrases of a query search
- * them, word by word and ignoring case; the projection has a text index over them. Every other
- * string is compared exactly. The stream's setting `text_fields` lists them.
+ * Text fields: strings that hold prose. Bare words and phrases of a query search them, word by word
+ * and ignoring case; the projection has text indexes over them. Every other string is compared
+ * exactly. Which strings they are depends on their names alone, so a query's meaning never depends
+ * on which other events there are. The stream's setting `text_fields` has the names.
  */
 
-/** Paths where loggers and collectors put messages and stack traces. */
+/** Last names of paths where loggers and collectors put prose, most important first. */
 export const TEXT_FIELDS_DEFAULT: readonly string[] = [
   'message',
   'msg',
+  '@m',
+  '@mt',
+  'text',
   'body',
   'log',
-  'log._raw',
-  'text',
-  'error.message',
-  'error.stack_trace',
-  'exception.message',
-  'exception.stacktrace',
-  'attributes.exception.message',
-  'attributes.exception.stacktrace',
+  '_raw',
+  'event',
+  'short_message',
+  'full_message',
+  'error',
+  'exception',
+  'err',
+  'stack',
+  'stack_trace',
+  'stacktrace',
+  'reason',
+  'detail',
+  'details',
+  'description',
+  'title',
 ]
+
+/**
+ * Which paths are text fields: those that are one of the names or end in `.` and one of them, in
+ * upper or lower case, at any depth. A name may have dots of its own.
+ */
+export class TextNames {
+  /** By name in lower case: its place in the setting. */
+  readonly #last = new Map<string, number>()
+  readonly #dotted: { readonly name: string; readonly rank: number }[] = []
+
+  constructor(names: readonly string[]) {
+    for (const [rank, name] of names.entries()) {
+      const folded = name.toLowerCase()
+      if (folded.includes('.')) this.#dotted.push({ name: folded, rank })
+      else if (!this.#last.has(folded)) this.#last.set(folded, rank)
+    }
+  }
+
+  /** `path`: as in the projection, without arrays of objects. */
+  has(path: string): boolean {
+    return this.rankOf(path) !== undefined
+  }
+
+  /** As `PathField` has it: a field of an element by its own name, an element by its array's. */
+  hasParts(parts: readonly string[]): boolean {
+    const last = parts.at(-1)!
+    return this.has(last === '' && parts.length > 1 ? parts.at(-2)! : last)
+  }
+
+  /** The place of its name in the setting, the first being the most important. */
+  rankOf(path: string): number | undefined {
+    const folded = path.toLowerCase()
+    const rank = this.#last.get(folded.slice(folded.lastIndexOf('.') + 1))
+    const ranks = this.#dotted.flatMap(({ name, rank: other }) => {
+      return folded === name || folded.endsWith(`.${name}`) ? [other] : []
+    })
+    if (rank !== undefined) ranks.push(rank)
+    return ranks.length === 0 ? undefined : Math.min(...ranks)
+  }
+}
+
+/** The path of an event's line: its most important text field, the least deep of several. */
+export function mainTextOf(paths: Iterable<string>, names: TextNames): string | undefined {
+  let best: { readonly path: string; readonly order: readonly [number, number] } | undefined
+  for (const path of paths) {
+    const rank = names.rankOf(path)
+    if (rank === undefined) continue
+    const order = [rank, path.split('.').length] as const
+    const isBetter =
+      best === undefined ||
+      order[0] < best.order[0] ||
+      (order[0] === best.order[0] && order[1] < best.order[1])
+    if (isBetter) best = { path, order }
+  }
+  return best?.path
+}

@@ -175,12 +175,8 @@ export interface MatchTask {
 export interface MatchQuery {
   /** A valid query (`src/language`). */
   readonly text: string
-  /** Paths of the stream's text fields. */
+  /** The stream's setting. */
   readonly textFields: readonly string[]
-  /** Strings at all paths are text: none of the stream's text fields has been seen. */
-  readonly isAllText?: boolean
-  /** See `TextPaths`. */
-  readonly isNew?: boolean
   /** Event times, nanoseconds since 1970, half-open; undefined for events of all times. */
   readonly eventTime: { readonly fromNs: bigint; readonly toNs: bigint } | undefined
   /** Stops after this many matches, in the order of the reads; at most `MATCH_EVENTS_MAX`. */

@@ -1,20 +1,39 @@
 /**
- * Whether a query's meaning depends on which paths the catalog knows: `http.*`, `*`, and words in a
- * stream without any of its text fields. Segments that the catalog has not learned from are then
- * evaluated in workers, which see the paths themselves, even when ClickHouse has the segments
- * already: an event is found as soon as it was acknowledged, whatever is new in it.
+ * Whether a query's answer from the projection depends on which paths the catalog knows: `http.*`,
+ * `*`, and words without a field, which look at every text field that there is. Segments that the
+ * catalog has not learned from are then evaluated in workers, which see the paths themselves, even
+ * when ClickHouse has the segments already: an event is found as soon as it was acknowledged,
+ * whatever is new in it. What counts leaves them out, and says how fresh it is.
  */
-import type { FieldClause, Query } from '../language/query-tree.ts'
-import { QUERY_PATHS_MAX } from '../limits.ts'
-import type { FieldCatalog } from '../model/field-catalog.ts'
+import type { Query } from '../language/query-tree.ts'
+import { segmentIdMs } from '../model/segment-id.ts'
 import { leastMarks, type NodeMarks } from '../model/segment-place.ts'
 import type { SourceStream } from '../store/projection/compile/row-source.ts'
+import type { ReadableStreams } from './read-deps.ts'
 
 /** Up to where ClickHouse can be asked; undefined: everywhere. */
-export function observedFor(query: Query, streams: readonly SourceStream[]): NodeMarks | undefined {
-  const isAllText = streams.some(({ catalog }) => catalog.isAllText)
-  if (!asksCatalog(query, { isAllText, asksOf: () => isAllText })) return undefined
+export function observedFor(
+  queries: readonly Query[],
+  streams: readonly SourceStream[],
+): NodeMarks | undefined {
+  if (!queries.some(asksCatalog)) return undefined
   return leastMarks(streams.map(({ catalog }) => catalog.observed))
+}
+
+/** What is counted, and every event that was acknowledged before `asOfMs` is. */
+export function countedFor(
+  queries: readonly Query[],
+  { sources, asOfMs }: Pick<ReadableStreams, 'sources' | 'asOfMs'>,
+): { readonly asOfMs: number; readonly observed?: NodeMarks } {
+  const observed = observedFor(queries, sources)
+  if (observed === undefined) return { asOfMs }
+  const late = sources.flatMap(({ projected = new Map() }) => {
+    return [...projected].flatMap(([node, segment]) => {
+      const learned = observed.get(node)
+      return learned !== undefined && learned < segment ? [segmentIdMs(learned)] : []
+    })
+  })
+  return { observed, asOfMs: late.reduce((least, ms) => Math.min(least, ms), asOfMs) }
 }
 
 /**
@@ -22,48 +41,25 @@ export function observedFor(query: Query, streams: readonly SourceStream[]): Nod
  * learned, as it is past its caps, and they would be looked at if they were known.
  */
 export function missesPaths(queries: readonly Query[], streams: readonly SourceStream[]): boolean {
-  return streams.some(({ catalog }) => {
-    const { isPartial, isAllText, textFields } = catalog
-    const asksOf = ({ field, test }: FieldClause) => {
-      const isOfWords = (test.kind === 'value' || test.kind === 'wildcard') && !test.isWhole
-      if (!isAllText || !isOfWords || field.kind !== 'path') return false
-      return field.parts.length === 1 && !textFields.includes(field.parts[0]!)
-    }
-    return isPartial && queries.some((query) => asksCatalog(query, { isAllText, asksOf }))
-  })
+  return streams.some(({ catalog }) => catalog.isPartial) && queries.some(asksCatalog)
 }
 
-/** The text fields for the evaluator: all strings where the catalog takes all strings as text. */
-export function textOf(catalog: Pick<FieldCatalog, 'textFields' | 'isAllText' | 'paths'>) {
-  const { textFields, paths } = catalog
-  const isAllText = catalog.isAllText && textFields.length < QUERY_PATHS_MAX
-  return { textFields, isAllText, isNew: isAllText && paths.length === 0 }
-}
-
-interface Asked {
-  readonly isAllText: boolean
-  /** Whether a field of the event means something else where its path is not known. */
-  readonly asksOf: (clause: FieldClause) => boolean
-}
-
-const IN_ELEMENT: Asked = { isAllText: false, asksOf: () => false }
-
-function asksCatalog(query: Query, asked: Asked): boolean {
+function asksCatalog(query: Query): boolean {
   switch (query.kind) {
     case 'all':
       return false
     case 'and':
     case 'or':
-      return query.clauses.some((clause) => asksCatalog(clause, asked))
+      return query.clauses.some(asksCatalog)
     case 'not':
-      return asksCatalog(query.clause, asked)
+      return asksCatalog(query.clause)
     case 'element':
-      return asksCatalog(query.query, IN_ELEMENT)
+      return asksCatalog(query.query)
     case 'text':
-      return asked.isAllText
+      return true
     case 'field': {
       const { kind } = query.field
-      return kind === 'any' || kind === 'below' || (kind === 'path' && asked.asksOf(query))
+      return kind === 'any' || kind === 'below'
     }
   }
 }

@@ -11,10 +11,8 @@ import { REVIEW_EVENTS_MAX, REVIEW_PATHS_MAX } from '../limits.ts'
 import { formatEventId } from '../model/event-id.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Stream } from '../model/stream.ts'
-import { textOf } from '../read/asks-catalog.ts'
 import { type ReadMembers, readQueryText, readTimeRange } from '../read/read-request.ts'
 import { READ_PROPERTIES } from '../read/schemas.ts'
-import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import { idBound, readCursor } from './event-page.ts'
 import {
@@ -36,7 +34,6 @@ import { readRedactFields, STREAM_CHANGES } from './stream-settings.ts'
 export interface RedactReviewDeps extends Guard {
   readonly streams: StreamFinder
   readonly events: EventStore
-  readonly catalogs: Pick<FieldCatalogStore, 'load'>
   readonly reviewSegments: ReviewSegments
   readonly givesWay?: () => boolean
   readonly nowMs?: () => number
@@ -83,7 +80,7 @@ interface Asked extends ReviewRules {
 }
 
 export function redactReviewRoutes(deps: RedactReviewDeps): Route[] {
-  const { streams, catalogs, nowMs = Date.now, givesWay = () => false, ...guard } = deps
+  const { streams, nowMs = Date.now, givesWay = () => false, ...guard } = deps
   return [
     guardRoute(guard, {
       method: 'POST',
@@ -97,7 +94,7 @@ export function redactReviewRoutes(deps: RedactReviewDeps): Route[] {
       bodyBytesMax: REVIEW_BODY_BYTES_MAX,
       run: async ({ principal, params, body, signal }) => {
         const stream = await findVisibleStream(streams, principal, params[0])
-        const asked = await readReview(body as ReadMembers, stream, nowMs(), catalogs)
+        const asked = readReview(body as ReadMembers, stream, nowMs())
         const startMs = performance.now()
         const outcome = await new ReviewWalk({ ...deps, givesWay }, asked.range, asked).run(signal)
         return replyReview(asked, outcome, performance.now() - startMs)
@@ -107,16 +104,10 @@ export function redactReviewRoutes(deps: RedactReviewDeps): Route[] {
 }
 
 /** `body` is as `REVIEW_REQUEST` says. Throws `malformed`. */
-async function readReview(
-  body: ReadMembers,
-  stream: Stream,
-  nowMs: number,
-  catalogs: RedactReviewDeps['catalogs'],
-): Promise<Asked> {
+function readReview(body: ReadMembers, stream: Stream, nowMs: number): Asked {
   const { fromNs, toNs } = readTimeRange(body, nowMs)
   const { query: text = '', redact_fields: redactFields, before, limit } = body
   const query = readQueryText('query', text as string)
-  const [catalog] = query.kind === 'all' ? [] : await catalogs.load([stream])
   return {
     range: {
       streamId: stream.streamId,
@@ -127,7 +118,8 @@ async function readReview(
     },
     fromMs: timeMs(fromNs),
     toMs: timeMs(toNs),
-    query: catalog && { text: text as string, ...textOf(catalog) },
+    query:
+      query.kind === 'all' ? undefined : { text: text as string, textFields: stream.textFields },
     redactFields: redactFields === undefined ? stream.redactFields : readRedactFields(redactFields),
   }
 }

@@ -88,7 +88,6 @@ export function serveRoutes(deps: ServeDeps): Route[] {
     ...redactReviewRoutes({
       ...reviews,
       events,
-      catalogs: deps.catalogs,
       givesWay: deps.isIngestBusy,
       reviewSegments: ({ reads, ...rules }, signal) =>
         deps.reviewSegments({ ...rules, reads: reads.map(storedRead) }, signal),

@@ -91,9 +91,9 @@ const SETTINGS = {
     schema: {
       type: 'array',
       items: { type: 'string' },
-      must: 'a list of dotted paths',
+      must: 'a list of names',
       default: TEXT_FIELDS_DEFAULT,
-      description: `Fields that are searched word by word; 1 to ${TEXT_FIELDS_MAX}`,
+      description: `Fields that are searched word by word, by their last names; \`+name\` adds to the default; 1 to ${TEXT_FIELDS_MAX}`,
     },
     read: (value, into) => {
       into.textFields = readTextFields(value as readonly string[])
@@ -263,28 +263,41 @@ export function readRedactFields(value: unknown): readonly string[] {
   return value as readonly string[]
 }
 
-function readTextFields(paths: readonly string[]): readonly string[] {
-  if (paths.length === 0) throw malformed('"text_fields" must have at least one path')
+/** A list all of whose names begin with `+` adds to the default, any other replaces it. */
+function readTextFields(listed: readonly string[]): readonly string[] {
+  const added = listed.filter((name) => name.startsWith('+'))
+  if (added.length > 0 && added.length < listed.length) {
+    throw malformed(
+      '"text_fields" has names with and without "+"; with it a name is added to the default list, ' +
+        'so write all with it, or none',
+    )
+  }
+  const more = added.map((name) => name.slice(1))
+  const isKnown = (name: string) => TEXT_FIELDS_DEFAULT.includes(name.toLowerCase())
+  const paths =
+    added.length === 0 ? listed : [...TEXT_FIELDS_DEFAULT, ...more.filter((name) => !isKnown(name))]
+  if (paths.length === 0) throw malformed('"text_fields" must have at least one name')
   if (paths.length > TEXT_FIELDS_MAX) {
     const limit = `TEXT_FIELDS_MAX (${TEXT_FIELDS_MAX})`
-    throw malformed(`"text_fields" has ${paths.length} paths, over ${limit}`)
+    throw malformed(`"text_fields" has ${paths.length} names, over ${limit}`)
   }
+  const folded = paths.map((path) => path.toLowerCase())
   for (const [index, path] of paths.entries()) {
-    const where = `"text_fields"[${index}]`
+    const where = `"text_fields"[${index - (paths.length - listed.length)}]`
     if (isPathTooLong(path)) {
       const limit = `FIELD_PATH_BYTES_MAX (${FIELD_PATH_BYTES_MAX})`
       throw malformed(`${where} is ${Buffer.byteLength(path)} bytes, over ${limit}`)
     }
     // PostgreSQL cannot store U+0000, and lone surrogates are not text at all.
     if (!isFieldPath(path) || /[\0\p{Cs}]/u.test(path)) {
-      throw malformed(`${where} is not the path of a field`)
+      throw malformed(`${where} is not the name of a field`)
     }
     if (mayBeInArray(path)) {
-      throw malformed(`${where} leads into an array: text fields are strings of their own`)
+      throw malformed(`${where} leads into an array: write the last name alone`)
     }
-    const first = paths.indexOf(path)
+    const first = folded.indexOf(folded[index]!)
     if (first !== index) {
-      throw malformed(`${where} is in the list twice: it is the same path as [${first}]`)
+      throw malformed(`${where} is in the list twice: it is the same name as [${first}]`)
     }
   }
   return paths

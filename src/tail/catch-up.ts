@@ -14,7 +14,6 @@ import {
   type SegmentSource,
   type WantedSegment,
 } from './stored-reads.ts'
-import type { TextPaths } from './stream-texts.ts'
 import {
   cursorAt,
   encodePlaces,
@@ -55,7 +54,8 @@ export interface CatchUpParts {
 export interface CatchUpRequest {
   readonly streamId: StreamId
   readonly query: string
-  readonly text: TextPaths
+  /** The stream's setting. */
+  readonly textFields: readonly string[]
   readonly start: TailStart
   /** Where the catch-up ends, by node. */
   readonly heard: Places
@@ -214,7 +214,7 @@ function* pagesOf(
 
 async function sendPage(
   { events, match }: CatchUpParts,
-  { streamId, query, text }: CatchUpRequest,
+  { streamId, query, textFields }: CatchUpRequest,
   {
     page,
     places,
@@ -233,7 +233,7 @@ async function sendPage(
   const limit = TAIL_RESUME_PAGE_EVENTS
   const { queries, events: matched } = await match({
     reads,
-    queries: [{ text: query, ...text, eventTime: undefined, limit }],
+    queries: [{ text: query, textFields, eventTime: undefined, limit }],
   })
   const { stopped, undecided, events: mine } = queries[0]!
   let at = 0

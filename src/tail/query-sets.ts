@@ -8,7 +8,6 @@ import type { Query } from '../language/query-tree.ts'
 import { TAIL_SIEVE_REST_MS } from '../limits.ts'
 import type { SievedEvents, SievedMatches, WatchedQueries } from '../model/batch.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { TextPaths } from './stream-texts.ts'
 
 /** What ingest has found in a segment, and for which queries. */
 export interface SievedSegment {
@@ -46,14 +45,14 @@ export class QuerySets {
   /** What ingest is to look for; undefined for nothing. */
   watched(
     queries: () => Iterable<string>,
-    text: TextPaths,
+    textFields: readonly string[],
     nowMs: number,
   ): WatchedQueries | undefined {
     if (nowMs < this.#restUntilMs) return undefined
     if (this.#isStale) {
       this.#isStale = false
       const texts = [...new Set(queries())]
-      const json = JSON.stringify([text, ...texts])
+      const json = JSON.stringify([textFields, ...texts])
       if (json !== this.#watched?.json) this.#watched = this.#makeSet(json, texts)
     }
     return this.#watched

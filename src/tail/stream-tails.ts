@@ -3,16 +3,15 @@
  * that are to be matched, or are being. Segments of a node leave in the order in which they came.
  */
 import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
+import type { Stream } from '../model/stream.ts'
 import type { HeardSegment } from './commit-source.ts'
 import { QuerySets } from './query-sets.ts'
-import type { StreamText } from './stream-texts.ts'
 import type { Tail } from './tail.ts'
 import type { Places } from './tail-cursor.ts'
 
 export class StreamTails {
   readonly tails = new Set<Tail>()
-  #text: StreamText
+  #textFields: readonly string[]
   readonly #sets: QuerySets
   #waiting: HeardSegment[] = []
   /** Taken and not finished. */
@@ -22,17 +21,19 @@ export class StreamTails {
   /** Up to where the tails are; undefined when everything that was heard of is done. */
   #done: Map<number, SegmentId> | undefined
 
-  constructor(streamId: StreamId, text: StreamText) {
-    this.#text = text
+  constructor({ streamId, textFields }: Pick<Stream, 'streamId' | 'textFields'>) {
+    this.#textFields = textFields
     this.#sets = new QuerySets(streamId)
   }
 
-  get text(): StreamText {
-    return this.#text
+  /** The stream's setting. */
+  get textFields(): readonly string[] {
+    return this.#textFields
   }
 
-  set text(text: StreamText) {
-    this.#text = text
+  set textFields(textFields: readonly string[]) {
+    if (JSON.stringify(textFields) === JSON.stringify(this.#textFields)) return
+    this.#textFields = textFields
     this.#sets.changed()
   }
 
@@ -62,7 +63,7 @@ export class StreamTails {
 
   /** What ingest is to look for in the stream's events. */
   watched(nowMs: number): ReturnType<QuerySets['watched']> {
-    return this.#sets.watched(() => this.#queries(), this.#text.paths, nowMs)
+    return this.#sets.watched(() => this.#queries(), this.#textFields, nowMs)
   }
 
   findSieved(sieved: Parameters<QuerySets['find']>[0]): ReturnType<QuerySets['find']> {

@@ -29,7 +29,6 @@ import {
 import { dispatch, dispatchSieved } from './dispatch.ts'
 import { type MatchSegments, readWanted } from './stored-reads.ts'
 import { StreamTails } from './stream-tails.ts'
-import { type FindTexts, StreamTexts, type TextPaths } from './stream-texts.ts'
 import { Tail, type TailObserver, type TailWriter } from './tail.ts'
 import type { QueueItem } from './tail-queue.ts'
 
@@ -40,7 +39,6 @@ export interface TailHubOptions extends Omit<CatchUpParts, 'store'> {
   readonly matchNow: MatchSegments
   /** Those of the streams that are live. */
   readonly findStreams: (streamIds: readonly StreamId[]) => Promise<readonly Stream[]>
-  readonly findTexts: FindTexts
   /** How long matching has to rest now, in ms. */
   readonly restMs: () => number
   readonly observer: TailObserver
@@ -63,7 +61,6 @@ export interface TailRequest {
 
 interface OpenTail {
   readonly request: TailRequest
-  readonly text: TextPaths
   readonly tail: Tail
 }
 
@@ -74,7 +71,6 @@ const STOP_POLL_MS = 10
 export class TailHub {
   readonly #options: TailHubOptions
   readonly #source: CommitSource
-  readonly #texts: StreamTexts
   readonly #streams = new Map<StreamId, StreamTails>()
   readonly #open = new Set<OpenTail>()
   /** Includes tails that are just beginning. */
@@ -88,7 +84,6 @@ export class TailHub {
 
   constructor(options: TailHubOptions) {
     this.#options = options
-    this.#texts = new StreamTexts(options.findTexts)
     this.#source = new CommitSource({
       ownNode: options.ownNode,
       store: options.store,
@@ -133,11 +128,11 @@ export class TailHub {
   }
 
   /** Makes sure that a tail can begin now. Throws as `assertRoom` does, and `StoreError`. */
-  async prepare(tokenId: number, stream: Stream): Promise<void> {
+  async prepare(tokenId: number): Promise<void> {
     this.assertRoom(tokenId)
     const idle = () => this.#count === 0 && this.#idle()
     setTimeout(idle, PREPARED_MS).unref() // When none does.
-    await Promise.all([this.#texts.of(stream), this.#source.start()])
+    await this.#source.start()
   }
 
   /** Runs a tail from its start to its end. Throws as `assertRoom` does, and `StoreError`. */
@@ -195,24 +190,24 @@ export class TailHub {
   async #begin(request: TailRequest): Promise<OpenTail> {
     const { stream, query, limitPerS } = request
     const { streamId } = stream
-    const [text] = await Promise.all([this.#texts.of(stream), this.#source.start()])
+    await this.#source.start()
     // No await from here to the end: whatever is heard of next belongs to the tail.
     const heard = new Map(this.#source.places)
     const { observer } = this.#options
     const tail = new Tail({ streamId, query, limitPerS, heard, observer })
-    const open = { request, text: text.paths, tail }
-    const of = this.#streams.get(streamId) ?? new StreamTails(streamId, text)
+    const open = { request, tail }
+    const of = this.#streams.get(streamId) ?? new StreamTails(stream)
     this.#streams.set(streamId, of)
     of.addTail(tail)
-    of.text = text
+    of.textFields = stream.textFields
     this.#open.add(open)
     this.#rights ??= setTimeout(() => void this.#checkRights(), TAIL_RIGHTS_MS)
     return open
   }
 
-  async #runTail({ request, text, tail }: OpenTail, writer: TailWriter): Promise<void> {
+  async #runTail({ request, tail }: OpenTail, writer: TailWriter): Promise<void> {
     const { start, query } = request
-    const { streamId } = request.stream
+    const { streamId, textFields } = request.stream
     const { store, events, match, nowMs } = this.#options
     const heard = tail.startPlaces
     const missed =
@@ -220,7 +215,7 @@ export class TailHub {
         ? undefined
         : (send: Parameters<typeof catchUp>[2]) => {
             const parts = { store, events, match, nowMs }
-            const what = { streamId, query, text, start, heard }
+            const what = { streamId, query, textFields, start, heard }
             return catchUp(parts, what, send, () => writer.isOver || tail.isEnded)
           }
     const heardNow = () => this.#streams.get(streamId)?.places(this.#source.places) ?? heard
@@ -318,11 +313,11 @@ export class TailHub {
     const reads = found.filter((read) => read !== undefined)
     if (reads.length === 0) return
     const texts = [...new Set(tails.map(({ query }) => query))]
-    const { paths } = of.text
+    const { textFields } = of
     const limit = segments.reduce((sum, { eventCount }) => sum + eventCount, 0)
     const result = await matchNow({
       reads,
-      queries: texts.map((text) => ({ text, ...paths, eventTime: undefined, limit })),
+      queries: texts.map((text) => ({ text, textFields, eventTime: undefined, limit })),
     })
     dispatch({ of, segments, tails, texts, result })
   }
@@ -355,8 +350,10 @@ export class TailHub {
       for (const { request, tail } of [...this.#open]) {
         if (!live.has(request.stream.streamId)) tail.end('stream_deleted')
       }
-      // Not waited for: tokens are looked at, however long it takes.
-      this.#texts.renew(streams, (id) => this.#streams.get(id)).catch(this.#options.onError)
+      for (const { streamId, textFields } of streams) {
+        const of = this.#streams.get(streamId)
+        if (of !== undefined) of.textFields = textFields
+      }
       await Promise.all([...this.#open].map((open) => this.#checkToken(open)))
     } catch (cause) {
       this.#options.onError(cause) // The store is away: it is not known.

@@ -51,8 +51,7 @@ test('true for the events of the reference, whatever the query and the events', 
       if (query === undefined) continue
       const list = round % TEXT_FIELDS.length
       const known = evaluators[list]!.get(text)
-      const evaluator =
-        known ?? new Evaluator(query, { textFields: TEXT_FIELDS[list]!, isAllText: false })
+      const evaluator = known ?? new Evaluator(query, TEXT_FIELDS[list]!)
       evaluators[list]!.set(text, evaluator)
       evaluator.begin(batch.cursor)
       for (const [ordinal, event] of events.entries()) {

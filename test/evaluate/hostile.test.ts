@@ -75,7 +75,7 @@ for (const [name, json] of Object.entries(EVENTS)) {
     batch.load([json], ORIGIN)
     batch.cursor.moveTo(0)
     for (const text of QUERIES) {
-      const evaluator = new Evaluator(parse(text), { textFields: ['msg'], isAllText: false })
+      const evaluator = new Evaluator(parse(text), ['msg'])
       evaluator.work.left = STEPS
       evaluator.begin(batch.cursor)
       const startMs = performance.now()
@@ -101,7 +101,7 @@ test('the deepest queries are evaluated', () => {
     [elements, false],
     ['l[]:{l[]:{l[]:{NOT a:1}}}', true],
   ] as const) {
-    const evaluator = new Evaluator(parse(text), { textFields: [], isAllText: false })
+    const evaluator = new Evaluator(parse(text), [])
     evaluator.begin(batch.cursor)
     batch.cursor.moveTo(0)
     assert.equal(evaluator.matches(batch.cursor), expected, text.slice(0, 40))

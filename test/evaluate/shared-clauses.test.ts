@@ -4,10 +4,8 @@ import { test } from 'node:test'
 import { parse } from '../../src/language/parse.ts'
 import { chooseShared, neededClauses } from '../../workers/evaluate/shared-clauses.ts'
 
-const textOf = (textFields: readonly string[]) => ({ textFields, isAllText: false })
-
 function shared(...texts: string[]): (string | undefined)[] {
-  const chosen = chooseShared(texts.map((text) => neededClauses(parse(text), textOf([]))))
+  const chosen = chooseShared(texts.map((text) => neededClauses(parse(text), [])))
   return chosen.map((one, at) => one && texts[at]!.slice(one.clause.start, one.clause.end))
 }
 
@@ -29,10 +27,7 @@ test('only what every match has, and what is cheap', () => {
 test('clauses are the same when they mean the same', () => {
   assert.deepEqual(shared('f>=5 a:1', 'f:[5 TO *]'), ['f>=5', 'f:[5 TO *]'])
   assert.deepEqual(shared('f:5', 'f:"5"'), [undefined, undefined])
-  const [one, other] = [
-    neededClauses(parse('m:x'), textOf([])),
-    neededClauses(parse('m:x'), textOf(['m'])),
-  ]
+  const [one, other] = [neededClauses(parse('m:x'), []), neededClauses(parse('m:x'), ['m'])]
   assert.deepEqual(chooseShared([one, other]), [undefined, undefined])
   const times = ['t:>=2026-01-01T00:00:00Z', 't:>=2026-01-01T00:00:01Z']
   assert.deepEqual(shared(...times), [undefined, undefined])

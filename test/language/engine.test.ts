@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { findRegexFault } from '../../src/language/regex-syntax.ts'
 import { FOLD_FUNCTION, foldCase, splitWords, TOKENIZER } from '../../src/language/words.ts'
+import { separatedSql } from '../../src/store/projection/text-index.ts'
 import { ProjectionHarness } from '../block/projection-harness.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { regexSource } from './random-regex.ts'
@@ -54,6 +55,13 @@ const LETTERS = [
   '京',
   '😀',
   '\u00a0',
+  '，',
+  '“',
+  '→',
+  '\u001b[32m',
+  '\u001b(B',
+  '\u001b',
+  '\ufe0f',
 ]
 const words = fc.oneof(
   fc.array(fc.constantFrom(...LETTERS), { maxLength: 20 }).map((parts) => parts.join('')),
@@ -61,11 +69,39 @@ const words = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
 )
 
-test('words are the tokens of the engine', async () => {
+test('words are the tokens of the engine, over separated text', async () => {
   const texts = sample(words, 2_000)
-  const tokens = await ask<string[]>(texts, `tokens(text, '${TOKENIZER}')`)
+  const tokens = await ask<string[]>(texts, `tokens(${separatedSql('text')}, '${TOKENIZER}')`)
   assert.equal(tokens.length, texts.length)
-  for (const [at, text] of texts.entries()) assert.deepEqual(splitWords(text), tokens[at], text)
+  for (const [at, text] of texts.entries()) {
+    assert.deepEqual(splitWords(foldCase(text)), tokens[at], JSON.stringify(text))
+  }
+})
+
+test('every code point is in the same class as in the engine', async () => {
+  // `a` and `\u4e00` beside it tell the three classes apart.
+  const around = (char: string) => `a${char}a \u4e00${char}\u4e00`
+  const chars: string[] = []
+  for (let code = 1; code <= 0x10ffff; code++) {
+    if (code < 0xd800 || code > 0xdfff) chars.push(String.fromCodePoint(code))
+  }
+  const last = (each: string[]) => each.at(-1)
+  for (let at = 0; at < chars.length; at += 4_000) {
+    const some = chars.slice(at, at + 4_000)
+    const lines: string[] = []
+    for (let n = 0; n < some.length; n += 200)
+      lines.push(
+        some
+          .slice(n, n + 200)
+          .map(around)
+          .join(' | '),
+      )
+    const tokens = await ask<string[]>(lines, `tokens(${separatedSql('text')}, '${TOKENIZER}')`)
+    for (const [n, line] of lines.entries()) {
+      const own = splitWords(foldCase(line))
+      assert.equal(own.join(), tokens[n]!.join(), `${last(own)} ${last(tokens[n]!)}`)
+    }
+  }
 })
 
 test('case is folded as in the engine, for every code point and in context', async () => {
@@ -96,20 +132,23 @@ test('case is folded as in the engine, for every code point and in context', asy
   }
 })
 
-test('queries get the same answers with an index on the folded text as without', async () => {
-  const column = `${FOLD_FUNCTION}(text)`
+test('queries get the same answers with an index on the separated text as without', async () => {
+  const column = separatedSql('text')
   await harness.native(
     `CREATE TABLE words (id UInt32, text String,
       INDEX words ${column} TYPE text(tokenizer = '${TOKENIZER}')) ENGINE = MergeTree ORDER BY id`,
   )
-  const texts = ['Timed OUT after 5 s', 'out timed', 'timed-out', 'timed x out', 'Żółw', 'timedout']
+  const texts = [
+    ...['Timed OUT after 5 s', 'out timed', 'timed-out', 'timed x out', 'Żółw', 'timedout'],
+    ...['请求timed，out', '\u001b[32mTimed\u001b[0m'],
+  ]
   await harness.native(
     `INSERT INTO words SELECT number, ${arrayOf(texts)}[number + 1] FROM numbers(${texts.length})`,
   )
   const cases = [
-    [`hasAllTokens(${column}, ['timed'])`, [0, 1, 2, 3]],
+    [`hasAllTokens(${column}, ['timed'])`, [0, 1, 2, 3, 6, 7]],
     [`hasAllTokens(${column}, ['żółw'])`, [4]],
-    [`hasPhrase(${column}, 'timed out')`, [0, 2]],
+    [`hasPhrase(${column}, 'timed out')`, [0, 2, 6]],
     [`hasPhrase(${column}, 'out after')`, [0]],
   ] as const
   for (const [condition, expected] of cases) {

@@ -83,8 +83,29 @@ test('words on text fields', () => {
     [
       'timed',
       ['{"msg":"Timed out"}', '{"msg":[1,"timed"]}'],
-      ['{"msg":"untimed"}', '{"x":"timed"}'],
+      ['{"msg":"untimed"}', '{"msg":"","x":"timed"}'],
     ],
+    // All strings of an event that has no string in a text field.
+    ['timed', ['{"x":"Timed"}', '{"x":{"y":["timed"]}}', '{"l":[{"m":"timed"}]}'], ['{"x":1}']],
+    ['timed', ['{"x":"timed","msg":1}', '{"x":"timed","msg":["a"]}'], ['{"timed":"x"}']],
+    ['timed', ['{"a":{"MSG":"timed"}}'], ['{"a":{"MSG":"x"},"b":"timed"}']],
+    ['x:Timed', ['{"x":"Timed"}'], ['{"x":"timed"}', '{"x":"Timed out"}']],
+    ['l[].Msg:timed', ['{"l":[{"Msg":"Timed out"}]}'], ['{"l":[{"m":"Timed out"}]}']],
+    [
+      'timeout',
+      ['{"msg":"请求timeout，重试3次"}', '{"msg":"“timeout”"}', '{"msg":"retry—timeout→end"}'],
+      ['{"msg":"étimeout"}'],
+    ],
+    [
+      'db01',
+      ['{"msg":"ERROR：连接db01失败"}', '{"msg":"\\u00a0db01\\ufeff"}'],
+      ['{"msg":"db011"}'],
+    ],
+    ['debug', ['{"msg":"\\u001b[32mDEBUG\\u001b[0m"}', '{"msg":"\\u001b(Bdebug"}'], []],
+    ['32m', [], ['{"msg":"\\u001b[32mDEBUG\\u001b[0m"}']],
+    ['deb*', ['{"msg":"\\u001b[32mDEBUG\\u001b[0m"}', '{"msg":"请求debug"}'], ['{"msg":"édebug"}']],
+    ['29', ['{"msg":"orders_29"}', '{"msg":"10.0.29.1"}', '{"msg":"⚠\\ufe0f29"}'], []],
+    ['失败', ['{"msg":"ERROR：连接db01失败"}'], []],
     ['timed-out', ['{"msg":"was TIMED_OUT!"}'], ['{"msg":"out timed"}', '{"msg":"timed x out"}']],
     ['200', ['{"msg":200}', '{"msg":"code 200"}'], ['{"msg":"2000"}']],
     ['msg=timed', ['{"msg":"timed"}'], ['{"msg":"timed out"}']],
@@ -93,7 +114,7 @@ test('words on text fields', () => {
     ['tim*', ['{"msg":"x timed out"}', '{"msg":"tim"}'], ['{"msg":"untimed"}']],
     ['t?med', ['{"msg":"TIMED!"}', '{"msg":"(t.med)"}'], ['{"msg":"timeds"}']],
     ['x*z', ['{"msg":"a x-y-z b"}'], ['{"msg":"x y z"}', '{"msg":"xz1"}']],
-    ['msg[]:timed', ['{"msg":["timed"]}'], ['{"msg":["timed out"]}', '{"msg":"timed"}']],
+    ['msg[]:timed', ['{"msg":["timed"]}', '{"msg":["Timed out"]}'], ['{"msg":"timed"}']],
   ])
 })
 

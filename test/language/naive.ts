@@ -6,7 +6,13 @@
  * Slow on purpose: an event is parsed into a tree, then into its paths, for each query.
  */
 
-import type { Field, FieldClause, Query, SystemFieldName } from '../../src/language/query-tree.ts'
+import type {
+  Field,
+  FieldClause,
+  Query,
+  SystemFieldName,
+  TextClause,
+} from '../../src/language/query-tree.ts'
 import { FIELD_PATH_BYTES_MAX, NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
 import { isFieldPath } from '../../src/model/field-path.ts'
 import { type Json, type JsonObject, parseJson } from './naive-json.ts'
@@ -37,8 +43,10 @@ type Paths = ReadonlyMap<string, Leaf>
 interface Scope {
   readonly paths: Paths
   readonly event: NaiveEvent
-  /** An element has none. */
+  /** The setting's names. */
   readonly textFields: readonly string[]
+  /** Not an element of an array. */
+  readonly isEvent: boolean
 }
 
 /** Whether the query is true for the event. */
@@ -49,7 +57,7 @@ export function naiveMatches(
 ): boolean {
   const json = parseJson(event.json)
   if (json.kind !== 'object') throw new Error('an event is an object')
-  return matches(query, { paths: pathsOf(json, 0), event, textFields })
+  return matches(query, { paths: pathsOf(json, 0), event, textFields, isEvent: true })
 }
 
 function matches(query: Query, scope: Scope): boolean {
@@ -63,17 +71,42 @@ function matches(query: Query, scope: Scope): boolean {
     case 'not':
       return !matches(query.clause, scope)
     case 'text':
-      return scope.textFields.some((path) => {
-        const leaf = scope.paths.get(path)
-        return leaf !== undefined && testsLeaf(query, leaf, true)
-      })
+      return scope.isEvent && matchesText(query, scope)
     case 'field':
       return matchesField(query, query.field, scope)
     case 'element':
       return elementsAt(scope.paths, query.field.parts.slice(0, -1)).some((paths) =>
-        matches(query.query, { ...scope, paths, textFields: [] }),
+        matches(query.query, { ...scope, paths, isEvent: false }),
       )
   }
+}
+
+/** In the text fields; in an event without a string in one of them, in all of its strings. */
+function matchesText(query: TextClause, { paths, textFields }: Scope): boolean {
+  const texts = [...paths].filter(([path]) => isTextField(path, textFields) && isFieldPath(path))
+  if (texts.some(([, leaf]) => testsLeaf(query, leaf, true))) return true
+  const hasString = texts.some(([, leaf]) => leaf.kind === 'scalar' && leaf.value.kind === 'string')
+  return !hasString && matchesSomeString(query, paths)
+}
+
+/** Also in arrays, and in the objects in them. */
+function matchesSomeString(query: TextClause, paths: Paths): boolean {
+  return [...paths].some(([path, leaf]) => {
+    if (!isFieldPath(path)) return false
+    if (leaf.kind === 'objects') {
+      return leaf.elements.some((element) => matchesSomeString(query, element))
+    }
+    const values = leaf.kind === 'scalar' ? [leaf.value] : leaf.elements
+    return values.some((value) => value?.kind === 'string' && testsValue(query.test, value, true))
+  })
+}
+
+/** By its name alone, at any depth, in any case. */
+function isTextField(path: string, textFields: readonly string[]): boolean {
+  const folded = path.toLowerCase()
+  return textFields.some((name) => {
+    return folded === name.toLowerCase() || folded.endsWith(`.${name.toLowerCase()}`)
+  })
 }
 
 function matchesField(clause: FieldClause, field: Field, scope: Scope): boolean {
@@ -86,12 +119,13 @@ function matchesField(clause: FieldClause, field: Field, scope: Scope): boolean 
     case 'path': {
       const { parts } = field
       const last = parts.at(-1)!
-      const isText = parts.length === 1 && textFields.includes(last)
-      if (last === '' && parts.length > 1) {
+      const isElement = last === '' && parts.length > 1
+      const isText = isTextField(isElement ? parts.at(-2)! : last, textFields)
+      if (isElement) {
         return leavesAt(paths, parts.slice(0, -1)).some(
           (leaf) =>
             leaf.kind === 'scalars' &&
-            leaf.elements.some((value) => value !== null && testsValue(clause.test, value, false)),
+            leaf.elements.some((value) => value !== null && testsValue(clause.test, value, isText)),
         )
       }
       return leavesAt(paths, parts).some((leaf) => testsLeaf(clause, leaf, isText))
@@ -101,7 +135,7 @@ function matchesField(clause: FieldClause, field: Field, scope: Scope): boolean 
       const prefix = last === '' ? '' : `${last}.`
       if (field.parts.length === 1) return matchesBelow(clause, prefix, paths, textFields)
       return elementsAt(paths, field.parts.slice(0, -1)).some((element) =>
-        matchesBelow(clause, prefix, element, []),
+        matchesBelow(clause, prefix, element, textFields),
       )
     }
     case 'any':
@@ -118,9 +152,9 @@ function matchesBelow(
 ): boolean {
   return [...paths].some(([path, leaf]) => {
     if (!path.startsWith(prefix) || !isFieldPath(path)) return false
-    if (testsLeaf(clause, leaf, textFields.includes(path))) return true
+    if (testsLeaf(clause, leaf, isTextField(path, textFields))) return true
     if (leaf.kind !== 'objects') return false
-    return leaf.elements.some((element) => matchesBelow(clause, '', element, []))
+    return leaf.elements.some((element) => matchesBelow(clause, '', element, textFields))
   })
 }
 

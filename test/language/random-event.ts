@@ -5,11 +5,11 @@
  */
 import fc from 'fast-check'
 
-/** Lists of text fields to try: paths that events and queries have. */
+/** Lists of text fields to try: names that events and queries have, at any depth. */
 export const TEXT_FIELDS: readonly (readonly string[])[] = [
-  [],
-  ['a'],
-  ['message', 'a', 'b.c', 'level', 'x-y/z'],
+  ['nowhere'],
+  ['A'],
+  ['message', 'm', 'b.c', 'LEVEL', 'x-y/z', 'é'],
 ]
 
 const KEYS = [
@@ -90,6 +90,24 @@ const STRINGS = [
   ...['2026-01-01T00:00:00Z', '2026-01-01t00:00:00.000z', '2025-12-31T23:59:60Z', '2026-01-01'],
   ...['2026-01-01T10:00:00.5+01:00', '2026-01-01 09:00:00.500000000Z', '2026-02-30T00:00:00Z'],
   ...['1899-12-31T23:59:59Z', '1900-01-01T00:00:00Z', '2261-12-31T23:59:59.999999999-23:59'],
+  ...[
+    '请求timeout，重试3次',
+    '“timed” out',
+    'ERROR：连接db01失败',
+    'a—b',
+    'a→b',
+    'a\u00a0b',
+    '\ufeffa',
+  ],
+  ...[
+    '\u001b[32mError\u001b[0m',
+    '\u001b(Bab',
+    '\u001b',
+    'a\u001b[1;31mb',
+    '⚠\ufe0fa',
+    'a😀b',
+    '４東a',
+  ],
   ...['[1]', '{"x":1}', 'x'.repeat(300), `${'x '.repeat(200)}error`, `${'é'.repeat(200)} a b`],
   ...['\ud83d', '\ude00x', '\ufffd', 'a\u00a0b', 'a\tb', 'warn', 'INFO', 'web', 'checkout'],
 ]

@@ -43,6 +43,12 @@ const WORDS = [
   '"\\n\\\\"',
   'a,b',
   '~',
+  'timeout',
+  '"timed out"',
+  'db01',
+  '失败',
+  '“timed”',
+  '→',
 ]
 const PATTERNS = ['a*', '*', '*b*', 'a?c', '\\*x*', 'é*']
 const REGEXES = ['/a.b/', '/^x\\/y$/i', '/(a|b)+/', '/[a-z]{2}/']

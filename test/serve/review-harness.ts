@@ -6,7 +6,6 @@ import { makeSegmentId, type SegmentId, segmentIdMs } from '../../src/model/segm
 import type { StreamId } from '../../src/model/stream.ts'
 import { Lane } from '../../src/serve/lane.ts'
 import { redactReviewRoutes } from '../../src/serve/redact-review.ts'
-import { FieldCatalogStore } from '../../src/store/catalog/field-catalog-store.ts'
 import { EventStore } from '../../src/store/raw/event-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReviewPipeline } from '../../workers/review.ts'
@@ -61,7 +60,6 @@ export class ReviewHarness {
         streams,
         lane: harness.lane,
         events: new EventStore(postgres),
-        catalogs: new FieldCatalogStore(postgres),
         nowMs: () => NOW_MS,
         msMax: MS_MAX,
         givesWay: () => harness.isIngestBusy,

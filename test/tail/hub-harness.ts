@@ -173,11 +173,6 @@ export function createHub(store: FakeStore, options: Partial<TailHubOptions> = {
     match: fakeMatch,
     matchNow: fakeMatch,
     findStreams: async (ids) => ids.map((streamId) => ({ streamId, textFields: [] }) as never),
-    findTexts: async (streams) =>
-      streams.map(({ textFields }) => ({
-        paths: { textFields, isAllText: false },
-        isSettled: true,
-      })),
     restMs: () => 0,
     observer: {
       onEvents: () => undefined,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { TAIL_RIGHTS_MS, TAIL_SIEVE_REST_MS } from '../../src/limits.ts'
+import { TAIL_SIEVE_REST_MS } from '../../src/limits.ts'
 import type {
   AcceptedBatch,
   CommittedGroup,
@@ -169,34 +169,18 @@ test('what costs too much is matched, and not tried again for TAIL_SIEVE_REST_MS
   await stop()
 })
 
-test('words are looked for in all strings until a text field is seen', async () => {
+test('other text fields of the stream count at once', async () => {
   let setting = ['msg']
-  let isSeen = false
-  const asked: unknown[] = []
   const { hub, open, errors } = rig({
     findStreams: async (ids) => ids.map((streamId) => ({ streamId, textFields: setting }) as never),
-    findTexts: async (streams) => {
-      return streams.map(({ textFields }) => {
-        asked.push(textFields)
-        return { paths: { textFields, isAllText: !isSeen }, isSettled: isSeen }
-      })
-    },
   })
   const stream = { streamId: STREAM, textFields: setting } as never
   const { stop } = open('x', { stream })
   await soon()
   const told = () => JSON.parse(hub.watchedIn(BATCH)![0]!.json)[0] as object
-  assert.deepEqual(told(), { textFields: ['msg'], isAllText: true })
-  isSeen = true
-  const until = async (expected: object) => {
-    await waitFor(() => isDeepStrictEqual(told(), expected), JSON.stringify(expected))
-  }
-  await until({ textFields: ['msg'], isAllText: false })
-  assert.equal(asked.length, 2)
-  await sleep(3 * TAIL_RIGHTS_MS)
-  assert.equal(asked.length, 2, 'what is settled is not asked for again')
+  assert.deepEqual(told(), ['msg'])
   setting = ['body']
-  await until({ textFields: ['body'], isAllText: false })
+  await waitFor(() => isDeepStrictEqual(told(), ['body']), 'body')
   assert.deepEqual(errors, [])
   await stop()
 })
@@ -207,7 +191,7 @@ test('ingest is asked what it can tell, of streams that somebody watches', async
   const one = open('x')
   await soon()
   const [{ json }] = hub.watchedIn(BATCH) as [WatchedQueries]
-  assert.deepEqual(JSON.parse(json), [{ textFields: [], isAllText: false }, 'x'])
+  assert.deepEqual(JSON.parse(json), [[], 'x'])
   const owners = [{ streamId: STREAM, parts: 1 }]
   assert.equal(hub.watchedIn({ ...BATCH, streamId: 0, owners } as never)?.[0]?.json, json)
   assert.equal(hub.watchedIn({ ...BATCH, streamId: 8 } as never), undefined)

@@ -7,7 +7,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from '../../src/language/parse.ts'
-import type { TextPaths } from '../../src/language/words.ts'
 import {
   MATCH_EVENTS_MAX,
   TAIL_SIEVE_BYTES_MAX,
@@ -35,13 +34,8 @@ const SEGMENT = makeSegmentId({ ms: Date.UTC(2026, 10, 23), node: 3, counter: 7 
 const OF_COMMIT = /_id\b|_ingested_at|_event_time/
 let sets = 0
 
-function watch(
-  streamId: StreamId,
-  textFields: readonly string[],
-  texts: readonly string[],
-  isAllText = false,
-) {
-  return { streamId, setId: ++sets, json: JSON.stringify([{ textFields, isAllText }, ...texts]) }
+function watch(streamId: StreamId, textFields: readonly string[], texts: readonly string[]) {
+  return { streamId, setId: ++sets, json: JSON.stringify([textFields, ...texts]) }
 }
 
 /** Of each query the ordinals and the records, once the segment has an id. */
@@ -69,12 +63,12 @@ function readStored(
   { first, count }: { readonly first: number; readonly count: number },
   { json }: WatchedQueries,
 ): string[][] {
-  const [paths, ...texts] = JSON.parse(json) as [TextPaths, ...string[]]
+  const [textFields, ...texts] = JSON.parse(json) as [readonly string[], ...string[]]
   const ingestedAtMs = segmentIdMs(SEGMENT)
   const range = { fromOrdinal: 0, toOrdinal: count, firstEvent: first, newestFirst: false }
   const reads = [{ payload, segmentId: String(SEGMENT), ingestedAtMs, ...range }]
   return texts.map((text) => {
-    const query = { text, ...paths, eventTime: undefined, limit: MATCH_EVENTS_MAX }
+    const query = { text, textFields, eventTime: undefined, limit: MATCH_EVENTS_MAX }
     const { queries, events } = stored.run({ reads, queries: [query], withRecords: true })
     return [...queries[0]!.events].map((place) => {
       const record = events.json.subarray(events.jsonEnd[place - 1] ?? 0, events.jsonEnd[place])
@@ -131,10 +125,7 @@ test('it finds what the task finds that reads what was stored', () => {
     const asked = [...texts, ...pairs.filter(parses), 'level:error a:*', 'level:error b:*']
     const textFields = TEXT_FIELDS[round % TEXT_FIELDS.length]!
     for (const batch of batchesOf(lines, lines.toReversed().slice(0, 9))) {
-      const watched = [
-        watch(ONE, textFields, asked, round % 3 === 0),
-        watch(TWO, textFields, asked.slice(0, 9)),
-      ]
+      const watched = [watch(ONE, textFields, asked), watch(TWO, textFields, asked.slice(0, 9))]
       for (const segment of ingest.run(batch, undefined, watched).segments) {
         const { runs = [{ streamId: ONE, eventCount: segment.eventCount }] } = segment
         let first = 0

@@ -1,9 +1,9 @@
 /** A query's tree as closures over the tape. */
 
 import type { Field, FieldClause, Query } from '../../src/language/query-tree.ts'
-import type { TextPaths } from '../../src/language/words.ts'
 import { isFieldPath } from '../../src/model/field-path.ts'
-import { ARRAY_JSON, BOOL, NO_TYPE, nativeTypeOf, STRING_TYPE } from '../block/native-types.ts'
+import { TextNames } from '../../src/model/text-fields.ts'
+import { ARRAY_JSON, BOOL, NO_TYPE, nativeTypeOf } from '../block/native-types.ts'
 import { NO_COLUMN } from '../tape/column-names.ts'
 import { ENTRY, nextEntry } from '../tape/tape-types.ts'
 import { costRank } from './cost-rank.ts'
@@ -11,7 +11,8 @@ import type { EventCursor } from './event-cursor.ts'
 import { testElements, testLeaf } from './leaf-test.ts'
 import { columnTypeOf, findInElement, NO_ENTRY, PathFinder } from './path-finder.ts'
 import { makeSystemTest } from './system-test.ts'
-import { makeValueTest, type Parts, type ValueTest } from './value-test.ts'
+import { TextFinder } from './text-finder.ts'
+import { makeValueTest, NOTHING, type Parts, type ValueTest } from './value-test.ts'
 
 /**
  * Whether it is true in a scope: of the event whose entries are `from`..`to` at depth 0, or of an
@@ -28,57 +29,44 @@ const PATH_STEPS = 15
 
 export interface CompiledQuery {
   readonly test: ScopeTest
-  /** To be begun before the events of a batch. */
-  readonly finder: PathFinder
+  /** Before the events of a batch. */
+  begin(event: EventCursor): void
 }
 
-export function compileQuery(query: Query, text: TextPaths, parts: Parts): CompiledQuery {
-  const compiler = new QueryCompiler(text, parts)
-  const test = compiler.compileFor(query)
-  return { test, finder: compiler.finish() }
+/** `textFields`: the stream's setting. */
+export function compileQuery(
+  query: Query,
+  textFields: readonly string[],
+  parts: Parts,
+): CompiledQuery {
+  const compiler = new QueryCompiler(textFields, parts)
+  const test = compiler.compile(query, true)
+  return { test, begin: compiler.finish() }
 }
 
 class QueryCompiler {
   readonly #parts: Parts
-  readonly #textFields: readonly string[]
-  readonly #isNew: boolean
-  #isAllText: boolean
-  /** Paths of the event by their number; the text fields come first. */
-  readonly #paths: string[]
+  readonly #names: TextNames
+  readonly #texts: TextFinder
+  /** Paths of the event by their number. */
+  readonly #paths: string[] = []
   /** Made when all paths are known; closures ask for it later. */
   #finder: PathFinder | undefined
   /** By column, which of a scope's entries counts. */
   #lastEntry = new Int32Array(0)
 
-  constructor({ textFields, isAllText, isNew = false }: TextPaths, parts: Parts) {
+  constructor(textFields: readonly string[], parts: Parts) {
     this.#parts = parts
-    this.#textFields = textFields
-    this.#isAllText = isAllText
-    this.#isNew = isNew
-    this.#paths = [...textFields]
+    this.#names = new TextNames(textFields)
+    this.#texts = new TextFinder(textFields)
   }
 
-  finish(): PathFinder {
-    this.#finder = new PathFinder(this.#paths)
-    return this.#finder
-  }
-
-  /** Of events. */
-  compileFor(query: Query): ScopeTest {
-    const all = this.compile(query, true)
-    if (!this.#isNew || !this.#isAllText || this.#textFields.length === 0) return all
-    this.#isAllText = false
-    const named = this.compile(query, true)
-    const isThere = this.#leafTest(
-      makeValueTest({ kind: 'exists', start: 0, end: 0 }, true, this.#parts),
-    )
-    const hasText = joined(
-      'or',
-      this.#textFields.map((path) => this.#atPath([path], true, isThere)),
-    )
-    return (event, from, to, depth) => {
-      const test = hasText(event, from, to, depth) ? named : all
-      return test(event, from, to, depth)
+  finish(): (event: EventCursor) => void {
+    const finder = new PathFinder(this.#paths)
+    this.#finder = finder
+    return (event) => {
+      finder.begin(event)
+      this.#texts.begin(event)
     }
   }
 
@@ -99,13 +87,8 @@ class QueryCompiler {
         const test = this.compile(query.clause, isEvent)
         return (event, from, to, depth) => !test(event, from, to, depth)
       }
-      case 'text': {
-        const value = makeValueTest(query.test, true, this.#parts)
-        const test = this.#leafTest(value)
-        const tests = this.#textFields.map((path) => this.#atPath([path], isEvent, test))
-        if (isEvent && this.#isAllText) tests.push(this.#anyString(value))
-        return joined('or', tests)
-      }
+      case 'text':
+        return isEvent ? this.#text(makeValueTest(query.test, true, this.#parts)) : () => false
       case 'element': {
         const test = this.compile(query.query, false)
         const array = query.field.parts.slice(0, -1)
@@ -124,12 +107,12 @@ class QueryCompiler {
       case 'system':
         return makeSystemTest(field.name, test, parts)
       case 'any':
-        return this.#below('', test, isEvent)
+        return this.#below('', test)
       case 'below': {
         const last = field.parts.at(-1)!
         const prefix = last === '' ? '' : `${last}.`
-        if (field.parts.length === 1) return this.#below(prefix, test, isEvent)
-        const below = this.#below(prefix, test, false)
+        const below = this.#below(prefix, test)
+        if (field.parts.length === 1) return below
         return this.#atPath(field.parts.slice(0, -1), isEvent, (event, at, depth) =>
           this.#someObject(event, at, depth, below),
         )
@@ -138,41 +121,36 @@ class QueryCompiler {
         const last = field.parts.at(-1)!
         const isElement = last === '' && field.parts.length > 1
         if (isElement) {
-          const value = makeValueTest(test, false, parts)
+          const value = makeValueTest(test, this.#names.hasParts(field.parts), parts)
           return this.#atPath(field.parts.slice(0, -1), isEvent, this.#elementTest(value))
         }
-        const isText = isEvent && field.parts.length === 1 && this.#textFields.includes(last)
-        const value = makeValueTest(test, isText, parts)
-        const isWord = isEvent && field.parts.length === 1 && this.#isAllText
-        const string = isWord ? makeValueTest(test, true, parts).string : value.string
-        const ofString = isWord ? { ...value, string } : value
-        return this.#atPath(field.parts, isEvent, this.#leafTest(value, ofString))
+        const value = makeValueTest(test, this.#names.hasParts(field.parts), parts)
+        return this.#atPath(field.parts, isEvent, this.#leafTest(value))
       }
     }
   }
 
-  /** `ofString`: the test where the value is a string, and no array. */
-  #leafTest(test: ValueTest, ofString = test): EntryTest {
+  #leafTest(test: ValueTest): EntryTest {
     const { work } = this.#parts
     return (event, at, depth) => {
-      const native = columnTypeOf(event.entries, at, depth)
-      return testLeaf(event, at, native, native === STRING_TYPE ? ofString : test, work)
+      return testLeaf(event, at, columnTypeOf(event.entries, at, depth), test, work)
     }
   }
 
-  /** Of some string of the event outside of arrays. */
-  #anyString(test: ValueTest): ScopeTest {
-    const { work } = this.#parts
-    return (event, from, to) => {
-      this.#findLast(event, from, to)
-      const { entries, trie } = event
-      for (let at = from; at < to; at = nextEntry(entries, at)) {
-        const column = trie.column[entries[at]!]!
-        if (column === NO_COLUMN || this.#lastEntry[column] !== at) continue
-        if (columnTypeOf(entries, at, 0) !== STRING_TYPE) continue
-        if (testLeaf(event, at, STRING_TYPE, test, work) && isNameable(event, column)) return true
+  /** Some text field of the event, or any of its strings where it has no string in one. */
+  #text(value: ValueTest): ScopeTest {
+    const texts = this.#texts
+    const test = this.#leafTest(value)
+    const ofString = { ...NOTHING, string: value.string }
+    const anyString = this.#somePath('', () => ofString)
+    return (event, from, to, depth) => {
+      texts.find(event)
+      // Others may find theirs before this test goes on.
+      const { from: first, to: end, hasString } = texts
+      for (let index = first; index < end; index++) {
+        if (test(event, event.start + texts.entryAt(index), 0)) return true
       }
-      return false
+      return !hasString && anyString(event, from, to, depth)
     }
   }
 
@@ -231,13 +209,13 @@ class QueryCompiler {
   }
 
   /** Some path that begins so, or one in its elements. */
-  #below(prefix: string, test: FieldClause['test'], isEvent: boolean): ScopeTest {
+  #below(prefix: string, test: FieldClause['test']): ScopeTest {
     const plain = makeValueTest(test, false, this.#parts)
-    const isOfWords =
-      isEvent && (test.kind === 'value' || test.kind === 'wildcard') && !test.isWhole
-    const texts = isOfWords ? this.#textFields.length : 0
-    const isAllText = isOfWords && this.#isAllText
-    const text = texts > 0 || isAllText ? makeValueTest(test, true, this.#parts) : plain
+    const text = makeValueTest(test, true, this.#parts)
+    return this.#somePath(prefix, (column) => (this.#texts.isText(column) ? text : plain))
+  }
+
+  #somePath(prefix: string, valueAt: (column: number) => ValueTest): ScopeTest {
     const start = Buffer.from(prefix)
     const some = (event: EventCursor, from: number, to: number, depth: number, begin: Buffer) => {
       this.#findLast(event, from, to)
@@ -247,13 +225,8 @@ class QueryCompiler {
         if (column === NO_COLUMN || this.#lastEntry[column] !== at) continue
         const native = columnTypeOf(entries, at, depth)
         if (native === NO_TYPE || !trie.columns.startsWith(column, begin)) continue
-        const isText =
-          depth === 0 &&
-          ((isAllText && native === STRING_TYPE) ||
-            (texts > 0 && this.#finder!.indexOf(column) < texts))
-        const value = isText ? text : plain
         const isFound =
-          testLeaf(event, at, native, value, this.#parts.work) ||
+          testLeaf(event, at, native, valueAt(column), this.#parts.work) ||
           (native === ARRAY_JSON && this.#someObject(event, at, depth, anywhere))
         if (isFound && isNameable(event, column)) return true
       }

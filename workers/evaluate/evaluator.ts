@@ -3,7 +3,6 @@
  * of an event is then that of the byte ranges that clauses read. Nothing is parsed into values.
  */
 import type { Query } from '../../src/language/query-tree.ts'
-import type { TextPaths } from '../../src/language/words.ts'
 import { type CompiledQuery, compileQuery } from './compile-query.ts'
 import type { EventCursor } from './event-cursor.ts'
 import { Regexes, RegexMemory } from './regexes.ts'
@@ -21,15 +20,19 @@ export class Evaluator {
   readonly #regexes: Regexes
   readonly #compiled: CompiledQuery
 
-  constructor(query: Query, text: TextPaths, memory = new RegexMemory()) {
-    this.needed = neededClauses(query, text)
+  /** `textFields`: the stream's setting. */
+  constructor(query: Query, textFields: readonly string[], memory = new RegexMemory()) {
+    this.needed = neededClauses(query, textFields)
     this.#regexes = new Regexes(this.work, memory)
-    this.#compiled = compileQuery(query, text, { work: this.work, regexes: this.#regexes })
+    this.#compiled = compileQuery(query, textFields, {
+      work: this.work,
+      regexes: this.#regexes,
+    })
   }
 
   /** Before the events of a batch: `event` has begun it. */
   begin(event: EventCursor): void {
-    this.#compiled.finder.begin(event)
+    this.#compiled.begin(event)
   }
 
   /** Whether the event that the cursor is at matches. Throws `WorkSpentError`. */

@@ -1,13 +1,10 @@
 /** The evaluators of a worker, kept from task to task: a tail asks the same for an hour. */
 
 import { parse } from '../../src/language/parse.ts'
-import type { TextPaths } from '../../src/language/words.ts'
 import { MATCH_QUERIES_KEPT_MAX } from '../../src/limits.ts'
 import { Evaluator } from './evaluator.ts'
 import { RegexMemory } from './regexes.ts'
 import type { NeededClause } from './shared-clauses.ts'
-
-type SomeTextPaths = Pick<TextPaths, 'textFields'> & Partial<TextPaths>
 
 export class Evaluators {
   /** Those asked for last are last. */
@@ -20,15 +17,14 @@ export class Evaluators {
   }
 
   /** Precondition: `text` parses. */
-  of(text: string, { textFields, isAllText = false, isNew = false }: SomeTextPaths): Evaluator {
-    const key = JSON.stringify([text, isAllText, isNew, ...textFields])
-    const paths = { textFields, isAllText, isNew }
-    return this.#keep(key, () => new Evaluator(parse(text), paths, this.#memory))
+  of(text: string, textFields: readonly string[]): Evaluator {
+    const key = JSON.stringify([text, ...textFields])
+    return this.#keep(key, () => new Evaluator(parse(text), textFields, this.#memory))
   }
 
   /** Of a clause that several queries need. */
-  ofClause({ key, clause, text }: NeededClause): Evaluator {
-    return this.#keep(key, () => new Evaluator(clause, text, this.#memory))
+  ofClause({ key, clause, textFields }: NeededClause): Evaluator {
+    return this.#keep(key, () => new Evaluator(clause, textFields, this.#memory))
   }
 
   #keep(key: string, make: () => Evaluator): Evaluator {

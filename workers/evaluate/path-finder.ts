@@ -69,11 +69,6 @@ export class PathFinder {
     }
   }
 
-  /** Which path this column of the event is, of those it was made with; infinity for others. */
-  indexOf(column: number): number {
-    return this.#pathOf.get(column) ?? Number.POSITIVE_INFINITY
-  }
-
   /** The entry of a path in the event, or NO_ENTRY. */
   find(event: EventCursor, path: number): number {
     const layout = event.facts.layout[event.event]!

@@ -4,12 +4,12 @@
  */
 
 import type { Pattern, PatternToken } from '../../src/language/query-tree.ts'
-import { foldCase, isWordCharacter } from '../../src/language/words.ts'
+import { beginsInWord, endsInWord, foldCase, LETTER_CLASS } from '../../src/language/words.ts'
 import { Needle } from './find-bytes.ts'
 import type { Regexes } from './regexes.ts'
 import type { StringTest } from './string-test.ts'
 
-const WORD = '0-9A-Za-z\\x{80}-\\x{10FFFF}'
+const WORD = LETTER_CLASS
 const EDGE_BEFORE = `(?:^|[^${WORD}])`
 const EDGE_BEHIND = `(?:[^${WORD}]|$)`
 
@@ -67,12 +67,8 @@ export function makeWordPatternTest(pattern: Pattern, regexes: Regexes): StringT
     if (last.kind === 'one') sources.push(`(?:[${WORD}]${EDGE_BEHIND}|[^${WORD}])`)
     if (last.kind === 'one') sources.splice(-2, 1)
   }
-  if (first.kind === 'literal' && isWordCharacter(first.text.charCodeAt(0))) {
-    sources.unshift(EDGE_BEFORE)
-  }
-  if (last.kind === 'literal' && isWordCharacter(last.text.charCodeAt(last.text.length - 1))) {
-    sources.push(EDGE_BEHIND)
-  }
+  if (first.kind === 'literal' && beginsInWord(foldCase(first.text))) sources.unshift(EDGE_BEFORE)
+  if (last.kind === 'literal' && endsInWord(foldCase(last.text))) sources.push(EDGE_BEHIND)
   return regexes.makeFoldedTest(sources.join(''))
 }
 

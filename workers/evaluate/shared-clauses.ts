@@ -4,26 +4,25 @@
  * `level:error …` cost hardly more than one.
  */
 import type { Query } from '../../src/language/query-tree.ts'
-import type { TextPaths } from '../../src/language/words.ts'
 import { costRank, ONE_VALUE } from './cost-rank.ts'
 
 /** What every event must have that a query matches. */
 export interface NeededClause {
-  /** The same for clauses that mean the same where words are looked for at the same paths. */
+  /** The same for clauses that mean the same where the text fields are the same. */
   readonly key: string
   readonly clause: Query
-  readonly text: TextPaths
+  readonly textFields: readonly string[]
   /** See `costRank`. */
   readonly cost: number
   /** The only thing that it looks at, a path of the event outside of arrays; else undefined. */
   readonly path: string | undefined
 }
 
-export function neededClauses(query: Query, text: TextPaths): NeededClause[] {
+export function neededClauses(query: Query, textFields: readonly string[]): NeededClause[] {
   const clauses = query.kind === 'and' ? query.clauses : [query]
   return clauses.map((clause) => {
-    const key = JSON.stringify([text, plain(clause)])
-    return { key, clause, text, cost: costRank(clause), path: onlyPathOf(clause) }
+    const key = JSON.stringify([textFields, plain(clause)])
+    return { key, clause, textFields, cost: costRank(clause), path: onlyPathOf(clause) }
   })
 }
 

@@ -28,7 +28,8 @@ export interface Parts {
   readonly regexes: Regexes
 }
 
-const NOTHING: ValueTest = {
+/** No value meets it. */
+export const NOTHING: ValueTest = {
   exists: false,
   string: undefined,
   integer: undefined,

@@ -58,7 +58,7 @@ export function tailSampleTool(deps: TailSampleDeps): AgentTool {
         sample.full,
         AbortSignal.timeout(Number(seconds) * 1_000),
       ])
-      await deps.tails.prepare(tokenId, stream)
+      await deps.tails.prepare(tokenId)
       const asked = { stream, query: String(query), limitPerS: undefined, tokenId, renew }
       await deps.tails.sample(asked, (item) => sample.add(item), over)
       const shown = fitRows(sample.records.map(tellRecord))

@@ -3,7 +3,7 @@ import type {
   AggregateResult,
   AggregateTask,
 } from '../../store/projection/aggregate/aggregate-store.ts'
-import { missesPaths } from '../asks-catalog.ts'
+import { countedFor, missesPaths } from '../asks-catalog.ts'
 import { UNLEARNED } from '../honest-answer.ts'
 import type { AskedStreams, OpenStreams } from '../read-deps.ts'
 import { aggregateJson } from './aggregate-answer.ts'
@@ -24,11 +24,14 @@ export async function aggregate(
   signal: AbortSignal,
 ): Promise<string> {
   const startMs = performance.now()
-  const { sources, asOfMs, wholeUntilMs } = await openStreams(streams)
-  const result = await runAggregate({ ...request, streams: sources, asOfMs, wholeUntilMs }, signal)
-  const elapsedMs = performance.now() - startMs
+  const opened = await openStreams(streams)
+  const { sources, wholeUntilMs } = opened
   const queries = [request.query, ...request.aggregates.flatMap(({ query }) => query ?? [])]
+  const counted = countedFor(queries, opened)
+  const task = { ...request, ...counted, streams: sources, wholeUntilMs }
+  const result = await runAggregate(task, signal)
+  const elapsedMs = performance.now() - startMs
   const shortfall = missesPaths(queries, sources) ? UNLEARNED : undefined
-  const honesty = { asOfMs, nowMs: nowMs(), ...(shortfall && { shortfall }) }
+  const honesty = { asOfMs: counted.asOfMs, nowMs: nowMs(), ...(shortfall && { shortfall }) }
   return aggregateJson(request, result, honesty, elapsedMs)
 }

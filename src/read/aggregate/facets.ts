@@ -2,7 +2,7 @@
 import type { Schema } from '../../api/schema.ts'
 import { FACET_FIELDS_MAX, FACET_VALUES_DEFAULT, FACET_VALUES_MAX } from '../../limits.ts'
 import type { FacetsResult, FacetsTask } from '../../store/projection/aggregate/facets-store.ts'
-import { missesPaths } from '../asks-catalog.ts'
+import { countedFor, missesPaths } from '../asks-catalog.ts'
 import { honestMembers, UNLEARNED } from '../honest-answer.ts'
 import type { AskedStreams, OpenStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
@@ -65,8 +65,10 @@ export async function facets(
   signal: AbortSignal,
 ): Promise<string> {
   const startMs = performance.now()
-  const { sources, asOfMs } = await openStreams(streams)
-  const result = await runFacets({ ...request, streams: sources }, signal)
+  const opened = await openStreams(streams)
+  const { sources } = opened
+  const { asOfMs, ...counted } = countedFor([request.query], opened)
+  const result = await runFacets({ ...request, ...counted, streams: sources }, signal)
   const { facets: found, events, oldestNs } = result
   const shown = request.names.map((name, index) => {
     const { values, present, distinct } = found[index] ?? { values: [], present: 0, distinct: 0 }

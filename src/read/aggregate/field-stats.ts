@@ -7,7 +7,7 @@ import { FIELD_PATH_BYTES_MAX, STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../../li
 import type { AggregateFunction } from '../../model/aggregate-functions.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
 import type { Stream } from '../../model/stream.ts'
-import { missesPaths } from '../asks-catalog.ts'
+import { countedFor, missesPaths } from '../asks-catalog.ts'
 import { honestMembers, UNLEARNED } from '../honest-answer.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
@@ -62,13 +62,15 @@ export async function fieldStats(
   signal: AbortSignal,
 ): Promise<string> {
   const { path, limit } = request
-  const { sources, asOfMs, wholeUntilMs } = await openStreams([stream])
+  const opened = await openStreams([stream])
+  const { sources, wholeUntilMs } = opened
+  const counted = countedFor([request.query], opened)
   const field: FieldRef = { kind: 'path', path }
   const of = (fn: AggregateFunction): Aggregate => ({ fn, field, query: undefined, name: fn })
   const task = {
     ...request,
     streams: sources,
-    asOfMs,
+    ...counted,
     wholeUntilMs,
     order: BY_COUNT,
     limit,
@@ -102,7 +104,7 @@ export async function fieldStats(
   const head = `"path":${JSON.stringify(path)},"events":${all.total},"count":${count}`
   const body = `${head},"distinct":${distinct},"numbers":${shown},"top":[${values.join(',')}]`
   const shortfall = missesPaths([request.query], sources) ? UNLEARNED : undefined
-  const honesty = { asOfMs, nowMs: nowMs(), ...(shortfall && { shortfall }) }
+  const honesty = { asOfMs: counted.asOfMs, nowMs: nowMs(), ...(shortfall && { shortfall }) }
   const honest = { estimated: all.isEstimated, ...honestMembers(honesty) }
   return `{${body},${JSON.stringify(honest).slice(1)}`
 }

@@ -6,7 +6,7 @@
 import type { Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
 import type { AggregateResult } from '../../store/projection/aggregate/aggregate-store.ts'
-import { missesPaths } from '../asks-catalog.ts'
+import { countedFor, missesPaths } from '../asks-catalog.ts'
 import { type Honesty, honestMembers, type TimeRange, UNLEARNED } from '../honest-answer.ts'
 import type { AskedStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
@@ -52,7 +52,9 @@ export async function histogram(
   signal: AbortSignal,
 ): Promise<string> {
   const startMs = performance.now()
-  const { sources, asOfMs, wholeUntilMs } = await deps.openStreams(streams)
+  const opened = await deps.openStreams(streams)
+  const { sources, wholeUntilMs } = opened
+  const part = countedFor([request.query], opened)
   const run = (range: TimeRange, timeoutMs: number) =>
     deps.runAggregate(
       {
@@ -60,7 +62,7 @@ export async function histogram(
         ...range,
         timeoutMs: Math.max(1, Math.round(timeoutMs)),
         streams: sources,
-        asOfMs,
+        ...part,
         wholeUntilMs,
         aggregates: [{ fn: 'count', field: undefined, query: undefined, name: 'count' }],
         keys: [
@@ -78,7 +80,7 @@ export async function histogram(
   const { covered } = counted
   const unlearned = missesPaths([request.query], sources) ? UNLEARNED : undefined
   const shortfall = covered ? { reason: 'timeout', covered } : unlearned
-  const honesty = { asOfMs, nowMs: deps.nowMs(), ...(shortfall && { shortfall }) }
+  const honesty = { asOfMs: part.asOfMs, nowMs: deps.nowMs(), ...(shortfall && { shortfall }) }
   return histogramJson(request, counted, honesty, performance.now() - startMs)
 }
 

@@ -55,7 +55,7 @@ export async function explain(
   return {
     query: format(query),
     tree: plainTree(query),
-    text_fields: streams[0]?.catalog.textFields ?? [],
+    text_fields: streams[0]?.catalog.textPaths ?? [],
     rows_max: whole.granules.selected * GRANULE_ROWS,
     granules: whole.granules,
     clauses: explained.map(({ query: clause, indexes, granules }) => {

@@ -64,7 +64,7 @@ export async function findEvents(
   signal: AbortSignal,
   nowMs: () => number,
 ): Promise<FoundEvents> {
-  const observed = observedFor(asked.query, asked.streams)
+  const observed = observedFor([asked.query], asked.streams)
   const search = { ...asked, ...withinCursors(asked), observed }
   const { streams, newestFirst } = search
   const none = newestFirst ? search.start : search.end

@@ -8,7 +8,6 @@ import { PREFILTER_SLICE_MS, PREFILTER_VAIN_SEGMENTS } from '../../limits.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { PendingSegment } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
-import { textOf } from '../asks-catalog.ts'
 import type { Wanted } from './search-sources.ts'
 
 /** Lets through the segments that may have all of the literals. Takes little time, and no wait. */
@@ -24,7 +23,7 @@ export class PendingPrefilter {
 
   constructor({ query, streams }: Pick<Wanted, 'query' | 'streams'>, open: OpenPrefilter) {
     for (const { streamId, catalog } of streams) {
-      const literals = requiredLiterals(query, textOf(catalog))
+      const literals = requiredLiterals(query, catalog.textNames)
       if (literals.length > 0) this.#prefilters.set(streamId, open(literals))
     }
   }

@@ -21,7 +21,6 @@ import type { IdQuestion } from '../../store/projection/search/id-store.ts'
 import type { SegmentRange } from '../../store/raw/event-store.ts'
 import type { PendingStore } from '../../store/raw/pending-store.ts'
 import { StoreError } from '../../store/store-error.ts'
-import { textOf } from '../asks-catalog.ts'
 import { queryFault } from '../read-request.ts'
 import { type OpenPrefilter, PendingPrefilter } from './pending-prefilter.ts'
 import {
@@ -185,7 +184,7 @@ async function matchStream(
   segments: readonly FoundSegment[],
   signal: AbortSignal,
 ): Promise<readonly EventKey[]> {
-  const query = { text: queryText, ...textOf(catalog), eventTime, limit }
+  const query = { text: queryText, textFields: catalog.textFields, eventTime, limit }
   const found: EventKey[] = []
   let reads: readonly SegmentRead[] = segments.map((segment) => {
     const isCut = before !== undefined && segment.segmentId === before.segmentId

@@ -60,7 +60,7 @@ export function tailRoutes({ streams, tails, ...guard }: TailRoutesDeps): Route[
     const start = readStart(request)
     const limitPerS = query.limit_per_s as number | undefined
     const { tokenId } = principal
-    await tails.prepare(tokenId, stream)
+    await tails.prepare(tokenId)
     const asked = { stream, query: text, start, limitPerS, tokenId, renew }
     return {
       status: 200,

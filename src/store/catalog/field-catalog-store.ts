@@ -7,15 +7,22 @@
  * nor on how old a cached catalog is: for rows that the catalog does not cover, queries read all
  * types.
  */
-import { CATALOG_CACHE_FIELDS_MAX, CATALOG_CACHE_MS, QUERY_PATHS_MAX } from '../../limits.ts'
-import { type FieldCatalog, type LearnedRows, NOTHING_LEARNED } from '../../model/field-catalog.ts'
+import { CATALOG_CACHE_FIELDS_MAX, CATALOG_CACHE_MS } from '../../limits.ts'
+import {
+  type FieldCatalog,
+  type LearnedRows,
+  NOTHING_LEARNED,
+  type Textless,
+} from '../../model/field-catalog.ts'
 import { isFieldPath } from '../../model/field-path.ts'
 import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
-import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import { type SegmentId, segmentIdAt, segmentIdMs } from '../../model/segment-id.ts'
 import type { NodeMarks } from '../../model/segment-place.ts'
 import type { Stream, StreamId } from '../../model/stream.ts'
+import { TextNames } from '../../model/text-fields.ts'
 import type { Postgres } from '../postgres.ts'
 import { type KnownField, KnownFields } from './known-fields.ts'
+import { TextlessShapes } from './textless-shapes.ts'
 
 /** What a query needs to know about a stream. */
 export type CatalogStream = Pick<Stream, 'streamId' | 'textFields'>
@@ -25,8 +32,13 @@ interface Known {
   readonly isPartial: boolean
   readonly learned: LearnedRows
   readonly observed: NodeMarks
+  /** Those that are described. */
+  readonly shapes: readonly string[]
   readonly readAtMs: number
 }
+
+/** Settings of text fields that are kept read: most streams have the same. */
+const SETTINGS_KEPT_MAX = 1_000
 
 /** Nodes further behind the first than this are not waited for: they get a time of their own. */
 const BEHIND_MS = 3_000
@@ -36,10 +48,13 @@ export class FieldCatalogStore {
   readonly #nowMs: () => number
   /** In the order of reading. */
   readonly #known = new Map<StreamId, Known>()
+  readonly #textless: TextlessShapes
+  readonly #names = new Map<string, TextNames>()
   #fields = 0
 
   constructor(postgres: Postgres, nowMs: () => number = () => performance.now()) {
     this.#postgres = postgres
+    this.#textless = new TextlessShapes(postgres)
     this.#nowMs = nowMs
   }
 
@@ -60,7 +75,25 @@ export class FieldCatalogStore {
         this.#keep(streamId, known)
       }
     }
-    return streams.map((stream) => toCatalog(stream, found.get(stream.streamId)!))
+    const asked = streams.map(({ streamId, textFields }) => {
+      const { shapes } = found.get(streamId)!
+      return { streamId, names: this.#namesOf(textFields), shapes }
+    })
+    const textless = await this.#textless.of(asked)
+    return streams.map((stream, index) => {
+      const text = { names: asked[index]!.names, textless: textless[index]! }
+      return toCatalog(stream, found.get(stream.streamId)!, text)
+    })
+  }
+
+  #namesOf(setting: readonly string[]): TextNames {
+    const key = JSON.stringify(setting)
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    if (this.#names.size >= SETTINGS_KEPT_MAX) this.#names.clear()
+    const names = new TextNames(setting)
+    this.#names.set(key, names)
+    return names
   }
 
   #keep(streamId: StreamId, known: Known): void {
@@ -86,9 +119,11 @@ export class FieldCatalogStore {
     const observed = new Map<number, SegmentId>()
     const states = new Map<StreamId, StreamState>()
     const fields = new Map(streamIds.map((streamId) => [streamId, [] as KnownField[]]))
+    const shapes = new Map<StreamId, readonly string[]>()
     for (const { kind, id, text, number } of rows) {
       const streamId = id as StreamId
       if (kind === 'node') observed.set(id, BigInt(text ?? '0') as SegmentId)
+      else if (kind === 'shapes') shapes.set(streamId, (text ?? '').split(','))
       else if (kind === 'field') {
         fields.get(streamId)?.push({ path: text ?? '', types: typesOfBits(number) })
       } else {
@@ -104,7 +139,8 @@ export class FieldCatalogStore {
           fields: new KnownFields(fields.get(streamId) ?? []),
           isPartial: state?.isPartial ?? false,
           learned: state === undefined ? learned : learnedOf(state, learned),
-          observed,
+          observed: observedOf(state, observed),
+          shapes: shapes.get(streamId) ?? [],
           readAtMs,
         }
         return [streamId, known]
@@ -117,7 +153,8 @@ const TYPE_BITS = FIELD_TYPES.map((type, bit) => `((seen_${type}_ms > 0)::intege
 
 /**
  * How far each node has learned, over all streams; the streams ($1) with when a shape that is
- * counted but not described was first seen; and their fields. In one statement, so in one snapshot.
+ * counted but not described was first seen; their described shapes; and their fields. In one
+ * statement, so in one snapshot.
  */
 const READ_SQL = `
   SELECT 'node' AS kind, node_id AS id, COALESCE(c.segment_id, 0)::text AS text, 0 AS number
@@ -130,14 +167,17 @@ const READ_SQL = `
      WHERE h.stream_id = s.stream_id AND p.shape IS NULL), is_partial::integer
   FROM stream_schemas AS s WHERE stream_id = ANY ($1)
   UNION ALL
+  SELECT 'shapes', stream_id, string_agg(shape, ','), 0 FROM stream_shape_paths
+  WHERE stream_id = ANY ($1) GROUP BY stream_id
+  UNION ALL
   SELECT 'field', stream_id, path,
     CASE WHEN resolved_ms > 0 THEN 0 ELSE ${TYPE_BITS.join(' | ')} END
   FROM stream_fields WHERE stream_id = ANY ($1)`
 
 interface Row {
-  readonly kind: 'node' | 'stream' | 'field'
+  readonly kind: 'node' | 'stream' | 'shapes' | 'field'
   readonly id: number
-  /** Of a node its segment, of a stream milliseconds, of a field its path. */
+  /** Of a node its segment, of a stream milliseconds, of a field its path; or all shapes. */
   readonly text: string | null
   /** Of a stream whether it is partial, of a field its types. */
   readonly number: number
@@ -180,19 +220,38 @@ function learnedOf({ isPartial, undescribedMs }: StreamState, learned: LearnedRo
   return { ...learned, untilMs, upTo: NOTHING_LEARNED.upTo }
 }
 
-function toCatalog({ streamId, textFields }: CatalogStream, known: Known): FieldCatalog {
+/** Paths of a shape that is counted but not described may not be known. */
+function observedOf(state: StreamState | undefined, observed: NodeMarks): NodeMarks {
+  if (state?.undescribedMs === undefined) return observed
+  const last = (segmentIdAt(state.undescribedMs) - 1n) as SegmentId
+  return new Map([...observed].map(([node, segment]) => [node, segment < last ? segment : last]))
+}
+
+function toCatalog(
+  { streamId, textFields }: CatalogStream,
+  known: Known,
+  text: { readonly names: TextNames; readonly textless: Textless },
+): FieldCatalog {
   const { fields, isPartial, learned, observed } = known
-  const setting = textFields.filter(isFieldPath)
-  const isAllText = !setting.some((path) => fields.hasValues(path))
-  const strings = isAllText ? fields.stringPaths.filter(isFieldPath) : []
   return {
     streamId,
     learned,
     observed,
-    textFields: [...new Set([...setting, ...strings.slice(0, QUERY_PATHS_MAX)])],
-    isAllText,
+    textFields,
+    textNames: text.names,
+    textPaths: textPathsOf(fields, text.names),
+    textless: text.textless,
     isPartial,
     paths: fields.paths,
     typesOf: (path) => fields.typesOf(path),
   }
+}
+
+/** The text fields outside of arrays of objects. */
+export function textPathsOf({ paths }: KnownFields, names: TextNames): readonly string[] {
+  return paths.flatMap((parts) => {
+    const [path] = parts
+    const isText = parts.length === 1 && path !== undefined && names.has(path) && isFieldPath(path)
+    return isText ? [path] : []
+  })
 }

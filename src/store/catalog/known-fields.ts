@@ -88,25 +88,8 @@ export class KnownFields {
     })
   }
 
-  /** Paths outside of arrays where strings were seen, sorted by name. */
-  get stringPaths(): readonly string[] {
-    return this.paths.flatMap((parts) => {
-      return parts.length === 1 && this.#mayBeString(parts[0]!) ? [parts[0]!] : []
-    })
-  }
-
-  /** Whether there may be a value other than an object at a path outside of arrays. */
-  hasValues(path: string): boolean {
-    return hasValues(this.#types.get(path))
-  }
-
   get count(): number {
     return this.#types.size
-  }
-
-  #mayBeString(path: string): boolean {
-    const types = this.#types.get(path) ?? []
-    return types.length === 0 || types.includes('string')
   }
 
   /**

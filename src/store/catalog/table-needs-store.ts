@@ -3,6 +3,7 @@ import { WIDE_PATHS_MAX } from '../../limits.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { ID_FIELDS, NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
+import { TextNames } from '../../model/text-fields.ts'
 import type { Postgres } from '../postgres.ts'
 import type { StreamDirectory } from '../stream-directory.ts'
 
@@ -29,13 +30,13 @@ export class TableNeedsStore {
        WHERE stream_id = ANY ($1::integer[]) AND field_count > 0`,
       [streamIds],
     )
-    const texts = new Set([...textFields.values()].flat())
+    const texts = new Set([...textFields.values()].flat().map((name) => name.toLowerCase()))
     const { rows: strings } = await this.#postgres.query<{ stream_id: StreamId; path: string }>(
       `SELECT stream_id, path FROM stream_fields
        WHERE stream_id = ANY ($1::integer[]) AND seen_string_ms > 0
-         AND (path = ANY ($2::text[]) OR path ~* $3)
+         AND (lower(path) LIKE ANY ($2::text[]) OR path ~* $3)
        ORDER BY first_seen_ms, path`,
-      [streamIds, [...texts], ID_FIELDS.source],
+      [streamIds, [...texts].flatMap(likeName), ID_FIELDS.source],
     )
     const pathsOf = new Map<StreamId, string[]>()
     for (const { stream_id: streamId, path } of strings) {
@@ -53,7 +54,7 @@ export class TableNeedsStore {
         // A stream at its cap may have any number of paths that were not learned.
         isWide: n <= WIDE_PATHS_MAX && n < hardCap,
         fields: n,
-        textPaths: (textFields.get(streamId) ?? []).filter((path) => paths.includes(path)),
+        textPaths: rankTextPaths(paths, new TextNames(textFields.get(streamId) ?? [])),
         idPaths: paths.filter((path) => ID_FIELDS.test(path)),
       })
     }
@@ -64,4 +65,20 @@ export class TableNeedsStore {
   async readOne(streamId: StreamId): Promise<TableNeeds> {
     return (await this.read([streamId])).get(streamId) ?? NO_NEEDS
   }
+}
+
+/** Patterns for paths that are the name or end in it. */
+function likeName(name: string): string[] {
+  const literal = name.replace(/[\\%_]/g, '\\$&')
+  return [literal, `%.${literal}`]
+}
+
+/** The most important first: by the setting's order, then those that are less deep. */
+function rankTextPaths(paths: readonly string[], names: TextNames): readonly string[] {
+  const ranked = paths.flatMap((path) => {
+    const rank = names.rankOf(path)
+    return rank === undefined ? [] : [{ path, rank, depth: path.split('.').length }]
+  })
+  const sorted = ranked.toSorted((a, b) => a.rank - b.rank || a.depth - b.depth)
+  return sorted.map(({ path }) => path)
 }

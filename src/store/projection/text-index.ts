@@ -2,13 +2,44 @@
  * The text index in SQL. A query uses it only if it names the very expression that the index was
  * made over, so the tables and the compiler of queries both take it from here. No call on it may
  * name a tokenizer: that switches the index off.
+ *
+ * The expression is never NULL. Over one that may be, the engine reads conditions right out of the
+ * index as well, and fails for parts that lack the index (code 349): every word search of a table.
  */
-import { FOLD_FUNCTION, TOKENIZER } from '../../language/words.ts'
+import { ESCAPE_SEQUENCE, FOLD_FUNCTION, TO_SEPARATE, TOKENIZER } from '../../language/words.ts'
 import { quoteFieldPath } from '../../model/field-path.ts'
 
-/** The strings at `path`, in lower case; NULL in a row with none. Precondition: `isFieldPath`. */
+/** How a text of ours gets into a statement: by default as it is, in queries as a parameter. */
+type WriteText = (text: string) => string
+
+/** The text with its words apart: `TOKENIZER` splits it as `splitWords` splits what `sql` has. */
+export function separatedSql(sql: string, write: WriteText = quoteText): string {
+  const folded = foldedSql(sql)
+  // Nearly all texts are ASCII without escapes, whose words the tokenizer finds by itself.
+  const isPlain = `isValidASCII(${folded}) AND position(${folded}, '\\x1b') = 0`
+  const separated = `replaceRegexpAll(${folded}, ${write(TO_SEPARATE)}, ' \\\\1 ')`
+  return `if(${isPlain}, ${folded}, ${separated})`
+}
+
+/** In lower case, with a space in place of each escape sequence: for patterns. */
+export function unescapedSql(sql: string, write: WriteText = quoteText): string {
+  const folded = foldedSql(sql)
+  const cleaned = `replaceRegexpAll(${folded}, ${write(ESCAPE_SEQUENCE)}, ' ')`
+  return `if(position(${folded}, '\\x1b') = 0, ${folded}, ${cleaned})`
+}
+
+function foldedSql(sql: string): string {
+  return `${FOLD_FUNCTION}(ifNull(${sql}, ''))`
+}
+
+/** Of our own texts, which have no quotes. */
+function quoteText(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\')}'`
+}
+
+/** The words of the strings at `path`. Precondition: `isFieldPath`. */
 export function textIndexExpression(path: string): string {
-  return `${FOLD_FUNCTION}(payload.${quoteFieldPath(path)}.:String)`
+  return separatedSql(`payload.${quoteFieldPath(path)}.:String`)
 }
 
 /** The form in which identifiers are compared; the bloom filter on an id field is over it. */

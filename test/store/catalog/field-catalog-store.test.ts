@@ -9,12 +9,12 @@ import {
   CATALOG_CACHE_FIELDS_MAX,
   CATALOG_CACHE_MS,
   DELTA_SHAPES_MAX,
-  QUERY_PATHS_MAX,
 } from '../../../src/limits.ts'
 import {
   ANY_TYPES,
   catalogPath,
   type FieldCatalog,
+  NO_TEXTLESS,
   NO_TYPES,
 } from '../../../src/model/field-catalog.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
@@ -212,20 +212,41 @@ test('what is vouched for holds at every moment while two nodes learn', async ()
   assert(vouched > 100, String(vouched))
 })
 
-test('text fields are those of the setting, or all strings where it has none', async () => {
+test('text fields are told by their names, and shapes whose events have none', async () => {
   const stream = await newStream(database.postgres)
-  await one.commit(stream, '{"note":"x","n":1,"o":{"text":"y"},"l":[{"s":"z"}]}')
+  await one.commit(stream, '{"note":"x","n":1,"o":{"q":"y"},"l":[{"s":"z"}],"tags":["t"]}')
   await tick(one)
-  const all = await read(stream)
-  assert.equal(all.isAllText, true)
-  assert.deepEqual(all.textFields, [...TEXT_FIELDS_DEFAULT, 'note', 'o.text'])
-  const named = await read(stream, ['o.text', 'other'])
-  assert.equal(named.isAllText, false)
-  assert.deepEqual(named.textFields, ['o.text', 'other'])
-  const fields = Array.from({ length: 2 * QUERY_PATHS_MAX }, (_, n) => `"s${n}":"x"`)
+  const none = await read(stream)
+  assert.deepEqual(none.textFields, TEXT_FIELDS_DEFAULT)
+  assert.deepEqual(none.textPaths, [])
+  assert.equal(none.textless.shapes?.length, 1)
+  assert.deepEqual(none.textless.doubtful, [])
+  const paths = [['l'], ['l', 's'], ['note'], ['o.q'], ['tags']]
+  assert.deepEqual(none.textless.paths, paths)
+  // Other names, and the same shape has text.
+  const named = await read(stream, ['Q', 'other'])
+  assert.deepEqual([named.textPaths, named.textless], [['o.q'], NO_TEXTLESS])
+
+  await one.commit(stream, '{"Message":"a","deep":{"MSG":"b"},"x":"c"}')
+  await one.commit(stream, '{"message":"a","message":5,"y":"c"}')
+  await one.commit(stream, '{"message":7,"z":"c"}')
+  await tick(one)
+  const some = await read(stream)
+  assert.deepEqual(some.textPaths, ['Message', 'deep.MSG', 'message'])
+  assert.equal(some.textless.shapes?.length, 3, 'all but the one that certainly has text')
+  assert.deepEqual(some.textless.doubtful, ['message'])
+  assert.deepEqual(some.textless.paths, [
+    ...paths.slice(0, 2),
+    ['message'],
+    ...paths.slice(2),
+    ['y'],
+    ['z'],
+  ])
+  // All of their strings, however many.
+  const fields = Array.from({ length: 200 }, (_, n) => `"s${n}":"x"`)
   await one.commit(stream, `{${fields.join()}}`)
   await tick(one)
-  assert.equal((await read(stream, [])).textFields.length, QUERY_PATHS_MAX)
+  assert.equal((await read(stream)).textless.paths.length, some.textless.paths.length + 200)
 })
 
 test('a catalog is read again after a while, and memory is bounded by fields', async () => {

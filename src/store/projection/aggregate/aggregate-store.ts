@@ -3,6 +3,7 @@ import type { Query } from '../../../language/query-tree.ts'
 import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregate-functions.ts'
 import { clampNs } from '../../../model/int64.ts'
+import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
 import { type RowLeg, rowLegs, type SourceStream } from '../compile/row-source.ts'
@@ -18,6 +19,8 @@ import { ALL_EVENTS } from './parts.ts'
 export interface AggregateTask extends AggregateQuery {
   readonly streams: readonly SourceStream[]
   readonly query: Query
+  /** See `RowSourceOptions`. */
+  readonly observed?: NodeMarks
   /** Nanoseconds since 1970, half-open. */
   readonly fromNs: bigint
   readonly toNs: bigint

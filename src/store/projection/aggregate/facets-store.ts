@@ -6,6 +6,7 @@
 import type { Query } from '../../../language/query-tree.ts'
 import { FACET_EVENTS_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregate-functions.ts'
+import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { FieldRef } from '../../../read/aggregate/field-ref.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
 import type { ProjectionTables } from '../compile/projection-tables.ts'
@@ -17,6 +18,8 @@ import { legKey } from './group-columns.ts'
 export interface FacetsTask {
   readonly streams: readonly SourceStream[]
   readonly query: Query
+  /** See `RowSourceOptions`. */
+  readonly observed?: NodeMarks
   readonly timeBasis: 'ingested_at' | 'event_time'
   /** Nanoseconds since 1970, half-open. */
   readonly fromNs: bigint

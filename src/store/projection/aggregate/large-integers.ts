@@ -88,21 +88,20 @@ export class LargeIntegers {
 
   /** The leg without columns of large integers, except where they are known to occur. */
   leaveOut(leg: RowLeg): RowLeg {
-    const { typesOf, textFields, paths } = leg.fields
+    const { typesOf } = leg.fields
     const narrow = (path: PathParts): PathTypes => {
       const types = typesOf(path)
       if (!this.#leaveOut(path, types)) return types
       return { ...types, scalars: types.scalars.filter((type: ScalarType) => type !== 'UInt64') }
     }
-    return { ...leg, fields: { typesOf: narrow, textFields, paths } }
+    return { ...leg, fields: { ...leg.fields, typesOf: narrow } }
   }
 
   /** The same for conditions: of the columns that one would read, those that are left out. */
-  omitFrom({ fields: { typesOf, textFields, paths } }: RowLeg): LegFields {
+  omitFrom({ fields }: RowLeg): LegFields {
+    const { typesOf } = fields
     return {
-      typesOf,
-      textFields,
-      paths,
+      ...fields,
       omits: (path, type) => type === 'UInt64' && this.#leaveOut(path, typesOf(path)),
     }
   }

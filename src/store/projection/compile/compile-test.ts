@@ -13,7 +13,9 @@ import type {
 import { FOLD_FUNCTION, FOLDED_TO_ASCII, foldCase, makeTextTest } from '../../../language/words.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
 import { INT64_MAX, INT64_MIN, UINT64_MAX } from '../../../model/int64.ts'
+import { separatedSql, unescapedSql } from '../text-index.ts'
 import { bothBounds } from './both-bounds.ts'
+import { matchSql } from './match-sql.ts'
 import { wholePattern, wordPattern } from './pattern-regex.ts'
 import type { SqlParams } from './sql-params.ts'
 import { timeRange } from './time-sql.ts'
@@ -46,7 +48,7 @@ export function compileTest(
       return isWords ? compileWordPattern(test, sql, params) : compilePattern(test, sql, params)
     case 'regex': {
       const flags = test.ignoreCase ? '(?i)' : ''
-      return `match(${sql}, ${params.add('String', `${flags}${test.source}`)})`
+      return matchSql(sql, `${flags}${test.source}`, params)
     }
   }
 }
@@ -112,10 +114,9 @@ function compileRange(
   }
 }
 
-/** The function and the column are written as in the text index, or it would not be used. */
+/** The expression is written as in the text index, or it would not be used. */
 function compileWords({ value }: ValueTest, sql: string, params: SqlParams): string {
   const test = makeTextTest(value.text)
-  const folded = `${FOLD_FUNCTION}(${sql})`
   switch (test.kind) {
     case 'empty':
       return `${sql} = ''`
@@ -123,9 +124,10 @@ function compileWords({ value }: ValueTest, sql: string, params: SqlParams): str
       return compileContains(test.text, sql, params)
     case 'words': {
       const { words } = test
+      const separated = separatedSql(sql, (text) => params.add('String', text))
       if (words.length === 1)
-        return `hasAllTokens(${folded}, ${params.add('Array(String)', words)})`
-      return `hasPhrase(${folded}, ${params.add('String', words.join(' '))})`
+        return `hasAllTokens(${separated}, ${params.add('Array(String)', words)})`
+      return `hasPhrase(${separated}, ${params.add('String', words.join(' '))})`
     }
   }
 }
@@ -149,11 +151,11 @@ function compileContains(folded: string, sql: string, params: SqlParams): string
 }
 
 function compileWordPattern({ pattern }: WildcardTest, sql: string, params: SqlParams): string {
-  const folded = `${FOLD_FUNCTION}(${sql})`
   if (isContained(pattern)) {
     return compileContains(foldCase(literalOf(pattern)), sql, params)
   }
-  return `match(${folded}, ${params.add('String', wordPattern(pattern))})`
+  const unescaped = unescapedSql(sql, (text) => params.add('String', text))
+  return matchSql(unescaped, wordPattern(pattern), params)
 }
 
 /** The usual forms without a regular expression. */
@@ -163,7 +165,7 @@ function compilePattern({ pattern }: WildcardTest, sql: string, params: SqlParam
   if (kinds === 'literal,many') return `startsWith(${sql}, ${literal()})`
   if (kinds === 'many,literal') return `endsWith(${sql}, ${literal()})`
   if (isContained(pattern)) return `position(${sql}, ${literal()}) > 0`
-  return `match(${sql}, ${params.add('String', wholePattern(pattern))})`
+  return matchSql(sql, wholePattern(pattern), params)
 }
 
 function kindsOf(pattern: Pattern): string {

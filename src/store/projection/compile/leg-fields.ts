@@ -1,15 +1,23 @@
 /** What is known about the fields of the rows that one SELECT reads. */
+import { QUERY_PATHS_MAX } from '../../../limits.ts'
 import {
   ANY_TYPES,
   type FieldCatalog,
   type PathParts,
   type PathTypes,
   type ScalarType,
+  type Textless,
 } from '../../../model/field-catalog.ts'
+import { isFieldPath } from '../../../model/field-path.ts'
+import type { TextNames } from '../../../model/text-fields.ts'
 
 export interface LegFields {
   typesOf(path: PathParts): PathTypes
-  readonly textFields: readonly string[]
+  readonly textNames: TextNames
+  /** Where words without a field are searched. */
+  readonly textPaths: readonly string[]
+  /** Of which rows they are searched in all strings. */
+  readonly textless: Textless
   /** All that the catalog knows. */
   readonly paths: readonly PathParts[]
   /**
@@ -20,11 +28,16 @@ export interface LegFields {
 }
 
 /** For rows that the catalog has learned from. */
-export function learnedFields(catalog: FieldCatalog): LegFields {
-  return catalog
+export function learnedFields({ typesOf, ...catalog }: FieldCatalog): LegFields {
+  const { textNames, textPaths, textless, paths } = catalog
+  return { typesOf, textNames, textPaths, textless, paths }
 }
 
 /** For other rows: a path may have any type. */
-export function anyFields({ textFields, paths }: FieldCatalog): LegFields {
-  return { typesOf: () => ANY_TYPES, textFields, paths }
+export function anyFields({ textNames, textPaths, paths, isPartial }: FieldCatalog): LegFields {
+  const named = paths.filter((path) => path.every(isFieldPath))
+  // Of a stream past its caps all rows are such, and answers say that they are not complete.
+  const strings = isPartial ? named.slice(0, QUERY_PATHS_MAX) : named
+  const textless = { shapes: undefined, doubtful: textPaths, paths: strings }
+  return { typesOf: () => ANY_TYPES, textNames, textPaths, textless, paths }
 }

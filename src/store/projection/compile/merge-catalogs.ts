@@ -6,29 +6,39 @@ import {
   type PathParts,
   type PathTypes,
   SCALAR_TYPES,
+  type Textless,
 } from '../../../model/field-catalog.ts'
 import { leastMarks } from '../../../model/segment-place.ts'
 
-/**
- * Precondition: there is at least one catalog, and either their text fields are the same or all of
- * their strings are text: then a path of strings is a text field of any stream that has it.
- */
+/** Precondition: there is at least one catalog, and all have the same setting of text fields. */
 export function mergeCatalogs(catalogs: readonly FieldCatalog[]): FieldCatalog {
   const [first] = catalogs
   if (first === undefined || catalogs.length === 1) return first!
-  const paths = new Map<string, PathParts>()
-  for (const catalog of catalogs) {
-    for (const path of catalog.paths) paths.set(catalogPath(path), path)
-  }
   return {
     streamId: first.streamId,
-    textFields: [...new Set(catalogs.flatMap((catalog) => catalog.textFields))],
-    isAllText: first.isAllText,
+    textFields: first.textFields,
+    textNames: first.textNames,
+    textPaths: [...new Set(catalogs.flatMap(({ textPaths }) => textPaths))].sort(),
+    textless: mergeTextless(catalogs.map(({ textless }) => textless)),
     isPartial: catalogs.some(({ isPartial }) => isPartial),
     learned: mergeLearned(catalogs.map(({ learned }) => learned)),
     observed: leastMarks(catalogs.map(({ observed }) => observed)),
     typesOf: (path) => mergeTypes(catalogs.map((catalog) => catalog.typesOf(path))),
-    paths: [...paths].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path),
+    paths: mergePaths(catalogs.map(({ paths }) => paths)),
+  }
+}
+
+function mergePaths(all: readonly (readonly PathParts[])[]): readonly PathParts[] {
+  const paths = new Map(all.flat().map((path) => [catalogPath(path), path]))
+  return [...paths].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path)
+}
+
+/** A shape says what its events have, whichever stream they are of. */
+function mergeTextless(all: readonly Textless[]): Textless {
+  return {
+    shapes: [...new Set(all.flatMap(({ shapes = [] }) => shapes))],
+    doubtful: [...new Set(all.flatMap(({ doubtful }) => doubtful))].sort(),
+    paths: mergePaths(all.map(({ paths }) => paths)),
   }
 }
 

@@ -1,9 +1,9 @@
 /** Wildcards as regular expressions of RE2, in which `.` is any character, as `match` sets it. */
 import type { Pattern, PatternToken } from '../../../language/query-tree.ts'
-import { foldCase, isWordCharacter } from '../../../language/words.ts'
+import { beginsInWord, endsInWord, foldCase, LETTER_CLASS } from '../../../language/words.ts'
 
-/** One character that is in no word. */
-const NO_WORD = '[\\x00-/:-@\\[-`{-\\x7f]'
+/** One character at whose side words begin and end. */
+const NO_WORD = `[^${LETTER_CLASS}]`
 const BEFORE = `(?:^|${NO_WORD})`
 const AFTER = `(?:$|${NO_WORD})`
 /** `*` within a text: anything but white space. */
@@ -43,7 +43,7 @@ function beginnings(pieces: readonly Piece[]): (readonly Piece[])[] {
   if (token === undefined) return [pieces]
   switch (token.kind) {
     case 'literal':
-      return [isInWord(foldCase(token.text), 0) ? [edge(BEFORE), ...pieces] : pieces]
+      return [beginsInWord(foldCase(token.text)) ? [edge(BEFORE), ...pieces] : pieces]
     case 'one':
       return [
         [edge(BEFORE), ...pieces],
@@ -62,8 +62,7 @@ function endings(pieces: readonly Piece[]): (readonly Piece[])[] {
   if (token === undefined) return [pieces]
   switch (token.kind) {
     case 'literal': {
-      const text = foldCase(token.text)
-      return [isInWord(text, text.length - 1) ? [...pieces, edge(AFTER)] : pieces]
+      return [endsInWord(foldCase(token.text)) ? [...pieces, edge(AFTER)] : pieces]
     }
     case 'one':
       return [
@@ -73,10 +72,6 @@ function endings(pieces: readonly Piece[]): (readonly Piece[])[] {
     case 'many':
       return [rest]
   }
-}
-
-function isInWord(text: string, at: number): boolean {
-  return isWordCharacter(text.charCodeAt(at))
 }
 
 function sourceOf(token: PatternToken, many: string, fold: (text: string) => string): string {

@@ -17,7 +17,7 @@ import { QUERY_TABLES_MAX } from '../../../limits.ts'
 import type { FieldCatalog } from '../../../model/field-catalog.ts'
 import { clampNs } from '../../../model/int64.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
-import { type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
+import { SEGMENT_ID_MAX, type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
 import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import { tableName } from '../projection-store.ts'
@@ -53,6 +53,11 @@ export interface RowSourceOptions {
   readonly fromNs: bigint
   readonly toNs: bigint
   readonly query: Query
+  /**
+   * Of rows that the catalog has not learned from, only those of segments up to these: for queries
+   * whose meaning depends on which paths are known.
+   */
+  readonly observed?: NodeMarks
   /** What follows SELECT; each leg must give the same names, and compatible types. */
   readonly columns: (leg: RowLeg) => string
   /** What the query's condition reads of a leg, if not the fields of the leg. */
@@ -138,8 +143,7 @@ class RowSource {
   sharedLegs(): readonly LegSql[] {
     const groups = new Map<string, SourceStream[]>()
     for (const stream of this.#options.streams) {
-      const { isAllText, textFields } = stream.catalog
-      const key = isAllText ? '' : JSON.stringify(textFields)
+      const key = JSON.stringify(stream.catalog.textFields)
       const group = groups.get(key)
       if (group === undefined) groups.set(key, [stream])
       else group.push(stream)
@@ -161,7 +165,8 @@ class RowSource {
 
   /**
    * One SELECT for the rows that the catalog has learned from and one for the others, or both.
-   * Where the catalog has learned from all rows that count, the second one ends with them. The
+   * Where the catalog has learned from all rows that count, the second one ends with them; so it
+   * does where only rows count that the catalog has learned from. The
    * first one does not say where it ends: it would have to read the id of each row. Where ids are
    * read anyway, both are one, as planning a SELECT takes as long as reading some parts.
    */
@@ -183,9 +188,11 @@ class RowSource {
       return { sql, isEmpty: era === 'false' || condition === 'false' }
     }
     const isIn = (era: Era) => eraSql(era, catalog.learned, receipt, this.#params)
-    const [learnedRows, otherRows] = [isIn('learned'), isIn('other')]
     const { upTo } = catalog.learned
-    const isAll = streams.every(({ projected }) => projected && coversMarks(upTo, projected))
+    const endsWithLearned = this.#options.observed !== undefined && upTo.size > 0
+    const isProjected = ({ projected }: SourceStream) => projected && coversMarks(upTo, projected)
+    const isAll = endsWithLearned || streams.every(isProjected)
+    const [learnedRows, otherRows] = [isIn('learned'), this.#seen(isIn('other'), endsWithLearned)]
     const any = () => this.#part({ fields: anyFields(catalog), stream })
     if (learnedRows === 'false' && !isAll) return [select(any(), otherRows)]
     const learned = this.#part({ fields: learnedFields(catalog), stream })
@@ -193,7 +200,9 @@ class RowSource {
     const other = any()
     // A condition that does not read the payload is the same for both.
     if (isSamePart(learned, other)) return [select(other, 'true')]
-    const upToAll = () => upToSql(upTo, 0n, this.#params)
+    // A node that was not there yet has few rows, and `observed` does not leave them out either.
+    const ofOtherNodes = endsWithLearned ? SEGMENT_ID_MAX : 0n
+    const upToAll = () => upToSql(upTo, ofOtherNodes, this.#params)
     if (isAll && this.#options.readsIds && learnedRows !== 'false') {
       return [select(learned, `(${learnedRows} OR ${upToAll()})`)]
     }
@@ -201,6 +210,13 @@ class RowSource {
       ? select(learned, `${otherRows} AND ${upToAll()}`)
       : select(other, otherRows)
     return learnedRows === 'false' ? [others] : [select(learned, learnedRows), others]
+  }
+
+  /** Of rows that the catalog has not learned from, those that count. */
+  #seen(otherRows: string, endsWithLearned: boolean): string {
+    const { observed } = this.#options
+    if (observed === undefined || otherRows === 'false' || endsWithLearned) return otherRows
+    return `${otherRows} AND ${upToSql(observed, SEGMENT_ID_MAX, this.#params)}`
   }
 
   #part(leg: RowLeg): Part {

@@ -6,7 +6,8 @@
  * tests are of the same element, and no object is ever put together.
  */
 import { SERVICE_FIELDS } from '../../../model/event-labels.ts'
-import type { PathParts } from '../../../model/field-catalog.ts'
+import { NO_TEXTLESS, type PathParts, type Textless } from '../../../model/field-catalog.ts'
+import type { TextNames } from '../../../model/text-fields.ts'
 import type { LegFields } from './leg-fields.ts'
 import {
   type Column,
@@ -17,8 +18,11 @@ import {
 } from './typed-column.ts'
 
 export interface Scope {
-  /** Empty within an element. */
-  readonly textFields: readonly string[]
+  readonly textNames: TextNames
+  /** Where words without a field are searched; none within an element. */
+  readonly textPaths: readonly string[]
+  /** Of which rows they are searched in all strings. */
+  readonly textless: Textless
   /** Paths with values, from here. */
   readonly paths: readonly PathParts[]
   typed(path: PathParts): readonly TypedColumn[]
@@ -34,7 +38,9 @@ export interface Scope {
 
 export function eventScope(fields: LegFields): Scope {
   return {
-    textFields: fields.textFields,
+    textNames: fields.textNames,
+    textPaths: fields.textPaths,
+    textless: fields.textless,
     paths: fields.paths,
     typed: (path) => typedColumns(path, fields),
     dynamic: dynamicColumn,
@@ -55,7 +61,9 @@ export function eventScope(fields: LegFields): Scope {
 
 /** One element of the arrays at `array`; `wrap` makes its condition one of the whole event. */
 export class ElementScope implements Scope {
-  readonly textFields = []
+  readonly textNames: TextNames
+  readonly textPaths = []
+  readonly textless = NO_TEXTLESS
   readonly paths: readonly PathParts[]
   readonly #parent: Scope
   readonly #array: PathParts
@@ -68,6 +76,7 @@ export class ElementScope implements Scope {
     this.#parent = parent
     this.#array = array
     this.#level = level
+    this.textNames = parent.textNames
     this.paths = parent.paths
       .filter((path) => array.every((part, at) => path[at] === part))
       .map((path) => path.slice(array.length))

@@ -111,6 +111,7 @@ function rowOptions(question: IdQuestion, params: SqlParams): RowSourceOptions {
       return `toUInt32(${stream}) AS stream, segment_id AS segment, ordinal AS place`
     },
     readsIds: true,
+    ...(question.observed && { observed: question.observed }),
     where: () => conditions.join(' AND '),
   }
 }

@@ -6,11 +6,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from '../../../../src/language/parse.ts'
+import { LETTER_CLASS } from '../../../../src/language/words.ts'
 import { QUERY_CONDITIONS_MAX, QUERY_PATHS_MAX, SERVICE_BYTES_MAX } from '../../../../src/limits.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { compileQuery } from '../../../../src/store/projection/compile/compile-query.ts'
 import { anyFields, learnedFields } from '../../../../src/store/projection/compile/leg-fields.ts'
 import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
+import { separatedSql, unescapedSql } from '../../../../src/store/projection/text-index.ts'
 import { learnedCatalog, unknownCatalog } from './test-catalog.ts'
 
 const STREAM = 1 as StreamId
@@ -28,16 +30,43 @@ function compiled(text: string, catalog = CATALOG): string {
   const params = new SqlParams()
   const sql = compileQuery(parse(text), learnedFields(catalog), params)
   return sql.replace(/\{(p[0-9]+):[^}]*\}/g, (_, name: string) => {
-    return JSON.stringify(params.values[name])
+    return JSON.stringify(params.values[name], (_key, value: unknown) => {
+      return typeof value === 'bigint' ? String(value) : value
+    })
   })
 }
 
 /** Without how a word's edge and white space are spelled. */
 function shortened(sql: string): string {
   return sql
-    .replaceAll(`[\\\\x00-/:-@\\\\[-\`{-\\\\x7f]`, 'W')
+    .replaceAll(JSON.stringify(`[^${LETTER_CLASS}]`).slice(1, -1), 'W')
     .replaceAll('[^ \\\\t\\\\n\\\\f\\\\r]', '[^ ]')
 }
+
+const MESSAGE = 'payload.`message`.:String'
+const SEPARATED = separatedSql(MESSAGE, JSON.stringify)
+const UNESCAPED = unescapedSql(MESSAGE, JSON.stringify)
+
+test('words are searched in all strings of rows whose shape has no text', () => {
+  const strings = { scalars: ['String'] as const }
+  const types = { message: strings, host: strings, 'l[].s': strings }
+  const catalog = learnedCatalog(STREAM, ['message'], types)
+  const textless = { shapes: [7n, 8n], doubtful: [], paths: [['host'], ['l', 's']] }
+  const inText = `hasAllTokens(${SEPARATED}, ["web"])`
+  const inStrings =
+    `arrayExists(x -> hasAllTokens(${separatedSql('x', JSON.stringify)}, ["web"]), ` +
+    'arrayConcat([payload.`host`.:String], ' +
+    'payload.`l`.:`Array(JSON(max_dynamic_types=16, max_dynamic_paths=256))`.`s`.:String))'
+  assert.equal(
+    compiled('web', { ...catalog, textless }),
+    `(${inText} OR (shape IN (["7","8"]) AND ${inStrings}))`,
+  )
+  const doubtful = { ...textless, doubtful: ['message'] }
+  assert.equal(
+    compiled('web', { ...catalog, textless: doubtful }),
+    `(${inText} OR (isNull(${MESSAGE}) AND shape IN (["7","8"]) AND ${inStrings}))`,
+  )
+})
 
 test('types that a path cannot have are not read', () => {
   const cases = [
@@ -53,7 +82,8 @@ test('types that a path cannot have are not read', () => {
     ['tags:a', 'has(payload.`tags`.:`Array(Nullable(String))`, "a")'],
     ['NOT id:a', '(NOT ifNull(payload.`id`.:String = "a", false))'],
     ['id:*', 'isNotNull(payload.`id`)'],
-    ['timeout', 'hasAllTokens(lowerUTF8(payload.`message`.:String), ["timeout"])'],
+    ['timeout', `hasAllTokens(${SEPARATED}, ["timeout"])`],
+    ['“timed—out”', `hasPhrase(${SEPARATED}, "timed out")`],
     ['_service:cart', 'service = "cart"'],
     ['n:<5', 'payload.`n`.:Int64 <= "4"'],
     ['n:>18446744073709551615', 'false'],
@@ -65,8 +95,10 @@ test('types that a path cannot have are not read', () => {
         '(multiSearchAny(payload.`message`.:String, ["\u0130"]) AND ' +
         'position(lowerUTF8(payload.`message`.:String), "time") > 0))',
     ],
-    ['ti*ut', 'match(lowerUTF8(payload.`message`.:String), "(?:^|W)ti[^ ]*ut(?:$|W)")'],
-    ['time*', 'match(lowerUTF8(payload.`message`.:String), "(?:^|W)time")'],
+    ['ti*ut', `match(${UNESCAPED}, "(?:^|W)ti[^ ]*ut(?:$|W)")`],
+    ['time*', `match(${UNESCAPED}, "(?:^|W)time")`],
+    ['东time*', `match(${UNESCAPED}, "东time")`],
+    ['/é?x/', 'match(payload.`message`.:String, "(?i-i:é?x)")'],
   ] as const
   for (const [text, expected] of cases) assert.equal(shortened(compiled(text)), expected, text)
 })

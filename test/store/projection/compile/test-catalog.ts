@@ -3,12 +3,23 @@ import {
   ANY_TYPES,
   catalogPath,
   type FieldCatalog,
+  NO_TEXTLESS,
   NO_TYPES,
   NOTHING_LEARNED,
   type PathParts,
   type PathTypes,
 } from '../../../../src/model/field-catalog.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
+import { TextNames } from '../../../../src/model/text-fields.ts'
+
+/** Every event has a string in a text field. */
+function textOf(textFields: readonly string[], paths: readonly PathParts[]) {
+  const textNames = new TextNames(textFields)
+  const textPaths = paths.flatMap(([path, ...rest]) => {
+    return path !== undefined && rest.length === 0 && textNames.has(path) ? [path] : []
+  })
+  return { textFields, textNames, textPaths, textless: NO_TEXTLESS }
+}
 
 /** Every path may have anything. */
 export function unknownCatalog(
@@ -18,8 +29,7 @@ export function unknownCatalog(
 ): FieldCatalog {
   return {
     streamId,
-    textFields,
-    isAllText: false,
+    ...textOf(textFields, paths),
     isPartial: false,
     observed: new Map(),
     paths,
@@ -34,11 +44,11 @@ export function learnedCatalog(
   textFields: readonly string[],
   types: Readonly<Record<string, Partial<PathTypes>>>,
 ): FieldCatalog {
+  const paths = Object.keys(types).map((path) => path.split('[].'))
   return {
     streamId,
-    textFields,
-    paths: Object.keys(types).map((path) => path.split('[].')),
-    isAllText: false,
+    ...textOf(textFields, paths),
+    paths,
     isPartial: false,
     observed: new Map(),
     learned: { ...NOTHING_LEARNED, untilMs: 2 ** 42 },
