@@ -65,7 +65,8 @@ const BY_NAME: readonly (readonly [event: string, yes: string, no: string])[] = 
   ['{"errors":[{"reason":"Timed out"}]}', 'errors[].reason:timed', 'errors[].reason=timed'],
   ['{"errors":[{"reason":"Timed out"}]}', 'errors[]:{reason:timed}', 'errors[]:{reason=timed}'],
   ['{"errors":[{"code":"Timed out"}]}', 'timed', 'errors[].code:timed'],
-  // The last of duplicate keys counts.
+  // The last of duplicate keys counts, and of a path that is spelled in two ways.
+  ['{"a":{"message":"x"},"a.message":5,"note":"b"}', 'b', 'x'],
   ['{"message":"a","message":5,"note":"b"}', 'b', 'a'],
   ['{"message":5,"note":"b"}', 'b', 'message:b'],
   ['{"message":["a"],"note":"b"}', 'a AND b', 'note:B'],

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { TEXT_FIELDS_MAX } from '../../src/limits.ts'
 import { TEXT_FIELDS_DEFAULT } from '../../src/model/text-fields.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
-import { sql as migration } from '../../src/store/migrations/0011-text-fields.ts'
+import { sql as migration } from '../../src/store/migrations/0015-text-names.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 
 const SCOPES = ['streams:read', 'streams:write'] as const
@@ -39,6 +39,15 @@ test('a stream has default text fields; of others it keeps TEXT_FIELDS_MAX, in o
   assert.deepEqual(json.text_fields, paths)
 })
 
+test('names with "+" are added to the default', async () => {
+  const token = await rest.token('added', SCOPES)
+  const id = await newStream(token)
+  const body = { text_fields: ['+comment', '+Message', '+app.note'] }
+  const { status, json } = await rest.call('PATCH', `/v1/streams/${id}`, { token, body })
+  assert.equal(status, 200)
+  assert.deepEqual(json.text_fields, [...TEXT_FIELDS_DEFAULT, 'comment', 'app.note'])
+})
+
 test('streams of an earlier version have the default text fields', () => {
   const [, list] = /ARRAY\[([^\]]+)\]/.exec(migration) ?? []
   assert.deepEqual(
@@ -54,20 +63,22 @@ test('text fields out of bounds are refused, with the limit', async () => {
     [{ text_fields: 'message' }, /"text_fields" must be a list/],
     [{ text_fields: null }, /"text_fields" must be a list/],
     [{ text_fields: [1] }, /"text_fields"\[0\] must be a string/],
-    [{ text_fields: [] }, /"text_fields" must have at least one path/],
-    [{ text_fields: [''] }, /"text_fields"\[0\] is not the path of a field/],
-    [{ text_fields: ['a.^`b`'] }, /"text_fields"\[0\] is not the path of a field/],
-    [{ text_fields: ['a\u0000'] }, /"text_fields"\[0\] is not the path of a field/],
-    [{ text_fields: ['\ud800'] }, /"text_fields"\[0\] is not the path of a field/],
+    [{ text_fields: [] }, /"text_fields" must have at least one name/],
+    [{ text_fields: [''] }, /"text_fields"\[0\] is not the name of a field/],
+    [{ text_fields: ['a.^`b`'] }, /"text_fields"\[0\] is not the name of a field/],
+    [{ text_fields: ['a\u0000'] }, /"text_fields"\[0\] is not the name of a field/],
+    [{ text_fields: ['\ud800'] }, /"text_fields"\[0\] is not the name of a field/],
     [{ text_fields: ['a', 'items[].note'] }, /"text_fields"\[1\] leads into an array/],
-    [{ text_fields: ['a', 'b', 'a'] }, /"text_fields"\[2\] is in the list twice: .* as \[0\]/],
+    [{ text_fields: ['a', 'b', 'A'] }, /"text_fields"\[2\] is in the list twice: .* as \[0\]/],
+    [{ text_fields: ['+a', 'b'] }, /"text_fields" has names with and without "\+"/],
+    [{ text_fields: ['+a', '+items[].note'] }, /"text_fields"\[1\] leads into an array/],
     [
       { text_fields: ['é'.repeat(513)] },
       /"text_fields"\[0\] is 1026 bytes, over FIELD_PATH_BYTES_MAX \(1024\)/,
     ],
     [
       { text_fields: Array.from({ length: TEXT_FIELDS_MAX + 1 }, (_, i) => `f${i}`) },
-      /33 paths, over TEXT_FIELDS_MAX \(32\)/,
+      /33 names, over TEXT_FIELDS_MAX \(32\)/,
     ],
   ]
   for (const [body, message] of cases) {
