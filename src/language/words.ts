@@ -1,8 +1,8 @@
 /**
  * Words of a text, and the test that a query's words make. A word is what a reader sees as one: a
  * sequence of letters and digits, of scripts with spaces between words or of scripts without.
- * Everything else parts words: punctuation and symbols of any script, spaces that do not break, byte
- * order marks, escape sequences of terminals.
+ * Everything else parts words: punctuation and symbols of any script, spaces that do not break,
+ * byte order marks, escape sequences of terminals.
  *
  * This is the one definition. The engine's index is made over an expression that separates the same
  * way (`store/projection/text-index.ts`); differential tests compare them with the real engine.
@@ -22,8 +22,8 @@ export const TOKENIZER = 'splitByNonAlpha'
 export const FOLD_FUNCTION = 'lowerUTF8'
 
 /**
- * An escape sequence of terminals, such as a colour (ECMA-48, 5.3 and 5.4; ECMA-35 for the sequences
- * with bytes of 02/00 to 02/15). In the syntax that RE2 and JavaScript share.
+ * An escape sequence of terminals, such as a colour (ECMA-48, 5.3 and 5.4; ECMA-35 for those with
+ * bytes of 02/00 to 02/15). In the syntax that RE2 and JavaScript share.
  */
 export const ESCAPE_SEQUENCE = '\\x1b(?:\\[[0-?]*[ -/]*[@-~]|[ -/]+[0-~]|[0-Z^-~])'
 const ESCAPE = '\x1b'
@@ -33,7 +33,8 @@ const ESCAPES = new RegExp(ESCAPE_SEQUENCE, 'g')
  * What is replaced by ' \1 ' in folded text, in RE2's syntax, so that `TOKENIZER` finds the words:
  * separators and escape sequences by spaces, and letters of scripts without spaces get some.
  */
-export const TO_SEPARATE = `(?:${ESCAPE_SEQUENCE}|[${classOf(SEPARATORS)}])+|([${classOf(SPACELESS)}]+)`
+export const TO_SEPARATE =
+  `(?:${ESCAPE_SEQUENCE}|[${classOf(SEPARATORS)}])+` + `|([${classOf(SPACELESS)}]+)`
 
 /** One letter or digit between which and another a word does not begin or end, for RE2. */
 export const LETTER_CLASS = `0-9A-Za-z${classOf(lettersOutsideAscii())}`

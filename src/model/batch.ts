@@ -266,7 +266,7 @@ export interface WatchedQueries {
   readonly streamId: StreamId
   /** Unique to each set of queries. */
   readonly setId: number
-  /** JSON: `[text fields of the stream's setting, ...queries]`. The queries are valid and need nothing set by commit. */
+  /** JSON: `[textFields, ...queries]`. The queries are valid and need nothing set by commit. */
   readonly json: string
 }
 

@@ -93,7 +93,9 @@ const SETTINGS = {
       items: { type: 'string' },
       must: 'a list of names',
       default: TEXT_FIELDS_DEFAULT,
-      description: `Fields that are searched word by word, by their last names; \`+name\` adds to the default; 1 to ${TEXT_FIELDS_MAX}`,
+      description:
+        'Fields that are searched word by word, by their last names; `+name` adds to those; ' +
+        `1 to ${TEXT_FIELDS_MAX}`,
     },
     read: (value, into) => {
       into.textFields = readTextFields(value as readonly string[])
@@ -268,8 +270,8 @@ function readTextFields(listed: readonly string[]): readonly string[] {
   const added = listed.filter((name) => name.startsWith('+'))
   if (added.length > 0 && added.length < listed.length) {
     throw malformed(
-      '"text_fields" has names with and without "+"; with it a name is added to the default list, ' +
-        'so write all with it, or none',
+      '"text_fields" has names with and without "+"; with it a name is added to the default ' +
+        'list, so write all with it, or none',
     )
   }
   const more = added.map((name) => name.slice(1))

@@ -6,10 +6,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestError } from '../../../src/errors.ts'
 import type { Stream } from '../../../src/model/stream.ts'
+import { TextNames } from '../../../src/model/text-fields.ts'
 import { type ExplainDeps, explain } from '../../../src/read/search/explain.ts'
 import { readSearchRequest } from '../../../src/read/search/search-request.ts'
 
-const STREAM = { streamId: 7, catalog: { textFields: [] } } as unknown as Stream
+const STREAM = {
+  streamId: 7,
+  catalog: { textFields: [], textNames: new TextNames([]), textPaths: [], observed: new Map() },
+} as unknown as Stream
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z')
 
 function explainWith(reason: string) {

@@ -31,7 +31,7 @@ import { type EventSearch, findEvents } from '../../../src/read/search/find-even
 import { type SearchSources, SourceFailure } from '../../../src/read/search/search-sources.ts'
 import type { SourceStream } from '../../../src/store/projection/compile/row-source.ts'
 
-const CATALOG = { isAllText: false, observed: new Map() } as unknown as FieldCatalog
+const CATALOG = { observed: new Map() } as unknown as FieldCatalog
 const STREAM = { streamId: 7 as StreamId, catalog: CATALOG } as SourceStream
 const SIGNAL = new AbortController().signal
 

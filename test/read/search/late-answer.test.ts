@@ -9,6 +9,7 @@ import { SEARCH_PAYLOADS_MAX } from '../../../src/limits.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { FoundSegment } from '../../../src/model/segment-place.ts'
 import type { Stream } from '../../../src/model/stream.ts'
+import { TextNames } from '../../../src/model/text-fields.ts'
 import type { MatchTask } from '../../../src/pool/messages.ts'
 import { REASONS, type SearchDeps, search } from '../../../src/read/search/search.ts'
 import { readSearchRequest } from '../../../src/read/search/search-request.ts'
@@ -17,7 +18,10 @@ import { type SourceStores, storeSources } from '../../../src/read/search/store-
 const FROM_MS = Date.parse('2026-01-01T00:00:00Z')
 const COUNT = 3 * SEARCH_PAYLOADS_MAX
 const TO_MS = FROM_MS + COUNT
-const STREAM = { streamId: 7, catalog: { textFields: [] } }
+const STREAM = {
+  streamId: 7,
+  catalog: { textFields: [], textNames: new TextNames([]), textPaths: [], observed: new Map() },
+}
 /** One each millisecond. */
 const SEGMENTS = Array.from({ length: COUNT }, (_, n) => ({
   streamId: STREAM.streamId,

@@ -10,12 +10,21 @@ import { SEARCH_PAYLOADS_MAX } from '../../../src/limits.ts'
 import { boundaryCursor, type EventId } from '../../../src/model/event-id.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
 import type { FoundSegment } from '../../../src/model/segment-place.ts'
+import { TextNames } from '../../../src/model/text-fields.ts'
 import type { MatchTask } from '../../../src/pool/messages.ts'
 import { findEvents } from '../../../src/read/search/find-events.ts'
 import { type SourceStores, storeSources } from '../../../src/read/search/store-sources.ts'
 import type { SourceStream } from '../../../src/store/projection/compile/row-source.ts'
 
-const STREAM = { streamId: 7, catalog: { textFields: ['message'] } } as unknown as SourceStream
+const STREAM = {
+  streamId: 7,
+  catalog: {
+    textFields: ['message'],
+    textNames: new TextNames(['message']),
+    textPaths: ['message'],
+    observed: new Map(),
+  },
+} as unknown as SourceStream
 const SEGMENTS = Array.from({ length: 3 * SEARCH_PAYLOADS_MAX }, (_, n) => ({
   streamId: STREAM.streamId,
   segmentId: (BigInt(n + 1) << 21n) as SegmentId,

@@ -1,8 +1,8 @@
 /**
- * Regular expressions in SQL. Before RE2 reads a text, the engine looks for letters that every match
- * must have, which it takes from the expression by itself. It gets some of them wrong, and loses
- * matches: it takes characters for bytes, so `é?` asks for the first byte of é, and it takes the
- * first `]` of a class for its end, and each `[` in one for a class of its own.
+ * Regular expressions in SQL. Before RE2 reads a text, the engine looks for letters that every
+ * match must have, which it takes from the expression by itself. It gets some of them wrong, and
+ * loses matches: it takes characters for bytes, so `é?` asks for the first byte of é, and it takes
+ * the first `]` of a class for its end, and each `[` in one for a class of its own.
  */
 import type { SqlParams } from './sql-params.ts'
 

@@ -1,9 +1,10 @@
 /**
  * Goal: every form of the language gives the same answers whatever state the parts of a table are
- * in: fresh and compact, wide, with an index and without, merged, before and after the stream's text
- * fields changed or a field appeared. The engine once failed for parts without an index (code 349).
- * Method: a table of the real engine, changed by the code that changes tables; after each change all
- * queries are asked, as reads ask them, and compared with `test/language/naive.ts`.
+ * in: fresh and compact, wide, with an index and without, merged, before and after the stream's
+ * text fields changed or a field appeared. The engine once failed for parts without an index (code
+ * 349).
+ * Method: a table of the real engine, changed by the code that changes tables; after each change
+ * all queries are asked, as reads ask them, and compared with `test/language/naive.ts`.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
