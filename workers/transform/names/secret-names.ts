@@ -102,7 +102,7 @@ export function judgeNamed(name: string): number {
   const kind = judgeWords(words)
   if (kind !== NO_NAME || words.length === 0) return kind
   const outer = wordsOf(segments.at(-2) ?? '').at(-1) ?? ''
-  if (words.length === 1 && HOLDER_PAIRS.has(outer + words[0]!)) return SECRET_NAME
+  if (isOfHolder(words, outer)) return SECRET_NAME
   return judgeDrawn(last, words, outer)
 }
 
@@ -126,11 +126,16 @@ function judgeSegment(segment: string, above: KeyAbove): number {
   const kind = judgeWords(words)
   if (kind !== NO_NAME || words.length === 0) return kind
   const outer = wordsOf(endOf(above.key)).at(-1) ?? ''
-  if (words.length === 1 && HOLDER_PAIRS.has(outer + words[0]!)) return SECRET_NAME
+  if (isOfHolder(words, outer)) return SECRET_NAME
   const singular = above.isDirect ? PLURALS.get(outer) : undefined
   const isPart = singular !== undefined && !ABOUT_WORDS.has(words.at(-1)!)
   const ofHolder = isPart ? Math.min(judgeWords([...words, singular]), WEAK_NAME) : NO_NAME
   return ofHolder === NO_NAME ? judgeDrawn(segment, words, outer) : ofHolder
+}
+
+/** Whether a key of one word is a secret in what has this name: `{"api":{"key":…}}`. */
+function isOfHolder(words: readonly string[], outer: string): boolean {
+  return outer !== '' && words.length === 1 && HOLDER_PAIRS.has(outer + words[0]!)
 }
 
 /** Judges what is a secret only if it looks drawn at random; `outer` is the word of the holder. */
