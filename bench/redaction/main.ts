@@ -1,6 +1,6 @@
 /**
- * `npm run bench:redaction`: what redaction finds, misses, and takes for a secret, on four sets that
- * were written apart from each other.
+ * `npm run bench:redaction`: what redaction finds, misses, and takes for a secret, on four sets
+ * that were written apart from each other.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

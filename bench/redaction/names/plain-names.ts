@@ -38,7 +38,8 @@ const FLAGS = words(`
   SESSION_COOKIE_SECURE CSRF_COOKIE_SECURE session_cookie_httponly csrf_enabled CSRF_PROTECTION
   csrf_cookie_httponly password_protected passwordProtected password_required
   PASSWORD_RESET_DISABLED isPasswordSet hasPassword has_token token_valid isTokenExpired
-  token_revoked key_exists keyPresent api_key_required ALLOW_EMPTY_PASSWORD MYSQL_ALLOW_EMPTY_PASSWORD
+  token_revoked key_exists keyPresent api_key_required ALLOW_EMPTY_PASSWORD
+  MYSQL_ALLOW_EMPTY_PASSWORD
   MYSQL_RANDOM_ROOT_PASSWORD MARIADB_ALLOW_EMPTY_ROOT_PASSWORD FUNCTIONS_VERIFY_JWT verify_jwt
   VERIFY_TOKEN_SIGNATURE REQUIRE_MFA mfa_enabled MFA_TOTP_ENROLL_ENABLED otp_enabled otp_verified
   twoFactorEnabled TOTP_ENABLED use_api_key USE_TOKEN save_password rememberPassword show_password
@@ -54,12 +55,14 @@ const FLAGS = words(`
   spring.security.oauth2.enabled management.security.enabled quarkus.oidc.enabled
   xpack.security.authc.token.enabled xpack.security.authc.api_key.enabled
   automountServiceAccountToken PLUGIN_BASED_TOKEN_COUNTING_ENABLED GF_AUTH_BASIC_ENABLED
-  tokenizer_parallelism skip_special_tokens add_bos_token add_eos_token clean_up_tokenization_spaces
+  tokenizer_parallelism skip_special_tokens add_bos_token add_eos_token
+  clean_up_tokenization_spaces
 `)
 
 /** What says which one it is. */
 const IDS = words(`
-  AWS_KMS_KEY_ID kms_key_id KMSKeyId kmsKeyArn sse_kms_key_id X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id
+  AWS_KMS_KEY_ID kms_key_id KMSKeyId kmsKeyArn sse_kms_key_id
+  X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id
   AWS_CLOUDFRONT_KEY_PAIR_ID key_id keyId signing_key_id encryption_key_id secret_id secretId
   secret_arn SecretARN client_id GITHUB_CLIENT_ID token_id tokenId jti api_key_id apiKeyId
   public_key_id credential_id credentialId account_sid TWILIO_ACCOUNT_SID TWILIO_MESSAGING_SID
@@ -81,7 +84,8 @@ const IDS = words(`
   sessionName GDMSESSION SESSION_MANAGER pagination_key exclusive_start_key LastEvaluatedKey
   ExclusiveStartKey next_key start_key end_key startKey endKey lower_key upper_key min_key
   max_key storage_key storageKey local_storage_key query_key queryKey route_key react_key
-  data_key_path data_key_id key_fingerprint keyFingerprint public_key_fingerprint host_key_fingerprint
+  data_key_path data_key_id key_fingerprint keyFingerprint public_key_fingerprint
+  host_key_fingerprint
   password_reset_id oauth_client_id consumer_id service_account_id principal_id subject_id
   token_address tokenAddress token_mint token_symbol token_contract nft_token_id erc20_token
 `)
@@ -95,8 +99,10 @@ const WORDS = words(`
   credential_source credentialProvider login_cookie_name cookie_name cookieName cookie_domain
   COOKIE_DOMAIN cookie_path cookie_samesite SESSION_COOKIE_NAME CSRF_COOKIE_NAME csrf_header_name
   xsrfCookieName xsrfHeaderName token_type tokenType TOKEN_TYPE token_name token_kind token_class
-  token_status token_state token_use token_format token_source token_issuer token_endpoint_auth_method
-  token_scope token_audience token_policy token_prefix TOKEN_PREFIX API_KEY_PREFIX REDIS_KEY_PREFIX
+  token_status token_state token_use token_format token_source token_issuer
+  token_endpoint_auth_method
+  token_scope token_audience token_policy token_prefix TOKEN_PREFIX API_KEY_PREFIX
+  REDIS_KEY_PREFIX
   key_prefix keyPrefix key_suffix key_type keyType KEY_TYPE key_alg key_algorithm keyAlgorithm
   key_name keyName KEY_NAME key_format key_usage keyUsage extended_key_usage key_status keyState
   key_exchange key_schema key_pattern key_separator key_serializer key.serializer key.deserializer
@@ -178,7 +184,8 @@ const PUBLIC = words(`
   publishable_key publishableKey RECAPTCHA_SITE_KEY recaptcha_site_key TURNSTILE_SITE_KEY
   HCAPTCHA_SITEKEY site_key pubkey pub_key peer_public_key wireguard_public_key
   server_public_key TIDB_PUBLIC_KEY public_key_base64 pgp_public_key gpg_public_key
-  Sec-WebSocket-Key Sec-WebSocket-Accept Public-Key-Pins X-Amz-Server-Side-Encryption-Customer-Key-Md5
+  Sec-WebSocket-Key Sec-WebSocket-Accept Public-Key-Pins
+  X-Amz-Server-Side-Encryption-Customer-Key-Md5
   content_hash commit_hash file_hash tree_hash hash image_digest checksum etag sha256 fingerprint
   cert_fingerprint signature_key_id certificate_serial
 `)

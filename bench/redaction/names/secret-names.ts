@@ -52,9 +52,11 @@ export const PROPERTIES = words(`
   spring.cloud.config.password spring.cloud.config.token spring.cloud.vault.app-role.secret-id
   spring.cloud.vault.ssl.key-store-password spring.cloud.consul.config.acl-token
   spring.cloud.consul.token spring.kafka.ssl.key-password spring.kafka.ssl.key-store-password
-  spring.kafka.properties.sasl.jaas.config spring.elasticsearch.password spring.neo4j.authentication.password
+  spring.kafka.properties.sasl.jaas.config spring.elasticsearch.password
+  spring.neo4j.authentication.password
   spring.r2dbc.password spring.liquibase.password spring.flyway.password spring.artemis.password
-  spring.activemq.password spring.pulsar.client.authentication.param.token spring.data.redis.password
+  spring.activemq.password spring.pulsar.client.authentication.param.token
+  spring.data.redis.password
   spring.datasource.hikari.password spring.h2.console.settings.web-admin-password
   spring.session.redis.password spring.ai.openai.api-key spring.boot.admin.client.password
   encrypt.key encrypt.key-store.secret encrypt.key-store.password encrypt.salt
@@ -62,7 +64,8 @@ export const PROPERTIES = words(`
   management.dynatrace.metrics.export.api-token management.influx.metrics.export.token
   management.humio.metrics.export.api-token management.stackdriver.credentials.encoded-key
   spring.cloud.gcp.credentials.encoded-key spring.cloud.azure.credential.client-secret
-  spring.cloud.azure.credential.client-certificate-password spring.cloud.azure.eventhubs.connection-string
+  spring.cloud.azure.credential.client-certificate-password
+  spring.cloud.azure.eventhubs.connection-string
   spring.cloud.azure.storage.blob.account-key spring.cloud.azure.storage.blob.sas-token
   spring.cloud.azure.servicebus.connection-string azure.cosmos.key azure.keyvault.client-key
   cloud.aws.credentials.secret-key cloud.aws.credentials.secretKey quarkus.datasource.password
@@ -90,14 +93,18 @@ export const PROPERTIES = words(`
   spark.ssl.keyPassword spark.authenticate.secret spark.ui.acls.token spark.yarn.access.token
   spark.hadoop.fs.s3a.secret.key flink.security.ssl.internal.key-password
   security.ssl.rest.keystore-password zookeeper.ssl.keyStore.password zookeeper.superDigest
-  xpack.security.transport.ssl.secure_key_passphrase xpack.security.http.ssl.keystore.secure_password
+  xpack.security.transport.ssl.secure_key_passphrase
+  xpack.security.http.ssl.keystore.secure_password
   xpack.security.authc.realms.ldap.ldap1.secure_bind_password
   xpack.security.authc.realms.oidc.oidc1.rp.client_secret xpack.watcher.encryption_key
   xpack.notification.email.account.work.smtp.secure_password
-  xpack.notification.slack.account.monitoring.secure_url xpack.notification.jira.account.x.secure_password
+  xpack.notification.slack.account.monitoring.secure_url
+  xpack.notification.jira.account.x.secure_password
   s3.client.default.secret_key s3.client.default.session_token azure.client.default.sas_token
-  azure.client.default.key gcs.client.default.credentials_file_contents reindex.ssl.secure_key_passphrase
-  keystore.seed bootstrap.password xpack.encryptedSavedObjects.encryptionKey xpack.reporting.encryptionKey
+  azure.client.default.key gcs.client.default.credentials_file_contents
+  reindex.ssl.secure_key_passphrase
+  keystore.seed bootstrap.password xpack.encryptedSavedObjects.encryptionKey
+  xpack.reporting.encryptionKey
   xpack.security.encryptionKey elasticsearch.serviceAccountToken elasticsearch.password
   server.ssl.keyPassphrase monitoring.ui.elasticsearch.password cloud.auth
   output.elasticsearch.api_key output.logstash.ssl.key_passphrase setup.kibana.password
@@ -115,7 +122,8 @@ export const PROPERTIES = words(`
   log4j2.trustStorePassword com.sun.jndi.ldap.credentials java.naming.security.credentials
   javax.net.ssl.keyStorePass http.proxyPass mail.smtp.password mail.password
   ldap.java.naming.security.credentials liferay.portal.auth.pass sso.cookie.key
-  grails.plugin.springsecurity.rememberMe.key security.rememberMe.key jhipster.security.authentication.jwt.base64-secret
+  grails.plugin.springsecurity.rememberMe.key security.rememberMe.key
+  jhipster.security.authentication.jwt.base64-secret
   jhipster.security.remember-me.key jhipster.registry.password eureka.client.password
   keycloak.credentials.secret kc.db.password kc.https.key-store-password kc.spi.vault.pass
   db.default.password slick.dbs.default.db.password ebean.datasource.password

@@ -1,5 +1,6 @@
 /**
- * Goal: names that nobody wrote the rules for are known, and few that look alike are taken for them.
+ * Goal: names that nobody wrote the rules for are known, and few that look alike are taken for
+ * them.
  * Method: the fourth set of `npm run bench:redaction`. The rules were written by one half of it;
  * the bound is for the other half.
  */

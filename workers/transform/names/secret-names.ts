@@ -67,7 +67,21 @@ const WEAK_WORDS: ReadonlySet<string> = new Set(['auth', 'bearer', 'csrf', 'xsrf
 
 /** Whether a string under this name is a secret, unless the string itself shows that it is not. */
 export function isSecretName(name: string): boolean {
-  return judgeName(name) >= WEAK_NAME
+  return judgeKnownName(name) >= WEAK_NAME
+}
+
+/** Names in texts come back; so many are remembered. */
+const KNOWN_NAMES_MAX = 1_024
+const knownNames = new Map<string, number>()
+
+/** As `judgeName`, for names that are judged wherever they occur in a text. */
+export function judgeKnownName(name: string): number {
+  const known = knownNames.get(name)
+  if (known !== undefined) return known
+  if (knownNames.size === KNOWN_NAMES_MAX) knownNames.clear()
+  const kind = judgeName(name)
+  knownNames.set(name, kind)
+  return kind
 }
 
 /** The key of what a key is in; `isDirect` when that is an object, and no array of such. */

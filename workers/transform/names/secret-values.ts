@@ -53,7 +53,7 @@ export function isSecretText(kind: number, text: string): boolean {
   return !METHOD.test(text) && !EMAIL.test(text) && !OTHER_SID.test(text)
 }
 
-/** Whether a text has a part that nobody writes: letters and digits in no order, or a seed phrase. */
+/** Whether a text has a part that nobody writes: letters and digits in no order, a seed phrase. */
 function isDrawn(text: string): boolean {
   if (/^\w+:\/\//.test(text) || FILE_PATH.test(text)) return false
   for (const [part] of text.matchAll(DRAWN_PART)) {

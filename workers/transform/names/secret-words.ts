@@ -61,7 +61,8 @@ export const SECRET_PAIRS = words(`
   secretanswer securityanswer communitystring snmpcommunity jaasconfig
   authheader authorizationheader cookieheader accesssignature authconfig
   authsalt insalt noncesalt hashsalt passwordsalt secretsalt cookiesalt passwordpepper
-  authassertion accountjson privatepem keypem depasse laravelsession gitlabsession cisession storedpw pinblock`)
+  authassertion accountjson privatepem keypem depasse laravelsession gitlabsession
+  cisession storedpw pinblock`)
 
 /** Two words of which the first is the key of the object around: `{"api":{"key":…}}`. */
 export const HOLDER_PAIRS = words(`

@@ -1,8 +1,8 @@
 /**
  * Where a text may contain a credential: at a `=` or `:` after the name of one, at the colon of
- * `-u user:password`, where these are percent-encoded, and at an apostrophe after such a name. Cheap, and never a false negative;
- * `text-credentials.ts` decides. `kernels/secrets.ts` has the same rules for skipping whole events:
- * whatever is found here must be found there.
+ * `-u user:password`, where these are percent-encoded, and at an apostrophe after such a name.
+ * Cheap, and never a false negative; `text-credentials.ts` decides. `kernels/secrets.ts` has the
+ * same rules for skipping whole events: whatever is found here must be found there.
  */
 import { arena } from '../../kernel/arena.ts'
 

@@ -2,7 +2,7 @@
  * Credentials in settings that a text shows: lines of configuration files (INI, properties, YAML,
  * TOML, HCL, environments), and names and values of which the value speaks for itself.
  */
-import { DRAWN_NAME, judgeName, SECRET_NAME } from '../names/secret-names.ts'
+import { DRAWN_NAME, judgeKnownName, SECRET_NAME } from '../names/secret-names.ts'
 import { isSecretText } from '../names/secret-values.ts'
 import { isPlaceholderValue } from './value-placeholders.ts'
 
@@ -37,7 +37,7 @@ export function isSetting(before: string, name: string, after: string): boolean 
   if (value === undefined || value.length < HARD_CHARS_MIN || PLACE.test(value)) return false
   if (isPlaceholderValue(value) || CODE.test(value)) return false
   const isDrawn = isSecretText(DRAWN_NAME, value)
-  if (isDrawn && isJoined && judgeName(name) >= SECRET_NAME) return true
+  if (isDrawn && isJoined && judgeKnownName(name) >= SECRET_NAME) return true
   if (!isLine || LINE_VALUE.exec(near)?.[1] !== value) return false
   return isDrawn || (PASSWORD.test(name) && isHardPassword(value))
 }

@@ -8,8 +8,11 @@ import { DRAWN_NAME, isSecretName } from '../names/secret-names.ts'
 import { isSecretText } from '../names/secret-values.ts'
 import { isPlaceholderValue } from './value-placeholders.ts'
 
-const STATEMENT =
-  /\b(?:attach|create|alter|options|copy|unload|credentials|secret|set|grant|identified|backup|restore|select|insert|from|into|replication|master|connection)\b/i
+const STATEMENT = new RegExp(
+  '\\b(?:attach|create|alter|options|copy|unload|credentials|secret|set|grant|identified|backup|' +
+    'restore|select|insert|from|into|replication|master|connection)\\b',
+  'i',
+)
 const IDENTIFIED = /\bidentified(?: with '?[\w-]+'?)? $/i
 /** An account's statement, of which nothing but options follows. */
 const ACCOUNT =

@@ -36,6 +36,9 @@ const SPACE = 0x20
 const APOSTROPHE = 0x27
 const OPEN_BRACKET = 0x28
 
+/** Headers whose values have parts. */
+const LONG_HEADER = /(?:authorization|cookie)$/i
+
 /** The text around a sign, one character per byte. */
 interface Place {
   /** Up to the name. */
@@ -65,10 +68,12 @@ export function credentialAt(
   let nameStart = nameEnd
   const stop = Math.max(start, nameEnd - NAME_BYTES_MAX)
   while (nameStart > stop && (BYTE_CLASS[bytes[nameStart - 1]!]! & WORD_DOT_DASH) !== 0) nameStart--
+  const name = bytes.toString('latin1', nameStart, nameEnd)
+  const afterMax = LONG_HEADER.test(name) ? HEADER_BYTES_MAX : VALUE_BYTES_MAX + AROUND_BYTES_MAX
   const found: Place = {
     before: bytes.toString('latin1', Math.max(start, nameStart - AROUND_BYTES_MAX), nameStart),
-    name: bytes.toString('latin1', nameStart, nameEnd),
-    after: bytes.toString('latin1', place + 1, Math.min(end, place + 1 + HEADER_BYTES_MAX)),
+    name,
+    after: bytes.toString('latin1', place + 1, Math.min(end, place + 1 + afterMax)),
     isEquals: bytes[place] === EQUALS,
     isTight: nameEnd === place && place + 1 < end && bytes[place + 1]! > SPACE,
   }
@@ -158,7 +163,7 @@ function isGap(text: string): boolean {
   return last === ' ' || last === '\n' || last === '\t' || last === 'n'
 }
 
-/** `user: u, password: p`: a sentence says so as well, so that the password has to look like one. */
+/** `user: u, password: p`: sentences say so as well, so that it has to look like a password. */
 function isBesideUser({ before, name, after }: Place): boolean {
   const near = after.slice(0, AROUND_BYTES_MAX)
   if (!PASSWORD_NAME.test(name)) return false
