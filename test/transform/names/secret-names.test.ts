@@ -58,6 +58,7 @@ test('under some names only what looks drawn at random is a secret', () => {
     'live_kT9vQ2mX7bR4nL8wZ3',
     '9f86d081884c7d659a2feaa0c55ad015',
     'k3v9q2m7x4b8r1n6l5w0z2y7',
+    'kT9vQ2m/X7bR4nL8w+Z3pA6s/D1fG5hJ0kE9rYu2',
     'legal winner thank year wave sausage worth useful legal winner thank yellow',
   ]
   const others = [
@@ -68,6 +69,8 @@ test('under some names only what looks drawn at random is a secret', () => {
     '20261126T091403123456Z',
     'InternalServerErrorException',
     'Base64EncodedStringValue',
+    'src/main/java/com/acme/orders/OrderService2',
+    'My-Service-Name-For-2026-And-Its-Second-Part',
     'https://example.com/kT9vQ2mX7bR4nL8w',
     '/etc/keys/kT9vQ2mX7bR4nL8w.pem',
     '12345678901234567890123456789012',

@@ -38,6 +38,10 @@ const WEAK_CHARS_MIN = 6
 const DRAWN_CHARS_MIN = 16
 const DRAWN_PART = /[A-Za-z0-9]{16,}/g
 const HEX_CHARS_MIN = 32
+const HAS_BOTH_CASES = /[a-z].*[A-Z]|[A-Z].*[a-z]/
+/** Base64, whose signs part it anywhere. */
+const BASE64 = /^[A-Za-z0-9+/]{32,200}={0,2}$/
+const DIGIT_GROUPS_MIN = 3
 const ONE_CASE_CHARS_MIN = 24
 /** The words of a wallet, which are drawn at random too. */
 const MNEMONIC = /^[a-z]{3,8}(?: [a-z]{3,8}){11,23}$/
@@ -56,20 +60,28 @@ export function isSecretText(kind: number, text: string): boolean {
 /** Whether a text has a part that nobody writes: letters and digits in no order, a seed phrase. */
 function isDrawn(text: string): boolean {
   if (/^\w+:\/\//.test(text) || FILE_PATH.test(text)) return false
+  if (BASE64.test(text) && isMixed(text.replace(/[+/=]/g, ''))) return true
   for (const [part] of text.matchAll(DRAWN_PART)) {
     const isHex = /^(?:[0-9a-f]+|[0-9A-F]+)$/.test(part)
     const digits = part.replace(/[^0-9]/g, '').length
     const hasBoth = digits > 1 && part.length - digits > 3
     if (isHex) {
       if (hasBoth && part.length >= HEX_CHARS_MIN) return true
-    } else if (/[a-z]/.test(part) && /[A-Z]/.test(part)) {
-      // Two thirds of what is drawn, and a third of `Base64EncodedString`.
-      if (changesIn(part) > (part.length - 1) * 0.4) return true
+    } else if (HAS_BOTH_CASES.test(part)) {
+      if (isMixed(part)) return true
     } else if (hasBoth && part.length >= ONE_CASE_CHARS_MIN) {
       if (changesIn(part) > (part.length - 1) * 0.2) return true
     }
   }
   return MNEMONIC.test(text)
+}
+
+/** Whether small and capital letters and digits change places as they do where they are drawn. */
+function isMixed(part: string): boolean {
+  if (!HAS_BOTH_CASES.test(part)) return false
+  if ((part.match(/[0-9]+/g)?.length ?? 0) >= DIGIT_GROUPS_MIN) return true
+  // Two thirds of what is drawn, and a third of `Base64EncodedString`.
+  return changesIn(part) > (part.length - 1) * 0.4
 }
 
 /** How often a digit, a small and a capital letter follow upon another of these. */

@@ -22,7 +22,8 @@ const IS_JOINED = /[A-Za-z][._-][A-Za-z]|[a-z][A-Z]/
 const PASSWORD = /(?:passw(?:or)?d|passphrase|pwd|pass|pw)$/i
 /** Code, and what refers to a value elsewhere. */
 const CODE = /[()[\]{}<>]|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$/
-const PLACE = /^(?:[./~]|[A-Za-z]:\\|\w+:\/\/)/
+/** A slash may begin what is drawn, and a path is not drawn. */
+const PLACE = /^(?:[.~]|[A-Za-z]:\\|\w+:\/\/)/
 
 /**
  * Whether `name` and what is `after` its sign, one character a byte, are a setting with a secret;
@@ -50,6 +51,6 @@ function beginsLine(text: string): boolean {
 
 /** What a password is, and a word of a sentence, a name in code or a time is not. */
 export function isHardPassword(value: string): boolean {
-  if (value.length < HARD_CHARS_MIN || /^[0-9.,:TZ+-]+$/.test(value)) return false
+  if (value.length < HARD_CHARS_MIN || /^(?:\/|[0-9.,:TZ+-]+$)/.test(value)) return false
   return /[A-Za-z]/.test(value) && /[0-9!@#$%^*+=?~|]/.test(value) && !CODE.test(value)
 }
