@@ -22,12 +22,15 @@ const BACKSLASH: u32 = 0x5c
 const QUOTE: u32 = 0x22
 const APOSTROPHE: u32 = 0x27
 const CLOSE_ARRAY: u32 = 0x5d
+const OPEN_BRACKET: u32 = 0x28
+/** ` by `, little-endian. */
+const SPACE_BY_SPACE: u32 = 0x20796220
 /** The letters `basi`, little-endian. */
 const BASI: u32 = 0x69736162
 const ALL_LETTERS: u32 = 0xffffffff
 const NAME_MASK_BYTES: usize = 12
 /** Quotes, brackets and spaces between a name and its sign. */
-const NAME_GAP_MAX: usize = 4
+const NAME_GAP_MAX: usize = 32
 /** Longest user name after `-u`. */
 const USER_BYTES_MAX: usize = 64
 
@@ -41,6 +44,8 @@ export function hasMark(tables: SecretTables, start: usize, at: usize, marks: i3
       if (mark === COLON && next === SLASH) continue
       if (isBehindName(tables, start, place) || isBasicNear(place)) return true
       if (mark === COLON && isBehindUserOption(start, place)) return true
+    } else if (mark === APOSTROPHE) {
+      if (isBehindNameInSql(tables, start, place)) return true
     } else if (mark === LETTER_V) {
       if (<u32>load<u8>(place - 1) === LETTER_I || isSpelledPrivate(place)) return true
     } else if (mark === AT || isPercentMark(tables, start, place)) {
@@ -74,7 +79,7 @@ function isBehindName(tables: SecretTables, start: usize, place: usize): bool {
   let last = place - 1
   let letter = <u32>load<u8>(last)
   if (letter < 0x40 || letter === BACKSLASH || letter === CLOSE_ARRAY) {
-    const stop = place - NAME_GAP_MAX
+    const stop = max(start, place - min(place - start, NAME_GAP_MAX))
     while (last > stop && isNameGap(letter)) letter = <u32>load<u8>(--last)
   }
   if (letter < 0x40 || last < start + 2) return false
@@ -82,6 +87,16 @@ function isBehindName(tables: SecretTables, start: usize, place: usize): bool {
     ((<u32>load<u8>(last - 2) & 31) << 10) | ((<u32>load<u8>(last - 1) & 31) << 5) | (letter & 31)
   const group = <usize>load<u8>(tables.signEnds + triple)
   return group !== 0 && isNameEnd(start, last - 3, tables.signMasks + group * NAME_MASK_BYTES)
+}
+
+/** Whether the apostrophe at `place` follows a name of a credential, or `by`, as in SQL. */
+function isBehindNameInSql(tables: SecretTables, start: usize, place: usize): bool {
+  if (place < start + 4) return false
+  const text = load<u32>(place - 4)
+  const before = text >>> 24
+  if (before === OPEN_BRACKET) return isBehindName(tables, start, place - 1)
+  if (before !== SPACE) return false
+  return (text | 0x202000) === SPACE_BY_SPACE || isBehindName(tables, start, place)
 }
 
 function isNameGap(byte: u32): bool {

@@ -1,6 +1,7 @@
 /**
- * What redaction would do to a sample: the same extraction, keys and scanner as at ingest, with the
- * reason for each change. Stores nothing.
+ * What ingest would store of a sample: the same decoding, extraction, keys and redaction, and the
+ * reason for each change. A string is judged as the string of an event that it would be; so there
+ * is one way for samples of every form. Stores nothing.
  */
 import type { RedactionChange, RedactionPreview } from '../src/model/redaction-preview.ts'
 import { decodeDocument } from './decode/json-array.ts'
@@ -8,14 +9,15 @@ import { PartOutcome } from './decode/part-outcome.ts'
 import { DecodedEvents } from './tape/decoded-events.ts'
 import { EventBuffer } from './tape/event-buffer.ts'
 import { JsonTape, TAPE_PADDING } from './tape/json-tape.ts'
-import { PathTrie } from './tape/path-trie.ts'
+import { PathTrie, ROOT } from './tape/path-trie.ts'
+import { Redaction } from './transform/redact/redact.ts'
 import { EventRedactor } from './transform/redact/redact-event.ts'
 import { RedactKeys } from './transform/redact/redact-keys.ts'
 import { forEachChange, reasonName } from './transform/redact/redaction-changes.ts'
-import { Edits, REASON_SECRET } from './transform/rewrite/edits.ts'
+import { Edits } from './transform/rewrite/edits.ts'
 import { EventRewriter } from './transform/rewrite/event-rewriter.ts'
 import { extractLogs } from './transform/rewrite/extract-log.ts'
-import { NO_SECRET, SecretScanner } from './transform/secrets/secrets.ts'
+import { SecretScanner } from './transform/secrets/secrets.ts'
 
 /** Used again for each preview: what they have of the worker's memory is not given back. */
 const tape = new JsonTape(new PathTrie())
@@ -23,29 +25,81 @@ const events = new DecodedEvents()
 const buffer = new EventBuffer()
 const rewriter = new EventRewriter()
 
-/** Previews a JSON object. Undefined when the sample is not one that ingest would accept. */
+/** What is around a string where it is an event's: as a line of text is stored. */
+const BEFORE_STRING = '{"message":'
+const AFTER_STRING = '}'
+
+/**
+ * Previews a JSON object with redaction by `redactFields`; false: redaction is off. Undefined when
+ * the sample is not one that ingest would accept.
+ */
 export function previewEvent(
   sample: Uint8Array,
-  redactFields: readonly string[],
+  redactFields: readonly string[] | false,
 ): RedactionPreview | undefined {
-  const outcome = new PartOutcome()
-  events.reset()
-  const bytes = tape.begin(buffer.hold(padded(sample)))
-  decodeDocument(tape, events, bytes, { start: 0, end: sample.length }, outcome)
-  if (events.count !== 1) return undefined
-  rewriter.begin(tape, events, buffer)
-  extractLogs(tape, events, rewriter)
+  return preview(sample, redactFields, decodeSample)
+}
 
+/** Previews one string value, as in a field that no rule names. */
+export function previewString(sample: string): RedactionPreview {
+  // It may be as long as an event, which is then longer than ingest takes.
+  const event = Buffer.from(BEFORE_STRING + JSON.stringify(sample) + AFTER_STRING)
+  const { redacted, changes } = preview(event, [], decodeOurs)!
+  return {
+    redacted: redacted.slice(BEFORE_STRING.length, -AFTER_STRING.length),
+    changes: changes.map(({ reason }) => ({ path: '', reason })),
+  }
+}
+
+type Decode = (bytes: Uint8Array, end: number) => void
+
+function preview(
+  sample: Uint8Array,
+  redactFields: readonly string[] | false,
+  decode: Decode,
+): RedactionPreview | undefined {
+  if (!begin(sample, decode)) return undefined
+  if (redactFields === false) return { redacted: eventText(), changes: [] }
   const keys = new RedactKeys(redactFields)
   try {
-    return redactedWith(keys)
+    const changes = findChanges(keys)
+    begin(sample, decode)
+    return { redacted: redactAsIngest(keys), changes }
   } finally {
     keys.dispose()
   }
 }
 
-/** Redacts the one event of the tape. */
-function redactedWith(keys: RedactKeys): RedactionPreview {
+/** Decodes a sample and extracts its `log`; returns whether it is an event. */
+function begin(sample: Uint8Array, decode: Decode): boolean {
+  events.reset()
+  decode(tape.begin(buffer.hold(padded(sample))), sample.length)
+  if (events.count !== 1) return false
+  rewriter.begin(tape, events, buffer)
+  extractLogs(tape, events, rewriter)
+  return true
+}
+
+function decodeSample(bytes: Uint8Array, end: number): void {
+  decodeDocument(tape, events, bytes, { start: 0, end }, new PartOutcome())
+}
+
+/** Of what we wrote only the tape is missing. */
+function decodeOurs(): void {
+  events.add(0, tape.parse(0, ROOT, true), tape.length)
+}
+
+function redactAsIngest(keys: RedactKeys): string {
+  const scanner = new SecretScanner()
+  keys.begin(tape.trie)
+  scanner.begin(rewriter.written)
+  const all = { start: 0, end: Number.POSITIVE_INFINITY }
+  new Redaction(keys, scanner).run(tape, events, rewriter, all)
+  return eventText()
+}
+
+/** The walk over the text, as ingest makes it where the tape is not enough, knows the reasons. */
+function findChanges(keys: RedactKeys): RedactionChange[] {
   const scanner = new SecretScanner()
   const edits = new Edits()
   const redactor = new EventRedactor(edits, keys, scanner)
@@ -57,21 +111,11 @@ function redactedWith(keys: RedactKeys): RedactionPreview {
     const path = tape.trie.displayPath(redactor.nodes[edit]!)
     changes.push({ path, reason: reasonName(edits.reason[edit]!) })
   })
-  rewriter.rewrite(0, edits)
-  const redacted = rewriter.bytes.subarray(events.start[0]!, events.end[0]!)
-  return { redacted: Buffer.from(redacted).toString(), changes }
+  return changes
 }
 
-/** Previews one string value, as in a field that no rule names. */
-export function previewString(sample: string): RedactionPreview {
-  // As it would come: values with backslashes have escapes.
-  const bytes = Buffer.from(JSON.stringify(sample))
-  const scanner = new SecretScanner()
-  scanner.begin(bytes)
-  const kind = scanner.scanEscaped(1, bytes.length - 1)
-  if (kind === NO_SECRET) return { redacted: JSON.stringify(sample), changes: [] }
-  const reason = reasonName(REASON_SECRET + kind)
-  return { redacted: '"[REDACTED]"', changes: [{ path: '', reason }] }
+function eventText(): string {
+  return Buffer.from(rewriter.bytes.subarray(events.start[0]!, events.end[0]!)).toString()
 }
 
 function padded(sample: Uint8Array): Buffer {

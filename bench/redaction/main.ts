@@ -1,5 +1,5 @@
 /**
- * `npm run bench:redaction`: what redaction finds, misses, and takes for a secret, on three sets
+ * `npm run bench:redaction`: what redaction finds, misses, and takes for a secret, on four sets
  * that were written apart from each other.
  */
 import { existsSync, readFileSync } from 'node:fs'
@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { loadCorpus } from '../corpus.ts'
 import { formatTable } from '../table.ts'
 import { measureField } from './field/measure.ts'
+import { measureNames } from './names/measure.ts'
 import { measureReport } from './report.ts'
 import { measureThird } from './third/measure.ts'
 
@@ -95,3 +96,18 @@ console.log(formatTable(['must stay', 'distinct', 'samples', 'hit'], stayedRows)
 for (const { name, missed } of third.classes) printNames('missed', name, missed)
 for (const { name, lost } of third.classes) printNames('surroundings lost', name, lost)
 for (const { name, hits } of third.stayed) printNames('hit', name, hits)
+
+console.log('\nFourth set: names from manuals and example configurations')
+const named = measureNames(seed)
+const nameRows = named.kinds.map(({ name, isHeldOut, samples, missed }) => [
+  name,
+  isHeldOut ? 'held out' : 'learned from',
+  String(samples),
+  (1 - missed.length / samples).toFixed(4),
+])
+console.log(formatTable(['names', 'half', 'samples', 'recall'], nameRows))
+for (const { name, isHeldOut, missed } of named.kinds) {
+  // Whoever reads what was missed of the other half learns from it as well.
+  if (!isHeldOut) printNames('missed', name, missed)
+}
+printFalseHits(named.hits, named.plain)

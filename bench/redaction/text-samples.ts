@@ -106,18 +106,73 @@ const COMMANDS: readonly string[] = [
   '{:password=>"~"}',
 ]
 
+/** After the name of a user, whatever that is called. */
+const USERS: readonly string[] = [
+  ...'username user_name userName login email principal account clientId'
+    .split(' ')
+    .map((user) => `LoginModule required ${user}="bob" password="~";`),
+  'ScramLoginModule required password="~" username="bob";',
+  'login username=bob, password=~',
+  'user: bob, password: ~',
+  'user = bob; password = ~',
+  'password: ~, username: bob',
+]
+
+/** Names that say enough beside a value that nobody writes. */
+const SETTINGS: readonly string[] = [
+  'aws_secret_access_key = #',
+  'aws_secret_access_key          = #',
+  'AWS_SECRET_ACCESS_KEY: #',
+  'client_secret: "#"',
+  'client-secret: #',
+  'apiToken = "#"',
+  'spring.security.oauth2.client.client-secret=#',
+  'db.access.token : #',
+]
+
+/** SQL has nothing between a name and its string. */
+const SQL: readonly string[] = [
+  "ATTACH 's3://b/x' AS x (TYPE iceberg, TOKEN '#')",
+  "ATTACH 'md:x' (TOKEN '#')",
+  "CREATE SECRET s (TYPE s3, KEY_ID 'k', SECRET '#', REGION 'eu')",
+  "COPY t FROM 's3://b' (ACCESS_KEY_ID 'x', SECRET_ACCESS_KEY '#')",
+  "CREATE USER bob WITH PASSWORD '~'",
+  "alter role bob password '~' valid until 'infinity'",
+  "CREATE USER bob IDENTIFIED BY '~'",
+  "CREATE USER bob IDENTIFIED WITH sha256_password BY '~'",
+  "CREATE USER MAPPING FOR x SERVER s OPTIONS (user 'bob', password '~')",
+  "SET PASSWORD FOR bob = PASSWORD('~')",
+]
+
+/** Lines of configuration files: nothing else is on them. */
+export const SETTING_LINES: readonly string[] = [
+  'password = ~',
+  'password: ~',
+  '  password: "~"  // of the replica',
+  "- smtp_password: '~'",
+  'spring.datasource.password=~',
+  'token = "#"',
+  'secret: #',
+  'export api_key=#',
+  'requirepass: ~',
+  'passphrase = ~;',
+]
+
 export const TEXT_CREDENTIALS: readonly string[] = [
   ...HEADERS,
+  ...USERS,
+  ...SETTINGS,
+  ...SQL,
   ...URLS,
   ...CONNECTIONS,
   ...COMMANDS,
 ]
 
-/** Twenty characters that are no word: with fewer digits, one in a thousand looks like one. */
+/** Twenty characters that are no word: with fewer digits, a few of a thousand look like one. */
 function drawOpaque(random: Random): string {
   for (;;) {
     const text = draw(random, 20)
-    if (text.replace(/[^0-9]/g, '').length >= 2) return text
+    if ((text.match(/[0-9]+/g)?.length ?? 0) >= 3) return text
   }
 }
 
@@ -176,4 +231,27 @@ export const TEXT_LOOK_ALIKES: readonly string[] = [
   'Server=h;User Id=u;Password=********;',
   'host=h user=u password=xxx dbname=d',
   'user:password@tcp(host:3306)/db',
+  'user=bob password=expired',
+  'username: bob, password: incorrect',
+  'user: bob, password: <hidden>',
+  'LoginModule required username="bob" password="********";',
+  'user bob password 2025-11-21 changed',
+  'password: ok',
+  'password: challengePassword',
+  'def f(user: str, password: Optional[Str0ng])',
+  'token = request.headers.token',
+  'secret_key = settings.SECRET_KEY',
+  'api_token = get_token(user1, "abc")',
+  'client_secret: my-service-client-secret-1',
+  'access_token: expired at 2025-11-21T10:00:00Z',
+  'password = os.environ["PASSWORD"]',
+  'let db_password = config::database::password2;',
+  'secret_name = projects/p1/secrets/s1/versions/12',
+  "secret 'default/web-tls-7f9c6d' not found",
+  "unexpected (token 'kT9vQ2mX7bR4nL8w5zP1')",
+  "select * from users where token = 'missing'",
+  "replaced by 'hunter2x'",
+  "CREATE USER bob IDENTIFIED BY 'password'",
+  "COMMENT ON COLUMN users.password 'as a hash'",
+  "password 'hunter2x' is too short",
 ]

@@ -138,7 +138,7 @@ export interface SplitResult {
 export interface PreviewTask {
   readonly kind: 'preview'
   readonly sample: { readonly kind: 'event' | 'string'; readonly text: string }
-  readonly redactFields: readonly string[]
+  readonly redactFields: readonly string[] | false
 }
 
 export interface PreviewResult {

@@ -17,10 +17,13 @@ import {
 } from './guard.ts'
 import { readSettings, STREAM_CHANGES } from './stream-settings.ts'
 
-/** Runs in the pool; undefined when ingest would not accept the sample. */
+/**
+ * Runs in the pool, with redaction off where `redactFields` is false; undefined when ingest would
+ * not accept the sample.
+ */
 export type PreviewRedaction = (
   sample: { readonly kind: 'event' | 'string'; readonly text: string },
-  redactFields: readonly string[],
+  redactFields: readonly string[] | false,
 ) => Promise<RedactionPreview | undefined>
 
 export interface RedactPreviewDeps extends Guard {
@@ -106,8 +109,8 @@ export async function previewSample(
     const limit = `${EVENT_BYTES_MAX} bytes (EVENT_BYTES_MAX)`
     throw new IngestError('too_large', `sample is over ${limit}`)
   }
-  if (redactFields === false) {
-    return { redacted: kind === 'string' ? JSON.stringify(text) : text, changes: [] }
+  if (redactFields === false && kind === 'string') {
+    return { redacted: JSON.stringify(text), changes: [] }
   }
   const found = await preview({ kind, text }, redactFields)
   if (found !== undefined) return found

@@ -97,6 +97,91 @@ test('no bots: phones by Cubot, models and apps with such words, libraries with 
   }
 })
 
+const PC = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64)'
+
+test('an address beside a browser is that of an extension or a page', () => {
+  const chrome = 'Chrome 131.0.0.0 Windows 10 -'
+  for (const [text, expected] of [
+    [`${PC} ${CHROME} Safari/537.36 ||| Fetch; Initiator: https://shop.example`, chrome],
+    [`${PC} ${CHROME} Safari/537.36 (https://acme.test/ext)`, chrome],
+    [`${PC} ${CHROME} Safari/537.36 referer=https://acme.test/a?b=c`, chrome],
+    [`${PC} ${CHROME} Safari/537.36 (ann@acme.test)`, chrome],
+    [
+      `${PC} ${CHROME} Safari/537.36 Edg/127.0.0.0 (https://github.com/acme/ext)`,
+      'Edge 127.0.0.0 Windows 10 -',
+    ],
+    [
+      'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0 (www.acme.test)',
+      'Firefox 128.0 Linux - -',
+    ],
+    [`${ON_IPHONE} [https://acme.test]`, 'Mobile Safari 17.6 iOS 17.6.1 mobile'],
+    // A product of its own, a plus, or nothing but the address: these come by themselves.
+    [`${PC} ${CHROME} Safari/537.36 Acme/2 (https://acme.test)`, 'Acme 2 - - bot'],
+    [`${PC} ${CHROME} Safari/537.36 (+https://acme.test)`, '- - - - bot'],
+    [`${PC} ${CHROME} Safari/537.36 (Acme; +https://acme.test)`, '- - - - bot'],
+    ['Mozilla/5.0 (compatible; Acme; https://acme.test)', 'Acme - - - bot'],
+  ] as const) {
+    assert.equal(summary(text), expected, text)
+  }
+})
+
+test('however a string is spelled and quoted, it says the same', () => {
+  const bing = 'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; '
+  const agents = [
+    `${PC} ${CHROME} Safari/537.36`,
+    `${PC} ${CHROME} Safari/537.36 Edg/131.0.0.0`,
+    ON_IPHONE,
+    `${bing}+http://www.bing.com/bingbot.htm) Chrome/116.0.1938.76 Safari/537.36`,
+    'Mozilla/5.0 (compatible; MSIE 9.0; Windows NT 6.1; Trident/5.0)',
+    'Mozilla/5.0 (compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)',
+    'Dalvik/2.1.0 (Linux; U; Android 13; Pixel 7 Build/TQ3A)',
+    'curl/8.5.0',
+    'python-requests/2.31.0',
+    'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)',
+    'Microsoft Office/16.0 (Windows NT 10.0; Microsoft Outlook 16.0; Pro)',
+    'Amazon CloudFront',
+  ]
+  const spellings: Readonly<Record<string, (text: string) => string>> = {
+    percents: (text) => text.replaceAll(' ', '%20'),
+    'all percents': (text) => encodeURIComponent(text).replace(/[()]/g, percent),
+    'percents twice': (text) => encodeURIComponent(encodeURIComponent(text)),
+    IIS: (text) => text.replaceAll(' ', '+'),
+    form: (text) => encodeURIComponent(text).replace(/[()]/g, percent).replaceAll('%20', '+'),
+    slashes: (text) => text.replaceAll('/', '\\/'),
+    'slashes twice': (text) => text.replaceAll('/', '\\\\/'),
+    hex: (text) => text.replaceAll('/', '\\x2F').replaceAll(' ', '\\x20'),
+    unicode: (text) => text.replaceAll('/', '\\u002F'),
+    entities: (text) => text.replaceAll('/', '&#x2F;').replaceAll('(', '&#40;'),
+    quotes: (text) => `"${text}"`,
+    apostrophes: (text) => `'${text}'`,
+    'escaped quotes': (text) => `\\"${text}\\"`,
+    'one quote': (text) => `${text}"`,
+    typographic: (text) => `\u201c${text}\u201d`,
+    list: (text) => `["${text}"]`,
+    blanks: (text) => `  ${text}\t`,
+    comma: (text) => `${text},`,
+    header: (text) => `User-Agent: ${text}`,
+  }
+  for (const text of agents) {
+    const expected = parse(text)
+    assert.notDeepEqual(expected, {}, text)
+    for (const [name, spell] of Object.entries(spellings)) {
+      assert.deepEqual(parse(spell(text)), expected, `${name}: ${spell(text)}`)
+    }
+  }
+})
+
+test('the name of an app is decoded, and what only looks spelled stays', () => {
+  const app = 'My%20App/2.1 CFNetwork/1410.0.3 Darwin/22.6.0'
+  assert.equal(summary(app), 'My App 2.1 iOS 16 -')
+  assert.equal(parse('acme-agent/1.0 (C++ on 100%25)').browser_version, '1.0')
+  assert.equal(parse('100%25/1').device_type, undefined)
+})
+
+function percent(sign: string): string {
+  return `%${sign.charCodeAt(0).toString(16).toUpperCase()}`
+}
+
 test('words in addresses say nothing', () => {
   const address = 'https://example.com/iphone-android/windows-nt-10.0/chrome/1.0'
   assert.deepEqual(parse(`Mozilla/5.0 (compatible; Foo/1.0; +${address})`), {
@@ -232,6 +317,7 @@ const WORDS = [
     '"',
     '\\',
   ],
+  ...['%2520', '\\\\/', '&#x2F;', '++', 'http://a.b ', '"  ', 'a@'],
   ...['Electron/', 'Chrome/1 ', 'Linux; U; ', 'scanner', 'Googlebot', 'K', '\ud800'],
 ]
 

@@ -10,6 +10,7 @@ import { Random } from '../../../bench/random.ts'
 import { scanValue, spellEscaped, spellPlain } from '../../../bench/redaction/report.ts'
 import {
   drawText,
+  SETTING_LINES,
   TEXT_CREDENTIALS,
   TEXT_LOOK_ALIKES,
 } from '../../../bench/redaction/text-samples.ts'
@@ -29,6 +30,21 @@ test('every shape is found, in every line and spelling', () => {
       assert.notEqual(scanValue(text, spellEscaped), undefined, sample)
       const json = JSON.stringify({ line: text })
       assert.notEqual(scanValue(json, spellPlain), undefined, `JSON of ${sample}`)
+    }
+  }
+})
+
+test('a line of a configuration file is found, as a line alone or of several', () => {
+  for (const sample of SETTING_LINES) {
+    for (const line of ['#', '[prod]\n#\nregion = x', 'a: 1\r\n#\r\n', '# x\n\t#']) {
+      const text = line.replace(/#(?! x)/, () => drawText(random, sample))
+      assert.notEqual(scanValue(text, spellPlain), undefined, text)
+      assert.notEqual(scanValue(text, spellEscaped), undefined, text)
+    }
+    const within = `the line ${drawText(random, sample)} was read`
+    // A name of two words says enough wherever it is.
+    if (!sample.includes('_') && !sample.includes('.')) {
+      assert.equal(scanValue(within, spellPlain), undefined, within)
     }
   }
 })
@@ -99,6 +115,13 @@ const HOSTILE: readonly string[] = [
   "'token' : ",
   ':"[\' "',
   'Basic a:',
+  " by '",
+  "(token 'a",
+  'user=a password=',
+  'user: a, password: ',
+  'password                                 =',
+  'api_token = a',
+  '\npassword = a',
 ]
 
 /** How long the first `length` bytes take, at best of three runs. */

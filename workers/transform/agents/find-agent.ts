@@ -109,8 +109,22 @@ function findUnknownBot(text: string, address: Address, raw: string): Agent | un
   }
   if (address === 'none' && !(lower.includes('er') && READERS.test(lower))) return undefined
   if (address === 'plain' && (isMozilla ? BROWSER.test(lower) : isApp)) return undefined
+  if (address === 'plain' && isMozilla && isBesideBrowser(raw)) return undefined
   if (!isMozilla && FORGE.test(raw)) return undefined
   return { isBot: true, ...productOfAddress(text, lower) }
+}
+
+/**
+ * Whether the first address of a string stands in brackets, or behind words, after the products of
+ * a browser: that of an extension, of a page. Bots have it alone, or behind a product of their own.
+ */
+function isBesideBrowser(raw: string): boolean {
+  const start = raw.search(PLAIN_ADDRESS)
+  if (start < 0) return false
+  const before = raw.slice(0, start)
+  const last = [...before.matchAll(PRODUCT)].at(-1)
+  if (last === undefined || !BROWSER_PRODUCT.test(last[1]!)) return false
+  return before.slice(last.index + last[0].length).trim() !== ''
 }
 
 /** Whether a word is part of an Android device's name, which the first comment ends with. */
@@ -149,10 +163,21 @@ function productOfAddress(text: string, lower: string): Omit<Agent, 'isBot'> {
   return { name, version: versionAt(own, match[0].length) }
 }
 
+const PRODUCT = /(?<![\w.-])([A-Za-z][\w.-]{0,63})\/v?(\d[\w.]{0,31})/g
+/** Products that only browsers have at their end. */
+const BROWSER_PRODUCT = new RegExp(
+  '^(?:Safari|Chrome|Chromium|Firefox|Gecko|Version|Mobile|Edge?|EdgA|EdgiOS|OPR|OPX|OPT|Opera|' +
+    'Vivaldi|Brave|YaBrowser|Yowser|SamsungBrowser|CriOS|FxiOS|Focus|Klar|DuckDuckGo|Ddg|' +
+    'UBrowser|UCBrowser|MiuiBrowser|HuaweiBrowser|HeyTapBrowser|VivoBrowser|QQBrowser|Whale|' +
+    'Silk|Seamonkey|PaleMoon|Waterfox|Iceweasel|Epiphany|Falkon|QtWebEngine|Avast|AVG|CCleaner|' +
+    'Coc_Coc_browser|Sleipnir|Puffin|Maxthon|Iron|Instabridge|GSA|Ecosia)$',
+  'i',
+)
+const PLAIN_ADDRESS = /\b(?:https?|mailto):|\bwww\.|[\w.-]{1,64}@[\w.-]/i
+
 /** The last product, unless every browser has it. */
 function lastProduct(text: string): Omit<Agent, 'isBot'> {
-  const products = [...text.matchAll(/(?<![\w.-])([A-Za-z][\w.-]{0,63})\/v?(\d[\w.]{0,31})/g)]
-  const last = products.at(-1)
+  const last = [...text.matchAll(PRODUCT)].at(-1)
   if (
     last === undefined ||
     /^(?:Mozilla|Safari|AppleWebKit|Gecko|Chrome|Firefox)$/.test(last[1]!)

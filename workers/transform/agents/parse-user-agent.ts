@@ -10,6 +10,7 @@
 import UAParser from 'ua-parser-js'
 import { correctSystem, darwinSystem, type System } from './agent-systems.ts'
 import { type Agent, findAgent, leadingProduct, removeAddresses } from './find-agent.ts'
+import { readableAgent } from './readable-agent.ts'
 
 /** An object's JSON without the keys that have no value, empty without any. */
 interface ParsedUserAgent {
@@ -46,14 +47,13 @@ const DESKTOP = new RegExp(
 )
 
 export function parseUserAgent(sent: string): ParsedUserAgent {
-  const desktop = DESKTOP.exec(sent)
+  const raw = readableAgent(sent)
+  const desktop = DESKTOP.exec(raw)
   if (desktop !== null) {
-    const parser = new UAParser(sent)
-    const system = correctSystem(sent, systemOf(parser))
+    const parser = new UAParser(raw)
+    const system = correctSystem(raw, systemOf(parser))
     return encode(parser.getBrowser(), system, desktop[1] === undefined ? NO_DEVICE : MAC_DEVICE)
   }
-  // Logs of IIS have `+` for blanks.
-  const raw = sent.includes('/5.0+(') ? sent.replaceAll('+', ' ') : sent
   const { text, address } = removeAddresses(raw)
   const agent = findAgent(text, address, raw)
   if (agent?.isBot === true) return encode(agent, NO_SYSTEM, { type: 'bot' })

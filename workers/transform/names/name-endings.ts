@@ -7,6 +7,7 @@
 import { arena } from '../../kernel/arena.ts'
 import {
   DENYLISTED_SEGMENTS,
+  DRAWN_WORDS,
   NEUTRAL_WORDS,
   OTHER_WORDS,
   PLURALS,
@@ -25,7 +26,7 @@ const NEUTRAL = 4
 const lasts = arena.uint8(ENTRIES)
 const befores = arena.uint8(ENTRIES)
 for (const word of [...DENYLISTED_SEGMENTS, ...SECRET_WORDS, ...SECRET_END_WORDS]) add(word)
-for (const word of [...SECRET_PAIRS, ...PLURALS.keys(), ...OTHER_WORDS]) add(word)
+for (const word of [...SECRET_PAIRS, ...PLURALS.keys(), ...OTHER_WORDS, ...DRAWN_WORDS]) add(word)
 for (const word of NEUTRAL_WORDS) addShort(word, NEUTRAL)
 const context = arena.addresses(2)
 context.set([lasts.byteOffset, befores.byteOffset])

@@ -17,6 +17,9 @@ import {
   ABOUT_WORDS,
   COUNTER_WORDS,
   DENYLISTED_SEGMENTS,
+  DRAWN_KEY_WORDS,
+  DRAWN_WORDS,
+  ENCODING_WORDS,
   EXCEPTIONS,
   FLAG_WORDS,
   HASH_WORDS,
@@ -26,6 +29,7 @@ import {
   NEUTRAL_WORDS,
   PASS_EXCEPTIONS,
   PIN_WORDS,
+  PLAIN_KEY_WORDS,
   PLURALS,
   SECRET_END_WORDS,
   SECRET_PAIRS,
@@ -35,14 +39,16 @@ import {
 
 /** How sure a name is of its value; a surer one takes all that the others take. */
 export const NO_NAME = 0
+/** Strings that look drawn at random: `session`, `ALCHEMY_KEY`. */
+export const DRAWN_NAME = 1
 /** Strings that are more than a word: `auth`, `tokens`. */
-export const WEAK_NAME = 1
+export const WEAK_NAME = 2
 /** Any string that is not a flag: `db_pass`. */
-export const STRING_NAME = 2
+export const STRING_NAME = 3
 /** Numbers, objects and arrays as well: `db_password`. */
-export const SECRET_NAME = 3
+export const SECRET_NAME = 4
 /** Anything but null: the name is on the list as it is. */
-export const LISTED_NAME = 4
+export const LISTED_NAME = 5
 
 /** Names are longer than this only to be so; the end is what counts. */
 const NAME_CHARS_MAX = 200
@@ -52,11 +58,30 @@ const JOINED = new RegExp(`(?:${[...SECRET_END_WORDS].join('|')})$`)
 const SHELL_NAMES: ReadonlySet<string> = new Set(['OLDPWD', 'XDG_SESSION_ID'])
 /** The domain before a name of Kubernetes: `authorization.k8s.io/decision`. */
 const DOMAIN = /^[a-z\d-]{1,63}(?:\.[a-z\d-]{1,63}){1,8}\//
+/** Where the host or the repository comes last: Terraform's and Poetry's variables of tokens. */
+const TOKEN_OF = /^(?:TF_TOKEN|POETRY_PYPI_TOKEN)_\w/
+/** Of variables and of headers of one's own, whose keys are seldom those of a database. */
+const SETTING = /^_?[A-Z][A-Z0-9]*(?:_+[A-Z0-9]+)+$|^x(?:-[a-z0-9]+)+-key$/i
+const IS_LOWER_NAME = /^[a-z0-9_]+$/
 const WEAK_WORDS: ReadonlySet<string> = new Set(['auth', 'bearer', 'csrf', 'xsrf', 'cred', 'pass'])
 
 /** Whether a string under this name is a secret, unless the string itself shows that it is not. */
 export function isSecretName(name: string): boolean {
-  return judgeName(name) !== NO_NAME
+  return judgeKnownName(name) >= WEAK_NAME
+}
+
+/** Names in texts come back; so many are remembered. */
+const KNOWN_NAMES_MAX = 1_024
+const knownNames = new Map<string, number>()
+
+/** As `judgeName`, for names that are judged wherever they occur in a text. */
+export function judgeKnownName(name: string): number {
+  const known = knownNames.get(name)
+  if (known !== undefined) return known
+  if (knownNames.size === KNOWN_NAMES_MAX) knownNames.clear()
+  const kind = judgeName(name)
+  knownNames.set(name, kind)
+  return kind
 }
 
 /** The key of what a key is in; `isDirect` when that is an object, and no array of such. */
@@ -86,11 +111,13 @@ export function judgeName(name: string, above = NOTHING_ABOVE): number {
  */
 export function judgeNamed(name: string): number {
   const segments = endOf(name).split('.')
-  const words = wordsOf(segments.at(-1)!)
+  const last = segments.at(-1)!
+  const words = wordsOf(last)
   const kind = judgeWords(words)
-  if (kind !== NO_NAME || words.length !== 1) return kind
+  if (kind !== NO_NAME || words.length === 0) return kind
   const outer = wordsOf(segments.at(-2) ?? '').at(-1) ?? ''
-  return HOLDER_PAIRS.has(outer + words[0]!) ? SECRET_NAME : NO_NAME
+  if (isOfHolder(words, outer)) return SECRET_NAME
+  return judgeDrawn(last, words, outer)
 }
 
 /** Whether a name ends in a word of its own, and not in one such as `new` or `hash`. */
@@ -111,12 +138,36 @@ function judgeSegment(segment: string, above: KeyAbove): number {
   if (SHELL_NAMES.has(segment)) return NO_NAME
   const words = wordsOf(segment.replace(/b64$/i, '_base64'))
   const kind = judgeWords(words)
-  if (kind !== NO_NAME || above.key === '' || words.length === 0) return kind
+  if (kind !== NO_NAME || words.length === 0) return kind
   const outer = wordsOf(endOf(above.key)).at(-1) ?? ''
-  if (words.length === 1 && HOLDER_PAIRS.has(outer + words[0]!)) return SECRET_NAME
+  if (isOfHolder(words, outer)) return SECRET_NAME
   const singular = above.isDirect ? PLURALS.get(outer) : undefined
-  if (singular === undefined || ABOUT_WORDS.has(words.at(-1)!)) return NO_NAME
-  return Math.min(judgeWords([...words, singular]), WEAK_NAME)
+  const isPart = singular !== undefined && !ABOUT_WORDS.has(words.at(-1)!)
+  const ofHolder = isPart ? Math.min(judgeWords([...words, singular]), WEAK_NAME) : NO_NAME
+  return ofHolder === NO_NAME ? judgeDrawn(segment, words, outer) : ofHolder
+}
+
+/** Whether a key of one word is a secret in what has this name: `{"api":{"key":…}}`. */
+function isOfHolder(words: readonly string[], outer: string): boolean {
+  return outer !== '' && words.length === 1 && HOLDER_PAIRS.has(outer + words[0]!)
+}
+
+/** Judges what is a secret only if it looks drawn at random; `outer` is the word of the holder. */
+function judgeDrawn(name: string, words: readonly string[], outer: string): number {
+  if (TOKEN_OF.test(name)) return DRAWN_NAME
+  for (let length = words.length; length > 0; length--) {
+    const last = words[length - 1]!
+    if (DRAWN_WORDS.has(last)) return asksOrSays(words, length) ? NO_NAME : DRAWN_NAME
+    if (last === 'key' || last === 'keys') {
+      const before = words[length - 2] ?? outer
+      if (DRAWN_KEY_WORDS.has(before)) return DRAWN_NAME
+      const isHeld = length === 1 && KEY_WORDS.has(before)
+      const isSetting = SETTING.test(name) && !IS_LOWER_NAME.test(name) && length > 1
+      return isHeld || (isSetting && !PLAIN_KEY_WORDS.has(before)) ? DRAWN_NAME : NO_NAME
+    }
+    if (!ENCODING_WORDS.has(last)) return NO_NAME
+  }
+  return NO_NAME
 }
 
 function wordsOf(name: string): string[] {
@@ -129,10 +180,17 @@ function judgeWords(words: readonly string[]): number {
   const kept = judgeLast(words, length)
   const isShort = length < words.length
   // `pass_hash`, and no `auth_data`.
-  const stillSays = !isShort || kept >= SECRET_NAME || HASH_WORDS.has(words[length]!)
-  const kind = stillSays ? kept : NO_NAME
+  const stillSays = !isShort || kept >= SECRET_NAME || saysHow(words, length)
+  let kind = stillSays ? kept : NO_NAME
   // `connection_string` ends in a word that says nothing, as do others of two words.
-  return isShort ? Math.max(kind, judgeLast(words, words.length)) : kind
+  for (let end = words.length; end > length; end--) kind = Math.max(kind, judgeLast(words, end))
+  return kind
+}
+
+/** Whether the word after the first `length` says how a secret is kept: `recovery_keys_hex`. */
+function saysHow(words: readonly string[], length: number): boolean {
+  const after = words[length]!
+  return HASH_WORDS.has(after) || (words[length - 1] === 'keys' && ENCODING_WORDS.has(after))
 }
 
 /** Judges by the last of the first `length` words and what precedes it. */
@@ -141,9 +199,14 @@ function judgeLast(words: readonly string[], length: number): number {
   if (last === undefined) return NO_NAME
   const before = words[length - 2] ?? ''
   const kind = judgePair(words, length, before, last)
-  if (kind === NO_NAME) return NO_NAME
-  for (let i = 0; i < length - 1; i++) if (FLAG_WORDS.has(words[i]!)) return NO_NAME
+  if (kind === NO_NAME || asksOrSays(words, length)) return NO_NAME
   return COUNTER_WORDS.has(words[0]!) && length > 1 ? Math.min(kind, WEAK_NAME) : kind
+}
+
+/** Whether a word before the last of the first `length` asks or says something about a secret. */
+function asksOrSays(words: readonly string[], length: number): boolean {
+  for (let i = 0; i < length - 1; i++) if (FLAG_WORDS.has(words[i]!)) return true
+  return false
 }
 
 function judgePair(words: readonly string[], length: number, before: string, last: string): number {

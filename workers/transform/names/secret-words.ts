@@ -61,7 +61,8 @@ export const SECRET_PAIRS = words(`
   secretanswer securityanswer communitystring snmpcommunity jaasconfig
   authheader authorizationheader cookieheader accesssignature authconfig
   authsalt insalt noncesalt hashsalt passwordsalt secretsalt cookiesalt passwordpepper
-  privatepem keypem depasse laravelsession gitlabsession cisession storedpw pinblock`)
+  authassertion accountjson privatepem keypem depasse laravelsession gitlabsession
+  cisession storedpw pinblock`)
 
 /** Two words of which the first is the key of the object around: `{"api":{"key":…}}`. */
 export const HOLDER_PAIRS = words(`
@@ -79,12 +80,13 @@ export const ABOUT_WORDS = words(`
 /** Words before `key` or `keys`: what the key opens. */
 export const KEY_WORDS = words(`
   api secret private priv access signing sign signature encryption encrypt decryption decrypt cipher
-  crypto master shared preshared session account storage auth authentication authorization app
+  crypto master shared preshared session account auth authentication authorization app
   application license licence subscription consumer webhook hmac aes rsa des fernet jwt jwe token
   cookie activation registration recovery unlock unseal wrapping symmetric validation machine
-  functions
-  function integration write ingest ingestion admin role customer deploy wep wpa psk sas in nonce
+  functions function integration write ingest ingestion admin role customer deploy wep wpa psk sas
+  in nonce
   stream voice bot merchant sandbox backend passwordless seal otp totp mfa sdk
+  enc crypt vault creds openssl deterministic
   stripe sendgrid openai anthropic mailgun mailchimp mandrill postmark sparkpost twilio nexmo vonage
   plivo algolia pusher cosmos cosmosdb datadog dd newrelic rollbar honeybadger bugsnag honeycomb
   segment mixpanel amplitude launchdarkly mapbox maps cohere gemini mistral groq deepl cognitive
@@ -94,8 +96,48 @@ export const KEY_WORDS = words(`
   weather openweather tmdb youtube giphy supabase firebase fcm vapid meilisearch meili elastic
   typesense pinecone weaviate qdrant langfuse langsmith replicate huggingface perplexity deepseek`)
 
-/** Words between one of them and `key`: `SUPABASE_SERVICE_KEY`. */
-export const KEY_KINDS = words('service server admin rest prod live test client secondary primary')
+/** Words between one of them and `key`: `SUPABASE_SERVICE_KEY`, `API_V3_KEY`. */
+export const KEY_KINDS = words(
+  'service server admin rest prod live test client secondary primary v',
+)
+
+/**
+ * Words before `key` after which it often is something else as well: only what looks drawn at
+ * random is a secret there.
+ */
+export const DRAWN_KEY_WORDS = words(`
+  storage service client push network anon identity device ephemeral daemon tls ssl cert certificate
+  keystore wallet project team org organization workspace tenant node cluster agent bucket me
+  default`)
+
+/** Words before `key` that say that everybody may see it, or that it finds something. */
+export const PLAIN_KEY_WORDS = words(`
+  public pub publishable publish site host ssh authorized peer verify verification kms cmk arn pair
+  primary foreign unique partition sort hash range row shard index column field attribute property
+  composite natural business surrogate candidate lookup join map cache object file s blob image
+  photo picture media video audio asset attachment document upload download path prefix bucket
+  group message msg event record entity item state job task process workflow feature flag
+  experiment setting settings config configuration option translation locale language lang
+  resource metric label tag annotation header route routing topic queue channel thread
+  conversation room idempotency idempotent dedup deduplication dedupe correlation request trace
+  span alert incident issue ticket start end next prev previous min max lower upper exclusive last
+  first evaluated query search filter facet aggregate aggregation group sub parent child root
+  hot any arrow enter escape esc shift control ctrl alt option meta function home delete
+  tab caps up down left right websocket product order price plan sku store country city region
+  zone currency redis memcached kafka dynamo dynamodb etcd consul pagination paging page cursor
+  sequence version data value name type id uuid layout template theme style icon menu view
+  component react`)
+
+/**
+ * Last words under which only what looks drawn at random is a secret: a session is also a talk, a
+ * seed a number, a licence one of those of open source.
+ */
+export const DRAWN_WORDS = words(`
+  session crumb assertion pepper salt seed mnemonic pat oauth license licence keytab kubeconfig
+  keystore pfx sas`)
+/** Words after them, and after keys, that say how they are written. */
+export const ENCODING_WORDS = words(`
+  value val raw enc encoded base hex pem der content contents data json string text b v`)
 
 /** Words that are a secret's after certain others only, or weakly; `no` is a card's. */
 export const OTHER_WORDS = words('key keys pin sid pass pw auth bearer csrf xsrf cred no')
@@ -130,7 +172,7 @@ export const EXCEPTIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
       output cached reasoning used remaining change sort fencing concurrency consistency causal
       ordering version row partition shard sequence sequencing progress idempotency idempotent
       invalidation design base quote gas reward governance erc nft native utility lp staking
-      collateral underlying`),
+      collateral underlying atlassian`),
   ],
   [
     'secret',
@@ -171,7 +213,7 @@ export const NEUTRAL_WORDS = words(`
   json bytes binary blob confirmation confirm confirmed repeat repeated again retype retyped new old
   current previous prev backup primary secondary original temp temporary default test prod
   production
-  staging stage dev development live sandbox salt pepper text`)
+  staging stage dev development live sandbox salt pepper text v`)
 /** The few of them that say so after `auth`, `pass`, `pin` and the like, too. */
 export const HASH_WORDS = words('hash hashed digest confirmation confirm repeat plain encrypted')
 

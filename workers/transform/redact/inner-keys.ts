@@ -8,8 +8,7 @@ import { arena } from '../../kernel/arena.ts'
 import { kernels } from '../../kernel/kernels.ts'
 import {
   DENYLISTED_SEGMENTS,
-  KEY_KINDS,
-  KEY_WORDS,
+  DRAWN_WORDS,
   NEUTRAL_WORDS,
   PLURALS,
   SECRET_END_WORDS,
@@ -30,14 +29,9 @@ const ENDS = [DENYLISTED_SEGMENTS, SECRET_WORDS, SECRET_END_WORDS, SECRET_PAIRS,
 for (const words of ENDS) {
   for (const word of words) addWord(word, WHOLE_WORD)
 }
-for (const word of [...KEY_WORDS, ...KEY_KINDS]) {
-  addWord(`${word}key`, WHOLE_WORD)
-  addWord(`${word}keys`, WHOLE_WORD)
-}
 // What `secret-names.ts` judges in a way of its own.
-for (const word of ['pw', 'pass', 'sid', 'auth', 'bearer', 'csrf', 'xsrf', 'cred']) {
-  addWord(word, WHOLE_WORD)
-}
+const OTHERS = ['key', 'keys', 'pw', 'pass', 'sid', 'auth', 'bearer', 'csrf', 'xsrf', 'cred']
+for (const word of [...OTHERS, ...DRAWN_WORDS]) addWord(word, WHOLE_WORD)
 for (const word of NEUTRAL_WORDS) addWord(word, NEUTRAL_WORD)
 assert(nodes.length < STATE, 'states and a flag are two bytes')
 const states = arena.uint8(nodes.length * LETTERS * Uint16Array.BYTES_PER_ELEMENT)

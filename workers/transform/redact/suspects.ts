@@ -39,6 +39,8 @@ mark(signs, 'V', 0x20)
 mark(signs, '=', 0x40)
 mark(signs, ':', 0x40)
 mark(signs, '%', 0x80)
+// As these two are.
+mark(signs, "'", 0x80)
 /** See `SecretTables` of `kernels/secret-tables.ts`. */
 const context = arena.addresses(19)
 context.set([

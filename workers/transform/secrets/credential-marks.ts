@@ -1,8 +1,8 @@
 /**
  * Where a text may contain a credential: at a `=` or `:` after the name of one, at the colon of
- * `-u user:password`, and where these are percent-encoded. Cheap, and never a false negative;
- * `text-credentials.ts` decides. `kernels/secrets.ts` has the same rules for skipping whole events:
- * whatever is found here must be found there.
+ * `-u user:password`, where these are percent-encoded, and at an apostrophe after such a name.
+ * Cheap, and never a false negative; `text-credentials.ts` decides. `kernels/secrets.ts` has the
+ * same rules for skipping whole events: whatever is found here must be found there.
  */
 import { arena } from '../../kernel/arena.ts'
 
@@ -17,6 +17,7 @@ const ALL_LETTERS = -1
 const QUOTE = 0x22
 const PERCENT = 0x25
 const APOSTROPHE = 0x27
+const OPEN_BRACKET = 0x28
 const DASH = 0x2d
 const SLASH = 0x2f
 const COLON = 0x3a
@@ -24,8 +25,10 @@ const EQUALS = 0x3d
 const CLOSE_ARRAY = 0x5d
 const BACKSLASH = 0x5c
 const SPACE = 0x20
+const LETTER_B = 0x62
+const LETTER_Y = 0x79
 /** Quotes, brackets and spaces between a name and its sign. */
-const NAME_GAP_MAX = 4
+const NAME_GAP_MAX = 32
 /** Longest user name after `-u`. */
 const USER_BYTES_MAX = 64
 
@@ -75,6 +78,22 @@ export function nameEndBefore(bytes: Uint8Array, start: number, place: number): 
     if (((mask >> (bytes[at]! & 31)) & 1) === 0) return -1
   }
   return last + 1
+}
+
+/**
+ * Where the name before the apostrophe at `place` ends, if SQL may have a secret there: after the
+ * name of a credential or `by`, and a space or a bracket; -1 if not.
+ */
+export function nameEndInSql(bytes: Uint8Array, start: number, place: number): number {
+  const before = place > start ? bytes[place - 1]! : 0
+  if (before === OPEN_BRACKET) return nameEndBefore(bytes, start, place - 1)
+  if (before !== SPACE) return -1
+  const isBy =
+    place - 4 >= start &&
+    (bytes[place - 2]! | 0x20) === LETTER_Y &&
+    (bytes[place - 3]! | 0x20) === LETTER_B &&
+    bytes[place - 4] === SPACE
+  return isBy ? place - 1 : nameEndBefore(bytes, start, place)
 }
 
 export function isNameGap(byte: number): boolean {

@@ -41,6 +41,7 @@ const RUN_BYTES_MIN = 16
 /** `a://:b@c` is the shortest value with a secret in it. */
 export const SECRET_BYTES_MIN = 8
 const AT = 0x40
+const APOSTROPHE = 0x27
 const COLON = 0x3a
 const SLASH = 0x2f
 const EQUALS = 0x3d
@@ -49,7 +50,7 @@ const LETTER_B = 0x62
 /** The V of PRIVATE KEY: rare in logs. */
 const LETTER_V = 0x56
 const IS_MARK = new Uint8Array(256)
-for (const char of '@:=%V') IS_MARK[char.charCodeAt(0)] = 1
+for (const char of "@:=%V'") IS_MARK[char.charCodeAt(0)] = 1
 /** How often a decoded value is decoded once more: JSON in JSON in JSON. */
 const NESTED_ESCAPES_MAX = 3
 
@@ -154,9 +155,14 @@ export class SecretScanner {
     if (mark === COLON && bytes[at + 1] === SLASH) {
       return urlPasswordAt(bytes, start, end, at) ? URL_PASSWORD : NO_SECRET
     }
+    if (mark === APOSTROPHE) return this.#judgeName(bytes, start, end, at)
     // Times, and what ends in a number: no name does.
     if (at > start && isDigitOrEquals(bytes[at - 1]!)) return NO_SECRET
     if (isBasicAt(bytes, at + 1, end)) return AUTHORIZATION
+    return this.#judgeName(bytes, start, end, at)
+  }
+
+  #judgeName(bytes: Buffer, start: number, end: number, at: number): number {
     const kind = credentialAt(bytes, start, end, at)
     return kind === undefined ? NO_SECRET : SECRET_KINDS.indexOf(kind)
   }

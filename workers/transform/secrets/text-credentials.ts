@@ -10,9 +10,11 @@
 
 import { isSecretName } from '../names/secret-names.ts'
 import { holdsCookie, holdsCredential } from './authorization-text.ts'
-import { nameEndBefore, optionUserBefore } from './credential-marks.ts'
+import { nameEndBefore, nameEndInSql, optionUserBefore } from './credential-marks.ts'
 import { isUserAndPassword } from './credentials.ts'
 import { BYTE_CLASS, WORD_DOT_DASH } from './secret-formats.ts'
+import { isHardPassword, isSetting } from './setting-credentials.ts'
+import { isSqlSecret } from './sql-credentials.ts'
 import { isPlaceholderValue } from './value-placeholders.ts'
 
 /** Names of the kinds; see `SECRET_KINDS`. */
@@ -31,6 +33,11 @@ const AROUND_BYTES_MAX = 128
 const BASIC_GAP_MAX = 2
 const EQUALS = 0x3d
 const SPACE = 0x20
+const APOSTROPHE = 0x27
+const OPEN_BRACKET = 0x28
+
+/** Headers whose values have parts. */
+const LONG_HEADER = /(?:authorization|cookie)$/i
 
 /** The text around a sign, one character per byte. */
 interface Place {
@@ -51,7 +58,9 @@ export function credentialAt(
   end: number,
   place: number,
 ): string | undefined {
-  const nameEnd = nameEndBefore(bytes, start, place)
+  const isString = bytes[place] === APOSTROPHE
+  const nameEnd = isString ? nameEndInSql(bytes, start, place) : nameEndBefore(bytes, start, place)
+  if (nameEnd < 0 && isString) return undefined
   if (nameEnd < 0) {
     const isUser = bytes[place] !== EQUALS && isUserOption(bytes, start, end, place)
     return isUser ? COMMAND_KIND : undefined
@@ -59,12 +68,19 @@ export function credentialAt(
   let nameStart = nameEnd
   const stop = Math.max(start, nameEnd - NAME_BYTES_MAX)
   while (nameStart > stop && (BYTE_CLASS[bytes[nameStart - 1]!]! & WORD_DOT_DASH) !== 0) nameStart--
+  const name = bytes.toString('latin1', nameStart, nameEnd)
+  const afterMax = LONG_HEADER.test(name) ? HEADER_BYTES_MAX : VALUE_BYTES_MAX + AROUND_BYTES_MAX
   const found: Place = {
     before: bytes.toString('latin1', Math.max(start, nameStart - AROUND_BYTES_MAX), nameStart),
-    name: bytes.toString('latin1', nameStart, nameEnd),
-    after: bytes.toString('latin1', place + 1, Math.min(end, place + 1 + HEADER_BYTES_MAX)),
+    name,
+    after: bytes.toString('latin1', place + 1, Math.min(end, place + 1 + afterMax)),
     isEquals: bytes[place] === EQUALS,
     isTight: nameEnd === place && place + 1 < end && bytes[place + 1]! > SPACE,
+  }
+  if (isString) {
+    const isCall = bytes[place - 1] === OPEN_BRACKET
+    const isSecret = isSqlSecret(found.before, found.name, found.after, isCall)
+    return isSecret ? ASSIGNMENT_KIND : undefined
   }
   return judge(found)
 }
@@ -79,7 +95,9 @@ function judge(place: Place): string | undefined {
   if (!isSecretName(name)) return undefined
   // `X-Api-Key: …`, `PRIVATE-TOKEN: …`, quoted or not.
   if (/^[a-z]+(?:-[a-z]+)+$/i.test(name)) return isHeaderValue(value) ? HEADER_KIND : undefined
-  return isQuotedPair(place) ? ASSIGNMENT_KIND : undefined
+  if (isQuotedPair(place)) return ASSIGNMENT_KIND
+  if (isBesideUser(place)) return CONNECTION_KIND
+  return isSetting(place.before, name, value) ? ASSIGNMENT_KIND : undefined
 }
 
 /** Shapes with nothing between the name, a `=` and the value. */
@@ -120,25 +138,53 @@ function isBetweenSemicolons(before: string, after: string): boolean {
   return /(?:^|["'\s])$/.test(before) && /^[^\s;"']+; ?[A-Za-z][\w ]*=[^;\s]/.test(after)
 }
 
-const KEYWORD = '(?:host|hostaddr|port|user|dbname|sslmode|connect_timeout|application_name)'
-const KEYWORD_BEFORE = new RegExp(`(?:^|[\\s"'])${KEYWORD}=\\S+ $`)
-const KEYWORD_AFTER = new RegExp(`^(?:'[^']*'|\\S+) ${KEYWORD}=\\S`)
+const USER =
+  '(?:user|username|user[_-]?name|userName|user[_-]?id|userId|usr|uid|login|email|principal|' +
+  'account|client[_-]?id|clientId)'
+const KEYWORD = `(?:host|hostaddr|port|dbname|sslmode|connect_timeout|application_name|${USER})`
+const TEXT = String.raw`(?:\\?"[^"]*"|'[^']*'|[^\s"';,]+)`
+/** What parts two pairs, besides the end of a line. */
+const GAP = String.raw`(?:[;,]? |[;,]?(?:\r?\n|\\n)[ \t]*)`
+const KEYWORD_BEFORE = new RegExp(`(?:^|[\\s"'(,;])${KEYWORD}=${TEXT}${GAP}$`)
+const KEYWORD_AFTER = new RegExp(`^${TEXT}${GAP}${KEYWORD}=\\S`)
+/** The same with spaces around the sign, or a colon; then it has to be a user's name. */
+const USER_BEFORE = new RegExp(`(?:^|[\\s"'(,;])${USER}["']? ?[=:] ?${TEXT}${GAP}$`)
+const USER_AFTER = new RegExp(`^ ?(${TEXT})${GAP}["']?${USER}["']? ?[=:] ?\\S`)
 
 /** `host=h user=u password=p dbname=d`. */
 function isBesideKeywords(before: string, after: string): boolean {
-  return KEYWORD_BEFORE.test(before) || KEYWORD_AFTER.test(after.slice(0, AROUND_BYTES_MAX))
+  if (isGap(before) && KEYWORD_BEFORE.test(before)) return true
+  return KEYWORD_AFTER.test(after.slice(0, AROUND_BYTES_MAX))
+}
+
+/** Whether a text may end as `GAP` does, which is cheap to see and seldom so. */
+function isGap(text: string): boolean {
+  const last = text.at(-1)
+  return last === ' ' || last === '\n' || last === '\t' || last === 'n'
+}
+
+/** `user: u, password: p`: sentences say so as well, so that it has to look like a password. */
+function isBesideUser({ before, name, after }: Place): boolean {
+  const near = after.slice(0, AROUND_BYTES_MAX)
+  if (!PASSWORD_NAME.test(name)) return false
+  const isBehind = isGap(before) && USER_BEFORE.test(before)
+  if (!isBehind && !USER_AFTER.test(near)) return false
+  const value = /^ ?\\?["']?([^\s"';,\\]+)/.exec(near)?.[1]
+  return value !== undefined && !isPlaceholderValue(value) && isHardPassword(value)
 }
 
 function isParameterName(name: string): boolean {
   return /(?:^|[_-])(?:sig|signature)$/i.test(name) || isSecretName(name)
 }
 
+const PASSWORD_NAME = /(?:passw(?:or)?d|passphrase|pwd|pass|pw)$/i
+
 /** Passwords may be short and plain, keys and tokens are drawn at random. */
 function isSecretValue(name: string, value: string): boolean {
   if (isPlaceholderValue(value)) return false
   // Files and locations of the secret.
   if (/^(?:[./~]|[A-Za-z]:\\|\w+:\/\/)/.test(value)) return false
-  if (/(?:passw(?:or)?d|passphrase|pwd|pass|pw)$/i.test(name)) return value.length >= 3
+  if (PASSWORD_NAME.test(name)) return value.length >= 3
   return isOpaque(value)
 }
 

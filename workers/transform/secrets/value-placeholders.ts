@@ -11,7 +11,8 @@ const WORDS =
   'nil none undefined true false yes no on off empty unset set missing required optional invalid ' +
   'valid example sample dummy placeholder changeme changeit todo tbd fixme redacted filtered ' +
   'hidden masked removed omitted sanitized scrubbed obfuscated protected encrypted suppressed ' +
-  'unknown default na user username'
+  'unknown default na user username ok expired wrong incorrect correct failed success changed ' +
+  'updated verified accepted rejected denied'
 const IS_WORD: ReadonlySet<string> = new Set(WORDS.split(' '))
 /** The last words of names that ask for a secret: `YOUR_API_KEY`, `db-password`. */
 const NAME_END = /(?:^|[_-])(?:password|passwd|pwd|pass|secret|token|key|credentials?)(?:here)?$/
