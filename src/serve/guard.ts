@@ -54,13 +54,17 @@ export interface RestRequest {
   readonly renew: () => Promise<Principal>
 }
 
-/** Head of server-sent events. `X-Accel-Buffering`: nginx would wait for more. */
+/**
+ * Head of server-sent events. `X-Accel-Buffering`: nginx would wait for more. The filler is a
+ * comment. Each write must be whole messages.
+ */
 export const EVENT_STREAM = {
   contentType: 'text/event-stream',
   headers: [
     ['Cache-Control', 'no-store'],
     ['X-Accel-Buffering', 'no'],
   ],
+  filler: Buffer.from(':\n'),
 } as const
 
 /** An answer that is sent in pieces. */

@@ -78,6 +78,29 @@ async function readAll(socket: Socket, restMs = 0, isEnough = /0\r\n\r\n$/): Pro
   return Buffer.concat(pieces)
 }
 
+/** The body so far as a reader has it that takes a chunk only when its line end is there. */
+function wholeChunks(message: string): string {
+  let at = message.indexOf('\r\n\r\n') + 4
+  let body = ''
+  for (;;) {
+    const [line, size] = /^([0-9a-f]+)\r\n/i.exec(message.slice(at)) ?? []
+    if (line === undefined || size === undefined) return body
+    const start = at + line.length
+    const end = start + Number.parseInt(size, 16)
+    if (message.slice(end, end + 2) !== '\r\n') return body
+    body += message.slice(start, end)
+    at = end + 2
+  }
+}
+
+/** Of server-sent events: all lines but comments and empty ones. */
+function dataOf(body: string): string {
+  return body
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith(':'))
+    .join('\n')
+}
+
 /** Pieces of many sizes, of bytes that tell their order. */
 function* piecesOf(bytesMax: number): Generator<Buffer> {
   const sizes = [1, 511, 512, 513, 16_000, 70_000, 3, 300_000, 2_000]
@@ -209,6 +232,32 @@ for (const engine of ENGINES) {
     await streams[1]!.whenTaken()
     assert.deepEqual(told, ['aborted'])
     assert.ok(isIdle(server))
+  })
+
+  test(`${name}: with filler a message's chunk is whole at once, its line end included`, async () => {
+    const filler = Buffer.from(':\n')
+    const { server, ask, streams } = await serve(engine, async () => undefined, {}, { filler })
+    const socket = await ask()
+    await until(() => streams.length === 1, 'begun')
+    let got = ''
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      got += text
+    })
+    socket.resume()
+    let sent = ''
+    for (const [n, bytes] of [3, 400, 3_000, 40_000, 5].entries()) {
+      const message = `id: ${n}\ndata: ${'x'.repeat(bytes)}\n\n`
+      sent += message
+      streams[0]!.write(message)
+      await until(() => dataOf(wholeChunks(got)) === dataOf(sent), `message ${n}, whole`)
+    }
+    streams[0]!.end()
+    await until(() => /\r\n0\r\n\r\n$/.test(got), 'the end')
+    const noise = wholeChunks(got)
+      .split('\n')
+      .filter((line) => !/^(id: \d|data: x+|)$/.test(line))
+    assert.deepEqual(new Set(noise), new Set(engine.endsChunks ? [] : [':']))
+    await until(() => isIdle(server), 'given back')
   })
 
   test(`${name}: one who does not wait is dropped past what replies may hold`, async () => {
