@@ -21,7 +21,7 @@ import {
   tryParseRowId,
 } from '../model/stream.ts'
 import type { StreamLookup } from '../read/read-deps.ts'
-import { StoreError } from '../store/store-error.ts'
+import { StoreError, storeFault } from '../store/store-error.ts'
 import type { Lane } from './lane.ts'
 
 /** Throws `IngestError`: `unauthenticated`, `forbidden` or `unavailable`. */
@@ -281,7 +281,7 @@ function credentialText(exchange: Exchange): string {
 export function toIngestError(cause: unknown): IngestError {
   if (cause instanceof IngestError) return cause
   if (cause instanceof StoreError && cause.retryable) {
-    return new IngestError('unavailable', 'a store does not answer now', { cause })
+    return new IngestError('unavailable', storeFault(cause), { cause })
   }
   throw cause
 }

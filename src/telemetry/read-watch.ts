@@ -134,7 +134,7 @@ function isGivenUp(arg: unknown): boolean {
   return arg instanceof AbortSignal && arg.aborted
 }
 
-/** Undefined when it was not the store that failed. The name is a code, never a text with values. */
+/** Undefined when it was not the store that failed. The name is a code, never a text. */
 function failureOf(
   cause: unknown,
 ): { readonly reason: ReadFailure; readonly name: string } | undefined {
