@@ -234,7 +234,7 @@ for (const engine of ENGINES) {
     assert.ok(isIdle(server))
   })
 
-  test(`${name}: with filler a message's chunk is whole at once, its line end included`, async () => {
+  test(`${name}: with filler a chunk is whole at once, its line end too`, async () => {
     const filler = Buffer.from(':\n')
     const { server, ask, streams } = await serve(engine, async () => undefined, {}, { filler })
     const socket = await ask()

@@ -89,7 +89,7 @@ test('failures are counted by read and reason; what is not a failure is not', as
   })
 })
 
-test('a read that a store answers with an error again and again is told, until it is over', async () => {
+test('a read that is answered with errors again and again is told until it is over', async () => {
   const { clock, read, reason, watch, lines } = setUp()
   for (let n = 1; n < READS_FAILED_MIN; n++) await read('search', ANSWERED)
   assert.equal(reason(), undefined)
