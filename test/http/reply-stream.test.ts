@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Exchange, StreamHead } from '../../src/http/exchange.ts'
 import type { ReplyStream } from '../../src/http/reply-stream.ts'
 import type { HttpServer } from '../../src/http/server.ts'
-import { ENGINES, startServer, waitFor } from './raw-client.ts'
+import { ENGINES, startServer, waitFor, wholeChunks } from './raw-client.ts'
 
 const MIB = 1024 * 1024
 const servers: HttpServer[] = []
@@ -76,21 +76,6 @@ async function readAll(socket: Socket, restMs = 0, isEnough = /0\r\n\r\n$/): Pro
     if (socket.readableEnded) break
   }
   return Buffer.concat(pieces)
-}
-
-/** The body so far as a reader has it that takes a chunk only when its line end is there. */
-function wholeChunks(message: string): string {
-  let at = message.indexOf('\r\n\r\n') + 4
-  let body = ''
-  for (;;) {
-    const [line, size] = /^([0-9a-f]+)\r\n/i.exec(message.slice(at)) ?? []
-    if (line === undefined || size === undefined) return body
-    const start = at + line.length
-    const end = start + Number.parseInt(size, 16)
-    if (message.slice(end, end + 2) !== '\r\n') return body
-    body += message.slice(start, end)
-    at = end + 2
-  }
 }
 
 /** Of server-sent events: all lines but comments and empty ones. */
