@@ -9,22 +9,24 @@ import { CommittedStore } from './store/raw/committed-store.ts'
 import { EventStore } from './store/raw/event-store.ts'
 import { TailHub } from './tail/tail-hub.ts'
 import { WorkBudget } from './tail/work-budget.ts'
+import type { ReadWatch } from './telemetry/read-watch.ts'
 
 interface Parts {
   readonly pool: WorkerPool
   readonly streams: ControlStore
+  readonly watch: Pick<ReadWatch, 'watchAll'>
 }
 
 export function createTails(
   { log, metrics }: Pick<Context, 'log' | 'metrics'>,
   { reads, lease }: Stores,
-  { pool, streams }: Parts,
+  { pool, streams, watch }: Parts,
 ): TailHub {
   const budget = new WorkBudget(TAIL_WORK_SHARE * availableParallelism(), performance.now())
   const hub = new TailHub({
     ownNode: lease.nodeId,
-    store: new CommittedStore(reads.postgres),
-    events: new EventStore(reads.postgres),
+    store: watch.watchAll('tail', new CommittedStore(reads.postgres)),
+    events: watch.watchAll('tail', new EventStore(reads.postgres)),
     match: (task) => pool.run({ kind: 'match', ...task, withRecords: true }),
     matchNow: (task) => {
       const now = { kind: 'match', ...task, withRecords: true, isTail: true } as const

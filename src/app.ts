@@ -39,6 +39,7 @@ import { isFull } from './serve/lanes.ts'
 import { Health } from './telemetry/health.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
+import { ReadWatch } from './telemetry/read-watch.ts'
 import { createTelemetryRoutes } from './telemetry/routes.ts'
 import { version } from './version.ts'
 
@@ -98,8 +99,11 @@ async function start(
   const { control, credentials } = plane
   const pool = startPool(context, directory.path)
   const waiting = new WaitingSegments()
-  const reads = openReadStores(stores, { givesWay: () => isFull(pool.ingestLoad), waiting })
-  const tails = createTails(context, stores, { pool, streams: plane.streams })
+  const watch = new ReadWatch({ metrics, health, log, nowMs: () => performance.now() })
+  stoppers.push(watch.start())
+  const givesWay = () => isFull(pool.ingestLoad)
+  const reads = openReadStores(stores, { givesWay, waiting, watch })
+  const tails = createTails(context, stores, { pool, streams: plane.streams, watch })
   const cellParts = { pool, streams: plane.directory, waiting, tails }
   const cell = await openCell(context, stores, cellParts)
   startPromoter(context, stores.postgres, cell.usage)
@@ -108,7 +112,8 @@ async function start(
   const page = createConsole(control)
   const ingestParts = { pool, cell, credentials, tails, isStopping: () => isStopping }
   const { routes: ingestRoutes, ingestByAgent } = await startIngest(context, ingestParts)
-  const serving = { ...context, ...plane, pool, reads, waiting, tails }
+  const views = watch.watchAll('views', plane.views)
+  const serving = { ...context, ...plane, views, pool, reads, waiting, tails }
   const routes = describeRoutes(version, [
     ...ingestRoutes,
     ...createServeRoutes({ ...serving, ingestByAgent, isClickHouseEmbedded }),

@@ -543,6 +543,9 @@ export const QUERY_RESULT_BYTES_MAX = 16 * MIB
 /** Streams of one request over several. */
 export const READ_STREAMS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000
+/** A read that failed so often within so long fails again and again: `/readyz` tells. */
+export const READS_FAILED_MIN = 3
+export const READS_FAILED_MS = 300_000
 /** How much longer ClickHouse may take to say so: then it is not waited for any more. */
 export const QUERY_GRACE_MS = 1_000
 /** Rows of the raw store that a search lists at a time, of those that the projection may lack. */

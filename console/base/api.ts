@@ -14,13 +14,19 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined
 
   constructor(status: number, problem: Readonly<Record<string, unknown>>) {
-    super(typeof problem.detail === 'string' ? problem.detail : `the service answered ${status}`)
+    super(failureOf(status, problem.detail))
     this.status = status
     this.code = typeof problem.code === 'string' ? problem.code : ''
     this.column = typeof problem.column === 'number' ? problem.column : undefined
     const { retry_after: wait } = problem
     this.retryAfterSeconds = typeof wait === 'number' ? wait : undefined
   }
+}
+
+/** A failure of the server is told as one, with its status; a refusal in its own words. */
+function failureOf(status: number, detail: unknown): string {
+  if (typeof detail !== 'string') return `The server answered ${status}.`
+  return status >= 500 ? `The server answered ${status}: ${detail}` : detail
 }
 
 export interface Call {
@@ -79,12 +85,21 @@ export async function call(path: string, options: Call = {}): Promise<Response> 
 /** The answer's JSON. Throws as `call` does. */
 export async function callJson<T>(path: string, options: Call = {}): Promise<T> {
   const response = await call(path, options)
-  return (response.status === 204 ? undefined : await response.json()) as T
+  return (response.status === 204 ? undefined : JSON.parse(await whole(response))) as T
 }
 
 /** The answer's text, for what holds numbers whose digits count. Throws as `call` does. */
 export async function callText(path: string, options: Call = {}): Promise<string> {
-  return await (await call(path, options)).text()
+  return await whole(await call(path, options))
+}
+
+async function whole(response: Response): Promise<string> {
+  try {
+    return await response.text()
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    throw new ApiError(0, { detail: 'The answer broke off before its end.' })
+  }
 }
 
 /** What to show for a failure; undefined when it was no failure, as the call was given up. */

@@ -120,6 +120,7 @@ async function toReply(response: Response): Promise<Reply | StreamReply> {
   return {
     ...head,
     headers: EVENT_STREAM.headers,
+    filler: EVENT_STREAM.filler,
     onStopping: (stream) => stream.drop(),
     send: (stream) => pipe(body, stream),
   }

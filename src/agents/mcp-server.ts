@@ -8,6 +8,7 @@ import { checkBody } from '../api/check-value.ts'
 import { readMemberTexts } from '../api/json-text.ts'
 import { published } from '../api/openapi.ts'
 import { ERRORS, IngestError, OutcomeUnknownError } from '../errors.ts'
+import { internalDetail } from '../http/problem.ts'
 import { requireScope, toIngestError } from '../serve/guard.ts'
 import type { AgentTool, Caller, ToolCall } from './agent-tool.ts'
 import { fitWhole } from './fit-text.ts'
@@ -132,7 +133,7 @@ function errorText(cause: unknown, onFault: (cause: unknown) => void): string {
   const error = asIngestError(cause)
   if (error.code === 'internal') {
     onFault(error.cause ?? error)
-    return 'internal: the server failed; its log has the details. Trying again may help.'
+    return `internal: ${internalDetail(error)}. Trying again may help.`
   }
   const { repair } = error.members ?? {}
   const parts = [`${error.code}: ${error.message}.`]

@@ -17,6 +17,7 @@ import { PendingStore } from '../store/raw/pending-store.ts'
 import { ReadStateStore } from '../store/raw/read-state-store.ts'
 import { SetAsideStore } from '../store/raw/set-aside-store.ts'
 import { UsageStore } from '../store/raw/usage-store.ts'
+import type { ReadWatch } from '../telemetry/read-watch.ts'
 import type { Stores } from './open-stores.ts'
 import { openStreamsBy } from './open-streams.ts'
 import type { WaitingSegments } from './waiting-segments.ts'
@@ -30,37 +31,42 @@ export function openReadStores(
   {
     givesWay,
     waiting,
+    watch,
   }: {
     /** Whether a read has to leave an embedded engine's processors to events. */
     readonly givesWay: () => boolean
     readonly waiting: WaitingSegments
+    /** Notices reads that fail. */
+    readonly watch: Pick<ReadWatch, 'watch' | 'watchAll'>
   },
 ) {
   const { postgres } = reads
   if (isClickHouseEmbedded) {
     reads.clickhouse.setDefaults(() => (givesWay() ? { max_threads: 1 } : {}))
   }
-  const catalogs = new FieldCatalogStore(postgres)
+  const catalogs = watch.watchAll('catalog', new FieldCatalogStore(postgres))
   const tables = new ProjectionTables(clickhouse, PROJECTION_DATABASE)
-  const aggregates = new AggregateStore(reads.clickhouse, tables)
-  const states = new ReadStateStore(postgres)
-  const facets = new FacetsStore(reads.clickhouse, tables)
-  const payloads = new PayloadStore(postgres)
-  const explaining = new ExplainStore(reads.clickhouse, tables)
-  const values = new ValueStore(reads.clickhouse, tables)
+  const aggregates = watch.watchAll('aggregate', new AggregateStore(reads.clickhouse, tables))
+  const states = watch.watchAll('catalog', new ReadStateStore(postgres))
+  const facets = watch.watchAll('facets', new FacetsStore(reads.clickhouse, tables))
+  const payloads = watch.watchAll('events', new PayloadStore(postgres))
+  const explaining = watch.watchAll('explain', new ExplainStore(reads.clickhouse, tables))
+  const values = watch.watchAll('values', new ValueStore(reads.clickhouse, tables))
   // Sizes are requested rarely and answered fast, so they need not queue behind queries.
-  const readProjectionBytes = projectionBytesReader(clickhouse, tables)
-  const forms = new TableKeeper(clickhouse)
+  const readProjectionBytes = projectionBytesReader(clickhouse, tables, (read) =>
+    watch.watch('sizes', read),
+  )
+  const forms = watch.watchAll('sizes', new TableKeeper(clickhouse))
   return {
-    events: new EventStore(postgres),
-    pending: new PendingStore(postgres, () => waiting.projected),
-    ids: new IdStore(reads.clickhouse, tables),
+    events: watch.watchAll('events', new EventStore(postgres)),
+    pending: watch.watchAll('events', new PendingStore(postgres, () => waiting.projected)),
+    ids: watch.watchAll('search', new IdStore(reads.clickhouse, tables)),
     explainIds: explaining.explain.bind(explaining),
     topValues: values.top.bind(values),
     readPayloads: (keys: Parameters<PayloadStore['read']>[0]) => payloads.read(keys),
-    usage: new UsageStore(postgres),
-    setAside: new SetAsideStore(postgres),
-    schemas: new SchemaStore(postgres),
+    usage: watch.watchAll('usage', new UsageStore(postgres)),
+    setAside: watch.watchAll('usage', new SetAsideStore(postgres)),
+    schemas: watch.watchAll('catalog', new SchemaStore(postgres)),
     catalogs,
     readState: states.read.bind(states),
     openStreams: openStreamsBy(states, catalogs),

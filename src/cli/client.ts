@@ -1,7 +1,7 @@
 /** The public API as the commands call it. Failures repeat the service's own message. */
 import { UsageError } from './usage-error.ts'
 
-/** The service refused, or did not answer. */
+/** The service refused, failed, broke off, or did not answer. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure'
 }
@@ -65,8 +65,7 @@ export class Client {
   }
 
   async json<T>(path: string, options: Call = {}): Promise<T> {
-    const response = await this.call(path, options)
-    return (await response.json()) as T
+    return JSON.parse(await readWhole(await this.call(path, options))) as T
   }
 
   /** The id of the stream with this name or id. Throws `UsageError`. */
@@ -103,14 +102,37 @@ interface StreamPage {
   readonly next: string | null
 }
 
+/** A failure of the server is told as one, with its status; a refusal in its own words. */
 async function problemText(response: Response): Promise<string> {
-  const text = await response.text()
+  const { status } = response
+  const detail = await tryReadDetail(response)
+  if (detail === undefined) return `the server answered ${status}`
+  return status >= 500 ? `the server answered ${status}: ${detail}` : detail
+}
+
+async function tryReadDetail(response: Response): Promise<string | undefined> {
   try {
-    const problem = JSON.parse(text) as { readonly detail?: string; readonly title?: string }
-    return problem.detail ?? problem.title ?? `the service answered ${response.status}`
+    const problem: unknown = await response.json()
+    const { detail, title } = (problem ?? {}) as { detail?: string; title?: string }
+    return detail ?? title
   } catch {
-    return `the service answered ${response.status}`
+    return undefined // Something else answered, such as a proxy.
   }
+}
+
+/** The text of an answer. Throws `ApiFailure` when it breaks off. */
+export async function readWhole(response: Response): Promise<string> {
+  try {
+    return await response.text()
+  } catch (cause) {
+    throw brokenOff(cause)
+  }
+}
+
+/** For an answer that ended before its end. */
+export function brokenOff(cause: unknown): ApiFailure {
+  const text = cause instanceof Error ? cause.message : String(cause)
+  return new ApiFailure(`the answer broke off: ${text}`, { cause })
 }
 
 /** The lines of a body as they arrive, without line ends. */

@@ -7,7 +7,7 @@ export const EXIT_OK = 0
 /** Nothing was found. */
 export const EXIT_NOTHING = 1
 export const EXIT_USAGE = 2
-/** The service refused, or did not answer. */
+/** The service refused, failed, broke off, or did not answer. */
 export const EXIT_FAILED = 3
 
 export type Options = NonNullable<ParseArgsConfig['options']>

@@ -152,8 +152,8 @@ function overview(): string {
     'Environment: SLUICE_URL (http://localhost:4800), SLUICE_TOKEN (an access token),',
     'SLUICE_KEY (an API key, for send).',
     '',
-    'Exit codes: 0 done, 1 nothing found, 2 the command line is wrong, 3 the service refused or',
-    'did not answer.',
+    'Exit codes: 0 done, 1 nothing found, 2 the command line is wrong, 3 the service refused,',
+    'failed, did not answer, or its answer broke off.',
   ].join('\n')
 }
 

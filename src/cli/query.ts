@@ -1,3 +1,4 @@
+import { readWhole } from './client.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
 
 interface QueryAnswer {
@@ -44,7 +45,7 @@ export const query: Command = {
       ...(values.limit !== undefined && { limit: Number(values.limit) }),
     }
     const response = await client.call(path, { body })
-    const json = await response.text()
+    const json = await readWhole(response)
     const answer = JSON.parse(json) as QueryAnswer
     if (values.json === true) process.stdout.write(`${json}\n`)
     else process.stdout.write(`${terminal.table(tableOf(answer))}\n`)

@@ -1,4 +1,4 @@
-import { readLines } from './client.ts'
+import { brokenOff, readLines } from './client.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
 import type { EventRecord } from './terminal.ts'
 
@@ -42,18 +42,24 @@ export const search: Command = {
     }
     let count = 0
     const kept: string[] = []
-    for await (const line of readLines(response.body!)) {
-      if (line === '') continue
+    const take = (line: string) => {
       if (line.startsWith(INCOMPLETE)) {
         const { reason } = JSON.parse(line) as { readonly reason: string }
         terminal.note(`not all: ${reason}`)
-        continue
+        return
       }
       count++
       if (isAll) print(line)
       else kept.push(line)
     }
+    let failure: unknown
+    try {
+      for await (const line of readLines(response.body!)) if (line !== '') take(line)
+    } catch (cause) {
+      failure = cause
+    }
     for (const line of kept.reverse()) print(line)
+    if (failure !== undefined) throw brokenOff(failure)
     if (count === 0) terminal.note('no event matches')
     return count === 0 ? EXIT_NOTHING : EXIT_OK
   },

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
-import { ApiFailure } from './client.ts'
+import { ApiFailure, readWhole } from './client.ts'
 import { type Command, EXIT_OK, textOf } from './command.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -41,7 +41,7 @@ export const send: Command = {
         },
         body,
       })
-      const answer = (await response.json()) as IngestAnswer
+      const answer = JSON.parse(await readWhole(response)) as IngestAnswer
       accepted += answer.accepted
       rejected += answer.rejected
       for (const { line, message } of answer.errors.slice(0, 5)) {

@@ -81,6 +81,8 @@ export interface Engine {
   readonly version: string
   /** What `end` is given was read when it returns. */
   readonly copiesBodies: boolean
+  /** A chunk of `write` leaves with its line end. Else that comes with the next chunk. */
+  readonly endsChunks: boolean
   /** Throws when the certificate or key cannot be used. */
   createApp(tls: TlsFiles | undefined): EngineApp
   closeListenSocket(token: object): void

@@ -36,6 +36,12 @@ export interface Reply {
 /** What a streamed reply begins with. */
 export interface StreamHead extends Pick<Reply, 'status' | 'contentType' | 'headers'> {
   /**
+   * Bytes without a meaning between what is written. Given where each write is a message for a
+   * reader that waits: native engines send the line end of a chunk only before the next one, and
+   * some clients hand over whole chunks only. There these bytes follow as a chunk of their own.
+   */
+  readonly filler?: Uint8Array
+  /**
    * Called when the server is to stop, at most once, and possibly before `stream` has returned. The
    * stream should then end soon: the server does not wait for one whose reader takes nothing.
    */

@@ -201,6 +201,7 @@ export class HttpExchange implements Exchange {
     const stream = new HeldStream({
       response: this.#response,
       room,
+      filler: this.#host.engine.endsChunks ? undefined : head.filler,
       writeHead: () => writeHead(this.#response, head, this.#host.stopping),
       onProgress: () => {
         this.#progressTick = this.#host.tick

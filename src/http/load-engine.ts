@@ -81,6 +81,7 @@ function tryLoadNative(name: string, specifier: string): Engine | string {
   return {
     ...identity,
     copiesBodies: true,
+    endsChunks: false,
     createApp: (tls) =>
       tls === undefined
         ? native.App({})
@@ -114,6 +115,7 @@ export const nodeEngine: Engine = {
   name: 'node:http',
   version: process.versions.node,
   copiesBodies: false,
+  endsChunks: true,
   createApp: createNodeApp,
   closeListenSocket: (token) => (token as NodeListenToken).closeListenSocket(),
   localPort: (token) => (token as NodeListenToken).port,

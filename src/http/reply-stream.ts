@@ -10,6 +10,9 @@
  * holds some. Native engines report that only in the result of a write. Hence a few bytes are
  * withheld here: when the engine can continue, they are written first, and the result says whether
  * everything before them was taken.
+ *
+ * They also write the line end of a chunk only before the next chunk. Where a reader waits for each
+ * piece, a filler that means nothing goes behind the last one, so that this one is whole.
  */
 import type { EngineResponse } from './engine.ts'
 import type { InFlightRequest } from './in-flight.ts'
@@ -37,6 +40,8 @@ export interface ReplyStream {
 export interface HeldStreamOptions {
   readonly response: EngineResponse
   readonly room: InFlightRequest
+  /** Completes the chunk before it; undefined where that is not wanted. */
+  readonly filler: Uint8Array | undefined
   /** Writes status and headers; called in the cork of the first bytes. */
   readonly writeHead: () => void
   readonly onProgress: () => void
@@ -58,6 +63,8 @@ export class HeldStream implements ReplyStream {
   /** The engine holds some of what it was given. */
   #isFull = false
   #isEnding = false
+  /** The last chunk that was written has no line end yet. */
+  #isChunkOpen = false
   #waiting: (() => void)[] = []
   isOver = false
   heldBytes = 0
@@ -122,7 +129,7 @@ export class HeldStream implements ReplyStream {
 
   /** Gives what is held to the engine until it is full, `firstBytes` of it to begin with. */
   #give(firstBytes = PIECE_BYTES): void {
-    const { response, writeHead } = this.#options
+    const { response, writeHead, filler } = this.#options
     // Leaving a cork makes the engine send what it holds, also when nothing was written in it.
     response.cork(() => {
       if (!this.#isHeadWritten) writeHead()
@@ -130,14 +137,22 @@ export class HeldStream implements ReplyStream {
       let bytes = firstBytes
       while (this.heldBytes > 0 && !this.#isFull) {
         this.#isFull = !response.write(this.#take(bytes))
+        this.#isChunkOpen = true
         bytes = PIECE_BYTES
       }
-      if (!this.#isEnding || this.heldBytes > 0) return
+      if (this.heldBytes > 0) return
+      if (!this.#isEnding) return this.#fill(filler)
       // From here on the engine sends what it holds by itself, and this object is done.
       response.end('', false)
       this.over()
       this.#options.onSent()
     })
+  }
+
+  #fill(filler: Uint8Array | undefined): void {
+    if (filler === undefined || !this.#isChunkOpen || this.#isFull) return
+    this.#isFull = !this.#options.response.write(filler)
+    this.#isChunkOpen = false
   }
 
   /** The next piece: `bytes` at most, and not the last ones unless they are all there is. */

@@ -3,6 +3,8 @@
 const FORMAT =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 const NS_PER_MS = 1_000_000n
+/** The first millisecond of the year 0000. */
+export const RFC3339_MS_MIN = -62_167_219_200_000
 /** The last millisecond of the year 9999. */
 export const RFC3339_MS_MAX = 253_402_300_799_999
 

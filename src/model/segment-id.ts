@@ -17,19 +17,23 @@ export const SEGMENT_ID_MS_SHIFT = NODE_BITS + COUNTER_BITS
 export const NODE_ID_MAX = (1 << NODE_BITS) - 1
 /** The greatest counter of a node's millisecond. */
 export const SEGMENT_COUNTER_MAX = (1 << COUNTER_BITS) - 1
-const MS_MAX = 2 ** 42 - 1
+/** The last millisecond that an id can hold, in 2109. */
+export const SEGMENT_MS_MAX = 2 ** 42 - 1
 export const SEGMENT_ID_MAX = (1n << 63n) - 1n
 
 /** Builds an id from its parts; each must be within its bits. */
 export function makeSegmentId(parts: { ms: number; node: number; counter: number }): SegmentId {
   const { ms, node, counter } = parts
-  assert(ms >= 0 && ms <= MS_MAX && node >= 0 && node <= NODE_ID_MAX)
+  assert(ms >= 0 && ms <= SEGMENT_MS_MAX && node >= 0 && node <= NODE_ID_MAX)
   assert(counter >= 0 && counter <= SEGMENT_COUNTER_MAX)
   const low = BigInt(node * (SEGMENT_COUNTER_MAX + 1) + counter)
   return ((BigInt(ms) << BigInt(SEGMENT_ID_MS_SHIFT)) | low) as SegmentId
 }
 
-/** No segment received before `ms` has this id or a higher one. Zero for times before 1970. */
+/**
+ * No segment received before `ms` has this id or a higher one. Zero for times before 1970; past
+ * SEGMENT_MS_MAX higher than any id.
+ */
 export function segmentIdAt(ms: number): SegmentId {
   return (BigInt(Math.max(0, Math.floor(ms))) << BigInt(SEGMENT_ID_MS_SHIFT)) as SegmentId
 }

@@ -8,7 +8,7 @@ import { QueryError } from '../language/query-error.ts'
 import type { Query } from '../language/query-tree.ts'
 import { QUERY_MS_MAX } from '../limits.ts'
 import type { TimeRange } from './honest-answer.ts'
-import { readMoment } from './read-time.ts'
+import { MOMENT_NS_MIN, readMoment } from './read-time.ts'
 import type { TimeBasis } from './schemas.ts'
 
 /** The members of a body or a URL: those of `READ_PROPERTIES` are as their schemas say. */
@@ -55,7 +55,11 @@ export function queryFault(name: string, cause: QueryError): IngestError {
 export function readTimeRange({ from, to = 'now' }: ReadMembers, nowMs: number): TimeRange {
   // One past now, so that what was received in this very millisecond is in.
   const toNs = to === 'now' ? BigInt(nowMs) * MS_NS + MS_NS : readMoment('to', to, nowMs)
-  const fromNs = from === undefined ? toNs - HOUR_NS : readMoment('from', from, nowMs)
+  const fromNs = from === undefined ? hourBefore(toNs) : readMoment('from', from, nowMs)
   if (fromNs < toNs) return { fromNs, toNs }
   throw new IngestError('malformed', '"from" must be before "to"')
+}
+
+function hourBefore(ns: bigint): bigint {
+  return ns - HOUR_NS < MOMENT_NS_MIN ? MOMENT_NS_MIN : ns - HOUR_NS
 }

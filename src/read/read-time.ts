@@ -1,18 +1,27 @@
 /** Times of requests: RFC 3339, `now`, and so long before it: `-15m`, `now-15m`. */
 import { IngestError } from '../errors.ts'
-import { RFC3339_MS_MAX, tryParseRfc3339 } from '../model/rfc3339.ts'
+import { RFC3339_MS_MAX, RFC3339_MS_MIN, tryParseRfc3339 } from '../model/rfc3339.ts'
 
 const NS_PER_MS = 1_000_000n
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 const BEFORE_NOW = /^(?:now)?-([0-9]{1,9})([smhdw])$/
 
+/** The first nanosecond that RFC 3339 can write, and the first that it cannot. */
+export const MOMENT_NS_MIN = BigInt(RFC3339_MS_MIN) * NS_PER_MS
+const MOMENT_NS_END = BigInt(RFC3339_MS_MAX + 1) * NS_PER_MS
+
 /**
  * Nanoseconds since 1970 of a member `name`. An epoch number is refused: seconds, milliseconds and
- * nanoseconds look alike; the message says which time it would be. Throws `malformed`.
+ * nanoseconds look alike; the message says which time it would be. So is a time that no answer
+ * could tell: so long before now, or in a zone, that its year has no four digits. Throws
+ * `malformed`.
  */
 export function readMoment(name: string, value: unknown, nowMs: number): bigint {
   const ns = typeof value === 'string' ? tryReadMoment(value, nowMs) : undefined
-  if (ns !== undefined) return ns
+  if (ns !== undefined && ns >= MOMENT_NS_MIN && ns < MOMENT_NS_END) return ns
+  if (ns !== undefined) {
+    throw new IngestError('malformed', `"${name}" must lie in the years 0000 to 9999, in UTC`)
+  }
   throw new IngestError('malformed', `"${name}" must be ${momentWords(value)}`)
 }
 

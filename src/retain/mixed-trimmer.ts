@@ -46,19 +46,28 @@ export class MixedTrimmer {
     this.#options = options
   }
 
-  /** Throws `StoreError`. Rows of streams that are not in `states` are left alone. */
+  /**
+   * Throws the first `StoreError`, after it has tried with every day. Rows of streams that are not
+   * in `states` are left alone.
+   */
   async trim(
     partitions: readonly MixedPartition[],
     states: ReadonlyMap<StreamId, StreamState>,
     signal: AbortSignal,
   ): Promise<void> {
     const lookedAtMs = new Map<string, number>()
+    const failures: unknown[] = []
     for (const partition of partitions) {
       if (signal.aborted) break
       const lastMs = this.#lookedAtMs.get(partition.id) ?? Number.NEGATIVE_INFINITY
-      lookedAtMs.set(partition.id, await this.#trimPartition(partition, states, lastMs))
+      const atMs = await this.#trimPartition(partition, states, lastMs).catch((cause: unknown) => {
+        failures.push(cause)
+        return lastMs
+      })
+      lookedAtMs.set(partition.id, atMs)
     }
     this.#lookedAtMs = lookedAtMs
+    if (failures.length > 0) throw failures[0]
   }
 
   /** Returns when the partition was last looked into. */

@@ -14,7 +14,11 @@ import { RETAIN_TRIM_MS, RETAIN_TRIM_SHARE } from '../limits.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { MixedParts } from '../store/projection/mixed-parts.ts'
-import type { ProjectionParts, ProjectionTable } from '../store/projection/projection-parts.ts'
+import type {
+  ProjectionPartition,
+  ProjectionParts,
+  ProjectionTable,
+} from '../store/projection/projection-parts.ts'
 import type { ProjectionSize, StorageStore, StreamState } from '../store/raw/storage-store.ts'
 import { MergeBounds } from './merge-bounds.ts'
 import { DROP_GRACE_MS, MixedTrimmer, partitionEndMs } from './mixed-trimmer.ts'
@@ -46,7 +50,10 @@ export class ProjectionTrimmer {
     this.#mergeBounds = new MergeBounds(options)
   }
 
-  /** Records sizes, removes what is due, and sets how far is merged. Throws `StoreError`. */
+  /**
+   * Records sizes, removes what is due, and sets how far is merged. Throws the first `StoreError`,
+   * after it has tried with every table: one that cannot be removed is no reason to keep others.
+   */
   async round(signal: AbortSignal): Promise<boolean> {
     const { parts, mixed, storage } = this.#options
     const tables = await parts.listTables()
@@ -56,19 +63,26 @@ export class ProjectionTrimmer {
     const sizes = projectionSizes(tables, partitions, eventBytes)
     const states = await storage.recordProjection([...sizes.values()])
     const trimmedAtMs = new Map<StreamId, number>()
+    const failures: unknown[] = []
     for (const table of tables) {
       if (signal.aborted) break
       const state = states.get(table.streamId)
       if (state === undefined) continue
       const at = this.#trimmedAtMs.get(table.streamId) ?? Number.NEGATIVE_INFINITY
       const rows = sizes.get(table.streamId)?.rows ?? table.rows
-      const next = await this.#trimTable(table, { ...state, rows }, at)
+      const next = await this.#trimTable(table, { ...state, rows }, at).catch((cause: unknown) => {
+        failures.push(cause)
+        return at
+      })
       if (next !== undefined) trimmedAtMs.set(table.streamId, next)
     }
     this.#trimmedAtMs = trimmedAtMs
-    await this.#mixedTrimmer.trim(partitions, states, signal)
+    await this.#mixedTrimmer.trim(partitions, states, signal).catch((cause: unknown) => {
+      failures.push(cause)
+    })
     const left = tables.filter(({ streamId }) => states.get(streamId)?.isGone === false)
     await this.#setBounds(left, signal)
+    if (failures.length > 0) throw failures[0]
     return false
   }
 
@@ -111,24 +125,36 @@ export class ProjectionTrimmer {
   }
 
   async #trimPartitions(streamId: StreamId, removedBefore: SegmentId): Promise<void> {
+    const failures: unknown[] = []
+    const { parts } = this.#options
+    for (const partition of await parts.listPartitions(streamId, segmentIdMs(removedBefore))) {
+      await this.#trimPartition(streamId, partition, removedBefore).catch((cause: unknown) => {
+        failures.push(cause)
+      })
+    }
+    if (failures.length > 0) throw failures[0]
+  }
+
+  async #trimPartition(
+    streamId: StreamId,
+    { id, rows }: ProjectionPartition,
+    removedBefore: SegmentId,
+  ): Promise<void> {
     const { parts, observer } = this.#options
-    const markMs = segmentIdMs(removedBefore)
-    for (const { id, rows } of await parts.listPartitions(streamId, markMs)) {
-      if (partitionEndMs(id) <= markMs) {
-        await parts.dropPartition(streamId, id)
-        observer.onTrimmed('partition')
-        continue
-      }
-      const removed = await parts.countBefore(streamId, id, removedBefore)
-      if (removed === 0 || removed < rows * RETAIN_TRIM_SHARE) continue
-      // Of the present day something may have come in since it was counted.
-      if (removed === rows && partitionEndMs(id) + DROP_GRACE_MS < Date.now()) {
-        await parts.dropPartition(streamId, id)
-        observer.onTrimmed('partition')
-      } else if (!(await parts.isDeleting())) {
-        await parts.startDelete(streamId, id, removedBefore)
-        observer.onTrimmed('rows')
-      }
+    if (partitionEndMs(id) <= segmentIdMs(removedBefore)) {
+      await parts.dropPartition(streamId, id)
+      observer.onTrimmed('partition')
+      return
+    }
+    const removed = await parts.countBefore(streamId, id, removedBefore)
+    if (removed === 0 || removed < rows * RETAIN_TRIM_SHARE) return
+    // Of the present day something may have come in since it was counted.
+    if (removed === rows && partitionEndMs(id) + DROP_GRACE_MS < Date.now()) {
+      await parts.dropPartition(streamId, id)
+      observer.onTrimmed('partition')
+    } else if (!(await parts.isDeleting())) {
+      await parts.startDelete(streamId, id, removedBefore)
+      observer.onTrimmed('rows')
     }
   }
 }

@@ -21,7 +21,7 @@ import {
   tryParseRowId,
 } from '../model/stream.ts'
 import type { StreamLookup } from '../read/read-deps.ts'
-import { StoreError } from '../store/store-error.ts'
+import { StoreError, storeFault } from '../store/store-error.ts'
 import type { Lane } from './lane.ts'
 
 /** Throws `IngestError`: `unauthenticated`, `forbidden` or `unavailable`. */
@@ -54,13 +54,17 @@ export interface RestRequest {
   readonly renew: () => Promise<Principal>
 }
 
-/** Head of server-sent events. `X-Accel-Buffering`: nginx would wait for more. */
+/**
+ * Head of server-sent events. `X-Accel-Buffering`: nginx would wait for more. The filler is a
+ * comment. Each write must be whole messages.
+ */
 export const EVENT_STREAM = {
   contentType: 'text/event-stream',
   headers: [
     ['Cache-Control', 'no-store'],
     ['X-Accel-Buffering', 'no'],
   ],
+  filler: Buffer.from(':\n'),
 } as const
 
 /** An answer that is sent in pieces. */
@@ -277,7 +281,7 @@ function credentialText(exchange: Exchange): string {
 export function toIngestError(cause: unknown): IngestError {
   if (cause instanceof IngestError) return cause
   if (cause instanceof StoreError && cause.retryable) {
-    return new IngestError('unavailable', 'a store does not answer now', { cause })
+    return new IngestError('unavailable', storeFault(cause), { cause })
   }
   throw cause
 }

@@ -54,6 +54,13 @@ export class StoreError extends Error {
   }
 }
 
+/** What a client is told of it: which store failed and how, never a value or a statement. */
+export function storeFault({ retryable, clickHouseCode, clickHouseName }: StoreError): string {
+  if (retryable) return 'a store does not answer now'
+  if (clickHouseCode === undefined) return 'a store answered with an error'
+  return `ClickHouse answered with an error (${clickHouseName || clickHouseCode})`
+}
+
 /** What we read from an error whose class we do not know. */
 export interface ErrorFields {
   readonly message: string

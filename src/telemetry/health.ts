@@ -67,6 +67,11 @@ export class Health {
     return () => clearInterval(timer)
   }
 
+  /** Whether a check is well; one that was never declared is not. */
+  isOk(name: string): boolean {
+    return this.#checks.get(name)?.ok ?? false
+  }
+
   /** From now on this node wants no more traffic. */
   stop(): void {
     this.#stopping = true

@@ -7,7 +7,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { REJECT_CODES, type TransformCounts } from '../model/batch.ts'
 import { laneMetrics } from './lane-metrics.ts'
-import { searchedSegments } from './search-metrics.ts'
+import { readMetrics } from './read-metrics.ts'
 import { tailMetrics } from './tail-metrics.ts'
 import { StatusTally, Tally } from './tally.ts'
 
@@ -113,6 +113,7 @@ export function createMetrics(build: BuildInfo) {
     watch: createGauges(registry),
     watchLanes: laneMetrics(registry),
     ...tailMetrics(registry),
+    ...readMetrics(registry),
     ...requestMetrics(registry),
     ...commitMetrics(registry),
     ...observeMetrics(registry),
@@ -179,8 +180,6 @@ function requestMetrics(registry: Registry) {
       'ingest_quarantined_batches_total',
       'Batches that killed their worker twice and were put aside',
     ),
-    searchedSegments: searchedSegments(registry),
-    damagedReads: counter(registry, 'ingest_damaged_reads_total', 'Damaged segments left out'),
   }
 }
 

@@ -5,6 +5,10 @@ import { openReadStores } from '../../src/cell/read-stores.ts'
 import { WaitingSegments } from '../../src/cell/waiting-segments.ts'
 import { ClickHouse, type QuerySettings } from '../../src/store/clickhouse.ts'
 import { Postgres } from '../../src/store/postgres.ts'
+import { Health } from '../../src/telemetry/health.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { ReadWatch } from '../../src/telemetry/read-watch.ts'
 import { recordingLog } from '../store/temporary.ts'
 
 /** A client that is never connected. */
@@ -26,7 +30,10 @@ for (const isClickHouseEmbedded of [true, false]) {
     })
     let isBusy = false
     const parts = { reads: { postgres, clickhouse }, clickhouse, isClickHouseEmbedded }
-    openReadStores(parts, { givesWay: () => isBusy, waiting: new WaitingSegments() })
+    const health = new Health()
+    const metrics = createMetrics({ version: '1', engine: 'test' })
+    const watch = new ReadWatch({ metrics, health, log: createLog('silent'), nowMs: () => 0 })
+    openReadStores(parts, { givesWay: () => isBusy, waiting: new WaitingSegments(), watch })
     assert.deepEqual(clickhouse.defaults(), {})
     isBusy = true
     assert.deepEqual(clickhouse.defaults(), isClickHouseEmbedded ? { max_threads: 1 } : {})

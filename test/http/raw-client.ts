@@ -78,6 +78,21 @@ export async function waitFor(condition: () => boolean, what: string, ms = 5_000
   }
 }
 
+/** The body so far as a reader has it that takes a chunk only when its line end is there. */
+export function wholeChunks(message: string): string {
+  let at = message.indexOf('\r\n\r\n') + 4
+  let body = ''
+  for (;;) {
+    const [line, size] = /^([0-9a-f]+)\r\n/i.exec(message.slice(at)) ?? []
+    if (line === undefined || size === undefined) return body
+    const start = at + line.length
+    const end = start + Number.parseInt(size, 16)
+    if (message.slice(end, end + 2) !== '\r\n') return body
+    body += message.slice(start, end)
+    at = end + 2
+  }
+}
+
 /** Collects the body and replies with it. */
 export function echo(exchange: Exchange): void {
   const chunks: Buffer[] = []

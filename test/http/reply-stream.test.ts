@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Exchange, StreamHead } from '../../src/http/exchange.ts'
 import type { ReplyStream } from '../../src/http/reply-stream.ts'
 import type { HttpServer } from '../../src/http/server.ts'
-import { ENGINES, startServer, waitFor } from './raw-client.ts'
+import { ENGINES, startServer, waitFor, wholeChunks } from './raw-client.ts'
 
 const MIB = 1024 * 1024
 const servers: HttpServer[] = []
@@ -76,6 +76,14 @@ async function readAll(socket: Socket, restMs = 0, isEnough = /0\r\n\r\n$/): Pro
     if (socket.readableEnded) break
   }
   return Buffer.concat(pieces)
+}
+
+/** Of server-sent events: all lines but comments and empty ones. */
+function dataOf(body: string): string {
+  return body
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith(':'))
+    .join('\n')
 }
 
 /** Pieces of many sizes, of bytes that tell their order. */
@@ -209,6 +217,32 @@ for (const engine of ENGINES) {
     await streams[1]!.whenTaken()
     assert.deepEqual(told, ['aborted'])
     assert.ok(isIdle(server))
+  })
+
+  test(`${name}: with filler a chunk is whole at once, its line end too`, async () => {
+    const filler = Buffer.from(':\n')
+    const { server, ask, streams } = await serve(engine, async () => undefined, {}, { filler })
+    const socket = await ask()
+    await until(() => streams.length === 1, 'begun')
+    let got = ''
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      got += text
+    })
+    socket.resume()
+    let sent = ''
+    for (const [n, bytes] of [3, 400, 3_000, 40_000, 5].entries()) {
+      const message = `id: ${n}\ndata: ${'x'.repeat(bytes)}\n\n`
+      sent += message
+      streams[0]!.write(message)
+      await until(() => dataOf(wholeChunks(got)) === dataOf(sent), `message ${n}, whole`)
+    }
+    streams[0]!.end()
+    await until(() => /\r\n0\r\n\r\n$/.test(got), 'the end')
+    const noise = wholeChunks(got)
+      .split('\n')
+      .filter((line) => !/^(id: \d|data: x+|)$/.test(line))
+    assert.deepEqual(new Set(noise), new Set(engine.endsChunks ? [] : [':']))
+    await until(() => isIdle(server), 'given back')
   })
 
   test(`${name}: one who does not wait is dropped past what replies may hold`, async () => {

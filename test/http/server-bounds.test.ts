@@ -38,6 +38,7 @@ async function startUpload(t: TestContext, handler: Handler) {
     name: 'played',
     version: '0',
     copiesBodies: true,
+    endsChunks: true,
     createApp: () => app,
     closeListenSocket: nothing,
     localPort: () => 1,

@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
@@ -45,6 +47,15 @@ import { batchOf } from '../workers/batch-of.ts'
 import { countProjected } from './count-projected.ts'
 
 export const NEVER = new AbortController().signal
+
+/** Of the server that will start there: its configuration includes the files of this directory. */
+function limitDrops(dataDir: string, bytes: number): void {
+  const directory = join(dataDir, 'clickhouse', 'config.d')
+  mkdirSync(directory, { recursive: true })
+  const names = ['max_table_size_to_drop', 'max_partition_size_to_drop']
+  const settings = names.map((name) => `<${name}>${bytes}</${name}>`)
+  writeFileSync(join(directory, 'drops.xml'), `<clickhouse>${settings.join('')}</clickhouse>`)
+}
 
 export interface NewSegment {
   readonly ms: number
@@ -99,8 +110,13 @@ export class RetainHarness {
     }
   }
 
-  static async start(options: { clickhouse: boolean }): Promise<RetainHarness> {
+  /** `dropBytesMax`: ClickHouse refuses to drop what is larger, unless a statement asks it to. */
+  static async start(options: {
+    clickhouse: boolean
+    dropBytesMax?: number
+  }): Promise<RetainHarness> {
     const dataDir = makeDirectory()
+    if (options.dropBytesMax !== undefined) limitDrops(dataDir, options.dropBytesMax)
     const log = recordingLog()
     const stores = [await startEmbeddedPostgres({ dataDir, log })]
     const postgres = new Postgres({ url: stores[0]!.url, log })

@@ -84,6 +84,10 @@ export class Export {
   /** The next events, perhaps none yet; undefined after the last one. Throws as search does. */
   async next(signal: AbortSignal): Promise<readonly Uint8Array[] | undefined> {
     if (this.#isOver || this.#left === 0) return undefined
+    return await this.#next(signal)
+  }
+
+  async #next(signal: AbortSignal): Promise<readonly Uint8Array[]> {
     const { request, streams, tellsStream } = this.#task
     const { openStreams, sources, nowMs } = this.#deps
     const newestFirst = request.order === 'newest'
@@ -120,16 +124,25 @@ export class Export {
     this.#left -= count
     if (count < found.events.length || found.hasMore) return pieces
     if (found.shortfall === undefined) this.#isOver = true
-    else this.#goOnBehind(boundaryCursor(found.frontier, newestFirst), found.shortfall)
+    else this.#goOnBehind(found.frontier, found.shortfall)
     return pieces
   }
 
   /** The text after the last event: why the export is incomplete, else nothing. */
   get ending(): string {
+    return this.#endingFor(this.#losses.reason)
+  }
+
+  /** The text after the last event of an export that cannot go on. */
+  endingBroken(why: string): string {
+    const { reason } = this.#losses
+    return this.#endingFor(`broken off: ${why}${reason === undefined ? '' : `; ${reason}`}`)
+  }
+
+  #endingFor(reason: string | undefined): string {
     const { kind, request, tellsStream } = this.#task
-    const { reason, members } = this.#losses
     if (reason === undefined) return ''
-    if (kind !== 'csv') return `${JSON.stringify(members)}\n`
+    if (kind !== 'csv') return `${JSON.stringify({ ...this.#losses.members, reason })}\n`
     const others = (request.fields ?? []).length + (tellsStream ? 3 : 2)
     return `${quoted(`incomplete: ${reason}`)}${','.repeat(others)}\r\n`
   }
@@ -143,9 +156,16 @@ export class Export {
   }
 
   /** A step that ran out of time is not the end; one that made no progress is. */
-  #goOnBehind(cursor: EventId, shortfall: keyof typeof REASONS): void {
+  #goOnBehind(frontier: bigint, shortfall: keyof typeof REASONS): void {
+    const newestFirst = this.#task.request.order === 'newest'
+    const cursor = boundaryCursor(frontier, newestFirst)
     const last = this.#cursor
-    if (last?.segmentId === cursor.segmentId && last.ordinal === cursor.ordinal) {
+    const begin = newestFirst ? this.#range.end : this.#range.start
+    const isStuck =
+      last === undefined
+        ? frontier === begin
+        : last.segmentId === cursor.segmentId && last.ordinal === cursor.ordinal
+    if (isStuck) {
       throw new IngestError('unavailable', REASONS[shortfall])
     }
     this.#cursor = cursor

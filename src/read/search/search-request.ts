@@ -10,7 +10,7 @@ import {
 import { type EventId, tryParseEventId } from '../../model/event-id.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
 import { ceilMs } from '../../model/rfc3339.ts'
-import { SEGMENT_ID_MAX, segmentIdAt } from '../../model/segment-id.ts'
+import { SEGMENT_ID_MAX, SEGMENT_MS_MAX, segmentIdAt } from '../../model/segment-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { TimeRange } from '../honest-answer.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
@@ -134,7 +134,7 @@ export function eventTimeOf({ fromNs, toNs, timeBasis }: SearchRequest): TimeRan
 /** The first segment id at or after a time: an id's milliseconds are its upper bits. */
 function idBound(ns: bigint): bigint {
   const ms = ceilMs(ns)
-  return ms >= 2n ** 42n ? SEGMENT_ID_MAX : segmentIdAt(Number(ms))
+  return ms > SEGMENT_MS_MAX ? SEGMENT_ID_MAX : segmentIdAt(Number(ms))
 }
 
 function readCursor(name: string, value: unknown): EventId | undefined {

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ObjectSchema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
 import type { Reply, Route } from '../../http/exchange.ts'
+import { internalDetail } from '../../http/problem.ts'
+import type { ReplyStream } from '../../http/reply-stream.ts'
 import { EXPORTS_MAX } from '../../limits.ts'
 import { findStreams, type StreamSource, splitStreams } from '../../read/find-streams.ts'
 import { formatTimeNs } from '../../read/honest-answer.ts'
@@ -20,6 +22,7 @@ import {
   type SearchRequest,
   searchAnswer,
 } from '../../read/search/search-request.ts'
+import { StoreError, storeFault } from '../../store/store-error.ts'
 import { EVENT } from '../events.ts'
 import {
   type Guard,
@@ -85,7 +88,7 @@ export function searchRoutes({ streams, search: deps, ...guard }: SearchRoutesDe
     }
     const limit = Number(members.limit ?? Number.POSITIVE_INFINITY)
     const exported = { ...task, streams: await foundOf(streams), kind, limit }
-    return exports.begin(await Export.start(deps, exported), kind, request, wanted)
+    return exports.begin(() => Export.start(deps, exported), kind, request, wanted)
   }
   const ofOne = async (request: RestRequest, members: Members) => {
     const lookUp = async () => lookUpStream(streams, request.principal, request.params[0])
@@ -150,16 +153,24 @@ function exportKind(accept: string): ExportKind | undefined {
 class Exports {
   #running = 0
 
-  /** Throws `overloaded` when EXPORTS_MAX are under way. */
-  begin(
-    wanted: Export,
+  /**
+   * The first events are found before the answer begins: what fails with them is an error with its
+   * status. Throws `overloaded` when EXPORTS_MAX are under way, and as search does.
+   */
+  async begin(
+    start: () => Promise<Export>,
     kind: ExportKind,
     { signal, renew }: RestRequest,
     { fromNs, toNs }: SearchRequest,
-  ): StreamReply {
+  ): Promise<StreamReply> {
     if (this.#running >= EXPORTS_MAX) {
       throw new IngestError('overloaded', `${EXPORTS_MAX} exports are running (EXPORTS_MAX)`)
     }
+    const { wanted, first } = await this.#count(async () => {
+      const started = await start()
+      return { wanted: started, first: await started.next(signal) }
+    })
+    const stopping = new AbortController()
     return {
       status: 200,
       contentType: kind === 'csv' ? `${CSV_TYPE}; charset=utf-8; header=present` : LINES_TYPE,
@@ -167,33 +178,75 @@ class Exports {
         ['X-Sluice-From', formatTimeNs(fromNs)],
         ['X-Sluice-To', formatTimeNs(toNs)],
       ],
-      onStopping: (stream) => stream.drop(),
-      send: async (stream, turn) => {
-        this.#running++
-        try {
-          if (wanted.heading !== '') stream.write(wanted.heading)
-          const step = async () => {
-            await renew() // A token that was revoked meanwhile reads no further.
-            return wanted.next(signal)
-          }
-          for (;;) {
-            const pieces = await patiently(turn, signal, step)
-            if (stream.isOver) return
-            if (pieces === undefined) return void stream.write(wanted.ending)
-            for (const piece of pieces) {
-              if (!stream.write(piece)) await stream.whenTaken()
-            }
-          }
-        } catch (cause) {
-          // The reader notices that the end is missing, and resumes after the last id it has.
-          toIngestError(cause) // Throws what is a fault of ours.
-          stream.drop()
-        } finally {
-          this.#running--
-        }
+      onStopping: () => stopping.abort(),
+      send: (stream, turn) => {
+        const parts = { wanted, first, stream, turn, renew, signal, stopping: stopping.signal }
+        return this.#count(() => writeExport(parts))
       },
     }
   }
+
+  async #count<T>(work: () => Promise<T>): Promise<T> {
+    this.#running++
+    try {
+      return await work()
+    } finally {
+      this.#running--
+    }
+  }
+}
+
+interface Writing extends Pick<RestRequest, 'renew' | 'signal'> {
+  readonly wanted: Export
+  /** Found already; undefined when there are none. */
+  readonly first: readonly Uint8Array[] | undefined
+  readonly stream: ReplyStream
+  readonly turn: Turn
+  readonly stopping: AbortSignal
+}
+
+/** Writes the export to its end; where that cannot be, it says why and breaks the answer off. */
+async function writeExport({ wanted, first, stream, turn, ...parts }: Writing): Promise<void> {
+  const { renew, stopping } = parts
+  const signal = AbortSignal.any([parts.signal, stopping])
+  const step = async () => {
+    await renew() // A token that was revoked meanwhile reads no further.
+    return wanted.next(signal)
+  }
+  try {
+    if (wanted.heading !== '') stream.write(wanted.heading)
+    for (let pieces = first; pieces !== undefined; pieces = await patiently(turn, signal, step)) {
+      for (const piece of pieces) {
+        stopping.throwIfAborted()
+        if (!stream.write(piece)) await stream.whenTaken()
+      }
+      if (stream.isOver) return
+    }
+    stream.write(wanted.ending)
+  } catch (cause) {
+    await breakOff(stream, wanted.endingBroken(stopping.aborted ? STOPPING : whyBroken(cause)))
+    if (!stopping.aborted) toIngestError(cause) // Throws what is a fault of ours, to be logged.
+  }
+}
+
+const STOPPING = 'the service stops'
+
+function whyBroken(cause: unknown): string {
+  const error = IngestError.from(cause, 'internal')
+  if (cause instanceof StoreError) return storeFault(cause)
+  return error.code === 'internal' ? internalDetail(error) : error.message
+}
+
+/**
+ * The reader has the reason as a last line, and notices that the end is missing: it resumes after
+ * the last id it has. The line's end is written apart, as the last chunk of an answer without its
+ * end may not be handed over.
+ */
+async function breakOff(stream: ReplyStream, ending: string): Promise<void> {
+  stream.write(ending.trimEnd())
+  stream.write(ending.slice(ending.trimEnd().length))
+  await stream.whenTaken()
+  stream.drop()
 }
 
 /** A step waits longer for its turn than a request does: its reader has waited already. */

@@ -4,6 +4,8 @@ import { IngestError } from '../../errors.ts'
 import type { Route } from '../../http/exchange.ts'
 import { TAIL_LIMIT_PER_S_MAX } from '../../limits.ts'
 import { tryParseEventId } from '../../model/event-id.ts'
+import { formatTimeMs } from '../../model/rfc3339.ts'
+import { SEGMENT_MS_MAX } from '../../model/segment-id.ts'
 import { readQueryText } from '../../read/read-request.ts'
 import { readMoment } from '../../read/read-time.ts'
 import { QUERY_TEXT } from '../../read/schemas.ts'
@@ -97,5 +99,8 @@ function readStart({ query, headers }: Pick<RestRequest, 'query' | 'headers'>): 
   if (last !== undefined) {
     throw new IngestError('malformed', `${name} must be the id of a message or of an event`)
   }
-  return { kind: 'time', ms: Number(readMoment('from', text, Date.now()) / 1_000_000n) }
+  const ms = Number(readMoment('from', text, Date.now()) / 1_000_000n)
+  if (ms <= SEGMENT_MS_MAX) return { kind: 'time', ms }
+  const end = formatTimeMs(SEGMENT_MS_MAX + 1)
+  throw new IngestError('malformed', `"from" must be before ${end}, where ids of events end`)
 }

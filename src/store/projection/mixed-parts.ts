@@ -9,6 +9,7 @@ import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
+import { DROPS_ANY_SIZE } from './drop-settings.ts'
 import { PROJECTION_DATABASE, projectionTable, tableName } from './projection-store.ts'
 
 export interface MixedShare {
@@ -118,7 +119,9 @@ export class MixedParts {
   }
 
   async dropPartition(id: string): Promise<void> {
-    await this.#command(`ALTER TABLE ${TABLE} DROP PARTITION ID {id:String}`, { id })
+    const signal = AbortSignal.timeout(REQUEST_MS_MAX)
+    const sql = `ALTER TABLE ${TABLE} DROP PARTITION ID {id:String}`
+    await this.#clickhouse.command(sql, { id }, { signal, settings: DROPS_ANY_SIZE })
   }
 
   /**

@@ -10,6 +10,7 @@ import { MERGE_BYTES_MAX } from '../../limits.ts'
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
+import { DROPS_ANY_SIZE } from './drop-settings.ts'
 import { mergeSettings, PROJECTION_DATABASE, projectionTable } from './projection-store.ts'
 import { IS_NARROW, WIDE_MARK } from './table-form.ts'
 import { IS_OWN_TABLE, streamOfTable, tableName } from './table-names.ts'
@@ -104,12 +105,12 @@ export class ProjectionParts {
   }
 
   async dropTable(streamId: StreamId): Promise<void> {
-    await this.#command(`DROP TABLE IF EXISTS ${projectionTable(streamId)} SYNC`)
+    await this.#drop(`DROP TABLE IF EXISTS ${projectionTable(streamId)} SYNC`, {})
   }
 
   async dropPartition(streamId: StreamId, id: string): Promise<void> {
     const sql = `ALTER TABLE ${projectionTable(streamId)} DROP PARTITION ID {id:String}`
-    await this.#command(sql, { id })
+    await this.#drop(sql, { id })
   }
 
   /** Rows of segments below `before` in a partition: an index range. */
@@ -143,6 +144,11 @@ export class ProjectionParts {
   #query<Row>(sql: string, params: Record<string, unknown>): Promise<Row[]> {
     const signal = AbortSignal.timeout(REQUEST_MS_MAX)
     return this.#clickhouse.query<Row>(sql, params, {}, { signal })
+  }
+
+  #drop(sql: string, params: Record<string, unknown>): Promise<void> {
+    const signal = AbortSignal.timeout(REQUEST_MS_MAX)
+    return this.#clickhouse.command(sql, params, { signal, settings: DROPS_ANY_SIZE })
   }
 
   #command(sql: string, params: Record<string, unknown> = {}): Promise<void> {

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { tryReadMemory } from '../../../bench/e2e/procfs.ts'
 import { TAILS_MAX, TAILS_PER_TOKEN_MAX } from '../../../src/limits.ts'
+import { head, RawClient, waitFor, wholeChunks } from '../../http/raw-client.ts'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { assertCovers, TailReader } from '../../support/tail-reader.ts'
@@ -45,6 +46,20 @@ async function createToken(scopes: readonly string[] = ['events:read']) {
   const body = { name: 'reader', owner: 'admin', scopes }
   return JSON.parse(await api.rest('/v1/tokens', 'POST', body)) as { id: string; token: string }
 }
+
+test('a message comes in a whole chunk at once, not with the next message', async () => {
+  const stream = await api.createStream()
+  const client = await RawClient.connect(Number(new URL(api.url).port))
+  const authorization = `Authorization: Bearer ${api.token}`
+  client.write(head('GET', `/v1/streams/${stream.id}/tail`, authorization))
+  await waitFor(() => wholeChunks(client.received).includes('retry: 1000\n\n'), 'the beginning')
+  for (const n of [1, 2, 3]) {
+    await api.ingest(stream.key, `{"n":${n}}`)
+    const isWhole = () => wholeChunks(client.received).includes(`"payload":{"n":${n}}}\n\n`)
+    await waitFor(isWhole, `event ${n}`, 5_000)
+  }
+  client.destroy()
+})
 
 test('an event is there as soon as it was acknowledged, exactly as in the list', async () => {
   const stream = await api.createStream()

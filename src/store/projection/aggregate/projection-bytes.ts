@@ -9,32 +9,36 @@ import { tableName } from '../projection-store.ts'
 
 const PROJECTION_BYTES_MS_MAX = 2_000
 
+type ReadBytes = (streamId: StreamId) => Promise<number>
 export type ReadProjectionBytes = (streamId: StreamId) => Promise<number | null>
 
 /**
  * Bytes on disk of the stream's table and its share, by rows, of the shared one; null when
- * ClickHouse does not answer at once.
+ * ClickHouse does not answer at once. `watch` sees its failures.
  */
 export function projectionBytesReader(
   clickhouse: ClickHouse,
   tables: ProjectionTables,
+  watch: (read: ReadBytes) => ReadBytes = (read) => read,
 ): ReadProjectionBytes {
-  return async (streamId) => {
+  const readBytes = watch((streamId) => {
+    // Ends the request; the race below ends our wait even if the client ignores the signal.
     const signal = AbortSignal.timeout(PROJECTION_BYTES_MS_MAX)
-    // The signal ends the request; the race ends our wait even if the client ignores the signal.
-    const late = delay(PROJECTION_BYTES_MS_MAX, null, { ref: false })
     const params = {
       database: tables.database,
       own: tableName(streamId),
       mixed: tableName(MIXED_STREAM),
       stream: String(streamId),
     }
-    const read = tables.read([{ streamId }], async (present) => {
+    return tables.read([{ streamId }], async (present) => {
       const rows = await clickhouse.query<BytesRow>(bytesSql(present), params, {}, { signal })
       return rows[0]?.bytes ?? 0
     })
+  })
+  return async (streamId) => {
+    const late = delay(PROJECTION_BYTES_MS_MAX, null, { ref: false })
     try {
-      return await Promise.race([read, late])
+      return await Promise.race([readBytes(streamId), late])
     } catch (cause) {
       if (cause instanceof StoreError) return null
       throw cause
