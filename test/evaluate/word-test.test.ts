@@ -51,6 +51,13 @@ const PIECES = [
   '\u212a',
   'Σ',
   '東',
+  '，',
+  '“',
+  '\u00a0',
+  '\u001b[32m',
+  '\u001b(B',
+  '\u001b',
+  '😀',
 ]
 const text = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((parts) => parts.join(''))
 

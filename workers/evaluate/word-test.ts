@@ -1,16 +1,19 @@
 /**
- * Words and phrases in a text (`src/language/words.ts`): bytes are compared where the words are
- * ASCII, as nearly all are. Two characters outside ASCII fold into it (`İ` and the Kelvin sign); a
- * text with one of them is folded as a whole, and so is any text when words have other letters.
+ * Words and phrases in a text (`src/language/words.ts`). Nearly all texts are ASCII without escape
+ * sequences, and their words are compared byte by byte. Any other text is folded and split as a
+ * whole, but only if it has the letters of the longest word in a row.
  */
-import { foldCase, makeTextTest, splitWords } from '../../src/language/words.ts'
+import { FOLDED_TO_ASCII, foldCase, makeTextTest, splitWords } from '../../src/language/words.ts'
 import { bordersOf, Needle } from './find-bytes.ts'
 import type { StringTest } from './string-test.ts'
 import type { Work } from './work.ts'
 
-/** Letters and digits in lower case, bytes of what is not ASCII as they are; 0 parts words. */
+const ESCAPE = 0x1b
+/** A text with such a byte is not split byte by byte. */
+const IS_OTHER = 0xff
+/** Letters and digits in lower case; 0 parts words. */
 const FOLDED = Uint8Array.from({ length: 256 }, (_, byte) => {
-  if (byte >= 0x80) return byte
+  if (byte >= 0x80 || byte === ESCAPE) return IS_OTHER
   const char = String.fromCharCode(byte)
   return /[0-9A-Za-z]/.test(char) ? char.toLowerCase().charCodeAt(0) : 0
 })
@@ -55,6 +58,9 @@ class WordsTest {
   readonly #work: Work
   /** The first word, with a zero after it, which no byte of a word is. */
   readonly #first: Uint8Array
+  /** The longest word of ASCII, in lower case; what its letters may be outside ASCII. */
+  readonly #longest: Buffer | undefined
+  readonly #others: readonly Needle[]
 
   constructor(words: readonly Buffer[], texts: readonly string[], work: Work) {
     this.#words = words
@@ -63,6 +69,12 @@ class WordsTest {
     this.#borders = bordersOf(texts.length, (a, b) => texts[a] === texts[b])
     this.#first = new Uint8Array(words[0]!.length + 1)
     this.#first.set(words[0]!)
+    const ascii = words.filter((word) => isAscii(word, 0, word.length))
+    const longest = ascii.toSorted((a, b) => b.length - a.length)[0]
+    this.#longest = longest
+    const text = longest?.toString('latin1') ?? ''
+    const others = [...FOLDED_TO_ASCII].filter(([letter]) => text.includes(letter))
+    this.#others = others.map(([, other]) => new Needle(Buffer.from(other)))
   }
 
   isWordIn(bytes: Buffer, start: number, end: number): boolean {
@@ -76,7 +88,7 @@ class WordsTest {
       if (byte === 0) {
         if (met === length) return true
         met = 0
-      } else if (byte >= 0x80 && foldsIntoAscii(bytes, i)) {
+      } else if (byte === IS_OTHER) {
         return this.isInFolded(bytes, start, end)
       } else if (met >= 0) {
         met = byte === word[met] ? met + 1 : -1
@@ -93,7 +105,7 @@ class WordsTest {
       if (FOLDED[bytes[i]!] === 0) continue
       const from = i
       while (i < end && FOLDED[bytes[i]!] !== 0) {
-        if (bytes[i]! >= 0x80 && foldsIntoAscii(bytes, i)) return this.isInFolded(bytes, start, end)
+        if (FOLDED[bytes[i]!] === IS_OTHER) return this.isInFolded(bytes, start, end)
         i++
       }
       while (met > 0 && !isWord(bytes, from, i, words[met]!)) met = this.#borders[met - 1]!
@@ -104,6 +116,7 @@ class WordsTest {
   }
 
   isInFolded(bytes: Buffer, start: number, end: number): boolean {
+    if (!this.#mayBeIn(bytes, start, end)) return false
     this.#work.spend(FOLD_STEPS * (end - start))
     const texts = this.#texts
     let met = 0
@@ -114,18 +127,24 @@ class WordsTest {
     }
     return false
   }
+
+  /** False if the text lacks the longest word's letters in a row, in either case. */
+  #mayBeIn(bytes: Buffer, start: number, end: number): boolean {
+    const word = this.#longest
+    if (word === undefined) return true
+    const last = end - word.length
+    const [first] = word
+    for (let at = start; at <= last; at++) {
+      if (FOLDED[bytes[at]!] === first && isWord(bytes, at, at + word.length, word)) return true
+    }
+    return this.#others.some((other) => other.find(bytes, start, end) >= 0)
+  }
 }
 
 function isWord(bytes: Uint8Array, start: number, end: number, word: Uint8Array): boolean {
   if (end - start !== word.length) return false
   for (let i = start; i < end; i++) if (FOLDED[bytes[i]!] !== word[i - start]) return false
   return true
-}
-
-/** `İ` (U+0130) or the Kelvin sign (U+212A) begins at `at`. */
-function foldsIntoAscii(bytes: Uint8Array, at: number): boolean {
-  if (bytes[at] === 0xc4) return bytes[at + 1] === 0xb0
-  return bytes[at] === 0xe2 && bytes[at + 1] === 0x84 && bytes[at + 2] === 0xaa
 }
 
 export function isAscii(bytes: Uint8Array, start: number, end: number): boolean {

@@ -98,7 +98,7 @@ test('past the cap of fields: what asks the catalog says so, the rest is complet
   await assertComplete(stream, '', 2)
 })
 
-test('past the shapes of a batch: words in text fields are complete, wildcards not', async () => {
+test('past the shapes of a batch: fields that are named are complete, words are not', async () => {
   const stream = await api.createStream()
   const events = Array.from({ length: 400 }, (_, n) => {
     return JSON.stringify({ message: `number${n}`, [`p${n}`]: n, http: { [`h${n % 9}`]: 'x' } })
@@ -107,7 +107,9 @@ test('past the shapes of a batch: words in text fields are complete, wildcards n
   await api.untilCounted(stream.id, 400)
   await untilPartial(stream, 'http.*:x')
   await assertTold(stream, 'http.*:x')
-  await assertComplete(stream, 'number399', 1)
+  // A text field may be among what was not learned.
+  await assertTold(stream, 'number399')
+  await assertComplete(stream, 'message:number399', 1)
   await assertComplete(stream, 'http.h3:x', 45)
 
   const other = await api.createStream()
