@@ -42,6 +42,8 @@ export function createNodeApp(tls: TlsFiles | undefined): EngineApp {
     socket.on('close', () => sockets.delete(socket))
   })
   server.on('request', (request, response) => dispatch(routes, request, response))
+  // Node answers "100 Continue" in any case of letters; what else is expected is ignored.
+  server.on('checkExpectation', (request, response) => dispatch(routes, request, response))
   const add = (method: string) => (pattern: string, handler: EngineHandler) =>
     routes.push({ method, segments: pattern.split('/'), handler })
   return {
@@ -213,8 +215,8 @@ class NodeResponse implements EngineResponse {
     return this
   }
 
-  writeHeader(name: string, value: string): this {
-    this.#response.setHeader(name, value)
+  writeHeader(name: string | Uint8Array, value: string): this {
+    this.#response.setHeader(String(name), value)
     return this
   }
 
