@@ -157,7 +157,9 @@ async function nearValues(deps: NothingDeps, asked: Explained, clause: Query): P
   const found = JSON.parse(
     await facets(deps, readFacetsRequest(members, deps.nowMs()), [stream], signal),
   ) as { readonly facets: readonly FacetOf[] }
-  const values = (found.facets[0]?.values ?? []).map(({ value }) => String(value))
+  const values = (found.facets[0]?.values ?? []).map(({ value }) => {
+    return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  })
   if (values.length === 0) {
     const { start, end } = clause
     const some: Query = { ...clause, test: { kind: 'exists', start, end } }

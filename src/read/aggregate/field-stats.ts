@@ -12,9 +12,9 @@ import { honestMembers, UNLEARNED } from '../honest-answer.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
 import type { AggregateDeps } from './aggregate.ts'
-import { groupJson } from './aggregate-answer.ts'
 import type { Aggregate, Order } from './aggregate-request.ts'
 import type { FieldRef } from './field-ref.ts'
+import { groupJson } from './group-json.ts'
 
 export const FIELD_STATS_PROPERTIES = {
   ...READ_PROPERTIES,
