@@ -1,0 +1,29 @@
+/** Names of fields in lists and parameters: plain paths, or as queries write them. */
+import { catalogPath } from '../model/field-catalog.ts'
+import { QueryError } from './query-error.ts'
+import { tryScanField } from './scan.ts'
+
+export interface FieldName {
+  /** Without the backquotes, their escapes undone. */
+  readonly path: string
+  /** Brackets and the names of system fields in it are nothing special. */
+  readonly isQuoted: boolean
+}
+
+/**
+ * Of a text with backquotes that is a field of the query language, that field; any other text is a
+ * path as it is. So a name may hold backquotes of its own, as long as it does not look like one.
+ */
+export function readFieldName(text: string): FieldName {
+  const plain = { path: text, isQuoted: false }
+  if (!text.includes('`')) return plain
+  try {
+    const scanned = tryScanField(text, 0)
+    if (scanned?.end !== text.length || scanned.isOpen) return plain
+    const path = catalogPath(scanned.parts)
+    return path === '' ? plain : { path, isQuoted: scanned.parts.length === 1 }
+  } catch (cause) {
+    if (cause instanceof QueryError) return plain
+    throw cause
+  }
+}
