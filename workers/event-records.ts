@@ -4,6 +4,7 @@
  * keys stay what they were.
  */
 import type { RecordFormat, SegmentRead } from '../src/model/batch.ts'
+import { csvCell, safeText } from '../src/model/csv-cell.ts'
 import { type EventFacts, SOURCE_RECEIPT } from './facts/event-facts.ts'
 import { allocateOutside, ByteWriter } from './kernel/byte-writer.ts'
 import { FieldPicker } from './pick-fields.ts'
@@ -13,7 +14,7 @@ import type { DecodedEvents } from './tape/decoded-events.ts'
 const QUOTE = 0x22
 const CLOSE_OBJECT = 0x7d
 const SOURCE_NAMES = ['receipt', 'field', 'otlp'] as const
-const WHOLE: Pick<RecordFormat, 'kind' | 'fields'> = { kind: 'lines' }
+const WHOLE: RecordFormat = { kind: 'lines' }
 
 /** Decoded events of one payload. */
 export interface Decoded {
@@ -101,10 +102,14 @@ export class EventRecords {
       const from = this.#picker?.start[index] ?? -1
       const text = from < 0 ? '' : textOf(bytes, from, this.#picker?.end[index] ?? from)
       const isString = from >= 0 && bytes[from] === QUOTE
-      const value = isString ? (JSON.parse(text) as string) : text === 'null' ? '' : text
+      const value = isString ? this.#csvText(JSON.parse(text)) : text === 'null' ? '' : text
       this.#text(`,${csvCell(value, isString)}`)
     }
     this.#text('\r\n')
+  }
+
+  #csvText(text: string): string {
+    return this.#format.isCsvSafe ? safeText(text) : text
   }
 
   #text(text: string): void {
@@ -124,13 +129,6 @@ export class EventRecords {
     this.#writer.reserve(1)
     this.#writer.bytes[this.#writer.length++] = byte
   }
-}
-
-/** A value as RFC 4180 has it. */
-export function csvCell(value: string, isString: boolean): string {
-  // An empty string is written in quotes: a field that is not there is nothing at all.
-  const isPlain = !/[",\r\n]/.test(value) && !(isString && value === '')
-  return isPlain ? value : `"${value.replaceAll('"', '""')}"`
 }
 
 function textOf(bytes: Uint8Array, start: number, end: number): string {

@@ -374,6 +374,8 @@ export interface RecordFormat {
   readonly kind: 'list' | 'lines' | 'csv'
   /** Dotted paths: records then have the values stored there in place of the payload. */
   readonly fields?: readonly string[] | undefined
+  /** Strings that a spreadsheet would take for formulas are written so that it does not. */
+  readonly isCsvSafe?: boolean
 }
 
 /** Events that an agent sends. */

@@ -5,6 +5,7 @@
 import { IngestError } from '../../errors.ts'
 import { EXPORT_CHUNK_EVENTS } from '../../limits.ts'
 import type { RecordFormat } from '../../model/batch.ts'
+import { csvCell, safeText } from '../../model/csv-cell.ts'
 import { boundaryCursor, type EventId } from '../../model/event-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { Stream } from '../../model/stream.ts'
@@ -43,7 +44,7 @@ export class Export {
     this.#deps = deps
     this.#task = task
     this.#range = range
-    this.#format = { kind, fields: request.fields }
+    this.#format = { kind, fields: request.fields, isCsvSafe: request.isCsvSafe }
     this.#cursor = request.order === 'newest' ? request.before : request.after
     this.#left = limit
   }
@@ -75,7 +76,7 @@ export class Export {
     const { kind, request, tellsStream } = this.#task
     if (kind !== 'csv') return ''
     const cells = (request.fields ?? []).map((path) => {
-      return /[",\r\n]/.test(path) ? quoted(path) : path
+      return csvCell(request.isCsvSafe ? safeText(path) : path, true)
     })
     const stream = tellsStream ? ['_stream'] : []
     return `${[...stream, '_id', '_ingested_at', '_event_time', ...cells].join(',')}\r\n`
