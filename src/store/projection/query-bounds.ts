@@ -65,9 +65,9 @@ export function tooManyGroups(): IngestError {
 /** The error for the client; a cause that is not the query's fault is returned unchanged. */
 export function toQueryError(cause: unknown, { timeoutMs }: { timeoutMs: number }): unknown {
   if (cause instanceof QueryError) {
-    const { message, column, repair } = cause
-    const members = { field: 'query', column, ...(repair !== undefined && { repair }) }
-    return new IngestError('malformed', `"query": ${message}`, { cause, members })
+    const { message, column, repair, member: field = 'query' } = cause
+    const members = { field, column, ...(repair !== undefined && { repair }) }
+    return new IngestError('malformed', `"${field}": ${message}`, { cause, members })
   }
   if (!(cause instanceof StoreError)) return cause
   switch (cause.clickHouseCode) {
