@@ -1,7 +1,7 @@
 /**
  * Writes events as the event records of the API, one after another. The payload is the stored
  * text, byte for byte: never parsed into values and written again, so 64-bit integers and duplicate
- * keys stay what they were.
+ * keys stay what they were. Line breaks between its tokens are spaces.
  */
 import type { RecordFormat, SegmentRead } from '../src/model/batch.ts'
 import { csvCell, safeText } from '../src/model/csv-cell.ts'
@@ -12,6 +12,8 @@ import { shapeText } from './schema/schema-delta.ts'
 import type { DecodedEvents } from './tape/decoded-events.ts'
 
 const QUOTE = 0x22
+const CARRIAGE_RETURN = 0x0d
+const SPACE = 0x20
 const CLOSE_OBJECT = 0x7d
 const SOURCE_NAMES = ['receipt', 'field', 'otlp'] as const
 const WHOLE: RecordFormat = { kind: 'lines' }
@@ -118,11 +120,19 @@ export class EventRecords {
     writer.length += writer.bytes.write(text, writer.length)
   }
 
+  /** JSON, in one line to readers that take a carriage return for the end of one, too. */
   #bytes(bytes: Uint8Array, start: number, end: number): void {
     const writer = this.#writer
     writer.reserve(end - start)
-    writer.bytes.set(bytes.subarray(start, end), writer.length)
+    const json = bytes.subarray(start, end)
+    const from = writer.length
+    writer.bytes.set(json, from)
     writer.length += end - start
+    // In JSON it can only stand between tokens, where a space means the same.
+    for (let at = json.indexOf(CARRIAGE_RETURN); at >= 0; ) {
+      writer.bytes[from + at] = SPACE
+      at = json.indexOf(CARRIAGE_RETURN, at + 1)
+    }
   }
 
   writeByte(byte: number): void {
@@ -132,7 +142,8 @@ export class EventRecords {
 }
 
 function textOf(bytes: Uint8Array, start: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8')
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8')
+  return text.replaceAll('\r', ' ')
 }
 
 /** RFC 3339 in UTC; nine fraction digits only where the event has them. */
