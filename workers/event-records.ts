@@ -3,8 +3,9 @@
  * text, byte for byte: never parsed into values and written again, so 64-bit integers and duplicate
  * keys stay what they were. Line breaks between its tokens are spaces.
  */
+
+import { csvCell, safeText } from '../src/bytes/csv-cell.ts'
 import type { RecordFormat, SegmentRead } from '../src/model/batch.ts'
-import { csvCell, safeText } from '../src/model/csv-cell.ts'
 import { type EventFacts, SOURCE_RECEIPT } from './facts/event-facts.ts'
 import { allocateOutside, ByteWriter } from './kernel/byte-writer.ts'
 import { FieldPicker } from './pick-fields.ts'

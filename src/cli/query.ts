@@ -1,4 +1,4 @@
-import { splitNames } from '../model/split-names.ts'
+import { splitNames } from '../model/field-path.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
 
 interface QueryAnswer {

@@ -1,8 +1,8 @@
 /**
  * Paths with slashes too many, as senders make them of a base URL that ends in one: what they send
- * is lost when the answer is 404. Only for routes that say so, and only when no route takes the path
- * as it was written; so an index may be called anything, `%2F` in it included. Other routes keep
- * their strict paths, for proxies in front may guard them by path.
+ * is lost when the answer is 404. Only for routes that say so, and only when no route takes the
+ * path as it was written; so an index may be called anything, `%2F` in it included. Other routes
+ * keep their strict paths, for proxies in front may guard them by path.
  */
 import type { Route } from './exchange.ts'
 import { bestMatch, paramsOf } from './match-path.ts'

@@ -1,5 +1,4 @@
 /** Names of fields in lists and parameters: plain paths, or as queries write them. */
-import { catalogPath } from '../model/field-catalog.ts'
 import { QueryError } from './query-error.ts'
 import { tryScanField } from './scan.ts'
 
@@ -20,7 +19,7 @@ export function readFieldName(text: string): FieldName {
   try {
     const scanned = tryScanField(text, 0)
     if (scanned?.end !== text.length || scanned.isOpen) return plain
-    const path = catalogPath(scanned.parts)
+    const path = scanned.parts.join('[].') // As `catalogPath`, which browsers do not have.
     return path === '' ? plain : { path, isQuoted: scanned.parts.length === 1 }
   } catch (cause) {
     if (cause instanceof QueryError) return plain

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { readFieldName } from '../../src/language/field-name.ts'
 import { writeField } from '../../src/language/format.ts'
-import { splitNames } from '../../src/model/split-names.ts'
+import { splitNames } from '../../src/model/field-path.ts'
 
 const CASES = [
   ['http.status', 'http.status', false],

@@ -37,7 +37,7 @@ export interface FieldStatsRequest extends ReadRequest {
 
 const IN_ARRAY = 'values inside arrays ("[]" in the path) have no statistics: ask for the array'
 
-/** `name` is a path or as queries write it; `members` are as `FIELD_STATS_PROPERTIES` say. Throws `malformed`. */
+/** `name`: a path, or as queries write it; `members` as `FIELD_STATS_PROPERTIES`. */
 export function readFieldStatsRequest(
   name: string,
   members: ReadMembers,

@@ -2,10 +2,11 @@
  * Export: all events that match, without a limit, step by step, so that the writer decides when the
  * next ones are read. Nothing is held between steps but the last id.
  */
+
+import { csvCell, safeText } from '../../bytes/csv-cell.ts'
 import { IngestError } from '../../errors.ts'
 import { EXPORT_CHUNK_EVENTS } from '../../limits.ts'
 import type { RecordFormat } from '../../model/batch.ts'
-import { csvCell, safeText } from '../../model/csv-cell.ts'
 import { boundaryCursor, type EventId } from '../../model/event-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { Stream } from '../../model/stream.ts'

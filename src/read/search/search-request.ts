@@ -9,11 +9,10 @@ import {
   SEARCH_FIELDS_MAX,
 } from '../../limits.ts'
 import { type EventId, tryParseEventId } from '../../model/event-id.ts'
-import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
+import { isFieldPath, mayBeInArray, splitNames } from '../../model/field-path.ts'
 import { ceilMs } from '../../model/rfc3339.ts'
 import { SEGMENT_ID_MAX, segmentIdAt } from '../../model/segment-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
-import { splitNames } from '../../model/split-names.ts'
 import type { TimeRange } from '../honest-answer.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { HONEST_PROPERTIES, READ_PROPERTIES } from '../schemas.ts'

@@ -1,7 +1,7 @@
 /** Aggregating queries, histograms and facets over REST. */
 import { nullable, type ObjectSchema, type Schema } from '../../api/schema.ts'
 import type { Route } from '../../http/exchange.ts'
-import { splitNames } from '../../model/split-names.ts'
+import { splitNames } from '../../model/field-path.ts'
 import { type AggregateDeps, aggregate } from '../../read/aggregate/aggregate.ts'
 import {
   AGGREGATE_PROPERTIES,

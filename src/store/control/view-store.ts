@@ -95,7 +95,7 @@ export class ViewStore {
 
   /**
    * Replaces the settings when the view still has `version`; undefined when it has another one, or
-   * is gone. Throws `conflict` for another name, or a view to share, when `viewer` sees such a name;
+   * is gone. Throws `conflict` for another name, or a view to share, when `viewer` sees that name;
    * `not_found` for the stream.
    */
   async update(

@@ -1,7 +1,7 @@
 /**
  * Goal: an array that events are grouped by is shown as the JSON that it is, everywhere: digits,
  * quotes, nulls and arrays in arrays included. A string that looks like one stays a string.
- * Method: real events in a real service; the answers' text is compared, as numbers would lose digits.
+ * Method: real events in a real service; the text of answers is compared, so that digits count.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -114,7 +114,11 @@ test('what reads and management answer', async () => {
   for (const [index, id] of made.slice(0, NUMBER_OF_READS).entries()) {
     await readStream(`/v1/streams/${id}`, index === 0 ? [] : ids)
   }
-  const [, id] = made
+  await manage(made[1]!, keyId)
+})
+
+/** Views, settings and credentials, and reads over all streams. */
+async function manage(id: string, keyId: string): Promise<void> {
   const views = `/v1/streams/${id}/views`
   const chart = { aggregates: [{ fn: 'count' }], group_by: ['n'], bucket: '5m', type: 'lines' }
   for (const view of [
@@ -164,7 +168,7 @@ test('what reads and management answer', async () => {
     await api.rest(path, method, body)
   }
   for (const path of ['/healthz', '/readyz', '/']) await call(`${recorder.url}${path}`)
-})
+}
 
 test('what is refused', async () => {
   await api.tryRest('/v1/streams/999999')

@@ -48,7 +48,7 @@ after(async () => {
 const read = async (what: string, body?: object): Promise<any> =>
   JSON.parse(await api.rest(`${path}/${what}`, body === undefined ? 'GET' : 'POST', body))
 
-test('search, groups, figures, facets and statistics find a name as a query writes it', async () => {
+test('search, groups, facets and statistics find a name as a query writes it', async () => {
   for (const [at, [name, written]] of NAMES.entries()) {
     const value = `value ${at}`
     const query = `${written}:="${value}"`
@@ -85,7 +85,7 @@ async function csv(query: string): Promise<string[]> {
   return answer.text.split('\r\n').map((line) => line.split(',').slice(3).join(','))
 }
 
-test('cells of CSV that a spreadsheet would run are made text, when that is asked for', async () => {
+test('cells of CSV that a spreadsheet would run are made text when asked for', async () => {
   const plain = await csv('fields=cell&query=cell:*')
   assert.deepEqual(plain.slice(1, 5), ['=1+1', '@x', '+x', '-x'])
   const safe = await csv('fields=cell&query=cell:*&csv_safe=true')

@@ -1,7 +1,7 @@
 /**
  * Goal: a carriage return is white space between tokens of JSON (RFC 8259) and no end of a line: an
- * event is a line that a line feed ends. All surfaces take it so, and what is read back, line by line
- * or as server-sent events, has lines that any reader takes for one.
+ * event is a line that a line feed ends. All surfaces take it so, and what is read back, line by
+ * line or as server-sent events, has lines that any reader takes for one.
  * Method: the same bytes to each surface; what is stored and shown is compared.
  */
 import assert from 'node:assert/strict'
@@ -49,7 +49,10 @@ test('between tokens it is white space, at the end of a line too, on every surfa
     [
       '/_bulk',
       NDJSON,
-      `{"index":\r{}}\r\n${OUTSIDE}\r\n{"create":{}\r}\n${OUTSIDE}\n{"index":{}}\r\r\n${INSIDE}\r\n`,
+      [
+        `{"index":\r{}}\r\n${OUTSIDE}\r\n{"create":{}\r}\n${OUTSIDE}\n`,
+        `{"index":{}}\r\r\n${INSIDE}\r\n`,
+      ].join(''),
     ],
   ] as const) {
     const stream = await api.createStream()

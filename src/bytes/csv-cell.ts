@@ -4,7 +4,7 @@
 const FORMULA = /^[=@+\-\t\r\n]/
 const NUMBER = /^[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
-/** Text that a spreadsheet would take for a formula gets an apostrophe before it; numbers do not. */
+/** Text that a spreadsheet would take for a formula gets an apostrophe; numbers do not. */
 export function safeText(text: string): string {
   return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text
 }
