@@ -14,8 +14,8 @@ export interface FieldName {
  * path as it is. So a name may hold backquotes of its own, as long as it does not look like one.
  */
 export function readFieldName(text: string): FieldName {
-  const plain = { path: text, isQuoted: false }
-  if (!text.includes('`')) return plain
+  if (!text.includes('`')) return { path: text, isQuoted: false }
+  const plain = looselyQuoted(text) ?? { path: text, isQuoted: false }
   try {
     const scanned = tryScanField(text, 0)
     if (scanned?.end !== text.length || scanned.isOpen) return plain
@@ -25,4 +25,10 @@ export function readFieldName(text: string): FieldName {
     if (cause instanceof QueryError) return plain
     throw cause
   }
+}
+
+/** In backquotes, with others inside that are not escaped. */
+function looselyQuoted(text: string): FieldName | undefined {
+  const isQuoted = text.length > 2 && text.startsWith('`') && text.endsWith('`')
+  return isQuoted ? { path: text.slice(1, -1), isQuoted } : undefined
 }

@@ -17,6 +17,7 @@ const CASES = [
   ['a[].`b c`', 'a[].b c', false],
   ['`a\\`b\\\\c`', 'a`b\\c', true],
   ['`a,b`', 'a,b', true],
+  ['`a`b`', 'a`b', true],
   // None of the language: the name has the backquotes.
   ['`', '`', false],
   ['``', '``', false],
