@@ -1,8 +1,10 @@
 /**
  * Writes events as the event records of the API, one after another. The payload is the stored
  * text, byte for byte: never parsed into values and written again, so 64-bit integers and duplicate
- * keys stay what they were.
+ * keys stay what they were. Line breaks between its tokens are spaces.
  */
+
+import { csvCell, safeText } from '../src/bytes/csv-cell.ts'
 import type { RecordFormat, SegmentRead } from '../src/model/batch.ts'
 import { type EventFacts, SOURCE_RECEIPT } from './facts/event-facts.ts'
 import { allocateOutside, ByteWriter } from './kernel/byte-writer.ts'
@@ -11,9 +13,11 @@ import { shapeText } from './schema/schema-delta.ts'
 import type { DecodedEvents } from './tape/decoded-events.ts'
 
 const QUOTE = 0x22
+const CARRIAGE_RETURN = 0x0d
+const SPACE = 0x20
 const CLOSE_OBJECT = 0x7d
 const SOURCE_NAMES = ['receipt', 'field', 'otlp'] as const
-const WHOLE: Pick<RecordFormat, 'kind' | 'fields'> = { kind: 'lines' }
+const WHOLE: RecordFormat = { kind: 'lines' }
 
 /** Decoded events of one payload. */
 export interface Decoded {
@@ -101,10 +105,14 @@ export class EventRecords {
       const from = this.#picker?.start[index] ?? -1
       const text = from < 0 ? '' : textOf(bytes, from, this.#picker?.end[index] ?? from)
       const isString = from >= 0 && bytes[from] === QUOTE
-      const value = isString ? (JSON.parse(text) as string) : text === 'null' ? '' : text
+      const value = isString ? this.#csvText(JSON.parse(text)) : text === 'null' ? '' : text
       this.#text(`,${csvCell(value, isString)}`)
     }
     this.#text('\r\n')
+  }
+
+  #csvText(text: string): string {
+    return this.#format.isCsvSafe ? safeText(text) : text
   }
 
   #text(text: string): void {
@@ -113,11 +121,19 @@ export class EventRecords {
     writer.length += writer.bytes.write(text, writer.length)
   }
 
+  /** JSON, in one line to readers that take a carriage return for the end of one, too. */
   #bytes(bytes: Uint8Array, start: number, end: number): void {
     const writer = this.#writer
     writer.reserve(end - start)
-    writer.bytes.set(bytes.subarray(start, end), writer.length)
+    const json = bytes.subarray(start, end)
+    const from = writer.length
+    writer.bytes.set(json, from)
     writer.length += end - start
+    // In JSON it can only stand between tokens, where a space means the same.
+    for (let at = json.indexOf(CARRIAGE_RETURN); at >= 0; ) {
+      writer.bytes[from + at] = SPACE
+      at = json.indexOf(CARRIAGE_RETURN, at + 1)
+    }
   }
 
   writeByte(byte: number): void {
@@ -126,15 +142,9 @@ export class EventRecords {
   }
 }
 
-/** A value as RFC 4180 has it. */
-export function csvCell(value: string, isString: boolean): string {
-  // An empty string is written in quotes: a field that is not there is nothing at all.
-  const isPlain = !/[",\r\n]/.test(value) && !(isString && value === '')
-  return isPlain ? value : `"${value.replaceAll('"', '""')}"`
-}
-
 function textOf(bytes: Uint8Array, start: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8')
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8')
+  return text.replaceAll('\r', ' ')
 }
 
 /** RFC 3339 in UTC; nine fraction digits only where the event has them. */

@@ -4,7 +4,7 @@ import { IngestError } from '../errors.ts'
 import { nearest } from '../language/near-words.ts'
 import type { Principal, Scope, Stream } from '../model/stream.ts'
 import { listVisibleStreams, type StreamSource } from '../read/find-streams.ts'
-import { findVisibleStream, type StreamFinder } from '../serve/guard.ts'
+import { findVisibleStream, hasScope, type StreamFinder } from '../serve/guard.ts'
 
 /** Who calls, and for how long. */
 export interface Caller {
@@ -42,7 +42,10 @@ export const STREAM_ARG: StringSchema = {
 
 const STREAMS_LOOKED_AT_MAX = 1_000
 
-/** Finds a stream by id or name. Throws `not_found`, with streams that may have been meant. */
+/**
+ * Finds a stream by id or name. Throws `not_found`, with streams that may have been meant when the
+ * caller may list streams: to others no name and no id is told that they did not say themselves.
+ */
 export async function findCallersStream(
   streams: StreamFinder & StreamSource,
   principal: Principal,
@@ -60,9 +63,18 @@ export async function findCallersStream(
   const all = await listVisibleStreams(streams, principal, page)
   const named = all.filter(({ name }) => name === text)
   if (named.length === 1) return named[0]!
+  const why = named.length > 1 ? 'several streams have this name' : 'there is no such stream'
+  throw new IngestError('not_found', `${why}; ${hintAt(principal, text, all, named)}`)
+}
+
+function hintAt(
+  principal: Principal,
+  text: string,
+  all: readonly Stream[],
+  named: readonly Stream[],
+): string {
+  if (!hasScope(principal, 'streams:read')) return 'give its id'
   const options = named.length > 1 ? named : nearest(text, all, ({ name }) => name)
   const told = options.map(({ streamId, name }) => `${streamId} (${name})`).join(', ')
-  const why = named.length > 1 ? 'several streams have this name' : 'there is no such stream'
-  const hint = told === '' ? 'list_streams lists those there are' : `perhaps one of: ${told}`
-  throw new IngestError('not_found', `${why}; ${hint}`)
+  return told === '' ? 'list_streams lists those there are' : `perhaps one of: ${told}`
 }

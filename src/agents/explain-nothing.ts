@@ -8,12 +8,15 @@ import { type AggregateDeps, aggregate } from '../read/aggregate/aggregate.ts'
 import { readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
 import { type FacetsDeps, facets, readFacetsRequest } from '../read/aggregate/facets.ts'
 import { formatTimeNs } from '../read/honest-answer.ts'
+import type { SearchDeps } from '../read/search/search.ts'
 import type { SearchRequest } from '../read/search/search-request.ts'
 import type { FieldPage, FieldRecord } from '../store/catalog/schema-store.ts'
 import type { StreamSummary } from '../store/raw/usage-store.ts'
+import { anyMatch } from './any-match.ts'
 import { cutText } from './fit-text.ts'
 
 export interface NothingDeps extends AggregateDeps, FacetsDeps {
+  readonly search: SearchDeps
   readonly listFields: (streamId: StreamId, page: FieldPage) => Promise<readonly FieldRecord[]>
   readonly readSummaries: (streamIds: readonly StreamId[]) => Promise<readonly StreamSummary[]>
 }
@@ -24,12 +27,20 @@ interface Asked {
   readonly signal: AbortSignal
 }
 
+interface Explained extends Asked {
+  /** Some of the stream's events may be stored and not counted yet. */
+  readonly waits: boolean
+}
+
 const CLAUSES_MAX = 12
+/** Searched for among the events that wait, too. */
+const LOOKED_FOR_MAX = 4
 const VALUES_LOOKED_AT = 100
 const FIELDS_LOOKED_AT = 1_000
 const HINT_CHARS_MAX = 400
 const HINTS_MAX = 6
 const EXPLAIN_MS_MAX = 5_000
+const NS_PER_MS = 1_000_000n
 
 /** At most `HINTS_MAX` short sentences for the model. Throws only when it is aborted. */
 export async function explainNothing(deps: NothingDeps, asked: Asked): Promise<string[]> {
@@ -42,20 +53,51 @@ export async function explainNothing(deps: NothingDeps, asked: Asked): Promise<s
   }
 }
 
-async function explain(deps: NothingDeps, asked: Asked): Promise<string[]> {
-  const { request } = asked
+/**
+ * Subtle: events are counted in the projection, and the search that found nothing looked at those
+ * that wait for it as well. So a count of 0 proves nothing while some wait: then it is asked again
+ * by a search, and only what that does not find is denied.
+ */
+async function explain(deps: NothingDeps, given: Asked): Promise<string[]> {
+  const { request, stream, signal } = given
   const clauses = clausesOf(request.query).slice(0, CLAUSES_MAX)
-  const counts = await countEach(deps, asked, clauses)
-  if (counts.total === 0) return [await explainRange(deps, asked)]
-  const head = `the range holds ${counts.total} events`
-  const empty = clauses.filter((_, index) => counts.each[index] === 0)
+  const counts = await countEach(deps, given, clauses)
+  const [summary] = await deps.readSummaries([stream.streamId])
+  const newestMs = summary?.newestMs ?? null
+  const asked = { ...given, waits: newestMs !== null && newestMs >= counts.asOfMs }
+  const isThere = (query?: Query) => anyMatch(deps.search, request, stream, query, signal)
+  if (counts.total === 0 && !(asked.waits && (await isThere()))) {
+    return [explainRange(asked, newestMs)]
+  }
+  const zero = clauses.filter((_, index) => counts.each[index] === 0)
+  const empty = asked.waits ? await onlyEmpty(zero, isThere) : zero
+  const head = headOf(counts.total, asked.waits)
   if (empty.length === 0) {
-    const told = clauses.map((clause, index) => `${format(clause)} (${counts.each[index]})`)
+    const told = clauses.map((clause, index) => {
+      return `${format(clause)} (${counts.each[index] || 'not counted yet'})`
+    })
     return [`${head}; each clause alone matches some, but no event matches all: ${told.join(', ')}`]
   }
   const hints = empty.map((clause) => `${head}; none matches the clause: ${format(clause)}`)
   const near = await Promise.all(empty.slice(0, 2).map((clause) => nearValues(deps, asked, clause)))
   return [...hints.slice(0, 3), ...near.flat()]
+}
+
+function headOf(total: number, waits: boolean): string {
+  if (total === 0) return 'the range holds events that came just now and are not counted yet'
+  return `the range holds ${total} events${waits ? ', not counting what came just now' : ''}`
+}
+
+/** Those clauses that no event matches at all; of some that is not looked up. */
+async function onlyEmpty(
+  clauses: readonly Query[],
+  isThere: (query: Query) => Promise<boolean | undefined>,
+): Promise<readonly Query[]> {
+  const empty: Query[] = []
+  for (const clause of clauses.slice(0, LOOKED_FOR_MAX)) {
+    if ((await isThere(clause)) === false) empty.push(clause)
+  }
+  return empty
 }
 
 function clausesOf(query: Query): readonly Query[] {
@@ -81,23 +123,32 @@ async function countEach(
   const asked = readAggregateRequest(members, deps.nowMs())
   const answer = JSON.parse(await aggregate(deps, asked, [stream], signal)) as {
     readonly total: number
+    readonly as_of: string
     readonly rows: readonly Readonly<Record<string, number>>[]
   }
   const row = answer.rows[0] ?? {}
-  return { total: answer.total, each: clauses.map((_, index) => Number(row[`c${index}`] ?? 0)) }
+  const each = clauses.map((_, index) => Number(row[`c${index}`] ?? 0))
+  return { total: answer.total, each, asOfMs: Date.parse(answer.as_of) }
 }
 
-async function explainRange(deps: NothingDeps, { request, stream }: Asked): Promise<string> {
-  const [summary] = await deps.readSummaries([stream.streamId])
-  const newest = summary?.newestMs ?? null
-  if (newest === null) return 'the stream holds no event at all'
-  const from = formatTimeNs(request.fromNs)
-  const range = `from ${from} to ${formatTimeNs(request.toNs)}`
-  return `the stream has no event ${range}; its newest came at ${formatTimeMs(newest)}: set "from"`
+function explainRange({ request }: Asked, newestMs: number | null): string {
+  if (newestMs === null) return 'the stream holds no event at all'
+  const newest = formatTimeMs(newestMs)
+  const { fromNs, toNs, timeBasis, isOpen } = request
+  const range = `from ${formatTimeNs(fromNs)} to ${formatTimeNs(toNs)}`
+  if (timeBasis === 'event_time') {
+    const what = `the stream has no event ${range} by the time of the event (time_basis)`
+    return `${what}; its newest was received at ${newest}: set "from", or time_basis=ingested_at`
+  }
+  const newestNs = BigInt(newestMs) * NS_PER_MS
+  if (newestNs >= fromNs && (isOpen || newestNs < toNs)) {
+    return `no event was found ${range}, but one came at ${newest}: search again`
+  }
+  return `the stream has no event ${range}; its newest came at ${newest}: set "from"`
 }
 
 /** Values or fields that resemble those of the clause. */
-async function nearValues(deps: NothingDeps, asked: Asked, clause: Query): Promise<string[]> {
+async function nearValues(deps: NothingDeps, asked: Explained, clause: Query): Promise<string[]> {
   if (clause.kind !== 'field') return []
   const path = pathOf(clause)
   if (path === undefined) return []
@@ -106,8 +157,15 @@ async function nearValues(deps: NothingDeps, asked: Asked, clause: Query): Promi
   const found = JSON.parse(
     await facets(deps, readFacetsRequest(members, deps.nowMs()), [stream], signal),
   ) as { readonly facets: readonly FacetOf[] }
-  const values = (found.facets[0]?.values ?? []).map(({ value }) => String(value))
-  if (values.length === 0) return nearFields(deps, stream, path)
+  const values = (found.facets[0]?.values ?? []).map(({ value }) => {
+    return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  })
+  if (values.length === 0) {
+    const { start, end } = clause
+    const some: Query = { ...clause, test: { kind: 'exists', start, end } }
+    const isUnknown = asked.waits && (await anyMatch(deps.search, request, stream, some, signal))
+    return isUnknown === false ? nearFields(deps, stream, path) : []
+  }
   const wanted = clause.test.kind === 'value' ? format(clause).slice(path.length + 1) : ''
   const near = nearest(wanted, values, (value) => value)
   const told = (near.length > 0 ? near : values.slice(0, 8)).map((value) => cutText(value, 60))

@@ -1,3 +1,4 @@
+import { splitNames } from '../model/field-path.ts'
 import { readWhole } from './client.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
 
@@ -35,13 +36,13 @@ export const query: Command = {
   run: async ({ client, terminal, values, positionals }) => {
     const [name, text = ''] = positionals
     const path = name === '*' ? 'query' : `streams/${await client.findStream(name)}/query`
-    const fields = (textOf(values.by) ?? '').split(',').filter((field) => field !== '')
+    const fields = splitNames(textOf(values.by) ?? '').filter((field) => field !== '')
     const body = {
       query: text,
       ...(values.from !== undefined && { from: values.from }),
       ...(values.to !== undefined && { to: values.to }),
       group_by: [...fields, ...(values.bucket === undefined ? [] : [{ bucket: values.bucket }])],
-      aggregates: (textOf(values.show) ?? 'count').split(',').map(readFigure),
+      aggregates: splitNames(textOf(values.show) ?? 'count').map(readFigure),
       ...(values.limit !== undefined && { limit: Number(values.limit) }),
     }
     const response = await client.call(path, { body })

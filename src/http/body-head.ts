@@ -1,5 +1,6 @@
 /** What the head of a request says of its body. */
 import type { EngineRequest } from './engine.ts'
+import { awaitsContinue } from './interim-answer.ts'
 
 export interface BodyHead {
   /** 0 for a request without a body, -1 for one whose length is not declared. */
@@ -8,15 +9,24 @@ export interface BodyHead {
   readonly isAmbiguous: boolean
   /** A header is there without a value. */
   readonly hasBlank: boolean
+  /** The client waits for an interim answer that native engines do not give by themselves. */
+  readonly awaitsContinue: boolean
 }
 
 export function readBodyHead(request: EngineRequest): BodyHead {
   lengths = 0
   blanks = 0
   blankLengths = 0
+  waits = false
   request.forEach(countLine)
+  const bodyBytes = declaredBodyBytes(request)
   const isAmbiguous = lengths > 1 || blankLengths > 0
-  return { bodyBytes: declaredBodyBytes(request), isAmbiguous, hasBlank: blanks > 0 }
+  return {
+    bodyBytes,
+    isAmbiguous,
+    hasBlank: blanks > 0,
+    awaitsContinue: waits && bodyBytes !== 0 && !isAmbiguous,
+  }
 }
 
 function declaredBodyBytes(request: EngineRequest): number {
@@ -30,6 +40,7 @@ function declaredBodyBytes(request: EngineRequest): number {
 let lengths = 0
 let blanks = 0
 let blankLengths = 0
+let waits = false
 
 /**
  * Engines may use the first of two lengths where a proxy in front used the other: then what one of
@@ -39,6 +50,7 @@ let blankLengths = 0
 function countLine(name: string, value: string): void {
   const isLength = name === 'content-length' || name === 'transfer-encoding'
   if (isLength) lengths++
+  else if (name === 'expect' && awaitsContinue(value)) waits = true
   if (value !== '') return
   blanks++
   if (isLength) blankLengths++

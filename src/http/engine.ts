@@ -19,7 +19,8 @@ export interface EngineRequest {
 /** Valid until it is ended, closed or aborted: any later call is undefined behaviour. */
 export interface EngineResponse {
   writeStatus(status: string | Uint8Array): unknown
-  writeHeader(name: string, value: string): unknown
+  /** Bytes only by `interim-answer.ts`, on native engines. */
+  writeHeader(name: string | Uint8Array, value: string): unknown
   /** After a `write`: the body's end. `body` is empty then, and `closeConnection` false. */
   end(body: string | Uint8Array, closeConnection: boolean): unknown
   /**
@@ -87,6 +88,11 @@ export interface Engine {
   createApp(tls: TlsFiles | undefined): EngineApp
   closeListenSocket(token: object): void
   localPort(token: object): number
+  /**
+   * Sends "100 Continue" and returns the response to go on with; called before anything else is
+   * sent. Absent where the engine itself answers an expectation however it is written.
+   */
+  readonly sendContinue?: (response: EngineResponse) => EngineResponse
   /**
    * Sends `message` unchanged after `HTTP/1.1 `, as a whole response, while the engine still
    * believes that none was sent: so the request body keeps coming and `close` stays valid.

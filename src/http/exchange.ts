@@ -102,6 +102,8 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
   /** As uWebSockets.js takes it: `/v1/streams/:id/keys`. */
   readonly pattern: string
+  /** Doubled slashes in a path, and one at its end, mean nothing: `loose-paths.ts`. */
+  readonly isLoose?: boolean
   /** What the API's description says of it. */
   readonly description?: RouteDescription
   readonly handler: Handler

@@ -84,13 +84,14 @@ export class HttpExchange implements Exchange {
     target: { method: string; path: string; params: readonly string[] },
   ) {
     this.#host = host
-    this.#response = response
     this.#request = request
     this.method = target.method
     this.path = target.path
     this.#params = target.params
     this.queryString = request.getQuery() ?? ''
-    const { bodyBytes, isAmbiguous, hasBlank } = readBodyHead(request)
+    const { bodyBytes, isAmbiguous, hasBlank, awaitsContinue } = readBodyHead(request)
+    const { sendContinue } = host.engine
+    this.#response = (awaitsContinue && sendContinue?.(response)) || response
     this.#bodyBytes = bodyBytes
     this.#hasBlankHeader = hasBlank
     this.isAmbiguous = isAmbiguous

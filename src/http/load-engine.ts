@@ -13,6 +13,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { HEAD_BYTES_MAX } from '../limits.ts'
 import type { Engine, EngineApp, EngineResponse } from './engine.ts'
+import { sendContinue } from './interim-answer.ts'
 import { createNodeApp } from './node-engine.ts'
 
 /** What both native packages export. */
@@ -88,6 +89,7 @@ function tryLoadNative(name: string, specifier: string): Engine | string {
         : native.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile }),
     closeListenSocket: (token) => native.us_listen_socket_close(token),
     localPort: (token) => native.us_socket_local_port(token),
+    sendContinue,
     // writeStatus copies its text to the socket unchecked and adds a CRLF, which is past the
     // message's Content-Length; a client ignores that since the message says Connection: close.
     writeRaw: (response, message) => {

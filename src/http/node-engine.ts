@@ -16,6 +16,7 @@ import type {
   ListenToken,
   TlsFiles,
 } from './engine.ts'
+import { bestMatch, paramsOf } from './match-path.ts'
 
 interface NodeRoute {
   readonly method: string
@@ -42,6 +43,8 @@ export function createNodeApp(tls: TlsFiles | undefined): EngineApp {
     socket.on('close', () => sockets.delete(socket))
   })
   server.on('request', (request, response) => dispatch(routes, request, response))
+  // Node answers "100 Continue" in any case of letters; what else is expected is ignored.
+  server.on('checkExpectation', (request, response) => dispatch(routes, request, response))
   const add = (method: string) => (pattern: string, handler: EngineHandler) =>
     routes.push({ method, segments: pattern.split('/'), handler })
   return {
@@ -96,47 +99,20 @@ function dispatch(
   const query = question < 0 ? '' : url.slice(question + 1)
   const segments = path.split('/')
   const route =
-    matchRoute(routes, request.method ?? '', segments) ?? matchRoute(routes, '', segments)
+    bestMatch(routesOf(routes, request.method ?? ''), segments) ??
+    bestMatch(routesOf(routes, ''), segments)
   if (route === undefined) {
     response.socket?.destroy()
     return
   }
-  const params = segments.filter((_, index) => route.segments[index]?.startsWith(':'))
+  const params = paramsOf(route.segments, segments)
   const engineResponse = new NodeResponse(request, response)
   route.handler(engineResponse, new NodeRequest(request, path, query, params))
   engineResponse.start()
 }
 
-function matchRoute(
-  routes: readonly NodeRoute[],
-  method: string,
-  segments: readonly string[],
-): NodeRoute | undefined {
-  let best: NodeRoute | undefined
-  let bestRank = ''
-  for (const route of routes) {
-    if (route.method !== method) continue
-    const rank = rankOf(route.segments, segments)
-    if (rank > bestRank) {
-      best = route
-      bestRank = rank
-    }
-  }
-  return best
-}
-
-/** One digit a segment: literal 3, parameter 2, wildcard 1. Empty when the path does not match. */
-function rankOf(pattern: readonly string[], segments: readonly string[]): string {
-  let rank = ''
-  for (const [index, expected] of pattern.entries()) {
-    const segment = segments[index]
-    if (expected === '*' && segment !== undefined) return `${rank}1`
-    if (segment === undefined) return ''
-    if (expected === segment) rank += '3'
-    else if (expected.startsWith(':') && segment !== '') rank += '2'
-    else return ''
-  }
-  return pattern.length === segments.length ? rank : ''
+function routesOf(routes: readonly NodeRoute[], method: string): readonly NodeRoute[] {
+  return routes.filter((route) => route.method === method)
 }
 
 class NodeRequest implements EngineRequest {
@@ -213,8 +189,8 @@ class NodeResponse implements EngineResponse {
     return this
   }
 
-  writeHeader(name: string, value: string): this {
-    this.#response.setHeader(name, value)
+  writeHeader(name: string | Uint8Array, value: string): this {
+    this.#response.setHeader(String(name), value)
     return this
   }
 

@@ -11,6 +11,7 @@ import type {
   EngineApp,
   EngineHandler,
   EngineMethod,
+  EngineRequest,
   EngineResponse,
   ListenToken,
   TlsFiles,
@@ -20,6 +21,7 @@ import type { ExchangeHost, HeldExchange, SweptExchange } from './exchange-host.
 import { HttpExchange } from './http-exchange.ts'
 import { InFlight } from './in-flight.ts'
 import { loadEngine } from './load-engine.ts'
+import { LoosePaths } from './loose-paths.ts'
 import { rawMessage } from './message.ts'
 import { problemReply } from './problem.ts'
 
@@ -216,8 +218,7 @@ class Server implements HttpServer, ExchangeHost {
     const paths = new Map<string, { pattern: string; methods: Set<string> }>()
     for (const { method, pattern, handler } of routes) {
       this.#app[ENGINE_METHODS[method]](pattern, this.#engineHandler(pattern, method, handler))
-      // Two routes may name one path's parameters differently.
-      const shape = pattern.replace(/:[^/]+/g, ':')
+      const shape = shapeOf(pattern)
       const path = paths.get(shape) ?? { pattern, methods: new Set<string>() }
       path.methods.add(method)
       paths.set(shape, path)
@@ -226,20 +227,34 @@ class Server implements HttpServer, ExchangeHost {
       path.methods.add('HEAD')
       this.#app.head(pattern, this.#engineHandler(pattern, 'HEAD', handler))
     }
-    for (const { pattern, methods } of paths.values()) {
-      this.#addFallback(pattern, [...methods].sort().join(', '))
-    }
-    if (!paths.has('/*')) this.#addFallback('/*', undefined)
+    for (const { pattern } of paths.values()) this.#addFallback(pattern, allowOf(paths, pattern))
+    if (!paths.has('/*')) this.#addLooseRoutes(routes, (pattern) => allowOf(paths, pattern))
   }
 
   #addFallback(pattern: string, allow: string | undefined): void {
+    this.#app.any(pattern, this.#engineHandler(pattern, undefined, this.#fallbackHandler(allow)))
+  }
+
+  #fallbackHandler(allow: string | undefined): Handler {
     const fallback = this.#fallback
-    const handler: Handler = async (exchange) => {
+    return async (exchange) => {
       const reply = await fallback(exchange, allow)
       if (allow === undefined) return exchange.reply(reply)
       exchange.reply({ ...reply, headers: [...(reply.headers ?? []), ['Allow', allow]] })
     }
-    this.#app.any(pattern, this.#engineHandler(pattern, undefined, handler))
+  }
+
+  /** What no route takes as it was written: perhaps one takes it without slashes too many. */
+  #addLooseRoutes(routes: readonly Route[], allowed: (pattern: string) => string): void {
+    const loose = new LoosePaths(routes)
+    const unknown = this.#engineHandler('/*', undefined, this.#fallbackHandler(undefined))
+    this.#app.any('/*', (response, request) => {
+      const method = request.getMethod().toUpperCase()
+      const found = loose.find(method, request.getUrl())
+      if (found === undefined) return unknown(response, request)
+      const handler = found.route?.handler ?? this.#fallbackHandler(allowed(found.pattern))
+      this.#run(response, request, { method, path: found.path, params: found.params }, handler)
+    })
   }
 
   readonly #replyBadEncoding: Handler = (exchange) => {
@@ -268,17 +283,38 @@ class Server implements HttpServer, ExchangeHost {
     const isLiteral = !/[:*]/.test(pattern)
     const paramCount = pattern.split('/:').length - 1
     return (response, request) => {
-      const raw = paramCount === 0 ? NO_PARAMS : readParams(request, paramCount)
-      const params = paramCount === 0 ? NO_PARAMS : tryDecodeParams(raw)
-      const exchange = new HttpExchange(this, response, request, {
-        method: method ?? request.getMethod().toUpperCase(),
-        path: isLiteral ? pattern : request.getUrl(),
-        params: params ?? raw,
-      })
-      if (exchange.isAmbiguous) this.#refuseAndClose(exchange, response)
-      else exchange.run(params === undefined ? this.#replyBadEncoding : handler)
+      const params = paramCount === 0 ? NO_PARAMS : readParams(request, paramCount)
+      const path = isLiteral ? pattern : request.getUrl()
+      const target = { method: method ?? request.getMethod().toUpperCase(), path, params }
+      this.#run(response, request, target, handler)
     }
   }
+
+  /** `target.params` are still percent-encoded. */
+  #run(
+    response: EngineResponse,
+    request: EngineRequest,
+    target: { readonly method: string; readonly path: string; readonly params: readonly string[] },
+    handler: Handler,
+  ): void {
+    const { method, path, params: raw } = target
+    const params = raw.length === 0 ? raw : tryDecodeParams(raw)
+    const decoded = { method, path, params: params ?? raw }
+    const exchange = new HttpExchange(this, response, request, decoded)
+    if (exchange.isAmbiguous) this.#refuseAndClose(exchange, response)
+    else exchange.run(params === undefined ? this.#replyBadEncoding : handler)
+  }
+}
+
+type Paths = ReadonlyMap<string, { readonly methods: ReadonlySet<string> }>
+
+/** Two routes may name one path's parameters differently. */
+function shapeOf(pattern: string): string {
+  return pattern.replace(/:[^/]+/g, ':')
+}
+
+function allowOf(paths: Paths, pattern: string): string {
+  return [...(paths.get(shapeOf(pattern))?.methods ?? [])].sort().join(', ')
 }
 
 function createApp(engine: Engine, tls: TlsFiles | undefined): EngineApp {

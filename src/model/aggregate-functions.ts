@@ -44,6 +44,9 @@ export type GroupKind = (typeof GROUP_KINDS)[number]
 
 export interface GroupValue {
   readonly kind: GroupKind
-  /** A number or boolean as JSON has it, an array as ClickHouse writes it; empty for null. */
+  /**
+   * A number, boolean or array as JSON has it; empty for null. An array's elements that are arrays
+   * or objects among scalars are strings with their JSON. The beginning, where texts are cut.
+   */
   readonly text: string
 }

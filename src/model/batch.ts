@@ -367,13 +367,12 @@ export interface SegmentRead {
 
 /** How events are written. */
 export interface RecordFormat {
-  /**
-   * `list`: JSON records separated by commas; `lines`: JSON records, a line feed after each; `csv`:
-   * per record a row of id, times and `fields`, by RFC 4180.
-   */
+  /** `list`: JSON records with commas between; `lines`: a line each; `csv`: rows by RFC 4180. */
   readonly kind: 'list' | 'lines' | 'csv'
   /** Dotted paths: records then have the values stored there in place of the payload. */
   readonly fields?: readonly string[] | undefined
+  /** Strings that a spreadsheet would take for formulas are written so that it does not. */
+  readonly isCsvSafe?: boolean
 }
 
 /** Events that an agent sends. */

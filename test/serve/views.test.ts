@@ -198,6 +198,38 @@ test('private views are for who made them and for admins, others are for all own
   assert.equal(seen.status, 404)
 })
 
+test('a name is taken only to who sees the view that has it', async () => {
+  const scopes = ['streams:read', 'streams:write', 'events:read']
+  const body = { name: 'for names', owner: 'cid', scopes }
+  const cid = (await harness.call('POST', '/v1/tokens', { body })).json.token as string
+  const made = { token: cid, body: { name: 'cids' } }
+  const stream = await harness.call('POST', '/v1/streams', made)
+  const own = `/v1/streams/${stream.json.id}/views`
+  const add = async (name: string, shared: boolean, token?: string) =>
+    await harness.call('POST', own, { body: { name, shared }, ...(token && { token }) })
+  // Hidden from its owner's token: the administrator's private view.
+  assert.equal((await add('incident', false)).status, 201)
+  const hers = await add('incident', false, cid)
+  assert.equal(hers.status, 201, 'a hidden view is not told of')
+  const other = await add('other', true, cid)
+  const patch = (id: string, change: object, token?: string) =>
+    harness.call('PATCH', `${own}/${id}`, { body: change, ...(token && { token }) })
+  assert.equal((await patch(hers.json.id, { shared: true }, cid)).status, 200)
+  assert.equal((await patch(hers.json.id, { description: 'x' })).status, 200)
+  assert.equal((await add('hidden', false)).status, 201)
+  assert.equal((await patch(other.json.id, { name: 'hidden' }, cid)).status, 200)
+  // What one sees is a conflict, as it was.
+  assert.equal((await add('incident', false, cid)).status, 409)
+  assert.equal((await add('incident', true)).status, 409)
+  assert.equal((await patch(other.json.id, { name: 'incident' }, cid)).status, 409)
+  assert.equal((await patch(other.json.id, { name: 'incident' })).status, 409)
+  const both = await Promise.all([add('race', false, cid), add('race', false, cid)])
+  assert.deepEqual(both.map(({ status }) => status).sort(), [201, 409])
+  const seen = await harness.call('GET', own, { token: cid })
+  const names = seen.json.views.map(({ name }: { name: string }) => name)
+  assert.deepEqual(names.toSorted(), ['hidden', 'incident', 'race'])
+})
+
 test('VIEWS_PER_STREAM_MAX of a stream, and none when it is deleted', async () => {
   const stream = await harness.call('POST', '/v1/streams', { body: { name: 'full' } })
   const own = `/v1/streams/${stream.json.id}`

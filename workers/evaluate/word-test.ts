@@ -39,12 +39,13 @@ export function makeWordTest(text: string, work: Work): StringTest {
 
 function makeSubstringTest(text: string, work: Work): StringTest {
   const needle = new Needle(Buffer.from(text))
+  const isPlain = isAscii(needle.bytes, 0, needle.bytes.length)
   // Without letters there is no case, and nothing folds into punctuation.
-  if (isAscii(needle.bytes, 0, needle.bytes.length)) {
+  if (isPlain && !/[a-z]/.test(text)) {
     return (bytes, start, end) => needle.find(bytes, start, end) >= 0
   }
   return (bytes, start, end) => {
-    if (isAscii(bytes, start, end)) return false
+    if (!isPlain && isAscii(bytes, start, end)) return false
     work.spend(FOLD_STEPS * (end - start))
     const folded = Buffer.from(foldCase(bytes.toString('utf8', start, end)))
     return needle.find(folded, 0, folded.length) >= 0

@@ -53,7 +53,7 @@ function elasticRoutes(
 ): Route[] {
   return methods.map((method) => {
     const description = compatible(method, pattern, { tag: 'Elasticsearch', summary })
-    return { method, pattern, description, handler }
+    return { method, pattern, isLoose: true, description, handler }
   })
 }
 

@@ -70,7 +70,8 @@ export function elasticProbeRoutes(credentials: CredentialCache): Route[] {
     const handler = withKey(credentials, probe)
     for (const method of methods.split(' ')) {
       const description = compatible(method, pattern, PROBE)
-      routes.push({ method: method as Route['method'], pattern, description, handler })
+      const known = method as Route['method']
+      routes.push({ method: known, pattern, isLoose: true, description, handler })
     }
   }
   // A client that only asks whether the service is there needs no credential.
@@ -82,7 +83,7 @@ export function elasticProbeRoutes(credentials: CredentialCache): Route[] {
     exchange.reply(new ElasticReplies(exchange).json(200, greeting(seenOf(exchange))))
   }
   const description = { ...compatible('GET', '/', PROBE), credential: 'none' } as const
-  routes.push({ method: 'GET', pattern: '/', description, handler: open })
+  routes.push({ method: 'GET', pattern: '/', isLoose: true, description, handler: open })
   return routes
 }
 

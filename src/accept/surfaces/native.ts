@@ -16,12 +16,14 @@ export function nativeIngestRoutes(deps: IngestDeps): Route[] {
     {
       method: 'POST',
       pattern: '/v1/ingest',
+      isLoose: true,
       description: NATIVE_JSON,
       handler: ingestHandler(deps, (exchange) => new NativeDialect(exchange, 'native')),
     },
     {
       method: 'POST',
       pattern: '/v1/ingest/text',
+      isLoose: true,
       description: NATIVE_TEXT,
       handler: ingestHandler(deps, (exchange) => new NativeDialect(exchange, 'text')),
     },

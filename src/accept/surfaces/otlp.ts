@@ -28,14 +28,15 @@ export function otlpRoutes(deps: IngestDeps): Route[] {
   const logs = ingestHandler(deps, (exchange) => new OtlpDialect(exchange))
   const routes: Route[] = LOGS.map((pattern, index) => {
     const description = otlpLogs(index === 0 ? 'ingestOtlpLogs' : 'ingestOtlpLogsAlias')
-    return { method: 'POST', pattern, description, handler: logs }
+    return { method: 'POST', pattern, isLoose: true, description, handler: logs }
   })
   for (const signal of OTHER_SIGNALS) {
     for (const root of ['/v1/otlp/v1', '/v1']) {
       const pattern = `${root}/${signal}`
       const about = { tag: 'OTLP', summary: `Refuses ${signal}: only logs are accepted` }
       const description = compatible('POST', pattern, about)
-      routes.push({ method: 'POST', pattern, description, handler: replyNotImplemented })
+      const handler = replyNotImplemented
+      routes.push({ method: 'POST', pattern, isLoose: true, description, handler })
     }
   }
   return routes

@@ -2,7 +2,6 @@
  * The answer to an aggregating query, as JSON text: results keep all their digits, which they would
  * not with `JSON.stringify`. Buckets without events are filled in.
  */
-import { type GroupValue, JSON_NUMBER } from '../../model/aggregate-functions.ts'
 import type {
   AggregateResult,
   AggregateRow,
@@ -10,6 +9,7 @@ import type {
 import { type Honesty, honestMembers } from '../honest-answer.ts'
 import { type Aggregate, type AggregateRequest, bucketsOf } from './aggregate-request.ts'
 import { bucketSeconds, bucketTime, formatStep } from './buckets.ts'
+import { groupJson } from './group-json.ts'
 
 const NS_PER_SECOND = 1e9
 
@@ -39,14 +39,6 @@ export function aggregateJson(
   const told = request.hasOthers && others.length > 0 ? writer.series(others, []) : []
   const head = `"rows":[${shown.join(',')}],"others":[${told.join(',')}],"total":${total}`
   return `{${head},${JSON.stringify(tail).slice(1)}`
-}
-
-/** A group's value as JSON. */
-export function groupJson({ kind, text }: GroupValue): string {
-  if (kind === 'null') return 'null'
-  if (kind === 'boolean') return text === 'true' ? 'true' : 'false'
-  // Not every float of ClickHouse is a JSON number: inf and nan become strings.
-  return kind === 'number' && JSON_NUMBER.test(text) ? text : JSON.stringify(text)
 }
 
 class RowWriter {

@@ -1,6 +1,7 @@
 /** What an aggregating query asks for, read from a body's members. */
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
+import { readFieldName } from '../../language/field-name.ts'
 import type { Query } from '../../language/query-tree.ts'
 import {
   QUERY_AGGREGATES_MAX,
@@ -131,14 +132,23 @@ export const AGGREGATE_PROPERTIES = {
   },
 } as const satisfies Readonly<Record<string, Schema>>
 
-/** `members` are as `AGGREGATE_PROPERTIES` say. Throws `malformed`. */
-export function readAggregateRequest(members: ReadMembers, nowMs: number): AggregateRequest {
+/**
+ * `members` are as `AGGREGATE_PROPERTIES` say; `within` is what leads to them in the body, for
+ * messages. Throws `malformed`.
+ */
+export function readAggregateRequest(
+  members: ReadMembers,
+  nowMs: number,
+  within = '',
+): AggregateRequest {
   const read = readRequest(members, nowMs)
   const { group_by: groupBy = [], limit = GROUPS_DEFAULT, others = false } = members
   const listed = members.aggregates as readonly AggregateMembers[] | undefined
-  const aggregates = (listed ?? [{ fn: 'count' }]).map(readAggregate)
+  const aggregates = (listed ?? [{ fn: 'count' as const }]).map((one, index) => {
+    return readAggregate(one, `${within}aggregates[${index}]`)
+  })
   const keys = (Array.isArray(groupBy) ? groupBy : [groupBy]).map((key, index) => {
-    return readKey(`group_by[${index}]`, key, read)
+    return readKey(`${within}group_by[${index}]`, key, read)
   })
   assertOneBucket(keys)
   assertNamesDiffer([...keys, ...aggregates].map(({ name }) => name))
@@ -155,8 +165,7 @@ interface AggregateMembers {
   readonly query?: string
 }
 
-function readAggregate({ fn, field, as, query }: AggregateMembers, index: number): Aggregate {
-  const where = `aggregates[${index}]`
+function readAggregate({ fn, field, as, query }: AggregateMembers, where: string): Aggregate {
   const isOfEvents = fn === 'count' || fn === 'rate'
   if (field === undefined && !isOfEvents) {
     throw malformed(`"${where}.field" is required: "${fn}" is of the values of a field`)
@@ -223,10 +232,16 @@ function readOrder(
   const index = aggregates.findIndex(({ name }) => name === by)
   if (index >= 0) return { of: 'aggregate', index, isDescending: order !== 'asc' }
   const fields = keys.filter(({ kind }) => kind !== 'bucket')
-  const key = fields.findIndex(({ name }) => name === by)
+  const path = readFieldName(by).path
+  const named = fields.findIndex(({ name }) => name === by)
+  const key = named >= 0 ? named : fields.findIndex((field) => pathOf(field) === path)
   if (key >= 0) return { of: 'key', index: key, isDescending: order === 'desc' }
   const names = [...aggregates, ...fields].map(({ name }) => name)
   throw malformed(`"order_by" must be one of ${names.join(', ')}`)
+}
+
+function pathOf(key: GroupKey): string | undefined {
+  return key.kind === 'path' ? key.path : undefined
 }
 
 function malformed(message: string): IngestError {

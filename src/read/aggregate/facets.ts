@@ -7,8 +7,8 @@ import { honestMembers, UNLEARNED } from '../honest-answer.ts'
 import type { AskedStreams, OpenStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
-import { groupJson } from './aggregate-answer.ts'
 import { type FieldRef, readFieldRef } from './field-ref.ts'
+import { groupJson } from './group-json.ts'
 
 const FIELDS_DEFAULT = ['_level', '_service'] as const
 

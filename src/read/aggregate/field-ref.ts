@@ -1,5 +1,6 @@
 /** A field that events are grouped by or counted in: a path of the payload, or a label of ours. */
 import { IngestError } from '../../errors.ts'
+import { readFieldName } from '../../language/field-name.ts'
 import { SYSTEM_FIELDS } from '../../language/query-tree.ts'
 import { FIELD_PATH_BYTES_MAX } from '../../limits.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
@@ -14,8 +15,7 @@ export type FieldRef =
 
 /** In backquotes any name is a path of the payload. Throws `malformed`; `name` is the member. */
 export function readFieldRef(name: string, text: string): FieldRef {
-  const isQuoted = text.length > 2 && text.startsWith('`') && text.endsWith('`')
-  const path = isQuoted ? text.slice(1, -1) : text
+  const { path, isQuoted } = readFieldName(text)
   const label = LABELS.find((one) => one === text)
   if (label !== undefined) return { kind: 'system', label }
   const fail = (rule: string) => new IngestError('malformed', `"${name}" ${rule}`)

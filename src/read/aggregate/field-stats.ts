@@ -2,6 +2,7 @@
 import type { Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
 import { conjoin } from '../../language/combine.ts'
+import { readFieldName } from '../../language/field-name.ts'
 import type { Query } from '../../language/query-tree.ts'
 import { FIELD_PATH_BYTES_MAX, STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../../limits.ts'
 import type { AggregateFunction } from '../../model/aggregate-functions.ts'
@@ -12,9 +13,9 @@ import { honestMembers, UNLEARNED } from '../honest-answer.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
 import type { AggregateDeps } from './aggregate.ts'
-import { groupJson } from './aggregate-answer.ts'
 import type { Aggregate, Order } from './aggregate-request.ts'
 import type { FieldRef } from './field-ref.ts'
+import { groupJson } from './group-json.ts'
 
 export const FIELD_STATS_PROPERTIES = {
   ...READ_PROPERTIES,
@@ -29,24 +30,28 @@ export const FIELD_STATS_PROPERTIES = {
 
 export interface FieldStatsRequest extends ReadRequest {
   readonly path: string
+  /** It may mean values inside of an array. */
+  readonly mayBeArray: boolean
   readonly limit: number
 }
 
 const IN_ARRAY = 'values inside arrays ("[]" in the path) have no statistics: ask for the array'
 
-/** `members` are as `FIELD_STATS_PROPERTIES` say. Throws `malformed`. */
+/** `name`: a path, or as queries write it; `members` as `FIELD_STATS_PROPERTIES`. */
 export function readFieldStatsRequest(
-  path: string,
+  name: string,
   members: ReadMembers,
   nowMs: number,
 ): FieldStatsRequest {
+  const { path, isQuoted } = readFieldName(name)
   if (Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX) {
     const limit = `${FIELD_PATH_BYTES_MAX} bytes (FIELD_PATH_BYTES_MAX)`
     throw malformed(`the path is over ${limit}: such a field is not in the analytics store`)
   }
   if (!isFieldPath(path)) throw malformed('this path cannot be asked for in the analytics store')
   const { limit = STATS_TOP_DEFAULT } = members
-  return { ...readRequest(members, nowMs), path, limit: limit as number }
+  const shared = readRequest(members, nowMs)
+  return { ...shared, path, mayBeArray: !isQuoted && mayBeInArray(path), limit: limit as number }
 }
 
 /** Characters of a value's text; of a longer one the beginning is shown and counted. */
@@ -94,7 +99,7 @@ export async function fieldStats(
   const [count = '0', distinct = '0', numbers = '0', min, max, average, ...quantiles] =
     all.rows[0]?.values ?? []
   // A name may end in brackets, too: only where nothing is, it can be no such field.
-  if (count === '0' && mayBeInArray(path)) throw malformed(IN_ARRAY)
+  if (count === '0' && request.mayBeArray) throw malformed(IN_ARRAY)
   const named = QUANTILES.map((name, index) => `"${name}":${quantiles[index]}`)
   const ends = `"min":${min},"max":${max},"average":${average}`
   const shown = numbers === '0' ? 'null' : `{"count":${numbers},${ends},${named.join(',')}}`

@@ -2,6 +2,8 @@
  * Export: all events that match, without a limit, step by step, so that the writer decides when the
  * next ones are read. Nothing is held between steps but the last id.
  */
+
+import { csvCell, safeText } from '../../bytes/csv-cell.ts'
 import { IngestError } from '../../errors.ts'
 import { EXPORT_CHUNK_EVENTS } from '../../limits.ts'
 import type { RecordFormat } from '../../model/batch.ts'
@@ -43,7 +45,7 @@ export class Export {
     this.#deps = deps
     this.#task = task
     this.#range = range
-    this.#format = { kind, fields: request.fields }
+    this.#format = { kind, fields: request.fields, isCsvSafe: request.isCsvSafe }
     this.#cursor = request.order === 'newest' ? request.before : request.after
     this.#left = limit
   }
@@ -75,7 +77,7 @@ export class Export {
     const { kind, request, tellsStream } = this.#task
     if (kind !== 'csv') return ''
     const cells = (request.fields ?? []).map((path) => {
-      return /[",\r\n]/.test(path) ? quoted(path) : path
+      return csvCell(request.isCsvSafe ? safeText(path) : path, true)
     })
     const stream = tellsStream ? ['_stream'] : []
     return `${[...stream, '_id', '_ingested_at', '_event_time', ...cells].join(',')}\r\n`

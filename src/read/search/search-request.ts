@@ -1,6 +1,7 @@
 /** What a search asks for, beyond what every request to read does. */
 import { nullable, type ObjectSchema, type Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
+import { readFieldName } from '../../language/field-name.ts'
 import {
   EVENTS_PAGE_DEFAULT,
   EVENTS_PAGE_MAX,
@@ -8,7 +9,7 @@ import {
   SEARCH_FIELDS_MAX,
 } from '../../limits.ts'
 import { type EventId, tryParseEventId } from '../../model/event-id.ts'
-import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
+import { isFieldPath, mayBeInArray, splitNames } from '../../model/field-path.ts'
 import { ceilMs } from '../../model/rfc3339.ts'
 import { SEGMENT_ID_MAX, SEGMENT_MS_MAX, segmentIdAt } from '../../model/segment-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
@@ -30,11 +31,13 @@ export interface SearchRequest extends ReadRequest {
   readonly fields: readonly string[] | undefined
   /** Nothing was said of its end: what came a moment ago by any node's clock is in it. */
   readonly isOpen: boolean
+  /** CSV has no text that a spreadsheet would take for a formula. */
+  readonly isCsvSafe: boolean
 }
 
 const FIELDS_ABOUT =
-  'Paths that records have, as `fields`, in place of the payload, with the values ' +
-  'as they were sent; one that an event lacks is left out'
+  'Paths that records have, as `fields`, in place of the payload, with the values as they were ' +
+  'sent; one that an event lacks is left out; in backquotes any name'
 
 /** In a body; `SEARCH_QUERY` is the same in a URL. */
 export const SEARCH_PROPERTIES = {
@@ -61,6 +64,11 @@ export const SEARCH_PROPERTIES = {
     minItems: 1,
     maxItems: SEARCH_FIELDS_MAX,
     description: FIELDS_ABOUT,
+  },
+  csv_safe: {
+    type: 'boolean',
+    default: false,
+    description: "CSV: text that a spreadsheet would take for a formula gets a `'` before it",
   },
 } as const satisfies Readonly<Record<string, Schema>>
 
@@ -117,6 +125,7 @@ export function readSearchRequest(
     after,
     fields: readPaths(members.fields),
     isOpen: to === undefined || to === 'now',
+    isCsvSafe: members.csv_safe === true,
   }
 }
 
@@ -146,19 +155,23 @@ function readCursor(name: string, value: unknown): EventId | undefined {
 
 function readPaths(value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined
-  const paths = typeof value === 'string' ? value.split(',') : (value as readonly string[])
-  if (paths.length > SEARCH_FIELDS_MAX) {
+  const names = typeof value === 'string' ? splitNames(value) : (value as readonly string[])
+  if (names.length > SEARCH_FIELDS_MAX) {
     throw malformed(`has over ${SEARCH_FIELDS_MAX} paths (SEARCH_FIELDS_MAX)`)
   }
-  for (const [index, path] of paths.entries()) {
+  const paths = names.map((name, index) => {
+    const { path, isQuoted } = readFieldName(name)
     if (!isFieldPath(path) || path.startsWith('.') || path.endsWith('.')) {
       throw malformed(`must be dotted paths such as "http.status"; number ${index + 1} is none`)
     }
     if (Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX) {
       throw malformed(`has a path over ${FIELD_PATH_BYTES_MAX} bytes (FIELD_PATH_BYTES_MAX)`)
     }
-    if (mayBeInArray(path)) throw malformed('takes an array as a whole: name it without "[]"')
-  }
+    if (!isQuoted && mayBeInArray(path)) {
+      throw malformed('takes an array as a whole: name it without "[]"')
+    }
+    return path
+  })
   if (new Set(paths).size < paths.length) throw malformed('names a path twice')
   return paths
 }

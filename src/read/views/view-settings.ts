@@ -133,7 +133,7 @@ export function problemOf(settings: ViewSettings): string | undefined {
 
 function assertRuns(settings: ViewSettings): void {
   readQueryText('query', settings.query)
-  readAggregateRequest(aggregateMembers(settings, {}), Date.now())
+  readAggregateRequest(aggregateMembers(settings, {}), Date.now(), 'chart.')
 }
 
 /** Of the aggregating query that the view is; `changes` are the caller's own. */

@@ -1,6 +1,7 @@
 /** Aggregating queries, histograms and facets over REST. */
-import type { ObjectSchema, Schema } from '../../api/schema.ts'
+import { nullable, type ObjectSchema, type Schema } from '../../api/schema.ts'
 import type { Route } from '../../http/exchange.ts'
+import { splitNames } from '../../model/field-path.ts'
 import { type AggregateDeps, aggregate } from '../../read/aggregate/aggregate.ts'
 import {
   AGGREGATE_PROPERTIES,
@@ -56,11 +57,11 @@ function queryKind(deps: QueryRoutesDeps): ReadKind {
     texts: {
       aggregates: {
         schema: { type: 'string', description: '`count`, `p99:http.duration_ms`, with commas' },
-        read: (text) => text.split(',').map(readAggregateText),
+        read: (text) => splitNames(text).map(readAggregateText),
       },
       group_by: {
         schema: { type: 'string', description: 'Paths and `bucket:5m`, with commas' },
-        read: (text) => text.split(',').map(readKeyText),
+        read: (text) => splitNames(text).map(readKeyText),
       },
       order_by: {
         schema: { type: 'string', description: 'A name, or `name:asc`' },
@@ -73,8 +74,8 @@ function queryKind(deps: QueryRoutesDeps): ReadKind {
       total: { type: 'integer', description: 'Events that match' },
       groups: { type: 'integer', description: 'How many groups there are in all' },
       estimated: { type: 'boolean', description: 'Quantiles and `uniq` are estimates' },
-      bucket: { type: 'string', description: 'The step of buckets, null without' },
-      bucket_ms: { type: 'integer', description: 'The same in milliseconds' },
+      bucket: nullable({ type: 'string' }, { description: 'The step of buckets, null without' }),
+      bucket_ms: nullable({ type: 'integer' }, { description: 'The same in milliseconds' }),
     }),
     run: async (members, find, signal) => {
       const request = readAggregateRequest(members, deps.nowMs())
@@ -150,7 +151,7 @@ function facetsKind(deps: QueryRoutesDeps): ReadKind {
     texts: {
       fields: {
         schema: { type: 'string', description: 'Paths with commas between them' },
-        read: (text) => text.split(','),
+        read: (text) => splitNames(text),
       },
     },
     answer: answerOf({

@@ -106,7 +106,10 @@ function collectionRoutes(deps: ViewRoutesDeps): Route[] {
       run: async ({ principal, params, body }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
         const settings = readViewSettings(readMembers(body), undefined)
-        const view = await views.create({ streamId, createdBy: principal.owner, settings })
+        const view = await views.create(
+          { streamId, createdBy: principal.owner, settings },
+          ownerOf(principal),
+        )
         const location = `/v1/streams/${streamId}/views/${view.viewId}`
         return viewReply(201, view, [['Location', location]])
       },
@@ -141,7 +144,7 @@ function oneViewRoutes(deps: ViewRoutesDeps): Route[] {
         const { view } = await findView(deps, request)
         assertMatch(request, view)
         const settings = readViewSettings(readMembers(request.body), view.settings)
-        const changed = await views.update(view, settings)
+        const changed = await views.update(view, settings, ownerOf(request.principal))
         // Somebody else changed it between our read and our write.
         if (changed === undefined) throw changedMeanwhile()
         return viewReply(200, changed)

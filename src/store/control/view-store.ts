@@ -7,7 +7,6 @@ import { IngestError } from '../../errors.ts'
 import { VIEWS_PER_STREAM_MAX } from '../../limits.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
-import { StoreError } from '../store-error.ts'
 import type { PageRequest } from './control-store.ts'
 import type { View, ViewSettings } from './view.ts'
 
@@ -66,10 +65,17 @@ export class ViewStore {
     return rows[0] && toView(rows[0])
   }
 
-  /** Throws `conflict` for a name that is taken and past VIEWS_PER_STREAM_MAX, `not_found`. */
-  async create({ streamId, createdBy, settings }: NewView): Promise<View> {
+  /**
+   * Throws `conflict` past VIEWS_PER_STREAM_MAX and for the name of a view that `viewer` sees, whom
+   * no other is told of; `not_found`.
+   */
+  async create(
+    { streamId, createdBy, settings }: NewView,
+    viewer: string | undefined,
+  ): Promise<View> {
     const { name, shared, ...rest } = settings
     return await this.#change(streamId, async (sql) => {
+      await assertNameFree(sql, { streamId, viewer, name, but: NO_VIEW })
       const { rows: counts } = await sql.query<{ readonly count: string }>(
         'SELECT count(*) FROM stream_views WHERE stream_id = $1',
         [streamId],
@@ -89,11 +95,19 @@ export class ViewStore {
 
   /**
    * Replaces the settings when the view still has `version`; undefined when it has another one, or
-   * is gone. Throws `conflict` for a name that is taken, `not_found` for the stream.
+   * is gone. Throws `conflict` for another name, or a view to share, when `viewer` sees that name;
+   * `not_found` for the stream.
    */
-  async update(view: View, settings: ViewSettings): Promise<View | undefined> {
+  async update(
+    view: View,
+    settings: ViewSettings,
+    viewer: string | undefined,
+  ): Promise<View | undefined> {
     const { name, shared, ...rest } = settings
-    return await this.#change(view.streamId, async (sql) => {
+    const { streamId, viewId } = view
+    const isNew = name !== view.settings.name || (shared && !view.settings.shared)
+    return await this.#change(streamId, async (sql) => {
+      if (isNew) await assertNameFree(sql, { streamId, viewer, name, but: viewId })
       const { rows } = await sql.query<ViewRow>(
         `UPDATE stream_views
          SET name = $3, shared = $4, settings = $5, version = version + 1, updated_at = now()
@@ -110,22 +124,44 @@ export class ViewStore {
   }
 
   async #change<T>(streamId: StreamId, write: (sql: Queryable) => Promise<T>): Promise<T> {
-    try {
-      return await this.#postgres.transaction(async (sql) => {
-        const { rows } = await sql.query(
-          'SELECT 1 FROM streams WHERE stream_id = $1 AND deleted_at IS NULL FOR UPDATE',
-          [streamId],
-        )
-        if (rows.length > 0) return await write(sql)
-        throw new IngestError('not_found', 'there is no stream with this id')
-      })
-    } catch (cause) {
-      if (cause instanceof StoreError && cause.kind === 'conflict') {
-        throw new IngestError('conflict', 'the stream has a view of this name already', { cause })
-      }
-      throw cause
-    }
+    return await this.#postgres.transaction(async (sql) => {
+      const { rows } = await sql.query(
+        'SELECT 1 FROM streams WHERE stream_id = $1 AND deleted_at IS NULL FOR UPDATE',
+        [streamId],
+      )
+      if (rows.length > 0) return await write(sql)
+      throw new IngestError('not_found', 'there is no stream with this id')
+    })
   }
+}
+
+/** No view has it. */
+const NO_VIEW = 0
+
+interface NameQuestion {
+  readonly streamId: StreamId
+  /** Undefined: who sees all. */
+  readonly viewer: string | undefined
+  readonly name: string
+  /** This view may have it. */
+  readonly but: number
+}
+
+/**
+ * Throws `conflict`. The stream's row is locked, so no other view gets the name meanwhile. Views
+ * that `viewer` does not see may have it: a refusal would tell of them.
+ */
+async function assertNameFree(
+  sql: Queryable,
+  { streamId, viewer, name, but }: NameQuestion,
+): Promise<void> {
+  const { rows } = await sql.query(
+    `SELECT 1 FROM stream_views
+     WHERE stream_id = $1 AND ${IS_SEEN} AND name = $3 AND view_id <> $4 LIMIT 1`,
+    [streamId, viewer ?? null, name, but],
+  )
+  if (rows.length === 0) return
+  throw new IngestError('conflict', 'the stream has a view of this name already')
 }
 
 function toView(row: ViewRow): View {

@@ -15,6 +15,7 @@ import { sql as promotedStreams } from './0010-promoted-streams.ts'
 import { sql as textFields } from './0011-text-fields.ts'
 import { sql as partialSchemas } from './0012-partial-schemas.ts'
 import { sql as views } from './0013-views.ts'
+import { sql as viewNames } from './0014-view-names.ts'
 import { sql as textNames } from './0015-text-names.ts'
 
 export interface Migration {
@@ -37,5 +38,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, name: 'text-fields', sql: textFields },
   { version: 12, name: 'partial-schemas', sql: partialSchemas },
   { version: 13, name: 'views', sql: views },
+  { version: 14, name: 'view-names', sql: viewNames },
   { version: 15, name: 'text-names', sql: textNames },
 ]

@@ -25,6 +25,12 @@ const STATEMENT_SETTINGS = {
   max_expanded_ast_elements: '1000000',
 } as const
 
+/** Of an array as JSON: floats that JSON has no number for are strings, as they are elsewhere. */
+const ARRAY_SETTINGS = {
+  output_format_json_quote_denormals: 1,
+  output_format_json_escape_forward_slashes: 0,
+} as const
+
 /**
  * Behind a statement that no projection of a table can answer, which all but counts of whole parts
  * are: the engine need not look for one. In the statement, as reads with the same settings share
@@ -42,6 +48,7 @@ export function querySettings(timeoutMs: number, blocks: ReadBlocks = {}) {
     max_result_bytes: String(QUERY_RESULT_BYTES_MAX),
     ...STATEMENT_SETTINGS,
     output_format_json_quote_64bit_integers: 0,
+    ...ARRAY_SETTINGS,
     // When our client goes away we close the request, and the server should stop. It does so only
     // for read-only queries.
     readonly: '2',
@@ -58,9 +65,9 @@ export function tooManyGroups(): IngestError {
 /** The error for the client; a cause that is not the query's fault is returned unchanged. */
 export function toQueryError(cause: unknown, { timeoutMs }: { timeoutMs: number }): unknown {
   if (cause instanceof QueryError) {
-    const { message, column, repair } = cause
-    const members = { field: 'query', column, ...(repair !== undefined && { repair }) }
-    return new IngestError('malformed', `"query": ${message}`, { cause, members })
+    const { message, column, repair, member: field = 'query' } = cause
+    const members = { field, column, ...(repair !== undefined && { repair }) }
+    return new IngestError('malformed', `"${field}": ${message}`, { cause, members })
   }
   if (!(cause instanceof StoreError)) return cause
   switch (cause.clickHouseCode) {

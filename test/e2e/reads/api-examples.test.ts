@@ -1,8 +1,9 @@
 /**
- * Goal: every example of docs/api.md answers as it is written there.
+ * Goal: every example of docs/api.md answers as it is written there, and as the API's description
+ * says.
  * Method: its shell blocks are run as they are, in order, against a fresh service; an answer has
  * each member that the JSON behind the block shows, with a value of the same kind. What deletes the
- * stream is run last.
+ * stream is run last. All answers pass a recorder that compares them with the description.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -13,6 +14,7 @@ import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Api } from '../../support/api.ts'
+import { DescribedAnswers, startRecorder } from '../../support/described-answers.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const run = promisify(execFile)
@@ -21,6 +23,8 @@ const dataDir = makeDataDir()
 const folder = mkdtempSync(join(tmpdir(), 'sluice-examples-'))
 let service: Service
 let key = ''
+let answers: DescribedAnswers
+let recorder: Awaited<ReturnType<typeof startRecorder>>
 
 interface Example {
   readonly heading: string
@@ -31,9 +35,13 @@ interface Example {
 
 before(async () => {
   service = await Service.start({ dataDir })
+  const document = await new Api(service).rest('/v1/openapi.json')
+  answers = new DescribedAnswers(JSON.parse(document))
+  recorder = await startRecorder(service.url, answers)
 })
 
 after(async () => {
+  recorder?.close()
   await service?.kill()
   await removeDataDir(dataDir)
   rmSync(folder, { recursive: true })
@@ -62,7 +70,7 @@ function tryParse(text: string): unknown {
 }
 
 async function runShell(shell: string): Promise<string> {
-  const { host } = new URL(service.url)
+  const { host } = new URL(recorder.url)
   const script = shell.replaceAll('localhost:4800', host).replace(/^export .*$/gm, '')
   const env = { PATH: process.env.PATH, TOKEN: service.token, KEY: key }
   const { stdout } = await run('bash', ['-ec', script], { env, cwd: folder })
@@ -124,4 +132,9 @@ test('each example runs, and answers as it is written', async (t) => {
       await api.untilCounted('1', EVENTS.length)
     }
   }
+})
+
+test('each answer to an example is as the description says', () => {
+  assert.deepEqual(answers.faults, [])
+  assert.ok(answers.compared.size > 15, `${answers.compared.size} operations`)
 })

@@ -81,7 +81,7 @@ test('hostile paths read their own field and nothing else', async () => {
   const paths = new Set(all.filter(isFieldPath))
   for (const path of paths) {
     await harness().fill([JSON.stringify({ [path]: 'mine' }), JSON.stringify({ other: 'mine' })])
-    const name = `\`${path}\``
+    const name = `\`${path.replace(/[\\`]/g, '\\$&')}\``
     const group = await harness().ask({ group_by: name })
     const values = group.json.rows?.map((row: Record<string, unknown>) => row[name])
     assert.deepEqual(values?.sort(), ['mine', null], JSON.stringify(path))

@@ -49,7 +49,8 @@ function pathKey(path: string, leg: RowLeg, alias: string): LegKey {
   if (elements.length > 0 || hasObjects) {
     const name = `${alias}_other`
     const isArray = `startsWith(dynamicType(${column}), 'Array')`
-    groupBy.push(`if(${isArray}, toString(${column}), NULL) AS ${name}`)
+    // As JSON: `ARRAY_SETTINGS` says how. Of two streams or legs, equal arrays have one text.
+    groupBy.push(`if(${isArray}, toJSONString(${column}), NULL) AS ${name}`)
     kinds.push(`isNotNull(${name}), ${OTHER}`)
     texts.push(name)
   }

@@ -6,6 +6,7 @@
  * Numbers are read by the types that they are stored with, so that no digit is lost: integers are
  * added as 128 bits.
  */
+import { QueryError } from '../../../language/query-error.ts'
 import type { Query } from '../../../language/query-tree.ts'
 import {
   type AggregateFunction,
@@ -95,28 +96,38 @@ export class Parts {
       const list = levels.get(sourceKey(one)) ?? []
       if (!list.includes(level)) levels.set(sourceKey(one), [...list, level])
     }
-    return aggregates.map((one) => {
+    return aggregates.map((one, index) => {
       const { fn } = one
       const list = levels.get(sourceKey(one)) ?? []
       const names = isQuantile(fn) ? (['quantiles', 'numbers'] as const) : NEEDS[fn]
-      const at = names.map((name) => [name, this.#placeOf(name, one, list)] as const)
+      const at = names.map((name) => [name, this.#placeOf(name, one, list, index)] as const)
       const quantile = isQuantile(fn) ? list.indexOf(QUANTILES[fn]) + 1 : 0
       return { fn, at: Object.fromEntries(at), quantile }
     })
   }
 
-  #placeOf(name: PartName, { fn, field, query }: Aggregate, levels: readonly number[]): number {
+  #placeOf(
+    name: PartName,
+    { fn, field, query }: Aggregate,
+    levels: readonly number[],
+    index: number,
+  ): number {
     if (name === 'count' && field === undefined && query === undefined) return ALL_EVENTS
     const isEnd = fn === 'min' || fn === 'max'
     const key = `${name}|${isEnd ? fn : ''}|${sourceKey({ field, query })}`
     const condition = (leg: RowLeg) => {
-      return query === undefined ? undefined : this.#condition(query, leg)
+      return query === undefined ? undefined : this.#condition(query, leg, index)
     }
     return this.#place(key, this.#part(name, { fn, field, condition, levels }))
   }
 
-  #condition(query: Query, leg: RowLeg): string {
-    return isTrue(compileQuery(query, leg.fields, this.#params))
+  /** `index`: the first aggregate with this query. */
+  #condition(query: Query, leg: RowLeg, index: number): string {
+    try {
+      return isTrue(compileQuery(query, leg.fields, this.#params))
+    } catch (cause) {
+      throw cause instanceof QueryError ? cause.in(`aggregates[${index}].query`) : cause
+    }
   }
 
   #part(name: PartName, { fn, field, condition, levels }: Source): Part {

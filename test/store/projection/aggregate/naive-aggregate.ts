@@ -13,7 +13,7 @@ export interface PlainEvent {
 /** A value as a group shows it: equal values are equal texts. `null` for what is no value. */
 export function groupText(json: string | undefined): string {
   if (json === undefined || json === 'null' || json === '{}') return 'null'
-  if (json.startsWith('[')) return `other ${json.replaceAll('"', "'")}`
+  if (json.startsWith('[')) return `other ${json}`
   const number = numberOf(json)
   return number === undefined ? json : String(number)
 }
