@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from '../../../../src/language/parse.ts'
-import { NOTHING_LEARNED } from '../../../../src/model/field-catalog.ts'
+import { NO_TYPES, NOTHING_LEARNED } from '../../../../src/model/field-catalog.ts'
 import { type SegmentId, segmentIdAt, segmentIdMs } from '../../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { rowSource } from '../../../../src/store/projection/compile/row-source.ts'
@@ -50,6 +50,7 @@ async function fillTable(): Promise<void> {
   await clickhouse.command(
     `ALTER TABLE ${table}
        ADD INDEX t_message ${textIndexExpression('message')} TYPE ${TEXT_INDEX_TYPE},
+       ADD INDEX s_shape shape TYPE set(256) GRANULARITY 1,
        ADD INDEX b_trace ${idIndexExpression('trace.id')} TYPE bloom_filter(0.001) GRANULARITY 1`,
   )
   await clickhouse.command(`SYSTEM STOP MERGES ${table}`)
@@ -142,6 +143,26 @@ test('a word, a phrase, and what they are joined with, by the text index', async
     assert.equal(found, rows, text)
     assert.ok(granules.t_message !== undefined, `${text}: ${JSON.stringify(granules)}`)
     assert.ok(granules.t_message <= most, `${text}: ${JSON.stringify(granules)}`)
+  }
+})
+
+test('a word, where other events have no text, by the text index and by shapes', async () => {
+  const textless = { shapes: [7n], doubtful: [], paths: [['host'], ['note']] }
+  const host = { scalars: ['String'] as const }
+  const types = (path: readonly string[]) => {
+    return path[0] === 'host' || path[0] === 'note'
+      ? { ...NO_TYPES, ...host }
+      : CATALOG.typesOf(path)
+  }
+  const catalog = { ...CATALOG, textless, typesOf: types }
+  for (const [text, rows, most] of [
+    ['p2x', 1, 2],
+    ['"timed out"', PARTS, 2 * PARTS],
+    ['nowhere', 0, 0],
+  ] as const) {
+    const { marks, rows: found } = await explain(text, { catalog })
+    assert.equal(found, rows, text)
+    assert.ok(marks <= most, `${text}: ${marks}`)
   }
 })
 
