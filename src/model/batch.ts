@@ -139,6 +139,9 @@ export interface EventReject {
   readonly message: string
 }
 
+/** What an accepted event is stored without. */
+export type EventWarning = Pick<EventReject, 'index' | 'message'>
+
 /** The result of one part. `firstOrdinal`..`+accepted` are its events in the segment. */
 export interface PartResult {
   readonly accepted: number
@@ -158,6 +161,9 @@ export interface PartResult {
   readonly acceptedBytes: number
   /** First `REPLY_ERRORS_MAX` rejects. */
   readonly rejects: readonly EventReject[]
+  /** Accepted events that are stored without something, and the first of them. */
+  readonly warnings?: number | undefined
+  readonly firstWarning?: EventWarning | undefined
   /** Set when the whole part failed (array or document framing): nothing of it is stored. */
   readonly fatal: EventReject | undefined
   /** For a bulk part: its items of the reply. */

@@ -2,6 +2,10 @@ import { arena } from '../kernel/arena.ts'
 
 const EVENTS_FIRST = 256
 
+/** Values of `timeGiven`. */
+export const TIME_GIVEN = 1
+export const TIME_FALLBACK = 2
+
 /**
  * The events of one batch as decode leaves them: byte ranges and tape ranges, in order. Parallel
  * integer arrays, so that an event costs no object.
@@ -21,7 +25,7 @@ export class DecodedEvents {
   streamStart = 0
   /** Whether any event's producer time came with the protocol; only then the next three count. */
   hasTimes = false
-  /** 1 where it did. */
+  /** TIME_GIVEN where it did, TIME_FALLBACK where it counts only if no field says one. */
   timeGiven = new Uint8Array(0)
   /** Whole milliseconds since 1970, and nanoseconds beyond them. */
   timeMs = new Float64Array(0)
@@ -76,8 +80,11 @@ export class DecodedEvents {
     this.tapeEnd[index] = tapeEnd
   }
 
-  /** Gives the newest event a producer time that is not in its JSON. */
-  setTime(ms: number, nanos: number): void {
+  /**
+   * Gives the newest event a producer time that is not in its JSON; one that is not `isSure` counts
+   * only if its JSON says none.
+   */
+  setTime(ms: number, nanos: number, isSure: boolean): void {
     const capacity = this.start.length
     if (!this.hasTimes) {
       this.hasTimes = true
@@ -91,7 +98,7 @@ export class DecodedEvents {
       this.timeNanos.set(timeNanos)
     }
     const index = this.count - 1
-    this.timeGiven[index] = 1
+    this.timeGiven[index] = isSure ? TIME_GIVEN : TIME_FALLBACK
     this.timeMs[index] = ms
     this.timeNanos[index] = nanos
   }

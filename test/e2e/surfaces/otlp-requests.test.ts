@@ -154,6 +154,31 @@ test('a record too deep is a partial success, the others are stored', async () =
   assert.equal((await api.events(second.id)).length, 2)
 })
 
+test('ids are read from texts; of those that are none the sender is told', async () => {
+  const stream = await api.createStream()
+  const ids = ['5B8EFFF7-9803-8103-D269-b633813fc60c', 'W47/95gDgQPSabYzgT/GDA==', 'not an id']
+  const records = ids.map((traceId) => JSON.stringify({ traceId, observedTimeUnixNano: '1000' }))
+  const json = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[${records}]}]}]}`
+  const told = await post(stream, JSON_TYPE, json)
+  assert.equal(told.status, 200)
+  const { partialSuccess } = JSON.parse(told.text) as {
+    partialSuccess: { rejectedLogRecords: string; errorMessage: string }
+  }
+  assert.equal(partialSuccess.rejectedLogRecords, '0')
+  assert.match(
+    partialSuccess.errorMessage,
+    /^1 log records were stored in part; record 2: a trace or span id is left out/,
+  )
+  const events = await api.events(stream.id)
+  const traces = events.map(({ payload }) => (payload as { trace_id?: string }).trace_id)
+  const trace = '5b8efff798038103d269b633813fc60c'
+  assert.deepEqual(traces, [undefined, trace, trace])
+  for (const event of events) {
+    assert.equal(event.event_time, '1970-01-01T00:00:00.000001000Z')
+    assert.equal(event.event_time_source, 'otlp')
+  }
+})
+
 test('a malformed request is refused whole, by a Status in its own encoding', async () => {
   const stream = await api.createStream()
   const good = encodeLogsRequest([{ body: { n: 1 } }, { body: { n: 2 } }])
