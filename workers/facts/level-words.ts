@@ -1,5 +1,10 @@
 /** Which level a text says: a table of the known spellings, looked up without making a string. */
-import { LEVELS, SPELLED_LEVELS } from '../../src/model/event-labels.ts'
+import {
+  LEVEL_TEXT_CHARS_MAX,
+  LEVEL_WORD_CHARS_MIN,
+  LEVELS,
+  SPELLED_LEVELS,
+} from '../../src/model/event-labels.ts'
 
 /** No level is known. Levels are numbered from 1 on, in the order of `LEVELS`. */
 export const NO_LEVEL = 0
@@ -11,6 +16,14 @@ const spellings = new Uint8Array(SLOTS * SPELLING_BYTES)
 const levels = new Uint8Array(SLOTS)
 const ZERO = 0x30
 const MINUS = 0x2d
+const ESCAPE = 0x1b
+const OPEN_BRACKET = 0x5b
+const SEMICOLON = 0x3b
+/** The `m` that ends a colour. */
+const COLOUR = 0x6d
+/** 1 for what may be around a word: blanks, brackets, a colon. */
+const AROUND = new Uint8Array(256)
+for (const character of ' \t\r\n[]()<>:') AROUND[character.charCodeAt(0)] = 1
 
 for (const [spelling, level] of SPELLED_LEVELS) {
   const bytes = Buffer.from(spelling)
@@ -20,9 +33,36 @@ for (const [spelling, level] of SPELLED_LEVELS) {
   levels[slot] = LEVELS.indexOf(level) + 1
 }
 
-/** The level that the text names, in upper or lower case; NO_LEVEL when it names none. */
+/** As `cleanLevel` of the model leaves it: what `clean` found. */
+let cleanStart = 0
+let cleanEnd = 0
+const cleaned = new Uint8Array(LEVEL_TEXT_CHARS_MAX)
+
+/** The level that the text names, in any case and with what may be around it; or NO_LEVEL. */
 export function levelOfText(bytes: Uint8Array, start: number, end: number): number {
-  if (end - start > SPELLING_BYTES_MAX || end === start) return NO_LEVEL
+  const level = levelOfPlain(bytes, start, end)
+  if (level !== NO_LEVEL || end - start > LEVEL_TEXT_CHARS_MAX) return level
+  clean(bytes, start, end)
+  return levelOfPlain(cleaned, cleanStart, cleanEnd)
+}
+
+/** The same where only a word of some letters is meant. */
+export function levelOfWord(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start > LEVEL_TEXT_CHARS_MAX) return NO_LEVEL
+  clean(bytes, start, end)
+  const isWord = cleanEnd - cleanStart >= LEVEL_WORD_CHARS_MIN
+  const isNumber = (cleaned[cleanStart]! - ZERO) >>> 0 < 10
+  return isWord && !isNumber ? levelOfPlain(cleaned, cleanStart, cleanEnd) : NO_LEVEL
+}
+
+/** The same of an integer as JSON writes it: `-0` is 0. */
+export function levelOfInteger(bytes: Uint8Array, start: number, end: number): number {
+  const isMinusZero = end - start === 2 && bytes[start] === MINUS && bytes[start + 1] === ZERO
+  return levelOfPlain(bytes, isMinusZero ? start + 1 : start, end)
+}
+
+function levelOfPlain(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start > SPELLING_BYTES_MAX || end <= start) return NO_LEVEL
   let slot = hashLower(bytes, start, end)
   for (; levels[slot] !== NO_LEVEL; slot = (slot + 1) & (SLOTS - 1)) {
     if (isSpelled(bytes, start, end, slot * SPELLING_BYTES)) return levels[slot]!
@@ -30,10 +70,27 @@ export function levelOfText(bytes: Uint8Array, start: number, end: number): numb
   return NO_LEVEL
 }
 
-/** The same of an integer as JSON writes it: `-0` is 0. */
-export function levelOfInteger(bytes: Uint8Array, start: number, end: number): number {
-  const isMinusZero = end - start === 2 && bytes[start] === MINUS && bytes[start + 1] === ZERO
-  return levelOfText(bytes, isMinusZero ? start + 1 : start, end)
+/** Copies the text without colours, then leaves out what is around the word. */
+function clean(bytes: Uint8Array, start: number, end: number): void {
+  let to = 0
+  for (let at = start; at < end; ) {
+    const colourEnd = colourAt(bytes, at, end)
+    if (colourEnd > at) at = colourEnd
+    else cleaned[to++] = bytes[at++]!
+  }
+  let from = 0
+  while (from < to && AROUND[cleaned[from]!] === 1) from++
+  while (to > from && AROUND[cleaned[to - 1]!] === 1) to--
+  cleanStart = from
+  cleanEnd = to
+}
+
+/** Where the colour that begins at `at` ends; `at` where there is none. */
+function colourAt(bytes: Uint8Array, at: number, end: number): number {
+  let i = bytes[at] === ESCAPE ? at + 1 : at
+  if (i >= end || bytes[i] !== OPEN_BRACKET) return at
+  for (i++; i < end && (bytes[i] === SEMICOLON || (bytes[i]! - ZERO) >>> 0 < 10); i++);
+  return i < end && bytes[i] === COLOUR ? i + 1 : at
 }
 
 function isSpelled(bytes: Uint8Array, start: number, end: number, at: number): boolean {
