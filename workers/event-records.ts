@@ -4,11 +4,14 @@
  * keys stay what they were.
  */
 import type { RecordFormat, SegmentRead } from '../src/model/batch.ts'
+import { LEVELS } from '../src/model/event-labels.ts'
 import { type EventFacts, SOURCE_RECEIPT } from './facts/event-facts.ts'
+import { NO_SERVICE } from './facts/service-names.ts'
 import { allocateOutside, ByteWriter } from './kernel/byte-writer.ts'
 import { FieldPicker } from './pick-fields.ts'
 import { shapeText } from './schema/schema-delta.ts'
 import type { DecodedEvents } from './tape/decoded-events.ts'
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './tape/given-labels.ts'
 
 const QUOTE = 0x22
 const CLOSE_OBJECT = 0x7d
@@ -72,6 +75,7 @@ export class EventRecords {
         `,"event_time":"${eventTime}","event_time_source":"${SOURCE_NAMES[source]}"` +
         `,"shape":"${shape}",`,
     )
+    if (facts.labels.given.has(event)) this.#given(facts.labels, event)
     if (this.#picker === undefined) {
       this.#text('"payload":')
       this.#bytes(bytes, start, end)
@@ -79,6 +83,24 @@ export class EventRecords {
       this.#jsonFields(this.#picker, bytes, start, end)
     }
     this.writeByte(CLOSE_OBJECT)
+  }
+
+  /** What the payload does not say: labels that came with the protocol. */
+  #given({ given, level, service, names }: EventFacts['labels'], event: number): void {
+    const member = (name: string, text: string | undefined) => {
+      if (text !== undefined && text !== '') this.#text(`"${name}":${JSON.stringify(text)},`)
+    }
+    const hex = (at: number, length: number) => {
+      const id = Buffer.alloc(length)
+      given.copyIds(event, at, length, id, 0)
+      return id.toString('hex')
+    }
+    member('level', LEVELS[level[event]! - 1])
+    if (service[event] !== NO_SERVICE) {
+      member('service', Buffer.from(names.nameOf(service[event]!)).toString('utf8'))
+    }
+    if (given.hasTraceId(event)) member('trace_id', hex(0, TRACE_ID_BYTES))
+    if (given.hasSpanId(event)) member('span_id', hex(TRACE_ID_BYTES, SPAN_ID_BYTES))
   }
 
   #jsonFields(picker: FieldPicker, bytes: Uint8Array, start: number, end: number): void {

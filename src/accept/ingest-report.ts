@@ -1,6 +1,6 @@
 /** What became of a request's events: counts, and the first rejected ones (docs/api.md). */
 import { REPLY_ERRORS_MAX } from '../limits.ts'
-import type { EventWarning, PartResult, RejectCode } from '../model/batch.ts'
+import type { PartResult, RejectCode } from '../model/batch.ts'
 
 interface ReportedError {
   readonly index: number
@@ -19,7 +19,7 @@ export class IngestReport {
   readonly errors: ReportedError[] = []
   /** Events that are stored without something, and the first of them in the whole request. */
   warnings = 0
-  firstWarning: EventWarning | undefined
+  firstWarning: PartResult['firstWarning']
   /** Set when the whole request failed: a syntax error in a document or an array. */
   fatal: ReportedError | undefined
   #lines = 0

@@ -113,10 +113,7 @@ export interface OtlpResume {
 }
 
 /** The parts of one stream in a mixed batch; they are consecutive. */
-export interface BatchOwner {
-  readonly streamId: StreamId
-  readonly parts: number
-}
+export type BatchOwner = { readonly streamId: StreamId; readonly parts: number }
 
 export interface AcceptedBatch {
   /** `MIXED_STREAM` with `owners`. */
@@ -139,9 +136,6 @@ export interface EventReject {
   readonly message: string
 }
 
-/** What an accepted event is stored without. */
-export type EventWarning = Pick<EventReject, 'index' | 'message'>
-
 /** The result of one part. `firstOrdinal`..`+accepted` are its events in the segment. */
 export interface PartResult {
   readonly accepted: number
@@ -161,9 +155,9 @@ export interface PartResult {
   readonly acceptedBytes: number
   /** First `REPLY_ERRORS_MAX` rejects. */
   readonly rejects: readonly EventReject[]
-  /** Accepted events that are stored without something, and the first of them. */
   readonly warnings?: number | undefined
-  readonly firstWarning?: EventWarning | undefined
+  /** Of the accepted events that are stored without something. */
+  readonly firstWarning?: Pick<EventReject, 'index' | 'message'> | undefined
   /** Set when the whole part failed (array or document framing): nothing of it is stored. */
   readonly fatal: EventReject | undefined
   /** For a bulk part: its items of the reply. */

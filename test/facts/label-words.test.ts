@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LEVELS, readLevel, SPELLED_LEVELS } from '../../src/model/event-labels.ts'
-import { levelOfText, NO_LEVEL } from '../../workers/facts/level-words.ts'
 import { NAMES_KEPT_MAX, ServiceNames } from '../../workers/facts/service-names.ts'
+import { levelOfText, NO_LEVEL } from '../../workers/tape/level-words.ts'
 
 const levelOf = (text: string) => levelOfText(Buffer.from(`"${text}"`), 1, 1 + text.length)
 

@@ -52,6 +52,7 @@ test('a stream has the documented fields and defaults', async () => {
     parse_user_agents: false,
     redact_sensitive: false,
     redact_fields: [],
+    otlp_context: 'drop',
     rate_budget: null,
     byte_budget: null,
   })
@@ -107,6 +108,8 @@ test('settings out of bounds are refused by name, with the limit', async () => {
     [{ byte_budget: true }, /"byte_budget"/],
     [{ parse_user_agents: 1 }, /"parse_user_agents" must be true or false/],
     [{ redact_sensitive: 'yes' }, /"redact_sensitive" must be true or false/],
+    [{ otlp_context: 'all' }, /"otlp_context" must be/],
+    [{ otlp_context: null }, /"otlp_context" must be/],
     [{ redact_fields: 'a' }, /"redact_fields" must be a list/],
     [{ redact_fields: [1] }, /"redact_fields"\[0\] must be a string/],
     [{ redact_fields: [''] }, /"redact_fields"\[0\] .* without empty segments/],

@@ -1,12 +1,6 @@
 /** Counts what becomes of one part's events, and keeps the first rejects for the reply. */
 import { REPLY_ERRORS_MAX } from '../../src/limits.ts'
-import type {
-  BulkItems,
-  EventReject,
-  EventWarning,
-  PartResult,
-  RejectCode,
-} from '../../src/model/batch.ts'
+import type { BulkItems, EventReject, PartResult, RejectCode } from '../../src/model/batch.ts'
 
 export class PartOutcome {
   accepted = 0
@@ -21,7 +15,7 @@ export class PartOutcome {
   readonly #rejectedByCode: Partial<Record<RejectCode, number>> = {}
   #fatal: EventReject | undefined
   #warnings = 0
-  #firstWarning: EventWarning | undefined
+  #firstWarning: PartResult['firstWarning']
 
   /** Counts the next `items` as accepted, with their bytes in total. */
   accept(bytes: number, items = 1): void {

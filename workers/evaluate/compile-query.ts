@@ -1,6 +1,7 @@
 /** A query's tree as closures over the tape. */
 
-import type { Field, FieldClause, Query } from '../../src/language/query-tree.ts'
+import type { Field, FieldClause, Query, SystemFieldName } from '../../src/language/query-tree.ts'
+import { isTraceField, TRACE_PATHS, traceTests } from '../../src/language/trace-fields.ts'
 import type { TextPaths } from '../../src/language/words.ts'
 import { isFieldPath } from '../../src/model/field-path.ts'
 import { ARRAY_JSON, BOOL, NO_TYPE, nativeTypeOf, STRING_TYPE } from '../block/native-types.ts'
@@ -122,7 +123,7 @@ class QueryCompiler {
     const parts = this.#parts
     switch (field.kind) {
       case 'system':
-        return makeSystemTest(field.name, test, parts)
+        return this.#system(field.name, test)
       case 'any':
         return this.#below('', test, isEvent)
       case 'below': {
@@ -149,6 +150,16 @@ class QueryCompiler {
         return this.#atPath(field.parts, isEvent, this.#leafTest(value, ofString))
       }
     }
+  }
+
+  #system(name: SystemFieldName, test: FieldClause['test']): ScopeTest {
+    const own = makeSystemTest(name, test, this.#parts)
+    if (!isTraceField(name)) return own
+    const inPayload = traceTests(test).flatMap((one) => {
+      const value = this.#leafTest(makeValueTest(one, false, this.#parts))
+      return TRACE_PATHS[name].map((path) => this.#atPath([path], true, value))
+    })
+    return joined('or', [own, ...inPayload])
   }
 
   /** `ofString`: the test where the value is a string, and no array. */

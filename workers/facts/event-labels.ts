@@ -10,6 +10,7 @@ import { SEVERITY_NUMBERS_A_LEVEL } from '../../src/model/event-labels.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { GivenLabels } from '../tape/given-labels.ts'
 import { unescapeInto } from '../tape/json-string.ts'
 import type { JsonTape } from '../tape/json-tape.ts'
 import {
@@ -20,10 +21,10 @@ import {
   SERVICE_PLACE,
   SEVERITY_NUMBER_PLACE,
 } from '../tape/label-fields.ts'
+import { levelOfInteger, levelOfText, levelOfWord, NO_LEVEL } from '../tape/level-words.ts'
 import type { PathTrie } from '../tape/path-trie.ts'
 import { DEAD, ESCAPED, INT, NULL, nextEntry, OBJECT, STRING } from '../tape/tape-types.ts'
 import { NO_LAYOUT } from './event-layouts.ts'
-import { levelOfInteger, levelOfText, levelOfWord, NO_LEVEL } from './level-words.ts'
 import { NO_SERVICE, ServiceNames } from './service-names.ts'
 
 const NONE = -1
@@ -41,6 +42,10 @@ export class EventLabels {
   /** By event: NO_SERVICE, or the number of a name. */
   service = arena.int32(0)
   readonly names = new ServiceNames()
+  /** What the protocol said of the events; it is in `level` and `service` already. */
+  given = new GivenLabels()
+  /** By event with given labels: the service that its fields say. */
+  ownService = new Int32Array(0)
   /** By layout: where its list of places begins, 0 when none was made. */
   #listOf = arena.int32(256)
   /**
@@ -86,6 +91,20 @@ export class EventLabels {
         if (this.#listOf[of] === 0) this.#learn(entries, trie, of, start, tapeEnd[event]!)
         this.#readList(entries, trie, bytes, event, start, this.#listOf[of]!)
       }
+    }
+    this.given = events.given
+    if (events.given.any) this.#takeGiven(events)
+  }
+
+  /** What a protocol says of an event counts before what the event's own fields say. */
+  #takeGiven({ given, count }: DecodedEvents): void {
+    if (this.ownService.length < count) this.ownService = new Int32Array(count * 2)
+    for (let event = 0; event < count; event++) {
+      if (given.isGiven[event] !== 1) continue
+      this.ownService[event] = this.service[event]!
+      if (given.level[event] !== NO_LEVEL) this.level[event] = given.level[event]!
+      const name = given.nameOf(event)
+      if (name.length > 0) this.service[event] = this.names.find(name, 0, name.length)
     }
   }
 

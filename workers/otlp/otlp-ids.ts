@@ -6,10 +6,8 @@
  * An id of zeros only counts as absent, as the protocol asks. Anything else is not read, and that
  * is told to the sender.
  */
+import { TRACE_ID_BYTES } from '../tape/given-labels.ts'
 import { IS_HEX } from '../tape/json-scan.ts'
-
-export const TRACE_ID_BYTES = 16
-export const SPAN_ID_BYTES = 8
 
 /** What `readId` found. */
 export const ID_ABSENT = 0

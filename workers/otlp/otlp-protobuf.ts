@@ -26,6 +26,7 @@ import {
   TAG_FIRST_MESSAGE,
 } from './otlp-any-value.ts'
 import { OtlpRecordWriter } from './otlp-record.ts'
+import { RecordLabels } from './record-labels.ts'
 import type { ByteSource } from './scalar-writer.ts'
 import { FIELD_TOO_LONG, toWireError, WireError } from './wire-error.ts'
 
@@ -51,6 +52,7 @@ export class OtlpDecoder {
   readonly #values: AnyValueDecoder
   readonly #builder: EventBuilder
   readonly #records: OtlpRecordWriter
+  readonly #labels: RecordLabels
   #outcome = new PartOutcome()
   #partEnd = 0
   /** Whether messages may be longer than the part. */
@@ -63,6 +65,12 @@ export class OtlpDecoder {
     this.#builder = new EventBuilder(tape, into)
     this.#values = new AnyValueDecoder(this.#builder)
     this.#records = new OtlpRecordWriter(this.#values)
+    this.#labels = new RecordLabels(this.#values)
+  }
+
+  /** Whether structured bodies get members for what else their records say (`otlp_context`). */
+  set keepsContext(keeps: boolean) {
+    this.#records.keepsContext = keeps
   }
 
   /** Decodes a part of `bytes`, after which `TAPE_PADDING` bytes can be read. */
@@ -97,6 +105,7 @@ export class OtlpDecoder {
     try {
       this.#values.readFrom(source, part.end)
       this.#records.begin()
+      this.#labels.begin()
       this.#request(part)
     } catch (cause) {
       const { code, message } = toWireError(cause)
@@ -268,6 +277,7 @@ export class OtlpDecoder {
     this.#outcome.accept(end - start)
     if (builder.isRepaired) this.#outcome.repaired++
     this.#giveTime()
+    if (this.#records.isStructured) this.#labels.give(events, fields, this.#records.resource)
     if (fields.hasUnreadableId) this.#outcome.warn(ID_MESSAGE)
   }
 

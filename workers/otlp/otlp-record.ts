@@ -1,5 +1,6 @@
 /**
- * LogRecord to event. A kvlist body is the event; any other is wrapped (docs/api.md, OTLP logs):
+ * LogRecord to event. A kvlist body is the event, or with `keepsContext` the event's beginning; any
+ * other is wrapped (docs/otlp.md):
  *
  *   {"body", "attributes", "resource", "severity", "time_unix_nano"
  *    and where set "severity_number", "trace_id", "span_id", "flags", "scope", "event_name",
@@ -10,6 +11,7 @@
  */
 
 import { ROOT } from '../tape/path-trie.ts'
+import { findKeys } from './find-members.ts'
 import { type AnyValueDecoder, EVENT_IN_PIECES, KIND_KVLIST } from './otlp-any-value.ts'
 import { OtlpContext } from './otlp-context.ts'
 import { type FieldRange, RecordFields, readRange, TAG_ATTRIBUTE } from './record-fields.ts'
@@ -35,6 +37,12 @@ const KEYS = [
   'observed_time_unix_nano',
   'dropped_attributes_count',
 ] as const
+/** Members that a structured body may get. */
+const CONTEXT_KEYS = ['attributes', 'resource', 'severity', 'trace_id', 'span_id'] as const
+const CONTEXT_KEY_BYTES = CONTEXT_KEYS.map((key) => Buffer.from(key))
+const [KNOWS_ATTRIBUTES, KNOWS_RESOURCE, KNOWS_SEVERITY, KNOWS_TRACE_ID, KNOWS_SPAN_ID] = [
+  1, 2, 4, 8, 16,
+] as const
 type KeyNodes = Readonly<Record<(typeof KEYS)[number], number>>
 const KEY_BYTES = KEYS.map((key) => Buffer.from(key))
 const SCOPE_KEY_BYTES = ['name', 'version', 'attributes'].map((key) => Buffer.from(key))
@@ -55,6 +63,10 @@ export class OtlpRecordWriter {
   #keys: KeyNodes = nodesByKey([])
   #scopeKeys: readonly number[] = []
   readonly fields = new RecordFields()
+  /** Whether structured bodies get members for what else their records say. */
+  keepsContext = false
+  /** Whether the last record's body is the event. */
+  isStructured = false
   // What `#readScope` found.
   readonly #scopeName: FieldRange = { start: 0, end: 0 }
   readonly #scopeVersion: FieldRange = { start: 0, end: 0 }
@@ -81,6 +93,7 @@ export class OtlpRecordWriter {
   write(start: number, end: number): boolean {
     const values = this.#values
     const { fields } = this
+    this.isStructured = false
     if (!fields.read(values, start, end)) {
       values.builder.error = EVENT_IN_PIECES
       return false
@@ -88,9 +101,58 @@ export class OtlpRecordWriter {
     if (fields.bodyStart >= 0) {
       const kind = values.scan(fields.bodyStart, fields.bodyEnd)
       if (kind < 0) return false
-      if (kind === KIND_KVLIST) return values.eventOfScan(ROOT)
+      if (kind === KIND_KVLIST) return this.#writeStructured()
     }
     return this.#writeWrapped()
+  }
+
+  /** The body as it is, with `keepsContext` and what it does not say of itself. */
+  #writeStructured(): boolean {
+    const values = this.#values
+    this.isStructured = true
+    if (!this.keepsContext) return values.eventOfScan(ROOT)
+    const { builder, foundStart, foundEnd } = values
+    const known = findKeys(values, foundStart, foundEnd, CONTEXT_KEY_BYTES)
+    const open = builder.at + 1
+    if (!values.openEvent(ROOT, foundStart, foundEnd) || !this.#writeContext(known, open)) {
+      return false
+    }
+    builder.closeRoot()
+    return true
+  }
+
+  /** `known`: the bits of `CONTEXT_KEYS` that the body has; `open`: where its members began. */
+  #writeContext(known: number, open: number): boolean {
+    const values = this.#values
+    const { builder } = values
+    const { attributesStart, attributesEnd, hasTraceId, hasSpanId } = this.fields
+    const keys = this.#keys
+    if (attributesEnd > 0 && (known & KNOWS_ATTRIBUTES) === 0) {
+      builder.knownKey(keys.attributes, builder.at === open)
+      if (!this.#writeAttributes(keys.attributes, attributesStart, attributesEnd, TAG_ATTRIBUTE)) {
+        return false
+      }
+    }
+    if (this.resource.end > this.resource.start && (known & KNOWS_RESOURCE) === 0) {
+      builder.knownKey(keys.resource, builder.at === open)
+      if (!this.resource.append(values, keys.resource)) return false
+    }
+    if (
+      this.#hasSeverity &&
+      (known & KNOWS_SEVERITY) === 0 &&
+      !this.#writeSeverity(builder.at === open)
+    ) {
+      return false
+    }
+    if (hasTraceId && (known & KNOWS_TRACE_ID) === 0 && !this.#writeTraceId(builder.at === open)) {
+      return false
+    }
+    return !hasSpanId || (known & KNOWS_SPAN_ID) !== 0 || this.#writeSpanId(builder.at === open)
+  }
+
+  get #hasSeverity(): boolean {
+    const { severityText: text, severityNumber } = this.fields
+    return text.end > text.start || SEVERITIES[severityNumber - 1] !== undefined
   }
 
   #writeWrapped(): boolean {
@@ -108,7 +170,7 @@ export class OtlpRecordWriter {
     }
     builder.knownKey(keys.resource, false)
     if (!this.resource.append(values, keys.resource)) return false
-    if (!this.#writeSeverity()) return false
+    if (!this.#writeSeverity(false)) return false
     builder.knownKey(keys.time_unix_nano, false)
     const isWritten =
       time.high === 0 && time.low === 0
@@ -119,11 +181,11 @@ export class OtlpRecordWriter {
     return true
   }
 
-  #writeSeverity(): boolean {
+  #writeSeverity(isFirst: boolean): boolean {
     const { builder, source } = this.#values
     const { severity } = this.#keys
     const { severityText: text, severityNumber } = this.fields
-    builder.knownKey(severity, false)
+    builder.knownKey(severity, isFirst)
     if (text.end > text.start) return builder.string(severity, source, text.start, text.end)
     const name = SEVERITIES[severityNumber - 1]
     if (name === undefined) return builder.null(severity)
@@ -137,7 +199,8 @@ export class OtlpRecordWriter {
     const { fields } = this
     const keys = this.#keys
     if (!this.#writeNumber(keys.severity_number, fields.severityNumber)) return false
-    if (!this.#writeIds()) return false
+    if (fields.hasTraceId && !this.#writeTraceId(false)) return false
+    if (fields.hasSpanId && !this.#writeSpanId(false)) return false
     if (!this.#writeNumber(keys.flags, fields.flags)) return false
     this.scope.isBlank ??= this.#isScopeBlank()
     if (!this.scope.isBlank) {
@@ -165,17 +228,18 @@ export class OtlpRecordWriter {
     return builder.int64(key, number < 0 ? 0xffffffff : 0, number >>> 0)
   }
 
-  #writeIds(): boolean {
+  #writeTraceId(isFirst: boolean): boolean {
+    const { traceId } = this.fields
     const { builder } = this.#values
-    const { traceId, spanId, hasTraceId, hasSpanId } = this.fields
-    const keys = this.#keys
-    if (hasTraceId) {
-      builder.knownKey(keys.trace_id, false)
-      if (!builder.hexString(keys.trace_id, traceId, 0, traceId.length)) return false
-    }
-    if (!hasSpanId) return true
-    builder.knownKey(keys.span_id, false)
-    return builder.hexString(keys.span_id, spanId, 0, spanId.length)
+    builder.knownKey(this.#keys.trace_id, isFirst)
+    return builder.hexString(this.#keys.trace_id, traceId, 0, traceId.length)
+  }
+
+  #writeSpanId(isFirst: boolean): boolean {
+    const { spanId } = this.fields
+    const { builder } = this.#values
+    builder.knownKey(this.#keys.span_id, isFirst)
+    return builder.hexString(this.#keys.span_id, spanId, 0, spanId.length)
   }
 
   #writeAttributes(node: number, start: number, end: number, tag: number): boolean {

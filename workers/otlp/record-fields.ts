@@ -2,8 +2,9 @@
  * Where the fields of one LogRecord are, which may come in any order: the record is read once for
  * that, then its event is written.
  */
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from '../tape/given-labels.ts'
 import type { AnyValueDecoder } from './otlp-any-value.ts'
-import { ID_READ, ID_UNREADABLE, readId, SPAN_ID_BYTES, TRACE_ID_BYTES } from './otlp-ids.ts'
+import { ID_READ, ID_UNREADABLE, readId } from './otlp-ids.ts'
 
 const TAG_TIME = 0x09
 const TAG_SEVERITY_NUMBER = 0x10

@@ -1,4 +1,5 @@
 import { arena } from '../kernel/arena.ts'
+import { GivenLabels } from './given-labels.ts'
 
 const EVENTS_FIRST = 256
 
@@ -30,11 +31,14 @@ export class DecodedEvents {
   /** Whole milliseconds since 1970, and nanoseconds beyond them. */
   timeMs = new Float64Array(0)
   timeNanos = new Int32Array(0)
+  /** Labels that came with the protocol. */
+  readonly given = new GivenLabels()
 
   reset(): void {
     this.count = 0
     this.streamStart = 0
     this.hasTimes = false
+    this.given.reset()
     this.#tapeNext = 0
   }
 
@@ -103,6 +107,11 @@ export class DecodedEvents {
     this.timeNanos[index] = nanos
   }
 
+  /** Gives an event labels that are not in its JSON; see `GivenLabels` for its ids. */
+  setLabels(event: number, level: number, service: number): void {
+    this.given.set(event, this.start.length, level, service)
+  }
+
   #allocateTimes(capacity: number): void {
     this.timeGiven = new Uint8Array(capacity)
     this.timeMs = new Float64Array(capacity)
@@ -112,6 +121,7 @@ export class DecodedEvents {
   /** Drops the events after the first `count`; returns where the tape is then to be cut. */
   truncate(count: number): number {
     if (this.hasTimes) this.timeGiven.fill(0, count)
+    this.given.truncate(count)
     this.count = count
     this.#tapeNext = count === 0 ? 0 : this.tapeEnd[count - 1]!
     return this.#tapeNext

@@ -73,7 +73,7 @@ export class PathTrie {
   column = new Int32Array(0)
   /** Index + 1 into TIME_FIELDS for root keys that may hold the producer time, else 0. */
   timeRank = new Uint8Array(0)
-  /** Whether the path may say the event's level or service, and how good it is; see `label-fields.ts`. */
+  /** Whether the path may say the event's level or service, and how well: `label-fields.ts`. */
   labelRank = new Uint8Array(0)
   /** Hash of the full path, two independent 32-bit halves. */
   hashLow = new Int32Array(0)

@@ -28,6 +28,8 @@ const AROUND = "'^[ \\\\t\\\\r\\\\n\\\\[\\\\]()<>:]+|[ \\\\t\\\\r\\\\n\\\\[\\\\]
 export const LABEL_COLUMNS = [
   ['level', `${TYPE} DEFAULT ${levelSql()}`, 'shape'],
   ['service', `${TYPE} DEFAULT ${serviceSql()}`, 'level'],
+  // Nothing was given to events of that time.
+  ['context', 'String', 'service'],
 ] as const
 
 /** The level of a row, from its payload. Names of fields in their `caseVariants`. */

@@ -179,6 +179,25 @@ test('ids are read from texts; of those that are none the sender is told', async
   }
 })
 
+test('structured bodies are found by their trace, and keep the rest where they shall', async () => {
+  const streams = [await api.createStream(), await api.createStream({ otlp_context: 'keep' })]
+  const traceId = '5b8efff798038103d269b633813fc60c'
+  const body = '{"kvlistValue":{"values":[{"key":"n","value":{"intValue":"1"}}]}}'
+  const record = `{"severityNumber":17,"traceId":"${traceId}","body":${body}}`
+  const json = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[${record}]}]}]}`
+  const rest = { severity: 'ERROR', trace_id: traceId }
+  const aggregates = [{ fn: 'count', query: `_trace_id:${traceId} _level:error`, as: 'found' }]
+  for (const [index, stream] of streams.entries()) {
+    assert.equal((await post(stream, JSON_TYPE, json)).text, '{}')
+    const events = (await api.events(stream.id)) as unknown as Record<string, unknown>[]
+    const shown = events.map((event) => [event.payload, event.level, event.trace_id])
+    assert.deepEqual(shown, [[{ n: 1, ...(index === 1 && rest) }, 'error', traceId]])
+    await api.untilCounted(stream.id, 1)
+    const { rows } = await api.count(stream.id, { aggregates })
+    assert.equal(Number(rows[0]!.found), 1)
+  }
+})
+
 test('a malformed request is refused whole, by a Status in its own encoding', async () => {
   const stream = await api.createStream()
   const good = encodeLogsRequest([{ body: { n: 1 } }, { body: { n: 2 } }])
