@@ -11,7 +11,7 @@ import { allocateOutside, ByteWriter } from './kernel/byte-writer.ts'
 import { FieldPicker } from './pick-fields.ts'
 import { shapeText } from './schema/schema-delta.ts'
 import type { DecodedEvents } from './tape/decoded-events.ts'
-import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './tape/given-labels.ts'
+import { IDS_BYTES } from './tape/given-labels.ts'
 
 const QUOTE = 0x22
 const CLOSE_OBJECT = 0x7d
@@ -90,17 +90,17 @@ export class EventRecords {
     const member = (name: string, text: string | undefined) => {
       if (text !== undefined && text !== '') this.#text(`"${name}":${JSON.stringify(text)},`)
     }
-    const hex = (at: number, length: number) => {
-      const id = Buffer.alloc(length)
-      given.copyIds(event, at, length, id, 0)
-      return id.toString('hex')
-    }
+    const id = Buffer.alloc(IDS_BYTES)
     member('level', LEVELS[level[event]! - 1])
     if (service[event] !== NO_SERVICE) {
       member('service', Buffer.from(names.nameOf(service[event]!)).toString('utf8'))
     }
-    if (given.hasTraceId(event)) member('trace_id', hex(0, TRACE_ID_BYTES))
-    if (given.hasSpanId(event)) member('span_id', hex(TRACE_ID_BYTES, SPAN_ID_BYTES))
+    if (given.hasTraceId(event)) {
+      member('trace_id', id.toString('hex', 0, given.copyTraceId(event, id, 0)))
+    }
+    if (given.hasSpanId(event)) {
+      member('span_id', id.toString('hex', 0, given.copySpanId(event, id, 0)))
+    }
   }
 
   #jsonFields(picker: FieldPicker, bytes: Uint8Array, start: number, end: number): void {

@@ -1,10 +1,9 @@
 /** The column `context` of a block: a String in Native form. See `src/model/projection.ts`. */
-import { CONTEXT_SERVICE_AT } from '../../src/model/projection.ts'
+import { CONTEXT_IDS, CONTEXT_SERVICE_AT } from '../../src/model/projection.ts'
 import type { EventLabels } from '../facts/event-labels.ts'
 import { NO_SERVICE } from '../facts/service-names.ts'
 import type { ByteWriter } from '../kernel/byte-writer.ts'
-
-const NO_NAME = new Uint8Array(0)
+import type { GivenLabels } from '../tape/given-labels.ts'
 
 interface Rows {
   readonly first: number
@@ -29,14 +28,22 @@ export function writeContexts(
       writer.varuint(0)
       continue
     }
-    const name = service === NO_SERVICE ? NO_NAME : labels.names.nameOf(service)
-    const length = CONTEXT_SERVICE_AT + name.length
-    writer.varuint(length)
-    writer.reserve(length)
-    const at = given.copyIds(event, 0, CONTEXT_SERVICE_AT, writer.bytes, writer.length)
-    writer.bytes.set(name, at)
-    writer.length += length
+    const length = service === NO_SERVICE ? 0 : labels.names.lengthOf(service)
+    writer.varuint(CONTEXT_SERVICE_AT + length)
+    writer.reserve(CONTEXT_SERVICE_AT + length)
+    const at = writeIds(given, event, writer.bytes, writer.length)
+    if (service !== NO_SERVICE) labels.names.copy(service, writer.bytes, at)
+    writer.length += CONTEXT_SERVICE_AT + length
   }
+}
+
+/** Zeros for an id that the event has not; returns where they end. */
+function writeIds(given: GivenLabels, event: number, to: Uint8Array, at: number): number {
+  const end = at + CONTEXT_SERVICE_AT
+  for (let i = at; i < end; i++) to[i] = 0
+  if (given.hasTraceId(event)) given.copyTraceId(event, to, at + CONTEXT_IDS._trace_id.at)
+  if (given.hasSpanId(event)) given.copySpanId(event, to, at + CONTEXT_IDS._span_id.at)
+  return end
 }
 
 /** A level alone is in the column `level`, and so is a service that the event's fields say, too. */

@@ -7,7 +7,6 @@ import { LEVELS } from '../../src/model/event-labels.ts'
 import { CONTEXT_IDS } from '../../src/model/projection.ts'
 import { SOURCE_RECEIPT } from '../facts/event-facts.ts'
 import { NO_SERVICE } from '../facts/service-names.ts'
-import { isId } from '../tape/given-labels.ts'
 import { NO_LEVEL } from '../tape/level-words.ts'
 import type { EventCursor } from './event-cursor.ts'
 import { makeMomentTest } from './time-test.ts'
@@ -66,7 +65,8 @@ function makeServiceTest(test: Test, parts: Parts): EventTest {
 
 /** Of an id that came with the protocol. */
 function makeGivenIdTest(name: TraceFieldName, test: Test, parts: Parts): EventTest {
-  const { at, bytes } = CONTEXT_IDS[name]
+  const { bytes } = CONTEXT_IDS[name]
+  const isTrace = name === '_trace_id'
   const ofDigits = test.kind === 'value' ? { ...test, value: digitsOf(test) } : test
   const { string, exists } = makeValueTest(ofDigits, false, parts)
   const id = Buffer.alloc(bytes)
@@ -74,9 +74,10 @@ function makeGivenIdTest(name: TraceFieldName, test: Test, parts: Parts): EventT
   return ({ facts, event }) => {
     const { given } = facts.labels
     if (!given.has(event)) return false
-    given.copyIds(event, at, bytes, id, 0)
-    if (!isId(id)) return false
+    if (!(isTrace ? given.hasTraceId(event) : given.hasSpanId(event))) return false
     if (exists) return true
+    if (isTrace) given.copyTraceId(event, id, 0)
+    else given.copySpanId(event, id, 0)
     digits.write(id.toString('hex'), 'latin1')
     return string?.(digits, 0, digits.length) === true
   }

@@ -99,12 +99,21 @@ export class EventLabels {
   /** What a protocol says of an event counts before what the event's own fields say. */
   #takeGiven({ given, count }: DecodedEvents): void {
     if (this.ownService.length < count) this.ownService = new Int32Array(count * 2)
+    let last = NO_SERVICE
+    let found = NO_SERVICE
     for (let event = 0; event < count; event++) {
       if (given.isGiven[event] !== 1) continue
       this.ownService[event] = this.service[event]!
       if (given.level[event] !== NO_LEVEL) this.level[event] = given.level[event]!
-      const name = given.nameOf(event)
-      if (name.length > 0) this.service[event] = this.names.find(name, 0, name.length)
+      const service = given.service[event]!
+      if (service === NO_SERVICE) continue
+      // Mostly that of the event before.
+      if (service !== last) {
+        const name = given.nameOf(event)
+        found = this.names.find(name, 0, name.length)
+        last = service
+      }
+      this.service[event] = found
     }
   }
 

@@ -74,10 +74,10 @@ export function encodeLabels({ given }: DecodedEvents, { first, count }: EventRa
     const service = given.service[start]!
     do {
       if ((bits & HAS_TRACE_ID) !== 0) {
-        idsAt = given.copyIds(event, 0, TRACE_ID_BYTES, idBytes, idsAt)
+        idsAt = given.copyTraceId(event, idBytes, idsAt)
       }
       if ((bits & HAS_SPAN_ID) !== 0) {
-        idsAt = given.copyIds(event, TRACE_ID_BYTES, SPAN_ID_BYTES, idBytes, idsAt)
+        idsAt = given.copySpanId(event, idBytes, idsAt)
       }
       event++
     } while (event < end && isAlike(given, event, bits, service))

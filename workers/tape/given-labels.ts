@@ -6,6 +6,9 @@
 export const TRACE_ID_BYTES = 16
 export const SPAN_ID_BYTES = 8
 export const IDS_BYTES = TRACE_ID_BYTES + SPAN_ID_BYTES
+/** Kinds of ids. */
+const TRACE = 1
+const SPAN = 2
 const NO_NAME = new Uint8Array(0)
 
 export class GivenLabels {
@@ -17,7 +20,9 @@ export class GivenLabels {
   level = new Uint8Array(0)
   /** The number of a name in `services`, or 0. */
   service = new Int32Array(0)
-  /** IDS_BYTES an event: the trace's id, the span's; zeros where there is none. */
+  /** TRACE and SPAN, where the event has such an id. */
+  kinds = new Uint8Array(0)
+  /** IDS_BYTES an event: the trace's id, the span's, where it has them. */
   ids = new Uint8Array(0)
   /** Names of the batch's services, from 1 on. */
   services: Uint8Array[] = [NO_NAME]
@@ -48,37 +53,41 @@ export class GivenLabels {
     return added
   }
 
-  /** Marks an event; its ids are zeros. `capacity`: of the batch's arrays, more than `event`. */
+  /** Marks an event, which has no ids. `capacity`: of the batch's arrays, more than `event`. */
   set(event: number, capacity: number, level: number, service: number): void {
     if (this.isGiven.length < capacity) this.#grow(capacity)
     this.any = true
     this.isGiven[event] = 1
     this.level[event] = level
     this.service[event] = service
-    this.ids.fill(0, event * IDS_BYTES, (event + 1) * IDS_BYTES)
+    this.kinds[event] = 0
   }
 
   setTraceId(event: number, id: Uint8Array): void {
-    this.ids.set(id, event * IDS_BYTES)
+    this.kinds[event]! |= TRACE
+    copy(id, 0, TRACE_ID_BYTES, this.ids, event * IDS_BYTES)
   }
 
   setSpanId(event: number, id: Uint8Array): void {
-    this.ids.set(id, event * IDS_BYTES + TRACE_ID_BYTES)
+    this.kinds[event]! |= SPAN
+    copy(id, 0, SPAN_ID_BYTES, this.ids, event * IDS_BYTES + TRACE_ID_BYTES)
   }
 
   hasTraceId(event: number): boolean {
-    return hasBits(this.ids, event * IDS_BYTES, TRACE_ID_BYTES)
+    return (this.kinds[event]! & TRACE) !== 0
   }
 
   hasSpanId(event: number): boolean {
-    return hasBits(this.ids, event * IDS_BYTES + TRACE_ID_BYTES, SPAN_ID_BYTES)
+    return (this.kinds[event]! & SPAN) !== 0
   }
 
-  /** Copies `length` bytes of an event's ids, from their `offset` on; returns where they end. */
-  copyIds(event: number, offset: number, length: number, to: Uint8Array, at: number): number {
-    const start = event * IDS_BYTES + offset
-    for (let i = 0; i < length; i++) to[at + i] = this.ids[start + i]!
-    return at + length
+  /** Copies an id that the event has; returns where it ends. */
+  copyTraceId(event: number, to: Uint8Array, at: number): number {
+    return copy(this.ids, event * IDS_BYTES, TRACE_ID_BYTES, to, at)
+  }
+
+  copySpanId(event: number, to: Uint8Array, at: number): number {
+    return copy(this.ids, event * IDS_BYTES + TRACE_ID_BYTES, SPAN_ID_BYTES, to, at)
   }
 
   /** Whether the protocol said something of the event. */
@@ -91,24 +100,27 @@ export class GivenLabels {
   }
 
   #grow(capacity: number): void {
-    const { isGiven, level, service, ids } = this
+    const { isGiven, level, service, kinds, ids } = this
     this.isGiven = new Uint8Array(capacity)
     this.level = new Uint8Array(capacity)
     this.service = new Int32Array(capacity)
+    this.kinds = new Uint8Array(capacity)
     this.ids = new Uint8Array(capacity * IDS_BYTES)
     this.isGiven.set(isGiven)
     this.level.set(level)
     this.service.set(service)
+    this.kinds.set(kinds)
     this.ids.set(ids)
   }
 }
 
 /** An id of zeros is none. */
 export function isId(id: Uint8Array): boolean {
-  return hasBits(id, 0, id.length)
+  for (let i = 0; i < id.length; i++) if (id[i] !== 0) return true
+  return false
 }
 
-function hasBits(bytes: Uint8Array, start: number, length: number): boolean {
-  for (let i = start; i < start + length; i++) if (bytes[i] !== 0) return true
-  return false
+function copy(from: Uint8Array, start: number, length: number, to: Uint8Array, at: number): number {
+  for (let i = 0; i < length; i++) to[at + i] = from[start + i]!
+  return at + length
 }
