@@ -200,12 +200,14 @@ export function rememberLabel(
   v128.store(slot, b, TEXT + 16)
 }
 
-/** The slot with the text of an entry, or 0; only of strings without escapes, and of integers. */
+/**
+ * The slot with the text of an entry, or 0; only of strings, as they are spelled, and of integers.
+ */
 function slotOf(labels: Labels, kind: i32, entry: usize, bytes: usize): usize {
   const type = load<i32>(entry, 4)
   const start = load<i32>(entry, 8)
   const length = <usize>(load<i32>(entry, 12) - start)
-  if (length > TEXT_BYTES_MAX || (type !== STRING && type !== INT)) return 0
+  if (length > TEXT_BYTES_MAX || (type !== STRING && type !== INT && type !== ESCAPED)) return 0
   const a = firstHalf(bytes + start, length)
   const b = secondHalf(bytes + start, length)
   const slot = labels.slots + placeOf(a, b)

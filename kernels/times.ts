@@ -3,12 +3,21 @@
  * after `.` or `,`, then `Z`, an offset (`+01:00`, `+0100`, `+01`) or nothing (UTC). Fractions
  * keep nanoseconds; further digits are cut. Years 1900 to 2261: what a 64-bit count of nanoseconds
  * and ClickHouse's DateTime64(9) both hold.
+ *
+ * And what the OpenTelemetry Collector's exporter `elasticsearch` writes: the milliseconds since
+ * 1970 in 12 or 13 digits, a point, and how many nanoseconds are beyond them, which it does not
+ * fill up with zeros: `1732604400123.45` has 45.
  */
 const MS_PER_DAY: f64 = 86_400_000
 const YEAR_MIN: i32 = 1900
 const YEAR_MAX: i32 = 2261
 const TEXT_BYTES_MIN: usize = 16
 const TEXT_BYTES_MAX: usize = 64
+/** Milliseconds since 1970: from 1973 on, and until the end of 2261. */
+const EPOCH_DIGITS_MIN: usize = 12
+const EPOCH_DIGITS_MAX: usize = 13
+const EPOCH_MS_MAX: i64 = 9_214_646_399_999
+const NANOS_DIGITS_MAX: usize = 6
 const DASH: u32 = 0x2d
 const COLON: u32 = 0x3a
 const PLUS: u32 = 0x2b
@@ -99,15 +108,40 @@ function readOffset(at: usize, end: usize): i32 {
   return sign === DASH ? -size : size
 }
 
+/** Reads milliseconds and nanoseconds; false where the text is something else. */
+function tryEpoch(clock: Clock, start: usize, end: usize): bool {
+  let ms: i64 = 0
+  let at = start
+  for (; at < end && at - start <= EPOCH_DIGITS_MAX; at++) {
+    const digit = byteAt(at) - 0x30
+    if (digit > 9) break
+    ms = ms * 10 + digit
+  }
+  const digits = at - start
+  if (digits < EPOCH_DIGITS_MIN || digits > EPOCH_DIGITS_MAX || ms > EPOCH_MS_MAX) return false
+  if (at === end || byteAt(at) !== POINT || byteAt(start) === 0x30) return false
+  const first = ++at
+  if (first === end || end - first > NANOS_DIGITS_MAX) return false
+  let nanos = 0
+  for (; at < end; at++) {
+    const digit = byteAt(at) - 0x30
+    if (digit > 9) return false
+    nanos = nanos * 10 + <i32>digit
+  }
+  clock.ms = <f64>ms
+  clock.nanos = nanos
+  return true
+}
+
 /**
  * Reads the date-time at `start`..`end` to `clock`; false when it is not one. Second 60 is taken as
  * the next minute's second 0 (leap seconds).
  */
 export function tryTime(clock: Clock, start: usize, end: usize): bool {
   const length = end - start
-  if (length < TEXT_BYTES_MIN || length > TEXT_BYTES_MAX) return false
+  if (length < TEXT_BYTES_MIN || length > TEXT_BYTES_MAX) return tryEpoch(clock, start, end)
   const day = readDay(clock, start)
-  if (day === NO_DAY) return false
+  if (day === NO_DAY) return tryEpoch(clock, start, end)
   const separator = byteAt(start + 10)
   if ((separator & CAPITAL) !== LETTER_T && separator !== SPACE) return false
   const hour = twoDigits(start + 11)

@@ -60,13 +60,17 @@ export function createAgentRoutes(parts: AgentParts): Route[] {
 
 /** Through the worker code of ingest and that of the event list; nothing is stored. */
 function tryEventsBy(pool: WorkerPool, readSegments: EventReads['readSegments']): TryEvents {
-  return async ({ streamId, parseUserAgents, redactSensitive, redactFields }, kind, body) => {
+  return async (
+    { streamId, parseUserAgents, redactSensitive, redactFields, otlpContext },
+    kind,
+    body,
+  ) => {
     const part = kind === 'text' ? { framing: kind, bytes: body } : BodyFramer.detectWhole(body)
     if (part instanceof IngestError) throw part
     const bytes = new Uint8Array(new SharedArrayBuffer(part.bytes.length + BATCH_PADDING))
     bytes.set(part.bytes)
     padBatch(bytes, part.bytes.length)
-    const settings = { parseUserAgents, redactSensitive, redactFields }
+    const settings = { parseUserAgents, redactSensitive, redactFields, otlpContext }
     const parts = [{ framing: part.framing, start: 0, end: part.bytes.length }]
     const receivedAtMs = Date.now()
     const { batch } = await pool.run({

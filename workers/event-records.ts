@@ -6,11 +6,14 @@
 
 import { csvCell, safeText } from '../src/bytes/csv-cell.ts'
 import type { RecordFormat, SegmentRead } from '../src/model/batch.ts'
+import { LEVELS } from '../src/model/event-labels.ts'
 import { type EventFacts, SOURCE_RECEIPT } from './facts/event-facts.ts'
+import { NO_SERVICE } from './facts/service-names.ts'
 import { allocateOutside, ByteWriter } from './kernel/byte-writer.ts'
 import { FieldPicker } from './pick-fields.ts'
 import { shapeText } from './schema/schema-delta.ts'
 import type { DecodedEvents } from './tape/decoded-events.ts'
+import { IDS_BYTES } from './tape/given-labels.ts'
 
 const QUOTE = 0x22
 const CARRIAGE_RETURN = 0x0d
@@ -76,6 +79,7 @@ export class EventRecords {
         `,"event_time":"${eventTime}","event_time_source":"${SOURCE_NAMES[source]}"` +
         `,"shape":"${shape}",`,
     )
+    if (facts.labels.given.has(event)) this.#given(facts.labels, event)
     if (this.#picker === undefined) {
       this.#text('"payload":')
       this.#bytes(bytes, start, end)
@@ -83,6 +87,24 @@ export class EventRecords {
       this.#jsonFields(this.#picker, bytes, start, end)
     }
     this.writeByte(CLOSE_OBJECT)
+  }
+
+  /** What the payload does not say: labels that came with the protocol. */
+  #given({ given, level, service, names }: EventFacts['labels'], event: number): void {
+    const member = (name: string, text: string | undefined) => {
+      if (text !== undefined && text !== '') this.#text(`"${name}":${JSON.stringify(text)},`)
+    }
+    const id = Buffer.alloc(IDS_BYTES)
+    member('level', LEVELS[level[event]! - 1])
+    if (service[event] !== NO_SERVICE) {
+      member('service', Buffer.from(names.nameOf(service[event]!)).toString('utf8'))
+    }
+    if (given.hasTraceId(event)) {
+      member('trace_id', id.toString('hex', 0, given.copyTraceId(event, id, 0)))
+    }
+    if (given.hasSpanId(event)) {
+      member('span_id', id.toString('hex', 0, given.copySpanId(event, id, 0)))
+    }
   }
 
   #jsonFields(picker: FieldPicker, bytes: Uint8Array, start: number, end: number): void {

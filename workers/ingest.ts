@@ -105,6 +105,7 @@ export class IngestPipeline {
     const isClean = kind === 'binary' || isCleanUtf8(batch.bytes)
     const input = isClean ? batch : repairParts(batch.bytes, batch.parts)
     this.#events.reset()
+    this.#otlp.keepsContext = batch.settings.otlpContext === 'keep'
     const bytes = this.#begin(input.bytes, kind === 'json')
     const starts = ownerStarts(batch.owners ?? [])
     const outcomes = input.parts.map((part, index) => {

@@ -69,14 +69,22 @@ function sliceContent(content: MixedContent, first: number, count: number): Segm
   const start = content.offsets[first]
   const end = content.offsets[first + count]
   assert(start !== undefined && end !== undefined, 'the payload has fewer events')
-  const times = new Map<number, { readonly ms: number; readonly nanos: number }>()
-  if (content.times.size > 0) {
-    for (let ordinal = 0; ordinal < count; ordinal++) {
-      const time = content.times.get(first + ordinal)
-      if (time !== undefined) times.set(ordinal, time)
-    }
+  return {
+    text: content.text.subarray(start, end),
+    times: sliceMap(content.times, first, count),
+    labels: sliceMap(content.labels, first, count),
   }
-  return { text: content.text.subarray(start, end), times }
+}
+
+/** What is known of the `count` events from `first` on, by their ordinals from there. */
+function sliceMap<T>(all: ReadonlyMap<number, T>, first: number, count: number): Map<number, T> {
+  const some = new Map<number, T>()
+  if (all.size === 0) return some
+  for (let ordinal = 0; ordinal < count; ordinal++) {
+    const one = all.get(first + ordinal)
+    if (one !== undefined) some.set(ordinal, one)
+  }
+  return some
 }
 
 /** In memory of its own: `Buffer.concat` may take it from a pool that cannot change hands. */

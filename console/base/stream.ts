@@ -13,6 +13,7 @@ export interface StreamInfo {
   readonly redact_sensitive: boolean
   readonly redact_fields: readonly string[]
   readonly text_fields?: readonly string[]
+  readonly otlp_context?: 'drop' | 'keep'
   readonly rate_budget: number | null
   readonly byte_budget: number | null
   readonly field_soft_cap: number

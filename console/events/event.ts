@@ -20,6 +20,8 @@ export interface EventRecord {
   readonly eventTime: string
   readonly eventMs: number
   readonly shape: string
+  /** Where an OTLP record says it beside the payload. */
+  readonly level?: string
   readonly payload: JsonSpan
 }
 
@@ -55,6 +57,7 @@ export function readEvent(record: JsonSpan): EventRecord {
     eventTime,
     eventMs: Date.parse(eventTime),
     shape: textOf('shape'),
+    level: textOf('level'),
     payload: members.get('payload') ?? wholeJson('{}'),
   }
 }

@@ -15,7 +15,9 @@ export const LEVEL_SIGNS: Readonly<Record<Level, string>> = {
 }
 
 /** As the service labels events: `_level`. */
-export function levelOf({ payload }: EventRecord): Level | undefined {
+export function levelOf({ payload, level }: EventRecord): Level | undefined {
+  const given = LEVELS.find((known) => known === level)
+  if (given !== undefined) return given
   return readLevel((path) => {
     const value = jsonAt(payload, path)
     const kind = value && jsonKind(value)

@@ -128,6 +128,12 @@ function Transforms({ draft, change }: PartProps) {
         onChange={(userAgents) => change({ userAgents })}
         hint="Adds browser, system and device beside user-agent fields."
       />
+      <CheckField
+        label="Keep the context of OTLP records"
+        checked={draft.keepsContext}
+        onChange={(keepsContext) => change({ keepsContext })}
+        hint="Adds attributes, resource, severity and ids to bodies that are objects."
+      />
     </>
   )
 }
@@ -194,6 +200,7 @@ interface Draft {
   readonly redact: boolean
   readonly redactFields: string
   readonly userAgents: boolean
+  readonly keepsContext: boolean
   readonly maxBytes: string
   readonly rate: string
   readonly byteRate: string
@@ -211,6 +218,7 @@ function draftOf(stream: StreamInfo | undefined): Draft {
     redact: stream?.redact_sensitive ?? false,
     redactFields: stream?.redact_fields.join(', ') ?? '',
     userAgents: stream?.parse_user_agents ?? false,
+    keepsContext: stream?.otlp_context === 'keep',
     maxBytes: textOf(stream?.max_stored_bytes),
     rate: textOf(stream?.rate_budget),
     byteRate: textOf(stream?.byte_budget),
@@ -229,6 +237,7 @@ function settingsOf(draft: Draft) {
     redact_sensitive: draft.redact,
     redact_fields: listOf(draft.redactFields),
     parse_user_agents: draft.userAgents,
+    otlp_context: draft.keepsContext ? 'keep' : 'drop',
     max_stored_bytes: numberOf(draft.maxBytes),
     rate_budget: numberOf(draft.rate),
     byte_budget: numberOf(draft.byteRate),

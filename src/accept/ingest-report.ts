@@ -17,6 +17,9 @@ export class IngestReport {
   readonly rejectedByCode = new Map<RejectCode, number>()
   /** The first rejects, placed in the whole request: index from 0, line from 1. */
   readonly errors: ReportedError[] = []
+  /** Events that are stored without something, and the first of them in the whole request. */
+  warnings = 0
+  firstWarning: PartResult['firstWarning']
   /** Set when the whole request failed: a syntax error in a document or an array. */
   fatal: ReportedError | undefined
   #lines = 0
@@ -51,6 +54,11 @@ export class IngestReport {
     for (const [code, count] of Object.entries(result.rejectedByCode)) {
       const known = this.rejectedByCode.get(code as RejectCode) ?? 0
       this.rejectedByCode.set(code as RejectCode, known + count)
+    }
+    this.warnings += result.warnings ?? 0
+    if (result.firstWarning !== undefined) {
+      const { index, message } = result.firstWarning
+      this.firstWarning ??= { index: this.#items + index, message }
     }
     if (result.fatal !== undefined && this.fatal === undefined) {
       const { index, line } = result.fatal

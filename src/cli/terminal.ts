@@ -3,7 +3,7 @@
  * characters in events are shown, not passed through: a log line must not move the cursor.
  */
 import { stripVTControlCharacters } from 'node:util'
-import { type Level, readLevel } from '../model/event-labels.ts'
+import { LEVELS, type Level, readLevel } from '../model/event-labels.ts'
 import { mainTextOf, TEXT_FIELDS_DEFAULT, TextNames } from '../model/text-fields.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -11,6 +11,8 @@ export interface EventRecord {
   readonly id: string
   readonly event_time: string
   readonly _stream?: string
+  /** Where an OTLP record says it beside the payload. */
+  readonly level?: string
   readonly payload: Readonly<Record<string, unknown>>
 }
 
@@ -38,7 +40,7 @@ export class Terminal {
 
   /** One line for an event: its time, its level, and its text or its whole payload. */
   event(record: EventRecord): string {
-    const level = levelOf(record.payload)
+    const level = LEVELS.find((known) => known === record.level) ?? levelOf(record.payload)
     const time = record.event_time.replace('T', ' ').replace(/Z$/, '')
     const shown = (level ?? '').padEnd(LEVEL_WIDTH)
     const stream = record._stream === undefined ? '' : `[${record._stream}] `

@@ -88,6 +88,8 @@ export const SYSTEM_FIELDS = [
   '_shape',
   '_level',
   '_service',
+  '_trace_id',
+  '_span_id',
 ] as const
 
 export type SystemFieldName = (typeof SYSTEM_FIELDS)[number]

@@ -2,6 +2,7 @@
 import { LEVELS } from '../model/event-labels.ts'
 import { QueryError } from './query-error.ts'
 import type { Scalar, SystemField, SystemFieldName, Test } from './query-tree.ts'
+import { isTraceField } from './trace-fields.ts'
 
 const EXPECTED = {
   _id: 'an event id such as 3706387219251200000-17',
@@ -10,6 +11,8 @@ const EXPECTED = {
   _shape: 'a shape: 16 hex digits',
   _level: `a level: ${LEVELS.join(', ')}`,
   _service: 'the name of a service',
+  _trace_id: "a trace's id, a pattern or a regular expression",
+  _span_id: "a span's id, a pattern or a regular expression",
 } as const satisfies Record<SystemFieldName, string>
 
 /**
@@ -27,6 +30,7 @@ export function readSystemTest(field: SystemField, test: Test): Test {
 }
 
 function tryRead({ name }: SystemField, test: Test): Test | undefined {
+  if (isTraceField(name)) return test.kind === 'range' ? undefined : test
   if (name === '_ingested_at' || name === '_event_time') return tryReadMoment(test)
   if (name === '_level' && test.kind === 'range') {
     const low = test.low && { ...test.low, value: lowered(test.low.value) }

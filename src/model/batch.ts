@@ -113,10 +113,7 @@ export interface OtlpResume {
 }
 
 /** The parts of one stream in a mixed batch; they are consecutive. */
-export interface BatchOwner {
-  readonly streamId: StreamId
-  readonly parts: number
-}
+export type BatchOwner = { readonly streamId: StreamId; readonly parts: number }
 
 export interface AcceptedBatch {
   /** `MIXED_STREAM` with `owners`. */
@@ -158,6 +155,9 @@ export interface PartResult {
   readonly acceptedBytes: number
   /** First `REPLY_ERRORS_MAX` rejects. */
   readonly rejects: readonly EventReject[]
+  readonly warnings?: number | undefined
+  /** Of the accepted events that are stored without something. */
+  readonly firstWarning?: Pick<EventReject, 'index' | 'message'> | undefined
   /** Set when the whole part failed (array or document framing): nothing of it is stored. */
   readonly fatal: EventReject | undefined
   /** For a bulk part: its items of the reply. */

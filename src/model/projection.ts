@@ -10,6 +10,8 @@ export const PROJECTION_COLUMNS = [
   ['shape', 'UInt64'],
   ['level', 'LowCardinality(String)'],
   ['service', 'LowCardinality(String)'],
+  // Empty for most events: see `CONTEXT_IDS`.
+  ['context', 'String'],
   ['payload', 'JSON(max_dynamic_paths=1024)'],
 ] as const
 
@@ -22,6 +24,18 @@ export const MIXED_PROJECTION_COLUMNS = [
   ...PROJECTION_COLUMNS.slice(0, -1),
   ['payload', SHARED_PAYLOAD_TYPE],
 ] as const
+
+/**
+ * The parts of the column `context`: what a protocol's record says of an event beside its JSON.
+ * Empty where it says no id and no other service than the event's fields, as for nearly all events.
+ * Else the trace's id, the span's, and the service that the event's own fields say, which the
+ * column `service` has in all other rows. An id of zeros is none.
+ */
+export const CONTEXT_IDS = {
+  _trace_id: { at: 0, bytes: 16 },
+  _span_id: { at: 16, bytes: 8 },
+} as const
+export const CONTEXT_SERVICE_AT = 24
 
 /** Rows that an index leaves out or keeps together, and that are compressed together. */
 export const GRANULE_ROWS = 16_384

@@ -6,11 +6,16 @@ import type { SchemaCaps } from './schema.ts'
  */
 export type StreamId = number & { readonly __brand: 'StreamId' }
 
+export const OTLP_CONTEXTS = ['drop', 'keep'] as const
+export type OtlpContextSetting = (typeof OTLP_CONTEXTS)[number]
+
 /** Settings that change what workers do with events. Sent with every batch. */
 export interface TransformSettings {
   readonly parseUserAgents: boolean
   readonly redactSensitive: boolean
   readonly redactFields: readonly string[]
+  /** What becomes of what an OTLP record says beside a structured body; absent: `drop`. */
+  readonly otlpContext?: OtlpContextSetting
 }
 
 export interface Stream extends TransformSettings {
@@ -24,6 +29,7 @@ export interface Stream extends TransformSettings {
   /** Bytes a second, null for none. */
   readonly byteBudget: number | null
   readonly schemaCaps: SchemaCaps
+  readonly otlpContext: OtlpContextSetting
   /** Paths that are searched word by word, without duplicates: `text-fields.ts`. */
   readonly textFields: readonly string[]
   readonly createdAtMs: number

@@ -101,6 +101,7 @@ function describeBatch({ batch }: IngestTask): object {
     received_at: new Date(batch.receivedAtMs).toISOString(),
     parse_user_agents: batch.settings.parseUserAgents,
     redact_fields: batch.settings.redactFields.length,
+    otlp_context: batch.settings.otlpContext,
     parts: batch.parts.map(({ framing, start, end }) => ({ framing, bytes: end - start })),
   }
 }

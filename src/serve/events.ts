@@ -5,11 +5,12 @@
  * Payloads are the stored bytes, spliced into the reply and never parsed here: integers keep their
  * digits, duplicate keys stay.
  */
-import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
+import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import type { DamagedRead } from '../model/batch.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
+import { LEVELS } from '../model/event-labels.ts'
 import { SEGMENT_ID_MAX } from '../model/segment-id.ts'
 import type { SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -55,6 +56,14 @@ export interface EventRoutesDeps extends Guard {
   readonly readSegments: ReadSegments
 }
 
+const OF_RECORD = 'Where an OTLP record says it beside a structured body'
+/** Only of some events. */
+const GIVEN: Readonly<Record<string, Schema>> = {
+  level: { type: 'string', enum: LEVELS, description: OF_RECORD },
+  service: { type: 'string', description: OF_RECORD },
+  trace_id: { type: 'string', description: OF_RECORD },
+  span_id: { type: 'string', description: OF_RECORD },
+}
 /** An event record; `payload` is the stored JSON, byte for byte. */
 export const EVENT: ObjectSchema = {
   type: 'object',
@@ -64,6 +73,7 @@ export const EVENT: ObjectSchema = {
     event_time: { ...RFC3339, description: "The producer's clock, up to nanoseconds" },
     event_time_source: { type: 'string', enum: ['otlp', 'field', 'receipt'] },
     shape: { type: 'string' },
+    ...GIVEN,
     payload: { type: 'object', properties: {}, additionalProperties: {} },
   },
 }

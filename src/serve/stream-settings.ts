@@ -14,7 +14,7 @@ import { isFieldPath, mayBeInArray } from '../model/field-path.ts'
 import { findPathFault, normalizePath } from '../model/redact-path.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { SCHEMA_CAPS_DEFAULT, type SchemaCaps } from '../model/schema.ts'
-import type { Stream } from '../model/stream.ts'
+import { OTLP_CONTEXTS, type OtlpContextSetting, type Stream } from '../model/stream.ts'
 import { TEXT_FIELDS_DEFAULT } from '../model/text-fields.ts'
 import type { StreamSettings } from '../store/control/control-store.ts'
 import { type BodyFields, isPathTooLong, malformed, readName } from './body-fields.ts'
@@ -101,6 +101,18 @@ const SETTINGS = {
       into.textFields = readTextFields(value as readonly string[])
     },
   },
+  otlp_context: {
+    schema: {
+      type: 'string',
+      enum: OTLP_CONTEXTS,
+      default: 'drop',
+      description:
+        "Whether an OTLP record's attributes, resource, severity and ids join its structured body",
+    },
+    read: (value, into) => {
+      into.otlpContext = value as OtlpContextSetting
+    },
+  },
   rate_budget: {
     schema: countOrNull('Events a second; null: no budget of its own'),
     read: (value, into) => {
@@ -152,6 +164,7 @@ const DEFAULTS: Omit<StreamSettings, 'name'> = {
   byteBudget: null,
   schemaCaps: SCHEMA_CAPS_DEFAULT,
   textFields: TEXT_FIELDS_DEFAULT,
+  otlpContext: 'drop',
 }
 
 /** The settings of a new stream, from a body that matches `NEW_STREAM`. Throws `malformed`. */
@@ -201,6 +214,7 @@ export function streamJson(stream: Stream) {
     redact_sensitive: stream.redactSensitive,
     redact_fields: stream.redactFields,
     text_fields: stream.textFields,
+    otlp_context: stream.otlpContext,
     rate_budget: stream.rateBudget,
     byte_budget: stream.byteBudget,
     field_soft_cap: stream.schemaCaps.fieldsSoft,

@@ -5,7 +5,7 @@ import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
 import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { joinBlocks } from '../../src/materialize/join-blocks.ts'
 import { stampBlock } from '../../src/materialize/stamp.ts'
-import type { EncodedBatch } from '../../src/model/batch.ts'
+import type { AcceptedBatch, EncodedBatch } from '../../src/model/batch.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -79,8 +79,13 @@ export class ProjectionHarness {
 
   /** The same for the table that small streams share; it has the events of one segment. */
   async insertShared(streamId: StreamId, lines: readonly string[]): Promise<SegmentId> {
+    return this.insertSharedBatch(streamId, batchOf(lines.join('\n')))
+  }
+
+  /** The same for any batch of one part. */
+  async insertSharedBatch(streamId: StreamId, given: AcceptedBatch): Promise<SegmentId> {
     const owners = [{ streamId, parts: 1 }]
-    const batch = { ...batchOf(lines.join('\n')), streamId: MIXED_STREAM, owners }
+    const batch = { ...given, streamId: MIXED_STREAM, owners }
     const { segments } = new IngestPipeline().run(batch)
     const [segment] = segments
     assert(segment !== undefined && segments.length === 1)

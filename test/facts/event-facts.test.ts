@@ -175,6 +175,7 @@ test('a time is found however its text is spelled', () => {
     '{"time":"2026-01-02T03:04:05\\u005a"}',
     `{"time":"${escaped.join('')}"}`,
     `{"time":"${escaped.join('')}","time_":"${'\\n'.repeat(300)}"}`,
+    '{"@timestamp":"1767323045000.0","attributes":{}}',
   ]
   worker.describe(...lines, `{"time":"${'\\n'.repeat(300)}"}`)
   for (const [i, line] of lines.entries()) {

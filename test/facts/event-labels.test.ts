@@ -54,6 +54,13 @@ const labelAlone = (line: string): Label => new Worker().label([line])[0]!
 
 const value = fc.oneof(
   fc.constantFrom('"info"', '"INFO"', '"Warn"', '"error"', '"e"', '""', '"inf\\u006f"', '30', '-0'),
+  fc.constantFrom(
+    '"[INFO] "',
+    '"\\u001b[33mWARN\\u001b[0m"',
+    '"\\u001b[33mx\\u001b[0m"',
+    '"3"',
+    '3',
+  ),
   fc.constantFrom('9', '17', '"9"', '1.5', '18446744073709551615', 'null', 'true', '{}', '[1]'),
   // Lengths around those that are remembered, in halves of sixteen bytes.
   fc
@@ -64,6 +71,13 @@ const key = fc.constantFrom(
   'level',
   'severity',
   'lvl',
+  'Level',
+  'LEVEL',
+  'lEvel',
+  'L',
+  'PRIORITY',
+  'priority',
+  'Service',
   'severity_number',
   'service',
   'service.name',

@@ -1,9 +1,9 @@
 /** Goal: words of levels and names of services are told apart, however alike their bytes are. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LEVELS, SPELLED_LEVELS } from '../../src/model/event-labels.ts'
-import { levelOfText, NO_LEVEL } from '../../workers/facts/level-words.ts'
+import { LEVELS, readLevel, SPELLED_LEVELS } from '../../src/model/event-labels.ts'
 import { NAMES_KEPT_MAX, ServiceNames } from '../../workers/facts/service-names.ts'
+import { levelOfText, NO_LEVEL } from '../../workers/tape/level-words.ts'
 
 const levelOf = (text: string) => levelOfText(Buffer.from(`"${text}"`), 1, 1 + text.length)
 
@@ -17,6 +17,26 @@ test('each spelling is its level, in any case, and no part or extension of it is
     }
   }
   assert.equal(levelOf(''), NO_LEVEL)
+})
+
+test('what is around a word does not count, as the model says', () => {
+  const around = ['', ' ', '\t', '[', ']', '(', ')', '<', '>', ':', '\u001b[32m', '[0m', '\u001b']
+  const words = ['info', 'WARN', 'e', '30', 'x', '', 'in[0mfo', '[1;2', 'é']
+  for (const word of words) {
+    for (const before of around) {
+      for (const after of [...around, ' '.repeat(62)]) {
+        const text = `${before}${word}${after}`
+        const bytes = Buffer.from(text)
+        const level = readLevel((path) =>
+          path === 'level' ? { isNumber: false, text } : undefined,
+        )
+        const expected = level === undefined ? NO_LEVEL : LEVELS.indexOf(level) + 1
+        assert.equal(levelOfText(bytes, 0, bytes.length), expected, JSON.stringify(text))
+      }
+    }
+  }
+  assert.equal(levelOf('\u001b[32minfo\u001b[39m'), LEVELS.indexOf('info') + 1)
+  assert.equal(levelOf('[ERROR]'), LEVELS.indexOf('error') + 1)
 })
 
 test('names with the same length and the same few bytes have numbers of their own', () => {

@@ -149,5 +149,15 @@ test('system fields', () => {
     ['_shape:00000000DEADBEEF', ['{}'], []],
     ['_service:w*', ['{}'], []],
     ['`_id`:1', ['{"_id":1}'], ['{}']],
+    [
+      '_trace_id:AB',
+      ['{"trace_id":"ab"}', '{"traceId":"AB"}', '{"trace":{"id":["x","ab"]}}'],
+      ['{"trace_id":"abc"}', '{"span_id":"ab"}'],
+    ],
+    [
+      '_span_id:*',
+      ['{"SpanId":"a"}', '{"dd":{"span_id":"7"}}'],
+      ['{"spanId":""}', '{"span_id":5}'],
+    ],
   ])
 })

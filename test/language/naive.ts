@@ -29,6 +29,9 @@ export interface NaiveEvent {
   readonly shape: string
   readonly level: string | undefined
   readonly service: string | undefined
+  /** That came with the protocol. */
+  readonly traceId?: string | undefined
+  readonly spanId?: string | undefined
 }
 
 /** What a path has in the projection (docs/decisions/0002-projection-types.md). */
@@ -113,6 +116,8 @@ function matchesField(clause: FieldClause, field: Field, scope: Scope): boolean 
   const { paths, textFields } = scope
   switch (field.kind) {
     case 'system': {
+      if (field.name === '_trace_id') return matchesId(clause, 'trace', scope)
+      if (field.name === '_span_id') return matchesId(clause, 'span', scope)
       const value = systemValue(field.name, scope.event)
       return value !== undefined && testsValue(clause.test, value, false)
     }
@@ -141,6 +146,32 @@ function matchesField(clause: FieldClause, field: Field, scope: Scope): boolean 
     case 'any':
       return matchesBelow(clause, '', paths, textFields)
   }
+}
+
+/** The names that docs/language.md lists, with `trace` or `span` in them. */
+const ID_NAMES = ['#_id', '#Id', '#.id', '#id', '#ID', 'otel@ID', 'dd.#_id', '@Id']
+
+/** That of the record, or any string under the usual names; not the empty one. */
+function matchesId({ test }: FieldClause, of: 'trace' | 'span', scope: Scope): boolean {
+  const given = of === 'trace' ? scope.event.traceId : scope.event.spanId
+  const capital = of === 'trace' ? 'Trace' : 'Span'
+  const values = ID_NAMES.map((name) => name.replace('#', of).replace('@', capital)).flatMap(
+    (name): readonly (NaiveValue | null)[] => {
+      const leaf = scope.paths.get(name)
+      if (leaf?.kind === 'scalar') return [leaf.value]
+      return leaf?.kind === 'scalars' ? leaf.elements : []
+    },
+  )
+  const strings = values.flatMap((value) => (value?.kind === 'string' ? [value.text] : []))
+  if (test.kind === 'exists') return given !== undefined || strings.some((text) => text !== '')
+  if (test.kind !== 'value') {
+    const all = given === undefined ? strings : [given, ...strings]
+    return all.some((text) => testsValue(test, { kind: 'string', text }, false))
+  }
+  const asked = test.value.text
+  const isUuid = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(asked)
+  const digits = (isUuid ? asked.split('-').join('') : asked).toLowerCase()
+  return given === digits || strings.includes(asked) || strings.includes(digits)
 }
 
 /** Any path with this beginning, or one within its elements. */
@@ -193,6 +224,9 @@ function systemValue(name: SystemFieldName, event: NaiveEvent): NaiveValue | und
       return event.level === undefined ? undefined : { kind: 'level', text: event.level }
     case '_service':
       return event.service === undefined ? undefined : string(event.service)
+    case '_trace_id':
+    case '_span_id':
+      throw new Error('has several values')
   }
 }
 

@@ -14,7 +14,8 @@ export const TEXT_FIELDS: readonly (readonly string[])[] = [
 
 const KEYS = [
   ...['a', 'b', 'c', 'b.c', 'level', '@t', 'x-y/z', 'a b', 'a.b', 'é', '_id2', '_id', 'x'],
-  ...['tags', 'l', 'm', 'message', 'service', 'timestamp', '', '^`a', '\ud83d'],
+  ...['tags', 'l', 'm', 'message', 'service', 'Service', 'timestamp', 'trace_id', 'spanId', ''],
+  ...['^`a', '\ud83d'],
 ]
 
 const NUMBERS = [

@@ -58,6 +58,10 @@ const SYSTEM = [
   '_level:/r/',
   '_level:*',
   '_service:*',
+  '_trace_id:*',
+  '_trace_id:(a OR Timed)',
+  '_span_id:a*',
+  '_span_id:/^e/i',
   '_event_time:>=2026-01-01T00:00:00Z',
   '_event_time:2026-01-01T00:00:00Z',
   '_ingested_at:<2026-01-01T00:00:00Z',
@@ -68,7 +72,7 @@ const SYSTEM = [
 const scalar = fc.constantFrom(...NUMBERS, ...TIMES, ...WORDS)
 const field = fc.oneof(
   { arbitrary: fc.constantFrom(...NAMES), weight: 6 },
-  { arbitrary: fc.constantFrom('*', 'a.*', 'l[].*', '`_id`', '_service'), weight: 1 },
+  { arbitrary: fc.constantFrom('*', 'a.*', 'l[].*', '`_id`', '_service', '_trace_id'), weight: 1 },
 )
 const operator = fc.constantFrom('=', '!=', '>', '>=', '<', '<=')
 

@@ -9,6 +9,7 @@ export const DEFAULT_SETTINGS: Omit<StreamSettings, 'name'> = {
   redactSensitive: false,
   redactFields: [],
   textFields: [],
+  otlpContext: 'drop',
   rateBudget: null,
   byteBudget: null,
   schemaCaps: SCHEMA_CAPS_DEFAULT,

@@ -54,7 +54,7 @@ export function decodeOtlp(
   for (let i = 0; i < events.count; i++) {
     checkTape(i)
     texts.push(into.bytes.toString('utf8', events.start[i], events.end[i]))
-    const isGiven = events.hasTimes && events.timeGiven[i] === 1
+    const isGiven = events.hasTimes && events.timeGiven[i] !== 0
     const ms = BigInt(events.timeMs[i] ?? 0)
     times.push(isGiven ? String(ms * 1_000_000n + BigInt(events.timeNanos[i]!)) : undefined)
   }

@@ -59,7 +59,8 @@ class JsonSpeller {
       severityText: this.#string(record.severityText),
       body: record.body && this.#any(record.body),
       attributes: this.#attributes(record.attributes),
-      flags: '1',
+      flags: this.#integer(String(record.flags)),
+      droppedAttributesCount: this.#integer(String(record.droppedAttributesCount)),
       traceId: this.#hex(record.traceId),
       spanId: this.#hex(record.spanId),
       eventName: this.#string(record.eventName),
@@ -113,7 +114,11 @@ class JsonSpeller {
     return this.#random.chance(0.5) ? `"${digits}"` : digits
   }
 
+  /** An id; one that is a text already stays it. */
   #hex(bytes: Uint8Array): string {
+    if (bytes.length > 8 && bytes.every((byte) => byte > 0x20 && byte < 0x7f)) {
+      return this.#string(bytes)
+    }
     const text = Buffer.from(bytes).toString('hex')
     return `"${this.#random.chance(0.5) ? text.toUpperCase() : text}"`
   }
@@ -240,11 +245,51 @@ test('a body that comes again replaces the first, and so do records', () => {
   assert.match(decode(requestOf(many)).events[0]!, /^\{"body":"y"/)
 })
 
-test('ids that are none are left out', () => {
-  const ids = ['0'.repeat(32), 'ab', 'x'.repeat(32), '', `${'a'.repeat(31)}`]
-  for (const id of ids) {
-    const { events } = decode(requestOf(`{"traceId":"${id}"}`))
-    assert.doesNotMatch(events[0]!, /trace_id/, id)
+const TRACE = '5b8efff798038103d269b633813fc60c'
+const UUID = '5B8EFFF7-9803-8103-D269-b633813fc60c'
+const SPAN = 'eee19b7ec3c1b174'
+const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64')
+const textBase64 = (text: string) => Buffer.from(text).toString('base64')
+
+test('ids are read from digits, UUIDs and base64', () => {
+  const traces = [
+    TRACE,
+    TRACE.toUpperCase(),
+    UUID,
+    base64(TRACE),
+    base64(TRACE).replace(/=+$/, ''),
+    textBase64(TRACE),
+    textBase64(UUID),
+  ]
+  for (const traceId of traces) {
+    const { events, result } = decode(requestOf(JSON.stringify({ traceId })))
+    assert.equal((JSON.parse(events[0]!) as { trace_id?: string }).trace_id, TRACE, traceId)
+    assert.equal(result.warnings, 0)
+  }
+  for (const spanId of [SPAN, base64(SPAN), textBase64(SPAN)]) {
+    const { events } = decode(requestOf(JSON.stringify({ spanId })))
+    assert.equal((JSON.parse(events[0]!) as { span_id?: string }).span_id, SPAN, spanId)
+  }
+})
+
+test('ids that are none are left out, and the sender is told which', () => {
+  const texts = ['ab', 'x'.repeat(32), `${'a'.repeat(31)}`, 'exactly 16 bytes', UUID.slice(1), SPAN]
+  for (const id of texts) {
+    const { events, result } = decode(requestOf(`{},{"traceId":"${id}"}`))
+    assert.equal(result.accepted, 2)
+    assert.doesNotMatch(events[1]!, /trace_id/, id)
+    assert.equal(result.warnings, 1, id)
+    assert.equal(result.firstWarning?.index, 1)
+    assert.match(result.firstWarning.message, /^a trace or span id is left out/)
+  }
+  const spans = ['8 chars.', TRACE, UUID]
+  for (const spanId of spans) {
+    assert.equal(decode(requestOf(JSON.stringify({ spanId }))).result.warnings, 1, spanId)
+  }
+  for (const none of ['', '0'.repeat(32), '0'.repeat(16), 'A'.repeat(22)]) {
+    const { events, result } = decode(requestOf(JSON.stringify({ traceId: none })))
+    assert.doesNotMatch(events[0]!, /trace_id/)
+    assert.equal(result.warnings, 0, none)
   }
 })
 
@@ -260,6 +305,8 @@ test('values that a field cannot have fail the document', () => {
     requestOf('{"timeUnixNano":"18446744073709551616"}'),
     requestOf('{"timeUnixNano":"x"}'),
     requestOf('{"timeUnixNano":1.5}'),
+    requestOf('{"flags":-1}'),
+    requestOf('{"flags":4294967296}'),
     requestOf('{"severityNumber":"SEVERITY_NUMBER_INFO5"}'),
     requestOf('{"severityNumber":2147483648}'),
     requestOf('{"severityText":1}'),

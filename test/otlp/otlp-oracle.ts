@@ -47,6 +47,8 @@ export interface LogRecord {
   readonly traceId: Uint8Array
   readonly spanId: Uint8Array
   readonly eventName: Uint8Array
+  readonly flags: number
+  readonly droppedAttributesCount: number
 }
 
 export interface Scope {
@@ -67,7 +69,7 @@ export interface Request {
 
 export interface ExpectedEvent {
   readonly json: string
-  /** TimeUnixNano in decimal digits, or undefined. */
+  /** TimeUnixNano, else ObservedTimeUnixNano, in decimal digits, or undefined. */
   readonly time: string | undefined
 }
 
@@ -81,7 +83,7 @@ export function expectedEvents(bytes: Uint8Array): ExpectedEvent[] {
     scopeLogs.flatMap(({ scope, logRecords }) =>
       logRecords.map((record) => ({
         json: eventJson(record, resource?.attributes ?? [], scope),
-        time: nonZero(record.timeUnixNano),
+        time: nonZero(record.timeUnixNano) ?? nonZero(record.observedTimeUnixNano),
       })),
     ),
   )
@@ -104,12 +106,15 @@ function eventJson(record: LogRecord, resource: readonly KeyValue[], scope: Scop
   if (traceId !== undefined) members.push(`"trace_id":"${traceId}"`)
   const spanId = id(record.spanId, 8)
   if (spanId !== undefined) members.push(`"span_id":"${spanId}"`)
+  if (record.flags !== 0) members.push(`"flags":${record.flags}`)
   const scopeText = scope === null ? '{}' : scopeJson(scope)
   if (scopeText !== '{}') members.push(`"scope":${scopeText}`)
   const name = text(record.eventName)
   if (name !== '') members.push(`"event_name":${JSON.stringify(name)}`)
   const observed = nonZero(record.observedTimeUnixNano)
   if (observed !== undefined) members.push(`"observed_time_unix_nano":"${observed}"`)
+  const dropped = record.droppedAttributesCount
+  if (dropped !== 0) members.push(`"dropped_attributes_count":${dropped}`)
   return `{${members.join(',')}}`
 }
 
@@ -159,9 +164,22 @@ function nonZero(value: LongLike): string | undefined {
   return digits === '0' ? undefined : digits
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** An id as its digits, whether it comes as bytes or as one of the texts that stand for them. */
 function id(bytes: Uint8Array, length: number): string | undefined {
-  const isSet = bytes.length === length && bytes.some((byte) => byte !== 0)
-  return isSet ? Buffer.from(bytes).toString('hex') : undefined
+  const given = Buffer.from(bytes)
+  const decoded = Buffer.from(given.toString('latin1'), 'base64')
+  const isBase64 = /^[A-Za-z0-9+/_-]+={0,2}$/.test(given.toString('latin1'))
+  const digits = plainId(given, length) ?? (isBase64 ? plainId(decoded, length) : undefined)
+  return digits === undefined || /^0+$/.test(digits) ? undefined : digits
+}
+
+function plainId(bytes: Buffer, length: number): string | undefined {
+  if (bytes.length === length) return bytes.toString('hex')
+  const text = bytes.toString('latin1').toLowerCase()
+  if (text.length === 2 * length && /^[0-9a-f]+$/.test(text)) return text
+  return length === 16 && UUID.test(text) ? text.replaceAll('-', '') : undefined
 }
 
 function severityName(number: number): string | undefined {

@@ -206,9 +206,17 @@ export class WireMaker {
     return this.#pick(times)
   }
 
+  /** Mostly bytes; else a text that stands for them, whole or damaged. */
   #id(length: number): Buffer {
     const lengths = [length, length, length, 0, length - 1]
-    return Buffer.alloc(this.#pick(lengths), this.#pick([0, 1, 0xab]))
+    const bytes = Buffer.alloc(this.#pick(lengths), this.#pick([0, 1, 0xab]))
+    if (this.#chance(0.6)) return bytes
+    const hex = bytes.toString('hex')
+    const uuid = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+    const base64 = bytes.toString(this.#pick(['base64', 'base64url']))
+    const texts = [hex, hex.toUpperCase(), uuid, base64, Buffer.from(uuid).toString('base64')]
+    const text = this.#pick(texts)
+    return Buffer.from(this.#isOdd && this.#chance(0.2) ? text.slice(1) : text)
   }
 
   #pick<T>(from: readonly T[]): T {

@@ -5,10 +5,18 @@
  */
 import { brotliDecompressSync } from 'node:zlib'
 
+export interface DocumentLabels {
+  readonly level?: string
+  readonly service?: string
+  readonly traceId?: string
+  readonly spanId?: string
+}
+
 export interface DocumentEvent {
   readonly text: string
   /** Only of events that have one. */
   readonly time?: { readonly ms: number; readonly nanos: number }
+  readonly labels?: DocumentLabels
 }
 
 /** A segment of a row, or a run of a mixed one. */
@@ -30,9 +38,12 @@ export interface PayloadTraits {
 }
 
 const FORMAT = 2
+const LABELLED_FORMAT = 3
 const TIMES = 1
 const COLUMNS = 2
 const PACKED = 4
+const LABELS = 8
+const LEVELS = ['', 'trace', 'debug', 'info', 'warn', 'error', 'fatal']
 const TEXT_BYTES_MAX = 512 * 1024 * 1024
 const TIME_MS_MAX = 9_223_372_036_854
 const TIME_BYTES = 16
@@ -95,23 +106,28 @@ export function traitsOf(payload: Buffer): PayloadTraits {
 /** The events of a payload. Throws on what the page says a reader must refuse. */
 export function readPayload(payload: Buffer, traits?: PayloadTraits): DocumentEvent[] {
   const taker = new Taker(payload)
-  if (taker.u8() !== FORMAT) refuse('another format')
+  const format = taker.u8()
+  if (format !== FORMAT && format !== LABELLED_FORMAT) refuse('another format')
   const flags = taker.u8()
-  if (flags > (TIMES | COLUMNS | PACKED)) refuse('an unknown flag')
+  if (flags > (TIMES | COLUMNS | PACKED | LABELS)) refuse('an unknown flag')
+  if ((format === LABELLED_FORMAT) !== ((flags & LABELS) !== 0)) refuse('labels')
   if ((flags & PACKED) !== 0 && (flags & COLUMNS) === 0) refuse('packed without columns')
   if (traits !== undefined) traits.flags = flags
   const textBytes = taker.u32()
   if (textBytes > TEXT_BYTES_MAX) refuse('too large')
   const times = (flags & TIMES) !== 0 ? takeSection(taker) : undefined
+  const labels = (flags & LABELS) !== 0 ? takeSection(taker) : undefined
   const packed = (flags & PACKED) !== 0 ? takeSection(taker) : undefined
   const plain = decompress(taker.take(taker.left))
   const text = (flags & COLUMNS) === 0 ? plain : readColumns(plain, packed, traits)
   if (text.length !== textBytes || text.at(-1) !== LINE_FEED) refuse('another length')
   const events = lines(text)
   const timeOf = times === undefined ? new Map() : readTimes(times, events.length)
+  const labelsOf = labels === undefined ? new Map() : readLabels(labels, events.length)
   return events.map((event, i) => {
     const time = timeOf.get(i)
-    return time === undefined ? { text: event } : { text: event, time }
+    const given = labelsOf.get(i)
+    return { text: event, ...(time && { time }), ...(given && { labels: given }) }
   })
 }
 
@@ -168,6 +184,45 @@ function readTimes(section: Buffer, events: number) {
     last = ordinal
   }
   return times
+}
+
+function readLabels(section: Buffer, events: number): Map<number, DocumentLabels> {
+  const taker = new Taker(section)
+  const services: string[] = []
+  for (let left = taker.varuint(5); left > 0; left--) {
+    services.push(taker.take(taker.varuint(5)).toString('utf8'))
+  }
+  if (services.includes('')) refuse('a service without a name')
+  const runs: { first: number; count: number; bits: number; service: string | undefined }[] = []
+  let next = 0
+  for (let left = taker.varuint(5); left > 0; left--) {
+    const first = next + taker.varuint(5)
+    const count = taker.varuint(5)
+    const bits = taker.u8()
+    if (bits === 0 || bits > 63 || (bits & 7) === 7 || count === 0) refuse('a run of nothing')
+    next = first + count
+    if (next > events) refuse('labels of no event')
+    const service = bits & 8 ? (services[taker.varuint(5)] ?? refuse('no such service')) : undefined
+    runs.push({ first, count, bits, service })
+  }
+  if (runs.length === 0) refuse('no runs')
+  const labels = new Map<number, DocumentLabels>()
+  const takeId = (length: number) => {
+    const digits = taker.take(length).toString('hex')
+    return /[^0]/.test(digits) ? digits : refuse('an id of zeros')
+  }
+  for (const { first, count, bits, service } of runs) {
+    for (let ordinal = first; ordinal < first + count; ordinal++) {
+      labels.set(ordinal, {
+        ...(bits & 7 && { level: LEVELS[bits & 7]! }),
+        ...(service !== undefined && { service }),
+        ...(bits & 16 && { traceId: takeId(16) }),
+        ...(bits & 32 && { spanId: takeId(8) }),
+      })
+    }
+  }
+  if (taker.left > 0) refuse('something stands behind the labels')
+  return labels
 }
 
 interface Template {

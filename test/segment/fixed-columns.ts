@@ -15,6 +15,8 @@ export interface FixedColumns {
   readonly shape: readonly string[]
   readonly level: readonly string[]
   readonly service: readonly string[]
+  /** In hexadecimal digits. */
+  readonly context: readonly string[]
 }
 
 const PAYLOAD = 'payload'
@@ -41,6 +43,12 @@ class Cursor {
     const length = this.varuint()
     this.at += length
     return this.bytes.toString('utf8', this.at - length, this.at)
+  }
+
+  hex(): string {
+    const length = this.varuint()
+    this.at += length
+    return this.bytes.toString('hex', this.at - length, this.at)
   }
 
   /** An unsigned number of so many bytes, the lowest first. */
@@ -77,6 +85,7 @@ export function readFixedColumns(block: Buffer): { columns: FixedColumns; payloa
 
 function readColumn(cursor: Cursor, type: string, rows: number): string[] {
   if (type === 'LowCardinality(String)') return readLabels(cursor, rows)
+  if (type === 'String') return Array.from({ length: rows }, () => cursor.hex())
   const isSigned = type.startsWith('DateTime64')
   const size = type === 'UInt32' ? 4 : 8
   assert(isSigned || type === 'UInt32' || type === 'UInt64', type)

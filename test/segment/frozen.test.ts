@@ -16,7 +16,11 @@ import { IngestPipeline } from '../../workers/ingest.ts'
 import { PACKED_END, PACKED_HEX, PACKED_UUID } from '../../workers/segment/column-packer.ts'
 import { PayloadDecoder } from '../../workers/segment/payload-decoder.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
-import { SEGMENT_FLAGS, SEGMENT_FORMAT } from '../../workers/segment/segment-header.ts'
+import {
+  LABELLED_FORMAT,
+  SEGMENT_FLAGS,
+  SEGMENT_FORMAT,
+} from '../../workers/segment/segment-header.ts'
 import { PACKED_DICTIONARY } from '../../workers/segment/value-dictionary.ts'
 import { JsonTape } from '../../workers/tape/json-tape.ts'
 import { PathTrie } from '../../workers/tape/path-trie.ts'
@@ -66,8 +70,12 @@ for (const { name, row, payload, events } of fixtures) {
       read.map(({ text }) => text),
       events.map(({ text }) => text),
     )
-    for (const [i, { time }] of read.entries()) {
+    for (const [i, { time, labels }] of read.entries()) {
       const { event_time: expected, event_time_source: source } = events[i]!
+      const { level, service, trace_id: traceId, span_id: spanId } = events[i]!
+      assert.deepEqual([labels?.traceId, labels?.spanId], [traceId, spanId])
+      if (labels?.level !== undefined) assert.equal(labels.level, level)
+      if (labels?.service !== undefined) assert.equal(labels.service, service)
       assert.equal(time !== undefined, source === 'otlp')
       if (time === undefined) continue
       assert.equal(BigInt(time.ms) * NANOS_PER_MS + BigInt(time.nanos), nanosOf(expected))
@@ -118,10 +126,15 @@ function payloadOf(events: readonly StoredEvent[]): Buffer {
 
 test('the fixtures have every flag, kind, width, template and row that there is', () => {
   const traits = fixtures.map(({ payload }) => traitsOf(payload))
-  const { times, columns, packed } = SEGMENT_FLAGS
-  assert.deepEqual(Object.keys(SEGMENT_FLAGS), ['times', 'columns', 'packed'])
-  const flags = [0, times, columns, columns | times, columns | packed, columns | packed | times]
-  assert.deepEqual(sorted(traits.map((each) => each.flags)), flags.toSorted())
+  const { times, columns, packed, labels } = SEGMENT_FLAGS
+  assert.deepEqual(Object.keys(SEGMENT_FLAGS), ['times', 'columns', 'packed', 'labels'])
+  const plain = [0, times, columns, columns | times, columns | packed, columns | packed | times]
+  const flags = [...plain, labels, columns | times | labels, columns | packed | times | labels]
+  assert.deepEqual(sorted(traits.map((each) => each.flags)), sorted(flags))
+  for (const { payload } of fixtures) {
+    const isLabelled = (payload[1]! & labels) !== 0
+    assert.equal(payload[0], isLabelled ? LABELLED_FORMAT : SEGMENT_FORMAT)
+  }
   const kinds = [PACKED_HEX, PACKED_UUID, PACKED_DICTIONARY]
   assert.deepEqual([PACKED_END, ...kinds], [0, 1, 2, 4], 'kind 3 is reserved')
   assert.deepEqual(sorted(traits.flatMap((each) => each.kinds)), kinds)
@@ -179,7 +192,11 @@ test('other formats are refused by their number', () => {
   for (let format = 0; format < 256; format++) {
     payload[0] = format
     if (format === SEGMENT_FORMAT) decodeSegment(payload)
-    else {
+    else if (format === LABELLED_FORMAT) {
+      assert.throws(() => decodeSegment(payload), {
+        message: /^segment flags \d+ are not known in format 3$/,
+      })
+    } else {
       const message = `segment format ${format} is not known`
       assert.throws(() => decodeSegment(payload), { message })
     }

@@ -9,7 +9,7 @@
  */
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { joinLines, loadCorpus } from '../../bench/corpus.ts'
-import { otlpProtobuf, otlpRequest } from '../../bench/otlp-request.ts'
+import { otlpProtobuf, otlpRequest, otlpRequestType } from '../../bench/otlp-request.ts'
 import type { AcceptedBatch, EncodedSegment, Framing } from '../../src/model/batch.ts'
 import { encodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
@@ -106,6 +106,43 @@ function otlp(count: number, body: 'kvlist' | 'text', isJson = false): Made {
     : rowOf(batchOf(otlpProtobuf(lines, body), 'otlp-protobuf'))
 }
 
+/** Structured bodies, and what their records say beside them. */
+function labelled(count: number, hasTimes: boolean): Made {
+  const resourceLogs = [0, 1].map((half) => ({
+    resource: half === 0 ? {} : { attributes: [{ key: 'service.name', value: SERVICE }] },
+    scopeLogs: [{ logRecords: OTLP_LINES.slice(0, count).map((line, i) => record(line, i)) }],
+  }))
+  function record(line: string, index: number): object {
+    const [full] = (otlpRequest([line], 'kvlist') as OtlpRequest).resourceLogs
+    const { timeUnixNano, severityNumber, severityText, ...rest } =
+      full!.scopeLogs[0]!.logRecords[0]!
+    const bytes = Buffer.from(String(index).padStart(16, '~'))
+    return {
+      ...rest,
+      ...(hasTimes ? { timeUnixNano } : { observedTimeUnixNano: 0 }),
+      ...(index % 3 > 0 && { severityNumber: (severityNumber + 4 * index) % 25, severityText: '' }),
+      ...(index % 4 > 1 && { traceId: bytes }),
+      ...(index % 5 > 1 && { spanId: bytes.subarray(8) }),
+    }
+  }
+  const message = otlpRequestType.fromObject({ resourceLogs })
+  return rowOf(batchOf(Buffer.from(otlpRequestType.encode(message).finish()), 'otlp-protobuf'))
+}
+
+const SERVICE = { stringValue: 'zahlung-\u00e9' }
+
+interface OtlpRequest {
+  readonly resourceLogs: readonly {
+    readonly scopeLogs: readonly {
+      readonly logRecords: readonly {
+        timeUnixNano: string
+        severityNumber: number
+        severityText: string
+      }[]
+    }[]
+  }[]
+}
+
 function transformed(): Made {
   const body = joinLines(SECRET_EVENTS.flatMap((event) => [event, event, event]))
   const settings = { parseUserAgents: true, redactSensitive: true, redactFields: ['note'] }
@@ -132,6 +169,9 @@ const RECIPES: Readonly<Record<string, () => Made>> = {
   'packed-corpus': () => ofLines(OTLP_LINES.slice(0, 100)),
   'packed-times-kvlist': () => otlp(80, 'kvlist'),
   'packed-times-wrapped': () => otlp(80, 'text', true),
+  'labelled-plain': () => labelled(1, false),
+  'labelled-columns': () => labelled(8, true),
+  'labelled-packed': () => labelled(60, true),
   'mixed-runs': mixed,
   'compacted-members': () => {
     const many = [ODD_EVENTS, smallEvents(5), ['{}'], smallEvents(30), ODD_EVENTS.slice(3, 9)]

@@ -253,10 +253,12 @@ test('a given buffer is used when the segment fits, and left alone when it does 
 
 test('a format that is not known is named', () => {
   const payload = Buffer.from(pipeline.run(batchOf('{"a":1}')).segments[0]!.payload)
-  for (const format of [0, 1, 3, 255]) {
+  for (const format of [0, 1, 4, 255]) {
     const message = `segment format ${format} is not known`
     assert.throws(() => decodeSegment(Buffer.from(payload).fill(format, 0, 1)), { message })
   }
+  const message = 'segment flags 0 are not known in format 3'
+  assert.throws(() => decodeSegment(Buffer.from(payload).fill(3, 0, 1)), { message })
 })
 
 test('damaged payloads are refused, not misread', () => {

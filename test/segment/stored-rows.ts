@@ -31,6 +31,9 @@ export interface StoredEvent {
   readonly shape: string
   readonly level: string
   readonly service: string
+  /** Only of events to which the protocol gave them. */
+  readonly trace_id?: string
+  readonly span_id?: string
   readonly text: string
 }
 
@@ -81,7 +84,9 @@ export function readStored(row: StoredRow, payload: Uint8Array): StoredEvent[] {
 /** What stands before an event's payload in its record. */
 const HEAD = new RegExp(
   '^{"id":"([^"]*)","ingested_at":"[^"]*","event_time":"([^"]*)"' +
-    ',"event_time_source":"(\\w+)","shape":"(\\w+)","payload":',
+    ',"event_time_source":"(\\w+)","shape":"(\\w+)",' +
+    '(?:"level":"\\w*",)?(?:"service":"[^"]*",)?' +
+    '(?:"trace_id":"(\\w+)",)?(?:"span_id":"(\\w+)",)?"payload":',
 )
 
 /** Event records less their receipt time, which is the id's; the payload as text, untouched. */
@@ -89,10 +94,15 @@ function recordsOf(json: string): Omit<StoredEvent, 'level' | 'service'>[] {
   // No event's text has a line feed, so one between the records tells them apart.
   const lines = json.replaceAll('},{"id":"', '}\n{"id":"').split('\n')
   return lines.map((line) => {
-    const [head, id = '', eventTime = '', source = '', shape = ''] = HEAD.exec(line) ?? []
+    const [head, id = '', eventTime = '', source = '', shape = '', traceId, spanId] =
+      HEAD.exec(line) ?? []
     assert(head !== undefined, line)
     const text = line.slice(head.length, -1)
-    return { id, event_time: eventTime, event_time_source: source, shape, text }
+    const ids = {
+      ...(traceId !== undefined && { trace_id: traceId }),
+      ...(spanId !== undefined && { span_id: spanId }),
+    }
+    return { id, event_time: eventTime, event_time_source: source, shape, ...ids, text }
   })
 }
 

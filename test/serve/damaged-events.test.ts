@@ -27,6 +27,7 @@ const SETTINGS = {
   redactSensitive: false,
   redactFields: [],
   textFields: [],
+  otlpContext: 'drop' as const,
 }
 
 let database: TestDatabase

@@ -73,14 +73,11 @@ after(async () => {
 })
 
 async function newStream(owner: string): Promise<StreamId> {
-  const budgets = {
-    maxStoredBytes: null,
-    rateBudget: null,
-    byteBudget: null,
-    schemaCaps: SCHEMA_CAPS_DEFAULT,
-  }
-  const transforms = { parseUserAgents: false, redactSensitive: false, redactFields: [] }
-  const settings = { name: 'web', retentionMs: 1e9, textFields: [], ...budgets, ...transforms }
+  const none = { maxStoredBytes: null, rateBudget: null, byteBudget: null }
+  const budgets = { ...none, schemaCaps: SCHEMA_CAPS_DEFAULT }
+  const redaction = { parseUserAgents: false, redactSensitive: false, redactFields: [] }
+  const transforms = { ...redaction, textFields: [], otlpContext: 'drop' as const }
+  const settings = { name: 'web', retentionMs: 1e9, ...budgets, ...transforms }
   return (await rest.control.createStream(owner, settings)).streamId
 }
 

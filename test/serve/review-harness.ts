@@ -26,6 +26,7 @@ const SETTINGS = {
   redactSensitive: false,
   redactFields: ['headers.cookies'],
   textFields: ['message'],
+  otlpContext: 'drop' as const,
 }
 
 const nothing = async () => {}

@@ -1,4 +1,4 @@
-/** Goal: a stream's text fields are paths of fields, within bounds, and shown as they were set. */
+/** Goal: a stream's settings for reading and OTLP are within bounds, and shown as they were set. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { TEXT_FIELDS_MAX } from '../../src/limits.ts'
@@ -46,6 +46,22 @@ test('names with "+" are added to the default', async () => {
   const { status, json } = await rest.call('PATCH', `/v1/streams/${id}`, { token, body })
   assert.equal(status, 200)
   assert.deepEqual(json.text_fields, [...TEXT_FIELDS_DEFAULT, 'comment', 'app.note'])
+})
+
+test('what becomes of the context of OTLP records is drop or keep', async () => {
+  const token = await rest.token('contexts', SCOPES)
+  const id = await newStream(token)
+  const patch = async (value: unknown) => {
+    return rest.call('PATCH', `/v1/streams/${id}`, { token, body: { otlp_context: value } })
+  }
+  assert.equal((await patch('keep')).json.otlp_context, 'keep')
+  for (const value of ['all', null, true]) {
+    const { status, json } = await patch(value)
+    assert.equal(status, 400)
+    assert.match(JSON.stringify(json), /otlp_context.*must be/)
+  }
+  const { json } = await rest.call('GET', `/v1/streams/${id}`, { token })
+  assert.equal(json.otlp_context, 'keep')
 })
 
 test('streams of an earlier version have the default text fields', () => {

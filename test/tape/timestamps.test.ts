@@ -91,7 +91,34 @@ test('every day of the calendar is taken, and no day that it does not have', () 
   }
 })
 
+test('milliseconds since 1970 and nanoseconds beyond them, as a Collector writes them', () => {
+  const ms = fc.integer({ min: 100_000_000_000, max: YEAR_2262 - 1 })
+  fc.assert(
+    fc.property(ms, fc.nat(999_999), fc.boolean(), (at, nanos, isPadded) => {
+      const beyond = isPadded ? String(nanos).padStart(6, '0') : String(nanos)
+      assert.deepEqual(parse(`${at}.${beyond}`), { ms: at, nanos })
+    }),
+    { seed, numRuns: 1_000 },
+  )
+  const at = 1_732_604_400_123
+  assert.deepEqual(parse('1732604400123.456789'), { ms: at, nanos: 456_789 })
+  assert.deepEqual(parse('1732604400123.45'), { ms: at, nanos: 45 })
+  assert.deepEqual(parse('1732604400123.0'), { ms: at, nanos: 0 })
+})
+
 const INVALID = [
+  '1732604400123',
+  '1732604400123.',
+  '1732604400123.4567890',
+  '1732604400123.45x',
+  '1732604400123,456789',
+  '1732604400.123456',
+  '17326044001.123456',
+  '17326044001234.567',
+  '0732604400123.456789',
+  '9214646400000.0',
+  '-1732604400123.4567',
+  '1732604400123.-45678',
   '',
   '2026-01-02',
   '2026-01-02T03',

@@ -26,6 +26,7 @@ import { ByteWriter } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import type { ColumnIndex } from './column-index.ts'
+import { writeContexts } from './context-column.ts'
 import { ServiceColumn, writeLabelPrefix, writeLevels } from './label-columns.ts'
 import { type ColumnTexts, JsonColumn, notePiece, type TapeSource } from './native-json.ts'
 import { SharedJsonColumn } from './shared-json.ts'
@@ -33,6 +34,7 @@ import { SharedJsonColumn } from './shared-json.ts'
 const HEADERS = PROJECTION_COLUMNS.map(([name, type]) => columnHeader(name, type))
 const LEVEL = 5
 const SERVICE = 6
+const CONTEXT = 7
 const PAYLOAD = PROJECTION_COLUMNS.length - 1
 const STREAM_HEADER = columnHeader(...MIXED_PROJECTION_COLUMNS[0])
 const SHARED_HEADER = columnHeader('payload', SHARED_PAYLOAD_TYPE)
@@ -44,8 +46,8 @@ function columnHeader(name: string, type: string): Uint8Array {
   return writer.take()
 }
 
-/** Bytes of the fixed-width columns a row, `stream_id` of the shared table included. */
-const FIXED_ROW_BYTES = 4 + 8 + 4 + 8 + 8 + 8
+/** Bytes of the fixed columns a row, mostly; `stream_id` of the shared table included. */
+const FIXED_ROW_BYTES = 4 + 8 + 4 + 8 + 8 + 8 + 1
 
 /** Bytes of the events' JSON, a line feed after each. */
 export function textLength(events: DecodedEvents, range: EventRange): number {
@@ -261,6 +263,9 @@ export class NativeBlockEncoder {
     notePiece(this.#pieces, writer, PIECE_VALUES)
     this.#header(SERVICE)
     this.#services.write(writer, labels, range)
+    notePiece(this.#pieces, writer, PIECE_VALUES)
+    this.#header(CONTEXT)
+    writeContexts(writer, labels, range)
     notePiece(this.#pieces, writer, PIECE_VALUES)
   }
 }

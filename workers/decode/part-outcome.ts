@@ -14,6 +14,8 @@ export class PartOutcome {
   readonly #rejects: EventReject[] = []
   readonly #rejectedByCode: Partial<Record<RejectCode, number>> = {}
   #fatal: EventReject | undefined
+  #warnings = 0
+  #firstWarning: PartResult['firstWarning']
 
   /** Counts the next `items` as accepted, with their bytes in total. */
   accept(bytes: number, items = 1): void {
@@ -37,6 +39,12 @@ export class PartOutcome {
     this.items++
   }
 
+  /** The newest accepted item is stored, but without something that its sender should know of. */
+  warn(message: string): void {
+    this.#warnings++
+    this.#firstWarning ??= { index: this.items - 1, message }
+  }
+
   /** The part fails as a whole: whatever was accepted of it before is not stored. */
   fail(line: number, code: RejectCode, message: string): void {
     this.#fatal = { index: this.items, line, code, message }
@@ -58,6 +66,8 @@ export class PartOutcome {
       repaired: this.repaired,
       acceptedBytes: this.acceptedBytes,
       rejects: this.#rejects,
+      warnings: this.#fatal === undefined ? this.#warnings : 0,
+      firstWarning: this.#fatal === undefined ? this.#firstWarning : undefined,
       fatal: this.#fatal,
       bulkItems: this.bulkItems,
     }

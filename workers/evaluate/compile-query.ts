@@ -1,6 +1,7 @@
 /** A query's tree as closures over the tape. */
 
-import type { Field, FieldClause, Query } from '../../src/language/query-tree.ts'
+import type { Field, FieldClause, Query, SystemFieldName } from '../../src/language/query-tree.ts'
+import { isTraceField, TRACE_PATHS, traceTests } from '../../src/language/trace-fields.ts'
 import { isFieldPath } from '../../src/model/field-path.ts'
 import { TextNames } from '../../src/model/text-fields.ts'
 import { ARRAY_JSON, BOOL, NO_TYPE, nativeTypeOf } from '../block/native-types.ts'
@@ -105,7 +106,7 @@ class QueryCompiler {
     const parts = this.#parts
     switch (field.kind) {
       case 'system':
-        return makeSystemTest(field.name, test, parts)
+        return this.#system(field.name, test)
       case 'any':
         return this.#below('', test)
       case 'below': {
@@ -128,6 +129,16 @@ class QueryCompiler {
         return this.#atPath(field.parts, isEvent, this.#leafTest(value))
       }
     }
+  }
+
+  #system(name: SystemFieldName, test: FieldClause['test']): ScopeTest {
+    const own = makeSystemTest(name, test, this.#parts)
+    if (!isTraceField(name)) return own
+    const inPayload = traceTests(test).flatMap((one) => {
+      const value = this.#leafTest(makeValueTest(one, false, this.#parts))
+      return TRACE_PATHS[name].map((path) => this.#atPath([path], true, value))
+    })
+    return joined('or', [own, ...inPayload])
   }
 
   #leafTest(test: ValueTest): EntryTest {

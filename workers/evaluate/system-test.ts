@@ -2,10 +2,12 @@
 
 import type { SystemFieldName, Test, ValueTest as ValueOf } from '../../src/language/query-tree.ts'
 import { levelsInRange } from '../../src/language/scalar.ts'
+import { idDigits, isTraceField, type TraceFieldName } from '../../src/language/trace-fields.ts'
 import { LEVELS } from '../../src/model/event-labels.ts'
+import { CONTEXT_IDS } from '../../src/model/projection.ts'
 import { SOURCE_RECEIPT } from '../facts/event-facts.ts'
-import { NO_LEVEL } from '../facts/level-words.ts'
 import { NO_SERVICE } from '../facts/service-names.ts'
+import { NO_LEVEL } from '../tape/level-words.ts'
 import type { EventCursor } from './event-cursor.ts'
 import { makeMomentTest } from './time-test.ts'
 import { makeValueTest, type Parts } from './value-test.ts'
@@ -16,6 +18,7 @@ export type EventTest = (event: EventCursor) => boolean
 export function makeSystemTest(name: SystemFieldName, test: Test, parts: Parts): EventTest {
   if (name === '_level') return makeLevelTest(test, parts)
   if (name === '_service') return makeServiceTest(test, parts)
+  if (isTraceField(name)) return makeGivenIdTest(name, test, parts)
   if (test.kind === 'exists') return () => true
   if (test.kind === 'range') {
     const isBetween = makeMomentTest(test.low, test.high)
@@ -58,6 +61,30 @@ function makeServiceTest(test: Test, parts: Parts): EventTest {
     const bytes = Buffer.from(name.buffer, name.byteOffset, name.length)
     return string?.(bytes, 0, bytes.length) === true
   }
+}
+
+/** Of an id that came with the protocol. */
+function makeGivenIdTest(name: TraceFieldName, test: Test, parts: Parts): EventTest {
+  const { bytes } = CONTEXT_IDS[name]
+  const isTrace = name === '_trace_id'
+  const ofDigits = test.kind === 'value' ? { ...test, value: digitsOf(test) } : test
+  const { string, exists } = makeValueTest(ofDigits, false, parts)
+  const id = Buffer.alloc(bytes)
+  const digits = Buffer.alloc(2 * bytes)
+  return ({ facts, event }) => {
+    const { given } = facts.labels
+    if (!given.has(event)) return false
+    if (!(isTrace ? given.hasTraceId(event) : given.hasSpanId(event))) return false
+    if (exists) return true
+    if (isTrace) given.copyTraceId(event, id, 0)
+    else given.copySpanId(event, id, 0)
+    digits.write(id.toString('hex'), 'latin1')
+    return string?.(digits, 0, digits.length) === true
+  }
+}
+
+function digitsOf(test: ValueOf): ValueOf['value'] {
+  return { ...test.value, kind: 'string', text: idDigits(test) }
 }
 
 function makeIdTest({ value }: ValueOf): EventTest {

@@ -5,7 +5,7 @@
 
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
-import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { type DecodedEvents, TIME_FALLBACK, TIME_GIVEN } from '../tape/decoded-events.ts'
 import type { JsonTape } from '../tape/json-tape.ts'
 import {
   ARRAY,
@@ -135,10 +135,16 @@ export class EventFacts {
     )
   }
 
-  /** A time that came with the protocol rules over any field (spec, Event). */
+  /**
+   * A time that came with the protocol rules over any field (spec, Event), and any field over the
+   * time when the record was observed.
+   */
   #takeGivenTimes(events: DecodedEvents): void {
     for (let i = 0; i < Math.min(events.count, events.timeGiven.length); i++) {
-      if (events.timeGiven[i] === 0) continue
+      const given = events.timeGiven[i]
+      if (given !== TIME_GIVEN) {
+        if (given !== TIME_FALLBACK || this.timeSource[i] !== SOURCE_RECEIPT) continue
+      }
       this.timeMs[i] = events.timeMs[i]!
       this.timeNanos[i] = events.timeNanos[i]!
       this.timeSource[i] = SOURCE_OTLP

@@ -10,13 +10,21 @@ import { SEVERITY_NUMBERS_A_LEVEL } from '../../src/model/event-labels.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { GivenLabels } from '../tape/given-labels.ts'
 import { unescapeInto } from '../tape/json-string.ts'
 import type { JsonTape } from '../tape/json-tape.ts'
-import { LABEL_RANKS, SERVICE_RANK, SEVERITY_NUMBER_RANK } from '../tape/label-fields.ts'
+import {
+  LABEL_RANKS,
+  LEVEL_WORD_PLACE,
+  PLACE_KINDS,
+  PRIORITY_PLACE,
+  SERVICE_PLACE,
+  SEVERITY_NUMBER_PLACE,
+} from '../tape/label-fields.ts'
+import { levelOfInteger, levelOfText, levelOfWord, NO_LEVEL } from '../tape/level-words.ts'
 import type { PathTrie } from '../tape/path-trie.ts'
 import { DEAD, ESCAPED, INT, NULL, nextEntry, OBJECT, STRING } from '../tape/tape-types.ts'
 import { NO_LAYOUT } from './event-layouts.ts'
-import { levelOfInteger, levelOfText, NO_LEVEL } from './level-words.ts'
 import { NO_SERVICE, ServiceNames } from './service-names.ts'
 
 const NONE = -1
@@ -24,10 +32,6 @@ const NONE = -1
 const ESCAPED_BYTES_MAX = SERVICE_BYTES_MAX * 6
 const LEVELS_OF_NUMBERS = 6
 
-/** What a place is read as, for `kernels/facts.ts`. */
-const LEVEL_PLACE = 0
-const SEVERITY_NUMBER_PLACE = 1
-const SERVICE_PLACE = 2
 /** Of `kernels/facts.ts`: texts that were met before, and what they say. */
 const REMEMBERED_BYTES = 256 * 48
 const INTEGER_BYTES = Int32Array.BYTES_PER_ELEMENT
@@ -38,6 +42,10 @@ export class EventLabels {
   /** By event: NO_SERVICE, or the number of a name. */
   service = arena.int32(0)
   readonly names = new ServiceNames()
+  /** What the protocol said of the events; it is in `level` and `service` already. */
+  given = new GivenLabels()
+  /** By event with given labels: the service that its fields say. */
+  ownService = new Int32Array(0)
   /** By layout: where its list of places begins, 0 when none was made. */
   #listOf = arena.int32(256)
   /**
@@ -84,6 +92,29 @@ export class EventLabels {
         this.#readList(entries, trie, bytes, event, start, this.#listOf[of]!)
       }
     }
+    this.given = events.given
+    if (events.given.any) this.#takeGiven(events)
+  }
+
+  /** What a protocol says of an event counts before what the event's own fields say. */
+  #takeGiven({ given, count }: DecodedEvents): void {
+    if (this.ownService.length < count) this.ownService = new Int32Array(count * 2)
+    let last = NO_SERVICE
+    let found = NO_SERVICE
+    for (let event = 0; event < count; event++) {
+      if (given.isGiven[event] !== 1) continue
+      this.ownService[event] = this.service[event]!
+      if (given.level[event] !== NO_LEVEL) this.level[event] = given.level[event]!
+      const service = given.service[event]!
+      if (service === NO_SERVICE) continue
+      // Mostly that of the event before.
+      if (service !== last) {
+        const name = given.nameOf(event)
+        found = this.names.find(name, 0, name.length)
+        last = service
+      }
+      this.service[event] = found
+    }
   }
 
   /** Labels events from `first` on; returns the first that has to be read here, or `count`. */
@@ -129,7 +160,7 @@ export class EventLabels {
   #learn(entries: Int32Array, trie: PathTrie, layout: number, start: number, end: number): void {
     this.#findPlaces(entries, trie, start, end)
     const found = [...this.#places].filter((at) => at !== NONE)
-    const list = found.flatMap((at) => [at - start, kindOf(trie.labelRank[entries[at]!]!)])
+    const list = found.flatMap((at) => [at - start, PLACE_KINDS[trie.labelRank[entries[at]!]!]!])
     while (this.#listsEnd + 1 + list.length > this.#lists.length) {
       this.#lists = arena.doubled(this.#lists)
     }
@@ -188,7 +219,8 @@ export class EventLabels {
     let text = bytes
     let start = entries[at + 2]!
     let end = entries[at + 3]!
-    const isService = rank >= SERVICE_RANK
+    const kind = PLACE_KINDS[rank]!
+    const isService = kind === SERVICE_PLACE
     if (isService ? this.service[event] !== NO_SERVICE : this.level[event] !== NO_LEVEL) return
     if (type === ESCAPED) {
       if (end - start > ESCAPED_BYTES_MAX) return
@@ -199,22 +231,25 @@ export class EventLabels {
     if (isService) {
       const isName = type !== INT && end > start && end - start <= SERVICE_BYTES_MAX
       if (isName) this.service[event] = this.names.find(text, start, end)
-    } else if (rank === SEVERITY_NUMBER_RANK) {
-      if (type === INT) this.level[event] = levelOfSeverityNumber(text, start, end)
     } else {
-      const levelOf = type === INT ? levelOfInteger : levelOfText
-      this.level[event] = levelOf(text, start, end)
+      this.level[event] = levelAt(kind, type, text, start, end)
     }
-    if (type === ESCAPED) return
     const value = isService ? this.service[event]! : this.level[event]!
     const entry = entries.byteOffset + at * INTEGER_BYTES
-    kernels.rememberLabel(this.#setContext(), kindOf(rank), entry, bytes.byteOffset, value)
+    kernels.rememberLabel(this.#setContext(), kind, entry, bytes.byteOffset, value)
   }
 }
 
-function kindOf(rank: number): number {
-  if (rank >= SERVICE_RANK) return SERVICE_PLACE
-  return rank === SEVERITY_NUMBER_RANK ? SEVERITY_NUMBER_PLACE : LEVEL_PLACE
+function levelAt(kind: number, type: number, text: Uint8Array, start: number, end: number): number {
+  if (kind === SEVERITY_NUMBER_PLACE) {
+    return type === INT ? levelOfSeverityNumber(text, start, end) : NO_LEVEL
+  }
+  if (kind === PRIORITY_PLACE) {
+    const isPriority = end - start === 1 && (text[start]! - 0x30) >>> 0 < 8
+    return isPriority ? levelOfText(text, start, end) : NO_LEVEL
+  }
+  if (kind === LEVEL_WORD_PLACE) return type === INT ? NO_LEVEL : levelOfWord(text, start, end)
+  return type === INT ? levelOfInteger(text, start, end) : levelOfText(text, start, end)
 }
 
 function levelOfSeverityNumber(bytes: Uint8Array, start: number, end: number): number {

@@ -42,6 +42,18 @@ export class ServiceNames {
     return this.#bytes.subarray(this.#start[service]!, this.#endOf(service))
   }
 
+  /** Copies the name; returns where it ends. */
+  copy(service: number, to: Uint8Array, at: number): number {
+    const start = this.#start[service]!
+    const length = this.#endOf(service) - start
+    for (let i = 0; i < length; i++) to[at + i] = this.#bytes[start + i]!
+    return at + length
+  }
+
+  lengthOf(service: number): number {
+    return this.#endOf(service) - this.#start[service]!
+  }
+
   /** The number of the name, which is not empty. */
   find(bytes: Uint8Array, start: number, end: number): number {
     const middle = (start + end) >>> 1

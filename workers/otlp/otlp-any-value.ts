@@ -38,7 +38,7 @@ const TAG_BYTES = 0x3a
 
 /** What an AnyValue holds, by field number; 0 when nothing. */
 export const KIND_NULL = 0
-const KIND_STRING = 1
+export const KIND_STRING = 1
 const KIND_BOOL = 2
 const KIND_INT = 3
 const KIND_DOUBLE = 4
@@ -245,7 +245,7 @@ export class AnyValueDecoder {
 
   /** Writes the KeyValueList `start`..`end` as the event itself. */
   event(node: number, start: number, end: number): boolean {
-    if (!this.outerMembers(node, start, end, 1, TAG_FIRST_MESSAGE)) return false
+    if (!this.openEvent(node, start, end)) return false
     this.builder.closeRoot()
     return true
   }
@@ -253,6 +253,20 @@ export class AnyValueDecoder {
   /** The kvlist's range, after `scan` found one. */
   eventOfScan(node: number): boolean {
     return this.event(node, this.#a, this.#b)
+  }
+
+  /** `event` without its closing brace. */
+  openEvent(node: number, start: number, end: number): boolean {
+    return this.outerMembers(node, start, end, 1, TAG_FIRST_MESSAGE)
+  }
+
+  /** The range that `scan` found. */
+  get foundStart(): number {
+    return this.#a
+  }
+
+  get foundEnd(): number {
+    return this.#b
   }
 
   /** The opening brace and the members. */

@@ -10,11 +10,14 @@ export const FIELD_DOUBLE = 4
 export const FIELD_SEVERITY = 5
 /** Bytes in base64. */
 export const FIELD_BYTES = 6
-/** Bytes in hexadecimal digits. */
-export const FIELD_HEX = 7
+/** Bytes in hexadecimal digits, or another text that `otlp-ids.ts` reads. */
+export const FIELD_ID = 7
 export const FIELD_MESSAGE = 8
 /** An array of messages. */
 export const FIELD_MESSAGES = 9
+/** 32 bits, unsigned, in four bytes. */
+export const FIELD_FIXED32 = 10
+export const FIELD_UINT32 = 11
 
 export interface JsonField {
   readonly number: number
@@ -73,8 +76,10 @@ field(logRecord, 2, 'severityNumber', FIELD_SEVERITY)
 field(logRecord, 3, 'severityText', FIELD_STRING)
 field(logRecord, 5, 'body', FIELD_MESSAGE, ANY_VALUE)
 field(logRecord, 6, 'attributes', FIELD_MESSAGES, keyValue)
-field(logRecord, 9, 'traceId', FIELD_HEX)
-field(logRecord, 10, 'spanId', FIELD_HEX)
+field(logRecord, 7, 'droppedAttributesCount', FIELD_UINT32)
+field(logRecord, 8, 'flags', FIELD_FIXED32)
+field(logRecord, 9, 'traceId', FIELD_ID)
+field(logRecord, 10, 'spanId', FIELD_ID)
 field(logRecord, 11, 'observedTimeUnixNano', FIELD_FIXED64)
 field(logRecord, 12, 'eventName', FIELD_STRING)
 

@@ -1,23 +1,28 @@
 /** Scalars of OTLP JSON to the protobuf wire. */
 import type { EventBuffer } from '../tape/event-buffer.ts'
+import { SPAN_ID_BYTES, TRACE_ID_BYTES } from '../tape/given-labels.ts'
 import { IS_HEX } from '../tape/json-scan.ts'
 import { unescapeInto } from '../tape/json-string.ts'
 import { type JsonReader, LITERAL_NULL, LITERAL_TRUE, MINUS, QUOTE } from './json-reader.ts'
+import { BASE64_VALUES, hexDigit } from './otlp-ids.ts'
 import {
   FIELD_BOOL,
   FIELD_BYTES,
   FIELD_DOUBLE,
+  FIELD_FIXED32,
   FIELD_FIXED64,
-  FIELD_HEX,
+  FIELD_ID,
   FIELD_INT64,
   FIELD_SEVERITY,
   FIELD_STRING,
+  FIELD_UINT32,
   type JsonField,
 } from './otlp-json-fields.ts'
 
 const VARINT = 0
 const EIGHT_BYTES = 1
 const LENGTH_DELIMITED = 2
+const FOUR_BYTES = 5
 /** Of the lengths that are filled in afterwards. */
 export const LENGTH_BYTES = 4
 const VARINT_BYTES_MAX = 10
@@ -32,13 +37,9 @@ const SEVERITY_GROUPS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 const NON_FINITE = new Set(['NaN', 'Infinity', '-Infinity'])
 
-/** Both alphabets of base64; 0xff for what is in neither. */
-const BASE64 = new Uint8Array(256).fill(0xff)
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
-for (let i = 0; i < 64; i++) BASE64[ALPHABET.charCodeAt(i)] = i
-BASE64[0x2d] = 62
-BASE64[0x5f] = 63
 const PAD = 0x3d
+/** An id as bytes of a length that no id has. */
+const NO_ID = 0xff
 
 export class OtlpJsonValues {
   readonly #reader: JsonReader
@@ -79,8 +80,13 @@ export class OtlpJsonValues {
         return this.#severity(number)
       case FIELD_BYTES:
         return this.#bytes(number)
-      case FIELD_HEX:
-        return this.#hex(number)
+      case FIELD_ID:
+        return this.#id(number)
+      case FIELD_FIXED32:
+        return this.#fixed32(number)
+      case FIELD_UINT32:
+        this.#integer32()
+        return this.#varint(number)
     }
   }
 
@@ -139,6 +145,20 @@ export class OtlpJsonValues {
       const bits = BigInt.asUintN(64, value)
       this.#setHalves(Number(bits >> 32n), Number(bits & 0xffffffffn), false)
     }
+  }
+
+  /** Reads an unsigned integer of 32 bits. */
+  #integer32(): void {
+    const start = this.#reader.pos
+    this.#integer(false)
+    if (this.#high !== 0) this.#reader.fail('expected an unsigned integer of 32 bits', start)
+  }
+
+  #fixed32(number: number): void {
+    this.#integer32()
+    this.#tag(number, FOUR_BYTES, 4)
+    this.#wire.view.setUint32(this.#wire.length, this.#low, true)
+    this.#wire.length += 4
   }
 
   /** Reads plain digits; false when they are something else, or do not fit. */
@@ -252,7 +272,7 @@ export class OtlpJsonValues {
     let bits = 0
     let count = 0
     for (let i = from; i < end; i++) {
-      const six = BASE64[bytes[i]!]!
+      const six = BASE64_VALUES[bytes[i]!]!
       if (six === 0xff) reader.fail('expected base64', start)
       bits = ((bits << 6) | six) & 0xfff
       count += 6
@@ -263,25 +283,27 @@ export class OtlpJsonValues {
     this.#endBytes(from, at)
   }
 
-  /** An id in hexadecimal digits of any case; anything else is not an id. */
-  #hex(number: number): void {
+  /**
+   * An id in hexadecimal digits of any case. Another text stays what it is, for `readId`, unless it
+   * is as long as an id's bytes and would be taken for them.
+   */
+  #id(number: number): void {
     this.#expectString()
     const from = this.#text(number)
     const { bytes, length } = this.#wire
-    let isHex = (length - from) % 2 === 0
+    const size = length - from
+    let isHex = size === 2 * TRACE_ID_BYTES || size === 2 * SPAN_ID_BYTES
     for (let i = from; i < length; i++) isHex &&= IS_HEX[bytes[i]!] === 1
+    if (!isHex && size !== TRACE_ID_BYTES && size !== SPAN_ID_BYTES) return
     let at = from
-    if (isHex) {
+    if (!isHex) bytes[at++] = NO_ID
+    else {
       for (let i = from; i < length; i += 2) {
         bytes[at++] = hexDigit(bytes[i]!) * 16 + hexDigit(bytes[i + 1]!)
       }
     }
     this.#endBytes(from, at)
   }
-}
-
-function hexDigit(byte: number): number {
-  return byte <= 0x39 ? byte - 0x30 : (byte | 0x20) - 0x57
 }
 
 /**

@@ -26,6 +26,7 @@ import {
   TAG_FIRST_MESSAGE,
 } from './otlp-any-value.ts'
 import { OtlpRecordWriter } from './otlp-record.ts'
+import { RecordLabels } from './record-labels.ts'
 import type { ByteSource } from './scalar-writer.ts'
 import { FIELD_TOO_LONG, toWireError, WireError } from './wire-error.ts'
 
@@ -38,6 +39,9 @@ const TAG_LOG_RECORD = 0x12
 const NO_LINE = 0
 /** Later times do not fit the signed nanoseconds that event times are kept in. */
 const TIME_HIGH_MAX = 0x7fffffff
+const ID_MESSAGE =
+  'a trace or span id is left out: it is not 16 or 8 bytes, nor their hexadecimal digits, base64 ' +
+  'or UUID'
 const IN_PIECES_MESSAGE = 'a message comes in several pieces, which are not merged'
 
 /** The range of a part, and what is known about it. */
@@ -48,6 +52,7 @@ export class OtlpDecoder {
   readonly #values: AnyValueDecoder
   readonly #builder: EventBuilder
   readonly #records: OtlpRecordWriter
+  readonly #labels: RecordLabels
   #outcome = new PartOutcome()
   #partEnd = 0
   /** Whether messages may be longer than the part. */
@@ -60,6 +65,12 @@ export class OtlpDecoder {
     this.#builder = new EventBuilder(tape, into)
     this.#values = new AnyValueDecoder(this.#builder)
     this.#records = new OtlpRecordWriter(this.#values)
+    this.#labels = new RecordLabels(this.#values)
+  }
+
+  /** Whether structured bodies get members for what else their records say (`otlp_context`). */
+  set keepsContext(keeps: boolean) {
+    this.#records.keepsContext = keeps
   }
 
   /** Decodes a part of `bytes`, after which `TAPE_PADDING` bytes can be read. */
@@ -94,6 +105,7 @@ export class OtlpDecoder {
     try {
       this.#values.readFrom(source, part.end)
       this.#records.begin()
+      this.#labels.begin()
       this.#request(part)
     } catch (cause) {
       const { code, message } = toWireError(cause)
@@ -259,14 +271,24 @@ export class OtlpDecoder {
       )
     }
     if (eventStart < 0) return this.#reject()
+    const { fields } = this.#records
     const events = this.#events
     events.add(eventStart, builder.at - 1, builder.tape.length)
     this.#outcome.accept(end - start)
     if (builder.isRepaired) this.#outcome.repaired++
-    const { timeHigh, timeLow } = this.#records
-    if ((timeHigh !== 0 || timeLow !== 0) && timeHigh <= TIME_HIGH_MAX) {
-      events.setTime(nanosToMs(timeHigh, timeLow), nanosBeyondMs(timeHigh, timeLow))
-    }
+    this.#giveTime()
+    if (this.#records.isStructured) this.#labels.give(events, fields, this.#records.resource)
+    if (fields.hasUnreadableId) this.#outcome.warn(ID_MESSAGE)
+  }
+
+  /** The time that the record says; the one when it was observed counts where nothing else does. */
+  #giveTime(): void {
+    const { time, observed } = this.#records.fields
+    const isKnown = time.high !== 0 || time.low !== 0
+    const high = (isKnown ? time.high : observed.high) >>> 0
+    const low = (isKnown ? time.low : observed.low) >>> 0
+    if ((high === 0 && low === 0) || high > TIME_HIGH_MAX) return
+    this.#events.setTime(nanosToMs(high, low), nanosBeyondMs(high, low), isKnown)
   }
 
   #reject(): void {

@@ -1,30 +1,21 @@
 /**
- * LogRecord to event. A kvlist body is the event; any other is wrapped (docs/api.md, OTLP logs):
+ * LogRecord to event. A kvlist body is the event, or with `keepsContext` the event's beginning; any
+ * other is wrapped (docs/otlp.md):
  *
  *   {"body", "attributes", "resource", "severity", "time_unix_nano"
- *    and where set "severity_number", "trace_id", "span_id", "scope", "event_name",
- *    "observed_time_unix_nano"}
+ *    and where set "severity_number", "trace_id", "span_id", "flags", "scope", "event_name",
+ *    "observed_time_unix_nano", "dropped_attributes_count"}
  *
  * The fields of a record may come in any order, those of an event come in this one: the record is
  * read once for where its fields are, then written.
  */
 
 import { ROOT } from '../tape/path-trie.ts'
+import { findKeys } from './find-members.ts'
 import { type AnyValueDecoder, EVENT_IN_PIECES, KIND_KVLIST } from './otlp-any-value.ts'
 import { OtlpContext } from './otlp-context.ts'
+import { type FieldRange, RecordFields, readRange, TAG_ATTRIBUTE } from './record-fields.ts'
 import { paddedSource } from './scalar-writer.ts'
-
-const TAG_TIME = 0x09
-const TAG_SEVERITY_NUMBER = 0x10
-const TAG_SEVERITY_TEXT = 0x1a
-const TAG_BODY = 0x2a
-const TAG_ATTRIBUTE = 0x32
-const TAG_TRACE_ID = 0x4a
-const TAG_SPAN_ID = 0x52
-const TAG_OBSERVED_TIME = 0x59
-const TAG_EVENT_NAME = 0x62
-const TRACE_ID_BYTES = 16
-const SPAN_ID_BYTES = 8
 
 const TAG_RESOURCE_ATTRIBUTE = 0x0a
 const TAG_SCOPE_NAME = 0x0a
@@ -40,9 +31,17 @@ const KEYS = [
   'severity_number',
   'trace_id',
   'span_id',
+  'flags',
   'scope',
   'event_name',
   'observed_time_unix_nano',
+  'dropped_attributes_count',
+] as const
+/** Members that a structured body may get. */
+const CONTEXT_KEYS = ['attributes', 'resource', 'severity', 'trace_id', 'span_id'] as const
+const CONTEXT_KEY_BYTES = CONTEXT_KEYS.map((key) => Buffer.from(key))
+const [KNOWS_ATTRIBUTES, KNOWS_RESOURCE, KNOWS_SEVERITY, KNOWS_TRACE_ID, KNOWS_SPAN_ID] = [
+  1, 2, 4, 8, 16,
 ] as const
 type KeyNodes = Readonly<Record<(typeof KEYS)[number], number>>
 const KEY_BYTES = KEYS.map((key) => Buffer.from(key))
@@ -56,12 +55,6 @@ const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'].flatMap(
   })),
 )
 
-/** A range of bytes of the record; empty is as good as missing. */
-interface FieldRange {
-  start: number
-  end: number
-}
-
 export class OtlpRecordWriter {
   readonly #values: AnyValueDecoder
   readonly resource: OtlpContext
@@ -69,21 +62,11 @@ export class OtlpRecordWriter {
   /** Nodes of our own keys, in this batch. */
   #keys: KeyNodes = nodesByKey([])
   #scopeKeys: readonly number[] = []
-  // The record's fields. 64-bit times are two halves, as int32.
-  #timeLow = 0
-  #timeHigh = 0
-  #observedLow = 0
-  #observedHigh = 0
-  #severityNumber = 0
-  #bodyStart = -1
-  #bodyEnd = 0
-  /** From the first attribute to the last one's end; other fields may be between. */
-  #attributesStart = -1
-  #attributesEnd = 0
-  readonly #severityText: FieldRange = { start: 0, end: 0 }
-  readonly #traceId: FieldRange = { start: 0, end: 0 }
-  readonly #spanId: FieldRange = { start: 0, end: 0 }
-  readonly #eventName: FieldRange = { start: 0, end: 0 }
+  readonly fields = new RecordFields()
+  /** Whether structured bodies get members for what else their records say. */
+  keepsContext = false
+  /** Whether the last record's body is the event. */
+  isStructured = false
   // What `#readScope` found.
   readonly #scopeName: FieldRange = { start: 0, end: 0 }
   readonly #scopeVersion: FieldRange = { start: 0, end: 0 }
@@ -106,135 +89,105 @@ export class OtlpRecordWriter {
     this.scope.clear()
   }
 
-  /** Halves of the last record's TimeUnixNano; both zero when it has none. */
-  get timeHigh(): number {
-    return this.#timeHigh >>> 0
-  }
-
-  get timeLow(): number {
-    return this.#timeLow >>> 0
-  }
-
   /** Writes the LogRecord `start`..`end` as the builder's current event; false to reject it. */
   write(start: number, end: number): boolean {
     const values = this.#values
-    if (!this.#readFields(start, end)) {
+    const { fields } = this
+    this.isStructured = false
+    if (!fields.read(values, start, end)) {
       values.builder.error = EVENT_IN_PIECES
       return false
     }
-    if (this.#bodyStart >= 0) {
-      const kind = values.scan(this.#bodyStart, this.#bodyEnd)
+    if (fields.bodyStart >= 0) {
+      const kind = values.scan(fields.bodyStart, fields.bodyEnd)
       if (kind < 0) return false
-      if (kind === KIND_KVLIST) return values.eventOfScan(ROOT)
+      if (kind === KIND_KVLIST) return this.#writeStructured()
     }
     return this.#writeWrapped()
   }
 
-  /** Finds the fields; false when the body comes in pieces. */
-  #readFields(start: number, end: number): boolean {
+  /** The body as it is, with `keepsContext` and what it does not say of itself. */
+  #writeStructured(): boolean {
     const values = this.#values
-    const { reader } = values
-    this.#clearFields()
-    reader.pos = start
-    let isInPieces = false
-    while (reader.pos < end) {
-      const tagStart = reader.pos
-      const tag = reader.tag()
-      switch (tag) {
-        case TAG_TIME:
-          reader.skip(8)
-          this.#timeLow = values.source.view.getInt32(reader.pos - 8, true)
-          this.#timeHigh = values.source.view.getInt32(reader.pos - 4, true)
-          break
-        case TAG_OBSERVED_TIME:
-          reader.skip(8)
-          this.#observedLow = values.source.view.getInt32(reader.pos - 8, true)
-          this.#observedHigh = values.source.view.getInt32(reader.pos - 4, true)
-          break
-        case TAG_SEVERITY_NUMBER:
-          this.#severityNumber = reader.int32()
-          break
-        case TAG_BODY:
-          isInPieces ||= this.#bodyStart >= 0
-          this.#bodyEnd = values.fieldEnd(end)
-          this.#bodyStart = reader.pos
-          reader.pos = this.#bodyEnd
-          break
-        case TAG_ATTRIBUTE:
-          if (this.#attributesStart < 0) this.#attributesStart = tagStart
-          this.#attributesEnd = values.fieldEnd(end)
-          reader.pos = this.#attributesEnd
-          break
-        default:
-          this.#readBytesField(tag, end)
+    this.isStructured = true
+    if (!this.keepsContext) return values.eventOfScan(ROOT)
+    const { builder, foundStart, foundEnd } = values
+    const known = findKeys(values, foundStart, foundEnd, CONTEXT_KEY_BYTES)
+    const open = builder.at + 1
+    if (!values.openEvent(ROOT, foundStart, foundEnd) || !this.#writeContext(known, open)) {
+      return false
+    }
+    builder.closeRoot()
+    return true
+  }
+
+  /** `known`: the bits of `CONTEXT_KEYS` that the body has; `open`: where its members began. */
+  #writeContext(known: number, open: number): boolean {
+    const values = this.#values
+    const { builder } = values
+    const { attributesStart, attributesEnd, hasTraceId, hasSpanId } = this.fields
+    const keys = this.#keys
+    if (attributesEnd > 0 && (known & KNOWS_ATTRIBUTES) === 0) {
+      builder.knownKey(keys.attributes, builder.at === open)
+      if (!this.#writeAttributes(keys.attributes, attributesStart, attributesEnd, TAG_ATTRIBUTE)) {
+        return false
       }
     }
-    values.assertEnd(end)
-    return !isInPieces
+    if (this.resource.end > this.resource.start && (known & KNOWS_RESOURCE) === 0) {
+      builder.knownKey(keys.resource, builder.at === open)
+      if (!this.resource.append(values, keys.resource)) return false
+    }
+    if (
+      this.#hasSeverity &&
+      (known & KNOWS_SEVERITY) === 0 &&
+      !this.#writeSeverity(builder.at === open)
+    ) {
+      return false
+    }
+    if (hasTraceId && (known & KNOWS_TRACE_ID) === 0 && !this.#writeTraceId(builder.at === open)) {
+      return false
+    }
+    return !hasSpanId || (known & KNOWS_SPAN_ID) !== 0 || this.#writeSpanId(builder.at === open)
   }
 
-  #clearFields(): void {
-    this.#timeLow = 0
-    this.#timeHigh = 0
-    this.#observedLow = 0
-    this.#observedHigh = 0
-    this.#severityNumber = 0
-    this.#bodyStart = -1
-    this.#attributesStart = -1
-    this.#severityText.end = this.#severityText.start
-    this.#traceId.end = this.#traceId.start
-    this.#spanId.end = this.#spanId.start
-    this.#eventName.end = this.#eventName.start
-  }
-
-  #readBytesField(tag: number, end: number): void {
-    if (tag === TAG_SEVERITY_TEXT) this.#readRange(this.#severityText, end)
-    else if (tag === TAG_TRACE_ID) this.#readRange(this.#traceId, end)
-    else if (tag === TAG_SPAN_ID) this.#readRange(this.#spanId, end)
-    else if (tag === TAG_EVENT_NAME) this.#readRange(this.#eventName, end)
-    else this.#values.skip(tag)
-  }
-
-  #readRange(range: FieldRange, end: number): void {
-    range.end = this.#values.fieldEnd(end)
-    range.start = this.#values.reader.pos
-    this.#values.reader.pos = range.end
+  get #hasSeverity(): boolean {
+    const { severityText: text, severityNumber } = this.fields
+    return text.end > text.start || SEVERITIES[severityNumber - 1] !== undefined
   }
 
   #writeWrapped(): boolean {
     const values = this.#values
     const { builder } = values
     const keys = this.#keys
+    const { bodyStart, bodyEnd, attributesStart, attributesEnd, time } = this.fields
     builder.openObject()
     builder.knownKey(keys.body, true)
-    if (this.#bodyStart < 0) builder.null(keys.body)
-    else if (!values.value(keys.body, this.#bodyStart, this.#bodyEnd, 1, false)) return false
+    if (bodyStart < 0) builder.null(keys.body)
+    else if (!values.value(keys.body, bodyStart, bodyEnd, 1, false)) return false
     builder.knownKey(keys.attributes, false)
-    const hasAttributes = this.#attributesStart >= 0
-    const start = hasAttributes ? this.#attributesStart : 0
-    const end = hasAttributes ? this.#attributesEnd : 0
-    if (!this.#writeAttributes(keys.attributes, start, end, TAG_ATTRIBUTE)) return false
+    if (!this.#writeAttributes(keys.attributes, attributesStart, attributesEnd, TAG_ATTRIBUTE)) {
+      return false
+    }
     builder.knownKey(keys.resource, false)
     if (!this.resource.append(values, keys.resource)) return false
-    if (!this.#writeSeverity()) return false
+    if (!this.#writeSeverity(false)) return false
     builder.knownKey(keys.time_unix_nano, false)
-    const { timeHigh, timeLow } = this
     const isWritten =
-      timeHigh === 0 && timeLow === 0
+      time.high === 0 && time.low === 0
         ? builder.null(keys.time_unix_nano)
-        : builder.uint64String(keys.time_unix_nano, timeHigh, timeLow)
+        : builder.uint64String(keys.time_unix_nano, time.high >>> 0, time.low >>> 0)
     if (!isWritten || !this.#writeOptional()) return false
     builder.closeRoot()
     return true
   }
 
-  #writeSeverity(): boolean {
+  #writeSeverity(isFirst: boolean): boolean {
     const { builder, source } = this.#values
     const { severity } = this.#keys
-    const text = this.#severityText
-    builder.knownKey(severity, false)
+    const { severityText: text, severityNumber } = this.fields
+    builder.knownKey(severity, isFirst)
     if (text.end > text.start) return builder.string(severity, source, text.start, text.end)
-    const name = SEVERITIES[this.#severityNumber - 1]
+    const name = SEVERITIES[severityNumber - 1]
     if (name === undefined) return builder.null(severity)
     return builder.string(severity, name.source, 0, name.length)
   }
@@ -243,41 +196,50 @@ export class OtlpRecordWriter {
   #writeOptional(): boolean {
     const values = this.#values
     const { builder, source } = values
+    const { fields } = this
     const keys = this.#keys
-    if (this.#severityNumber !== 0) {
-      builder.knownKey(keys.severity_number, false)
-      const number = this.#severityNumber
-      if (!builder.int64(keys.severity_number, number < 0 ? 0xffffffff : 0, number >>> 0)) {
-        return false
-      }
-    }
-    if (!this.#writeId(keys.trace_id, this.#traceId, TRACE_ID_BYTES)) return false
-    if (!this.#writeId(keys.span_id, this.#spanId, SPAN_ID_BYTES)) return false
+    if (!this.#writeNumber(keys.severity_number, fields.severityNumber)) return false
+    if (fields.hasTraceId && !this.#writeTraceId(false)) return false
+    if (fields.hasSpanId && !this.#writeSpanId(false)) return false
+    if (!this.#writeNumber(keys.flags, fields.flags)) return false
     this.scope.isBlank ??= this.#isScopeBlank()
     if (!this.scope.isBlank) {
       builder.knownKey(keys.scope, false)
       if (!this.scope.append(values, keys.scope)) return false
     }
-    const name = this.#eventName
+    const { eventName: name, observed } = fields
     if (name.end > name.start) {
       builder.knownKey(keys.event_name, false)
       if (!builder.string(keys.event_name, source, name.start, name.end)) return false
     }
-    if (this.#observedLow === 0 && this.#observedHigh === 0) return true
-    builder.knownKey(keys.observed_time_unix_nano, false)
-    const [high, low] = [this.#observedHigh >>> 0, this.#observedLow >>> 0]
-    return builder.uint64String(keys.observed_time_unix_nano, high, low)
+    if (observed.low !== 0 || observed.high !== 0) {
+      const key = keys.observed_time_unix_nano
+      builder.knownKey(key, false)
+      if (!builder.uint64String(key, observed.high >>> 0, observed.low >>> 0)) return false
+    }
+    return this.#writeNumber(keys.dropped_attributes_count, fields.droppedAttributes)
   }
 
-  /** An id of another length, or of zeros only, counts as absent. */
-  #writeId(node: number, id: FieldRange, length: number): boolean {
-    if (id.end - id.start !== length) return true
-    const { builder, source } = this.#values
-    let bits = 0
-    for (let i = id.start; i < id.end; i++) bits |= source.bytes[i]!
-    if (bits === 0) return true
-    builder.knownKey(node, false)
-    return builder.hexString(node, source.bytes, id.start, id.end)
+  /** Not where it is zero. */
+  #writeNumber(key: number, number: number): boolean {
+    if (number === 0) return true
+    const { builder } = this.#values
+    builder.knownKey(key, false)
+    return builder.int64(key, number < 0 ? 0xffffffff : 0, number >>> 0)
+  }
+
+  #writeTraceId(isFirst: boolean): boolean {
+    const { traceId } = this.fields
+    const { builder } = this.#values
+    builder.knownKey(this.#keys.trace_id, isFirst)
+    return builder.hexString(this.#keys.trace_id, traceId, 0, traceId.length)
+  }
+
+  #writeSpanId(isFirst: boolean): boolean {
+    const { spanId } = this.fields
+    const { builder } = this.#values
+    builder.knownKey(this.#keys.span_id, isFirst)
+    return builder.hexString(this.#keys.span_id, spanId, 0, spanId.length)
   }
 
   #writeAttributes(node: number, start: number, end: number, tag: number): boolean {
@@ -337,8 +299,8 @@ export class OtlpRecordWriter {
     reader.pos = start
     while (reader.pos < end) {
       const tag = reader.tag()
-      if (tag === TAG_SCOPE_NAME) this.#readRange(this.#scopeName, end)
-      else if (tag === TAG_SCOPE_VERSION) this.#readRange(this.#scopeVersion, end)
+      if (tag === TAG_SCOPE_NAME) readRange(this.#scopeName, values, end)
+      else if (tag === TAG_SCOPE_VERSION) readRange(this.#scopeVersion, values, end)
       else {
         this.#hasScopeAttributes ||= tag === TAG_SCOPE_ATTRIBUTE
         values.skip(tag)

@@ -8,6 +8,7 @@ import { PartOutcome } from '../decode/part-outcome.ts'
 import { type EventFacts, SOURCE_OTLP } from '../facts/event-facts.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { type JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
+import { giveLabels } from './explicit-labels.ts'
 import { textBytesOf, writeSegmentText } from './segment.ts'
 
 const LINE_FEED = 0x0a
@@ -27,7 +28,7 @@ export function decodeChosenEvents(
   const textBytes = textBytesOf(payload)
   const bytes = tape.batch.room(textBytes + 1 + TAPE_PADDING)
   const text = bytes.subarray(0, textBytes)
-  const times = writeSegmentText(payload, text)
+  const { times, labels } = writeSegmentText(payload, text)
   const end = keepLines(text, ordinals)
   bytes.fill(0, end, end + 1 + TAPE_PADDING)
   bytes[end] = LINE_FEED
@@ -37,6 +38,12 @@ export function decodeChosenEvents(
   const range = { start: 0, end }
   decodeNdjson(tape, events, bytes, range, outcome, Number.POSITIVE_INFINITY)
   assert.equal(outcome.rejected, 0, 'a stored event no longer parses')
+  if (labels.size > 0) {
+    for (let event = 0; event < events.count; event++) {
+      const label = labels.get(ordinals[event]!)
+      if (label !== undefined) giveLabels(events, event, label)
+    }
+  }
   facts.describe(tape, bytes, events)
   for (let event = 0; event < events.count; event++) {
     const time = times.get(ordinals[event]!)

@@ -1,11 +1,12 @@
 /**
  * The segment: how a sequence of events is stored in the raw store.
  *
- *   byte 0      format, 2
+ *   byte 0      format, 2, or 3 with explicit labels
  *   byte 1      flags; bit 0: explicit times follow; bit 1: the text is in column format; bit 2:
- *               packed columns follow
+ *               packed columns follow; bit 3: explicit labels follow
  *   bytes 2-5   UInt32 LE, bytes of the events' text
  *   [UInt32 LE bytes, explicit times (`explicit-times.ts`)]
+ *   [UInt32 LE bytes, explicit labels (`explicit-labels.ts`)]
  *   [UInt32 LE bytes, packed columns (`column-packer.ts`)]
  *   rest        brotli of the events' JSON, each followed by a line feed, or of the same text in
  *               column format (`segment-columns.ts`), whose end may be ours (`digit-columns.ts`)
@@ -14,7 +15,7 @@
  * `test/segment/frozen.test.ts` reads segments that earlier builds wrote.
  *
  * Producer times from a field of the event are not stored twice: reading finds them again with the
- * same code. Explicit times are those that the event's text does not hold.
+ * same code. Explicit times and labels are those that the event's text does not hold.
  *
  * Brotli at quality 1: built into every Node and within noise of zstd-1 on the corpus, in time and
  * in size (`bench/encode/segment.bench.ts`).
@@ -27,11 +28,13 @@ import type { TextSource } from '../block/native-values.ts'
 import type { EventFacts } from '../facts/event-facts.ts'
 import { BatchBytes } from '../kernel/batch-bytes.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { decodeLabels, type ExplicitLabels, encodeLabels } from './explicit-labels.ts'
 import { decodeTimes, type ExplicitTimes, encodeTimes } from './explicit-times.ts'
 import { SegmentColumns } from './segment-columns.ts'
 import { SegmentColumnsReader } from './segment-columns-reader.ts'
 import {
   FIXED_HEADER_BYTES,
+  LABELLED_FORMAT,
   parseSegmentHeader,
   SECTION_LENGTH_BYTES,
   SEGMENT_FLAGS,
@@ -67,7 +70,12 @@ export interface SegmentContent {
   readonly text: Buffer
   /** By ordinal, for events whose time is not in their text. */
   readonly times: ExplicitTimes
+  /** By ordinal, for events of which something is known that is not in their text. */
+  readonly labels: ExplicitLabels
 }
+
+/** What a segment says of its events beside their text. */
+export type SegmentSays = Omit<SegmentContent, 'text'>
 
 export class SegmentEncoder {
   #text = Buffer.allocUnsafeSlow(64 * 1024)
@@ -119,6 +127,7 @@ export class SegmentEncoder {
     const textBytes = textLength(events, range)
     const text = columns ?? this.#lines(source.bytes, events, range, textBytes)
     const times = encodeTimes(facts, range)
+    const labels = encodeLabels(events, range)
     const digits = columns === undefined ? NOTHING : this.#columns.digitsEnd
     const body = brotliCompressSync(text, {
       finishFlush:
@@ -137,18 +146,20 @@ export class SegmentEncoder {
       },
     })
     const packed = columns === undefined ? NOTHING : this.#columns.packed
-    const length =
-      FIXED_HEADER_BYTES + sectionBytes(times) + sectionBytes(packed) + body.length + digits.length
+    const sections = sectionBytes(times) + sectionBytes(labels) + sectionBytes(packed)
+    const length = FIXED_HEADER_BYTES + sections + body.length + digits.length
     const fits = into !== undefined && into.length >= length
     const target = fits ? into.subarray(0, length) : new Uint8Array(length)
     const payload = Buffer.from(target.buffer, target.byteOffset, length)
-    payload[0] = SEGMENT_FORMAT
+    payload[0] = labels.length > 0 ? LABELLED_FORMAT : SEGMENT_FORMAT
     payload[1] =
       (times.length > 0 ? SEGMENT_FLAGS.times : 0) |
       (columns === undefined ? 0 : SEGMENT_FLAGS.columns) |
-      (packed.length > 0 ? SEGMENT_FLAGS.packed : 0)
+      (packed.length > 0 ? SEGMENT_FLAGS.packed : 0) |
+      (labels.length > 0 ? SEGMENT_FLAGS.labels : 0)
     payload.writeUInt32LE(textBytes, 2)
     let at = writeSection(payload, FIXED_HEADER_BYTES, times)
+    at = writeSection(payload, at, labels)
     at = writeSection(payload, at, packed)
     // `set` copies byte by byte to an address of shared memory that is not a multiple of eight.
     payload.fill(body, at, at + body.length)
@@ -205,8 +216,8 @@ function writeSection(payload: Buffer, at: number, section: Uint8Array): number 
 /** The inverse of `encode`. Throws on a payload that is not a segment of this format. */
 export function decodeSegment(payload: Uint8Array): SegmentContent {
   const text = decoded.room(textBytesOf(payload))
-  const times = writeSegmentText(payload, text)
-  return { text: Buffer.allocUnsafeSlow(text.length).fill(text), times }
+  const says = writeSegmentText(payload, text)
+  return { text: Buffer.allocUnsafeSlow(text.length).fill(text), ...says }
 }
 
 /** Bytes of the events' text, each event's line feed included. Throws as `decodeSegment` does. */
@@ -216,16 +227,16 @@ export function textBytesOf(payload: Uint8Array): number {
 
 /**
  * Writes the text to `text` of the arena, which has exactly its size; up to 31 bytes after it may
- * be overwritten. Returns the explicit times. Throws as `decodeSegment` does.
+ * be overwritten. Returns the rest of the content. Throws as `decodeSegment` does.
  */
-export function writeSegmentText(payload: Uint8Array, text: Buffer): SegmentContent['times'] {
-  const { isColumns, times, packed, body } = parseSegmentHeader(payload)
+export function writeSegmentText(payload: Uint8Array, text: Buffer): SegmentSays {
+  const { isColumns, times, labels, packed, body } = parseSegmentHeader(payload)
   const plain = decompress(body, isColumns ? SEGMENT_TEXT_BYTES_MAX : text.length)
   if (isColumns) columnsReader.write(plain, packed, text)
   else if (plain.length === text.length) text.fill(plain)
   else throw new Error('segment is cut short')
   if (text.length === 0 || text.at(-1) !== LINE_FEED) throw new Error('segment has no whole line')
-  return decodeTimes(times)
+  return { times: decodeTimes(times), labels: decodeLabels(labels, text.length) }
 }
 
 /** At most `bytesMax` bytes. Nothing follows the compressed ones. */

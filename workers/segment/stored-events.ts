@@ -4,13 +4,14 @@ import { PartOutcome } from '../decode/part-outcome.ts'
 import { type EventFacts, SOURCE_OTLP } from '../facts/event-facts.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { type JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
-import { type SegmentContent, textBytesOf, writeSegmentText } from './segment.ts'
+import { giveLabels } from './explicit-labels.ts'
+import { type SegmentContent, type SegmentSays, textBytesOf, writeSegmentText } from './segment.ts'
 
-/** Events' text that is to be read; `times` as `SegmentContent` has them. */
+/** Events' text that is to be read. */
 interface StoredText {
   readonly textBytes: number
   /** Fills `text`, of the arena; 31 bytes after it may be overwritten. */
-  write(text: Buffer): SegmentContent['times']
+  write(text: Buffer): SegmentSays
 }
 
 /**
@@ -38,11 +39,11 @@ export function decodeContents(
   events: DecodedEvents,
   facts: EventFacts,
 ): Uint8Array {
-  const texts = contents.map(({ text, times }) => ({
+  const texts = contents.map(({ text, ...says }) => ({
     textBytes: text.length,
     write: (into: Buffer) => {
       into.fill(text)
-      return times
+      return says
     },
   }))
   return decodeTexts(texts, tape, events, facts)
@@ -57,7 +58,7 @@ function decodeTexts(
   const total = texts.reduce((sum, { textBytes }) => sum + textBytes, 0)
   const bytes = tape.batch.room(total + 1 + TAPE_PADDING)
   let at = 0
-  const timesOf = texts.map(({ textBytes, write }) => {
+  const says = texts.map(({ textBytes, write }) => {
     at += textBytes
     return write(bytes.subarray(at - textBytes, at))
   })
@@ -75,12 +76,19 @@ function decodeTexts(
     if (outcome.rejected > 0) throw new Error('segment has a line that is no event')
     start = range.end
   }
+  const eventOf = (index: number, ordinal: number, what: string): number => {
+    const event = firstEvents[index]! + ordinal
+    if (event < (firstEvents[index + 1] ?? events.count)) return event
+    throw new Error(`segment has ${what} of an event that it lacks`)
+  }
+  for (const [index, { labels }] of says.entries()) {
+    for (const [ordinal, label] of labels)
+      giveLabels(events, eventOf(index, ordinal, 'labels'), label)
+  }
   facts.describe(tape, bytes, events)
-  for (const [index, times] of timesOf.entries()) {
-    const end = firstEvents[index + 1] ?? events.count
+  for (const [index, { times }] of says.entries()) {
     for (const [ordinal, time] of times) {
-      const event = firstEvents[index]! + ordinal
-      if (event >= end) throw new Error('segment has a time of an event that it lacks')
+      const event = eventOf(index, ordinal, 'a time')
       facts.timeMs[event] = time.ms
       facts.timeNanos[event] = time.nanos
       facts.timeSource[event] = SOURCE_OTLP

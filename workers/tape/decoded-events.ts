@@ -1,6 +1,11 @@
 import { arena } from '../kernel/arena.ts'
+import { GivenLabels } from './given-labels.ts'
 
 const EVENTS_FIRST = 256
+
+/** Values of `timeGiven`. */
+export const TIME_GIVEN = 1
+export const TIME_FALLBACK = 2
 
 /**
  * The events of one batch as decode leaves them: byte ranges and tape ranges, in order. Parallel
@@ -21,16 +26,19 @@ export class DecodedEvents {
   streamStart = 0
   /** Whether any event's producer time came with the protocol; only then the next three count. */
   hasTimes = false
-  /** 1 where it did. */
+  /** TIME_GIVEN where it did, TIME_FALLBACK where it counts only if no field says one. */
   timeGiven = new Uint8Array(0)
   /** Whole milliseconds since 1970, and nanoseconds beyond them. */
   timeMs = new Float64Array(0)
   timeNanos = new Int32Array(0)
+  /** Labels that came with the protocol. */
+  readonly given = new GivenLabels()
 
   reset(): void {
     this.count = 0
     this.streamStart = 0
     this.hasTimes = false
+    this.given.reset()
     this.#tapeNext = 0
   }
 
@@ -76,8 +84,11 @@ export class DecodedEvents {
     this.tapeEnd[index] = tapeEnd
   }
 
-  /** Gives the newest event a producer time that is not in its JSON. */
-  setTime(ms: number, nanos: number): void {
+  /**
+   * Gives the newest event a producer time that is not in its JSON; one that is not `isSure` counts
+   * only if its JSON says none.
+   */
+  setTime(ms: number, nanos: number, isSure: boolean): void {
     const capacity = this.start.length
     if (!this.hasTimes) {
       this.hasTimes = true
@@ -91,9 +102,14 @@ export class DecodedEvents {
       this.timeNanos.set(timeNanos)
     }
     const index = this.count - 1
-    this.timeGiven[index] = 1
+    this.timeGiven[index] = isSure ? TIME_GIVEN : TIME_FALLBACK
     this.timeMs[index] = ms
     this.timeNanos[index] = nanos
+  }
+
+  /** Gives an event labels that are not in its JSON; see `GivenLabels` for its ids. */
+  setLabels(event: number, level: number, service: number): void {
+    this.given.set(event, this.start.length, level, service)
   }
 
   #allocateTimes(capacity: number): void {
@@ -105,6 +121,7 @@ export class DecodedEvents {
   /** Drops the events after the first `count`; returns where the tape is then to be cut. */
   truncate(count: number): number {
     if (this.hasTimes) this.timeGiven.fill(0, count)
+    this.given.truncate(count)
     this.count = count
     this.#tapeNext = count === 0 ? 0 : this.tapeEnd[count - 1]!
     return this.#tapeNext

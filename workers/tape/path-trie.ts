@@ -17,14 +17,13 @@ import { arena } from '../kernel/arena.ts'
 import { ColumnNames, NO_COLUMN } from './column-names.ts'
 import { hashBytes } from './hash-bytes.ts'
 import { unescapeToString } from './json-string.ts'
-import { LabelFields } from './label-fields.ts'
+import { labelRankOf } from './label-fields.ts'
 
 export const ROOT = 1
 /** Paths with more bytes than this are stored raw but get no column. */
 export const PATH_BYTES_MAX = FIELD_PATH_BYTES_MAX
 const SHAPE_SEED_LOW = 0x2545f491
 const SHAPE_SEED_HIGH = 0x4f6cdd1d
-const LABELS = new LabelFields(SHAPE_SEED_LOW)
 const DOT = 0x2e
 const QUOTE = 0x22
 /** Keys are compared four bytes at a time, past their end. */
@@ -74,7 +73,7 @@ export class PathTrie {
   column = new Int32Array(0)
   /** Index + 1 into TIME_FIELDS for root keys that may hold the producer time, else 0. */
   timeRank = new Uint8Array(0)
-  /** Whether the path may say the event's level or service, and how good it is; see LabelFields. */
+  /** Whether the path may say the event's level or service, and how well: `label-fields.ts`. */
   labelRank = new Uint8Array(0)
   /** Hash of the full path, two independent 32-bit halves. */
   hashLow = new Int32Array(0)
@@ -248,9 +247,7 @@ export class PathTrie {
     if (lengthBefore + length > PATH_BYTES_MAX) return
     const column = this.columns.find(scope, above, bytes, start, end)
     this.column[node] = column
-    if (scope === 0) {
-      this.labelRank[node] = LABELS.rankOf(this.hashLow[node]!, this.columns.nameOf(column))
-    }
+    if (scope === 0) this.labelRank[node] = labelRankOf(this.columns.nameOf(column))
     if (parent === ROOT && length <= TIME_FIELD_CHARS_MAX) {
       const key = Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString()
       this.timeRank[node] = (TIME_FIELDS as readonly string[]).indexOf(key) + 1

@@ -1,5 +1,6 @@
 /**
- * Date-times in ISO 8601, as `kernels/times.ts` reads them; that has the spellings and the years.
+ * Date-times in ISO 8601, and milliseconds with nanoseconds, as `kernels/times.ts` reads them; that
+ * has the spellings and the years.
  */
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'

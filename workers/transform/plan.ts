@@ -14,14 +14,16 @@ import type { AcceptedBatch, TransformCounts } from '../../src/model/batch.ts'
 import type { TransformSettings } from '../../src/model/stream.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import type { EventBuffer } from '../tape/event-buffer.ts'
-import type { JsonTape } from '../tape/json-tape.ts'
+import { type JsonTape, TAPE_PADDING } from '../tape/json-tape.ts'
 import { UserAgents } from './agents/user-agent.ts'
 import { UserAgentFields } from './agents/user-agent-fields.ts'
 import { Redaction } from './redact/redact.ts'
 import { RedactKeys } from './redact/redact-keys.ts'
 import { EventRewriter } from './rewrite/event-rewriter.ts'
 import { extractLogs } from './rewrite/extract-log.ts'
-import { SecretScanner } from './secrets/secrets.ts'
+import { NO_SECRET, SECRET_BYTES_MIN, SecretScanner } from './secrets/secrets.ts'
+
+const REDACTED_NAME = '[REDACTED]'
 
 /** What the transforms want to know of a batch. */
 export type TransformOrigin = Pick<AcceptedBatch, 'streamId' | 'settings' | 'receivedAtMs'>
@@ -90,11 +92,25 @@ export class Transforms {
     const rewriter = this.#rewriter
     keys.begin(tape.trie)
     this.#scanner.begin(rewriter.written)
+    if (events.given.any) this.#redactServices(events)
     const extractedEnd = rewriter.output.length
     const redacted = redaction.run(tape, events, rewriter, { start: 0, end: inputEnd })
     if (!hasExtracted) return redacted
     const range = { start: inputEnd, end: extractedEnd }
     return redacted + redaction.run(tape, events, rewriter, range)
+  }
+
+  /** Names that came with the protocol are in no payload; they are few in a batch. */
+  #redactServices({ given: { services } }: DecodedEvents): void {
+    for (const [number, name] of services.entries()) {
+      const isSecret = name.length >= SECRET_BYTES_MIN && this.#isSecret(Buffer.from(name))
+      if (isSecret) services[number] = Buffer.from(REDACTED_NAME)
+    }
+  }
+
+  #isSecret(name: Buffer): boolean {
+    const padded = Buffer.concat([name, Buffer.alloc(TAPE_PADDING)])
+    return this.#scanner.scanCopy(padded, name.length) !== NO_SECRET
   }
 
   #planOf({ redactFields }: TransformSettings): Plan {

@@ -59,14 +59,17 @@ export function batchKey(framing: Framing, stream: Stream): string {
 
 export function mixKeyOf(framing: Framing, stream: Stream): string | undefined {
   if (stream.parseUserAgents) return undefined
-  const kind = BATCH_KINDS[framing]
+  const kind = `${BATCH_KINDS[framing]} ${stream.otlpContext}`
   return stream.redactSensitive ? `${kind} ${JSON.stringify(stream.redactFields)}` : kind
 }
 
 /** Settings may change while a batch waits: a request is encoded with those it arrived under. */
 export function hasSameSettings(a: Stream, b: Stream): boolean {
   if (a === b) return true
-  const isSame = a.parseUserAgents === b.parseUserAgents && a.redactSensitive === b.redactSensitive
+  const isSame =
+    a.parseUserAgents === b.parseUserAgents &&
+    a.redactSensitive === b.redactSensitive &&
+    a.otlpContext === b.otlpContext
   return isSame && JSON.stringify(a.redactFields) === JSON.stringify(b.redactFields)
 }
 
@@ -196,14 +199,14 @@ export function ownersOf(batches: readonly OpenBatch[]): BatchOwner[] {
 
 /** The pool's input, from data with room for its padding. With `owners` the batch is mixed. */
 export function acceptedBatch(
-  { streamId, parseUserAgents, redactSensitive, redactFields }: Stream,
+  { streamId, parseUserAgents, redactSensitive, redactFields, otlpContext }: Stream,
   { buffer, length, parts }: Pick<AcceptedBatch, 'parts'> & Omit<GroupedBatch, 'batch'>,
   receivedAtMs: number,
   owners: readonly BatchOwner[] | undefined,
 ): AcceptedBatch {
   padBatch(buffer, length)
   const batch = {
-    settings: { parseUserAgents, redactSensitive, redactFields },
+    settings: { parseUserAgents, redactSensitive, redactFields, otlpContext },
     receivedAtMs,
     bytes: buffer.subarray(0, length + BATCH_PADDING),
     parts,

@@ -45,7 +45,7 @@ export function otlpSuccess(encoding: OtlpEncoding): Uint8Array {
   return encoding === 'json' ? Buffer.from('{}') : new Uint8Array(0)
 }
 
-/** At least one record is rejected for good; the others are stored. */
+/** Records are rejected for good, or stored in part; the others are stored. */
 export function otlpPartialSuccess(
   encoding: OtlpEncoding,
   rejected: number,
@@ -81,7 +81,7 @@ export function otlpError(encoding: OtlpEncoding, error: IngestError): Uint8Arra
   return otlpStatus(encoding, otlpHttpStatus(error), error.message)
 }
 
-/** A message of a number above zero and a text; an empty text is left out. */
+/** A message of a number and a text; zero and an empty text are left out. */
 function encodeNumberAndText(
   numberTag: number,
   number: number,
@@ -89,7 +89,7 @@ function encodeNumberAndText(
   text: string,
 ): Uint8Array {
   const bytes = Buffer.from(text)
-  const head = encodeHead(numberTag, number)
+  const head = number === 0 ? new Uint8Array(0) : encodeHead(numberTag, number)
   if (bytes.length === 0) return head
   return Buffer.concat([head, encodeHead(textTag, bytes.length), bytes])
 }

@@ -75,14 +75,19 @@ class OtlpDialect implements Dialect {
     return new IngestError(isTooLarge ? 'too_large' : 'malformed', report.fatal.message)
   }
 
-  /** Remembered as JSON, whatever encoding it is sent in. Empty for a full success. */
+  /**
+   * Remembered as JSON, whatever encoding it is sent in. Empty for a full success. A message with
+   * no rejected record is what the protocol has for warnings.
+   */
   answer(report: IngestReport): Answer {
-    const { rejected, errors } = report
-    if (rejected === 0) return ''
-    const [first] = errors
-    const where = first === undefined ? '' : `; record ${first.index}: ${first.message}`
-    const message = `${rejected} log records were rejected${where}`
-    return JSON.stringify({ rejected, message })
+    const { rejected, errors, warnings } = report
+    const told: string[] = []
+    const tell = (text: string, first: { index: number; message: string } | undefined) => {
+      told.push(first === undefined ? text : `${text}; record ${first.index}: ${first.message}`)
+    }
+    if (rejected > 0) tell(`${rejected} log records were rejected`, errors[0])
+    if (warnings > 0) tell(`${warnings} log records were stored in part`, report.firstWarning)
+    return told.length === 0 ? '' : JSON.stringify({ rejected, message: told.join('; ') })
   }
 
   acceptedReply(answer: Answer): Reply {

@@ -1,6 +1,12 @@
 /** Rows of the control plane as SQL returns them, and the records made from them. */
 import type { StoredToken } from '../../model/credential.ts'
-import { SCOPES, type Scope, type Stream, type StreamId } from '../../model/stream.ts'
+import {
+  type OtlpContextSetting,
+  SCOPES,
+  type Scope,
+  type Stream,
+  type StreamId,
+} from '../../model/stream.ts'
 import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
 
 export interface KeyRecord {
@@ -27,7 +33,7 @@ function msColumn(column: string): string {
 /** `streams.` because keys joined with streams have a `name` and a `created_at` too. */
 export const STREAM_COLUMNS = `streams.stream_id, streams.name, owner, retention_ms,
   max_stored_bytes, parse_user_agents, redact_sensitive, redact_fields, rate_budget, byte_budget,
-  ${CAP_COLUMNS}, text_fields,
+  ${CAP_COLUMNS}, text_fields, otlp_context,
   floor(extract(epoch FROM streams.created_at) * 1000)::float8 AS created_at_ms,
   promoted_at IS NOT NULL AS is_promoted`
 
@@ -43,6 +49,7 @@ export interface StreamRow extends CapRow {
   readonly rate_budget: string | null
   readonly byte_budget: string | null
   readonly text_fields: readonly string[]
+  readonly otlp_context: OtlpContextSetting
   readonly created_at_ms: number
   readonly is_promoted: boolean
 }
@@ -90,6 +97,7 @@ export function toStream(row: StreamRow): Stream {
     byteBudget: toNumber(row.byte_budget),
     schemaCaps: toCaps(row),
     textFields: row.text_fields,
+    otlpContext: row.otlp_context,
     createdAtMs: row.created_at_ms,
     isPromoted: row.is_promoted,
   }

@@ -81,9 +81,9 @@ export class ControlStore {
         `INSERT INTO streams (owner, name, retention_ms, max_stored_bytes, parse_user_agents,
            redact_sensitive, redact_fields, rate_budget, byte_budget, field_soft_cap,
            field_hard_cap, shape_soft_cap, shape_hard_cap, text_fields,
-           promoted_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-           CASE WHEN (${PROMOTED_COUNT}) < $15 THEN now() END)
+           otlp_context, promoted_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+           CASE WHEN (${PROMOTED_COUNT}) < $16 THEN now() END)
          RETURNING ${STREAM_COLUMNS}`,
         [owner, ...settingValues(settings), PROMOTED_STREAMS_MAX],
       )
@@ -127,7 +127,7 @@ export class ControlStore {
         `UPDATE streams SET name = $2, retention_ms = $3, max_stored_bytes = $4,
            parse_user_agents = $5, redact_sensitive = $6, redact_fields = $7, rate_budget = $8,
            byte_budget = $9, field_soft_cap = $10, field_hard_cap = $11, shape_soft_cap = $12,
-           shape_hard_cap = $13, text_fields = $14
+           shape_hard_cap = $13, text_fields = $14, otlp_context = $15
          WHERE stream_id = $1 RETURNING ${STREAM_COLUMNS}`,
         [streamId, ...settingValues(next)],
       )
@@ -340,6 +340,7 @@ function settingValues(settings: StreamSettings): readonly unknown[] {
     settings.schemaCaps.shapesSoft,
     settings.schemaCaps.shapesHard,
     settings.textFields,
+    settings.otlpContext,
   ]
 }
 

@@ -17,6 +17,7 @@ import { sql as partialSchemas } from './0012-partial-schemas.ts'
 import { sql as views } from './0013-views.ts'
 import { sql as viewNames } from './0014-view-names.ts'
 import { sql as textNames } from './0015-text-names.ts'
+import { sql as otlpContext } from './0016-otlp-context.ts'
 
 export interface Migration {
   readonly version: number
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, name: 'views', sql: views },
   { version: 14, name: 'view-names', sql: viewNames },
   { version: 15, name: 'text-names', sql: textNames },
+  { version: 16, name: 'otlp-context', sql: otlpContext },
 ]

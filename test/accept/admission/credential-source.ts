@@ -31,6 +31,7 @@ export const STREAM: Stream = {
   redactSensitive: false,
   redactFields: [],
   textFields: [],
+  otlpContext: 'drop',
 }
 
 export class FakeSource implements CredentialSource {

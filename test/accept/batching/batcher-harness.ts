@@ -123,6 +123,7 @@ export const stream = (id: number): Stream => ({
   redactSensitive: false,
   redactFields: ['a.b'],
   textFields: [],
+  otlpContext: 'drop',
 })
 
 export const turn = () => new Promise((resolve) => setImmediate(resolve))

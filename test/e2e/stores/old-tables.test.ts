@@ -52,7 +52,8 @@ async function dropColumns(): Promise<readonly string[]> {
       "SELECT name FROM system.tables WHERE database = 'sluice' AND startsWith(name, 'events_')",
     )
     for (const { name } of tables) {
-      const sql = `ALTER TABLE sluice.${name} DROP COLUMN level, DROP COLUMN service`
+      const dropped = ['level', 'service', 'context'].map((column) => `DROP COLUMN ${column}`)
+      const sql = `ALTER TABLE sluice.${name} ${dropped.join(', ')}`
       await clickhouse.command(`${sql} SETTINGS mutations_sync = 2`)
     }
     return tables.map(({ name }) => name)

@@ -154,6 +154,50 @@ test('a record too deep is a partial success, the others are stored', async () =
   assert.equal((await api.events(second.id)).length, 2)
 })
 
+test('ids are read from texts; of those that are none the sender is told', async () => {
+  const stream = await api.createStream()
+  const ids = ['5B8EFFF7-9803-8103-D269-b633813fc60c', 'W47/95gDgQPSabYzgT/GDA==', 'not an id']
+  const records = ids.map((traceId) => JSON.stringify({ traceId, observedTimeUnixNano: '1000' }))
+  const json = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[${records}]}]}]}`
+  const told = await post(stream, JSON_TYPE, json)
+  assert.equal(told.status, 200)
+  const { partialSuccess } = JSON.parse(told.text) as {
+    partialSuccess: { rejectedLogRecords: string; errorMessage: string }
+  }
+  assert.equal(partialSuccess.rejectedLogRecords, '0')
+  assert.match(
+    partialSuccess.errorMessage,
+    /^1 log records were stored in part; record 2: a trace or span id is left out/,
+  )
+  const events = await api.events(stream.id)
+  const traces = events.map(({ payload }) => (payload as { trace_id?: string }).trace_id)
+  const trace = '5b8efff798038103d269b633813fc60c'
+  assert.deepEqual(traces, [undefined, trace, trace])
+  for (const event of events) {
+    assert.equal(event.event_time, '1970-01-01T00:00:00.000001000Z')
+    assert.equal(event.event_time_source, 'otlp')
+  }
+})
+
+test('structured bodies are found by their trace, and keep the rest where they shall', async () => {
+  const streams = [await api.createStream(), await api.createStream({ otlp_context: 'keep' })]
+  const traceId = '5b8efff798038103d269b633813fc60c'
+  const body = '{"kvlistValue":{"values":[{"key":"n","value":{"intValue":"1"}}]}}'
+  const record = `{"severityNumber":17,"traceId":"${traceId}","body":${body}}`
+  const json = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[${record}]}]}]}`
+  const rest = { severity: 'ERROR', trace_id: traceId }
+  const aggregates = [{ fn: 'count', query: `_trace_id:${traceId} _level:error`, as: 'found' }]
+  for (const [index, stream] of streams.entries()) {
+    assert.equal((await post(stream, JSON_TYPE, json)).text, '{}')
+    const events = (await api.events(stream.id)) as unknown as Record<string, unknown>[]
+    const shown = events.map((event) => [event.payload, event.level, event.trace_id])
+    assert.deepEqual(shown, [[{ n: 1, ...(index === 1 && rest) }, 'error', traceId]])
+    await api.untilCounted(stream.id, 1)
+    const { rows } = await api.count(stream.id, { aggregates })
+    assert.equal(Number(rows[0]!.found), 1)
+  }
+})
+
 test('a malformed request is refused whole, by a Status in its own encoding', async () => {
   const stream = await api.createStream()
   const good = encodeLogsRequest([{ body: { n: 1 } }, { body: { n: 2 } }])

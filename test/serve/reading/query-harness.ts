@@ -22,6 +22,7 @@ const STREAM_SETTINGS = {
   redactSensitive: false,
   redactFields: [],
   textFields: [],
+  otlpContext: 'drop' as const,
 }
 
 export class QueryHarness {

@@ -9,9 +9,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { SERVICE_BYTES_MAX } from '../../../src/limits.ts'
 import {
+  caseVariants,
   LEVEL_FIELDS,
+  LEVEL_WORD_FIELDS,
+  PRIORITY_FIELD,
   SERVICE_FIELDS,
-  SEVERITY_NUMBER_FIELD,
+  SEVERITY_NUMBER_FIELDS,
   SPELLED_LEVELS,
 } from '../../../src/model/event-labels.ts'
 import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
@@ -68,6 +71,31 @@ const KNOWN: readonly (readonly [line: string, level: string, service: string])[
   ['{"log.level":"info","log":{"level":"error"}}', 'error', ''],
   ['{"level":3.0}', '', ''],
   ['{"level":-0}', 'fatal', ''],
+  ['{"Level":"Error","SERVICE":"cart"}', 'error', 'cart'],
+  ['{"level":"WARN ","Program":"sshd"}', 'warn', 'sshd'],
+  ['{"LEVEL":" INFO","appname":"rsyslogd"}', 'info', 'rsyslogd'],
+  ['{"level":"[ERROR]","SYSLOG_IDENTIFIER":"systemd"}', 'error', 'systemd'],
+  ['{"level":"\\u001b[32minfo\\u001b[39m","application":"shop"}', 'info', 'shop'],
+  ['{"level":"[33mWARN[0m:","programname":"x"}', 'warn', 'x'],
+  ['{"PRIORITY":"3","MESSAGE":"m"}', 'error', ''],
+  ['{"PRIORITY":6}', 'info', ''],
+  ['{"PRIORITY":30}', '', ''],
+  ['{"priority":1}', '', ''],
+  ['{"@l":"Verbose"}', 'trace', ''],
+  ['{"@level":"warn"}', 'warn', ''],
+  ['{"LogLevel":"Information"}', 'info', ''],
+  ['{"log_level":"CRITICAL","logLevel":"x"}', 'fatal', ''],
+  ['{"L":"WARN","T":"now"}', 'warn', ''],
+  ['{"l":3}', '', ''],
+  ['{"l":"e"}', '', ''],
+  ['{"severityLevel":1}', '', ''],
+  ['{"SeverityText":"Debug"}', 'debug', ''],
+  ['{"severityNumber":17}', 'error', ''],
+  ['{"level":400,"level_name":"ERROR"}', 'error', ''],
+  ['{"sErViCe":"odd","lEvEl":"fatal"}', 'fatal', 'odd'],
+  ['{"resource":{"attributes":{"service.name":"checkout"}}}', '', 'checkout'],
+  ['{"service":{"NAME":"a"},"service_name":"b"}', '', 'a'],
+  [`{"level":"${' '.repeat(62)}info"}`, '', ''],
   ['[1]', '', ''],
 ]
 
@@ -84,26 +112,40 @@ test('levels and services are what fields say', async () => {
 
 const levelValue = fc.oneof(
   fc.constantFrom(...SPELLED_LEVELS.map(([spelling]) => spelling)).chain((spelling) => {
-    return fc.constantFrom(spelling, spelling.toUpperCase(), ` ${spelling}`, `${spelling}x`)
+    const plain = [spelling, spelling.toUpperCase(), ` ${spelling}`, `${spelling}x`]
+    const dressed = [`[${spelling}] `, `\u001b[1;31m${spelling}\u001b[0m`, `(${spelling}):`]
+    return fc.constantFrom(...plain, ...dressed, `[0m${spelling}`, `x[0m${spelling}`)
   }),
   fc.integer({ min: -1, max: 70 }),
   fc.constantFrom(100, 250, 600, 3.0, 1.5, 2 ** 63, true, null, {}, [], ['info'], 'é', '\u0000'),
 )
+const serviceName = fc.constantFrom(
+  'cart',
+  'a\nb',
+  'é',
+  '\ud800',
+  '',
+  'x'.repeat(SERVICE_BYTES_MAX),
+  '日'.repeat(86),
+)
 const serviceValue = fc.oneof(
-  fc.constantFrom(
-    'cart',
-    'a\nb',
-    'é',
-    '\ud800',
-    '',
-    'x'.repeat(SERVICE_BYTES_MAX),
-    '日'.repeat(86),
-  ),
+  serviceName,
   fc.constantFrom(1, null, true, {}, ['cart'], { name: 'inner' }, { labels: { app: 'k' } }),
 )
+/** As SQL finds them. */
+const variants = (...lists: readonly (readonly string[])[]) => lists.flat().flatMap(caseVariants)
 const member = fc.oneof(
-  fc.tuple(fc.constantFrom(...LEVEL_FIELDS, SEVERITY_NUMBER_FIELD), levelValue),
+  fc.tuple(
+    fc.constantFrom(
+      ...variants(LEVEL_FIELDS, LEVEL_WORD_FIELDS, SEVERITY_NUMBER_FIELDS),
+      PRIORITY_FIELD,
+      'priority',
+    ),
+    levelValue,
+  ),
   fc.tuple(fc.constantFrom(...SERVICE_FIELDS), serviceValue),
+  // Of nested names SQL finds no mixture of cases.
+  fc.tuple(fc.constantFrom(...variants(SERVICE_FIELDS)), serviceName),
   fc.tuple(fc.constantFrom('log', 'service', 'a', 'resource'), serviceValue),
 )
 

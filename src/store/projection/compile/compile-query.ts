@@ -13,12 +13,15 @@ import type {
   FieldClause,
   Query,
   Span,
+  SystemFieldName,
   Test,
   TextClause,
 } from '../../../language/query-tree.ts'
+import { isTraceField, TRACE_PATHS, traceTests } from '../../../language/trace-fields.ts'
 import { QUERY_CONDITIONS_MAX, QUERY_PATHS_MAX, SERVICE_BYTES_MAX } from '../../../limits.ts'
 import { catalogPath, type PathParts } from '../../../model/field-catalog.ts'
 import { isFieldPath } from '../../../model/field-path.ts'
+import { CONTEXT_SERVICE_AT } from '../../../model/projection.ts'
 import { compileSystemTest } from './compile-system.ts'
 import { compileTest } from './compile-test.ts'
 import type { LegFields } from './leg-fields.ts'
@@ -107,7 +110,7 @@ class Compiler {
     const { textNames } = scope
     switch (field.kind) {
       case 'system':
-        return compileSystemTest(field.name, test, this.#params)
+        return this.#system(clause, field.name, scope)
       case 'path':
         return this.#test(clause, test, field.parts, textNames.hasParts(field.parts), scope)
       case 'below':
@@ -119,6 +122,15 @@ class Compiler {
         )
       }
     }
+  }
+
+  #system(clause: FieldClause, name: SystemFieldName, scope: Scope): string {
+    const own = compileSystemTest(name, clause.test, this.#params)
+    if (!isTraceField(name)) return own
+    const inPayload = traceTests(clause.test).flatMap((test) => {
+      return TRACE_PATHS[name].map((path) => this.#test(clause, test, [path], false, scope))
+    })
+    return anyOf([this.#counted(clause, own), ...inPayload])
   }
 
   /** What `test` asks of the values at one path. */
@@ -133,14 +145,26 @@ class Compiler {
       const column = scope.mayHave(path) ? scope.dynamic(path) : undefined
       return this.#counted(at, column && exists(column))
     }
-    const columns = scope.typed(path).map((column) => {
-      const isLabel = !isText && isServiceName(test) && isPlainString(column)
-      return isLabel && scope.isService(path) ? { ...column, sql: 'service' } : column
-    })
-    const read = columns.filter((column) => {
+    const isLabel = !isText && isServiceName(test) && scope.isService(path)
+    const read = scope.typed(path).filter((column) => {
       return !(mayMeet(test, column, isText) && scope.omits(path, column))
     })
-    return anyOf(read.map((column) => this.#testColumn(at, test, column, isText)))
+    return anyOf(
+      read.map((column) => {
+        if (isLabel && isPlainString(column)) return this.#testService(at, test, column)
+        return this.#testColumn(at, test, column, isText)
+      }),
+    )
+  }
+
+  /**
+   * The service that the event's fields say: that of a record counts before them, and then they are
+   * in the context.
+   */
+  #testService(at: Span, test: Test, column: TypedColumn): string {
+    const label = this.#testColumn(at, test, { ...column, sql: 'service' }, false)
+    const own = this.#testColumn(at, test, { ...column, sql: CONTEXT_SERVICE }, false)
+    return `((context = '' AND ${label}) OR ${own})`
   }
 
   #testColumn(at: Span, test: Test, column: TypedColumn, isText: boolean): string {
@@ -184,6 +208,8 @@ function flatArray({ sql, arrays }: Column): string {
 function isOfStrings({ type }: TypedColumn): boolean {
   return type === 'String'
 }
+
+const CONTEXT_SERVICE = `substring(context, ${CONTEXT_SERVICE_AT + 1})`
 
 /** Texts that the column `service` has as they are; it is cheaper to read than the payload's. */
 function isServiceName(test: Test): boolean {

@@ -1,7 +1,9 @@
 /** Tests of the system fields: these have columns of their own, and are absent where empty. */
 import type { Bound, RangeTest, SystemFieldName, Test } from '../../../language/query-tree.ts'
 import { levelsInRange } from '../../../language/scalar.ts'
+import { idDigits } from '../../../language/trace-fields.ts'
 import { tryParseEventId } from '../../../model/event-id.ts'
+import { CONTEXT_IDS } from '../../../model/projection.ts'
 import { segmentIdMs } from '../../../model/segment-id.ts'
 import { bothBounds } from './both-bounds.ts'
 import { compileTest } from './compile-test.ts'
@@ -28,7 +30,26 @@ export function compileSystemTest(name: SystemFieldName, test: Test, params: Sql
       return compileLabel('level', test, params)
     case '_service':
       return compileLabel('service', test, params)
+    case '_trace_id':
+    case '_span_id':
+      return compileGivenId(name, test, params)
   }
+}
+
+/** Of an id that came with the protocol: see `model/projection.ts`. */
+function compileGivenId(name: keyof typeof CONTEXT_IDS, test: Test, params: SqlParams): string {
+  const { at, bytes } = CONTEXT_IDS[name]
+  const id = `substring(context, ${at + 1}, ${bytes})`
+  if (test.kind === 'value') {
+    const digits = idDigits(test)
+    const isId = digits.length === 2 * bytes && /^[0-9a-f]+$/.test(digits) && !/^0+$/.test(digits)
+    return isId ? `${id} = unhex(${params.add('String', digits)})` : 'false'
+  }
+  const isGiven = `(context != '' AND ${id} != unhex('${'00'.repeat(bytes)}'))`
+  if (test.kind === 'exists') return isGiven
+  const column = { sql: `lower(hex(${id}))`, type: 'String' } as const
+  const condition = compileTest(test, column, false, params)
+  return condition === undefined ? 'false' : `(${isGiven} AND ${condition})`
 }
 
 function compileLabel(column: string, test: Test, params: SqlParams): string {

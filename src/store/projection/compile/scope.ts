@@ -5,7 +5,7 @@
  * columns that it reads, `arrayExists((e0, e1) -> e0 = 1 AND e1 = 'x', column0, column1)`: so both
  * tests are of the same element, and no object is ever put together.
  */
-import { SERVICE_FIELDS } from '../../../model/event-labels.ts'
+import { isServiceField, SERVICE_FIELDS } from '../../../model/event-labels.ts'
 import { NO_TEXTLESS, type PathParts, type Textless } from '../../../model/field-catalog.ts'
 import type { TextNames } from '../../../model/text-fields.ts'
 import type { LegFields } from './leg-fields.ts'
@@ -37,6 +37,7 @@ export interface Scope {
 }
 
 export function eventScope(fields: LegFields): Scope {
+  let named: readonly string[] | undefined
   return {
     textNames: fields.textNames,
     textPaths: fields.textPaths,
@@ -50,13 +51,22 @@ export function eventScope(fields: LegFields): Scope {
       return scalars.length > 0 || elements.length > 0 || hasObjects
     },
     isService: ([name, ...deeper]) => {
-      const named = SERVICE_FIELDS.filter((field) => {
-        return fields.typesOf([field]).scalars.includes('String')
-      })
-      return deeper.length === 0 && named.length === 1 && named[0] === name
+      if (deeper.length > 0 || name === undefined || !isServiceField(name)) return false
+      named ??= serviceFields(fields)
+      return named.length === 1 && named[0] === name
     },
     omits: (path, { type, arrays }) => arrays === 0 && (fields.omits?.(path, type) ?? false),
   }
+}
+
+/** The fields that may name the service, as the rows have them: in any case of letters. */
+function serviceFields({ typesOf, paths }: LegFields): readonly string[] {
+  const seen = paths.flatMap(([name = '', ...deeper]) => {
+    return deeper.length === 0 && isServiceField(name) ? [name] : []
+  })
+  return [...new Set<string>([...SERVICE_FIELDS, ...seen])].filter((name) => {
+    return typesOf([name]).scalars.includes('String')
+  })
 }
 
 /** One element of the arrays at `array`; `wrap` makes its condition one of the whole event. */

@@ -103,19 +103,36 @@ test('types that a path cannot have are not read', () => {
   for (const [text, expected] of cases) assert.equal(shortened(compiled(text)), expected, text)
 })
 
+const SERVICE_IS_CART = `((context = '' AND service = "cart") OR substring(context, 25) = "cart")`
+
 test('the one field that names services is read from their column', () => {
   const strings = { scalars: ['String'] as const }
   const one = learnedCatalog(STREAM, ['message'], { app: strings, service: { scalars: ['Bool'] } })
   const two = learnedCatalog(STREAM, ['message'], { app: strings, 'service.name': strings })
+  const upper = learnedCatalog(STREAM, ['message'], {
+    APP: strings,
+    Service: { scalars: ['Bool'] },
+  })
+  const twoCases = learnedCatalog(STREAM, ['message'], { app: strings, aPP: strings })
+  const kelvin = learnedCatalog(STREAM, ['message'], { 'log.syslog.appname\u212a': strings })
   const text = learnedCatalog(STREAM, ['app'], { app: strings })
   const long = 'x'.repeat(SERVICE_BYTES_MAX + 1)
   const cases = [
-    ['app:cart', one, 'service = "cart"'],
-    ['NOT app:cart', one, '(NOT ifNull(service = "cart", false))'],
+    ['app:cart', one, SERVICE_IS_CART],
+    ['NOT app:cart', one, `(NOT ifNull(${SERVICE_IS_CART}, false))`],
     ['app:""', one, 'payload.`app`.:String = ""'],
     [`app:${long}`, one, `payload.\`app\`.:String = "${long}"`],
     ['app:*', one, 'isNotNull(payload.`app`)'],
     ['app:cart', two, 'payload.`app`.:String = "cart"'],
+    ['APP:cart', upper, SERVICE_IS_CART],
+    ['app:cart', upper, 'false'],
+    ['app:cart', twoCases, 'payload.`app`.:String = "cart"'],
+    ['aPP:cart', twoCases, 'payload.`aPP`.:String = "cart"'],
+    [
+      'log.syslog.appname\u212a:x',
+      kelvin,
+      'payload.`log.syslog.appname\\xe2\\x84\\xaa`.:String = "x"',
+    ],
     ['app=cart', text, 'payload.`app`.:String = "cart"'],
   ] as const
   for (const [query, catalog, expected] of cases) {
