@@ -344,6 +344,8 @@ export const MATERIALIZE_SMALL_BYTES_MAX = 4 * MIB
 export const REPLAY_SEGMENTS_MAX = 64
 /** How often it reads before it is the next stream's turn. */
 export const REPLAY_READS_MAX = 8
+/** How long it reads on for one stream while others are behind, too. */
+export const REPLAY_TURN_MS = 1_000
 /** Segments that it has rebuilt in the pool at a time: few, or so many as have few events. */
 export const REPLAY_AHEAD_SEGMENTS = 4
 export const REPLAY_AHEAD_SEGMENTS_MAX = 32

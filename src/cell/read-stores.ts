@@ -53,7 +53,7 @@ export function openReadStores(
   const forms = new TableKeeper(clickhouse)
   return {
     events: new EventStore(postgres),
-    pending: new PendingStore(postgres, () => waiting.projected),
+    pending: new PendingStore(postgres, (streamIds) => waiting.projectedOf(streamIds)),
     ids: new IdStore(reads.clickhouse, tables),
     explainIds: explaining.explain.bind(explaining),
     topValues: values.top.bind(values),

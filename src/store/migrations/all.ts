@@ -15,6 +15,7 @@ import { sql as promotedStreams } from './0010-promoted-streams.ts'
 import { sql as textFields } from './0011-text-fields.ts'
 import { sql as partialSchemas } from './0012-partial-schemas.ts'
 import { sql as views } from './0013-views.ts'
+import { sql as liveMarks } from './0014-live-marks.ts'
 
 export interface Migration {
   readonly version: number
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, name: 'text-fields', sql: textFields },
   { version: 12, name: 'partial-schemas', sql: partialSchemas },
   { version: 13, name: 'views', sql: views },
+  { version: 14, name: 'live-marks', sql: liveMarks },
 ]
