@@ -545,6 +545,8 @@ export const READ_STREAMS_MAX = 1_000
 export const QUERY_MS_MAX = 30_000
 /** How much longer ClickHouse may take to say so: then it is not waited for any more. */
 export const QUERY_GRACE_MS = 1_000
+/** The same of all that a read waits for; then it is answered whatever hangs. */
+export const READ_GRACE_MS = 1_500
 /** Rows of the raw store that a search lists at a time, of those that the projection may lack. */
 export const SEARCH_PENDING_ROWS = 512
 /** Events of such segments that are evaluated at a time: at first, later, and in all. */
@@ -756,6 +758,7 @@ assert(
 )
 assert(REVIEWS_MAX * REVIEW_TASKS_MAX <= POOL_QUEUE_REVIEWS_MAX, 'reviews fit their queue')
 assert(REVIEW_PATHS_MAX <= REVIEW_PATHS_HELD_MAX, 'what is told is held')
+assert(QUERY_GRACE_MS < READ_GRACE_MS, 'an engine that hangs is named before')
 assert(REVIEW_MS_MAX < POOL_TASK_MS_MAX, 'a review ends before its tasks are taken for hung')
 assert(MANAGEMENT_MAX * 2 <= POSTGRES_CONTROL_CONNECTIONS_MAX, 'management leaves half to leases')
 assert(MATERIALIZE_INSERTS_MAX < ENGINE_WRITES_MAX, 'catch-up finds a place beside inserts')
