@@ -488,6 +488,16 @@ export const VIEW_COLUMNS_MAX = 64
 export const VIEW_TAGS_MAX = 32
 export const EVENTS_PAGE_DEFAULT = 100
 export const EVENTS_PAGE_MAX = 1_000
+/** Characters of JSON in a page of streams, tokens, views, fields or shapes; then it ends early. */
+export const LIST_PAGE_BYTES_MAX = 256 * KIB
+/** Records of such a page that are read and rendered at a time. */
+export const LIST_READ_RECORDS = 100
+/** Characters of an answer that the main thread renders at a time. */
+export const MAIN_SLICE_CHARS = 64 * KIB
+/** Rows of a query's result that it takes over at a time. */
+export const MAIN_SLICE_ROWS = 1_000
+/** For how long it does nothing of the kind after a piece, at most. */
+export const MAIN_REST_MS_MAX = 50
 /** Bytes of event JSON in one page of the event list; the page ends early past it. */
 export const EVENTS_PAGE_BYTES_MAX = 16 * MIB
 export const FIELDS_PAGE_DEFAULT = 1_000

@@ -3,6 +3,7 @@
  * check the scope, read the body, and turn failures into problem documents.
  */
 import { checkBody, readQueryString } from '../api/check-value.ts'
+import { mainTurns } from '../api/main-turns.ts'
 import type { AnswerDescription, RouteDescription } from '../api/route-description.ts'
 import type { ObjectSchema, Schema } from '../api/schema.ts'
 import { writeJson } from '../api/write-answer.ts'
@@ -131,6 +132,7 @@ export function guardRoute(
       const bytes = await inTime(startedBody)
       // Parsed only when its turn has come: values take many times the bytes that are counted.
       const run = async () => {
+        await mainTurns.next()
         const members = withTimeLeft(rest, { query, body: parseBody(bytes, rest) }, deadline)
         return await rest.run({ ...members, principal, params, accept, headers, renew, signal })
       }

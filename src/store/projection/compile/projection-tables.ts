@@ -10,6 +10,7 @@
  * been projected since the last look, a table that was missing then has no row that counts, and we
  * do not look.
  */
+import { mainTurns } from '../../../api/main-turns.ts'
 import { QUERY_TABLES_MAX } from '../../../limits.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
@@ -70,6 +71,7 @@ export class ProjectionTables {
       const left = all.filter((table) => this.#mayBeThere(table, streams))
       const isThere = (streamId: StreamId) => !this.#missing.has(tableName(streamId))
       const own = new Set(streamIds.filter(isThere))
+      await mainTurns.next() // `run` plans the query first.
       try {
         const [result, found] = await Promise.all([
           run({ own, hasShared: isThere(MIXED_STREAM) }),

@@ -36,7 +36,7 @@ export function eventScope(fields: LegFields): Scope {
   return {
     textFields: fields.textFields,
     paths: fields.paths,
-    typed: (path) => typedColumns(path, fields),
+    typed: keepColumns((path) => typedColumns(path, fields)),
     dynamic: dynamicColumn,
     objects: (path) => objectsColumn(path, fields),
     mayHave: (path) => {
@@ -50,6 +50,17 @@ export function eventScope(fields: LegFields): Scope {
       return deeper.length === 0 && named.length === 1 && named[0] === name
     },
     omits: (path, { type, arrays }) => arrays === 0 && (fields.omits?.(path, type) ?? false),
+  }
+}
+
+/** A query of many words asks for the same paths again and again. */
+function keepColumns(typed: Scope['typed']): Scope['typed'] {
+  const known = new Map<string, readonly TypedColumn[]>()
+  return (path) => {
+    const key = path.join('\0')
+    const columns = known.get(key) ?? typed(path)
+    known.set(key, columns)
+    return columns
   }
 }
 
