@@ -51,7 +51,7 @@ export const mainTurns = new MainTurns()
 export async function renderInTurns(
   texts: Iterable<string>,
   bytesMax = Number.POSITIVE_INFINITY,
-  turns = mainTurns,
+  turns: Pick<MainTurns, 'next'> = mainTurns,
 ): Promise<Uint8Array | undefined> {
   const pieces: Uint8Array[] = []
   let bytes = 0

@@ -1,6 +1,7 @@
 /** The catalog: fields with their types, conflicts and samples; Resolve; shapes. */
 
 import { renderInTurns } from '../api/main-turns.ts'
+import { pageInTurns } from '../api/page-in-turns.ts'
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
@@ -30,7 +31,6 @@ import {
   type StreamFinder,
 } from './guard.ts'
 import { NEXT_PAGE } from './id-page.ts'
-import { pageInTurns } from './page-in-turns.ts'
 
 export interface FieldRoutesDeps extends Guard {
   readonly streams: StreamFinder

@@ -1,10 +1,11 @@
 /** Pages of records in the order of their ids: streams, tokens, views. */
+
+import { pageInTurns } from '../api/page-in-turns.ts'
 import type { ObjectSchema } from '../api/schema.ts'
 import type { Reply } from '../http/exchange.ts'
 import { tryParseRowId } from '../model/stream.ts'
 import type { PageRequest } from '../store/control/control-store.ts'
 import { malformed } from './body-fields.ts'
-import { pageInTurns } from './page-in-turns.ts'
 
 const PAGE_MAX = 1_000
 

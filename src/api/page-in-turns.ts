@@ -2,8 +2,9 @@
  * Pages of records whose size nobody knows before: they are read and rendered some at a time, and a
  * page ends past LIST_PAGE_BYTES_MAX, with a cursor from which the next one goes on.
  */
-import { mainTurns } from '../api/main-turns.ts'
+
 import { LIST_PAGE_BYTES_MAX, LIST_READ_RECORDS } from '../limits.ts'
+import { mainTurns } from './main-turns.ts'
 
 export interface PageSource<R> {
   /** Records of the page at most. */
