@@ -346,6 +346,8 @@ export const MATERIALIZE_SMALL_BYTES_MAX = 4 * MIB
 export const REPLAY_SEGMENTS_MAX = 64
 /** How often it reads before it is the next stream's turn. */
 export const REPLAY_READS_MAX = 8
+/** How long it reads on for one stream while others are behind, too. */
+export const REPLAY_TURN_MS = 1_000
 /** Segments that it has rebuilt in the pool at a time: few, or so many as have few events. */
 export const REPLAY_AHEAD_SEGMENTS = 4
 export const REPLAY_AHEAD_SEGMENTS_MAX = 32
@@ -488,6 +490,16 @@ export const VIEW_COLUMNS_MAX = 64
 export const VIEW_TAGS_MAX = 32
 export const EVENTS_PAGE_DEFAULT = 100
 export const EVENTS_PAGE_MAX = 1_000
+/** Characters of JSON in a page of streams, tokens, views, fields or shapes; then it ends early. */
+export const LIST_PAGE_BYTES_MAX = 256 * KIB
+/** Records of such a page that are read and rendered at a time. */
+export const LIST_READ_RECORDS = 100
+/** Characters of an answer that the main thread renders at a time. */
+export const MAIN_SLICE_CHARS = 64 * KIB
+/** Rows of a query's result that it takes over at a time. */
+export const MAIN_SLICE_ROWS = 1_000
+/** For how long it does nothing of the kind after a piece, at most. */
+export const MAIN_REST_MS_MAX = 50
 /** Bytes of event JSON in one page of the event list; the page ends early past it. */
 export const EVENTS_PAGE_BYTES_MAX = 16 * MIB
 export const FIELDS_PAGE_DEFAULT = 1_000
@@ -548,6 +560,8 @@ export const READS_FAILED_MIN = 3
 export const READS_FAILED_MS = 300_000
 /** How much longer ClickHouse may take to say so: then it is not waited for any more. */
 export const QUERY_GRACE_MS = 1_000
+/** The same of all that a read waits for; then it is answered whatever hangs. */
+export const READ_GRACE_MS = 1_500
 /** Rows of the raw store that a search lists at a time, of those that the projection may lack. */
 export const SEARCH_PENDING_ROWS = 512
 /** Events of such segments that are evaluated at a time: at first, later, and in all. */
@@ -759,6 +773,7 @@ assert(
 )
 assert(REVIEWS_MAX * REVIEW_TASKS_MAX <= POOL_QUEUE_REVIEWS_MAX, 'reviews fit their queue')
 assert(REVIEW_PATHS_MAX <= REVIEW_PATHS_HELD_MAX, 'what is told is held')
+assert(QUERY_GRACE_MS < READ_GRACE_MS, 'an engine that hangs is named before')
 assert(REVIEW_MS_MAX < POOL_TASK_MS_MAX, 'a review ends before its tasks are taken for hung')
 assert(MANAGEMENT_MAX * 2 <= POSTGRES_CONTROL_CONNECTIONS_MAX, 'management leaves half to leases')
 assert(MATERIALIZE_INSERTS_MAX < ENGINE_WRITES_MAX, 'catch-up finds a place beside inserts')

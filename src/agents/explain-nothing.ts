@@ -4,7 +4,7 @@ import { nearest } from '../language/near-words.ts'
 import type { FieldClause, Query } from '../language/query-tree.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
-import { type AggregateDeps, aggregate } from '../read/aggregate/aggregate.ts'
+import { type AggregateDeps, aggregateText } from '../read/aggregate/aggregate.ts'
 import { readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
 import { type FacetsDeps, facets, readFacetsRequest } from '../read/aggregate/facets.ts'
 import { formatTimeNs } from '../read/honest-answer.ts'
@@ -121,7 +121,7 @@ async function countEach(
   })
   const members = { ...rangeOf(request), aggregates: [{ fn: 'count', as: 'total' }, ...named] }
   const asked = readAggregateRequest(members, deps.nowMs())
-  const answer = JSON.parse(await aggregate(deps, asked, [stream], signal)) as {
+  const answer = JSON.parse(await aggregateText(deps, asked, [stream], signal)) as {
     readonly total: number
     readonly as_of: string
     readonly rows: readonly Readonly<Record<string, number>>[]

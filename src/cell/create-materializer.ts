@@ -59,8 +59,8 @@ async function createMaterializer(
   })
   return new Materializer({
     stores: {
-      readAfter: (after, limit, streamId) => checkpoints.readAfter(after, limit, streamId),
-      writeCheckpoint: (segmentId) => checkpoints.write(segmentId),
+      readAfter: (...whose) => checkpoints.readAfter(...whose),
+      writeCheckpoint: (segmentId, live) => checkpoints.write(segmentId, live),
       settleInserts: () => projection.settleInserts(),
       findPresent: (segments) => projection.findPresent(segments),
       tryOpenSpool: (streamId) => projection.tryOpenSpool(streamId),

@@ -59,7 +59,10 @@ export function openReadStores(
   const forms = watch.watchAll('sizes', new TableKeeper(clickhouse))
   return {
     events: watch.watchAll('events', new EventStore(postgres)),
-    pending: watch.watchAll('events', new PendingStore(postgres, () => waiting.projected)),
+    pending: watch.watchAll(
+      'events',
+      new PendingStore(postgres, (streamIds) => waiting.projectedOf(streamIds)),
+    ),
     ids: watch.watchAll('search', new IdStore(reads.clickhouse, tables)),
     explainIds: explaining.explain.bind(explaining),
     topValues: values.top.bind(values),

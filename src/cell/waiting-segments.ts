@@ -6,18 +6,23 @@ import type { RequiredLiteral } from '../language/required-literals.ts'
 import type { Materializer } from '../materialize/materializer.ts'
 import { type SegmentId, segmentIdNode } from '../model/segment-id.ts'
 import type { NodeMarks } from '../model/segment-place.ts'
+import type { StreamId } from '../model/stream.ts'
+
+type Waits = Pick<Materializer, 'projectedOf' | 'prefilter'>
 
 export class WaitingSegments {
   /** By the number that they work for. */
-  readonly #materializers = new Map<number, Pick<Materializer, 'projected' | 'prefilter'>>()
+  readonly #materializers = new Map<number, Waits>()
 
-  add(nodeId: number, materializer: Pick<Materializer, 'projected' | 'prefilter'>): void {
+  add(nodeId: number, materializer: Waits): void {
     this.#materializers.set(nodeId, materializer)
   }
 
-  /** Every segment of these nodes up to here is in the projection. */
-  get projected(): NodeMarks {
-    return new Map([...this.#materializers].map(([nodeId, { projected }]) => [nodeId, projected]))
+  /** Every segment of these streams on these nodes up to here is in the projection. */
+  projectedOf(streamIds: readonly StreamId[]): NodeMarks {
+    return new Map(
+      [...this.#materializers].map(([nodeId, each]) => [nodeId, each.projectedOf(streamIds)]),
+    )
   }
 
   /** Lets through the segments that may have all of the literals, as far as is known here. */

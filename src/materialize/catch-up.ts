@@ -24,6 +24,7 @@ import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type Fault, rebuildError, segmentFault } from './faults.ts'
 import { joinInTurns } from './join-blocks.ts'
+import { type LagKey, ownerOf } from './source-key.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import {
   type AbsentRow,
@@ -40,10 +41,15 @@ import {
 
 export interface CatchUpStores {
   /**
-   * This node's segments after `after`, in id order, at most `limit`. With a stream, only those of
-   * that stream; with `MIXED_STREAM`, only the mixed ones.
+   * This node's segments after `after`, in id order, at most `limit`. With a stream, only those in
+   * rows of that stream, or `alone` in mixed rows; with `MIXED_STREAM`, all mixed ones.
    */
-  readAfter(after: SegmentId, limit: number, streamId?: StreamId): Promise<readonly StoredSegment[]>
+  readAfter(
+    after: SegmentId,
+    limit: number,
+    streamId?: StreamId,
+    rows?: 'own' | 'alone',
+  ): Promise<readonly StoredSegment[]>
   /** Resolves once no insert of this node that runs in ClickHouse now does so any more. */
   settleInserts(): Promise<void>
   /** Which of the segments are in the projection: their stream's table or the shared one. */
@@ -78,8 +84,8 @@ export interface CatchUpStep {
 }
 
 export interface CatchUpOptions {
-  /** Of which stream; all, where none is named. */
-  readonly streamId?: StreamId | undefined
+  /** Whose segments. */
+  readonly of?: LagKey
   /** A segment cannot be projected; it stays in the raw store. */
   readonly onSetAside?: ((segmentId: SegmentId, reason: string) => void) | undefined
   readonly triesMax?: number
@@ -101,8 +107,11 @@ export class CatchUp {
     this.#options = options
   }
 
-  /** Brings the next segments in; undefined when there are none. Rejects when a store fails. */
-  async step(after: SegmentId): Promise<CatchUpStep | undefined> {
+  /**
+   * Brings the next segments in, in several reads while `mayGoOn`; undefined when there are none.
+   * Rejects when a store fails.
+   */
+  async step(after: SegmentId, mayGoOn = () => true): Promise<CatchUpStep | undefined> {
     let last: SegmentId | undefined
     const { replayed, events } = await this.#run(async (turn) => {
       let next: Promise<Batch> | undefined = this.#read(after)
@@ -112,7 +121,7 @@ export class CatchUp {
         if (end === undefined) return
         last = lastIdOf(end)
         const isMore = batch.stored.length === REPLAY_SEGMENTS_MAX && reads < REPLAY_READS_MAX
-        next = isMore ? this.#read(last) : undefined
+        next = isMore && mayGoOn() ? this.#read(last) : undefined
         await turn.bring(batch)
       }
     })
@@ -156,9 +165,10 @@ export class CatchUp {
   }
 
   #read(after: SegmentId): Promise<Batch> {
-    const { streamId } = this.#options
+    const { of = 'all' } = this.#options
+    const owner = of === 'all' ? undefined : ownerOf(of)
     const batch = this.#stores
-      .readAfter(after, REPLAY_SEGMENTS_MAX, streamId)
+      .readAfter(after, REPLAY_SEGMENTS_MAX, owner, typeof of === 'string' ? 'alone' : 'own')
       .then((stored) => this.#ask(stored))
     batch.catch(() => undefined) // It may fail before it is awaited, or never be.
     return batch

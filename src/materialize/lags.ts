@@ -3,12 +3,11 @@
  * others stay live, or all of the node at once. A stream that is behind has nothing waiting in
  * memory.
  */
+import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { CatchUp } from './catch-up.ts'
-
-/** `MIXED_STREAM` for mixed segments. */
-export type LagKey = StreamId | 'all'
+import { covers, type LagKey, ownerOf, type SourceKey } from './source-key.ts'
 
 export interface Lag {
   readonly key: LagKey
@@ -35,14 +34,21 @@ export class Lags {
     return this.#lags.has('all')
   }
 
-  /** What the stream's segments are brought in by, if it is behind. */
-  of(streamId: StreamId): Lag | undefined {
-    return this.#lags.get('all') ?? this.#lags.get(streamId)
+  /** Whose segments are behind; `MIXED_STREAM` for anybody's, undefined for all. */
+  get owners(): readonly StreamId[] | undefined {
+    if (this.isAll) return undefined
+    return [...this.#lags.keys()].flatMap((key) => (key === 'all' ? [] : [ownerOf(key)]))
+  }
+
+  /** What these segments are brought in by, if they are behind. */
+  of(source: SourceKey): Lag | undefined {
+    const lag = this.#lags.get('all') ?? this.#lags.get(source)
+    return lag ?? (covers(MIXED_STREAM, source) ? this.#lags.get(MIXED_STREAM) : undefined)
   }
 
   /** Returns whose place it takes. */
   begin(lag: Lag): LagKey[] {
-    const replaced = lag.key === 'all' ? [...this.#lags.keys()] : []
+    const replaced = [...this.#lags.keys()].filter((key) => isWithin(lag.key, key))
     for (const key of replaced) this.#lags.delete(key)
     this.#lags.set(lag.key, lag)
     return replaced
@@ -68,10 +74,23 @@ export class Lags {
     return undefined
   }
 
-  /** The lowest of `checkpoint` and of what is behind. */
-  checkpoint(checkpoint: SegmentId): SegmentId {
+  /** The lowest of `checkpoint` and of what is behind, of `key` alone or of all. */
+  checkpoint(checkpoint: SegmentId, of: LagKey = 'all'): SegmentId {
     let lowest = checkpoint
-    for (const { cursor } of this.#lags.values()) if (cursor < lowest) lowest = cursor
+    for (const { key, cursor } of this.#lags.values()) {
+      if (isWithin(of, key) && cursor < lowest) lowest = cursor
+    }
+    return lowest
+  }
+
+  /** The same of what may concern these streams. */
+  checkpointOf(streamIds: readonly StreamId[], checkpoint: SegmentId): SegmentId {
+    let lowest = checkpoint
+    for (const { key, cursor } of this.#lags.values()) {
+      const owner = key === 'all' ? MIXED_STREAM : ownerOf(key)
+      const isTheirs = owner === MIXED_STREAM || streamIds.includes(owner)
+      if (isTheirs && cursor < lowest) lowest = cursor
+    }
     return lowest
   }
 
@@ -86,4 +105,8 @@ export class Lags {
     }
     return oldest
   }
+}
+
+function isWithin(key: LagKey, other: LagKey): boolean {
+  return other === 'all' ? key === 'all' : covers(key, other)
 }

@@ -16,6 +16,7 @@ import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { isFull, pickInsert } from './pick-insert.ts'
 import type { Outstanding } from './progress.ts'
+import { covers, type LagKey, type SourceKey, tableOf } from './source-key.ts'
 import { StreamBuffer } from './stream-buffer.ts'
 import { WaitingBlocks } from './waiting-blocks.ts'
 
@@ -36,6 +37,7 @@ export class LiveBuffers {
   /** Of blocks in our own memory. */
   #keptBytes = 0
   #spooledBytes = 0
+  #turns = 0
 
   constructor(options: LiveBuffersOptions) {
     this.#options = options
@@ -51,21 +53,24 @@ export class LiveBuffers {
   }
 
   /** Whether a block of this many bytes may be added. */
-  hasRoom(streamId: StreamId, bytes: number): boolean {
+  hasRoom(source: SourceKey, bytes: number): boolean {
     if (this.#keptBytes + bytes > MATERIALIZE_BUFFER_BYTES_MAX) return false
-    const buffer = this.#open.get(streamId)
+    const buffer = this.#open.get(tableOf(source))
     // What is kept of it is going to be spooled as well.
     const spooledBytes = this.#spooledBytes + (buffer?.keptBytes ?? 0) + bytes
     return buffer?.spool === undefined || spooledBytes <= SPOOL_BYTES_MAX
   }
 
-  /** The stream with the most bytes where `bytes` find no room; undefined when none has any. */
-  largest(bytes: number): StreamId | undefined {
-    const sums = new Map<StreamId, number>()
+  /** What has the most bytes where `bytes` find no room; undefined when nothing has any. */
+  largest(bytes: number): SourceKey | undefined {
+    const sums = new Map<SourceKey, number>()
+    const add = (source: SourceKey, counted: number) => {
+      if (counted > 0) sums.set(source, (sums.get(source) ?? 0) + counted)
+    }
     const isKept = this.#keptBytes + bytes > MATERIALIZE_BUFFER_BYTES_MAX
-    for (const { streamId, keptBytes, ...buffer } of this.#buffers) {
-      const counted = isKept ? keptBytes : buffer.bytes - keptBytes
-      if (counted > 0) sums.set(streamId, (sums.get(streamId) ?? 0) + counted)
+    for (const buffer of this.#buffers) {
+      if (!isKept) add(buffer.streamId, buffer.bytes - buffer.keptBytes)
+      else for (const [source, kept] of buffer.keptBySource()) add(source, kept)
     }
     return [...sums].sort(([, a], [, b]) => b - a)[0]?.[0]
   }
@@ -75,10 +80,12 @@ export class LiveBuffers {
    * system's error when the stream's blocks cannot be spooled: then they must be dropped.
    */
   add(block: EncodedBlock, entry: Outstanding, segmentIds: readonly SegmentId[]): boolean {
-    const { streamId } = entry
+    const streamId = tableOf(entry.source)
     let buffer = this.#open.get(streamId)
     if (buffer === undefined || isFull(buffer)) {
+      const turn = buffer?.turn ?? 0 // More of it waits.
       buffer = new StreamBuffer(streamId, performance.now())
+      buffer.turn = turn
       this.#open.set(streamId, buffer)
       this.#buffers.add(buffer)
     }
@@ -103,6 +110,10 @@ export class LiveBuffers {
       if (due.length > 0 && takenBytes > MATERIALIZE_SMALL_BYTES_MAX) break
       due.push(next)
       this.#remove(next)
+      this.#turns++
+      for (const buffer of this.#buffers) {
+        if (buffer.streamId === next.streamId) buffer.turn = this.#turns
+      }
     }
     return due
   }
@@ -123,13 +134,23 @@ export class LiveBuffers {
     if (isInserted) this.#release(buffer)
   }
 
-  /** Drops what waits of the stream, or of all. */
-  drop(streamId?: StreamId): void {
+  /** Drops what waits of `key`. */
+  drop(key: LagKey): void {
     for (const buffer of [...this.#buffers]) {
-      if (streamId !== undefined && buffer.streamId !== streamId) continue
+      if (typeof key === 'string' && key !== 'all') this.#dropFrom(buffer, key)
+      if (!covers(key, buffer.streamId) && buffer.rows > 0) continue
       this.#remove(buffer)
       this.end(buffer, true)
       buffer.spool?.release()
+    }
+  }
+
+  #dropFrom(buffer: StreamBuffer, source: SourceKey): void {
+    if (buffer.streamId !== tableOf(source)) return
+    for (const { bytes, waiting } of buffer.takeOut(source)) {
+      this.#keptBytes -= bytes.length
+      if (waiting !== undefined) this.waiting.remove(waiting)
+      this.#options.release(bytes)
     }
   }
 

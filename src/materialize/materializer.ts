@@ -21,25 +21,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Follower, retryMs } from '../follow/follower.ts'
 import { Pause } from '../follow/pause.ts'
 import type { RequiredLiteral } from '../language/required-literals.ts'
-import { LAGGING_STREAMS_MAX, SET_ASIDE_POLL_MS } from '../limits.ts'
+import { LAGGING_STREAMS_MAX, REPLAY_TURN_MS, SET_ASIDE_POLL_MS } from '../limits.ts'
 import type { CommittedGroup, CommittedSegment, EncodedBlock } from '../model/batch.ts'
-import type { BlockSpool } from '../model/projection.ts'
+import type { BlockSpool, LiveMark } from '../model/projection.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import { CatchUp, type CatchUpStores } from './catch-up.ts'
 import { type FailureObserver, Failures } from './failures.ts'
 import { joinInTurns } from './join-blocks.ts'
-import { type Lag, type LagKey, Lags } from './lags.ts'
+import { type Lag, Lags } from './lags.ts'
 import { LiveBuffers } from './live-buffers.ts'
 import { type Outstanding, Progress } from './progress.ts'
+import { type LagKey, type SourceKey, sourceOf, tableOf } from './source-key.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
 import { lastIdOf } from './stored-segment.ts'
 import type { StreamBuffer } from './stream-buffer.ts'
 import type { Prefilter } from './waiting-blocks.ts'
 
 export interface MaterializeStores extends CatchUpStores {
-  /** Records the checkpoint; may reject. It never moves back. */
-  writeCheckpoint(segmentId: SegmentId): Promise<void>
+  /**
+   * Records the checkpoint; may reject. It never moves back. `live`: up to where all but those of
+   * some streams are in the projection, when that is further.
+   */
+  writeCheckpoint(segmentId: SegmentId, live?: LiveMark): Promise<void>
   /** Where a stream's blocks can wait outside our memory, if there is such a place. */
   tryOpenSpool(streamId: StreamId): BlockSpool | undefined
 }
@@ -81,12 +85,12 @@ export class Materializer implements Follower {
   readonly #progress: Progress
   readonly #lags = new Lags()
   /** Up to where streams were caught up beyond what commit had forwarded by then. */
-  readonly #caughtUp = new Map<StreamId, SegmentId>()
+  readonly #caughtUp = new Map<SourceKey, SegmentId>()
   readonly #retries: CatchUp
   readonly #failures: Failures<LagKey | 'checkpoint' | 'retries'>
   readonly #buffers: LiveBuffers
   readonly #inserting = new Map<Promise<void>, StreamId>()
-  #written: SegmentId
+  #written: { readonly checkpoint: SegmentId; readonly live: SegmentId | undefined }
   #writtenAtMs = 0
   /** When to ask whether segments set aside are to be tried again. */
   #retryAtMs = 0
@@ -106,7 +110,7 @@ export class Materializer implements Follower {
       tryOpenSpool: (streamId) => stores.tryOpenSpool(streamId),
       release: this.#release,
     })
-    this.#written = checkpoint
+    this.#written = { checkpoint, live: undefined }
     this.#lags.begin(this.#newLag('all', undefined))
   }
 
@@ -134,6 +138,18 @@ export class Materializer implements Follower {
     return this.#lags.checkpoint(this.#progress.advance())
   }
 
+  /** Everything of these streams up to here is in the projection. */
+  projectedOf(streamIds: readonly StreamId[]): SegmentId {
+    return this.#lags.checkpointOf(streamIds, this.#progress.advance())
+  }
+
+  /** Undefined while it says no more than the checkpoint, and while all of the node is behind. */
+  #liveMark(checkpoint: SegmentId): LiveMark | undefined {
+    const { owners } = this.#lags
+    const segmentId = this.#progress.advance()
+    return owners && segmentId > checkpoint ? { segmentId, behind: owners } : undefined
+  }
+
   /** Lets through the segments that may have all of the literals; never waits. */
   prefilter(literals: readonly RequiredLiteral[]): Prefilter {
     return this.#buffers.waiting.prefilter(literals)
@@ -152,53 +168,53 @@ export class Materializer implements Follower {
       if (last > this.#progress.last) this.#addNext(segment, last)
       else if (segment.block !== undefined) this.#release(segment.block.bytes)
     }
-    for (const [streamId, id] of this.#caughtUp) {
-      if (id <= this.#progress.last) this.#caughtUp.delete(streamId)
+    for (const [source, id] of this.#caughtUp) {
+      if (id <= this.#progress.last) this.#caughtUp.delete(source)
     }
   }
 
   #addNext(segment: CommittedSegment, last: SegmentId): void {
-    const { block, streamId } = segment
-    if (!this.#isRead(streamId, last)) {
-      if (block === undefined) this.#leaveBehind(streamId, 'a block was not kept', last)
-      else this.#makeRoom(streamId, block.bytes.length, last)
+    const { block } = segment
+    const source = sourceOf(segment)
+    if (!this.#isRead(source, last)) {
+      if (block === undefined) this.#leaveBehind(source, 'a block was not kept', last)
+      else this.#makeRoom(source, block.bytes.length, last)
     }
-    const entry = this.#progress.add(last, streamId)
-    if (block !== undefined && !this.#isRead(streamId, last)) {
+    const entry = this.#progress.add(last, source)
+    if (block !== undefined && !this.#isRead(source, last)) {
       this.#keep(segment, block, entry)
       return
     }
     entry.isDone = true
-    const lag = this.#lags.of(streamId)
+    const lag = this.#lags.of(source)
     if (lag !== undefined) lag.newest = last
     if (block !== undefined) this.#release(block.bytes)
   }
 
   /** Whether catch-up brings it in, or has done so. */
-  #isRead(streamId: StreamId, segmentId: SegmentId): boolean {
-    const caughtUp = this.#caughtUp.get(streamId)
-    return (
-      this.#lags.of(streamId) !== undefined || (caughtUp !== undefined && segmentId <= caughtUp)
-    )
+  #isRead(source: SourceKey, segmentId: SegmentId): boolean {
+    if (this.#lags.of(source) !== undefined) return true
+    const caughtUp = [source, tableOf(source)].map((key) => this.#caughtUp.get(key))
+    return caughtUp.some((id) => id !== undefined && segmentId <= id)
   }
 
   /** Leaves streams behind, those with the most first, until there is room for the block. */
-  #makeRoom(streamId: StreamId, bytes: number, segmentId: SegmentId): void {
-    while (this.#lags.of(streamId) === undefined && !this.#buffers.hasRoom(streamId, bytes)) {
-      this.#leaveBehind(this.#buffers.largest(bytes) ?? streamId, 'more waits than may', segmentId)
+  #makeRoom(source: SourceKey, bytes: number, segmentId: SegmentId): void {
+    while (this.#lags.of(source) === undefined && !this.#buffers.hasRoom(source, bytes)) {
+      this.#leaveBehind(this.#buffers.largest(bytes) ?? source, 'more waits than may', segmentId)
     }
   }
 
   #keep(segment: CommittedSegment, block: EncodedBlock, entry: Outstanding): void {
-    const { streamId, segmentId, runs } = segment
+    const { segmentId, runs } = segment
     if (runs === undefined) stampBlock(block, segmentId)
     else stampMembers(block, runs)
     try {
       const ids = runs?.map((run) => run.segmentId) ?? [segmentId]
       if (this.#buffers.add(block, entry, ids)) this.#livePause.end()
     } catch (cause) {
-      this.#failures.fail(streamId, cause)
-      this.#leaveBehind(streamId, 'blocks could not be spooled', entry.segmentId)
+      this.#failures.fail(entry.source, cause)
+      this.#leaveBehind(entry.source, 'blocks could not be spooled', entry.segmentId)
     }
   }
 
@@ -218,13 +234,11 @@ export class Materializer implements Follower {
   /** `from`: the segment it is about; before it nothing is missing but what is outstanding. */
   #leaveBehind(key: LagKey, reason: string, from: SegmentId | undefined): void {
     if (key !== 'all' && this.#lags.of(key) !== undefined) return
-    const isCrowded = key !== 'all' && this.#lags.size >= LAGGING_STREAMS_MAX
-    const lag = this.#newLag(isCrowded ? 'all' : key, from)
+    const lag = this.#newLag(this.#lags.size < LAGGING_STREAMS_MAX ? key : 'all', from)
     if (this.#lags.size === 0) this.#options.observer.onModeChange('catch-up', reason)
-    const streamId = lag.key === 'all' ? undefined : lag.key
     for (const dropped of this.#lags.begin(lag)) this.#failures.succeed(dropped)
-    this.#buffers.drop(streamId)
-    this.#progress.handOver(streamId)
+    this.#buffers.drop(lag.key)
+    this.#progress.handOver(lag.key)
     this.#catchUpPause.end()
   }
 
@@ -232,12 +246,11 @@ export class Materializer implements Follower {
   #newLag(key: LagKey, since: SegmentId | undefined): Lag {
     const { stores, observer } = this.#options
     const live = this.#progress.advance()
-    const streamId = key === 'all' ? undefined : key
-    const oldest = this.#progress.oldestOf(streamId)
+    const oldest = this.#progress.oldestOf(key)
     return {
       key,
-      catchUp: new CatchUp(stores, { streamId, onSetAside: observer.onSetAside }),
-      cursor: key === 'all' ? this.#lags.checkpoint(live) : live,
+      catchUp: new CatchUp(stores, { of: key, onSetAside: observer.onSetAside }),
+      cursor: this.#lags.checkpoint(live, key),
       from: since === undefined ? undefined : (oldest ?? since),
       newest: oldest === undefined && since === undefined ? live : this.#progress.last,
       notBeforeMs: 0,
@@ -264,9 +277,12 @@ export class Materializer implements Follower {
     const startedAt = performance.now()
     const { newest } = lag
     try {
-      const own = [...this.#inserting].filter(([, streamId]) => key === 'all' || streamId === key)
+      const own = [...this.#inserting].filter(
+        ([, table]) => key === 'all' || table === tableOf(key),
+      )
       await Promise.all(own.map(([insert]) => insert))
-      const step = await lag.catchUp.step(lag.cursor)
+      const mayGoOn = () => this.#lags.size === 1 || performance.now() - startedAt < REPLAY_TURN_MS
+      const step = await lag.catchUp.step(lag.cursor, mayGoOn)
       this.#failures.succeed(key)
       if (step !== undefined) {
         const seconds = (performance.now() - startedAt) / 1000
@@ -364,13 +380,14 @@ export class Materializer implements Follower {
   /** Never rejects. */
   async #recordCheckpoint(): Promise<void> {
     const checkpoint = this.projected
+    const live = this.#liveMark(checkpoint)
     const now = performance.now()
-    if (checkpoint === this.#written) return
+    if (checkpoint === this.#written.checkpoint && live?.segmentId === this.#written.live) return
     if (now - this.#writtenAtMs < CHECKPOINT_MS && !this.#isStopping) return
     this.#writtenAtMs = now
     try {
-      await this.#options.stores.writeCheckpoint(checkpoint)
-      this.#written = checkpoint
+      await this.#options.stores.writeCheckpoint(checkpoint, live)
+      this.#written = { checkpoint, live: live?.segmentId }
       this.#failures.succeed('checkpoint')
     } catch (cause) {
       this.#failures.fail('checkpoint', cause)

@@ -12,6 +12,8 @@ import type { BlockSpool } from '../model/projection.ts'
 
 /** What waits of one stream, or of blocks that are mixed. */
 export interface Waiting {
+  /** When something of its stream was taken last, while more of it waited; 0 for never. */
+  readonly turn?: number
   /** When the oldest of it came. */
   readonly sinceMs: number
   readonly rows: number
@@ -29,24 +31,31 @@ export interface PickOptions {
 }
 
 /**
- * What to insert now, if anything. `waiting` is in the order of `sinceMs`. A full buffer goes
- * first, then the oldest if it is due, then, when memory is short, the largest that is kept in
- * memory.
+ * What to insert now, if anything. `waiting` is in the order of `sinceMs`. Streams with a buffer
+ * that is full or due take turns: one that fills buffers faster than they are inserted must not
+ * keep the others waiting. Between two that have the same turn a full buffer goes first, then the
+ * oldest. When nothing is due and memory is short, the largest goes that is kept in memory.
  */
 export function pickInsert<W extends Waiting>(
   waiting: Iterable<W>,
   { nowMs, delayMs, keptBytes }: PickOptions,
 ): W | undefined {
-  let oldest: W | undefined
+  let next: W | undefined
   let largest: W | undefined
   for (const each of waiting) {
-    if (isFull(each)) return each
-    oldest ??= each
+    const isDue = isFull(each) || nowMs - each.sinceMs >= delayMs
+    if (isDue && (next === undefined || isBefore(each, next))) next = each
     const isLarger = each.bytes > (largest?.bytes ?? 0)
     if (isLarger && each.spool === undefined) largest = each
   }
-  if (oldest !== undefined && nowMs - oldest.sinceMs >= delayMs) return oldest
+  if (next !== undefined) return next
   return keptBytes > MATERIALIZE_BUFFER_BYTES_MAX / 2 ? largest : undefined
+}
+
+/** Whether the one that came later goes first nevertheless. */
+function isBefore(later: Waiting, earlier: Waiting): boolean {
+  const [a, b] = [later.turn ?? 0, earlier.turn ?? 0]
+  return a < b || (a === b && isFull(later) && !isFull(earlier))
 }
 
 /** Large parts are merged less often; small inserts take less memory, where we need it. */

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import type { SegmentId } from '../model/segment-id.ts'
-import type { StreamId } from '../model/stream.ts'
+import { covers, type LagKey, type SourceKey } from './source-key.ts'
 
 export interface Outstanding {
   readonly segmentId: SegmentId
-  readonly streamId: StreamId
+  readonly source: SourceKey
   isDone: boolean
 }
 
@@ -43,10 +43,10 @@ export class Progress {
   }
 
   /** Adds the next segment; ids must rise. */
-  add(segmentId: SegmentId, streamId: StreamId): Outstanding {
+  add(segmentId: SegmentId, source: SourceKey): Outstanding {
     assert(segmentId > this.#last, 'segments come in id order')
     this.#last = segmentId
-    const entry = { segmentId, streamId, isDone: false }
+    const entry = { segmentId, source, isDone: false }
     this.#entries.push(entry)
     return entry
   }
@@ -60,20 +60,20 @@ export class Progress {
     this.#checkpoint = segmentId
   }
 
-  /** The oldest segment of the stream, or of all, that is not done. */
-  oldestOf(streamId?: StreamId): SegmentId | undefined {
-    return this.#outstanding(streamId).next().value?.segmentId
+  /** The oldest segment among those of `key` that is not done. */
+  oldestOf(key: LagKey): SegmentId | undefined {
+    return this.#outstanding(key).next().value?.segmentId
   }
 
-  /** Somebody else sees to the stream's segments, or to all. */
-  handOver(streamId?: StreamId): void {
-    for (const entry of this.#outstanding(streamId)) entry.isDone = true
+  /** Somebody else sees to the segments of `key`. */
+  handOver(key: LagKey): void {
+    for (const entry of this.#outstanding(key)) entry.isDone = true
   }
 
-  *#outstanding(streamId: StreamId | undefined): Generator<Outstanding, undefined> {
+  *#outstanding(key: LagKey): Generator<Outstanding, undefined> {
     for (let at = this.#head; at < this.#entries.length; at++) {
       const entry = this.#entries[at]!
-      if (!entry.isDone && (streamId === undefined || entry.streamId === streamId)) yield entry
+      if (!entry.isDone && covers(key, entry.source)) yield entry
     }
   }
 

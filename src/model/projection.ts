@@ -52,6 +52,13 @@ export interface StreamSegment {
   readonly segmentId: SegmentId
 }
 
+/** All segments of a node up to this one are in the projection, but for those of some streams. */
+export interface LiveMark {
+  readonly segmentId: SegmentId
+  /** These streams; with `MIXED_STREAM` any stream may lack some. */
+  readonly behind: readonly StreamId[]
+}
+
 /**
  * Blocks of one stream on their way to the embedded ClickHouse, in a memory file, so that their
  * original buffers are free again. Ends with `insert` or `release`.

@@ -16,6 +16,7 @@
  * Memory is bounded by the streams' caps and by OBSERVE_CACHE_BYTES_MAX over all.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { mainTurns } from '../api/main-turns.ts'
 import { ERRORS, IngestError } from '../errors.ts'
 import { type Follower, retryMs } from '../follow/follower.ts'
 import { Pause } from '../follow/pause.ts'
@@ -74,6 +75,8 @@ export interface ObserverOptions {
 
 /** Segments read for descriptions between two writes. */
 const LOOKUPS_A_ROUND = 4
+/** Shapes that are described at a stretch; each has up to BLOCK_PATHS_MAX leaves. */
+const SHAPES_A_TURN = 4
 /** How often one segment may fail by itself before it is passed over. */
 const SEGMENT_FAILURES_MAX = 3
 
@@ -334,7 +337,11 @@ export class Observer implements Follower {
       const segment = { streamId, segmentId, ...stored }
       const [delta] = (await this.#replay({ ...segment, segments: [segment] })) ?? []
       if (generation !== this.#generation || delta === undefined) continue
-      this.#cache.describe(streamId, segmentId, delta)
+      for (const [index, shape] of delta.shapes.entries()) {
+        if (index % SHAPES_A_TURN === 0) await mainTurns.next()
+        if (generation !== this.#generation) return
+        this.#cache.describe(streamId, segmentId, { shapes: [shape], shapesSkipped: 0 })
+      }
     }
   }
 }

@@ -1,5 +1,7 @@
 /** The catalog: fields with their types, conflicts and samples; Resolve; shapes. */
 
+import { renderInTurns } from '../api/main-turns.ts'
+import { pageInTurns } from '../api/page-in-turns.ts'
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
@@ -43,7 +45,9 @@ const FIELDS_QUERY = {
       minimum: 1,
       maximum: FIELDS_PAGE_MAX,
       default: FIELDS_PAGE_DEFAULT,
-      description: 'Fields of a page, in the order of the bytes of their paths',
+      description:
+        'Fields of a page, in the order of the bytes of their paths; it may end earlier: go on ' +
+        'while there is a `next`',
     },
     after: AFTER,
     prefix: { type: 'string', description: 'Only paths that begin so' },
@@ -65,7 +69,7 @@ const SHAPES_QUERY = {
       minimum: 1,
       maximum: SHAPES_PAGE_MAX,
       default: SHAPES_PAGE_DEFAULT,
-      description: 'Shapes of a page',
+      description: 'Shapes of a page; it may end earlier: go on while there is a `next`',
     },
     after: AFTER,
   },
@@ -118,13 +122,15 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
       run: async ({ principal, params, query }) => {
         const page = readFieldPage(query)
         const { streamId } = await findVisibleStream(streams, principal, params[0])
-        const records = await schemas.listFields(streamId, { ...page, limit: page.limit + 1 })
-        const shown = records.slice(0, page.limit)
-        const last = records.length > shown.length ? shown.at(-1)?.path : undefined
-        const next = last === undefined ? undefined : pathCursor(last)
         const mayShow = hasScope(principal, 'events:read')
-        const fields = shown.map((field) => fieldJson(field, mayShow))
-        return replyPage('fields', fields, next)
+        const { text, last } = await pageInTurns<FieldRecord>({
+          limit: page.limit,
+          read: (after, limit) =>
+            schemas.listFields(streamId, { ...page, after: after?.path ?? page.after, limit }),
+          write: (field) => fieldJson(field, mayShow),
+        })
+        const next = last && pathCursor(last.path)
+        return replyText(`{"fields":[${text}],"next":${JSON.stringify(next ?? null)}}`)
       },
     }),
     guardRoute(guard, {
@@ -158,7 +164,7 @@ export function fieldRoutes({ streams, schemas, ...guard }: FieldRoutesDeps): Ro
         const { streamId } = await findVisibleStream(streams, principal, params[0])
         const { shapes, hasMore } = await schemas.listShapes(streamId, page)
         const next = hasMore ? shapes.at(-1)?.shape : undefined
-        return replyPage('shapes', shapes.map(shapeJson), next)
+        return replyText(await renderInTurns(shapesJson(shapes, next)))
       },
     }),
   ]
@@ -241,10 +247,12 @@ function shapeJson(shape: ShapeRecord): string {
   return `${head.slice(0, -1)},"paths":${JSON.stringify(shown)}}`
 }
 
-function replyPage(name: string, page: readonly string[], next: string | undefined): Reply {
-  return replyText(`{"${name}":[${page.join(',')}],"next":${JSON.stringify(next ?? null)}}`)
+function* shapesJson(shapes: readonly ShapeRecord[], next: string | undefined): Generator<string> {
+  yield '{"shapes":['
+  for (const [index, shape] of shapes.entries()) yield `${index > 0 ? ',' : ''}${shapeJson(shape)}`
+  yield `],"next":${JSON.stringify(next ?? null)}}`
 }
 
-function replyText(body: string): Reply {
-  return { status: 200, contentType: 'application/json', body }
+function replyText(body: string | Uint8Array | undefined): Reply {
+  return { status: 200, contentType: 'application/json', ...(body !== undefined && { body }) }
 }

@@ -3,6 +3,7 @@
  * check the scope, read the body, and turn failures into problem documents.
  */
 import { checkBody, readQueryString } from '../api/check-value.ts'
+import { mainTurns } from '../api/main-turns.ts'
 import type { AnswerDescription, RouteDescription } from '../api/route-description.ts'
 import type { ObjectSchema, Schema } from '../api/schema.ts'
 import { writeJson } from '../api/write-answer.ts'
@@ -23,6 +24,7 @@ import {
 import type { StreamLookup } from '../read/read-deps.ts'
 import { StoreError, storeFault } from '../store/store-error.ts'
 import type { Lane } from './lane.ts'
+import { ReadDeadline } from './read-deadline.ts'
 
 /** Throws `IngestError`: `unauthenticated`, `forbidden` or `unavailable`. */
 export type ResolveToken = (text: string) => Promise<Principal>
@@ -48,7 +50,7 @@ export interface RestRequest {
   readonly accept: string
   /** Those of the route's `headers` that were sent, keyed by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Aborted when the client goes away: nobody waits for the answer any more. */
+  /** Aborted when the client goes away, or the time is over: nobody waits for the answer. */
   readonly signal: AbortSignal
   /** Looks the token up again, for long answers; throws as `ResolveToken` does. */
   readonly renew: () => Promise<Principal>
@@ -116,7 +118,8 @@ export function guardRoute(
     // It may fail while nobody waits for it yet; it is awaited below.
     startedBody.catch(() => undefined)
     const gone = new AbortController()
-    const { signal } = gone
+    const deadline = isRead(rest) ? startDeadline(rest, queryString, startedBody) : undefined
+    const signal = deadline ? AbortSignal.any([gone.signal, deadline.signal]) : gone.signal
     exchange.onAborted(() => {
       gone.abort()
       room.leave()
@@ -125,7 +128,7 @@ export function guardRoute(
     if (rest.body !== undefined) exchange.pause()
     let answered: Promise<void> | undefined
     try {
-      const principal = await resolveToken(text)
+      const principal = await inTimeOf(deadline, resolveToken(text))
       if (rest.scope !== undefined) requireScope(principal, rest.scope)
       const query = readQueryString(rest.query ?? NO_PARAMETERS, new URLSearchParams(queryString))
       room.becomeKnown()
@@ -133,20 +136,69 @@ export function guardRoute(
       const bytes = await inTime(startedBody)
       // Parsed only when its turn has come: values take many times the bytes that are counted.
       const run = async () => {
-        const body = parseBody(bytes, rest)
-        return await rest.run({ principal, params, query, body, accept, headers, renew, signal })
+        await mainTurns.next()
+        const members = withTimeLeft(rest, { query, body: parseBody(bytes, rest) }, deadline)
+        return await rest.run({ ...members, principal, params, accept, headers, renew, signal })
       }
       const turn: Turn = async (work) =>
         await (lane?.run(principal.tokenId, signal, work) ?? work())
-      answered = answer(exchange, await turn(run), turn)
+      answered = answer(exchange, await inTimeOf(deadline, turn(run)), turn)
     } catch (cause) {
       exchange.reply(problemReply(toIngestError(cause)))
     } finally {
+      deadline?.end()
       room.leave()
     }
     await answered // Outside of the lane: a stream may last for an hour.
   }
   return { method: rest.method, pattern: rest.pattern, description: describe(rest), handler }
+}
+
+/** What changes something has an outcome, which must not be cut off. */
+function isRead({ method, scope, ...rest }: RestRoute): boolean {
+  return method === 'GET' || scope?.endsWith(':read') === true || takesTimeout(rest)
+}
+
+function takesTimeout({ query, body }: Pick<RestRoute, 'query' | 'body'>): boolean {
+  const members = body?.type === 'object' ? body.properties : query?.properties
+  return members?.timeout_ms !== undefined
+}
+
+function startDeadline(
+  rest: RestRoute,
+  queryString: string,
+  startedBody: Promise<Uint8Array | undefined>,
+): ReadDeadline {
+  const deadline = new ReadDeadline()
+  if (!takesTimeout(rest)) return deadline
+  if (rest.body === undefined) {
+    deadline.set(Number(new URLSearchParams(queryString).get('timeout_ms') ?? Number.NaN))
+  } else {
+    const known = startedBody.then((bytes) => bytes && deadline.setByBody(bytes))
+    known.catch(() => undefined) // Awaited elsewhere.
+  }
+  return deadline
+}
+
+function inTimeOf<T>(deadline: ReadDeadline | undefined, work: Promise<T>): Promise<T> {
+  return deadline?.race(work) ?? work
+}
+
+/** A wait shorter than this is not taken off the time that a read has. */
+const WAIT_MS_MIN = 100
+
+/** What a read waited for its turn is part of its `timeout_ms`. */
+function withTimeLeft<M extends Pick<RestRequest, 'query' | 'body'>>(
+  rest: RestRoute,
+  members: M,
+  deadline: ReadDeadline | undefined,
+): M {
+  if (deadline === undefined || !takesTimeout(rest)) return members
+  const { leftMs, waitedMs } = deadline
+  if (waitedMs < WAIT_MS_MIN) return members
+  const timeout = { timeout_ms: leftMs }
+  if (rest.body === undefined) return { ...members, query: { ...members.query, ...timeout } }
+  return { ...members, body: { ...(members.body as object), ...timeout } }
 }
 
 function readHeaders(

@@ -1,5 +1,8 @@
-/** Pages of small records in the order of their ids: streams and tokens. */
+/** Pages of records in the order of their ids: streams, tokens, views. */
+
+import { pageInTurns } from '../api/page-in-turns.ts'
 import type { ObjectSchema } from '../api/schema.ts'
+import type { Reply } from '../http/exchange.ts'
 import { tryParseRowId } from '../model/stream.ts'
 import type { PageRequest } from '../store/control/control-store.ts'
 import { malformed } from './body-fields.ts'
@@ -14,7 +17,13 @@ export const NEXT_PAGE = {
 /** The parameters of a list of records. */
 export const ID_PAGE_QUERY = {
   properties: {
-    limit: { type: 'integer', minimum: 1, maximum: PAGE_MAX, default: PAGE_MAX },
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      maximum: PAGE_MAX,
+      default: PAGE_MAX,
+      description: 'A page of large records ends earlier: go on while there is a `next`',
+    },
     after: { type: 'string', description: 'The `next` of the page before' },
   },
 } as const
@@ -30,7 +39,7 @@ export function idPageSchema(name: string, item: ObjectSchema): ObjectSchema {
 }
 
 /** `limit` (default and most: 1,000) and `after`, an exclusive cursor. Throws `malformed`. */
-export function readIdPage(query: Readonly<Record<string, unknown>>): PageRequest {
+function readIdPage(query: Readonly<Record<string, unknown>>): PageRequest {
   const { limit = PAGE_MAX, after: cursor } = query
   if (cursor === undefined) return { after: 0, limit: Number(limit) }
   const after = tryParseRowId(String(cursor))
@@ -38,13 +47,27 @@ export function readIdPage(query: Readonly<Record<string, unknown>>): PageReques
   return { after, limit: Number(limit) }
 }
 
-/** `{"<name>": [...], "next"}`; `records` holds one more than `limit` when there are more. */
-export function idPage(
+/** What of records a page is made of. */
+export interface IdPageSource<R> {
+  readonly read: (page: PageRequest) => Promise<readonly R[]>
+  readonly idOf: (record: R) => number
+  /** As JSON. */
+  readonly write: (record: R) => string
+}
+
+/** `{"<name>": [...], "next"}`. */
+export async function replyIdPage<R>(
   name: string,
-  records: readonly { readonly id: string }[],
-  limit: number,
-): Readonly<Record<string, unknown>> {
-  const page = records.slice(0, limit)
-  const next = records.length > limit ? (page.at(-1)?.id ?? null) : null
-  return { [name]: page, next }
+  query: Readonly<Record<string, unknown>>,
+  { read, idOf, write }: IdPageSource<R>,
+): Promise<Reply> {
+  const asked = readIdPage(query)
+  const { text, last } = await pageInTurns({
+    limit: asked.limit,
+    read: (after, limit) => read({ after: after === undefined ? asked.after : idOf(after), limit }),
+    write,
+  })
+  const next = last === undefined ? null : String(idOf(last))
+  const body = `{"${name}":[${text}],"next":${JSON.stringify(next)}}`
+  return { status: 200, contentType: 'application/json', body }
 }

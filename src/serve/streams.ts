@@ -1,9 +1,10 @@
 /** Streams: list, create, read, change, delete. */
+import { writeJson } from '../api/write-answer.ts'
 import type { Route } from '../http/exchange.ts'
 import { listVisibleStreams } from '../read/find-streams.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
 import { answerJson, findVisibleStream, type Guard, guardRoute, jsonAnswer } from './guard.ts'
-import { ID_PAGE_QUERY, idPage, idPageSchema, readIdPage } from './id-page.ts'
+import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
 import {
   completeSettings,
   NEW_STREAM,
@@ -37,10 +38,11 @@ function collectionRoutes({ control, ...guard }: StreamRoutesDeps): Route[] {
       query: ID_PAGE_QUERY,
       answers: { 200: jsonAnswer('In the order of creation', STREAMS) },
       run: async ({ principal, query }) => {
-        const page = readIdPage(query)
-        const asked = { ...page, limit: page.limit + 1 }
-        const streams = await listVisibleStreams(control, principal, asked)
-        return answerJson(200, STREAMS, idPage('streams', streams.map(streamJson), page.limit))
+        return await replyIdPage('streams', query, {
+          read: (page) => listVisibleStreams(control, principal, page),
+          idOf: ({ streamId }) => streamId,
+          write: (stream) => writeJson(STREAM, streamJson(stream)),
+        })
       },
     }),
     guardRoute(guard, {

@@ -1,6 +1,7 @@
 /** Access tokens: list, create (the secret is shown once), revoke. For admins only. */
 
 import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
+import { writeJson } from '../api/write-answer.ts'
 import { IngestError } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
 import { formatTimeMs, RFC3339_MS_MAX } from '../model/rfc3339.ts'
@@ -9,7 +10,7 @@ import type { TokenRecord } from '../store/control/control-rows.ts'
 import type { ControlStore, NewToken } from '../store/control/control-store.ts'
 import { type BodyFields, malformed, readName, readOptionalName, readTime } from './body-fields.ts'
 import { answerJson, type Guard, guardRoute, jsonAnswer } from './guard.ts'
-import { ID_PAGE_QUERY, idPage, idPageSchema, readIdPage } from './id-page.ts'
+import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
 import { formatTimeOrNull } from './keys.ts'
 
 export interface TokenRoutesDeps extends Guard {
@@ -74,9 +75,11 @@ export function tokenRoutes({ control, nowMs, ...guard }: TokenRoutesDeps): Rout
       query: ID_PAGE_QUERY,
       answers: { 200: jsonAnswer('In the order of creation', TOKENS) },
       run: async ({ query }) => {
-        const page = readIdPage(query)
-        const tokens = await control.listTokens({ ...page, limit: page.limit + 1 })
-        return answerJson(200, TOKENS, idPage('tokens', tokens.map(tokenJson), page.limit))
+        return await replyIdPage('tokens', query, {
+          read: (page) => control.listTokens(page),
+          idOf: ({ tokenId }) => tokenId,
+          write: (token) => writeJson(TOKEN, tokenJson(token)),
+        })
       },
     }),
     guardRoute(guard, {

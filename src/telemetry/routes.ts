@@ -2,6 +2,8 @@
  * `GET /healthz`, `/readyz`, `/metrics`: for orchestrators and scrapers. They need no credential
  * and tell nothing about streams or events.
  */
+
+import { mainTurns } from '../api/main-turns.ts'
 import type { Schema } from '../api/schema.ts'
 import type { Exchange, Handler, Route } from '../http/exchange.ts'
 import { jsonReply } from '../http/problem.ts'
@@ -51,6 +53,7 @@ function replyReadyz(exchange: Exchange, health: Health): void {
 }
 
 async function replyMetrics(exchange: Exchange, metrics: Metrics): Promise<void> {
+  await mainTurns.next() // Whoever asks needs no credential, however often.
   const body = await metrics.scrape()
   exchange.reply({ status: 200, contentType: metrics.contentType, body })
 }

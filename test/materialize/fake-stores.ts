@@ -6,7 +6,7 @@ import type { MaterializeStores } from '../../src/materialize/materializer.ts'
 import type { SegmentPart, StoredSegment } from '../../src/materialize/stored-segment.ts'
 import type { CommittedSegment, EncodedBlock } from '../../src/model/batch.ts'
 import { MIXED_STREAM, type MixedRun } from '../../src/model/mixed-runs.ts'
-import type { BlockSpool, StreamSegment } from '../../src/model/projection.ts'
+import type { BlockSpool, LiveMark, StreamSegment } from '../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { StoreError } from '../../src/store/store-error.ts'
@@ -47,6 +47,7 @@ export class FakeStores implements MaterializeStores {
   /** Blocks of each insert into the shared one. */
   readonly sharedInserts: number[] = []
   readonly checkpoints: SegmentId[] = []
+  readonly liveMarks: (LiveMark | undefined)[] = []
   /** What was set aside, and is asked to be tried again. */
   readonly aside = new Map<SegmentId, SetAside>()
   readonly retries = new Set<SegmentId>()
@@ -93,9 +94,11 @@ export class FakeStores implements MaterializeStores {
     return someBlock(rows, this.blockBytes)
   }
 
-  async readAfter(after: SegmentId, limit: number, streamId?: StreamId) {
-    const isWanted = (stored: StreamSegment) => {
-      return stored.segmentId > after && (streamId === undefined || stored.streamId === streamId)
+  async readAfter(after: SegmentId, limit: number, streamId?: StreamId, which = 'own') {
+    const isWanted = ({ segmentId, runs, ...stored }: Omit<StoredSegment, 'payload'>) => {
+      const isAlone = runs?.length === 1 && runs[0]!.streamId === streamId
+      const isTheirs = which === 'alone' ? isAlone : stored.streamId === streamId
+      return segmentId > after && (streamId === undefined || isTheirs)
     }
     const found = this.raw.filter(isWanted).slice(0, limit)
     await this.#meet('readAfter')
@@ -223,9 +226,10 @@ export class FakeStores implements MaterializeStores {
     }
   }
 
-  async writeCheckpoint(segmentId: SegmentId): Promise<void> {
+  async writeCheckpoint(segmentId: SegmentId, live?: LiveMark): Promise<void> {
     await this.#meet('writeCheckpoint')
     this.checkpoints.push(segmentId)
+    this.liveMarks.push(live)
   }
 
   async #meet(operation: keyof MaterializeStores): Promise<void> {

@@ -10,7 +10,9 @@ import { Random } from '../../bench/random.ts'
 import { LAGGING_STREAMS_MAX, REPLAY_AHEAD_SEGMENTS, REPLAY_INSERTS_MAX } from '../../src/limits.ts'
 import { CatchUp } from '../../src/materialize/catch-up.ts'
 import type { CommittedSegment } from '../../src/model/batch.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
 import { eventually } from '../store/temporary.ts'
 import { testSeed } from '../support/fuzzing.ts'
 import { FakeStores, RefusedError } from './fake-stores.ts'
@@ -60,6 +62,66 @@ test('one stream is caught up while the others stay live', async () => {
   await materializer.stop(1_000)
 })
 
+test('in the shared table, one that is alone in its rows is caught up by itself', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive, released } = setUp(stores, 0)
+  materializer.start()
+  await isLive()
+  const { rebuild } = stores
+  let goOn = () => {}
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  stores.rebuild = async (...all) => {
+    await held
+    return rebuild.apply(stores, all)
+  }
+  const alone = () => stores.commitMixed([[7, 3]])
+  const missing = bare(alone())
+  materializer.add({ segments: [missing, stores.commitMixed([[1, 1]])] })
+  for (let i = 0; i < 5; i++) {
+    const both: [number, number][] = [
+      [7, 1],
+      [2, 1],
+    ]
+    const segments = [alone(), stores.commitMixed(both), stores.commitMixed([[1, 1]])]
+    materializer.add({ segments })
+    await sleep(20)
+  }
+  await eventually('the others are there', () => countOf(stores, 1) + countOf(stores, 2) === 11)
+  assert.deepEqual([countOf(stores, 7), materializer.lagging], [5, 1])
+  assert.ok(stores.checkpoints.every((id) => id < missing.segmentId))
+  const last = stores.raw.at(-1)!.segmentId
+  await eventually('a live mark', () => stores.liveMarks.at(-1)?.segmentId === last)
+  assert.deepEqual(stores.liveMarks.at(-1)?.behind, [7])
+  assert.equal(materializer.projectedOf([1 as StreamId]), last)
+  assert.ok(materializer.projectedOf([1 as StreamId, 7 as StreamId]) < missing.segmentId)
+  goOn()
+  await isLive()
+  await eventually('all are there', isComplete(stores))
+  await eventually('checkpoint', () => stores.checkpoints.at(-1) === last)
+  assert.equal(stores.liveMarks.at(-1), undefined)
+  assertExactlyOnce(stores)
+  assert.equal(released.length, 16)
+  await materializer.stop(1_000)
+})
+
+test('what waits beside it in one insert is not dropped with it', async () => {
+  const stores = new FakeStores()
+  const { materializer, isLive, released, replayed } = setUp(stores, 60_000)
+  materializer.start()
+  await isLive()
+  const before = replayed()
+  materializer.add({ segments: [stores.commitMixed([[1, 1]]), stores.commitMixed([[7, 1]])] })
+  materializer.add({ segments: [bare(stores.commitMixed([[7, 1]]))] })
+  assert.equal(released.length, 1)
+  await isLive()
+  assert.deepEqual([countOf(stores, 1), countOf(stores, 7), replayed() - before], [0, 2, 2])
+  await materializer.stop(1_000)
+  assert.equal(countOf(stores, 1), 1)
+  assertExactlyOnce(stores)
+})
+
 test('a stream whose table refuses inserts stalls alone, and says so', async () => {
   const stores = new FakeStores()
   const { materializer, isLive, stalls, setAside } = setUp(stores, 0)
@@ -90,9 +152,9 @@ test('when more than LAGGING_STREAMS_MAX are behind, all are, together', async (
   await isLive()
   const reads: unknown[] = []
   const readAfter = stores.readAfter.bind(stores)
-  stores.readAfter = (after, limit, streamId) => {
+  stores.readAfter = (after, limit, streamId, which) => {
     reads.push(streamId)
-    return readAfter(after, limit, streamId)
+    return readAfter(after, limit, streamId, which)
   }
   const segments = Array.from({ length: LAGGING_STREAMS_MAX + 1 }, (_, i) => stores.commit(1 + i))
   materializer.add({ segments: segments.slice(1).map(bare) })
@@ -147,6 +209,14 @@ test('streams that fail at random, one by one: exactly once', async (t) => {
       return segmentId <= passed && !stores.projected.some((is) => is.segmentId === segmentId)
     })
     assert.equal(missing, undefined, 'the checkpoint passed a segment')
+    const live = stores.liveMarks.at(-1)
+    const unmarked = stores.committed.find(({ streamId, segmentId }) => {
+      const isMarked = live !== undefined && segmentId <= live.segmentId
+      const isBehind = live?.behind.includes(streamId) || live?.behind.includes(MIXED_STREAM)
+      if (!isMarked || isBehind) return false
+      return !stores.projected.some((is) => is.segmentId === segmentId)
+    })
+    assert.equal(unmarked, undefined, 'the live mark passed a segment')
     if (operation !== 'insert' || random.chance(0.8)) return 'ok'
     return random.chance(0.5) ? 'lost' : 'fails'
   }
@@ -159,8 +229,8 @@ test('streams that fail at random, one by one: exactly once', async (t) => {
         [1, 1],
         [3, 2],
       ]
-      const segment = random.chance(0.2)
-        ? stores.commitMixed(mixed)
+      const segment = random.chance(0.4)
+        ? stores.commitMixed(random.chance(0.5) ? mixed : [[1 + random.below(4), 1]])
         : stores.commit(1 + random.below(4))
       return random.chance(0.1) ? bare(segment) : segment
     })

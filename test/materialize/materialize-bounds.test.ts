@@ -3,7 +3,7 @@
  * Method: stores in memory that count; each limit just met and passed.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import {
   MATERIALIZE_INSERTS_MAX,
   MATERIALIZE_SMALL_BYTES_MAX,
@@ -12,6 +12,7 @@ import {
   REPLAY_INSERT_BYTES,
   REPLAY_READS_MAX,
   REPLAY_SEGMENTS_MAX,
+  REPLAY_TURN_MS,
   SET_ASIDE_POLL_MS,
 } from '../../src/limits.ts'
 import { CatchUp } from '../../src/materialize/catch-up.ts'
@@ -31,8 +32,8 @@ const ROW_BYTES = someBlock().bytes.length
 function takenTogether(sizes: readonly number[]): number {
   const buffers = new LiveBuffers({ tryOpenSpool: () => undefined, release: () => undefined })
   for (const [index, bytes] of sizes.entries()) {
-    const streamId = (index + 1) as StreamId
-    const entry = { streamId, segmentId: BigInt(index) } as unknown as Outstanding
+    const source = (index + 1) as StreamId
+    const entry = { source, segmentId: BigInt(index) } as unknown as Outstanding
     buffers.add(someBlock(1, bytes - ROW_BYTES), entry, [entry.segmentId])
   }
   return buffers.takeDue(0).length
@@ -59,6 +60,42 @@ test('a step reads REPLAY_READS_MAX times at most', async () => {
     const most = Math.min(reads, REPLAY_READS_MAX) * REPLAY_SEGMENTS_MAX
     assert.deepEqual([step?.replayed, stores.projected.length], [most, most])
   }
+})
+
+/** How often each stream is read in a row, when reading takes so long. */
+async function readsInARow(streams: number, readMs: number): Promise<number> {
+  const stores = new FakeStores()
+  const { materializer, isLive } = setUp(stores)
+  materializer.start()
+  await isLive()
+  const segments = Array.from({ length: streams * 3 * REPLAY_SEGMENTS_MAX }, (_, i) => {
+    return { ...stores.commit(1 + (i % streams)), block: undefined }
+  })
+  const now = mock.method(performance, 'now')
+  const { readAfter } = stores
+  const inARow: number[] = []
+  let last: unknown
+  let passedMs = 0
+  const start = performance.now()
+  now.mock.mockImplementation(() => start + passedMs)
+  stores.readAfter = (...asked) => {
+    if (asked[2] === last) inARow.push(inARow.pop()! + 1)
+    else inARow.push(1)
+    last = asked[2]
+    passedMs += readMs
+    return readAfter.apply(stores, asked)
+  }
+  materializer.add({ segments })
+  await isLive()
+  now.mock.restore()
+  await materializer.stop(1_000)
+  return Math.max(...inARow)
+}
+
+test('while others are behind a stream is read for REPLAY_TURN_MS at a time', async () => {
+  assert.equal(await readsInARow(2, REPLAY_TURN_MS), 2) // The next ones are read ahead.
+  assert.ok((await readsInARow(2, REPLAY_TURN_MS / 10)) > 2)
+  assert.ok((await readsInARow(1, REPLAY_TURN_MS)) > 2)
 })
 
 /** How many segments of so many events are rebuilt at a time, at most. */

@@ -1,4 +1,7 @@
-/** Goal: a full insert goes first, then the oldest that is due; the largest when memory presses. */
+/**
+ * Goal: streams with something full or due take turns; in the same turn a full insert goes first,
+ * then the oldest that is due; the largest when memory presses.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -37,6 +40,13 @@ test('a full one goes first, whatever its age; then the oldest that is due', () 
   const nearly = some(1, MATERIALIZE_INSERT_ROWS - 1, MATERIALIZE_INSERT_BYTES - 1)
   assert.equal(pick([some(0), nearly]), 0)
   assert.equal(pick([some(1), nearly]), -1)
+})
+
+test('a stream whose turn was last waits for the others, however much it has', () => {
+  const full = (turn: number) => ({ ...some(0, MATERIALIZE_INSERT_ROWS), turn })
+  assert.equal(pick([full(3), full(2), { ...some(0), turn: 1 }]), 2)
+  assert.equal(pick([full(3), full(2), some(1)]), 1, 'the last is not due')
+  assert.equal(pick([full(3), some(0)]), 1)
 })
 
 test('past half the memory the largest goes, due or not', () => {

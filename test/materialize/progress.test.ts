@@ -28,11 +28,11 @@ test("a stream's segments are handed over, and are no business of the checkpoint
   progress.add(id(7), other)
   progress.add(id(8), STREAM)
   const last = progress.add(id(9), other)
-  assert.deepEqual([progress.oldestOf(other), progress.oldestOf()], [7n, 6n])
+  assert.deepEqual([progress.oldestOf(other), progress.oldestOf('all')], [7n, 6n])
   progress.handOver(STREAM)
   assert.deepEqual([progress.advance(), progress.oldestOf(STREAM)], [6n, undefined])
   assert.throws(() => progress.pass(id(20)), 'something is outstanding')
-  progress.handOver()
+  progress.handOver('all')
   last.isDone = true // Its insert ended after all.
   progress.pass(id(8))
   assert.deepEqual([progress.checkpoint, progress.last], [9n, 9n])
@@ -75,7 +75,7 @@ test('any order of completion: the checkpoint is the last before the first outst
           checkpoint = checkpoint > entry.segmentId ? checkpoint : entry.segmentId
         }
         if (action === 'hand over') {
-          progress.handOver()
+          progress.handOver('all')
           entries = []
           checkpoint = BigInt(next)
         }

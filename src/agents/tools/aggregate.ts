@@ -1,6 +1,6 @@
 import { readElementTexts, readMemberTexts } from '../../api/json-text.ts'
 import { MCP_CELLS_MAX } from '../../limits.ts'
-import { type AggregateDeps, aggregate } from '../../read/aggregate/aggregate.ts'
+import { type AggregateDeps, aggregateText } from '../../read/aggregate/aggregate.ts'
 import {
   AGGREGATE_PROPERTIES,
   readAggregateRequest,
@@ -40,7 +40,7 @@ export function aggregateTool(deps: AggregateToolDeps): AgentTool {
       const { stream, ...members } = args
       const request = readAggregateRequest(members, deps.nowMs())
       const text = await deps.queries.run(principal.tokenId, signal, () => {
-        return aggregate(deps, request, [found], signal)
+        return aggregateText(deps, request, [found], signal)
       })
       return tellRows(text, request.keys.length + request.aggregates.length)
     },

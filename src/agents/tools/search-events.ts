@@ -2,7 +2,7 @@
 import { readElementTexts, readMemberTexts } from '../../api/json-text.ts'
 import { MCP_SEARCH_EVENTS_MAX } from '../../limits.ts'
 import type { Stream } from '../../model/stream.ts'
-import { type AggregateDeps, aggregate } from '../../read/aggregate/aggregate.ts'
+import { type AggregateDeps, aggregateText } from '../../read/aggregate/aggregate.ts'
 import { readAggregateRequest } from '../../read/aggregate/aggregate-request.ts'
 import type { StreamSource } from '../../read/find-streams.ts'
 import { READ_PROPERTIES } from '../../read/schemas.ts'
@@ -101,7 +101,7 @@ async function countMatches(
   )
   try {
     const request = readAggregateRequest(members, deps.nowMs())
-    const answer = JSON.parse(await aggregate(deps, request, [stream], signal))
+    const answer = JSON.parse(await aggregateText(deps, request, [stream], signal))
     return Number((answer as { readonly total: number }).total)
   } catch {
     return null // The answer has the events it found without the count.

@@ -13,15 +13,17 @@ import { groupJson } from './group-json.ts'
 
 const NS_PER_SECOND = 1e9
 
-export function aggregateJson(
+export function* aggregateJson(
   request: AggregateRequest,
   result: AggregateResult,
   honesty: Honesty,
   elapsedMs: number,
-): string {
+): Generator<string> {
   const writer = new RowWriter(request)
   const { rows, total, groups, isEstimated, stats } = result
-  const shown = writer.rows(rows.filter(({ isOthers }) => !isOthers))
+  yield '{"rows":['
+  yield* withCommas(writer.rows(rows.filter(({ isOthers }) => !isOthers)))
+  yield '],"others":['
   const others = rows.filter(({ isOthers }) => isOthers)
   const buckets = bucketsOf(request)
   const tail = {
@@ -36,9 +38,16 @@ export function aggregateJson(
       rows_read: stats.rowsRead,
     },
   }
-  const told = request.hasOthers && others.length > 0 ? writer.series(others, []) : []
-  const head = `"rows":[${shown.join(',')}],"others":[${told.join(',')}],"total":${total}`
-  return `{${head},${JSON.stringify(tail).slice(1)}`
+  if (request.hasOthers && others.length > 0) yield* withCommas(writer.series(others, []))
+  yield `],"total":${total},${JSON.stringify(tail).slice(1)}`
+}
+
+function* withCommas(texts: Iterable<string>): Generator<string> {
+  let comma = ''
+  for (const text of texts) {
+    yield `${comma}${text}`
+    comma = ','
+  }
 }
 
 class RowWriter {
@@ -48,27 +57,30 @@ class RowWriter {
     this.#request = request
   }
 
-  rows(rows: readonly AggregateRow[]): string[] {
+  *rows(rows: readonly AggregateRow[]): Generator<string> {
     const { keys } = this.#request
-    if (keys.length === 0) return [this.#row([], rows[0], undefined)]
-    if (keys.every(({ kind }) => kind === 'bucket')) return this.series(rows, [])
-    const groups: AggregateRow[][] = []
-    for (const row of rows) {
-      const last = groups.at(-1)
-      if (last !== undefined && isSameGroup(last[0]!, row)) last.push(row)
-      else groups.push([row])
+    if (keys.length === 0) return yield this.#row([], rows[0], undefined)
+    if (keys.every(({ kind }) => kind === 'bucket')) return yield* this.series(rows, [])
+    for (let start = 0; start < rows.length; ) {
+      const first = rows[start]!
+      let end = start + 1
+      while (end < rows.length && isSameGroup(first, rows[end]!)) end++
+      yield* this.series(rows.slice(start, end), this.#groupMembers(first))
+      start = end
     }
-    return groups.flatMap((series) => this.series(series, this.#groupMembers(series[0]!)))
   }
 
   /** The rows of one group: one for each bucket, in their order. */
-  series(rows: readonly AggregateRow[], members: readonly string[]): string[] {
+  *series(rows: readonly AggregateRow[], members: readonly string[]): Generator<string> {
     const buckets = bucketsOf(this.#request)
-    if (buckets === undefined) return rows.map((row) => this.#row(members, row, undefined))
+    if (buckets === undefined) {
+      for (const row of rows) yield this.#row(members, row, undefined)
+      return
+    }
     const byBucket = new Map(rows.map((row) => [row.bucket, row]))
-    return Array.from({ length: buckets.count }, (_, index) => {
-      return this.#row(members, byBucket.get(index), index)
-    })
+    for (let index = 0; index < buckets.count; index++) {
+      yield this.#row(members, byBucket.get(index), index)
+    }
   }
 
   #groupMembers({ group }: AggregateRow): string[] {

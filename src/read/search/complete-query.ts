@@ -67,15 +67,36 @@ async function propose(
 /** Those that begin so come first, then those that have it somewhere. */
 function fieldsLike({ catalog }: SourceStream, { prefix, element }: Completion): Proposal[] {
   const typed = prefix.toLowerCase()
-  const names = catalog.paths.flatMap((parts) => {
-    const inside = element === undefined ? parts : insideOf(parts, element.parts)
-    return inside === undefined ? [] : [fieldText(inside)]
-  })
-  if (element === undefined) names.push(...SYSTEM_FIELDS)
-  const fitting = [...new Set(names)].filter((name) => name.toLowerCase().includes(typed))
+  const names =
+    element === undefined
+      ? [...textsOf(catalog.paths), ...SYSTEM_FIELDS]
+      : catalog.paths.flatMap((parts) => {
+          const inside = insideOf(parts, element.parts)
+          return inside === undefined ? [] : [fieldText(inside)]
+        })
   const rank = (name: string) => (name.toLowerCase().startsWith(typed) ? 0 : 1)
-  fitting.sort((a, b) => rank(a) - rank(b) || a.length - b.length || (a < b ? -1 : 1))
-  return fitting.map((name) => ({ text: `${name}:`, kind: 'field' }))
+  const isBefore = (a: string, b: string) => {
+    return (rank(a) - rank(b) || a.length - b.length || (a < b ? -1 : 1)) < 0
+  }
+  // Of thousands few are shown: to sort them all would take the main thread's time.
+  const first: string[] = []
+  for (const name of new Set(names)) {
+    const isFull = first.length === COMPLETE_PROPOSALS_MAX
+    if (!name.toLowerCase().includes(typed) || (isFull && !isBefore(name, first.at(-1)!))) continue
+    if (isFull) first.pop()
+    const at = first.findIndex((other) => isBefore(name, other))
+    first.splice(at < 0 ? first.length : at, 0, name)
+  }
+  return first.map((name) => ({ text: `${name}:`, kind: 'field' }))
+}
+
+const texts = new WeakMap<readonly PathParts[], readonly string[]>()
+
+/** How the paths of a catalog are written; kept, as each keystroke asks for all of them. */
+function textsOf(paths: readonly PathParts[]): readonly string[] {
+  const known = texts.get(paths) ?? paths.map(fieldText)
+  texts.set(paths, known)
+  return known
 }
 
 /** What of a path lies within the elements of an array; the last of `array` is empty. */

@@ -40,7 +40,7 @@ export interface ReadKind {
     members: ReadMembers,
     findStreams: () => Promise<AskedStreams>,
     signal: AbortSignal,
-  ) => Promise<string>
+  ) => Promise<string | Uint8Array>
 }
 
 export function readRoutes({ streams, ...guard }: ReadRoutesDeps, kind: ReadKind): Route[] {
@@ -116,6 +116,6 @@ function fromUrl(query: ReadMembers, body: ObjectSchema, texts: ReadKind['texts'
   return members
 }
 
-function reply(body: string): Reply {
+function reply(body: string | Uint8Array): Reply {
   return { status: 200, contentType: 'application/json', body }
 }

@@ -31,7 +31,7 @@ import {
   type RestRequest,
   type StreamFinder,
 } from '../guard.ts'
-import { ID_PAGE_QUERY, idPage, idPageSchema, readIdPage } from '../id-page.ts'
+import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from '../id-page.ts'
 
 /** The answer as JSON to a read with these members of one stream. */
 export type RunRead = (
@@ -88,10 +88,11 @@ function collectionRoutes(deps: ViewRoutesDeps): Route[] {
       answers: { 200: jsonAnswer('In the order of creation', VIEWS) },
       run: async ({ principal, params, query }) => {
         const { streamId } = await findVisibleStream(streams, principal, params[0])
-        const page = readIdPage(query)
-        const more = { ...page, limit: page.limit + 1 }
-        const found = await views.list(streamId, ownerOf(principal), more)
-        return jsonReply(200, idPage('views', found.map(viewJson), page.limit))
+        return await replyIdPage('views', query, {
+          read: (page) => views.list(streamId, ownerOf(principal), page),
+          idOf: ({ viewId }) => viewId,
+          write: (view) => JSON.stringify(viewJson(view)),
+        })
       },
     }),
     guardRoute(guard, {

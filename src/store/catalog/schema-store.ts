@@ -1,5 +1,5 @@
 /** The catalog as people read it: fields, shapes, the state of learning; and Resolve. */
-import { EVENTS_PAGE_BYTES_MAX } from '../../limits.ts'
+import { LIST_PAGE_BYTES_MAX } from '../../limits.ts'
 import { FIELD_TYPES, type FieldType } from '../../model/schema.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
@@ -116,7 +116,7 @@ export class SchemaStore {
     })
   }
 
-  /** Most recently seen shapes first; the page ends early past EVENTS_PAGE_BYTES_MAX of paths. */
+  /** Most recently seen shapes first; the page ends early past LIST_PAGE_BYTES_MAX of paths. */
   async listShapes(streamId: StreamId, page: ShapePage): Promise<ShapeList> {
     const { rows } = await this.#postgres.query<ShapeRow>(
       `SELECT * FROM (
@@ -130,7 +130,7 @@ export class SchemaStore {
            SELECT -first_seen_ms, shape FROM stream_shapes WHERE stream_id = $1 AND shape = $2))
        ) AS page
        WHERE number <= $3 AND (number = 1 OR COALESCE(bytes, 0) <= $4) ORDER BY number`,
-      [streamId, page.after ?? null, page.limit, EVENTS_PAGE_BYTES_MAX],
+      [streamId, page.after ?? null, page.limit, LIST_PAGE_BYTES_MAX],
     )
     const shapes = rows.map((row) => ({
       shape: row.shape,

@@ -277,19 +277,27 @@ async function mergePaths(sql: Queryable, changes: readonly SchemaChange[]): Pro
       paths === undefined ? [] : [{ streamId, shape, paths }],
     )
   })
-  if (rows.length === 0) return
-  await sql.query(
-    `INSERT INTO stream_shape_paths (stream_id, shape, paths)
-     SELECT i.* FROM unnest($1::integer[], $2::text[], $3::text[]) AS i (stream_id, shape, paths)
-     JOIN stream_shapes USING (stream_id, shape)
-     ON CONFLICT DO NOTHING`,
-    [
-      rows.map(({ streamId }) => streamId),
-      rows.map(({ shape }) => shape),
-      rows.map(({ paths }) => JSON.stringify(paths)),
-    ],
-  )
+  for (const some of slices(rows, MERGE_PATHS_SHAPES)) {
+    await sql.query(
+      `INSERT INTO stream_shape_paths (stream_id, shape, paths)
+       SELECT i.* FROM unnest($1::integer[], $2::text[], $3::text[]) AS i (stream_id, shape, paths)
+       JOIN stream_shapes USING (stream_id, shape)
+       ON CONFLICT DO NOTHING`,
+      [
+        some.map(({ streamId }) => streamId),
+        some.map(({ shape }) => shape),
+        some.map(({ paths }) => JSON.stringify(paths)),
+      ],
+    )
+  }
 }
+
+/**
+ * Of one statement: the main thread makes its parameters at a stretch. A shape has up to
+ * SHAPE_PATHS_BYTES_MAX.
+ */
+const MERGE_PATHS_SHAPES = 8
+const MERGE_FIELDS_ROWS = 250
 
 const SEEN = FIELD_TYPES.map((type) => `seen_${type}_ms`)
 const SEEN_FROM = 6
@@ -338,17 +346,18 @@ async function mergeFields(
   const rows = changes.flatMap(({ streamId, fields }) =>
     fields.map((field) => ({ streamId, field })),
   )
-  if (rows.length === 0) return
-  await sql.query(MERGE_FIELDS, [
-    rows.map(({ streamId }) => streamId),
-    rows.map(({ field }) => field.path),
-    rows.map(({ field }) => field.firstSeenMs),
-    rows.map(({ field }) => field.lastSeenMs),
-    rows.map(({ field }) => JSON.stringify(field.samples)),
-    ...FIELD_TYPES.map((_, number) => rows.map(({ field }) => field.typeSeenMs[number] ?? 0)),
-    [...caps.keys()],
-    [...caps.values()].map(({ fieldsHard }) => fieldsHard),
-  ])
+  for (const some of slices(rows, MERGE_FIELDS_ROWS)) {
+    await sql.query(MERGE_FIELDS, [
+      some.map(({ streamId }) => streamId),
+      some.map(({ field }) => field.path),
+      some.map(({ field }) => field.firstSeenMs),
+      some.map(({ field }) => field.lastSeenMs),
+      some.map(({ field }) => JSON.stringify(field.samples)),
+      ...FIELD_TYPES.map((_, number) => some.map(({ field }) => field.typeSeenMs[number] ?? 0)),
+      [...caps.keys()],
+      [...caps.values()].map(({ fieldsHard }) => fieldsHard),
+    ])
+  }
 }
 
 /** The stored counts of the streams, with the caps from the control plane. */
@@ -365,6 +374,10 @@ async function readCounts(sql: Queryable, caps: CapsByStream): Promise<SchemaCou
     fields: row.field_count,
     shapes: row.shape_count,
   }))
+}
+
+function* slices<T>(all: readonly T[], length: number): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += length) yield all.slice(at, at + length)
 }
 
 function mapOf<V>(maps: Map<StreamId, Map<string, V>>, streamId: StreamId): Map<string, V> {

@@ -18,6 +18,7 @@ import { sql as views } from './0013-views.ts'
 import { sql as viewNames } from './0014-view-names.ts'
 import { sql as textNames } from './0015-text-names.ts'
 import { sql as otlpContext } from './0016-otlp-context.ts'
+import { sql as liveMarks } from './0017-live-marks.ts'
 
 export interface Migration {
   readonly version: number
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 14, name: 'view-names', sql: viewNames },
   { version: 15, name: 'text-names', sql: textNames },
   { version: 16, name: 'otlp-context', sql: otlpContext },
+  { version: 17, name: 'live-marks', sql: liveMarks },
 ]

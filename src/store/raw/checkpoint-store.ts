@@ -1,5 +1,6 @@
 /** Each node's checkpoint, and the segments that it has committed since. */
 import { decodeRuns, MIXED_STREAM, type MixedRun } from '../../model/mixed-runs.ts'
+import type { LiveMark } from '../../model/projection.ts'
 import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
 import { decodeMembers, type SegmentMember } from '../../model/segment-members.ts'
 import type { StreamId } from '../../model/stream.ts'
@@ -56,27 +57,48 @@ export class CheckpointStore {
   }
 
   /** Moves the checkpoint on, never back. Throws `StoreError`. */
-  async write(segmentId: SegmentId): Promise<void> {
+  async write(segmentId: SegmentId, live?: LiveMark): Promise<void> {
     await this.#postgres.query(
-      `INSERT INTO checkpoints AS c (node_id, segment_id) VALUES ($1, $2)
+      `INSERT INTO checkpoints AS c (node_id, segment_id, live_segment_id, behind)
+       VALUES ($1, $2, $3, $4)
        ON CONFLICT (node_id) DO UPDATE
-         SET segment_id = GREATEST(c.segment_id, excluded.segment_id), updated_at = now()`,
-      [this.#nodeId, String(segmentId)],
+         SET segment_id = GREATEST(c.segment_id, excluded.segment_id), updated_at = now(),
+           live_segment_id = excluded.live_segment_id, behind = excluded.behind`,
+      [this.#nodeId, String(segmentId), live ? String(live.segmentId) : null, live?.behind ?? null],
     )
   }
 
   /**
    * This node's segments after `after`, in id order, with their payloads. A merged row belongs to
-   * the node of its first member, which then brings in all of it. With `streamId`, only those of
-   * that stream, or only the mixed ones. Throws `StoreError`.
+   * the node of its first member, which then brings in all of it. With `streamId`, only those in
+   * rows of that stream, or alone in mixed rows; or all mixed ones. Throws `StoreError`.
    */
-  async readAfter(after: SegmentId, limit: number, streamId?: StreamId): Promise<CommittedRow[]> {
+  async readAfter(
+    after: SegmentId,
+    limit: number,
+    streamId?: StreamId,
+    which: 'own' | 'alone' = 'own',
+  ): Promise<CommittedRow[]> {
+    if (streamId !== undefined && which === 'alone') return this.#readAlone(after, limit, streamId)
     const { rows } = await this.#postgres.query<SegmentRow>(
       `SELECT stream_id, segment_id, event_count, payload, members FROM segments
         WHERE segment_id > $1 AND ${nodeOfSegment('segment_id')} = $2
           ${streamId === undefined ? '' : 'AND stream_id = $4'}
         ORDER BY segment_id LIMIT $3`,
       [String(after), this.#nodeId, limit, ...(streamId === undefined ? [] : [streamId])],
+    )
+    return rows.map(toCommittedRow)
+  }
+
+  async #readAlone(after: SegmentId, limit: number, streamId: StreamId): Promise<CommittedRow[]> {
+    const { rows } = await this.#postgres.query<SegmentRow>(
+      `SELECT s.stream_id, s.segment_id, s.event_count, s.payload, s.members
+         FROM segment_runs r
+         JOIN segments s ON s.stream_id = ${MIXED_STREAM} AND s.segment_id = r.row_id
+        WHERE r.stream_id = $4 AND r.segment_id > $1 AND ${nodeOfSegment('r.segment_id')} = $2
+          AND r.row_id = r.segment_id AND s.last_segment_id = s.segment_id
+        ORDER BY r.segment_id LIMIT $3`,
+      [String(after), this.#nodeId, limit, streamId],
     )
     return rows.map(toCommittedRow)
   }

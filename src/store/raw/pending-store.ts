@@ -18,6 +18,7 @@ import type {
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 import { ROW_SPAN } from './event-store.ts'
+import { streamMarkSql } from './stream-mark.ts'
 
 export interface PendingQuery extends IdRange {
   readonly streamIds: readonly StreamId[]
@@ -32,16 +33,20 @@ export interface PendingQuery extends IdRange {
 const DENSITY_SEGMENTS = 32
 
 const NO_NODES: NodeMarks = new Map()
+const MARK = streamMarkSql('c', '$1::integer[]')
 
 export class PendingStore {
   readonly #postgres: Postgres
-  readonly #projected: () => NodeMarks
+  readonly #projected: (streamIds: readonly StreamId[]) => NodeMarks
 
   /**
-   * `projected`: up to where segments of some nodes are known to be in the projection. Checkpoints
-   * are recorded later than that.
+   * `projected`: up to where some nodes' segments of these streams are known to be in the
+   * projection. Checkpoints are recorded later than that.
    */
-  constructor(postgres: Postgres, projected: () => NodeMarks = () => NO_NODES) {
+  constructor(
+    postgres: Postgres,
+    projected: (streamIds: readonly StreamId[]) => NodeMarks = () => NO_NODES,
+  ) {
     this.#postgres = postgres
     this.#projected = projected
   }
@@ -57,7 +62,7 @@ export class PendingStore {
         String(end),
         limit,
         ...toColumns(observed),
-        ...toColumns(this.#projected()),
+        ...toColumns(this.#projected(streamIds)),
       ],
     )
     const list = toList(query, rows)
@@ -134,7 +139,7 @@ function listSql(direction: 'ASC' | 'DESC'): string {
   return `
   WITH marks AS (
     SELECT n.node_id,
-      LEAST(GREATEST(COALESCE(c.segment_id, 0), p.segment_id), o.segment_id) AS passed
+      LEAST(GREATEST(COALESCE(${MARK}, 0), p.segment_id), o.segment_id) AS passed
     FROM nodes n LEFT JOIN checkpoints c ON c.node_id = n.node_id
     LEFT JOIN unnest($7::integer[], $8::bigint[]) AS p (node_id, segment_id)
       ON p.node_id = n.node_id

@@ -7,6 +7,7 @@ import { nodeOfSegment, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/
 import type { NodeMarks } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
+import { streamMarkSql } from './stream-mark.ts'
 
 export interface ReadState {
   /** Segments below it are removed, though their rows may still be there; 0 for none. */
@@ -23,29 +24,30 @@ export interface ReadState {
 }
 
 const NO_STATE = { marks: null, behind_ms: null, aside_ms: null, projected: null }
-/** Segments past a node's checkpoint that are searched for those of the streams. */
+/** Segments past a node's mark that are searched for those of the streams. */
 const BEHIND_MAX = 1_000
+const MARK = streamMarkSql('c', '$1::integer[]')
 
 /**
- * The first of the segments past a node's checkpoint that may be of one of the streams. The index
+ * The first of the segments past a node's mark that may be of one of the streams. The index
  * `segments_by_node` finds them, so the cost is that of the backlog, which is mostly empty.
  */
 const STATE_SQL = `SELECT
-  (SELECT json_agg(json_build_array(node_id, COALESCE(segment_id, 0)::text))
-    FROM nodes LEFT JOIN checkpoints USING (node_id)) AS projected,
+  (SELECT json_agg(json_build_array(node_id, COALESCE(${MARK}, 0)::text))
+    FROM nodes LEFT JOIN checkpoints c USING (node_id)) AS projected,
   (SELECT json_object_agg(stream_id, removed_before::text) FROM stream_storage
     WHERE stream_id = ANY ($1::integer[])) AS marks,
   (SELECT min(segment_id) >> ${SEGMENT_ID_MS_SHIFT} FROM set_aside_segments
     WHERE stream_id = ANY ($1::integer[]))::float8 AS aside_ms,
   (SELECT min(CASE WHEN behind.stream_id = ANY ($1::integer[]) OR behind.stream_id = ${MIXED_STREAM}
                      OR place = ${BEHIND_MAX} THEN behind.segment_id END) >> ${SEGMENT_ID_MS_SHIFT}
-    FROM nodes LEFT JOIN checkpoints USING (node_id)
+    FROM nodes LEFT JOIN checkpoints c USING (node_id)
     CROSS JOIN LATERAL (
       SELECT segments.stream_id, segments.segment_id,
         row_number() OVER (ORDER BY segments.segment_id) AS place
       FROM segments
       WHERE ${nodeOfSegment('segments.segment_id')} = nodes.node_id
-        AND segments.segment_id > COALESCE(checkpoints.segment_id, -1)
+        AND segments.segment_id > COALESCE(${MARK}, -1)
       ORDER BY segments.segment_id LIMIT ${BEHIND_MAX}
     ) AS behind)::float8 AS behind_ms`
 

@@ -8,6 +8,7 @@ import {
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 import { REMOVED_NODE_ID } from './storage-sql.ts'
+import { streamMarkSql } from './stream-mark.ts'
 
 export interface StreamUsage {
   readonly events: number
@@ -114,11 +115,11 @@ export class UsageStore {
       `SELECT count(*)::text AS behind,
          (min(newest.segment_id) >> ${SEGMENT_ID_MS_SHIFT})::float8 AS oldest_ms
        FROM (
-         SELECT segment_id FROM stream_segments WHERE stream_id = $1
+         SELECT segment_id FROM stream_segments WHERE stream_id = $1::integer
          ORDER BY segment_id DESC LIMIT $2
        ) AS newest
-       LEFT JOIN checkpoints ON node_id = ${nodeOfSegment('newest.segment_id')}
-       WHERE newest.segment_id > COALESCE(checkpoints.segment_id, -1)`,
+       LEFT JOIN checkpoints c ON node_id = ${nodeOfSegment('newest.segment_id')}
+       WHERE newest.segment_id > COALESCE(${streamMarkSql('c', 'ARRAY[$1::integer]')}, -1)`,
       [streamId, LAG_SEGMENTS_MAX],
     )
     return { segmentsBehind: Number(rows[0]?.behind ?? 0), oldestMs: rows[0]?.oldest_ms ?? null }

@@ -10,7 +10,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CONTROL_POLL_MS } from '../../../src/limits.ts'
+import { CONTROL_POLL_MS, READ_GRACE_MS } from '../../../src/limits.ts'
 import { sendSignal } from '../../../src/machine/processes.ts'
 import { type Answer, Api, call, NDJSON_TYPE, readProblem } from '../../support/api.ts'
 import { Load } from '../../support/load.ts'
@@ -18,6 +18,9 @@ import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { verify } from '../../support/verify.ts'
 
 const BACK_MS_MAX = 60_000
+const TIMEOUT_MS = 1_000
+/** For a machine that does other things, too. */
+const SLACK_MS = 1_500
 
 /** 503, with the seconds to wait in both places. */
 function assertUnavailable(answer: Answer): void {
@@ -35,6 +38,38 @@ async function until(what: string, check: () => Promise<boolean>): Promise<void>
     assert.ok(performance.now() < deadline, `not in time: ${what}`)
     await sleep(100)
   }
+}
+
+interface TimedRead {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly needsStreams: boolean
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string }[]
+  readonly requestBody?: {
+    readonly content: Record<string, { schema: { properties?: Record<string, unknown> } }>
+  }
+}
+
+/** The routes that take `timeout_ms`, as the API describes itself. */
+async function timedReads(api: Api): Promise<TimedRead[]> {
+  const { paths } = JSON.parse(await api.rest('/v1/openapi.json')) as {
+    paths: Record<string, Record<string, Operation>>
+  }
+  const all = Object.entries(paths).flatMap(([path, methods]) => {
+    return Object.entries(methods).map(([method, operation]) => ({ path, method, operation }))
+  })
+  return all.flatMap(({ path, method, operation }) => {
+    const { operationId: name, parameters = [], requestBody } = operation
+    const body = requestBody?.content['application/json']?.schema.properties ?? {}
+    const names = [...parameters.map((parameter) => parameter.name), ...Object.keys(body)]
+    if (!names.includes('timeout_ms')) return []
+    return [{ name, path, method: method.toUpperCase(), needsStreams: names.includes('streams') }]
+  })
 }
 
 describe('PostgreSQL away', () => {
@@ -107,6 +142,48 @@ describe('PostgreSQL away', () => {
     await load.stop()
     t.diagnostic(JSON.stringify({ ...load.counts, ...(await verify(api, load)) }))
     assert.equal(load.counts.unanswered, 0)
+  })
+
+  test('stopped in its tracks: every read that takes timeout_ms keeps it', async (t) => {
+    const stream = await api.createStream()
+    await api.ingest(stream.key, '{"level":"info","message":"hello"}')
+    await api.untilCounted(stream.id, 1)
+    const view = await api.rest(`/v1/streams/${stream.id}/views`, 'POST', { name: 'v' })
+    const { id: viewId } = JSON.parse(view) as { id: string }
+    const reads = await timedReads(api)
+    assert.ok(reads.length >= 14, `found are ${reads.length}`)
+    const { postmaster, backends } = service.stores()
+    const pids = [postmaster ?? 0, ...backends].filter((pid) => pid > 0)
+    for (const pid of pids) sendSignal(pid, 'SIGSTOP')
+    try {
+      const asked = reads.map(async ({ name, method, path, needsStreams }) => {
+        const filled = path.replace('{id}', stream.id).replace('{view}', viewId)
+        const url = filled.replace('{path}', 'message')
+        const streams = needsStreams ? { streams: [stream.id] } : {}
+        const startedAt = performance.now()
+        const answer = await (method === 'POST'
+          ? api.tryRest(url, method, { timeout_ms: TIMEOUT_MS, ...streams })
+          : api.tryRest(
+              `${url}?timeout_ms=${TIMEOUT_MS}${streams.streams ? `&streams=${stream.id}` : ''}`,
+            ))
+        return { name, answer, ms: Math.round(performance.now() - startedAt) }
+      })
+      const answers = await Promise.all(asked)
+      t.diagnostic(
+        answers.map(({ name, answer, ms }) => `${name} ${answer.status} ${ms}`).join(', '),
+      )
+      for (const { name, answer, ms } of answers) {
+        assert.ok(ms <= TIMEOUT_MS + READ_GRACE_MS + SLACK_MS, `${name} took ${ms} ms`)
+        assertUnavailable(answer)
+        assert.equal((JSON.parse(answer.text) as { reason?: string }).reason, 'timeout', name)
+      }
+    } finally {
+      for (const pid of pids.reverse()) sendSignal(pid, 'SIGCONT')
+    }
+    await until('answers', async () => {
+      const answer = await api.tryRest(`/v1/streams/${stream.id}/query`, 'POST', {})
+      return answer.status === 200
+    })
   })
 
   test('a key that was never seen cannot be judged while PostgreSQL is away', async () => {

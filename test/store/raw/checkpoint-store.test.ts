@@ -142,3 +142,46 @@ test('a mixed row comes with its runs, and the next ids are above the last of th
     [4],
   )
 })
+
+test('of a stream that shares rows, those it is alone in are found by its runs', async () => {
+  const store = new CheckpointStore(postgres, NEW_NODE)
+  const at = (ms: number) => idOf(SEGMENTS + 20 + ms, NEW_NODE)
+  const insert = async (streams: readonly number[], ms: number) => {
+    const runs = streams.map((streamId, i) => {
+      const segmentId = (at(ms) + BigInt(i)) as SegmentId
+      return { streamId: streamId as StreamId, segmentId, eventCount: 3 }
+    })
+    const last = runs.at(-1)!.segmentId
+    await postgres.query(
+      `INSERT INTO segments (stream_id, segment_id, last_segment_id, members, ingested_at,
+         event_count, raw_bytes, payload) VALUES ($1, $2, $3, $4, now(), 3, 1, '')`,
+      [MIXED_STREAM, String(at(ms)), String(last), encodeRuns(runs)],
+    )
+    for (const { streamId, segmentId } of runs) {
+      await postgres.query('INSERT INTO segment_runs VALUES ($1, $2, $3, 0, 3, 1, 1, 1)', [
+        streamId,
+        String(segmentId),
+        String(at(ms)),
+      ])
+    }
+  }
+  await insert([900], 1)
+  await insert([900, 901], 2)
+  await insert([901, 900], 3)
+  await insert([901], 4)
+  await insert([900], 5)
+  const read = async (after: SegmentId, limit = 10) => {
+    const rows = await store.readAfter(after, limit, 900 as StreamId, 'alone')
+    return rows.map(({ segmentId, runs }) => [segmentId, runs?.length])
+  }
+  assert.deepEqual(await read(0n as SegmentId), [
+    [at(1), 1],
+    [at(5), 1],
+  ])
+  assert.match(
+    postgres.plan,
+    /Index Scan using segment_runs_pkey|Bitmap Index Scan on segment_runs/,
+  )
+  assert.deepEqual(await read(at(1)), [[at(5), 1]])
+  assert.deepEqual(await read(0n as SegmentId, 1), [[at(1), 1]])
+})

@@ -5,9 +5,13 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
+import { CheckpointStore } from '../../../src/store/raw/checkpoint-store.ts'
+import { PendingStore } from '../../../src/store/raw/pending-store.ts'
 import { ReadStateStore } from '../../../src/store/raw/read-state-store.ts'
+import { UsageStore } from '../../../src/store/raw/usage-store.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 
 const MS = Date.parse('2026-05-05T05:05:05Z')
@@ -61,4 +65,40 @@ test('complete until the first missing segment of the streams that are asked for
   )
   assert.deepEqual(await read(ONE), [700, 100], 'what is set aside may be brought in later')
   assert.deepEqual(await read(TWO), [1_000, 1_000])
+})
+
+test('a stream that is behind holds back itself, or all that share a table with it', async () => {
+  await set('DELETE FROM segments', [])
+  await set('DELETE FROM set_aside_segments', [])
+  await set('DELETE FROM checkpoints', [])
+  const checkpoints = new CheckpointStore(database.postgres, 0)
+  const states = new ReadStateStore(database.postgres, () => MS + 1_000)
+  const read = async (...streamIds: StreamId[]) => {
+    const { asOfMs, projected } = await states.read(streamIds)
+    return [asOfMs - MS, projected.get(0)]
+  }
+  const [behind, live] = [idAt(200), idAt(600)]
+  await store(ONE, idAt(300))
+  await store(TWO, idAt(400))
+  await checkpoints.write(behind)
+  assert.deepEqual(await read(TWO), [400, behind])
+  await checkpoints.write(behind, { segmentId: live, behind: [ONE] })
+  assert.deepEqual(await read(TWO), [1_000, live])
+  assert.deepEqual(await read(ONE), [300, behind])
+  assert.deepEqual(await read(ONE, TWO), [300, behind])
+  const pending = new PendingStore(database.postgres)
+  const range = { start: 0n, end: idAt(900), newestFirst: true, limit: 10 }
+  const list = async (...streamIds: StreamId[]) => {
+    const { segments, projected } = await pending.list({ ...range, streamIds })
+    return [segments.map(({ segmentId }) => segmentId), projected.get(0)]
+  }
+  assert.deepEqual(await list(TWO), [[], live])
+  assert.deepEqual(await list(ONE, TWO), [[idAt(400), idAt(300)], behind])
+  const usage = new UsageStore(database.postgres)
+  assert.equal((await usage.readProjectionLag(TWO)).segmentsBehind, 0)
+  assert.equal((await usage.readProjectionLag(ONE)).segmentsBehind, 1)
+  await checkpoints.write(behind, { segmentId: live, behind: [MIXED_STREAM] })
+  assert.deepEqual(await read(TWO), [400, behind])
+  await checkpoints.write(live)
+  assert.deepEqual(await read(ONE), [1_000, live])
 })

@@ -1,6 +1,8 @@
 /** Aggregating queries over the projection: `aggregate-sql.ts` makes the statement. */
+
+import { mainTurns } from '../../../api/main-turns.ts'
 import type { Query } from '../../../language/query-tree.ts'
-import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
+import { MAIN_SLICE_ROWS, QUERY_DISTINCT_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregate-functions.ts'
 import { clampNs } from '../../../model/int64.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
@@ -172,7 +174,11 @@ export class AggregateStore {
       const sums = sumUp(rows)
       // The engine counts the groups of each thread by themselves.
       if (!task.keepsFirstGroups && sums.groups > QUERY_DISTINCT_MAX) throw tooManyGroups()
-      const read = rows.map((row) => readRow(row, task, sql.placed))
+      const read: AggregateRow[] = []
+      for (const row of rows) {
+        if (read.length % MAIN_SLICE_ROWS === MAIN_SLICE_ROWS - 1) await mainTurns.next()
+        read.push(readRow(row, task, sql.placed))
+      }
       return { ...sums, rows: read, isEstimated: !isExact, stats }
     }
   }

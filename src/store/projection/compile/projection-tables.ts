@@ -10,6 +10,7 @@
  * been projected since the last look, a table that was missing then has no row that counts, and we
  * do not look.
  */
+import { mainTurns } from '../../../api/main-turns.ts'
 import { QUERY_TABLES_MAX } from '../../../limits.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
@@ -43,8 +44,9 @@ export class ProjectionTables {
   readonly database: string
   /** What is known of the memory that reading them takes. */
   readonly memory = new WithinMemory()
-  /** By name, with the marks that had been read before we looked. */
-  readonly #missing = new Map<string, NodeMarks>()
+  readonly #missing = new Set<string>()
+  /** Of those, the marks of streams that had been read before we looked: `seenBy`. */
+  readonly #seen = new Map<string, NodeMarks>()
 
   /** `clickhouse` is only for looking: a lane that queries do not fill. */
   constructor(clickhouse: ClickHouse, database: string) {
@@ -62,14 +64,14 @@ export class ProjectionTables {
   ): Promise<T> {
     const streamIds = streams.map(({ streamId }) => streamId)
     const all = [MIXED_STREAM, ...streamIds].map(tableName)
-    const projected = streams[0]?.projected
-    const look = (tables: readonly string[]) => this.#look(tables, projected ?? NO_MARKS)
+    const look = (tables: readonly string[]) => this.#look(tables, streams)
     const count = all.filter((table) => !this.#missing.has(table)).length
     if (count > QUERY_TABLES_MAX) await look(all)
     for (let tries = 1; ; tries++) {
-      const left = all.filter((table) => this.#mayBeThere(table, projected))
+      const left = all.filter((table) => this.#mayBeThere(table, streams))
       const isThere = (streamId: StreamId) => !this.#missing.has(tableName(streamId))
       const own = new Set(streamIds.filter(isThere))
+      await mainTurns.next() // `run` plans the query first.
       try {
         const [result, found] = await Promise.all([
           run({ own, hasShared: isThere(MIXED_STREAM) }),
@@ -84,13 +86,15 @@ export class ProjectionTables {
   }
 
   /** It was missing, and may have been made since. */
-  #mayBeThere(table: string, projected: NodeMarks | undefined): boolean {
-    const marks = this.#missing.get(table)
-    return marks !== undefined && (projected === undefined || !coversMarks(marks, projected))
+  #mayBeThere(table: string, streams: readonly TableStream[]): boolean {
+    if (!this.#missing.has(table)) return false
+    const marks = this.#seen.get(seenBy(table, streams))
+    const projected = streams[0]?.projected
+    return marks === undefined || projected === undefined || !coversMarks(marks, projected)
   }
 
   /** Remembers which of `tables` are missing; returns how many exist. */
-  async #look(tables: readonly string[], projected: NodeMarks): Promise<number> {
+  async #look(tables: readonly string[], streams: readonly TableStream[]): Promise<number> {
     if (tables.length === 0) return 0
     const there = await this.#clickhouse.query<{ name: string }>(
       `SELECT name FROM system.tables
@@ -99,10 +103,23 @@ export class ProjectionTables {
       { max_execution_time: LOOK_MS_MAX / 1_000 },
     )
     if (this.#missing.size > MISSING_MAX) this.#missing.clear()
-    for (const table of tables) this.#missing.set(table, projected)
+    if (this.#seen.size > MISSING_MAX) this.#seen.clear()
+    for (const table of tables) {
+      this.#missing.add(table)
+      this.#seen.set(seenBy(table, streams), streams[0]?.projected ?? NO_MARKS)
+    }
     for (const { name } of there) this.#missing.delete(name)
     return there.length
   }
+}
+
+/**
+ * Marks are those of the streams that are asked for together. In the shared table others may be
+ * further behind, whose rows make the table later.
+ */
+function seenBy(table: string, streams: readonly TableStream[]): string {
+  if (table !== tableName(MIXED_STREAM)) return table
+  return `${table} ${streams.map(({ streamId }) => streamId).join()}`
 }
 
 function isNoTable(cause: unknown): boolean {

@@ -43,7 +43,7 @@ export function eventScope(fields: LegFields): Scope {
     textPaths: fields.textPaths,
     textless: fields.textless,
     paths: fields.paths,
-    typed: (path) => typedColumns(path, fields),
+    typed: keepColumns((path) => typedColumns(path, fields)),
     dynamic: dynamicColumn,
     objects: (path) => objectsColumn(path, fields),
     mayHave: (path) => {
@@ -67,6 +67,17 @@ function serviceFields({ typesOf, paths }: LegFields): readonly string[] {
   return [...new Set<string>([...SERVICE_FIELDS, ...seen])].filter((name) => {
     return typesOf([name]).scalars.includes('String')
   })
+}
+
+/** A query of many words asks for the same paths again and again. */
+function keepColumns(typed: Scope['typed']): Scope['typed'] {
+  const known = new Map<string, readonly TypedColumn[]>()
+  return (path) => {
+    const key = path.join('\0')
+    const columns = known.get(key) ?? typed(path)
+    known.set(key, columns)
+    return columns
+  }
 }
 
 /** One element of the arrays at `array`; `wrap` makes its condition one of the whole event. */

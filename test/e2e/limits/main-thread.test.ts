@@ -1,0 +1,287 @@
+/**
+ * Goal: no kind of read holds up the main thread, which accepts events: whoever sends those waits
+ * for at most one piece of readers' work, however large their answers are and however many ask.
+ * Method: each route that reads, found by the API's description of itself, over streams that make
+ * its answer as large as it gets, by several clients at once. A route without an entry in the table
+ * fails the test.
+ *
+ * What is measured is the longest turn of the main thread in processor time (`turn-probe.ts`), not
+ * how long a request takes: on two cores that others use as well, that says more of them than of
+ * us. An event waits for the turn that is under way and for the next, so its time is within three
+ * times that without readers when turns are short. The bound is several times what turns take on
+ * an idle machine, as a busy one makes them longer, and the collector's pauses are among them; what
+ * it is to find took 50 to 750 ms. Of three rounds the shortest counts, for the same reason.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Answer, Api, call, JSON_TYPE, NDJSON_TYPE, type Stream } from '../../support/api.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+
+const CLIENTS = 6
+const ROUND_MS = 500
+const ROUNDS = 3
+const TURN_MS_MAX = 30
+const FIELDS = 4_000
+const SHAPES = 300
+const STREAMS = 250
+const PROBE = fileURLToPath(new URL('../../support/turn-probe.js', import.meta.url))
+
+const dataDir = makeDataDir()
+const turns = join(dataDir, 'turns')
+let service: Service
+let api: Api
+/** With many fields, large shapes, and many large events. */
+let fields: Stream
+let shapes: Stream
+let events: Stream
+let viewId = ''
+let eventId = ''
+
+const NDJSON = { 'content-type': NDJSON_TYPE }
+
+/** What is sent to a route; a text is a path that is read with GET. */
+type Read = string | { readonly path: string; readonly body: unknown }
+
+const of = (stream: Stream, rest: string) => `/v1/streams/${stream.id}/${rest}`
+const phrases = (length: number) => {
+  return Array.from({ length }, (_, i) => `"phrase number ${i}"`).join(' OR ')
+}
+const PHRASES = phrases(250)
+const GROUPS = { group_by: ['user'], limit: 1_000, aggregates: [{ fn: 'count' }] }
+const BUCKETS = { ...GROUPS, from: '-1h', group_by: ['user', { bucket: '1m' }] }
+
+/** By `operationId`, what makes the largest answers, or the most work before they are refused. */
+const READS: Readonly<Record<string, () => readonly Read[]>> = {
+  query: () => [
+    { path: of(events, 'query'), body: GROUPS },
+    { path: of(events, 'query'), body: BUCKETS },
+    { path: of(fields, 'query'), body: { query: PHRASES } },
+  ],
+  queryByUrl: () => [of(events, 'query?group_by=user&limit=1000')],
+  queryStreams: () => [{ path: '/v1/query', body: { ...GROUPS, streams: [events.id, fields.id] } }],
+  queryStreamsByUrl: () => [`/v1/query?group_by=user&limit=1000&streams=${events.id}`],
+  histogram: () => [{ path: of(events, 'histogram'), body: { from: '-16m', bucket: '1s' } }],
+  histogramByUrl: () => [of(events, 'histogram?from=-16m&bucket=1s')],
+  histogramStreams: () => [{ path: '/v1/histogram', body: { streams: [events.id, fields.id] } }],
+  histogramStreamsByUrl: () => [`/v1/histogram?streams=${events.id},${fields.id}`],
+  facets: () => [{ path: of(events, 'facets'), body: { fields: ['user', 'text'], limit: 100 } }],
+  facetsByUrl: () => [of(events, 'facets?fields=user,text&limit=100')],
+  facetsStreams: () => [{ path: '/v1/facets', body: { fields: ['user'], streams: [events.id] } }],
+  facetsStreamsByUrl: () => [`/v1/facets?fields=user&streams=${events.id}`],
+  search: () => [
+    { path: of(events, 'search'), body: { limit: 1_000 } },
+    { path: of(fields, 'search'), body: { query: PHRASES } },
+  ],
+  searchByUrl: () => [of(events, 'search?limit=1000')],
+  searchStreams: () => [{ path: '/v1/search', body: { limit: 1_000, streams: [events.id] } }],
+  searchStreamsByUrl: () => [`/v1/search?limit=1000&streams=${events.id}`],
+  explain: () => [of(fields, `explain?query=${encodeURIComponent(phrases(100))}`)],
+  complete: () => [of(fields, 'complete?query=fie')],
+  getFieldStats: () => [of(events, 'fields/user/stats?limit=100')],
+  queryView: () => [{ path: of(events, `views/${viewId}/query`), body: { limit: 1_000 } }],
+  searchView: () => [{ path: of(events, `views/${viewId}/search`), body: { limit: 1_000 } }],
+  listViews: () => [of(events, 'views')],
+  getView: () => [of(events, `views/${viewId}`)],
+  listFields: () => [of(fields, 'fields?limit=10000')],
+  listShapes: () => [of(shapes, 'shapes?limit=1000')],
+  listEvents: () => [of(events, 'events?limit=1000')],
+  getEvent: () => [of(events, `events/${eventId}`)],
+  tailEvents: () => [of(events, 'tail?from=-5m')],
+  listStreams: () => ['/v1/streams?limit=1000'],
+  getStream: () => [`/v1/streams/${events.id}`],
+  getUsage: () => [of(events, 'usage')],
+  listKeys: () => [of(events, 'keys')],
+  listTokens: () => ['/v1/tokens?limit=1000'],
+  previewRedaction: () => [
+    { path: of(events, 'redact/preview'), body: { sample: { text: 'word '.repeat(10_000) } } },
+  ],
+  reviewRedaction: () => [{ path: of(events, 'redact/review'), body: {} }],
+  mcp: () => [{ path: '/mcp', body: toolCall('describe_stream', { stream: fields.id }) }],
+  getOpenApi: () => ['/v1/openapi.json'],
+  gethealthz: () => ['/healthz'],
+  getreadyz: () => ['/readyz'],
+  getmetrics: () => ['/metrics'],
+}
+
+/** What they answer is fixed, and small or a file. */
+const CONSTANT: readonly string[] = [
+  'get',
+  'get_license',
+  'get_xpack',
+  'get_index_template_name',
+  'get_template_name',
+  'get_component_template_name',
+  'get_ilm_policy_name',
+  'get_ingest_pipeline_name',
+  'get_data_stream_name',
+  'get_nodes',
+  'get_nodes_http',
+  'get_nodes_all_http',
+  'get_nodes_http_settings',
+  'get_cluster_health',
+  'get_cluster_health_index',
+  'get_cat_health',
+  'get_refresh',
+  'get_index_refresh',
+  'get_flush',
+  'get_index_flush',
+  'redirectToConsole',
+  'getConsole',
+  'getConsoleFile',
+]
+
+function toolCall(name: string, args: object): object {
+  return { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
+}
+
+before(async () => {
+  const env = { NODE_OPTIONS: `--import ${PROBE}`, SLUICE_TEST_TURNS: turns }
+  service = await Service.start({ dataDir, env })
+  api = new Api(service)
+  fields = await api.createStream({ field_soft_cap: FIELDS, field_hard_cap: FIELDS })
+  shapes = await api.createStream()
+  events = await api.createStream()
+  const long = 'x'.repeat(200)
+  const manyFields = Array.from({ length: FIELDS / 100 }, (_, row) => {
+    const names = Array.from({ length: 100 }, (_, at) => `field_with_a_name_${row * 100 + at}`)
+    return JSON.stringify(Object.fromEntries(names.map((name) => [name, long])))
+  })
+  await api.ingest(fields.key, manyFields.join('\n'), NDJSON)
+  const manyShapes = Array.from({ length: SHAPES }, (_, row) => {
+    const names = Array.from({ length: 600 }, (_, at) => `field_with_a_name_${at}`)
+    names.splice(row, 1)
+    return JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])))
+  })
+  for (let at = 0; at < SHAPES; at += 50) {
+    await api.ingest(shapes.key, manyShapes.slice(at, at + 50).join('\n'), NDJSON)
+  }
+  for (let at = 0; at < 4_000; at += 1_000) {
+    const some = Array.from({ length: 1_000 }, (_, n) => {
+      return JSON.stringify({ user: `user-${n}-${long}`, text: `${n} ${long}`, level: 'info' })
+    })
+    await api.ingest(events.key, some.join('\n'), NDJSON)
+  }
+  const make = async (n: number) => {
+    const settings = { name: `${n}-${long.slice(0, 150)}`, redact_fields: ['a', 'b', 'c'] }
+    await api.rest('/v1/streams', 'POST', settings)
+    if (n < 100) await api.rest(of(events, 'views'), 'POST', { name: `${n} ${long.slice(0, 100)}` })
+  }
+  for (let n = 0; n < STREAMS; n += 10) {
+    await Promise.all(Array.from({ length: 10 }, (_, i) => make(n + i)))
+  }
+  const view = await api.rest(of(events, 'views'), 'POST', { name: 'v' })
+  viewId = (JSON.parse(view) as { id: string }).id
+  eventId = (await api.page(events.id, '?limit=1')).events[0]!.id
+  await api.untilCounted(events.id, 4_000)
+  await untilDescribed()
+})
+
+after(async () => {
+  await service?.kill()
+  await removeDataDir(dataDir)
+})
+
+/** The catalog is learned on the main thread as well, a little later. */
+async function untilDescribed(): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    const all = JSON.parse(await api.rest(of(fields, 'usage'))) as { schema?: { fields: number } }
+    const { shapes: some } = JSON.parse(await api.rest(of(shapes, 'shapes?limit=1000'))) as {
+      shapes: { paths: unknown }[]
+    }
+    if (all.schema?.fields !== 0 && some.every(({ paths }) => paths !== null)) break
+    await sleep(100)
+  }
+  await sleep(2_000)
+}
+
+/** Milliseconds of the longest turn since it was last asked for. */
+async function longestTurn(): Promise<number> {
+  const lines = () => (existsSync(turns) ? readFileSync(turns, 'utf8').split('\n') : [''])
+  const known = lines().length
+  service.signal('SIGUSR2')
+  while (lines().length === known) await sleep(5)
+  return Number(lines().at(-2))
+}
+
+const send = (read: Read, leftMs = 30_000): Promise<Answer> => {
+  const [path, body] = typeof read === 'string' ? [read, undefined] : [read.path, read.body]
+  const headers = {
+    authorization: `Bearer ${api.token}`,
+    ...(body !== undefined && { 'content-type': JSON_TYPE }),
+    accept: 'application/json, text/event-stream',
+  }
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const method = body === undefined ? 'GET' : 'POST'
+  return call(`${api.url}${path}`, { method, headers, body: text, timeoutMs: Math.max(1, leftMs) })
+}
+
+/** The longest turn while several clients read for a while. */
+async function readAtOnce(read: Read, isEndless: boolean): Promise<number> {
+  await longestTurn()
+  const end = performance.now() + ROUND_MS
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    while (performance.now() < end) {
+      const asked = send(read, isEndless ? end - performance.now() : undefined)
+      if (isEndless) await asked.catch(() => undefined)
+      else await asked
+    }
+  })
+  await Promise.all(clients)
+  return await longestTurn()
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
+}
+
+/** All that only reads: GET, and what needs no more than a right to read. */
+async function readRoutes(): Promise<string[]> {
+  const { paths } = JSON.parse((await call(`${api.url}/v1/openapi.json`)).text) as {
+    paths: Record<string, Record<string, Operation>>
+  }
+  return Object.values(paths).flatMap((methods) => {
+    return Object.entries(methods).flatMap(([method, { operationId, security = [] }]) => {
+      const scopes = security.flatMap((each) => Object.values(each).flat())
+      const isRead = method === 'get' || scopes.some((scope) => scope.endsWith(':read'))
+      return isRead || operationId === 'mcp' ? [operationId] : []
+    })
+  })
+}
+
+test('every route that reads has an entry', async () => {
+  const routes = await readRoutes()
+  assert.ok(routes.length >= 30, `found are ${routes.length}`)
+  const missing = routes.filter((name) => {
+    return READS[name] === undefined && !CONSTANT.includes(name)
+  })
+  assert.deepEqual(missing, [])
+  const gone = [...Object.keys(READS), ...CONSTANT].filter((name) => !routes.includes(name))
+  assert.deepEqual(gone, [])
+})
+
+test('no read takes the main thread for long', async (t) => {
+  const found: string[] = []
+  const tooLong: string[] = []
+  for (const [name, reads] of Object.entries(READS)) {
+    for (const read of reads()) {
+      const isEndless = name === 'tailEvents'
+      if (!isEndless) {
+        const { status, text } = await send(read)
+        assert.ok(status === 200 || (status === 400 && /_MAX/.test(text)), `${name}: ${text}`)
+      }
+      let shortest = Number.POSITIVE_INFINITY
+      for (let round = 0; round < ROUNDS && shortest > TURN_MS_MAX; round++) {
+        shortest = Math.min(shortest, await readAtOnce(read, isEndless))
+      }
+      found.push(`${name} ${shortest}`)
+      if (shortest > TURN_MS_MAX) tooLong.push(`${name} took ${shortest} ms at a stretch`)
+    }
+  }
+  t.diagnostic(found.join(', '))
+  assert.deepEqual(tooLong, [])
+})
