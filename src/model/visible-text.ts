@@ -21,3 +21,19 @@ export function visibleText(text: string): string {
 export function visibleLine(text: string): string {
   return visibleText(text).replaceAll('\n', '\\n').replaceAll('\t', '\\t')
 }
+
+/**
+ * A string that stands alone among values of other kinds, on one line: in quotes where it could be
+ * taken for one of them, such as `"200"`, `"true"` or `""`.
+ */
+export function visibleString(text: string): string {
+  return isMisleading(text) ? visibleText(JSON.stringify(text)) : visibleLine(text)
+}
+
+/** Like a number, or another kind of JSON, or nothing, or with ends that are not seen. */
+const MISLEADING = /^(?:-?\d[\d.eE+-]*|true|false|null|-|\(no value\)|\(empty\)|)$|^["[{]|^\s|\s$/
+const MISLEADING_CHARS_MAX = 1_000
+
+export function isMisleading(text: string): boolean {
+  return text.length <= MISLEADING_CHARS_MAX ? MISLEADING.test(text) : /^["[{\s]/.test(text)
+}
