@@ -1,3 +1,4 @@
+import { splitNames } from '../model/split-names.ts'
 import { visibleString } from '../model/visible-text.ts'
 import { CLOCK_HELP, CLOCK_OPTIONS, type Clock, readClock } from './clock.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
@@ -39,14 +40,14 @@ export const query: Command = {
     const [name, text = ''] = positionals
     const path = name === '*' ? 'query' : `streams/${await client.findStream(name)}/query`
     const clock = readClock(values)
-    const fields = splitFields(textOf(values.by) ?? '')
+    const fields = splitNames(textOf(values.by) ?? '').filter((field) => field !== '')
     const body = {
       query: text,
       time_basis: clock.basis,
       ...(values.from !== undefined && { from: values.from }),
       ...(values.to !== undefined && { to: values.to }),
       group_by: [...fields, ...(values.bucket === undefined ? [] : [{ bucket: values.bucket }])],
-      aggregates: (textOf(values.show) ?? 'count').split(',').map(readFigure),
+      aggregates: splitNames(textOf(values.show) ?? 'count').map(readFigure),
       ...(values.limit !== undefined && { limit: Number(values.limit) }),
     }
     const response = await client.call(path, { body })
@@ -64,12 +65,6 @@ export const query: Command = {
 function readFigure(text: string) {
   const colon = text.indexOf(':')
   return colon < 0 ? { fn: text } : { fn: text.slice(0, colon), field: text.slice(colon + 1) }
-}
-
-/** At commas, but not at those in backquotes. */
-function splitFields(text: string): string[] {
-  const fields = text.match(/(?:`(?:\\.|[^`\\])*`|[^,])+/gs) ?? []
-  return fields.map((field) => field.trim()).filter((field) => field !== '')
 }
 
 function tableOf({ rows }: QueryAnswer, clock: Clock): string[][] {
