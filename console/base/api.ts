@@ -2,7 +2,7 @@
  * The public API as the console calls it. Everything is relative to the page, so that it works
  * behind a proxy that adds a path.
  */
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { signOut, token } from './session.ts'
 
 /** What the service answered instead of a success: a problem document (RFC 9457). */

@@ -1,8 +1,8 @@
 /**
- * Which time is looked at: when events happened, as they say themselves, or when they were received.
- * What is listed, counted and shown is by the same one. In the address as `basis`, by the API's
- * names; left out it is the time when they happened. An event that has no time of its own happened
- * when it was received.
+ * Which time is looked at: when events happened, as they say themselves, or when they were
+ * received. What is listed, counted and shown is by the same one. In the address as `basis`, by the
+ * API's names; left out it is the time when they happened. An event that has no time of its own
+ * happened when it was received.
  */
 export const CLOCKS = ['event_time', 'ingested_at'] as const
 export type Clock = (typeof CLOCKS)[number]

@@ -50,7 +50,7 @@ export async function listen(
   }
 }
 
-/** Whether the same request would be refused again: not when it was too slow, or one of too many. */
+/** Whether the same request would be refused again; not when it was too slow or one of too many. */
 function isFinal(status: number): boolean {
   return status >= 400 && status < 429 && status !== 408
 }

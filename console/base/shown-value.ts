@@ -4,7 +4,7 @@ import {
   visibleLine,
   visibleString,
   visibleText,
-} from '../../src/model/visible-text.ts'
+} from '../../src/language/visible-text.ts'
 import { type JsonSpan, jsonKind, jsonString, jsonText, wholeJson } from './exact-json.ts'
 
 export const NO_VALUE = '(no value)'

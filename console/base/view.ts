@@ -1,9 +1,9 @@
 /**
- * Saved views as the API tells them, and the address that each stands for. A view may hold more than
- * the screen can show, as clients of the API save them as well: that is told, and kept when the view
- * is saved again.
+ * Saved views as the API tells them, and the address that each stands for. A view may hold more
+ * than the screen can show, as clients of the API save them as well: that is told, and kept when
+ * the view is saved again.
  */
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { clockParam, readClock } from './clock.ts'
 import {
   apiField,

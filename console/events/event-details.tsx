@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { visibleText } from '../../src/model/visible-text.ts'
+import { visibleText } from '../../src/language/visible-text.ts'
 import { jsonText } from '../base/exact-json.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { formatTime } from '../base/time.ts'

@@ -70,7 +70,7 @@ export function EventRow(props: RowProps) {
   )
 }
 
-/** Isolated, of text that is visible as a whole: writing from right to left in it changes nothing beside it. */
+/** Of visible text, isolated: writing from right to left in it changes nothing beside it. */
 function Cell({ text }: { text: string }) {
   return (
     <span class="cell mono line" role="gridcell">

@@ -4,7 +4,7 @@
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { CLOCK_NAMES, type Clock } from '../base/clock.ts'
 import { type EventField, fieldText } from '../base/field.ts'
 import type { StreamInfo } from '../base/stream.ts'

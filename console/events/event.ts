@@ -1,9 +1,9 @@
 /** Events as the page keeps them: the record's text, and what each row shows of it. */
 
 import type { SystemFieldName } from '../../src/language/query-tree.ts'
+import { visibleLine, visibleString, visibleText } from '../../src/language/visible-text.ts'
 import { SERVICE_FIELDS } from '../../src/model/event-labels.ts'
 import { TEXT_FIELDS_DEFAULT } from '../../src/model/text-fields.ts'
-import { visibleLine, visibleString, visibleText } from '../../src/model/visible-text.ts'
 import type { Clock } from '../base/clock.ts'
 import {
   type JsonSpan,

@@ -3,7 +3,7 @@
  * Tab; the arrows go from value to value, and f, x, g, c and y act on the focused value.
  */
 import { useSignal } from '@preact/signals'
-import { visibleLine, visibleText } from '../../src/model/visible-text.ts'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import {
   type JsonSpan,
   jsonElements,

@@ -1,4 +1,4 @@
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { formatCount, formatEvents, formatSeconds } from '../base/format.ts'
 import { formatTime } from '../base/time.ts'
 import type { AnswerState } from './answer-state.ts'

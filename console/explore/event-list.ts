@@ -62,7 +62,7 @@ export class EventLoader {
   #retryMs = RETRY_MS
   #retry: ReturnType<typeof setTimeout> | undefined
 
-  /** Loads the first page; what is shown stays until it is there. While live it does not give up. */
+  /** Loads the first page; what is shown stays until then. While live it does not give up. */
   async start(ask: Ask): Promise<void> {
     // Rows of another question are no answer to this one, not even without a better one.
     const isSame = this.#ask !== undefined && keyOfAsk(this.#ask) === keyOfAsk(ask)

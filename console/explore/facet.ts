@@ -1,6 +1,6 @@
 /** The most frequent values of fields, as the service answers them. */
 import type { Query } from '../../src/language/query-tree.ts'
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import {
   type JsonSpan,
   jsonElements,

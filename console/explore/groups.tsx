@@ -4,7 +4,7 @@
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callText } from '../base/api.ts'
 import {
   apiField,

@@ -1,8 +1,8 @@
 /**
  * How many events of the range came late, or bear a time that had not come yet. No query compares
  * two times of an event with each other, but it can compare both with fixed times: an event that
- * happened before 12:00 and came after 12:05 came more than five minutes late. With so many fixed
- * times in the range nearly all late ones are counted, and never one that was not: so it is a least.
+ * happened before 12:00 and came after 12:05 came more than five minutes late. With some fixed
+ * times in the range nearly all late ones are counted, and never one that was not: it is a least.
  */
 import { callJson } from '../base/api.ts'
 import type { Clock } from '../base/clock.ts'

@@ -1,6 +1,6 @@
 /** Events as they come: the service's live tail, put on top of the list a few times a second. */
 import { signal } from '@preact/signals'
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { listen } from '../base/event-stream.ts'
 import { wholeJson } from '../base/exact-json.ts'
 import type { ServerEvent } from '../base/server-events.ts'

@@ -1,5 +1,5 @@
 /** In place of the events when there are none: why, and what would find some. */
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { CLOCK_NAMES, type Clock, clockParam, otherClock } from '../base/clock.ts'
 import { formatAgo, formatCount, formatEvents } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'

@@ -1,7 +1,7 @@
 /** A sample left, what redaction would store of it right, live. Nothing is stored. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { visibleLine, visibleText } from '../../src/model/visible-text.ts'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { ApiError, callJson, failureText } from '../base/api.ts'
 import { href } from '../base/route.ts'
 import { findStream } from '../base/stream.ts'

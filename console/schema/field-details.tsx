@@ -1,4 +1,4 @@
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callText } from '../base/api.ts'
 import { jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
 import { apiPath } from '../base/field.ts'

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { call, callText, failureText } from '../base/api.ts'
 import { jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
 import { formatAgo, formatCount } from '../base/format.ts'

@@ -1,4 +1,4 @@
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callJson } from '../base/api.ts'
 import { clockParam } from '../base/clock.ts'
 import { formatAgo, formatCount } from '../base/format.ts'

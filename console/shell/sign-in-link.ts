@@ -6,8 +6,9 @@ const RETRY_MS = 1_000
 
 /**
  * The address `#sign-in=<code>` is that of the first start's link: its code can be exchanged for a
- * token, once. It is removed from the address bar and the history in any case. A failure of the service
- * does not spend the code: then it is tried again, and after that the link can be opened again.
+ * token, once. It is removed from the address bar and the history in any case. A failure of the
+ * service does not spend the code: then it is tried again, and after that the link can be opened
+ * again.
  */
 export async function signInByLink(): Promise<void> {
   const [, code] = /^#sign-in=([\w-]+)$/.exec(location.hash) ?? []

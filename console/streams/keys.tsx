@@ -1,7 +1,7 @@
 /** A stream's API keys; a new one is shown once, in snippets that can be pasted as they are. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import type { StreamInfo } from '../base/stream.ts'

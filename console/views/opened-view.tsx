@@ -1,6 +1,6 @@
-/** The view that the address was opened from: its name, and what of it this screen does not show. */
+/** The view that the address was opened from: its name, and what of it is not shown here. */
 import type { Signal } from '@preact/signals'
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callJson } from '../base/api.ts'
 import { type Loaded, useLoaded } from '../base/loaded.ts'
 import { unshownOf, type ViewInfo } from '../base/view.ts'

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals'
-import { visibleLine } from '../../src/model/visible-text.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callJson, failureText } from '../base/api.ts'
 import { route, setParams } from '../base/route.ts'
 import { type ViewInfo, viewOf } from '../base/view.ts'

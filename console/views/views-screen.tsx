@@ -1,6 +1,6 @@
 /** The saved views of a stream: open, share, delete. */
 import { useSignal } from '@preact/signals'
-import { visibleLine, visibleText } from '../../src/model/visible-text.ts'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'

@@ -3,11 +3,12 @@
  * received. People look by the former, so it is the default here; the API's own is receipt.
  */
 import { textOf, type Values } from './command.ts'
+import type { TimeBasis } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface Clock {
   /** The API's `time_basis`. */
-  readonly basis: 'event_time' | 'ingested_at'
+  readonly basis: TimeBasis
   /** For people. */
   readonly name: string
 }

@@ -1,6 +1,6 @@
 /** The commands by name, and their help. */
 import { parseArgs } from 'node:util'
-import { visibleText } from '../model/visible-text.ts'
+import { visibleText } from '../language/visible-text.ts'
 import { version } from '../version.ts'
 import { ApiFailure, Client } from './client.ts'
 import {

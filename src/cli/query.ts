@@ -1,5 +1,5 @@
-import { splitNames } from '../model/split-names.ts'
-import { visibleString } from '../model/visible-text.ts'
+import { visibleString } from '../language/visible-text.ts'
+import { splitNames } from '../model/field-path.ts'
 import { CLOCK_HELP, CLOCK_OPTIONS, type Clock, readClock } from './clock.ts'
 import { type Command, EXIT_NOTHING, EXIT_OK, textOf } from './command.ts'
 

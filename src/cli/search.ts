@@ -44,7 +44,7 @@ export const search: Command = {
     terminal.note(`by ${clock.name} (UTC), in the order of receipt`)
     const print = (line: string) => {
       if (values.json === true) terminal.json(line)
-      else terminal.line(terminal.event(JSON.parse(line) as EventRecord, clock))
+      else terminal.line(terminal.event(JSON.parse(line) as EventRecord, clock.basis))
     }
     let count = 0
     const kept: string[] = []

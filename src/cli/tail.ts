@@ -85,7 +85,7 @@ async function print(
   function printEvent(kind: string, text: string): string | undefined {
     if (kind === 'message') {
       if (values.json === true) terminal.json(text)
-      else terminal.line(terminal.event(JSON.parse(text) as EventRecord, clock))
+      else terminal.line(terminal.event(JSON.parse(text) as EventRecord, clock.basis))
       return undefined
     }
     const told = JSON.parse(text) as Readonly<Record<string, unknown>>

@@ -3,11 +3,14 @@
  * characters are shown, not passed through, whatever they come from: events, names, or messages of
  * the service. A log line must not move the cursor.
  */
+
+import { visibleLine, visibleText } from '../language/visible-text.ts'
 import { type Level, readLevel } from '../model/event-labels.ts'
 import { TEXT_FIELDS_DEFAULT } from '../model/text-fields.ts'
-import { visibleLine, visibleText } from '../model/visible-text.ts'
-import type { Clock } from './clock.ts'
 import { UsageError } from './usage-error.ts'
+
+/** Which of an event's times is meant. */
+export type TimeBasis = 'event_time' | 'ingested_at'
 
 export interface EventRecord {
   readonly id: string
@@ -40,7 +43,7 @@ export class Terminal {
   }
 
   /** One line for an event: its time, its level, and its text or its whole payload. */
-  event(record: EventRecord, { basis }: Clock): string {
+  event(record: EventRecord, basis: TimeBasis): string {
     const level = levelOf(record.payload)
     const time = visibleLine(record[basis].replace('T', ' ').replace(/Z$/, ''))
     const shown = (level ?? '').padEnd(LEVEL_WIDTH)

@@ -6,7 +6,7 @@
  * here: the short form is parsed, and when that gives another tree, every special character gets a
  * backslash.
  */
-import { visibleText } from '../model/visible-text.ts'
+
 import { QUERY_LEVELS_MAX } from './bounds.ts'
 import { continuesField, isAlphanumeric, isSpace, startsField } from './characters.ts'
 import { parse } from './parse.ts'
@@ -25,6 +25,7 @@ import type {
 } from './query-tree.ts'
 import { SYSTEM_FIELDS } from './query-tree.ts'
 import { isSameQuery } from './same-query.ts'
+import { visibleText } from './visible-text.ts'
 
 export function format(query: Query): string {
   return write(query, 0)

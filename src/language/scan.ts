@@ -232,8 +232,8 @@ function tryScanSegment(text: string, start: number): ScannedText | undefined {
 }
 
 /**
- * A name in backquotes; `\` makes a backquote or a backslash plain, and `\u` with four hex digits is
- * as in JSON.
+ * A name in backquotes; `\` makes a backquote or a backslash plain, and `\u` with four hex digits
+ * is as in JSON.
  */
 function scanBackquoted(text: string, start: number): ScannedText {
   let name = ''

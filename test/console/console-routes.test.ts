@@ -70,7 +70,7 @@ test('the page is never cached, its files are; both carry the security headers',
   assert.deepEqual([moved.status, moved.headers.location], [308, 'console/'])
 })
 
-test('only names with a hash are for ever; the rest is asked for each time, by its tag', async () => {
+test('only names with a hash are for ever; the rest is asked for by its tag', async () => {
   for (const path of ['', 'index.html', 'icon.svg']) {
     const first = await call(`${url}/console/${path}`)
     assert.deepEqual([first.status, first.headers['cache-control']], [200, 'no-cache'], path)

@@ -21,7 +21,7 @@ import {
 } from '../../console/base/field.ts'
 import { shownValue } from '../../console/base/shown-value.ts'
 import { isQueryablePath } from '../../src/language/parse-field.ts'
-import { visibleLine, visibleText } from '../../src/model/visible-text.ts'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()

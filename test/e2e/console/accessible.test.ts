@@ -183,6 +183,8 @@ async function openScene({ hash, shows, act }: Scene): Promise<void> {
   await untilShown(page, shows)
   // Counts come after the rows.
   if (/explore(?!.*\()/.test(hash)) await untilShown(page, 'behind')
+  // What is old is pale until the answer is there.
+  await page.waitForFunction("document.querySelector('.is-stale') === null")
   await act?.()
 }
 
