@@ -8,6 +8,8 @@ import assert from 'node:assert/strict'
 
 // They lie with the language because browsers run it, which have no `node:assert`.
 export {
+  FIELD_PATH_BYTES_MAX,
+  NESTED_COLUMNS_DEPTH_MAX,
   QUERY_CLAUSES_MAX,
   QUERY_LEVELS_MAX,
   QUERY_REGEX_BYTES_MAX,
@@ -222,8 +224,6 @@ export const BULK_ITEM_BYTES_KEPT = 1 * MIB
 /** Cells that any JSON column may have, and how many more for each byte of its rows' text. */
 export const BLOCK_CELLS_MIN = 64 * KIB
 export const BLOCK_CELLS_PER_BYTE = 8
-/** Arrays of objects keep typed columns of their own down to this nesting; deeper is text. */
-export const NESTED_COLUMNS_DEPTH_MAX = 3
 /**
  * Memory of a worker for batches, their tapes and what is encoded from them. Beyond it a batch
  * fails. The worst that the other limits let through, 32 MiB of JSON that is all one-digit numbers
@@ -308,8 +308,6 @@ export const FIELD_SAMPLE_MS = 5_000
 export const OBSERVE_LOOKUPS_MAX = 1_024
 /** Bytes of a shape's paths that are kept with it. */
 export const SHAPE_PATHS_BYTES_MAX = 64 * KIB
-/** A dotted path, learned or asked for; a field with a longer one is in the raw event only. */
-export const FIELD_PATH_BYTES_MAX = 1_024
 /** A longer name is no service's: the next field is asked. */
 export const SERVICE_BYTES_MAX = 256
 /** The largest hard cap that a stream may be given. */

@@ -2,6 +2,7 @@
  * The public API as the console calls it. Everything is relative to the page, so that it works
  * behind a proxy that adds a path.
  */
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { signOut, token } from './session.ts'
 
 /** What the service answered instead of a success: a problem document (RFC 9457). */
@@ -102,10 +103,13 @@ async function whole(response: Response): Promise<string> {
   }
 }
 
-/** What to show for a failure; undefined when it was no failure, as the call was given up. */
+/**
+ * What to show for a failure; undefined when it was no failure, as the call was given up. It may
+ * repeat names and queries, so it is made visible.
+ */
 export function failureText(cause: unknown): string | undefined {
   if (cause instanceof DOMException && cause.name === 'AbortError') return undefined
-  return cause instanceof Error ? cause.message : String(cause)
+  return visibleLine(cause instanceof Error ? cause.message : String(cause))
 }
 
 async function send(url: URL, init: RequestInit): Promise<Response> {

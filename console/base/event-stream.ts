@@ -2,13 +2,15 @@
  * Server-sent events over `fetch`, as `EventSource` sends no `Authorization`. Reconnects by itself
  * with the last id after a connection broke.
  */
-import { ApiError, call } from './api.ts'
+import { ApiError, call, failureText } from './api.ts'
 import { readServerEvents, type ServerEvent } from './server-events.ts'
 
 export interface Listener {
   readonly onEvent: (event: ServerEvent) => void
-  /** Told with the failure when the connection broke, with undefined when it is there (again). */
-  readonly onState: (failure: string | undefined) => void
+  /** Told with the failure when the connection broke. */
+  readonly onFailure: (failure: string) => void
+  /** The connection is there (again); `isResumed`: it goes on where the one before ended. */
+  readonly onOpen: (isResumed: boolean) => void
 }
 
 const RETRY_MS = 1_000
@@ -18,7 +20,7 @@ const RETRY_MS_MAX = 15_000
 export async function listen(
   path: string,
   query: Readonly<Record<string, string | undefined>>,
-  { onEvent, onState }: Listener,
+  { onEvent, onFailure, onOpen }: Listener,
   signal: AbortSignal,
 ): Promise<void> {
   let lastId = ''
@@ -30,20 +32,25 @@ export async function listen(
         ...(lastId !== '' && { 'Last-Event-ID': lastId }),
       }
       const response = await call(path, { query, headers, signal })
-      onState(undefined)
+      onOpen(lastId !== '')
       waitMs = RETRY_MS
       for await (const event of readServerEvents(response.body!)) {
         if (event.id !== '') lastId = event.id
         if (event.data !== '') onEvent(event)
       }
-      onState('The connection ended; connecting again…')
+      onFailure('The connection ended; connecting again…')
     } catch (cause) {
       if (signal.aborted) return
-      const isRefused = cause instanceof ApiError && cause.status >= 400 && cause.status < 429
-      onState(cause instanceof Error ? cause.message : String(cause))
+      const isRefused = cause instanceof ApiError && isFinal(cause.status)
+      onFailure(failureText(cause) ?? 'The connection was given up')
       if (isRefused) return
     }
     await new Promise((resolve) => setTimeout(resolve, waitMs))
     waitMs = Math.min(2 * waitMs, RETRY_MS_MAX)
   }
+}
+
+/** Whether the same request would be refused again; not when it was too slow or one of too many. */
+function isFinal(status: number): boolean {
+  return status >= 400 && status < 429 && status !== 408
 }

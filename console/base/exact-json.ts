@@ -3,6 +3,7 @@
  * stay, and of a megabyte only the parts that are needed are read. The text is the service's
  * answer, so it is valid JSON; nothing here validates it.
  */
+import { wellFormed } from '../../src/language/scan.ts'
 
 /** A value's place in `text`: half-open. */
 export interface JsonSpan {
@@ -64,7 +65,8 @@ export function* jsonMembers({ text, start }: JsonSpan): Generator<JsonMember> {
   let at = skipSpace(text, start + 1)
   while (text.charCodeAt(at) !== CLOSE_BRACE) {
     const keyEnd = skipString(text, at)
-    const key = JSON.parse(text.slice(at, keyEnd)) as string
+    // As queries have it.
+    const key = wellFormed(JSON.parse(text.slice(at, keyEnd)) as string)
     const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1)
     const end = skipValue(text, valueStart)
     yield { key, value: { text, start: valueStart, end } }
@@ -90,19 +92,29 @@ export function jsonObject(object: JsonSpan): ReadonlyMap<string, JsonSpan> {
 }
 
 /**
- * The value at a dotted path: a name with a dot in it is the same path as the nested one. Undefined
- * when there is none, and for values inside arrays.
+ * The value at a dotted path, as queries see it: a name with a dot in it is the same path as the
+ * nested one, of equal keys the last one counts, and so does the last of several values, though
+ * null and objects are none. Undefined when there is nothing, and for what is in arrays.
  */
 export function jsonAt(object: JsonSpan, path: string): JsonSpan | undefined {
   if (jsonKind(object) !== 'object') return undefined
-  let found: JsonSpan | undefined
+  const byKey = new Map<string, JsonSpan>()
   for (const { key, value } of jsonMembers(object)) {
-    if (key === path) found = value
-    else if (path.startsWith(`${key}.`)) {
-      found = jsonAt(value, path.slice(key.length + 1)) ?? found
-    }
+    if (key !== path && !path.startsWith(`${key}.`)) continue
+    byKey.delete(key)
+    byKey.set(key, value)
+  }
+  let found: JsonSpan | undefined
+  for (const [key, value] of byKey) {
+    const here = key === path ? value : jsonAt(value, path.slice(key.length + 1))
+    if (here !== undefined && (found === undefined || hasValue(here))) found = here
   }
   return found
+}
+
+function hasValue(span: JsonSpan): boolean {
+  const kind = jsonKind(span)
+  return kind !== 'null' && kind !== 'object'
 }
 
 function skipValue(text: string, start: number): number {

@@ -7,6 +7,13 @@ export type Zone = 'local' | 'utc'
 export const zone = signal<Zone>(localStorage.getItem(ZONE_KEY) === 'utc' ? 'utc' : 'local')
 effect(() => localStorage.setItem(ZONE_KEY, zone.value))
 
+/** Of the times that are shown: `UTC`, or the zone of this browser. */
+export function zoneName(of: Zone = zone.value): string {
+  return of === 'utc' ? 'UTC' : LOCAL_ZONE
+}
+
+const LOCAL_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone || 'local time'
+
 export const DEFAULT_FROM = '-1h'
 export const PRESETS: readonly (readonly [from: string, label: string])[] = [
   ['-5m', 'Last 5 minutes'],

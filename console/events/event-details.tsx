@@ -1,14 +1,16 @@
 import { useSignal } from '@preact/signals'
+import { visibleText } from '../../src/language/visible-text.ts'
 import { jsonText } from '../base/exact-json.ts'
-import { setParams } from '../base/route.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { formatTime } from '../base/time.ts'
 import { ask } from '../explore/ask.ts'
-import { systemClause, withClause } from '../explore/filters.ts'
+import { filterBy } from '../explore/filter-by.ts'
+import { systemClause } from '../explore/filters.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import type { EventRecord } from './event.ts'
 import { JsonTree } from './json-tree.tsx'
+import { payloadPlace } from './place.ts'
 import { Surroundings } from './surroundings.tsx'
 
 type View = 'tree' | 'raw' | 'around'
@@ -28,7 +30,6 @@ export function EventDetails({
   stream: StreamInfo | undefined
 }) {
   const view = useSignal<View>('tree')
-  const { query } = ask.value
   const streamId = stream?.id ?? event.streamId ?? ask.value.streamId
   return (
     <>
@@ -43,22 +44,27 @@ export function EventDetails({
         />
         <span class="spring" />
         <span class="quiet mono">
-          received {formatTime(Date.parse(event.ingestedAt))} · {event.id}
+          happened {formatTime(Date.parse(event.eventTime))} · received{' '}
+          {formatTime(Date.parse(event.ingestedAt))} · {event.id}
         </span>
         <button
           type="button"
           class="small"
           title="Only events of the same structure"
-          onClick={() =>
-            setParams({ q: withClause(query, systemClause('_shape', event.shape), false) })
-          }
+          onClick={() => filterBy(systemClause('_shape', event.shape), false)}
         >
           same shape
         </button>
         <CopyButton text={jsonText(event.payload)} label="copy event" />
       </div>
-      {view.value === 'tree' && <JsonTree value={event.payload} path="" />}
-      {view.value === 'raw' && <pre class="raw">{jsonText(event.payload)}</pre>}
+      {view.value === 'tree' && (
+        <JsonTree value={event.payload} place={payloadPlace(event.payload)} />
+      )}
+      {view.value === 'raw' && (
+        <pre class="raw" dir="ltr">
+          {visibleText(jsonText(event.payload))}
+        </pre>
+      )}
       {view.value === 'around' && streamId !== undefined && (
         <Surroundings event={event} streamId={streamId} textFields={stream?.text_fields} />
       )}

@@ -1,11 +1,13 @@
 /** A line of the grid: an event, which opens in place, or a gap of the live tail. */
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { Clock } from '../base/clock.ts'
+import { type EventField, fieldText } from '../base/field.ts'
 import { formatCount } from '../base/format.ts'
 import type { StreamInfo } from '../base/stream.ts'
 import { findStream } from '../base/stream.ts'
 import { formatTime } from '../base/time.ts'
 import type { Gap } from '../explore/event-list.ts'
-import { cellText, type EventRecord, lineOf, visibleText } from './event.ts'
+import { cellText, type EventRecord, lineOf, timeOf } from './event.ts'
 import { EventDetails } from './event-details.tsx'
 import { LevelSign } from './level-sign.tsx'
 
@@ -15,7 +17,8 @@ interface RowProps {
   readonly stream: StreamInfo | undefined
   /** Of several streams: each row names its own. */
   readonly hasStream: boolean
-  readonly columns: readonly string[]
+  readonly columns: readonly EventField[]
+  readonly clock: Clock
   readonly isCurrent: boolean
   /** The one row that Tab goes to. */
   readonly isStop: boolean
@@ -27,7 +30,7 @@ interface RowProps {
 export function EventRow(props: RowProps) {
   const { event, index, stream, columns, isCurrent, isOpen, onToggle, onMeasured } = props
   const own = stream ?? findStream(event.streamId)
-  const time = formatTime(event.eventMs)
+  const time = formatTime(timeOf(event, props.clock))
   const onClick = () => {
     // Who selects text of the line does not open it.
     if (getSelection()?.isCollapsed !== false) onToggle()
@@ -53,13 +56,13 @@ export function EventRow(props: RowProps) {
         </span>
         {props.hasStream && (
           <span class="cell" role="gridcell">
-            {own?.name ?? event.streamId}
+            <bdi>{own?.name ?? event.streamId}</bdi>
           </span>
         )}
         {columns.length === 0 ? (
           <Cell text={lineOf(event, own?.text_fields)} />
         ) : (
-          columns.map((path) => <Cell key={path} text={cellText(event, path)} />)
+          columns.map((field) => <Cell key={fieldText(field)} text={cellText(event, field)} />)
         )}
       </div>
       {isOpen && <Opened event={event} index={index} stream={own} onMeasured={onMeasured} />}
@@ -67,11 +70,11 @@ export function EventRow(props: RowProps) {
   )
 }
 
-/** Isolated: writing from right to left in it changes nothing beside it. */
+/** Of visible text, isolated: writing from right to left in it changes nothing beside it. */
 function Cell({ text }: { text: string }) {
   return (
     <span class="cell mono line" role="gridcell">
-      <bdi>{visibleText(text)}</bdi>
+      <bdi>{text}</bdi>
     </span>
   )
 }

@@ -4,7 +4,11 @@
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { visibleLine } from '../../src/language/visible-text.ts'
+import { CLOCK_NAMES, type Clock } from '../base/clock.ts'
+import { type EventField, fieldText } from '../base/field.ts'
 import type { StreamInfo } from '../base/stream.ts'
+import { zoneName } from '../base/time.ts'
 import type { EventList, Gap } from '../explore/event-list.ts'
 import { EventRow, GapRow } from './event-row.tsx'
 import { useRowKeys } from './row-keys.ts'
@@ -18,12 +22,15 @@ interface TableProps {
   readonly stream: StreamInfo | undefined
   /** Rows of several streams name theirs. */
   readonly hasStream: boolean
-  readonly columns: readonly string[]
+  readonly columns: readonly EventField[]
+  /** Whose time stands in the first column. */
+  readonly clock: Clock
   readonly onMore: () => void
   readonly onLoadGap: (gap: Gap) => void
 }
 
-export function EventTable({ list, stream, hasStream, columns, onMore, onLoadGap }: TableProps) {
+export function EventTable(props: TableProps) {
+  const { list, stream, hasStream, columns, clock, onMore, onLoadGap } = props
   const { rows } = list
   const scroll = useRef<HTMLDivElement>(null)
   const view = useView(scroll)
@@ -80,7 +87,7 @@ export function EventTable({ list, stream, hasStream, columns, onMore, onLoadGap
       aria-busy={list.isLoading}
       aria-rowcount={rows.length + 1}
     >
-      <HeaderRow columns={columns} hasStream={hasStream} />
+      <HeaderRow columns={columns} hasStream={hasStream} clock={clock} />
       <div
         class="event-scroll"
         ref={scroll}
@@ -104,6 +111,7 @@ export function EventTable({ list, stream, hasStream, columns, onMore, onLoadGap
                     stream={stream}
                     hasStream={hasStream}
                     columns={columns}
+                    clock={clock}
                     isCurrent={index === currentIndex}
                     isStop={index === stop}
                     isOpen={open.value.has(key)}
@@ -120,22 +128,25 @@ export function EventTable({ list, stream, hasStream, columns, onMore, onLoadGap
   )
 }
 
-function HeaderRow({ columns, hasStream }: Pick<TableProps, 'columns' | 'hasStream'>) {
-  const names = [
-    'Time',
-    'Level',
-    ...(hasStream ? ['Stream'] : []),
-    ...(columns.length ? columns : ['Event']),
-  ]
+type HeaderProps = Pick<TableProps, 'columns' | 'hasStream' | 'clock'>
+
+function HeaderRow({ columns, hasStream, clock }: HeaderProps) {
+  const fields = columns.map((field) => visibleLine(fieldText(field)))
+  const time = CLOCK_NAMES[clock]
+  const names = ['Level', ...(hasStream ? ['Stream'] : []), ...(fields.length ? fields : ['Event'])]
   return (
     <div
       class={`event-row is-header ${columns.length ? 'has-columns' : ''}`}
       role="row"
       aria-rowindex={1}
     >
+      <span role="columnheader" class="cell" title={`${time} (${zoneName()})`}>
+        {time}
+        <span class="zone"> ({zoneName()})</span>
+      </span>
       {names.map((name) => (
         <span key={name} role="columnheader" class="cell" title={name}>
-          {name}
+          <bdi>{name}</bdi>
         </span>
       ))}
     </div>

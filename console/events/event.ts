@@ -1,6 +1,11 @@
 /** Events as the page keeps them: the record's text, and what each row shows of it. */
 
+import type { SystemFieldName } from '../../src/language/query-tree.ts'
+import { TRACE_PATHS, type TraceFieldName } from '../../src/language/trace-fields.ts'
+import { visibleLine, visibleString, visibleText } from '../../src/language/visible-text.ts'
+import { SERVICE_FIELDS } from '../../src/model/event-labels.ts'
 import { mainTextOf, TEXT_FIELDS_DEFAULT, TextNames } from '../../src/model/text-fields.ts'
+import type { Clock } from '../base/clock.ts'
 import {
   type JsonSpan,
   jsonAt,
@@ -12,16 +17,20 @@ import {
   jsonText,
   wholeJson,
 } from '../base/exact-json.ts'
+import type { EventField } from '../base/field.ts'
+import { levelOf } from './level.ts'
 
 export interface EventRecord {
   readonly id: string
   readonly streamId: string | undefined
   readonly ingestedAt: string
   readonly eventTime: string
-  readonly eventMs: number
   readonly shape: string
   /** Where an OTLP record says it beside the payload. */
   readonly level?: string
+  readonly service?: string
+  readonly traceId?: string
+  readonly spanId?: string
   readonly payload: JsonSpan
 }
 
@@ -49,38 +58,88 @@ export function readEvent(record: JsonSpan): EventRecord {
     const value = members.get(name)
     return value === undefined ? '' : jsonString(value)
   }
-  const eventTime = textOf('event_time') || textOf('ingested_at')
   return {
     id: textOf('id'),
     streamId: stream && jsonText(stream).replaceAll('"', ''),
     ingestedAt: textOf('ingested_at'),
-    eventTime,
-    eventMs: Date.parse(eventTime),
+    eventTime: textOf('event_time') || textOf('ingested_at'),
     shape: textOf('shape'),
     level: textOf('level'),
+    service: textOf('service'),
+    traceId: textOf('trace_id'),
+    spanId: textOf('span_id'),
     payload: members.get('payload') ?? wholeJson('{}'),
   }
 }
 
-const CELL_CHARS_MAX = 512
-
-/** What would not be seen, or would turn what is beside it around: control and direction marks. */
-const UNSEEN = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu
-
-/** As it is shown: such characters by their escapes. */
-export function visibleText(text: string): string {
-  const code = (found: string) => found.codePointAt(0)!.toString(16).padStart(4, '0')
-  return text.replace(UNSEEN, (found) => `\\u${code(found)}`)
+/** Milliseconds since 1970. */
+export function timeOf({ eventTime, ingestedAt }: EventRecord, clock: Clock): number {
+  return Date.parse(clock === 'event_time' ? eventTime : ingestedAt)
 }
 
-/** What a cell shows of the value at `path`: strings as they are, anything else as JSON. */
-export function cellText(event: EventRecord, path: string): string {
-  const value = jsonAt(event.payload, path)
-  if (value === undefined) return ''
-  const start = value.start
-  const cut = { ...value, end: Math.min(value.end, start + CELL_CHARS_MAX) }
-  if (jsonKind(value) !== 'string') return jsonText(cut)
-  return value.end === cut.end ? jsonString(value) : cutString(jsonText(cut))
+const CELL_CHARS_MAX = 512
+
+/** What a cell shows of a field, on one line. */
+export function cellText(event: EventRecord, field: EventField): string {
+  if (field.kind === 'stream') return event.streamId ?? ''
+  if (field.kind === 'system') return systemText(event, field.name)
+  const [path] = field.parts
+  // What is in arrays is no column.
+  const value =
+    path === undefined || field.parts.length > 1 ? undefined : jsonAt(event.payload, path)
+  return value === undefined ? '' : shownStart(value, true)
+}
+
+/** Its first `CELL_CHARS_MAX` characters. A string alone looks unlike other kinds of JSON. */
+function shownStart(value: JsonSpan, isAlone: boolean): string {
+  const isCut = value.end - value.start > CELL_CHARS_MAX
+  const text = jsonText({ ...value, end: Math.min(value.end, value.start + CELL_CHARS_MAX) })
+  if (jsonKind(value) !== 'string') return visibleText(text)
+  if (isCut) return visibleText(cutString(text))
+  return isAlone ? visibleString(jsonString(value)) : visibleText(jsonString(value))
+}
+
+function systemText(event: EventRecord, name: SystemFieldName): string {
+  switch (name) {
+    case '_id':
+      return event.id
+    case '_ingested_at':
+      return event.ingestedAt
+    case '_event_time':
+      return event.eventTime
+    case '_shape':
+      return event.shape
+    case '_level':
+      return levelOf(event) ?? ''
+    case '_service':
+      return visibleLine(serviceOf(event) ?? '')
+    case '_trace_id':
+    case '_span_id':
+      return visibleLine(traceOf(event, name) ?? '')
+  }
+}
+
+/** Where an OTLP record says it beside the payload, else as events usually name it. */
+function traceOf(event: EventRecord, name: TraceFieldName): string | undefined {
+  const own = name === '_trace_id' ? event.traceId : event.spanId
+  if (own !== undefined && own !== '') return own
+  for (const path of TRACE_PATHS[name]) {
+    const value = jsonAt(event.payload, path)
+    const text = value && jsonKind(value) === 'string' ? jsonString(value) : ''
+    if (text !== '') return text
+  }
+  return undefined
+}
+
+/** As the service labels events: `_service`. */
+function serviceOf({ payload, service }: EventRecord): string | undefined {
+  if (service !== undefined && service !== '') return service
+  for (const path of SERVICE_FIELDS) {
+    const value = jsonAt(payload, path)
+    const text = value && jsonKind(value) === 'string' ? jsonString(value) : ''
+    if (text !== '') return text
+  }
+  return undefined
 }
 
 /** The line of an event: its most important text field, else its payload as it is. */
@@ -89,9 +148,8 @@ export function lineOf(
   textFields: readonly string[] = TEXT_FIELDS_DEFAULT,
 ): string {
   const path = mainTextOf(stringPaths(event.payload, ''), namesOf(textFields))
-  if (path !== undefined) return cellText(event, path)
-  const { start, end } = event.payload
-  return jsonText({ ...event.payload, end: Math.min(end, start + CELL_CHARS_MAX) })
+  const value = path === undefined ? undefined : jsonAt(event.payload, path)
+  return shownStart(value ?? event.payload, false)
 }
 
 let lastNames: { readonly of: readonly string[]; readonly names: TextNames } | undefined

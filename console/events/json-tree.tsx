@@ -3,15 +3,18 @@
  * Tab; the arrows go from value to value, and f, x, g, c and y act on the focused value.
  */
 import { useSignal } from '@preact/signals'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import {
   type JsonSpan,
   jsonElements,
   jsonKind,
   jsonMembers,
+  jsonObject,
   jsonString,
   jsonText,
 } from '../base/exact-json.ts'
-import { visibleText } from './event.ts'
+import { shownSpan } from '../base/shown-value.ts'
+import { elementPlaces, memberPlace, type Place } from './place.ts'
 import { actionsOf, ValueMenu } from './value-menu.tsx'
 
 const CHILDREN_AT_A_TIME = 200
@@ -21,20 +24,20 @@ const STOPS = '.leaf, .twist, .more'
 
 interface TreeProps {
   readonly value: JsonSpan
-  /** As the query language has it; '' of the payload itself. */
-  readonly path: string
+  readonly place: Place | undefined
 }
 
 interface Child {
   readonly label: string
-  readonly path: string
+  /** Undefined: no query finds it. */
+  readonly place: Place | undefined
   readonly value: JsonSpan
 }
 
-export function JsonTree({ value, path }: TreeProps) {
+export function JsonTree({ value, place }: TreeProps) {
   return (
     <div class="tree-place" role="group" aria-label="Fields" onKeyDown={moveInTree}>
-      <Children value={value} path={path} isTop />
+      <Children value={value} place={place} isTop />
     </div>
   )
 }
@@ -52,9 +55,9 @@ function moveInTree(event: KeyboardEvent): void {
   next.focus()
 }
 
-function Children({ value, path, isTop = false }: TreeProps & { isTop?: boolean }) {
+function Children({ value, place, isTop = false }: TreeProps & { isTop?: boolean }) {
   const shown = useSignal(CHILDREN_AT_A_TIME)
-  const { children, hasMore } = readChildren(value, path, shown.value)
+  const { children, hasMore } = readChildren(value, place, shown.value)
   return (
     <ul class="tree">
       {children.map((child, index) => (
@@ -79,7 +82,7 @@ function Children({ value, path, isTop = false }: TreeProps & { isTop?: boolean 
 }
 
 function Node({ child, isFirst }: { child: Child; isFirst: boolean }) {
-  const { label, path, value } = child
+  const { label, place, value } = child
   const kind = jsonKind(value)
   const isNested = kind === 'object' || kind === 'array'
   const isOpen = useSignal(isNested && value.end - value.start < SMALL_CHARS)
@@ -96,22 +99,22 @@ function Node({ child, isFirst }: { child: Child; isFirst: boolean }) {
         }}
       >
         <span aria-hidden="true">{isOpen.value ? '▾' : '▸'}</span>{' '}
-        <bdi class="key">{visibleText(label) || '(empty)'}</bdi>
+        <bdi class="key">{visibleLine(label) || '(empty)'}</bdi>
         <span class="quiet"> {kind === 'object' ? '{…}' : '[…]'}</span>
       </button>
-      {isOpen.value && <Children value={value} path={path} />}
+      {isOpen.value && <Children value={value} place={place} />}
     </li>
   )
 }
 
-function Leaf({ child: { label, path, value }, isFirst }: { child: Child; isFirst: boolean }) {
+function Leaf({ child: { label, place, value }, isFirst }: { child: Child; isFirst: boolean }) {
   const isWhole = useSignal(false)
   const kind = jsonKind(value)
   const text = kind === 'string' ? jsonString(value) : jsonText(value)
   const isCut = text.length > STRING_CHARS_SHOWN && !isWhole.value
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const action = actionsOf(path, value).find(({ key }) => key === event.key)
+    const action = actionsOf(place, value).find(({ key }) => key === event.key)
     if (action === undefined) return
     event.preventDefault()
     event.stopPropagation()
@@ -119,7 +122,7 @@ function Leaf({ child: { label, path, value }, isFirst }: { child: Child; isFirs
   }
   return (
     <li>
-      <bdi class="key">{visibleText(label) || '(empty)'}</bdi>:{' '}
+      <bdi class="key">{visibleLine(label) || '(empty)'}</bdi>:{' '}
       {/* No button element: its text could not be selected. */}
       <span
         class={`leaf json is-${kind}`}
@@ -128,8 +131,7 @@ function Leaf({ child: { label, path, value }, isFirst }: { child: Child; isFirs
         aria-keyshortcuts="f x g c y"
         onKeyDown={onKeyDown}
       >
-        <bdi>{visibleText(isCut ? text.slice(0, STRING_CHARS_SHOWN) : text)}</bdi>
-        {text === '' && <span class="quiet">(empty)</span>}
+        <bdi>{isCut ? visibleText(text.slice(0, STRING_CHARS_SHOWN)) : shownSpan(value)}</bdi>
       </span>
       {isCut && (
         <button
@@ -142,26 +144,30 @@ function Leaf({ child: { label, path, value }, isFirst }: { child: Child; isFirs
           … {(text.length - STRING_CHARS_SHOWN).toLocaleString('en-US')} more characters
         </button>
       )}
-      <ValueMenu path={path} value={value} />
+      <ValueMenu place={place} value={value} />
     </li>
   )
 }
 
 function readChildren(
   value: JsonSpan,
-  path: string,
+  place: Place | undefined,
   count: number,
 ): { readonly children: readonly Child[]; readonly hasMore: boolean } {
   const children: Child[] = []
   const isObject = jsonKind(value) === 'object'
-  const prefix = path === '' || path.endsWith('[]') ? path : `${path}.`
-  const source = isObject ? jsonMembers(value) : jsonElements(value)
-  for (const item of source) {
+  const last = isObject ? jsonObject(value) : undefined
+  const elementPlace = isObject ? undefined : elementPlaces(place, value)
+  for (const item of isObject ? jsonMembers(value) : jsonElements(value)) {
     if (children.length === count) return { children, hasMore: true }
     if ('key' in item) {
-      const place = path.endsWith('[]') ? `${path}.${item.key}` : `${prefix}${item.key}`
-      children.push({ label: item.key, path: place, value: item.value })
-    } else children.push({ label: String(children.length), path: `${path}[]`, value: item })
+      // Of duplicate keys queries see the last.
+      const isSeen = last?.get(item.key)?.start === item.value.start
+      const at = isSeen ? memberPlace(place, item.key) : undefined
+      children.push({ label: item.key, place: at, value: item.value })
+    } else {
+      children.push({ label: String(children.length), place: elementPlace?.(item), value: item })
+    }
   }
   return { children, hasMore: false }
 }

@@ -4,10 +4,9 @@
  */
 import { useEffect } from 'preact/hooks'
 import { isTyping } from '../base/keys.ts'
-import { setParams } from '../base/route.ts'
-import { ask } from '../explore/ask.ts'
 import type { Row } from '../explore/event-list.ts'
-import { systemClause, withClause } from '../explore/filters.ts'
+import { filterBy } from '../explore/filter-by.ts'
+import { systemClause } from '../explore/filters.ts'
 import type { EventRecord } from './event.ts'
 import { levelOf } from './level.ts'
 
@@ -73,5 +72,5 @@ function goIn(grid: Grid, row: Element): void {
 function filterByLevel(event: EventRecord, isExcluded: boolean): void {
   const level = levelOf(event)
   if (level === undefined) return
-  setParams({ q: withClause(ask.value.query, systemClause('_level', level), isExcluded) })
+  filterBy(systemClause('_level', level), isExcluded)
 }

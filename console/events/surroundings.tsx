@@ -1,10 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { callText } from '../base/api.ts'
+import { clockParam } from '../base/clock.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { href } from '../base/route.ts'
 import { formatTime } from '../base/time.ts'
+import { ask } from '../explore/ask.ts'
 import { Failure } from '../parts/failure.tsx'
-import { type EventRecord, lineOf, readEvents, visibleText } from './event.ts'
+import { type EventRecord, lineOf, readEvents, timeOf } from './event.ts'
 import { LevelSign } from './level-sign.tsx'
 
 const EACH_SIDE = 50
@@ -17,6 +19,7 @@ interface SurroundingsProps {
 
 /** The events that were received right before and after one, whatever the query. */
 export function Surroundings({ event, streamId, textFields }: SurroundingsProps) {
+  const { clock } = ask.value
   const list = useRef<HTMLOListElement>(null)
   const { value, failure } = useLoaded(event.id, async (signal) => {
     const page = (cursor: 'before' | 'after') =>
@@ -35,19 +38,30 @@ export function Surroundings({ event, streamId, textFields }: SurroundingsProps)
   if (failure !== undefined) return <Failure text={failure} />
   if (value === undefined) return <p class="quiet">Loading…</p>
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
-    <ol class="around" ref={list} tabIndex={0} aria-label="Events around it, the newest first">
-      {value.map((one) => (
-        <li key={one.id} class={one === event ? 'is-current' : ''}>
-          <a
-            class="mono time"
-            href={href('explore', streamId, { q: `_id:${one.id}`, from: '-30d' })}
-          >
-            {formatTime(one.eventMs)}
-          </a>{' '}
-          <LevelSign event={one} /> <bdi class="mono">{visibleText(lineOf(one, textFields))}</bdi>
-        </li>
-      ))}
-    </ol>
+    <>
+      {clock === 'event_time' && <p class="hint">In the order in which they were received.</p>}
+      <ol
+        class="around"
+        ref={list}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
+        tabIndex={0}
+        aria-label="Events around it, the newest first"
+      >
+        {value.map((one) => (
+          <li key={one.id} class={one === event ? 'is-current' : ''}>
+            <a class="mono time" href={href('explore', streamId, aloneParams(one))}>
+              {formatTime(timeOf(one, clock))}
+            </a>{' '}
+            <LevelSign event={one} /> <bdi class="mono">{lineOf(one, textFields)}</bdi>
+          </li>
+        ))}
+      </ol>
+    </>
   )
+}
+
+/** The address of one event: it is found by when it was received, whenever it happened. */
+function aloneParams({ id, ingestedAt }: EventRecord) {
+  const at = (offsetMs: number) => new Date(Date.parse(ingestedAt) + offsetMs).toISOString()
+  return { q: `_id:${id}`, from: at(-1_000), to: at(1_000), basis: clockParam('ingested_at') }
 }

@@ -1,8 +1,12 @@
 import { type JsonSpan, jsonKind, jsonString, jsonText } from '../base/exact-json.ts'
+import { fieldListText, fieldText } from '../base/field.ts'
 import { setParams } from '../base/route.ts'
 import { ask } from '../explore/ask.ts'
-import { clauseFor, withClause } from '../explore/filters.ts'
+import { filterBy } from '../explore/filter-by.ts'
+import { clauseFor } from '../explore/filters.ts'
 import { copy } from '../parts/copy-button.tsx'
+import { tell } from '../parts/notices.tsx'
+import { fieldAt, isSeen, type Place } from './place.ts'
 
 export interface ValueAction {
   readonly key: string
@@ -12,46 +16,53 @@ export interface ValueAction {
   readonly run: () => void
 }
 
-/** What one can do with the value at `path`; those that it has no use for are left out. */
-export function actionsOf(path: string, value: JsonSpan): readonly ValueAction[] {
-  const { query, columns } = ask.value
-  const clause = clauseFor(path, value)
-  const isColumn = columns.includes(path)
-  const next = isColumn ? columns.filter((one) => one !== path) : [...columns, path]
+/** What one can do with the value at `place`; what would not be about it is left out. */
+export function actionsOf(place: Place | undefined, value: JsonSpan): readonly ValueAction[] {
+  const { columns } = ask.value
+  const field = fieldAt(place)
+  const clause = field && clauseFor(field, value)
+  const name = field && fieldText(field)
+  const others = columns.filter((one) => fieldText(one) !== name)
+  const isColumn = others.length < columns.length
+  const filter = (isExcluded: boolean) => {
+    if (place !== undefined && isSeen(place, value)) filterBy(clause!, isExcluded)
+    else tell('The event has another value of the same path: queries see that one', true)
+  }
   const filters: ValueAction[] = clause
     ? [
         {
           key: 'f',
           label: '+ include',
           title: 'Only events with this value (f)',
-          run: () => setParams({ q: withClause(query, clause, false) }),
+          run: () => filter(false),
         },
         {
           key: 'x',
           label: '− exclude',
           title: 'Only events without it (x)',
-          run: () => setParams({ q: withClause(query, clause, true) }),
+          run: () => filter(true),
         },
       ]
     : []
   // What is inside arrays is no column, and cannot be grouped by.
-  const places: ValueAction[] = path.includes('[]')
-    ? []
-    : [
-        {
-          key: 'g',
-          label: 'group by',
-          title: 'Count by this field (g)',
-          run: () => setParams({ by: path }),
-        },
-        {
-          key: 'c',
-          label: 'column',
-          title: isColumn ? 'Not as a column any more (c)' : 'As a column of its own (c)',
-          isOn: isColumn,
-          run: () => setParams({ cols: next.join(',') }),
-        },
-      ]
+  const places: ValueAction[] =
+    field === undefined || field.parts.length > 1
+      ? []
+      : [
+          {
+            key: 'g',
+            label: 'group by',
+            title: 'Count by this field (g)',
+            run: () => setParams({ by: name }),
+          },
+          {
+            key: 'c',
+            label: 'column',
+            title: isColumn ? 'Not as a column any more (c)' : 'As a column of its own (c)',
+            isOn: isColumn,
+            run: () => setParams({ cols: fieldListText(isColumn ? others : [...columns, field]) }),
+          },
+        ]
   return [
     ...filters,
     ...places,
@@ -60,10 +71,10 @@ export function actionsOf(path: string, value: JsonSpan): readonly ValueAction[]
 }
 
 /** Beside a value while it is pointed at or has the focus. */
-export function ValueMenu({ path, value }: { path: string; value: JsonSpan }) {
+export function ValueMenu({ place, value }: { place: Place | undefined; value: JsonSpan }) {
   return (
     <span class="value-menu">
-      {actionsOf(path, value).map(({ key, label, title, isOn, run }) => (
+      {actionsOf(place, value).map(({ key, label, title, isOn, run }) => (
         <button
           key={key}
           type="button"

@@ -1,18 +1,23 @@
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { formatCount, formatEvents, formatSeconds } from '../base/format.ts'
 import { formatTime } from '../base/time.ts'
 import type { AnswerState } from './answer-state.ts'
+import type { Ask } from './ask.ts'
 import type { Histogram } from './counted.ts'
 import type { EventList } from './event-list.ts'
+import { LATE_MINUTES, type Lateness, SHARE_TOLD } from './lateness.ts'
 
 interface NoteProps {
+  readonly ask: Ask
   readonly list: EventList
   readonly counts: Histogram | undefined
   /** The counts are of what was asked before. */
   readonly isStale: boolean
+  readonly lateness: Lateness | undefined
 }
 
 /** Always in sight: how much was found, whether that is all, and how late counts are. */
-export function AnswerNote({ list, counts, isStale }: NoteProps) {
+export function AnswerNote({ ask, list, counts, isStale, lateness }: NoteProps) {
   const { state, rows, isLoading } = list
   return (
     <p class="answer-note" role="status">
@@ -29,7 +34,34 @@ export function AnswerNote({ list, counts, isStale }: NoteProps) {
           · counts are {formatSeconds(counts.state.lagMs / 1_000)} behind
         </span>
       )}
+      {ask.clock === 'event_time' && rows.length > 0 && (
+        <span class="quiet">
+          {' '}
+          · {ask.isLive ? 'listed as they come' : 'listed in the order of receipt'}
+        </span>
+      )}
+      {lateness !== undefined && !isStale && <Late lateness={lateness} />}
     </p>
+  )
+}
+
+/** Whether the two clocks tell different stories of the range. */
+function Late({ lateness: { late, early, total } }: { lateness: Lateness }) {
+  const told: readonly (readonly [count: number, what: string])[] = [
+    [late, `came more than ${LATE_MINUTES} minutes after they happened`],
+    [early, `bear a time more than ${LATE_MINUTES} minutes after they came`],
+  ]
+  return (
+    <>
+      {told
+        .filter(([count]) => count > 0 && count >= SHARE_TOLD * total)
+        .map(([count, what]) => (
+          <span key={what} class="warn">
+            {' '}
+            · ▲ at least {formatCount(count)} of {formatCount(total)} {what}
+          </span>
+        ))}
+    </>
   )
 }
 
@@ -55,7 +87,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 export function reasonText(reason: string | undefined): string {
   if (reason === undefined) return 'not all could be searched'
-  return REASONS[reason] ?? reason.replaceAll('_', ' ')
+  return REASONS[reason] ?? visibleLine(reason.replaceAll('_', ' '))
 }
 
 export function coveredText({ from, to }: { readonly from: string; readonly to: string }): string {

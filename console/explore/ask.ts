@@ -1,5 +1,7 @@
 /** What Explore asks, as the address says it. */
 import { computed } from '@preact/signals'
+import { type Clock, readClock } from '../base/clock.ts'
+import { type EventField, readFieldList } from '../base/field.ts'
 import { route } from '../base/route.ts'
 import { DEFAULT_FROM } from '../base/time.ts'
 
@@ -8,10 +10,11 @@ export interface Ask {
   readonly query: string
   readonly from: string
   readonly to: string
-  readonly timeBasis: 'ingested_at' | 'event_time'
-  readonly columns: readonly string[]
+  /** Which time the range, the counts and the Time column are about. */
+  readonly clock: Clock
+  readonly columns: readonly EventField[]
   /** Fields whose values are counted, beside level, service and the columns. */
-  readonly facets: readonly string[]
+  readonly facets: readonly EventField[]
   readonly isLive: boolean
 }
 
@@ -22,20 +25,16 @@ export const ask = computed<Ask>(() => {
     query: params.get('q') ?? '',
     from: params.get('from') ?? DEFAULT_FROM,
     to: params.get('to') ?? 'now',
-    timeBasis: params.get('basis') === 'event_time' ? 'event_time' : 'ingested_at',
-    columns: pathsOf(params.get('cols')),
-    facets: pathsOf(params.get('facets')),
+    clock: readClock(params),
+    columns: readFieldList(params.get('cols') ?? ''),
+    facets: readFieldList(params.get('facets') ?? ''),
     isLive: params.get('live') === '1',
   }
 })
 
-function pathsOf(text: string | null): readonly string[] {
-  return (text ?? '').split(',').filter((path) => path !== '')
-}
-
 /** The members that every read shares. */
-export function readMembers({ query, from, to, timeBasis }: Ask) {
-  return { query, from, to, time_basis: timeBasis }
+export function readMembers({ query, from, to, clock }: Ask) {
+  return { query, from, to, time_basis: clock }
 }
 
 /** The path of a read of this stream, or of all that the token sees. */

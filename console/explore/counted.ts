@@ -1,5 +1,6 @@
 /** What Explore counts beside the rows: the histogram and the facets. */
 import { callJson, callText } from '../base/api.ts'
+import { apiField, type EventField, fieldText, isCounted, systemField } from '../base/field.ts'
 import { type Loaded, useLoaded } from '../base/loaded.ts'
 import { type AnswerState, readState } from './answer-state.ts'
 import { type Ask, readMembers, readPath } from './ask.ts'
@@ -63,9 +64,9 @@ export function useFacets({
   isAsked,
   ready,
 }: CountedAsk): Loaded<FacetsAnswer | undefined> {
-  const fields = facetFields(ask)
+  const fields = facetFields(ask).map(apiField)
   return useLoaded<FacetsAnswer | undefined>(
-    `${key} ${isAsked} ${fields}`,
+    `${key} ${isAsked} ${JSON.stringify(fields)}`,
     async (signal) => {
       if (!isAsked) return undefined
       await ready()
@@ -80,7 +81,11 @@ export function useFacets({
   )
 }
 
-function facetFields({ columns, facets }: Ask): readonly string[] {
-  const chosen = [...facets, ...columns].filter((path) => path !== 'service' && path !== 'level')
-  return [...new Set(['_level', '_service', ...chosen])].slice(0, FACETS_MAX)
+function facetFields({ columns, facets }: Ask): readonly EventField[] {
+  const all = [systemField('_level'), systemField('_service'), ...facets, ...columns]
+  const byText = new Map(all.filter(isCounted).map((field) => [fieldText(field), field]))
+  // The labels stand for them.
+  byText.delete('level')
+  byText.delete('service')
+  return [...byText.values()].slice(0, FACETS_MAX)
 }

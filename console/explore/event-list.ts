@@ -48,20 +48,40 @@ export const EMPTY_LIST: EventList = {
   hasMore: false,
 }
 
+const RETRY_MS = 1_000
+const RETRY_MS_MAX = 15_000
+
 /** The list of the newest ask; an older answer never wins. */
 export class EventLoader {
   readonly list = signal<EventList>(EMPTY_LIST)
   #ask: Ask | undefined
   #next: string | undefined
   #gone = new AbortController()
+  /** What came live since the first page was asked for: it may lack them. */
+  #fresh: readonly Row[] = []
+  #retryMs = RETRY_MS
+  #retry: ReturnType<typeof setTimeout> | undefined
 
-  /** Loads the first page; what is shown stays until it is there. */
+  /** Loads the first page; what is shown stays until then. While live it does not give up. */
   async start(ask: Ask): Promise<void> {
-    this.stop()
-    this.#ask = ask
-    this.#next = undefined
-    this.list.value = { ...this.list.value, isLoading: true, isStale: true }
-    await this.#load(true)
+    // Rows of another question are no answer to this one, not even without a better one.
+    const isSame = this.#ask !== undefined && keyOfAsk(this.#ask) === keyOfAsk(ask)
+    if (!isSame && this.list.value.failure !== undefined) this.list.value = EMPTY_LIST
+    this.#retryMs = RETRY_MS
+    await this.#begin(ask, isSame)
+  }
+
+  /** The first page once more, as after a time when nothing came. */
+  async reload(): Promise<void> {
+    if (this.#ask !== undefined) await this.#begin(this.#ask, true)
+  }
+
+  /** Asks again for what failed. */
+  async tryAgain(): Promise<void> {
+    const { isStale, rows } = this.list.value
+    if (isStale || rows.length === 0) return await this.reload()
+    this.list.value = { ...this.list.value, failure: undefined, column: undefined }
+    await this.loadMore()
   }
 
   /** Nothing is asked, and nothing shown. */
@@ -88,27 +108,38 @@ export class EventLoader {
 
   /** Loads the page after the last one, if there is one and nothing is under way. */
   async loadMore(): Promise<void> {
-    const { isLoading, hasMore, rows } = this.list.value
+    const { isLoading, hasMore, rows, failure } = this.list.value
     if (isLoading || !hasMore || rows.length >= EVENTS_KEPT_MAX) return
+    // It would fail with every frame that is drawn.
+    if (failure !== undefined) return
     this.list.value = { ...this.list.value, isLoading: true }
-    await this.#load(false)
+    await this.#load('more')
   }
 
   /** Live: puts rows, the newest first, on top of those that are there. */
   prepend(rows: readonly Row[]): void {
     const kept = this.list.value.rows
-    this.list.value = {
-      ...this.list.value,
-      rows: [...rows, ...kept].slice(0, EVENTS_KEPT_MAX),
-    }
+    this.#fresh = [...rows, ...this.#fresh].slice(0, EVENTS_KEPT_MAX)
+    this.list.value = { ...this.list.value, rows: joined(rows, kept) }
   }
 
   stop(): void {
     this.#gone.abort()
     this.#gone = new AbortController()
+    clearTimeout(this.#retry)
   }
 
-  async #load(isFirst: boolean): Promise<void> {
+  async #begin(ask: Ask, isSame: boolean): Promise<void> {
+    this.stop()
+    this.#ask = ask
+    this.#next = undefined
+    this.#fresh = []
+    this.list.value = { ...this.list.value, isLoading: true, isStale: true }
+    await this.#load(isSame ? 'again' : 'first')
+  }
+
+  async #load(which: 'first' | 'again' | 'more'): Promise<void> {
+    const isFirst = which !== 'more'
     const { signal } = this.#gone
     const ask = this.#ask!
     try {
@@ -123,11 +154,11 @@ export class EventLoader {
       })
       if (signal.aborted) return
       const { events, rest } = readEvents(text)
-      const rows = events.map((event) => ({ kind: 'event', event }) as const)
-      const kept = isFirst ? [] : this.list.value.rows
+      const page = events.map((event) => ({ kind: 'event', event }) as const)
+      this.#retryMs = RETRY_MS
       this.#next = typeof rest.next === 'string' ? rest.next : undefined
       this.list.value = {
-        rows: [...kept, ...rows],
+        rows: joined(isFirst ? this.#fresh : this.list.value.rows, page),
         isLoading: false,
         isStale: false,
         failure: undefined,
@@ -138,12 +169,30 @@ export class EventLoader {
     } catch (cause) {
       if (signal.aborted) return
       this.list.value = {
-        ...(isFirst ? EMPTY_LIST : this.list.value),
+        ...(which === 'first' ? EMPTY_LIST : this.list.value),
         isLoading: false,
-        isStale: false,
+        isStale: which === 'again',
         failure: failureText(cause),
         column: cause instanceof ApiError ? cause.column : undefined,
       }
+      if (isFirst && ask.isLive) this.#tryLater()
     }
   }
+
+  /** Who watches a live list does not press buttons. */
+  #tryLater(): void {
+    this.#retry = setTimeout(() => void this.reload(), this.#retryMs)
+    this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS_MAX)
+  }
+}
+
+function keyOfAsk({ streamId, query, from, to, clock }: Ask): string {
+  return JSON.stringify([streamId, query, from, to, clock])
+}
+
+/** Newer rows on top of older ones; an event that is among both is there once. */
+function joined(newer: readonly Row[], older: readonly Row[]): readonly Row[] {
+  const known = new Set(older.flatMap((row) => (row.kind === 'event' ? [row.event.id] : [])))
+  const added = newer.filter((row) => row.kind === 'gap' || !known.has(row.event.id))
+  return [...added, ...older].slice(0, EVENTS_KEPT_MAX)
 }

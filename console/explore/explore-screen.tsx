@@ -1,21 +1,26 @@
 /** Explore: one screen from "something is wrong" to the one event that explains it. */
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { clockParam } from '../base/clock.ts'
 import type { Loaded } from '../base/loaded.ts'
 import { route, setParams } from '../base/route.ts'
 import { findStream, streams } from '../base/stream.ts'
+import type { ViewInfo } from '../base/view.ts'
 import { EventTable } from '../events/event-table.tsx'
 import { FirstStart } from '../first-start/first-start.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { OpenedView, useOpenedView } from '../views/opened-view.tsx'
 import { SaveView } from '../views/save-view.tsx'
 import { AnswerNote } from './answer-note.tsx'
 import { ask } from './ask.ts'
+import { ClockSwitch } from './clock-switch.tsx'
 import { type CountedAsk, type Histogram as Counts, useHistogram } from './counted.ts'
 import { EventLoader, type Gap } from './event-list.ts'
 import { Facets } from './facets.tsx'
 import { Groups } from './groups.tsx'
 import { highlight } from './highlight.ts'
 import { Histogram } from './histogram.tsx'
+import { type Lateness, useLateness } from './lateness.ts'
 import { follow, liveFailure } from './live.ts'
 import { NothingFound } from './nothing-found.tsx'
 import { QueryBox } from './query-box.tsx'
@@ -29,27 +34,37 @@ export function ExploreScreen() {
   const loader = useRef(new EventLoader()).current
   const turn = useSignal(0)
   const isGrouping = useSignal(false)
-  const { streamId, query, from, to, timeBasis, isLive } = current
-  const key = [streamId, query, from, to, timeBasis, turn.value].join('\n')
+  const { streamId, query, from, to, clock, isLive } = current
+  const key = [streamId, query, from, to, clock, turn.value].join('\n')
   // What cannot be read is told at the query itself; nothing is asked with it.
   const isAsked = streams.value?.length !== 0 && highlight(query).error === undefined
   useRows(loader, key, isAsked)
   const ready = () => loader.settled(ROWS_FIRST_MS)
   const counted = { ask: current, key, isAsked, ready }
   const counts = useHistogram(counted)
+  const lateness = useLateness(counted)
+  const saves = useSignal(0)
+  const opened = useOpenedView(streamId, route.value.params.get('view'), saves)
   if (streams.value?.length === 0) return <FirstStart />
   const { failure: told } = loader.list.value
   const isGrouped = isGrouping.value || (route.value.params.get('by') ?? '') !== ''
   return (
     <section class="explore">
       <h1 class="unseen">Explore</h1>
-      <Bar turn={turn} isGrouping={isGrouping} isGrouped={isGrouped} />
+      <Bar
+        turn={turn}
+        isGrouping={isGrouping}
+        isGrouped={isGrouped}
+        opened={opened.isStale ? undefined : opened.value}
+        saves={saves}
+      />
+      <OpenedView opened={opened} />
       <CountsByTime counts={counts} isLive={isLive} told={told} />
       {isGrouped && <Groups counted={counted} onClose={() => (isGrouping.value = false)} />}
       {liveFailure.value !== undefined && <Failure text={liveFailure.value} />}
       <div class="explore-body">
         <Facets counted={counted} told={told} />
-        <Rows loader={loader} counted={counted} counts={counts} />
+        <Rows loader={loader} counted={counted} counts={counts} lateness={lateness} />
       </div>
     </section>
   )
@@ -63,15 +78,12 @@ function useRows(loader: EventLoader, key: string, isAsked: boolean): void {
       loader.clear()
       return
     }
-    void loader.start(ask.value)
-    return () => loader.stop()
-  }, [key, isLive, isAsked])
-  useEffect(() => {
-    if (!isAsked || !isLive || streamId === undefined) return
     const gone = new AbortController()
-    void follow(ask.value, loader, gone.signal)
+    if (isLive && streamId !== undefined) void follow(ask.value, loader, gone.signal)
+    else void loader.start(ask.value)
     return () => {
       gone.abort()
+      loader.stop()
       liveFailure.value = undefined
     }
   }, [key, isLive, isAsked])
@@ -81,9 +93,13 @@ interface BarProps {
   readonly turn: Signal<number>
   readonly isGrouping: Signal<boolean>
   readonly isGrouped: boolean
+  /** The view that the address was opened from. */
+  readonly opened: ViewInfo | undefined
+  /** Rises when the view was saved. */
+  readonly saves: Signal<number>
 }
 
-function Bar({ turn, isGrouping, isGrouped }: BarProps) {
+function Bar({ turn, isGrouping, isGrouped, opened, saves }: BarProps) {
   const isSaving = useSignal(false)
   const { streamId, isLive } = ask.value
   const group = () => {
@@ -93,6 +109,7 @@ function Bar({ turn, isGrouping, isGrouped }: BarProps) {
   return (
     <div class="explore-bar">
       <TimePicker />
+      <ClockSwitch />
       <QueryBox onAgain={() => turn.value++} />
       <button type="button" id="refresh" title="Ask again (r)" onClick={() => turn.value++}>
         <span aria-hidden="true">{'↻ '}</span>
@@ -133,6 +150,8 @@ function Bar({ turn, isGrouping, isGrouped }: BarProps) {
       {isSaving.value && streamId !== undefined && (
         <SaveView
           streamId={streamId}
+          opened={opened}
+          onSaved={() => saves.value++}
           onClose={() => {
             isSaving.value = false
           }}
@@ -146,32 +165,42 @@ interface RowsProps {
   readonly loader: EventLoader
   readonly counted: CountedAsk
   readonly counts: Loaded<Counts | undefined>
+  readonly lateness: Lateness | undefined
 }
 
-function Rows({ loader, counted, counts }: RowsProps) {
+function Rows({ loader, counted, counts, lateness }: RowsProps) {
   const { value: list } = loader.list
   const { ask: current, key, isAsked } = counted
+  const isFailed = list.failure !== undefined
   const isNothing = list.rows.length === 0 && list.state !== undefined && !list.isLoading
+  const hasTable = isFailed ? list.rows.length > 0 : !isNothing || current.isLive
   return (
     <div class="explore-main">
       {list.failure !== undefined && (
         <Failure text={list.failure}>
-          <button type="button" onClick={() => void loader.start(current)}>
+          <button type="button" onClick={() => void loader.tryAgain()}>
             Try again
           </button>
         </Failure>
       )}
       {!isAsked && <p class="empty">The query cannot be read: see what is underlined.</p>}
-      {isAsked && list.failure === undefined && (
-        <AnswerNote list={list} counts={counts.value} isStale={counts.isStale} />
+      {isAsked && !isFailed && (
+        <AnswerNote
+          ask={current}
+          list={list}
+          counts={counts.value}
+          isStale={counts.isStale}
+          lateness={lateness}
+        />
       )}
-      {isNothing && !current.isLive && <NothingFound ask={current} askKey={key} />}
-      {isAsked && (!isNothing || current.isLive) && list.failure === undefined && (
+      {isNothing && !isFailed && !current.isLive && <NothingFound ask={current} askKey={key} />}
+      {isAsked && hasTable && (
         <EventTable
           list={list}
           stream={findStream(current.streamId)}
           hasStream={current.streamId === undefined}
           columns={current.columns}
+          clock={current.clock}
           onMore={() => void loader.loadMore()}
           onLoadGap={loadGap}
         />
@@ -180,9 +209,9 @@ function Rows({ loader, counted, counts }: RowsProps) {
   )
 }
 
-/** What a gap left out is looked at as a range of its own. */
+/** What a gap left out is looked at as a range of its own: of when they were received. */
 function loadGap({ from, to }: Gap): void {
-  setParams({ from, to, live: undefined })
+  setParams({ from, to, live: undefined, basis: clockParam('ingested_at') })
 }
 
 interface CountsProps {

@@ -1,13 +1,19 @@
 /** The most frequent values of fields, as the service answers them. */
+import type { Query } from '../../src/language/query-tree.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import {
   type JsonSpan,
   jsonElements,
+  jsonKind,
   jsonObject,
   jsonString,
   jsonText,
   wholeJson,
 } from '../base/exact-json.ts'
+import { type EventField, fieldOfApi, fieldText } from '../base/field.ts'
+import { shownValue } from '../base/shown-value.ts'
 import { type AnswerState, readState } from './answer-state.ts'
+import { clauseForBeginning, clauseForJson } from './filters.ts'
 
 export interface FacetValue {
   /** As JSON, every digit kept. */
@@ -18,8 +24,7 @@ export interface FacetValue {
 }
 
 export interface Facet {
-  /** A path, `_level` or `_service`. */
-  readonly field: string
+  readonly field: EventField
   readonly label: string
   readonly values: readonly FacetValue[]
 }
@@ -33,11 +38,13 @@ export interface FacetsAnswer {
 
 export function readFacets(text: string): FacetsAnswer {
   const answer = jsonObject(wholeJson(text))
-  const facets = [...jsonElements(answer.get('facets')!)].map((facet) => {
+  const facets = [...jsonElements(answer.get('facets')!)].flatMap((facet) => {
     const members = jsonObject(facet)
-    const field = jsonString(members.get('field')!)
+    const field = fieldOfApi(jsonString(members.get('field')!))
+    if (field === undefined) return []
     const values = [...jsonElements(members.get('values')!)].map(readValue)
-    return { field, label: LABELS[field] ?? field, values }
+    const text = fieldText(field)
+    return [{ field, label: LABELS[text] ?? visibleLine(text), values }]
   })
   const members = ['complete', 'reason', 'covered', 'lag_ms', 'sampled']
   const rest = members.map((name) => [name, JSON.parse(jsonText(answer.get(name)!))] as const)
@@ -47,7 +54,22 @@ export function readFacets(text: string): FacetsAnswer {
 function readValue(span: JsonSpan): FacetValue {
   const members = jsonObject(span)
   const json = jsonText(members.get('value')!)
-  const value: unknown = JSON.parse(json)
-  const text = value === null ? '' : typeof value === 'string' ? value : json
-  return { json, text, count: Number(jsonText(members.get('count')!)) }
+  return { json, text: shownValue(json), count: Number(jsonText(members.get('count')!)) }
+}
+
+/** Characters after which the service cuts a value. */
+const VALUE_CHARS_MAX = 256
+
+/** What to look for to find the events that a value of an answer stands for; none for arrays. */
+export function clauseOfValue({ field, values }: Facet, { json }: FacetValue): Query | undefined {
+  if (jsonKind(wholeJson(json)) === 'string') {
+    const text = jsonString(wholeJson(json))
+    if ([...text].length >= VALUE_CHARS_MAX) return clauseForBeginning(field, text)
+  }
+  return clauseForJson(field, json, hasTwin(values, json))
+}
+
+/** Whether the same characters are there as a number and as a string. */
+export function hasTwin(values: readonly { readonly json: string }[], json: string): boolean {
+  return values.some((one) => one.json === JSON.stringify(json))
 }

@@ -1,16 +1,20 @@
 /** The most frequent values of some fields among what is found; a click includes or excludes. */
 
 import { useSignal } from '@preact/signals'
+import { fieldListText, fieldText, isCounted, readFieldText } from '../base/field.ts'
 import { formatCount } from '../base/format.ts'
 import { setParams } from '../base/route.ts'
+import { isolated } from '../base/shown-value.ts'
 import { formatTime } from '../base/time.ts'
 import { LEVEL_SIGNS, LEVELS_SHOWN } from '../events/level.ts'
 import { Failure } from '../parts/failure.tsx'
+import { tell } from '../parts/notices.tsx'
 import { reasonText } from './answer-note.tsx'
 import { ask } from './ask.ts'
 import { type CountedAsk, useFacets } from './counted.ts'
-import type { Facet, FacetValue } from './facet.ts'
-import { clauseForField, hasClause, withClause, withoutClause } from './filters.ts'
+import { clauseOfValue, type Facet, type FacetValue } from './facet.ts'
+import { filterBy } from './filter-by.ts'
+import { hasClause, withoutClause } from './filters.ts'
 
 /** Folded where there is little room: the events come first there. */
 const NARROW = matchMedia('(max-width: 50rem)')
@@ -41,7 +45,7 @@ export function Facets({ counted, told }: FacetsProps) {
         <p class="warn">▲ partial: {reasonText(state.reason)}</p>
       )}
       {facets.map((facet) => (
-        <FacetBox key={facet.field} facet={facet} />
+        <FacetBox key={facet.label} facet={facet} />
       ))}
       <AddFacet />
     </details>
@@ -52,8 +56,12 @@ function AddFacet() {
   const path = useSignal('')
   const add = (event: Event) => {
     event.preventDefault()
+    const field = readFieldText(path.value)
+    if (field === undefined) return
+    if (!isCounted(field)) return tell('Values of this cannot be counted: name a whole array', true)
     const { facets } = ask.value
-    setParams({ facets: [...new Set([...facets, path.value.trim()])].join(',') })
+    const others = facets.filter((one) => fieldText(one) !== fieldText(field))
+    setParams({ facets: fieldListText([...others, field]) })
     path.value = ''
   }
   return (
@@ -75,7 +83,9 @@ function FacetBox({ facet }: { facet: Facet }) {
   const most = Math.max(1, ...facet.values.map(({ count }) => count))
   return (
     <details open class="facet">
-      <summary class="mono">{facet.label}</summary>
+      <summary class="mono">
+        <bdi>{facet.label}</bdi>
+      </summary>
       {facet.values.length === 0 && <p class="quiet">no values</p>}
       <ul>
         {facet.values.map((value) => (
@@ -95,6 +105,21 @@ function LevelMark({ level }: { level: string }) {
   )
 }
 
+/** What no query can ask for, such as an array: it is seen and counted all the same. */
+function PlainLine({ value, most }: Pick<LineProps, 'value' | 'most'>) {
+  return (
+    <li>
+      <span class="facet-value" title={`${isolated(value.text)}: no query asks for exactly this`}>
+        <span class="facet-bar" style={{ width: `${(100 * value.count) / most}%` }} />
+        <span class="facet-text">
+          <bdi>{value.text}</bdi>
+        </span>
+        <span class="facet-count">{formatCount(value.count)}</span>
+      </span>
+    </li>
+  )
+}
+
 interface LineProps {
   readonly facet: Facet
   readonly value: FacetValue
@@ -103,13 +128,13 @@ interface LineProps {
 
 function FacetLine({ facet, value, most }: LineProps) {
   const { query } = ask.value
-  const clause = clauseForField(facet.field, value.json)
-  if (clause === undefined) return null
+  const clause = clauseOfValue(facet, value)
+  if (clause === undefined) return <PlainLine value={value} most={most} />
   const state = hasClause(query, clause)
   const apply = (isExcluded: boolean) => {
     const wanted = isExcluded ? 'excluded' : 'included'
-    const without = withoutClause(query, clause)
-    setParams({ q: state === wanted ? without : withClause(without, clause, isExcluded) })
+    if (state === wanted) setParams({ q: withoutClause(query, clause) })
+    else filterBy(clause, isExcluded, withoutClause(query, clause))
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if ((event.key !== 'f' && event.key !== 'x') || event.ctrlKey || event.metaKey) return
@@ -123,13 +148,13 @@ function FacetLine({ facet, value, most }: LineProps) {
         type="button"
         class="plain facet-value"
         aria-pressed={state === 'included'}
-        title={`${value.text}: only events with this value (f)`}
+        title={`${isolated(value.text)}: only events with this value (f)`}
         onClick={() => apply(false)}
       >
         <span class="facet-bar" style={{ width: `${(100 * value.count) / most}%` }} />
         <span class="facet-text">
-          {facet.field === '_level' && <LevelMark level={value.text} />}
-          <bdi>{value.text === '' ? '(empty)' : value.text}</bdi>
+          {facet.label === 'level' && <LevelMark level={value.text} />}
+          <bdi>{value.text}</bdi>
         </span>
         <span class="facet-count">{formatCount(value.count)}</span>
       </button>
@@ -137,7 +162,7 @@ function FacetLine({ facet, value, most }: LineProps) {
         type="button"
         class="plain small"
         aria-pressed={state === 'excluded'}
-        aria-label={`Exclude ${value.text}`}
+        aria-label={`Exclude ${isolated(value.text)}`}
         title="Only events without it (x)"
         onClick={() => apply(true)}
       >

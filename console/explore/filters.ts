@@ -5,62 +5,82 @@
 import { conjoin, negate } from '../../src/language/combine.ts'
 import { format } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
-import { isQueryablePath } from '../../src/language/parse-field.ts'
 import type { FieldClause, Query, Test } from '../../src/language/query-tree.ts'
-import { makeScalar } from '../../src/language/scalar.ts'
+import { makeRange, makeScalar } from '../../src/language/scalar.ts'
 import { type JsonSpan, jsonKind, jsonString, jsonText, wholeJson } from '../base/exact-json.ts'
+import { type EventField, systemField } from '../base/field.ts'
 
 const NOWHERE = { start: 0, end: 0 }
 
 /**
- * The clause that is true for events that have this value at this path; undefined for objects and
- * arrays, and for names that no query can have. `path` has dots between names, and `[]` after the
- * name of an array. For null and for a missing value the clause says that the field has no value.
+ * The clause that is true for events that have this value at this field; undefined for objects and
+ * arrays, for a null in an array, for what is longer than a query may be, and for streams. For null
+ * and for a missing value the clause says that the field has no value.
+ *
+ * A number's clause is true for the same digits as a string, too, as people mean it; `isExact`
+ * tells them apart, where both occur.
  */
-export function clauseFor(path: string, value: JsonSpan | undefined): Query | undefined {
+export function clauseFor(
+  field: EventField,
+  value: JsonSpan | undefined,
+  isExact = false,
+): Query | undefined {
   const kind = value === undefined ? 'null' : jsonKind(value)
-  if (kind === 'object' || kind === 'array' || !isQueryablePath(partsOf(path))) return undefined
-  if (kind === 'null') return negate(NOWHERE, fieldClause(path, { kind: 'exists', ...NOWHERE }))
+  if (field.kind === 'stream' || kind === 'object' || kind === 'array') return undefined
+  if (kind === 'null') {
+    const isInArray = field.kind === 'path' && field.parts.length > 1
+    return isInArray ? undefined : negate(NOWHERE, fieldClause(field, EXISTS))
+  }
+  if (value!.end - value!.start > CLAUSE_CHARS_MAX) return undefined
   const text = kind === 'string' ? jsonString(value!) : jsonText(value!)
+  if (field.kind === 'system') return systemClause(field.name, text)
   const scalar = makeScalar(NOWHERE, text, kind === 'string')
-  return fieldClause(path, { kind: 'value', value: scalar, isWhole: true, ...NOWHERE })
+  if (kind === 'number' && isExact) {
+    const bound = { value: scalar, isInclusive: true }
+    return fieldClause(field, makeRange(NOWHERE, bound, bound))
+  }
+  return fieldClause(field, { kind: 'value', value: scalar, isWhole: true, ...NOWHERE })
 }
 
+const EXISTS = { kind: 'exists', ...NOWHERE } as const
+/** With escapes and a name it would be over the bound of a query's text. */
+const CLAUSE_CHARS_MAX = 6_000
+
 /** Of a system field, such as `_level`. */
-export function systemClause(name: '_level' | '_service' | '_shape', text: string): Query {
-  const test: Test = {
-    kind: 'value',
-    value: makeScalar(NOWHERE, text, false),
-    isWhole: false,
-    ...NOWHERE,
-  }
-  return { kind: 'field', field: { kind: 'system', name, ...NOWHERE }, test, ...NOWHERE }
+export function systemClause(name: Parameters<typeof systemField>[0], text: string): Query {
+  const isWord = /^[A-Za-z][\w.-]*$/.test(text) || /^[0-9a-f]{16}$/.test(text)
+  const value = makeScalar(NOWHERE, text, !isWord)
+  return fieldClause(systemField(name), { kind: 'value', value, isWhole: false, ...NOWHERE })
+}
+
+/** Like `clauseFor`, for a value as JSON from an answer. */
+export function clauseForJson(field: EventField, json: string, isExact = false) {
+  return clauseFor(field, wholeJson(json), isExact)
+}
+
+/** For strings that begin so: an answer had no more of them. */
+export function clauseForBeginning(field: EventField, text: string): Query | undefined {
+  if (field.kind === 'stream' || text === '') return undefined
+  const pattern = [{ kind: 'literal', text }, { kind: 'many' }] as const
+  return fieldClause(field, { kind: 'wildcard', pattern, isWhole: true, ...NOWHERE })
 }
 
 /**
- * Like `clauseFor`, for a value as JSON from an answer. The field may be a system field: those have
- * no clause for events without a value.
+ * A query's text with one clause more; the same text when it has it. Undefined when there is no
+ * such query: this one cannot be read, or with the clause it is over a bound of the language.
  */
-export function clauseForField(field: string, json: string): Query | undefined {
-  const value = wholeJson(json)
-  if (field !== '_level' && field !== '_service' && field !== '_shape') {
-    return clauseFor(field, value)
-  }
-  return jsonKind(value) === 'string' ? systemClause(field, jsonString(value)) : undefined
-}
-
-/** A query's text with one clause more; the same text when it has it, or cannot be read. */
-export function withClause(text: string, clause: Query, isExcluded: boolean): string {
+export function withClause(text: string, clause: Query, isExcluded: boolean): string | undefined {
   const added = isExcluded ? negate(NOWHERE, clause) : clause
   const current = tryParse(text)
-  if (current === undefined) return text
-  if (current.kind === 'all') return format(added)
+  if (current === undefined) return undefined
   const clauses = current.kind === 'and' ? current.clauses : [current]
   const written = format(added)
   if (clauses.some((one) => format(one) === written)) return text
   // What was typed stays as it was typed.
   const typed = text.trim()
-  return `${current.kind === 'or' ? `(${typed})` : typed} ${operandText(added)}`
+  const before = current.kind === 'or' ? `(${typed})` : typed
+  const next = current.kind === 'all' ? written : `${before} ${operandText(added)}`
+  return tryParse(next) === undefined ? undefined : next
 }
 
 /** A query's text without this clause, included or excluded. */
@@ -95,11 +115,6 @@ function operandText(query: Query): string {
   return query.kind === 'or' ? `(${format(query)})` : format(query)
 }
 
-function fieldClause(path: string, test: Test): FieldClause {
-  const field = { kind: 'path', parts: partsOf(path), ...NOWHERE } as const
+function fieldClause(field: Exclude<EventField, { kind: 'stream' }>, test: Test): FieldClause {
   return { kind: 'field', field, test, ...NOWHERE }
-}
-
-function partsOf(path: string): string[] {
-  return path.split('[]').map((part) => part.replace(/^\./, ''))
 }

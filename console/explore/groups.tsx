@@ -1,23 +1,34 @@
 /**
- * The matching events, grouped: a list of the largest groups with a figure each, and the figure
- * over time. In the address as `by`, `fn`, `of` and `chart`.
+ * The matching events, grouped by one field or several: a list of the largest groups with a figure
+ * each, and the figure over time. In the address as `by`, `fn`, `of` and `chart`.
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callText } from '../base/api.ts'
-import { type JsonSpan, jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
+import {
+  apiField,
+  type EventField,
+  FIGURE,
+  fieldListText,
+  fieldText,
+  isCounted,
+  readFieldList,
+  readFieldText,
+} from '../base/field.ts'
 import { formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { route, setParams } from '../base/route.ts'
+import { FUNCTIONS, isOfEvents } from '../base/view.ts'
 import { Failure } from '../parts/failure.tsx'
+import { tell } from '../parts/notices.tsx'
 import { reasonText } from './answer-note.tsx'
-import { type AnswerState, readState } from './answer-state.ts'
 import { type Ask, readMembers, readPath } from './ask.ts'
 import type { CountedAsk } from './counted.ts'
-import { clauseForField, withClause } from './filters.ts'
-import { type ChartKind, type Series, TimeChart } from './time-chart.tsx'
+import { filterBy } from './filter-by.ts'
+import { clauseOfGroup, type Group, type GroupList, readGroups, readSeries } from './grouped.ts'
+import { type ChartKind, TimeChart } from './time-chart.tsx'
 
-const FUNCTIONS = ['count', 'uniq', 'sum', 'avg', 'min', 'max', 'p50', 'p90', 'p95', 'p99'] as const
 const GROUPS_SHOWN = 20
 const LINES_SHOWN = 5
 const LIVE_REFRESH_MS = 5_000
@@ -31,14 +42,21 @@ interface GroupsProps {
 
 export function Groups({ counted, onClose }: GroupsProps) {
   const { params } = route.value
-  const by = params.get('by') ?? ''
+  const by = readFieldList(params.get('by') ?? '')
   const fn = FUNCTIONS.find((known) => known === params.get('fn')) ?? 'count'
-  const of = params.get('of') ?? ''
+  const of = readFieldText(params.get('of') ?? '')
   const kind = CHARTS.find((known) => known === params.get('chart')) ?? 'lines'
-  const isWhole = by !== '' && (fn === 'count' || of !== '')
+  const isWhole = by.length > 0 && (isOfEvents(fn) || of !== undefined)
+  const texts = { by: fieldListText(by), of: of === undefined ? '' : fieldText(of) }
   return (
     <section class="groups card" aria-label="Groups">
-      <GroupForm key={`${by} ${fn} ${of}`} by={by} fn={fn} of={of} kind={kind} onClose={onClose} />
+      <GroupForm
+        key={`${texts.by} ${fn} ${texts.of}`}
+        {...texts}
+        fn={fn}
+        kind={kind}
+        onClose={onClose}
+      />
       {isWhole && counted.isAsked && (
         <Grouped
           ask={counted.ask}
@@ -73,11 +91,15 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
   }, [])
   const apply = (event?: Event) => {
     event?.preventDefault()
-    const isCount = name.value === 'count'
+    const fields = readFieldList(field.value)
+    const measured = isOfEvents(name.value) ? undefined : readFieldText(argument.value)
+    if (![...fields, ...(measured ? [measured] : [])].every(isCounted)) {
+      return tell('Values in arrays, ids and times are no groups: name a whole array', true)
+    }
     setParams({
-      by: field.value.trim(),
-      fn: isCount ? undefined : name.value,
-      of: isCount ? undefined : argument.value.trim(),
+      by: fieldListText(fields),
+      fn: name.value === 'count' ? undefined : name.value,
+      of: measured && fieldText(measured),
     })
   }
   const close = () => {
@@ -91,7 +113,7 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
         <input
           value={field.value}
           ref={input}
-          placeholder="_level, _service or a path"
+          placeholder="_level, _service or paths"
           onInput={(event) => {
             field.value = event.currentTarget.value
           }}
@@ -103,7 +125,7 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
           value={name.value}
           onChange={(event) => {
             name.value = event.currentTarget.value
-            if (by !== '' && name.value === 'count') apply()
+            if (by !== '' && isOfEvents(name.value)) apply()
           }}
         >
           {FUNCTIONS.map((known) => (
@@ -111,7 +133,7 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
           ))}
         </select>
       </label>
-      {name.value !== 'count' && (
+      {!isOfEvents(name.value) && (
         <label class="inline">
           of
           <input
@@ -150,34 +172,30 @@ function GroupForm({ by, fn, of, kind, onClose }: FormProps) {
 interface GroupedProps {
   readonly ask: Ask
   readonly askKey: string
-  readonly by: string
+  readonly by: readonly EventField[]
   readonly fn: string
-  readonly of: string
+  readonly of: EventField | undefined
   readonly kind: ChartKind
   readonly refreshMs: number | undefined
 }
 
-interface Group {
-  readonly json: string
-  readonly text: string
-  readonly value: number | null
-}
-
 function Grouped({ ask: asked, askKey, by, fn, of, kind, refreshMs }: GroupedProps) {
-  const aggregates = [{ fn, as: 'value', ...(fn !== 'count' && { field: of }) }]
+  const measured = isOfEvents(fn) ? undefined : of && apiField(of)
+  const aggregates = [{ fn, as: FIGURE, ...(measured !== undefined && { field: measured }) }]
+  const keys = by.map(apiField)
   const query = (body: object, signal: AbortSignal) =>
     callText(readPath(asked, 'query'), {
       method: 'POST',
       body: { ...readMembers(asked), aggregates, ...body },
       signal,
     })
-  const key = `${askKey} ${by} ${fn} ${of}`
+  const key = `${askKey} ${JSON.stringify([keys, fn, measured])}`
   const { value, failure } = useLoaded(
     key,
     async (signal) => {
       const [totals, lines] = await Promise.all([
-        query({ group_by: [by], limit: GROUPS_SHOWN, others: true }, signal),
-        query({ group_by: [by, { bucket: 'auto' }], limit: LINES_SHOWN }, signal),
+        query({ group_by: keys, limit: GROUPS_SHOWN, others: true }, signal),
+        query({ group_by: [...keys, { bucket: 'auto' }], limit: LINES_SHOWN }, signal),
       ])
       return { ...readGroups(totals, by), ...readSeries(lines, by) }
     },
@@ -190,12 +208,15 @@ function Grouped({ ask: asked, askKey, by, fn, of, kind, refreshMs }: GroupedPro
     <div class="halves">
       <ol class="top-list">
         {value.list.map((group) => (
-          <li key={group.json} onKeyDown={(event) => filterByKey(event, asked, by, group)}>
+          <li
+            key={group.values.join()}
+            onKeyDown={(event) => filterByKey(event, by, group, value.list)}
+          >
             <button
               type="button"
               class="plain facet-value"
               title="Only events of this group (f), or without it (x)"
-              onClick={() => filterByGroup(asked, by, group, false)}
+              onClick={() => filterByGroup(by, group, value.list, false)}
             >
               <span
                 class="facet-bar"
@@ -211,12 +232,12 @@ function Grouped({ ask: asked, askKey, by, fn, of, kind, refreshMs }: GroupedPro
         {value.others !== undefined && <li class="quiet">all others: {figure(value.others)}</li>}
       </ol>
       <div>
-        <GroupNote value={value} fn={fn} of={of} />
+        <GroupNote value={value} fn={fn} of={of === undefined ? '' : fieldText(of)} />
         <TimeChart
           times={value.times}
           series={value.series}
           kind={kind}
-          isStacked={fn === 'count' || fn === 'sum'}
+          isStacked={isOfEvents(fn) || fn === 'sum'}
           format={figure}
         />
       </div>
@@ -224,24 +245,31 @@ function Grouped({ ask: asked, askKey, by, fn, of, kind, refreshMs }: GroupedPro
   )
 }
 
-function filterByGroup({ query }: Ask, by: string, { json }: Group, isExcluded: boolean): void {
-  const clause = clauseForField(by, json)
-  if (clause) setParams({ q: withClause(query, clause, isExcluded) })
+function filterByGroup(
+  by: readonly EventField[],
+  group: Group,
+  all: readonly Group[],
+  isExcluded: boolean,
+): void {
+  const clause = clauseOfGroup(by, group, all)
+  if (clause !== undefined) filterBy(clause, isExcluded)
+  else tell('No query asks for exactly this group')
 }
 
-function filterByKey(event: KeyboardEvent, asked: Ask, by: string, group: Group): void {
+function filterByKey(
+  event: KeyboardEvent,
+  by: readonly EventField[],
+  group: Group,
+  all: readonly Group[],
+): void {
   if ((event.key !== 'f' && event.key !== 'x') || event.ctrlKey || event.metaKey) return
   event.preventDefault()
   event.stopPropagation()
-  filterByGroup(asked, by, group, event.key === 'x')
+  filterByGroup(by, group, all, event.key === 'x')
 }
 
 interface NoteProps {
-  readonly value: {
-    readonly groups: number
-    readonly isEstimated: boolean
-    readonly state: AnswerState
-  }
+  readonly value: GroupList
   readonly fn: string
   readonly of: string
 }
@@ -250,7 +278,9 @@ interface NoteProps {
 function GroupNote({ value: { groups, isEstimated, state }, fn, of }: NoteProps) {
   return (
     <p class="answer-note" role="status">
-      <strong>{fn === 'count' ? 'Events' : `${fn} of ${of}`}</strong>
+      <strong>
+        <bdi>{figureName(fn, of)}</bdi>
+      </strong>
       <span class="quiet"> · {formatCount(groups)} groups</span>
       {groups > LINES_SHOWN && <span class="quiet"> · the largest {LINES_SHOWN} over time</span>}
       {isEstimated && <span class="warn"> · ▲ estimated</span>}
@@ -260,54 +290,12 @@ function GroupNote({ value: { groups, isEstimated, state }, fn, of }: NoteProps)
   )
 }
 
+function figureName(fn: string, of: string): string {
+  if (fn === 'count') return 'Events'
+  return fn === 'rate' ? 'Events a second' : visibleLine(`${fn} of ${of}`)
+}
+
 function figure(value: number | null): string {
   if (value === null) return '–'
   return Number.isInteger(value) ? formatCount(value) : value.toPrecision(4)
-}
-
-function readGroups(text: string, by: string) {
-  const answer = jsonObject(wholeJson(text))
-  const groups = [...jsonElements(answer.get('rows')!)].map((row) => readGroup(row, by))
-  const [others] = [...jsonElements(answer.get('others')!)].map((row) => readGroup(row, by).value)
-  const rest = ['complete', 'reason', 'covered', 'lag_ms', 'sampled', 'groups', 'estimated'].map(
-    (name) => [name, JSON.parse(jsonText(answer.get(name)!))] as const,
-  )
-  const {
-    groups: count,
-    estimated,
-    ...state
-  } = Object.fromEntries(rest) as {
-    readonly groups: number
-    readonly estimated: boolean
-  }
-  return { list: groups, others, groups: count, isEstimated: estimated, state: readState(state) }
-}
-
-function readGroup(row: JsonSpan, by: string): Group {
-  const members = jsonObject(row)
-  const json = members.has(by) ? jsonText(members.get(by)!) : 'null'
-  const parsed: unknown = JSON.parse(json)
-  const text = typeof parsed === 'string' ? parsed : parsed === null ? '(no value)' : json
-  const value: unknown = JSON.parse(jsonText(members.get('value')!))
-  return { json, text, value: typeof value === 'number' ? value : null }
-}
-
-/** A line for each group over the same times. */
-function readSeries(text: string, by: string) {
-  const times = new Set<number>()
-  const byGroup = new Map<string, Map<number, number | null>>()
-  for (const row of jsonElements(jsonObject(wholeJson(text)).get('rows')!)) {
-    const { text: label, value } = readGroup(row, by)
-    const time = JSON.parse(jsonText(jsonObject(row).get('_bucket')!)) as string
-    const seconds = Date.parse(time) / 1_000
-    times.add(seconds)
-    const line = byGroup.get(label) ?? new Map<number, number | null>()
-    byGroup.set(label, line.set(seconds, value))
-  }
-  const sorted = [...times].sort((a, b) => a - b)
-  const series: Series[] = [...byGroup].map(([label, line]) => ({
-    label,
-    values: sorted.map((time) => line.get(time) ?? null),
-  }))
-  return { times: sorted, series }
 }

@@ -1,5 +1,6 @@
 /** Events as they come: the service's live tail, put on top of the list a few times a second. */
 import { signal } from '@preact/signals'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { listen } from '../base/event-stream.ts'
 import { wholeJson } from '../base/exact-json.ts'
 import type { ServerEvent } from '../base/server-events.ts'
@@ -14,8 +15,16 @@ const EVENTS_A_SECOND = 200
 
 export const liveFailure = signal<string | undefined>(undefined)
 
-/** Follows the stream until `signal` is aborted. */
+/** How long the list waits for the tail, so that no event is between the two. */
+const TAIL_FIRST_MS = 300
+
+/**
+ * Follows the stream until `gone` is aborted. The list is loaded when the tail is there, and once
+ * more after a break that the tail could not resume: so it has what came meanwhile.
+ */
 export async function follow(ask: Ask, loader: EventLoader, gone: AbortSignal): Promise<void> {
+  const first = setTimeout(() => void loader.start(ask), TAIL_FIRST_MS)
+  gone.addEventListener('abort', () => clearTimeout(first))
   let waiting: Row[] = []
   let gaps = 0
   const show = setInterval(() => {
@@ -30,15 +39,20 @@ export async function follow(ask: Ask, loader: EventLoader, gone: AbortSignal): 
       waiting.push({ kind: 'gap', gap: readGap(data, ++gaps) })
     } else if (name === 'end') liveFailure.value = endText(data)
   }
-  const onState = (failure: string | undefined) => {
+  const onFailure = (failure: string) => {
     liveFailure.value = failure
+  }
+  const onOpen = (isResumed: boolean) => {
+    clearTimeout(first)
+    liveFailure.value = undefined
+    if (!isResumed || loader.list.value.failure !== undefined) void loader.start(ask)
   }
   const query = {
     query: ask.query || undefined,
     from: 'now',
     limit_per_s: String(EVENTS_A_SECOND),
   }
-  await listen(`streams/${ask.streamId}/tail`, query, { onEvent, onState }, gone)
+  await listen(`streams/${ask.streamId}/tail`, query, { onEvent, onFailure, onOpen }, gone)
 }
 
 function readGap(data: string, number: number): Gap {
@@ -59,5 +73,5 @@ const ENDS: Readonly<Record<string, string>> = {
 
 function endText(data: string): string {
   const { reason } = JSON.parse(data) as { reason: string }
-  return ENDS[reason] ?? `The live tail ended (${reason}); connecting again…`
+  return ENDS[reason] ?? `The live tail ended (${visibleLine(reason)}); connecting again…`
 }

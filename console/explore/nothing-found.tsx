@@ -1,7 +1,10 @@
 /** In place of the events when there are none: why, and what would find some. */
+import { visibleLine } from '../../src/language/visible-text.ts'
+import { CLOCK_NAMES, type Clock, clockParam, otherClock } from '../base/clock.ts'
 import { formatAgo, formatCount, formatEvents } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { setParams } from '../base/route.ts'
+import { isolated } from '../base/shown-value.ts'
 import type { Ask } from './ask.ts'
 import { explainNothing, type NothingFound as Found, type Instead } from './nothing.ts'
 
@@ -15,7 +18,7 @@ export function NothingFound({ ask, askKey }: { ask: Ask; askKey: string }) {
       <p>
         <strong>No event matches in this range.</strong>
       </p>
-      {why !== undefined && <Why found={why} />}
+      {why !== undefined && <Why ask={ask} found={why} />}
       <p class="inline">
         {ask.query !== '' && (
           <button type="button" onClick={() => setParams({ q: undefined })}>
@@ -32,9 +35,9 @@ export function NothingFound({ ask, askKey }: { ask: Ask; askKey: string }) {
   )
 }
 
-function Why({ found }: { found: Found }) {
-  const { total, empty, without, near, newestMs } = found
-  if (total === 0) return <NoEvents newestMs={newestMs} />
+function Why({ ask, found }: { ask: Ask; found: Found }) {
+  const { total, empty, without, near } = found
+  if (total === 0) return <NoEvents ask={ask} found={found} />
   return (
     <>
       <p>
@@ -45,12 +48,14 @@ function Why({ found }: { found: Found }) {
         {empty.map((clause, index) => (
           <>
             {index > 0 && ', nor '}
-            <code key={clause}>{clause}</code>
+            <code key={clause}>
+              <bdi>{visibleLine(clause)}</bdi>
+            </code>
           </>
         ))}
       </p>
       {near.map(({ field, values }) => (
-        <Chips key={field} label={`Perhaps ${field}:`} all={values} />
+        <Chips key={field} label={`Perhaps ${isolated(visibleLine(field))}:`} all={values} />
       ))}
       {without.length > 0 && <Chips label="Without" all={without} />}
     </>
@@ -68,7 +73,7 @@ function Chips({ label, all }: { label: string; all: readonly Instead[] }) {
           class="small mono"
           onClick={() => setParams({ q: one.query })}
         >
-          <bdi>{one.label}</bdi>
+          <bdi>{visibleLine(one.label)}</bdi>
           {one.count !== undefined && <span class="quiet"> {formatCount(one.count)}</span>}
         </button>
       ))}
@@ -76,19 +81,54 @@ function Chips({ label, all }: { label: string; all: readonly Instead[] }) {
   )
 }
 
-function NoEvents({ newestMs }: { newestMs: number | undefined }) {
-  if (newestMs === undefined) return <p>Nothing was received in it at all.</p>
-  const show = () =>
-    setParams({
-      from: new Date(newestMs - HALF_HOUR_MS).toISOString(),
-      to: new Date(newestMs + 1_000).toISOString(),
-    })
+const NONE: Readonly<Record<Clock, string>> = {
+  event_time: 'Nothing happened in it at all, by the events’ own times.',
+  ingested_at: 'Nothing was received in it at all.',
+}
+const BY_OTHER: Readonly<Record<Clock, string>> = {
+  event_time: 'came in it, but happened at other times.',
+  ingested_at: 'happened in it, but came at other times.',
+}
+
+function NoEvents({ ask, found }: { ask: Ask; found: Found }) {
+  const { newestMs, byOtherClock } = found
+  const other = otherClock(ask.clock)
   return (
-    <p class="inline">
-      <span>Nothing was received in it at all. The newest event came {formatAgo(newestMs)}.</span>
-      <button type="button" class="small" onClick={show}>
-        Look there
-      </button>
-    </p>
+    <>
+      <p class="inline">
+        <span>{NONE[ask.clock]}</span>
+        {newestMs !== undefined && (
+          <>
+            <span>The newest event came {formatAgo(newestMs)}.</span>
+            <button type="button" class="small" onClick={() => lookAtReceipt(newestMs)}>
+              Look there
+            </button>
+          </>
+        )}
+      </p>
+      {byOtherClock > 0 && (
+        <p class="inline">
+          <span>
+            {formatEvents(byOtherClock)} {BY_OTHER[ask.clock]}
+          </span>
+          <button
+            type="button"
+            class="small"
+            onClick={() => setParams({ basis: clockParam(other) })}
+          >
+            Show by {CLOCK_NAMES[other].toLowerCase()}
+          </button>
+        </p>
+      )}
+    </>
   )
+}
+
+/** By receipt, as that is what is known of the newest event. */
+function lookAtReceipt(ms: number): void {
+  setParams({
+    from: new Date(ms - HALF_HOUR_MS).toISOString(),
+    to: new Date(ms + 1_000).toISOString(),
+    basis: clockParam('ingested_at'),
+  })
 }

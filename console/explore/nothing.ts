@@ -3,15 +3,17 @@
  * them, and what it may have been meant to be. Uses the public API.
  */
 import { conjoin } from '../../src/language/combine.ts'
-import { format, writeField } from '../../src/language/format.ts'
+import { format } from '../../src/language/format.ts'
 import { nearest } from '../../src/language/near-words.ts'
 import { parse } from '../../src/language/parse.ts'
-import type { Query } from '../../src/language/query-tree.ts'
+import type { PathField, Query } from '../../src/language/query-tree.ts'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callJson, callText } from '../base/api.ts'
+import { otherClock } from '../base/clock.ts'
+import { apiField, type EventField, fieldOfCatalog, fieldText } from '../base/field.ts'
 import type { Usage } from '../base/stream.ts'
 import { type Ask, readMembers, readPath } from './ask.ts'
-import { type FacetValue, readFacets } from './facet.ts'
-import { clauseForField } from './filters.ts'
+import { clauseOfValue, type Facet, type FacetValue, readFacets } from './facet.ts'
 
 /** What to do about it: a query in place of the one that found nothing. */
 export interface Instead {
@@ -31,6 +33,8 @@ export interface NothingFound {
   readonly near: readonly { readonly field: string; readonly values: readonly Instead[] }[]
   /** When the newest event came, where the range has none: milliseconds since 1970. */
   readonly newestMs: number | undefined
+  /** Events that match and that the range has by the other clock, where it has none by this one. */
+  readonly byOtherClock: number
 }
 
 const CLAUSES_MAX = 8
@@ -43,8 +47,11 @@ export async function explainNothing(ask: Ask, signal: AbortSignal): Promise<Not
   const clauses = clausesOf(parse(ask.query))
   const { total, alone, without } = await countEach(ask, clauses, signal)
   if (total === 0) {
-    const newestMs = await newestOf(ask, signal)
-    return { total, empty: [], without: [], near: [], newestMs }
+    const [newestMs, byOtherClock] = await Promise.all([
+      newestOf(ask, signal),
+      countByOtherClock(ask, signal),
+    ])
+    return { total, empty: [], without: [], near: [], newestMs, byOtherClock }
   }
   const excluding = clauses.filter((_, index) => alone[index] === 0)
   const near = await Promise.all(
@@ -56,7 +63,15 @@ export async function explainNothing(ask: Ask, signal: AbortSignal): Promise<Not
     without: clauses.length < 2 ? [] : without.filter(({ count }) => count !== 0),
     near: near.flat(),
     newestMs: undefined,
+    byOtherClock: 0,
   }
+}
+
+async function countByOtherClock(ask: Ask, signal: AbortSignal): Promise<number> {
+  const clock = otherClock(ask.clock)
+  const body = { ...readMembers({ ...ask, clock }), aggregates: [{ fn: 'count' }] }
+  const call = { method: 'POST', body, signal } as const
+  return (await callJson<{ readonly total: number }>(readPath(ask, 'query'), call)).total
 }
 
 function clausesOf(query: Query): readonly Query[] {
@@ -118,35 +133,37 @@ async function nearOf(
   const at = clauses.indexOf(clause)
   const text = await callText(readPath(ask, 'facets'), {
     method: 'POST',
-    body: { ...readMembers(ask), query: '', fields: [field], limit: VALUES_LOOKED_AT },
+    body: { ...readMembers(ask), query: '', fields: [apiField(field)], limit: VALUES_LOOKED_AT },
     signal,
   })
   const [facet] = readFacets(text).facets
   const values = facet?.values.filter(({ json }) => json !== 'null') ?? []
-  if (values.length === 0) return await nearFields(ask, clauses, at, field, signal)
-  const wanted = format(clause).slice(field.length + 1)
+  const name = fieldText(field)
+  if (facet === undefined || values.length === 0) {
+    return await nearFields(ask, clauses, at, name, signal)
+  }
+  const wanted = format(clause).slice(name.length + 1)
   const like = nearest(wanted, values, ({ text: value }) => value)
   const shown = like.length > 0 ? like : values.slice(0, VALUES_SHOWN)
-  return [{ field, values: shown.flatMap((value) => insteadOf(clauses, at, field, value)) }]
+  return [{ field: name, values: shown.flatMap((value) => insteadOf(clauses, at, facet, value)) }]
 }
 
 function insteadOf(
   clauses: readonly Query[],
   at: number,
-  field: string,
-  { json, text, count }: FacetValue,
+  facet: Facet,
+  value: FacetValue,
 ): Instead[] {
-  const clause = clauseForField(field, json)
-  return clause === undefined
-    ? []
-    : [{ label: text || '(empty)', query: replaced(clauses, at, clause), count }]
+  const clause = clauseOfValue(facet, value)
+  if (clause === undefined) return []
+  return [{ label: value.text, query: replaced(clauses, at, clause), count: value.count }]
 }
 
 async function nearFields(
   ask: Ask,
   clauses: readonly Query[],
   at: number,
-  field: string,
+  name: string,
   signal: AbortSignal,
 ): Promise<NothingFound['near']> {
   if (ask.streamId === undefined) return []
@@ -156,23 +173,22 @@ async function nearFields(
   )
   const clause = clauses[at]!
   if (clause.kind !== 'field' || clause.field.kind !== 'path') return []
-  const values = nearest(field, fields, ({ path }) => path)
-    .filter(({ path }) => path !== field)
-    .map(({ path }) => {
-      const named = { ...clause, field: { ...clause.field, kind: 'path' as const, parts: [path] } }
-      return { label: path, query: replaced(clauses, at, named), count: undefined }
+  const known = fields.flatMap(({ path }) => fieldOfCatalog(path) ?? [])
+  const values = nearest<PathField>(name, known, fieldText)
+    .filter((field) => fieldText(field) !== name)
+    .map((field) => {
+      const query = replaced(clauses, at, { ...clause, field })
+      return { label: visibleLine(fieldText(field)), query, count: undefined }
     })
   return values.length === 0 ? [] : [{ field: 'fields', values }]
 }
 
 /** Of a clause about a field whose values can be counted. */
-function fieldOf(clause: Query): string | undefined {
+function fieldOf(clause: Query): EventField | undefined {
   if (clause.kind !== 'field') return undefined
   const { field } = clause
   if (field.kind === 'system') {
-    return ['_level', '_service'].includes(field.name) ? field.name : undefined
+    return ['_level', '_service'].includes(field.name) ? field : undefined
   }
-  if (field.kind !== 'path' || field.parts.length !== 1) return undefined
-  // As the API takes it; names that need backquotes are written with them there as well.
-  return writeField(field)
+  return field.kind === 'path' && field.parts.length === 1 ? field : undefined
 }

@@ -5,6 +5,9 @@
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { parse } from '../../src/language/parse.ts'
+import { isSameQuery } from '../../src/language/same-query.ts'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { setParams } from '../base/route.ts'
 import { ask } from './ask.ts'
 import { type Proposal, propose } from './completion.ts'
@@ -12,9 +15,21 @@ import { highlight } from './highlight.ts'
 
 const PROPOSE_MS = 80
 
+/** A query that means the same in which all is seen, where there is one. */
+function shownQuery(query: string): string {
+  const shown = visibleText(query)
+  if (shown === query) return query
+  try {
+    return isSameQuery(parse(shown), parse(query)) ? shown : query
+  } catch {
+    return query
+  }
+}
+
 /** `onAgain`: the query that is there already is asked once more. */
 export function QueryBox({ onAgain }: { onAgain: () => void }) {
-  const { query, streamId } = ask.value
+  const { streamId } = ask.value
+  const query = shownQuery(ask.value.query)
   const text = useSignal(query)
   const proposals = useSignal<readonly Proposal[]>([])
   const chosen = useSignal(-1)
@@ -135,7 +150,7 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
                   take(proposal)
                 }}
               >
-                <span class="mono">{proposal.label}</span>
+                <bdi class="mono">{visibleLine(proposal.label)}</bdi>
                 <span class="quiet">{proposal.note}</span>
               </div>
             ))}
@@ -146,7 +161,12 @@ export function QueryBox({ onAgain }: { onAgain: () => void }) {
         Search
       </button>
       <p id="query-error" class="query-error" role="status">
-        {error?.message}
+        {error && visibleLine(error.message)}
+        {!error && visibleText(text.value) !== text.value && (
+          <>
+            ▲ not all characters of this are seen: <bdi>{visibleLine(text.value)}</bdi>
+          </>
+        )}
       </p>
     </div>
   )

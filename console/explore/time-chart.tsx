@@ -2,11 +2,13 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type Plot from 'uplot'
 import { setParams } from '../base/route.ts'
+import { isolated } from '../base/shown-value.ts'
 import { theme } from '../base/theme.ts'
 import { zone } from '../base/time.ts'
 import { tell } from '../parts/notices.tsx'
 
 export interface Series {
+  /** Visible as a whole: of values of events see `shownValue`. */
   readonly label: string
   /** One for each time. */
   readonly values: readonly (number | null)[]
@@ -66,7 +68,7 @@ export function TimeChart(props: ChartProps) {
       plot?.destroy()
     }
   }, [times, series, kind, isStacked, theme.value, zone.value])
-  const labels = series.map(({ label }) => label).join(', ')
+  const labels = series.map(({ label }) => isolated(label)).join(', ')
   return <div ref={ref} class="chart" role="img" aria-label={`Over time: ${labels}`} />
 }
 
@@ -97,7 +99,8 @@ function optionsOf(props: ChartProps, width: number, Chart: typeof Plot): Plot.O
       ...series.map(({ label, values, color: level }, index) => {
         const stroke = color(`level-${level ?? COLORS[index % COLORS.length]}`)
         return {
-          label,
+          // The chart's own legend has no element around it that would isolate it.
+          label: isolated(label),
           stroke,
           width: 1.5,
           value: (_: Plot, __: number, ___: number, at: number | null) => {

@@ -1,14 +1,27 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { Clock } from '../base/clock.ts'
 import { setParams } from '../base/route.ts'
-import { fromInputValue, momentMs, PRESETS, rangeLabel, toInputValue, zone } from '../base/time.ts'
+import {
+  fromInputValue,
+  momentMs,
+  PRESETS,
+  rangeLabel,
+  toInputValue,
+  zoneName,
+} from '../base/time.ts'
 import { ask } from './ask.ts'
 
-/** Which time is looked at: presets up to now, or from and to; received or of the event. */
+const CLOCK_WORDS: Readonly<Record<Clock, string>> = {
+  event_time: 'when events happened',
+  ingested_at: 'when events were received',
+}
+
+/** Which time is looked at: presets up to now, or from and to. */
 export function TimePicker() {
   const isOpen = useSignal(false)
   const ref = useRef<HTMLDivElement>(null)
-  const { from, to, timeBasis } = ask.value
+  const { from, to, clock } = ask.value
   const toButton = () => ref.current?.querySelector<HTMLElement>('#time')?.focus()
   // Before the next key is handled: a person's next Tab may come at once.
   useLayoutEffect(() => {
@@ -72,27 +85,9 @@ export function TimePicker() {
               isOpen.value = false
             }}
           />
-          <label class="inline">
-            <input
-              type="checkbox"
-              id="by-event-time"
-              checked={timeBasis === 'event_time'}
-              onChange={(event) =>
-                setParams({ basis: event.currentTarget.checked ? 'event_time' : undefined })
-              }
-            />
-            By event time, not by receipt
-          </label>
-          <label class="inline">
-            <input
-              type="checkbox"
-              checked={zone.value === 'utc'}
-              onChange={(event) => {
-                zone.value = event.currentTarget.checked ? 'utc' : 'local'
-              }}
-            />
-            Times in UTC
-          </label>
+          <p class="hint">
+            Of {CLOCK_WORDS[clock]}; times are in {zoneName()}. Both are changed beside this.
+          </p>
         </div>
       )}
     </div>

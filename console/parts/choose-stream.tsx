@@ -13,7 +13,7 @@ export function ChooseStream({ screen }: { screen: Screen }) {
   }
   return (
     <section class="card">
-      <h2>Which stream?</h2>
+      <h1>Which stream?</h1>
       <ul>
         {all.map(({ id, name }) => (
           <li key={id}>

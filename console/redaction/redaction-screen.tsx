@@ -1,6 +1,7 @@
 /** A sample left, what redaction would store of it right, live. Nothing is stored. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { ApiError, callJson, failureText } from '../base/api.ts'
 import { href } from '../base/route.ts'
 import { findStream } from '../base/stream.ts'
@@ -98,7 +99,11 @@ function Result({ preview: { redacted, changes } }: { preview: Preview }) {
   return (
     <>
       <pre class="result">
-        {typeof redacted === 'string' ? redacted : JSON.stringify(redacted, undefined, 2)}
+        <bdi>
+          {visibleText(
+            typeof redacted === 'string' ? redacted : JSON.stringify(redacted, undefined, 2),
+          )}
+        </bdi>
       </pre>
       {changes.length === 0 ? (
         <p class="quiet">Nothing in it looks like a secret.</p>
@@ -114,7 +119,7 @@ function Result({ preview: { redacted, changes } }: { preview: Preview }) {
             {changes.map(({ path, reason }) => (
               <tr key={`${path} ${reason}`}>
                 <th scope="row" class="mono">
-                  {path === '' ? 'the value' : path}
+                  <bdi>{path === '' ? 'the value' : visibleLine(path)}</bdi>
                 </th>
                 <td>{reason.replaceAll('_', ' ').replace(':', ': ')}</td>
               </tr>

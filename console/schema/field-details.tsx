@@ -1,8 +1,9 @@
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callText } from '../base/api.ts'
 import { jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
+import { apiPath } from '../base/field.ts'
 import { formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
-import { visibleText } from '../events/event.ts'
 import { Failure } from '../parts/failure.tsx'
 
 interface FieldStats {
@@ -15,11 +16,13 @@ interface FieldStats {
 
 const NUMBER_FIGURES = ['min', 'p50', 'p90', 'p99', 'max', 'average'] as const
 
+const STATS_RANGE = { from: '-24h', time_basis: 'event_time' } as const
+
 /** How full a field is in the last day, and its most frequent values. */
 export function FieldDetails({ streamId, path }: { streamId: string; path: string }) {
   const { value, failure } = useLoaded(`${streamId} ${path}`, async (signal) => {
-    const at = `streams/${streamId}/fields/${encodeURIComponent(path)}/stats`
-    return readStats(await callText(at, { query: { from: '-24h' }, signal }))
+    const at = `streams/${streamId}/fields/${encodeURIComponent(apiName(path))}/stats`
+    return readStats(await callText(at, { query: STATS_RANGE, signal }))
   })
   if (failure !== undefined) return <Failure text={failure} />
   if (value === undefined) return <p class="quiet">Counting…</p>
@@ -27,8 +30,9 @@ export function FieldDetails({ streamId, path }: { streamId: string; path: strin
   return (
     <div>
       <p>
-        In the last 24 hours {formatCount(value.count)} of {formatCount(value.events)} events have
-        it ({share.toFixed(share < 10 ? 1 : 0)} %), with about {formatCount(value.distinct)} values.
+        In the last 24 hours, by event time, {formatCount(value.count)} of{' '}
+        {formatCount(value.events)} events have it ({share.toFixed(share < 10 ? 1 : 0)} %), with
+        about {formatCount(value.distinct)} values.
       </p>
       {value.numbers !== null && (
         <p class="mono">
@@ -38,7 +42,7 @@ export function FieldDetails({ streamId, path }: { streamId: string; path: strin
       <ol class="top">
         {value.top.map((one) => (
           <li key={one.json}>
-            <span class="mono">{one.json}</span> <span class="quiet">{formatCount(one.count)}</span>
+            <bdi class="mono">{one.json}</bdi> <span class="quiet">{formatCount(one.count)}</span>
             <meter
               min={0}
               max={Math.max(1, value.count)}
@@ -52,12 +56,17 @@ export function FieldDetails({ streamId, path }: { streamId: string; path: strin
   )
 }
 
+/** In backquotes only what the service would take for a name in them: `[]` is of arrays here. */
+function apiName(path: string): string {
+  return path.includes('`') ? apiPath(path) : path
+}
+
 /** Values as they stand in the answer, every digit kept. */
 function readStats(text: string): FieldStats {
   const members = jsonObject(wholeJson(text))
   const top = [...jsonElements(members.get('top')!)].map((one) => {
     const { count } = JSON.parse(jsonText(one)) as { readonly count: number }
-    return { json: visibleText(jsonText(jsonObject(one).get('value')!)), count }
+    return { json: visibleLine(jsonText(jsonObject(one).get('value')!)), count }
   })
   return { ...(JSON.parse(text) as FieldStats), top }
 }

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { call, callText, failureText } from '../base/api.ts'
 import { jsonElements, jsonObject, jsonText, wholeJson } from '../base/exact-json.ts'
 import { formatAgo, formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { route, setParams } from '../base/route.ts'
-import { visibleText } from '../events/event.ts'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
 import { FieldDetails } from './field-details.tsx'
@@ -154,7 +154,7 @@ function FieldRow({ field, streamId, onResolved }: RowProps) {
             }}
           >
             <span aria-hidden="true">{isOpen.value ? '▾' : '▸'}</span>{' '}
-            <bdi>{visibleText(field.path) || '(empty)'}</bdi>
+            <bdi>{visibleLine(field.path) || '(empty)'}</bdi>
           </button>
         </th>
         <td>
@@ -162,7 +162,7 @@ function FieldRow({ field, streamId, onResolved }: RowProps) {
           {field.conflict && <Conflict field={field} streamId={streamId} onResolved={onResolved} />}
         </td>
         <td class="samples">
-          {field.samples_withheld ? 'not with this token' : visibleText(field.samples.join(', '))}
+          {field.samples_withheld ? 'not with this token' : <Samples samples={field.samples} />}
         </td>
         <td class="when">{formatAgo(Date.parse(field.last_seen_at))}</td>
       </tr>
@@ -177,12 +177,26 @@ function FieldRow({ field, streamId, onResolved }: RowProps) {
   )
 }
 
+/** As JSON, so that a number and a string of its digits look unlike. */
+function Samples({ samples }: Pick<FieldInfo, 'samples'>) {
+  return (
+    <>
+      {samples.map((sample, index) => (
+        <span key={sample}>
+          {index > 0 && ', '}
+          <bdi>{visibleLine(sample)}</bdi>
+        </span>
+      ))}
+    </>
+  )
+}
+
 function Conflict({ field, streamId, onResolved }: RowProps) {
   const resolve = async () => {
     try {
       const path = encodeURIComponent(field.path)
       await call(`streams/${streamId}/fields/${path}/resolve`, { method: 'POST' })
-      tell(`${field.path} now has the type that was seen last`)
+      tell(`${visibleLine(field.path)} now has the type that was seen last`)
       onResolved()
     } catch (cause) {
       tell(failureText(cause) ?? '', true)

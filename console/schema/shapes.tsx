@@ -1,4 +1,6 @@
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callJson } from '../base/api.ts'
+import { clockParam } from '../base/clock.ts'
 import { formatAgo, formatCount } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { href } from '../base/route.ts'
@@ -42,7 +44,7 @@ export function Shapes({ streamId }: { streamId: string }) {
               <th scope="row">
                 <a
                   class="mono"
-                  href={href('explore', streamId, { q: `_shape:${shape.shape}`, from: '-30d' })}
+                  href={href('explore', streamId, paramsOf(shape, `_shape:${shape.shape}`))}
                 >
                   {shape.shape}
                 </a>
@@ -70,8 +72,13 @@ export function Shapes({ streamId }: { streamId: string }) {
 
 /** One event of the shape; retention may have taken it away. */
 function Example({ streamId, shape, id }: { streamId: string; shape: Shape; id: string }) {
-  const from = new Date(Date.parse(shape.first_seen_at) - 60_000).toISOString()
-  return <a href={href('explore', streamId, { q: `_id:${id}`, from })}>an event</a>
+  return <a href={href('explore', streamId, paramsOf(shape, `_id:${id}`))}>an event</a>
+}
+
+/** Since the shape was first received, as the list of shapes has it, whenever events happened. */
+function paramsOf({ first_seen_at: first }: Shape, q: string) {
+  const from = new Date(Date.parse(first) - 60_000).toISOString()
+  return { q, from, basis: clockParam('ingested_at') }
 }
 
 function ShapePaths({ shape }: { shape: Shape }) {
@@ -79,7 +86,14 @@ function ShapePaths({ shape }: { shape: Shape }) {
   return (
     <details>
       <summary>{formatCount(shape.paths.length)} fields</summary>
-      <p class="mono">{shape.paths.map(({ path, type }) => `${path}: ${type}`).join(', ')}</p>
+      <p class="mono">
+        {shape.paths.map(({ path, type }, index) => (
+          <span key={path}>
+            {index > 0 && ', '}
+            <bdi>{visibleLine(path)}</bdi>: {type}
+          </span>
+        ))}
+      </p>
     </details>
   )
 }

@@ -1,6 +1,7 @@
 /** Ctrl+K: go anywhere and do anything by typing a few letters of it. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { CLOCK_NAMES, CLOCKS, clockParam } from '../base/clock.ts'
 import { go, href, route, SCREENS, setParams } from '../base/route.ts'
 import { signOut } from '../base/session.ts'
 import { streams } from '../base/stream.ts'
@@ -80,10 +81,16 @@ function actions(): Action[] {
   ])
   const ranges =
     screen === 'explore'
-      ? PRESETS.map(([from, label]) => ({
-          label: `Time: ${label}`,
-          run: () => setParams({ from, to: undefined }),
-        }))
+      ? [
+          ...PRESETS.map(([from, label]) => ({
+            label: `Time: ${label}`,
+            run: () => setParams({ from, to: undefined }),
+          })),
+          ...CLOCKS.map((clock) => ({
+            label: `Time: by ${CLOCK_NAMES[clock].toLowerCase()}`,
+            run: () => setParams({ basis: clockParam(clock) }),
+          })),
+        ]
       : []
   return [
     ...SCREENS.map((name) => ({

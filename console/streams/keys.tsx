@@ -1,6 +1,7 @@
 /** A stream's API keys; a new one is shown once, in snippets that can be pasted as they are. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import type { StreamInfo } from '../base/stream.ts'
@@ -104,7 +105,9 @@ function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Ke
         <tbody>
           {keys.map((key) => (
             <tr key={key.id}>
-              <th scope="row">{key.name || '–'}</th>
+              <th scope="row">
+                <bdi>{visibleLine(key.name) || '–'}</bdi>
+              </th>
               <td>
                 <code>lax_{key.prefix}</code>
               </td>
@@ -117,7 +120,7 @@ function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Ke
                   <button
                     type="button"
                     class="small"
-                    aria-label={`Revoke the key ${key.name || key.prefix}`}
+                    aria-label={`Revoke the key ${visibleLine(key.name) || key.prefix}`}
                     onClick={() => onRevoke(key)}
                   >
                     Revoke

@@ -1,4 +1,5 @@
 import { callJson } from '../base/api.ts'
+import { clockParam } from '../base/clock.ts'
 import { formatCount, formatEvents } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { go, href, route, setParams } from '../base/route.ts'
@@ -15,6 +16,9 @@ const RANGES = [
   ['-30d', '30 days'],
   ['-90d', '90 days'],
 ] as const
+
+/** What a stream takes is counted when it is taken. */
+const basis = clockParam('ingested_at')
 
 interface Answer {
   readonly buckets: readonly {
@@ -57,7 +61,7 @@ export function EventsOverTime({ streamId }: { streamId: string }) {
             kind="bars"
             isStacked
             format={formatCount}
-            onRange={(from, to) => go(href('explore', streamId, { from, to }))}
+            onRange={(from, to) => go(href('explore', streamId, { from, to, basis }))}
           />
           <TopBars value={value} />
         </>

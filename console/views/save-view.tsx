@@ -1,4 +1,5 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
+import { visibleLine } from '../../src/language/visible-text.ts'
 import { callJson, failureText } from '../base/api.ts'
 import { route, setParams } from '../base/route.ts'
 import { type ViewInfo, viewOf } from '../base/view.ts'
@@ -7,27 +8,35 @@ import { Failure } from '../parts/failure.tsx'
 import { CheckField, TextField } from '../parts/form.tsx'
 import { tell } from '../parts/notices.tsx'
 
-/** Saves what the address shows under a name. */
-export function SaveView({ streamId, onClose }: { streamId: string; onClose: () => void }) {
-  const name = useSignal('')
-  const description = useSignal('')
-  const isShared = useSignal(true)
+interface SaveProps {
+  readonly streamId: string
+  /** The view that the address was opened from: it can be changed, or be the model of another. */
+  readonly opened: ViewInfo | undefined
+  readonly onSaved: () => void
+  readonly onClose: () => void
+}
+
+/** Saves what the address shows: under a name, or as the view that it was opened from. */
+export function SaveView({ streamId, opened, onSaved, onClose }: SaveProps) {
+  const name = useSignal(opened?.name ?? '')
+  const description = useSignal(opened?.description ?? '')
+  const isShared = useSignal(opened?.shared ?? true)
+  const isNew = useSignal(opened === undefined)
   const failure = useSignal<string | undefined>(undefined)
   const save = async (event: Event) => {
     event.preventDefault()
+    const body = {
+      name: name.value.trim(),
+      description: description.value,
+      shared: isShared.value,
+      ...viewOf(route.value.params, opened),
+    }
     try {
-      const view = await callJson<ViewInfo>(`streams/${streamId}/views`, {
-        method: 'POST',
-        body: {
-          name: name.value.trim(),
-          description: description.value,
-          shared: isShared.value,
-          ...viewOf(route.value.params),
-        },
-      })
+      const view = await send(streamId, isNew.value ? undefined : opened, body)
       onClose()
       setParams({ view: view.id }, 'replace')
-      tell(`${view.name} is saved`)
+      onSaved()
+      tell(`${visibleLine(view.name)} is saved`)
     } catch (cause) {
       failure.value = failureText(cause)
     }
@@ -35,29 +44,16 @@ export function SaveView({ streamId, onClose }: { streamId: string; onClose: () 
   return (
     <Dialog title="Save this view" onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
-        <TextField
-          label="Name"
-          value={name.value}
-          required
-          autoFocus
-          onInput={(text) => {
-            name.value = text
-          }}
-        />
-        <TextField
-          label="What it is for"
-          value={description.value}
-          onInput={(text) => {
-            description.value = text
-          }}
-        />
-        <CheckField
-          label="Others who see the stream see it too"
-          checked={isShared.value}
-          onChange={(checked) => {
-            isShared.value = checked
-          }}
-        />
+        <Settings name={name} description={description} isShared={isShared} />
+        {opened !== undefined && (
+          <CheckField
+            label="As a new view, beside the one that was opened"
+            checked={isNew.value}
+            onChange={(checked) => {
+              isNew.value = checked
+            }}
+          />
+        )}
         {failure.value !== undefined && <Failure text={failure.value} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>
@@ -69,5 +65,49 @@ export function SaveView({ streamId, onClose }: { streamId: string; onClose: () 
         </div>
       </form>
     </Dialog>
+  )
+}
+
+/** A new view, or changes of one that nobody else has changed meanwhile. */
+async function send(streamId: string, view: ViewInfo | undefined, body: object): Promise<ViewInfo> {
+  const path = `streams/${streamId}/views`
+  if (view === undefined) return await callJson(path, { method: 'POST', body })
+  const headers = { 'If-Match': `"${view.version}"` }
+  return await callJson(`${path}/${view.id}`, { method: 'PATCH', headers, body })
+}
+
+interface SettingsProps {
+  readonly name: Signal<string>
+  readonly description: Signal<string>
+  readonly isShared: Signal<boolean>
+}
+
+function Settings({ name, description, isShared }: SettingsProps) {
+  return (
+    <>
+      <TextField
+        label="Name"
+        value={name.value}
+        required
+        autoFocus
+        onInput={(text) => {
+          name.value = text
+        }}
+      />
+      <TextField
+        label="What it is for"
+        value={description.value}
+        onInput={(text) => {
+          description.value = text
+        }}
+      />
+      <CheckField
+        label="Others who see the stream see it too"
+        checked={isShared.value}
+        onChange={(checked) => {
+          isShared.value = checked
+        }}
+      />
+    </>
   )
 }

@@ -1,11 +1,13 @@
 /** The saved views of a stream: open, share, delete. */
 import { useSignal } from '@preact/signals'
+import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { call, callJson, failureText } from '../base/api.ts'
 import { formatAgo } from '../base/format.ts'
 import { useLoaded } from '../base/loaded.ts'
 import { href } from '../base/route.ts'
+import { isolated } from '../base/shown-value.ts'
 import { findStream } from '../base/stream.ts'
-import { type ViewInfo, viewHref } from '../base/view.ts'
+import { type ViewInfo, viewParams } from '../base/view.ts'
 import { ChooseStream } from '../parts/choose-stream.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { tell } from '../parts/notices.tsx'
@@ -45,7 +47,7 @@ function ViewList({ streamId }: { streamId: string }) {
         headers: { 'If-Match': `"${view.version}"` },
         ...(method === 'PATCH' && { body: { shared: !view.shared } }),
       })
-      if (method === 'DELETE') tell(`${view.name} is deleted`)
+      if (method === 'DELETE') tell(`${isolated(visibleLine(view.name))} is deleted`)
     } catch (cause) {
       tell(failureText(cause) ?? '', true)
     }
@@ -71,7 +73,7 @@ function ViewList({ streamId }: { streamId: string }) {
             <ViewRow
               key={view.id}
               view={view}
-              address={viewHref(streamId, view)}
+              address={href('explore', streamId, viewParams(view))}
               onShare={() => void change(view, 'PATCH')}
               onDelete={() => void change(view, 'DELETE')}
             />
@@ -93,12 +95,20 @@ function ViewRow({ view, address, onShare, onDelete }: RowProps) {
   return (
     <tr>
       <th scope="row">
-        <a href={address}>{view.name}</a>
-        <p class="hint">{view.description}</p>
-        {view.problem !== null && <p class="warn">▲ {view.problem}</p>}
+        <a href={address}>
+          <bdi>{visibleLine(view.name)}</bdi>
+        </a>
+        <p class="hint">
+          <bdi>{visibleText(view.description)}</bdi>
+        </p>
+        {view.problem !== null && <p class="warn">▲ {visibleLine(view.problem)}</p>}
       </th>
-      <td class="mono">{view.query || 'all events'}</td>
-      <td>{view.created_by}</td>
+      <td class="mono">
+        <bdi>{visibleText(view.query) || 'all events'}</bdi>
+      </td>
+      <td>
+        <bdi>{visibleLine(view.created_by)}</bdi>
+      </td>
       <td>{formatAgo(Date.parse(view.updated_at))}</td>
       <td>
         <button type="button" class="small" aria-pressed={view.shared} onClick={onShare}>
@@ -109,7 +119,7 @@ function ViewRow({ view, address, onShare, onDelete }: RowProps) {
         <button
           type="button"
           class="small danger"
-          aria-label={`Delete the view ${view.name}`}
+          aria-label={`Delete the view ${isolated(visibleLine(view.name))}`}
           onClick={onDelete}
         >
           Delete

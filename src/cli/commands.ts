@@ -1,5 +1,6 @@
 /** The commands by name, and their help. */
 import { parseArgs } from 'node:util'
+import { visibleText } from '../language/visible-text.ts'
 import { version } from '../version.ts'
 import { ApiFailure, Client } from './client.ts'
 import {
@@ -56,11 +57,11 @@ export async function main(args: readonly string[], env: NodeJS.ProcessEnv): Pro
     return await runCommand(name, command, rest, env)
   } catch (cause) {
     if (cause instanceof UsageError) {
-      console.error(`sluice: ${cause.message}`)
+      console.error(`sluice: ${visibleText(cause.message)}`)
       return EXIT_USAGE
     }
     if (!(cause instanceof ApiFailure)) throw cause
-    console.error(`sluice: ${cause.message}`)
+    console.error(`sluice: ${visibleText(cause.message)}`)
     return EXIT_FAILED
   }
 }

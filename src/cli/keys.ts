@@ -38,13 +38,13 @@ export const keys: Command = {
       `streams/${streamId}/keys`,
     )
     if (values.json === true) {
-      for (const key of all) process.stdout.write(`${JSON.stringify(key)}\n`)
+      for (const key of all) terminal.json(JSON.stringify(key))
       return EXIT_OK
     }
     const rows = all.map(({ id, name, prefix, last_used_at: used, revoked_at: revoked }) => {
       return [id, name || '-', `lax_${prefix}`, used ?? 'never', revoked ?? '-']
     })
-    process.stdout.write(`${terminal.table([['ID', 'NAME', 'KEY', 'USED', 'REVOKED'], ...rows])}\n`)
+    terminal.line(terminal.table([['ID', 'NAME', 'KEY', 'USED', 'REVOKED'], ...rows]))
     return EXIT_OK
   },
 }

@@ -23,7 +23,8 @@ export const streams: Command = {
     if (action === 'create' && name !== undefined) {
       const body = { name, ...(values.retention !== undefined && { retention: values.retention }) }
       const stream = await client.json<StreamInfo>('streams', { body })
-      process.stdout.write(values.json === true ? `${JSON.stringify(stream)}\n` : `${stream.id}\n`)
+      if (values.json === true) terminal.json(JSON.stringify(stream))
+      else terminal.line(stream.id)
       return EXIT_OK
     }
     if (action === 'delete' && name !== undefined) {
@@ -36,7 +37,7 @@ export const streams: Command = {
     }
     const all = await client.listStreams()
     if (values.json === true) {
-      for (const stream of all) process.stdout.write(`${JSON.stringify(stream)}\n`)
+      for (const stream of all) terminal.json(JSON.stringify(stream))
       return EXIT_OK
     }
     const rows = [['ID', 'NAME', 'EVENTS', 'NEWEST EVENT', 'BEHIND', 'KEPT']]
@@ -46,7 +47,7 @@ export const streams: Command = {
       const newest = usage.newest_event_at ?? '-'
       rows.push([id, shown, String(usage.events), newest, behind, retention])
     }
-    process.stdout.write(`${terminal.table(rows)}\n`)
+    terminal.line(terminal.table(rows))
     return EXIT_OK
   },
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiFailure, readLines } from './client.ts'
+import { CLOCK_HELP, CLOCK_OPTIONS, type Clock, readClock } from './clock.ts'
 import { type Command, EXIT_OK, type Invocation, textOf } from './command.ts'
 import type { EventRecord } from './terminal.ts'
 
@@ -13,19 +14,26 @@ export const tail: Command = {
   usage: '<stream> [query] [options]',
   summary: 'Follow a stream: events as they arrive, until Ctrl+C.',
   positionalsMax: 2,
-  options: { from: { type: 'string', short: 'f' }, 'limit-per-s': { type: 'string' } },
+  options: {
+    from: { type: 'string', short: 'f' },
+    'limit-per-s': { type: 'string' },
+    ...CLOCK_OPTIONS,
+  },
   help: {
     from: 'Where to begin: now, -5m, or the id of an event; now',
     'limit-per-s': 'Leave out events above this many a second, and say so',
+    ...CLOCK_HELP,
   },
   run: async (invocation) => {
     const { client, positionals, values, terminal, signal } = invocation
+    const clock = readClock(values)
     const streamId = await client.findStream(positionals[0])
     const query = {
       query: positionals[1],
       from: textOf(values.from),
       limit_per_s: textOf(values['limit-per-s']),
     }
+    terminal.note(`as they come; times are ${clock.name} (UTC)`)
     const place = { lastId: '' }
     let waitMs = RETRY_MS
     for (;;) {
@@ -36,7 +44,7 @@ export const tail: Command = {
         }
         const response = await client.call(`streams/${streamId}/tail`, { query, headers })
         waitMs = RETRY_MS
-        const end = await print(invocation, response.body!, place)
+        const end = await print(invocation, response.body!, place, clock)
         if (end !== undefined && FINAL_REASONS.has(end)) return EXIT_OK
       } catch (cause) {
         // Refused before the first event: there is nothing to resume.
@@ -55,6 +63,7 @@ async function print(
   { terminal, values }: Invocation,
   body: ReadableStream<Uint8Array>,
   place: { lastId: string },
+  clock: Clock,
 ): Promise<string | undefined> {
   let name = 'message'
   let data = ''
@@ -75,8 +84,8 @@ async function print(
 
   function printEvent(kind: string, text: string): string | undefined {
     if (kind === 'message') {
-      const isRaw = values.json === true
-      process.stdout.write(`${isRaw ? text : terminal.event(JSON.parse(text) as EventRecord)}\n`)
+      if (values.json === true) terminal.json(text)
+      else terminal.line(terminal.event(JSON.parse(text) as EventRecord, clock.basis))
       return undefined
     }
     const told = JSON.parse(text) as Readonly<Record<string, unknown>>

@@ -1,14 +1,19 @@
 /**
  * Output for people: one event per line, coloured by level where the terminal has colours. Control
- * characters in events are shown, not passed through: a log line must not move the cursor.
+ * characters are shown, not passed through, whatever they come from: events, names, or messages of
+ * the service. A log line must not move the cursor.
  */
-import { stripVTControlCharacters } from 'node:util'
+import { visibleLine, visibleText } from '../language/visible-text.ts'
 import { LEVELS, type Level, readLevel } from '../model/event-labels.ts'
 import { mainTextOf, TEXT_FIELDS_DEFAULT, TextNames } from '../model/text-fields.ts'
 import { UsageError } from './usage-error.ts'
 
+/** Which of an event's times is meant. */
+export type TimeBasis = 'event_time' | 'ingested_at'
+
 export interface EventRecord {
   readonly id: string
+  readonly ingested_at: string
   readonly event_time: string
   readonly _stream?: string
   /** Where an OTLP record says it beside the payload. */
@@ -39,18 +44,18 @@ export class Terminal {
   }
 
   /** One line for an event: its time, its level, and its text or its whole payload. */
-  event(record: EventRecord): string {
+  event(record: EventRecord, basis: TimeBasis): string {
     const level = LEVELS.find((known) => known === record.level) ?? levelOf(record.payload)
-    const time = record.event_time.replace('T', ' ').replace(/Z$/, '')
+    const time = visibleLine(record[basis].replace('T', ' ').replace(/Z$/, ''))
     const shown = (level ?? '').padEnd(LEVEL_WIDTH)
     const stream = record._stream === undefined ? '' : `[${record._stream}] `
-    const text = visible(`${stream}${lineOf(record.payload)}`)
+    const text = visibleLine(`${stream}${lineOf(record.payload)}`)
     return `${this.#paint('2', time)} ${this.#paint(level && COLORS[level], shown)} ${text}`
   }
 
   /** Aligned columns; the first row holds their names. */
   table(rows: readonly (readonly string[])[]): string {
-    const cells = rows.map((row) => row.map(visible))
+    const cells = rows.map((row) => row.map(visibleLine))
     const widths = (cells[0] ?? []).map((_, column) => {
       return Math.max(...cells.map((row) => (row[column] ?? '').length))
     })
@@ -63,26 +68,27 @@ export class Terminal {
     return [this.#paint('1', lines[0] ?? ''), ...lines.slice(1)].join('\n')
   }
 
+  /** To stderr: what is said about the answer. */
   note(text: string): void {
-    console.error(this.#hasColor ? `\x1b[33m${text}\x1b[0m` : text)
+    console.error(this.#paint('33', visibleLine(text)))
+  }
+
+  /** To stdout, as it is: made by `event` or `table`. */
+  line(text: string): void {
+    process.stdout.write(`${text}\n`)
+  }
+
+  /**
+   * To stdout: JSON of the service, byte for byte. On a terminal characters that it could obey are
+   * written by their escapes, which is the same JSON.
+   */
+  json(text: string): void {
+    process.stdout.write(`${process.stdout.isTTY === true ? visibleText(text) : text}\n`)
   }
 
   #paint(code: string | undefined, text: string): string {
     return this.#hasColor && code !== undefined ? `\x1b[${code}m${text}\x1b[0m` : text
   }
-}
-
-/** Removes escape sequences, and writes other control characters as `\\x07`. */
-export function visible(text: string): string {
-  return stripVTControlCharacters(text).replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must not be printed.
-    /[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => {
-      const code = character.charCodeAt(0)
-      if (code === 10) return '⏎'
-      return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
-    },
-  )
 }
 
 function levelOf(payload: EventRecord['payload']): Level | undefined {

@@ -2,7 +2,8 @@
  * `/console/`: the page and its files. Nobody needs a credential for them, as they hold no data.
  *
  * The page may be behind a proxy under a path of its own, so it names everything relative to
- * itself. It is never cached; its files are, for ever, as their names change with their content.
+ * itself. Files whose names change with their content are kept by browsers for ever. The page, by
+ * either of its addresses, and whatever else has a lasting name is asked for each time, by its tag.
  */
 import type { RouteDescription } from '../api/route-description.ts'
 import { IngestError } from '../errors.ts'
@@ -28,7 +29,9 @@ const SECURITY_HEADERS = [
   ['Cross-Origin-Resource-Policy', 'same-origin'],
 ] as const
 const CACHED = 'public, max-age=31536000, immutable'
+const ASKED_EACH_TIME = 'no-cache'
 
+const UNCHANGED = { description: 'As the client has it: `If-None-Match` names its `ETag`' }
 const DESCRIBED = { tag: 'Console', credential: 'none' } as const
 
 export function consoleRoutes(files: ConsoleFiles): Route[] {
@@ -52,9 +55,9 @@ export function consoleRoutes(files: ConsoleFiles): Route[] {
         ...DESCRIBED,
         operationId: 'getConsole',
         summary: 'The console, a page for people',
-        answers: { 200: htmlAnswer('The page') },
+        answers: { 200: htmlAnswer('The page'), 304: UNCHANGED },
       },
-      handler: (exchange) => reply(exchange, files.get(PAGE), 'no-cache'),
+      handler: (exchange) => reply(exchange, files.get(PAGE)),
     },
     {
       method: 'GET',
@@ -64,9 +67,9 @@ export function consoleRoutes(files: ConsoleFiles): Route[] {
         operationId: 'getConsoleFile',
         summary: "A file of the console's page",
         path: { file: { type: 'string' } },
-        answers: { 200: { description: 'A script, a style or an image' } },
+        answers: { 200: { description: 'A script, a style or an image' }, 304: UNCHANGED },
       },
-      handler: (exchange) => reply(exchange, files.get(exchange.param(0)), CACHED),
+      handler: (exchange) => reply(exchange, files.get(exchange.param(0))),
     },
   ]
 }
@@ -75,23 +78,34 @@ function htmlAnswer(description: string): RouteDescription['answers'][number] {
   return { description, content: { 'text/html': { type: 'string' } } }
 }
 
-function reply(exchange: Exchange, file: ConsoleFile | undefined, cacheControl: string): void {
+function reply(exchange: Exchange, file: ConsoleFile | undefined): void {
   if (file === undefined) {
     const text = 'the console has no file of this name; was it built (npm run build)?'
     return exchange.reply(problemReply(new IngestError('not_found', text)))
   }
   const isCompressed = file.brotli !== undefined && takesBrotli(exchange.header('accept-encoding'))
+  const tag = `"${file.tag}${isCompressed ? '-br' : ''}"`
+  const headers = [
+    ['Cache-Control', file.isHashed ? CACHED : ASKED_EACH_TIME],
+    ['ETag', tag],
+    ['Vary', 'Accept-Encoding'],
+    ...SECURITY_HEADERS,
+  ] as const
+  if (namesTag(exchange.header('if-none-match'), tag)) {
+    return exchange.reply({ status: 304, headers })
+  }
   exchange.reply({
     status: 200,
     contentType: file.contentType,
-    headers: [
-      ['Cache-Control', cacheControl],
-      ['Vary', 'Accept-Encoding'],
-      ...(isCompressed ? ([['Content-Encoding', 'br']] as const) : []),
-      ...SECURITY_HEADERS,
-    ],
+    headers: [...headers, ...(isCompressed ? ([['Content-Encoding', 'br']] as const) : [])],
     body: isCompressed ? file.brotli! : file.bytes,
   })
+}
+
+/** Whether `If-None-Match` names it; a proxy may have made the tag weak. RFC 9110, 13.1.2. */
+function namesTag(ifNoneMatch: string, tag: string): boolean {
+  const tags = ifNoneMatch.split(',').map((one) => one.trim().replace(/^W\//, ''))
+  return tags.includes(tag) || tags.includes('*')
 }
 
 /** Whether `Accept-Encoding` names brotli and does not refuse it (`br;q=0`). RFC 9110, 12.5.3. */

@@ -39,6 +39,8 @@ const SIGNED_IN: ObjectSchema = {
 export class SignInCodes {
   /** SHA-256 of the codes that still work, with the time at which they stop. */
   readonly #codes = new Map<string, number>()
+  /** Of those, the ones for which a token is being made. */
+  readonly #taken = new Set<string>()
   readonly #nowMs: () => number
 
   constructor(nowMs: () => number = Date.now) {
@@ -52,12 +54,31 @@ export class SignInCodes {
     return code
   }
 
-  /** Whether the code works; it does not any more after that. */
-  use(code: string): boolean {
+  /**
+   * What `make` makes for the code; undefined when the code does not work. It is spent when `make`
+   * succeeded. When that fails, as without a store, the code works as before. Throws what `make`
+   * throws, and `unavailable` while somebody else's `make` for the code is under way.
+   */
+  async exchange<T>(code: string, make: () => Promise<T>): Promise<T | undefined> {
     const key = digest(code)
     const endsAt = this.#codes.get(key)
-    this.#codes.delete(key)
-    return endsAt !== undefined && this.#nowMs() < endsAt
+    if (endsAt === undefined) return undefined
+    if (this.#nowMs() >= endsAt) {
+      this.#codes.delete(key)
+      return undefined
+    }
+    if (this.#taken.has(key)) {
+      const text = 'the link is being used at this moment; try again'
+      throw new IngestError('unavailable', text)
+    }
+    this.#taken.add(key)
+    try {
+      const made = await make()
+      this.#codes.delete(key)
+      return made
+    } finally {
+      this.#taken.delete(key)
+    }
   }
 }
 
@@ -93,18 +114,20 @@ async function signIn(
   const body = parseJson(bytes)
   checkBody(SIGN_IN, body)
   const { code } = body as { readonly code: string }
-  if (!codes.use(code)) {
+  const expiresAtMs = Date.now() + SIGNED_IN_MS
+  const made = await codes.exchange(code, () =>
+    createToken({
+      name: 'console, by the link of the first start',
+      owner: 'admin',
+      scopes: ['admin'],
+      expiresAtMs,
+    }),
+  )
+  if (made === undefined) {
     const text = 'the link was used before, or is too old; sign in with a token'
     throw new IngestError('unauthenticated', text)
   }
-  const expiresAtMs = Date.now() + SIGNED_IN_MS
-  const { text } = await createToken({
-    name: 'console, by the link of the first start',
-    owner: 'admin',
-    scopes: ['admin'],
-    expiresAtMs,
-  })
-  const answer = { token: text, expires_at: formatTimeMs(expiresAtMs) }
+  const answer = { token: made.text, expires_at: formatTimeMs(expiresAtMs) }
   const headers = [['Cache-Control', 'no-store']] as const
   return {
     status: 200,

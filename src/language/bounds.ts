@@ -1,4 +1,4 @@
-/** The bounds of a query, which `src/limits.ts` lists with all others. */
+/** The bounds of a query and of what it can name, which `src/limits.ts` lists with all others. */
 
 /** A query's text, in UTF-8. */
 export const QUERY_TEXT_BYTES_MAX = 8 * 1024
@@ -10,3 +10,7 @@ export const QUERY_CLAUSES_MAX = 256
 export const QUERY_WILDCARDS_MAX = 64
 /** One regular expression, between its slashes. */
 export const QUERY_REGEX_BYTES_MAX = 1024
+/** A dotted path, learned or asked for; a field with a longer one is in the raw event only. */
+export const FIELD_PATH_BYTES_MAX = 1_024
+/** Arrays of objects keep typed columns of their own down to this nesting; deeper is text. */
+export const NESTED_COLUMNS_DEPTH_MAX = 3

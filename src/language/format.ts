@@ -6,6 +6,7 @@
  * here: the short form is parsed, and when that gives another tree, every special character gets a
  * backslash.
  */
+
 import { QUERY_LEVELS_MAX } from './bounds.ts'
 import { continuesField, isAlphanumeric, isSpace, startsField } from './characters.ts'
 import { parse } from './parse.ts'
@@ -24,6 +25,7 @@ import type {
 } from './query-tree.ts'
 import { SYSTEM_FIELDS } from './query-tree.ts'
 import { isSameQuery } from './same-query.ts'
+import { visibleText } from './visible-text.ts'
 
 export function format(query: Query): string {
   return write(query, 0)
@@ -151,9 +153,10 @@ function writePattern(pattern: Pattern, escaped: Escape): string {
 
 const QUOTED_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-/** Quoted text, as it is written in a query. */
+/** Quoted text, as it is written in a query. What would not be seen in it has its escape. */
 export function quote(text: string): string {
-  return `"${text.replace(/["\\\n\r\t]/g, (char) => QUOTED_ESCAPES[char] ?? `\\${char}`)}"`
+  const escaped = text.replace(/["\\\n\r\t]/g, (char) => QUOTED_ESCAPES[char] ?? `\\${char}`)
+  return `"${visibleText(escaped)}"`
 }
 
 /**
@@ -203,7 +206,7 @@ function writeParts(parts: readonly string[]): string {
 }
 
 function writePath(path: string): string {
-  if (path === '' || path.split('.').every(isPlainSegment)) {
+  if (path === '' || (path.split('.').every(isPlainSegment) && visibleText(path) === path)) {
     return startsField(path.charCodeAt(0)) || path === '' ? path : backquote(path)
   }
   return backquote(path)
@@ -217,6 +220,8 @@ function isPlainSegment(segment: string): boolean {
   return startsField(first) || isAlphanumeric(first)
 }
 
+/** In backquotes only `\u` is an escape, as names may be paths of Windows. */
 function backquote(path: string): string {
-  return `\`${path.replace(/[`\\]/g, '\\$&')}\``
+  const escaped = visibleText(path.replace(/[`\\]/g, '\\$&'))
+  return `\`${escaped.replaceAll('\n', '\\u000a').replaceAll('\t', '\\u0009')}\``
 }

@@ -112,9 +112,9 @@ export function scanQuoted(text: string, start: number): ScannedText {
       continue
     }
     const next = text[at + 1] ?? ''
-    const unicode = next === 'u' ? /^[0-9A-Fa-f]{4}/.exec(text.slice(at + 2, at + 6)) : null
-    if (unicode !== null) {
-      content += String.fromCharCode(Number.parseInt(unicode[0], 16))
+    const unicode = tryScanUnicode(text, at + 1)
+    if (unicode !== undefined) {
+      content += unicode
       at += 5
     } else {
       if (ESCAPES[next] === undefined && isAlphanumeric(next.charCodeAt(0))) content += '\\'
@@ -128,6 +128,12 @@ export function scanQuoted(text: string, start: number): ScannedText {
     'missing `"`, opened here',
     'add a `"`, or write `\\"` for the character',
   )
+}
+
+/** What `u` with four hex digits stands for, behind a backslash. */
+function tryScanUnicode(text: string, start: number): string | undefined {
+  const digits = /^u([0-9A-Fa-f]{4})/.exec(text.slice(start, start + 5))?.[1]
+  return digits === undefined ? undefined : String.fromCharCode(Number.parseInt(digits, 16))
 }
 
 /** Unpaired surrogates are not characters: as in stored events, each becomes U+FFFD. */
@@ -225,13 +231,22 @@ function tryScanSegment(text: string, start: number): ScannedText | undefined {
   return { end: at, text: text.slice(start, at) }
 }
 
-/** A name in backquotes; `\` makes a backquote or a backslash plain. */
+/**
+ * A name in backquotes; `\` makes a backquote or a backslash plain, and `\u` with four hex digits
+ * is as in JSON.
+ */
 function scanBackquoted(text: string, start: number): ScannedText {
   let name = ''
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === BACKQUOTE) return { end: at + 1, text: name }
     const next = text.charCodeAt(at + 1)
+    const unicode = code === BACKSLASH ? tryScanUnicode(text, at + 1) : undefined
+    if (unicode !== undefined) {
+      name += unicode
+      at += 5
+      continue
+    }
     if (code === BACKSLASH && (next === BACKQUOTE || next === BACKSLASH)) at++
     name += text[at]
   }

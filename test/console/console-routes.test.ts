@@ -19,23 +19,31 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-console-'))
 const clock = { nowMs: Date.now() }
 const codes = new SignInCodes(() => clock.nowMs)
 const made: { expiresAtMs: number }[] = []
+const store = { isAway: false, answers: Promise.resolve() }
+let failures = 0
 let server: HttpServer
 let url = ''
 
 before(async () => {
   writeFileSync(join(folder, 'index.html'), '<title>page</title>')
-  writeFileSync(join(folder, 'console-AAAA.js'), 'script()')
-  writeFileSync(join(folder, 'console-AAAA.js.br'), brotliCompressSync('script()'))
+  writeFileSync(join(folder, 'console-AAAA2222.js'), 'script()')
+  writeFileSync(join(folder, 'console-AAAA2222.js.br'), brotliCompressSync('script()'))
+  writeFileSync(join(folder, 'icon.svg'), '<svg/>')
   writeFileSync(join(folder, 'notes.txt'), 'not for anybody')
   server = createServer({
     routes: [
       ...consoleRoutes(readConsoleFiles(folder)),
       signInRoute(codes, async (token) => {
+        if (store.isAway) throw new Error('the store does not answer')
+        await store.answers
         made.push(token)
         return { text: `lap_${made.length}` }
       }),
     ],
-    onError: (error) => assert.fail(String(error)),
+    onError: (error) => {
+      assert.match(String(error), /the store does not answer/)
+      failures++
+    },
   })
   url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
 })
@@ -49,7 +57,7 @@ test('the page is never cached, its files are; both carry the security headers',
   const page = await call(`${url}/console/`)
   assert.deepEqual([page.status, page.text], [200, '<title>page</title>'])
   assert.equal(page.headers['cache-control'], 'no-cache')
-  const script = await call(`${url}/console/console-AAAA.js`)
+  const script = await call(`${url}/console/console-AAAA2222.js`)
   assert.match(String(script.headers['cache-control']), /immutable/)
   for (const { headers } of [page, script]) {
     const policy = String(headers['content-security-policy'])
@@ -62,9 +70,29 @@ test('the page is never cached, its files are; both carry the security headers',
   assert.deepEqual([moved.status, moved.headers.location], [308, 'console/'])
 })
 
+test('only names with a hash are for ever; the rest is asked for by its tag', async () => {
+  for (const path of ['', 'index.html', 'icon.svg']) {
+    const first = await call(`${url}/console/${path}`)
+    assert.deepEqual([first.status, first.headers['cache-control']], [200, 'no-cache'], path)
+    const tag = String(first.headers.etag)
+    assert.match(tag, /^"[\w-]+"$/, path)
+    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+      const again = await call(`${url}/console/${path}`, { headers: { 'if-none-match': known } })
+      assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', tag], path)
+      assert.match(String(again.headers['content-security-policy']), /default-src 'self'/)
+    }
+    const other = await call(`${url}/console/${path}`, { headers: { 'if-none-match': '"other"' } })
+    assert.equal(other.status, 200, path)
+  }
+  const script = `${url}/console/console-AAAA2222.js`
+  const tagOf = async (encoding: string) =>
+    (await fetch(script, { headers: { 'accept-encoding': encoding } })).headers.get('etag')
+  assert.notEqual(await tagOf('br'), await tagOf('gzip'), 'a tag is of bytes')
+})
+
 test('clients that accept brotli get it, others do not', async () => {
   const ask = (encoding: string) =>
-    fetch(`${url}/console/console-AAAA.js`, { headers: { 'accept-encoding': encoding } })
+    fetch(`${url}/console/console-AAAA2222.js`, { headers: { 'accept-encoding': encoding } })
   const compressed = await ask('gzip, br')
   assert.equal(compressed.headers.get('content-encoding'), 'br')
   assert.equal(await compressed.text(), 'script()')
@@ -77,7 +105,7 @@ test('clients that accept brotli get it, others do not', async () => {
 })
 
 test('no other file of the folder, and nothing beside it', async () => {
-  for (const path of ['notes.txt', 'console-AAAA.js.br', '..%2F..%2Fpackage.json', 'x.js']) {
+  for (const path of ['notes.txt', 'console-AAAA2222.js.br', '..%2F..%2Fpackage.json', 'x.js']) {
     assert.equal((await call(`${url}/console/${path}`)).status, 404, path)
   }
   assert.equal(readConsoleFiles(join(folder, 'none')).size, 0)
@@ -99,6 +127,27 @@ test('a code is worth a token once, within SIGN_IN_MS_MAX', async () => {
   clock.nowMs += SIGN_IN_MS_MAX
   assert.equal((await signIn(late)).status, 401)
   assert.equal(made.length, 1)
+})
+
+test('a failure of the store spends no code, and nobody gets two tokens for one', async () => {
+  const body = JSON.stringify({ code: codes.create() })
+  const before = made.length
+  store.isAway = true
+  for (let turn = 1; turn <= 2; turn++) {
+    assert.equal((await signIn(body)).status, 500)
+    assert.equal(failures, turn)
+  }
+  store.isAway = false
+  let answer = () => {}
+  store.answers = new Promise((resolve) => (answer = resolve))
+  const both = [signIn(body), signIn(body)]
+  const refused = await Promise.race(both)
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
+  answer()
+  const statuses = (await Promise.all(both)).map(({ status }) => status)
+  assert.deepEqual(statuses.sort(), [200, 503])
+  assert.equal((await signIn(body)).status, 401)
+  assert.equal(made.length, before + 1)
 })
 
 test('what is no code is refused without a word about codes', async () => {

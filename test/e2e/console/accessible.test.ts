@@ -24,13 +24,16 @@ before(async () => {
   if (NO_BROWSER) return
   service = await Service.start({ dataDir })
   const api = new Api(service)
-  const name = 'a-stream-whose-name-is-rather-long-in-production-eu-central-1'
+  // As long as a name may be, and nowhere to break it.
+  const name = 'n'.repeat(200)
   const { key } = await api.createStream({ name })
   const answer = await api.ingest(key, eventsOf(), { 'content-type': NDJSON_TYPE })
   assert.equal(answer.status, 200, answer.text)
-  await api.untilCounted('1', 306)
+  await api.untilCounted('1', 307)
   const view = { name: 'Errors by service', query: 'level:error', description: 'what for' }
   await api.rest('/v1/streams/1/views', 'POST', view)
+  const long = { name: 'V'.repeat(200), query: 'q'.repeat(300), description: 'd'.repeat(300) }
+  await api.rest('/v1/streams/1/views', 'POST', long)
   seen = await openBrowser()
 })
 
@@ -52,6 +55,7 @@ function eventsOf(): string {
     { level: 'trace', message: 'wide', ...Object.fromEntries(columns(300)) },
     { level: 'debug', 'a key with spaces': { deep: [{ deeper: ['x'.repeat(300)] }] } },
     { message: 'مرحبا' },
+    { ['f'.repeat(200)]: 'v'.repeat(2_000), message: 'long name', service: '\u202eevil\u0007' },
     { level: 'error', message: 'refused', status: 502, service: 'payments' },
   ]
   for (let n = 0; n < 300; n++) {
@@ -100,6 +104,16 @@ const SCENES: readonly Scene[] = [
   },
   { name: 'groups', hash: '#/explore/1?by=service', shows: ' groups' },
   {
+    name: 'long names as columns, values and groups',
+    hash: `#/explore/1?q=long&cols=${'f'.repeat(200)},service&by=${'f'.repeat(200)}`,
+    shows: 'complete',
+    act: async () => {
+      await untilShown(seen.page, ' groups')
+      await press('j', 'Enter')
+    },
+  },
+  { name: 'an opened view', hash: '#/explore/1?view=2', shows: 'View V' },
+  {
     // A round time stands almost at the right end: at 65 of 68 seconds.
     name: 'a time at the end of the histogram',
     hash: '#/explore/1?from=2026-01-01T00:00:10Z&to=2026-01-01T00:01:18Z',
@@ -116,6 +130,7 @@ const SCENES: readonly Scene[] = [
   },
   { name: 'help', hash: '#/explore/1', shows: 'complete', act: async () => await press('?') },
   { name: 'views', hash: '#/views/1', shows: 'Errors by service' },
+  { name: 'which stream', hash: '#/views', shows: 'Which stream?' },
   { name: 'streams', hash: '#/streams', shows: 'New stream' },
   {
     name: 'a new key',
@@ -132,6 +147,22 @@ const SCENES: readonly Scene[] = [
     shows: 'API keys',
     act: async () => await clickOn(seen.page, 'Settings'),
   },
+  {
+    name: 'deleting it',
+    hash: '#/streams/1',
+    shows: 'API keys',
+    act: async () => await clickOn(seen.page, 'Delete'),
+  },
+  {
+    name: 'going anywhere',
+    hash: '#/streams/1',
+    shows: 'API keys',
+    act: async () => {
+      await seen.page.keyboard.down('Control')
+      await press('k')
+      await seen.page.keyboard.up('Control')
+    },
+  },
   { name: 'fields', hash: '#/schema/1', shows: 'conflict' },
   { name: 'shapes', hash: '#/schema/1?tab=shapes', shows: 'an event' },
   { name: 'redaction', hash: '#/redaction/1', shows: 'denylisted key' },
@@ -140,7 +171,8 @@ const SCENES: readonly Scene[] = [
 
 const SIZES = [
   { width: 1280, height: 800, theme: 'light' },
-  { width: 390, height: 844, theme: 'dark' },
+  { width: 768, height: 1024, theme: 'light' },
+  { width: 360, height: 780, theme: 'dark' },
   { width: 320, height: 256, theme: 'light' },
 ] as const
 
@@ -151,6 +183,8 @@ async function openScene({ hash, shows, act }: Scene): Promise<void> {
   await untilShown(page, shows)
   // Counts come after the rows.
   if (/explore(?!.*\()/.test(hash)) await untilShown(page, 'behind')
+  // What is old is pale until the answer is there.
+  await page.waitForFunction("document.querySelector('.is-stale') === null")
   await act?.()
 }
 

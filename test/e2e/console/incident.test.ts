@@ -87,7 +87,6 @@ test('by mouse alone', options, async () => {
     await page.mouse.click(box!.x + box!.width / 2, box!.y + box!.height / 2)
   }
   await click('#time')
-  await click('::-p-text(By event time)')
   await click('::-p-text(Last 4 hours)')
   await page.waitForFunction("document.querySelectorAll('.bar.is-error').length > 10")
   await drawOverHighestErrors()
@@ -137,12 +136,6 @@ test('by keyboard alone', options, async () => {
   await keyboard.press('t')
   await tabTo(async () => (await text()).includes('Last 4 hours'))
   await keyboard.press('Enter')
-  await keyboard.press('t')
-  await tabTo(async () =>
-    Boolean(await page.evaluate("document.activeElement.id === 'by-event-time'")),
-  )
-  await keyboard.press('Space')
-  await keyboard.press('Escape')
   await page.waitForFunction("document.querySelectorAll('.bar.is-error').length > 10")
   await tabTo(async () => (await label()) === 'Events by time')
   await drawByKeys()

@@ -76,12 +76,12 @@ test('a stream, a key, and events through a pipe', async () => {
   assert.match((await run(['keys', 'web'])).out, /cli {3}lax_/)
 })
 
-test('search: lines for people, records for programs, in the order of time', async () => {
+test('search: lines for people, records for programs', async () => {
   const found = await run(['search', 'web', 'level:(error info)', '--from', '-1h', '-n', '5'])
   assert.equal(found.code, 0)
   const lines = found.out.trimEnd().split('\n')
   assert.match(lines[0]!, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S* error the disk is full$/)
-  assert.match(lines[1]!, / info {2}served in red\\x07$/)
+  assert.match(lines[1]!, / info {2}served \\u001b\[31min red\\u0007$/)
   const json = await run(['search', '*', 'disk', '--json'])
   const record = JSON.parse(json.out)
   assert.equal(record._stream, '1')
@@ -96,12 +96,14 @@ test('search: lines for people, records for programs, in the order of time', asy
 
 test('exit codes: nothing found, a wrong command line, a refusal', async () => {
   const nothing = await run(['search', 'web', 'nosuchword'])
-  assert.deepEqual(nothing, { code: 1, out: '', err: 'no event matches\n' })
+  const told = 'by event time (UTC), in the order of receipt\nno event matches\n'
+  assert.deepEqual(nothing, { code: 1, out: '', err: told })
   for (const args of [
     ['nope'],
     ['search'],
     ['search', 'no-such'],
     ['search', 'web', 'a', 'b'],
+    ['search', 'web', '--time-basis', 'ingested_at'],
     [],
   ]) {
     assert.equal((await run(args)).code, 2, args.join(' '))
@@ -134,6 +136,33 @@ test('query: a table of groups', async () => {
   assert.equal(code, 0)
   assert.match(out, /^_level {2}count {2}max\(took_ms\)\n/)
   assert.match(out, /^error {3}1 {6}12$/m)
+})
+
+test('the clock is when events happened, unless receipt is asked for; it is told', async () => {
+  const key = (await run(['keys', 'create', 'web'])).out.trim()
+  const happened = '2026-01-31T12:00:00.000Z'
+  const event = { timestamp: happened, message: 'late', n: '200', 'a,b': 1 }
+  const input = `${JSON.stringify(event)}\n${JSON.stringify({ ...event, n: 200 })}\n`
+  assert.equal((await run(['send'], input, { SLUICE_KEY: key })).code, 0)
+  const hour = await run(['search', 'web', 'late'])
+  assert.deepEqual([hour.code, hour.out], [1, ''])
+  assert.match(hour.err, /^by event time \(UTC\)/)
+  const then = ['--from', '2026-01-31T11:00:00Z', '--to', '2026-01-31T13:00:00Z']
+  const found = await run(['search', 'web', 'late', ...then])
+  assert.match(found.out, /^2026-01-31 12:00:00\S* {7}late\n2026-01-31 12:00:00/)
+  const received = await run(['search', 'web', 'late', '--time-basis', 'receipt'])
+  assert.match(received.err, /^by receipt time \(UTC\)/)
+  assert.match(received.out, /^20\d\d-.* late\n/)
+  assert.doesNotMatch(received.out, /^2026-01-31 12:00/)
+  let out = ''
+  for (let turn = 0; turn < 50 && !out.includes('"200"'); turn++) {
+    out = (await run(['query', 'web', 'late', '--by', 'n,`a,b`', ...then])).out
+  }
+  assert.match(out, /^200 +1 +1$/m)
+  assert.match(out, /^"200" +1 +1$/m)
+  const byHour = await run(['query', 'web', 'late', '--bucket', '1h', ...then])
+  assert.match(byHour.out, /^event time +count\n/)
+  assert.equal((await run(['query', 'web', 'late', '--json'])).err, 'by event time (UTC)\n')
 })
 
 test('tail: events as they come, until Ctrl+C', async () => {
