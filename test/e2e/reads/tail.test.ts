@@ -76,12 +76,14 @@ test('an event is there as soon as it was acknowledged, exactly as in the list',
   await errors.stop()
 })
 
-test('words are looked for in all strings, as a search does, until text is seen', async () => {
+test('words are looked for in an event as a search does, whatever came before it', async () => {
   const stream = await api.createStream()
   const send = (event: object) => api.ingest(stream.key, JSON.stringify([event]))
-  const isFound = async (query: string) => {
-    const page = await api.rest(`/v1/streams/${stream.id}/search`, 'POST', { query })
-    return (JSON.parse(page) as { readonly events: readonly unknown[] }).events.length > 0
+  const search = async () => {
+    const asked = { query: 'checkout', order: 'oldest' }
+    const page = await api.rest(`/v1/streams/${stream.id}/search`, 'POST', asked)
+    const { events } = JSON.parse(page) as { readonly events: readonly { payload: Numbered }[] }
+    return events.map(({ payload }) => payload.n)
   }
   assert.equal((await send({ n: 0, who: { name: 'Checkout api' } })).status, 200)
   const reader = await open(stream.id, { query: 'checkout', from: '-1m' })
@@ -89,20 +91,20 @@ test('words are looked for in all strings, as a search does, until text is seen'
   await reader.until(() => reader.events.length === 1, 'what was there', 2_000)
   await send({ n: 1, other: 'the checkout' })
   await reader.until(() => reader.events.length === 2, 'a path that is new', 2_000)
-  assert.equal(await isFound('checkout'), true)
   await send({ n: 2, message: 'Checkout', other: 'x' })
-  const deadline = performance.now() + 20_000
-  while (await isFound('checkout n:<2')) {
-    assert.ok(performance.now() < deadline, 'the text field is learned')
-    await sleep(100)
-  }
-  await sleep(4_000) // The tail hears of it within a few seconds.
-  await send({ n: 3, other: 'checkout' })
-  await send({ n: 4, message: 'checkout again' })
-  await reader.until(() => numbers().includes(4), 'the last', 2_000)
-  assert.deepEqual(numbers(), [0, 1, 2, 4])
+  await send({ n: 3, message: 'x', other: 'checkout' })
+  await sleep(2_000)
+  await send({ n: 4, other: 'checkout' })
+  await send({ n: 5, Deep: { MSG: 'checkout again' } })
+  await reader.until(() => numbers().includes(5), 'the last', 2_000)
+  assert.deepEqual(numbers(), [0, 1, 2, 4, 5])
+  assert.deepEqual(await search(), [0, 1, 2, 4, 5])
   assert.deepEqual(reader.gaps, [])
 })
+
+interface Numbered {
+  readonly n: number
+}
 
 test('bad requests are refused before the stream begins', async () => {
   const { id } = await api.createStream()
