@@ -41,7 +41,7 @@ function sieveBench(name: string, title: string, texts: readonly string[]): Micr
       facts.describe(tape, bytes, events)
       const taped = { tape, bytes, events, facts }
       const range = { first: 0, count: events.count }
-      const json = JSON.stringify([{ textFields: ['message'], isAllText: false }, ...texts])
+      const json = JSON.stringify([['message'], ...texts])
       const watched = { streamId: 1 as StreamId, setId: 1, json }
       const sieve = new Sieve()
       return () => {

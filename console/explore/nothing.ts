@@ -45,7 +45,8 @@ const FIELDS_LOOKED_AT = 1_000
 /** Rejects when the service does not answer. */
 export async function explainNothing(ask: Ask, signal: AbortSignal): Promise<NothingFound> {
   const clauses = clausesOf(parse(ask.query))
-  const { total, alone, without } = await countEach(ask, clauses, signal)
+  const counted = await countEach(ask, clauses, signal)
+  const { total, alone, without } = await withWaiting(ask, clauses, counted, signal)
   if (total === 0) {
     const [newestMs, byOtherClock] = await Promise.all([
       newestOf(ask, signal),
@@ -104,6 +105,38 @@ async function countEach(ask: Ask, clauses: readonly Query[], signal: AbortSigna
     return { label, query: rest[index]!, count: row[`r${index}`] ?? 0 }
   })
   return { total: answer.total, alone: clauses.map((_, index) => row[`a${index}`] ?? 0), without }
+}
+
+type CountedEach = Awaited<ReturnType<typeof countEach>>
+
+/** Counts lack events of the last seconds, a search does not: what it finds is there. */
+async function withWaiting(
+  ask: Ask,
+  clauses: readonly Query[],
+  { total, alone, without }: CountedEach,
+  signal: AbortSignal,
+): Promise<CountedEach> {
+  const atLeast = async (count: number, query: string) => {
+    return count > 0 || !(await isFound(ask, query, signal)) ? count : 1
+  }
+  const [all, ...each] = await Promise.all([
+    atLeast(total, ''),
+    ...clauses.map((clause, index) => atLeast(alone[index]!, format(clause))),
+  ])
+  const others = without.map(async (instead) => {
+    return { ...instead, count: await atLeast(instead.count ?? 0, instead.query) }
+  })
+  return { total: all, alone: each, without: await Promise.all(others) }
+}
+
+async function isFound(ask: Ask, query: string, signal: AbortSignal): Promise<boolean> {
+  const body = { ...readMembers(ask), query, limit: 1 }
+  const call = { method: 'POST', body, signal } as const
+  const page = await callJson<{ readonly events: readonly unknown[] }>(
+    readPath(ask, 'search'),
+    call,
+  )
+  return page.events.length > 0
 }
 
 /** The query with another clause, or none, in place of that one. */

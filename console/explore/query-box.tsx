@@ -5,8 +5,8 @@
  */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { isSameQuery } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
-import { isSameQuery } from '../../src/language/same-query.ts'
 import { visibleLine, visibleText } from '../../src/language/visible-text.ts'
 import { setParams } from '../base/route.ts'
 import { ask } from './ask.ts'

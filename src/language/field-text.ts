@@ -1,4 +1,4 @@
-/** Fields that stand alone, outside a query: as columns, as what is counted, in addresses. */
+/** Fields that stand alone, outside a query: as columns, as what is counted, in addresses and lists. */
 import { COMMA } from './characters.ts'
 import { isQueryablePath } from './parse-field.ts'
 import { QueryError } from './query-error.ts'
@@ -55,4 +55,36 @@ function tryScan(text: string, start: number) {
     if (cause instanceof QueryError) return undefined
     throw cause
   }
+}
+
+/** A name in a list or a parameter: a plain path, or as queries write it. */
+export interface FieldName {
+  /** Without the backquotes, their escapes undone. */
+  readonly path: string
+  /** Brackets and the names of system fields in it are nothing special. */
+  readonly isQuoted: boolean
+}
+
+/**
+ * Of a text with backquotes that is a field of the query language, that field; any other text is a
+ * path as it is. So a name may hold backquotes of its own, as long as it does not look like one.
+ */
+export function readFieldName(text: string): FieldName {
+  if (!text.includes('`')) return { path: text, isQuoted: false }
+  const plain = looselyQuoted(text) ?? { path: text, isQuoted: false }
+  try {
+    const scanned = tryScanField(text, 0)
+    if (scanned?.end !== text.length || scanned.isOpen) return plain
+    const path = scanned.parts.join('[].') // As `catalogPath`, which browsers do not have.
+    return path === '' ? plain : { path, isQuoted: scanned.parts.length === 1 }
+  } catch (cause) {
+    if (cause instanceof QueryError) return plain
+    throw cause
+  }
+}
+
+/** In backquotes, with others inside that are not escaped. */
+function looselyQuoted(text: string): FieldName | undefined {
+  const isQuoted = text.length > 2 && text.startsWith('`') && text.endsWith('`')
+  return isQuoted ? { path: text.slice(1, -1), isQuoted } : undefined
 }

@@ -24,7 +24,6 @@ import type {
   Test,
 } from './query-tree.ts'
 import { SYSTEM_FIELDS } from './query-tree.ts'
-import { isSameQuery } from './same-query.ts'
 import { visibleText } from './visible-text.ts'
 
 export function format(query: Query): string {
@@ -224,4 +223,17 @@ function isPlainSegment(segment: string): boolean {
 function backquote(path: string): string {
   const escaped = visibleText(path.replace(/[`\\]/g, '\\$&'))
   return `\`${escaped.replaceAll('\n', '\\u000a').replaceAll('\t', '\\u0009')}\``
+}
+
+/** Whether two trees are the same apart from their positions in the texts. */
+export function isSameQuery(a: Query, b: Query): boolean {
+  return withoutSpans(a) === withoutSpans(b)
+}
+
+/** A tree as text, without positions. */
+export function withoutSpans(query: Query): string {
+  return JSON.stringify(query, (key, value: unknown) => {
+    if (key === 'start' || key === 'end') return undefined
+    return typeof value === 'bigint' ? String(value) : value
+  })
 }

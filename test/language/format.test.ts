@@ -6,11 +6,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { format } from '../../src/language/format.ts'
+import { format, withoutSpans } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
 import { QueryError } from '../../src/language/query-error.ts'
 import type { Query } from '../../src/language/query-tree.ts'
-import { withoutSpans } from '../../src/language/same-query.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { anyText, queryText } from './random-query.ts'
 

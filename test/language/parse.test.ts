@@ -5,11 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { format } from '../../src/language/format.ts'
+import { format, withoutSpans } from '../../src/language/format.ts'
 import { parse } from '../../src/language/parse.ts'
 import { QueryError } from '../../src/language/query-error.ts'
 import type { Query } from '../../src/language/query-tree.ts'
-import { withoutSpans } from '../../src/language/same-query.ts'
 import {
   QUERY_CLAUSES_MAX,
   QUERY_LEVELS_MAX,

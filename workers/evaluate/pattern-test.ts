@@ -57,6 +57,8 @@ function isAt(bytes: Uint8Array, start: number, end: number, part: Uint8Array): 
  * between two characters of one word. A `*` at an end reaches up to white space, where a word ends.
  */
 export function makeWordPatternTest(pattern: Pattern, regexes: Regexes): StringTest {
+  const contained = containedIn(pattern)
+  if (contained !== undefined) return makeContainedTest(contained)
   const sources = pattern.map((token) => sourceOf(folded(token), '[^ \\t\\n\\f\\r]*'))
   const first = pattern[0]!
   const last = pattern.at(-1)!
@@ -70,6 +72,20 @@ export function makeWordPatternTest(pattern: Pattern, regexes: Regexes): StringT
   if (first.kind === 'literal' && beginsInWord(foldCase(first.text))) sources.unshift(EDGE_BEFORE)
   if (last.kind === 'literal' && endsInWord(foldCase(last.text))) sources.push(EDGE_BEHIND)
   return regexes.makeFoldedTest(sources.join(''))
+}
+
+/** Of `*text*`, which is found anywhere, the text. */
+function containedIn([first, middle, last, ...more]: Pattern): string | undefined {
+  const isContained = first?.kind === 'many' && last?.kind === 'many' && more.length === 0
+  return isContained && middle?.kind === 'literal' ? middle.text : undefined
+}
+
+function makeContainedTest(text: string): StringTest {
+  const needle = new Needle(Buffer.from(foldCase(text)))
+  return (bytes, start, end) => {
+    const whole = Buffer.from(foldCase(bytes.toString('utf8', start, end)))
+    return needle.find(whole, 0, whole.length) >= 0
+  }
 }
 
 function folded(token: PatternToken): PatternToken {

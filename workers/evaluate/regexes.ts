@@ -7,7 +7,7 @@
  * `re2js` reports neither, so this reads the DFA inside it; its version is pinned exactly.
  */
 import { RE2JS } from 're2js'
-import { foldCase } from '../../src/language/words.ts'
+import { foldCase, withoutEscapes } from '../../src/language/words.ts'
 import { MATCH_REGEX_BYTES_MAX, MATCH_REGEX_TEXT_MAX } from '../../src/limits.ts'
 import type { StringTest } from './string-test.ts'
 import type { Work } from './work.ts'
@@ -64,10 +64,12 @@ export class Regexes {
     return (bytes, start, end) => regex.test(bytes.toString('utf8', start, end))
   }
 
-  /** The same of the text with its case folded. */
+  /** The same of the text with its case folded, and with a space for each escape sequence. */
   makeFoldedTest(source: string): StringTest {
     const regex = this.#make(source, false)
-    return (bytes, start, end) => regex.test(foldCase(bytes.toString('utf8', start, end)))
+    return (bytes, start, end) => {
+      return regex.test(withoutEscapes(foldCase(bytes.toString('utf8', start, end))))
+    }
   }
 
   /** Of a query that is not asked any more. */

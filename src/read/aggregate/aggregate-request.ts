@@ -1,7 +1,7 @@
 /** What an aggregating query asks for, read from a body's members. */
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
-import { readFieldName } from '../../language/field-name.ts'
+import { readFieldName } from '../../language/field-text.ts'
 import type { Query } from '../../language/query-tree.ts'
 import {
   QUERY_AGGREGATES_MAX,

@@ -1,6 +1,6 @@
 /** A field that events are grouped by or counted in: a path of the payload, or a label of ours. */
 import { IngestError } from '../../errors.ts'
-import { readFieldName } from '../../language/field-name.ts'
+import { readFieldName } from '../../language/field-text.ts'
 import { SYSTEM_FIELDS } from '../../language/query-tree.ts'
 import { FIELD_PATH_BYTES_MAX } from '../../limits.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'

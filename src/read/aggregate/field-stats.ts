@@ -2,7 +2,7 @@
 import type { Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
 import { conjoin } from '../../language/combine.ts'
-import { readFieldName } from '../../language/field-name.ts'
+import { readFieldName } from '../../language/field-text.ts'
 import type { Query } from '../../language/query-tree.ts'
 import { FIELD_PATH_BYTES_MAX, STATS_TOP_DEFAULT, STATS_TOP_MAX } from '../../limits.ts'
 import type { AggregateFunction } from '../../model/aggregate-functions.ts'

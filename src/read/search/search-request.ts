@@ -1,7 +1,7 @@
 /** What a search asks for, beyond what every request to read does. */
 import { nullable, type ObjectSchema, type Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
-import { readFieldName } from '../../language/field-name.ts'
+import { readFieldName } from '../../language/field-text.ts'
 import {
   EVENTS_PAGE_DEFAULT,
   EVENTS_PAGE_MAX,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readFieldName } from '../../src/language/field-name.ts'
+import { readFieldName } from '../../src/language/field-text.ts'
 import { writeField } from '../../src/language/format.ts'
 import { splitNames } from '../../src/model/field-path.ts'
 
