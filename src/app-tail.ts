@@ -1,5 +1,6 @@
 /** The part of the composition root that builds live tails. */
 import { availableParallelism } from 'node:os'
+import { mainTurns } from './api/main-turns.ts'
 import type { Context } from './app-context.ts'
 import type { Stores } from './cell/open-stores.ts'
 import { TAIL_WORK_SHARE } from './limits.ts'
@@ -46,6 +47,7 @@ export function createTails(
     },
     onError: (err) => log.warn({ err }, 'live tails have missed something'),
     nowMs: Date.now,
+    nextTurn: () => mainTurns.next(),
   })
   metrics.watchTails(() => hub.count)
   return hub

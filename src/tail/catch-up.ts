@@ -49,6 +49,8 @@ export interface CatchUpParts {
   readonly events: SegmentSource
   readonly match: MatchSegments
   readonly nowMs: () => number
+  /** Resolves when more may be sent: other work has its turn between. */
+  readonly nextTurn: () => Promise<void>
 }
 
 export interface CatchUpRequest {
@@ -212,8 +214,11 @@ function* pagesOf(
   if (page.length > 0) yield page
 }
 
+/** What is sent at a stretch. */
+const SEND_MS_MAX = 4
+
 async function sendPage(
-  { events, match }: CatchUpParts,
+  { events, match, nextTurn }: CatchUpParts,
   { streamId, query, textFields }: CatchUpRequest,
   {
     page,
@@ -237,6 +242,7 @@ async function sendPage(
   })
   const { stopped, undecided, events: mine } = queries[0]!
   let at = 0
+  let sinceMs = performance.now()
   for (const [index, { node, segmentId, toOrdinal, isLast }] of slices.entries()) {
     const cursor = encodePlaces(places, segmentId)
     for (; at < mine.length && matched.read[mine[at]!] === index; at++) {
@@ -246,6 +252,9 @@ async function sendPage(
       const ordinal = matched.ordinal[event]!
       const of = { segmentId, cursor: cursorAt(ordinal, cursor), atMs }
       await send({ kind: 'event', record, ...of })
+      if (performance.now() - sinceMs < SEND_MS_MAX) continue
+      await nextTurn()
+      sinceMs = performance.now()
     }
     if (isLast) places.set(node, segmentId)
     if (stopped === undefined || index < stopped.read) continue

@@ -208,13 +208,13 @@ export class TailHub {
   async #runTail({ request, tail }: OpenTail, writer: TailWriter): Promise<void> {
     const { start, query } = request
     const { streamId, textFields } = request.stream
-    const { store, events, match, nowMs } = this.#options
+    const { store, events, match, nowMs, nextTurn } = this.#options
     const heard = tail.startPlaces
     const missed =
       start.kind === 'now'
         ? undefined
         : (send: Parameters<typeof catchUp>[2]) => {
-            const parts = { store, events, match, nowMs }
+            const parts = { store, events, match, nowMs, nextTurn }
             const what = { streamId, query, textFields, start, heard }
             return catchUp(parts, what, send, () => writer.isOver || tail.isEnded)
           }

@@ -180,6 +180,7 @@ export function createHub(store: FakeStore, options: Partial<TailHubOptions> = {
     },
     onError: (cause) => errors.push(cause),
     nowMs: Date.now,
+    nextTurn: async () => undefined,
     ...options,
   })
   /** As commit forwards it. */
