@@ -25,7 +25,7 @@ const CLIENTS = 6
 const ROUND_MS = 500
 const ROUNDS = 3
 /**
- * CPU time of one turn. Planning the largest query takes 15 to 30 on an idle machine, all else less;
+ * CPU time of one turn. To plan the largest query takes 15 to 30 on an idle machine, all else less;
  * beside others the same work takes up to twice as long. Rendering at a stretch took 200 and more.
  */
 const TURN_MS_MAX = 60
