@@ -413,7 +413,7 @@ export const MERGE_AGE_S = 60
 /** Parts that a merge takes at most: each takes memory. */
 export const MERGE_PARTS_AT_ONCE_MAX = 30
 /** Text fields of a stream that have an index. */
-export const TEXT_INDEXES_MAX = 16
+export const TEXT_INDEXES_MAX = 11
 /** Fields of identifiers that have one. */
 export const ID_INDEXES_MAX = 4
 /**
