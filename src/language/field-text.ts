@@ -1,4 +1,4 @@
-/** Fields that stand alone, outside a query: as columns, as what is counted, in addresses and lists. */
+/** Fields that stand alone, outside a query: as columns, in addresses, in lists and parameters. */
 import { COMMA } from './characters.ts'
 import { isQueryablePath } from './parse-field.ts'
 import { QueryError } from './query-error.ts'
