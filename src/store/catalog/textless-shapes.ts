@@ -39,14 +39,14 @@ interface Looked {
   readonly names: TextNames
   /** Undefined for a shape all of whose events have text. */
   readonly byShape: Map<string, TextlessShape | undefined>
-  textless: Textless
+  /** Of all in `byShape`; undefined when some were added since it was made. */
+  textless: Textless | undefined
 }
 
 export class TextlessShapes {
   readonly #postgres: Postgres
   /** In the order of their last use. */
   readonly #looked = new Map<StreamId, Looked>()
-  #shapes = 0
 
   constructor(postgres: Postgres) {
     this.#postgres = postgres
@@ -60,14 +60,14 @@ export class TextlessShapes {
       return shapes.filter((shape) => !byShape.has(shape)).map((shape) => ({ streamId, shape }))
     })
     if (missing.length > 0) await this.#look(missing, streams, looked)
-    return looked.map(({ textless }) => textless)
+    return looked.map((one) => (one.textless ??= mergeShapes(one.byShape)))
   }
 
   #begin({ streamId, names, shapes }: ShapesOfStream): Looked {
     const known = this.#looked.get(streamId)
     // Fewer shapes than are known: those of a stream's past were removed.
     const isSame = known?.names === names && known.byShape.size <= shapes.length
-    const looked = isSame ? known : { names, byShape: new Map(), textless: NO_TEXTLESS }
+    const looked = isSame ? known : { names, byShape: new Map(), textless: undefined }
     this.#looked.delete(streamId)
     this.#looked.set(streamId, looked)
     return looked
@@ -87,21 +87,21 @@ export class TextlessShapes {
         some.map(({ shape }) => shape),
       ])
       for (const { stream_id: streamId, shape, paths } of rows) {
-        const { byShape, names } = byStream.get(streamId)!
-        byShape.set(shape, tryReadTextless(paths, names))
+        const one = byStream.get(streamId)!
+        one.byShape.set(shape, tryReadTextless(paths, one.names))
+        one.textless = undefined
       }
     }
-    for (const one of new Set(looked)) one.textless = mergeShapes(one.byShape)
     this.#trim()
   }
 
   #trim(): void {
-    this.#shapes = 0
-    for (const { byShape } of this.#looked.values()) this.#shapes += byShape.size
+    let count = 0
+    for (const { byShape } of this.#looked.values()) count += byShape.size
     for (const [oldest, { byShape }] of this.#looked) {
-      if (this.#shapes <= TEXTLESS_SHAPES_KEPT_MAX) return
+      if (count <= TEXTLESS_SHAPES_KEPT_MAX) return
       this.#looked.delete(oldest)
-      this.#shapes -= byShape.size
+      count -= byShape.size
     }
   }
 }

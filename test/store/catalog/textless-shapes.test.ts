@@ -50,6 +50,29 @@ test('a shape is read once; other names or fewer shapes are looked at anew', asy
   assert.deepEqual(await textless.of(ask(1, [])), [NO_TEXTLESS])
 })
 
+test('who asks while others still look gets what is known of his shapes', async () => {
+  const release: (() => void)[] = []
+  const query = async (_sql: string, [streams, shapes]: [readonly number[], readonly string[]]) => {
+    if (release.length > 0) await new Promise<void>((resolve) => release.push(resolve))
+    else release.push(() => undefined)
+    const rows = shapes.map((shape, at) => {
+      return { stream_id: streams[at], shape, paths: '[["host","string"]]' }
+    })
+    return { rows }
+  }
+  const textless = new TextlessShapes({ query } as unknown as Postgres)
+  // The shapes of the first stream are read at once, those of the second one wait.
+  const both = textless.of([...ask(1, shapesFrom(1, 32)), ...ask(2, shapesFrom(1, 1))])
+  while (release.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  const [first] = await textless.of(ask(1, shapesFrom(1, 32)))
+  assert.deepEqual([first?.shapes?.length, first?.paths], [32, [['host']]])
+  release[1]!()
+  assert.deepEqual(
+    (await both).map(({ shapes }) => shapes?.length),
+    [32, 1],
+  )
+})
+
 test('past TEXTLESS_SHAPES_KEPT_MAX the streams asked for first are forgotten', async () => {
   const { textless, reads } = shapesOver(() => '[]')
   const half = shapesFrom(0, TEXTLESS_SHAPES_KEPT_MAX / 2)
