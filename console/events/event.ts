@@ -4,7 +4,7 @@ import type { SystemFieldName } from '../../src/language/query-tree.ts'
 import { TRACE_PATHS, type TraceFieldName } from '../../src/language/trace-fields.ts'
 import { visibleLine, visibleString, visibleText } from '../../src/language/visible-text.ts'
 import { SERVICE_FIELDS } from '../../src/model/event-labels.ts'
-import { mainTextOf, TEXT_FIELDS_DEFAULT, TextNames } from '../../src/model/text-fields.ts'
+import { rankTextPaths, TEXT_FIELDS_DEFAULT, TextNames } from '../../src/model/text-fields.ts'
 import type { Clock } from '../base/clock.ts'
 import {
   type JsonSpan,
@@ -147,7 +147,7 @@ export function lineOf(
   event: EventRecord,
   textFields: readonly string[] = TEXT_FIELDS_DEFAULT,
 ): string {
-  const path = mainTextOf(stringPaths(event.payload, ''), namesOf(textFields))
+  const [path] = rankTextPaths(stringPaths(event.payload, ''), namesOf(textFields))
   const value = path === undefined ? undefined : jsonAt(event.payload, path)
   return shownStart(value ?? event.payload, false)
 }

@@ -5,7 +5,7 @@
  */
 import { visibleLine, visibleText } from '../language/visible-text.ts'
 import { LEVELS, type Level, readLevel } from '../model/event-labels.ts'
-import { mainTextOf, TEXT_FIELDS_DEFAULT, TextNames } from '../model/text-fields.ts'
+import { rankTextPaths, TEXT_FIELDS_DEFAULT, TextNames } from '../model/text-fields.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Which of an event's times is meant. */
@@ -102,7 +102,7 @@ function levelOf(payload: EventRecord['payload']): Level | undefined {
 /** The first text field, followed by the rest of the payload. */
 function lineOf(payload: EventRecord['payload']): string {
   const strings = new Map(stringsOf(payload, ''))
-  const path = mainTextOf(strings.keys(), TEXT_NAMES)
+  const [path] = rankTextPaths(strings.keys(), TEXT_NAMES)
   return path === undefined ? JSON.stringify(payload) : strings.get(path)!
 }
 

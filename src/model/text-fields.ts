@@ -71,18 +71,12 @@ export class TextNames {
   }
 }
 
-/** The path of an event's line: its most important text field, the least deep of several. */
-export function mainTextOf(paths: Iterable<string>, names: TextNames): string | undefined {
-  let best: { readonly path: string; readonly order: readonly [number, number] } | undefined
-  for (const path of paths) {
+/** Those that are text fields, the most important first; of one name the least deep. */
+export function rankTextPaths(paths: Iterable<string>, names: TextNames): readonly string[] {
+  const ranked = [...paths].flatMap((path) => {
     const rank = names.rankOf(path)
-    if (rank === undefined) continue
-    const order = [rank, path.split('.').length] as const
-    const isBetter =
-      best === undefined ||
-      order[0] < best.order[0] ||
-      (order[0] === best.order[0] && order[1] < best.order[1])
-    if (isBetter) best = { path, order }
-  }
-  return best?.path
+    return rank === undefined ? [] : [{ path, rank, depth: path.split('.').length }]
+  })
+  const sorted = ranked.toSorted((a, b) => a.rank - b.rank || a.depth - b.depth)
+  return sorted.map(({ path }) => path)
 }

@@ -59,7 +59,7 @@ class QueryCompiler {
   constructor(textFields: readonly string[], parts: Parts) {
     this.#parts = parts
     this.#names = new TextNames(textFields)
-    this.#texts = new TextFinder(textFields)
+    this.#texts = new TextFinder(this.#names)
   }
 
   finish(): (event: EventCursor) => void {
@@ -156,7 +156,6 @@ class QueryCompiler {
     const anyString = this.#somePath('', () => ofString)
     return (event, from, to, depth) => {
       texts.find(event)
-      // Others may find theirs before this test goes on.
       const { from: first, to: end, hasString } = texts
       for (let index = first; index < end; index++) {
         if (test(event, event.start + texts.entryAt(index), 0)) return true

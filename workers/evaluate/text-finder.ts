@@ -3,7 +3,7 @@
  * (docs/decisions/0016-event-layouts.md), so they are found once per layout.
  */
 import { isFieldPath } from '../../src/model/field-path.ts'
-import { TextNames } from '../../src/model/text-fields.ts'
+import type { TextNames } from '../../src/model/text-fields.ts'
 import { NO_TYPE, nativeTypeOf, STRING_TYPE } from '../block/native-types.ts'
 import { NO_LAYOUT } from '../facts/event-layouts.ts'
 import { type ColumnNames, NO_COLUMN } from '../tape/column-names.ts'
@@ -35,8 +35,8 @@ export class TextFinder {
   to = 0
   hasString = false
 
-  constructor(textFields: readonly string[]) {
-    this.#names = new TextNames(textFields)
+  constructor(names: TextNames) {
+    this.#names = names
   }
 
   /** Precondition: `find` was called. */

@@ -3,7 +3,7 @@ import { WIDE_PATHS_MAX } from '../../limits.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { ID_FIELDS, NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
-import { TextNames } from '../../model/text-fields.ts'
+import { rankTextPaths, TextNames } from '../../model/text-fields.ts'
 import type { Postgres } from '../postgres.ts'
 import type { StreamDirectory } from '../stream-directory.ts'
 
@@ -71,14 +71,4 @@ export class TableNeedsStore {
 function likeName(name: string): string[] {
   const literal = name.replace(/[\\%_]/g, '\\$&')
   return [literal, `%.${literal}`]
-}
-
-/** The most important first: by the setting's order, then those that are less deep. */
-function rankTextPaths(paths: readonly string[], names: TextNames): readonly string[] {
-  const ranked = paths.flatMap((path) => {
-    const rank = names.rankOf(path)
-    return rank === undefined ? [] : [{ path, rank, depth: path.split('.').length }]
-  })
-  const sorted = ranked.toSorted((a, b) => a.rank - b.rank || a.depth - b.depth)
-  return sorted.map(({ path }) => path)
 }
