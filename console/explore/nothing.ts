@@ -89,6 +89,7 @@ async function countEach(ask: Ask, clauses: readonly Query[], signal: AbortSigna
   ]
   const answer = await callJson<{
     readonly total: number
+    readonly as_of: string
     readonly rows: readonly Readonly<Record<string, number>>[]
   }>(readPath(ask, 'query'), {
     method: 'POST',
@@ -104,8 +105,12 @@ async function countEach(ask: Ask, clauses: readonly Query[], signal: AbortSigna
     const label = format(clause)
     return { label, query: rest[index]!, count: row[`r${index}`] ?? 0 }
   })
-  return { total: answer.total, alone: clauses.map((_, index) => row[`a${index}`] ?? 0), without }
+  const { total, as_of: asOf } = answer
+  return { total, asOf, alone: clauses.map((_, index) => row[`a${index}`] ?? 0), without }
 }
+
+/** The clock that an answer's `as_of` is from may be ahead of the service's. */
+const EVER = '2100-01-01T00:00:00Z'
 
 type CountedEach = Awaited<ReturnType<typeof countEach>>
 
@@ -113,9 +118,12 @@ type CountedEach = Awaited<ReturnType<typeof countEach>>
 async function withWaiting(
   ask: Ask,
   clauses: readonly Query[],
-  { total, alone, without }: CountedEach,
+  counted: CountedEach,
   signal: AbortSignal,
 ): Promise<CountedEach> {
+  const { total, asOf, alone, without } = counted
+  const since: Ask = { ...ask, clock: 'ingested_at', from: asOf, to: EVER }
+  if (!(await isFound(since, '', signal))) return counted
   const atLeast = async (count: number, query: string) => {
     return count > 0 || !(await isFound(ask, query, signal)) ? count : 1
   }
@@ -126,7 +134,7 @@ async function withWaiting(
   const others = without.map(async (instead) => {
     return { ...instead, count: await atLeast(instead.count ?? 0, instead.query) }
   })
-  return { total: all, alone: each, without: await Promise.all(others) }
+  return { total: all, asOf, alone: each, without: await Promise.all(others) }
 }
 
 async function isFound(ask: Ask, query: string, signal: AbortSignal): Promise<boolean> {
