@@ -29,7 +29,8 @@ export const MIXED_PROJECTION_COLUMNS = [
  * The parts of the column `context`: what a protocol's record says of an event beside its JSON.
  * Empty where it says no id and no other service than the event's fields, as for nearly all events.
  * Else the trace's id, the span's, and the service that the event's own fields say, which the
- * column `service` has in all other rows. An id of zeros is none.
+ * column `service` has in all other rows. An id of zeros is none; a single byte stands for no ids
+ * and no such service.
  */
 export const CONTEXT_IDS = {
   _trace_id: { at: 0, bytes: 16 },

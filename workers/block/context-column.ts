@@ -29,12 +29,24 @@ export function writeContexts(
       continue
     }
     const length = service === NO_SERVICE ? 0 : labels.names.lengthOf(service)
+    if (length === 0 && !given.hasIds(event)) {
+      writeOtherService(writer)
+      continue
+    }
     writer.varuint(CONTEXT_SERVICE_AT + length)
     writer.reserve(CONTEXT_SERVICE_AT + length)
     const at = writeIds(given, event, writer.bytes, writer.length)
     if (service !== NO_SERVICE) labels.names.copy(service, writer.bytes, at)
     writer.length += CONTEXT_SERVICE_AT + length
   }
+}
+
+/** One byte: no ids, and the event's fields say no service. */
+function writeOtherService(writer: ByteWriter): void {
+  writer.reserve(2)
+  writer.bytes[writer.length] = 1
+  writer.bytes[writer.length + 1] = 0
+  writer.length += 2
 }
 
 /** Zeros for an id that the event has not; returns where they end. */
@@ -49,5 +61,5 @@ function writeIds(given: GivenLabels, event: number, to: Uint8Array, at: number)
 /** A level alone is in the column `level`, and so is a service that the event's fields say, too. */
 function saysMore({ given, ownService, service }: EventLabels, event: number): boolean {
   const isOther = ownService[event] !== service[event]
-  return isOther || given.hasTraceId(event) || given.hasSpanId(event)
+  return isOther || given.hasIds(event)
 }

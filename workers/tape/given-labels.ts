@@ -73,6 +73,11 @@ export class GivenLabels {
     copy(id, 0, SPAN_ID_BYTES, this.ids, event * IDS_BYTES + TRACE_ID_BYTES)
   }
 
+  /** Of either kind. */
+  hasIds(event: number): boolean {
+    return this.kinds[event] !== 0
+  }
+
   hasTraceId(event: number): boolean {
     return (this.kinds[event]! & TRACE) !== 0
   }

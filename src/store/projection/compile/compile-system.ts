@@ -3,7 +3,7 @@ import type { Bound, RangeTest, SystemFieldName, Test } from '../../../language/
 import { levelsInRange } from '../../../language/scalar.ts'
 import { idDigits } from '../../../language/trace-fields.ts'
 import { tryParseEventId } from '../../../model/event-id.ts'
-import { CONTEXT_IDS } from '../../../model/projection.ts'
+import { CONTEXT_IDS, CONTEXT_SERVICE_AT } from '../../../model/projection.ts'
 import { segmentIdMs } from '../../../model/segment-id.ts'
 import { bothBounds } from './both-bounds.ts'
 import { compileTest } from './compile-test.ts'
@@ -45,7 +45,8 @@ function compileGivenId(name: keyof typeof CONTEXT_IDS, test: Test, params: SqlP
     const isId = digits.length === 2 * bytes && /^[0-9a-f]+$/.test(digits) && !/^0+$/.test(digits)
     return isId ? `${id} = unhex(${params.add('String', digits)})` : 'false'
   }
-  const isGiven = `(context != '' AND ${id} != unhex('${'00'.repeat(bytes)}'))`
+  const isOther = `${id} != unhex('${'00'.repeat(bytes)}')`
+  const isGiven = `(length(context) >= ${CONTEXT_SERVICE_AT} AND ${isOther})`
   if (test.kind === 'exists') return isGiven
   const column = { sql: `lower(hex(${id}))`, type: 'String' } as const
   const condition = compileTest(test, column, false, params)

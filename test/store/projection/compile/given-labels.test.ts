@@ -54,6 +54,7 @@ const REQUEST = otlpRequestType.fromObject({
       { body: body({ trace_id: TRACE, service: 'checkout' }) },
       { body: body({ traceId: UUID, span_id: '' }), spanId: bytes(SPAN) },
     ]),
+    ofResource('checkout', [{ body: body({ n: '6' }) }]),
   ],
 })
 
@@ -61,22 +62,23 @@ const CASES: readonly (readonly [query: string, found: readonly number[]])[] = [
   ['_level:error', [0]],
   ['_level:info', [1]],
   ['level:debug', [1]],
-  ['_service:checkout', [0, 1, 2, 4]],
+  ['_service:checkout', [0, 1, 2, 4, 6]],
   ['_service:cart', [3]],
   ['service:checkout', [2, 4]],
   ['service:cart', [1, 3]],
-  ['NOT service:cart', [0, 2, 4, 5]],
+  ['NOT service:cart', [0, 2, 4, 5, 6]],
   ['service:*', [1, 2, 3, 4]],
   [`_trace_id:${TRACE}`, [0, 2, 4]],
   [`_trace_id:${TRACE.toUpperCase()}`, [0, 2, 4]],
   [`_trace_id:"${UUID}"`, [0, 2, 4, 5]],
-  [`NOT _trace_id:${TRACE}`, [1, 3, 5]],
+  [`NOT _trace_id:${TRACE}`, [1, 3, 5, 6]],
   ['_trace_id:*', [0, 2, 4, 5]],
   ['_trace_id:5b8efff7*', [0, 2, 4]],
   ['_trace_id:/^5B8E/', [5]],
   ['_trace_id:00000000000000000000000000000000', []],
   [`_span_id:${SPAN}`, [0, 5]],
   ['_span_id:*', [0, 5]],
+  ['NOT _span_id:*', [1, 2, 3, 4, 6]],
   ['_span_id:0000000000000000', []],
   [`_span_id:${SPAN} _trace_id:*`, [0, 5]],
 ]
@@ -116,7 +118,7 @@ test('labels of records are found, in each kind of table and in segments', async
     cursor.origin = { segmentId: '1', ingestedAtMs: 0, firstEvent: 0 }
     evaluator.work.left = 1e9
     evaluator.begin(cursor)
-    const found = Array.from({ length: 6 }, (_, event) => event).filter((event) => {
+    const found = Array.from({ length: 7 }, (_, event) => event).filter((event) => {
       cursor.moveTo(event)
       return evaluator.matches(cursor)
     })
