@@ -5,9 +5,11 @@
  *   npm test                     everything
  *   npm test -- tape http/       test files whose path contains one of these
  *   npm test -- --name=repaired  tests whose name matches
+ *   npm test -- --times          at the end, how long each file took, and what it started
  */
-import { readdirSync } from 'node:fs'
-import { dirname, join, sep } from 'node:path'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, sep } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +27,13 @@ const startMs = Date.now()
 const args = process.argv.slice(2)
 const names = args.filter((arg) => arg.startsWith('--name=')).map((arg) => arg.slice(7))
 const filters = args.filter((arg) => !arg.startsWith('-'))
-const unknown = args.filter((arg) => arg.startsWith('-') && !arg.startsWith('--name='))
+const showsTimes = args.includes('--times')
+const unknown = args.filter((arg) => /^-/.test(arg) && !/^--(name=.*|times)$/.test(arg))
+/** Seconds by file. */
+const fileSeconds = new Map()
+/** Tests append to it what they started: see `test/support/times.ts`. */
+const timesFile = join(mkdtempSync(join(tmpdir(), 'sluice-times-')), 'times')
+if (showsTimes) process.env.TEST_TIMES = timesFile
 
 const files = readdirSync(testDir, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.test.js'))
@@ -44,6 +52,7 @@ if (unknown.length > 0 || files.length === 0) {
   await runGroup(files.filter(isAlone), 1)
   const seconds = ((Date.now() - startMs) / 1000).toFixed(1)
   console.log(`\n${files.length} files in ${seconds} s`)
+  if (showsTimes) printTimes()
   for (const [name, count] of totals) console.log(`# ${name} ${count}`)
   console.log(`# duration_ms ${Date.now() - startMs}`)
   if (totals.get('fail') + totals.get('cancelled') > 0) process.exitCode = 1
@@ -61,6 +70,9 @@ async function runGroup(group, concurrency) {
   const reporter = new spec()
   reporter.on('data', (text) => process.stdout.write(text))
   for await (const event of events) {
+    if (event.type === 'test:complete' && event.data.name === event.data.file) {
+      fileSeconds.set(relative(testDir, event.data.file), event.data.details.duration_ms / 1000)
+    }
     if (takesTotal(event)) continue
     if (event.type === 'test:fail' && event.data.nesting === 0) process.exitCode = 1
     reporter.write(event)
@@ -78,4 +90,38 @@ function takesTotal(event) {
   if (!totals.has(match[1])) return false
   totals.set(match[1], totals.get(match[1]) + Number(match[2]))
   return true
+}
+
+/** Files from the slowest on, then folders: seconds, and what they took to start and stop. */
+function printTimes() {
+  const started = new Map()
+  const lines = existsSync(timesFile) ? readFileSync(timesFile, 'utf8').split('\n') : []
+  for (const line of lines.filter((text) => text !== '')) {
+    const { file, what, ms } = JSON.parse(line)
+    const path = relative(testDir, file)
+    const known = started.get(path) ?? { starts: 0, seconds: 0 }
+    known.starts += what.startsWith('start') ? 1 : 0
+    known.seconds += ms / 1000
+    started.set(path, known)
+  }
+  const rows = [...fileSeconds].map(([path, seconds]) => {
+    return { path, seconds, ...(started.get(path) ?? { starts: 0, seconds: 0 }), all: seconds }
+  })
+  printTable('file', rows)
+  const folders = new Map()
+  for (const row of rows) {
+    const path = row.path.includes(sep) ? dirname(row.path) : '.'
+    const sum = folders.get(path) ?? { path, all: 0, starts: 0, seconds: 0 }
+    for (const name of ['all', 'starts', 'seconds']) sum[name] += row[name]
+    folders.set(path, sum)
+  }
+  printTable('folder', [...folders.values()])
+}
+
+function printTable(name, rows) {
+  console.log(`\n${name}: seconds, starts of services and stores, seconds of starts and stops`)
+  for (const { path, all, starts, seconds } of rows.sort((a, b) => b.all - a.all)) {
+    const columns = [all.toFixed(1).padStart(8), String(starts).padStart(4)]
+    console.log(`${columns.join('')}${seconds.toFixed(1).padStart(8)}  ${path}`)
+  }
 }

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { listProcesses, readCommandLine, tryReadWorkingDirectory } from '../../bench/e2e/procfs.ts'
 import { isAlive, sendSignal } from '../../src/machine/processes.ts'
+import { timed } from './times.ts'
 
 export const ENTRY = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 const START_MS_MAX = 90_000
@@ -107,7 +108,11 @@ export class Service {
   }
 
   /** Resolves when it listens; throws with its output when it ends before. */
-  static async start(options: ServiceOptions): Promise<Service> {
+  static start(options: ServiceOptions): Promise<Service> {
+    return timed('start service', Service.#start(options))
+  }
+
+  static async #start(options: ServiceOptions): Promise<Service> {
     const service = new Service(options)
     const deadline = performance.now() + START_MS_MAX
     for (;;) {
@@ -178,7 +183,11 @@ export class Service {
   }
 
   /** SIGTERM, and SIGKILL after a while. Resolves with how it ended. */
-  async stop(): Promise<Exit> {
+  stop(): Promise<Exit> {
+    return timed('stop service', this.#stop())
+  }
+
+  async #stop(): Promise<Exit> {
     this.signal('SIGTERM')
     const timer = setTimeout(() => this.signal('SIGKILL'), STOP_MS_MAX)
     const exit = await this.exited
