@@ -7,7 +7,8 @@
  *   npm test -- --name=repaired  tests whose name matches
  *   npm test -- --times          at the end, how long each file took, and what it started
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { run } from 'node:test'
@@ -20,6 +21,8 @@ const testDir = join(root, 'dist', 'test')
 const ALONE = ['machine', 'embedded', 'store', 'e2e', 'crash']
 /** A test file that takes longer hangs. */
 const FILE_MS_MAX = 5 * 60_000
+/** So few files start their own stores and services; more share those of the run. */
+const FILES_OF_THEIR_OWN_MAX = 3
 const TOTALS = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
 
 const totals = new Map(TOTALS.map((name) => [name, 0]))
@@ -45,17 +48,39 @@ if (unknown.length > 0 || files.length === 0) {
   console.error(unknown.length > 0 ? `unknown: ${unknown.join(' ')}` : 'no such test file')
   process.exitCode = 1
 } else {
+  const stopShared = files.length > FILES_OF_THEIR_OWN_MAX ? await startShared() : undefined
   await runGroup(
     files.filter((path) => !isAlone(path)),
     2,
   )
   await runGroup(files.filter(isAlone), 1)
+  await stopShared?.()
   const seconds = ((Date.now() - startMs) / 1000).toFixed(1)
   console.log(`\n${files.length} files in ${seconds} s`)
   if (showsTimes) printTimes()
   for (const [name, count] of totals) console.log(`# ${name} ${count}`)
   console.log(`# duration_ms ${Date.now() - startMs}`)
   if (totals.get('fail') + totals.get('cancelled') > 0) process.exitCode = 1
+}
+
+/** Starts what tests share, and tells them by their environment; returns how to stop it. */
+async function startShared() {
+  const child = spawn(process.execPath, [join(testDir, 'support', 'run-stores.js')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  process.once('exit', () => child.kill('SIGTERM'))
+  let text = ''
+  for await (const some of child.stdout) {
+    text += some
+    if (text.includes('\n')) break
+  }
+  if (text === '') throw new Error('the stores that tests share did not start')
+  Object.assign(process.env, JSON.parse(text))
+  return async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
 }
 
 /** Runs files with Node's spec reporter, less its totals: those are added up here. */

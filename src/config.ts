@@ -105,7 +105,9 @@ export const OPTIONS = {
     kind: 'url',
     protocols: ['http:', 'https:'],
     default: 'embedded',
-    sentence: "ClickHouse server's HTTP interface to use instead of the embedded engine.",
+    sentence:
+      "ClickHouse server's HTTP interface to use instead of the embedded engine; its path is the " +
+      'database for the projection, `sluice` without one.',
   },
   rebuildProjection: {
     flag: '--rebuild-projection',

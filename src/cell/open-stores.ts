@@ -21,7 +21,6 @@ import { ensureClickHouse, migratePostgres } from '../store/migrations/run.ts'
 import { Postgres } from '../store/postgres.ts'
 import { addMissingLabels } from '../store/projection/label-tables.ts'
 import { ProjectionIdentity } from '../store/projection/projection-identity.ts'
-import { PROJECTION_DATABASE } from '../store/projection/projection-store.ts'
 import { ClockGuard } from '../store/raw/clock-guard.ts'
 import { NodeLease } from '../store/raw/node-lease.ts'
 import type { StoreLane } from '../store/store-lane.ts'
@@ -144,7 +143,7 @@ async function claimNode(
   parts: { readonly directory: DataDirectory; readonly onLeaseLost: () => void },
 ): Promise<Pick<Stores, 'lease' | 'clock' | 'projection'>> {
   await migratePostgres(postgres, { log })
-  await ensureClickHouse(clickhouse, PROJECTION_DATABASE)
+  await ensureClickHouse(clickhouse)
   const { nodeIdentity } = parts.directory
   const isEmbedded = config.clickhouseUrl === undefined
   const mayRebuild = config.rebuildProjection

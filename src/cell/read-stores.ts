@@ -6,7 +6,6 @@ import { AggregateStore } from '../store/projection/aggregate/aggregate-store.ts
 import { FacetsStore } from '../store/projection/aggregate/facets-store.ts'
 import { projectionBytesReader } from '../store/projection/aggregate/projection-bytes.ts'
 import { ProjectionTables } from '../store/projection/compile/projection-tables.ts'
-import { PROJECTION_DATABASE } from '../store/projection/projection-store.ts'
 import { ExplainStore } from '../store/projection/search/explain-store.ts'
 import { IdStore } from '../store/projection/search/id-store.ts'
 import { ValueStore } from '../store/projection/search/value-store.ts'
@@ -45,7 +44,7 @@ export function openReadStores(
     reads.clickhouse.setDefaults(() => (givesWay() ? { max_threads: 1 } : {}))
   }
   const catalogs = watch.watchAll('catalog', new FieldCatalogStore(postgres))
-  const tables = new ProjectionTables(clickhouse, PROJECTION_DATABASE)
+  const tables = new ProjectionTables(clickhouse)
   const aggregates = watch.watchAll('aggregate', new AggregateStore(reads.clickhouse, tables))
   const states = watch.watchAll('catalog', new ReadStateStore(postgres))
   const facets = watch.watchAll('facets', new FacetsStore(reads.clickhouse, tables))

@@ -57,6 +57,8 @@ const REQUEST_MS_MAX_DEFAULT = 60_000
 const CONNECTIONS_MAX_DEFAULT = 8
 
 export class ClickHouse {
+  /** Where the projection's tables are; a name that needs no quotes. */
+  readonly database: string
   readonly #client: ClickHouseClient
   /** Of the embedded engine. */
   readonly #embedded: EmbeddedQueries | undefined
@@ -66,8 +68,9 @@ export class ClickHouse {
 
   constructor(options: ClickHouseOptions) {
     const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT
-    const { url, agent, socket } = parseClickHouseUrl(options.url, connectionsMax)
+    const { url, agent, database, socket } = parseClickHouseUrl(options.url, connectionsMax)
     const { lane } = options
+    this.database = database
     this.#embedded = socket && new EmbeddedQueries(socket, { connectionsMax, lane })
     this.#dataFiles = options.dataFiles
     this.#requestMsMax = options.requestMsMax ?? REQUEST_MS_MAX_DEFAULT

@@ -1,8 +1,6 @@
 /** The real engine with projection tables as the service makes them, and the way into them. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { joinBlocks } from '../../src/materialize/join-blocks.ts'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import type { AcceptedBatch, EncodedBatch } from '../../src/model/batch.ts'
@@ -11,13 +9,10 @@ import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
-import {
-  PROJECTION_DATABASE,
-  ProjectionStore,
-} from '../../src/store/projection/projection-store.ts'
+import { ProjectionStore } from '../../src/store/projection/projection-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
-import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
+import { openTestClickHouse, type TestStore } from '../support/stores.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 /** What the engine prints 64-bit and special numbers as, so that nothing is lost in JSON. */
@@ -27,8 +22,7 @@ const EXACT = {
 } as const
 
 export class ProjectionHarness {
-  readonly #dataDir = makeDirectory()
-  #engine: EmbeddedStore | undefined
+  #engine: TestStore | undefined
   #front: TcpFront | undefined
   #clickhouse: ClickHouse | undefined
   #store: ProjectionStore | undefined
@@ -38,17 +32,16 @@ export class ProjectionHarness {
   /** Starts the engine before the file's tests and stops it after them. */
   constructor() {
     before(async () => {
-      this.#engine = await startEmbeddedClickHouse({ dataDir: this.#dataDir, log: recordingLog() })
+      this.#engine = await openTestClickHouse()
       this.#front = await openTcpFront(this.#engine.url)
       this.#clickhouse = new ClickHouse({ url: this.#engine.url })
-      await ensureClickHouse(this.#clickhouse, PROJECTION_DATABASE)
+      await ensureClickHouse(this.#clickhouse)
       this.#store = new ProjectionStore(this.#clickhouse, { nodeId: 1, epoch: 1n })
     })
     after(async () => {
       await this.#clickhouse?.close()
       await this.#front?.close()
-      await this.#engine?.stop()
-      removeDirectory(this.#dataDir)
+      await this.#engine?.close()
     })
   }
 
@@ -109,7 +102,7 @@ export class ProjectionHarness {
   /** Rows of a SELECT over the stream's table, 64-bit integers quoted. */
   async select<Row>(streamId: StreamId, columns: string, rest = ''): Promise<Row[]> {
     return this.clickhouse.query<Row>(
-      `SELECT ${columns} FROM ${PROJECTION_DATABASE}.events_${streamId} ${rest}
+      `SELECT ${columns} FROM ${this.clickhouse.database}.events_${streamId} ${rest}
         ORDER BY segment_id, ordinal`,
       {},
       EXACT,

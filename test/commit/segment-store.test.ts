@@ -8,31 +8,27 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { createRawStoreWriter } from '../../src/commit/raw-store-writer.ts'
-import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { decodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { migratePostgres } from '../../src/store/migrations/run.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { IdempotencyStore } from '../../src/store/raw/idempotency-store.ts'
 import { NodeLease } from '../../src/store/raw/node-lease.ts'
 import { type SegmentRow, SegmentStore } from '../../src/store/raw/segment-store.ts'
-import { eventually, makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { eventually, recordingLog } from '../store/temporary.ts'
+import { openTestPostgres, type TestStore } from '../support/stores.ts'
 import { CommitCutter } from './commit-cutter.ts'
 
-const dataDir = makeDirectory()
 const log = recordingLog()
-let embedded: EmbeddedStore
+let embedded: TestStore
 let postgres: Postgres
 let lease: NodeLease
 let store: SegmentStore
 let proxy: CommitCutter
 
 before(async () => {
-  embedded = await startEmbeddedPostgres({ dataDir, log })
+  embedded = await openTestPostgres()
   postgres = new Postgres({ url: embedded.url, log })
-  await migratePostgres(postgres, { log })
   lease = await NodeLease.claim({ postgres, identity: IDENTITY, log, onLost: () => undefined })
   store = new SegmentStore(postgres, lease)
   proxy = await CommitCutter.start(embedded.url)
@@ -43,8 +39,7 @@ after(async () => {
   await proxy?.stop()
   await lease?.stop()
   await postgres?.end()
-  await embedded?.stop()
-  removeDirectory(dataDir)
+  await embedded?.close()
 })
 
 const IDENTITY = '00000000-0000-4000-8000-000000000001'

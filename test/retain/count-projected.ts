@@ -5,7 +5,6 @@ import type { ClickHouse } from '../../src/store/clickhouse.ts'
 import type { Postgres } from '../../src/store/postgres.ts'
 import { AggregateStore } from '../../src/store/projection/aggregate/aggregate-store.ts'
 import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
-import { PROJECTION_DATABASE } from '../../src/store/projection/projection-store.ts'
 import { ReadStateStore } from '../../src/store/raw/read-state-store.ts'
 import { ALL_EVENTS_QUERY } from '../store/projection/all-events-query.ts'
 import { unknownCatalog } from '../store/projection/compile/test-catalog.ts'
@@ -17,10 +16,7 @@ export async function countProjected(
   streamId: StreamId,
 ): Promise<number> {
   const { removedBefore } = await new ReadStateStore(postgres).read([streamId])
-  const store = new AggregateStore(
-    clickhouse,
-    new ProjectionTables(clickhouse, PROJECTION_DATABASE),
-  )
+  const store = new AggregateStore(clickhouse, new ProjectionTables(clickhouse))
   const catalog = unknownCatalog(streamId, [])
   const streams = [{ streamId, catalog, removedBefore: removedBefore(streamId) }]
   return Number((await store.run({ ...ALL_EVENTS_QUERY, streams })).total)

@@ -19,6 +19,8 @@ import { insertProjected } from '../store/projection/projected-rows.ts'
 import { openTcpFront, type TcpFront } from '../support/store-socket.ts'
 import { NEVER, type NewSegment, RetainHarness } from './retain-harness.ts'
 
+const tableOf = (streamId: StreamId) => projectionTable(harness.clickhouse!.database, streamId)
+
 const DAY_MS = 86_400_000
 const NOON = (Math.floor(Date.now() / DAY_MS) + 0.5) * DAY_MS
 const OPERATIONS = fileURLToPath(new URL('../../../docs/operations.md', import.meta.url))
@@ -53,9 +55,9 @@ test('the server refuses to drop what is there, and says so', async () => {
   const streamId = await harness.newStream()
   await harness.commitAndProject(streamId, segmentsAt(NOON - 9 * DAY_MS))
   for (const sql of [
-    `DROP TABLE ${projectionTable(streamId)} SYNC`,
-    `ALTER TABLE ${projectionTable(streamId)} DROP PARTITION ALL`,
-    `TRUNCATE TABLE ${projectionTable(streamId)}`,
+    `DROP TABLE ${tableOf(streamId)} SYNC`,
+    `ALTER TABLE ${tableOf(streamId)} DROP PARTITION ALL`,
+    `TRUNCATE TABLE ${tableOf(streamId)}`,
   ]) {
     await assert.rejects(harness.clickhouse!.command(sql), { clickHouseCode: 359 })
   }
@@ -136,7 +138,7 @@ test('a table that cannot be dropped holds up no other stream, and is told', asy
   await setMark(mixed, NOON - 3 * DAY_MS)
   const lock = await harness.heldLock()
   await harness.untilIdle(harness.newRemover(lock))
-  const blocked = refusing(harness.clickhouse!, `DROP TABLE IF EXISTS ${projectionTable(gone[0]!)}`)
+  const blocked = refusing(harness.clickhouse!, `DROP TABLE IF EXISTS ${tableOf(gone[0]!)}`)
   await assert.rejects(harness.newTrimmer(0, blocked).round(NEVER), /refused/)
   const rows = await Promise.all(gone.map((id) => harness.projectedRows(id)))
   assert.deepEqual(rows, [10, -1, -1])
@@ -165,9 +167,7 @@ function refusing(clickhouse: ClickHouse, start: string): ClickHouse {
 test('the statement that the page tells to drop the projection with drops it', async () => {
   const page = readFileSync(OPERATIONS, 'utf8')
   const [, sql] = /--data-binary '(DROP DATABASE sluice [^']+)'/.exec(page) ?? []
-  await harness.clickhouse!.command(
-    `INSERT INTO ${projectionTable(MIXED_STREAM)} (stream_id) SELECT 1`,
-  )
+  await harness.clickhouse!.command(`INSERT INTO ${tableOf(MIXED_STREAM)} (stream_id) SELECT 1`)
   await clients.get('external')!.command(sql ?? '')
   const databases = await harness.clickhouse!.query(
     "SELECT 1 FROM system.databases WHERE name = 'sluice'",

@@ -4,8 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { MERGE_BYTES_MAX, MERGE_CROWDED_BYTES_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { MergeBounds } from '../../src/retain/merge-bounds.ts'
@@ -14,42 +12,41 @@ import { ProjectionParts } from '../../src/store/projection/projection-parts.ts'
 import {
   createTableSql,
   mergeSettings,
-  PROJECTION_DATABASE,
   projectionTable,
 } from '../../src/store/projection/projection-store.ts'
-import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { openTestClickHouse, type TestStore } from '../support/stores.ts'
 
-const dataDir = makeDirectory()
+const tableOf = (streamId: StreamId) => projectionTable(clickhouse.database, streamId)
+
 const NEVER = new AbortController().signal
 const CROWDED = { day: 6, all: 9 }
 const RELAXED = { day: 3, all: 5 }
 const [BUSY, QUIET, OLD] = [1, 2, 3].map((id) => id as StreamId) as [StreamId, StreamId, StreamId]
-let store: EmbeddedStore
+let store: TestStore
 let clickhouse: ClickHouse
 let parts: ProjectionParts
 
 before(async () => {
-  store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  store = await openTestClickHouse()
   clickhouse = new ClickHouse({ url: store.url })
   parts = new ProjectionParts(clickhouse)
-  await clickhouse.command(`CREATE DATABASE ${PROJECTION_DATABASE}`)
+  await clickhouse.command(`CREATE DATABASE ${clickhouse.database}`)
   for (const streamId of [BUSY, QUIET, OLD]) {
-    await clickhouse.command(createTableSql(streamId))
-    await clickhouse.command(`SYSTEM STOP MERGES ${projectionTable(streamId)}`)
+    await clickhouse.command(createTableSql(clickhouse.database, streamId))
+    await clickhouse.command(`SYSTEM STOP MERGES ${tableOf(streamId)}`)
   }
 })
 
 after(async () => {
   await clickhouse?.close()
-  await store?.stop()
-  removeDirectory(dataDir)
+  await store?.close()
 })
 
 /** Inserts that make a part each, on one day. */
 async function insert(streamId: StreamId, count: number, day = '2026-05-05'): Promise<void> {
   for (let i = 0; i < count; i++) {
     await clickhouse.command(
-      `INSERT INTO ${projectionTable(streamId)} (segment_id, ingested_at)
+      `INSERT INTO ${tableOf(streamId)} (segment_id, ingested_at)
        SELECT ${i}, toDateTime64('${day} 10:00:00', 3, 'UTC')`,
     )
   }
@@ -61,7 +58,7 @@ async function boundOf(streamId: StreamId): Promise<number> {
     `SELECT extract(engine_full, 'merge_at_max_space_in_pool = ([0-9]+)') AS bytes,
        extract(engine_full, 'merge_at_min_space_in_pool = ([0-9]+)') AS least
      FROM system.tables WHERE concat(database, '.', name) = {table:String} AND bytes = least`,
-    { table: projectionTable(streamId) },
+    { table: tableOf(streamId) },
   )
   return Number(rows[0]?.bytes)
 }
@@ -99,15 +96,15 @@ test('a crowded day raises the bound, for the next process too, until it is rela
   const halfway = tables.map((table) => ({ ...table, dayParts: RELAXED.day }))
   await next.round(halfway, NEVER)
   assert.deepEqual(await Promise.all([BUSY, QUIET].map(boundOf)), raised)
-  await clickhouse.command(`SYSTEM START MERGES ${projectionTable(BUSY)}`)
-  await clickhouse.command(`OPTIMIZE TABLE ${projectionTable(BUSY)} FINAL`)
+  await clickhouse.command(`SYSTEM START MERGES ${tableOf(BUSY)}`)
+  await clickhouse.command(`OPTIMIZE TABLE ${tableOf(BUSY)} FINAL`)
   await next.round(await parts.listTables(), NEVER)
   assert.equal(await boundOf(BUSY), MERGE_BYTES_MAX)
 })
 
 test('a table that was made with another bound gets the present one', async () => {
   const settings = mergeSettings(1024 ** 3)
-  await clickhouse.command(`ALTER TABLE ${projectionTable(OLD)} MODIFY SETTING ${settings}`)
+  await clickhouse.command(`ALTER TABLE ${tableOf(OLD)} MODIFY SETTING ${settings}`)
   assert.deepEqual(await parts.listOtherwiseMerged(), [OLD])
   await bounds().round(await parts.listTables(), NEVER)
   assert.equal(await boundOf(OLD), MERGE_BYTES_MAX)

@@ -17,8 +17,9 @@ import { insertProjected, type ProjectedSegment } from '../store/projection/proj
 import { eventually } from '../store/temporary.ts'
 import { NEVER, RetainHarness } from './retain-harness.ts'
 
+const tableOf = (streamId: StreamId) => projectionTable(harness.clickhouse!.database, streamId)
+
 const DAY_MS = 86_400_000
-const TABLE = projectionTable(MIXED_STREAM)
 const TODAY = Math.floor(Date.now() / DAY_MS) * DAY_MS
 /** The noon before last: no mark that is made of the present time lies in it. */
 const NOON = TODAY - 2 * DAY_MS + DAY_MS / 2
@@ -30,7 +31,7 @@ before(async () => {
 })
 
 afterEach(async () => {
-  await harness.clickhouse!.command(`TRUNCATE TABLE IF EXISTS ${TABLE} SYNC`)
+  await harness.clickhouse!.command(`TRUNCATE TABLE IF EXISTS ${tableOf(MIXED_STREAM)} SYNC`)
   harness.observed.length = 0
 })
 
@@ -62,7 +63,7 @@ async function mark(streamId: StreamId, before: SegmentId): Promise<void> {
 /** Rows of the shared table on disk, removed ones that are still there included. */
 async function rowsLeft(streamId?: StreamId): Promise<number> {
   const rows = await harness.clickhouse!.query<{ n: number }>(
-    `SELECT toFloat64(count()) AS n FROM ${TABLE}
+    `SELECT toFloat64(count()) AS n FROM ${tableOf(MIXED_STREAM)}
      WHERE {stream:UInt32} = 0 OR stream_id = {stream:UInt32}`,
     { stream: streamId ?? 0 },
   )
@@ -88,7 +89,7 @@ async function recorded(streamId: StreamId) {
 test('without the table, or with an empty one, there is nothing to do', async () => {
   assert.deepEqual(await new MixedParts(harness.clickhouse!).listPartitions(), [])
   await harness.newTrimmer().round(NEVER)
-  await harness.clickhouse!.command(createTableSql(MIXED_STREAM))
+  await harness.clickhouse!.command(createTableSql(harness.clickhouse!.database, MIXED_STREAM))
   await harness.newTrimmer().round(NEVER)
   assert.deepEqual(harness.observed, [])
   const tables = await new ProjectionParts(harness.clickhouse!).listTables()

@@ -7,8 +7,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
-import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import type { EncodedSegment } from '../../src/model/batch.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
@@ -21,14 +19,11 @@ import { Splitter } from '../../src/retain/splitting/splitter.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ControlDirectory } from '../../src/store/control/control-directory.ts'
 import { ControlStore, type StreamSettings } from '../../src/store/control/control-store.ts'
-import { ensureClickHouse, migratePostgres } from '../../src/store/migrations/run.ts'
+import { ensureClickHouse } from '../../src/store/migrations/run.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { MixedParts } from '../../src/store/projection/mixed-parts.ts'
 import { ProjectionParts } from '../../src/store/projection/projection-parts.ts'
-import {
-  PROJECTION_DATABASE,
-  ProjectionStore,
-} from '../../src/store/projection/projection-store.ts'
+import { ProjectionStore } from '../../src/store/projection/projection-store.ts'
 import { CheckpointStore } from '../../src/store/raw/checkpoint-store.ts'
 import { CompactionStore } from '../../src/store/raw/compaction-store.ts'
 import { NodeLease } from '../../src/store/raw/node-lease.ts'
@@ -43,18 +38,26 @@ import { IngestPipeline } from '../../workers/ingest.ts'
 import { SplitPipeline } from '../../workers/split.ts'
 import { DEFAULT_SETTINGS } from '../observe/settings.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { openTestClickHouse, openTestPostgres, type TestStore } from '../support/stores.ts'
 import { batchOf } from '../workers/batch-of.ts'
 import { countProjected } from './count-projected.ts'
 
 export const NEVER = new AbortController().signal
 
-/** Of the server that will start there: its configuration includes the files of this directory. */
-function limitDrops(dataDir: string, bytes: number): void {
+/** A ClickHouse of its own: its configuration includes the files of this directory. */
+async function startLimited(bytes: number): Promise<TestStore> {
+  const dataDir = makeDirectory()
   const directory = join(dataDir, 'clickhouse', 'config.d')
   mkdirSync(directory, { recursive: true })
   const names = ['max_table_size_to_drop', 'max_partition_size_to_drop']
   const settings = names.map((name) => `<${name}>${bytes}</${name}>`)
   writeFileSync(join(directory, 'drops.xml'), `<clickhouse>${settings.join('')}</clickhouse>`)
+  const store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  const close = async () => {
+    await store.stop()
+    removeDirectory(dataDir)
+  }
+  return { url: store.url, close }
 }
 
 export interface NewSegment {
@@ -71,8 +74,7 @@ export class RetainHarness {
   readonly observed: string[] = []
   readonly observer: RetainObserver
   clickhouse: ClickHouse | undefined
-  readonly #dataDir: string
-  readonly #stores: EmbeddedStore[]
+  readonly #stores: TestStore[]
   readonly #lease: NodeLease
   readonly #segments: SegmentStore
   readonly #pipeline = new IngestPipeline()
@@ -84,12 +86,10 @@ export class RetainHarness {
   #locks = 0
 
   private constructor(parts: {
-    dataDir: string
-    stores: EmbeddedStore[]
+    stores: TestStore[]
     postgres: Postgres
     lease: NodeLease
   }) {
-    this.#dataDir = parts.dataDir
     this.#stores = parts.stores
     this.postgres = parts.postgres
     this.#lease = parts.lease
@@ -115,19 +115,19 @@ export class RetainHarness {
     clickhouse: boolean
     dropBytesMax?: number
   }): Promise<RetainHarness> {
-    const dataDir = makeDirectory()
-    if (options.dropBytesMax !== undefined) limitDrops(dataDir, options.dropBytesMax)
     const log = recordingLog()
-    const stores = [await startEmbeddedPostgres({ dataDir, log })]
+    const stores = [await openTestPostgres()]
     const postgres = new Postgres({ url: stores[0]!.url, log })
-    await migratePostgres(postgres, { log })
     const identity = randomUUID()
     const lease = await NodeLease.claim({ postgres, identity, log, onLost: () => undefined })
-    if (options.clickhouse) stores.push(await startEmbeddedClickHouse({ dataDir, log }))
-    const harness = new RetainHarness({ dataDir, stores, postgres, lease })
+    if (options.clickhouse) {
+      const bytesMax = options.dropBytesMax
+      stores.push(await (bytesMax === undefined ? openTestClickHouse() : startLimited(bytesMax)))
+    }
+    const harness = new RetainHarness({ stores, postgres, lease })
     if (options.clickhouse) {
       harness.clickhouse = new ClickHouse({ url: stores[1]!.url })
-      await ensureClickHouse(harness.clickhouse, PROJECTION_DATABASE)
+      await ensureClickHouse(harness.clickhouse)
     }
     return harness
   }
@@ -138,16 +138,11 @@ export class RetainHarness {
     await this.#lease.stop()
     await this.clickhouse?.close()
     await this.postgres.end()
-    for (const store of this.#stores) await store.stop()
-    removeDirectory(this.#dataDir)
+    for (const store of this.#stores) await store.close()
   }
 
   get clickHouseUrl(): string {
     return this.#stores[1]!.url
-  }
-
-  get clickHousePid(): number | undefined {
-    return this.#stores[1]!.pid()
   }
 
   async newStream(settings: Partial<StreamSettings> = {}): Promise<StreamId> {

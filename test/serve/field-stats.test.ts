@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
 import { FIELD_PATH_BYTES_MAX } from '../../src/limits.ts'
 import { stampBlock } from '../../src/materialize/stamp.ts'
 import { makeSegmentId } from '../../src/model/segment-id.ts'
@@ -12,15 +11,13 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { fieldStatsRoutes } from '../../src/serve/reading/field-stats.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
-import {
-  PROJECTION_DATABASE,
-  ProjectionStore,
-} from '../../src/store/projection/projection-store.ts'
+import { ProjectionStore } from '../../src/store/projection/projection-store.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { newStream } from '../observe/nodes.ts'
+import { openTestClickHouse } from '../support/stores.ts'
 import { batchOf } from '../workers/batch-of.ts'
 import { readingDeps } from './reading/reading-deps.ts'
-import { RestHarness, SILENT_LOG, startDatabase, withDataDir } from './rest-harness.ts'
+import { RestHarness, startDatabase } from './rest-harness.ts'
 
 const closers: (() => Promise<void>)[] = []
 let projection: ProjectionStore
@@ -30,13 +27,11 @@ let create: () => Promise<StreamId>
 before(async () => {
   const database = await startDatabase()
   closers.push(() => database.close())
-  const { value: engine, remove } = await withDataDir((dataDir) =>
-    startEmbeddedClickHouse({ dataDir, log: SILENT_LOG }),
-  )
-  closers.push(() => engine.stop().then(remove))
+  const engine = await openTestClickHouse()
+  closers.push(() => engine.close())
   const clickhouse = new ClickHouse({ url: engine.url })
   closers.push(() => clickhouse.close())
-  await ensureClickHouse(clickhouse, PROJECTION_DATABASE)
+  await ensureClickHouse(clickhouse)
   projection = new ProjectionStore(clickhouse, { nodeId: 1, epoch: 1n })
   const reading = readingDeps(database.postgres, clickhouse)
   rest = await RestHarness.start(database.postgres, ({ resolveToken, control }) =>

@@ -5,8 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
 import { parse } from '../../src/language/parse.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
@@ -22,14 +20,13 @@ import {
   type ReadProjectionBytes,
 } from '../../src/store/projection/aggregate/projection-bytes.ts'
 import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
-import {
-  PROJECTION_DATABASE,
-  projectionTable,
-} from '../../src/store/projection/projection-store.ts'
+import { projectionTable } from '../../src/store/projection/projection-store.ts'
 import { ALL_EVENTS_QUERY } from '../store/projection/all-events-query.ts'
 import { unknownCatalog } from '../store/projection/compile/test-catalog.ts'
 import { insertProjected } from '../store/projection/projected-rows.ts'
-import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { openTestClickHouse, type TestStore } from '../support/stores.ts'
+
+const tableOf = (streamId: StreamId) => projectionTable(clickhouse.database, streamId)
 
 const [ONE, OTHER] = [41 as StreamId, 42 as StreamId]
 const MS = Date.UTC(2026, 4, 5, 12)
@@ -56,25 +53,24 @@ class Watched extends ClickHouse {
   }
 }
 
-const dataDir = makeDirectory()
-let engine: EmbeddedStore
+let engine: TestStore
 let clickhouse: Watched
 let store: AggregateStore
 let readBytes: ReadProjectionBytes
 let removedBefore: SegmentId
 
 before(async () => {
-  engine = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  engine = await openTestClickHouse()
   clickhouse = new Watched({ url: engine.url })
-  await ensureClickHouse(clickhouse, PROJECTION_DATABASE)
+  await ensureClickHouse(clickhouse)
 })
 
 beforeEach(async () => {
   for (const streamId of [ONE, OTHER, MIXED_STREAM]) {
-    await clickhouse.command(`DROP TABLE IF EXISTS ${projectionTable(streamId)} SYNC`)
+    await clickhouse.command(`DROP TABLE IF EXISTS ${tableOf(streamId)} SYNC`)
   }
   removedBefore = 0n as SegmentId
-  const tables = new ProjectionTables(clickhouse, PROJECTION_DATABASE)
+  const tables = new ProjectionTables(clickhouse)
   store = new AggregateStore(clickhouse, tables)
   readBytes = projectionBytesReader(clickhouse, tables)
   clickhouse.takeSeen()
@@ -82,8 +78,7 @@ beforeEach(async () => {
 
 after(async () => {
   await clickhouse?.close()
-  await engine?.stop()
-  removeDirectory(dataDir)
+  await engine?.close()
 })
 
 let counter = 0
@@ -164,14 +159,14 @@ test('a table that is made later is seen at once', async () => {
     ['mixed', 'own'],
   ] as const) {
     const streamId = first === 'own' ? ONE : OTHER
-    if (first === 'mixed') await clickhouse.command(`DROP TABLE ${projectionTable(MIXED_STREAM)}`)
+    if (first === 'mixed') await clickhouse.command(`DROP TABLE ${tableOf(MIXED_STREAM)}`)
     const counted = async () => (await count(streamId)).total
     assert.equal(await counted(), 0)
     await insert(first, segment(streamId, ['{}']))
     assert.equal(await counted(), 1)
     await insert(second, segment(streamId, ['{}', '{}']))
     assert.equal(await counted(), 3)
-    await clickhouse.command(`DROP TABLE ${projectionTable(streamId)} SYNC`)
+    await clickhouse.command(`DROP TABLE ${tableOf(streamId)} SYNC`)
     assert.equal(await counted(), first === 'own' ? 2 : 1)
   }
 })
@@ -208,7 +203,7 @@ test('one round trip, whichever table there is', async () => {
   assert.deepEqual(await again(), ['look', 'query'])
   await insert('own', segment(ONE, ['{}']))
   assert.deepEqual(await again(), ['query'])
-  await clickhouse.command(`DROP TABLE ${projectionTable(MIXED_STREAM)} SYNC`)
+  await clickhouse.command(`DROP TABLE ${tableOf(MIXED_STREAM)} SYNC`)
   assert.deepEqual(await again(), ['look', 'query'])
 })
 
@@ -216,7 +211,7 @@ test('the bytes of a stream are its table and its share of the other one', async
   assert.equal(await readBytes(ONE), 0)
   const bytesOf = async (streamId: StreamId) => {
     const sql = `SELECT toFloat64(sum(bytes_on_disk)) AS bytes FROM system.parts
-      WHERE database = 'sluice' AND table = {table:String} AND active`
+      WHERE database = '${clickhouse.database}' AND table = {table:String} AND active`
     const rows = await clickhouse.query<{ bytes: number }>(sql, { table: `events_${streamId}` })
     return rows[0]!.bytes
   }
@@ -230,7 +225,7 @@ test('the bytes of a stream are its table and its share of the other one', async
   const own = await bytesOf(ONE)
   assert.ok(own > 0)
   assert.ok(Math.abs(Number(await readBytes(ONE)) - own - mixed * 0.75) <= 0.5)
-  await clickhouse.command(`TRUNCATE TABLE ${projectionTable(MIXED_STREAM)}`)
+  await clickhouse.command(`TRUNCATE TABLE ${tableOf(MIXED_STREAM)}`)
   assert.equal(await readBytes(ONE), own)
   assert.equal(await readBytes(OTHER), 0)
 })

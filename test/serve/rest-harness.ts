@@ -1,16 +1,12 @@
 /** Real stores and a real server around the routes under test; who uses it closes it. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { CredentialCache } from '../../src/accept/admission/authenticate.ts'
-import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import type { Route } from '../../src/http/exchange.ts'
 import { createServer } from '../../src/http/server.ts'
 import { ControlStore } from '../../src/store/control/control-store.ts'
 import { CredentialStore } from '../../src/store/control/credential-store.ts'
-import { migratePostgres } from '../../src/store/migrations/run.ts'
 import { Postgres } from '../../src/store/postgres.ts'
+import { openTestPostgres } from '../support/stores.ts'
 
 const nothing = () => undefined
 export const SILENT_LOG = { debug: nothing, info: nothing, warn: nothing, error: nothing }
@@ -21,27 +17,12 @@ export interface TestDatabase {
   close(): Promise<void>
 }
 
-export async function withDataDir<T>(start: (dataDir: string) => Promise<T>) {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-serve-test-'))
-  const remove = () => rm(dataDir, { recursive: true, force: true })
-  try {
-    return { value: await start(dataDir), remove }
-  } catch (cause) {
-    await remove()
-    throw cause
-  }
-}
-
 export async function startDatabase(): Promise<TestDatabase> {
-  const { value: store, remove } = await withDataDir((dataDir) =>
-    startEmbeddedPostgres({ dataDir, log: SILENT_LOG }),
-  )
+  const store = await openTestPostgres()
   const postgres = new Postgres({ url: store.url, log: SILENT_LOG })
-  await migratePostgres(postgres, { log: SILENT_LOG })
   const close = async () => {
     await postgres.end()
-    await store.stop()
-    await remove()
+    await store.close()
   }
   return { postgres, url: store.url, close }
 }

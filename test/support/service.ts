@@ -5,7 +5,8 @@
  * Whatever it leaves behind is found by its working directory, which lies in its data directory.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { constants, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,6 +19,7 @@ export const ENTRY = fileURLToPath(new URL('../../src/main.js', import.meta.url)
 const START_MS_MAX = 90_000
 const STOP_MS_MAX = 60_000
 const OUTPUT_CHARS_MAX = 256 * 1024
+const COPY = { recursive: true, mode: constants.COPYFILE_FICLONE, preserveTimestamps: true }
 const LISTENS = /^Sluice \S+ listens on (\S+)$/m
 
 /** A new directory for data; `removeDataDir` takes it away. */
@@ -53,12 +55,41 @@ export async function untilNoneUnder(path: string, waitMs: number): Promise<numb
 
 export interface ServiceOptions {
   readonly dataDir: string
+  /** Begins with nothing, as its user's first start does, even where a copy would do. */
+  readonly isNew?: boolean
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** For a node on stores whose admin token another node has made. */
   readonly token?: string
   /** A program, with its arguments, that runs the service: `unshare` and the like. */
   readonly via?: readonly string[]
+}
+
+/** Of the run, or a test file's own. */
+export interface SharedService {
+  readonly url: string
+  readonly token: string
+  readonly port: number
+  /** When the tests of the file are over. */
+  close(): Promise<void>
+}
+
+/**
+ * A service for tests that kill nothing, change no option, and count and list only what is of their
+ * own streams: that of the whole run, where there is one (`run-stores.ts`).
+ */
+export async function shareService(): Promise<SharedService> {
+  const [url, token] = process.env.TEST_SERVICE?.split(' ') ?? []
+  if (url !== undefined && token !== undefined) {
+    return { url, token, port: Number(new URL(url).port), close: () => Promise.resolve() }
+  }
+  const dataDir = makeDataDir()
+  const service = await Service.start({ dataDir })
+  const close = async () => {
+    await service.kill()
+    await removeDataDir(dataDir)
+  }
+  return { url: service.url, token: service.token, port: service.port, close }
 }
 
 export interface Exit {
@@ -113,6 +144,7 @@ export class Service {
   }
 
   static async #start(options: ServiceOptions): Promise<Service> {
+    if (mayCopy(options)) await cp(process.env.TEST_DATA ?? '', options.dataDir, COPY)
     const service = new Service(options)
     const deadline = performance.now() + START_MS_MAX
     for (;;) {
@@ -209,6 +241,15 @@ export class Service {
         ?.pid,
     }
   }
+}
+
+/**
+ * To make a data directory takes longer than to start on it. The run of all tests has one where a
+ * service has been started and stopped.
+ */
+function mayCopy({ dataDir, isNew = false, args = [], env = {} }: ServiceOptions): boolean {
+  if (process.env.TEST_DATA === undefined || isNew || readdirSync(dataDir).length > 0) return false
+  return ![...args, ...Object.keys(env)].some((text) => /(postgres|clickhouse)[-_]url/i.test(text))
 }
 
 function commandOf(args: readonly string[], via: readonly string[] = []): [string, string[]] {

@@ -54,7 +54,8 @@ export async function migratePostgres(
 }
 
 /** Creates the database of the projection tables; the tables themselves are made per stream. */
-export async function ensureClickHouse(clickHouse: ClickHouse, database: string): Promise<void> {
+export async function ensureClickHouse(clickHouse: ClickHouse): Promise<void> {
+  const { database } = clickHouse
   await clickHouse.command('CREATE DATABASE IF NOT EXISTS {database:Identifier}', { database })
 }
 

@@ -5,13 +5,7 @@
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { LABEL_COLUMNS } from './label-columns.ts'
-import {
-  PROJECTION_DATABASE,
-  projectionTable,
-  streamOfTable,
-  TABLE_PREFIX,
-  tableName,
-} from './table-names.ts'
+import { projectionTable, streamOfTable, TABLE_PREFIX, tableName } from './table-names.ts'
 
 /**
  * All tables, or that of one stream. Idempotent, on any number of nodes at once. Resolves with
@@ -26,21 +20,23 @@ export async function addMissingLabels(
      WHERE database = {database:String} AND match(table, {pattern:String})
      GROUP BY table HAVING countIf(has({labels:Array(String)}, c.name)) < {count:UInt8}`,
     {
-      database: PROJECTION_DATABASE,
+      database: clickhouse.database,
       pattern: only === undefined ? `^${TABLE_PREFIX}[0-9]+$` : `^${tableName(only)}$`,
       labels: LABEL_COLUMNS.map(([name]) => name),
       count: LABEL_COLUMNS.length,
     },
   )
   const streamIds = lacking.map(({ owner }) => streamOfTable(owner))
-  for (const streamId of streamIds) await clickhouse.command(addLabelColumnsSql(streamId))
+  for (const streamId of streamIds) {
+    await clickhouse.command(addLabelColumnsSql(projectionTable(clickhouse.database, streamId)))
+  }
   return streamIds
 }
 
 /** Idempotent. Changes no part: until a part is rewritten, its columns are computed. */
-export function addLabelColumnsSql(streamId: StreamId): string {
+export function addLabelColumnsSql(table: string): string {
   const added = LABEL_COLUMNS.map(([name, definition, after]) => {
     return `ADD COLUMN IF NOT EXISTS ${name} ${definition} AFTER ${after}`
   })
-  return `ALTER TABLE ${projectionTable(streamId)} ${added.join(', ')}`
+  return `ALTER TABLE ${table} ${added.join(', ')}`
 }

@@ -10,7 +10,7 @@ import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { DROPS_ANY_SIZE } from './drop-settings.ts'
-import { PROJECTION_DATABASE, projectionTable, tableName } from './projection-store.ts'
+import { projectionTable, tableName } from './table-names.ts'
 
 export interface MixedShare {
   readonly rows: number
@@ -47,10 +47,12 @@ const MARKS_MAX = 256
 
 export class MixedParts {
   readonly #clickhouse: ClickHouse
+  readonly #table: string
   #counted = new Map<string, Counted>()
 
   constructor(clickhouse: ClickHouse) {
     this.#clickhouse = clickhouse
+    this.#table = projectionTable(clickhouse.database, MIXED_STREAM)
   }
 
   /** The table's days, oldest first. Throws `StoreError`, as everything here does. */
@@ -62,7 +64,7 @@ export class MixedParts {
        FROM system.parts AS p
        WHERE database = {database:String} AND table = {table:String} AND active AND p.rows > 0
        GROUP BY id ORDER BY id`,
-      { database: PROJECTION_DATABASE, table: tableName(MIXED_STREAM) },
+      { database: this.#clickhouse.database, table: tableName(MIXED_STREAM) },
     )
     const counted = new Map<string, Counted>()
     for (const { id, parts } of partitions) {
@@ -84,7 +86,7 @@ export class MixedParts {
        FROM (
          SELECT stream_id, toFloat64(count()) AS n,
            toFloat64(toUnixTimestamp64Milli(min(ingested_at))) AS ms
-         FROM ${TABLE} WHERE _partition_id = {id:String} GROUP BY stream_id
+         FROM ${this.#table} WHERE _partition_id = {id:String} GROUP BY stream_id
        )`,
       { id },
     )
@@ -100,7 +102,7 @@ export class MixedParts {
 
   /** All rows of a partition at this moment. */
   async countRows(id: string): Promise<number> {
-    const sql = `SELECT toFloat64(count()) AS n FROM ${TABLE} WHERE _partition_id = {id:String}`
+    const sql = `SELECT toFloat64(count()) AS n FROM ${this.#table} WHERE _partition_id = {id:String}`
     return (await this.#query<{ n: number }>(sql, { id }))[0]?.n ?? 0
   }
 
@@ -109,7 +111,7 @@ export class MixedParts {
     let count = 0
     for (const params of markParams(marks)) {
       const rows = await this.#query<{ n: number }>(
-        `SELECT toFloat64(count()) AS n FROM ${TABLE}
+        `SELECT toFloat64(count()) AS n FROM ${this.#table}
          WHERE _partition_id = {id:String} AND ${BEFORE}`,
         { id, ...params },
       )
@@ -120,7 +122,7 @@ export class MixedParts {
 
   async dropPartition(id: string): Promise<void> {
     const signal = AbortSignal.timeout(REQUEST_MS_MAX)
-    const sql = `ALTER TABLE ${TABLE} DROP PARTITION ID {id:String}`
+    const sql = `ALTER TABLE ${this.#table} DROP PARTITION ID {id:String}`
     await this.#clickhouse.command(sql, { id }, { signal, settings: DROPS_ANY_SIZE })
   }
 
@@ -130,7 +132,7 @@ export class MixedParts {
    */
   async startDelete(id: string, marks: readonly StreamMark[]): Promise<void> {
     for (const params of markParams(marks)) {
-      const sql = `ALTER TABLE ${TABLE} DELETE IN PARTITION ID {id:String} WHERE ${BEFORE}`
+      const sql = `ALTER TABLE ${this.#table} DELETE IN PARTITION ID {id:String} WHERE ${BEFORE}`
       await this.#command(sql, { id, ...params })
     }
   }
@@ -145,7 +147,6 @@ export class MixedParts {
   }
 }
 
-const TABLE = projectionTable(MIXED_STREAM)
 /** The first condition follows from the second, but is one that the primary key can use. */
 const BEFORE =
   'stream_id IN ({streams:Array(UInt32)}) AND segment_id < ' +

@@ -16,7 +16,7 @@ import type { ClickHouse } from '../clickhouse.ts'
 import { type Postgres, type PostgresClient, toStoreError } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
-import { PROJECTION_DATABASE, TABLE_PREFIX } from './projection-store.ts'
+import { TABLE_PREFIX } from './projection-store.ts'
 
 export interface IdentityOptions {
   readonly postgres: Postgres
@@ -233,10 +233,11 @@ async function readFound(clickhouse: ClickHouse): Promise<FoundIdentity> {
       WHERE database = {database:String}
         AND (name = {table:String} OR startsWith(name, {prefix:String}))
       ORDER BY name = {table:String} DESC LIMIT 2`,
-    { database: PROJECTION_DATABASE, table: TABLE, prefix: TABLE_PREFIX },
+    { database: clickhouse.database, table: TABLE, prefix: TABLE_PREFIX },
   )
   const own = rows.find(({ name }) => name === TABLE)
-  if (own !== undefined && !UUID.test(own.comment)) throw foreign(`sluice.${TABLE} has no identity`)
+  if (own !== undefined && !UUID.test(own.comment))
+    throw foreign(`${clickhouse.database}.${TABLE} has no identity`)
   return { identity: own?.comment, hasEvents: rows.some(({ name }) => name !== TABLE) }
 }
 
@@ -246,7 +247,7 @@ async function writeFound(clickhouse: ClickHouse, identity: string): Promise<voi
     `CREATE TABLE IF NOT EXISTS {database:Identifier}.{table:Identifier}
        (written_at DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY tuple()
      COMMENT '${identity}'`,
-    { database: PROJECTION_DATABASE, table: TABLE },
+    { database: clickhouse.database, table: TABLE },
   )
   const found = await readFound(clickhouse)
   if (found.identity === identity) return

@@ -11,9 +11,9 @@ import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { DROPS_ANY_SIZE } from './drop-settings.ts'
-import { mergeSettings, PROJECTION_DATABASE, projectionTable } from './projection-store.ts'
+import { mergeSettings } from './projection-store.ts'
 import { IS_NARROW, WIDE_MARK } from './table-form.ts'
-import { IS_OWN_TABLE, streamOfTable, tableName } from './table-names.ts'
+import { IS_OWN_TABLE, projectionTable, streamOfTable, tableName } from './table-names.ts'
 
 export interface ProjectionTable {
   readonly streamId: StreamId
@@ -64,7 +64,7 @@ export class ProjectionParts {
          ) AS d GROUP BY table
        ) AS parts ON parts.table = name
        WHERE ${IS_OWN_TABLE}`,
-      { database: PROJECTION_DATABASE, wide: WIDE_MARK },
+      { database: this.#clickhouse.database, wide: WIDE_MARK },
     )
     return rows.map((row) => ({
       streamId: streamOfTable(row.name),
@@ -82,14 +82,14 @@ export class ProjectionParts {
     const rows = await this.#query<{ name: string }>(
       `SELECT name FROM system.tables
        WHERE ${IS_OWN_TABLE} AND position(engine_full, {settings:String}) = 0`,
-      { database: PROJECTION_DATABASE, settings: mergeSettings(MERGE_BYTES_MAX) },
+      { database: this.#clickhouse.database, settings: mergeSettings(MERGE_BYTES_MAX) },
     )
     return rows.map(({ name }) => streamOfTable(name))
   }
 
   /** From now on parts of the stream's table are merged up to this many bytes. */
   async setMergeBytes(streamId: StreamId, bytesMax: number): Promise<void> {
-    const sql = `ALTER TABLE ${projectionTable(streamId)} MODIFY SETTING`
+    const sql = `ALTER TABLE ${this.#table(streamId)} MODIFY SETTING`
     await this.#command(`${sql} ${mergeSettings(bytesMax)}`)
   }
 
@@ -100,23 +100,23 @@ export class ProjectionParts {
        WHERE database = {database:String} AND table = {table:String} AND active AND p.rows > 0
        GROUP BY partition_id HAVING toUnixTimestamp(min(min_time)) * 1000 < {ms:Int64}
        ORDER BY partition_id`,
-      { database: PROJECTION_DATABASE, table: tableName(streamId), ms },
+      { database: this.#clickhouse.database, table: tableName(streamId), ms },
     )
   }
 
   async dropTable(streamId: StreamId): Promise<void> {
-    await this.#drop(`DROP TABLE IF EXISTS ${projectionTable(streamId)} SYNC`, {})
+    await this.#drop(`DROP TABLE IF EXISTS ${this.#table(streamId)} SYNC`, {})
   }
 
   async dropPartition(streamId: StreamId, id: string): Promise<void> {
-    const sql = `ALTER TABLE ${projectionTable(streamId)} DROP PARTITION ID {id:String}`
+    const sql = `ALTER TABLE ${this.#table(streamId)} DROP PARTITION ID {id:String}`
     await this.#drop(sql, { id })
   }
 
   /** Rows of segments below `before` in a partition: an index range. */
   async countBefore(streamId: StreamId, id: string, before: SegmentId): Promise<number> {
     const rows = await this.#query<{ n: number }>(
-      `SELECT toFloat64(count()) AS n FROM ${projectionTable(streamId)}
+      `SELECT toFloat64(count()) AS n FROM ${this.#table(streamId)}
        WHERE _partition_id = {id:String} AND ${BEFORE}`,
       { id, ...beforeParams(before) },
     )
@@ -128,7 +128,7 @@ export class ProjectionParts {
     const rows = await this.#query<{ n: number }>(
       `SELECT toFloat64(count()) AS n FROM system.mutations
        WHERE database = {database:String} AND NOT is_done`,
-      { database: PROJECTION_DATABASE },
+      { database: this.#clickhouse.database },
     )
     return (rows[0]?.n ?? 0) > 0
   }
@@ -136,9 +136,13 @@ export class ProjectionParts {
   /** Starts deleting rows of segments below `before`; `isDeleting` until it is done. */
   async startDelete(streamId: StreamId, id: string, before: SegmentId): Promise<void> {
     await this.#command(
-      `ALTER TABLE ${projectionTable(streamId)} DELETE IN PARTITION ID {id:String} WHERE ${BEFORE}`,
+      `ALTER TABLE ${this.#table(streamId)} DELETE IN PARTITION ID {id:String} WHERE ${BEFORE}`,
       { id, ...beforeParams(before) },
     )
+  }
+
+  #table(streamId: StreamId): string {
+    return projectionTable(this.#clickhouse.database, streamId)
   }
 
   #query<Row>(sql: string, params: Record<string, unknown>): Promise<Row[]> {

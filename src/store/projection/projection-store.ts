@@ -31,9 +31,9 @@ import { StoreError } from '../store-error.ts'
 import { addMissingLabels } from './label-tables.ts'
 import { COMPACT_SETTINGS } from './table-form.ts'
 import { TableKeeper } from './table-keeper.ts'
-import { PROJECTION_DATABASE, projectionTable, tableName } from './table-names.ts'
+import { projectionTable, tableName } from './table-names.ts'
 
-export { PROJECTION_DATABASE, projectionTable, TABLE_PREFIX, tableName } from './table-names.ts'
+export { projectionTable, TABLE_PREFIX, tableName } from './table-names.ts'
 
 /** Paths that a stream is assumed to have after one of its inserts took too much memory. */
 const MANY_PATHS = 1_000
@@ -96,11 +96,11 @@ const PRESENT_TABLES_MAX = 32
  * Idempotent. Makes a stream's own table in the form for when nothing is known about its fields. In
  * the shared table a stream's rows lie together within each part.
  */
-export function createTableSql(streamId: StreamId): string {
+export function createTableSql(database: string, streamId: StreamId): string {
   const columns = columnsOf(streamId).map(([name, type]) => `${name} ${type}`)
   const isMixed = streamId === MIXED_STREAM
   const merges = isMixed ? SHARED_SETTINGS : mergeSettings(MERGE_BYTES_MAX)
-  return `CREATE TABLE IF NOT EXISTS ${projectionTable(streamId)}
+  return `CREATE TABLE IF NOT EXISTS ${projectionTable(database, streamId)}
     (${columns.join(', ')})
     ENGINE = MergeTree PARTITION BY toDate(ingested_at)
     ORDER BY (${isMixed ? 'stream_id, ' : ''}ingested_at, segment_id, ordinal)
@@ -183,7 +183,8 @@ export class ProjectionStore {
     rows: number,
   ): Promise<void> {
     const columns = columnsOf(streamId).map(([name]) => name)
-    const sql = `INSERT INTO ${projectionTable(streamId)} (${columns.join(', ')}) FORMAT Native`
+    const table = projectionTable(this.#clickhouse.database, streamId)
+    const sql = `INSERT INTO ${table} (${columns.join(', ')}) FORMAT Native`
     const isSmall = rows < WIDE_ROWS_MIN && bytesOf(data) < INDEXED_INSERT_BYTES_MIN
     const settings = isSmall ? SMALL_INSERT_SETTINGS : INSERT_SETTINGS
     const queryId = `${this.#queryIdPrefix}${++this.#inserts}`
@@ -244,7 +245,8 @@ export class ProjectionStore {
   async #findShared(segments: readonly StreamSegment[]): Promise<SegmentId[]> {
     const streams = [...new Set(segments.map(({ streamId }) => streamId))]
     try {
-      const sql = `${presentSql(MIXED_STREAM)} AND stream_id IN ({streams:Array(UInt32)})`
+      const present = presentSql(this.#clickhouse.database, MIXED_STREAM)
+      const sql = `${present} AND stream_id IN ({streams:Array(UInt32)})`
       return await this.#readIds(`${sql} GROUP BY segment_id`, segments, { streams })
     } catch (cause) {
       if (cause instanceof StoreError && cause.clickHouseCode === UNKNOWN_TABLE) return []
@@ -255,7 +257,8 @@ export class ProjectionStore {
   /** Precondition: the streams' tables exist. */
   #findOwn(segments: readonly StreamSegment[]): Promise<SegmentId[]> {
     const streams = [...new Set(segments.map(({ streamId }) => streamId))]
-    const parts = streams.map((streamId) => `${presentSql(streamId)} GROUP BY segment_id`)
+    const { database } = this.#clickhouse
+    const parts = streams.map((streamId) => `${presentSql(database, streamId)} GROUP BY segment_id`)
     return this.#readIds(parts.join(' UNION ALL '), segments)
   }
 
@@ -279,7 +282,7 @@ export class ProjectionStore {
       const rows = await this.#clickhouse.query<{ name: string }>(
         `SELECT name FROM system.tables
           WHERE database = {database:String} AND name IN ({names:Array(String)})`,
-        { database: PROJECTION_DATABASE, names: [...byName.keys()] },
+        { database: this.#clickhouse.database, names: [...byName.keys()] },
       )
       existing.push(...rows.map(({ name }) => byName.get(name)!))
     }
@@ -320,7 +323,7 @@ export class ProjectionStore {
   /** Makes the table, or adds the columns that a table of an earlier version lacks. */
   async #createTable(streamId: StreamId): Promise<void> {
     await this.#options.assertSame?.()
-    await this.#clickhouse.command(createTableSql(streamId))
+    await this.#clickhouse.command(createTableSql(this.#clickhouse.database, streamId))
     await addMissingLabels(this.#clickhouse, streamId)
     if (streamId !== MIXED_STREAM) await this.#bringIntoForm(streamId)
     this.#known.add(streamId)
@@ -363,8 +366,8 @@ function bytesOf(data: readonly Uint8Array[] | InsertSpool): number {
 }
 
 /** Without its GROUP BY; `ingested_at` bounds what is read. */
-function presentSql(streamId: StreamId): string {
-  return `SELECT toString(segment_id) AS id FROM ${projectionTable(streamId)}
+function presentSql(database: string, streamId: StreamId): string {
+  return `SELECT toString(segment_id) AS id FROM ${projectionTable(database, streamId)}
     WHERE ingested_at >= fromUnixTimestamp64Milli({from:Int64})
       AND ingested_at <= fromUnixTimestamp64Milli({to:Int64})
       AND segment_id IN ({ids:Array(UInt64)})`

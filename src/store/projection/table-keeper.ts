@@ -19,13 +19,7 @@ import {
   WIDE_MARK,
   wantedIndexes,
 } from './table-form.ts'
-import {
-  IS_OWN_TABLE,
-  PROJECTION_DATABASE,
-  projectionTable,
-  streamOfTable,
-  tableName,
-} from './table-names.ts'
+import { IS_OWN_TABLE, projectionTable, streamOfTable, tableName } from './table-names.ts'
 
 /** A table as it is. */
 export interface TableForm {
@@ -73,7 +67,7 @@ export class TableKeeper {
   /** All streams' own tables, or that of one stream. */
   async listForms(only?: StreamId): Promise<TableForm[]> {
     const params = {
-      database: PROJECTION_DATABASE,
+      database: this.#clickhouse.database,
       only: only === undefined ? '' : tableName(only),
     }
     const isMeant = (column: string) => `({only:String} = '' OR ${column} = {only:String})`
@@ -153,7 +147,7 @@ export class TableKeeper {
        ) AS d
        GROUP BY table, partition_id ORDER BY partition_id DESC, table`,
       {
-        database: PROJECTION_DATABASE,
+        database: this.#clickhouse.database,
         tables: forms.map(({ streamId }) => tableName(streamId)),
         // Block numbers begin with 1.
         sinces: forms.map(({ indexes }) => latest(indexes.map(({ since }) => since))),
@@ -200,7 +194,7 @@ export class TableKeeper {
     const rows = await this.#query<{ n: number }>(
       `SELECT toFloat64(count()) AS n FROM system.mutations
        WHERE database = {database:String} AND NOT is_done`,
-      { database: PROJECTION_DATABASE },
+      { database: this.#clickhouse.database },
     )
     return (rows[0]?.n ?? 0) > 0
   }
@@ -214,13 +208,13 @@ export class TableKeeper {
       `SELECT table, mutation_id AS id, latest_fail_reason AS reason FROM system.mutations
        WHERE database = {database:String} AND NOT is_done AND latest_fail_reason != ''
          AND match(command, 'MATERIALIZE INDEX')`,
-      { database: PROJECTION_DATABASE },
+      { database: this.#clickhouse.database },
     )
     for (const { table, id } of failing) {
       await this.#command(
         `KILL MUTATION WHERE database = {database:String} AND table = {table:String}
            AND mutation_id = {id:String}`,
-        { database: PROJECTION_DATABASE, table, id },
+        { database: this.#clickhouse.database, table, id },
       )
     }
     return failing.map(({ table, reason }) => ({ streamId: streamOfTable(table), reason }))
@@ -235,13 +229,16 @@ export class TableKeeper {
          UNION ALL
          SELECT arrayMax(block_numbers.number) AS block FROM system.mutations
          WHERE database = {database:String} AND table = {table:String})`,
-      { database: PROJECTION_DATABASE, table: tableName(streamId) },
+      { database: this.#clickhouse.database, table: tableName(streamId) },
     )
     return BigInt(rows[0]?.last ?? 0)
   }
 
   async #change(streamId: StreamId, sql: string, params: Params = {}): Promise<void> {
-    await this.#command(`ALTER TABLE ${projectionTable(streamId)} ${sql}`, params)
+    await this.#command(
+      `ALTER TABLE ${projectionTable(this.#clickhouse.database, streamId)} ${sql}`,
+      params,
+    )
   }
 
   #query<Row>(sql: string, params: Params): Promise<Row[]> {

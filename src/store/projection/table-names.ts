@@ -1,15 +1,17 @@
 /** Names of the projection's tables, made of our own integers. */
 import type { StreamId } from '../../model/stream.ts'
 
-export const PROJECTION_DATABASE = 'sluice'
 export const TABLE_PREFIX = 'events_'
 const OWN_NAME = `^${TABLE_PREFIX}[1-9][0-9]*$`
 /** Of `system.tables`, given the database: a stream's own table. */
 export const IS_OWN_TABLE = `database = {database:String} AND match(name, '${OWN_NAME}')`
 
-/** The stream's table, qualified; of `MIXED_STREAM` the one that small streams share. */
-export function projectionTable(streamId: StreamId): string {
-  return `${PROJECTION_DATABASE}.${tableName(streamId)}`
+/**
+ * The stream's table in a database (`ClickHouse.database`), qualified; of `MIXED_STREAM` the one
+ * that small streams share.
+ */
+export function projectionTable(database: string, streamId: StreamId): string {
+  return `${database}.${tableName(streamId)}`
 }
 
 /** Without its database. */

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
 import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
 import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
+import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { recordingLog } from '../../store/temporary.ts'
 import { Api, readProblem } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
@@ -32,7 +33,8 @@ before(async () => {
   stores.push(clickHouse)
   for (const { url } of stores) fronts.push(await openTcpFront(url))
   const [postgresUrl = '', clickHouseUrl = ''] = fronts.map(({ url }) => url)
-  env = { SLUICE_POSTGRES_URL: postgresUrl, SLUICE_CLICKHOUSE_URL: clickHouseUrl }
+  // Named in the URL; the tests of other files leave it out.
+  env = { SLUICE_POSTGRES_URL: postgresUrl, SLUICE_CLICKHOUSE_URL: `${clickHouseUrl}fleet` }
   first = await Service.start({ dataDir: dataDirs[0], env })
 })
 
@@ -53,6 +55,15 @@ test('a node on external stores starts none of its own and shows no password', a
   for (const url of Object.values(env)) {
     assert.ok(!first.output.includes(new URL(url).password))
   }
+})
+
+test('the projection is in the database that the URL names', async () => {
+  const clickHouse = new ClickHouse({ url: env.SLUICE_CLICKHOUSE_URL ?? '' })
+  const rows = await clickHouse.query<{ database: string }>(
+    "SELECT DISTINCT database FROM system.tables WHERE name LIKE 'events\\_%' OR name = 'projection_identity'",
+  )
+  await clickHouse.close()
+  assert.deepEqual(rows, [{ database: 'fleet' }])
 })
 
 test('two nodes at once: ids never collide, both materialize, once', async () => {

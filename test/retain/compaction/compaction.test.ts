@@ -353,12 +353,14 @@ test('a projection rebuilt from merged rows has the same rows, those it lacked o
     harness.clickhouse!.query(
       `SELECT toString(segment_id) AS id, ordinal, toString(ingested_at) AS ingested,
          toString(event_time) AS event, toString(shape) AS shape, toString(payload) AS payload
-       FROM sluice.events_${streamId} ORDER BY segment_id, ordinal`,
+       FROM ${harness.clickhouse!.database}.events_${streamId} ORDER BY segment_id, ordinal`,
     )
   const expected = await rowsOf()
   await compact()
   assert.ok((await harness.rowIds(streamId)).length < 40)
-  await harness.clickhouse!.command(`TRUNCATE TABLE sluice.events_${streamId}`)
+  await harness.clickhouse!.command(
+    `TRUNCATE TABLE ${harness.clickhouse!.database}.events_${streamId}`,
+  )
   const pick = <T>(all: readonly T[]) => present.map((index) => all[index]!)
   await harness.project(streamId, pick(ids), pick(segments))
 

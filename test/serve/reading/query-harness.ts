@@ -1,14 +1,14 @@
 /** The read side's routes over real stores, with one stream whose table tests fill. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../../src/model/schema.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { queryRoutes } from '../../../src/serve/reading/query-routes.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
 import { createTableSql } from '../../../src/store/projection/projection-store.ts'
-import { RestHarness, SILENT_LOG, startDatabase, withDataDir } from '../rest-harness.ts'
+import { openTestClickHouse } from '../../support/stores.ts'
+import { RestHarness, startDatabase } from '../rest-harness.ts'
 import { readingDeps } from './reading-deps.ts'
 
 const STREAM_SETTINGS = {
@@ -41,12 +41,14 @@ export class QueryHarness {
   }
 
   get table(): string {
-    return `sluice.events_${this.streamId}`
+    return `${this.clickhouse.database}.events_${this.streamId}`
   }
 
   /** Replaces what the table holds; each event is received and made at `atMs`. */
   async fill(events: readonly string[], atMs = Date.now()): Promise<void> {
-    await this.clickhouse.command(createTableSql(Number(this.streamId) as StreamId))
+    await this.clickhouse.command(
+      createTableSql(this.clickhouse.database, Number(this.streamId) as StreamId),
+    )
     await this.clickhouse.command(`TRUNCATE TABLE ${this.table}`)
     const seconds = atMs / 1_000
     const rows = events.map((payload, ordinal) => {
@@ -88,10 +90,8 @@ export function useQueryHarness(): () => QueryHarness {
 async function start(closers: (() => Promise<void>)[]): Promise<QueryHarness> {
   const database = await startDatabase()
   closers.push(() => database.close())
-  const { value: engine, remove } = await withDataDir((dataDir) =>
-    startEmbeddedClickHouse({ dataDir, log: SILENT_LOG }),
-  )
-  closers.push(remove, () => engine.stop())
+  const engine = await openTestClickHouse()
+  closers.push(() => engine.close())
   const connect = (url: string) => {
     const clickhouse = new ClickHouse({ url })
     closers.push(() => clickhouse.close())
@@ -106,7 +106,7 @@ async function start(closers: (() => Promise<void>)[]): Promise<QueryHarness> {
     return rest
   }
   const clickhouse = connect(engine.url)
-  await ensureClickHouse(clickhouse, 'sluice')
+  await ensureClickHouse(clickhouse)
   const rest = await serve(clickhouse)
   const away = await serve(connect('http://127.0.0.1:1/'))
   const { streamId } = await rest.control.createStream('ann', STREAM_SETTINGS)

@@ -229,7 +229,7 @@ test('while ClickHouse is away queries are unavailable and sizes unknown', async
   assert.equal(answer.json.code, 'unavailable')
   assert.ok(answer.headers.get('retry-after'))
   const nowhere = new ClickHouse({ url: 'http://127.0.0.1:1/' })
-  const readBytes = projectionBytesReader(nowhere, new ProjectionTables(nowhere, 'sluice'))
+  const readBytes = projectionBytesReader(nowhere, new ProjectionTables(nowhere))
   assert.equal(await readBytes(1 as StreamId), null)
   await nowhere.close()
 })

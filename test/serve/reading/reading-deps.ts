@@ -5,12 +5,11 @@ import type { Postgres } from '../../../src/store/postgres.ts'
 import { AggregateStore } from '../../../src/store/projection/aggregate/aggregate-store.ts'
 import { FacetsStore } from '../../../src/store/projection/aggregate/facets-store.ts'
 import { ProjectionTables } from '../../../src/store/projection/compile/projection-tables.ts'
-import { PROJECTION_DATABASE } from '../../../src/store/projection/projection-store.ts'
 import { ReadStateStore } from '../../../src/store/raw/read-state-store.ts'
 import { unknownCatalog } from '../../store/projection/compile/test-catalog.ts'
 
 export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
-  const tables = new ProjectionTables(clickhouse, PROJECTION_DATABASE)
+  const tables = new ProjectionTables(clickhouse)
   const aggregates = new AggregateStore(clickhouse, tables)
   const facets = new FacetsStore(clickhouse, tables)
   const states = new ReadStateStore(postgres)

@@ -24,6 +24,8 @@ import { createTableSql, projectionTable } from '../../../src/store/projection/p
 import { ProjectionHarness } from '../../block/projection-harness.ts'
 import { testSeed } from '../../support/fuzzing.ts'
 
+const tableOf = (streamId: StreamId) => projectionTable(harness.clickhouse.database, streamId)
+
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 const harness = new ProjectionHarness()
@@ -40,7 +42,7 @@ async function labelsOf(streamId: StreamId, rest = ''): Promise<Labels[]> {
 /** A table as it was before there were labels, with the rows that `from` has. */
 async function oldTable(from: StreamId): Promise<StreamId> {
   const old = harness.newStream()
-  const sql = createTableSql(old)
+  const sql = createTableSql(harness.clickhouse.database, old)
   const before = sql.replace(
     / level LowCardinality\(String\), service LowCardinality\(String\),/,
     '',
@@ -49,8 +51,8 @@ async function oldTable(from: StreamId): Promise<StreamId> {
   await harness.clickhouse.command(before)
   const columns = 'segment_id, ordinal, ingested_at, event_time, shape, payload'
   await harness.clickhouse.command(
-    `INSERT INTO ${projectionTable(old)} (${columns})
-     SELECT ${columns} FROM ${projectionTable(from)}`,
+    `INSERT INTO ${tableOf(old)} (${columns})
+     SELECT ${columns} FROM ${tableOf(from)}`,
   )
   return old
 }
@@ -176,7 +178,7 @@ test('workers and the engine agree, in each kind of table', async () => {
   assert.deepEqual(await labelsOf(MIXED_STREAM, `WHERE stream_id = ${stream}`), written)
 
   const old = await oldTable(stream)
-  await harness.clickhouse.command(addLabelColumnsSql(old))
+  await harness.clickhouse.command(addLabelColumnsSql(tableOf(old)))
   const computed = await labelsOf(old)
   for (const [i, labels] of computed.entries()) assert.deepEqual(labels, written[i], lines[i])
 })
@@ -191,7 +193,7 @@ test('a table that an earlier version made takes what workers write now', async 
     { level: 'error', service: 'new' },
   ]
   assert.deepEqual(await labelsOf(old), expected)
-  await harness.clickhouse.command(`OPTIMIZE TABLE ${projectionTable(old)} FINAL`)
+  await harness.clickhouse.command(`OPTIMIZE TABLE ${tableOf(old)} FINAL`)
   assert.deepEqual(await labelsOf(old), expected)
   const written = await harness.clickhouse.query<{ n: number }>(
     `SELECT toUInt32(count()) AS n FROM system.parts_columns

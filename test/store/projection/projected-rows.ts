@@ -20,7 +20,7 @@ export async function insertProjected(
 ): Promise<void> {
   const isMixed = table === 'mixed'
   const owner = isMixed ? MIXED_STREAM : segments[0]!.streamId
-  await clickhouse.command(createTableSql(owner))
+  await clickhouse.command(createTableSql(clickhouse.database, owner))
   const lines = segments.flatMap(({ streamId, segmentId, payloads }) => {
     const seconds = segmentIdMs(segmentId) / 1_000
     return payloads.map((payload, ordinal) => {
@@ -29,6 +29,6 @@ export async function insertProjected(
     })
   })
   const columns = `${isMixed ? 'stream_id, ' : ''}segment_id, ordinal, ingested_at, event_time`
-  const sql = `INSERT INTO ${projectionTable(owner)} (${columns}, shape, payload) FORMAT TSV`
+  const sql = `INSERT INTO ${projectionTable(clickhouse.database, owner)} (${columns}, shape, payload) FORMAT TSV`
   await clickhouse.insertNative(sql, [Buffer.from(lines.join(''))])
 }

@@ -5,8 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
@@ -16,12 +14,9 @@ import {
   ProjectionIdentity,
   type RecordedIdentity,
 } from '../../../src/store/projection/projection-identity.ts'
-import {
-  createTableSql,
-  PROJECTION_DATABASE,
-} from '../../../src/store/projection/projection-store.ts'
+import { createTableSql } from '../../../src/store/projection/projection-store.ts'
 import { SILENT_LOG, startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
-import { makeDirectory, recordingLog, removeDirectory } from '../temporary.ts'
+import { openTestClickHouse, type TestStore } from '../../support/stores.ts'
 
 const [A, B, C] = ['a', 'b', 'c'].map((last) => `00000000-0000-4000-8000-00000000000${last}`)
 const ALONE = { liveNodes: 0, otherNodes: 0, isEmbedded: true, mayRebuild: false }
@@ -70,15 +65,14 @@ test('the rules', () => {
   }
 })
 
-const dirs = [makeDirectory(), makeDirectory()] as const
-const engines: EmbeddedStore[] = []
+const engines: TestStore[] = []
 const clickHouses: ClickHouse[] = []
 let database: TestDatabase
 
 before(async () => {
   database = await startDatabase()
-  for (const dataDir of dirs) {
-    const engine = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  for (let n = 0; n < 2; n++) {
+    const engine = await openTestClickHouse()
     engines.push(engine)
     clickHouses.push(new ClickHouse({ url: engine.url }))
   }
@@ -86,9 +80,8 @@ before(async () => {
 
 after(async () => {
   for (const clickHouse of clickHouses) await clickHouse.close()
-  for (const engine of engines) await engine.stop()
+  for (const engine of engines) await engine.close()
   await database?.close()
-  for (const dir of dirs) removeDirectory(dir)
 })
 
 beforeEach(async () => {
@@ -96,8 +89,8 @@ beforeEach(async () => {
     'TRUNCATE projection_identity, checkpoints, set_aside_segments, nodes',
   )
   for (const clickHouse of clickHouses) {
-    await clickHouse.command('DROP DATABASE IF EXISTS sluice SYNC')
-    await ensureClickHouse(clickHouse, PROJECTION_DATABASE)
+    await clickHouse.command(`DROP DATABASE IF EXISTS ${clickHouse.database} SYNC`)
+    await ensureClickHouse(clickHouse)
   }
 })
 
@@ -155,7 +148,7 @@ test('what is from before is adopted as it is, or built anew when it is gone', a
   }
   const checkpoints = async () => (await postgres.query('SELECT 1 FROM checkpoints')).rowCount
   await before()
-  await clickHouses[0]?.command(createTableSql(7 as StreamId))
+  await clickHouses[0]?.command(createTableSql(clickHouses[0].database, 7 as StreamId))
   await claim(0, A)
   assert.equal(await checkpoints(), 2)
   await before()
@@ -168,8 +161,8 @@ test('lost data: built anew from the start by its only node, else by leave alone
   const first = await claim(0, A)
   const lose = async () => {
     await postgres.query('INSERT INTO checkpoints VALUES (0, 5) ON CONFLICT DO NOTHING')
-    await clickHouses[0]?.command('DROP DATABASE sluice SYNC')
-    await ensureClickHouse(clickHouses[0]!, PROJECTION_DATABASE)
+    await clickHouses[0]?.command(`DROP DATABASE ${clickHouses[0].database} SYNC`)
+    await ensureClickHouse(clickHouses[0]!)
   }
   await lose()
   await assert.rejects(first.assertSame(), refused)

@@ -9,8 +9,6 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadCorpus } from '../../../bench/corpus.ts'
-import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import { SPOOL_INSERT_ROWS } from '../../../src/limits.ts'
 import { stampBlock, stampMembers } from '../../../src/materialize/stamp.ts'
 import { MIXED_STREAM, type MixedRun } from '../../../src/model/mixed-runs.ts'
@@ -20,41 +18,37 @@ import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { MemoryFiles } from '../../../src/store/memory-files.ts'
 import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
-import {
-  PROJECTION_DATABASE,
-  ProjectionStore,
-  projectionTable,
-} from '../../../src/store/projection/projection-store.ts'
+import { ProjectionStore, projectionTable } from '../../../src/store/projection/projection-store.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
 import { ReplayPipeline } from '../../../workers/replay.ts'
 import { openTcpFront } from '../../support/store-socket.ts'
+import { openTestClickHouse, type TestStore } from '../../support/stores.ts'
 import { batchOf } from '../../workers/batch-of.ts'
-import { eventually, makeDirectory, recordingLog, removeDirectory } from '../temporary.ts'
+import { eventually } from '../temporary.ts'
+
+const tableOf = (streamId: StreamId) => projectionTable(clickHouse.database, streamId)
 
 const STREAM = 1 as StreamId
-const TABLE = projectionTable(STREAM)
 const INSERT_MS = 2_000
 
-const dataDir = makeDirectory()
-let store: EmbeddedStore
+let store: TestStore
 let clickHouse: ClickHouse
 
 before(async () => {
-  store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  store = await openTestClickHouse()
   clickHouse = new ClickHouse({ url: store.url })
-  await ensureClickHouse(clickHouse, PROJECTION_DATABASE)
+  await ensureClickHouse(clickHouse)
 })
 
 after(async () => {
   await clickHouse?.close()
-  await store?.stop()
-  removeDirectory(dataDir)
+  await store?.close()
 })
 
 /** One row of defaults, as an insert would send it. Makes the table first. */
 async function oneRow(projection: ProjectionStore): Promise<Uint8Array> {
   await projection.insert(STREAM, [])
-  await clickHouse.command(`INSERT INTO ${TABLE} (ordinal) VALUES (0)`)
+  await clickHouse.command(`INSERT INTO ${tableOf(STREAM)} (ordinal) VALUES (0)`)
   const columns = PROJECTION_COLUMNS.map(([name]) => name).join(', ')
   const front = await openTcpFront(store.url)
   after(() => front.close())
@@ -62,7 +56,7 @@ async function oneRow(projection: ProjectionStore): Promise<Uint8Array> {
   const reply = await fetch(origin, {
     method: 'POST',
     headers: { Authorization: `Basic ${btoa(`${username}:${password}`)}` },
-    body: `SELECT ${columns} FROM ${TABLE} FORMAT Native`,
+    body: `SELECT ${columns} FROM ${tableOf(STREAM)} FORMAT Native`,
   })
   assert.equal(reply.status, 200)
   return new Uint8Array(await reply.arrayBuffer())
@@ -78,7 +72,7 @@ test('settleInserts waits for an insert of its own node, and only for that', asy
   const block = await oneRow(projection)
   await clickHouse.command(
     `CREATE MATERIALIZED VIEW slow ENGINE = Null AS
-     SELECT sleepEachRow(${INSERT_MS / 1_000}) AS slept FROM ${TABLE}`,
+     SELECT sleepEachRow(${INSERT_MS / 1_000}) AS slept FROM ${tableOf(STREAM)}`,
   )
   let isOver = false
   const insert = projection.insert(STREAM, [block]).then(() => {
@@ -115,7 +109,6 @@ test('log_comment ends with the query id, whatever is in it, and finds a query',
   await eventually('it was cancelled', async () => (await running()) === 0, 3_000)
 })
 
-const MIXED_TABLE = projectionTable(MIXED_STREAM)
 const NODE = { nodeId: 6, epoch: 1n }
 let ids = 0
 
@@ -153,7 +146,7 @@ function readMixed(streams: readonly number[]): Promise<MixedRow[]> {
   return clickHouse.query<MixedRow>(
     `SELECT stream_id, toString(segment_id) AS id, ordinal, payload.n::UInt32 AS n,
         arrayFirst(p -> startsWith(p, 'k'), JSONAllPaths(payload)) AS own
-       FROM ${MIXED_TABLE} WHERE stream_id IN ({streams:Array(UInt32)})
+       FROM ${tableOf(MIXED_STREAM)} WHERE stream_id IN ({streams:Array(UInt32)})
       ORDER BY stream_id, segment_id, ordinal`,
     { streams },
   )
@@ -196,12 +189,12 @@ test('the shared table: rows of several streams, each under its own, in one part
   )
   assert.deepEqual(await readMixed([12, 300, 70_001]), rowsOf(...blocks))
   const [parts] = await clickHouse.query<{ parts: number; rows: number }>(
-    `SELECT uniqExact(_part)::UInt32 AS parts, count()::UInt32 AS rows FROM ${MIXED_TABLE}`,
+    `SELECT uniqExact(_part)::UInt32 AS parts, count()::UInt32 AS rows FROM ${tableOf(MIXED_STREAM)}`,
   )
   assert.deepEqual(parts, { parts: 1, rows: 162 })
 
   // Somebody drops the table: one insert fails, the next makes it again.
-  await clickHouse.command(`DROP TABLE ${MIXED_TABLE} SYNC`)
+  await clickHouse.command(`DROP TABLE ${tableOf(MIXED_STREAM)} SYNC`)
   const again = mixedBlock([[12, 1]])
   await assert.rejects(projection.insert(MIXED_STREAM, [again.bytes]), /60/)
   await projection.insert(MIXED_STREAM, [again.bytes])
@@ -210,7 +203,7 @@ test('the shared table: rows of several streams, each under its own, in one part
 
 test('findPresent looks into both tables, and knows streams that have none', async () => {
   const projection = new ProjectionStore(clickHouse, NODE)
-  await clickHouse.command(`DROP TABLE IF EXISTS ${MIXED_TABLE} SYNC`)
+  await clickHouse.command(`DROP TABLE IF EXISTS ${tableOf(MIXED_STREAM)} SYNC`)
   const [both, own, shared, none] = [401, 402, 403, 404].map((id) => id as StreamId)
   const findPresent = (streamId: StreamId, ids: readonly SegmentId[]) => {
     return projection.findPresent(ids.map((segmentId) => ({ streamId, segmentId })))
@@ -267,7 +260,7 @@ test('a spool with as many rows as may be is inserted as one part', async (t) =>
   await spool.insert(SPOOL_INSERT_ROWS)
   const [found] = await clickHouse.query(
     `SELECT uniqExact(_part)::UInt32 AS parts, uniqExact(segment_id)::UInt32 AS segments,
-       count()::UInt32 AS rows FROM ${projectionTable(streamId)}`,
+       count()::UInt32 AS rows FROM ${tableOf(streamId)}`,
   )
   const segments = SPOOL_INSERT_ROWS / block.rows
   assert.deepEqual(found, { parts: 1, segments, rows: SPOOL_INSERT_ROWS })

@@ -7,8 +7,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { loadCorpus } from '../../../bench/corpus.ts'
-import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import {
   BARE_PART_BYTES_MIN,
   ID_INDEXES_MAX,
@@ -31,7 +29,6 @@ import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
 import { ProjectionParts } from '../../../src/store/projection/projection-parts.ts'
 import {
   createTableSql,
-  PROJECTION_DATABASE,
   ProjectionStore,
   projectionTable,
   tableName,
@@ -41,8 +38,11 @@ import { TableKeeper } from '../../../src/store/projection/table-keeper.ts'
 import { textIndexExpression } from '../../../src/store/projection/text-index.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
+import { openTestClickHouse, type TestStore } from '../../support/stores.ts'
 import { batchOf } from '../../workers/batch-of.ts'
-import { eventually, makeDirectory, recordingLog, removeDirectory } from '../temporary.ts'
+import { eventually } from '../temporary.ts'
+
+const tableOf = (streamId: StreamId) => projectionTable(clickHouse.database, streamId)
 
 const NEEDS: TableNeeds = {
   isWide: true,
@@ -52,24 +52,22 @@ const NEEDS: TableNeeds = {
 }
 const BLOCK_ROWS = 2_000
 
-const dataDir = makeDirectory()
-let store: EmbeddedStore
+let store: TestStore
 let clickHouse: ClickHouse
 let keeper: TableKeeper
 let streams = 0
 let segments = 0
 
 before(async () => {
-  store = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  store = await openTestClickHouse()
   clickHouse = new ClickHouse({ url: store.url })
   keeper = new TableKeeper(clickHouse)
-  await ensureClickHouse(clickHouse, PROJECTION_DATABASE)
+  await ensureClickHouse(clickHouse)
 })
 
 after(async () => {
   await clickHouse?.close()
-  await store?.stop()
-  removeDirectory(dataDir)
+  await store?.close()
 })
 
 const newStream = () => ++streams as StreamId
@@ -117,7 +115,7 @@ async function partsOf(streamId: StreamId): Promise<Part[]> {
     `SELECT part_type AS type, toFloat64(rows) AS rows,
        secondary_indices_compressed_bytes > 0 AS hasIndexes FROM system.parts
      WHERE database = {database:String} AND table = {table:String} AND active ORDER BY name`,
-    { database: PROJECTION_DATABASE, table: tableName(streamId) },
+    { database: clickHouse.database, table: tableName(streamId) },
   )
 }
 
@@ -134,7 +132,7 @@ const wantedKeys = (needs: TableNeeds) => {
 
 /** Granules that a search for the word reads, and rows that it finds. */
 async function search(streamId: StreamId, path: string, word: string) {
-  const from = `FROM ${projectionTable(streamId)}
+  const from = `FROM ${tableOf(streamId)}
     WHERE hasAllTokens(${textIndexExpression(path)}, [{word:String}])`
   const plan = await clickHouse.query<{ explain: string }>(`EXPLAIN indexes = 1 SELECT 1 ${from}`, {
     word,
@@ -179,7 +177,7 @@ test('large inserts are wide parts with indexes, small ones compact without', as
   assert.equal(await keeper.readReadyShare(streamId), 1)
 
   // Merging makes what the small insert left out.
-  await clickHouse.command(`OPTIMIZE TABLE ${projectionTable(streamId)} FINAL`)
+  await clickHouse.command(`OPTIMIZE TABLE ${tableOf(streamId)} FINAL`)
   assert.deepEqual(await partsOf(streamId), [
     { type: 'Wide', rows: WIDE_ROWS_MIN + BLOCK_ROWS, hasIndexes: 1 },
   ])
@@ -246,7 +244,7 @@ test('a stream of very many paths has compact parts, with indexes', async () => 
 
 test('an old table is altered, its parts are indexed, and merging makes them wide', async () => {
   const streamId = newStream()
-  await clickHouse.command(createTableSql(streamId))
+  await clickHouse.command(createTableSql(clickHouse.database, streamId))
   const old = new ProjectionStore(clickHouse, { nodeId: 1, epoch: 1n })
   await insert(old, streamId, WIDE_ROWS_MIN)
   await insert(old, streamId, BLOCK_ROWS)
@@ -273,7 +271,7 @@ test('an old table is altered, its parts are indexed, and merging makes them wid
   )
   const left = (await keeper.listPartitions([form!]))[0]!
   assert.deepEqual([left.unindexedRows, left.waitingRows], [0, WIDE_ROWS_MIN])
-  await clickHouse.command(`OPTIMIZE TABLE ${projectionTable(streamId)} FINAL`)
+  await clickHouse.command(`OPTIMIZE TABLE ${tableOf(streamId)} FINAL`)
   assert.equal((await partsOf(streamId))[0]!.type, 'Wide')
   assert.equal(await keeper.readReadyShare(streamId), 1)
   assert.equal((await search(streamId, 'message', 'needle')).rows, before.rows)
@@ -323,7 +321,9 @@ test('too little memory for a wide part: the next is compact', async () => {
   await insert(storeWith(NEEDS), streamId, BLOCK_ROWS)
   const failing = new Proxy(clickHouse, {
     get: (target, name) => {
-      if (name !== 'insertNative') return Reflect.get(target, name).bind(target)
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      if (name !== 'insertNative') return member.bind(target)
       const options = { clickHouseCode: 241 }
       return async () => Promise.reject(new StoreError('unavailable', 'no memory', options))
     },

@@ -5,15 +5,13 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import { encodeRuns, MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
-import { migratePostgres } from '../../../src/store/migrations/run.ts'
 import { Postgres, type QueryResult } from '../../../src/store/postgres.ts'
 import { CheckpointStore } from '../../../src/store/raw/checkpoint-store.ts'
-import { makeDirectory, recordingLog, removeDirectory } from '../temporary.ts'
+import { openTestPostgres, type TestStore } from '../../support/stores.ts'
+import { recordingLog } from '../temporary.ts'
 
 const SEGMENTS = 20_000
 /** All segments are of these two; the others have none, which is the worst to find out. */
@@ -21,9 +19,8 @@ const OLD_NODE = 3
 const NEW_NODE = 7
 const NEW_NODE_FROM = SEGMENTS - 100
 
-const dataDir = makeDirectory()
 const log = recordingLog()
-let store: EmbeddedStore
+let store: TestStore
 let postgres: ExplainingPostgres
 
 class ExplainingPostgres extends Postgres {
@@ -40,9 +37,8 @@ class ExplainingPostgres extends Postgres {
 }
 
 before(async () => {
-  store = await startEmbeddedPostgres({ dataDir, log })
+  store = await openTestPostgres()
   postgres = new ExplainingPostgres({ url: store.url, log })
-  await migratePostgres(postgres, { log })
   await postgres.query(
     `INSERT INTO segments
      SELECT n % 50, ((n::bigint << 21) | (CASE WHEN n < $2 THEN $3 ELSE $4 END::bigint << 12)),
@@ -57,8 +53,7 @@ before(async () => {
 
 after(async () => {
   await postgres?.end()
-  await store?.stop()
-  removeDirectory(dataDir)
+  await store?.close()
 })
 
 const idOf = (n: number, node: number) => makeSegmentId({ ms: n, node, counter: 0 })

@@ -5,8 +5,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { startEmbeddedPostgres } from '../../../src/embedded/postgres.ts'
-import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
 import {
   IDEMPOTENCY_ROW_BYTES,
   IDEMPOTENCY_STREAM_BYTES_MAX,
@@ -14,17 +12,16 @@ import {
 } from '../../../src/limits.ts'
 import { makeSegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
-import { migratePostgres } from '../../../src/store/migrations/run.ts'
 import { Postgres } from '../../../src/store/postgres.ts'
 import { IdempotencyStore } from '../../../src/store/raw/idempotency-store.ts'
 import { NodeLease } from '../../../src/store/raw/node-lease.ts'
 import { type SegmentRow, SegmentStore } from '../../../src/store/raw/segment-store.ts'
-import { makeDirectory, recordingLog, removeDirectory } from '../temporary.ts'
+import { openTestPostgres, type TestStore } from '../../support/stores.ts'
+import { recordingLog } from '../temporary.ts'
 
 const IDENTITY = '00000000-0000-4000-8000-000000000001'
-const dataDir = makeDirectory()
 const log = recordingLog()
-let embedded: EmbeddedStore
+let embedded: TestStore
 let postgres: Postgres
 let lease: NodeLease
 let store: SegmentStore
@@ -32,9 +29,8 @@ let streams = 0
 let counter = 0
 
 before(async () => {
-  embedded = await startEmbeddedPostgres({ dataDir, log })
+  embedded = await openTestPostgres()
   postgres = new Postgres({ url: embedded.url, log })
-  await migratePostgres(postgres, { log })
   lease = await NodeLease.claim({ postgres, identity: IDENTITY, log, onLost: () => undefined })
   store = new SegmentStore(postgres, lease)
 })
@@ -43,8 +39,7 @@ after(async () => {
   await store?.stop()
   await lease?.stop()
   await postgres?.end()
-  await embedded?.stop()
-  removeDirectory(dataDir)
+  await embedded?.close()
 })
 
 const newStream = () => ++streams as StreamId

@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
 import { encodeRuns } from '../../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import { encodeMembers } from '../../../src/model/segment-members.ts'
@@ -13,11 +12,12 @@ import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { BAD_DATA_CODES } from '../../../src/store/clickhouse-codes.ts'
 import { ControlDirectory } from '../../../src/store/control/control-directory.ts'
+import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
 import { RetentionStore } from '../../../src/store/raw/retention-store.ts'
 import { SetAsideStore } from '../../../src/store/raw/set-aside-store.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
-import { makeDirectory, recordingLog, removeDirectory } from '../temporary.ts'
+import { openTestClickHouse } from '../../support/stores.ts'
 
 const NODE = 3
 const MS = Date.parse('2026-05-05T05:05:05Z')
@@ -131,8 +131,7 @@ test('it goes with its segment: by age, by a stream that is deleted, or unnotice
 })
 
 test('the numbers of the allow-list bear these names, and values give one of them', async () => {
-  const dataDir = makeDirectory()
-  const engine = await startEmbeddedClickHouse({ dataDir, log: recordingLog() })
+  const engine = await openTestClickHouse()
   const clickHouse = new ClickHouse({ url: engine.url })
   try {
     const numbers = [...BAD_DATA_CODES.keys()]
@@ -141,9 +140,13 @@ test('the numbers of the allow-list bear these names, and values give one of the
       { numbers },
     )
     assert.deepEqual(new Map(rows.map(({ number, name }) => [number, name])), BAD_DATA_CODES)
-    await clickHouse.command('CREATE TABLE t (at DateTime) ENGINE = Memory')
+    await ensureClickHouse(clickHouse)
+    const table = `${clickHouse.database}.t`
+    await clickHouse.command(`CREATE TABLE ${table} (at DateTime) ENGINE = Memory`)
     const secret = 'not-a-time-4711'
-    const csv = clickHouse.insertNative('INSERT INTO t FORMAT CSV', [Buffer.from(`"${secret}"\n`)])
+    const csv = clickHouse.insertNative(`INSERT INTO ${table} FORMAT CSV`, [
+      Buffer.from(`"${secret}"\n`),
+    ])
     const error = await csv.then(
       () => assert.fail('inserted'),
       (cause: unknown) => cause,
@@ -151,11 +154,12 @@ test('the numbers of the allow-list bear these names, and values give one of the
     assert.ok(error instanceof StoreError)
     assert.equal(error.kind, 'bad_data')
     assert.ok(!error.message.includes('4711'), error.message)
-    const missing = clickHouse.insertNative('INSERT INTO t (other) FORMAT CSV', [Buffer.of(10)])
+    const missing = clickHouse.insertNative(`INSERT INTO ${table} (other) FORMAT CSV`, [
+      Buffer.of(10),
+    ])
     await assert.rejects(missing, { kind: 'other', clickHouseName: 'NO_SUCH_COLUMN_IN_TABLE' })
   } finally {
     await clickHouse.close()
-    await engine.stop()
-    removeDirectory(dataDir)
+    await engine.close()
   }
 })

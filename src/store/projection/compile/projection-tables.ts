@@ -41,7 +41,6 @@ const MISSING_MAX = 10_000
 
 export class ProjectionTables {
   readonly #clickhouse: ClickHouse
-  readonly database: string
   /** What is known of the memory that reading them takes. */
   readonly memory = new WithinMemory()
   readonly #missing = new Set<string>()
@@ -49,9 +48,12 @@ export class ProjectionTables {
   readonly #seen = new Map<string, NodeMarks>()
 
   /** `clickhouse` is only for looking: a lane that queries do not fill. */
-  constructor(clickhouse: ClickHouse, database: string) {
+  constructor(clickhouse: ClickHouse) {
     this.#clickhouse = clickhouse
-    this.database = database
+  }
+
+  get database(): string {
+    return this.#clickhouse.database
   }
 
   /**

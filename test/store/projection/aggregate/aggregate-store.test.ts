@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startEmbeddedClickHouse } from '../../../../src/embedded/clickhouse.ts'
 import type { FieldCatalog, ScalarType } from '../../../../src/model/field-catalog.ts'
 import { MIXED_STREAM } from '../../../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../../../src/model/segment-id.ts'
@@ -24,10 +23,12 @@ import {
   projectionTable,
 } from '../../../../src/store/projection/projection-store.ts'
 import { StoreError } from '../../../../src/store/store-error.ts'
-import { SILENT_LOG, withDataDir } from '../../../serve/rest-harness.ts'
 import { createRandom } from '../../../support/random.ts'
+import { openTestClickHouse } from '../../../support/stores.ts'
 import { learnedCatalog, unknownCatalog } from '../compile/test-catalog.ts'
 import { groupText, naiveAggregate, type PlainEvent } from './naive-aggregate.ts'
+
+const tableOf = (streamId: StreamId) => projectionTable(clickhouse.database, streamId)
 
 const FROM_MS = Date.parse('2026-01-01T00:00:00Z')
 const MINUTE_MS = 60_000
@@ -40,14 +41,12 @@ let clickhouse: ClickHouse
 let store: AggregateStore
 
 before(async () => {
-  const { value: engine, remove } = await withDataDir((dataDir) =>
-    startEmbeddedClickHouse({ dataDir, log: SILENT_LOG }),
-  )
-  closers.push(remove, () => engine.stop())
+  const engine = await openTestClickHouse()
+  closers.push(() => engine.close())
   clickhouse = new ClickHouse({ url: engine.url })
   closers.push(() => clickhouse.close())
-  await ensureClickHouse(clickhouse, 'sluice')
-  store = new AggregateStore(clickhouse, new ProjectionTables(clickhouse, 'sluice'))
+  await ensureClickHouse(clickhouse)
+  store = new AggregateStore(clickhouse, new ProjectionTables(clickhouse))
 })
 
 after(async () => {
@@ -84,7 +83,7 @@ function randomEvents(random: Random, stream: number, count: number): PlainEvent
 }
 
 async function insert(table: StreamId, events: readonly PlainEvent[]): Promise<void> {
-  await clickhouse.command(createTableSql(table))
+  await clickhouse.command(createTableSql(clickhouse.database, table))
   const isMixed = table === MIXED_STREAM
   const lines = events.map(({ stream, ms, level, fields }, ordinal) => {
     const payload = `{${Object.entries(fields).map(([name, json]) => `"${name}":${json}`)}}`
@@ -94,7 +93,7 @@ async function insert(table: StreamId, events: readonly PlainEvent[]): Promise<v
     return `${[...(isMixed ? [stream] : []), ...row].join('\t')}\n`
   })
   const columns = `${isMixed ? 'stream_id, ' : ''}segment_id, ordinal, ingested_at, event_time`
-  const sql = `INSERT INTO ${projectionTable(table)} (${columns}, shape, level, payload) FORMAT TSV`
+  const sql = `INSERT INTO ${tableOf(table)} (${columns}, shape, level, payload) FORMAT TSV`
   const settings = { input_format_try_infer_dates: 0, input_format_try_infer_datetimes: 0 } as const
   await clickhouse.insertNative(sql, [Buffer.from(lines.join(''))], { settings })
 }
@@ -271,7 +270,7 @@ function storeWithin(isTooLarge: (isExact: boolean, isSmall: boolean) => boolean
     throw new StoreError('unavailable', 'no', { clickHouseCode: MEMORY_LIMIT_EXCEEDED })
   }
   const limited = { query } as unknown as ClickHouse
-  const tables = new ProjectionTables(clickhouse, 'sluice')
+  const tables = new ProjectionTables(clickhouse)
   return { asked, by: new AggregateStore(limited, tables) }
 }
 

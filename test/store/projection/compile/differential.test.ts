@@ -158,7 +158,7 @@ const BOUNDS = querySettings(60_000)
 async function findAll(statement: Statement, { table, where }: Stored): Promise<Set<string>[]> {
   const { conditions, params } = statement
   const columns = conditions.map((sql, at) => `groupArrayIf(${ID}, ${isTrue(sql)}) AS q${at}`)
-  const from = `FROM ${projectionTable(table)} WHERE ${where}`
+  const from = `FROM ${projectionTable(harness.clickhouse.database, table)} WHERE ${where}`
   const [row] = await harness.clickhouse.query<Record<string, string[]>>(
     `SELECT ${columns.join(', ')} ${from}`,
     params.values,

@@ -19,7 +19,6 @@ import type { SegmentId } from '../../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
 import { rowSource } from '../../../../src/store/projection/compile/row-source.ts'
 import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
-import { PROJECTION_DATABASE } from '../../../../src/store/projection/projection-store.ts'
 import { querySettings } from '../../../../src/store/projection/query-bounds.ts'
 import { ProjectionHarness } from '../../../block/projection-harness.ts'
 import { unknownCatalog } from './test-catalog.ts'
@@ -40,7 +39,7 @@ async function count(stream: StreamId, text: string, fields: number): Promise<nu
       query: parse(text),
       columns: () => 'ordinal',
     },
-    PROJECTION_DATABASE,
+    harness.clickhouse.database,
     { own: new Set([stream]), hasShared: false },
     params,
   )

@@ -21,7 +21,6 @@ import { rowSource } from '../../../../src/store/projection/compile/row-source.t
 import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
 import {
   createTableSql,
-  PROJECTION_DATABASE,
   projectionTable,
 } from '../../../../src/store/projection/projection-store.ts'
 import { NO_PROJECTIONS, querySettings } from '../../../../src/store/projection/query-bounds.ts'
@@ -217,7 +216,7 @@ async function ask<Row>(stored: Stored, catalog: FieldCatalog, columns: string):
         ...{ streams, query: parse(text), columns: () => (isCount ? '1 AS one' : columns) },
         ...{ timeBasis: 'ingested_at', fromNs: 0n, toNs: 1n << 62n },
       },
-      PROJECTION_DATABASE,
+      harness.clickhouse.database,
       { own: new Set([stored.streamId]), hasShared: false },
       params,
     )!
@@ -231,8 +230,8 @@ test('every form of the language, whatever state the parts are in', async () => 
   const { clickhouse } = harness
   const keeper = new TableKeeper(clickhouse)
   const stored = new Stored()
-  const table = projectionTable(stored.streamId)
-  const made = createTableSql(stored.streamId).replace(
+  const table = projectionTable(harness.clickhouse.database, stored.streamId)
+  const made = createTableSql(harness.clickhouse.database, stored.streamId).replace(
     /index_granularity = [0-9]+/,
     'index_granularity = 16',
   )

@@ -14,7 +14,6 @@ import { rowSource } from '../../../../src/store/projection/compile/row-source.t
 import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
 import {
   createTableSql,
-  PROJECTION_DATABASE,
   projectionTable,
 } from '../../../../src/store/projection/projection-store.ts'
 import {
@@ -38,12 +37,12 @@ const ids: SegmentId[] = []
 async function fillTable(): Promise<void> {
   const base = harness.newStream()
   assert.equal(harness.newStream(), STREAM)
-  const made = createTableSql(STREAM).replace(
+  const made = createTableSql(harness.clickhouse.database, STREAM).replace(
     /index_granularity = [0-9]+/,
     `index_granularity = ${GRANULE}`,
   )
   assert.match(made, new RegExp(`index_granularity = ${GRANULE}`))
-  const table = projectionTable(STREAM)
+  const table = projectionTable(harness.clickhouse.database, STREAM)
   const { clickhouse } = harness
   await clickhouse.command(made)
   // Whichever indexes the tables come with: these are about what queries say.
@@ -66,7 +65,7 @@ async function fillTable(): Promise<void> {
       `INSERT INTO ${table} SELECT * REPLACE (
          toUInt64(${shifted}) AS segment_id,
          ingested_at + toIntervalSecond(${part}) AS ingested_at)
-       FROM (SELECT * FROM ${projectionTable(base)} WHERE segment_id = ${id})`,
+       FROM (SELECT * FROM ${projectionTable(harness.clickhouse.database, base)} WHERE segment_id = ${id})`,
     )
   }
 }
@@ -94,7 +93,7 @@ async function explain(
   const range = { timeBasis: 'ingested_at', fromNs, toNs: 1n << 62n } as const
   const source = rowSource(
     { ...range, streams, query: parse(text), columns: () => 'ordinal' },
-    PROJECTION_DATABASE,
+    harness.clickhouse.database,
     { own: new Set([STREAM]), hasShared: false },
     params,
   )

@@ -17,7 +17,6 @@ import {
   rowSource,
 } from '../../../../src/store/projection/compile/row-source.ts'
 import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
-import { PROJECTION_DATABASE } from '../../../../src/store/projection/projection-store.ts'
 import { ProjectionHarness } from '../../../block/projection-harness.ts'
 import { learnedCatalog, unknownCatalog } from './test-catalog.ts'
 
@@ -37,7 +36,7 @@ interface Asked extends Partial<RowSourceOptions> {
 
 /** The numbers of the rows, with their streams. */
 async function ask({ catalogs, text = '', removedBefore = [], projected, ...rest }: Asked) {
-  const tables = new ProjectionTables(harness.clickhouse, PROJECTION_DATABASE)
+  const tables = new ProjectionTables(harness.clickhouse)
   const streams = catalogs.map((catalog, at) => {
     const { streamId } = catalog
     const marks = projected === undefined ? {} : { projected }
@@ -47,7 +46,7 @@ async function ask({ catalogs, text = '', removedBefore = [], projected, ...rest
     const params = new SqlParams()
     const columns = ({ stream }: { stream: string }) => `${stream} AS stream, payload.n.:Int64 AS n`
     const options = { ...ALL_TIME, streams, query: parse(text), columns, ...rest }
-    const source = rowSource(options, PROJECTION_DATABASE, present, params)
+    const source = rowSource(options, harness.clickhouse.database, present, params)
     if (source === undefined) return []
     const rows = await harness.clickhouse.query<{ stream: number; n: number }>(
       `SELECT stream, n FROM ${source} ORDER BY n`,
@@ -157,7 +156,7 @@ test(`over ${QUERY_TABLES_MAX} tables of streams are refused`, () => {
   const options = { ...ALL_TIME, streams, query: parse(''), columns: () => '1' }
   const tables = { own, hasShared: false }
   assert.throws(
-    () => rowSource(options, PROJECTION_DATABASE, tables, new SqlParams()),
+    () => rowSource(options, harness.clickhouse.database, tables, new SqlParams()),
     /QUERY_TABLES_MAX/,
   )
 })

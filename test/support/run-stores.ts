@@ -1,0 +1,56 @@
+/**
+ * The stores of a whole run of the tests, and one service, in a process that `scripts/test.mjs`
+ * starts: prints what to put into the environment of tests as JSON, and ends all with SIGTERM.
+ */
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
+import { Postgres } from '../../src/store/postgres.ts'
+import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { makeDataDir, removeDataDir, Service } from './service.ts'
+import { migrate, TEMPLATE } from './stores.ts'
+
+const dataDir = makeDirectory()
+/** Of a service that has been started and stopped: tests start on copies of it. */
+const template = makeDataDir()
+const serviceDir = makeDataDir()
+const log = recordingLog()
+const [postgres, clickhouse, service] = await Promise.all([
+  startPostgres(),
+  startEmbeddedClickHouse({ dataDir, log }),
+  startService(),
+])
+
+async function startPostgres(): Promise<EmbeddedStore> {
+  const store = await startEmbeddedPostgres({ dataDir, log })
+  const control = new Postgres({ url: store.url, log })
+  await control.query(`CREATE DATABASE ${TEMPLATE}`)
+  await control.end()
+  const url = new URL(store.url)
+  url.pathname = `/${TEMPLATE}`
+  await migrate(url.href)
+  return store
+}
+
+async function startService(): Promise<Service> {
+  const first = await Service.start({ dataDir: template })
+  await first.stop()
+  process.env.TEST_DATA = template
+  return await Service.start({ dataDir: serviceDir })
+}
+
+const environment = {
+  TEST_POSTGRES: postgres.url,
+  TEST_CLICKHOUSE: clickhouse.url,
+  TEST_DATA: template,
+  TEST_SERVICE: `${service.url} ${service.token}`,
+}
+process.stdout.write(`${JSON.stringify(environment)}\n`)
+const timer = setInterval(() => undefined, 60_000)
+process.once('SIGTERM', async () => {
+  clearInterval(timer)
+  await Promise.all([postgres.stop(), clickhouse.stop(), service.stop()])
+  removeDirectory(dataDir)
+  await removeDataDir(serviceDir)
+  await removeDataDir(template)
+})
