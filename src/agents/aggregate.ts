@@ -1,15 +1,11 @@
-import { readElementTexts, readMemberTexts } from '../../api/json-text.ts'
-import { MCP_CELLS_MAX } from '../../limits.ts'
-import { type AggregateDeps, aggregateText } from '../../read/aggregate/aggregate.ts'
-import {
-  AGGREGATE_PROPERTIES,
-  readAggregateRequest,
-} from '../../read/aggregate/aggregate-request.ts'
-import type { StreamSource } from '../../read/find-streams.ts'
-import type { StreamFinder } from '../../serve/guard.ts'
-import type { Lane } from '../../serve/lane.ts'
-import { type AgentTool, findCallersStream, STREAM_ARG } from '../agent-tool.ts'
-import { cutStrings, fitRows } from '../fit-text.ts'
+import { readElementTexts, readMemberTexts } from '../api/json-text.ts'
+import { MCP_CELLS_MAX } from '../limits.ts'
+import { type AggregateDeps, aggregateText } from '../read/aggregate/aggregate.ts'
+import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
+import type { StreamFinder, StreamSource } from '../read/find-streams.ts'
+import type { Lane } from '../read/lane.ts'
+import { type AgentTool, findCallersStream, STREAM_ARG } from './agent-tool.ts'
+import { cutStrings, fitRows } from './fit-text.ts'
 
 export interface AggregateToolDeps extends AggregateDeps {
   readonly streams: StreamFinder & StreamSource

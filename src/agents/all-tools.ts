@@ -1,4 +1,4 @@
-import type { AgentTool } from '../agent-tool.ts'
+import type { AgentTool } from './agent-tool.ts'
 import { type AggregateToolDeps, aggregateTool } from './aggregate.ts'
 import { type DescribeStreamDeps, describeStreamTool } from './describe-stream.ts'
 import { type GetEventDeps, getEventTool } from './get-event.ts'

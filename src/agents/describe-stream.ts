@@ -1,22 +1,16 @@
 /** What is in a stream: fields with their types, fill rates and top values; shapes. */
-import { readElementTexts, readMemberTexts } from '../../api/json-text.ts'
-import { FACET_FIELDS_MAX } from '../../limits.ts'
-import { formatTimeMs } from '../../model/rfc3339.ts'
-import { hasTypeConflict } from '../../model/schema.ts'
-import type { Stream, StreamId } from '../../model/stream.ts'
-import { type FacetsDeps, facets, readFacetsRequest } from '../../read/aggregate/facets.ts'
-import type { StreamSource } from '../../read/find-streams.ts'
-import type { StreamFinder } from '../../serve/guard.ts'
-import type { Lane } from '../../serve/lane.ts'
-import type {
-  FieldPage,
-  FieldRecord,
-  ShapeList,
-  ShapePage,
-} from '../../store/catalog/schema-store.ts'
-import { type AgentTool, findCallersStream, STREAM_ARG } from '../agent-tool.ts'
-import { cutStrings, fitRows } from '../fit-text.ts'
-import { QUERY_LANGUAGE } from '../instructions.ts'
+import { readElementTexts, readMemberTexts } from '../api/json-text.ts'
+import { FACET_FIELDS_MAX } from '../limits.ts'
+import { formatTimeMs } from '../model/rfc3339.ts'
+import { hasTypeConflict } from '../model/schema.ts'
+import type { Stream, StreamId } from '../model/stream.ts'
+import { type FacetsDeps, facets, readFacetsRequest } from '../read/aggregate/facets.ts'
+import type { StreamFinder, StreamSource } from '../read/find-streams.ts'
+import type { Lane } from '../read/lane.ts'
+import type { FieldPage, FieldRecord, ShapeList, ShapePage } from '../store/catalog/schema-store.ts'
+import { type AgentTool, findCallersStream, STREAM_ARG } from './agent-tool.ts'
+import { cutStrings, fitRows } from './fit-text.ts'
+import { QUERY_LANGUAGE } from './instructions.ts'
 
 export interface DescribeStreamDeps extends FacetsDeps {
   readonly streams: StreamFinder & StreamSource

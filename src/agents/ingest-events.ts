@@ -1,19 +1,18 @@
 /** Sends events, or shows what would be stored. */
 
-import { readElementTexts } from '../../api/json-text.ts'
-import { IngestError } from '../../errors.ts'
+import { readElementTexts } from '../api/json-text.ts'
+import { IngestError } from '../errors.ts'
 import {
   IDEMPOTENCY_KEY_BYTES_MAX,
   MCP_INGEST_BYTES_MAX,
   MCP_INGEST_EVENTS_MAX,
-} from '../../limits.ts'
-import type { AgentReport, IngestEvents } from '../../model/batch.ts'
-import type { Stream } from '../../model/stream.ts'
-import type { StreamSource } from '../../read/find-streams.ts'
-import type { StreamFinder } from '../../serve/guard.ts'
-import { type PreviewRedaction, previewSample } from '../../serve/redact-preview.ts'
-import { type AgentTool, findCallersStream, STREAM_ARG, type ToolCall } from '../agent-tool.ts'
-import { cutStrings, fitRows } from '../fit-text.ts'
+} from '../limits.ts'
+import type { AgentReport, IngestEvents } from '../model/batch.ts'
+import type { Stream } from '../model/stream.ts'
+import type { StreamFinder, StreamSource } from '../read/find-streams.ts'
+import { type PreviewRedaction, previewSample } from '../read/redact-preview.ts'
+import { type AgentTool, findCallersStream, STREAM_ARG, type ToolCall } from './agent-tool.ts'
+import { cutStrings, fitRows } from './fit-text.ts'
 
 /** What ingest would make of events: reports, and the payloads as they would be stored. */
 export type TryEvents = (

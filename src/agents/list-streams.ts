@@ -1,12 +1,12 @@
-import { MCP_STREAMS_PAGE } from '../../limits.ts'
-import { formatTimeMs } from '../../model/rfc3339.ts'
-import type { StreamId } from '../../model/stream.ts'
-import { listVisibleStreams, type StreamSource } from '../../read/find-streams.ts'
-import type { Lane } from '../../serve/lane.ts'
-import type { ReadState } from '../../store/raw/read-state-store.ts'
-import type { StreamSummary } from '../../store/raw/usage-store.ts'
-import type { AgentTool } from '../agent-tool.ts'
-import { fitRows } from '../fit-text.ts'
+import { MCP_STREAMS_PAGE } from '../limits.ts'
+import { formatTimeMs } from '../model/rfc3339.ts'
+import type { StreamId } from '../model/stream.ts'
+import { listVisibleStreams, type StreamSource } from '../read/find-streams.ts'
+import type { Lane } from '../read/lane.ts'
+import type { ReadState } from '../store/raw/read-state-store.ts'
+import type { StreamSummary } from '../store/raw/usage-store.ts'
+import type { AgentTool } from './agent-tool.ts'
+import { fitRows } from './fit-text.ts'
 
 export interface ListStreamsDeps {
   readonly streams: Pick<StreamSource, 'listStreams'>

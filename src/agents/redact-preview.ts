@@ -1,10 +1,9 @@
-import type { StreamSource } from '../../read/find-streams.ts'
-import type { StreamFinder } from '../../serve/guard.ts'
-import type { Lane } from '../../serve/lane.ts'
-import { type PreviewRedaction, previewSample } from '../../serve/redact-preview.ts'
-import { readSettings, STREAM_CHANGES } from '../../serve/stream-settings.ts'
-import { type AgentTool, findCallersStream, STREAM_ARG } from '../agent-tool.ts'
-import { cutStrings, fitRows } from '../fit-text.ts'
+import type { StreamFinder, StreamSource } from '../read/find-streams.ts'
+import type { Lane } from '../read/lane.ts'
+import { type PreviewRedaction, previewSample } from '../read/redact-preview.ts'
+import { readSettings, STREAM_CHANGES } from '../read/stream-settings.ts'
+import { type AgentTool, findCallersStream, STREAM_ARG } from './agent-tool.ts'
+import { cutStrings, fitRows } from './fit-text.ts'
 
 export interface RedactPreviewToolDeps {
   readonly streams: StreamFinder & StreamSource

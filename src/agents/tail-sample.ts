@@ -1,13 +1,12 @@
 /** The events of the next few seconds: a live tail that ends by itself. */
-import { MCP_SEARCH_EVENTS_MAX, MCP_TAIL_SECONDS_MAX } from '../../limits.ts'
-import type { StreamSource } from '../../read/find-streams.ts'
-import { readQueryText } from '../../read/read-request.ts'
-import { QUERY_TEXT } from '../../read/schemas.ts'
-import type { StreamFinder } from '../../serve/guard.ts'
-import type { TailHub } from '../../tail/tail-hub.ts'
-import type { QueueItem } from '../../tail/tail-queue.ts'
-import { type AgentTool, findCallersStream, STREAM_ARG } from '../agent-tool.ts'
-import { fitRows } from '../fit-text.ts'
+import { MCP_SEARCH_EVENTS_MAX, MCP_TAIL_SECONDS_MAX } from '../limits.ts'
+import type { StreamFinder, StreamSource } from '../read/find-streams.ts'
+import { readQueryText } from '../read/read-request.ts'
+import { QUERY_TEXT } from '../read/schemas.ts'
+import type { TailHub } from '../tail/tail-hub.ts'
+import type { QueueItem } from '../tail/tail-queue.ts'
+import { type AgentTool, findCallersStream, STREAM_ARG } from './agent-tool.ts'
+import { fitRows } from './fit-text.ts'
 import { tellRecord } from './search-events.ts'
 
 export interface TailSampleDeps {

@@ -13,35 +13,35 @@ import {
   elasticFallback,
   elasticProbeRoutes,
   refusalByPath,
-} from './accept/surfaces/elastic-probes.ts'
-import { createConsole } from './app-console.ts'
-import type { Context } from './app-context.ts'
-import { startControl } from './app-control.ts'
-import { listenHttp } from './app-http.ts'
-import { startIngest } from './app-ingest.ts'
-import { startPromoter } from './app-promote.ts'
-import { createServeRoutes } from './app-serve.ts'
-import { createTails } from './app-tail.ts'
-import { BatchBuffers } from './bytes/batch-buffers.ts'
-import { openCell } from './cell/cell.ts'
-import { openStores } from './cell/open-stores.ts'
-import { openReadStores } from './cell/read-stores.ts'
-import { WaitingSegments } from './cell/waiting-segments.ts'
-import type { Config } from './config.ts'
-import { describeRoutes } from './http/describe-routes.ts'
-import { type LoadedEngine, loadEngine } from './http/load-engine.ts'
-import { createServer } from './http/server.ts'
-import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from './limits.ts'
-import { openDataDirectory } from './machine/data-directory.ts'
-import { WorkerPool } from './pool/pool.ts'
-import { quarantineIn } from './pool/quarantine.ts'
-import { isFull } from './serve/lanes.ts'
-import { Health } from './telemetry/health.ts'
-import type { Log } from './telemetry/log.ts'
-import { createMetrics } from './telemetry/metrics.ts'
-import { ReadWatch } from './telemetry/read-watch.ts'
-import { createTelemetryRoutes } from './telemetry/routes.ts'
-import { version } from './version.ts'
+} from '../accept/surfaces/elastic-probes.ts'
+import { BatchBuffers } from '../bytes/batch-buffers.ts'
+import type { Config } from '../config.ts'
+import { describeRoutes } from '../http/describe-routes.ts'
+import { type LoadedEngine, loadEngine } from '../http/load-engine.ts'
+import { createServer } from '../http/server.ts'
+import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from '../limits.ts'
+import { openDataDirectory } from '../machine/data-directory.ts'
+import { WaitingSegments } from '../materialize/waiting-segments.ts'
+import { WorkerPool } from '../pool/pool.ts'
+import { quarantineIn } from '../pool/quarantine.ts'
+import { isFull } from '../read/lanes.ts'
+import { Health } from '../telemetry/health.ts'
+import type { Log } from '../telemetry/log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { ReadWatch } from '../telemetry/read-watch.ts'
+import { createTelemetryRoutes } from '../telemetry/routes.ts'
+import { version } from '../version.ts'
+import { openCell } from './cell.ts'
+import type { Context } from './context.ts'
+import { createConsole } from './create-console.ts'
+import { createServeRoutes } from './create-serve.ts'
+import { createTails } from './create-tails.ts'
+import { listenHttp } from './listen-http.ts'
+import { openStores } from './open-stores.ts'
+import { openReadStores } from './read-stores.ts'
+import { startControl } from './start-control.ts'
+import { startIngest } from './start-ingest.ts'
+import { startPromoter } from './start-promoter.ts'
 
 export interface App {
   readonly baseUrl: string
@@ -62,7 +62,7 @@ export interface AppEvents {
   readonly onFatal: (reason: string) => void
 }
 
-const WORKER_FILE = fileURLToPath(new URL('../workers/main.js', import.meta.url))
+const WORKER_FILE = fileURLToPath(new URL('../../workers/main.js', import.meta.url))
 const DRAIN_POLL_MS = 20
 
 /** Starts the service. Rejects when it cannot; nothing is left running then. */

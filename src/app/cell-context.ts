@@ -1,11 +1,11 @@
-import type { Context } from '../app-context.ts'
+import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import type { CheckpointStore } from '../store/raw/checkpoint-store.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import type { NodeLease } from '../store/raw/node-lease.ts'
 import type { StreamDirectory } from '../store/stream-directory.ts'
+import type { Context } from './context.ts'
 import type { Stores } from './open-stores.ts'
-import type { WaitingSegments } from './waiting-segments.ts'
 
 /** What the parts of one cell share. */
 export interface CellContext extends Context {

@@ -7,10 +7,11 @@
  * The control plane is outside the cell. A commit touches its cell's PostgreSQL and nothing else,
  * so a second PostgreSQL is a second cell, and no stage knows how many cells there are.
  */
-import type { Context } from '../app-context.ts'
+
 import { Committer, type Forward } from '../commit/committer.ts'
 import { createRawStoreWriter } from '../commit/raw-store-writer.ts'
 import type { Follower } from '../follow/follower.ts'
+import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import { type SegmentId, SegmentIdGenerator } from '../model/segment-id.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import { CheckpointStore } from '../store/raw/checkpoint-store.ts'
@@ -22,11 +23,11 @@ import { UsageStore } from '../store/raw/usage-store.ts'
 import type { StreamDirectory } from '../store/stream-directory.ts'
 import { commitObserver } from '../telemetry/observers.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
+import type { Context } from './context.ts'
 import { materializeFollower } from './create-materializer.ts'
 import { observeFollower } from './create-observer.ts'
 import type { Stores } from './open-stores.ts'
 import { startRetainer } from './start-retainer.ts'
-import type { WaitingSegments } from './waiting-segments.ts'
 import { watchClock } from './watch-clock.ts'
 
 /** What accept and serve need of a cell. */

@@ -1,8 +1,8 @@
-import type { BatchBuffers } from './bytes/batch-buffers.ts'
-import type { Config } from './config.ts'
-import type { Health } from './telemetry/health.ts'
-import type { Log } from './telemetry/log.ts'
-import type { Metrics } from './telemetry/metrics.ts'
+import type { BatchBuffers } from '../bytes/batch-buffers.ts'
+import type { Config } from '../config.ts'
+import type { Health } from '../telemetry/health.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 
 /** What the parts of one running service share. */
 export interface Context {

@@ -1,33 +1,33 @@
 /** The part of the composition root that builds the tools of agents. */
-import { BodyFramer } from './accept/framing/body-framer.ts'
-import { IngestReport } from './accept/ingest-report.ts'
-import { agentRoutes } from './agents/mcp-route.ts'
-import { allTools } from './agents/tools/all-tools.ts'
-import type { TryEvents } from './agents/tools/ingest-events.ts'
-import { readElementTexts, readMemberTexts } from './api/json-text.ts'
-import { BATCH_PADDING, padBatch } from './bytes/batch-buffers.ts'
-import type { ReadStores } from './cell/read-stores.ts'
-import { IngestError } from './errors.ts'
-import type { Route } from './http/exchange.ts'
-import type { IngestEvents } from './model/batch.ts'
-import { type SegmentId, segmentIdAt } from './model/segment-id.ts'
-import type { WorkerPool } from './pool/pool.ts'
-import type { AggregateDeps } from './read/aggregate/aggregate.ts'
-import type { FacetsDeps } from './read/aggregate/facets.ts'
-import type { StreamSource } from './read/find-streams.ts'
-import type { SearchDeps } from './read/search/search.ts'
-import type { EventReads } from './serve/events.ts'
-import type { Guard, StreamFinder } from './serve/guard.ts'
-import type { PreviewRedaction } from './serve/redact-preview.ts'
-import type { ServeLanes } from './serve/routes.ts'
-import type { TailHub } from './tail/tail-hub.ts'
-import type { Log } from './telemetry/log.ts'
-import { version } from './version.ts'
+import { BodyFramer } from '../accept/framing/body-framer.ts'
+import { IngestReport } from '../accept/ingest-report.ts'
+import { allTools } from '../agents/all-tools.ts'
+import type { TryEvents } from '../agents/ingest-events.ts'
+import { agentRoutes } from '../agents/mcp-route.ts'
+import { readElementTexts, readMemberTexts } from '../api/json-text.ts'
+import { BATCH_PADDING, padBatch } from '../bytes/batch-buffers.ts'
+import { IngestError } from '../errors.ts'
+import type { Route } from '../http/exchange.ts'
+import type { Guard } from '../http/guard.ts'
+import type { IngestEvents } from '../model/batch.ts'
+import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
+import type { WorkerPool } from '../pool/pool.ts'
+import type { AggregateDeps } from '../read/aggregate/aggregate.ts'
+import type { FacetsDeps } from '../read/aggregate/facets.ts'
+import type { EventReads } from '../read/events.ts'
+import type { StreamFinder, StreamSource } from '../read/find-streams.ts'
+import type { Lanes } from '../read/lanes.ts'
+import type { PreviewRedaction } from '../read/redact-preview.ts'
+import type { SearchDeps } from '../read/search/search.ts'
+import type { TailHub } from '../tail/tail-hub.ts'
+import type { Log } from '../telemetry/log.ts'
+import { version } from '../version.ts'
+import type { ReadStores } from './read-stores.ts'
 
 export interface AgentParts extends AggregateDeps, FacetsDeps {
   readonly log: Log
   readonly guard: Guard
-  readonly lanes: ServeLanes
+  readonly lanes: Lanes
   readonly reads: ReadStores
   readonly streams: StreamFinder & StreamSource
   readonly search: SearchDeps

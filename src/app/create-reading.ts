@@ -1,11 +1,12 @@
 /** The part of the composition root that builds search. */
-import type { ReadStores } from './cell/read-stores.ts'
-import type { WaitingSegments } from './cell/waiting-segments.ts'
-import type { DamagedRead, RecordFormat, SegmentRead } from './model/batch.ts'
-import type { WorkerPool } from './pool/pool.ts'
-import type { SearchDeps } from './read/search/search.ts'
-import { storeSources } from './read/search/store-sources.ts'
-import type { Metrics } from './telemetry/metrics.ts'
+
+import type { WaitingSegments } from '../materialize/waiting-segments.ts'
+import type { DamagedRead, RecordFormat, SegmentRead } from '../model/batch.ts'
+import type { WorkerPool } from '../pool/pool.ts'
+import type { SearchDeps } from '../read/search/search.ts'
+import { storeSources } from '../read/search/store-sources.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { ReadStores } from './read-stores.ts'
 
 export function createSearch({
   reads,

@@ -1,16 +1,16 @@
 /** The part of the composition root that builds live tails. */
 import { availableParallelism } from 'node:os'
-import { mainTurns } from './api/main-turns.ts'
-import type { Context } from './app-context.ts'
-import type { Stores } from './cell/open-stores.ts'
-import { TAIL_WORK_SHARE } from './limits.ts'
-import type { WorkerPool } from './pool/pool.ts'
-import type { ControlStore } from './store/control/control-store.ts'
-import { CommittedStore } from './store/raw/committed-store.ts'
-import { EventStore } from './store/raw/event-store.ts'
-import { TailHub } from './tail/tail-hub.ts'
-import { WorkBudget } from './tail/work-budget.ts'
-import type { ReadWatch } from './telemetry/read-watch.ts'
+import { mainTurns } from '../api/main-turns.ts'
+import { TAIL_WORK_SHARE } from '../limits.ts'
+import type { WorkerPool } from '../pool/pool.ts'
+import type { ControlStore } from '../store/control/control-store.ts'
+import { CommittedStore } from '../store/raw/committed-store.ts'
+import { EventStore } from '../store/raw/event-store.ts'
+import { TailHub } from '../tail/tail-hub.ts'
+import { WorkBudget } from '../tail/work-budget.ts'
+import type { ReadWatch } from '../telemetry/read-watch.ts'
+import type { Context } from './context.ts'
+import type { Stores } from './open-stores.ts'
 
 interface Parts {
   readonly pool: WorkerPool

@@ -1,7 +1,8 @@
 /** The part of the composition root that listens, and stops listening while it must. */
-import type { Context } from './app-context.ts'
-import { DescriptorGuard } from './http/descriptors.ts'
-import type { HttpServer } from './http/server.ts'
+
+import { DescriptorGuard } from '../http/descriptors.ts'
+import type { HttpServer } from '../http/server.ts'
+import type { Context } from './context.ts'
 
 const SHORT =
   'the process is short of descriptors: new connections are refused until some are closed; ' +

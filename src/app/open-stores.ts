@@ -2,7 +2,7 @@
  * Opens both stores, embedded or external, on one code path: starts an embedded one where no URL is
  * given, connects, migrates, claims a node number, and from then on watches them.
  */
-import type { Context } from '../app-context.ts'
+
 import { startEmbeddedClickHouse } from '../embedded/clickhouse.ts'
 import { startEmbeddedPostgres } from '../embedded/postgres.ts'
 import type { EmbeddedStore } from '../embedded/supervisor.ts'
@@ -24,6 +24,7 @@ import { ProjectionIdentity } from '../store/projection/projection-identity.ts'
 import { ClockGuard } from '../store/raw/clock-guard.ts'
 import { NodeLease } from '../store/raw/node-lease.ts'
 import type { StoreLane } from '../store/store-lane.ts'
+import type { Context } from './context.ts'
 
 /** Clients of both stores, with connections of their own. */
 export interface StoreClients {

@@ -1,14 +1,17 @@
 /** A cell's stores for clients' reads, on connections of their own that hold up nothing else. */
+
+import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import type { StreamId } from '../model/stream.ts'
+import { openStreamsBy } from '../read/open-streams.ts'
 import { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import { SchemaStore } from '../store/catalog/schema-store.ts'
-import { AggregateStore } from '../store/projection/aggregate/aggregate-store.ts'
-import { FacetsStore } from '../store/projection/aggregate/facets-store.ts'
-import { projectionBytesReader } from '../store/projection/aggregate/projection-bytes.ts'
 import { ProjectionTables } from '../store/projection/compile/projection-tables.ts'
-import { ExplainStore } from '../store/projection/search/explain-store.ts'
-import { IdStore } from '../store/projection/search/id-store.ts'
-import { ValueStore } from '../store/projection/search/value-store.ts'
+import { AggregateStore } from '../store/projection/reads/aggregate-store.ts'
+import { ExplainStore } from '../store/projection/reads/explain-store.ts'
+import { FacetsStore } from '../store/projection/reads/facets-store.ts'
+import { IdStore } from '../store/projection/reads/id-store.ts'
+import { projectionBytesReader } from '../store/projection/reads/projection-bytes.ts'
+import { ValueStore } from '../store/projection/reads/value-store.ts'
 import { TableKeeper } from '../store/projection/table-keeper.ts'
 import { EventStore } from '../store/raw/event-store.ts'
 import { PayloadStore } from '../store/raw/payload-store.ts'
@@ -18,8 +21,6 @@ import { SetAsideStore } from '../store/raw/set-aside-store.ts'
 import { UsageStore } from '../store/raw/usage-store.ts'
 import type { ReadWatch } from '../telemetry/read-watch.ts'
 import type { Stores } from './open-stores.ts'
-import { openStreamsBy } from './open-streams.ts'
-import type { WaitingSegments } from './waiting-segments.ts'
 
 export type ReadStores = ReturnType<typeof openReadStores>
 

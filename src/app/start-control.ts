@@ -1,10 +1,10 @@
-import { CredentialCache } from './accept/admission/authenticate.ts'
-import type { Context } from './app-context.ts'
-import type { Stores } from './cell/open-stores.ts'
-import { ControlDirectory } from './store/control/control-directory.ts'
-import { ControlStore } from './store/control/control-store.ts'
-import { CredentialStore } from './store/control/credential-store.ts'
-import { ViewStore } from './store/control/view-store.ts'
+import { CredentialCache } from '../accept/admission/authenticate.ts'
+import { ControlDirectory } from '../store/control/control-directory.ts'
+import { ControlStore } from '../store/control/control-store.ts'
+import { CredentialStore } from '../store/control/credential-store.ts'
+import { ViewStore } from '../store/control/view-store.ts'
+import type { Context } from './context.ts'
+import type { Stores } from './open-stores.ts'
 
 /** The control plane: streams, keys, tokens. It is in the first cell's PostgreSQL. */
 export function startControl({ metrics, stoppers }: Context, { postgres, reads }: Stores) {

@@ -1,9 +1,10 @@
 /** The part of the composition root that gives busy streams a projection table of their own. */
-import type { Context } from './app-context.ts'
-import { Promoter } from './materialize/promoter.ts'
-import { PromotionStore } from './store/control/promotion-store.ts'
-import type { Postgres } from './store/postgres.ts'
-import type { UsageStore } from './store/raw/usage-store.ts'
+
+import { Promoter } from '../materialize/promoter.ts'
+import { PromotionStore } from '../store/control/promotion-store.ts'
+import type { Postgres } from '../store/postgres.ts'
+import type { UsageStore } from '../store/raw/usage-store.ts'
+import type { Context } from './context.ts'
 
 /** `control`: where the control plane is. */
 export function startPromoter(

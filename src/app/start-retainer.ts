@@ -1,10 +1,10 @@
 /** Builds retention and compaction of a cell. */
 import { RETAIN_STATEMENT_MS_MAX } from '../limits.ts'
-import { Compactor } from '../retain/compaction/compactor.ts'
+import { Compactor } from '../retain/compactor.ts'
 import { ProjectionTrimmer } from '../retain/projection-trimmer.ts'
 import { Retainer } from '../retain/retainer.ts'
 import { RowRemover } from '../retain/row-remover.ts'
-import { Splitter } from '../retain/splitting/splitter.ts'
+import { Splitter } from '../retain/splitter.ts'
 import { TableReconciler } from '../retain/table-reconciler.ts'
 import { TableNeedsStore } from '../store/catalog/table-needs-store.ts'
 import { MixedParts } from '../store/projection/mixed-parts.ts'

@@ -8,32 +8,29 @@ import type { AnswerDescription, RouteDescription } from '../api/route-descripti
 import type { ObjectSchema, Schema } from '../api/schema.ts'
 import { writeJson } from '../api/write-answer.ts'
 import { IngestError } from '../errors.ts'
-import { parseJson, readJsonBody, readPlainBody } from '../http/body.ts'
-import { BodyBudget, type BodyRoom } from '../http/body-budget.ts'
-import type { Exchange, Reply, Route, StreamHead } from '../http/exchange.ts'
-import { problemReply } from '../http/problem.ts'
-import type { ReplyStream } from '../http/reply-stream.ts'
 import { REST_BODY_MS_MAX } from '../limits.ts'
-import {
-  type Principal,
-  type Scope,
-  type Stream,
-  type StreamId,
-  tryParseRowId,
-} from '../model/stream.ts'
-import type { StreamLookup } from '../read/read-deps.ts'
+import { hasScope, type Principal, type Scope } from '../model/stream.ts'
 import { StoreError, storeFault } from '../store/store-error.ts'
-import type { Lane } from './lane.ts'
+import { parseJson, readJsonBody, readPlainBody } from './body.ts'
+import { BodyBudget, type BodyRoom } from './body-budget.ts'
+import type { Exchange, Reply, Route, StreamHead } from './exchange.ts'
+import { problemReply } from './problem.ts'
 import { ReadDeadline } from './read-deadline.ts'
+import type { ReplyStream } from './reply-stream.ts'
 
 /** Throws `IngestError`: `unauthenticated`, `forbidden` or `unavailable`. */
 export type ResolveToken = (text: string) => Promise<Principal>
+
+/** Runs `work` of `asker` once it is its turn. Throws `overloaded`, and whatever `work` throws. */
+export interface WorkLane {
+  run<T>(asker: number, signal: AbortSignal, work: () => Promise<T>): Promise<T>
+}
 
 /** What a request has to pass before a route's own work. */
 export interface Guard {
   readonly resolveToken: ResolveToken
   /** Where the work waits for its turn; without a lane it begins at once. */
-  readonly lane?: Lane | undefined
+  readonly lane?: WorkLane | undefined
   /** The memory for bodies of all routes together; without one, this route has its own budget. */
   readonly bodies?: BodyBudget | undefined
 }
@@ -234,52 +231,20 @@ export function answerJson(status: number, schema: ObjectSchema, value: unknown)
   return { status, contentType: 'application/json', body: writeJson(schema, value) }
 }
 
+/** A reply of JSON that is written already. */
+export function jsonText(body: string | Uint8Array): Reply {
+  return { status: 200, contentType: 'application/json', body }
+}
+
 /** An answer in JSON. */
 export function jsonAnswer(description: string, schema: Schema): AnswerDescription {
   return { description, content: { 'application/json': schema } }
-}
-
-/** `admin` has them all. */
-export function hasScope(principal: Principal, scope: Scope): boolean {
-  return principal.scopes.has(scope) || principal.scopes.has('admin')
 }
 
 /** Throws `forbidden` unless the principal has `scope`. */
 export function requireScope(principal: Principal, scope: Scope): void {
   if (hasScope(principal, scope)) return
   throw new IngestError('forbidden', `this needs a token with the scope ${scope}`)
-}
-
-/** Where streams are looked up; `ControlStore` is one. */
-export interface StreamFinder {
-  findStream(streamId: StreamId): Promise<Stream | undefined>
-}
-
-/**
- * The stream that a path names, if the principal may see it. Throws the same `not_found` for a
- * stream that does not exist and for one that is somebody else's.
- */
-export async function findVisibleStream(
-  streams: StreamFinder,
-  principal: Principal,
-  idText: string | undefined,
-): Promise<Stream> {
-  const id = tryParseRowId(idText)
-  const stream = id === undefined ? undefined : await streams.findStream(id as StreamId)
-  const isOwn = principal.scopes.has('admin') || stream?.owner === principal.owner
-  if (stream !== undefined && isOwn) return stream
-  throw new IngestError('not_found', 'there is no stream with this id')
-}
-
-/** `findVisibleStream` for what reads the stream by its id meanwhile. Throws `not_found`. */
-export function lookUpStream(
-  streams: StreamFinder,
-  principal: Principal,
-  idText: string | undefined,
-): StreamLookup {
-  const id = tryParseRowId(idText)
-  const found = findVisibleStream(streams, principal, idText).then((stream) => [stream])
-  return { ids: id === undefined ? [] : [id as StreamId], found }
 }
 
 function startBody(

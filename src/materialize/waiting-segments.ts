@@ -3,10 +3,10 @@
  * own numbers have come, a little ahead of their recorded checkpoints, and what waits.
  */
 import type { RequiredLiteral } from '../language/required-literals.ts'
-import type { Materializer } from '../materialize/materializer.ts'
 import { type SegmentId, segmentIdNode } from '../model/segment-id.ts'
 import type { NodeMarks } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
+import type { Materializer } from './materializer.ts'
 
 type Waits = Pick<Materializer, 'projectedOf' | 'prefilter'>
 

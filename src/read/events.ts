@@ -5,9 +5,8 @@
  * Payloads are the stored bytes, spliced into the reply and never parsed here: integers keep their
  * digits, duplicate keys stay.
  */
-import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
+import { type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
-import type { Reply, Route } from '../http/exchange.ts'
 import type { DamagedRead } from '../model/batch.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
 import { LEVELS } from '../model/event-labels.ts'
@@ -15,21 +14,7 @@ import { SEGMENT_ID_MAX } from '../model/segment-id.ts'
 import type { SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
-import {
-  EVENTS_QUERY,
-  type PageQuery,
-  planPage,
-  readPageQuery,
-  type SegmentSlice,
-  segmentsToList,
-} from './event-page.ts'
-import {
-  findVisibleStream,
-  type Guard,
-  guardRoute,
-  jsonAnswer,
-  type StreamFinder,
-} from './guard.ts'
+import { type PageQuery, planPage, type SegmentSlice, segmentsToList } from './event-page.ts'
 import { fetchSlices, READ_TRIES_MAX, type SegmentRead } from './segment-reads.ts'
 
 /**
@@ -48,12 +33,6 @@ export interface ReadRecords {
 interface Records {
   readonly json: Uint8Array
   readonly damaged: readonly SegmentSlice[]
-}
-
-export interface EventRoutesDeps extends Guard {
-  readonly streams: StreamFinder
-  readonly events: EventStore
-  readonly readSegments: ReadSegments
 }
 
 const OF_RECORD = 'Where an OTLP record says it beside a structured body'
@@ -77,62 +56,11 @@ export const EVENT: ObjectSchema = {
     payload: { type: 'object', properties: {}, additionalProperties: {} },
   },
 }
-const DAMAGED: ObjectSchema = {
-  type: 'object',
-  properties: { segment_id: { type: 'string' }, events: { type: 'integer' } },
-}
-const EVENT_PAGE: ObjectSchema = {
-  type: 'object',
-  properties: {
-    events: { type: 'array', items: EVENT },
-    next: nullable({ type: 'string' }, { description: '`before` of the next older page' }),
-    previous: nullable({ type: 'string' }, { description: '`after` of the next newer page' }),
-    damaged: { type: 'array', items: DAMAGED, description: 'Segments that cannot be read' },
-  },
-}
-
-export function eventRoutes(deps: EventRoutesDeps): Route[] {
-  const { streams, ...guard } = deps
-  const pattern = '/v1/streams/:id/events'
-  return [
-    guardRoute(guard, {
-      method: 'GET',
-      pattern,
-      operationId: 'listEvents',
-      summary: 'List events, newest first',
-      tag: 'Events',
-      query: EVENTS_QUERY,
-      answers: {
-        200: jsonAnswer('From the raw store: nothing acknowledged is missing', EVENT_PAGE),
-      },
-      scope: 'events:read',
-      run: async ({ principal, params, query }) => {
-        const { streamId } = await findVisibleStream(streams, principal, params[0])
-        return jsonBytes(await readEventPage(deps, streamId, readPageQuery(query)))
-      },
-    }),
-    guardRoute(guard, {
-      method: 'GET',
-      pattern: `${pattern}/:event`,
-      operationId: 'getEvent',
-      summary: 'Read one event',
-      tag: 'Events',
-      answers: { 200: jsonAnswer('The event', EVENT) },
-      scope: 'events:read',
-      run: async ({ principal, params }) => {
-        const { streamId } = await findVisibleStream(streams, principal, params[0])
-        return jsonBytes(await readEvent(deps, streamId, params[1] ?? ''))
-      },
-    }),
-  ]
-}
-
-function jsonBytes(body: Uint8Array): Reply {
-  return { status: 200, contentType: 'application/json', body }
-}
-
 /** What reading events needs. */
-export type EventReads = Pick<EventRoutesDeps, 'events' | 'readSegments'>
+export interface EventReads {
+  readonly events: EventStore
+  readonly readSegments: ReadSegments
+}
 
 /** A page of the event list, as JSON. Throws `unavailable`, `StoreError`. */
 export async function readEventPage(

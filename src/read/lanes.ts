@@ -14,7 +14,14 @@ import {
   REVIEWS_MAX,
 } from '../limits.ts'
 import { Lane } from './lane.ts'
-import type { ServeLanes } from './routes.ts'
+
+/** Lanes for reads of the projection, reads of the raw store and catalog, reviews, changes. */
+export interface Lanes {
+  readonly queries: Lane
+  readonly lists: Lane
+  readonly reviews: Lane
+  readonly management: Lane
+}
 
 /** Whether ingest leaves a query no second thread. */
 export function isFull(ingestLoad: number): boolean {
@@ -31,7 +38,7 @@ export function isBusy(ingestLoad: number): boolean {
  * runs at a time, and when more of them wait its slot then stays empty: the longer the query ran
  * and the more of the workers' time events have, the longer (docs/decisions/0039-lanes.md).
  */
-export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: boolean): ServeLanes {
+export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: boolean): Lanes {
   const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
   const givesWay = () => isClickHouseEmbedded && isBusy(ingestLoad())
   const idleMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX

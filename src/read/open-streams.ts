@@ -1,7 +1,8 @@
 /** What reads know of streams when a request begins: their marks, fields and freshness. */
-import { foundOf, isLookup, type OpenStreams } from '../read/read-deps.ts'
+
 import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import type { ReadStateStore } from '../store/raw/read-state-store.ts'
+import { foundOf, isLookup, type OpenStreams } from './read-deps.ts'
 
 export function openStreamsBy(states: ReadStateStore, catalogs: FieldCatalogStore): OpenStreams {
   return async (asked) => {

@@ -6,22 +6,13 @@
  * scope that shows the events themselves all the same.
  */
 import type { ObjectSchema } from '../api/schema.ts'
-import type { Reply, Route } from '../http/exchange.ts'
 import { REVIEW_EVENTS_MAX, REVIEW_PATHS_MAX } from '../limits.ts'
 import { formatEventId } from '../model/event-id.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Stream } from '../model/stream.ts'
-import { type ReadMembers, readQueryText, readTimeRange } from '../read/read-request.ts'
-import { READ_PROPERTIES } from '../read/schemas.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import { idBound, readCursor } from './event-page.ts'
-import {
-  findVisibleStream,
-  type Guard,
-  guardRoute,
-  jsonAnswer,
-  type StreamFinder,
-} from './guard.ts'
+import { type ReadMembers, readQueryText, readTimeRange } from './read-request.ts'
 import {
   type ReviewOutcome,
   type ReviewRange,
@@ -29,10 +20,10 @@ import {
   type ReviewSegments,
   ReviewWalk,
 } from './review-walk.ts'
+import { READ_PROPERTIES } from './schemas.ts'
 import { readRedactFields, STREAM_CHANGES } from './stream-settings.ts'
 
-export interface RedactReviewDeps extends Guard {
-  readonly streams: StreamFinder
+export interface ReviewDeps {
   readonly events: EventStore
   readonly reviewSegments: ReviewSegments
   readonly givesWay?: () => boolean
@@ -41,12 +32,10 @@ export interface RedactReviewDeps extends Guard {
   readonly msMax?: number
 }
 
-/** As of a query, and the longest `redact_fields` with every character escaped. */
-const REVIEW_BODY_BYTES_MAX = 1024 * 1024
-
 const { query, from, to } = READ_PROPERTIES
 
-const REVIEW_REQUEST = {
+/** The members of a review. */
+export const REVIEW_REQUEST = {
   type: 'object',
   properties: {
     from: { ...from, description: 'Receipt time; an hour before `to` when left out' },
@@ -70,40 +59,26 @@ const REVIEW_REQUEST = {
     },
   },
 } as const satisfies ObjectSchema
-/** Its members are in `docs/api.md`. */
-const REVIEW: ObjectSchema = { type: 'object', properties: {}, additionalProperties: {} }
-
 interface Asked extends ReviewRules {
   readonly range: ReviewRange
   readonly fromMs: number
   readonly toMs: number
 }
 
-export function redactReviewRoutes(deps: RedactReviewDeps): Route[] {
-  const { streams, nowMs = Date.now, givesWay = () => false, ...guard } = deps
-  return [
-    guardRoute(guard, {
-      method: 'POST',
-      pattern: '/v1/streams/:id/redact/review',
-      operationId: 'reviewRedaction',
-      summary: 'Count what redaction would change in stored events',
-      tag: 'Redaction',
-      scope: 'events:read',
-      body: REVIEW_REQUEST,
-      answers: { 200: jsonAnswer('Values are masked; nothing is stored', REVIEW) },
-      bodyBytesMax: REVIEW_BODY_BYTES_MAX,
-      run: async ({ principal, params, body, signal }) => {
-        const stream = await findVisibleStream(streams, principal, params[0])
-        const asked = readReview(body as ReadMembers, stream, nowMs())
-        const startMs = performance.now()
-        const outcome = await new ReviewWalk({ ...deps, givesWay }, asked.range, asked).run(signal)
-        return replyReview(asked, outcome, performance.now() - startMs)
-      },
-    }),
-  ]
+/** What redaction would change, as JSON. `body` is as `REVIEW_REQUEST` says. Throws `malformed`. */
+export async function reviewRedaction(
+  deps: ReviewDeps,
+  body: ReadMembers,
+  stream: Stream,
+  signal: AbortSignal,
+): Promise<string> {
+  const { nowMs = Date.now, givesWay = () => false } = deps
+  const asked = readReview(body, stream, nowMs())
+  const startMs = performance.now()
+  const outcome = await new ReviewWalk({ ...deps, givesWay }, asked.range, asked).run(signal)
+  return tellReview(asked, outcome, performance.now() - startMs)
 }
 
-/** `body` is as `REVIEW_REQUEST` says. Throws `malformed`. */
 function readReview(body: ReadMembers, stream: Stream, nowMs: number): Asked {
   const { fromNs, toNs } = readTimeRange(body, nowMs)
   const { query: text = '', redact_fields: redactFields, before, limit } = body
@@ -124,7 +99,7 @@ function readReview(body: ReadMembers, stream: Stream, nowMs: number): Asked {
   }
 }
 
-function replyReview(asked: Asked, outcome: ReviewOutcome, elapsedMs: number): Reply {
+function tellReview(asked: Asked, outcome: ReviewOutcome, elapsedMs: number): string {
   const { totals, damaged, eventsDamaged, stopped, next } = outcome
   const { changes } = totals
   const { undecided, ...counts } = totals.counts
@@ -137,7 +112,7 @@ function replyReview(asked: Asked, outcome: ReviewOutcome, elapsedMs: number): R
     ...(undecided > 0 ? ['cost'] : []),
     ...(isCut ? ['paths'] : []),
   ]
-  const body = JSON.stringify({
+  return JSON.stringify({
     from: formatTimeMs(asked.fromMs),
     to: formatTimeMs(asked.toMs),
     ...counts,
@@ -160,7 +135,6 @@ function replyReview(asked: Asked, outcome: ReviewOutcome, elapsedMs: number): R
     next: next === undefined ? null : formatEventId(next),
     stats: { elapsed_ms: Math.round(elapsedMs) },
   })
-  return { status: 200, contentType: 'application/json', body }
 }
 
 const NS_PER_MS = 1_000_000n

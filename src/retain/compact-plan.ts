@@ -10,10 +10,10 @@ import {
   COMPACT_SMALL_BYTES_MAX,
   COMPACT_SMALL_EVENTS_MAX,
   SEGMENT_EVENTS_MAX,
-} from '../../limits.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
-import type { RowInfo } from '../../store/raw/compaction-store.ts'
-import { isPassed, type PlanOptions, windowOf } from '../stretches.ts'
+} from '../limits.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { RowInfo } from '../store/raw/compaction-store.ts'
+import { isPassed, type PlanOptions, windowOf } from './stretches.ts'
 
 export interface CompactPlan {
   readonly runs: readonly (readonly RowInfo[])[]

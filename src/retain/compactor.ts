@@ -13,20 +13,20 @@ import {
   COMPACT_WALK_ROWS_MAX,
   COMPACT_WINDOW_MS,
   RETAIN_TURN_MS,
-} from '../../limits.ts'
-import { type SegmentId, segmentIdAt } from '../../model/segment-id.ts'
-import type { StreamId } from '../../model/stream.ts'
+} from '../limits.ts'
+import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
 import type {
   CompactableStream,
   CompactionStore,
   MergedRow,
   RowInfo,
-} from '../../store/raw/compaction-store.ts'
-import { waitForThread } from '../idle-thread.ts'
-import { pause, type RetainObserver } from '../retainer.ts'
-import type { Splitter } from '../splitting/splitter.ts'
-import { windowOf } from '../stretches.ts'
+} from '../store/raw/compaction-store.ts'
 import { planRuns } from './compact-plan.ts'
+import { waitForThread } from './idle-thread.ts'
+import { pause, type RetainObserver } from './retainer.ts'
+import type { Splitter } from './splitter.ts'
+import { windowOf } from './stretches.ts'
 
 export interface CompactorOptions {
   readonly store: CompactionStore

@@ -10,11 +10,11 @@ import {
   SEGMENT_EVENTS_MAX,
   SPLIT_BYTES_MAX,
   SPLIT_SEGMENTS_MAX,
-} from '../../limits.ts'
-import type { SegmentId } from '../../model/segment-id.ts'
-import type { StreamId } from '../../model/stream.ts'
-import type { MixedRow, SplitRow, StoredRun } from '../../store/raw/split-store.ts'
-import { isPassed, type PlanOptions, windowOf } from '../stretches.ts'
+} from '../limits.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
+import type { MixedRow, SplitRow, StoredRun } from '../store/raw/split-store.ts'
+import { isPassed, type PlanOptions, windowOf } from './stretches.ts'
 
 export interface ChunkOptions extends Omit<PlanOptions, 'hasMore'> {
   /** Rows that could not be split. */

@@ -8,27 +8,27 @@
  * row or the new ones.
  */
 import assert from 'node:assert/strict'
-import { ERRORS, IngestError } from '../../errors.ts'
+import { ERRORS, IngestError } from '../errors.ts'
 import {
   COMPACT_WAIT_MS_MAX,
   COMPACT_WINDOW_MS,
   RETAIN_TURN_MS,
   SPLIT_DAMAGED_ROWS_MAX,
   SPLIT_ROWS_MAX,
-} from '../../limits.ts'
-import { type SegmentId, segmentIdAt } from '../../model/segment-id.ts'
-import type { StreamId } from '../../model/stream.ts'
+} from '../limits.ts'
+import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
+import type { StreamId } from '../model/stream.ts'
 import type {
   MixedRow,
   SplitPayloads,
   SplitRow,
   SplitStore,
   StoredRun,
-} from '../../store/raw/split-store.ts'
-import { waitForThread } from '../idle-thread.ts'
-import { pause, type RetainObserver } from '../retainer.ts'
-import { windowOf } from '../stretches.ts'
+} from '../store/raw/split-store.ts'
+import { waitForThread } from './idle-thread.ts'
+import { pause, type RetainObserver } from './retainer.ts'
 import { planRows, type SplitChunk, takeChunk } from './split-plan.ts'
+import { windowOf } from './stretches.ts'
 
 /** What the pool is given; see `SplitTask`. */
 export interface SplitWork {

@@ -1,20 +1,15 @@
 /** Statistics of one field over REST. */
-import { nullable, type ObjectSchema } from '../../api/schema.ts'
-import type { Route } from '../../http/exchange.ts'
-import type { AggregateDeps } from '../../read/aggregate/aggregate.ts'
+import { nullable, type ObjectSchema } from '../api/schema.ts'
+import type { Route } from '../http/exchange.ts'
+import { type Guard, guardRoute, jsonAnswer, jsonText } from '../http/guard.ts'
+import type { AggregateDeps } from '../read/aggregate/aggregate.ts'
 import {
   FIELD_STATS_PROPERTIES,
   fieldStats,
   readFieldStatsRequest,
-} from '../../read/aggregate/field-stats.ts'
-import { HONEST_PROPERTIES } from '../../read/schemas.ts'
-import {
-  findVisibleStream,
-  type Guard,
-  guardRoute,
-  jsonAnswer,
-  type StreamFinder,
-} from '../guard.ts'
+} from '../read/aggregate/field-stats.ts'
+import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
+import { HONEST_PROPERTIES } from '../read/schemas.ts'
 
 export interface FieldStatsRoutesDeps extends Guard, AggregateDeps {
   readonly streams: StreamFinder
@@ -38,8 +33,7 @@ const STATS: ObjectSchema = {
 }
 
 export function fieldStatsRoutes(deps: FieldStatsRoutesDeps): Route[] {
-  const { streams, openStreams, runAggregate, nowMs, ...guard } = deps
-  const route = guardRoute(guard, {
+  const route = guardRoute(deps, {
     method: 'GET',
     pattern: '/v1/streams/:id/fields/:path/stats',
     operationId: 'getFieldStats',
@@ -50,10 +44,9 @@ export function fieldStatsRoutes(deps: FieldStatsRoutesDeps): Route[] {
     answers: { 200: jsonAnswer('From the projection; `as_of` says how fresh', STATS) },
     scope: 'events:read',
     run: async ({ principal, params, query, signal }) => {
-      const stream = await findVisibleStream(streams, principal, params[0])
-      const request = readFieldStatsRequest(params[1] ?? '', query, nowMs())
-      const body = await fieldStats({ openStreams, runAggregate, nowMs }, request, stream, signal)
-      return { status: 200, contentType: 'application/json', body }
+      const stream = await findVisibleStream(deps.streams, principal, params[0])
+      const request = readFieldStatsRequest(params[1] ?? '', query, deps.nowMs())
+      return jsonText(await fieldStats(deps, request, stream, signal))
     },
   })
   return [route]

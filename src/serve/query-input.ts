@@ -1,20 +1,14 @@
 /** Help with writing a query over one stream: explain and complete. */
-import { nullable, type ObjectSchema } from '../../api/schema.ts'
-import type { Route } from '../../http/exchange.ts'
-import { QUERY_TEXT_BYTES_MAX } from '../../language/bounds.ts'
-import { GRANULE_ROWS } from '../../model/projection.ts'
-import { READ_PROPERTIES } from '../../read/schemas.ts'
-import { type CompleteDeps, completeQuery } from '../../read/search/complete-query.ts'
-import { type ExplainDeps, explain } from '../../read/search/explain.ts'
-import { readSearchRequest } from '../../read/search/search-request.ts'
-import {
-  answerJson,
-  findVisibleStream,
-  type Guard,
-  guardRoute,
-  jsonAnswer,
-  type StreamFinder,
-} from '../guard.ts'
+import { nullable, type ObjectSchema } from '../api/schema.ts'
+import type { Route } from '../http/exchange.ts'
+import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
+import { QUERY_TEXT_BYTES_MAX } from '../language/bounds.ts'
+import { GRANULE_ROWS } from '../model/projection.ts'
+import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
+import { READ_PROPERTIES } from '../read/schemas.ts'
+import { type CompleteDeps, completeQuery } from '../read/search/complete-query.ts'
+import { type ExplainDeps, explain } from '../read/search/explain.ts'
+import { readSearchRequest } from '../read/search/search-request.ts'
 
 export interface QueryInputDeps extends Guard {
   readonly streams: StreamFinder

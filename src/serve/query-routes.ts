@@ -1,24 +1,21 @@
 /** Aggregating queries, histograms and facets over REST. */
-import { nullable, type ObjectSchema, type Schema } from '../../api/schema.ts'
-import type { Route } from '../../http/exchange.ts'
-import { splitNames } from '../../model/field-path.ts'
-import { type AggregateDeps, aggregate } from '../../read/aggregate/aggregate.ts'
-import {
-  AGGREGATE_PROPERTIES,
-  readAggregateRequest,
-} from '../../read/aggregate/aggregate-request.ts'
+import { nullable, type ObjectSchema, type Schema } from '../api/schema.ts'
+import type { Route } from '../http/exchange.ts'
+import { splitNames } from '../model/field-path.ts'
+import { type AggregateDeps, aggregate } from '../read/aggregate/aggregate.ts'
+import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
 import {
   FACETS_PROPERTIES,
   type FacetsDeps,
   facets,
   readFacetsRequest,
-} from '../../read/aggregate/facets.ts'
+} from '../read/aggregate/facets.ts'
 import {
   HISTOGRAM_PROPERTIES,
   histogram,
   readHistogramRequest,
-} from '../../read/aggregate/histogram.ts'
-import { HONEST_PROPERTIES } from '../../read/schemas.ts'
+} from '../read/aggregate/histogram.ts'
+import { HONEST_PROPERTIES } from '../read/schemas.ts'
 import { type ReadKind, type ReadRoutesDeps, readRoutes } from './read-routes.ts'
 
 export interface QueryRoutesDeps extends ReadRoutesDeps, AggregateDeps, FacetsDeps {}

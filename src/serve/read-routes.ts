@@ -2,22 +2,21 @@
  * One kind of read as four routes: over one stream and over several, each as a POST with a body and
  * as a GET with the same members as URL parameters, for links and the command line.
  */
-import { checkBody } from '../../api/check-value.ts'
-import type { ObjectSchema, Schema } from '../../api/schema.ts'
-import type { Reply, Route } from '../../http/exchange.ts'
-import { READ_BODY_BYTES_MAX } from '../../limits.ts'
-import { findStreams, type StreamSource, splitStreams } from '../../read/find-streams.ts'
-import type { AskedStreams } from '../../read/read-deps.ts'
-import type { ReadMembers } from '../../read/read-request.ts'
-import { STREAMS, STREAMS_TEXT } from '../../read/schemas.ts'
+import { checkBody } from '../api/check-value.ts'
+import type { ObjectSchema, Schema } from '../api/schema.ts'
+import type { Route } from '../http/exchange.ts'
+import { type Guard, guardRoute, jsonAnswer, jsonText, type RestRequest } from '../http/guard.ts'
+import { READ_BODY_BYTES_MAX } from '../limits.ts'
 import {
-  type Guard,
-  guardRoute,
-  jsonAnswer,
+  findStreams,
   lookUpStream,
-  type RestRequest,
   type StreamFinder,
-} from '../guard.ts'
+  type StreamSource,
+  splitStreams,
+} from '../read/find-streams.ts'
+import type { AskedStreams } from '../read/read-deps.ts'
+import type { ReadMembers } from '../read/read-request.ts'
+import { STREAMS, STREAMS_TEXT } from '../read/schemas.ts'
 
 export interface ReadRoutesDeps extends Guard {
   readonly streams: StreamFinder & StreamSource
@@ -50,10 +49,10 @@ export function readRoutes({ streams, ...guard }: ReadRoutesDeps, kind: ReadKind
     ({ type: 'object', properties: all }) as const satisfies ObjectSchema
   const severalTexts = { ...texts, streams: { schema: STREAMS_TEXT, read: splitStreams } }
   const one = async ({ principal, params, signal }: RestRequest, members: ReadMembers) =>
-    reply(await run(members, async () => lookUpStream(streams, principal, params[0]), signal))
+    jsonText(await run(members, async () => lookUpStream(streams, principal, params[0]), signal))
   const many = async ({ principal, signal }: RestRequest, all: ReadMembers) => {
     const { streams: wanted, ...members } = all
-    return reply(await run(members, () => findStreams(streams, principal, wanted), signal))
+    return jsonText(await run(members, () => findStreams(streams, principal, wanted), signal))
   }
   const common = {
     tag: 'Reading',
@@ -114,8 +113,4 @@ function fromUrl(query: ReadMembers, body: ObjectSchema, texts: ReadKind['texts'
   )
   checkBody(body, members)
   return members
-}
-
-function reply(body: string | Uint8Array): Reply {
-  return { status: 200, contentType: 'application/json', body }
 }

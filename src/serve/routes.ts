@@ -2,41 +2,35 @@
 
 import type { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/exchange.ts'
+import type { ResolveToken } from '../http/guard.ts'
 import type { SegmentRead as StoredRead } from '../model/batch.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
+import type { ReadRecords } from '../read/events.ts'
+import type { StreamFinder } from '../read/find-streams.ts'
+import type { Lanes } from '../read/lanes.ts'
+import type { PreviewRedaction } from '../read/redact-preview.ts'
+import type { SegmentRead } from '../read/segment-reads.ts'
 import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
-import type { ReadProjectionBytes } from '../store/projection/aggregate/projection-bytes.ts'
+import type { ReadProjectionBytes } from '../store/projection/reads/projection-bytes.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
 import type { UsageStore } from '../store/raw/usage-store.ts'
-import { eventRoutes, type ReadRecords } from './events.ts'
+import { eventRoutes } from './event-routes.ts'
 import { fieldRoutes } from './fields.ts'
-import type { ResolveToken, StreamFinder } from './guard.ts'
 import { keyRoutes } from './keys.ts'
-import type { Lane } from './lane.ts'
 import { keepBytes } from './projection-bytes.ts'
 import { projectionRetryRoutes } from './projection-retry.ts'
-import { type PreviewRedaction, redactPreviewRoutes } from './redact-preview.ts'
-import { redactReviewRoutes } from './redact-review.ts'
-import type { SegmentRead } from './segment-reads.ts'
+import { redactPreviewRoutes, redactReviewRoutes } from './redact-routes.ts'
 import { streamRoutes } from './streams.ts'
 import { tokenRoutes } from './tokens.ts'
 import { usageRoutes } from './usage.ts'
 
-/** Lanes for reads of the projection, reads of the raw store and catalog, reviews, changes. */
-export interface ServeLanes {
-  readonly queries: Lane
-  readonly lists: Lane
-  readonly reviews: Lane
-  readonly management: Lane
-}
-
 export interface ServeDeps {
-  readonly lanes: ServeLanes
+  readonly lanes: Lanes
   readonly resolveToken: ResolveToken
   /** The memory for bodies of all these routes. */
   readonly bodies: BodyBudget

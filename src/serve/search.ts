@@ -3,38 +3,43 @@
  * a body or, for links and curl, in the URL.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ObjectSchema } from '../../api/schema.ts'
-import { IngestError } from '../../errors.ts'
-import type { Reply, Route } from '../../http/exchange.ts'
-import { internalDetail } from '../../http/problem.ts'
-import type { ReplyStream } from '../../http/reply-stream.ts'
-import { EXPORTS_MAX } from '../../limits.ts'
-import { findStreams, type StreamSource, splitStreams } from '../../read/find-streams.ts'
-import { formatTimeNs } from '../../read/honest-answer.ts'
-import { type AskedStreams, foundOf } from '../../read/read-deps.ts'
-import { STREAMS, STREAMS_TEXT } from '../../read/schemas.ts'
-import { Export } from '../../read/search/export.ts'
-import { type SearchDeps, search } from '../../read/search/search.ts'
+import type { ObjectSchema } from '../api/schema.ts'
+import { IngestError } from '../errors.ts'
+import type { Route } from '../http/exchange.ts'
+import {
+  type Guard,
+  guardRoute,
+  jsonText,
+  type RestRequest,
+  type RestRoute,
+  type StreamReply,
+  type Turn,
+  toIngestError,
+} from '../http/guard.ts'
+import { internalDetail } from '../http/problem.ts'
+import type { ReplyStream } from '../http/reply-stream.ts'
+import { EXPORTS_MAX } from '../limits.ts'
+import { EVENT } from '../read/events.ts'
+import {
+  findStreams,
+  lookUpStream,
+  type StreamFinder,
+  type StreamSource,
+  splitStreams,
+} from '../read/find-streams.ts'
+import { formatTimeNs } from '../read/honest-answer.ts'
+import { type AskedStreams, foundOf } from '../read/read-deps.ts'
+import { STREAMS, STREAMS_TEXT } from '../read/schemas.ts'
+import { Export } from '../read/search/export.ts'
+import { type SearchDeps, search } from '../read/search/search.ts'
 import {
   readSearchRequest,
   SEARCH_PROPERTIES,
   SEARCH_QUERY,
   type SearchRequest,
   searchAnswer,
-} from '../../read/search/search-request.ts'
-import { StoreError, storeFault } from '../../store/store-error.ts'
-import { EVENT } from '../events.ts'
-import {
-  type Guard,
-  guardRoute,
-  lookUpStream,
-  type RestRequest,
-  type RestRoute,
-  type StreamFinder,
-  type StreamReply,
-  type Turn,
-  toIngestError,
-} from '../guard.ts'
+} from '../read/search/search-request.ts'
+import { StoreError, storeFault } from '../store/store-error.ts'
 
 export interface SearchRoutesDeps extends Guard {
   readonly streams: StreamFinder & StreamSource
@@ -83,8 +88,7 @@ export function searchRoutes({ streams, search: deps, ...guard }: SearchRoutesDe
     const streams = await find()
     const task = { request: wanted, streams, tellsStream }
     if (kind === undefined) {
-      const body = await search(deps, task, request.signal)
-      return { status: 200, contentType: 'application/json', body } satisfies Reply
+      return jsonText(await search(deps, task, request.signal))
     }
     const limit = Number(members.limit ?? Number.POSITIVE_INFINITY)
     const exported = { ...task, streams: await foundOf(streams), kind, limit }

@@ -1,26 +1,25 @@
 /** Live tails: what is committed, as server-sent events, as soon as it is durable. */
-import type { AnswerDescription } from '../../api/route-description.ts'
-import { IngestError } from '../../errors.ts'
-import type { Route } from '../../http/exchange.ts'
-import { TAIL_LIMIT_PER_S_MAX } from '../../limits.ts'
-import { tryParseEventId } from '../../model/event-id.ts'
-import { formatTimeMs } from '../../model/rfc3339.ts'
-import { SEGMENT_MS_MAX } from '../../model/segment-id.ts'
-import { readQueryText } from '../../read/read-request.ts'
-import { readMoment } from '../../read/read-time.ts'
-import { QUERY_TEXT } from '../../read/schemas.ts'
-import type { TailStart } from '../../tail/catch-up.ts'
-import { tryParseCursor } from '../../tail/tail-cursor.ts'
-import type { TailHub } from '../../tail/tail-hub.ts'
+import type { AnswerDescription } from '../api/route-description.ts'
+import { IngestError } from '../errors.ts'
+import type { Route } from '../http/exchange.ts'
 import {
   EVENT_STREAM,
-  findVisibleStream,
   type Guard,
   guardRoute,
   type RestRequest,
-  type StreamFinder,
   type StreamReply,
-} from '../guard.ts'
+} from '../http/guard.ts'
+import { TAIL_LIMIT_PER_S_MAX } from '../limits.ts'
+import { tryParseEventId } from '../model/event-id.ts'
+import { formatTimeMs } from '../model/rfc3339.ts'
+import { SEGMENT_MS_MAX } from '../model/segment-id.ts'
+import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
+import { readQueryText } from '../read/read-request.ts'
+import { readMoment } from '../read/read-time.ts'
+import { QUERY_TEXT } from '../read/schemas.ts'
+import type { TailStart } from '../tail/catch-up.ts'
+import { tryParseCursor } from '../tail/tail-cursor.ts'
+import type { TailHub } from '../tail/tail-hub.ts'
 
 export interface TailRoutesDeps extends Guard {
   readonly streams: StreamFinder

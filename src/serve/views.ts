@@ -2,50 +2,38 @@
  * Saved views of a stream: list, create, read, change, delete, run. They belong to the stream: a
  * token that can see the stream sees the views that are shared, and its owner's own.
  */
-import { nullable, type ObjectSchema, RFC3339, type Schema } from '../../api/schema.ts'
-import { IngestError } from '../../errors.ts'
-import type { Reply, Route } from '../../http/exchange.ts'
-import { jsonReply } from '../../http/problem.ts'
-import { formatTimeMs } from '../../model/rfc3339.ts'
-import type { Principal, Stream } from '../../model/stream.ts'
-import { tryParseRowId } from '../../model/stream.ts'
-import type { ReadMembers } from '../../read/read-request.ts'
-import { READ_PROPERTIES } from '../../read/schemas.ts'
+import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
+import { IngestError } from '../errors.ts'
+import type { Reply, Route } from '../http/exchange.ts'
+import { type Guard, guardRoute, jsonAnswer, jsonText, type RestRequest } from '../http/guard.ts'
+import { jsonReply } from '../http/problem.ts'
+import { formatTimeMs } from '../model/rfc3339.ts'
+import { type Principal, type Stream, tryParseRowId } from '../model/stream.ts'
+import { readName } from '../read/body-fields.ts'
+import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
+import type { ReadMembers } from '../read/read-request.ts'
+import { READ_PROPERTIES } from '../read/schemas.ts'
+import type { ViewRun } from '../read/views/run-view.ts'
 import {
-  aggregateMembers,
   NEW_VIEW,
   problemOf,
   readViewSettings,
-  searchMembers,
   VIEW_CHANGES,
   VIEW_PROPERTIES,
-} from '../../read/views/view-settings.ts'
-import type { View } from '../../store/control/view.ts'
-import type { ViewStore } from '../../store/control/view-store.ts'
-import { readName } from '../body-fields.ts'
-import {
-  findVisibleStream,
-  type Guard,
-  guardRoute,
-  jsonAnswer,
-  type RestRequest,
-  type StreamFinder,
-} from '../guard.ts'
-import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from '../id-page.ts'
+} from '../read/views/view-settings.ts'
+import type { View } from '../store/control/view.ts'
+import type { ViewStore } from '../store/control/view-store.ts'
+import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
 
-/** The answer as JSON to a read with these members of one stream. */
-export type RunRead = (
-  members: ReadMembers,
-  stream: Stream,
-  signal: AbortSignal,
-) => Promise<string | Uint8Array>
+/** The answer as JSON. */
+type RunView = (run: ViewRun, signal: AbortSignal) => Promise<string | Uint8Array>
 
 export interface ViewRoutesDeps extends Guard {
   readonly views: ViewStore
   readonly streams: StreamFinder
-  /** Runs an aggregating query, and judges the members. */
-  readonly runQuery: RunRead
-  readonly runSearch: RunRead
+  /** `queryView` and `searchView`. */
+  readonly queryView: RunView
+  readonly searchView: RunView
 }
 
 const VIEW: ObjectSchema = {
@@ -75,9 +63,9 @@ export function viewRoutes(deps: ViewRoutesDeps): Route[] {
 }
 
 function collectionRoutes(deps: ViewRoutesDeps): Route[] {
-  const { views, streams, runQuery, runSearch, ...guard } = deps
+  const { views, streams } = deps
   return [
-    guardRoute(guard, {
+    guardRoute(deps, {
       method: 'GET',
       pattern: COLLECTION,
       operationId: 'listViews',
@@ -95,7 +83,7 @@ function collectionRoutes(deps: ViewRoutesDeps): Route[] {
         })
       },
     }),
-    guardRoute(guard, {
+    guardRoute(deps, {
       method: 'POST',
       pattern: COLLECTION,
       operationId: 'createView',
@@ -119,9 +107,9 @@ function collectionRoutes(deps: ViewRoutesDeps): Route[] {
 }
 
 function oneViewRoutes(deps: ViewRoutesDeps): Route[] {
-  const { views, streams, runQuery, runSearch, ...guard } = deps
+  const { views } = deps
   return [
-    guardRoute(guard, {
+    guardRoute(deps, {
       method: 'GET',
       pattern: ONE,
       operationId: 'getView',
@@ -131,7 +119,7 @@ function oneViewRoutes(deps: ViewRoutesDeps): Route[] {
       answers: { 200: jsonAnswer('The view; `ETag` has its version', VIEW) },
       run: async (request) => viewReply(200, (await findView(deps, request)).view),
     }),
-    guardRoute(guard, {
+    guardRoute(deps, {
       method: 'PATCH',
       pattern: ONE,
       operationId: 'updateView',
@@ -151,7 +139,7 @@ function oneViewRoutes(deps: ViewRoutesDeps): Route[] {
         return viewReply(200, changed)
       },
     }),
-    guardRoute(guard, {
+    guardRoute(deps, {
       method: 'DELETE',
       pattern: ONE,
       operationId: 'deleteView',
@@ -185,10 +173,9 @@ const RUN_SEARCH: ObjectSchema = {
 const ANY_JSON = { type: 'object', properties: {}, additionalProperties: {} } as const
 
 function runRoutes(deps: ViewRoutesDeps): Route[] {
-  const { views, streams, runQuery, runSearch, ...guard } = deps
   const shared = { method: 'POST', tag: 'Views', scope: 'events:read' } as const
   return [
-    guardRoute(guard, {
+    guardRoute(deps, {
       ...shared,
       pattern: `${ONE}/query`,
       operationId: 'queryView',
@@ -196,12 +183,11 @@ function runRoutes(deps: ViewRoutesDeps): Route[] {
       body: RUN_QUERY,
       answers: { 200: jsonAnswer('As of a query', ANY_JSON) },
       run: async (request) => {
-        const { view, stream } = await findView(deps, request)
-        const members = aggregateMembers(view.settings, request.body as ReadMembers)
-        return jsonText(await runQuery(members, stream, request.signal))
+        const run = await findRun(deps, request)
+        return jsonText(await deps.queryView(run, request.signal))
       },
     }),
-    guardRoute(guard, {
+    guardRoute(deps, {
       ...shared,
       pattern: `${ONE}/search`,
       operationId: 'searchView',
@@ -209,12 +195,16 @@ function runRoutes(deps: ViewRoutesDeps): Route[] {
       body: RUN_SEARCH,
       answers: { 200: jsonAnswer('As of a search', ANY_JSON) },
       run: async (request) => {
-        const { view, stream } = await findView(deps, request)
-        const members = searchMembers(view.settings, request.body as ReadMembers)
-        return jsonText(await runSearch(members, stream, request.signal))
+        const run = await findRun(deps, request)
+        return jsonText(await deps.searchView(run, request.signal))
       },
     }),
   ]
+}
+
+async function findRun(deps: ViewRoutesDeps, request: RestRequest): Promise<ViewRun> {
+  const { view, stream } = await findView(deps, request)
+  return { settings: view.settings, changes: request.body as ReadMembers, stream }
 }
 
 /** Throws `not_found` for a stream or view that is missing or that the principal may not see. */
@@ -277,8 +267,4 @@ function viewJson(view: View) {
     version: view.version,
     problem: problemOf(view.settings) ?? null,
   }
-}
-
-function jsonText(body: string | Uint8Array): Reply {
-  return { status: 200, contentType: 'application/json', body }
 }

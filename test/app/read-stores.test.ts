@@ -1,8 +1,8 @@
 /** Goal: while ingest is busy, reads of an embedded engine ask for one thread, of a server not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openReadStores } from '../../src/cell/read-stores.ts'
-import { WaitingSegments } from '../../src/cell/waiting-segments.ts'
+import { openReadStores } from '../../src/app/read-stores.ts'
+import { WaitingSegments } from '../../src/materialize/waiting-segments.ts'
 import { ClickHouse, type QuerySettings } from '../../src/store/clickhouse.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { Health } from '../../src/telemetry/health.ts'

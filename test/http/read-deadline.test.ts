@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
+import { ReadDeadline } from '../../src/http/read-deadline.ts'
 import { QUERY_MS_MAX, READ_GRACE_MS } from '../../src/limits.ts'
-import { ReadDeadline } from '../../src/serve/read-deadline.ts'
 
 /** After how many ms, a hundred more or less, the read is answered although its work hangs. */
 async function endsAfter(t: TestContext, set: (deadline: ReadDeadline) => void): Promise<number> {

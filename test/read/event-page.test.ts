@@ -10,12 +10,7 @@ import { EVENTS_PAGE_BYTES_MAX } from '../../src/limits.ts'
 import { formatEventId } from '../../src/model/event-id.ts'
 import { makeSegmentId } from '../../src/model/segment-id.ts'
 import type { SegmentInfo } from '../../src/model/segment-place.ts'
-import {
-  EVENTS_QUERY,
-  planPage,
-  readPageQuery,
-  segmentsToList,
-} from '../../src/serve/event-page.ts'
+import { EVENTS_QUERY, planPage, readPageQuery, segmentsToList } from '../../src/read/event-page.ts'
 
 /** Newest first. */
 function makeSegments(sizes: readonly (readonly [number, number])[]): SegmentInfo[] {

@@ -18,8 +18,8 @@ import {
   QUERY_REST_MS_MAX,
   REVIEWS_MAX,
 } from '../../src/limits.ts'
-import type { Lane } from '../../src/serve/lane.ts'
-import { createLanes, isBusy, isFull } from '../../src/serve/lanes.ts'
+import type { Lane } from '../../src/read/lane.ts'
+import { createLanes, isBusy, isFull } from '../../src/read/lanes.ts'
 
 const NEVER = new AbortController().signal
 const turn = () => new Promise((resolve) => setImmediate(resolve))

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IngestError } from '../../src/errors.ts'
-import { Lane, type LaneBounds } from '../../src/serve/lane.ts'
+import { Lane, type LaneBounds } from '../../src/read/lane.ts'
 
 const NEVER = new AbortController().signal
 

@@ -1,7 +1,7 @@
 /** Goal: only small neighbours are merged, within every bound, and no row twice or out of order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Random } from '../../../bench/random.ts'
+import { Random } from '../../bench/random.ts'
 import {
   COMPACT_BYTES_MAX,
   COMPACT_MEMBERS_MAX,
@@ -9,12 +9,12 @@ import {
   COMPACT_SMALL_EVENTS_MAX,
   COMPACT_WINDOW_MS,
   SEGMENT_EVENTS_MAX,
-} from '../../../src/limits.ts'
-import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
-import { planRuns } from '../../../src/retain/compaction/compact-plan.ts'
-import type { PlanOptions } from '../../../src/retain/stretches.ts'
-import type { RowInfo } from '../../../src/store/raw/compaction-store.ts'
-import { forMilliseconds, testSeed } from '../../support/fuzzing.ts'
+} from '../../src/limits.ts'
+import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import { planRuns } from '../../src/retain/compact-plan.ts'
+import type { PlanOptions } from '../../src/retain/stretches.ts'
+import type { RowInfo } from '../../src/store/raw/compaction-store.ts'
+import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Random } from '../../../bench/random.ts'
+import { Random } from '../../bench/random.ts'
 import {
   COMPACT_AGE_MS,
   COMPACT_MEMBERS_MAX,
@@ -14,21 +14,21 @@ import {
   COMPACT_WAIT_MS_MAX,
   COMPACT_WALK_ROWS_MAX,
   COMPACT_WINDOW_MS,
-} from '../../../src/limits.ts'
-import { CatchUp } from '../../../src/materialize/catch-up.ts'
-import { type SegmentId, segmentIdMs } from '../../../src/model/segment-id.ts'
-import type { StreamId } from '../../../src/model/stream.ts'
-import { eventRoutes } from '../../../src/serve/events.ts'
-import { ProjectionStore } from '../../../src/store/projection/projection-store.ts'
-import { CheckpointStore } from '../../../src/store/raw/checkpoint-store.ts'
-import { CHECKPOINT_TABLES } from '../../../src/store/raw/compaction-store.ts'
-import { EventStore } from '../../../src/store/raw/event-store.ts'
-import { SegmentReader } from '../../../workers/read-segment.ts'
-import { ReplayPipeline } from '../../../workers/replay.ts'
-import { RestHarness } from '../../serve/rest-harness.ts'
-import { testSeed } from '../../support/fuzzing.ts'
-import { commitMixed, leftover, NOTHING } from '../mixed-rows.ts'
-import { type NewSegment, RetainHarness } from '../retain-harness.ts'
+} from '../../src/limits.ts'
+import { CatchUp } from '../../src/materialize/catch-up.ts'
+import { type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { eventRoutes } from '../../src/serve/event-routes.ts'
+import { ProjectionStore } from '../../src/store/projection/projection-store.ts'
+import { CheckpointStore } from '../../src/store/raw/checkpoint-store.ts'
+import { CHECKPOINT_TABLES } from '../../src/store/raw/compaction-store.ts'
+import { EventStore } from '../../src/store/raw/event-store.ts'
+import { SegmentReader } from '../../workers/read-segment.ts'
+import { ReplayPipeline } from '../../workers/replay.ts'
+import { RestHarness } from '../serve/rest-harness.ts'
+import { testSeed } from '../support/fuzzing.ts'
+import { commitMixed, leftover, NOTHING } from './mixed-rows.ts'
+import { type NewSegment, RetainHarness } from './retain-harness.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

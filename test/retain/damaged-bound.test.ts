@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { COMPACT_AGE_MS, SPLIT_DAMAGED_ROWS_MAX } from '../../../src/limits.ts'
-import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
-import type { StreamId } from '../../../src/model/stream.ts'
-import { Splitter } from '../../../src/retain/splitting/splitter.ts'
-import type { MixedRow, SplitStore, StoredRun } from '../../../src/store/raw/split-store.ts'
+import { COMPACT_AGE_MS, SPLIT_DAMAGED_ROWS_MAX } from '../../src/limits.ts'
+import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { Splitter } from '../../src/retain/splitter.ts'
+import type { MixedRow, SplitStore, StoredRun } from '../../src/store/raw/split-store.ts'
 
 const NEVER = new AbortController().signal
 const MS = Date.parse('2026-05-05T05:05:05Z')

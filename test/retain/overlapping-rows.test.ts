@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { SEGMENT_ID_MAX } from '../../../src/model/segment-id.ts'
-import type { StreamId } from '../../../src/model/stream.ts'
-import { type PageQuery, planPage, segmentsToList } from '../../../src/serve/event-page.ts'
-import { EventStore } from '../../../src/store/raw/event-store.ts'
-import { RetainHarness } from '../retain-harness.ts'
+import { SEGMENT_ID_MAX } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { type PageQuery, planPage, segmentsToList } from '../../src/read/event-page.ts'
+import { EventStore } from '../../src/store/raw/event-store.ts'
+import { RetainHarness } from './retain-harness.ts'
 
 const LIMIT = 7
 const NOON = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 86_400_000 * 1.5

@@ -1,7 +1,7 @@
 /** Goal: what is split together is bounded and in order, and every run goes into just one row. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Random } from '../../../bench/random.ts'
+import { Random } from '../../bench/random.ts'
 import {
   COMPACT_BYTES_MAX,
   COMPACT_MEMBERS_MAX,
@@ -9,14 +9,14 @@ import {
   SEGMENT_EVENTS_MAX,
   SPLIT_BYTES_MAX,
   SPLIT_SEGMENTS_MAX,
-} from '../../../src/limits.ts'
-import type { MixedRun } from '../../../src/model/mixed-runs.ts'
-import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
-import type { StreamId } from '../../../src/model/stream.ts'
-import { type ChunkOptions, planRows, takeChunk } from '../../../src/retain/splitting/split-plan.ts'
-import { windowOf } from '../../../src/retain/stretches.ts'
-import type { MixedRow, StoredRun } from '../../../src/store/raw/split-store.ts'
-import { forMilliseconds, testSeed } from '../../support/fuzzing.ts'
+} from '../../src/limits.ts'
+import type { MixedRun } from '../../src/model/mixed-runs.ts'
+import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { type ChunkOptions, planRows, takeChunk } from '../../src/retain/split-plan.ts'
+import { windowOf } from '../../src/retain/stretches.ts'
+import type { MixedRow, StoredRun } from '../../src/store/raw/split-store.ts'
+import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

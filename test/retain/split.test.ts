@@ -6,20 +6,20 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { Random } from '../../../bench/random.ts'
+import { Random } from '../../bench/random.ts'
 import {
   COMPACT_AGE_MS,
   COMPACT_MEMBERS_MAX,
   COMPACT_WAIT_MS_MAX,
   COMPACT_WINDOW_MS,
   SPLIT_ROWS_MAX,
-} from '../../../src/limits.ts'
-import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
-import type { SegmentId } from '../../../src/model/segment-id.ts'
-import type { StreamId } from '../../../src/model/stream.ts'
-import type { Queryable } from '../../../src/store/postgres.ts'
-import { CHECKPOINT_TABLES } from '../../../src/store/raw/compaction-store.ts'
-import { testSeed } from '../../support/fuzzing.ts'
+} from '../../src/limits.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import type { SegmentId } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import type { Queryable } from '../../src/store/postgres.ts'
+import { CHECKPOINT_TABLES } from '../../src/store/raw/compaction-store.ts'
+import { testSeed } from '../support/fuzzing.ts'
 import {
   commitMixed,
   compact,
@@ -31,8 +31,8 @@ import {
   removeBefore,
   rowsOf,
   withLock,
-} from '../mixed-rows.ts'
-import { NEVER, RetainHarness } from '../retain-harness.ts'
+} from './mixed-rows.ts'
+import { NEVER, RetainHarness } from './retain-harness.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)

@@ -10,11 +10,10 @@ import { test } from 'node:test'
 import type { RouteDescription } from '../../src/api/route-description.ts'
 import type { ObjectSchema, Schema } from '../../src/api/schema.ts'
 import type { Route } from '../../src/http/exchange.ts'
-import { eventRoutes } from '../../src/serve/events.ts'
+import { eventRoutes } from '../../src/serve/event-routes.ts'
 import { fieldRoutes } from '../../src/serve/fields.ts'
-import { readingRoutes } from '../../src/serve/reading/routes.ts'
-import { redactPreviewRoutes } from '../../src/serve/redact-preview.ts'
-import { redactReviewRoutes } from '../../src/serve/redact-review.ts'
+import { readingRoutes } from '../../src/serve/reading-routes.ts'
+import { redactPreviewRoutes, redactReviewRoutes } from '../../src/serve/redact-routes.ts'
 
 /** What the routes are made of is asked for when they run; what they say, before. */
 const nothing = {} as never

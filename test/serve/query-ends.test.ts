@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { QUERY_MS_MAX } from '../../../src/limits.ts'
+import { QUERY_MS_MAX } from '../../src/limits.ts'
 import { type QueryHarness, useQueryHarness } from './query-harness.ts'
 
 const harness = useQueryHarness()

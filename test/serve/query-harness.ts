@@ -1,15 +1,15 @@
 /** The read side's routes over real stores, with one stream whose table tests fill. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { SCHEMA_CAPS_DEFAULT } from '../../../src/model/schema.ts'
-import type { StreamId } from '../../../src/model/stream.ts'
-import { queryRoutes } from '../../../src/serve/reading/query-routes.ts'
-import { ClickHouse } from '../../../src/store/clickhouse.ts'
-import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
-import { createTableSql } from '../../../src/store/projection/projection-store.ts'
-import { openTestClickHouse } from '../../support/stores.ts'
-import { RestHarness, startDatabase } from '../rest-harness.ts'
+import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { queryRoutes } from '../../src/serve/query-routes.ts'
+import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { ensureClickHouse } from '../../src/store/migrations/run.ts'
+import { createTableSql } from '../../src/store/projection/projection-store.ts'
+import { openTestClickHouse } from '../support/stores.ts'
 import { readingDeps } from './reading-deps.ts'
+import { RestHarness, startDatabase } from './rest-harness.ts'
 
 const STREAM_SETTINGS = {
   name: 'web',

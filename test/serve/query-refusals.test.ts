@@ -12,12 +12,12 @@ import {
   QUERY_AGGREGATES_MAX,
   QUERY_GROUP_KEYS_MAX,
   READ_BODY_BYTES_MAX,
-} from '../../../src/limits.ts'
-import { isFieldPath, quoteFieldPath } from '../../../src/model/field-path.ts'
-import type { StreamId } from '../../../src/model/stream.ts'
-import { ClickHouse } from '../../../src/store/clickhouse.ts'
-import { projectionBytesReader } from '../../../src/store/projection/aggregate/projection-bytes.ts'
-import { ProjectionTables } from '../../../src/store/projection/compile/projection-tables.ts'
+} from '../../src/limits.ts'
+import { isFieldPath, quoteFieldPath } from '../../src/model/field-path.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import { ClickHouse } from '../../src/store/clickhouse.ts'
+import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
+import { projectionBytesReader } from '../../src/store/projection/reads/projection-bytes.ts'
 import { useQueryHarness } from './query-harness.ts'
 
 const harness = useQueryHarness()

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FACET_EVENTS_MAX, FACET_FIELDS_MAX } from '../../../src/limits.ts'
+import { FACET_EVENTS_MAX, FACET_FIELDS_MAX } from '../../src/limits.ts'
 import { useQueryHarness } from './query-harness.ts'
 
 const harness = useQueryHarness()

@@ -1,12 +1,12 @@
 /** What the read side's routes need, over real stores; of fields nothing is known. */
-import { foundOf, type OpenStreams } from '../../../src/read/read-deps.ts'
-import type { ClickHouse } from '../../../src/store/clickhouse.ts'
-import type { Postgres } from '../../../src/store/postgres.ts'
-import { AggregateStore } from '../../../src/store/projection/aggregate/aggregate-store.ts'
-import { FacetsStore } from '../../../src/store/projection/aggregate/facets-store.ts'
-import { ProjectionTables } from '../../../src/store/projection/compile/projection-tables.ts'
-import { ReadStateStore } from '../../../src/store/raw/read-state-store.ts'
-import { unknownCatalog } from '../../store/projection/compile/test-catalog.ts'
+import { foundOf, type OpenStreams } from '../../src/read/read-deps.ts'
+import type { ClickHouse } from '../../src/store/clickhouse.ts'
+import type { Postgres } from '../../src/store/postgres.ts'
+import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
+import { AggregateStore } from '../../src/store/projection/reads/aggregate-store.ts'
+import { FacetsStore } from '../../src/store/projection/reads/facets-store.ts'
+import { ReadStateStore } from '../../src/store/raw/read-state-store.ts'
+import { unknownCatalog } from '../store/projection/compile/test-catalog.ts'
 
 export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
   const tables = new ProjectionTables(clickhouse)

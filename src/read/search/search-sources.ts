@@ -1,14 +1,14 @@
 /** Where search finds events; the composition root passes in what asks the stores. */
 import type { Query } from '../../language/query-tree.ts'
 import type { EventKey } from '../../model/event-id.ts'
+import type { SourceStream } from '../../model/field-catalog.ts'
 import type {
   IdRange,
   PendingList,
   PendingSegment,
   SegmentExtent,
 } from '../../model/segment-place.ts'
-import type { SourceStream } from '../../store/projection/compile/row-source.ts'
-import type { IdQuestion } from '../../store/projection/search/id-store.ts'
+import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
 import type { TimeRange } from '../honest-answer.ts'
 
 /** Which events, whatever their ids. */

@@ -4,6 +4,7 @@ import { QueryError } from '../../language/query-error.ts'
 import { SEARCH_PAYLOADS_MAX, SEARCH_PENDING_ROWS } from '../../limits.ts'
 import type { SegmentRead } from '../../model/batch.ts'
 import type { EventKey } from '../../model/event-id.ts'
+import type { SourceStream } from '../../model/field-catalog.ts'
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import type {
   FoundSegment,
@@ -16,8 +17,7 @@ import type {
 import type { StreamId } from '../../model/stream.ts'
 import type { MatchResult, MatchTask } from '../../pool/messages.ts'
 import { MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED } from '../../store/clickhouse-codes.ts'
-import type { SourceStream } from '../../store/projection/compile/row-source.ts'
-import type { IdQuestion } from '../../store/projection/search/id-store.ts'
+import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
 import type { SegmentRange } from '../../store/raw/event-store.ts'
 import type { PendingStore } from '../../store/raw/pending-store.ts'
 import { StoreError } from '../../store/store-error.ts'

@@ -7,12 +7,12 @@
  * A group's size is its size over all its buckets. Without buckets, or without other keys, no
  * second pass is needed to rank groups, and the merge ends in ORDER BY and LIMIT.
  */
-import type { Aggregate, GroupKey, Order } from '../../../read/aggregate/aggregate-request.ts'
-import type { Buckets } from '../../../read/aggregate/buckets.ts'
+
+import type { Buckets, GroupKey, Order } from '../../../model/aggregates.ts'
 import { type RowLeg, unionOf } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import { legKey } from './group-columns.ts'
-import { ALL_EVENTS, type Part, Parts, type PlacedParts } from './parts.ts'
+import { type Aggregate, ALL_EVENTS, type Part, Parts, type PlacedParts } from './parts.ts'
 
 export interface AggregateQuery {
   readonly aggregates: readonly Aggregate[]

@@ -1,5 +1,5 @@
 /** An aggregate's value from its parts, as JSON: a number with all its digits, or null. */
-import { JSON_NUMBER } from '../../../model/aggregate-functions.ts'
+import { JSON_NUMBER } from '../../../model/aggregates.ts'
 import type { PlacedParts } from './parts.ts'
 
 /** Numbers as ClickHouse writes them, null where there is none; lists of them. */

@@ -4,9 +4,10 @@
  * costs a quarter. Each group then becomes a kind and a text, which are the same on all legs,
  * whatever types each leg knows. That conversion runs once per group, not once per row.
  */
+
+import type { FieldRef } from '../../../model/aggregates.ts'
 import { LEVELS } from '../../../model/event-labels.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
-import type { FieldRef } from '../../../read/aggregate/field-ref.ts'
 import type { RowLeg } from '../compile/row-source.ts'
 import { dynamicColumn } from '../compile/typed-column.ts'
 

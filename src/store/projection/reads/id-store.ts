@@ -1,13 +1,14 @@
 /** The first events of a range of segments that match a query, by their ids. */
 import type { Query } from '../../../language/query-tree.ts'
 import type { EventId, EventKey } from '../../../model/event-id.ts'
+import type { SourceStream } from '../../../model/field-catalog.ts'
 import { SEGMENT_ID_MAX, type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
 import type { IdRange, NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
 import { upToSql } from '../compile/learned-sql.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
-import { type RowSourceOptions, rowSource, type SourceStream } from '../compile/row-source.ts'
+import { type RowSourceOptions, rowSource } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { NO_PROJECTIONS, querySettings } from '../query-bounds.ts'
 

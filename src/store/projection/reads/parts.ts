@@ -10,16 +10,26 @@ import { QueryError } from '../../../language/query-error.ts'
 import type { Query } from '../../../language/query-tree.ts'
 import {
   type AggregateFunction,
+  type FieldRef,
   isQuantile,
   QUANTILES,
-} from '../../../model/aggregate-functions.ts'
+} from '../../../model/aggregates.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
-import type { Aggregate } from '../../../read/aggregate/aggregate-request.ts'
-import type { FieldRef } from '../../../read/aggregate/field-ref.ts'
 import { compileQuery, isTrue } from '../compile/compile-query.ts'
 import type { RowLeg } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import { dynamicColumn } from '../compile/typed-column.ts'
+
+/** What is computed over the events of each group. */
+export interface Aggregate {
+  readonly fn: AggregateFunction
+  /** Absent for `count` and `rate` of events. */
+  readonly field: FieldRef | undefined
+  /** Only of the events that it means. */
+  readonly query: Query | undefined
+  /** The member of a row. */
+  readonly name: string
+}
 
 export interface Part {
   /** Over a leg's rows. */

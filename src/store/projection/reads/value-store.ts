@@ -1,11 +1,12 @@
 /** The most frequent values of a field among the newest events, for input boxes. */
 
+import type { SourceStream } from '../../../model/field-catalog.ts'
 import { quoteFieldPath } from '../../../model/field-path.ts'
 import { type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
 import type { IdRange } from '../../../model/segment-place.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
 import type { ProjectionTables } from '../compile/projection-tables.ts'
-import { rowSource, type SourceStream } from '../compile/row-source.ts'
+import { rowSource } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings } from '../query-bounds.ts'
 

@@ -13,15 +13,15 @@ import { readAggregateRequest } from '../../../../src/read/aggregate/aggregate-r
 import { ClickHouse } from '../../../../src/store/clickhouse.ts'
 import { MEMORY_LIMIT_EXCEEDED } from '../../../../src/store/clickhouse-codes.ts'
 import { ensureClickHouse } from '../../../../src/store/migrations/run.ts'
-import {
-  type AggregateResult,
-  AggregateStore,
-} from '../../../../src/store/projection/aggregate/aggregate-store.ts'
 import { ProjectionTables } from '../../../../src/store/projection/compile/projection-tables.ts'
 import {
   createTableSql,
   projectionTable,
 } from '../../../../src/store/projection/projection-store.ts'
+import {
+  type AggregateResult,
+  AggregateStore,
+} from '../../../../src/store/projection/reads/aggregate-store.ts'
 import { StoreError } from '../../../../src/store/store-error.ts'
 import { createRandom } from '../../../support/random.ts'
 import { openTestClickHouse } from '../../../support/stores.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { finishAggregate } from '../../../../src/store/projection/aggregate/finish-aggregate.ts'
+import { finishAggregate } from '../../../../src/store/projection/reads/finish-aggregate.ts'
 
 const AT = { Int64: 0, UInt64: 1, Float64: 2 }
 type Case = readonly [int64: string | null, uint64: string | null, float64: string | null]

@@ -9,12 +9,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { PathTypes } from '../../../../src/model/field-catalog.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
+import type { RowLeg } from '../../../../src/store/projection/compile/row-source.ts'
+import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
 import {
   KnownLargeIntegers,
   LargeIntegers,
-} from '../../../../src/store/projection/aggregate/large-integers.ts'
-import type { RowLeg } from '../../../../src/store/projection/compile/row-source.ts'
-import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
+} from '../../../../src/store/projection/reads/large-integers.ts'
 import { fuzzed, testSeed } from '../../../support/fuzzing.ts'
 
 const seed = testSeed()

@@ -1,6 +1,5 @@
 /** What an aggregating query answers, computed plainly from the events. */
-import type { AggregateFunction } from '../../../../src/model/aggregate-functions.ts'
-import { isQuantile, QUANTILES } from '../../../../src/model/aggregate-functions.ts'
+import { type AggregateFunction, isQuantile, QUANTILES } from '../../../../src/model/aggregates.ts'
 
 export interface PlainEvent {
   readonly stream: number

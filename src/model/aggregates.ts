@@ -1,4 +1,4 @@
-/** What can be computed over the events of a group. */
+/** What can be computed over events, and how they are grouped for it. */
 
 /** Levels of the quantiles by their names. */
 export const QUANTILES = {
@@ -49,4 +49,32 @@ export interface GroupValue {
    * or objects among scalars are strings with their JSON. The beginning, where texts are cut.
    */
   readonly text: string
+}
+
+/** Labels of ours that events are grouped by, as paths of the payload are. */
+export const LABELS = ['_stream', '_level', '_service', '_shape'] as const
+export type Label = (typeof LABELS)[number]
+
+/** A field that events are grouped by or counted in: a path of the payload, or a label of ours. */
+export type FieldRef =
+  /** `isFieldPath` holds of it. */
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'system'; readonly label: Label }
+
+/** `count` buckets of `stepMs` from `startMs`, a multiple of the step since 1970, in UTC. */
+export interface Buckets {
+  readonly stepMs: number
+  readonly startMs: number
+  readonly count: number
+}
+
+export type GroupKey =
+  | (FieldRef & { readonly name: string })
+  | { readonly kind: 'bucket'; readonly name: string; readonly buckets: Buckets }
+
+export interface Order {
+  /** The aggregate, or with `key` the group's value, by its place in the request. */
+  readonly of: 'aggregate' | 'key'
+  readonly index: number
+  readonly isDescending: boolean
 }
