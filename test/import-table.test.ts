@@ -210,7 +210,6 @@ function isAllowed({ from, to, typeOnly }: Import): boolean {
   // `src/app/` wires support into the stages; before that they know each other by their types only.
   if (isStage(from) && typeOnly && to.startsWith('src/store/')) return true
   if (/^src\/(read|tail)\//.test(from) && typeOnly && to.startsWith('src/pool/')) return true
-  if (/^src\/(store|telemetry)\//.test(from) && typeOnly && isStage(to)) return true
   return allowed.some((path) => includes(path, to))
 }
 

@@ -9,6 +9,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { CredentialCache } from '../accept/admission/authenticate.ts'
 import {
   elasticFallback,
   elasticProbeRoutes,
@@ -16,7 +17,9 @@ import {
 } from '../accept/surfaces/elastic-probes.ts'
 import { BatchBuffers } from '../bytes/batch-buffers.ts'
 import type { Config } from '../config.ts'
+import { BodyBudget } from '../http/body-budget.ts'
 import { describeRoutes } from '../http/describe-routes.ts'
+import type { Guard } from '../http/guard.ts'
 import { type LoadedEngine, loadEngine } from '../http/load-engine.ts'
 import { createServer } from '../http/server.ts'
 import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from '../limits.ts'
@@ -25,16 +28,18 @@ import { WaitingSegments } from '../materialize/waiting-segments.ts'
 import { WorkerPool } from '../pool/pool.ts'
 import { quarantineIn } from '../pool/quarantine.ts'
 import { isFull } from '../read/lanes.ts'
+import { serveRoutes } from '../serve/routes.ts'
 import { Health } from '../telemetry/health.ts'
 import type { Log } from '../telemetry/log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { Metrics } from '../telemetry/metrics.ts'
 import { ReadWatch } from '../telemetry/read-watch.ts'
 import { createTelemetryRoutes } from '../telemetry/routes.ts'
 import { version } from '../version.ts'
 import { openCell } from './cell.ts'
 import type { Context } from './context.ts'
+import { createAgentRoutes } from './create-agents.ts'
 import { createConsole } from './create-console.ts'
-import { createServeRoutes } from './create-serve.ts'
+import { createReading } from './create-reading.ts'
 import { createTails } from './create-tails.ts'
 import { listenHttp } from './listen-http.ts'
 import { openStores } from './open-stores.ts'
@@ -113,10 +118,13 @@ async function start(
   const ingestParts = { pool, cell, credentials, tails, isStopping: () => isStopping }
   const { routes: ingestRoutes, ingestByAgent } = await startIngest(context, ingestParts)
   const views = watch.watchAll('views', plane.views)
-  const serving = { ...context, ...plane, views, pool, reads, waiting, tails }
+  const { streams } = plane
+  const reading = createReading(context, { reads, waiting, isClickHouseEmbedded, pool, streams })
+  const guard = createGuard(context, credentials)
   const routes = describeRoutes(version, [
     ...ingestRoutes,
-    ...createServeRoutes({ ...serving, ingestByAgent, isClickHouseEmbedded }),
+    ...serveRoutes({ ...guard, ...reading, control, views, tails }),
+    ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent }),
     ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,
@@ -133,7 +141,6 @@ async function start(
     ...(config.tls && { tls: config.tls }),
     onError: (error, exchange) => log.error({ err: error, path: exchange.path }, 'request failed'),
   })
-  metrics.watch('replyBytes', () => server.replyBytes)
   const port = await listenHttp(context, server)
   return {
     baseUrl: `${config.tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,
@@ -167,7 +174,7 @@ function createContext(
   const { events, stoppers, loaded } = parts
   const { engine, notLoaded } = loaded
   log.info({ engine: engine.name, engineVersion: engine.version, notLoaded }, 'http engine')
-  const metrics = createMetrics({ version, engine: `${engine.name} ${engine.version}` })
+  const metrics = new Metrics({ version, engine: `${engine.name} ${engine.version}` })
   const health = new Health()
   const buffers = new BatchBuffers(BATCH_BYTES_TARGET)
   const trim = setInterval(() => buffers.trim(), BUFFERS_IDLE_MS).unref()
@@ -179,15 +186,30 @@ function createContext(
   return { config, log, metrics, health, buffers, stoppers, onFatal }
 }
 
+/** What requests to manage and to read have to pass. */
+function createGuard({ metrics }: Context, credentials: CredentialCache): Guard {
+  const bodies = new BodyBudget()
+  metrics.gauge(
+    'ingest_rest_body_bytes',
+    'Bodies of management and queries, in memory',
+    () => bodies.bytes,
+  )
+  return { resolveToken: (text) => credentials.resolveToken(text), bodies }
+}
+
 function startPool({ config, log, metrics, stoppers }: Context, dataPath: string): WorkerPool {
+  const taskSeconds = metrics.histogram(
+    'ingest_worker_task_seconds',
+    'From handing a batch to a worker to its result',
+  )
   const pool = new WorkerPool({
     workerFile: WORKER_FILE,
     threads: config.workers,
     quarantine: quarantineIn(join(dataPath, 'quarantine'), { log, metrics }),
-    onTaskSeconds: (_kind, seconds) => metrics.workerTaskSeconds.observe(seconds),
+    onTaskSeconds: (_kind, seconds) => taskSeconds.observe(seconds),
   })
   stoppers.push(() => pool.stop())
-  metrics.watch('poolQueueBatches', () => pool.queueLength)
+  metrics.gauge('ingest_pool_queue_batches', 'Batches waiting for a worker', () => pool.queueLength)
   return pool
 }
 

@@ -8,7 +8,7 @@
  * so a second PostgreSQL is a second cell, and no stage knows how many cells there are.
  */
 
-import { Committer, type Forward } from '../commit/committer.ts'
+import { type CommitObserver, Committer, type Forward } from '../commit/committer.ts'
 import { createRawStoreWriter } from '../commit/raw-store-writer.ts'
 import type { Follower } from '../follow/follower.ts'
 import type { WaitingSegments } from '../materialize/waiting-segments.ts'
@@ -21,7 +21,7 @@ import { SegmentStore } from '../store/raw/segment-store.ts'
 import { StorageStore } from '../store/raw/storage-store.ts'
 import { UsageStore } from '../store/raw/usage-store.ts'
 import type { StreamDirectory } from '../store/stream-directory.ts'
-import { commitObserver } from '../telemetry/observers.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
 import type { Context } from './context.ts'
 import { materializeFollower } from './create-materializer.ts'
@@ -148,4 +148,36 @@ async function createIds(
 
 function later(a: SegmentId, b: SegmentId): SegmentId {
   return a > b ? a : b
+}
+
+function commitObserver(metrics: Metrics): CommitObserver {
+  const groups = metrics.counter('ingest_commit_groups_total', 'Transactions committed')
+  const committed = metrics.counter('ingest_commit_segments_total', 'Segments committed')
+  const mixedRuns = metrics.counter(
+    'ingest_commit_runs_total',
+    "Streams' events in mixed segments, each a segment of its stream",
+  )
+  const payloadBytes = metrics.counter('ingest_commit_bytes_total', 'Compressed bytes committed')
+  const commitSeconds = metrics.histogram('ingest_commit_seconds', 'One COPY transaction')
+  const retries = metrics.counter(
+    'ingest_commit_retries_total',
+    'Commits tried again after one that provably stored nothing',
+  )
+  const unknown = metrics.tally(
+    'ingest_commit_ambiguous_total',
+    'Commits whose outcome was unknown at first, by what it turned out to be',
+    'outcome',
+    ['committed', 'absent', 'unresolved'],
+  )
+  return {
+    onGroup: ({ segments, runs, bytes, seconds }) => {
+      groups.inc()
+      committed.inc(segments)
+      if (runs > 0) mixedRuns.inc(runs)
+      payloadBytes.inc(bytes)
+      commitSeconds.observe(seconds)
+    },
+    onRetry: () => retries.inc(),
+    onUnknown: (outcome) => unknown.add(outcome === 'dropped' ? 'unresolved' : outcome),
+  }
 }

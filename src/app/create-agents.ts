@@ -12,47 +12,36 @@ import type { Guard } from '../http/guard.ts'
 import type { IngestEvents } from '../model/batch.ts'
 import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { WorkerPool } from '../pool/pool.ts'
-import type { AggregateDeps } from '../read/aggregate/aggregate.ts'
-import type { FacetsDeps } from '../read/aggregate/facets.ts'
 import type { EventReads } from '../read/events.ts'
-import type { StreamFinder, StreamSource } from '../read/find-streams.ts'
-import type { Lanes } from '../read/lanes.ts'
-import type { PreviewRedaction } from '../read/redact-preview.ts'
-import type { SearchDeps } from '../read/search/search.ts'
 import type { TailHub } from '../tail/tail-hub.ts'
-import type { Log } from '../telemetry/log.ts'
 import { version } from '../version.ts'
-import type { ReadStores } from './read-stores.ts'
+import type { Context } from './context.ts'
+import type { Reading } from './create-reading.ts'
 
-export interface AgentParts extends AggregateDeps, FacetsDeps {
-  readonly log: Log
+interface AgentParts {
   readonly guard: Guard
-  readonly lanes: Lanes
-  readonly reads: ReadStores
-  readonly streams: StreamFinder & StreamSource
-  readonly search: SearchDeps
-  readonly readSegments: EventReads['readSegments']
-  readonly previewRedaction: PreviewRedaction
+  readonly reading: Reading
   readonly pool: WorkerPool
   readonly tails: TailHub
   readonly ingestByAgent: IngestEvents
 }
 
-export function createAgentRoutes(parts: AgentParts): Route[] {
-  const { guard, lanes, log, reads, readSegments } = parts
-  const { events, schemas, usage, readState } = reads
+export function createAgentRoutes(
+  { log }: Pick<Context, 'log'>,
+  { guard, reading, pool, tails, ingestByAgent }: AgentParts,
+): Route[] {
+  const { lanes, readSegments, schemas, usage } = reading
   const tools = allTools({
-    ...parts,
+    ...reading,
     lists: lanes.lists,
     queries: lanes.queries,
-    readState,
+    tails,
     readSummaries: (streamIds) => usage.readSummaries(streamIds),
     listFields: (streamId, page) => schemas.listFields(streamId, page),
     listShapes: (streamId, page) => schemas.listShapes(streamId, page),
-    events: { events, readSegments },
-    preview: parts.previewRedaction,
-    ingest: parts.ingestByAgent,
-    tryEvents: tryEventsBy(parts.pool, parts.readSegments),
+    events: reading,
+    ingest: ingestByAgent,
+    tryEvents: tryEventsBy(pool, readSegments),
   })
   const onFault = (cause: unknown) => log.error({ err: cause }, 'a tool of an agent failed')
   return agentRoutes({ ...guard, tools, version, onFault })

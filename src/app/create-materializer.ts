@@ -1,10 +1,13 @@
 /** The follower that brings committed segments into the projection. */
 import { type MaterializeObserver, Materializer } from '../materialize/materializer.ts'
 import { Rebuilds } from '../materialize/rebuilds.ts'
+import type { TableObserver } from '../retain/table-reconciler.ts'
 import { TableNeedsStore } from '../store/catalog/table-needs-store.ts'
 import { ProjectionStore } from '../store/projection/projection-store.ts'
 import { SetAsideStore } from '../store/raw/set-aside-store.ts'
-import { materializeObserver, projectionStalls, tableErrors } from '../telemetry/observers.ts'
+import type { Health } from '../telemetry/health.ts'
+import { isWorthLogging, type Log, reasonOf } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
 
 export function materializeFollower(
@@ -13,23 +16,21 @@ export function materializeFollower(
   const { stores, log, metrics, health, waiting } = cell
   const store = new SetAsideStore(stores.postgres)
   const stallReporter = projectionStalls(metrics, log, health)
+  const observer = materializeObserver(metrics, log)
   const setAside = new Map<NodeNumber, number>()
-  metrics.watch('segmentsSetAside', () => [...setAside.values()].reduce((a, b) => a + b, 0))
+  metrics.gauge(
+    'ingest_projection_set_aside_segments',
+    'Segments that this node has left out of the projection, until they are tried again',
+    () => [...setAside.values()].reduce((a, b) => a + b, 0),
+  )
   return async (number) => {
     const materializer = await createMaterializer(cell, number, {
       setAside: store,
-      observer: { ...materializeObserver(metrics, log), onStall: stallReporter() },
+      observer: { ...observer, onStall: stallReporter() },
       onSetAsideCount: (segments) => setAside.set(number, segments),
     })
     waiting.add(number.lease.nodeId, materializer)
-    if (number.isOwn) {
-      metrics.watch('materializeBufferBytes', () => materializer.bufferBytes)
-      metrics.watch('laggingStreams', () => materializer.lagging)
-      metrics.watch('projectionLagSeconds', () => {
-        const oldest = materializer.oldestPendingMs
-        return oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
-      })
-    }
+    if (number.isOwn) watchMaterializer(metrics, materializer)
     return materializer
   }
 }
@@ -79,4 +80,117 @@ async function createMaterializer(
     delayMs: config.materializeDelayMs,
     release: (block) => buffers.releaseView(block),
   })
+}
+
+function watchMaterializer(metrics: Metrics, materializer: Materializer): void {
+  metrics.gauge(
+    'ingest_materialize_buffer_bytes',
+    'Blocks waiting for ClickHouse',
+    () => materializer.bufferBytes,
+  )
+  metrics.gauge(
+    'ingest_projection_lagging_streams',
+    'Streams that are being caught up; the node as a whole counts as one',
+    () => materializer.lagging,
+  )
+  metrics.gauge(
+    'ingest_projection_lag_seconds',
+    'Age of the oldest committed segment that is not in ClickHouse yet',
+    () => {
+      const oldest = materializer.oldestPendingMs
+      return oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
+    },
+  )
+}
+
+/** Makes listeners, one for each node number that is brought forward; all are one health check. */
+function projectionStalls(
+  metrics: Metrics,
+  log: Log,
+  health: Health,
+): () => (reason: string | undefined) => void {
+  const stalls = new Map<number, string>()
+  let listeners = 0
+  health.report('projection')
+  metrics.gauge(
+    'ingest_projection_stalled',
+    'Whether ClickHouse refuses what this node sends until somebody mends the cause',
+    () => Number(stalls.size > 0),
+  )
+  return () => {
+    const key = listeners++
+    return (reason) => {
+      const known = stalls.get(key)
+      if (reason === undefined) stalls.delete(key)
+      else stalls.set(key, reason)
+      const [any] = stalls.values()
+      health.report('projection', any && `ClickHouse does not take events: ${any}`)
+      if (reason === known) return
+      if (reason === undefined) log.info({}, 'the projection goes on')
+      else log.error({ reason }, 'the projection stands still until this is mended')
+    }
+  }
+}
+
+function materializeObserver(metrics: Metrics, log: Log): MaterializeObserver {
+  const inserted = metrics.counter(
+    'ingest_materialize_rows_total',
+    'Events inserted into ClickHouse',
+  )
+  const inserts = metrics.counter('ingest_materialize_inserts_total', 'Inserts made')
+  const insertSeconds = metrics.histogram(
+    'ingest_materialize_insert_seconds',
+    'One insert into ClickHouse',
+  )
+  const errors = metrics.counter(
+    'ingest_materialize_insert_errors_total',
+    'Inserts into ClickHouse that failed and will be tried again',
+  )
+  const replayed = metrics.counter(
+    'ingest_replayed_segments_total',
+    'Segments read again from the raw store for ClickHouse',
+  )
+  const caughtUp = metrics.counter(
+    'ingest_catch_up_events_total',
+    'Events that catch-up has inserted into ClickHouse',
+  )
+  const catchUpSeconds = metrics.counter(
+    'ingest_catch_up_seconds_total',
+    'Time that its steps took',
+  )
+  const setAside = metrics.counter(
+    'ingest_projection_segments_set_aside_total',
+    'Segments that could not be projected after several tries; the raw store keeps them',
+  )
+  return {
+    onInsert: ({ rows, seconds }) => {
+      inserted.inc(rows)
+      inserts.inc()
+      insertSeconds.observe(seconds)
+    },
+    onReplayed: ({ segments, events, seconds }) => {
+      replayed.inc(segments)
+      caughtUp.inc(events)
+      catchUpSeconds.inc(seconds)
+    },
+    onError: (cause, failures) => {
+      errors.inc()
+      if (!isWorthLogging(failures)) return
+      const reason = reasonOf(cause)
+      log.warn({ reason, failures }, 'the projection could not be brought forward; will retry')
+    },
+    onSetAside: (segmentId, reason) => {
+      setAside.inc()
+      log.error({ segmentId: String(segmentId), reason }, 'a segment cannot be projected')
+    },
+    onModeChange: (mode, reason) => log.info({ mode, reason }, 'projection mode changed'),
+  }
+}
+
+/** Rows are stored and queries answer all the same, only slower. */
+export function tableErrors(log: Log): TableObserver['onError'] {
+  return (streamId, cause) => {
+    const reason = reasonOf(cause)
+    log.warn({ streamId, reason }, 'a projection table could not be altered; will retry')
+  }
 }

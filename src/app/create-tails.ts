@@ -6,8 +6,10 @@ import type { WorkerPool } from '../pool/pool.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
 import { CommittedStore } from '../store/raw/committed-store.ts'
 import { EventStore } from '../store/raw/event-store.ts'
+import type { TailObserver } from '../tail/tail.ts'
 import { TailHub } from '../tail/tail-hub.ts'
 import { WorkBudget } from '../tail/work-budget.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { ReadWatch } from '../telemetry/read-watch.ts'
 import type { Context } from './context.ts'
 import type { Stores } from './open-stores.ts'
@@ -35,20 +37,56 @@ export function createTails(
     },
     findStreams: (streamIds) => streams.findStreams(streamIds),
     restMs: () => budget.restMs(performance.now()),
-    observer: {
-      onEvents: (count, lagSeconds) => {
-        metrics.tailEvents.inc(count)
-        metrics.tailLagSeconds.observe(lagSeconds)
-      },
-      onGap: (reason, events) => {
-        metrics.tailGaps.add(reason)
-        metrics.tailLeftOut.add(reason, events)
-      },
-    },
+    observer: tailObserver(metrics),
     onError: (err) => log.warn({ err }, 'live tails have missed something'),
     nowMs: Date.now,
     nextTurn: () => mainTurns.next(),
   })
-  metrics.watchTails(() => hub.count)
+  metrics.gauge('ingest_tails', 'Live tails that are open', () => hub.count)
   return hub
+}
+
+const LEFT_OUT = [
+  'slow_reader',
+  'busy',
+  'too_far_back',
+  'query_cost',
+  'sampled',
+  'several',
+] as const
+const LAG_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+/** What live tails send, and what they leave out. */
+function tailObserver(metrics: Metrics): TailObserver {
+  const sent = metrics.counter(
+    'ingest_tail_events_total',
+    'Events sent to readers of live tails as they came',
+  )
+  const gaps = metrics.tally(
+    'ingest_tail_gaps_total',
+    'Messages that told readers of live tails what they are not sent',
+    'reason',
+    LEFT_OUT,
+  )
+  const leftOut = metrics.tally(
+    'ingest_tail_left_out_events_total',
+    'Events that these messages stand for; sampled ones match, others may',
+    'reason',
+    LEFT_OUT,
+  )
+  const lag = metrics.histogram(
+    'ingest_tail_lag_seconds',
+    'From when a commit was heard of to when its events were given to a reader',
+    { buckets: LAG_BUCKETS },
+  )
+  return {
+    onEvents: (count, lagSeconds) => {
+      sent.inc(count)
+      lag.observe(lagSeconds)
+    },
+    onGap: (reason, events) => {
+      gaps.add(reason)
+      leftOut.add(reason, events)
+    },
+  }
 }

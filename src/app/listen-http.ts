@@ -33,8 +33,25 @@ export async function listenHttp(
     },
   })
   stoppers.push(() => guard.stop())
-  metrics.watch('connections', () => server.connections ?? 0)
-  metrics.watch('listenPaused', () => (guard.isShort ? 1 : 0))
-  metrics.watch('listenPauses', () => guard.pauses)
+  metrics.gauge(
+    'ingest_connections',
+    'Open connections; 0 where the HTTP engine cannot tell',
+    () => server.connections ?? 0,
+  )
+  metrics.gauge(
+    'ingest_reply_bytes',
+    'Large answers of the read side, not yet taken by their readers',
+    () => server.replyBytes,
+  )
+  metrics.gauge(
+    'ingest_listen_paused',
+    'Whether new connections are refused now, for want of descriptors',
+    () => (guard.isShort ? 1 : 0),
+  )
+  metrics.gauge(
+    'ingest_listen_pauses',
+    'How often since the start new connections were refused for want of descriptors',
+    () => guard.pauses,
+  )
   return port
 }

@@ -93,8 +93,12 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
     return { postgres, clickhouse }
   }
   const control = connect('control')
+  const leaseLost = metrics.counter(
+    'ingest_node_lease_lost_total',
+    'Times this node lost its number to another',
+  )
   const onLeaseLost = () => {
-    metrics.nodeLeaseLost.inc()
+    leaseLost.inc()
     onFatal('the node number belongs to another process')
   }
   const node = await claimNode(context, control, { directory, onLeaseLost })
@@ -113,6 +117,12 @@ async function startServers(
   { config, log, metrics, health, stoppers }: Context,
   directory: DataDirectory,
 ): Promise<[postgres: string, clickhouse: string]> {
+  const restarts = metrics.tally(
+    'ingest_store_restarts_total',
+    'Restarts of an embedded store that had stopped by itself',
+    'store',
+    ['postgres', 'clickhouse'],
+  )
   const embedded = async (store: 'postgres' | 'clickhouse'): Promise<string> => {
     const start = store === 'postgres' ? startEmbeddedPostgres : startEmbeddedClickHouse
     const started: EmbeddedStore = await start({
@@ -120,7 +130,7 @@ async function startServers(
       log,
       onStateChange: (state) => {
         health.report(store, state === 'running' ? undefined : state)
-        if (state === 'restarting') metrics.storeRestarts.add(store)
+        if (state === 'restarting') restarts.add(store)
       },
     })
     stoppers.push(() => started.stop())

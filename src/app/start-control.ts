@@ -8,11 +8,19 @@ import type { Stores } from './open-stores.ts'
 
 /** The control plane: streams, keys, tokens. It is in the first cell's PostgreSQL. */
 export function startControl({ metrics, stoppers }: Context, { postgres, reads }: Stores) {
+  const lookups = metrics.counter(
+    'ingest_credential_lookups_total',
+    'Credentials that were not cached and were looked up',
+  )
+  const queries = metrics.counter(
+    'ingest_credential_lookup_queries_total',
+    'Queries that looked them up',
+  )
   const control = new ControlStore(postgres, (change) => credentials.forget(change))
   const credentials = new CredentialCache({
     source: new CredentialStore(postgres, (count) => {
-      metrics.credentialLookups.inc(count)
-      metrics.credentialQueries.inc()
+      lookups.inc(count)
+      queries.inc()
     }),
   })
   credentials.start()

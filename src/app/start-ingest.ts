@@ -14,9 +14,9 @@ import { InFlight } from '../http/in-flight.ts'
 import type { IngestEvents } from '../model/batch.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import type { TailHub } from '../tail/tail-hub.ts'
-import { countBatch, ingestMeter } from '../telemetry/observers.ts'
 import type { Cell } from './cell.ts'
 import type { Context } from './context.ts'
+import { batchCounter, ingestMeter } from './ingest-meter.ts'
 
 const IDEMPOTENCY_PURGE_MS = 60_000
 
@@ -36,8 +36,16 @@ export async function startIngest(
   const { nodeId, usage, idempotency } = cell
   const caps = await startStorageCaps(context, cell)
   const inFlight = new InFlight(config.inFlightBytesMax)
-  metrics.watch('inFlightBytes', () => inFlight.bytes)
-  metrics.watch('inFlightRequests', () => inFlight.requests)
+  metrics.gauge(
+    'ingest_in_flight_bytes',
+    'Bytes received and not yet acknowledged',
+    () => inFlight.bytes,
+  )
+  metrics.gauge(
+    'ingest_in_flight_requests',
+    'Requests received and not yet acknowledged',
+    () => inFlight.requests,
+  )
   const refusals = new Refusals((counts) => usage.recordRefusals(nodeId, counts), Date.now)
   stoppers.push(() => refusals.stop())
   const rejects = new Refusals((counts) => usage.recordRejects(nodeId, counts), Date.now)
@@ -63,6 +71,7 @@ function createBatcher(
   { metrics, buffers }: Context,
   { pool, cell, tails }: Pick<Parameters<typeof startIngest>[1], 'pool' | 'cell' | 'tails'>,
 ): Batcher {
+  const count = batchCounter(metrics)
   const batcher = new Batcher(
     {
       get hasIdleThread() {
@@ -70,14 +79,14 @@ function createBatcher(
       },
       encode: async (batch, output) => {
         const task = { kind: 'ingest', batch, output, watched: tails.watchedIn(batch) } as const
-        return countBatch(metrics, (await pool.run(task)).batch)
+        return count((await pool.run(task)).batch)
       },
       encodeWhenIdle: async (makeTask, streamId) => {
         const result = await pool.runWhenIdle(() => {
           const task = makeTask()
           return task && { kind: 'ingest', ...task, watched: tails.watchedIn(task.batch) }
         }, streamId)
-        return result && countBatch(metrics, result.batch)
+        return result && count(result.batch)
       },
     },
     buffers,
@@ -96,8 +105,16 @@ async function startStorageCaps(
     readState: (options) => storage.readState(options),
     storageBytesMax: config.storageBytesMax,
   })
-  metrics.watch('storageBytes', () => caps.totalBytes)
-  metrics.watch('streamsOverCap', () => caps.streamsOverCap)
+  metrics.gauge(
+    'ingest_storage_bytes',
+    'Stored bytes of all streams in both stores; read only with --storage-max-bytes',
+    () => caps.totalBytes,
+  )
+  metrics.gauge(
+    'ingest_streams_over_cap',
+    'Streams that refuse ingest for their size',
+    () => caps.streamsOverCap,
+  )
   await caps.start()
   stoppers.push(() => caps.stop())
   return caps
@@ -108,7 +125,7 @@ function createBudgets({ config, metrics }: Context, { liveNodes }: Cell): Budge
   const { rateBudget, byteBudget } = config
   const nowMs = () => performance.now()
   const budgets = new Budgets({ rateBudget, byteBudget, liveNodes, nowMs })
-  metrics.watch('budgetStreams', () => budgets.size)
-  metrics.watch('liveNodes', liveNodes)
+  metrics.gauge('ingest_budget_streams', 'Streams whose budgets are in memory', () => budgets.size)
+  metrics.gauge('ingest_live_nodes', 'Nodes that share the budgets of streams', liveNodes)
   return budgets
 }

@@ -12,12 +12,13 @@ export function startPromoter(
   control: Postgres,
   usage: UsageStore,
 ): void {
+  const promoted = metrics.counter('ingest_streams_promoted_total', 'Streams promoted')
   const store = new PromotionStore(control)
   const promoter = new Promoter({
     readSentBytes: () => usage.readSentBytes(),
     promote: (busy) => store.promote(busy),
     onPromoted: (streams) => {
-      metrics.streamsPromoted.inc(streams.length)
+      promoted.inc(streams.length)
       log.info({ streams }, 'streams got a projection table of their own')
     },
     onError: (err) => log.warn({ err }, 'could not find out which streams send the most'),

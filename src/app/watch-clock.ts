@@ -13,7 +13,11 @@ export function watchClock(
   ids: Pick<SegmentIdGenerator, 'lastMs'>,
 ): void {
   const { clock } = stores
-  metrics.watch('clockLeadSeconds', () => clock.leadMs / 1000)
+  metrics.gauge(
+    'ingest_clock_lead_seconds',
+    "How far this machine's clock is ahead of PostgreSQL's; below 0 it is behind",
+    () => clock.leadMs / 1000,
+  )
   let wasWrong = false
   const check = () => {
     const { leadMs, isAhead } = clock

@@ -7,7 +7,7 @@ import { ClickHouse, type QuerySettings } from '../../src/store/clickhouse.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { Health } from '../../src/telemetry/health.ts'
 import { createLog } from '../../src/telemetry/log.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { ReadWatch } from '../../src/telemetry/read-watch.ts'
 import { recordingLog } from '../store/temporary.ts'
 
@@ -31,7 +31,7 @@ for (const isClickHouseEmbedded of [true, false]) {
     let isBusy = false
     const parts = { reads: { postgres, clickhouse }, clickhouse, isClickHouseEmbedded }
     const health = new Health()
-    const metrics = createMetrics({ version: '1', engine: 'test' })
+    const metrics = new Metrics({ version: '1', engine: 'test' })
     const watch = new ReadWatch({ metrics, health, log: createLog('silent'), nowMs: () => 0 })
     openReadStores(parts, { givesWay: () => isBusy, waiting: new WaitingSegments(), watch })
     assert.deepEqual(clickhouse.defaults(), {})
