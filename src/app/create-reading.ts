@@ -5,7 +5,7 @@
 
 import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import type { DamagedRead, RecordFormat, SegmentRead as StoredRead } from '../model/batch.ts'
-import type { ReviewRequest } from '../model/redaction-review.ts'
+import type { ReviewRequest } from '../model/redaction.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import { createLanes, isBusy, type Lanes } from '../read/lanes.ts'

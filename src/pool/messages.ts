@@ -10,8 +10,7 @@ import type {
   SegmentRead,
   WatchedQueries,
 } from '../model/batch.ts'
-import type { RedactionPreview } from '../model/redaction-preview.ts'
-import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
+import type { RedactionPreview, ReviewedEvents, ReviewRequest } from '../model/redaction.ts'
 import type { StreamId } from '../model/stream.ts'
 
 /** What a worker gets when it starts. */

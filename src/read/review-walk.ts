@@ -20,7 +20,7 @@ import {
   SEGMENT_EVENTS_MAX,
 } from '../limits.ts'
 import type { EventId } from '../model/event-id.ts'
-import type { ReviewedEvents, ReviewQuery } from '../model/redaction-review.ts'
+import type { ReviewedEvents, ReviewQuery } from '../model/redaction.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
 import { type PagePlan, pageWithin, planPage, segmentsToList } from './event-page.ts'

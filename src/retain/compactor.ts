@@ -23,8 +23,7 @@ import type {
   RowInfo,
 } from '../store/raw/compaction-store.ts'
 import { planRuns } from './compact-plan.ts'
-import { waitForThread } from './idle-thread.ts'
-import { pause, type RetainObserver } from './retainer.ts'
+import { pause, type RetainObserver, waitForThread } from './retainer.ts'
 import type { Splitter } from './splitter.ts'
 import { windowOf } from './stretches.ts'
 

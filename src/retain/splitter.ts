@@ -25,8 +25,7 @@ import type {
   SplitStore,
   StoredRun,
 } from '../store/raw/split-store.ts'
-import { waitForThread } from './idle-thread.ts'
-import { pause, type RetainObserver } from './retainer.ts'
+import { pause, type RetainObserver, waitForThread } from './retainer.ts'
 import { planRows, type SplitChunk, takeChunk } from './split-plan.ts'
 import { windowOf } from './stretches.ts'
 

@@ -1,6 +1,5 @@
-/** What redaction would change in stored events: workers find it, the API reports it. */
+/** What redaction would change, in a sample and in stored events: workers find it, the API reports it. */
 import type { DamagedRead, SegmentRead } from './batch.ts'
-import type { RedactionReason } from './redaction-preview.ts'
 
 /** Events of stored segments, newest segment first, and the rules to apply to them. */
 export interface ReviewRequest {
@@ -66,3 +65,22 @@ export type SampleCharacters =
   | 'letters_and_digits'
   | 'words'
   | 'other'
+
+/** What redaction would make of a sample, and why. */
+export interface RedactionPreview {
+  /** JSON. */
+  readonly redacted: string
+  readonly changes: readonly RedactionChange[]
+}
+
+export interface RedactionChange {
+  /** Dotted, `[]` for the elements of an array; empty for a sample that is a string. */
+  readonly path: string
+  readonly reason: RedactionReason
+}
+
+export type RedactionReason =
+  | 'denylisted_key'
+  | 'redact_field'
+  | 'raw_cleared'
+  | `secret_value:${string}`
