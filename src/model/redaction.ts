@@ -1,4 +1,4 @@
-/** What redaction would change, in a sample and in stored events: workers find it, the API reports it. */
+/** What redaction would change, in a sample or in stored events: workers find it, the API tells. */
 import type { DamagedRead, SegmentRead } from './batch.ts'
 
 /** Events of stored segments, newest segment first, and the rules to apply to them. */
