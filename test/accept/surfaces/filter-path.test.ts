@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { COMPACT_REPLY } from '../../../src/accept/surfaces/bulk-form.ts'
 import { filterAnswer, parseFilterPath } from '../../../src/accept/surfaces/filter-path.ts'
 import { everyOperation, ITEM_ALL, ITEM_TYPE } from '../../../src/model/batch.ts'
+import { cpuNow } from '../../support/cpu-time.ts'
 import { fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { runBulk, SEGMENT_ID } from './bulk-body.ts'
 
@@ -171,8 +172,8 @@ test('random patterns filter like a plain filter', () => {
 })
 
 test('hostile patterns take little time', () => {
-  const startedAt = performance.now()
+  const startedAt = cpuNow()
   const pattern = `items.${'*a'.repeat(2_000)}.${'**.'.repeat(500)}x`
   parseFilterPath([pattern, ...Array.from({ length: 2_000 }, () => '*a*b*c*d.*.**.**')].join(','))
-  assert(performance.now() - startedAt < 500)
+  assert(cpuNow() - startedAt < 500)
 })
