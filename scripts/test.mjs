@@ -10,12 +10,14 @@
  *   npm test -- --times          at the end, how long each file took, and what it started
  */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const testDir = join(root, 'dist', 'test')
@@ -25,6 +27,9 @@ const ALONE = ['machine', 'embedded', 'crash', join('e2e', 'limits'), join('e2e'
 const LONG = '.long.test.js'
 const LONG_FUZZ_FACTOR = 5
 const GATE_FUZZ_FACTOR = 0.3
+/** The whole run takes no longer on an idle machine with two processors. */
+const GATE_SECONDS_MAX = 600
+const IDLE_SHARE_MIN = 0.85
 /** So few files start their own stores and services; more share those of the run. */
 const FILES_OF_THEIR_OWN_MAX = 3
 const TOTALS = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
@@ -59,17 +64,23 @@ if (unknown.length > 0 || files.length === 0) {
   console.error(unknown.length > 0 ? `unknown: ${unknown.join(' ')}` : 'no such test file')
   process.exitCode = 1
 } else {
+  const shares = [await measureShare()]
   const stopShared = files.length > FILES_OF_THEIR_OWN_MAX ? await startShared() : undefined
   await runGroup(
     files.filter((path) => !isAlone(path)),
     2,
   )
+  shares.push(await measureShare())
   await runGroup(files.filter(isAlone), 1)
   await stopShared?.()
+  shares.push(await measureShare())
   const seconds = ((Date.now() - startMs) / 1000).toFixed(1)
   console.log(`\n${files.length} files in ${seconds} s`)
   if (showsTimes) printTimes()
-  if (!isLong && filters.length === 0) printBeyond()
+  if (!isLong && filters.length === 0) {
+    printBeyond()
+    judgeDuration(Math.min(...shares))
+  }
   for (const [name, count] of totals) console.log(`# ${name} ${count}`)
   console.log(`# duration_ms ${Date.now() - startMs}`)
   if (totals.get('fail') + totals.get('cancelled') > 0) process.exitCode = 1
@@ -129,9 +140,33 @@ function takesTotal(event) {
   return true
 }
 
+/** What two threads of ours get of two processors, 0 to 1: below 1 others use them as well. */
+async function measureShare() {
+  const { user, system } = process.cpuUsage()
+  const fromMs = performance.now()
+  const loop = 'for (let i = 0, x = 1; i < 4e8; i++) x = Math.imul(x, 1664525) + i'
+  const threads = [0, 1].map(() => new Worker(loop, { eval: true }))
+  await Promise.all(threads.map((thread) => once(thread, 'exit')))
+  const ms = performance.now() - fromMs
+  const used = process.cpuUsage({ user, system })
+  return (used.user + used.system) / 1_000 / (2 * ms)
+}
+
+/** The gate is kept short: whoever adds to it sees it fail, unless the machine was busy. */
+function judgeDuration(share) {
+  const seconds = (Date.now() - startMs) / 1_000
+  if (seconds <= GATE_SECONDS_MAX) return
+  const isBusy = share < IDLE_SHARE_MIN
+  const got = `two threads got ${Math.round(share * 100)} % of two processors`
+  console.log(`\n${isBusy ? 'warning: ' : ''}longer than ${GATE_SECONDS_MAX} s; ${got}`)
+  if (!isBusy) process.exitCode = 1
+}
+
 function printBeyond() {
   const times = Math.round(LONG_FUZZ_FACTOR / GATE_FUZZ_FACTOR)
-  console.log(`\nBeyond this, npm run test:long tries random input and kills ${times} times as long,`)
+  console.log(
+    `\nBeyond this, npm run test:long tries random input and kills ${times} times as long,`,
+  )
   console.log(`and runs ${longFiles.map((path) => path.slice(0, -LONG.length)).join(', ')}.`)
 }
 
