@@ -14,6 +14,9 @@ export function fuzzMs(ms: number): number {
   return ms * FACTOR
 }
 
+/** The `skip` of a test that takes long and guards what few changes touch. */
+export const ONLY_LONG = FACTOR < 1 && 'npm run test:long has it'
+
 /** As many of what takes long, as kills do, times the same; two at least. */
 export function rounds(count: number): number {
   return Math.max(2, Math.ceil(count * FACTOR))

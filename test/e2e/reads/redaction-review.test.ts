@@ -9,28 +9,30 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, call, NDJSON_TYPE, type Stream } from '../../support/api.ts'
 import { createRandom } from '../../support/random.ts'
-import { type SharedService, shareService } from '../../support/service.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const EVENTS = 4_000
 const RANGE = { from: '2020-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }
 const HEADERS = { 'content-type': NDJSON_TYPE }
 const REDACT_FIELDS = ['http.headers.x-internal', 'items[].card', 'tags', 'n.n.n']
 
+const dataDir = makeDataDir()
 const { seed, next } = createRandom()
-let service: SharedService
+let service: Service
 let api: Api
 let plain: Stream
 let ruled: Stream
 
 before(async () => {
-  service = await shareService()
+  service = await Service.start({ dataDir })
   api = new Api(service)
   plain = await api.createStream()
   ruled = await api.createStream({ redact_sensitive: true, redact_fields: REDACT_FIELDS })
 })
 
 after(async () => {
-  await service?.close()
+  await service?.kill()
+  await removeDataDir(dataDir)
 })
 
 interface Change {
