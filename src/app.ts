@@ -13,7 +13,7 @@ import {
   elasticFallback,
   elasticProbeRoutes,
   refusalByPath,
-} from './accept/surfaces/elastic-probes.ts'
+} from './accept/surfaces/elastic/elastic-probes.ts'
 import { createConsole } from './app-console.ts'
 import type { Context } from './app-context.ts'
 import { startControl } from './app-control.ts'

@@ -8,7 +8,7 @@ import type { EncodedBatch } from '../../src/model/batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { arena } from '../../workers/kernel/arena.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
-import { otlpMessages } from '../otlp/otlp-oracle.ts'
+import { otlpMessages } from '../decode/otlp/otlp-oracle.ts'
 import { batchOf, batchOfParts } from './batch-of.ts'
 
 function textOf(encoded: EncodedBatch): string {

@@ -12,7 +12,7 @@ import { copyBytes } from '../../bytes/copy-bytes.ts'
 import { IngestError } from '../../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_AHEAD_BYTES, BODY_BYTES_MAX } from '../../limits.ts'
 import type { Framing, Part } from '../../model/batch.ts'
-import { BulkCutter } from './bulk-framing.ts'
+import { BulkCutter } from '../surfaces/elastic/bulk-framing.ts'
 import {
   ElementScanner,
   firstToken,

@@ -28,8 +28,8 @@ import type { Client } from '../batching/shared-batch.ts'
 import type { Answer, BodyPlan, Dialect, PlacedPart } from '../dialect.ts'
 import { BodyFramer, type FramedPart } from '../framing/body-framer.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from '../framing/decompress.ts'
-import { OtlpFramer } from '../framing/otlp-framer.ts'
 import { IngestReport } from '../ingest-report.ts'
+import { OtlpFramer } from '../surfaces/otlp/otlp-framer.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 
 export interface IngestRequestOptions {

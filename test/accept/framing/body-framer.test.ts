@@ -13,7 +13,7 @@ import {
   type BodyKind,
   type FramerSink,
 } from '../../../src/accept/framing/body-framer.ts'
-import { OtlpFramer } from '../../../src/accept/framing/otlp-framer.ts'
+import { OtlpFramer } from '../../../src/accept/surfaces/otlp/otlp-framer.ts'
 import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
 import { IngestError } from '../../../src/errors.ts'
 import {
