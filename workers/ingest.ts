@@ -9,13 +9,11 @@ import {
   type AcceptedBatch,
   BATCH_KINDS,
   type BatchOwner,
-  type EncodedBatch,
-  type EncodedSegment,
   type Part,
   type SegmentOutput,
-  type SievedEvents,
-  type WatchedQueries,
-} from '../src/model/batch.ts'
+} from '../src/model/batch/accepted-batch.ts'
+import type { EncodedBatch, EncodedSegment } from '../src/model/batch/encoded-batch.ts'
+import type { SievedEvents, WatchedQueries } from '../src/model/batch/sieved-events.ts'
 import type { StreamId } from '../src/model/stream.ts'
 import { type EventRange, NativeBlockEncoder, textLength } from './block/native-block.ts'
 import { tapeSource } from './block/native-json.ts'

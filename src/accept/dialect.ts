@@ -4,7 +4,8 @@
  */
 import type { IngestError } from '../errors.ts'
 import type { Reply } from '../http/exchange.ts'
-import type { Part, PartResult } from '../model/batch.ts'
+import type { Part } from '../model/batch/accepted-batch.ts'
+import type { PartResult } from '../model/batch/part-result.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { BodyKind } from './framing/body-framer.ts'
 import type { IngestReport } from './ingest-report.ts'

@@ -5,7 +5,8 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { ERRORS, type ErrorCode } from '../errors.ts'
-import { REJECT_CODES, type TransformCounts } from '../model/batch.ts'
+import type { TransformCounts } from '../model/batch/encoded-batch.ts'
+import { REJECT_CODES } from '../model/batch/part-result.ts'
 import { laneMetrics } from './lane-metrics.ts'
 import { readMetrics } from './read-metrics.ts'
 import { tailMetrics } from './tail-metrics.ts'

@@ -1,5 +1,6 @@
 /** One part decoded with a fresh tape: what tests of the decoders share. */
-import type { Framing, Part, PartResult } from '../../src/model/batch.ts'
+import type { Framing, Part } from '../../src/model/batch/accepted-batch.ts'
+import type { PartResult } from '../../src/model/batch/part-result.ts'
 import { decodeBulk } from '../../workers/decode/bulk.ts'
 import { BulkItemWriter } from '../../workers/decode/bulk-items.ts'
 import { decodeArrayElements, decodeDocument } from '../../workers/decode/json-array.ts'

@@ -1,7 +1,7 @@
 /** Batches as accept hands them to the workers. */
 
 import { BATCH_PADDING } from '../../src/bytes/batch-buffers.ts'
-import type { AcceptedBatch, Framing, Part } from '../../src/model/batch.ts'
+import type { AcceptedBatch, Framing, Part } from '../../src/model/batch/accepted-batch.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 
 /** A batch of one part. */

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
-import type { Framing } from '../../src/model/batch.ts'
+import type { Framing } from '../../src/model/batch/accepted-batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { previewEvent, previewString } from '../../workers/redaction-preview.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'

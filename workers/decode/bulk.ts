@@ -12,7 +12,7 @@
  */
 
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
-import type { Part } from '../../src/model/batch.ts'
+import type { Part } from '../../src/model/batch/accepted-batch.ts'
 import {
   BULK_DELETE,
   BULK_INDEX,

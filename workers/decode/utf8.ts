@@ -3,7 +3,7 @@
  * does it. A line feed is never part of a multi-byte sequence, so lines stay lines.
  */
 import { isUtf8 } from 'node:buffer'
-import type { Framing, Part } from '../../src/model/batch.ts'
+import type { Framing, Part } from '../../src/model/batch/accepted-batch.ts'
 import { TAPE_PADDING } from '../tape/json-tape.ts'
 
 const LINE_FEED = 0x0a

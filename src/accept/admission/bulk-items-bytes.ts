@@ -11,6 +11,7 @@
 
 import { IngestError } from '../../errors.ts'
 import { BULK_INDEX_BYTES_MAX, BULK_REASON_BYTES_MAX, BULK_REPLY_BYTES_MAX } from '../../limits.ts'
+import type { Part } from '../../model/batch/accepted-batch.ts'
 import {
   type BulkItemFields,
   COMPACT_ITEMS,
@@ -25,9 +26,8 @@ import {
   ITEM_STATUS,
   ITEM_TYPE,
   ITEM_VERSION,
-  type Part,
-  type PartResult,
-} from '../../model/batch.ts'
+} from '../../model/batch/bulk-items.ts'
+import type { PartResult } from '../../model/batch/part-result.ts'
 import {
   BULK_CREATE,
   BULK_DELETE,

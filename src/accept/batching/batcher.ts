@@ -18,7 +18,8 @@
 
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import { IngestError } from '../../errors.ts'
-import type { AcceptedBatch, EncodedBatch, Framing, SegmentOutput } from '../../model/batch.ts'
+import type { AcceptedBatch, Framing, SegmentOutput } from '../../model/batch/accepted-batch.ts'
+import type { EncodedBatch } from '../../model/batch/encoded-batch.ts'
 import type { Stream, StreamId } from '../../model/stream.ts'
 import type { PartOptions, PlacedPart } from '../dialect.ts'
 import type { FramedPart } from '../framing/body-framer.ts'

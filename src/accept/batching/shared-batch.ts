@@ -18,7 +18,7 @@ import {
   type BatchOwner,
   type Framing,
   type Part,
-} from '../../model/batch.ts'
+} from '../../model/batch/accepted-batch.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { Stream } from '../../model/stream.ts'
 import type { PlacedPart } from '../dialect.ts'

@@ -11,7 +11,7 @@ import { BATCH_PADDING, type BatchBuffers } from '../../bytes/batch-buffers.ts'
 import { copyBytes } from '../../bytes/copy-bytes.ts'
 import { IngestError } from '../../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_AHEAD_BYTES, BODY_BYTES_MAX } from '../../limits.ts'
-import type { Framing, Part } from '../../model/batch.ts'
+import type { Framing, Part } from '../../model/batch/accepted-batch.ts'
 import { BulkCutter } from '../surfaces/elastic/bulk-framing.ts'
 import {
   ElementScanner,

@@ -11,7 +11,7 @@ import { IngestError, OutcomeUnknownError } from '../../errors.ts'
 import type { BodyConsumer, Exchange } from '../../http/exchange.ts'
 import type { InFlightRequest } from '../../http/in-flight.ts'
 import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../../limits.ts'
-import type { EncodedBatch } from '../../model/batch.ts'
+import type { EncodedBatch } from '../../model/batch/encoded-batch.ts'
 import type { ResolvedKey } from '../admission/authenticate.ts'
 import { bulkItemsBytesMax } from '../admission/bulk-items-bytes.ts'
 import {

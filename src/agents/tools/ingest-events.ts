@@ -7,7 +7,7 @@ import {
   MCP_INGEST_BYTES_MAX,
   MCP_INGEST_EVENTS_MAX,
 } from '../../limits.ts'
-import type { AgentReport, IngestEvents } from '../../model/batch.ts'
+import type { AgentReport, IngestEvents } from '../../model/batch/agent-events.ts'
 import type { Stream } from '../../model/stream.ts'
 import type { StreamSource } from '../../read/find-streams.ts'
 import type { StreamFinder } from '../../serve/guard.ts'

@@ -18,14 +18,14 @@ import {
   BULK_REPLY_BYTES_MAX,
   SMALL_BODY_BYTES_MAX,
 } from '../../../src/limits.ts'
+import type { Part } from '../../../src/model/batch/accepted-batch.ts'
 import {
   COMPACT_ITEMS,
   everyOperation,
   ITEM_ALL,
   ITEM_ERROR_REASON,
   ITEM_STATUS,
-  type Part,
-} from '../../../src/model/batch.ts'
+} from '../../../src/model/batch/bulk-items.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
 import { bulkBody } from '../../decode/bulk-bodies.ts'
 import { decodePart } from '../../decode/decode-part.ts'

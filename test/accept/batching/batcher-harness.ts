@@ -3,12 +3,9 @@ import assert from 'node:assert/strict'
 import { Batcher, type EncodeTask } from '../../../src/accept/batching/batcher.ts'
 import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
-import type {
-  AcceptedBatch,
-  EncodedBatch,
-  SegmentOutput,
-  SegmentToCommit,
-} from '../../../src/model/batch.ts'
+import type { AcceptedBatch, SegmentOutput } from '../../../src/model/batch/accepted-batch.ts'
+import type { SegmentToCommit } from '../../../src/model/batch/committed-group.ts'
+import type { EncodedBatch } from '../../../src/model/batch/encoded-batch.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../../src/model/schema.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
 import type { Stream, StreamId } from '../../../src/model/stream.ts'

@@ -4,7 +4,7 @@ import { BodyFramer, type BodyKind } from '../../../src/accept/framing/body-fram
 import { IngestReport } from '../../../src/accept/ingest-report.ts'
 import { BATCH_PADDING, BatchBuffers, padBatch } from '../../../src/bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
-import type { AcceptedBatch, Framing } from '../../../src/model/batch.ts'
+import type { AcceptedBatch, Framing } from '../../../src/model/batch/accepted-batch.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
 import { decodeSegment } from '../../../workers/segment/segment.ts'

@@ -3,7 +3,8 @@
  * held against what `JsonTape` makes of the JSON that they wrote.
  */
 import assert from 'node:assert/strict'
-import type { Part, PartResult } from '../../../src/model/batch.ts'
+import type { Part } from '../../../src/model/batch/accepted-batch.ts'
+import type { PartResult } from '../../../src/model/batch/part-result.ts'
 import { OtlpJsonDecoder } from '../../../workers/decode/otlp/otlp-json.ts'
 import { OtlpDecoder } from '../../../workers/decode/otlp/otlp-protobuf.ts'
 import { DecodedEvents } from '../../../workers/tape/decoded-events.ts'

@@ -14,7 +14,7 @@ import {
   OTLP_GENERATED_BYTES_MAX,
   OTLP_GENERATED_PER_BYTE_MAX,
 } from '../../../src/limits.ts'
-import type { ByteRange } from '../../../src/model/batch.ts'
+import type { ByteRange } from '../../../src/model/batch/accepted-batch.ts'
 import { EventBuffer, viewOf } from '../../tape/event-buffer.ts'
 import { unescapeInto } from '../../tape/json-string.ts'
 import { PartOutcome } from '../part-outcome.ts'

@@ -10,7 +10,7 @@
  * are longer than the part. Everywhere else that is malformed.
  */
 import { OTLP_GENERATED_BYTES_MAX } from '../../../src/limits.ts'
-import type { OtlpResume, Part } from '../../../src/model/batch.ts'
+import type { OtlpResume, Part } from '../../../src/model/batch/accepted-batch.ts'
 import { EventBuilder } from '../../build/event-builder.ts'
 import type { ByteSource } from '../../build/scalar-writer.ts'
 import { kernels } from '../../kernel/kernels.ts'

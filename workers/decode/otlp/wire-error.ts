@@ -1,5 +1,5 @@
 /** What makes a part of protobuf fail as a whole. */
-import type { RejectCode } from '../../../src/model/batch.ts'
+import type { RejectCode } from '../../../src/model/batch/part-result.ts'
 
 export const FIELD_TOO_LONG = 'a field is longer than the message around it'
 

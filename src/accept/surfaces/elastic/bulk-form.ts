@@ -3,7 +3,12 @@
  * lists what each sender reads, and where we found that.
  */
 import type { Exchange } from '../../../http/exchange.ts'
-import { COMPACT_ITEMS, everyOperation, ITEM_ALL, ITEM_TYPE } from '../../../model/batch.ts'
+import {
+  COMPACT_ITEMS,
+  everyOperation,
+  ITEM_ALL,
+  ITEM_TYPE,
+} from '../../../model/batch/bulk-items.ts'
 import { isBefore8 } from './elastic-version.ts'
 import { type BulkFilter, parseFilterPath, readFilterPath } from './filter-path.ts'
 

@@ -18,7 +18,7 @@ import {
   ITEM_STATUS,
   ITEM_TYPE,
   ITEM_VERSION,
-} from '../../../model/batch.ts'
+} from '../../../model/batch/bulk-items.ts'
 
 /** Which parts of a bulk reply are sent. */
 export interface BulkFilter {

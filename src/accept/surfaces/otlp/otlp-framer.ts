@@ -14,7 +14,7 @@ import { BATCH_PADDING, type BatchBuffers } from '../../../bytes/batch-buffers.t
 import { copyBytes } from '../../../bytes/copy-bytes.ts'
 import { IngestError } from '../../../errors.ts'
 import { BATCH_BYTES_TARGET, OTLP_GENERATED_BYTES_MAX } from '../../../limits.ts'
-import type { OtlpResume } from '../../../model/batch.ts'
+import type { OtlpResume } from '../../../model/batch/accepted-batch.ts'
 import { type FramerSink, firstBytes, moreBytes } from '../../framing/body-framer.ts'
 import { OtlpScan, SCAN_BOUNDARY, SCAN_MORE, SCAN_TWICE, spanBytes } from './otlp-scan.ts'
 

@@ -14,7 +14,7 @@ import {
   BULK_ITEM_BYTES_MAX,
   SEGMENT_EVENTS_MAX,
 } from '../../../../src/limits.ts'
-import { everyOperation, ITEM_ALL } from '../../../../src/model/batch.ts'
+import { everyOperation, ITEM_ALL } from '../../../../src/model/batch/bulk-items.ts'
 import type { SegmentId } from '../../../../src/model/segment-id.ts'
 import { decodePart, decodeParts } from '../../../decode/decode-part.ts'
 import { type BulkOptions, runBulk, SEGMENT_ID } from './bulk-body.ts'

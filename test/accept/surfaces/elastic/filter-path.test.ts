@@ -11,7 +11,7 @@ import {
   filterAnswer,
   parseFilterPath,
 } from '../../../../src/accept/surfaces/elastic/filter-path.ts'
-import { everyOperation, ITEM_ALL, ITEM_TYPE } from '../../../../src/model/batch.ts'
+import { everyOperation, ITEM_ALL, ITEM_TYPE } from '../../../../src/model/batch/bulk-items.ts'
 import { fuzzed, testSeed } from '../../../support/fuzzing.ts'
 import { runBulk, SEGMENT_ID } from './bulk-body.ts'
 
