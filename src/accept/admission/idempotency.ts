@@ -17,7 +17,7 @@ import {
   IDEMPOTENCY_STREAM_BYTES_MAX,
 } from '../../limits.ts'
 import type { StreamId } from '../../model/stream.ts'
-import { ANSWER_FORMS, type AnswerForm, type BodyPlan } from '../dialect.ts'
+import { ANSWER_FORMS, type AnswerForm, type BodyPlan, type PresentedKey } from '../dialect.ts'
 
 export type IdempotencyClaim =
   | {
@@ -51,13 +51,7 @@ export interface IdempotencyStore {
   readonly release: (streamId: StreamId, keySha256: Uint8Array) => Promise<void>
 }
 
-/** The key as the request presents it; undefined without one. */
-export interface PresentedKey {
-  readonly lines: number
-  readonly value: string
-}
-
-/** Call it before the handler's first call returns. */
+/** Undefined without one. Call it before the handler's first call returns. */
 export function readIdempotencyKey(exchange: Exchange): PresentedKey | undefined {
   const lines = exchange.headerLines('idempotency-key')
   return lines === 0 ? undefined : { lines, value: exchange.header('idempotency-key') }

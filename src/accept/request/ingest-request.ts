@@ -8,11 +8,10 @@
  * batches of its own while it arrives.
  */
 import { IngestError, OutcomeUnknownError } from '../../errors.ts'
-import type { BodyConsumer, Exchange } from '../../http/exchange.ts'
+import type { BodyConsumer } from '../../http/exchange.ts'
 import type { InFlightRequest } from '../../http/in-flight.ts'
 import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../../limits.ts'
 import type { EncodedBatch } from '../../model/batch/encoded-batch.ts'
-import type { ResolvedKey } from '../admission/authenticate.ts'
 import { bulkItemsBytesMax } from '../admission/bulk-items-bytes.ts'
 import {
   assertKeepable,
@@ -25,7 +24,7 @@ import { placeParts } from '../batching/commit-parts.ts'
 import { failureOf } from '../batching/failure.ts'
 import { type HeldBatch, HeldBatches } from '../batching/held-batches.ts'
 import type { Client } from '../batching/shared-batch.ts'
-import type { Answer, BodyPlan, Dialect, PlacedPart } from '../dialect.ts'
+import type { Answer, BodyPlan, BodySource, Dialect, PlacedPart, Sender } from '../dialect.ts'
 import { BodyFramer, type FramedPart } from '../framing/body-framer.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from '../framing/decompress.ts'
 import { IngestReport } from '../ingest-report.ts'
@@ -33,8 +32,7 @@ import { OtlpFramer } from '../surfaces/otlp/otlp-framer.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 
 export interface IngestRequestOptions {
-  /** Identifies the sender and the stream. */
-  readonly key: ResolvedKey
+  readonly sender: Sender
   readonly plan: BodyPlan
   readonly dialect: Pick<Dialect, 'judge' | 'answer' | 'answerForm'>
   readonly encoding: Encoding | undefined
@@ -50,7 +48,7 @@ export interface IngestRequestOptions {
 
 export class IngestRequest implements BodyConsumer, Client {
   readonly #services: IngestServices
-  readonly #exchange: Exchange
+  readonly #source: BodySource
   readonly #options: IngestRequestOptions
   readonly #room: InFlightRequest
   readonly #held: HeldBatches
@@ -65,9 +63,9 @@ export class IngestRequest implements BodyConsumer, Client {
   #isCommitting = false
 
   /** Throws `overloaded` when the service has too much in flight. */
-  constructor(services: IngestServices, exchange: Exchange, options: IngestRequestOptions) {
+  constructor(services: IngestServices, source: BodySource, options: IngestRequestOptions) {
     this.#services = services
-    this.#exchange = exchange
+    this.#source = source
     this.#options = options
     this.#held = new HeldBatches(services.batcher.buffers)
     const bytes = Math.min(options.declaredBytes, BODY_AHEAD_BYTES)
@@ -107,11 +105,11 @@ export class IngestRequest implements BodyConsumer, Client {
   }
 
   get isAdmitted(): boolean {
-    return this.#services.credentials.isCurrent(this.#options.key)
+    return this.#options.sender.isCurrent()
   }
 
   confirm(): Promise<void> {
-    return this.#services.credentials.confirm(this.#options.key)
+    return this.#options.sender.confirm()
   }
 
   /** The body, if it is small and came in one piece, without an Idempotency-Key. */
@@ -161,8 +159,8 @@ export class IngestRequest implements BodyConsumer, Client {
   #press(isHigh: boolean): void {
     if (isHigh) this.#room.paused()
     else this.#room.resumed()
-    if (isHigh) this.#exchange.pause()
-    else this.#exchange.resume()
+    if (isHigh) this.#source.pause()
+    else this.#source.resume()
   }
 
   #push(bytes: Uint8Array): void {
@@ -172,8 +170,8 @@ export class IngestRequest implements BodyConsumer, Client {
   }
 
   #createFramer(): BodyFramer | OtlpFramer {
-    const { plan, encoding, key } = this.#options
-    const { stream } = key
+    const { plan, encoding, sender } = this.#options
+    const { stream } = sender
     const declaredBytes = encoding ? 0 : this.#options.declaredBytes
     const { batcher } = this.#services
     const sink = {
@@ -228,7 +226,7 @@ export class IngestRequest implements BodyConsumer, Client {
 
   /** A whole small body: no framer, no batch of its own. */
   #submitSmall(bytes: Uint8Array): void {
-    const { key, plan } = this.#options
+    const { sender, plan } = this.#options
     const report = new IngestReport()
     const part =
       plan.kind === 'json' ? BodyFramer.detectWhole(bytes) : { framing: plan.kind, bytes }
@@ -245,7 +243,7 @@ export class IngestRequest implements BodyConsumer, Client {
     }
     const { batcher } = this.#services
     const placed = batcher.submitShared(
-      key.stream,
+      sender.stream,
       part.framing,
       part.bytes,
       plan.partOptions,
@@ -294,7 +292,7 @@ export class IngestRequest implements BodyConsumer, Client {
       return this.#finish({ kind: 'accepted', answer: claim.answer, report: undefined })
     }
     if (claim !== undefined) assertKeepable(this.#held.itemBytes)
-    const { dialect, key } = this.#options
+    const { dialect, sender } = this.#options
     const isEmpty = batches.every(({ segments }) => segments.length === 0)
     if (isEmpty || dialect.judge(report) !== undefined) {
       return this.#finishJudged(report, placeParts(batches, []))
@@ -313,7 +311,7 @@ export class IngestRequest implements BodyConsumer, Client {
     this.#isCommitting = true
     let placed: readonly PlacedPart[]
     try {
-      placed = await this.#services.batcher.commitOwn(key.stream, batches, completion)
+      placed = await this.#services.batcher.commitOwn(sender.stream, batches, completion)
     } catch (cause) {
       await claim?.release() // Keeps the key if the answer was stored after all.
       throw cause

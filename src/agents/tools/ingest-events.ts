@@ -68,7 +68,7 @@ export function ingestEventsTool(deps: IngestEventsDeps): AgentTool {
       required: ['stream'],
     },
     run: async (call) => {
-      const { principal, args, signal, renew } = call
+      const { principal, args, renew } = call
       const stream = await findCallersStream(deps.streams, principal, args.stream)
       const { kind, body, samples } = readEvents(call)
       if (args.dry_run === true) {
@@ -89,7 +89,6 @@ export function ingestEventsTool(deps: IngestEventsDeps): AgentTool {
         confirm: async () => {
           await findCallersStream(deps.streams, await renew(), String(stream.streamId))
         },
-        signal,
       })
       return tell(report, await redactions(deps.preview, stream, samples), {})
     },

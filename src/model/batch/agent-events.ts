@@ -10,7 +10,6 @@ export interface AgentEvents {
   readonly idempotencyKey: string | undefined
   /** Rejects when nothing may be stored any more: the token or the stream no longer exists. */
   readonly confirm: () => Promise<unknown>
-  readonly signal: AbortSignal
 }
 
 export interface AgentReport {

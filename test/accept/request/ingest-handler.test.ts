@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Batcher } from '../../../src/accept/batching/batcher.ts'
-import type { Dialect } from '../../../src/accept/dialect.ts'
-import { type IngestDeps, ingestHandler } from '../../../src/accept/request/ingest-handler.ts'
+import type { HttpDialect } from '../../../src/accept/dialect.ts'
+import type { IngestDeps } from '../../../src/accept/request/ingest.ts'
+import { ingestHandler } from '../../../src/accept/request/ingest-handler.ts'
 import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
 import { IngestError } from '../../../src/errors.ts'
 import { InFlight } from '../../../src/http/in-flight.ts'
@@ -49,7 +50,7 @@ const TRANSFORMS = {
 }
 
 /** A dialect that works, except for what a test replaces. */
-const DIALECT: Dialect = {
+const DIALECT: HttpDialect = {
   surface: 'native',
   answerForm: 'native',
   apiKey: 'key',
@@ -60,7 +61,7 @@ const DIALECT: Dialect = {
   refusedReply: (error) => ({ status: 500, body: `told ${error.code}` }),
 }
 
-async function serve(dialect: Partial<Dialect>, deps: Partial<IngestDeps> = {}) {
+async function serve(dialect: Partial<HttpDialect>, deps: Partial<IngestDeps> = {}) {
   const faults: string[] = []
   const encode = async () => ({
     streamId: STREAM.streamId,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
 
-const PROTO = readFileSync(new URL('../../../proto/otlp-logs.proto', import.meta.url), 'utf8')
+const PROTO = readFileSync(new URL('../../../../proto/otlp-logs.proto', import.meta.url), 'utf8')
 
 /** The messages as `proto/` has them, to encode requests and to decode replies. */
 export const otlpMessages = protobuf.parse(PROTO).root

@@ -13,9 +13,10 @@ import type { Exchange, Handler, Reply, Route } from '../../../http/exchange.ts'
 import { SEGMENT_EVENTS_MAX } from '../../../limits.ts'
 import { formatEventId } from '../../../model/event-id.ts'
 import { elasticKey } from '../../admission/presented-key.ts'
-import type { Answer, BodyPlan, Dialect, PlacedPart } from '../../dialect.ts'
+import type { Answer, BodyPlan, HttpDialect, PlacedPart } from '../../dialect.ts'
 import type { IngestReport } from '../../ingest-report.ts'
-import { type IngestDeps, ingestHandler } from '../../request/ingest-handler.ts'
+import type { IngestDeps } from '../../request/ingest.ts'
+import { ingestHandler } from '../../request/ingest-handler.ts'
 import { compatible } from '../descriptions.ts'
 import { type BulkForm, bulkFormOf } from './bulk-form.ts'
 import { encodeBulkReply } from './bulk-reply.ts'
@@ -90,7 +91,7 @@ abstract class ElasticDialect {
   }
 }
 
-class BulkDialect extends ElasticDialect implements Dialect {
+class BulkDialect extends ElasticDialect implements HttpDialect {
   readonly answerForm = 'bulk'
   readonly #defaultIndex: string | undefined
   readonly #form: BulkForm
@@ -137,7 +138,7 @@ class BulkDialect extends ElasticDialect implements Dialect {
 }
 
 /** `_doc` and `_create`: one document, stored like a bulk request of one item. */
-class DocumentDialect extends ElasticDialect implements Dialect {
+class DocumentDialect extends ElasticDialect implements HttpDialect {
   readonly answerForm = 'document'
   readonly #index: string
   readonly #id: string | undefined

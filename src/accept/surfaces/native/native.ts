@@ -3,10 +3,11 @@ import { IngestError } from '../../../errors.ts'
 import { mediaTypeOf } from '../../../http/body.ts'
 import type { Exchange, Reply, Route } from '../../../http/exchange.ts'
 import { problemReply } from '../../../http/problem.ts'
-import type { Answer, BodyPlan, Dialect } from '../../dialect.ts'
+import type { Answer, BodyPlan, HttpDialect } from '../../dialect.ts'
 import type { BodyKind } from '../../framing/body-framer.ts'
 import type { IngestReport } from '../../ingest-report.ts'
-import { type IngestDeps, ingestHandler } from '../../request/ingest-handler.ts'
+import type { IngestDeps } from '../../request/ingest.ts'
+import { ingestHandler } from '../../request/ingest-handler.ts'
 import { NATIVE_JSON, NATIVE_TEXT } from '../descriptions.ts'
 
 const NDJSON_TYPES = ['application/x-ndjson', 'application/jsonl', 'application/stream+json']
@@ -30,7 +31,7 @@ export function nativeIngestRoutes(deps: IngestDeps): Route[] {
   ]
 }
 
-class NativeDialect implements Dialect {
+class NativeDialect implements HttpDialect {
   readonly surface: 'native' | 'text'
   readonly answerForm: 'native' | 'text'
   readonly apiKey: string

@@ -7,9 +7,10 @@ import { IngestError } from '../../../errors.ts'
 import { mediaTypeOf } from '../../../http/body.ts'
 import type { Exchange, Handler, Reply, Route } from '../../../http/exchange.ts'
 import { headerOrBearerKey } from '../../admission/presented-key.ts'
-import type { Answer, BodyPlan, Dialect } from '../../dialect.ts'
+import type { Answer, BodyPlan, HttpDialect } from '../../dialect.ts'
 import type { IngestReport } from '../../ingest-report.ts'
-import { type IngestDeps, ingestHandler } from '../../request/ingest-handler.ts'
+import type { IngestDeps } from '../../request/ingest.ts'
+import { ingestHandler } from '../../request/ingest-handler.ts'
 import { compatible, otlpLogs } from '../descriptions.ts'
 import {
   OTLP_CONTENT_TYPES,
@@ -47,7 +48,7 @@ function encodingOf(mediaType: string): OtlpEncoding {
   return mediaType === OTLP_CONTENT_TYPES.protobuf ? 'protobuf' : 'json'
 }
 
-class OtlpDialect implements Dialect {
+class OtlpDialect implements HttpDialect {
   readonly surface = 'otlp'
   readonly answerForm = 'otlp'
   readonly apiKey: string
