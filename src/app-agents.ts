@@ -1,6 +1,6 @@
 /** The part of the composition root that builds the tools of agents. */
-import { BodyFramer } from './accept/framing/body-framer.ts'
 import { IngestReport } from './accept/ingest-report.ts'
+import { agentFormat } from './accept/surfaces/agent/agent-ingest.ts'
 import { agentRoutes } from './agents/mcp-route.ts'
 import { allTools } from './agents/tools/all-tools.ts'
 import type { TryEvents } from './agents/tools/ingest-events.ts'
@@ -65,7 +65,7 @@ function tryEventsBy(pool: WorkerPool, readSegments: EventReads['readSegments'])
     kind,
     body,
   ) => {
-    const part = kind === 'text' ? { framing: kind, bytes: body } : BodyFramer.detectWhole(body)
+    const part = agentFormat(kind).whole(body, undefined)
     if (part instanceof IngestError) throw part
     const bytes = new Uint8Array(new SharedArrayBuffer(part.bytes.length + BATCH_PADDING))
     bytes.set(part.bytes)

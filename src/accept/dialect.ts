@@ -4,21 +4,18 @@
  */
 import type { IngestError } from '../errors.ts'
 import type { BodyConsumer, Reply } from '../http/exchange.ts'
-import type { Part } from '../model/batch/accepted-batch.ts'
 import type { PartResult } from '../model/batch/part-result.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream } from '../model/stream.ts'
-import type { BodyKind } from './framing/body-framer.ts'
+import type { BodyFormat } from './framing/body-format.ts'
 import type { IngestReport } from './ingest-report.ts'
 
-export type IngestSurface = 'native' | 'text' | 'bulk' | 'otlp' | 'agent'
-
-/** What a part carries to the decoder besides its bytes. */
-export type PartOptions = Pick<Part, 'itemFields' | 'defaultIndex'>
-
 export interface BodyPlan {
-  readonly kind: BodyKind
-  readonly partOptions?: PartOptions | undefined
+  readonly format: BodyFormat
+  /** What every part tells its decoder, where its framer says nothing. */
+  readonly partOptions?: object | undefined
+  /** The answer has items that workers write. */
+  readonly hasItems?: boolean
   /** What the path says about the events; tells apart the requests under one Idempotency-Key. */
   readonly target?: readonly string[]
 }
@@ -35,14 +32,12 @@ export interface PlacedPart {
 /** The body of a successful answer; an Idempotency-Key remembers it as text. */
 export type Answer = string | Uint8Array
 
-/** Forms of answers: a remembered answer can be given in its own form only. */
-export const ANSWER_FORMS = ['native', 'text', 'bulk', 'document', 'otlp', 'agent'] as const
-export type AnswerForm = (typeof ANSWER_FORMS)[number]
-
 /** One request in the terms of its surface. */
 export interface Dialect {
-  readonly surface: IngestSurface
-  readonly answerForm: AnswerForm
+  /** Its name in metrics. */
+  readonly surface: string
+  /** Names the form of its answers: one that is remembered can be given in its own form only. */
+  readonly answerForm: string
   /** Judges the head of a request whose sender is known. Throws the error it is refused with. */
   plan(): BodyPlan
   /** Set where an error's code does not say enough about why the request was refused. */

@@ -190,12 +190,12 @@ test('OTLP JSON shares a batch with text, and is repaired as a document', () => 
   )
 })
 
-test('parts of two kinds in one batch are a bug', () => {
+test('parts of two inputs in one batch are a bug', () => {
   const batch = batchOfParts([
     ['text', 'x'],
     ['otlp-protobuf', ''],
   ])
-  assert.throws(() => new IngestPipeline().run(batch), /one kind/)
+  assert.throws(() => new IngestPipeline().run(batch), /one input/)
 })
 
 test('a batch after a very large one starts with a small buffer again', () => {

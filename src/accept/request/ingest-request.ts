@@ -12,7 +12,6 @@ import type { BodyConsumer } from '../../http/exchange.ts'
 import type { InFlightRequest } from '../../http/in-flight.ts'
 import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../../limits.ts'
 import type { EncodedBatch } from '../../model/batch/encoded-batch.ts'
-import { bulkItemsBytesMax } from '../admission/bulk-items-bytes.ts'
 import {
   assertKeepable,
   assertSameRequest,
@@ -25,10 +24,9 @@ import { failureOf } from '../batching/failure.ts'
 import { type HeldBatch, HeldBatches } from '../batching/held-batches.ts'
 import type { Client } from '../batching/shared-batch.ts'
 import type { Answer, BodyPlan, BodySource, Dialect, PlacedPart, Sender } from '../dialect.ts'
-import { BodyFramer, type FramedPart } from '../framing/body-framer.ts'
+import type { FramedPart, Framer } from '../framing/body-framer.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from '../framing/decompress.ts'
 import { IngestReport } from '../ingest-report.ts'
-import { OtlpFramer } from '../surfaces/otlp/otlp-framer.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 
 export interface IngestRequestOptions {
@@ -54,7 +52,7 @@ export class IngestRequest implements BodyConsumer, Client {
   readonly #held: HeldBatches
   #receivedBytes = 0
   #decompressedBytes = 0
-  #framer: BodyFramer | OtlpFramer | undefined
+  #framer: Framer | undefined
   #decompressor: Decompressor | undefined
   /** Encoded parts of a large request, in body order. */
   readonly #encoded: { readonly batch: Promise<HeldBatch>; readonly linesBefore: number }[] = []
@@ -169,7 +167,7 @@ export class IngestRequest implements BodyConsumer, Client {
     this.#framer.push(bytes)
   }
 
-  #createFramer(): BodyFramer | OtlpFramer {
+  #createFramer(): Framer {
     const { plan, encoding, sender } = this.#options
     const { stream } = sender
     const declaredBytes = encoding ? 0 : this.#options.declaredBytes
@@ -179,7 +177,7 @@ export class IngestRequest implements BodyConsumer, Client {
         const bytes = part.end
         this.#room.queued(bytes)
         const batch = batcher
-          .encodeOwn(stream, part, plan.partOptions, this)
+          .encodeOwn(stream, part, plan, this)
           .finally(() => this.#room.unqueued(bytes))
           .then((each) => this.#holdEncoded(each))
         batch.catch((cause: unknown) => this.#finishFailed(cause))
@@ -187,8 +185,7 @@ export class IngestRequest implements BodyConsumer, Client {
       },
       fail: (error: IngestError) => this.#finish(error),
     }
-    if (plan.kind === 'otlp-protobuf') return new OtlpFramer(declaredBytes, batcher.buffers, sink)
-    return new BodyFramer(plan.kind, declaredBytes, batcher.buffers, sink)
+    return plan.format.createFramer(declaredBytes, batcher.buffers, sink)
   }
 
   /** Blocks and items wait in memory until the whole request is judged, so they count as well. */
@@ -228,28 +225,12 @@ export class IngestRequest implements BodyConsumer, Client {
   #submitSmall(bytes: Uint8Array): void {
     const { sender, plan } = this.#options
     const report = new IngestReport()
-    const part =
-      plan.kind === 'json' ? BodyFramer.detectWhole(bytes) : { framing: plan.kind, bytes }
+    const part = plan.format.whole(bytes, plan.partOptions)
     if (part instanceof IngestError) return this.#finish(part)
     if (part.bytes.length === 0) return this.#finishJudged(report, [])
     report.skipLines(part.linesBefore ?? 0)
-    const isOtlp = plan.kind === 'otlp-protobuf'
-    const eventBytes = isOtlp ? OtlpFramer.measureWhole(bytes) : part.bytes.length
-    if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
-    // Its items may be many times the body's size, and are made together with those of others.
-    if (part.framing === 'bulk') {
-      const itemBytes = bulkItemsBytesMax(bytes, plan.partOptions)
-      this.#room.hold(this.#room.bytes + itemBytes)
-    }
-    const { batcher } = this.#services
-    const placed = batcher.submitShared(
-      sender.stream,
-      part.framing,
-      part.bytes,
-      plan.partOptions,
-      eventBytes,
-      this,
-    )
+    if (part.itemBytes !== undefined) this.#room.hold(this.#room.bytes + part.itemBytes)
+    const placed = this.#services.batcher.submitShared(sender.stream, part, plan, this)
     const queuedBytes = bytes.length // The network takes `bytes` back.
     this.#room.queued(queuedBytes)
     const told = (place: PlacedPart) => {

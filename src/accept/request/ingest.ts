@@ -23,7 +23,7 @@ import {
   type IdempotencyStore,
   RequestFingerprint,
 } from '../admission/idempotency.ts'
-import type { Arrival, BodyPlan, BodySource, IngestSurface, Sender } from '../dialect.ts'
+import type { Arrival, BodyPlan, BodySource, Sender } from '../dialect.ts'
 import { parseContentEncoding } from '../framing/decompress.ts'
 import type { IngestReport } from '../ingest-report.ts'
 import { bodyTooLarge, IngestRequest, releaseClaim } from './ingest-request.ts'
@@ -31,8 +31,8 @@ import type { IngestServices, Outcome } from './ingest-services.ts'
 
 /** Learns how requests end, for metrics and the streams' counts. Must not throw. */
 export interface IngestMeter {
-  readonly onReply: (surface: IngestSurface, status: number) => void
-  readonly onAcknowledged: (surface: IngestSurface, seconds: number) => void
+  readonly onReply: (surface: string, status: number) => void
+  readonly onAcknowledged: (surface: string, seconds: number) => void
   /** A body was judged. Called with the result even when none of its events was stored. */
   readonly onJudged: (streamId: StreamId, report: IngestReport, isStored: boolean) => void
   /** `streamId` is undefined when no valid key came with it. */

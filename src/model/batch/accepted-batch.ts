@@ -1,32 +1,11 @@
 /** What accept hands to the pool: bytes of requests, in parts. */
 import type { StreamId, TransformSettings } from '../stream.ts'
-import type { BulkItemFields } from './bulk-items.ts'
-
-/** How the events of a part are delimited. */
-export const FRAMINGS = [
-  'ndjson',
-  'array',
-  'document',
-  'text',
-  'bulk',
-  'otlp-protobuf',
-  'otlp-json',
-] as const
-export type Framing = (typeof FRAMINGS)[number]
 
 /**
- * Parts of one kind may share a batch: those whose input holds the events as JSON, those whose
- * events are generated from text, and those whose input is binary.
+ * What the bytes of a batch are. `json` has the events as they are stored, if no transform changes
+ * them; from `text`, which is UTF-8, and from `binary` events are generated.
  */
-export const BATCH_KINDS = {
-  ndjson: 'json',
-  array: 'json',
-  document: 'json',
-  bulk: 'json',
-  text: 'generated',
-  'otlp-json': 'generated',
-  'otlp-protobuf': 'binary',
-} as const satisfies Record<Framing, string>
+export type BatchInput = 'json' | 'text' | 'binary'
 
 /** A range of a batch's bytes. */
 export interface ByteRange {
@@ -39,25 +18,10 @@ export interface ByteRange {
  * actions with their documents, or whole log records.
  */
 export interface Part extends ByteRange {
-  readonly framing: Framing
-  /** Bulk: what each item of the reply holds. */
-  readonly itemFields?: BulkItemFields | undefined
-  /** Bulk: the index in the request's path, for actions that name none. */
-  readonly defaultIndex?: string | undefined
-  /** OTLP protobuf: where a part after the first begins in its request. */
-  readonly resume?: OtlpResume | undefined
-  /** OTLP protobuf: the messages around the part's last record go on in the next part. */
-  readonly continues?: boolean | undefined
-}
-
-/** A part of an OTLP request that begins between two records of one ScopeLogs message. */
-export interface OtlpResume {
-  /** The Resource and the InstrumentationScope messages, in the batch's bytes before the part. */
-  readonly resource: ByteRange
-  readonly scope: ByteRange | undefined
-  /** Bytes that remain, from the part's start, of the ScopeLogs and ResourceLogs messages. */
-  readonly scopeLogsBytes: number
-  readonly resourceLogsBytes: number
+  /** How its events are delimited: the name of a decoder (`workers/decode/all-decoders.ts`). */
+  readonly framing: string
+  /** What else its decoder is told: plain data. */
+  readonly options?: object | undefined
 }
 
 /** The parts of one stream in a mixed batch; they are consecutive. */
@@ -72,6 +36,7 @@ export interface AcceptedBatch {
   /** Receipt time of the newest byte, milliseconds since 1970. */
   readonly receivedAtMs: number
   readonly bytes: Uint8Array
+  /** Of decoders that take the same input. */
   readonly parts: readonly Part[]
 }
 

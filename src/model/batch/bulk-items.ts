@@ -1,5 +1,13 @@
 /** The items of a bulk reply: what the request asks of the worker, and what it returns. */
 
+/** What the decoder of a bulk part is told. */
+export interface BulkPartOptions {
+  /** What each item of the reply holds. */
+  readonly itemFields?: BulkItemFields | undefined
+  /** The index in the request's path, for actions that name none. */
+  readonly defaultIndex?: string | undefined
+}
+
 /** Bits of what an item of the bulk reply holds, by operation; see `filter_path`. */
 export interface BulkItemFields {
   readonly index: number

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Batcher } from '../../../src/accept/batching/batcher.ts'
 import type { HttpDialect } from '../../../src/accept/dialect.ts'
+import { NDJSON_BODY } from '../../../src/accept/framing/body-format.ts'
 import type { IngestDeps } from '../../../src/accept/request/ingest.ts'
 import { ingestHandler } from '../../../src/accept/request/ingest-handler.ts'
 import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
@@ -54,7 +55,7 @@ const DIALECT: HttpDialect = {
   surface: 'native',
   answerForm: 'native',
   apiKey: 'key',
-  plan: () => ({ kind: 'ndjson' }),
+  plan: () => ({ format: NDJSON_BODY }),
   judge: () => undefined,
   answer: () => 'taken',
   acceptedReply: (answer) => ({ status: 200, body: answer }),

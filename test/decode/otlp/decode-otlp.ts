@@ -44,7 +44,7 @@ export function decodeOtlp(
   into.reset()
   tape.begin(into.bytes)
   const held = tape.batch.hold(shared)
-  const range = { start: 0, ...part, end }
+  const range = { start: 0, ...part, ...part.options, end }
   const outcome =
     framing === 'otlp-protobuf' ? decoder.decode(held, range) : jsonDecoder.decode(held, range)
   const result = outcome.toResult()

@@ -10,7 +10,8 @@
  * are longer than the part. Everywhere else that is malformed.
  */
 import { OTLP_GENERATED_BYTES_MAX } from '../../../src/limits.ts'
-import type { OtlpResume, Part } from '../../../src/model/batch/accepted-batch.ts'
+import type { ByteRange } from '../../../src/model/batch/accepted-batch.ts'
+import type { OtlpPartOptions, OtlpResume } from '../../../src/model/batch/otlp-part.ts'
 import { EventBuilder } from '../../build/event-builder.ts'
 import type { ByteSource } from '../../build/scalar-writer.ts'
 import { kernels } from '../../kernel/kernels.ts'
@@ -45,7 +46,7 @@ const ID_MESSAGE =
 const IN_PIECES_MESSAGE = 'a message comes in several pieces, which are not merged'
 
 /** The range of a part, and what is known about it. */
-export type OtlpPart = Pick<Part, 'start' | 'end' | 'resume' | 'continues'>
+export interface OtlpPart extends ByteRange, OtlpPartOptions {}
 
 export class OtlpDecoder {
   readonly #events: DecodedEvents

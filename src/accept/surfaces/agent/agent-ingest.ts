@@ -1,6 +1,6 @@
 /**
  * Ingest by an agent: a whole body without a connection of its own, with an access token in place
- * of a key. It takes the same path as all surfaces: budgets, caps, bytes in flight, batches, commit,
+ * of a key. It takes the path of all surfaces: budgets, caps, bytes in flight, batches, commit,
  * counted refusals.
  */
 import { IngestError, OutcomeUnknownError } from '../../../errors.ts'
@@ -8,6 +8,7 @@ import { SEGMENT_EVENTS_MAX } from '../../../limits.ts'
 import type { AgentEvents, AgentReport, IngestEvents } from '../../../model/batch/agent-events.ts'
 import { formatEventId } from '../../../model/event-id.ts'
 import { type Dialect, type PlacedPart, wholeBody } from '../../dialect.ts'
+import { type BodyFormat, JSON_BODY, TEXT_BODY } from '../../framing/body-format.ts'
 import type { IngestReport } from '../../ingest-report.ts'
 import { type IngestDeps, ingest } from '../../request/ingest.ts'
 
@@ -42,12 +43,17 @@ function agentDialect(kind: AgentEvents['kind']): Dialect {
   return {
     surface: 'agent',
     answerForm: 'agent',
-    plan: () => ({ kind }),
+    plan: () => ({ format: agentFormat(kind) }),
     judge,
     answer: ({ accepted, rejected, errors }, parts) => {
       return JSON.stringify({ accepted, rejected, errors, event_ids: parts.flatMap(idsOf) })
     },
   }
+}
+
+/** Of what an agent sends. */
+export function agentFormat(kind: AgentEvents['kind']): BodyFormat {
+  return kind === 'text' ? TEXT_BODY : JSON_BODY
 }
 
 function judge(report: IngestReport): IngestError | undefined {

@@ -14,12 +14,13 @@
  */
 
 import { BULK_DELETE, bulkActionAt, bulkOperation, skipBlanks } from '../../../model/bulk-action.ts'
+import type { Cutter } from '../../framing/cutters.ts'
 
 type Expects = 'action' | 'document' | 'document-or-action'
 
 const LINE_FEED = 0x0a
 
-export class BulkCutter {
+export class BulkCutter implements Cutter {
   /** Bytes already searched for a line feed. */
   #searched = 0
   /** The end of a line up to which the state is known: no line is examined more than twice. */

@@ -11,14 +11,17 @@ import { IngestError } from '../../../errors.ts'
 import { mediaTypeOf } from '../../../http/body.ts'
 import type { Exchange, Handler, Reply, Route } from '../../../http/exchange.ts'
 import { SEGMENT_EVENTS_MAX } from '../../../limits.ts'
+import type { BulkPartOptions } from '../../../model/batch/bulk-items.ts'
 import { formatEventId } from '../../../model/event-id.ts'
 import { elasticKey } from '../../admission/presented-key.ts'
 import type { Answer, BodyPlan, HttpDialect, PlacedPart } from '../../dialect.ts'
+import { DOCUMENT_BODY } from '../../framing/body-format.ts'
 import type { IngestReport } from '../../ingest-report.ts'
 import type { IngestDeps } from '../../request/ingest.ts'
 import { ingestHandler } from '../../request/ingest-handler.ts'
 import { compatible } from '../descriptions.ts'
 import { type BulkForm, bulkFormOf } from './bulk-form.ts'
+import { BULK_BODY } from './bulk-format.ts'
 import { encodeBulkReply } from './bulk-reply.ts'
 import { ElasticReplies } from './elastic-reply.ts'
 import { isBefore8 } from './elastic-version.ts'
@@ -53,7 +56,11 @@ function elasticRoutes(
   handler: Handler,
 ): Route[] {
   return methods.map((method) => {
-    const description = compatible(method, pattern, { tag: 'Elasticsearch', summary })
+    const description = compatible(method, pattern, {
+      tag: 'Elasticsearch',
+      credential: 'basic',
+      summary,
+    })
     return { method, pattern, isLoose: true, description, handler }
   })
 }
@@ -108,8 +115,11 @@ class BulkDialect extends ElasticDialect implements HttpDialect {
 
   plan(): BodyPlan {
     this.assertMediaType()
-    const partOptions = { itemFields: this.#form.filter.items, defaultIndex: this.#defaultIndex }
-    return { kind: 'bulk', partOptions, target: [this.#defaultIndex ?? ''] }
+    const partOptions: BulkPartOptions = {
+      itemFields: this.#form.filter.items,
+      defaultIndex: this.#defaultIndex,
+    }
+    return { format: BULK_BODY, partOptions, hasItems: true, target: [this.#defaultIndex ?? ''] }
   }
 
   /** The reply reports rejected items one by one. */
@@ -155,7 +165,7 @@ class DocumentDialect extends ElasticDialect implements HttpDialect {
 
   plan(): BodyPlan {
     this.assertMediaType()
-    return { kind: 'document', target: [this.#index, this.#id ?? ''] }
+    return { format: DOCUMENT_BODY, target: [this.#index, this.#id ?? ''] }
   }
 
   judge(report: IngestReport): IngestError | undefined {

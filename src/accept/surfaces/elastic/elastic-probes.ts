@@ -20,6 +20,8 @@ const ACKNOWLEDGED = { acknowledged: true }
 /** The answer's JSON, or text, or undefined for an empty body. */
 type Probe = (exchange: Exchange, seen: Seen) => unknown
 
+type Credentials = Pick<CredentialCache, 'tryResolveKey' | 'resolveKey'>
+
 /** Headers, which can only be read synchronously. */
 interface Seen {
   readonly host: string
@@ -27,7 +29,11 @@ interface Seen {
   readonly userAgent: string
 }
 
-const PROBE = { tag: 'Elasticsearch', summary: 'Answers what forwarders ask first' }
+const PROBE = {
+  tag: 'Elasticsearch',
+  credential: 'basic',
+  summary: 'Answers what forwarders ask first',
+} as const
 
 /** Method, pattern and answer. GET answers HEAD as well. */
 const PROBES: readonly (readonly [methods: string, pattern: string, probe: Probe])[] = [
@@ -64,7 +70,7 @@ const PROBES: readonly (readonly [methods: string, pattern: string, probe: Probe
   ['GET POST', '/:index/_flush', () => refreshed()],
 ]
 
-export function elasticProbeRoutes(credentials: CredentialCache): Route[] {
+export function elasticProbeRoutes(credentials: Credentials): Route[] {
   const routes: Route[] = []
   for (const [methods, pattern, probe] of PROBES) {
     const handler = withKey(credentials, probe)
@@ -92,7 +98,7 @@ export function elasticProbeRoutes(credentials: CredentialCache): Route[] {
  * unknown GET is a probe we do not know yet, and an empty object lets most clients go on.
  */
 export function elasticFallback(
-  credentials: CredentialCache,
+  credentials: Credentials,
 ): (exchange: Exchange, allow: string | undefined) => Reply | Promise<Reply> {
   return (exchange, allow) => {
     const { method } = exchange
@@ -124,7 +130,7 @@ function noRoute(allow: string | undefined): IngestError {
   return new IngestError('method_not_allowed', `this path takes ${allow}`)
 }
 
-function withKey(credentials: CredentialCache, probe: Probe): Handler {
+function withKey(credentials: Credentials, probe: Probe): Handler {
   return async (exchange) => {
     const replies = new ElasticReplies(exchange)
     const seen = seenOf(exchange)

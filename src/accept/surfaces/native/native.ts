@@ -1,34 +1,41 @@
 /** Native ingest: `POST /v1/ingest` (JSON, NDJSON), `POST /v1/ingest/text` (one event per line). */
+import type { RouteDescription } from '../../../api/route-description.ts'
+import type { Schema } from '../../../api/schema.ts'
 import { IngestError } from '../../../errors.ts'
 import { mediaTypeOf } from '../../../http/body.ts'
-import type { Exchange, Reply, Route } from '../../../http/exchange.ts'
+import type { Exchange, Reply } from '../../../http/exchange.ts'
 import { problemReply } from '../../../http/problem.ts'
 import type { Answer, BodyPlan, HttpDialect } from '../../dialect.ts'
-import type { BodyKind } from '../../framing/body-framer.ts'
+import { type BodyFormat, JSON_BODY, NDJSON_BODY, TEXT_BODY } from '../../framing/body-format.ts'
 import type { IngestReport } from '../../ingest-report.ts'
-import type { IngestDeps } from '../../request/ingest.ts'
 import { ingestHandler } from '../../request/ingest-handler.ts'
-import { NATIVE_JSON, NATIVE_TEXT } from '../descriptions.ts'
+import { describeIngest, EVENT } from '../descriptions.ts'
+import type { Surface } from '../surface.ts'
 
 const NDJSON_TYPES = ['application/x-ndjson', 'application/jsonl', 'application/stream+json']
 
-export function nativeIngestRoutes(deps: IngestDeps): Route[] {
-  return [
-    {
-      method: 'POST',
-      pattern: '/v1/ingest',
-      isLoose: true,
-      description: NATIVE_JSON,
-      handler: ingestHandler(deps, (exchange) => new NativeDialect(exchange, 'native')),
-    },
-    {
-      method: 'POST',
-      pattern: '/v1/ingest/text',
-      isLoose: true,
-      description: NATIVE_TEXT,
-      handler: ingestHandler(deps, (exchange) => new NativeDialect(exchange, 'text')),
-    },
-  ]
+const LINES: Schema = { type: 'string', description: 'One object per line' }
+const NATIVE_JSON = describeIngest('ingestJson', 'Ingest JSON events', {
+  'application/json': { anyOf: [EVENT, { type: 'array', items: EVENT }] },
+  'application/x-ndjson': LINES,
+  'application/jsonl': LINES,
+  'application/stream+json': LINES,
+})
+const NATIVE_TEXT = describeIngest('ingestText', 'Ingest lines of text, one event per line', {
+  'text/plain': { type: 'string' },
+})
+
+export const nativeSurface: Surface = ({ deps }) => {
+  const post = (pattern: string, description: RouteDescription, surface: 'native' | 'text') => {
+    const handler = ingestHandler(deps, (exchange) => new NativeDialect(exchange, surface))
+    return { method: 'POST', pattern, isLoose: true, description, handler } as const
+  }
+  return {
+    routes: [
+      post('/v1/ingest', NATIVE_JSON, 'native'),
+      post('/v1/ingest/text', NATIVE_TEXT, 'text'),
+    ],
+  }
 }
 
 class NativeDialect implements HttpDialect {
@@ -46,16 +53,16 @@ class NativeDialect implements HttpDialect {
   }
 
   plan(): BodyPlan {
-    return { kind: this.#bodyKind(mediaTypeOf(this.#contentType)) }
+    return { format: this.#bodyFormat(mediaTypeOf(this.#contentType)) }
   }
 
-  #bodyKind(mediaType: string): BodyKind {
+  #bodyFormat(mediaType: string): BodyFormat {
     if (this.surface === 'text') {
-      if (mediaType === 'text/plain') return 'text'
+      if (mediaType === 'text/plain') return TEXT_BODY
       throw new IngestError('unsupported_media_type', 'send text as text/plain')
     }
-    if (mediaType === 'application/json') return 'json'
-    if (NDJSON_TYPES.includes(mediaType)) return 'ndjson'
+    if (mediaType === 'application/json') return JSON_BODY
+    if (NDJSON_TYPES.includes(mediaType)) return NDJSON_BODY
     // Text sent where JSON is expected has a reason of its own (spec, Errors 1).
     this.refusalReason = 'plain_text_not_accepted'
     const text = `send application/json or ${NDJSON_TYPES.join(', ')}; text goes to /v1/ingest/text`

@@ -14,14 +14,14 @@ import { BATCH_PADDING, type BatchBuffers } from '../../../bytes/batch-buffers.t
 import { copyBytes } from '../../../bytes/copy-bytes.ts'
 import { IngestError } from '../../../errors.ts'
 import { BATCH_BYTES_TARGET, OTLP_GENERATED_BYTES_MAX } from '../../../limits.ts'
-import type { OtlpResume } from '../../../model/batch/accepted-batch.ts'
-import { type FramerSink, firstBytes, moreBytes } from '../../framing/body-framer.ts'
+import type { OtlpPartOptions, OtlpResume } from '../../../model/batch/otlp-part.ts'
+import { type Framer, type FramerSink, firstBytes, moreBytes } from '../../framing/body-framer.ts'
 import { OtlpScan, SCAN_BOUNDARY, SCAN_MORE, SCAN_TWICE, spanBytes } from './otlp-scan.ts'
 
 const TWICE = 'invalid OTLP request: a resource or scope comes twice'
 const CUT_SHORT = 'invalid OTLP request: the body ends inside a message'
 
-export class OtlpFramer {
+export class OtlpFramer implements Framer {
   readonly #buffers: BatchBuffers
   readonly #sink: FramerSink
   readonly #target: number
@@ -164,16 +164,9 @@ export class OtlpFramer {
   }
 
   #emit(buffer: Uint8Array, end: number, continues: boolean): void {
-    const resume = this.#resume
-    this.#sink.part({
-      buffer,
-      framing: 'otlp-protobuf',
-      start: this.#start,
-      end,
-      linesBefore: 0,
-      continues,
-      resume,
-    })
+    const options: OtlpPartOptions = { resume: this.#resume, continues }
+    const framing = 'otlp-protobuf'
+    this.#sink.part({ buffer, framing, start: this.#start, end, linesBefore: 0, options })
   }
 }
 

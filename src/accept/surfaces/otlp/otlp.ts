@@ -3,15 +3,18 @@
  * collectors are configured with as the endpoint `/v1/otlp`, and the protocol's own `/v1/logs`.
  * Paths of other signals answer "not implemented", so that exporters stop.
  */
+import type { RouteDescription } from '../../../api/route-description.ts'
+import type { Schema } from '../../../api/schema.ts'
 import { IngestError } from '../../../errors.ts'
 import { mediaTypeOf } from '../../../http/body.ts'
 import type { Exchange, Handler, Reply, Route } from '../../../http/exchange.ts'
 import { headerOrBearerKey } from '../../admission/presented-key.ts'
 import type { Answer, BodyPlan, HttpDialect } from '../../dialect.ts'
 import type { IngestReport } from '../../ingest-report.ts'
-import type { IngestDeps } from '../../request/ingest.ts'
 import { ingestHandler } from '../../request/ingest-handler.ts'
-import { compatible, otlpLogs } from '../descriptions.ts'
+import { compatible, describeIngest } from '../descriptions.ts'
+import type { Surface } from '../surface.ts'
+import { OTLP_JSON_BODY, OTLP_PROTOBUF_BODY } from './otlp-formats.ts'
 import {
   OTLP_CONTENT_TYPES,
   type OtlpEncoding,
@@ -25,7 +28,7 @@ import {
 const LOGS = ['/v1/otlp/v1/logs', '/v1/logs']
 const OTHER_SIGNALS = ['traces', 'metrics', 'profiles']
 
-export function otlpRoutes(deps: IngestDeps): Route[] {
+export const otlpSurface: Surface = ({ deps }) => {
   const logs = ingestHandler(deps, (exchange) => new OtlpDialect(exchange))
   const routes: Route[] = LOGS.map((pattern, index) => {
     const description = otlpLogs(index === 0 ? 'ingestOtlpLogs' : 'ingestOtlpLogsAlias')
@@ -34,13 +37,33 @@ export function otlpRoutes(deps: IngestDeps): Route[] {
   for (const signal of OTHER_SIGNALS) {
     for (const root of ['/v1/otlp/v1', '/v1']) {
       const pattern = `${root}/${signal}`
-      const about = { tag: 'OTLP', summary: `Refuses ${signal}: only logs are accepted` }
+      const summary = `Refuses ${signal}: only logs are accepted`
+      const about = { tag: 'OTLP', credential: 'none', summary } as const
       const description = compatible('POST', pattern, about)
       const handler = replyNotImplemented
       routes.push({ method: 'POST', pattern, isLoose: true, description, handler })
     }
   }
-  return routes
+  return { routes }
+}
+
+/** OTLP logs at one of its paths. */
+function otlpLogs(operationId: string): RouteDescription {
+  const form: Schema = { description: 'ExportLogsServiceRequest' }
+  const answer: Schema = { description: 'ExportLogsServiceResponse' }
+  return {
+    ...describeIngest(operationId, 'Ingest OTLP logs', {
+      'application/x-protobuf': form,
+      'application/json': form,
+    }),
+    description: 'The key may also come as `Authorization: Bearer`.',
+    answers: {
+      200: {
+        description: 'Stored',
+        content: { 'application/x-protobuf': answer, 'application/json': answer },
+      },
+    },
+  }
 }
 
 /** A request of neither type gets its error as JSON. */
@@ -64,8 +87,8 @@ class OtlpDialect implements HttpDialect {
 
   plan(): BodyPlan {
     const { protobuf, json } = OTLP_CONTENT_TYPES
-    if (this.#mediaType === protobuf) return { kind: 'otlp-protobuf' }
-    if (this.#mediaType === json) return { kind: 'otlp-json' }
+    if (this.#mediaType === protobuf) return { format: OTLP_PROTOBUF_BODY }
+    if (this.#mediaType === json) return { format: OTLP_JSON_BODY }
     if (this.#mediaType === 'text/plain') this.refusalReason = 'plain_text_not_accepted'
     throw new IngestError('unsupported_media_type', `send ${protobuf} or ${json}`)
   }

@@ -1,9 +1,9 @@
 /** Runs a bulk body through framer, worker code and reply like a request, without the network. */
 
 import type { PlacedPart } from '../../../../src/accept/dialect.ts'
-import { BodyFramer } from '../../../../src/accept/framing/body-framer.ts'
 import { IngestReport } from '../../../../src/accept/ingest-report.ts'
 import { COMPACT_REPLY } from '../../../../src/accept/surfaces/elastic/bulk-form.ts'
+import { BULK_BODY } from '../../../../src/accept/surfaces/elastic/bulk-format.ts'
 import { encodeBulkReply } from '../../../../src/accept/surfaces/elastic/bulk-reply.ts'
 import type { BulkFilter } from '../../../../src/accept/surfaces/elastic/filter-path.ts'
 import { BatchBuffers } from '../../../../src/bytes/batch-buffers.ts'
@@ -44,10 +44,12 @@ export function runBulk(chunks: readonly Uint8Array[], options: BulkOptions = {}
   const events = new Map<string, string>()
   let nextId = options.firstSegmentId ?? SEGMENT_ID
   const buffers = new BatchBuffers(BATCH_BYTES_TARGET)
-  const framer = new BodyFramer('bulk', declaredBytes, buffers, {
+  const framer = BULK_BODY.createFramer(declaredBytes, buffers, {
     part: ({ buffer, framing, start, end, linesBefore }) => {
       const batch = batchOfPart(buffer, { framing, start, end })
-      const parts = batch.parts.map((part) => ({ ...part, defaultIndex, itemFields: filter.items }))
+      const parts = batch.parts.map((part) => {
+        return { ...part, options: { defaultIndex, itemFields: filter.items } }
+      })
       const encoded = pipeline.run({ ...batch, parts })
       const [result] = encoded.parts
       if (result === undefined) throw new Error('no result')
