@@ -248,6 +248,18 @@ test('imports follow the table', () => {
   )
 })
 
+test('surfaces do not know each other', () => {
+  const surfaceOf = (path: string) => /^src\/accept\/surfaces\/([^/]+)\//.exec(path)?.[1]
+  const wrong = imports.filter(({ from, to }) => {
+    const [own, other] = [surfaceOf(from), surfaceOf(to)]
+    return own !== undefined && other !== undefined && own !== other
+  })
+  assert.deepEqual(
+    wrong.map(({ from, to }) => `${from} imports ${to}`),
+    [],
+  )
+})
+
 test('a package is imported by its one folder', () => {
   const wrong = imports.filter(({ from, to }) => {
     if (isOurs(to) || to.startsWith('node:')) return false
