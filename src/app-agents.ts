@@ -1,6 +1,6 @@
 /** The part of the composition root that builds the tools of agents. */
-import { BodyFramer } from './accept/framing/body-framer.ts'
 import { IngestReport } from './accept/ingest-report.ts'
+import { agentFormat } from './accept/surfaces/agent/agent-ingest.ts'
 import { agentRoutes } from './agents/mcp-route.ts'
 import { allTools } from './agents/tools/all-tools.ts'
 import type { TryEvents } from './agents/tools/ingest-events.ts'
@@ -9,7 +9,7 @@ import { BATCH_PADDING, padBatch } from './bytes/batch-buffers.ts'
 import type { ReadStores } from './cell/read-stores.ts'
 import { IngestError } from './errors.ts'
 import type { Route } from './http/exchange.ts'
-import type { IngestEvents } from './model/batch.ts'
+import type { IngestEvents } from './model/batch/agent-events.ts'
 import { type SegmentId, segmentIdAt } from './model/segment-id.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import type { AggregateDeps } from './read/aggregate/aggregate.ts'
@@ -65,7 +65,7 @@ function tryEventsBy(pool: WorkerPool, readSegments: EventReads['readSegments'])
     kind,
     body,
   ) => {
-    const part = kind === 'text' ? { framing: kind, bytes: body } : BodyFramer.detectWhole(body)
+    const part = agentFormat(kind).whole(body, undefined)
     if (part instanceof IngestError) throw part
     const bytes = new Uint8Array(new SharedArrayBuffer(part.bytes.length + BATCH_PADDING))
     bytes.set(part.bytes)

@@ -1,7 +1,7 @@
 /** The part of the composition root that builds search. */
 import type { ReadStores } from './cell/read-stores.ts'
 import type { WaitingSegments } from './cell/waiting-segments.ts'
-import type { DamagedRead, RecordFormat, SegmentRead } from './model/batch.ts'
+import type { DamagedRead, RecordFormat, SegmentRead } from './model/batch/segment-read.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import type { SearchDeps } from './read/search/search.ts'
 import { storeSources } from './read/search/store-sources.ts'

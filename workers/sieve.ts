@@ -18,7 +18,7 @@ import {
   type SievedEvents,
   type SievedMatches,
   type WatchedQueries,
-} from '../src/model/batch.ts'
+} from '../src/model/batch/sieved-events.ts'
 import type { EventRange } from './block/native-block.ts'
 import { ClauseTest } from './evaluate/clause-test.ts'
 import { Evaluators } from './evaluate/evaluators.ts'

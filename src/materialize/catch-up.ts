@@ -18,7 +18,7 @@ import {
   REPLAY_SEGMENTS_MAX,
   SEGMENT_TRIES_MAX,
 } from '../limits.ts'
-import type { EncodedBlock } from '../model/batch.ts'
+import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import type { StreamSegment } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'

@@ -6,7 +6,7 @@
  * While as many tasks run as are useful, further segments gather and share the next task.
  */
 import { REPLAY_TASK_EVENTS_MAX, REPLAY_TASKS_MAX } from '../limits.ts'
-import type { EncodedBlock } from '../model/batch.ts'
+import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SegmentPart, StoredSegment } from './stored-segment.ts'
 

@@ -3,7 +3,7 @@
  * the event time of rows without a producer time.
  */
 import assert from 'node:assert/strict'
-import type { EncodedBlock, StampedColumns } from '../model/batch.ts'
+import type { EncodedBlock, StampedColumns } from '../model/batch/encoded-block.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { SegmentMember } from '../model/segment-members.ts'
 

@@ -1,6 +1,6 @@
 /** Rows of the raw store as catch-up reads them, and which of their segments are to be inserted. */
 
-import type { EncodedBlock } from '../model/batch.ts'
+import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import type { MixedRun } from '../model/mixed-runs.ts'
 import type { StreamSegment } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'

@@ -1,5 +1,5 @@
 /** What redaction would change in stored events: workers find it, the API reports it. */
-import type { DamagedRead, SegmentRead } from './batch.ts'
+import type { DamagedRead, SegmentRead } from './batch/segment-read.ts'
 import type { RedactionReason } from './redaction-preview.ts'
 
 /** Events of stored segments, newest segment first, and the rules to apply to them. */

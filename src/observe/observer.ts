@@ -27,7 +27,12 @@ import {
   OBSERVE_WRITE_STREAMS_MAX,
   REPLAY_SEGMENTS_MAX,
 } from '../limits.ts'
-import type { CommittedGroup, CommittedRun, CommittedSegment, SchemaDelta } from '../model/batch.ts'
+import type {
+  CommittedGroup,
+  CommittedRun,
+  CommittedSegment,
+} from '../model/batch/committed-group.ts'
+import type { SchemaDelta } from '../model/batch/schema-delta.ts'
 import type { KnownSchema, SchemaChange, SchemaCounts } from '../model/schema-changes.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'

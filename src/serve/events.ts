@@ -8,7 +8,7 @@
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
-import type { DamagedRead } from '../model/batch.ts'
+import type { DamagedRead } from '../model/batch/segment-read.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
 import { LEVELS } from '../model/event-labels.ts'
 import { SEGMENT_ID_MAX } from '../model/segment-id.ts'

@@ -2,7 +2,7 @@
 
 import type { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/exchange.ts'
-import type { SegmentRead as StoredRead } from '../model/batch.ts'
+import type { SegmentRead as StoredRead } from '../model/batch/segment-read.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'

@@ -5,7 +5,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TAIL_POLL_MS, TAIL_POLL_ROWS_MAX } from '../limits.ts'
-import type { CommittedGroup, SievedEvents } from '../model/batch.ts'
+import type { CommittedGroup } from '../model/batch/committed-group.ts'
+import type { SievedEvents } from '../model/batch/sieved-events.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import { type CommittedEntry, entriesOfRow } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'

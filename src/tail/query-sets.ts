@@ -6,7 +6,7 @@
 import { parse } from '../language/parse.ts'
 import type { Query } from '../language/query-tree.ts'
 import { TAIL_SIEVE_REST_MS } from '../limits.ts'
-import type { SievedEvents, SievedMatches, WatchedQueries } from '../model/batch.ts'
+import type { SievedEvents, SievedMatches, WatchedQueries } from '../model/batch/sieved-events.ts'
 import type { StreamId } from '../model/stream.ts'
 
 /** What ingest has found in a segment, and for which queries. */

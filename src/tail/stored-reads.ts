@@ -1,6 +1,6 @@
 /** Payloads of committed segments: from memory, or from their rows in the raw store. */
 
-import type { SegmentRead } from '../model/batch.ts'
+import type { SegmentRead } from '../model/batch/segment-read.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import { placeOf, rowKeyText, type SegmentInfo, type SegmentPlace } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'

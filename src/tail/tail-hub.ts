@@ -17,7 +17,9 @@ import {
   TAILS_MAX,
   TAILS_PER_TOKEN_MAX,
 } from '../limits.ts'
-import type { AcceptedBatch, CommittedGroup, WatchedQueries } from '../model/batch.ts'
+import type { AcceptedBatch } from '../model/batch/accepted-batch.ts'
+import type { CommittedGroup } from '../model/batch/committed-group.ts'
+import type { WatchedQueries } from '../model/batch/sieved-events.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import { type CatchUpParts, catchUp, type TailStart } from './catch-up.ts'
 import {

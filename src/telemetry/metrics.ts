@@ -1,18 +1,17 @@
 /**
- * Every metric of Sluice itself, in one place, with closed label sets. Counters move once a
+ * Every metric of Sluice itself, in one place. Labels are from closed sets, but for the names of
+ * surfaces, which are theirs. Counters move once a
  * request, batch or commit, never once an event. Gauges are read when they are scraped: their
  * owners hand a function to `watch` and pay nothing.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { ERRORS, type ErrorCode } from '../errors.ts'
-import { REJECT_CODES, type TransformCounts } from '../model/batch.ts'
+import type { TransformCounts } from '../model/batch/encoded-batch.ts'
+import { REJECT_CODES } from '../model/batch/part-result.ts'
 import { laneMetrics } from './lane-metrics.ts'
 import { readMetrics } from './read-metrics.ts'
 import { tailMetrics } from './tail-metrics.ts'
 import { StatusTally, Tally } from './tally.ts'
-
-export const SURFACES = ['native', 'text', 'bulk', 'otlp', 'agent', 'rest', 'telemetry'] as const
-export type Surface = (typeof SURFACES)[number]
 
 export const REFUSAL_REASONS = [
   ...(Object.keys(ERRORS) as ErrorCode[]),
@@ -127,7 +126,6 @@ function requestMetrics(registry: Registry) {
     requests: new StatusTally({
       name: 'ingest_requests_total',
       help: 'Requests answered, by surface and HTTP status',
-      surfaces: SURFACES,
       registry,
     }),
     requestBytes: counter(registry, 'ingest_request_bytes_total', 'Bytes of accepted events'),

@@ -1,10 +1,10 @@
 /** What the stages tell, turned into metrics and log lines. */
 
 import type { Refusals } from '../accept/admission/refusals.ts'
-import type { IngestMeter } from '../accept/request/ingest-handler.ts'
+import type { IngestMeter } from '../accept/request/ingest.ts'
 import type { CommitObserver } from '../commit/committer.ts'
 import type { MaterializeObserver } from '../materialize/materializer.ts'
-import type { EncodedBatch } from '../model/batch.ts'
+import type { EncodedBatch } from '../model/batch/encoded-batch.ts'
 import type { ObserveObserver } from '../observe/observer.ts'
 import type { RetainObserver } from '../retain/retainer.ts'
 import type { TableObserver } from '../retain/table-reconciler.ts'

@@ -34,13 +34,12 @@ export class Tally<Label extends string> {
   }
 }
 
-/** Requests by surface and HTTP status; the statuses are those our code sends. */
-export class StatusTally<Surface extends string> {
-  readonly #bySurface: Map<Surface, Map<number, number>>
+/** Requests by surface and status; surfaces, and the statuses that they send, are named in code. */
+export class StatusTally {
+  readonly #bySurface = new Map<string, Map<number, number>>()
 
-  constructor(options: TallyOptions & { surfaces: readonly Surface[] }) {
-    const bySurface = new Map(options.surfaces.map((surface) => [surface, new Map()]))
-    this.#bySurface = bySurface
+  constructor(options: TallyOptions) {
+    const bySurface = this.#bySurface
     new Counter({
       name: options.name,
       help: options.help,
@@ -55,8 +54,12 @@ export class StatusTally<Surface extends string> {
     })
   }
 
-  add(surface: Surface, status: number): void {
-    const counts = this.#bySurface.get(surface)
-    counts?.set(status, (counts.get(status) ?? 0) + 1)
+  add(surface: string, status: number): void {
+    let counts = this.#bySurface.get(surface)
+    if (counts === undefined) {
+      counts = new Map()
+      this.#bySurface.set(surface, counts)
+    }
+    counts.set(status, (counts.get(status) ?? 0) + 1)
   }
 }

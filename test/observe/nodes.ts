@@ -1,7 +1,8 @@
 /** Nodes that learn into one real PostgreSQL, with the worker code in this thread. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { segmentsOf } from '../../src/cell/create-observer.ts'
-import type { CommittedSegment, EncodedSegment } from '../../src/model/batch.ts'
+import type { CommittedSegment } from '../../src/model/batch/committed-group.ts'
+import type { EncodedSegment } from '../../src/model/batch/encoded-batch.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { SegmentIdGenerator } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'

@@ -12,11 +12,12 @@ import {
   SHAPE_DESCRIBE_MS,
   SHAPE_LEAVES_CHARS_MAX,
 } from '../../src/limits.ts'
-import type { SchemaDelta } from '../../src/model/batch.ts'
+import type { SchemaDelta } from '../../src/model/batch/schema-delta.ts'
 import { decodeLeaf, FIELD_TYPES, type Leaf } from '../../src/model/schema.ts'
 import { CATALOG_TYPE_NAMES } from '../../workers/facts/event-facts.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
+import { rounds } from '../support/fuzzing.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 function deltaOf(body: string, receivedAtMs = 0, pipeline = new IngestPipeline()): SchemaDelta {

@@ -10,7 +10,8 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { joinLines, loadCorpus } from '../../bench/corpus.ts'
 import { otlpProtobuf, otlpRequest, otlpRequestType } from '../../bench/otlp-request.ts'
-import type { AcceptedBatch, EncodedSegment, Framing } from '../../src/model/batch.ts'
+import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
+import type { EncodedSegment } from '../../src/model/batch/encoded-batch.ts'
 import { encodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import { encodeMembers } from '../../src/model/segment-members.ts'
@@ -53,7 +54,7 @@ function rowOf(batch: AcceptedBatch): Made {
   return { row: { stream_id: STREAM, segment_id: String(idOf(0)), ...sizes }, payload }
 }
 
-function ofLines(lines: readonly string[], framing: Framing = 'ndjson'): Made {
+function ofLines(lines: readonly string[], framing: string = 'ndjson'): Made {
   return rowOf(batchOf(lines.join('\n'), framing))
 }
 

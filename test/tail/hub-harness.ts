@@ -1,6 +1,6 @@
 /** A hub of tails on a raw store in memory; events are texts that hold the query or not. */
 
-import type { CommittedGroup } from '../../src/model/batch.ts'
+import type { CommittedGroup } from '../../src/model/batch/committed-group.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import {
   type CommittedEntry,

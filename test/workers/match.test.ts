@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MATCH_COST_MAX, MATCH_EVENTS_MAX, MATCH_RECORDS_BYTES_MAX } from '../../src/limits.ts'
-import type { SegmentRead } from '../../src/model/batch.ts'
+import type { SegmentRead } from '../../src/model/batch/segment-read.ts'
 import type { MatchQuery, MatchTask } from '../../src/pool/messages.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { MatchPipeline } from '../../workers/match.ts'

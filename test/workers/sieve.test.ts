@@ -14,7 +14,8 @@ import {
   TAIL_SIEVE_QUERY_STEPS,
   TAIL_SIEVE_SEGMENT_STEPS,
 } from '../../src/limits.ts'
-import type { AcceptedBatch, SievedEvents, WatchedQueries } from '../../src/model/batch.ts'
+import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
+import type { SievedEvents, WatchedQueries } from '../../src/model/batch/sieved-events.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'

@@ -3,7 +3,7 @@
  * workers decode. Events never pass through this thread as parsed values.
  */
 import { EVENTS_PAGE_BYTES_MAX, SEARCH_PAYLOADS_MAX } from '../../limits.ts'
-import type { DamagedRead, RecordFormat, SegmentRead } from '../../model/batch.ts'
+import type { DamagedRead, RecordFormat, SegmentRead } from '../../model/batch/segment-read.ts'
 import type { EventKey } from '../../model/event-id.ts'
 import { segmentIdMs } from '../../model/segment-id.ts'
 import type { FoundSegment, SegmentKey } from '../../model/segment-place.ts'

@@ -2,7 +2,7 @@
 import { IngestError } from '../../errors.ts'
 import { QueryError } from '../../language/query-error.ts'
 import { SEARCH_PAYLOADS_MAX, SEARCH_PENDING_ROWS } from '../../limits.ts'
-import type { SegmentRead } from '../../model/batch.ts'
+import type { SegmentRead } from '../../model/batch/segment-read.ts'
 import type { EventKey } from '../../model/event-id.ts'
 import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
 import type {

@@ -9,7 +9,7 @@ import {
   FLUENT_BIT_BUFFER_BYTES,
   FLUENT_BIT_READERS,
   readAsFluentBit,
-} from '../../accept/surfaces/fluent-bit-model.ts'
+} from '../../accept/surfaces/elastic/fluent-bit-model.ts'
 import { Api, type Stream } from '../../support/api.ts'
 import { type SharedService, shareService } from '../../support/service.ts'
 import { sendWire, type WireAnswer } from './wire-request.ts'
