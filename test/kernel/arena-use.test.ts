@@ -11,7 +11,6 @@ import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { previewEvent } from '../../workers/redaction-preview.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { UserAgents } from '../../workers/transform/agents/user-agent.ts'
-import { rounds } from '../support/fuzzing.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 const SETTINGS = { parseUserAgents: true, redactSensitive: true, redactFields: [] }

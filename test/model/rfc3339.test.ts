@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ceilMs, tryParseRfc3339 } from '../../src/model/rfc3339.ts'
-import { rounds } from '../support/fuzzing.ts'
 
 test('RFC 3339 times are read to the nanosecond, in any zone', () => {
   const cases = [

@@ -15,7 +15,6 @@ import { CheckpointStore } from '../../src/store/raw/checkpoint-store.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
 import { eventually } from '../store/temporary.ts'
-import { rounds } from '../support/fuzzing.ts'
 import { createRandom } from '../support/random.ts'
 import { newStream, TestNode } from './nodes.ts'
 

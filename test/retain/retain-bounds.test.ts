@@ -30,7 +30,6 @@ import { Retainer, type RetainObserver } from '../../src/retain/retainer.ts'
 import { RowRemover } from '../../src/retain/row-remover.ts'
 import type { MixedParts } from '../../src/store/projection/mixed-parts.ts'
 import type { RetentionStore } from '../../src/store/raw/retention-store.ts'
-import { rounds } from '../support/fuzzing.ts'
 import { virtualTime } from '../support/virtual-time.ts'
 
 const STREAM = 7 as StreamId

@@ -14,7 +14,6 @@ import { ProjectionParts } from '../../src/store/projection/projection-parts.ts'
 
 import { EventStore } from '../../src/store/raw/event-store.ts'
 import { eventually } from '../store/temporary.ts'
-import { rounds } from '../support/fuzzing.ts'
 import { NEVER, type NewSegment, RetainHarness } from './retain-harness.ts'
 
 const DAY_MS = 86_400_000

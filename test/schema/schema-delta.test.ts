@@ -17,7 +17,6 @@ import { decodeLeaf, FIELD_TYPES, type Leaf } from '../../src/model/schema.ts'
 import { CATALOG_TYPE_NAMES } from '../../workers/facts/event-facts.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
-import { rounds } from '../support/fuzzing.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 function deltaOf(body: string, receivedAtMs = 0, pipeline = new IngestPipeline()): SchemaDelta {

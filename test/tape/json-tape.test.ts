@@ -16,7 +16,7 @@ import { PartOutcome } from '../../workers/decode/part-outcome.ts'
 import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
 import { JsonTape, TAPE_PADDING } from '../../workers/tape/json-tape.ts'
 import { PathTrie } from '../../workers/tape/path-trie.ts'
-import { forMilliseconds, rounds, testSeed } from '../support/fuzzing.ts'
+import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 import { mutate, randomObject, randomValue } from './json-cases.ts'
 import { canonical, readEvent } from './tape-model.ts'
 

@@ -19,7 +19,6 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Answer, Api, call, JSON_TYPE, NDJSON_TYPE, type Stream } from '../../support/api.ts'
-import { rounds } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const CLIENTS = 6

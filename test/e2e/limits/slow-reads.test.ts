@@ -11,7 +11,6 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api, NDJSON_TYPE, type Stream } from '../../support/api.ts'
-import { rounds } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const SECONDS = Number(process.env.SLOW_READS_SECONDS ?? 5)

@@ -9,7 +9,6 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api, type EventPage, type Stream } from '../../support/api.ts'
-import { rounds } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const HEADERS = { 'content-type': 'application/json' }

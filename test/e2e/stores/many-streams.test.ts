@@ -10,7 +10,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { PROMOTED_STREAMS_MAX } from '../../../src/limits.ts'
 import { Api, NDJSON_TYPE, type Stream } from '../../support/api.ts'
-import { rounds } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const STREAMS = 48

@@ -12,7 +12,6 @@ import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { recordingLog } from '../../store/temporary.ts'
 import { Api, NDJSON_TYPE, type Stream } from '../../support/api.ts'
-import { rounds } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const OLD_EVENTS = 600
