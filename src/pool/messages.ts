@@ -12,7 +12,7 @@ import type {
 } from '../model/batch.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
-import type { StreamId } from '../model/stream.ts'
+import type { SegmentPart } from '../model/stored-row.ts'
 
 /** What a worker gets when it starts. */
 export interface WorkerData {
@@ -41,18 +41,10 @@ export interface IngestResult {
   readonly batch: EncodedBatch
 }
 
-/** Only these events of a payload, with the number of events of each segment. */
-export interface ReplayPart {
-  readonly first: number
-  readonly counts: readonly number[]
-  /** For the shared table: the stream of each segment. */
-  readonly streamIds?: readonly StreamId[]
-}
-
 /** A stored payload, and which of its events; without a part, all of them as one segment. */
 export interface StoredPart {
   readonly payload: Uint8Array
-  readonly part?: ReplayPart
+  readonly part?: SegmentPart
 }
 
 /** Build the blocks of stored segments again, exactly as ingest built them. */

@@ -5,8 +5,8 @@
 import { EVENTS_PAGE_BYTES_MAX, SEARCH_PAYLOADS_MAX } from '../../limits.ts'
 import type { DamagedRead, RecordFormat, SegmentRead } from '../../model/batch.ts'
 import type { EventKey } from '../../model/event-id.ts'
-import { segmentIdMs } from '../../model/segment-id.ts'
-import type { FoundSegment, SegmentKey } from '../../model/segment-place.ts'
+import type { StreamSegment } from '../../model/projection.ts'
+import { type FoundSegment, readOf } from '../../model/stored-row.ts'
 import type { ReadPayloads } from './store-sources.ts'
 
 export interface RecordReaders {
@@ -44,7 +44,7 @@ export interface DamagedSegment {
 const PIECE_BYTES = EVENTS_PAGE_BYTES_MAX / 2
 
 /** Events of one segment that were found, and the bytes that they will take. */
-interface Group extends SegmentKey {
+interface Group extends StreamSegment {
   readonly keys: EventKey[]
 }
 
@@ -76,7 +76,7 @@ export async function* readRecords(
           gone = 0
         }
         if (segment === undefined) gone += keys.length
-        else reads.push(readOf(segment, keys, options))
+        else reads.push(chosenOf(segment, keys, options))
         bytes += size
         last = keys.at(-1)
       }
@@ -102,22 +102,16 @@ function* affordable(keys: readonly EventKey[], eventBytes: number) {
   for (let at = 0; at < keys.length; at += count) yield keys.slice(at, at + count)
 }
 
-function readOf(
+function chosenOf(
   segment: FoundSegment,
   keys: readonly EventKey[],
   { newestFirst, tellsStream }: RecordOptions,
 ): SegmentRead {
-  const { payload, segmentId, eventCount, firstEvent, streamId } = segment
+  const all = { fromOrdinal: 0, toOrdinal: segment.eventCount }
   return {
-    payload,
-    segmentId: String(segmentId),
-    ingestedAtMs: segmentIdMs(segmentId),
-    fromOrdinal: 0,
-    toOrdinal: eventCount,
-    firstEvent,
-    newestFirst,
+    ...readOf(segment, all, newestFirst),
     ordinals: Uint32Array.from(keys, ({ ordinal }) => ordinal).sort(),
-    ...(tellsStream && { streamId: String(streamId) }),
+    ...(tellsStream && { streamId: String(segment.streamId) }),
   }
 }
 

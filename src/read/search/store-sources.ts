@@ -4,15 +4,15 @@ import { QueryError } from '../../language/query-error.ts'
 import { SEARCH_PAYLOADS_MAX, SEARCH_PENDING_ROWS } from '../../limits.ts'
 import type { SegmentRead } from '../../model/batch.ts'
 import type { EventKey } from '../../model/event-id.ts'
-import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import type { StreamSegment } from '../../model/projection.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
 import type {
-  FoundSegment,
   IdRange,
   PendingList,
   PendingSegment,
   SegmentInfo,
-  SegmentKey,
 } from '../../model/segment-place.ts'
+import { type FoundSegment, readOf } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { MatchResult, MatchTask } from '../../pool/messages.ts'
 import { MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED } from '../../store/clickhouse-codes.ts'
@@ -49,7 +49,7 @@ export interface SourceStores {
 }
 
 /** By segment id; those that are gone are absent. */
-export type ReadPayloads = (keys: readonly SegmentKey[]) => Promise<Map<SegmentId, FoundSegment>>
+export type ReadPayloads = (keys: readonly StreamSegment[]) => Promise<Map<SegmentId, FoundSegment>>
 
 /** Segments of a stream that are listed at a time where all are. */
 const ALL_SEGMENTS = 66
@@ -188,17 +188,10 @@ async function matchStream(
   const found: EventKey[] = []
   let reads: readonly SegmentRead[] = segments.map((segment) => {
     const isCut = before !== undefined && segment.segmentId === before.segmentId
-    const from =
+    const fromOrdinal =
       after !== undefined && segment.segmentId === after.segmentId ? after.ordinal + 1 : 0
-    return {
-      payload: segment.payload,
-      segmentId: String(segment.segmentId),
-      ingestedAtMs: segmentIdMs(segment.segmentId),
-      fromOrdinal: from,
-      toOrdinal: isCut ? Math.min(before.ordinal, segment.eventCount) : segment.eventCount,
-      firstEvent: segment.firstEvent,
-      newestFirst,
-    }
+    const toOrdinal = isCut ? Math.min(before.ordinal, segment.eventCount) : segment.eventCount
+    return readOf(segment, { fromOrdinal, toOrdinal }, newestFirst)
   })
   while (reads.length > 0) {
     const task: MatchTask = { kind: 'match', reads, queries: [query], withRecords: false }

@@ -8,7 +8,7 @@ import {
 } from '../../../src/limits.ts'
 import type { EventKey } from '../../../src/model/event-id.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
-import type { FoundSegment } from '../../../src/model/segment-place.ts'
+import type { FoundSegment } from '../../../src/model/stored-row.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { type RecordReaders, readRecords } from '../../../src/read/search/read-records.ts'
 
