@@ -158,8 +158,9 @@ export interface MatchTask {
   /** Reads of one payload are consecutive, so that it is decoded once. */
   readonly reads: readonly SegmentRead[]
   readonly queries: readonly MatchQuery[]
-  /** Render each event that any query matches, as `ReadTask` does. */
+  /** Render each event that any query matches, as `ReadTask` does: by default as JSON. */
   readonly withRecords: boolean
+  readonly format?: RecordFormat | undefined
   /** For live tails: queued in a lane apart from reads of stored events. */
   readonly isTail?: boolean
 }

@@ -76,11 +76,11 @@ export class EventStore {
     const found = new Map<SegmentId, FoundSegment>()
     for (const row of rows) {
       const { payload } = row
-      const wanted = new Set(row.wanted)
+      const wanted = row.wanted && new Set<bigint>(row.wanted.map(BigInt))
       const eventBytes = row.raw_bytes / Math.max(1, row.event_count)
       for (const segment of storedRow(row).segments) {
         // A merged row that reaches over a wanted segment need not hold it.
-        if (!wanted.has(String(segment.segmentId))) continue
+        if (wanted?.has(segment.segmentId) === false) continue
         found.set(segment.segmentId, { ...segment, payload, eventBytes })
       }
     }
@@ -88,13 +88,14 @@ export class EventStore {
   }
 }
 
-/** With the segments of it that were asked for. */
 interface FoundRow extends RowColumns {
   readonly raw_bytes: number
   readonly payload: Uint8Array
-  readonly wanted: readonly string[]
+  /** The segments of it that were asked for; null: it has no other. */
+  readonly wanted: readonly string[] | null
 }
 
+/** A row that holds one segment is found by its key; one of several comes once for all of them. */
 const PAYLOADS = `
   WITH wanted AS (
     SELECT w.stream_id, w.segment_id
@@ -103,21 +104,23 @@ const PAYLOADS = `
     WHERE w.segment_id >= COALESCE(st.removed_before, 0)
   ), places AS (
     SELECT w.segment_id AS wanted, s.stream_id, s.segment_id
-    FROM wanted w JOIN segments s ON s.stream_id = w.stream_id AND s.segment_id = w.segment_id
-    UNION ALL
-    SELECT w.segment_id, s.stream_id, s.segment_id
     FROM wanted w JOIN segments s ON s.stream_id = w.stream_id
-      AND s.last_segment_id IS NOT NULL AND s.segment_id < w.segment_id
+      AND s.last_segment_id IS NOT NULL AND s.segment_id <= w.segment_id
       AND s.segment_id >= w.segment_id - ${ROW_SPAN} AND s.last_segment_id >= w.segment_id
     UNION ALL
     SELECT w.segment_id, ${MIXED_STREAM}, r.row_id
     FROM wanted w JOIN segment_runs r ON r.stream_id = w.stream_id AND r.segment_id = w.segment_id
-  ), grouped AS (
-    SELECT stream_id, segment_id, array_agg(wanted::text) AS wanted
-    FROM places GROUP BY stream_id, segment_id
   )
-  SELECT g.*, s.event_count, s.raw_bytes, s.members, s.payload
-  FROM grouped g JOIN segments s ON s.stream_id = g.stream_id AND s.segment_id = g.segment_id`
+  SELECT s.stream_id, s.segment_id, s.event_count, s.raw_bytes, s.members, s.payload,
+    NULL::bigint[] AS wanted
+  FROM wanted w JOIN segments s ON s.stream_id = w.stream_id AND s.segment_id = w.segment_id
+    AND s.last_segment_id IS NULL
+  UNION ALL
+  SELECT s.stream_id, s.segment_id, s.event_count, s.raw_bytes, s.members, s.payload, g.wanted
+  FROM (
+    SELECT stream_id, segment_id, array_agg(wanted) AS wanted
+    FROM places GROUP BY stream_id, segment_id
+  ) AS g JOIN segments s ON s.stream_id = g.stream_id AND s.segment_id = g.segment_id`
 
 interface ListedRow extends RowColumns {
   readonly stream_id: StreamId

@@ -57,7 +57,7 @@ const sources = storeSources({
   match: async (_: MatchTask) => ({
     kind: 'match',
     queries: [{ events: new Uint32Array(0), stopped: undefined, undecided: 3 }],
-    events: { read: new Uint32Array(0), ordinal: new Uint32Array(0) },
+    events: { read: new Uint32Array(0), ordinal: new Uint32Array(0), json: new Uint8Array(0) },
     damaged: [],
   }),
 } as unknown as SourceStores)
