@@ -11,6 +11,7 @@ import { IngestError } from './errors.ts'
 import type { Route } from './http/exchange.ts'
 import type { IngestEvents } from './model/batch/agent-events.ts'
 import { type SegmentId, segmentIdAt } from './model/segment-id.ts'
+import { readOf } from './model/stored-row.ts'
 import type { WorkerPool } from './pool/pool.ts'
 import type { AggregateDeps } from './read/aggregate/aggregate.ts'
 import type { FacetsDeps } from './read/aggregate/facets.ts'
@@ -83,7 +84,8 @@ function tryEventsBy(pool: WorkerPool, readSegments: EventReads['readSegments'])
     const { accepted, rejected, errors, fatal } = report
     const segmentId = segmentIdAt(receivedAtMs) as SegmentId
     const reads = batch.segments.map(({ payload, eventCount }) => {
-      return { segmentId, payload, fromOrdinal: 0, toOrdinal: eventCount, newestFirst: false }
+      const all = { fromOrdinal: 0, toOrdinal: eventCount }
+      return readOf({ segmentId, payload, firstEvent: 0 }, all, false)
     })
     const { json } = await readSegments(reads)
     const records = readElementTexts(`[${Buffer.from(json).toString()}]`)

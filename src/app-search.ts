@@ -23,7 +23,8 @@ export function createSearch({
     format?: RecordFormat,
   ) => Promise<{ readonly json: Uint8Array; readonly damaged: readonly DamagedRead[] }>
 }): SearchDeps {
-  const { events, pending, ids, readPayloads, openStreams } = reads
+  const { events, pending, ids, openStreams } = reads
+  const readPayloads = events.readPayloads.bind(events)
   return {
     nowMs: Date.now,
     openStreams: async (streams) => (await openStreams(streams)).sources,

@@ -17,7 +17,7 @@ import { createLanes, isBusy } from './serve/lanes.ts'
 import { readingRoutes } from './serve/reading/routes.ts'
 import { tailRoutes } from './serve/reading/tail.ts'
 import type { PreviewRedaction } from './serve/redact-preview.ts'
-import { serveRoutes, storedRead } from './serve/routes.ts'
+import { serveRoutes } from './serve/routes.ts'
 import type { ControlStore } from './store/control/control-store.ts'
 import type { ViewStore } from './store/control/view-store.ts'
 import type { TailHub } from './tail/tail-hub.ts'
@@ -77,7 +77,7 @@ export function createServeRoutes(parts: {
       search,
       guard,
       lanes,
-      readSegments: (read) => readers.readSegments(read.map(storedRead)),
+      readSegments: readers.readSegments,
       previewRedaction,
     }),
   ]

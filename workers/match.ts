@@ -85,9 +85,10 @@ export class MatchPipeline {
     this.#stored = stored
   }
 
-  run({ reads, queries, withRecords }: Omit<MatchTask, 'kind'>): Omit<MatchResult, 'kind'> {
+  run(task: Omit<MatchTask, 'kind'>): Omit<MatchResult, 'kind'> {
+    const { reads, queries, withRecords, format } = task
     this.#found = []
-    this.#records.begin()
+    this.#records.begin(format)
     this.#stored.reset()
     const searches = queries.map((query) => this.#begin(query, queries.length))
     this.#shareClauses(searches, reads)

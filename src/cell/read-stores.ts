@@ -11,7 +11,6 @@ import { IdStore } from '../store/projection/search/id-store.ts'
 import { ValueStore } from '../store/projection/search/value-store.ts'
 import { TableKeeper } from '../store/projection/table-keeper.ts'
 import { EventStore } from '../store/raw/event-store.ts'
-import { PayloadStore } from '../store/raw/payload-store.ts'
 import { PendingStore } from '../store/raw/pending-store.ts'
 import { ReadStateStore } from '../store/raw/read-state-store.ts'
 import { SetAsideStore } from '../store/raw/set-aside-store.ts'
@@ -48,7 +47,6 @@ export function openReadStores(
   const aggregates = watch.watchAll('aggregate', new AggregateStore(reads.clickhouse, tables))
   const states = watch.watchAll('catalog', new ReadStateStore(postgres))
   const facets = watch.watchAll('facets', new FacetsStore(reads.clickhouse, tables))
-  const payloads = watch.watchAll('events', new PayloadStore(postgres))
   const explaining = watch.watchAll('explain', new ExplainStore(reads.clickhouse, tables))
   const values = watch.watchAll('values', new ValueStore(reads.clickhouse, tables))
   // Sizes are requested rarely and answered fast, so they need not queue behind queries.
@@ -65,7 +63,6 @@ export function openReadStores(
     ids: watch.watchAll('search', new IdStore(reads.clickhouse, tables)),
     explainIds: explaining.explain.bind(explaining),
     topValues: values.top.bind(values),
-    readPayloads: (keys: Parameters<PayloadStore['read']>[0]) => payloads.read(keys),
     usage: watch.watchAll('usage', new UsageStore(postgres)),
     setAside: watch.watchAll('usage', new SetAsideStore(postgres)),
     schemas: watch.watchAll('catalog', new SchemaStore(postgres)),

@@ -35,7 +35,6 @@ import { LiveBuffers } from './live-buffers.ts'
 import { type Outstanding, Progress } from './progress.ts'
 import { type LagKey, type SourceKey, sourceOf, tableOf } from './source-key.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
-import { lastIdOf } from './stored-segment.ts'
 import type { StreamBuffer } from './stream-buffer.ts'
 import type { Prefilter } from './waiting-blocks.ts'
 
@@ -164,7 +163,7 @@ export class Materializer implements Follower {
   /** Takes over a durable group. Never waits: past the bound blocks are dropped and read again. */
   add(group: CommittedGroup): void {
     for (const segment of group.segments) {
-      const last = lastIdOf(segment)
+      const last = (segment.runs?.at(-1) ?? segment).segmentId
       // Otherwise catch-up has read it already.
       if (last > this.#progress.last) this.#addNext(segment, last)
       else if (segment.block !== undefined) this.#release(segment.block.bytes)

@@ -6,7 +6,7 @@ import type { DamagedRead, RecordFormat, SegmentRead } from '../model/batch/segm
 import type { WatchedQueries } from '../model/batch/sieved-events.ts'
 import type { RedactionPreview } from '../model/redaction-preview.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
-import type { StreamId } from '../model/stream.ts'
+import type { SegmentPart } from '../model/stored-row.ts'
 
 /** What a worker gets when it starts. */
 export interface WorkerData {
@@ -35,18 +35,10 @@ export interface IngestResult {
   readonly batch: EncodedBatch
 }
 
-/** Only these events of a payload, with the number of events of each segment. */
-export interface ReplayPart {
-  readonly first: number
-  readonly counts: readonly number[]
-  /** For the shared table: the stream of each segment. */
-  readonly streamIds?: readonly StreamId[]
-}
-
 /** A stored payload, and which of its events; without a part, all of them as one segment. */
 export interface StoredPart {
   readonly payload: Uint8Array
-  readonly part?: ReplayPart
+  readonly part?: SegmentPart
 }
 
 /** Build the blocks of stored segments again, exactly as ingest built them. */
@@ -160,8 +152,9 @@ export interface MatchTask {
   /** Reads of one payload are consecutive, so that it is decoded once. */
   readonly reads: readonly SegmentRead[]
   readonly queries: readonly MatchQuery[]
-  /** Render each event that any query matches, as `ReadTask` does. */
+  /** Render each event that any query matches, as `ReadTask` does: by default as JSON. */
   readonly withRecords: boolean
+  readonly format?: RecordFormat | undefined
   /** For live tails: queued in a lane apart from reads of stored events. */
   readonly isTail?: boolean
 }

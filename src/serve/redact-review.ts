@@ -155,7 +155,7 @@ function replyReview(asked: Asked, outcome: ReviewOutcome, elapsedMs: number): R
     partial_reasons: reasons,
     ...(eventsDamaged > 0 && {
       events_damaged: eventsDamaged,
-      damaged: damaged.map(({ segmentId, events }) => ({ segment_id: String(segmentId), events })),
+      damaged: damaged.map(({ segmentId, events }) => ({ segment_id: segmentId, events })),
     }),
     next: next === undefined ? null : formatEventId(next),
     stats: { elapsed_ms: Math.round(elapsedMs) },

@@ -2,9 +2,8 @@
 
 import type { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/exchange.ts'
-import type { SegmentRead as StoredRead } from '../model/batch/segment-read.ts'
+import type { SegmentRead } from '../model/batch/segment-read.ts'
 import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
-import { segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
@@ -22,7 +21,6 @@ import { keepBytes } from './projection-bytes.ts'
 import { projectionRetryRoutes } from './projection-retry.ts'
 import { type PreviewRedaction, redactPreviewRoutes } from './redact-preview.ts'
 import { redactReviewRoutes } from './redact-review.ts'
-import type { SegmentRead } from './segment-reads.ts'
 import { streamRoutes } from './streams.ts'
 import { tokenRoutes } from './tokens.ts'
 import { usageRoutes } from './usage.ts'
@@ -52,7 +50,7 @@ export interface ServeDeps {
   readonly schemas: SchemaStore
   readonly catalogs: FieldCatalogStore
   /** Renders event records of stored segments; runs in the pool. */
-  readonly readSegments: (reads: readonly StoredRead[]) => Promise<ReadRecords>
+  readonly readSegments: (reads: readonly SegmentRead[]) => Promise<ReadRecords>
   readonly previewRedaction: PreviewRedaction
   readonly isIngestBusy: () => boolean
   /** What redaction would change in stored segments; runs in the pool. */
@@ -79,23 +77,13 @@ export function serveRoutes(deps: ServeDeps): Route[] {
     }),
     ...projectionRetryRoutes({ ...management, streams: control, setAside }),
     ...fieldRoutes({ ...lists, schemas }),
-    ...eventRoutes({
-      ...lists,
-      events,
-      readSegments: (reads) => deps.readSegments(reads.map(storedRead)),
-    }),
+    ...eventRoutes({ ...lists, events, readSegments: deps.readSegments }),
     ...redactPreviewRoutes({ ...lists, preview: deps.previewRedaction }),
     ...redactReviewRoutes({
       ...reviews,
       events,
       givesWay: deps.isIngestBusy,
-      reviewSegments: ({ reads, ...rules }, signal) =>
-        deps.reviewSegments({ ...rules, reads: reads.map(storedRead) }, signal),
+      reviewSegments: deps.reviewSegments,
     }),
   ]
-}
-
-/** In the form that workers take. */
-export function storedRead({ segmentId, ...read }: SegmentRead): StoredRead {
-  return { ...read, segmentId: String(segmentId), ingestedAtMs: segmentIdMs(segmentId) }
 }

@@ -269,7 +269,7 @@ export class TailHub {
       this.#shed()
       const next = this.#nextStream()
       if (next === undefined) break
-      await this.#match(...next)
+      await this.#match(next)
       const restMs = this.#options.restMs()
       if (restMs > 0) await sleep(restMs)
     }
@@ -277,22 +277,22 @@ export class TailHub {
   }
 
   /** In turns. */
-  #nextStream(): [StreamId, StreamTails] | undefined {
+  #nextStream(): StreamTails | undefined {
     for (const [streamId, of] of this.#streams) {
       if (!of.isWaiting) continue
       this.#streams.delete(streamId)
       this.#streams.set(streamId, of)
-      return [streamId, of]
+      return of
     }
     return undefined
   }
 
-  async #match(streamId: StreamId, of: StreamTails): Promise<void> {
+  async #match(of: StreamTails): Promise<void> {
     this.#passSieved(of)
     const taken = of.take(TAIL_MATCH_EVENTS_MAX)
     const tails = [...of.tails].filter((tail) => taken.some((one) => tail.wants(one)))
     try {
-      if (tails.length > 0) await this.#matchBatch(streamId, of, { taken, tails })
+      if (tails.length > 0) await this.#matchBatch(of, { taken, tails })
     } catch (cause) {
       this.#options.onError(cause)
       skipAll(taken, tails)
@@ -302,7 +302,6 @@ export class TailHub {
   }
 
   async #matchBatch(
-    streamId: StreamId,
     of: StreamTails,
     { taken, tails }: { readonly taken: readonly HeardSegment[]; readonly tails: readonly Tail[] },
   ): Promise<void> {
@@ -310,7 +309,7 @@ export class TailHub {
     const wanted = taken.map((segment) => {
       return { ...segment, fromOrdinal: 0, toOrdinal: segment.eventCount }
     })
-    const found = await readWanted(events, streamId, wanted)
+    const found = await readWanted(events, wanted)
     const segments = taken.filter((_, index) => found[index] !== undefined)
     const reads = found.filter((read) => read !== undefined)
     if (reads.length === 0) return

@@ -5,14 +5,15 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { SegmentRead } from '../../src/model/batch/segment-read.ts'
 import { formatEventId } from '../../src/model/event-id.ts'
-import { encodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import { makeSegmentId, type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
+import { encodeMembers } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { eventRoutes, type ReadSegments } from '../../src/serve/events.ts'
 import { projectionRetryRoutes } from '../../src/serve/projection-retry.ts'
-import type { SegmentRead } from '../../src/serve/segment-reads.ts'
 import { usageRoutes } from '../../src/serve/usage.ts'
 import { SchemaStore } from '../../src/store/catalog/schema-store.ts'
 import { EventStore } from '../../src/store/raw/event-store.ts'
@@ -34,8 +35,7 @@ const readSegments: ReadSegments = async (requests) => {
       const all = Buffer.from(payload).toString().split('\n')
       const lines = all.slice(firstEvent + fromOrdinal, firstEvent + toOrdinal)
       const made = lines.map((line, index) => {
-        const id = formatEventId({ segmentId, ordinal: fromOrdinal + index })
-        return `{"id":"${id}","payload":${line}}`
+        return `{"id":"${segmentId}-${fromOrdinal + index}","payload":${line}}`
       })
       return newestFirst ? made.reverse() : made
     },
@@ -114,7 +114,7 @@ async function commitMixed(ms: number, runs: readonly (readonly [StreamId, reado
       payload.byteLength,
       payload,
       String(id(runs.length - 1)),
-      encodeRuns(members),
+      encodeMembers(MIXED_STREAM, members),
     ],
   )
   let firstEvent = 0

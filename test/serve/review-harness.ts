@@ -64,12 +64,9 @@ export class ReviewHarness {
         nowMs: () => NOW_MS,
         msMax: MS_MAX,
         givesWay: () => harness.isIngestBusy,
-        reviewSegments: async ({ reads, ...rules }, signal): Promise<ReviewedEvents> => {
+        reviewSegments: async (asked, signal): Promise<ReviewedEvents> => {
           harness.tasks++
-          const all = reads.map(({ segmentId, ...read }) => {
-            return { ...read, segmentId: String(segmentId), ingestedAtMs: segmentIdMs(segmentId) }
-          })
-          const request = structuredClone({ ...rules, reads: all })
+          const request = structuredClone(asked)
           await harness.beforeTask(request, signal)
           return pipeline.run(request)
         },
