@@ -17,18 +17,15 @@ CREATE TABLE streams (
   redact_sensitive boolean NOT NULL,
   redact_fields text[] NOT NULL,
   -- Names of the fields that are searched word by word; see src/model/text-fields.ts.
-  text_fields text[] NOT NULL DEFAULT ARRAY[
-    'message', 'msg', '@m', '@mt', 'text', 'body', 'log', '_raw', 'event', 'short_message',
-    'full_message', 'error', 'exception', 'err', 'stack', 'stack_trace', 'stacktrace', 'reason',
-    'detail', 'details', 'description', 'title'],
+  text_fields text[] NOT NULL,
   -- What becomes of what an OTLP record says beside a structured body.
-  otlp_context text NOT NULL DEFAULT 'drop' CHECK (otlp_context IN ('drop', 'keep')),
+  otlp_context text NOT NULL CHECK (otlp_context IN ('drop', 'keep')),
   rate_budget bigint,
   byte_budget bigint,
-  field_soft_cap integer NOT NULL DEFAULT 800,
-  field_hard_cap integer NOT NULL DEFAULT 1000,
-  shape_soft_cap integer NOT NULL DEFAULT 500,
-  shape_hard_cap integer NOT NULL DEFAULT 1000,
+  field_soft_cap integer NOT NULL,
+  field_hard_cap integer NOT NULL,
+  shape_soft_cap integer NOT NULL,
+  shape_hard_cap integer NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   -- When it last sent much; null when it never did.
   busy_at timestamptz,
@@ -142,13 +139,13 @@ CREATE TABLE segments (
   event_count integer NOT NULL,
   -- Of the JSON that is stored: pages and compaction go by them.
   raw_bytes integer NOT NULL,
+  -- As sent, which usage tells: transforms, OTLP and plain text make the two differ.
+  sent_bytes integer NOT NULL,
   payload bytea NOT NULL,
   -- Null for a row that holds one segment. Else the row goes to this one, and members tells which
   -- it holds: src/model/segment-members.ts, of a mixed row src/model/mixed-runs.ts.
   last_segment_id bigint,
   members bytea,
-  -- As sent, which usage tells: transforms, OTLP and plain text make the two differ.
-  sent_bytes integer,
   PRIMARY KEY (stream_id, segment_id)
 );
 -- What a node has committed past its checkpoint, in order, over all streams. The node number is
@@ -179,7 +176,7 @@ CREATE TABLE segment_runs (
 -- first_event where in it.
 CREATE VIEW stream_segments AS
   SELECT stream_id, segment_id, last_segment_id, event_count, raw_bytes,
-    COALESCE(sent_bytes, raw_bytes) AS sent_bytes, octet_length(payload) AS stored_bytes, members,
+    sent_bytes, octet_length(payload) AS stored_bytes, members,
     segment_id AS row_id, 0 AS first_event, false AS is_mixed
   FROM segments
   UNION ALL
@@ -234,12 +231,12 @@ CREATE TABLE idempotency_bytes (
 -- Which ClickHouse holds it; see projection-identity.ts.
 CREATE TABLE projection_identity (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-  identity uuid,
+  identity uuid NOT NULL,
   -- Whether ClickHouse has it too. What is not confirmed binds nobody.
   is_confirmed boolean NOT NULL DEFAULT false,
   -- The identity of the node that chose it, and whether it was the engine embedded in that.
-  recorded_by uuid,
-  is_embedded boolean NOT NULL DEFAULT false,
+  recorded_by uuid NOT NULL,
+  is_embedded boolean NOT NULL,
   recorded_at timestamptz NOT NULL DEFAULT now()
 );
 

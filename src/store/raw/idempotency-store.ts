@@ -21,8 +21,7 @@ export interface IdempotentAnswer {
 export interface RememberedAnswer {
   readonly status: number
   readonly body: string
-  /** Undefined in answers from before fingerprints were kept. */
-  readonly fingerprint: Uint8Array | undefined
+  readonly fingerprint: Uint8Array
 }
 
 /** The key of `idempotency_bytes`: hours since 1970; it counts what is kept of the last day. */
@@ -120,8 +119,9 @@ export class IdempotencyStore {
       [streamId, keySha256, IDEMPOTENCY_STREAM_BYTES_MAX, IDEMPOTENCY_TTL_MS],
     )
     const { status, response, fingerprint, is_full: isFull } = rows[0]!
-    if (status === null || response === null) return isFull ? 'full' : 'busy'
-    return { status, body: response, fingerprint: fingerprint ?? undefined }
+    if (status === null || response === null || fingerprint === null)
+      return isFull ? 'full' : 'busy'
+    return { status, body: response, fingerprint }
   }
 
   /**

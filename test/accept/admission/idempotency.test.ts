@@ -44,7 +44,6 @@ test('a request is the same however its body is cut, and differs if any part of 
   const kept = fingerprint('k', { kind: 'bulk', target: ['a'] }, 'ab', 'c')
   const same = fingerprint('k', { kind: 'bulk', target: ['a'] }, 'abc')
   assert.doesNotThrow(() => assertSameRequest(kept, same))
-  assert.doesNotThrow(() => assertSameRequest(undefined, same), 'kept before there were any')
   for (const other of [
     fingerprint('k', { kind: 'bulk', target: ['a'] }, 'abd'),
     fingerprint('k', { kind: 'bulk', target: ['b'] }, 'abc'),

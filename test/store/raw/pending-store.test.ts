@@ -64,8 +64,8 @@ async function store(row: Row): Promise<void> {
   const members = { plain: undefined, merged: encodeMembers, mixed: encodeRuns }[kind]?.(pieces)
   const events = pieces.reduce((sum, { eventCount }) => sum + eventCount, 0)
   await database.postgres.query(
-    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, payload,
-       last_segment_id, members) VALUES ($1, $2, now(), $3, 1, $4, $5, $6)`,
+    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes,
+       payload, last_segment_id, members) VALUES ($1, $2, now(), $3, 1, 1, $4, $5, $6)`,
     [
       kind === 'mixed' ? MIXED_STREAM : pieces[0]!.streamId,
       String(rowId(row)),
