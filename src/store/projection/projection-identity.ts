@@ -3,9 +3,9 @@
  * the projection has an identity, a UUID, recorded in PostgreSQL and kept in ClickHouse as the
  * comment of a small table, which is made in one step. A node starts only where the two agree.
  *
- * An empty ClickHouse is taken when no identity is recorded; when one is, this is another ClickHouse,
- * or one that lost its data. A projection is rebuilt without being asked only where no
- * other node can miss it; see docs/decisions/0038-projection-identity.md.
+ * An empty ClickHouse is taken when no identity is recorded; when one is, this is another one, or
+ * one that lost its data. A projection is rebuilt without being asked only where no other node can
+ * miss it; see docs/decisions/0038-projection-identity.md.
  *
  * Two stores cannot be changed in one transaction. An advisory lock lets one node at a time do it;
  * the identity is recorded first, then written, then confirmed. An unconfirmed identity binds
