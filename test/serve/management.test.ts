@@ -260,9 +260,14 @@ test('a key shows its secret once, and is listed with when it was used and revok
   assert.equal((await rest.call('DELETE', elsewhere, { token })).status, 404)
 })
 
+const newNode = () => {
+  const source = new CredentialStore(database.postgres)
+  return new CredentialCache({ source, onError: () => undefined })
+}
+
 test('a revoked key, and all keys of a deleted stream, refuse elsewhere in a second', async () => {
   const token = await ownerToken('revoker')
-  const otherNode = new CredentialCache({ source: new CredentialStore(database.postgres) })
+  const otherNode = newNode()
   otherNode.start()
   const isRefused = async (key: string) => {
     const failure: unknown = await otherNode.resolveKey(key).catch((cause: unknown) => cause)
@@ -288,7 +293,7 @@ test('changed settings reach the key of another node within a second', async () 
   const token = await ownerToken('changer')
   const id = await newStream(token, 'web')
   const { json } = await rest.call('POST', `/v1/streams/${id}/keys`, { token, body: {} })
-  const otherNode = new CredentialCache({ source: new CredentialStore(database.postgres) })
+  const otherNode = newNode()
   otherNode.start()
   assert.equal((await otherNode.resolveKey(json.key)).stream.redactSensitive, false)
   await rest.call('PATCH', `/v1/streams/${id}`, { token, body: { redact_sensitive: true } })

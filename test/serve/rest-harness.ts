@@ -53,7 +53,10 @@ export class RestHarness {
 
   private constructor(postgres: Postgres) {
     this.control = new ControlStore(postgres, (change) => this.cache.forget(change))
-    this.cache = new CredentialCache({ source: new CredentialStore(postgres) })
+    this.cache = new CredentialCache({
+      source: new CredentialStore(postgres),
+      onError: () => undefined,
+    })
   }
 
   static async start(
