@@ -3,7 +3,7 @@
  * with the last id after a connection broke.
  */
 import { ApiError, call, failureText } from './api.ts'
-import { readServerEvents, type ServerEvent } from './server-events.ts'
+import { readServerEvents, type ServerEvent } from '../../src/cli/server-events.ts'
 
 export interface Listener {
   readonly onEvent: (event: ServerEvent) => void

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readServerEvents } from '../../console/base/server-events.ts'
+import { readServerEvents } from '../../src/cli/server-events.ts'
 
 const TEXT = [
   ': tail\nretry: 1000\n\n',
