@@ -1,6 +1,7 @@
 /**
- * Goal: server-sent events are read alike however the network cuts them, and what was not read whole
- * is asked for again. Method: one text, cut everywhere; a command line whose connection breaks.
+ * Goal: server-sent events are read alike however the network cuts them, and what was not read
+ * whole is asked for again.
+ * Method: one text, cut everywhere; a command line whose connection breaks.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

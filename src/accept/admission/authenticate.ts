@@ -56,7 +56,7 @@ export interface ResolvedKey {
 export interface CredentialCacheOptions {
   readonly source: CredentialSource
   readonly nowMs?: () => number
-  /** Called for a background failure: the store is away. Once until a poll works. Must not throw. */
+  /** Called when the store is away, once until a poll works. Must not throw. */
   readonly onError: (cause: unknown) => void
   readonly pollMs?: number
   readonly entriesMax?: number

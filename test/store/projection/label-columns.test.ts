@@ -1,8 +1,8 @@
 /**
  * Goal: every row has its level and service, whichever table it is in and whoever wrote it.
  * Method: random events of the fields that say them, written by workers into a stream's table and
- * into the one that streams share; and the engine computes both from the payload: all agree. Some by
- * hand.
+ * into the one that streams share; and the engine computes both from the payload: all agree. Some
+ * by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
