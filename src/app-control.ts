@@ -7,13 +7,14 @@ import { CredentialStore } from './store/control/credential-store.ts'
 import { ViewStore } from './store/control/view-store.ts'
 
 /** The control plane: streams, keys, tokens. It is in the first cell's PostgreSQL. */
-export function startControl({ metrics, stoppers }: Context, { postgres, reads }: Stores) {
+export function startControl({ log, metrics, stoppers }: Context, { postgres, reads }: Stores) {
   const control = new ControlStore(postgres, (change) => credentials.forget(change))
   const credentials = new CredentialCache({
     source: new CredentialStore(postgres, (count) => {
       metrics.credentialLookups.inc(count)
       metrics.credentialQueries.inc()
     }),
+    onError: (err) => log.warn({ err }, 'changes of keys and tokens are not heard of; will retry'),
   })
   credentials.start()
   stoppers.push(() => credentials.stop())

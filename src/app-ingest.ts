@@ -18,8 +18,6 @@ import type { WorkerPool } from './pool/pool.ts'
 import type { TailHub } from './tail/tail-hub.ts'
 import { countBatch, ingestMeter } from './telemetry/observers.ts'
 
-const IDEMPOTENCY_PURGE_MS = 60_000
-
 /** Accept and batcher; returns the ingest surfaces. */
 export async function startIngest(
   context: Context,
@@ -43,8 +41,10 @@ export async function startIngest(
   stoppers.push(() => refusals.stop())
   const rejects = new Refusals((counts) => usage.recordRejects(nodeId, counts), Date.now)
   stoppers.push(() => rejects.stop())
-  const purge = setInterval(() => void idempotency.purge().catch(() => 0), IDEMPOTENCY_PURGE_MS)
-  stoppers.push(() => clearInterval(purge))
+  const stopPurging = idempotency.startPurging((err) =>
+    log.warn({ err }, 'old Idempotency-Keys could not be removed; will retry'),
+  )
+  stoppers.push(stopPurging)
   const deps: IngestDeps = {
     batcher: createBatcher(context, parts),
     inFlight,

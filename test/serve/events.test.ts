@@ -84,7 +84,7 @@ async function newStream(owner: string): Promise<StreamId> {
 async function commit(streamId: StreamId, at: { ms: number; node?: number }, lines: string[]) {
   const id = makeSegmentId({ ms: at.ms, node: at.node ?? 1, counter: 0 })
   const payload = Buffer.from(lines.join('\n'))
-  await database.postgres.query('INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $6)', [
+  await database.postgres.query('INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $5, $6)', [
     streamId,
     String(id),
     new Date(segmentIdMs(id)),

@@ -97,7 +97,7 @@ export class ReviewHarness {
   async commit(streamId: StreamId, laterMs: number, lines: string[]): Promise<SegmentId> {
     const id = makeSegmentId({ ms: NOW_MS + laterMs, node: 1, counter: 0 })
     const [segment] = new IngestPipeline().run(batchOf(lines.join('\n'))).segments
-    const sql = 'INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $6)'
+    const sql = 'INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $5, $6)'
     await this.database.postgres.query(sql, [
       streamId,
       String(id),

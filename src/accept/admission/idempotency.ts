@@ -29,8 +29,7 @@ export type IdempotencyClaim =
   | {
       readonly kind: 'done'
       readonly answer: string
-      /** Absent when the answer was remembered by a version without fingerprints. */
-      readonly fingerprint: Uint8Array | undefined
+      readonly fingerprint: Uint8Array
     }
 
 /** What claiming needs of the raw store; both reject with a store error. */
@@ -45,7 +44,7 @@ export interface IdempotencyStore {
     | {
         readonly status: number
         readonly body: string
-        readonly fingerprint: Uint8Array | undefined
+        readonly fingerprint: Uint8Array
       }
   >
   readonly release: (streamId: StreamId, keySha256: Uint8Array) => Promise<void>
@@ -122,8 +121,8 @@ export class RequestFingerprint {
 }
 
 /** Throws `conflict` when the answer kept under the key belongs to another request. */
-export function assertSameRequest(kept: Uint8Array | undefined, fingerprint: Uint8Array): void {
-  if (kept === undefined || Buffer.compare(kept, fingerprint) === 0) return
+export function assertSameRequest(kept: Uint8Array, fingerprint: Uint8Array): void {
+  if (Buffer.compare(kept, fingerprint) === 0) return
   throw new IngestError(
     'conflict',
     'this Idempotency-Key was used with another request: its body, its media type or its path ' +

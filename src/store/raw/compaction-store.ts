@@ -106,8 +106,7 @@ export class CompactionStore {
     // row's key, so that row is changed in place and the others are deleted.
     const { rows: result } = await this.#session.query<{ done: boolean }>(
       `WITH found AS (
-         SELECT segment_id, event_count, COALESCE(sent_bytes, raw_bytes) AS sent_bytes
-         FROM segments
+         SELECT segment_id, event_count, sent_bytes FROM segments
          WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[]) FOR UPDATE
        ), same AS (
          SELECT count(*) = cardinality($2::bigint[]) AND sum(event_count) = $3::integer AS done,

@@ -50,7 +50,6 @@ test('a request is the same however its body is cut, and differs if any part of 
   const kept = fingerprint('k', 'bulk', ['a'], 'ab', 'c')
   const same = fingerprint('k', 'bulk', ['a'], 'abc')
   assert.doesNotThrow(() => assertSameRequest(kept, same))
-  assert.doesNotThrow(() => assertSameRequest(undefined, same), 'kept before there were any')
   for (const other of [
     fingerprint('k', 'bulk', ['a'], 'abd'),
     fingerprint('k', 'bulk', ['b'], 'abc'),

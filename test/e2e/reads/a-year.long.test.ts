@@ -79,9 +79,10 @@ async function fillYear(): Promise<void> {
     )
   }
   await postgres.query(
-    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, payload)
+    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes,
+       payload)
      SELECT stream_id, segment_id - (ms << 21), ingested_at - ms * interval '1 millisecond',
-       event_count, raw_bytes, payload
+       event_count, raw_bytes, sent_bytes, payload
      FROM segments, generate_series(1, ${DAYS}) AS day, generate_series(0, ${COPIES - 1}) AS copy,
        LATERAL (SELECT day::bigint * 86400000 + copy * 1000 AS ms) AS away
      WHERE stream_id = $1`,

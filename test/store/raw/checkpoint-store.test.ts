@@ -43,7 +43,7 @@ before(async () => {
   await postgres.query(
     `INSERT INTO segments
      SELECT n % 50, ((n::bigint << 21) | (CASE WHEN n < $2 THEN $3 ELSE $4 END::bigint << 12)),
-            now(), 1, 1, ''
+            now(), 1, 1, 1, ''
        FROM generate_series(1, $1::integer) AS n`,
     [SEGMENTS, NEW_NODE_FROM, OLD_NODE, NEW_NODE],
   )
@@ -112,7 +112,8 @@ test('a mixed row comes with its runs, and the next ids are above the last of th
   const insert = (row: readonly unknown[]) => {
     return postgres.query(
       `INSERT INTO segments (stream_id, segment_id, last_segment_id, members, ingested_at,
-         event_count, raw_bytes, payload) VALUES ($1, $2, $3, $4, now(), 33, 1, '\\x07')`,
+         event_count, raw_bytes, sent_bytes, payload)
+       VALUES ($1, $2, $3, $4, now(), 33, 1, 1, '\\x07')`,
       row,
     )
   }
@@ -150,7 +151,8 @@ test('of a stream that shares rows, those it is alone in are found by its runs',
     const last = runs.at(-1)!.segmentId
     await postgres.query(
       `INSERT INTO segments (stream_id, segment_id, last_segment_id, members, ingested_at,
-         event_count, raw_bytes, payload) VALUES ($1, $2, $3, $4, now(), 3, 1, '')`,
+         event_count, raw_bytes, sent_bytes, payload)
+       VALUES ($1, $2, $3, $4, now(), 3, 1, 1, '')`,
       [MIXED_STREAM, String(at(ms)), String(last), encodeMembers(MIXED_STREAM, runs)],
     )
     for (const { streamId, segmentId } of runs) {

@@ -69,8 +69,8 @@ async function store(row: Row): Promise<void> {
   const members = kind === 'plain' ? null : encodeMembers(streamId, pieces)
   const count = pieces.reduce((sum, { eventCount }) => sum + eventCount, 0)
   await database.postgres.query(
-    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, payload,
-       last_segment_id, members) VALUES ($1, $2, now(), $3, 1, $4, $5, $6)`,
+    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes,
+       payload, last_segment_id, members) VALUES ($1, $2, now(), $3, 1, 1, $4, $5, $6)`,
     [
       streamId,
       String(rowId(row)),

@@ -45,8 +45,8 @@ async function insertRow(
   members?: readonly [last: SegmentId, bytes: Uint8Array],
 ): Promise<void> {
   await database.postgres.query(
-    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, payload,
-       last_segment_id, members) VALUES ($1, $2, now(), $3, 1, '\\x07', $4, $5)`,
+    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes,
+       payload, last_segment_id, members) VALUES ($1, $2, now(), $3, 1, 1, '\\x07', $4, $5)`,
     [streamId, String(segmentId), events, members && String(members[0]), members?.[1]],
   )
 }
@@ -130,8 +130,10 @@ test('it goes with its segment: by age, by a stream that is deleted, or unnotice
   await database.postgres.query('DELETE FROM segments WHERE stream_id = 12')
   await database.postgres.query(
     `INSERT INTO streams (stream_id, name, owner, retention_ms, parse_user_agents,
-       redact_sensitive, redact_fields, deleted_at) OVERRIDING SYSTEM VALUE
-     VALUES (12, 'x', 'y', 1, false, false, '{}', now() - interval '1 day')`,
+       redact_sensitive, redact_fields, text_fields, otlp_context, field_soft_cap, field_hard_cap,
+       shape_soft_cap, shape_hard_cap, deleted_at) OVERRIDING SYSTEM VALUE
+     VALUES (12, 'x', 'y', 1, false, false, '{}', '{}', 'drop', 1, 1, 1, 1,
+       now() - interval '1 day')`,
   )
   assert.equal(await retention.purgeDeleted(), 1)
   assert.deepEqual(await kept(12), [])

@@ -1,9 +1,8 @@
 /**
- * The columns `level` and `service` in SQL, as workers compute them
- * (`workers/facts/event-labels.ts`). Tables from before these columns use this for their old rows,
- * from the payload, until a merge writes the columns. A test checks that both agree.
+ * Level and service as the engine computes them from the payload: the rules of
+ * `workers/facts/event-labels.ts` once more, by other means, for a test to compare with.
  */
-import { SERVICE_BYTES_MAX } from '../../limits.ts'
+import { SERVICE_BYTES_MAX } from '../../../src/limits.ts'
 import {
   caseVariants,
   LEVEL_FIELDS,
@@ -16,21 +15,11 @@ import {
   SEVERITY_NUMBER_FIELDS,
   SEVERITY_NUMBERS_A_LEVEL,
   SPELLED_LEVELS,
-} from '../../model/event-labels.ts'
-import { quoteFieldPath } from '../../model/field-path.ts'
-
-const TYPE = 'LowCardinality(String)'
+} from '../../../src/model/event-labels.ts'
+import { quoteFieldPath } from '../../../src/model/field-path.ts'
 
 const COLOURS = "'\\\\x1b?\\\\[[0-9;]*m'"
 const AROUND = "'^[ \\\\t\\\\r\\\\n\\\\[\\\\]()<>:]+|[ \\\\t\\\\r\\\\n\\\\[\\\\]()<>:]+$'"
-
-/** A column's definition for an ALTER of an old table. */
-export const LABEL_COLUMNS = [
-  ['level', `${TYPE} DEFAULT ${levelSql()}`, 'shape'],
-  ['service', `${TYPE} DEFAULT ${serviceSql()}`, 'level'],
-  // Nothing was given to events of that time.
-  ['context', 'String', 'service'],
-] as const
 
 /** The level of a row, from its payload. Names of fields in their `caseVariants`. */
 export function levelSql(): string {
