@@ -1,9 +1,9 @@
 /**
  * OTLP's quick way: the members of a kvlist from the protobuf wire straight into JSON and onto the
- * tape. What it takes, it writes as `AnyValueDecoder` does (`workers/otlp/otlp-any-value.ts`),
- * byte for byte; everything else (a new key, a key twice or with an escape, fields in another order
- * or more than once, bytes, a fault, no room) makes it give up with -1, and `AnyValueDecoder` reads
- * the members from their start.
+ * tape. What it takes, it writes as `AnyValueDecoder` does, byte for byte
+ * (`workers/decode/otlp/otlp-any-value.ts`); everything else (a new key, a key twice or with an
+ * escape, fields in another order or more than once, bytes, a fault, no room) makes it give up with
+ * -1, and `AnyValueDecoder` reads the members from their start.
  *
  * Whether strings are UTF-8 is looked at afterwards, of all events at once.
  */

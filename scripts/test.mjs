@@ -1,63 +1,94 @@
 /**
- * Runs the compiled tests: unit tests two files at a time, then those that start stores or whole
- * services one at a time. Ends with the totals of both, in the words of Node's own test runner.
+ * Runs the compiled tests: most two files at a time, then those that kill or measure one at a time.
+ * Stores and one service are started once for all that can share them. Ends with the totals of
+ * both, in the words of Node's own test runner.
  *
  *   npm test                     everything
  *   npm test -- tape http/       test files whose path contains one of these
  *   npm test -- --name=repaired  tests whose name matches
+ *   npm run test:long            the same with more random input, more kills, and what takes long
  *   npm test -- --times          at the end, how long each file took, and what it started
  */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const testDir = join(root, 'dist', 'test')
-/** Folders whose tests share the machine with nobody: they start stores and measure time. */
-const ALONE = ['machine', 'embedded', 'store', 'e2e', 'crash']
-/** A test file that takes longer hangs. */
-const FILE_MS_MAX = 5 * 60_000
+/** Files and folders of those that share the machine with nobody: they kill, or measure. */
+const ALONE = [
+  'machine',
+  'embedded',
+  'crash',
+  join('e2e', 'limits'),
+  join('e2e', 'stores'),
+  join('e2e', 'reads', 'large-events.test.js'),
+  join('e2e', 'reads', 'redaction-review.test.js'),
+]
+/** Files that only the long run has, and how much longer it tries random input than we do. */
+const LONG = '.long.test.js'
+const LONG_FUZZ_FACTOR = 5
+const GATE_FUZZ_FACTOR = 0.3
+/** The whole run takes no longer on an idle machine with two processors. */
+const GATE_SECONDS_MAX = 600
+const IDLE_SHARE_MIN = 0.85
 /** So few files start their own stores and services; more share those of the run. */
 const FILES_OF_THEIR_OWN_MAX = 3
 const TOTALS = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
 
+/** A test file that takes longer hangs. */
+const FILE_MS_MAX = 5 * 60_000 * (process.argv.includes('--long') ? LONG_FUZZ_FACTOR : 1)
 const totals = new Map(TOTALS.map((name) => [name, 0]))
 const startMs = Date.now()
 const args = process.argv.slice(2)
 const names = args.filter((arg) => arg.startsWith('--name=')).map((arg) => arg.slice(7))
 const filters = args.filter((arg) => !arg.startsWith('-'))
 const showsTimes = args.includes('--times')
-const unknown = args.filter((arg) => /^-/.test(arg) && !/^--(name=.*|times)$/.test(arg))
+const isLong = args.includes('--long')
+const unknown = args.filter((arg) => /^-/.test(arg) && !/^--(name=.*|times|long)$/.test(arg))
 /** Seconds by file. */
 const fileSeconds = new Map()
 /** Tests append to it what they started: see `test/support/times.ts`. */
 const timesFile = join(mkdtempSync(join(tmpdir(), 'sluice-times-')), 'times')
 if (showsTimes) process.env.TEST_TIMES = timesFile
 
-const files = readdirSync(testDir, { recursive: true, encoding: 'utf8' })
+const found = readdirSync(testDir, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.test.js'))
   .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
   .sort()
-const isAlone = (path) => ALONE.includes(path.split(sep)[0])
+/** Of the long run alone; a filter can name them. */
+const longFiles = found.filter((path) => path.endsWith(LONG))
+const files = isLong || filters.length > 0 ? found : found.filter((path) => !path.endsWith(LONG))
+if (isLong) process.env.SLUICE_TEST_FUZZ_FACTOR ??= String(LONG_FUZZ_FACTOR)
+const isAlone = (path) => ALONE.some((of) => path === of || path.startsWith(of + sep))
 
 if (unknown.length > 0 || files.length === 0) {
   console.error(unknown.length > 0 ? `unknown: ${unknown.join(' ')}` : 'no such test file')
   process.exitCode = 1
 } else {
+  const shares = [await measureShare()]
   const stopShared = files.length > FILES_OF_THEIR_OWN_MAX ? await startShared() : undefined
   await runGroup(
     files.filter((path) => !isAlone(path)),
     2,
   )
+  shares.push(await measureShare())
   await runGroup(files.filter(isAlone), 1)
   await stopShared?.()
+  shares.push(await measureShare())
   const seconds = ((Date.now() - startMs) / 1000).toFixed(1)
   console.log(`\n${files.length} files in ${seconds} s`)
   if (showsTimes) printTimes()
+  if (!isLong && filters.length === 0) {
+    printBeyond()
+    judgeDuration(Math.min(...shares))
+  }
   for (const [name, count] of totals) console.log(`# ${name} ${count}`)
   console.log(`# duration_ms ${Date.now() - startMs}`)
   if (totals.get('fail') + totals.get('cancelled') > 0) process.exitCode = 1
@@ -115,6 +146,36 @@ function takesTotal(event) {
   if (!totals.has(match[1])) return false
   totals.set(match[1], totals.get(match[1]) + Number(match[2]))
   return true
+}
+
+/** What two threads of ours get of two processors, 0 to 1: below 1 others use them as well. */
+async function measureShare() {
+  const { user, system } = process.cpuUsage()
+  const fromMs = performance.now()
+  const loop = 'for (let i = 0, x = 1; i < 2e8; i++) x = Math.imul(x, 1664525) + i'
+  const threads = [0, 1].map(() => new Worker(loop, { eval: true }))
+  await Promise.all(threads.map((thread) => once(thread, 'exit')))
+  const ms = performance.now() - fromMs
+  const used = process.cpuUsage({ user, system })
+  return (used.user + used.system) / 1_000 / (2 * ms)
+}
+
+/** The gate is kept short: whoever adds to it sees it fail, unless the machine was busy. */
+function judgeDuration(share) {
+  const seconds = (Date.now() - startMs) / 1_000
+  if (seconds <= GATE_SECONDS_MAX) return
+  const isBusy = share < IDLE_SHARE_MIN
+  const got = `two threads got ${Math.round(share * 100)} % of two processors`
+  console.log(`\n${isBusy ? 'warning: ' : ''}longer than ${GATE_SECONDS_MAX} s; ${got}`)
+  if (!isBusy) process.exitCode = 1
+}
+
+function printBeyond() {
+  const times = Math.round(LONG_FUZZ_FACTOR / GATE_FUZZ_FACTOR)
+  console.log(
+    `\nBeyond this, npm run test:long tries random input and kills ${times} times as long,`,
+  )
+  console.log(`and runs ${longFiles.map((path) => path.slice(0, -LONG.length)).join(', ')}.`)
 }
 
 /** Files from the slowest on, then folders: seconds, and what they took to start and stop. */

@@ -2,7 +2,7 @@
  * The closed table of failures, and the one error class that carries them.
  *
  * A request that fails is one `IngestError`; a bad event inside a good request is a counted
- * reject code (`model/batch.ts`), never a throw. Messages name the limit and never hold event
+ * reject code (`model/batch/`), never a throw. Messages name the limit and never hold event
  * contents or secrets. A test keeps `docs/api.md` equal to this table.
  */
 

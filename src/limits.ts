@@ -639,13 +639,10 @@ export const QUERIES_MAX = 16
 export const QUERIES_EMBEDDED_MAX = 4
 /**
  * From this share of the workers' time on, queries on an embedded one give way to events: so many
- * run at a time, and while more wait a place then stays empty for so many times the fourth power of
- * that share of the time that its query ran, at most for so many ms.
+ * run at a time.
  */
 export const INGEST_BUSY_SHARE = 0.1
 export const QUERIES_BUSY_MAX = 1
-export const QUERY_REST_FACTOR = 16
-export const QUERY_REST_MS_MAX = 2_000
 /** From this share on, a read of an embedded engine has one thread. */
 export const INGEST_FULL_SHARE = 0.5
 /** Reads of the raw store and the catalog at a time: events, fields, shapes, usage, previews. */

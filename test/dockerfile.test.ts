@@ -1,21 +1,28 @@
-/** Goal: the image, which is not built here, starts what `npm start` starts, with its settings. */
+/**
+ * Goal: the image, which is not built here, and the README's systemd unit start what `npm start`
+ * starts, with its settings.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 const dockerfile = read('Dockerfile')
+const [unit = ''] = /^\[Service\]\n[^`]+/m.exec(read('README.md')) ?? []
 const { scripts, engines } = JSON.parse(read('package.json')) as {
   readonly scripts: { readonly start: string }
   readonly engines: { readonly node: string }
 }
 
-test('the memory settings of `npm start` are those of the image', () => {
+test('the memory settings of `npm start` are those of the image and of the unit', () => {
   const settings = [...scripts.start.matchAll(/(MALLOC_\w+)=\$\{\w+:-(\d+)\}/g)]
   assert.equal(settings.length, 2)
-  for (const [, name, value] of settings)
+  for (const [, name, value] of settings) {
     assert.match(dockerfile, new RegExp(`${name}=${value}\\b`))
+    assert.match(unit, new RegExp(`^Environment=.*\\b${name}=${value}\\b`, 'm'))
+  }
   const [, program] = / (node \S+)$/.exec(scripts.start) ?? []
+  assert.match(unit, new RegExp(`^ExecStart=\\S*${program?.trim()}$`, 'm'))
   assert.ok(dockerfile.endsWith(`CMD ["${program?.replace(' ', '", "')}"]\n`), program)
 })
 

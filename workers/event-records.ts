@@ -5,7 +5,7 @@
  */
 
 import { csvCell, safeText } from '../src/bytes/csv-cell.ts'
-import type { RecordFormat, SegmentRead } from '../src/model/batch.ts'
+import type { RecordFormat, SegmentRead } from '../src/model/batch/segment-read.ts'
 import { LEVELS } from '../src/model/event-labels.ts'
 import { type EventFacts, SOURCE_RECEIPT } from './facts/event-facts.ts'
 import { NO_SERVICE } from './facts/service-names.ts'

@@ -5,30 +5,17 @@
  */
 import assert from 'node:assert/strict'
 import { SEGMENT_EVENTS_MAX } from '../src/limits.ts'
-import {
-  type AcceptedBatch,
-  BATCH_KINDS,
-  type BatchOwner,
-  type EncodedBatch,
-  type EncodedSegment,
-  type Part,
-  type SegmentOutput,
-  type SievedEvents,
-  type WatchedQueries,
-} from '../src/model/batch.ts'
+import type { AcceptedBatch, BatchOwner, SegmentOutput } from '../src/model/batch/accepted-batch.ts'
+import type { EncodedBatch, EncodedSegment } from '../src/model/batch/encoded-batch.ts'
+import type { SievedEvents, WatchedQueries } from '../src/model/batch/sieved-events.ts'
 import type { StreamId } from '../src/model/stream.ts'
 import { type EventRange, NativeBlockEncoder, textLength } from './block/native-block.ts'
 import { tapeSource } from './block/native-json.ts'
-import { decodeBulk } from './decode/bulk.ts'
-import { BulkItemWriter } from './decode/bulk-items.ts'
-import { decodeArrayElements, decodeDocument } from './decode/json-array.ts'
-import { decodeNdjson } from './decode/ndjson.ts'
-import { PartOutcome } from './decode/part-outcome.ts'
-import { decodeText } from './decode/text.ts'
-import { isCleanUtf8, repairParts } from './decode/utf8.ts'
+import { DECODERS } from './decode/all-decoders.ts'
+import type { DecodePart, Decoder } from './decode/decoder.ts'
+import type { PartOutcome } from './decode/part-outcome.ts'
+import { isCleanUtf8, type RepairedParts, repairParts } from './decode/utf8.ts'
 import { EventFacts } from './facts/event-facts.ts'
-import { OtlpJsonDecoder } from './otlp/otlp-json.ts'
-import { OtlpDecoder } from './otlp/otlp-protobuf.ts'
 import { type DeltaOrigin, SchemaDeltaEncoder } from './schema/schema-delta.ts'
 import { SegmentEncoder } from './segment/segment.ts'
 import { Sieve } from './sieve.ts'
@@ -40,6 +27,11 @@ import { Transforms } from './transform/plan.ts'
 
 type Encoded = Omit<EncodedSegment, 'sentBytes'>
 
+/** A decoder of this worker. */
+interface OpenedDecoder extends Decoder {
+  readonly decode: DecodePart
+}
+
 /** Events of one stream in a mixed batch. */
 interface EventRun extends EventRange {
   readonly streamId: StreamId
@@ -50,9 +42,9 @@ export class IngestPipeline {
   readonly #tape: JsonTape
   readonly #events = new DecodedEvents()
   readonly #eventBytes = new EventBuffer()
-  readonly #otlp: OtlpDecoder
-  readonly #otlpJson: OtlpJsonDecoder
-  readonly #bulkItems = new BulkItemWriter()
+  readonly #decoders: ReadonlyMap<string, Decoder>
+  /** Those that were used, by framing. */
+  readonly #opened = new Map<string, OpenedDecoder>()
   readonly #transforms = new Transforms()
   readonly #facts = new EventFacts()
   readonly #blocks = new NativeBlockEncoder()
@@ -60,16 +52,12 @@ export class IngestPipeline {
   readonly #deltas = new SchemaDeltaEncoder()
   readonly #sieve = new Sieve()
 
-  constructor(tape = new JsonTape(new PathTrie())) {
+  constructor(tape = new JsonTape(new PathTrie()), decoders = DECODERS) {
     this.#tape = tape
-    this.#otlp = new OtlpDecoder(this.#tape, this.#events, this.#eventBytes)
-    this.#otlpJson = new OtlpJsonDecoder(this.#otlp)
+    this.#decoders = decoders
   }
 
-  /**
-   * Judges and encodes a batch whose parts are of one kind (`BATCH_KINDS`). A single segment goes
-   * to `output` where it fits.
-   */
+  /** Judges and encodes a batch. A single segment goes to `output` where it fits. */
   run(
     batch: AcceptedBatch,
     output?: SegmentOutput,
@@ -96,24 +84,26 @@ export class IngestPipeline {
 
   /** Leaves the events in `#eventBytes`. */
   #decode(batch: AcceptedBatch, output?: SegmentOutput): PartOutcome[] {
-    const kind = BATCH_KINDS[batch.parts[0]?.framing ?? 'ndjson']
+    const decoders = batch.parts.map(({ framing }) => this.#decoderOf(framing))
+    const kind = decoders[0]?.input ?? 'json'
     assert(
-      batch.parts.every(({ framing }) => BATCH_KINDS[framing] === kind),
-      'parts of one kind',
+      decoders.every(({ input }) => input === kind),
+      'parts of one input',
     )
-    // Protobuf is not text; its decoder repairs strings one by one.
+    // What is binary is not text; its decoders repair strings one by one.
     const isClean = kind === 'binary' || isCleanUtf8(batch.bytes)
-    const input = isClean ? batch : repairParts(batch.bytes, batch.parts)
+    const input = isClean ? batch : this.#repair(batch)
     this.#events.reset()
-    this.#otlp.keepsContext = batch.settings.otlpContext === 'keep'
     const bytes = this.#begin(input.bytes, kind === 'json')
     const starts = ownerStarts(batch.owners ?? [])
+    const items = input.parts.length === 1 ? output?.items : undefined
+    const context = { settings: batch.settings, items }
     const outcomes = input.parts.map((part, index) => {
       if (starts.has(index)) this.#events.streamStart = this.#events.count
-      return this.#decodePart(bytes, part, input.parts.length === 1 ? output?.items : undefined)
+      return decoders[index]!.decode(bytes, part, context)
     })
     if (!isClean) {
-      const { repaired } = input as ReturnType<typeof repairParts>
+      const { repaired } = input as RepairedParts
       for (const [i, count] of repaired.entries()) outcomes[i]!.repaired = count
     }
     return outcomes
@@ -129,32 +119,19 @@ export class IngestPipeline {
     return this.#tape.batch.hold(given)
   }
 
-  #decodePart(bytes: Uint8Array, part: Part, items?: Uint8Array): PartOutcome {
-    if (part.framing === 'otlp-protobuf' || part.framing === 'otlp-json') {
-      const isBinary = part.framing === 'otlp-protobuf'
-      const outcome = (isBinary ? this.#otlp : this.#otlpJson).decode(bytes, part)
-      outcome.shareBytes(part.end - part.start)
-      return outcome
-    }
-    const outcome = new PartOutcome()
-    switch (part.framing) {
-      case 'ndjson':
-        decodeNdjson(this.#tape, this.#events, bytes, part, outcome)
-        break
-      case 'bulk':
-        decodeBulk(this.#tape, this.#events, bytes, part, outcome, this.#bulkItems, items)
-        break
-      case 'array':
-        decodeArrayElements(this.#tape, this.#events, bytes, part, outcome)
-        break
-      case 'document':
-        decodeDocument(this.#tape, this.#events, bytes, part, outcome)
-        break
-      case 'text':
-        decodeText(this.#tape, this.#events, bytes, part, outcome, this.#eventBytes)
-        break
-    }
-    return outcome
+  #repair({ bytes, parts }: AcceptedBatch): RepairedParts {
+    return repairParts(bytes, parts, ({ framing }) => this.#decoderOf(framing).isByLine === true)
+  }
+
+  #decoderOf(framing: string): OpenedDecoder {
+    const opened = this.#opened.get(framing)
+    if (opened !== undefined) return opened
+    const decoder = this.#decoders.get(framing)
+    assert(decoder !== undefined, `no decoder for ${framing}`)
+    const target = { tape: this.#tape, events: this.#events, generated: this.#eventBytes }
+    const fresh = { ...decoder, decode: decoder.create(target) }
+    this.#opened.set(framing, fresh)
+    return fresh
   }
 
   #encode(bytes: Uint8Array, origin: DeltaOrigin, output?: SegmentOutput): Encoded[] {

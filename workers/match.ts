@@ -9,7 +9,7 @@
  * progress. A payload that no longer decodes is left out and reported.
  */
 import { MATCH_COST_MAX, MATCH_EVENTS_MAX, MATCH_RECORDS_BYTES_MAX } from '../src/limits.ts'
-import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
+import type { DamagedRead, SegmentRead } from '../src/model/batch/segment-read.ts'
 import type {
   MatchedEvents,
   MatchQuery,
@@ -85,9 +85,10 @@ export class MatchPipeline {
     this.#stored = stored
   }
 
-  run({ reads, queries, withRecords }: Omit<MatchTask, 'kind'>): Omit<MatchResult, 'kind'> {
+  run(task: Omit<MatchTask, 'kind'>): Omit<MatchResult, 'kind'> {
+    const { reads, queries, withRecords, format } = task
     this.#found = []
-    this.#records.begin()
+    this.#records.begin(format)
     this.#stored.reset()
     const searches = queries.map((query) => this.#begin(query, queries.length))
     this.#shareClauses(searches, reads)

@@ -2,7 +2,7 @@
  * Renders events of stored segments as the event records of the API. A payload that no longer
  * decodes is left out and reported.
  */
-import type { DamagedRead, RecordFormat, SegmentRead } from '../src/model/batch.ts'
+import type { DamagedRead, RecordFormat, SegmentRead } from '../src/model/batch/segment-read.ts'
 import { type Decoded, EventRecords } from './event-records.ts'
 import { EventFacts } from './facts/event-facts.ts'
 import { ArenaFullError } from './kernel/arena.ts'

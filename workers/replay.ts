@@ -4,11 +4,12 @@
  * what the segment said about its stream's schema. Pure, like ingest.
  */
 import assert from 'node:assert/strict'
-import type { SchemaDelta } from '../src/model/batch.ts'
+import type { SchemaDelta } from '../src/model/batch/schema-delta.ts'
 import { MIXED_STREAM } from '../src/model/mixed-runs.ts'
 import type { StreamRows } from '../src/model/projection.ts'
+import type { SegmentPart } from '../src/model/stored-row.ts'
 import type { StreamId } from '../src/model/stream.ts'
-import type { ReplayedSegment, ReplayPart } from '../src/pool/messages.ts'
+import type { ReplayedSegment } from '../src/pool/messages.ts'
 import { NativeBlockEncoder } from './block/native-block.ts'
 import { tapeSource } from './block/native-json.ts'
 import { EventFacts } from './facts/event-facts.ts'
@@ -34,7 +35,7 @@ export class ReplayPipeline {
    * with `counts` events each; for the shared table it says which streams they are of. Throws
    * when the payload is damaged: a committed segment decodes.
    */
-  run(payload: Uint8Array, streamId: number, part?: ReplayPart): ReplayedSegment {
+  run(payload: Uint8Array, streamId: number, part?: SegmentPart): ReplayedSegment {
     const { source, counts, first } = this.#decode(payload, part)
     const range = { first, count: counts.reduce((sum, count) => sum + count, 0) }
     const [blocks, events, facts] = [this.#blocks, this.#events, this.#facts]
@@ -46,7 +47,7 @@ export class ReplayPipeline {
   }
 
   /** What each of the part's segments says of its stream's schema. */
-  describe(payload: Uint8Array, streamId: number, part?: ReplayPart): SchemaDelta[] {
+  describe(payload: Uint8Array, streamId: number, part?: SegmentPart): SchemaDelta[] {
     const { source, counts, first } = this.#decode(payload, part)
     let next = first
     return counts.map((count) => {
@@ -57,7 +58,7 @@ export class ReplayPipeline {
     })
   }
 
-  #decode(payload: Uint8Array, part: ReplayPart | undefined) {
+  #decode(payload: Uint8Array, part: SegmentPart | undefined) {
     const bytes = decodeStoredEvents(payload, this.#tape, this.#events, this.#facts)
     const counts = part?.counts ?? [this.#events.count]
     const first = part?.first ?? 0

@@ -15,7 +15,7 @@ import {
   REVIEW_SAMPLED_MAX,
   REVIEW_SAMPLES_MAX,
 } from '../src/limits.ts'
-import type { DamagedRead, SegmentRead } from '../src/model/batch.ts'
+import type { DamagedRead, SegmentRead } from '../src/model/batch/segment-read.ts'
 import type {
   MaskedSample,
   RedactionReason,

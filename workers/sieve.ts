@@ -5,6 +5,7 @@
  *
  *   events on the tape --each query's evaluator--> which match, their records as far as known
  */
+import { LRUCache } from 'lru-cache'
 import { parse } from '../src/language/parse.ts'
 import {
   TAIL_SIEVE_BYTES_MAX,
@@ -18,7 +19,7 @@ import {
   type SievedEvents,
   type SievedMatches,
   type WatchedQueries,
-} from '../src/model/batch.ts'
+} from '../src/model/batch/sieved-events.ts'
 import type { EventRange } from './block/native-block.ts'
 import { ClauseTest } from './evaluate/clause-test.ts'
 import { Evaluators } from './evaluate/evaluators.ts'
@@ -70,8 +71,7 @@ interface QuerySet {
 }
 
 export class Sieve {
-  /** Those asked for last are last. */
-  readonly #sets = new Map<number, QuerySet>()
+  readonly #sets = new LRUCache<number, QuerySet>({ max: SETS_KEPT_MAX })
   readonly #evaluators = new Evaluators()
   readonly #cursor = new EventCursor()
   readonly #records = new EventRecords()
@@ -156,9 +156,7 @@ export class Sieve {
 
   #setOf({ setId, json }: WatchedQueries): QuerySet {
     const set = this.#sets.get(setId) ?? this.#compile(json)
-    this.#sets.delete(setId)
     this.#sets.set(setId, set)
-    if (this.#sets.size > SETS_KEPT_MAX) this.#sets.delete([...this.#sets.keys()][0]!)
     return set
   }
 

@@ -1,5 +1,5 @@
-import { OtlpJsonDecoder } from '../../workers/otlp/otlp-json.ts'
-import { OtlpDecoder } from '../../workers/otlp/otlp-protobuf.ts'
+import { OtlpJsonDecoder } from '../../workers/decode/otlp/otlp-json.ts'
+import { OtlpDecoder } from '../../workers/decode/otlp/otlp-protobuf.ts'
 import { DecodedEvents } from '../../workers/tape/decoded-events.ts'
 import { EventBuffer } from '../../workers/tape/event-buffer.ts'
 import { JsonTape } from '../../workers/tape/json-tape.ts'

@@ -1,4 +1,4 @@
-import type { AcceptedBatch } from '../../src/model/batch.ts'
+import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'

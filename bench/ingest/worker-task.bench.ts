@@ -1,11 +1,11 @@
-import type { AcceptedBatch, Framing } from '../../src/model/batch.ts'
+import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import type { BenchBatch, MicroBench } from '../bench.ts'
 import { padBody } from '../decode/tape-batch.ts'
 import { otlpProtobuf } from '../otlp-request.ts'
 
-function createTask(batch: BenchBatch, framing: Framing): AcceptedBatch {
+function createTask(batch: BenchBatch, framing: string): AcceptedBatch {
   const body = framing === 'otlp-protobuf' ? otlpProtobuf(batch.lines, 'kvlist') : batch.body
   return {
     streamId: 1 as StreamId,
@@ -16,7 +16,7 @@ function createTask(batch: BenchBatch, framing: Framing): AcceptedBatch {
   }
 }
 
-function runTask(framing: Framing): MicroBench['prepare'] {
+function runTask(framing: string): MicroBench['prepare'] {
   return (batch) => {
     const task = createTask(batch, framing)
     const pipeline = new IngestPipeline()

@@ -2,8 +2,9 @@
  * Server-sent events over `fetch`, as `EventSource` sends no `Authorization`. Reconnects by itself
  * with the last id after a connection broke.
  */
+
+import { readServerEvents, type ServerEvent } from '../../src/cli/server-events.ts'
 import { ApiError, call, failureText } from './api.ts'
-import { readServerEvents, type ServerEvent } from './server-events.ts'
 
 export interface Listener {
   readonly onEvent: (event: ServerEvent) => void

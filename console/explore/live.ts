@@ -1,9 +1,9 @@
 /** Events as they come: the service's live tail, put on top of the list a few times a second. */
 import { signal } from '@preact/signals'
+import type { ServerEvent } from '../../src/cli/server-events.ts'
 import { visibleLine } from '../../src/language/visible-text.ts'
 import { listen } from '../base/event-stream.ts'
 import { wholeJson } from '../base/exact-json.ts'
-import type { ServerEvent } from '../base/server-events.ts'
 import { readEvent } from '../events/event.ts'
 import type { Ask } from './ask.ts'
 import type { EventLoader, Gap, Row } from './event-list.ts'

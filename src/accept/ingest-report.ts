@@ -1,6 +1,6 @@
 /** What became of a request's events: counts, and the first rejected ones (docs/api.md). */
 import { REPLY_ERRORS_MAX } from '../limits.ts'
-import type { PartResult, RejectCode } from '../model/batch.ts'
+import type { PartResult, RejectCode } from '../model/batch/part-result.ts'
 
 interface ReportedError {
   readonly index: number

@@ -7,7 +7,7 @@ import {
   MCP_INGEST_BYTES_MAX,
   MCP_INGEST_EVENTS_MAX,
 } from '../limits.ts'
-import type { AgentReport, IngestEvents } from '../model/batch.ts'
+import type { AgentReport, IngestEvents } from '../model/batch/agent-events.ts'
 import type { Stream } from '../model/stream.ts'
 import type { StreamFinder, StreamSource } from '../read/find-streams.ts'
 import { type PreviewRedaction, previewSample } from '../read/redact-preview.ts'
@@ -67,7 +67,7 @@ export function ingestEventsTool(deps: IngestEventsDeps): AgentTool {
       required: ['stream'],
     },
     run: async (call) => {
-      const { principal, args, signal, renew } = call
+      const { principal, args, renew } = call
       const stream = await findCallersStream(deps.streams, principal, args.stream)
       const { kind, body, samples } = readEvents(call)
       if (args.dry_run === true) {
@@ -88,7 +88,6 @@ export function ingestEventsTool(deps: IngestEventsDeps): AgentTool {
         confirm: async () => {
           await findCallersStream(deps.streams, await renew(), String(stream.streamId))
         },
-        signal,
       })
       return tell(report, await redactions(deps.preview, stream, samples), {})
     },

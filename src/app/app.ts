@@ -10,11 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { CredentialCache } from '../accept/admission/authenticate.ts'
-import {
-  elasticFallback,
-  elasticProbeRoutes,
-  refusalByPath,
-} from '../accept/surfaces/elastic-probes.ts'
+import { elasticFallback, refusalByPath } from '../accept/surfaces/elastic/elastic-probes.ts'
 import { BatchBuffers } from '../bytes/batch-buffers.ts'
 import type { Config } from '../config.ts'
 import { BodyBudget } from '../http/body-budget.ts'
@@ -115,7 +111,7 @@ async function start(
   const { isClickHouseEmbedded } = stores
   let isStopping = false
   const page = createConsole(control)
-  const ingestParts = { pool, cell, credentials, tails, isStopping: () => isStopping }
+  const ingestParts = { ...plane, pool, cell, tails, isStopping: () => isStopping }
   const { routes: ingestRoutes, ingestByAgent } = await startIngest(context, ingestParts)
   const views = watch.watchAll('views', plane.views)
   const { streams } = plane
@@ -125,7 +121,6 @@ async function start(
     ...ingestRoutes,
     ...serveRoutes({ ...guard, ...reading, control, views, tails }),
     ...createAgentRoutes(context, { guard, reading, pool, tails, ingestByAgent }),
-    ...elasticProbeRoutes(credentials),
     ...createTelemetryRoutes(health, metrics),
     ...page.routes,
   ])

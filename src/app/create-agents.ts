@@ -1,6 +1,6 @@
 /** The part of the composition root that builds the tools of agents. */
-import { BodyFramer } from '../accept/framing/body-framer.ts'
 import { IngestReport } from '../accept/ingest-report.ts'
+import { agentFormat } from '../accept/surfaces/agent/agent-ingest.ts'
 import { allTools } from '../agents/all-tools.ts'
 import type { TryEvents } from '../agents/ingest-events.ts'
 import { agentRoutes } from '../agents/mcp-route.ts'
@@ -9,8 +9,9 @@ import { BATCH_PADDING, padBatch } from '../bytes/batch-buffers.ts'
 import { IngestError } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
 import type { Guard } from '../http/guard.ts'
-import type { IngestEvents } from '../model/batch.ts'
+import type { IngestEvents } from '../model/batch/agent-events.ts'
 import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
+import { readOf } from '../model/stored-row.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import type { EventReads } from '../read/events.ts'
 import type { TailHub } from '../tail/tail-hub.ts'
@@ -54,7 +55,7 @@ function tryEventsBy(pool: WorkerPool, readSegments: EventReads['readSegments'])
     kind,
     body,
   ) => {
-    const part = kind === 'text' ? { framing: kind, bytes: body } : BodyFramer.detectWhole(body)
+    const part = agentFormat(kind).whole(body, undefined)
     if (part instanceof IngestError) throw part
     const bytes = new Uint8Array(new SharedArrayBuffer(part.bytes.length + BATCH_PADDING))
     bytes.set(part.bytes)
@@ -72,7 +73,8 @@ function tryEventsBy(pool: WorkerPool, readSegments: EventReads['readSegments'])
     const { accepted, rejected, errors, fatal } = report
     const segmentId = segmentIdAt(receivedAtMs) as SegmentId
     const reads = batch.segments.map(({ payload, eventCount }) => {
-      return { segmentId, payload, fromOrdinal: 0, toOrdinal: eventCount, newestFirst: false }
+      const all = { fromOrdinal: 0, toOrdinal: eventCount }
+      return readOf({ segmentId, payload, firstEvent: 0 }, all, false)
     })
     const { json } = await readSegments(reads)
     const records = readElementTexts(`[${Buffer.from(json).toString()}]`)

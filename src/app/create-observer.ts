@@ -1,10 +1,8 @@
 /** The follower that learns fields and shapes from committed segments. */
-import type { MixedRun } from '../model/mixed-runs.ts'
 import { segmentIdNode } from '../model/segment-id.ts'
+import type { LoadedRow } from '../model/stored-row.ts'
 import { type ObserveObserver, Observer } from '../observe/observer.ts'
-import type { StoredSegment } from '../observe/stored-segment.ts'
 import { SchemaWriter } from '../store/catalog/schema-writer.ts'
-import type { CommittedRow } from '../store/raw/checkpoint-store.ts'
 import { isWorthLogging, type Log, reasonOf } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CellContext, NodeNumber } from './cell-context.ts'
@@ -37,43 +35,21 @@ async function createObserver(
       write: (changes, checkpoint) => writer.write(changes, checkpoint),
       readAfter: async (after, limit) => {
         const rows = await checkpoints.readAfter(after, limit)
-        return rows.flatMap((row) => segmentsOf(row, lease.nodeId))
+        return rows.map((row) => ownSegments(row, lease.nodeId))
       },
-      readSegment: (streamId, segmentId) => events.readSegment(streamId, segmentId),
+      readSegment: async (key) => (await events.readPayloads([key])).get(key.segmentId),
       readUndescribed: () => writer.readUndescribed(UNDESCRIBED_MAX),
-      learn: async ({ streamId, payload, part }) => {
-        const task = { kind: 'describe' as const, streamId, payload, ...(part && { part }) }
-        return (await pool.run(task)).deltas
-      },
+      learn: async (task) => (await pool.run({ kind: 'describe', ...task })).deltas,
     },
     observer,
     checkpoint: await writer.readCheckpoint(),
   })
 }
 
-/** This node's segments of a row: other nodes count their own segments in a merged row. */
-export function segmentsOf(row: CommittedRow, nodeId: number): StoredSegment[] {
-  if (row.runs !== undefined) return runsOf(row.payload, row.runs)
-  if (row.members === undefined) return [row]
-  const { streamId, segmentId: rowId, payload } = row
-  const own: StoredSegment[] = []
-  let first = 0
-  for (const { segmentId, eventCount } of row.members) {
-    const part = { first, counts: [eventCount] }
-    if (segmentIdNode(segmentId) === nodeId) own.push({ streamId, segmentId, payload, part, rowId })
-    first += eventCount
-  }
-  return own
-}
-
-/** All runs are of one node. Reading continues after the last run, so none is delivered twice. */
-function runsOf(payload: Uint8Array, runs: readonly MixedRun[]): StoredSegment[] {
-  let first = 0
-  return runs.map(({ streamId, segmentId, eventCount }) => {
-    const part = { first, counts: [eventCount] }
-    first += eventCount
-    return { streamId, segmentId, payload, part }
-  })
+/** The row with this node's segments only: other nodes count their own in a merged row. */
+export function ownSegments(row: LoadedRow, nodeId: number): LoadedRow {
+  const segments = row.segments.filter(({ segmentId }) => segmentIdNode(segmentId) === nodeId)
+  return { ...row, segments }
 }
 
 function observeObserver(metrics: Metrics, log: Log): ObserveObserver {

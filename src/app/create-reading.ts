@@ -4,16 +4,13 @@
  */
 
 import type { WaitingSegments } from '../materialize/waiting-segments.ts'
-import type { DamagedRead, RecordFormat, SegmentRead as StoredRead } from '../model/batch.ts'
+import type { DamagedRead, RecordFormat, SegmentRead } from '../model/batch/segment-read.ts'
 import type { ReviewRequest } from '../model/redaction.ts'
-import { segmentIdMs } from '../model/segment-id.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import { createLanes, isBusy, type Lanes } from '../read/lanes.ts'
 import type { PreviewRedaction } from '../read/redact-preview.ts'
-import type { ReviewSegments } from '../read/review-walk.ts'
 import type { SearchDeps } from '../read/search/search.ts'
 import { storeSources } from '../read/search/store-sources.ts'
-import type { SegmentRead } from '../read/segment-reads.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Context } from './context.ts'
@@ -37,27 +34,20 @@ export function createReading(context: Pick<Context, 'log' | 'metrics'>, parts: 
   const { reads, pool, streams, isClickHouseEmbedded } = parts
   const lanes = createLanes(() => pool.ingestLoad, isClickHouseEmbedded)
   watchLanes(context.metrics, lanes)
-  const { renderRecords, reviewRecords } = recordReaders(context, pool)
+  const { renderRecords, reviewSegments } = recordReaders(context, pool)
   const preview: PreviewRedaction = async (sample, redactFields) =>
     (await pool.run({ kind: 'preview', sample, redactFields })).preview
-  const reviewSegments: ReviewSegments = (request, signal) =>
-    reviewRecords({ ...request, reads: request.reads.map(storedRead) }, signal)
   return {
     ...reads,
     lanes,
     streams,
     nowMs: Date.now,
     search: createSearch(context, parts, renderRecords),
-    readSegments: (some: readonly SegmentRead[]) => renderRecords(some.map(storedRead)),
+    readSegments: renderRecords,
     preview,
     reviewSegments,
     givesWay: () => isBusy(pool.ingestLoad),
   }
-}
-
-/** In the form that workers take. */
-function storedRead({ segmentId, ...read }: SegmentRead): StoredRead {
-  return { ...read, segmentId: String(segmentId), ingestedAtMs: segmentIdMs(segmentId) }
 }
 
 function createSearch(
@@ -65,7 +55,8 @@ function createSearch(
   { reads, waiting, pool }: Pick<ReadingParts, 'reads' | 'waiting' | 'pool'>,
   renderRecords: SearchDeps['renderRecords'],
 ): SearchDeps {
-  const { events, pending, ids, readPayloads, openStreams } = reads
+  const { events, pending, ids, openStreams } = reads
+  const readPayloads = events.readPayloads.bind(events)
   const searched = metrics.tally(
     'ingest_search_waiting_segments_total',
     'Segments that were not projected when a search came to them',
@@ -96,7 +87,7 @@ function createSearch(
 function recordReaders({ metrics, log }: Pick<Context, 'metrics' | 'log'>, pool: WorkerPool) {
   const left = metrics.counter('ingest_damaged_reads_total', 'Damaged segments left out')
   const told = new Set<string>()
-  const tell = (reads: readonly StoredRead[], damaged: readonly DamagedRead[]) => {
+  const tell = (reads: readonly SegmentRead[], damaged: readonly DamagedRead[]) => {
     for (const { index, reason } of damaged) {
       const { segmentId } = reads[index]!
       left.inc()
@@ -106,17 +97,17 @@ function recordReaders({ metrics, log }: Pick<Context, 'metrics' | 'log'>, pool:
       log.error({ segmentId, reason }, 'a stored segment is damaged: its events are not shown')
     }
   }
-  const renderRecords = async (reads: readonly StoredRead[], format?: RecordFormat) => {
+  const renderRecords = async (reads: readonly SegmentRead[], format?: RecordFormat) => {
     const { json, damaged } = await pool.run({ kind: 'read', reads, ...(format && { format }) })
     tell(reads, damaged)
     return { json, damaged }
   }
-  const reviewRecords = async (request: ReviewRequest, signal: AbortSignal) => {
+  const reviewSegments = async (request: ReviewRequest, signal: AbortSignal) => {
     const { reviewed } = await pool.run({ kind: 'review', ...request }, signal)
     tell(request.reads, reviewed.damaged)
     return reviewed
   }
-  return { renderRecords, reviewRecords }
+  return { renderRecords, reviewSegments }
 }
 
 /** What runs, waits and is refused in the lanes. */

@@ -1,9 +1,9 @@
 /** What is counted of ingest: its requests, their events, and what workers did to them. */
 import type { Refusals } from '../accept/admission/refusals.ts'
-import type { IngestSurface } from '../accept/dialect.ts'
-import type { IngestMeter } from '../accept/request/ingest-handler.ts'
+import type { IngestMeter } from '../accept/request/ingest.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
-import { type EncodedBatch, REJECT_CODES, type TransformCounts } from '../model/batch.ts'
+import type { EncodedBatch, TransformCounts } from '../model/batch/encoded-batch.ts'
+import { REJECT_CODES } from '../model/batch/part-result.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
 const REFUSAL_REASONS = [
@@ -14,7 +14,7 @@ type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 /** `refusals` and `rejects` count by stream. */
 export function ingestMeter(metrics: Metrics, refusals: Refusals, rejects: Refusals): IngestMeter {
-  const requests = metrics.pairTally<IngestSurface, `${number}`>(
+  const requests = metrics.pairTally<string, `${number}`>(
     'ingest_requests_total',
     'Requests answered, by surface and HTTP status',
     ['surface', 'status'],
@@ -40,7 +40,7 @@ export function ingestMeter(metrics: Metrics, refusals: Refusals, rejects: Refus
   const acknowledgeSeconds = metrics.histogram(
     'ingest_acknowledge_seconds',
     'From the first byte of an ingest request to its acknowledgement',
-    { labelNames: ['surface'] },
+    { labelNames: ['surface'] as const },
   )
   return {
     onReply: (surface, status) => requests.add(surface, `${status}`),

@@ -19,7 +19,6 @@ import { ClickHouse } from '../store/clickhouse.ts'
 import { MemoryFiles } from '../store/memory-files.ts'
 import { ensureClickHouse, migratePostgres } from '../store/migrations/run.ts'
 import { Postgres } from '../store/postgres.ts'
-import { addMissingLabels } from '../store/projection/label-tables.ts'
 import { ProjectionIdentity } from '../store/projection/projection-identity.ts'
 import { ClockGuard } from '../store/raw/clock-guard.ts'
 import { NodeLease } from '../store/raw/node-lease.ts'
@@ -104,8 +103,6 @@ export async function openStores(context: Context, directory: DataDirectory): Pr
   const node = await claimNode(context, control, { directory, onLeaseLost })
   stoppers.push(() => node.lease.stop())
   await node.projection.assertRecorded()
-  const changed = await addMissingLabels(control.clickhouse)
-  if (changed.length > 0) log.info({ tables: changed }, 'tables got columns for level and service')
   const [reads, writes] = [connect('read'), connect('write')]
   stoppers.push(health.watch('postgres', () => control.postgres.ping()))
   stoppers.push(health.watch('clickhouse', () => control.clickhouse.ping()))

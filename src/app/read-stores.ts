@@ -14,7 +14,6 @@ import { projectionBytesReader } from '../store/projection/reads/projection-byte
 import { ValueStore } from '../store/projection/reads/value-store.ts'
 import { TableKeeper } from '../store/projection/table-keeper.ts'
 import { EventStore } from '../store/raw/event-store.ts'
-import { PayloadStore } from '../store/raw/payload-store.ts'
 import { PendingStore } from '../store/raw/pending-store.ts'
 import { ReadStateStore } from '../store/raw/read-state-store.ts'
 import { SetAsideStore } from '../store/raw/set-aside-store.ts'
@@ -49,7 +48,6 @@ export function openReadStores(
   const aggregates = watch.watchAll('aggregate', new AggregateStore(reads.clickhouse, tables))
   const states = watch.watchAll('catalog', new ReadStateStore(postgres))
   const facets = watch.watchAll('facets', new FacetsStore(reads.clickhouse, tables))
-  const payloads = watch.watchAll('events', new PayloadStore(postgres))
   const explaining = watch.watchAll('explain', new ExplainStore(reads.clickhouse, tables))
   const values = watch.watchAll('values', new ValueStore(reads.clickhouse, tables))
   // Sizes are requested rarely and answered fast, so they need not queue behind queries.
@@ -66,7 +64,6 @@ export function openReadStores(
     ids: watch.watchAll('search', new IdStore(reads.clickhouse, tables)),
     explainIds: explaining.explain.bind(explaining),
     topValues: values.top.bind(values),
-    readPayloads: (keys: Parameters<PayloadStore['read']>[0]) => payloads.read(keys),
     usage: watch.watchAll('usage', new UsageStore(postgres)),
     setAside: watch.watchAll('usage', new SetAsideStore(postgres)),
     schemas: watch.watchAll('catalog', new SchemaStore(postgres)),

@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import type { Stores } from './open-stores.ts'
 
 /** The control plane: streams, keys, tokens. It is in the first cell's PostgreSQL. */
-export function startControl({ metrics, stoppers }: Context, { postgres, reads }: Stores) {
+export function startControl({ log, metrics, stoppers }: Context, { postgres, reads }: Stores) {
   const lookups = metrics.counter(
     'ingest_credential_lookups_total',
     'Credentials that were not cached and were looked up',
@@ -22,6 +22,7 @@ export function startControl({ metrics, stoppers }: Context, { postgres, reads }
       lookups.inc(count)
       queries.inc()
     }),
+    onError: (err) => log.warn({ err }, 'changes of keys and tokens are not heard of; will retry'),
   })
   credentials.start()
   stoppers.push(() => credentials.stop())

@@ -4,21 +4,19 @@ import { Budgets } from '../accept/admission/budgets.ts'
 import { Refusals } from '../accept/admission/refusals.ts'
 import { StorageCaps } from '../accept/admission/storage-caps.ts'
 import { Batcher } from '../accept/batching/batcher.ts'
-import type { IngestDeps } from '../accept/request/ingest-handler.ts'
-import { agentIngest } from '../accept/surfaces/agent-ingest.ts'
-import { bulkRoutes } from '../accept/surfaces/bulk.ts'
-import { nativeIngestRoutes } from '../accept/surfaces/native.ts'
-import { otlpRoutes } from '../accept/surfaces/otlp.ts'
+import type { IngestDeps } from '../accept/request/ingest.ts'
+import { agentIngest } from '../accept/surfaces/agent/agent-ingest.ts'
+import { SURFACES } from '../accept/surfaces/all-surfaces.ts'
+import type { SurfaceParts } from '../accept/surfaces/surface.ts'
 import type { Route } from '../http/exchange.ts'
 import { InFlight } from '../http/in-flight.ts'
-import type { IngestEvents } from '../model/batch.ts'
+import type { IngestEvents } from '../model/batch/agent-events.ts'
+import type { StreamId } from '../model/stream.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import type { TailHub } from '../tail/tail-hub.ts'
 import type { Cell } from './cell.ts'
 import type { Context } from './context.ts'
 import { batchCounter, ingestMeter } from './ingest-meter.ts'
-
-const IDEMPOTENCY_PURGE_MS = 60_000
 
 /** Accept and batcher; returns the ingest surfaces. */
 export async function startIngest(
@@ -27,12 +25,13 @@ export async function startIngest(
     readonly pool: WorkerPool
     readonly cell: Cell
     readonly credentials: CredentialCache
+    readonly streams: Pick<SurfaceParts, 'findStream'>
     readonly isStopping: () => boolean
     readonly tails: Pick<TailHub, 'watchedIn'>
   },
 ): Promise<{ readonly routes: Route[]; readonly ingestByAgent: IngestEvents }> {
   const { config, log, metrics, stoppers } = context
-  const { cell, credentials, isStopping } = parts
+  const { cell, credentials, streams, isStopping } = parts
   const { nodeId, usage, idempotency } = cell
   const caps = await startStorageCaps(context, cell)
   const inFlight = new InFlight(config.inFlightBytesMax)
@@ -50,8 +49,10 @@ export async function startIngest(
   stoppers.push(() => refusals.stop())
   const rejects = new Refusals((counts) => usage.recordRejects(nodeId, counts), Date.now)
   stoppers.push(() => rejects.stop())
-  const purge = setInterval(() => void idempotency.purge().catch(() => 0), IDEMPOTENCY_PURGE_MS)
-  stoppers.push(() => clearInterval(purge))
+  const stopPurging = idempotency.startPurging((err) =>
+    log.warn({ err }, 'old Idempotency-Keys could not be removed; will retry'),
+  )
+  stoppers.push(stopPurging)
   const deps: IngestDeps = {
     batcher: createBatcher(context, parts),
     inFlight,
@@ -63,7 +64,13 @@ export async function startIngest(
     isStopping,
     onFault: (cause) => log.error({ err: cause }, 'an ingest request failed'),
   }
-  const routes = [...nativeIngestRoutes(deps), ...bulkRoutes(deps), ...otlpRoutes(deps)]
+  const routes: Route[] = []
+  for (const open of SURFACES) {
+    const findStream = (id: StreamId) => streams.findStream(id)
+    const surface = await open({ deps, config, log, findStream })
+    routes.push(...surface.routes)
+    if (surface.stop !== undefined) stoppers.push(surface.stop)
+  }
   return { routes, ingestByAgent: agentIngest(deps) }
 }
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiFailure, readLines } from './client.ts'
+import { ApiFailure } from './client.ts'
 import { CLOCK_HELP, CLOCK_OPTIONS, type Clock, readClock } from './clock.ts'
 import { type Command, EXIT_OK, type Invocation, textOf } from './command.ts'
+import { readServerEvents } from './server-events.ts'
 import type { EventRecord } from './terminal.ts'
 
 const RETRY_MS = 1_000
@@ -65,20 +66,10 @@ async function print(
   place: { lastId: string },
   clock: Clock,
 ): Promise<string | undefined> {
-  let name = 'message'
-  let data = ''
-  for await (const line of readLines(body)) {
-    if (line.startsWith('id: ')) place.lastId = line.slice(4)
-    else if (line.startsWith('event: ')) name = line.slice(7)
-    else if (line.startsWith('data: ')) data += line.slice(6)
-    else if (line === '') {
-      if (data !== '') {
-        const end = printEvent(name, data)
-        if (end !== undefined) return end
-      }
-      name = 'message'
-      data = ''
-    }
+  for await (const { name, data, id } of readServerEvents(body)) {
+    if (id !== '') place.lastId = id
+    const end = data === '' ? undefined : printEvent(name, data)
+    if (end !== undefined) return end
   }
   return undefined
 

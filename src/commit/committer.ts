@@ -28,10 +28,10 @@ import {
 import type {
   CommittedGroup,
   CommittedSegment,
-  EncodedRun,
   SegmentToCommit,
-  SievedEvents,
-} from '../model/batch.ts'
+} from '../model/batch/committed-group.ts'
+import type { EncodedRun } from '../model/batch/encoded-batch.ts'
+import type { SievedEvents } from '../model/batch/sieved-events.ts'
 import { MIXED_STREAM, type SegmentRun } from '../model/mixed-runs.ts'
 import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'

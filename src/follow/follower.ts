@@ -3,7 +3,7 @@
  *
  * What it does when it falls behind differs from follower to follower: see decision 46.
  */
-import type { CommittedGroup } from '../model/batch.ts'
+import type { CommittedGroup } from '../model/batch/committed-group.ts'
 
 /** What goes through the committed segments of a node number, once each, in the order of ids. */
 export interface Follower {

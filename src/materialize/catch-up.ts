@@ -18,26 +18,23 @@ import {
   REPLAY_SEGMENTS_MAX,
   SEGMENT_TRIES_MAX,
 } from '../limits.ts'
-import type { EncodedBlock } from '../model/batch.ts'
+import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import type { StreamSegment } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
+import {
+  type LoadedRow,
+  lastIdOf,
+  partOf,
+  type RowSegment,
+  type SegmentPart,
+  sideBySide,
+} from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type Fault, rebuildError, segmentFault } from './faults.ts'
 import { joinInTurns } from './join-blocks.ts'
+import { type AbsentRow, Slice } from './slice.ts'
 import { type LagKey, ownerOf } from './source-key.ts'
-import { stampBlock, stampMembers } from './stamp.ts'
-import {
-  type AbsentRow,
-  absentPieces,
-  absentRow,
-  lastIdOf,
-  type Piece,
-  partOf,
-  type SegmentPart,
-  Slice,
-  type StoredSegment,
-  segmentsOf,
-} from './stored-segment.ts'
+import { stampMembers } from './stamp.ts'
 
 export interface CatchUpStores {
   /**
@@ -49,13 +46,13 @@ export interface CatchUpStores {
     limit: number,
     streamId?: StreamId,
     rows?: 'own' | 'alone',
-  ): Promise<readonly StoredSegment[]>
+  ): Promise<readonly LoadedRow[]>
   /** Resolves once no insert of this node that runs in ClickHouse now does so any more. */
   settleInserts(): Promise<void>
   /** Which of the segments are in the projection: their stream's table or the shared one. */
   findPresent(segments: readonly StreamSegment[]): Promise<ReadonlySet<SegmentId>>
-  /** Rebuilds a segment's block, or that of a part of it, through the worker code. */
-  rebuild(segment: StoredSegment, part?: SegmentPart): Promise<EncodedBlock>
+  /** Rebuilds the block of a part of a row, through the worker code. */
+  rebuild(row: LoadedRow, part: SegmentPart): Promise<EncodedBlock>
   /**
    * Inserts blocks of one stream, or those of `MIXED_STREAM` into the table that streams share;
    * makes the table when it is missing.
@@ -64,7 +61,7 @@ export interface CatchUpStores {
   /** Makes it durable that these segments are left out, until somebody asks to try again. */
   setAside(segments: readonly SetAside[]): Promise<void>
   /** Segments set aside that somebody asked to try again, some of them. */
-  readRetries(): Promise<readonly StoredSegment[]>
+  readRetries(): Promise<readonly LoadedRow[]>
   /** They are in the projection now. */
   forgetSetAside(segments: readonly StreamSegment[]): Promise<void>
 }
@@ -147,7 +144,7 @@ export class CatchUp {
     const turn = new Turn({
       stores: this.#stores,
       isSetAside: (segmentId) => this.#setAside.has(segmentId),
-      giveUp: (row, fault) => this.#giveUp(row, fault),
+      giveUp: (source, fault) => this.#giveUp(source, fault),
       sliceBytes: this.#sliceBytes,
     })
     try {
@@ -174,18 +171,21 @@ export class CatchUp {
     return batch
   }
 
-  async #ask(stored: readonly StoredSegment[]): Promise<Batch> {
+  async #ask(stored: readonly LoadedRow[]): Promise<Batch> {
     if (stored.length === 0) return { stored, present: new Set() }
-    return { stored, present: await this.#stores.findPresent(stored.flatMap(segmentsOf)) }
+    return {
+      stored,
+      present: await this.#stores.findPresent(stored.flatMap(({ segments }) => segments)),
+    }
   }
 
   /**
    * Counts a segment's failures that are its data's fault; true when it is set aside. Skipping the
    * segment would not help against any other failure: it is retried until it works.
    */
-  async #giveUp({ segment, absent }: AbsentRow, fault: Fault): Promise<boolean> {
+  async #giveUp({ row, absent }: AbsentRow, fault: Fault): Promise<boolean> {
     if (fault.kind !== 'data') return false
-    const { segmentId } = segment
+    const { segmentId } = row
     if (this.#setAside.has(segmentId)) return true
     const tries = (this.#tries.get(segmentId) ?? 0) + 1
     this.#tries.set(segmentId, tries)
@@ -203,19 +203,19 @@ export class CatchUp {
 
 /** Rows, and which of their segments are in the projection. */
 interface Batch {
-  readonly stored: readonly StoredSegment[]
+  readonly stored: readonly LoadedRow[]
   readonly present: ReadonlySet<SegmentId>
 }
 
 interface TurnOptions {
   readonly stores: CatchUpStores
   readonly isSetAside: (segmentId: SegmentId) => boolean
-  readonly giveUp: (row: AbsentRow, fault: Fault) => Promise<boolean>
+  readonly giveUp: (source: AbsentRow, fault: Fault) => Promise<boolean>
   readonly sliceBytes: number
 }
 
 interface Rebuilding {
-  readonly row: AbsentRow
+  readonly source: AbsentRow
   /** Undefined: its row was set aside. */
   readonly block: Promise<EncodedBlock | undefined>
 }
@@ -240,15 +240,16 @@ class Turn {
 
   /** Puts the absent segments into slices, each of which is inserted once it is full. */
   async bring({ stored, present }: Batch): Promise<void> {
-    for (const segment of stored) {
-      if (this.#options.isSetAside(segment.segmentId)) continue
-      const row = absentRow(segment, present)
-      for (const piece of absentPieces(segment, present)) {
+    for (const row of stored) {
+      if (this.#options.isSetAside(row.segmentId)) continue
+      const absent = row.segments.filter(({ segmentId }) => !present.has(segmentId))
+      const source = { row, absent }
+      for (const piece of sideBySide(absent)) {
         this.replayed++
-        const block = this.#rebuild(row, piece)
+        const block = this.#rebuild(source, piece)
         block.catch(() => undefined) // Awaited in its turn.
-        this.#rebuilding.push({ row, block })
-        this.#ahead += row.segment.eventCount ?? REPLAY_AHEAD_EVENTS
+        this.#rebuilding.push({ source, block })
+        this.#ahead += row.eventCount
         while (this.#isFarAhead) await this.#takeRebuilt()
       }
     }
@@ -273,32 +274,31 @@ class Turn {
     await Promise.allSettled([...this.#rebuilding.map(({ block }) => block), ...this.#inserting])
   }
 
-  async #rebuild(row: AbsentRow, piece: Piece): Promise<EncodedBlock | undefined> {
-    const { segment } = row
+  async #rebuild(
+    source: AbsentRow,
+    piece: readonly RowSegment[],
+  ): Promise<EncodedBlock | undefined> {
+    const { row } = source
     const { stores, giveUp } = this.#options
     try {
-      if (piece === 'all') {
-        const block = await stores.rebuild(segment)
-        stampBlock(block, segment.segmentId)
-        return block
-      }
-      const block = await stores.rebuild(segment, partOf(segment, piece))
-      stampMembers(block, piece.members)
+      const block = await stores.rebuild(row, partOf(row, piece))
+      stampMembers(block, piece)
       return block
     } catch (cause) {
       const error = rebuildError(cause)
-      if (await giveUp(row, segmentFault(error))) return undefined
+      if (await giveUp(source, segmentFault(error))) return undefined
       throw error
     }
   }
 
   async #takeRebuilt(): Promise<void> {
-    const [{ row, block: rebuilding }] = this.#rebuilding as [Rebuilding]
+    const [{ source, block: rebuilding }] = this.#rebuilding as [Rebuilding]
     const block = await rebuilding
     this.#rebuilding.shift()
-    this.#ahead -= row.segment.eventCount ?? REPLAY_AHEAD_EVENTS
-    if (block === undefined || this.#options.isSetAside(row.segment.segmentId)) return
-    const { streamId } = row.segment
+    const { row } = source
+    this.#ahead -= row.eventCount
+    if (block === undefined || this.#options.isSetAside(row.segmentId)) return
+    const { streamId } = row
     const slice = this.#slices.get(streamId)
     const isFull =
       slice !== undefined &&
@@ -307,7 +307,7 @@ class Turn {
     if (isFull) await this.#startInsert(streamId)
     const open = this.#slices.get(streamId) ?? new Slice(streamId)
     this.#slices.set(streamId, open)
-    open.add(row, block)
+    open.add(source, block)
   }
 
   /** Inserts the stream's slice, once fewer than REPLAY_INSERTS_MAX inserts are under way. */

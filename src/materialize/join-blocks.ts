@@ -13,7 +13,7 @@ import {
   PIECE_NAMES,
   PIECE_OFFSETS,
   PIECE_VALUES,
-} from '../model/batch.ts'
+} from '../model/batch/encoded-block.ts'
 import { PROJECTION_COLUMNS } from '../model/projection.ts'
 import { pushVaruint } from '../model/varuint.ts'
 

@@ -9,7 +9,7 @@ import {
   SPOOL_BYTES_MAX,
   SPOOL_BYTES_MIN,
 } from '../limits.ts'
-import type { EncodedBlock } from '../model/batch.ts'
+import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
 import type { BlockSpool } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'

@@ -22,7 +22,8 @@ import { type Follower, retryMs } from '../follow/follower.ts'
 import { Pause } from '../follow/pause.ts'
 import type { RequiredLiteral } from '../language/required-literals.ts'
 import { LAGGING_STREAMS_MAX, REPLAY_TURN_MS, SET_ASIDE_POLL_MS } from '../limits.ts'
-import type { CommittedGroup, CommittedSegment, EncodedBlock } from '../model/batch.ts'
+import type { CommittedGroup, CommittedSegment } from '../model/batch/committed-group.ts'
+import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import type { BlockSpool, LiveMark } from '../model/projection.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
@@ -34,7 +35,6 @@ import { LiveBuffers } from './live-buffers.ts'
 import { type Outstanding, Progress } from './progress.ts'
 import { type LagKey, type SourceKey, sourceOf, tableOf } from './source-key.ts'
 import { stampBlock, stampMembers } from './stamp.ts'
-import { lastIdOf } from './stored-segment.ts'
 import type { StreamBuffer } from './stream-buffer.ts'
 import type { Prefilter } from './waiting-blocks.ts'
 
@@ -163,7 +163,7 @@ export class Materializer implements Follower {
   /** Takes over a durable group. Never waits: past the bound blocks are dropped and read again. */
   add(group: CommittedGroup): void {
     for (const segment of group.segments) {
-      const last = lastIdOf(segment)
+      const last = (segment.runs?.at(-1) ?? segment).segmentId
       // Otherwise catch-up has read it already.
       if (last > this.#progress.last) this.#addNext(segment, last)
       else if (segment.block !== undefined) this.#release(segment.block.bytes)

@@ -6,14 +6,14 @@
  * While as many tasks run as are useful, further segments gather and share the next task.
  */
 import { REPLAY_TASK_EVENTS_MAX, REPLAY_TASKS_MAX } from '../limits.ts'
-import type { EncodedBlock } from '../model/batch.ts'
+import type { EncodedBlock } from '../model/batch/encoded-block.ts'
+import type { LoadedRow, SegmentPart } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { SegmentPart, StoredSegment } from './stored-segment.ts'
 
-/** What of a segment is to be rebuilt. */
+/** What of a row is to be rebuilt. */
 export interface ToRebuild {
   readonly payload: Uint8Array
-  readonly part?: SegmentPart
+  readonly part: SegmentPart
 }
 
 /** Rebuilds segments of one stream, in their order, or rejects. */
@@ -39,11 +39,9 @@ export class Rebuilds {
   }
 
   /** Rejects with the segment's own failure, never with that of one it went with. */
-  rebuild({ streamId, payload, eventCount }: StoredSegment, part?: SegmentPart) {
+  rebuild({ streamId, payload, eventCount }: LoadedRow, part: SegmentPart) {
     return new Promise<EncodedBlock>((resolve, reject) => {
-      const events = eventCount ?? REPLAY_TASK_EVENTS_MAX
-      const toRebuild = { payload, ...(part && { part }) }
-      this.#waiting.push({ streamId, ...toRebuild, events, resolve, reject })
+      this.#waiting.push({ streamId, payload, part, events: eventCount, resolve, reject })
       this.#startNext()
     })
   }
@@ -78,7 +76,10 @@ export class Rebuilds {
   async #rebuild(asked: readonly Asked[]): Promise<void> {
     const { streamId } = asked[0]!
     try {
-      const blocks = await this.#run(streamId, asked.map(toRebuildOf))
+      const blocks = await this.#run(
+        streamId,
+        asked.map(({ payload, part }) => ({ payload, part })),
+      )
       for (const [i, { resolve }] of asked.entries()) resolve(blocks[i]!)
     } catch (cause) {
       if (asked.length === 1) return asked[0]!.reject(cause)
@@ -86,8 +87,4 @@ export class Rebuilds {
       for (const each of asked) await this.#rebuild([each])
     }
   }
-}
-
-function toRebuildOf({ payload, part }: Asked): ToRebuild {
-  return { payload, ...(part && { part }) }
 }

@@ -3,9 +3,9 @@
  * the event time of rows without a producer time.
  */
 import assert from 'node:assert/strict'
-import type { EncodedBlock, StampedColumns } from '../model/batch.ts'
+import type { EncodedBlock, StampedColumns } from '../model/batch/encoded-block.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
-import type { SegmentMember } from '../model/segment-members.ts'
+import type { RowSegment } from '../model/stored-row.ts'
 
 const VALUE_BYTES = 8
 const NANOS_PER_MS = 1_000_000n
@@ -30,11 +30,14 @@ export function stampBlock(
 }
 
 /** A block of several segments: each stamps its own rows. */
-export function stampMembers(block: EncodedBlock, members: readonly SegmentMember[]): void {
+export function stampMembers(
+  block: EncodedBlock,
+  segments: readonly Pick<RowSegment, 'segmentId' | 'eventCount'>[],
+): void {
   const { bytes, receiptTimeRows } = block
   let row = 0
   let next = 0
-  for (const { segmentId, eventCount: rows } of members) {
+  for (const { segmentId, eventCount: rows } of segments) {
     const end = row + rows
     let timeless: 'all' | Uint32Array = 'all'
     if (receiptTimeRows !== 'all') {

@@ -1,5 +1,5 @@
 /** Blocks for one table that wait for their insert: coalescing them is concatenation. */
-import type { EncodedBlock } from '../model/batch.ts'
+import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import type { BlockSpool } from '../model/projection.ts'
 import type { StreamId } from '../model/stream.ts'
 import { type JoinableBlock, joinBlocks } from './join-blocks.ts'

@@ -5,7 +5,7 @@
  * Only what is there without waiting is looked at: bytes in our own memory, and those in spools.
  */
 import type { PlacedLiteral, RequiredLiteral } from '../language/required-literals.ts'
-import type { EncodedBlock } from '../model/batch.ts'
+import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import type { BlockSpool } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import { readVaruint } from '../model/varuint.ts'

@@ -34,11 +34,11 @@ export function compareEvents(a: EventId, b: EventId): number {
   return a.ordinal - b.ordinal
 }
 
-/** Merges in reading order. Both sources may have an event; the result has it once. */
-export function mergeEvents(
-  sources: readonly (readonly EventKey[])[],
+/** Merges in reading order. An event that several sources have is that of the first of them. */
+export function mergeEvents<T extends EventKey>(
+  sources: readonly (readonly T[])[],
   newestFirst: boolean,
-): EventKey[] {
+): T[] {
   const sign = newestFirst ? -1 : 1
   const sorted = sources.flat().sort((a, b) => sign * compareEvents(a, b))
   return sorted.filter((key, index) => index === 0 || compareEvents(key, sorted[index - 1]!) !== 0)

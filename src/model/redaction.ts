@@ -1,5 +1,4 @@
-/** What redaction would change, in a sample or in stored events: workers find it, the API tells. */
-import type { DamagedRead, SegmentRead } from './batch.ts'
+import type { DamagedRead, SegmentRead } from './batch/segment-read.ts'
 
 /** Events of stored segments, newest segment first, and the rules to apply to them. */
 export interface ReviewRequest {

@@ -1,71 +1,18 @@
-/** Where a stream's segments are: the row of the raw store, and the events within the row. */
+/** Segments of streams as readers list them, and how far nodes have got with theirs. */
+import type { StreamSegment } from './projection.ts'
 import type { SegmentId } from './segment-id.ts'
-import type { StreamId } from './stream.ts'
+import type { RowSegment } from './stored-row.ts'
 
 export interface SegmentInfo {
   readonly segmentId: SegmentId
   readonly eventCount: number
   /** Bytes of its events as sent; within a merged row, its share of the row's bytes. */
   readonly rawBytes: number
-  /** Where its events are; if absent, the segment has a row of its own. */
-  readonly place?: SegmentPlace
 }
 
-export interface SegmentPlace {
-  readonly row: SegmentId
-  /** The row holds several streams' segments, and never changes. */
-  readonly isMixed: boolean
-  /**
-   * Events of the row. A row of the same id with another count is another row, merged since.
-   * Undefined for a mixed row.
-   */
-  readonly rowEventCount: number | undefined
-  /** Events of the row before the segment's first. */
-  readonly firstEvent: number
-}
-
-/** A key for the rows of a stream's segments. */
-export function rowKeyText({ row, isMixed }: Pick<SegmentPlace, 'row' | 'isMixed'>): string {
-  return isMixed ? `mixed ${row}` : String(row)
-}
-
-export function placeOf({ segmentId, eventCount, place }: SegmentInfo): SegmentPlace {
-  if (place !== undefined) return place
-  return { row: segmentId, isMixed: false, rowEventCount: eventCount, firstEvent: 0 }
-}
-
-/** A committed segment of a stream: a row of its own, or a run in a mixed one. */
-export interface CommittedEntry {
+/** A committed segment of a stream, and the node that its row is of. */
+export interface CommittedEntry extends RowSegment {
   readonly node: number
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-  readonly eventCount: number
-  readonly place: SegmentPlace
-}
-
-/** The segments of a row; `runs` are those of a mixed one. */
-export function entriesOfRow(
-  node: number,
-  row: {
-    readonly streamId: StreamId
-    readonly segmentId: SegmentId
-    readonly eventCount: number
-    readonly runs?: readonly Pick<CommittedEntry, 'streamId' | 'segmentId' | 'eventCount'>[]
-  },
-): CommittedEntry[] {
-  const { streamId, segmentId, eventCount, runs } = row
-  if (runs === undefined) {
-    const place = { row: segmentId, isMixed: false, rowEventCount: eventCount, firstEvent: 0 }
-    return [{ node, streamId, segmentId, eventCount, place }]
-  }
-  let events = 0
-  return runs.map((run) => {
-    const firstEvent = events
-    events += run.eventCount
-    const place = { row: segmentId, isMixed: true, rowEventCount: undefined, firstEvent }
-    const { streamId: of, segmentId: id, eventCount: count } = run
-    return { node, streamId: of, segmentId: id, eventCount: count, place }
-  })
 }
 
 /** Segments with `start <= id < end`. */
@@ -92,16 +39,11 @@ export function leastMarks(all: readonly NodeMarks[]): NodeMarks {
   return new Map([...nodes].map((nodeId) => [nodeId, least(nodeId)]))
 }
 
-export interface SegmentKey {
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-}
-
 /**
  * A segment that is in the raw store and perhaps not in the projection: past its node's checkpoint,
  * or set aside.
  */
-export interface PendingSegment extends SegmentKey {
+export interface PendingSegment extends StreamSegment {
   /** 0 if unknown. */
   readonly eventCount: number
 }
@@ -119,15 +61,5 @@ export interface PendingList {
 export interface SegmentExtent extends IdRange {
   /** Where reading begins, 0 if unknown; and the mean size there, in bytes of JSON. */
   readonly eventsPerMs: number
-  readonly eventBytes: number
-}
-
-/** A segment with the payload that its events are in. */
-export interface FoundSegment extends SegmentKey {
-  readonly eventCount: number
-  readonly payload: Uint8Array
-  /** Events of the payload before the segment's first. */
-  readonly firstEvent: number
-  /** Mean size of the payload's events, in bytes of JSON. */
   readonly eventBytes: number
 }

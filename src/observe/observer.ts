@@ -27,13 +27,27 @@ import {
   OBSERVE_WRITE_STREAMS_MAX,
   REPLAY_SEGMENTS_MAX,
 } from '../limits.ts'
-import type { CommittedGroup, CommittedRun, CommittedSegment, SchemaDelta } from '../model/batch.ts'
+import type {
+  CommittedGroup,
+  CommittedRun,
+  CommittedSegment,
+} from '../model/batch/committed-group.ts'
+import type { SchemaDelta } from '../model/batch/schema-delta.ts'
+import type { StreamSegment } from '../model/projection.ts'
 import type { KnownSchema, SchemaChange, SchemaCounts } from '../model/schema-changes.ts'
 import type { SegmentId } from '../model/segment-id.ts'
+import {
+  type FoundSegment,
+  type LoadedRow,
+  lastIdOf,
+  partOf,
+  type RowSegment,
+  sideBySide,
+} from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
+import type { DescribeTask } from '../pool/messages.ts'
 import { type Lookup, Lookups } from './lookups.ts'
 import { SchemaCache } from './schema-cache.ts'
-import { joinRows, type LearnedRow, type StoredSegment } from './stored-segment.ts'
 import type { Skipped } from './stream-schema.ts'
 
 export interface ObserveStores {
@@ -41,17 +55,17 @@ export interface ObserveStores {
   load(streamIds: readonly StreamId[]): Promise<readonly KnownSchema[]>
   /** All changes and the checkpoint in one transaction. */
   write(changes: readonly SchemaChange[], checkpoint?: SegmentId): Promise<readonly SchemaCounts[]>
-  /** This node's segments after `after`, in id order, at most `limit`. */
-  readAfter(after: SegmentId, limit: number): Promise<readonly StoredSegment[]>
+  /**
+   * Rows of this node's segments after `after`, in id order, at most `limit`. Of a merged row only
+   * those segments: other nodes count their own in it.
+   */
+  readAfter(after: SegmentId, limit: number): Promise<readonly LoadedRow[]>
   /** One segment, undefined when it is gone. */
-  readSegment(
-    streamId: StreamId,
-    segmentId: SegmentId,
-  ): Promise<Pick<StoredSegment, 'payload' | 'part'> | undefined>
+  readSegment(segment: StreamSegment): Promise<FoundSegment | undefined>
   /** Shapes of this node that an earlier run left without a description. */
   readUndescribed(): Promise<readonly Lookup[]>
   /** What each of these segments says, every shape described; through the worker code. */
-  learn(row: Pick<StoredSegment, 'streamId' | 'payload' | 'part'>): Promise<readonly SchemaDelta[]>
+  learn(task: Omit<DescribeTask, 'kind'>): Promise<readonly SchemaDelta[]>
 }
 
 export interface ObserveObserver {
@@ -267,9 +281,9 @@ export class Observer implements Follower {
   async #catchUp(): Promise<boolean> {
     const generation = this.#generation
     const newest = this.#newest
-    const segments = await this.#options.stores.readAfter(this.#cursor, REPLAY_SEGMENTS_MAX)
+    const rows = await this.#options.stores.readAfter(this.#cursor, REPLAY_SEGMENTS_MAX)
     if (generation !== this.#generation) return false
-    const last = segments.at(-1)
+    const last = rows.at(-1)
     if (last === undefined) {
       if (this.#newest > newest) return false // Committed while we looked.
       // What we were told of and is not there has been removed since.
@@ -278,42 +292,47 @@ export class Observer implements Follower {
       this.#options.observer.onModeChange('live', 'caught up')
       return true
     }
+    const segments = rows.flatMap((row) => row.segments)
     await this.#load(this.#cache.missing(segments.map(({ streamId }) => streamId)))
     let replayed = 0
-    for (const row of joinRows(segments)) {
-      if (generation !== this.#generation || this.#isStopping) return false
-      const isKnown = ({ streamId, segmentId }: StoredSegment) => {
-        return this.#cache.has(streamId, segmentId)
-      }
-      if (row.segments.every(isKnown)) continue
-      const deltas = await this.#replay(row)
-      if (generation !== this.#generation) return false
-      for (const [i, segment] of row.segments.entries()) {
-        if (isKnown(segment)) continue
-        const delta = deltas?.[i]
-        if (delta !== undefined) this.#learn(segment.streamId, segment.segmentId, delta)
-        else this.#cache.markPartial(segment.streamId)
-        replayed++
+    for (const row of rows) {
+      for (const piece of sideBySide(row.segments)) {
+        if (generation !== this.#generation || this.#isStopping) return false
+        const isKnown = ({ streamId, segmentId }: RowSegment) => {
+          return this.#cache.has(streamId, segmentId)
+        }
+        if (piece.every(isKnown)) continue
+        const deltas = await this.#replay(row, piece)
+        if (generation !== this.#generation) return false
+        for (const [i, segment] of piece.entries()) {
+          if (isKnown(segment)) continue
+          const delta = deltas?.[i]
+          if (delta !== undefined) this.#learn(segment.streamId, segment.segmentId, delta)
+          else this.#cache.markPartial(segment.streamId)
+          replayed++
+        }
       }
     }
-    this.#cursor = last.rowId ?? last.segmentId
+    this.#cursor = lastIdOf(last)
     this.#options.observer.onReplayed(replayed)
     await this.#flush()
     return false
   }
 
-  /** Undefined for a row that fails again and again by itself. */
-  async #replay(row: LearnedRow): Promise<readonly SchemaDelta[] | undefined> {
+  /** What segments say that lie side by side; undefined when that fails again and again. */
+  async #replay(
+    { streamId, payload }: Pick<LoadedRow, 'streamId' | 'payload'>,
+    piece: readonly RowSegment[],
+  ): Promise<readonly SchemaDelta[] | undefined> {
     try {
-      return await this.#options.stores.learn(row)
+      const part = partOf({ streamId }, piece)
+      return await this.#options.stores.learn({ streamId, payload, part })
     } catch (cause) {
       if (isNotNow(cause)) throw cause
-      const { segmentId } = row.segments[0]!
+      const { segmentId } = piece[0]!
       if (this.#failing?.segmentId !== segmentId) this.#failing = { segmentId, count: 0 }
       if (++this.#failing.count < SEGMENT_FAILURES_MAX) throw cause
-      for (const each of row.segments) {
-        this.#options.observer.onPassedOver(each.segmentId, cause)
-      }
+      for (const each of piece) this.#options.observer.onPassedOver(each.segmentId, cause)
       return undefined
     }
   }
@@ -332,10 +351,9 @@ export class Observer implements Follower {
       await this.#load(this.#cache.missing([streamId]))
       const isWanted = wanted.some(({ shape }) => !this.#cache.isDescribed(streamId, shape))
       if (!isWanted || generation !== this.#generation) continue
-      const stored = await stores.readSegment(streamId, segmentId)
+      const stored = await stores.readSegment({ streamId, segmentId })
       if (stored === undefined) continue
-      const segment = { streamId, segmentId, ...stored }
-      const [delta] = (await this.#replay({ ...segment, segments: [segment] })) ?? []
+      const [delta] = (await this.#replay(stored, [stored])) ?? []
       if (generation !== this.#generation || delta === undefined) continue
       for (const [index, shape] of delta.shapes.entries()) {
         if (index % SHAPES_A_TURN === 0) await mainTurns.next()

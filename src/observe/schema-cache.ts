@@ -4,7 +4,7 @@
  * used first.
  */
 import { OBSERVE_CACHE_BYTES_MAX, OBSERVE_WAITING_BYTES_MAX } from '../limits.ts'
-import type { SchemaDelta } from '../model/batch.ts'
+import type { SchemaDelta } from '../model/batch/schema-delta.ts'
 import type { KnownSchema } from '../model/schema-changes.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'

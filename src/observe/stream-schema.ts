@@ -10,7 +10,7 @@ import {
   SHAPE_LEAVES_CHARS_MAX,
   SHAPE_PATHS_BYTES_MAX,
 } from '../limits.ts'
-import type { SchemaDelta, ShapeDelta } from '../model/batch.ts'
+import type { SchemaDelta, ShapeDelta } from '../model/batch/schema-delta.ts'
 import {
   decodeLeaf,
   FIELD_TYPES,

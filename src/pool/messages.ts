@@ -1,17 +1,12 @@
 /** What crosses between the main thread and the workers. Flat objects and transferred buffers. */
-import type {
-  AcceptedBatch,
-  DamagedRead,
-  EncodedBatch,
-  EncodedSegment,
-  RecordFormat,
-  SchemaDelta,
-  SegmentOutput,
-  SegmentRead,
-  WatchedQueries,
-} from '../model/batch.ts'
+
+import type { AcceptedBatch, SegmentOutput } from '../model/batch/accepted-batch.ts'
+import type { EncodedBatch, EncodedSegment } from '../model/batch/encoded-batch.ts'
+import type { SchemaDelta } from '../model/batch/schema-delta.ts'
+import type { DamagedRead, RecordFormat, SegmentRead } from '../model/batch/segment-read.ts'
+import type { WatchedQueries } from '../model/batch/sieved-events.ts'
 import type { RedactionPreview, ReviewedEvents, ReviewRequest } from '../model/redaction.ts'
-import type { StreamId } from '../model/stream.ts'
+import type { SegmentPart } from '../model/stored-row.ts'
 
 /** What a worker gets when it starts. */
 export interface WorkerData {
@@ -40,18 +35,10 @@ export interface IngestResult {
   readonly batch: EncodedBatch
 }
 
-/** Only these events of a payload, with the number of events of each segment. */
-export interface ReplayPart {
-  readonly first: number
-  readonly counts: readonly number[]
-  /** For the shared table: the stream of each segment. */
-  readonly streamIds?: readonly StreamId[]
-}
-
 /** A stored payload, and which of its events; without a part, all of them as one segment. */
 export interface StoredPart {
   readonly payload: Uint8Array
-  readonly part?: ReplayPart
+  readonly part?: SegmentPart
 }
 
 /** Build the blocks of stored segments again, exactly as ingest built them. */
@@ -165,8 +152,9 @@ export interface MatchTask {
   /** Reads of one payload are consecutive, so that it is decoded once. */
   readonly reads: readonly SegmentRead[]
   readonly queries: readonly MatchQuery[]
-  /** Render each event that any query matches, as `ReadTask` does. */
+  /** Render each event that any query matches, as `ReadTask` does: by default as JSON. */
   readonly withRecords: boolean
+  readonly format?: RecordFormat | undefined
   /** For live tails: queued in a lane apart from reads of stored events. */
   readonly isTail?: boolean
 }

@@ -7,15 +7,14 @@
  */
 import { type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
-import type { DamagedRead } from '../model/batch.ts'
+import type { DamagedRead, SegmentRead } from '../model/batch/segment-read.ts'
 import { formatEventId, tryParseEventId } from '../model/event-id.ts'
 import { LEVELS } from '../model/event-labels.ts'
-import { SEGMENT_ID_MAX } from '../model/segment-id.ts'
-import type { SegmentInfo } from '../model/segment-place.ts'
+import { readOf } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
-import { type PageQuery, planPage, type SegmentSlice, segmentsToList } from './event-page.ts'
-import { fetchSlices, READ_TRIES_MAX, type SegmentRead } from './segment-reads.ts'
+import { type PageQuery, planPage, segmentsToList } from './event-page.ts'
+import { fetchSlices } from './segment-reads.ts'
 
 /**
  * The event records of `reads`, in their order, as JSON objects with a comma between each two.
@@ -27,12 +26,6 @@ export type ReadSegments = (reads: readonly SegmentRead[]) => Promise<ReadRecord
 export interface ReadRecords {
   readonly json: Uint8Array
   readonly damaged: readonly DamagedRead[]
-}
-
-/** Records that belong together, and what is missing among them. */
-interface Records {
-  readonly json: Uint8Array
-  readonly damaged: readonly SegmentSlice[]
 }
 
 const OF_RECORD = 'Where an OTLP record says it beside a structured body'
@@ -62,24 +55,32 @@ export interface EventReads {
   readonly readSegments: ReadSegments
 }
 
-/** A page of the event list, as JSON. Throws `unavailable`, `StoreError`. */
+/** A page of the event list, as JSON. Throws `StoreError`. */
 export async function readEventPage(
   deps: EventReads,
   streamId: StreamId,
   query: PageQuery,
 ): Promise<Uint8Array> {
   const isUpwards = query.after !== undefined
-  const { slices, hasMore, records } = await tryUntilStill(async () => {
-    const segments = await deps.events.listSegments({
-      streamId,
-      start: query.start,
-      end: query.end,
-      newestFirst: !isUpwards,
-      limit: segmentsToList(query),
-    })
-    const plan = planPage(query, segments)
-    return { ...plan, records: await readSlices(deps, streamId, plan.slices, segments) }
+  const segments = await deps.events.listSegments({
+    streamId,
+    start: query.start,
+    end: query.end,
+    newestFirst: !isUpwards,
+    limit: segmentsToList(query),
   })
+  const { slices, hasMore } = planPage(query, segments)
+  const pieces: Uint8Array[] = []
+  const damaged: { segment_id: string; events: number }[] = []
+  for await (const reads of fetchSlices(deps.events, streamId, slices)) {
+    const records = await deps.readSegments(reads)
+    if (pieces.length > 0 && records.json.length > 0) pieces.push(Buffer.from(','))
+    if (records.json.length > 0) pieces.push(records.json)
+    for (const { index } of records.damaged) {
+      const { segmentId, fromOrdinal, toOrdinal } = reads[index]!
+      damaged.push({ segment_id: segmentId, events: toOrdinal - fromOrdinal })
+    }
+  }
   const [newest, oldest] = [slices[0], slices.at(-1)]
   // Upwards the cursor itself lies below the page, so there is always something older.
   const next =
@@ -90,16 +91,13 @@ export async function readEventPage(
     newest === undefined
       ? query.after && formatEventId(query.after)
       : formatEventId({ segmentId: newest.segmentId, ordinal: newest.toOrdinal - 1 })
-  // The cursors point past damaged segments, so a client that reads on gets past them.
-  const damaged = records.damaged.map(({ segmentId, fromOrdinal, toOrdinal }) => {
-    return { segment_id: String(segmentId), events: toOrdinal - fromOrdinal }
-  })
+  // The cursors point past what is damaged or removed, so a client that reads on gets past it.
   const fields = { next, previous: previous ?? null, ...(damaged.length > 0 && { damaged }) }
   const tail = JSON.stringify(fields).slice(1)
-  return Buffer.concat([Buffer.from('{"events":['), records.json, Buffer.from(`],${tail}`)])
+  return Buffer.concat([Buffer.from('{"events":['), ...pieces, Buffer.from(`],${tail}`)])
 }
 
-/** The record of one event. Throws `not_found`, `unavailable`, `internal` for a damaged one. */
+/** The record of one event. Throws `not_found`, `internal` for a damaged one. */
 export async function readEvent(
   deps: EventReads,
   streamId: StreamId,
@@ -108,50 +106,14 @@ export async function readEvent(
   const id = tryParseEventId(idText)
   if (id === undefined) throw eventNotFound()
   const { segmentId, ordinal } = id
-  // No segment has this id, and a range that includes it would end past 64 bits.
-  if (segmentId === SEGMENT_ID_MAX) throw eventNotFound()
-  const slice = { segmentId, fromOrdinal: ordinal, toOrdinal: ordinal + 1 }
-  const range = { streamId, start: segmentId, end: segmentId + 1n, newestFirst: true, limit: 1 }
-  const { records } = await tryUntilStill(async () => {
-    const segments = await deps.events.listSegments(range)
-    if (ordinal >= (segments[0]?.eventCount ?? 0)) throw eventNotFound()
-    return { records: await readSlices(deps, streamId, [slice], segments) }
-  })
-  if (records.damaged.length > 0) {
+  const segment = (await deps.events.readPayloads([{ streamId, segmentId }])).get(segmentId)
+  if (segment === undefined || ordinal >= segment.eventCount) throw eventNotFound()
+  const slice = { fromOrdinal: ordinal, toOrdinal: ordinal + 1 }
+  const { json, damaged } = await deps.readSegments([readOf(segment, slice, true)])
+  if (damaged.length > 0) {
     throw new IngestError('internal', 'the stored segment of this event is damaged')
   }
-  return records.json
-}
-
-/** Repeats `read` while its `records` are undefined, because rows changed in the meantime. */
-async function tryUntilStill<T extends { readonly records: Records | undefined }>(
-  read: () => Promise<T>,
-): Promise<T & { readonly records: Records }> {
-  for (let attempt = 0; attempt < READ_TRIES_MAX; attempt++) {
-    const result = await read()
-    const { records } = result
-    if (records !== undefined) return { ...result, records }
-  }
-  throw new IngestError('unavailable', 'the stream is being reorganised; try again')
-}
-
-/** Records of `slices`, or undefined when a row no longer is what `segments` says. */
-async function readSlices(
-  deps: EventReads,
-  streamId: StreamId,
-  slices: readonly SegmentSlice[],
-  segments: readonly SegmentInfo[],
-): Promise<Records | undefined> {
-  const pieces: Uint8Array[] = []
-  const missing: SegmentSlice[] = []
-  for await (const reads of fetchSlices(deps.events, streamId, { slices, segments })) {
-    if (reads === undefined) return undefined
-    const { json, damaged } = await deps.readSegments(reads)
-    if (pieces.length > 0 && json.length > 0) pieces.push(Buffer.from(','))
-    if (json.length > 0) pieces.push(json)
-    missing.push(...damaged.map(({ index }) => reads[index]!))
-  }
-  return { json: Buffer.concat(pieces), damaged: missing }
+  return json
 }
 
 function eventNotFound(): IngestError {

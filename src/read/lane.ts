@@ -13,11 +13,6 @@ export interface LaneBounds {
   readonly name: string
   /** How many may run at a time now; asked each time, as it may depend on other work. */
   readonly places: () => number
-  /**
-   * How long, in ms, a slot stays empty after work that took `workedMs` while more work waits;
-   * absent: not at all. Who asks for one thing after another keeps their pace.
-   */
-  readonly restMs?: (workedMs: number) => number
   /** How many more may wait, and for how long. */
   readonly waitingMax: number
   readonly waitMsMax: number
@@ -45,8 +40,6 @@ export class Lane {
   /** In the order of their turns, each asker's oldest work first. No list is ever empty. */
   readonly #lines = new Map<Asker, Waiter[]>()
   #running = 0
-  /** Slots that stay empty for a while. */
-  #resting = 0
   #waiting = 0
   readonly #refused: Record<LaneRefusal, number> = { full: 0, late: 0 }
   #looking: NodeJS.Timeout | undefined
@@ -72,11 +65,11 @@ export class Lane {
   async run<T>(asker: Asker, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#waiting === 0 && this.#hasPlace()) this.#running++
     else await this.#wait(asker, signal)
-    const startedAt = performance.now()
     try {
       return await work()
     } finally {
-      this.#leave(performance.now() - startedAt)
+      this.#running--
+      this.#fill()
     }
   }
 
@@ -132,19 +125,7 @@ export class Lane {
   }
 
   #hasPlace(): boolean {
-    return this.#running + this.#resting < this.#bounds.places()
-  }
-
-  #leave(workedMs: number): void {
-    this.#running--
-    const restMs = this.#waiting === 0 ? 0 : (this.#bounds.restMs?.(workedMs) ?? 0)
-    if (restMs === 0) return this.#fill()
-    this.#resting++
-    const wake = () => {
-      this.#resting--
-      this.#fill()
-    }
-    setTimeout(wake, restMs).unref()
+    return this.#running < this.#bounds.places()
   }
 
   /** Hands free places to those whose turn it is. */

@@ -9,8 +9,6 @@ import {
   QUERIES_BUSY_MAX,
   QUERIES_EMBEDDED_MAX,
   QUERIES_MAX,
-  QUERY_REST_FACTOR,
-  QUERY_REST_MS_MAX,
   REVIEWS_MAX,
 } from '../limits.ts'
 import { Lane } from './lane.ts'
@@ -35,22 +33,15 @@ export function isBusy(ingestLoad: number): boolean {
 
 /**
  * Queries on the embedded engine share this machine with ingest. While ingest is busy, one query
- * runs at a time, and when more of them wait its slot then stays empty: the longer the query ran
- * and the more of the workers' time events have, the longer (docs/decisions/0039-lanes.md).
+ * runs at a time (docs/decisions/0039-lanes.md).
  */
 export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: boolean): Lanes {
   const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
   const givesWay = () => isClickHouseEmbedded && isBusy(ingestLoad())
   const idleMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
-  const queries = {
-    places: () => (givesWay() ? QUERIES_BUSY_MAX : idleMax),
-    restMs: (workedMs: number) => {
-      if (!givesWay()) return 0
-      return Math.min(workedMs * ingestLoad() ** 4 * QUERY_REST_FACTOR, QUERY_REST_MS_MAX)
-    },
-  }
+  const places = () => (givesWay() ? QUERIES_BUSY_MAX : idleMax)
   return {
-    queries: new Lane({ name: 'queries', ...queries, ...bounds }),
+    queries: new Lane({ name: 'queries', places, ...bounds }),
     lists: new Lane({ name: 'lists', places: () => LISTS_MAX, ...bounds }),
     reviews: new Lane({ name: 'redaction reviews', places: () => REVIEWS_MAX, ...bounds }),
     management: new Lane({

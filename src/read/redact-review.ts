@@ -130,7 +130,7 @@ function tellReview(asked: Asked, outcome: ReviewOutcome, elapsedMs: number): st
     partial_reasons: reasons,
     ...(eventsDamaged > 0 && {
       events_damaged: eventsDamaged,
-      damaged: damaged.map(({ segmentId, events }) => ({ segment_id: String(segmentId), events })),
+      damaged: damaged.map(({ segmentId, events }) => ({ segment_id: segmentId, events })),
     }),
     next: next === undefined ? null : formatEventId(next),
     stats: { elapsed_ms: Math.round(elapsedMs) },

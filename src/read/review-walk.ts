@@ -19,18 +19,16 @@ import {
   REVIEW_TASKS_MAX,
   SEGMENT_EVENTS_MAX,
 } from '../limits.ts'
+import type { SegmentRead } from '../model/batch/segment-read.ts'
 import type { EventId } from '../model/event-id.ts'
 import type { ReviewedEvents, ReviewQuery } from '../model/redaction.ts'
+import type { SegmentId } from '../model/segment-id.ts'
+import type { SegmentInfo } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { EventStore } from '../store/raw/event-store.ts'
-import { type PagePlan, pageWithin, planPage, segmentsToList } from './event-page.ts'
+import { pageWithin, planPage, type SegmentSlice, segmentsToList } from './event-page.ts'
 import { ReviewTotals } from './review-totals.ts'
-import {
-  fetchSlices,
-  type ListedSlices,
-  READ_TRIES_MAX,
-  type SegmentRead,
-} from './segment-reads.ts'
+import { fetchSlices } from './segment-reads.ts'
 
 export interface ReviewRange {
   readonly streamId: StreamId
@@ -54,7 +52,7 @@ export type ReviewSegments = (
 ) => Promise<ReviewedEvents>
 
 export interface DamagedSegment {
-  readonly segmentId: bigint
+  readonly segmentId: string
   readonly events: number
 }
 
@@ -81,9 +79,6 @@ interface WalkDeps {
   readonly msMax?: number
 }
 
-/** Rows were merged while they were read: the walk lists segments again from where it is. */
-const MERGED = Symbol('merged')
-
 export class ReviewWalk {
   readonly #deps: WalkDeps
   readonly #range: ReviewRange
@@ -92,7 +87,7 @@ export class ReviewWalk {
   readonly #totals = new ReviewTotals()
   readonly #damaged: DamagedSegment[] = []
   #eventsDamaged = 0
-  /** Down to where results were added, and down to where tasks were started. */
+  /** Down to where results were added, and down to where segments were listed. */
   #told: EventId | undefined
   #started: EventId | undefined
   #eventsLeft: number
@@ -148,49 +143,41 @@ export class ReviewWalk {
 
   /** Why it ended before the range did, if so. */
   async #walk(signal: AbortSignal): Promise<'events' | undefined> {
-    let tries = 0
     while (!signal.aborted) {
-      const from = this.#started
-      const { plan, segments } = await this.#list()
-      const isWhole = (await this.#review({ ...plan, segments }, signal)) !== MERGED
-      const isOver = isWhole && !plan.hasMore
-      if (isOver || this.#eventsLeft <= 0) {
+      const limit = Math.min(this.#eventsLeft, REVIEW_PAGE_EVENTS)
+      const query = pageWithin(this.#range, { limit, before: this.#started, after: undefined })
+      const { streamId } = this.#range
+      const { start, end } = query
+      const range = { streamId, start, end, newestFirst: true, limit: segmentsToList(query) }
+      const segments = await this.#deps.events.listSegments(range)
+      const { slices, hasMore } = planPage(query, segments)
+      await this.#review(slices, segments, signal)
+      this.#started = slices.length === 0 ? this.#started : oldestOf(slices)
+      if (!hasMore || this.#eventsLeft <= 0) {
         await this.#settle(0, signal)
-        return isOver ? undefined : 'events'
-      }
-      tries = this.#started === from ? tries + 1 : 0
-      if (tries === READ_TRIES_MAX) {
-        throw new IngestError('unavailable', 'the stream is being reorganised; try again')
+        return hasMore ? 'events' : undefined
       }
     }
     return undefined // Nobody waits for the result.
   }
 
-  async #list(): Promise<{ plan: PagePlan; segments: ListedSlices['segments'] }> {
-    const limit = Math.min(this.#eventsLeft, REVIEW_PAGE_EVENTS)
-    const query = pageWithin(this.#range, { limit, before: this.#started, after: undefined })
-    const { streamId } = this.#range
-    const { start, end } = query
-    const range = { streamId, start, end, newestFirst: true, limit: segmentsToList(query) }
-    const segments = await this.#deps.events.listSegments(range)
-    return { plan: planPage(query, segments), segments }
-  }
-
   /** Starts the tasks of a page, a few at a time; the last ones are under way when it ends. */
-  async #review(page: ListedSlices, signal: AbortSignal): Promise<typeof MERGED | undefined> {
-    const sizes = new Map(page.segments.map((each) => [each.segmentId, bytesOfEvent(each)]))
+  async #review(
+    slices: readonly SegmentSlice[],
+    segments: readonly SegmentInfo[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const sizes = new Map(segments.map((each) => [String(each.segmentId), bytesOfEvent(each)]))
     const bytesOf = ({ segmentId, fromOrdinal, toOrdinal }: SegmentRead) =>
       (sizes.get(segmentId) ?? 0) * (toOrdinal - fromOrdinal)
-    for await (const reads of fetchSlices(this.#deps.events, this.#range.streamId, page)) {
-      if (reads === undefined) return MERGED
+    for await (const reads of fetchSlices(this.#deps.events, this.#range.streamId, slices)) {
       for (const some of cutIntoTasks(reads, bytesOf)) {
         if (this.#deps.givesWay()) await this.#rest(signal)
         else await this.#settle(REVIEW_TASKS_MAX - 1, signal)
-        if (signal.aborted) return undefined
+        if (signal.aborted) return
         this.#start(some, signal)
       }
     }
-    return undefined
   }
 
   #start(reads: readonly SegmentRead[], signal: AbortSignal): void {
@@ -198,7 +185,6 @@ export class ReviewWalk {
     const reviewed = this.#deps.reviewSegments({ ...this.#rules, reads }, signal)
     reviewed.catch(() => undefined) // It is awaited when its turn comes.
     this.#tasks.push({ reads, reviewed })
-    this.#started = oldestOf(reads)
     for (const { fromOrdinal, toOrdinal } of reads) this.#eventsLeft -= toOrdinal - fromOrdinal
   }
 
@@ -231,12 +217,13 @@ export class ReviewWalk {
   }
 }
 
-function oldestOf(reads: readonly SegmentRead[]): EventId {
+/** The last event of some segments' events, newest first. */
+function oldestOf(reads: readonly (SegmentSlice | SegmentRead)[]): EventId {
   const { segmentId, fromOrdinal } = reads.at(-1)!
-  return { segmentId, ordinal: fromOrdinal }
+  return { segmentId: BigInt(segmentId) as SegmentId, ordinal: fromOrdinal }
 }
 
-function bytesOfEvent({ rawBytes, eventCount }: ListedSlices['segments'][number]): number {
+function bytesOfEvent({ rawBytes, eventCount }: SegmentInfo): number {
   return rawBytes / eventCount
 }
 

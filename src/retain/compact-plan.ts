@@ -12,19 +12,19 @@ import {
   SEGMENT_EVENTS_MAX,
 } from '../limits.ts'
 import type { SegmentId } from '../model/segment-id.ts'
-import type { RowInfo } from '../store/raw/compaction-store.ts'
+import type { SizedRow } from '../model/stored-row.ts'
 import { isPassed, type PlanOptions, windowOf } from './stretches.ts'
 
 export interface CompactPlan {
-  readonly runs: readonly (readonly RowInfo[])[]
+  readonly runs: readonly (readonly SizedRow[])[]
   /** Everything below it is dealt with by this plan; undefined: all rows. */
   readonly nextFrom: SegmentId | undefined
   /** The row at `nextFrom` must wait for a checkpoint. */
   readonly isBlocked: boolean
 }
 
-export function planRuns(rows: readonly RowInfo[], options: PlanOptions): CompactPlan {
-  const runs: RowInfo[][] = []
+export function planRuns(rows: readonly SizedRow[], options: PlanOptions): CompactPlan {
+  const runs: SizedRow[][] = []
   let run = new Run()
   const close = () => {
     if (run.rows.length > 1) runs.push(run.rows)
@@ -52,33 +52,38 @@ export function planRuns(rows: readonly RowInfo[], options: PlanOptions): Compac
   return { runs, nextFrom: undefined, isBlocked: false }
 }
 
-function isSmall({ rawBytes, eventCount }: RowInfo): boolean {
+/** The id of its last segment. */
+function lastOf({ segments }: SizedRow): SegmentId {
+  return segments.at(-1)!.segmentId
+}
+
+function isSmall({ rawBytes, eventCount }: SizedRow): boolean {
   return rawBytes <= COMPACT_SMALL_BYTES_MAX && eventCount <= COMPACT_SMALL_EVENTS_MAX
 }
 
 class Run {
-  readonly rows: RowInfo[] = []
+  readonly rows: SizedRow[] = []
   #events = 0
   #bytes = 0
   #members = 0
 
-  add(row: RowInfo): void {
+  add(row: SizedRow): void {
     this.rows.push(row)
     this.#events += row.eventCount
     this.#bytes += row.rawBytes
-    this.#members += row.members.length
+    this.#members += row.segments.length
   }
 
-  fits(row: RowInfo): boolean {
+  fits(row: SizedRow): boolean {
     const first = this.rows[0]
     const last = this.rows.at(-1)
     if (first === undefined || last === undefined) return true
     return (
-      row.segmentId > last.lastSegmentId &&
-      windowOf(first.segmentId) === windowOf(row.lastSegmentId) &&
+      row.segmentId > lastOf(last) &&
+      windowOf(first.segmentId) === windowOf(lastOf(row)) &&
       this.#events + row.eventCount <= SEGMENT_EVENTS_MAX &&
       this.#bytes + row.rawBytes <= COMPACT_BYTES_MAX &&
-      this.#members + row.members.length <= COMPACT_MEMBERS_MAX
+      this.#members + row.segments.length <= COMPACT_MEMBERS_MAX
     )
   }
 }

@@ -15,12 +15,12 @@ import {
   RETAIN_TURN_MS,
 } from '../limits.ts'
 import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
+import type { SizedRow } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
 import type {
   CompactableStream,
   CompactionStore,
   MergedRow,
-  RowInfo,
 } from '../store/raw/compaction-store.ts'
 import { planRuns } from './compact-plan.ts'
 import { pause, type RetainObserver, waitForThread } from './retainer.ts'
@@ -100,7 +100,7 @@ export class Compactor {
 
   async #mergeRun(
     streamId: StreamId,
-    rows: readonly RowInfo[],
+    rows: readonly SizedRow[],
     signal: AbortSignal,
   ): Promise<void> {
     const { store, observer } = this.#options

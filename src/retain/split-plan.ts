@@ -12,8 +12,9 @@ import {
   SPLIT_SEGMENTS_MAX,
 } from '../limits.ts'
 import type { SegmentId } from '../model/segment-id.ts'
+import type { SizedRow } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { MixedRow, SplitRow, StoredRun } from '../store/raw/split-store.ts'
+import type { SplitRow, StoredRun } from '../store/raw/split-store.ts'
 import { isPassed, type PlanOptions, windowOf } from './stretches.ts'
 
 export interface ChunkOptions extends Omit<PlanOptions, 'hasMore'> {
@@ -22,7 +23,7 @@ export interface ChunkOptions extends Omit<PlanOptions, 'hasMore'> {
 }
 
 export interface SplitChunk {
-  readonly rows: readonly MixedRow[]
+  readonly rows: readonly SizedRow[]
   /**
    * `alone`: one row that waited too long for its node's checkpoint. Each stream has one run in it,
    * so each run becomes a row by itself, to be found by its id should the node come back.
@@ -33,20 +34,20 @@ export interface SplitChunk {
 }
 
 /** The first of `rows` that can be split together; of rows that all wait, none. */
-export function takeChunk(rows: readonly MixedRow[], options: ChunkOptions): SplitChunk {
-  const taken: MixedRow[] = []
+export function takeChunk(rows: readonly SizedRow[], options: ChunkOptions): SplitChunk {
+  const taken: SizedRow[] = []
   let through = 0n as SegmentId
   let [bytes, segments] = [0, 0]
   for (const row of rows) {
     const kind = kindOf(row, options)
     if (taken.length > 0) {
       bytes += row.rawBytes
-      segments += row.runs.length
+      segments += row.segments.length
       // What follows a row that stays is not put into one row with what lies before it.
       if (kind !== 'merged' || bytes > SPLIT_BYTES_MAX || segments > SPLIT_SEGMENTS_MAX) break
     } else {
       bytes = row.rawBytes
-      segments = row.runs.length
+      segments = row.segments.length
     }
     through = row.segmentId
     if (kind === 'waiting') continue
@@ -56,10 +57,11 @@ export function takeChunk(rows: readonly MixedRow[], options: ChunkOptions): Spl
   return { rows: taken, kind: 'merged', through }
 }
 
-function kindOf(row: MixedRow, options: ChunkOptions): SplitChunk['kind'] | 'waiting' {
+function kindOf(row: SizedRow, options: ChunkOptions): SplitChunk['kind'] | 'waiting' {
   if (options.damaged.has(row.segmentId)) return 'damaged'
-  if (isPassed(row.lastSegmentId, options)) return 'merged'
-  return row.lastSegmentId < options.waitedBefore ? 'alone' : 'waiting'
+  const last = row.segments.at(-1)!.segmentId
+  if (isPassed(last, options)) return 'merged'
+  return last < options.waitedBefore ? 'alone' : 'waiting'
 }
 
 /**

@@ -17,14 +17,9 @@ import {
   SPLIT_ROWS_MAX,
 } from '../limits.ts'
 import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
+import type { SizedRow } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
-import type {
-  MixedRow,
-  SplitPayloads,
-  SplitRow,
-  SplitStore,
-  StoredRun,
-} from '../store/raw/split-store.ts'
+import type { SplitPayloads, SplitRow, SplitStore, StoredRun } from '../store/raw/split-store.ts'
 import { pause, type RetainObserver, waitForThread } from './retainer.ts'
 import { planRows, type SplitChunk, takeChunk } from './split-plan.ts'
 import { windowOf } from './stretches.ts'
@@ -104,7 +99,7 @@ export class Splitter {
   }
 
   async #splitRows(
-    mixed: readonly MixedRow[],
+    mixed: readonly SizedRow[],
     kind: SplitChunk['kind'],
     signal: AbortSignal,
   ): Promise<void> {
@@ -140,7 +135,7 @@ export class Splitter {
 
   /** Finds which of several rows cannot be split, and leaves only that row as it is. */
   async #narrow(
-    mixed: readonly MixedRow[],
+    mixed: readonly SizedRow[],
     kind: SplitChunk['kind'],
     cause: unknown,
     signal: AbortSignal,
@@ -164,7 +159,7 @@ export class Splitter {
 
   /** Only streams with two runs or more may have something between them. */
   async #listBetween(
-    mixed: readonly MixedRow[],
+    mixed: readonly SizedRow[],
     runs: readonly StoredRun[],
   ): Promise<Map<StreamId, SegmentId[]>> {
     const counts = new Map<StreamId, number>()
@@ -172,7 +167,7 @@ export class Splitter {
     const streamIds = [...counts].filter(([, count]) => count > 1).map(([streamId]) => streamId)
     const [first, last] = [mixed[0], mixed.at(-1)]
     if (streamIds.length === 0 || first === undefined || last === undefined) return new Map()
-    const range = { after: first.segmentId, before: last.lastSegmentId }
+    const range = { after: first.segmentId, before: last.segments.at(-1)!.segmentId }
     return this.#options.store.listBetween(streamIds, range)
   }
 

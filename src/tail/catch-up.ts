@@ -6,7 +6,7 @@
 import { COMPACT_AGE_MS, TAIL_RESUME_EVENTS_MAX, TAIL_RESUME_PAGE_EVENTS } from '../limits.ts'
 import type { EventId } from '../model/event-id.ts'
 import { type SegmentId, segmentIdAt, segmentIdMs, segmentIdNode } from '../model/segment-id.ts'
-import { type CommittedEntry, placeOf } from '../model/segment-place.ts'
+import type { CommittedEntry } from '../model/segment-place.ts'
 import type { StreamId } from '../model/stream.ts'
 import {
   type MatchSegments,
@@ -63,6 +63,8 @@ export interface CatchUpRequest {
   readonly heard: Places
 }
 
+type Missed = Omit<CommittedEntry, 'firstEvent'>
+
 /** Younger segments are found by the node in their ids: they are not merged yet. */
 const YOUNG_MS = COMPACT_AGE_MS - 120_000
 /** A list has this many segments, or all that exist. */
@@ -118,7 +120,7 @@ async function listMissed(
   { store, events, nowMs }: CatchUpParts,
   { streamId, start, heard }: CatchUpRequest,
   { places }: TailCursor,
-): Promise<readonly CommittedEntry[]> {
+): Promise<readonly Missed[]> {
   const ranges = [...heard].flatMap(([node, upTo]) => {
     const after = places.get(node)!
     return after < upTo ? [{ node, after, upTo }] : []
@@ -137,7 +139,7 @@ async function listMissed(
     const node = segmentIdNode(segmentId)
     const own = byNode.get(node)
     if (own === undefined || segmentId <= own.after || segmentId > own.upTo) return []
-    return [{ node, streamId, segmentId, eventCount, place: placeOf(segment) }]
+    return [{ node, streamId, segmentId, eventCount }]
   })
 }
 
@@ -154,8 +156,8 @@ function compareIds(a: SegmentId, b: SegmentId): number {
 }
 
 /** The entries to match, oldest first, and how many events are left out; undefined for none. */
-function newest(listed: readonly CommittedEntry[]): {
-  readonly kept: readonly CommittedEntry[]
+function newest(listed: readonly Missed[]): {
+  readonly kept: readonly Missed[]
   readonly left: number | undefined
 } {
   const sorted = listed.toSorted((a, b) => (a.segmentId > b.segmentId ? -1 : 1))
@@ -192,17 +194,18 @@ interface Slice extends WantedSegment {
 
 /** Slices with so few events that their records take little memory. */
 function* pagesOf(
-  entries: readonly CommittedEntry[],
+  entries: readonly Missed[],
   partial: TailCursor['partial'],
 ): Generator<readonly Slice[]> {
   let page: Slice[] = []
   let left = TAIL_RESUME_PAGE_EVENTS
-  for (const { node, segmentId, eventCount, place } of entries) {
+  for (const { eventCount, ...of } of entries) {
+    const { segmentId } = of
     let fromOrdinal = segmentId === partial?.segmentId ? partial.ordinal + 1 : 0
     while (fromOrdinal < eventCount) {
       const toOrdinal = Math.min(eventCount, fromOrdinal + left)
       const isLast = toOrdinal === eventCount
-      page.push({ node, segmentId, place, fromOrdinal, toOrdinal, isLast })
+      page.push({ ...of, fromOrdinal, toOrdinal, isLast })
       left -= toOrdinal - fromOrdinal
       fromOrdinal = toOrdinal
       if (left > 0) continue
@@ -219,7 +222,7 @@ const SEND_MS_MAX = 4
 
 async function sendPage(
   { events, match, nextTurn }: CatchUpParts,
-  { streamId, query, textFields }: CatchUpRequest,
+  { query, textFields }: CatchUpRequest,
   {
     page,
     places,
@@ -231,7 +234,7 @@ async function sendPage(
   },
 ): Promise<void> {
   const atMs = performance.now()
-  const found = await readWanted(events, streamId, page)
+  const found = await readWanted(events, page)
   const slices = page.filter((_, index) => found[index] !== undefined)
   const reads = found.filter((read) => read !== undefined)
   if (reads.length === 0) return

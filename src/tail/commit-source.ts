@@ -5,9 +5,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TAIL_POLL_MS, TAIL_POLL_ROWS_MAX } from '../limits.ts'
-import type { CommittedGroup, SievedEvents } from '../model/batch.ts'
+import type { CommittedGroup } from '../model/batch/committed-group.ts'
+import type { SievedEvents } from '../model/batch/sieved-events.ts'
 import type { SegmentId } from '../model/segment-id.ts'
-import { type CommittedEntry, entriesOfRow } from '../model/segment-place.ts'
+import type { CommittedEntry } from '../model/segment-place.ts'
+import { placeSegments } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SievedSegment } from './query-sets.ts'
 import { noPlace, type Places } from './tail-cursor.ts'
@@ -95,7 +97,9 @@ export class CommitSource {
     const atMs = performance.now()
     for (const [index, segment] of segments.entries()) {
       let payload: Uint8Array | undefined
-      for (const [run, entry] of entriesOfRow(this.#options.ownNode, segment).entries()) {
+      const { runs = [segment] } = segment
+      for (const [run, placed] of placeSegments(runs).entries()) {
+        const entry = { ...placed, node: this.#options.ownNode }
         if (!this.#isNew(entry) || !this.#options.isWatched(entry.streamId)) continue
         const events = rows[index]?.sieved?.[run]
         const sieved = events && this.#options.findSieved(entry.streamId, events)

@@ -3,10 +3,11 @@
  * it then found. A segment tells the set that it was asked about; tails may have come and gone
  * since, so the last sets are remembered.
  */
+import { LRUCache } from 'lru-cache'
 import { parse } from '../language/parse.ts'
 import type { Query } from '../language/query-tree.ts'
 import { TAIL_SIEVE_REST_MS } from '../limits.ts'
-import type { SievedEvents, SievedMatches, WatchedQueries } from '../model/batch.ts'
+import type { SievedEvents, SievedMatches, WatchedQueries } from '../model/batch/sieved-events.ts'
 import type { StreamId } from '../model/stream.ts'
 
 /** What ingest has found in a segment, and for which queries. */
@@ -24,7 +25,7 @@ let setsMade = 0
 
 export class QuerySets {
   readonly #streamId: StreamId
-  readonly #texts = new Map<number, readonly string[]>()
+  readonly #texts = new LRUCache<number, readonly string[]>({ max: SETS_KEPT_MAX })
   #watched: WatchedQueries | undefined
   #isStale = true
   /** A set that has all queries of now. */
@@ -78,7 +79,6 @@ export class QuerySets {
     if (texts.length === 0 || texts.some((text) => asksOfCommit(parse(text)))) return undefined
     const setId = ++setsMade
     this.#texts.set(setId, texts)
-    if (this.#texts.size > SETS_KEPT_MAX) this.#texts.delete([...this.#texts.keys()][0]!)
     return { streamId: this.#streamId, setId, json }
   }
 }

@@ -5,7 +5,7 @@
  *
  *   {"id":"<segment>-<ordinal>","ingested_at":"<time>","event_time":"<time>","event_time_source":…
  */
-import { NO_SEGMENT_ID } from '../model/batch.ts'
+import { NO_SEGMENT_ID } from '../model/batch/sieved-events.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 
 const ID_AT = '{"id":"'.length

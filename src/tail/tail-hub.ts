@@ -17,7 +17,9 @@ import {
   TAILS_MAX,
   TAILS_PER_TOKEN_MAX,
 } from '../limits.ts'
-import type { AcceptedBatch, CommittedGroup, WatchedQueries } from '../model/batch.ts'
+import type { AcceptedBatch } from '../model/batch/accepted-batch.ts'
+import type { CommittedGroup } from '../model/batch/committed-group.ts'
+import type { WatchedQueries } from '../model/batch/sieved-events.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
 import { type CatchUpParts, catchUp, type TailStart } from './catch-up.ts'
 import {
@@ -266,7 +268,7 @@ export class TailHub {
       this.#shed()
       const next = this.#nextStream()
       if (next === undefined) break
-      await this.#match(...next)
+      await this.#match(next)
       const restMs = this.#options.restMs()
       if (restMs > 0) await sleep(restMs)
     }
@@ -274,22 +276,22 @@ export class TailHub {
   }
 
   /** In turns. */
-  #nextStream(): [StreamId, StreamTails] | undefined {
+  #nextStream(): StreamTails | undefined {
     for (const [streamId, of] of this.#streams) {
       if (!of.isWaiting) continue
       this.#streams.delete(streamId)
       this.#streams.set(streamId, of)
-      return [streamId, of]
+      return of
     }
     return undefined
   }
 
-  async #match(streamId: StreamId, of: StreamTails): Promise<void> {
+  async #match(of: StreamTails): Promise<void> {
     this.#passSieved(of)
     const taken = of.take(TAIL_MATCH_EVENTS_MAX)
     const tails = [...of.tails].filter((tail) => taken.some((one) => tail.wants(one)))
     try {
-      if (tails.length > 0) await this.#matchBatch(streamId, of, { taken, tails })
+      if (tails.length > 0) await this.#matchBatch(of, { taken, tails })
     } catch (cause) {
       this.#options.onError(cause)
       skipAll(taken, tails)
@@ -299,7 +301,6 @@ export class TailHub {
   }
 
   async #matchBatch(
-    streamId: StreamId,
     of: StreamTails,
     { taken, tails }: { readonly taken: readonly HeardSegment[]; readonly tails: readonly Tail[] },
   ): Promise<void> {
@@ -307,7 +308,7 @@ export class TailHub {
     const wanted = taken.map((segment) => {
       return { ...segment, fromOrdinal: 0, toOrdinal: segment.eventCount }
     })
-    const found = await readWanted(events, streamId, wanted)
+    const found = await readWanted(events, wanted)
     const segments = taken.filter((_, index) => found[index] !== undefined)
     const reads = found.filter((read) => read !== undefined)
     if (reads.length === 0) return

@@ -1,7 +1,8 @@
 /**
- * Metrics of Sluice itself, with closed label sets. Whoever counts something makes its metric here,
- * once, when it starts. Counters move once a request, batch or commit, never once an event. What is
- * watched is read when it is scraped, and costs nothing else.
+ * Metrics of Sluice itself. Labels are from closed sets, but for the names of surfaces, which are
+ * theirs. Whoever counts something makes its metric here, once, when it starts. Counters move once
+ * a request, batch or commit, never once an event. What is watched is read when it is scraped, and
+ * costs nothing else.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 

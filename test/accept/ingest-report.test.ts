@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestReport } from '../../src/accept/ingest-report.ts'
 import { REPLY_ERRORS_MAX } from '../../src/limits.ts'
-import type { EventReject, PartResult } from '../../src/model/batch.ts'
+import type { EventReject, PartResult } from '../../src/model/batch/part-result.ts'
 
 function part(fields: Partial<PartResult>): PartResult {
   return {

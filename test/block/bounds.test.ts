@@ -12,7 +12,7 @@ import {
   SHAPE_DESCRIBE_MS,
   SHAPES_KNOWN_MAX,
 } from '../../src/limits.ts'
-import type { EncodedSegment } from '../../src/model/batch.ts'
+import type { EncodedSegment } from '../../src/model/batch/encoded-batch.ts'
 import { decodeLeaf } from '../../src/model/schema.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'

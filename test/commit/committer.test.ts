@@ -12,7 +12,7 @@ import {
   COMMIT_QUEUE_BYTES_MAX,
   COMMIT_TRIES_MAX,
 } from '../../src/limits.ts'
-import type { CommittedGroup } from '../../src/model/batch.ts'
+import type { CommittedGroup } from '../../src/model/batch/committed-group.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { type SegmentId, SegmentIdGenerator, segmentIdMs } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'

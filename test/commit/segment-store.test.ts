@@ -8,8 +8,9 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { createRawStoreWriter } from '../../src/commit/raw-store-writer.ts'
-import { decodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import { placeSegments, storedRow } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { IdempotencyStore } from '../../src/store/raw/idempotency-store.ts'
@@ -291,6 +292,14 @@ test('a store that is away is worth another try', async () => {
   await away.end()
 })
 
+interface StoredMixed {
+  readonly id: string
+  readonly last: string
+  readonly members: Uint8Array
+  readonly event_count: number
+  readonly payload: Uint8Array
+}
+
 test('a mixed segment is a row, and a segment of each of its streams', async () => {
   const streamsOfRuns = [newStream(), newStream(), newStream()]
   const payload = randomBytes(600)
@@ -307,7 +316,7 @@ test('a mixed segment is a row, and a segment of each of its streams', async () 
   const neighbour = row(streamsOfRuns[0]!, randomBytes(50), 4)
   assert.equal(await store.commit([{ ...base, runs }, neighbour], []), undefined)
 
-  const { rows } = await postgres.query<Record<string, unknown>>(
+  const { rows } = await postgres.query<StoredMixed>(
     `SELECT segment_id::text AS id, last_segment_id::text AS last, members, event_count, payload
        FROM segments WHERE stream_id = $1 AND segment_id = $2`,
     [MIXED_STREAM, String(base.segmentId)],
@@ -316,8 +325,8 @@ test('a mixed segment is a row, and a segment of each of its streams', async () 
   assert.equal(rows[0]?.last, String(runs[2]!.segmentId))
   assert.deepEqual(rows[0]?.payload, payload)
   assert.deepEqual(
-    decodeRuns(rows[0]?.members as Uint8Array, base.segmentId),
-    runs.map(({ streamId, segmentId, eventCount }) => ({ streamId, segmentId, eventCount })),
+    storedRow({ ...rows[0]!, stream_id: MIXED_STREAM, segment_id: rows[0]!.id }).segments,
+    placeSegments(runs),
   )
   const { rows: listed } = await postgres.query(
     `SELECT stream_id, segment_id::text AS segment_id, event_count, raw_bytes, sent_bytes,

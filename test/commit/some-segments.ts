@@ -1,5 +1,6 @@
 /** Encoded segments for tests that care for ids and bytes, not for what is in them. */
-import type { EncodedBlock, EncodedSegment } from '../../src/model/batch.ts'
+import type { EncodedSegment } from '../../src/model/batch/encoded-batch.ts'
+import type { EncodedBlock } from '../../src/model/batch/encoded-block.ts'
 
 /** A block of `rows` rows with room for what is stamped into it. */
 export function someBlock(rows = 1, extraBytes = 0): EncodedBlock {

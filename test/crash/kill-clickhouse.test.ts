@@ -7,12 +7,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api, call } from '../support/api.ts'
+import { rounds } from '../support/fuzzing.ts'
 import { Load } from '../support/load.ts'
 import { createRandom } from '../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { verify } from '../support/verify.ts'
 
-const ROUNDS = 5
+const ROUNDS = rounds(5)
 const BACK_MS_MAX = 30_000
 const KINDS = ['single', 'array', 'ndjson', 'large', 'text', 'idempotent'] as const
 

@@ -8,12 +8,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api } from '../support/api.ts'
+import { rounds } from '../support/fuzzing.ts'
 import { Load, type WriterKind } from '../support/load.ts'
 import { createRandom } from '../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { verify } from '../support/verify.ts'
 
-const ROUNDS = 4
+const ROUNDS = rounds(4)
 const LOAD_MS_MIN = 300
 const LOAD_MS_MAX = 2_000
 const KINDS: readonly WriterKind[] = Array.from({ length: 5 }, () => {

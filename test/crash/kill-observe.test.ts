@@ -10,10 +10,11 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../store/temporary.ts'
 import { Api, type EventRecord, NDJSON_TYPE, type Stream } from '../support/api.ts'
+import { rounds } from '../support/fuzzing.ts'
 import { createRandom } from '../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 
-const KILLS = 4
+const KILLS = rounds(4)
 const KILL_MS_MIN = 300
 /** Past OBSERVE_FLUSH_MS: some kills come amid a write of the catalog, some before the first. */
 const KILL_MS_MAX = 1_800

@@ -9,12 +9,13 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendSignal } from '../../src/machine/processes.ts'
 import { Api, call } from '../support/api.ts'
+import { rounds } from '../support/fuzzing.ts'
 import { Load } from '../support/load.ts'
 import { createRandom } from '../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { verify } from '../support/verify.ts'
 
-const ROUNDS = 3
+const ROUNDS = rounds(3)
 const BACK_MS_MAX = 30_000
 const KINDS = ['single', 'single', 'ndjson', 'gzip', 'large', 'text', 'idempotent'] as const
 

@@ -8,12 +8,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api } from '../support/api.ts'
+import { rounds } from '../support/fuzzing.ts'
 import { Load } from '../support/load.ts'
 import { createRandom } from '../support/random.ts'
 import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 import { assertCovers, TailReader } from '../support/tail-reader.ts'
 
-const ROUNDS = 3
+const ROUNDS = rounds(3)
 const KINDS = ['single', 'single', 'array', 'ndjson', 'idempotent', 'malformed'] as const
 const QUERIES = ['', 'writer:ndjson3', 'event:<40 -writer:single0', 'id:single*']
 

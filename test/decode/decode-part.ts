@@ -1,5 +1,5 @@
-/** One part decoded with a fresh tape: what tests of the decoders share. */
-import type { Framing, Part, PartResult } from '../../src/model/batch.ts'
+import type { BulkPartOptions } from '../../src/model/batch/bulk-items.ts'
+import type { PartResult } from '../../src/model/batch/part-result.ts'
 import { decodeBulk } from '../../workers/decode/bulk.ts'
 import { BulkItemWriter } from '../../workers/decode/bulk-items.ts'
 import { decodeArrayElements, decodeDocument } from '../../workers/decode/json-array.ts'
@@ -18,11 +18,11 @@ export interface DecodedPart {
 }
 
 /** What a part carries beside its bytes. */
-export type PartOptions = Pick<Part, 'itemFields' | 'defaultIndex'>
+export type PartOptions = BulkPartOptions
 
 /** Decodes `body`, the whole of a part. */
 export function decodePart(
-  framing: Framing,
+  framing: string,
   body: string | Uint8Array,
   options: PartOptions = {},
 ): DecodedPart {
@@ -31,7 +31,7 @@ export function decodePart(
 
 /** Decodes the parts of one batch, one after another as shared batches hold them. */
 export function decodeParts(
-  parts: readonly (readonly [Framing, string | Uint8Array, PartOptions?])[],
+  parts: readonly (readonly [string, string | Uint8Array, PartOptions?])[],
 ): DecodedPart[] {
   const bytes = Buffer.concat([
     ...parts.flatMap(([, body]) => [Buffer.from(body), Buffer.from('\n')]),

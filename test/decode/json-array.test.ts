@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEPTH_MAX, EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../src/limits.ts'
+import { cpuNow } from '../support/cpu-time.ts'
 import { decodePart, decodeParts } from './decode-part.ts'
 
 test('elements are events, whatever white space is between them', () => {
@@ -74,8 +75,8 @@ test('a value cannot be completed by the part after it', () => {
 
 test('many rejects in a long array cost no search for lines that are not reported', () => {
   const count = 200_000
-  const startedAt = performance.now()
+  const startedAt = cpuNow()
   const { result } = decodePart('array', Array.from({ length: count }, () => '\n1').join(','))
   assert.deepEqual([result.rejected, result.rejects.length], [count, REPLY_ERRORS_MAX])
-  assert(performance.now() - startedAt < 3_000)
+  assert(cpuNow() - startedAt < 3_000)
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Part } from '../../src/model/batch/accepted-batch.ts'
 import { isCleanUtf8, repairParts } from '../../workers/decode/utf8.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
@@ -20,6 +21,10 @@ const piece = fc.oneof(
 )
 const body = fc.array(piece, { maxLength: 12 }).map((pieces) => Buffer.concat(pieces))
 
+const isByLine = ({ framing }: Pick<Part, 'framing'>) => {
+  return ['ndjson', 'text', 'bulk'].includes(framing)
+}
+
 test('each part is what the WHATWG decoder makes of it', () => {
   const framings = ['ndjson', 'array', 'text', 'document', 'bulk'] as const
   fc.assert(
@@ -31,15 +36,14 @@ test('each part is what the WHATWG decoder makes of it', () => {
         length += each.length + 1
       }
       const bytes = Buffer.concat(bodies.flatMap((each) => [each, Buffer.from('\n')]))
-      const repaired = repairParts(bytes, parts)
+      const repaired = repairParts(bytes, parts, isByLine)
       for (const [i, part] of repaired.parts.entries()) {
         const text = Buffer.from(repaired.bytes.subarray(part.start, part.end)).toString()
         const expected = decoder.decode(bodies[i]!)
         assert.equal(text, expected)
         assert.equal(repaired.bytes[part.end], 0x0a)
         assert.equal(part.framing, framings[i])
-        const isLines = ['ndjson', 'text', 'bulk'].includes(part.framing)
-        const units = isLines ? lines(bodies[i]!) : [bodies[i]!]
+        const units = isByLine(part) ? lines(bodies[i]!) : [bodies[i]!]
         assert.equal(repaired.repaired[i], units.filter((unit) => !isCleanUtf8(unit)).length)
       }
     }),
@@ -56,8 +60,8 @@ function lines(bytes: Buffer): Buffer[] {
 
 test('a part keeps what its surface asked for', () => {
   const itemFields = { index: 1, create: 2, update: 3, delete: 4 }
-  const part = { framing: 'bulk', start: 0, end: 1, itemFields, defaultIndex: 'x' } as const
-  const { parts } = repairParts(Buffer.from('ff0a', 'hex'), [part])
+  const part = { framing: 'bulk', start: 0, end: 1, options: { itemFields } }
+  const { parts } = repairParts(Buffer.from('ff0a', 'hex'), [part], isByLine)
   assert.deepEqual(parts, [{ ...part, end: 3 }])
 })
 

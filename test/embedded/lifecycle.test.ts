@@ -19,6 +19,7 @@ import { isAlive, sendSignal } from '../../src/machine/processes.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { Postgres } from '../../src/store/postgres.ts'
 import { eventually, makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
+import { rounds } from '../support/fuzzing.ts'
 
 const directories: string[] = []
 const children: ChildProcess[] = []
@@ -236,10 +237,12 @@ function serverProcesses(postmaster: number): number[] {
   return [postmaster, ...children.split(' ').map(Number)]
 }
 
+const ROUNDS = rounds(8)
+
 test('PostgreSQL starts at once after all of it was killed, again and again', async () => {
   const dataDir = newDirectory()
   const log = recordingLog()
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const { owner, owned } = await startOwner(dataDir)
     const backends = new Postgres({ url: owned.postgres.url, log })
     await Promise.all(Array.from({ length: 8 }, () => backends.query('SELECT pg_sleep(0.1)')))

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Needle } from '../../workers/evaluate/find-bytes.ts'
+import { cpuNow } from '../support/cpu-time.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
@@ -26,9 +27,9 @@ test('what nearly matches everywhere takes no longer than a few looks at each by
   const bytes = Buffer.alloc(1_000_000, 'a')
   const needle = new Needle(Buffer.from(`${'a'.repeat(4_000)}b`))
   const timeOf = () => {
-    const startMs = performance.now()
+    const startMs = cpuNow()
     assert.equal(needle.find(bytes, 0, bytes.length), -1)
-    return performance.now() - startMs
+    return cpuNow() - startMs
   }
   assert.ok(Math.min(timeOf(), timeOf(), timeOf()) < 100)
 })

@@ -18,6 +18,7 @@ import {
 } from '../../src/limits.ts'
 import { Evaluator } from '../../workers/evaluate/evaluator.ts'
 import { WorkSpentError } from '../../workers/evaluate/work.ts'
+import { cpuNow } from '../support/cpu-time.ts'
 import { TapedBatch } from './taped-batch.ts'
 
 const ORIGIN = { segmentId: '1', ingestedAtMs: 0, firstEvent: 0 }
@@ -78,13 +79,13 @@ for (const [name, json] of Object.entries(EVENTS)) {
       const evaluator = new Evaluator(parse(text), ['msg'])
       evaluator.work.left = STEPS
       evaluator.begin(batch.cursor)
-      const startMs = performance.now()
+      const startMs = cpuNow()
       try {
         evaluator.matches(batch.cursor)
       } catch (error) {
         assert.ok(error instanceof WorkSpentError, String(error))
       }
-      const ms = performance.now() - startMs
+      const ms = cpuNow() - startMs
       assert.ok(ms < MS_MAX, `${text.slice(0, 60)} took ${Math.round(ms)} ms`)
     }
   })

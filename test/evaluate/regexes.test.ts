@@ -10,6 +10,7 @@ import { MATCH_REGEX_BYTES_MAX, MATCH_REGEX_TEXT_MAX } from '../../src/limits.ts
 import { Regexes, RegexMemory } from '../../workers/evaluate/regexes.ts'
 import { Work, WorkSpentError } from '../../workers/evaluate/work.ts'
 import { regexSource } from '../language/random-regex.ts'
+import { cpuNow } from '../support/cpu-time.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
@@ -51,9 +52,9 @@ test('the largest that the language takes compile within 2 s', () => {
   const large = ['a{1000}', '(?:a{10}){100}', '\\pL{48}', '[^a]{400}', '.{1000}', 'é{1000}']
   for (const source of [...large, `(?i)${'a'.repeat(1_000)}`, '\\pL'.repeat(49), '\\W{900}']) {
     assert.equal(findRegexFault(source), undefined)
-    const startMs = performance.now()
+    const startMs = cpuNow()
     makeTest(source).matches('x')
-    assert.ok(performance.now() - startMs < 2_000, source)
+    assert.ok(cpuNow() - startMs < 2_000, source)
   }
 })
 

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { readFieldName } from '../../src/language/field-text.ts'
 import { writeField } from '../../src/language/format.ts'
 import { splitNames } from '../../src/model/field-path.ts'
+import { cpuNow } from '../support/cpu-time.ts'
 
 const CASES = [
   ['http.status', 'http.status', false],
@@ -55,8 +56,8 @@ test('lists are split at commas, in linear time', () => {
   assert.deepEqual(splitNames('p99:`a,b`,count'), ['p99:`a,b`', 'count'])
   assert.deepEqual(splitNames('a`b,c'), ['a`b', 'c'])
   assert.deepEqual(splitNames(''), [''])
-  const startMs = performance.now()
+  const startMs = cpuNow()
   splitNames('`\\'.repeat(500_000))
   splitNames('`,'.repeat(500_001))
-  assert.ok(performance.now() - startMs < 2_000)
+  assert.ok(cpuNow() - startMs < 2_000)
 })

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { loadCorpus } from '../../bench/corpus.ts'
-import { otlpMessages } from '../otlp/otlp-oracle.ts'
+import { otlpMessages } from '../decode/otlp/otlp-oracle.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import {
   loadBodies,

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import { test } from 'node:test'
-import { otlpMessages } from '../otlp/otlp-oracle.ts'
+import { otlpMessages } from '../decode/otlp/otlp-oracle.ts'
 import {
   type FakeK6,
   type K6Answer,

@@ -1,13 +1,14 @@
 /** A raw store and a projection in memory, whose operations fail when a script says so. */
 import assert from 'node:assert/strict'
-import { SPOOL_INSERT_ROWS } from '../../src/limits.ts'
+import { REPLAY_AHEAD_EVENTS, SPOOL_INSERT_ROWS } from '../../src/limits.ts'
 import type { SetAside } from '../../src/materialize/catch-up.ts'
 import type { MaterializeStores } from '../../src/materialize/materializer.ts'
-import type { SegmentPart, StoredSegment } from '../../src/materialize/stored-segment.ts'
-import type { CommittedSegment, EncodedBlock } from '../../src/model/batch.ts'
-import { MIXED_STREAM, type MixedRun } from '../../src/model/mixed-runs.ts'
+import type { CommittedSegment } from '../../src/model/batch/committed-group.ts'
+import type { EncodedBlock } from '../../src/model/batch/encoded-block.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { BlockSpool, LiveMark, StreamSegment } from '../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import { type LoadedRow, placeSegments, type SegmentPart } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { someBlock } from '../commit/some-segments.ts'
@@ -39,7 +40,7 @@ const NO_DELTA = { shapes: [], shapesSkipped: 0 }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 export class FakeStores implements MaterializeStores {
-  readonly raw: Omit<StoredSegment, 'payload'>[] = []
+  readonly raw: Omit<LoadedRow, 'payload'>[] = []
   /** Inserted segments in the order of their inserts, in whichever table. */
   readonly projected: StreamSegment[] = []
   /** Blocks of each insert into a stream's table. */
@@ -63,13 +64,13 @@ export class FakeStores implements MaterializeStores {
 
   /** What is committed, run by run. */
   get committed(): StreamSegment[] {
-    return this.raw.flatMap((stored): readonly StreamSegment[] => stored.runs ?? [stored])
+    return this.raw.flatMap(({ segments }) => segments)
   }
 
   /** Commits a segment; returns what commit hands on. */
   commit(streamId: number, ms = 1_000): CommittedSegment {
     const stored = { streamId: streamId as StreamId, segmentId: this.#nextId(ms) }
-    this.raw.push(stored)
+    this.#store(stored, [{ ...stored, eventCount: this.rowsPerBlock }])
     return { ...stored, eventCount: 1, block: this.#block(), delta: NO_DELTA }
   }
 
@@ -78,12 +79,18 @@ export class FakeStores implements MaterializeStores {
     const runs = streams.map(([streamId, eventCount]) => {
       return { streamId: streamId as StreamId, segmentId: this.#nextId(1_000), eventCount }
     })
-    const stored = { streamId: MIXED_STREAM, segmentId: runs[0]!.segmentId, runs }
-    this.raw.push(stored)
-    const eventCount = countOf(runs)
+    const stored = { streamId: MIXED_STREAM, segmentId: runs[0]!.segmentId }
+    this.#store(stored, runs)
+    const eventCount = runs.reduce((sum, { eventCount }) => sum + eventCount, 0)
     const block = this.#block(eventCount)
     const committed = runs.map((run) => ({ ...run, delta: NO_DELTA }))
     return { ...stored, runs: committed, eventCount, block, delta: NO_DELTA }
+  }
+
+  /** Rows are as large as rows are; their events are not there. */
+  #store(row: StreamSegment, segments: Parameters<typeof placeSegments>[0]): void {
+    const eventCount = REPLAY_AHEAD_EVENTS
+    this.raw.push({ ...row, eventCount, segments: placeSegments(segments) })
   }
 
   #nextId(ms: number): SegmentId {
@@ -95,9 +102,10 @@ export class FakeStores implements MaterializeStores {
   }
 
   async readAfter(after: SegmentId, limit: number, streamId?: StreamId, which = 'own') {
-    const isWanted = ({ segmentId, runs, ...stored }: Omit<StoredSegment, 'payload'>) => {
-      const isAlone = runs?.length === 1 && runs[0]!.streamId === streamId
-      const isTheirs = which === 'alone' ? isAlone : stored.streamId === streamId
+    const isWanted = ({ segmentId, segments, ...row }: Omit<LoadedRow, 'payload'>) => {
+      const isMixed = row.streamId === MIXED_STREAM
+      const isAlone = isMixed && segments.length === 1 && segments[0]!.streamId === streamId
+      const isTheirs = which === 'alone' ? isAlone : row.streamId === streamId
       return segmentId > after && (streamId === undefined || isTheirs)
     }
     const found = this.raw.filter(isWanted).slice(0, limit)
@@ -118,9 +126,9 @@ export class FakeStores implements MaterializeStores {
     return new Set(present.map(({ segmentId }) => segmentId))
   }
 
-  async rebuild(_segment: StoredSegment, part?: SegmentPart): Promise<EncodedBlock> {
+  async rebuild(_row: LoadedRow, part: SegmentPart): Promise<EncodedBlock> {
     await this.#meet('rebuild')
-    return this.#block(part?.counts.reduce((sum, count) => sum + count, 0))
+    return this.#block(part.counts.reduce((sum, count) => sum + count, 0))
   }
 
   async insert(streamId: StreamId, blocks: readonly Uint8Array[]): Promise<void> {
@@ -168,7 +176,7 @@ export class FakeStores implements MaterializeStores {
   #stamped(streamId: StreamId, block: Uint8Array): StreamSegment[] {
     if (streamId !== MIXED_STREAM) return [{ streamId, segmentId: stampOf(block, 0) }]
     const runs = new Map(
-      this.raw.flatMap(({ runs = [] }) => runs.map((run) => [run.segmentId, run])),
+      this.raw.flatMap(({ segments }) => segments.map((run) => [run.segmentId, run])),
     )
     const stamped: StreamSegment[] = []
     for (let row = 0, run = runs.get(stampOf(block, 0)); run !== undefined; ) {
@@ -207,14 +215,11 @@ export class FakeStores implements MaterializeStores {
 
   async readRetries() {
     if (this.retries.size > 0) await this.#meet('readRetries')
-    return [...this.retries].map((id): StoredSegment => {
+    return [...this.retries].map((id): LoadedRow => {
       const { streamId, segmentId } = this.aside.get(id)!
-      const whole = { streamId, segmentId, payload: new Uint8Array(1) }
-      const row = this.raw.find(({ runs }) => runs?.some((run) => run.segmentId === id))
-      if (row?.runs === undefined) return whole
-      const at = row.runs.findIndex((run) => run.segmentId === id)
-      const first = countOf(row.runs.slice(0, at))
-      return { ...whole, part: { first, counts: [row.runs[at]!.eventCount] } }
+      const segments = this.raw.flatMap((row) => row.segments.filter((one) => one.segmentId === id))
+      const eventCount = REPLAY_AHEAD_EVENTS
+      return { streamId, segmentId, eventCount, segments, payload: new Uint8Array(1) }
     })
   }
 
@@ -236,10 +241,6 @@ export class FakeStores implements MaterializeStores {
     await turn()
     if (this.fate(operation) !== 'ok') throw new AwayError(operation)
   }
-}
-
-function countOf(runs: readonly MixedRun[]): number {
-  return runs.reduce((sum, { eventCount }) => sum + eventCount, 0)
 }
 
 function stampOf(bytes: Uint8Array, row: number): SegmentId {

@@ -9,21 +9,22 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { REPLAY_TASK_EVENTS_MAX, REPLAY_TASKS_MAX } from '../../src/limits.ts'
 import { Rebuilds, type RunRebuild } from '../../src/materialize/rebuilds.ts'
-import type { StoredSegment } from '../../src/materialize/stored-segment.ts'
-import type { EncodedBlock } from '../../src/model/batch.ts'
+import type { EncodedBlock } from '../../src/model/batch/encoded-block.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
+import type { LoadedRow } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
+const ALL = { first: 0, counts: [1] }
+
 /** Its payload is a number of its own, which is also what its block has. */
-function segmentOf(n: number, streamId: number, eventCount?: number): StoredSegment {
+function rowOf(n: number, streamId: number, eventCount = REPLAY_TASK_EVENTS_MAX): LoadedRow {
   const segmentId = BigInt(n) as SegmentId
   const payload = Uint8Array.of(n)
-  const segment = { streamId: streamId as StreamId, segmentId, payload }
-  return eventCount === undefined ? segment : { ...segment, eventCount }
+  return { streamId: streamId as StreamId, segmentId, eventCount, segments: [], payload }
 }
 
 function blockOf(payload: Uint8Array): EncodedBlock {
@@ -43,11 +44,11 @@ test('what gathers while tasks are under way goes with the next one', async () =
   const half = REPLAY_TASK_EVENTS_MAX / 2
   const [a, b] = [1, 2]
   const segments = [
-    ...Array.from({ length: REPLAY_TASKS_MAX }, (_, n) => segmentOf(n, a, 10)),
-    ...[segmentOf(10, a, half), segmentOf(11, a, half), segmentOf(12, a, 1)],
-    ...[segmentOf(20, b, 10), segmentOf(21, b, 2 * REPLAY_TASK_EVENTS_MAX), segmentOf(22, b)],
+    ...Array.from({ length: REPLAY_TASKS_MAX }, (_, n) => rowOf(n, a, 10)),
+    ...[rowOf(10, a, half), rowOf(11, a, half), rowOf(12, a, 1)],
+    ...[rowOf(20, b, 10), rowOf(21, b, 2 * REPLAY_TASK_EVENTS_MAX), rowOf(22, b)],
   ]
-  const blocks = Promise.all(segments.map((segment) => rebuilds.rebuild(segment)))
+  const blocks = Promise.all(segments.map((segment) => rebuilds.rebuild(segment, ALL)))
   for (let i = 0; i < tasks.length; i++) {
     tasks[i]!.end()
     await turn()
@@ -79,7 +80,7 @@ test('what gathers while tasks are under way goes with the next one', async () =
 test('each segment has its own outcome, whichever it goes with', async () => {
   const one = fc.record({
     streamId: fc.integer({ min: 1, max: 3 }),
-    events: fc.option(fc.integer({ min: 1, max: REPLAY_TASK_EVENTS_MAX }), { nil: undefined }),
+    events: fc.integer({ min: 1, max: REPLAY_TASK_EVENTS_MAX }),
     isBad: fc.boolean(),
   })
   const property = fc.asyncProperty(fc.array(one, { maxLength: 60 }), async (all) => {
@@ -95,7 +96,7 @@ test('each segment has its own outcome, whichever it goes with', async () => {
       return segments.map(({ payload }) => blockOf(payload))
     })
     const outcomes = await Promise.allSettled(
-      all.map(({ streamId, events }, n) => rebuilds.rebuild(segmentOf(n, streamId, events))),
+      all.map(({ streamId, events }, n) => rebuilds.rebuild(rowOf(n, streamId, events), ALL)),
     )
     for (const [n, outcome] of outcomes.entries()) {
       if (outcome.status === 'fulfilled') assert.equal(outcome.value.bytes[0], n)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { stampBlock } from '../../src/materialize/stamp.ts'
-import type { EncodedBlock } from '../../src/model/batch.ts'
+import type { EncodedBlock } from '../../src/model/batch/encoded-block.ts'
 import { makeSegmentId } from '../../src/model/segment-id.ts'
 
 const ROOM = 16

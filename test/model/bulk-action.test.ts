@@ -9,6 +9,7 @@ import {
   bulkValueStart,
 } from '../../src/model/bulk-action.ts'
 import { modelOperation } from '../decode/bulk-model.ts'
+import { cpuNow } from '../support/cpu-time.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
@@ -88,8 +89,8 @@ test('hostile lines take linear time', () => {
     `${' '.repeat(size)}`,
     `{"a":${'"index":{'.repeat(size / 9)}`,
   ]) {
-    const startedAt = performance.now()
+    const startedAt = cpuNow()
     assert.equal(operationOf(line), undefined)
-    assert(performance.now() - startedAt < 1_000)
+    assert(cpuNow() - startedAt < 1_000)
   }
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeOfSegment } from '../../src/model/segment-id.ts'
-import { sql } from '../../src/store/migrations/0001-core.ts'
+import { sql } from '../../src/store/migrations/0001-schema.ts'
 
 test('the node of a segment is asked for just as the index has it', () => {
   const expression = nodeOfSegment('segment_id')

@@ -1,7 +1,8 @@
 /** Nodes that learn into one real PostgreSQL, with the worker code in this thread. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { segmentsOf } from '../../src/app/create-observer.ts'
-import type { CommittedSegment, EncodedSegment } from '../../src/model/batch.ts'
+import { ownSegments } from '../../src/app/create-observer.ts'
+import type { CommittedSegment } from '../../src/model/batch/committed-group.ts'
+import type { EncodedSegment } from '../../src/model/batch/encoded-batch.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { SegmentIdGenerator } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
@@ -58,9 +59,9 @@ export class TestNode {
       write: (changes, checkpoint) => this.writer.write(changes, checkpoint),
       readAfter: async (after, limit) => {
         const rows = await checkpoints.readAfter(after, limit)
-        return rows.flatMap((row) => segmentsOf(row, lease.nodeId))
+        return rows.map((row) => ownSegments(row, lease.nodeId))
       },
-      readSegment: (streamId, segmentId) => events.readSegment(streamId, segmentId),
+      readSegment: async (key) => (await events.readPayloads([key])).get(key.segmentId),
       readUndescribed: () => this.writer.readUndescribed(1_000),
       learn: async ({ streamId, payload, part }) => {
         this.rowsLearned++

@@ -6,9 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { joinRows, type StoredSegment } from '../../src/observe/stored-segment.ts'
 import { SchemaStore } from '../../src/store/catalog/schema-store.ts'
 import { ControlStore } from '../../src/store/control/control-store.ts'
 import { CheckpointStore } from '../../src/store/raw/checkpoint-store.ts'
@@ -192,39 +190,6 @@ test('after a mixed row the checkpoint is its last run', async () => {
       return (await one.writer.readCheckpoint()) === (await checkpoints.readNewest())
     })
   }
-})
-
-test('runs that lie side by side in a row are learned from together', () => {
-  const payload = (byte: number) => Uint8Array.of(byte)
-  const [row, other] = [payload(1), payload(1)]
-  const segment = (id: number, from: Uint8Array, first?: number, count = 1): StoredSegment => ({
-    streamId: id as StreamId,
-    segmentId: BigInt(id) as SegmentId,
-    payload: from,
-    ...(first !== undefined && { part: { first, counts: [count] } }),
-  })
-  const rows = [
-    ...joinRows([
-      segment(1, row, 0, 2),
-      segment(2, row, 2, 3),
-      // Another node's lies between.
-      segment(3, row, 6),
-      segment(4, other, 7),
-      segment(5, payload(2)),
-      segment(6, payload(2)),
-    ]),
-  ]
-  assert.deepEqual(
-    rows.map(({ part, segments }) => [part, segments.map(({ streamId }) => streamId)]),
-    [
-      [{ first: 0, counts: [2, 3] }, [1, 2]],
-      [{ first: 6, counts: [1] }, [3]],
-      [{ first: 7, counts: [1] }, [4]],
-      [undefined, [5]],
-      [undefined, [6]],
-    ],
-  )
-  assert.deepEqual([...joinRows([])], [])
 })
 
 test('a write whose answer was lost, or that failed, counts once', async () => {

@@ -13,7 +13,7 @@ import {
   OBSERVE_WAITING_BYTES_MAX,
   SHAPE_PATHS_BYTES_MAX,
 } from '../../src/limits.ts'
-import type { SchemaDelta } from '../../src/model/batch.ts'
+import type { SchemaDelta } from '../../src/model/batch/schema-delta.ts'
 import { encodeLeaf, SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import type { KnownSchema } from '../../src/model/schema-changes.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'

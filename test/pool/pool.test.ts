@@ -319,7 +319,7 @@ test('quarantine files of what is not redacted yet hold a description instead of
   const secret = 'hunter2-hunter2'
   const { batch, ...rest } = taskOf(`{"password":"${secret}"}`)
   const settings = { ...batch.settings, redactSensitive: true, redactFields: [`x.${secret}`] }
-  const part = { ...batch.parts[0]!, framing: 'bulk' as const, defaultIndex: secret }
+  const part = { ...batch.parts[0]!, framing: 'bulk', options: { defaultIndex: secret } }
   const task = { ...rest, batch: { ...batch, settings, parts: [part] } }
   const sample = { kind: 'string', text: secret } as const
   const preview: PoolTask = { kind: 'preview', sample, redactFields: [] }

@@ -3,7 +3,7 @@
  * Method: work that never ends, or ends when the test says so; the timers are the test's.
  */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import {
   INGEST_BUSY_SHARE,
   INGEST_FULL_SHARE,
@@ -14,8 +14,6 @@ import {
   QUERIES_BUSY_MAX,
   QUERIES_EMBEDDED_MAX,
   QUERIES_MAX,
-  QUERY_REST_FACTOR,
-  QUERY_REST_MS_MAX,
   REVIEWS_MAX,
 } from '../../src/limits.ts'
 import type { Lane } from '../../src/read/lane.ts'
@@ -72,47 +70,6 @@ for (const [name, lane, placesMax] of LANES) {
     for (const { end } of all) end()
   })
 }
-
-/** How long the place of a query stays empty that ran for so long beside ingest. */
-async function restAfter(
-  t: TestContext,
-  workedMs: number,
-  { ingestLoad = 1, othersWait = true } = {},
-): Promise<number> {
-  let nowMs = 0
-  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
-  const clock = t.mock.method(performance, 'now', () => nowMs)
-  const lane = createLanes(() => ingestLoad, true).queries
-  const first = Array.from({ length: QUERIES_BUSY_MAX }, () => ask(lane))
-  if (othersWait) ask(lane)
-  nowMs = workedMs
-  for (const { end } of first) end()
-  await turn()
-  if (!othersWait) ask(lane)
-  let restMs = 0
-  while (lane.running === 0 && restMs <= 2 * QUERY_REST_MS_MAX) {
-    t.mock.timers.tick(1)
-    restMs++
-  }
-  t.mock.timers.reset()
-  clock.mock.restore()
-  return restMs
-}
-
-test('a place rests QUERY_REST_FACTOR times its work, up to QUERY_REST_MS_MAX', async (t) => {
-  assert.equal(await restAfter(t, 20), 20 * QUERY_REST_FACTOR)
-  assert.equal(
-    await restAfter(t, 320, { ingestLoad: 0.5 }),
-    20 * QUERY_REST_FACTOR,
-    'by the share of events',
-  )
-  assert.equal(await restAfter(t, 20, { othersWait: false }), 0, 'nobody waits')
-  const longest = QUERY_REST_MS_MAX / QUERY_REST_FACTOR
-  const shorter = QUERY_REST_MS_MAX - 10 * QUERY_REST_FACTOR
-  assert.equal(await restAfter(t, longest - 10), Math.ceil(shorter))
-  assert.equal(await restAfter(t, longest), QUERY_REST_MS_MAX)
-  assert.equal(await restAfter(t, longest + 10), QUERY_REST_MS_MAX)
-})
 
 test('ingest is busy from INGEST_BUSY_SHARE on', () => {
   assert.equal(isBusy(INGEST_BUSY_SHARE - 0.001), false)

@@ -76,38 +76,6 @@ test('who waits gets the places that are there later', async () => {
   assert.deepEqual([lane.running, lane.waiting], [0, 0])
 })
 
-test('a place stays empty as long as it is to rest', async () => {
-  const { lane, ask, end, started } = startLane({ restMs: () => 120 })
-  const all = ['a', 'b'].map((name) => ask(1, name))
-  await end('a')
-  const endedAt = performance.now()
-  assert.deepEqual([lane.running, lane.waiting, started()], [0, 1, ['a']])
-  while (!started().includes('b')) await sleep(1)
-  const restedMs = performance.now() - endedAt
-  assert.ok(restedMs >= 100, `${restedMs} ms`)
-  await end('b')
-  await Promise.all(all)
-})
-
-test('the rest is told how long the work took', async () => {
-  const told: number[] = []
-  const { ask, end } = startLane({
-    restMs: (workedMs) => {
-      told.push(workedMs)
-      return 0
-    },
-  })
-  const first = ask(1, 'first')
-  const second = ask(1, 'second')
-  await sleep(60)
-  await end('first')
-  await first
-  assert.ok(told[0]! >= 55 && told[0]! < 2_000, `${told[0]} ms`)
-  await end('second')
-  await second
-  assert.equal(told.length, 1, 'nobody waits any more')
-})
-
 test('who waits too long is refused', async () => {
   const { lane, ask, end, ended } = startLane({ waitMsMax: 20 })
   const first = ask(1, 'first')

@@ -11,9 +11,10 @@ import {
   SEGMENT_EVENTS_MAX,
 } from '../../src/limits.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import type { SizedRow } from '../../src/model/stored-row.ts'
+import type { StreamId } from '../../src/model/stream.ts'
 import { planRuns } from '../../src/retain/compact-plan.ts'
 import type { PlanOptions } from '../../src/retain/stretches.ts'
-import type { RowInfo } from '../../src/store/raw/compaction-store.ts'
 import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
@@ -26,17 +27,18 @@ const ALL_PASSED: PlanOptions = {
 }
 const START = 1_000 * COMPACT_WINDOW_MS
 
-function row(at: number, fields: Partial<RowInfo> & { node?: number } = {}): RowInfo {
+function row(at: number, fields: Partial<SizedRow> & { node?: number } = {}): SizedRow {
   const { node = 1, ...rest } = fields
   const segmentId = makeSegmentId({ ms: START + at, node, counter: 0 })
-  const members = [{ segmentId, eventCount: rest.eventCount ?? 1 }]
+  const streamId = 1 as StreamId
+  const segments = [{ streamId, segmentId, eventCount: rest.eventCount ?? 1, firstEvent: 0 }]
   const sizes = { eventCount: 1, rawBytes: 100, payloadBytes: 50 }
-  return { segmentId, lastSegmentId: segmentId, ...sizes, members, ...rest }
+  return { streamId, segmentId, ...sizes, segments, ...rest }
 }
 
-const rows = (count: number, fields: Partial<RowInfo> = {}) =>
+const rows = (count: number, fields: Partial<SizedRow> = {}) =>
   Array.from({ length: count }, (_, at) => row(at, fields))
-const lengths = (all: readonly RowInfo[], options = ALL_PASSED) =>
+const lengths = (all: readonly SizedRow[], options = ALL_PASSED) =>
   planRuns(all, options).runs.map((run) => run.length)
 
 test('small neighbours are one run; one alone is none', () => {
@@ -72,7 +74,8 @@ test('a run stays within one stretch of time', () => {
 })
 
 test('rows that overlap are not merged with each other', () => {
-  const wide = { ...row(0), lastSegmentId: row(10).segmentId }
+  const segments = [row(0), row(10)].flatMap((each) => each.segments)
+  const wide = { ...row(0), segments }
   assert.deepEqual(lengths([wide, row(5), row(6), row(11)]), [3])
 })
 

@@ -5,10 +5,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { COMPACT_AGE_MS, SPLIT_DAMAGED_ROWS_MAX } from '../../src/limits.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import type { SizedRow } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { Splitter } from '../../src/retain/splitter.ts'
-import type { MixedRow, SplitStore, StoredRun } from '../../src/store/raw/split-store.ts'
+import type { SplitStore, StoredRun } from '../../src/store/raw/split-store.ts'
 
 const NEVER = new AbortController().signal
 const MS = Date.parse('2026-05-05T05:05:05Z')
@@ -16,10 +18,11 @@ const END = makeSegmentId({ ms: MS + COMPACT_AGE_MS, node: 1, counter: 0 })
 
 /** The rows that are passed over once all of so many were tried. */
 async function passedOver(count: number): Promise<ReadonlySet<SegmentId>> {
-  const rows = Array.from({ length: count }, (_, counter): MixedRow => {
+  const rows = Array.from({ length: count }, (_, counter): SizedRow => {
     const segmentId = makeSegmentId({ ms: MS, node: 1, counter })
-    const runs = [{ streamId: 1 as StreamId, segmentId, eventCount: 1 }]
-    return { segmentId, lastSegmentId: segmentId, rawBytes: 1, payloadBytes: 1, runs }
+    const own = { streamId: 1 as StreamId, segmentId, eventCount: 1 }
+    const segments = [{ ...own, firstEvent: 0 }]
+    return { ...own, streamId: MIXED_STREAM, rawBytes: 1, payloadBytes: 1, segments }
   })
   let except: ReadonlySet<SegmentId> = new Set()
   const store: Partial<SplitStore> = {
@@ -27,9 +30,9 @@ async function passedOver(count: number): Promise<ReadonlySet<SegmentId>> {
       rows.filter(({ segmentId }) => segmentId > after).slice(0, limit),
     listRuns: async (mixed) =>
       mixed.flatMap((row) =>
-        row.runs.map(
+        row.segments.map(
           (run): StoredRun => ({
-            ...{ ...run, rowId: row.segmentId, firstEvent: 0 },
+            ...{ ...run, rowId: row.segmentId },
             ...{ rawBytes: 1, sentBytes: 1, storedBytes: 1 },
           }),
         ),

@@ -1,7 +1,7 @@
 /** Mixed rows as commit makes them, and streams read back from wherever their events lie. */
-import { encodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
-import { decodeMembers } from '../../src/model/segment-members.ts'
+import { encodeMembers, storedRow } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import type { Queryable } from '../../src/store/postgres.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
@@ -48,7 +48,7 @@ export async function commitMixed(harness: RetainHarness, row: NewMixed): Promis
       [
         String(ids[0]),
         String(ids.at(-1)),
-        encodeRuns(runs),
+        encodeMembers(MIXED_STREAM, runs),
         ms,
         eventCount,
         rawBytes,
@@ -86,13 +86,14 @@ export async function commitMixed(harness: RetainHarness, row: NewMixed): Promis
 /** Every event as `<segment>-<ordinal> <text>`, in order of its segments' ids. */
 export async function readEvents(harness: RetainHarness, streamId: StreamId): Promise<string[]> {
   const { rows } = await harness.postgres.query<{
+    readonly stream_id: number
     readonly segment_id: string
     readonly event_count: number
     readonly first_event: number
     readonly members: Uint8Array | null
     readonly payload: Uint8Array
   }>(
-    `SELECT s.segment_id, s.event_count, s.first_event, s.members, r.payload
+    `SELECT s.stream_id, s.segment_id, s.event_count, s.first_event, s.members, r.payload
      FROM stream_segments s JOIN segments r ON r.segment_id = s.row_id
        AND r.stream_id = CASE WHEN s.is_mixed THEN ${MIXED_STREAM} ELSE s.stream_id END
      WHERE s.stream_id = $1`,
@@ -100,12 +101,9 @@ export async function readEvents(harness: RetainHarness, streamId: StreamId): Pr
   )
   const segments = rows.flatMap((row) => {
     const lines = decodeSegment(row.payload).text.toString().split('\n')
-    const segmentId = BigInt(row.segment_id) as SegmentId
-    const whole = [{ segmentId, eventCount: row.event_count }]
-    let at = row.first_event
-    return (row.members === null ? whole : decodeMembers(row.members, segmentId)).map((member) => {
-      at += member.eventCount
-      return { id: member.segmentId, lines: lines.slice(at - member.eventCount, at) }
+    return storedRow(row).segments.map(({ segmentId, firstEvent, eventCount }) => {
+      const at = row.first_event + firstEvent
+      return { id: segmentId, lines: lines.slice(at, at + eventCount) }
     })
   })
   segments.sort((a, b) => (a.id < b.id ? -1 : 1))

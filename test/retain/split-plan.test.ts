@@ -10,12 +10,13 @@ import {
   SPLIT_BYTES_MAX,
   SPLIT_SEGMENTS_MAX,
 } from '../../src/limits.ts'
-import type { MixedRun } from '../../src/model/mixed-runs.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
+import type { RowSegment, SizedRow } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { type ChunkOptions, planRows, takeChunk } from '../../src/retain/split-plan.ts'
 import { windowOf } from '../../src/retain/stretches.ts'
-import type { MixedRow, StoredRun } from '../../src/store/raw/split-store.ts'
+import type { StoredRun } from '../../src/store/raw/split-store.ts'
 import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
@@ -31,11 +32,13 @@ const ALL_PASSED: ChunkOptions = {
 
 const idOf = (at: number, node = 1) => makeSegmentId({ ms: START + at, node, counter: 0 })
 
-function mixed(at: number, fields: Partial<MixedRow> & { node?: number } = {}): MixedRow {
+function mixed(at: number, fields: Partial<SizedRow> & { node?: number } = {}): SizedRow {
   const { node, ...rest } = fields
   const segmentId = idOf(at, node)
-  const runs = [{ streamId: 1 as StreamId, segmentId, eventCount: 1 }]
-  return { segmentId, lastSegmentId: segmentId, rawBytes: 1, payloadBytes: 1, runs, ...rest }
+  const own = { streamId: 1 as StreamId, segmentId, eventCount: 1 }
+  const sizes = { rawBytes: 1, payloadBytes: 1 }
+  const segments = [{ ...own, firstEvent: 0 }]
+  return { ...own, streamId: MIXED_STREAM, ...sizes, segments, ...rest }
 }
 
 function run(streamId: number, at: number, fields: Partial<StoredRun> = {}): StoredRun {
@@ -54,8 +57,8 @@ test('rows are taken up to the bounds of bytes and of segments, one in any case'
   assert.equal(takeChunk(large, ALL_PASSED).through, large[1]!.segmentId)
   const one = mixed(0, { rawBytes: SPLIT_BYTES_MAX * 2 })
   assert.deepEqual(takeChunk([one, mixed(1)], ALL_PASSED).rows, [one])
-  const runs: MixedRun[] = Array(SPLIT_SEGMENTS_MAX / 2).fill(mixed(0).runs[0])
-  const many = [0, 1, 2].map((at) => mixed(at, { runs }))
+  const segments: RowSegment[] = Array(SPLIT_SEGMENTS_MAX / 2).fill(mixed(0).segments[0])
+  const many = [0, 1, 2].map((at) => mixed(at, { segments }))
   assert.deepEqual(takeChunk(many, ALL_PASSED).rows, many.slice(0, 2))
 })
 
@@ -71,7 +74,8 @@ test('a row that waits for its node is passed by, and parts what lies around it'
 })
 
 test('only a checkpoint at the last run or behind it passes a row', () => {
-  const row = mixed(0, { lastSegmentId: idOf(5) })
+  const [first] = mixed(0).segments
+  const row = mixed(0, { segments: [first!, { ...first!, segmentId: idOf(5), firstEvent: 1 }] })
   const at = (ms: number) => ({ ...ALL_PASSED, checkpoints: new Map([[1, idOf(ms)]]) })
   assert.deepEqual(takeChunk([row], at(4)).rows, [])
   assert.deepEqual(takeChunk([row], at(5)).rows, [row])

@@ -12,7 +12,7 @@ import {
   SHAPE_DESCRIBE_MS,
   SHAPE_LEAVES_CHARS_MAX,
 } from '../../src/limits.ts'
-import type { SchemaDelta } from '../../src/model/batch.ts'
+import type { SchemaDelta } from '../../src/model/batch/schema-delta.ts'
 import { decodeLeaf, FIELD_TYPES, type Leaf } from '../../src/model/schema.ts'
 import { CATALOG_TYPE_NAMES } from '../../workers/facts/event-facts.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'

@@ -10,10 +10,11 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { joinLines, loadCorpus } from '../../bench/corpus.ts'
 import { otlpProtobuf, otlpRequest, otlpRequestType } from '../../bench/otlp-request.ts'
-import type { AcceptedBatch, EncodedSegment, Framing } from '../../src/model/batch.ts'
-import { encodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
+import type { EncodedSegment } from '../../src/model/batch/encoded-batch.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
-import { encodeMembers } from '../../src/model/segment-members.ts'
+import { encodeMembers } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { CompactPipeline } from '../../workers/compact.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
@@ -53,7 +54,7 @@ function rowOf(batch: AcceptedBatch): Made {
   return { row: { stream_id: STREAM, segment_id: String(idOf(0)), ...sizes }, payload }
 }
 
-function ofLines(lines: readonly string[], framing: Framing = 'ndjson'): Made {
+function ofLines(lines: readonly string[], framing: string = 'ndjson'): Made {
   return rowOf(batchOf(lines.join('\n'), framing))
 }
 
@@ -70,7 +71,7 @@ function mixed(): Made {
       stream_id: MIXED_STREAM,
       segment_id: String(idOf(0)),
       last_segment_id: String(stored.at(-1)!.segmentId),
-      members: Buffer.from(encodeRuns(stored)).toString('hex'),
+      members: Buffer.from(encodeMembers(MIXED_STREAM, stored)).toString('hex'),
       event_count: eventCount,
       raw_bytes: rawBytes,
     },
@@ -84,14 +85,15 @@ function compacted(smalls: readonly Made[]): Made {
     smalls.map((small) => Uint8Array.from(small.payload)),
   )
   const members = smalls.map(({ row }, i) => {
-    return { segmentId: idOf(i * 3), eventCount: row.event_count }
+    const streamId = STREAM as StreamId
+    return { streamId, segmentId: idOf(i * 3), eventCount: row.event_count }
   })
   return {
     row: {
       stream_id: STREAM,
       segment_id: String(idOf(0)),
       last_segment_id: String(members.at(-1)!.segmentId),
-      members: Buffer.from(encodeMembers(members)).toString('hex'),
+      members: Buffer.from(encodeMembers(STREAM as StreamId, members)).toString('hex'),
       event_count: eventCount,
       raw_bytes: rawBytes,
     },

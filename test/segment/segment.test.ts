@@ -11,7 +11,6 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
 import fc from 'fast-check'
 import { joinLines, loadCorpus } from '../../bench/corpus.ts'
 import { BLOCK_PATHS_MAX } from '../../src/limits.ts'
-import type { Framing } from '../../src/model/batch.ts'
 import { NativeBlockEncoder } from '../../workers/block/native-block.ts'
 import { tapeSource } from '../../workers/block/native-json.ts'
 import { decodeNdjson } from '../../workers/decode/ndjson.ts'
@@ -40,7 +39,7 @@ console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 const pipeline = new IngestPipeline()
 const decoder = new PayloadDecoder(new JsonTape(new PathTrie()))
 
-function storedLines(body: string, framing: Framing): string[] {
+function storedLines(body: string, framing: string): string[] {
   const lines = pipeline.run(batchOf(body, framing)).segments.map(({ payload }) => {
     const text = decodeSegment(payload).text.toString()
     assert(text.endsWith('\n'))

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { stampMembers } from '../../src/materialize/stamp.ts'
-import { decodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
-import { type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
-import { decodeMembers, type SegmentMember } from '../../src/model/segment-members.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import { segmentIdMs } from '../../src/model/segment-id.ts'
+import { partOf, type RowSegment, storedRow } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { SegmentReader } from '../../workers/read-segment.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
@@ -37,28 +37,19 @@ export interface StoredEvent {
   readonly text: string
 }
 
-interface Member extends SegmentMember {
-  readonly streamId?: StreamId
-}
-
 const reader = new SegmentReader()
 const replay = new ReplayPipeline()
 
-/** The segments or runs of a row. */
-export function membersOf(row: StoredRow): readonly Member[] {
-  const segmentId = BigInt(row.segment_id) as SegmentId
-  if (row.members === undefined) return [{ segmentId, eventCount: row.event_count }]
-  const bytes = Buffer.from(row.members, 'hex')
-  return row.stream_id === MIXED_STREAM
-    ? decodeRuns(bytes, segmentId)
-    : decodeMembers(bytes, segmentId)
+/** The segments of a row. */
+export function membersOf(row: StoredRow): readonly RowSegment[] {
+  const members = row.members === undefined ? null : Buffer.from(row.members, 'hex')
+  return storedRow({ ...row, members }).segments
 }
 
 /** The row's events as the event list gives them, with the labels of its block. */
 export function readStored(row: StoredRow, payload: Uint8Array): StoredEvent[] {
   const { columns } = replayStored(row, payload)
-  let first = 0
-  return membersOf(row).flatMap(({ segmentId, eventCount, streamId }) => {
+  return membersOf(row).flatMap(({ segmentId, eventCount, streamId, firstEvent: first }) => {
     const read = {
       payload,
       segmentId: String(segmentId),
@@ -71,12 +62,11 @@ export function readStored(row: StoredRow, payload: Uint8Array): StoredEvent[] {
     const records = recordsOf(Buffer.from(reader.run([read])).toString())
     assert.deepEqual(reader.damaged, [])
     assert.equal(records.length, eventCount)
-    first += eventCount
     return records.map((record, i) => ({
-      ...(streamId === undefined ? {} : { stream_id: streamId }),
+      ...(row.stream_id === MIXED_STREAM && { stream_id: streamId }),
       ...record,
-      level: columns.level[first - eventCount + i]!,
-      service: columns.service[first - eventCount + i]!,
+      level: columns.level[first + i]!,
+      service: columns.service[first + i]!,
     }))
   })
 }
@@ -112,11 +102,7 @@ export function replayStored(
   payload: Uint8Array,
 ): { columns: FixedColumns; payloadColumn: Buffer } {
   const members = membersOf(row)
-  const part = {
-    first: 0,
-    counts: members.map(({ eventCount }) => eventCount),
-    streamIds: members.flatMap(({ streamId }) => streamId ?? []),
-  }
+  const part = partOf({ streamId: row.stream_id as StreamId }, members)
   const { block, eventCount } = replay.run(payload, row.stream_id, part)
   assert.equal(eventCount, row.event_count)
   stampMembers(block, members)

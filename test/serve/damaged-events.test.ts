@@ -42,10 +42,7 @@ before(async () => {
       streams,
       events: new EventStore(database.postgres),
       readSegments: async (reads) => {
-        const all = reads.map(({ segmentId, ...read }) => {
-          return { ...read, segmentId: String(segmentId), ingestedAtMs: segmentIdMs(segmentId) }
-        })
-        return { json: reader.run(structuredClone(all)), damaged: reader.damaged }
+        return { json: reader.run(structuredClone(reads)), damaged: reader.damaged }
       },
     }),
   )
@@ -58,7 +55,7 @@ after(async () => {
 async function commit(streamId: StreamId, laterMs: number, lines: string[]): Promise<SegmentId> {
   const id = makeSegmentId({ ms: NOW_MS + laterMs, node: 1, counter: 0 })
   const [segment] = new IngestPipeline().run(batchOf(lines.join('\n'))).segments
-  await database.postgres.query('INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $6)', [
+  await database.postgres.query('INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $5, $6)', [
     streamId,
     String(id),
     new Date(segmentIdMs(id)),

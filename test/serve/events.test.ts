@@ -5,13 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { SegmentRead } from '../../src/model/batch/segment-read.ts'
 import { formatEventId } from '../../src/model/event-id.ts'
-import { encodeRuns, MIXED_STREAM } from '../../src/model/mixed-runs.ts'
+import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import { makeSegmentId, type SegmentId, segmentIdMs } from '../../src/model/segment-id.ts'
+import { encodeMembers } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import type { ReadSegments } from '../../src/read/events.ts'
-import type { SegmentRead } from '../../src/read/segment-reads.ts'
 import { eventRoutes } from '../../src/serve/event-routes.ts'
 import { projectionRetryRoutes } from '../../src/serve/projection-retry.ts'
 import { usageRoutes } from '../../src/serve/usage.ts'
@@ -35,8 +36,7 @@ const readSegments: ReadSegments = async (requests) => {
       const all = Buffer.from(payload).toString().split('\n')
       const lines = all.slice(firstEvent + fromOrdinal, firstEvent + toOrdinal)
       const made = lines.map((line, index) => {
-        const id = formatEventId({ segmentId, ordinal: fromOrdinal + index })
-        return `{"id":"${id}","payload":${line}}`
+        return `{"id":"${segmentId}-${fromOrdinal + index}","payload":${line}}`
       })
       return newestFirst ? made.reverse() : made
     },
@@ -85,7 +85,7 @@ async function newStream(owner: string): Promise<StreamId> {
 async function commit(streamId: StreamId, at: { ms: number; node?: number }, lines: string[]) {
   const id = makeSegmentId({ ms: at.ms, node: at.node ?? 1, counter: 0 })
   const payload = Buffer.from(lines.join('\n'))
-  await database.postgres.query('INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $6)', [
+  await database.postgres.query('INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $5, $6)', [
     streamId,
     String(id),
     new Date(segmentIdMs(id)),
@@ -115,7 +115,7 @@ async function commitMixed(ms: number, runs: readonly (readonly [StreamId, reado
       payload.byteLength,
       payload,
       String(id(runs.length - 1)),
-      encodeRuns(members),
+      encodeMembers(MIXED_STREAM, members),
     ],
   )
   let firstEvent = 0

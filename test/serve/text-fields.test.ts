@@ -4,7 +4,6 @@ import { after, before, test } from 'node:test'
 import { TEXT_FIELDS_MAX } from '../../src/limits.ts'
 import { TEXT_FIELDS_DEFAULT } from '../../src/model/text-fields.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
-import { sql as migration } from '../../src/store/migrations/0015-text-names.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 
 const SCOPES = ['streams:read', 'streams:write'] as const
@@ -62,14 +61,6 @@ test('what becomes of the context of OTLP records is drop or keep', async () => 
   }
   const { json } = await rest.call('GET', `/v1/streams/${id}`, { token })
   assert.equal(json.otlp_context, 'keep')
-})
-
-test('streams of an earlier version have the default text fields', () => {
-  const [, list] = /ARRAY\[([^\]]+)\]/.exec(migration) ?? []
-  assert.deepEqual(
-    [...(list ?? '').matchAll(/'([^']+)'/g)].map(([, path]) => path),
-    TEXT_FIELDS_DEFAULT,
-  )
 })
 
 test('text fields out of bounds are refused, with the limit', async () => {

@@ -6,9 +6,20 @@ export function testSeed(): number {
   return given === undefined ? (Date.now() ^ (process.pid << 16)) >>> 0 : Number(given)
 }
 
-/** `ms` times SLUICE_TEST_FUZZ_FACTOR: long runs look for what short ones miss. */
+/** `npm run test:long` looks for what `npm test` misses. */
+const FACTOR = Number(process.env.SLUICE_TEST_FUZZ_FACTOR ?? 0.3)
+
+/** `ms` times SLUICE_TEST_FUZZ_FACTOR. */
 export function fuzzMs(ms: number): number {
-  return ms * Number(process.env.SLUICE_TEST_FUZZ_FACTOR ?? 1)
+  return ms * FACTOR
+}
+
+/** The `skip` of a test that takes long and guards what few changes touch. */
+export const ONLY_LONG = FACTOR < 1 && 'npm run test:long has it'
+
+/** As many of what takes long, as kills do, times the same; two at least. */
+export function rounds(count: number): number {
+  return Math.max(2, Math.ceil(count * FACTOR))
 }
 
 /** Options of fast-check for at most `runs` and `ms`, both times that factor. */

@@ -1,12 +1,9 @@
 /** A hub of tails on a raw store in memory; events are texts that hold the query or not. */
 
-import type { CommittedGroup } from '../../src/model/batch.ts'
+import type { CommittedGroup } from '../../src/model/batch/committed-group.ts'
+import type { StreamSegment } from '../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
-import {
-  type CommittedEntry,
-  rowKeyText,
-  type SegmentPlace,
-} from '../../src/model/segment-place.ts'
+import type { CommittedEntry } from '../../src/model/segment-place.ts'
 import type { Stream, StreamId } from '../../src/model/stream.ts'
 import type { MatchResult, MatchTask } from '../../src/pool/messages.ts'
 import type { TailWriter } from '../../src/tail/tail.ts'
@@ -30,9 +27,8 @@ export class FakeStore {
   commit(node: number, events: readonly string[], streamId = STREAM): StoredSegment {
     const segmentId = makeSegmentId({ ms: this.#ms++, node, counter: 0 })
     const eventCount = events.length
-    const place = { row: segmentId, isMixed: false, rowEventCount: eventCount, firstEvent: 0 }
     const payload = Buffer.from(JSON.stringify(events))
-    const segment = { node, streamId, segmentId, eventCount, place, payload }
+    const segment = { node, streamId, segmentId, eventCount, firstEvent: 0, payload }
     this.segments.push(segment)
     return segment
   }
@@ -73,12 +69,12 @@ export class FakeStore {
       .reverse()
   }
 
-  async readPayloads(_streamId: StreamId, places: readonly SegmentPlace[]) {
-    this.reads++
+  async readPayloads(keys: readonly StreamSegment[]) {
+    if (keys.length > 0) this.reads++
     return new Map(
-      places.flatMap((place) => {
-        const found = this.segments.find(({ segmentId }) => segmentId === place.row)
-        return found === undefined ? [] : [[rowKeyText(place), found.payload] as const]
+      keys.flatMap((key) => {
+        const found = this.segments.find(({ segmentId }) => segmentId === key.segmentId)
+        return found === undefined ? [] : [[key.segmentId, { ...found, eventBytes: 1 }] as const]
       }),
     )
   }

@@ -7,13 +7,10 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { TAIL_SIEVE_REST_MS } from '../../src/limits.ts'
-import type {
-  AcceptedBatch,
-  CommittedGroup,
-  SievedEvents,
-  WatchedQueries,
-} from '../../src/model/batch.ts'
-import { NO_SEGMENT_ID } from '../../src/model/batch.ts'
+import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
+import type { CommittedGroup } from '../../src/model/batch/committed-group.ts'
+import type { SievedEvents, WatchedQueries } from '../../src/model/batch/sieved-events.ts'
+import { NO_SEGMENT_ID } from '../../src/model/batch/sieved-events.ts'
 import { waitFor } from '../http/raw-client.ts'
 import { createHub, FakeStore, fakeMatch, OWN_NODE, STREAM } from './hub-harness.ts'
 

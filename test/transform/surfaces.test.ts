@@ -13,14 +13,14 @@ import fc from 'fast-check'
 import { Random } from '../../bench/random.ts'
 import { spellEscaped } from '../../bench/redaction/report.ts'
 import { drawSecret } from '../../bench/redaction/samples.ts'
-import { BodyFramer, type BodyKind, type FramedPart } from '../../src/accept/framing/body-framer.ts'
-import { OtlpFramer } from '../../src/accept/framing/otlp-framer.ts'
+import type { FramedPart } from '../../src/accept/framing/body-framer.ts'
+import { OtlpFramer } from '../../src/accept/surfaces/otlp/otlp-framer.ts'
 import { BatchBuffers, padBatch } from '../../src/bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET } from '../../src/limits.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
-import { batchOfPart, cutAt } from '../accept/framing/frame-body.ts'
-import { otlpMessages } from '../otlp/otlp-oracle.ts'
+import { batchOfPart, cutAt, FORMATS, type FormatName } from '../accept/framing/frame-body.ts'
+import { otlpMessages } from '../decode/otlp/otlp-oracle.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 import { REDACT, transformed } from './transform-harness.ts'
 
@@ -70,9 +70,9 @@ function store(parts: readonly FramedPart[]): string[] {
 }
 
 function storeParts(parts: readonly FramedPart[]): string[] {
-  return parts.flatMap(({ buffer, framing, start, end, resume, continues }) => {
+  return parts.flatMap(({ buffer, framing, start, end, options }) => {
     padBatch(buffer, end)
-    const part = { framing, start, end, resume, continues }
+    const part = { framing, start, end, options }
     const batch = { ...batchOfPart(buffer, { framing, start, end }), settings, parts: [part] }
     return pipeline
       .run(batch)
@@ -81,12 +81,12 @@ function storeParts(parts: readonly FramedPart[]): string[] {
   })
 }
 
-function throughFramer(kind: BodyKind, body: string, offsets: readonly number[]): string[] {
+function throughFramer(kind: FormatName, body: string, offsets: readonly number[]): string[] {
   const parts: FramedPart[] = []
   const fail = (error: Error) => assert.fail(error)
   const sink = { part: (part: FramedPart) => parts.push(part), fail }
   // A small Content-Length makes small batches.
-  const framer = new BodyFramer(kind, 64, new BatchBuffers(BATCH_BYTES_TARGET), sink)
+  const framer = FORMATS[kind].createFramer(64, new BatchBuffers(BATCH_BYTES_TARGET), sink)
   for (const chunk of cutAt(Buffer.from(body), offsets)) framer.push(chunk)
   framer.end()
   return store(parts)

@@ -1,17 +1,17 @@
 /** Batches as accept hands them to the workers. */
 
 import { BATCH_PADDING } from '../../src/bytes/batch-buffers.ts'
-import type { AcceptedBatch, Framing, Part } from '../../src/model/batch.ts'
+import type { AcceptedBatch, Part } from '../../src/model/batch/accepted-batch.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 
 /** A batch of one part. */
-export function batchOf(body: string | Uint8Array, framing: Framing = 'ndjson'): AcceptedBatch {
+export function batchOf(body: string | Uint8Array, framing: string = 'ndjson'): AcceptedBatch {
   return batchOfParts([[framing, body]])
 }
 
 /** A shared batch: parts one after another, each ended by a line feed. */
 export function batchOfParts(
-  bodies: readonly (readonly [Framing, string | Uint8Array])[],
+  bodies: readonly (readonly [string, string | Uint8Array])[],
 ): AcceptedBatch {
   const pieces: Uint8Array[] = []
   const parts: Part[] = []

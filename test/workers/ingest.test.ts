@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'
 import { drawSecret } from '../../bench/redaction/samples.ts'
 import { DELTA_SHAPES_MAX, EVENT_BUFFER_KEEP_BYTES, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
-import type { EncodedBatch } from '../../src/model/batch.ts'
+import type { EncodedBatch } from '../../src/model/batch/encoded-batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { arena } from '../../workers/kernel/arena.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
-import { otlpMessages } from '../otlp/otlp-oracle.ts'
+import { otlpMessages } from '../decode/otlp/otlp-oracle.ts'
 import { batchOf, batchOfParts } from './batch-of.ts'
 
 function textOf(encoded: EncodedBatch): string {
@@ -190,12 +190,12 @@ test('OTLP JSON shares a batch with text, and is repaired as a document', () => 
   )
 })
 
-test('parts of two kinds in one batch are a bug', () => {
+test('parts of two inputs in one batch are a bug', () => {
   const batch = batchOfParts([
     ['text', 'x'],
     ['otlp-protobuf', ''],
   ])
-  assert.throws(() => new IngestPipeline().run(batch), /one kind/)
+  assert.throws(() => new IngestPipeline().run(batch), /one input/)
 })
 
 test('a batch after a very large one starts with a small buffer again', () => {

@@ -10,7 +10,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { otlpProtobuf, otlpRequest } from '../../bench/otlp-request.ts'
 import { Random } from '../../bench/random.ts'
-import { FRAMINGS, type Framing } from '../../src/model/batch.ts'
+import { DECODERS } from '../../workers/decode/all-decoders.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { SegmentReader } from '../../workers/read-segment.ts'
 import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
@@ -40,7 +40,7 @@ function drawEvent(random: Random, marker: string): string {
   return JSON.stringify({ message: text, ...random.pick([fields, inner, secret]) })
 }
 
-function drawBody(random: Random, framing: Framing, marker: string): Buffer {
+function drawBody(random: Random, framing: string, marker: string): Buffer {
   const lines = Array.from({ length: 1 + random.below(EVENTS_MAX) }, () =>
     drawEvent(random, marker),
   )
@@ -87,7 +87,7 @@ test('nothing that a batch becomes has bytes of another batch', () => {
   forMilliseconds(FUZZ_MS, () => {
     const random = new Random(++round)
     const marker = drawMarker(random)
-    const framing = random.pick(FRAMINGS)
+    const framing = random.pick([...DECODERS.keys()])
     const body = damaged(random, drawBody(random, framing, marker))
     const settings = {
       parseUserAgents: random.chance(0.5),

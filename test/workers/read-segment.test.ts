@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SegmentRead } from '../../src/model/batch.ts'
+import type { SegmentRead } from '../../src/model/batch/segment-read.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { SegmentReader } from '../../workers/read-segment.ts'
 import { batchOf } from './batch-of.ts'

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Random } from '../../bench/random.ts'
-import type { EncodedBatch, Framing } from '../../src/model/batch.ts'
+import type { EncodedBatch } from '../../src/model/batch/encoded-batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
 import { documentTree, render } from '../block/value-trees.ts'
@@ -34,7 +34,7 @@ function assertReplayed({ segments }: EncodedBatch, hint = ''): void {
   }
 }
 
-const bodies: fc.Arbitrary<readonly [Framing, string]> = fc
+const bodies: fc.Arbitrary<readonly [string, string]> = fc
   .tuple(
     fc.constantFrom('ndjson', 'array', 'text', 'document'),
     fc.array(documentTree.map(render), { minLength: 1, maxLength: 12 }),

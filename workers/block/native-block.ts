@@ -14,7 +14,7 @@ import {
   PIECE_NAMES,
   PIECE_VALUES,
   type StampedColumns,
-} from '../../src/model/batch.ts'
+} from '../../src/model/batch/encoded-block.ts'
 import {
   MIXED_PROJECTION_COLUMNS,
   PROJECTION_COLUMNS,

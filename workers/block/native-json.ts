@@ -10,7 +10,7 @@
  * first, and the index is kept until the data is written.
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
-import { PIECE_OFFSETS, PIECE_VALUES } from '../../src/model/batch.ts'
+import { PIECE_OFFSETS, PIECE_VALUES } from '../../src/model/batch/encoded-block.ts'
 import { arena } from '../kernel/arena.ts'
 import { type ByteWriter, WORD_SLACK } from '../kernel/byte-writer.ts'
 import { kernels } from '../kernel/kernels.ts'

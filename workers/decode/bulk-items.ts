@@ -28,7 +28,7 @@ import {
   ITEM_STATUS,
   ITEM_TYPE,
   ITEM_VERSION,
-} from '../../src/model/batch.ts'
+} from '../../src/model/batch/bulk-items.ts'
 import {
   BULK_CREATE,
   BULK_DELETE,

@@ -12,7 +12,8 @@
  */
 
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
-import type { Part } from '../../src/model/batch.ts'
+import type { ByteRange } from '../../src/model/batch/accepted-batch.ts'
+import type { BulkPartOptions } from '../../src/model/batch/bulk-items.ts'
 import {
   BULK_DELETE,
   BULK_INDEX,
@@ -53,7 +54,7 @@ export function decodeBulk(
   tape: JsonTape,
   events: DecodedEvents,
   bytes: Uint8Array,
-  part: Part,
+  part: ByteRange & BulkPartOptions,
   outcome: PartOutcome,
   items: BulkItemWriter,
   into?: Uint8Array,
@@ -80,7 +81,7 @@ class BulkDecoder {
     tape: JsonTape,
     events: DecodedEvents,
     bytes: Uint8Array,
-    part: Part,
+    part: ByteRange & BulkPartOptions,
     outcome: PartOutcome,
     items: BulkItemWriter,
   ) {

@@ -4,7 +4,7 @@
  * that sent half an array meant. Elements that are valid JSON but not events are rejected alone.
  */
 import { EVENT_BYTES_MAX, REPLY_ERRORS_MAX } from '../../src/limits.ts'
-import type { RejectCode } from '../../src/model/batch.ts'
+import type { RejectCode } from '../../src/model/batch/part-result.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { JsonSkipper } from '../tape/json-skip.ts'
 import { SYNTAX_COMMA, SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from '../tape/json-syntax.ts'

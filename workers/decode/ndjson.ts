@@ -4,7 +4,7 @@
  * and the end of a line need not be searched for: parsing arrives there.
  */
 import { DEPTH_MAX, EVENT_BYTES_MAX } from '../../src/limits.ts'
-import type { RejectCode } from '../../src/model/batch.ts'
+import type { RejectCode } from '../../src/model/batch/part-result.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { SYNTAX_TRAILING, TAPE_ERRORS, TOO_DEEP } from '../tape/json-syntax.ts'
 import type { JsonTape } from '../tape/json-tape.ts'

@@ -1,6 +1,7 @@
 /** Counts what becomes of one part's events, and keeps the first rejects for the reply. */
 import { REPLY_ERRORS_MAX } from '../../src/limits.ts'
-import type { BulkItems, EventReject, PartResult, RejectCode } from '../../src/model/batch.ts'
+import type { BulkItems } from '../../src/model/batch/bulk-items.ts'
+import type { EventReject, PartResult, RejectCode } from '../../src/model/batch/part-result.ts'
 
 export class PartOutcome {
   accepted = 0

@@ -3,17 +3,15 @@
  * does it. A line feed is never part of a multi-byte sequence, so lines stay lines.
  */
 import { isUtf8 } from 'node:buffer'
-import type { Framing, Part } from '../../src/model/batch.ts'
+import type { Part } from '../../src/model/batch/accepted-batch.ts'
 import { TAPE_PADDING } from '../tape/json-tape.ts'
 
 const LINE_FEED = 0x0a
-/** Repaired and counted line by line. */
-const LINE_FRAMINGS: ReadonlySet<Framing> = new Set(['ndjson', 'bulk', 'text'])
 
 export interface RepairedParts {
   readonly bytes: Uint8Array
   readonly parts: readonly Part[]
-  /** Events repaired, by part. An array or document counts as one. */
+  /** Events repaired, by part. A part that is repaired as a whole counts as one. */
   readonly repaired: readonly number[]
 }
 
@@ -22,16 +20,18 @@ export function isCleanUtf8(bytes: Uint8Array): boolean {
   return isUtf8(bytes)
 }
 
-/** Copies the parts into a new padded buffer, repaired. */
-export function repairParts(bytes: Uint8Array, parts: readonly Part[]): RepairedParts {
+/** Copies the parts into a new padded buffer, repaired by lines or each as a whole. */
+export function repairParts(
+  bytes: Uint8Array,
+  parts: readonly Part[],
+  isByLine: (part: Part) => boolean,
+): RepairedParts {
   const pieces: Uint8Array[] = []
   const newParts: Part[] = []
   const repaired: number[] = []
   let length = 0
   for (const part of parts) {
-    const result = LINE_FRAMINGS.has(part.framing)
-      ? repairLines(bytes, part)
-      : repairWhole(bytes, part)
+    const result = isByLine(part) ? repairLines(bytes, part) : repairWhole(bytes, part)
     // The byte after a part is always a line feed.
     pieces.push(result.bytes, Uint8Array.of(LINE_FEED))
     newParts.push({ ...part, start: length, end: length + result.bytes.length })

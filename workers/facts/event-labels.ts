@@ -3,7 +3,7 @@
  * an event follows from its layout and is found once per layout; other events are searched.
  *
  * A path's value is the last that the event has for it, whichever way its keys are spelled, just as
- * in the payload's column; `store/projection/label-columns.ts` has the same rules in SQL.
+ * in the payload's column.
  */
 import { SERVICE_BYTES_MAX } from '../../src/limits.ts'
 import { SEVERITY_NUMBERS_A_LEVEL } from '../../src/model/event-labels.ts'

@@ -15,7 +15,7 @@ import {
   SHAPE_DESCRIBE_MS,
   SHAPES_KNOWN_MAX,
 } from '../../src/limits.ts'
-import type { SchemaDelta, ShapeDelta } from '../../src/model/batch.ts'
+import type { SchemaDelta, ShapeDelta } from '../../src/model/batch/schema-delta.ts'
 import { LayoutNumbers } from '../block/layout-numbers.ts'
 import type { EventRange } from '../block/native-block.ts'
 import type { TapeSource } from '../block/native-json.ts'

@@ -10,7 +10,8 @@
  */
 import { LRUCache } from 'lru-cache'
 import { TRANSFORM_PLANS_MAX } from '../../src/limits.ts'
-import type { AcceptedBatch, TransformCounts } from '../../src/model/batch.ts'
+import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
+import type { TransformCounts } from '../../src/model/batch/encoded-batch.ts'
 import type { TransformSettings } from '../../src/model/stream.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import type { EventBuffer } from '../tape/event-buffer.ts'

@@ -56,8 +56,8 @@ export interface ResolvedKey {
 export interface CredentialCacheOptions {
   readonly source: CredentialSource
   readonly nowMs?: () => number
-  /** Called for each background failure: the store is away. Must not throw. */
-  readonly onError?: (cause: unknown) => void
+  /** Called when the store is away, once until a poll works. Must not throw. */
+  readonly onError: (cause: unknown) => void
   readonly pollMs?: number
   readonly entriesMax?: number
 }
@@ -103,13 +103,15 @@ export class CredentialCache {
   #refreshing: Promise<void> | undefined
   #pollTimer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
+  /** Since a poll worked. */
+  #failures = 0
   #flushTimer: NodeJS.Timeout | undefined
   #stopped = false
 
   constructor(options: CredentialCacheOptions) {
     this.#source = options.source
     this.#nowMs = options.nowMs ?? Date.now
-    this.#onError = options.onError ?? (() => undefined)
+    this.#onError = options.onError
     this.#pollMs = options.pollMs ?? CONTROL_POLL_MS
     this.#entriesMax = options.entriesMax ?? CREDENTIAL_CACHE_MAX
     this.#keyLookups = new CredentialLookups('key', this.#source.findCredentials)
@@ -245,7 +247,7 @@ export class CredentialCache {
     try {
       await this.#source.recordUses(uses)
     } catch (cause) {
-      this.#onError(cause)
+      if (this.#failures++ === 0) this.#onError(cause)
     }
   }
 
@@ -340,7 +342,7 @@ export class CredentialCache {
   }
 
   async #apply(after: string, upTo: string): Promise<void> {
-    const count = countBetween(after, upTo)
+    const count = Number(BigInt(upTo) - BigInt(after))
     const isFar = count <= 0 || count > CONTROL_CHANGES_MAX
     const changes = isFar ? [] : await this.#source.readChanges(after, upTo)
     // A change that does not say what it was about may have been about anything.
@@ -366,14 +368,11 @@ export class CredentialCache {
       else if (version !== this.#version) await this.#apply(this.#version, version)
       this.#version = version
       this.#knownAtMs = startedAt
+      this.#failures = 0
     } catch (cause) {
-      this.#onError(cause)
+      if (this.#failures++ === 0) this.#onError(cause)
     }
   }
-}
-
-function countBetween(after: string, upTo: string): number {
-  return Number(BigInt(upTo) - BigInt(after))
 }
 
 function toEntry(stored: StoredCredential, prefix: string, changesBefore: number): Entry {

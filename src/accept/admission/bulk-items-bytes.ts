@@ -13,6 +13,7 @@ import { IngestError } from '../../errors.ts'
 import { BULK_INDEX_BYTES_MAX, BULK_REASON_BYTES_MAX, BULK_REPLY_BYTES_MAX } from '../../limits.ts'
 import {
   type BulkItemFields,
+  type BulkPartOptions,
   COMPACT_ITEMS,
   ITEM_ERROR_REASON,
   ITEM_ERROR_TYPE,
@@ -25,9 +26,8 @@ import {
   ITEM_STATUS,
   ITEM_TYPE,
   ITEM_VERSION,
-  type Part,
-  type PartResult,
-} from '../../model/batch.ts'
+} from '../../model/batch/bulk-items.ts'
+import type { PartResult } from '../../model/batch/part-result.ts'
 import {
   BULK_CREATE,
   BULK_DELETE,
@@ -68,10 +68,7 @@ const FAILED = [
 ] as const
 
 /** `options` are those of the body's part. */
-export function bulkItemsBytesMax(
-  bytes: Uint8Array,
-  options: Pick<Part, 'itemFields' | 'defaultIndex'> = {},
-): number {
+export function bulkItemsBytesMax(bytes: Uint8Array, options: BulkPartOptions = {}): number {
   const fields = options.itemFields ?? COMPACT_ITEMS
   const wanted = fields.index | fields.create | fields.update | fields.delete
   if (wanted === 0) return 0

@@ -17,7 +17,7 @@ import {
   IDEMPOTENCY_STREAM_BYTES_MAX,
 } from '../../limits.ts'
 import type { StreamId } from '../../model/stream.ts'
-import { ANSWER_FORMS, type AnswerForm, type BodyPlan } from '../dialect.ts'
+import type { BodyPlan, PresentedKey } from '../dialect.ts'
 
 export type IdempotencyClaim =
   | {
@@ -29,8 +29,7 @@ export type IdempotencyClaim =
   | {
       readonly kind: 'done'
       readonly answer: string
-      /** Absent when the answer was remembered by a version without fingerprints. */
-      readonly fingerprint: Uint8Array | undefined
+      readonly fingerprint: Uint8Array
     }
 
 /** What claiming needs of the raw store; both reject with a store error. */
@@ -45,19 +44,13 @@ export interface IdempotencyStore {
     | {
         readonly status: number
         readonly body: string
-        readonly fingerprint: Uint8Array | undefined
+        readonly fingerprint: Uint8Array
       }
   >
   readonly release: (streamId: StreamId, keySha256: Uint8Array) => Promise<void>
 }
 
-/** The key as the request presents it; undefined without one. */
-export interface PresentedKey {
-  readonly lines: number
-  readonly value: string
-}
-
-/** Call it before the handler's first call returns. */
+/** Undefined without one. Call it before the handler's first call returns. */
 export function readIdempotencyKey(exchange: Exchange): PresentedKey | undefined {
   const lines = exchange.headerLines('idempotency-key')
   return lines === 0 ? undefined : { lines, value: exchange.header('idempotency-key') }
@@ -81,7 +74,7 @@ export async function claimIdempotencyKey(
   store: IdempotencyStore,
   streamId: StreamId,
   key: string,
-  form: AnswerForm,
+  form: string,
 ): Promise<IdempotencyClaim> {
   const keySha256 = createHash('sha256').update(key).digest()
   let claimed: Awaited<ReturnType<IdempotencyStore['claim']>>
@@ -112,8 +105,8 @@ export async function claimIdempotencyKey(
 export class RequestFingerprint {
   readonly #hmac
 
-  constructor(key: string, plan: BodyPlan) {
-    const target = [plan.kind, ...(plan.target ?? [])]
+  constructor(key: string, { format, target: path = [] }: BodyPlan) {
+    const target = [format.name, ...path]
     this.#hmac = createHmac('sha256', key).update(`${JSON.stringify(target)}\n`)
   }
 
@@ -128,8 +121,8 @@ export class RequestFingerprint {
 }
 
 /** Throws `conflict` when the answer kept under the key belongs to another request. */
-export function assertSameRequest(kept: Uint8Array | undefined, fingerprint: Uint8Array): void {
-  if (kept === undefined || Buffer.compare(kept, fingerprint) === 0) return
+export function assertSameRequest(kept: Uint8Array, fingerprint: Uint8Array): void {
+  if (Buffer.compare(kept, fingerprint) === 0) return
   throw new IngestError(
     'conflict',
     'this Idempotency-Key was used with another request: its body, its media type or its path ' +
@@ -146,19 +139,14 @@ export function assertKeepable(answerBytes: number): void {
 }
 
 /** An answer as it is remembered: with the name of its form, on a line of its own. */
-export function rememberedAnswer(form: AnswerForm, answer: string): string {
+export function rememberedAnswer(form: string, answer: string): string {
   return `${form}\n${answer}`
 }
 
-/**
- * The inverse. Throws `conflict` when the answer has another form. An answer without a form was
- * remembered by a version that had no forms, at most IDEMPOTENCY_TTL_MS ago.
- */
-function recallAnswer(remembered: string, form: AnswerForm): string {
+/** The inverse. Throws `conflict` when the answer has another form. */
+function recallAnswer(remembered: string, form: string): string {
   const end = remembered.indexOf('\n')
-  const known = ANSWER_FORMS.find((name) => name === remembered.slice(0, end))
-  if (known === undefined) return remembered
-  if (known === form) return remembered.slice(end + 1)
+  if (remembered.slice(0, end) === form) return remembered.slice(end + 1)
   const text = 'this Idempotency-Key was used on another ingest path, which answers in another form'
   throw new IngestError('conflict', text)
 }

@@ -18,9 +18,11 @@
 
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import { IngestError } from '../../errors.ts'
-import type { AcceptedBatch, EncodedBatch, Framing, SegmentOutput } from '../../model/batch.ts'
+import type { AcceptedBatch, SegmentOutput } from '../../model/batch/accepted-batch.ts'
+import type { EncodedBatch } from '../../model/batch/encoded-batch.ts'
 import type { Stream, StreamId } from '../../model/stream.ts'
-import type { PartOptions, PlacedPart } from '../dialect.ts'
+import type { BodyPlan, PlacedPart } from '../dialect.ts'
+import type { WholePart } from '../framing/body-format.ts'
 import type { FramedPart } from '../framing/body-framer.ts'
 import {
   type BatchToCommit,
@@ -71,6 +73,9 @@ export interface EncodeTask {
   readonly output: SegmentOutput
 }
 
+/** What the parts of a request have in common. */
+type PartsPlan = Pick<BodyPlan, 'partOptions' | 'hasItems'>
+
 /** For work that no client waits for. */
 const NEVER_OVER: Client = { isOver: false }
 
@@ -108,19 +113,18 @@ export class Batcher {
   async encodeOwn(
     stream: Stream,
     part: FramedPart,
-    options?: PartOptions,
+    plan: PartsPlan = {},
     client: Client = NEVER_OVER,
   ): Promise<EncodedBatch | undefined> {
-    const { buffer, linesBefore, ...range } = part
-    const length = part.end
+    const { buffer, framing, start, end: length, options = plan.partOptions } = part
     const { streamId } = stream
     const owners = stream.isPromoted ? undefined : [{ streamId, parts: 1 }]
-    const data = { buffer, length, parts: [{ ...range, ...options }] }
+    const data = { buffer, length, parts: [{ framing, start, end: length, options }] }
     const batch = acceptedBatch(stream, data, this.#nowMs(), owners)
     let output: SegmentOutput | undefined
     const makeTask = () => {
       if (client.isOver) return undefined
-      output = this.#outputs.take(length, part.framing === 'bulk')
+      output = this.#outputs.take(length, plan.hasItems)
       return { batch, output }
     }
     try {
@@ -138,19 +142,16 @@ export class Batcher {
 
   /**
    * Adds a small, complete request of at most BATCH_BYTES_TARGET bytes to its stream's shared
-   * batch; `bytes` are copied. Resolves when its accepted events are durable. `eventBytes` is the
-   * size of its events where that is more than `bytes`. The request is left out, and rejected, when
-   * `client` is over by the time its batch has its turn.
+   * batch; its bytes are copied. Resolves when its accepted events are durable. The request is left
+   * out, and rejected, when `client` is over by the time its batch has its turn.
    */
   submitShared(
     stream: Stream,
-    framing: Framing,
-    bytes: Uint8Array,
-    options?: PartOptions,
-    eventBytes = bytes.length,
+    { bytes, framing, input, eventBytes = bytes.length }: WholePart,
+    { partOptions: options }: PartsPlan = {},
     client: Client = NEVER_OVER,
   ): Promise<PlacedPart> {
-    const key = batchKey(framing, stream)
+    const key = batchKey(input, stream)
     let batch = this.#open.get(key)
     const fits =
       batch !== undefined &&
@@ -163,11 +164,11 @@ export class Batcher {
     }
     if (batch === undefined) {
       const buffer = this.buffers.take(bytes.length + 1)
-      const mixKey = mixKeyOf(framing, stream)
+      const mixKey = mixKeyOf(input, stream)
       batch = { stream, mixKey, buffer, length: 0, eventBytes: 0, parts: [], waiters: [] }
       this.#open.set(key, batch)
     }
-    append(this.buffers, batch, bytes, { framing, ...options })
+    append(this.buffers, batch, bytes, { framing, options })
     batch.eventBytes += eventBytes + 1
     const { waiters } = batch
     const placed = new Promise<PlacedPart>((resolve, reject) => {

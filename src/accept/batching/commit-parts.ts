@@ -3,7 +3,9 @@
  * one transaction, and once they are durable each part learns where its events are. Both shared
  * batches and large requests take it.
  */
-import type { BatchOwner, PartResult, SegmentToCommit } from '../../model/batch.ts'
+import type { BatchOwner } from '../../model/batch/accepted-batch.ts'
+import type { SegmentToCommit } from '../../model/batch/committed-group.ts'
+import type { PartResult } from '../../model/batch/part-result.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { PlacedPart } from '../dialect.ts'

@@ -9,7 +9,10 @@
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
 import type { IngestError } from '../../errors.ts'
 import { REQUEST_BLOCK_BYTES_MAX } from '../../limits.ts'
-import type { EncodedBatch, EncodedBlock, PartResult, SegmentToCommit } from '../../model/batch.ts'
+import type { SegmentToCommit } from '../../model/batch/committed-group.ts'
+import type { EncodedBatch } from '../../model/batch/encoded-batch.ts'
+import type { EncodedBlock } from '../../model/batch/encoded-block.ts'
+import type { PartResult } from '../../model/batch/part-result.ts'
 import { bulkItemBytes, judgeBulkReply } from '../admission/bulk-items-bytes.ts'
 
 interface HeldSegment extends SegmentToCommit {

@@ -1,6 +1,8 @@
 /** Shared memory that workers write a batch's block, payload and bulk items to. */
 import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
-import type { EncodedBatch, PartResult, SegmentOutput } from '../../model/batch.ts'
+import type { SegmentOutput } from '../../model/batch/accepted-batch.ts'
+import type { EncodedBatch } from '../../model/batch/encoded-batch.ts'
+import type { PartResult } from '../../model/batch/part-result.ts'
 
 /** For the names and types of a block's columns; the rest grows with the events. */
 const BLOCK_HEAD_BYTES = 2_048

@@ -12,13 +12,12 @@ import { BATCH_PADDING, type BatchBuffers, padBatch } from '../../bytes/batch-bu
 import { copyBytes } from '../../bytes/copy-bytes.ts'
 import { IngestError } from '../../errors.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX, MIX_STREAM_BYTES_MAX } from '../../limits.ts'
-import {
-  type AcceptedBatch,
-  BATCH_KINDS,
-  type BatchOwner,
-  type Framing,
-  type Part,
-} from '../../model/batch.ts'
+import type {
+  AcceptedBatch,
+  BatchInput,
+  BatchOwner,
+  Part,
+} from '../../model/batch/accepted-batch.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { Stream } from '../../model/stream.ts'
 import type { PlacedPart } from '../dialect.ts'
@@ -39,7 +38,7 @@ export interface Waiter {
   readonly reject: (error: unknown) => void
 }
 
-/** Requests of one stream and kind, one after another. */
+/** Requests of one stream whose decoders take the same input, one after another. */
 export interface OpenBatch {
   readonly stream: Stream
   /** Small batches with the same `mixKey` may share a task; undefined: never shares one. */
@@ -53,13 +52,13 @@ export interface OpenBatch {
 }
 
 /** Requests of a stream with the same key may share a batch. */
-export function batchKey(framing: Framing, stream: Stream): string {
-  return `${BATCH_KINDS[framing]} ${stream.streamId}`
+export function batchKey(input: BatchInput, stream: Stream): string {
+  return `${input} ${stream.streamId}`
 }
 
-export function mixKeyOf(framing: Framing, stream: Stream): string | undefined {
+export function mixKeyOf(input: BatchInput, stream: Stream): string | undefined {
   if (stream.parseUserAgents) return undefined
-  const kind = `${BATCH_KINDS[framing]} ${stream.otlpContext}`
+  const kind = `${input} ${stream.otlpContext}`
   return stream.redactSensitive ? `${kind} ${JSON.stringify(stream.redactFields)}` : kind
 }
 

@@ -2,6 +2,14 @@
  * Reads just enough JSON to cut a body into parts: it follows brackets and strings and judges
  * nothing. Malformed input may be cut in the wrong place, but the decoder rejects it anyway.
  */
+import { IngestError } from '../../errors.ts'
+
+export const OPEN_ARRAY = 0x5b
+export const CLOSE_ARRAY = 0x5d
+export const ARRAY_NOT_CLOSED =
+  "invalid JSON: the array is not closed by ']' at the end of the body"
+const TEXT_BEHIND_ARRAY = "invalid JSON: there is text behind the ']' that closes the array"
+const LINE_FEED = 0x0a
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
@@ -35,8 +43,20 @@ export function isDocumentStart(bytes: Uint8Array, start: number, end: number): 
   return scanner.depth > 0
 }
 
+export function countLineFeeds(bytes: Uint8Array, end: number): number {
+  let count = 0
+  for (let i = 0; i < end; i++) if (bytes[i] === LINE_FEED) count++
+  return count
+}
+
+/** Why a body that begins as an array is not one. `start` is somewhere between its elements. */
+export function notAnArray(bytes: Uint8Array, start: number, end: number): IngestError {
+  const isClosed = isArrayClosed(bytes, start, end)
+  return new IngestError('malformed', isClosed ? TEXT_BEHIND_ARRAY : ARRAY_NOT_CLOSED)
+}
+
 /** Whether an array whose bracket is before `start` is closed within the bytes. Cold. */
-export function isArrayClosed(bytes: Uint8Array, start: number, end: number): boolean {
+function isArrayClosed(bytes: Uint8Array, start: number, end: number): boolean {
   let depth = 0
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!

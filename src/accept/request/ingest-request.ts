@@ -8,12 +8,10 @@
  * batches of its own while it arrives.
  */
 import { IngestError, OutcomeUnknownError } from '../../errors.ts'
-import type { BodyConsumer, Exchange } from '../../http/exchange.ts'
+import type { BodyConsumer } from '../../http/exchange.ts'
 import type { InFlightRequest } from '../../http/in-flight.ts'
 import { BODY_AHEAD_BYTES, BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from '../../limits.ts'
-import type { EncodedBatch } from '../../model/batch.ts'
-import type { ResolvedKey } from '../admission/authenticate.ts'
-import { bulkItemsBytesMax } from '../admission/bulk-items-bytes.ts'
+import type { EncodedBatch } from '../../model/batch/encoded-batch.ts'
 import {
   assertKeepable,
   assertSameRequest,
@@ -25,16 +23,14 @@ import { placeParts } from '../batching/commit-parts.ts'
 import { failureOf } from '../batching/failure.ts'
 import { type HeldBatch, HeldBatches } from '../batching/held-batches.ts'
 import type { Client } from '../batching/shared-batch.ts'
-import type { Answer, BodyPlan, Dialect, PlacedPart } from '../dialect.ts'
-import { BodyFramer, type FramedPart } from '../framing/body-framer.ts'
+import type { Answer, BodyPlan, BodySource, Dialect, PlacedPart, Sender } from '../dialect.ts'
+import type { FramedPart, Framer } from '../framing/body-framer.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from '../framing/decompress.ts'
-import { OtlpFramer } from '../framing/otlp-framer.ts'
 import { IngestReport } from '../ingest-report.ts'
 import type { IngestServices, Outcome } from './ingest-services.ts'
 
 export interface IngestRequestOptions {
-  /** Identifies the sender and the stream. */
-  readonly key: ResolvedKey
+  readonly sender: Sender
   readonly plan: BodyPlan
   readonly dialect: Pick<Dialect, 'judge' | 'answer' | 'answerForm'>
   readonly encoding: Encoding | undefined
@@ -50,13 +46,13 @@ export interface IngestRequestOptions {
 
 export class IngestRequest implements BodyConsumer, Client {
   readonly #services: IngestServices
-  readonly #exchange: Exchange
+  readonly #source: BodySource
   readonly #options: IngestRequestOptions
   readonly #room: InFlightRequest
   readonly #held: HeldBatches
   #receivedBytes = 0
   #decompressedBytes = 0
-  #framer: BodyFramer | OtlpFramer | undefined
+  #framer: Framer | undefined
   #decompressor: Decompressor | undefined
   /** Encoded parts of a large request, in body order. */
   readonly #encoded: { readonly batch: Promise<HeldBatch>; readonly linesBefore: number }[] = []
@@ -65,9 +61,9 @@ export class IngestRequest implements BodyConsumer, Client {
   #isCommitting = false
 
   /** Throws `overloaded` when the service has too much in flight. */
-  constructor(services: IngestServices, exchange: Exchange, options: IngestRequestOptions) {
+  constructor(services: IngestServices, source: BodySource, options: IngestRequestOptions) {
     this.#services = services
-    this.#exchange = exchange
+    this.#source = source
     this.#options = options
     this.#held = new HeldBatches(services.batcher.buffers)
     const bytes = Math.min(options.declaredBytes, BODY_AHEAD_BYTES)
@@ -107,11 +103,11 @@ export class IngestRequest implements BodyConsumer, Client {
   }
 
   get isAdmitted(): boolean {
-    return this.#services.credentials.isCurrent(this.#options.key)
+    return this.#options.sender.isCurrent()
   }
 
   confirm(): Promise<void> {
-    return this.#services.credentials.confirm(this.#options.key)
+    return this.#options.sender.confirm()
   }
 
   /** The body, if it is small and came in one piece, without an Idempotency-Key. */
@@ -161,8 +157,8 @@ export class IngestRequest implements BodyConsumer, Client {
   #press(isHigh: boolean): void {
     if (isHigh) this.#room.paused()
     else this.#room.resumed()
-    if (isHigh) this.#exchange.pause()
-    else this.#exchange.resume()
+    if (isHigh) this.#source.pause()
+    else this.#source.resume()
   }
 
   #push(bytes: Uint8Array): void {
@@ -171,9 +167,9 @@ export class IngestRequest implements BodyConsumer, Client {
     this.#framer.push(bytes)
   }
 
-  #createFramer(): BodyFramer | OtlpFramer {
-    const { plan, encoding, key } = this.#options
-    const { stream } = key
+  #createFramer(): Framer {
+    const { plan, encoding, sender } = this.#options
+    const { stream } = sender
     const declaredBytes = encoding ? 0 : this.#options.declaredBytes
     const { batcher } = this.#services
     const sink = {
@@ -181,7 +177,7 @@ export class IngestRequest implements BodyConsumer, Client {
         const bytes = part.end
         this.#room.queued(bytes)
         const batch = batcher
-          .encodeOwn(stream, part, plan.partOptions, this)
+          .encodeOwn(stream, part, plan, this)
           .finally(() => this.#room.unqueued(bytes))
           .then((each) => this.#holdEncoded(each))
         batch.catch((cause: unknown) => this.#finishFailed(cause))
@@ -189,8 +185,7 @@ export class IngestRequest implements BodyConsumer, Client {
       },
       fail: (error: IngestError) => this.#finish(error),
     }
-    if (plan.kind === 'otlp-protobuf') return new OtlpFramer(declaredBytes, batcher.buffers, sink)
-    return new BodyFramer(plan.kind, declaredBytes, batcher.buffers, sink)
+    return plan.format.createFramer(declaredBytes, batcher.buffers, sink)
   }
 
   /** Blocks and items wait in memory until the whole request is judged, so they count as well. */
@@ -228,30 +223,14 @@ export class IngestRequest implements BodyConsumer, Client {
 
   /** A whole small body: no framer, no batch of its own. */
   #submitSmall(bytes: Uint8Array): void {
-    const { key, plan } = this.#options
+    const { sender, plan } = this.#options
     const report = new IngestReport()
-    const part =
-      plan.kind === 'json' ? BodyFramer.detectWhole(bytes) : { framing: plan.kind, bytes }
+    const part = plan.format.whole(bytes, plan.partOptions)
     if (part instanceof IngestError) return this.#finish(part)
     if (part.bytes.length === 0) return this.#finishJudged(report, [])
     report.skipLines(part.linesBefore ?? 0)
-    const isOtlp = plan.kind === 'otlp-protobuf'
-    const eventBytes = isOtlp ? OtlpFramer.measureWhole(bytes) : part.bytes.length
-    if (eventBytes instanceof IngestError) return this.#finish(eventBytes)
-    // Its items may be many times the body's size, and are made together with those of others.
-    if (part.framing === 'bulk') {
-      const itemBytes = bulkItemsBytesMax(bytes, plan.partOptions)
-      this.#room.hold(this.#room.bytes + itemBytes)
-    }
-    const { batcher } = this.#services
-    const placed = batcher.submitShared(
-      key.stream,
-      part.framing,
-      part.bytes,
-      plan.partOptions,
-      eventBytes,
-      this,
-    )
+    if (part.itemBytes !== undefined) this.#room.hold(this.#room.bytes + part.itemBytes)
+    const placed = this.#services.batcher.submitShared(sender.stream, part, plan, this)
     const queuedBytes = bytes.length // The network takes `bytes` back.
     this.#room.queued(queuedBytes)
     const told = (place: PlacedPart) => {
@@ -294,7 +273,7 @@ export class IngestRequest implements BodyConsumer, Client {
       return this.#finish({ kind: 'accepted', answer: claim.answer, report: undefined })
     }
     if (claim !== undefined) assertKeepable(this.#held.itemBytes)
-    const { dialect, key } = this.#options
+    const { dialect, sender } = this.#options
     const isEmpty = batches.every(({ segments }) => segments.length === 0)
     if (isEmpty || dialect.judge(report) !== undefined) {
       return this.#finishJudged(report, placeParts(batches, []))
@@ -313,7 +292,7 @@ export class IngestRequest implements BodyConsumer, Client {
     this.#isCommitting = true
     let placed: readonly PlacedPart[]
     try {
-      placed = await this.#services.batcher.commitOwn(key.stream, batches, completion)
+      placed = await this.#services.batcher.commitOwn(sender.stream, batches, completion)
     } catch (cause) {
       await claim?.release() // Keeps the key if the answer was stored after all.
       throw cause

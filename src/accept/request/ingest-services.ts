@@ -1,7 +1,6 @@
 /** What an ingest request works with, and how it ends. */
 import type { IngestError, OutcomeUnknownError } from '../../errors.ts'
 import type { InFlight } from '../../http/in-flight.ts'
-import type { CredentialCache } from '../admission/authenticate.ts'
 import type { Batcher } from '../batching/batcher.ts'
 import type { Answer } from '../dialect.ts'
 import type { IngestReport } from '../ingest-report.ts'
@@ -9,8 +8,6 @@ import type { IngestReport } from '../ingest-report.ts'
 /** What every request shares. */
 export interface IngestServices {
   readonly batcher: Batcher
-  /** Checks keys once more before a commit. */
-  readonly credentials: Pick<CredentialCache, 'isCurrent' | 'confirm'>
   readonly inFlight: InFlight
 }
 

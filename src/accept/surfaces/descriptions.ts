@@ -2,8 +2,8 @@
 import type { RouteDescription } from '../../api/route-description.ts'
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
 
-const EVENT: ObjectSchema = { type: 'object', properties: {}, additionalProperties: {} }
-const LINES: Schema = { type: 'string', description: 'One object per line' }
+/** An event of any form. */
+export const EVENT: ObjectSchema = { type: 'object', properties: {}, additionalProperties: {} }
 const REPORT: ObjectSchema = {
   type: 'object',
   properties: {
@@ -37,7 +37,8 @@ const HEADERS: Readonly<Record<string, Schema>> = {
   },
 }
 
-function ingest(
+/** A path of ours that takes events; its body's forms by media type. */
+export function describeIngest(
   operationId: string,
   summary: string,
   content: Readonly<Record<string, Schema>>,
@@ -55,48 +56,16 @@ function ingest(
   }
 }
 
-const JSON_FORMS: Schema = { anyOf: [EVENT, { type: 'array', items: EVENT }] }
-
-export const NATIVE_JSON = ingest('ingestJson', 'Ingest JSON events', {
-  'application/json': JSON_FORMS,
-  'application/x-ndjson': LINES,
-  'application/jsonl': LINES,
-  'application/stream+json': LINES,
-})
-export const NATIVE_TEXT = ingest('ingestText', 'Ingest lines of text, one event per line', {
-  'text/plain': { type: 'string' },
-})
-
-/** OTLP logs at one of its paths. */
-export function otlpLogs(operationId: string): RouteDescription {
-  const form: Schema = { description: 'ExportLogsServiceRequest' }
-  const answer: Schema = { description: 'ExportLogsServiceResponse' }
-  return {
-    ...ingest(operationId, 'Ingest OTLP logs', {
-      'application/x-protobuf': form,
-      'application/json': form,
-    }),
-    description: 'The key may also come as `Authorization: Bearer`.',
-    answers: {
-      200: {
-        description: 'Stored',
-        content: { 'application/x-protobuf': answer, 'application/json': answer },
-      },
-    },
-  }
-}
-
 /** A path of another product's API, for that product's clients. */
 export function compatible(
   method: string,
   pattern: string,
-  about: Pick<RouteDescription, 'summary' | 'tag'>,
+  about: Pick<RouteDescription, 'summary' | 'tag' | 'credential'>,
 ): RouteDescription {
   const words = `${method} ${pattern}`.toLowerCase().split(/[^a-z]+/)
   return {
     operationId: words.filter(Boolean).join('_'),
     ...about,
-    credential: about.tag === 'OTLP' ? 'none' : 'basic',
     answers: { 200: { description: 'The answer of the product that it imitates' } },
   }
 }

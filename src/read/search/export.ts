@@ -6,7 +6,7 @@
 import { csvCell, safeText } from '../../bytes/csv-cell.ts'
 import { IngestError } from '../../errors.ts'
 import { EXPORT_CHUNK_EVENTS } from '../../limits.ts'
-import type { RecordFormat } from '../../model/batch.ts'
+import type { RecordFormat } from '../../model/batch/segment-read.ts'
 import { boundaryCursor, type EventId } from '../../model/event-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { Stream } from '../../model/stream.ts'
@@ -105,6 +105,7 @@ export class Export {
       newestFirst,
       limit: Math.min(EXPORT_CHUNK_EVENTS, this.#left),
       deadlineMs: nowMs() + request.timeoutMs,
+      shown: { format: this.#format, tellsStream },
     }
     this.#losses.watchMarks(search.streams, this.#unread)
     if (missesPaths([request.query], search.streams)) this.#losses.addUnlearned()
@@ -113,7 +114,7 @@ export class Export {
     const pieces: Uint8Array[] = []
     let count = 0
     let bytes = 0
-    const options = { format: this.#format, newestFirst, tellsStream }
+    const options = { ...search.shown, newestFirst }
     for await (const piece of readRecords(this.#deps, found.events, options)) {
       pieces.push(piece.bytes)
       this.#losses.addDamaged(piece.damaged)

@@ -7,6 +7,7 @@
  * one another without a gap, so the events found so far are always the first ones.
  */
 import {
+  EVENTS_PAGE_BYTES_MAX,
   SEARCH_CHUNK_EVENTS,
   SEARCH_CHUNK_EVENTS_MAX,
   SEARCH_PENDING_EVENTS_MAX,
@@ -26,7 +27,15 @@ import type {
 } from '../../model/segment-place.ts'
 import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
 import { observedFor } from '../asks-catalog.ts'
-import { type Matched, type SearchSources, SourceFailure, type Wanted } from './search-sources.ts'
+import {
+  type FoundEvent,
+  type Matched,
+  type RecordRoom,
+  type SearchSources,
+  type Shown,
+  SourceFailure,
+  type Wanted,
+} from './search-sources.ts'
 import { asksForId, WindowSize } from './window-size.ts'
 
 export interface EventSearch extends Wanted, IdRange {
@@ -37,11 +46,13 @@ export interface EventSearch extends Wanted, IdRange {
   readonly limit: number
   /** By `nowMs`. */
   readonly deadlineMs: number
+  /** How they will be shown: what is decoded to be found is written at once. */
+  readonly shown?: Shown
 }
 
 export interface FoundEvents {
   /** In reading order, at most `limit`. */
-  readonly events: readonly EventKey[]
+  readonly events: readonly FoundEvent[]
   /** There are more behind them. */
   readonly hasMore: boolean
   /** What was looked at: from where reading began up to here, in segment ids. */
@@ -100,7 +111,8 @@ class EventFinder {
   readonly #search: Search
   readonly #signal: AbortSignal
   readonly #nowMs: () => number
-  readonly #found: EventKey[] = []
+  readonly #found: FoundEvent[] = []
+  readonly #records: RecordRoom | undefined
   /** Where the next window begins, and where the range ends. */
   #at = 0n
   #end = 0n
@@ -116,6 +128,10 @@ class EventFinder {
     this.#search = search
     this.#signal = signal
     this.#nowMs = nowMs
+    const { shown, streams } = search
+    // Of several streams most of what matches may never be shown.
+    const isShown = shown !== undefined && streams.length === 1
+    this.#records = isShown ? { ...shown, bytesLeft: EVENTS_PAGE_BYTES_MAX / 2 } : undefined
   }
 
   async run(extent: SegmentExtent, pending: PendingList, isRaw: boolean): Promise<FoundEvents> {
@@ -225,7 +241,8 @@ class EventFinder {
       this.#undecided += events
     }
     const isLate = () => this.#nowMs() >= this.#search.deadlineMs
-    const toMatch = { ...this.#search, limit: missing, onUndecided, isLate }
+    const records = this.#records
+    const toMatch = { ...this.#search, limit: missing, onUndecided, isLate, records }
     try {
       const [projected, matched] = await Promise.all([
         window.asksProjection ? this.#sources.findIds(question, signal) : [],
@@ -250,9 +267,11 @@ class EventFinder {
       if (before !== undefined && compareEvents(key, before) >= 0) return false
       return after === undefined || compareEvents(key, after) > 0
     })
-    const merged = mergeEvents([projected, inRange], newestFirst).filter(({ segmentId }) => {
-      return segmentId >= start && segmentId < end
-    })
+    const merged = mergeEvents<FoundEvent>([inRange, projected], newestFirst).filter(
+      ({ segmentId }) => {
+        return segmentId >= start && segmentId < end
+      },
+    )
     this.#found.push(...merged.slice(0, limit + 1 - this.#found.length))
     this.#at = newestFirst ? start : end
   }

@@ -3,10 +3,11 @@
  * workers decode. Events never pass through this thread as parsed values.
  */
 import { EVENTS_PAGE_BYTES_MAX, SEARCH_PAYLOADS_MAX } from '../../limits.ts'
-import type { DamagedRead, RecordFormat, SegmentRead } from '../../model/batch.ts'
-import type { EventKey } from '../../model/event-id.ts'
-import { segmentIdMs } from '../../model/segment-id.ts'
-import type { FoundSegment, SegmentKey } from '../../model/segment-place.ts'
+import type { DamagedRead, RecordFormat, SegmentRead } from '../../model/batch/segment-read.ts'
+import { compareEvents, type EventKey } from '../../model/event-id.ts'
+import type { StreamSegment } from '../../model/projection.ts'
+import { type FoundSegment, readOf } from '../../model/stored-row.ts'
+import type { FoundEvent, Shown } from './search-sources.ts'
 import type { ReadPayloads } from './store-sources.ts'
 
 export interface RecordReaders {
@@ -18,12 +19,9 @@ export interface RecordReaders {
   ) => Promise<{ readonly json: Uint8Array; readonly damaged: readonly DamagedRead[] }>
 }
 
-export interface RecordOptions {
-  readonly format: RecordFormat
+export interface RecordOptions extends Shown {
   /** The order of records within a piece; not that of the events when they come against it. */
   readonly newestFirst: boolean
-  /** Each record names its stream. */
-  readonly tellsStream: boolean
 }
 
 export interface RecordPiece {
@@ -43,99 +41,132 @@ export interface DamagedSegment {
 /** A page is two of them. */
 const PIECE_BYTES = EVENTS_PAGE_BYTES_MAX / 2
 
-/** Events of one segment that were found, and the bytes that they will take. */
-interface Group extends SegmentKey {
-  readonly keys: EventKey[]
+/** Events of one segment that were found: all with their records, or all without. */
+interface Group extends StreamSegment {
+  readonly keys: FoundEvent[]
 }
+
+/** What a piece is made of, in the order of the events: their records, or what has them. */
+type Part = Uint8Array | SegmentRead
 
 /**
  * Pieces of at most about PIECE_BYTES, estimated by the mean event of each segment, but of at least
- * one event. Events of a segment that was removed meanwhile are left out.
+ * one event. Events of a segment that was removed meanwhile are left out, unless their records were
+ * written when they were found.
  */
 export async function* readRecords(
   readers: RecordReaders,
-  events: readonly EventKey[],
+  events: readonly FoundEvent[],
   options: RecordOptions,
 ): AsyncGenerator<RecordPiece, void> {
   const groups = groupBySegment(events)
+  const [first] = events
+  const isRising = first !== undefined && compareEvents(first, events.at(-1)!) < 0
+  const inOrder = (parts: readonly Part[]) => {
+    return isRising === options.newestFirst ? parts.toReversed() : parts
+  }
   for (let at = 0; at < groups.length; at += SEARCH_PAYLOADS_MAX) {
     const some = groups.slice(at, at + SEARCH_PAYLOADS_MAX)
-    const payloads = await readers.readPayloads(some)
-    let reads: SegmentRead[] = []
+    const payloads = await readers.readPayloads(some.filter((group) => !isWritten(group)))
+    let parts: Part[] = []
     let bytes = 0
     let gone = 0
-    let last: EventKey | undefined
+    let last: FoundEvent | undefined
     for (const group of some) {
       const segment = payloads.get(group.segmentId)
-      for (const keys of affordable(group.keys, segment?.eventBytes ?? 0)) {
-        const size = keys.length * (segment?.eventBytes ?? 0)
+      const eventBytes = isWritten(group) ? meanBytes(group) : (segment?.eventBytes ?? 0)
+      for (const keys of affordable(group.keys, eventBytes)) {
+        const size = keys.length * eventBytes
         if (bytes > 0 && bytes + size > PIECE_BYTES && last !== undefined) {
-          yield { ...(await render(readers, reads, options, last)), gone }
-          reads = []
+          yield { ...(await render(readers, inOrder(parts), options.format, last)), gone }
+          parts = []
           bytes = 0
           gone = 0
         }
-        if (segment === undefined) gone += keys.length
-        else reads.push(readOf(segment, keys, options))
+        if (isWritten(group)) parts.push(...keys.map(({ record }) => record!))
+        else if (segment === undefined) gone += keys.length
+        else parts.push(chosenOf(segment, keys, options))
         bytes += size
         last = keys.at(-1)
       }
     }
-    if (last !== undefined) yield { ...(await render(readers, reads, options, last)), gone }
+    if (last !== undefined)
+      yield { ...(await render(readers, inOrder(parts), options.format, last)), gone }
   }
 }
 
-function groupBySegment(events: readonly EventKey[]): Group[] {
+function isWritten({ keys }: Group): boolean {
+  return keys[0]!.record !== undefined
+}
+
+function meanBytes({ keys }: Group): number {
+  return keys.reduce((sum, { record }) => sum + record!.length, 0) / keys.length
+}
+
+function groupBySegment(events: readonly FoundEvent[]): Group[] {
   const groups: Group[] = []
   for (const key of events) {
     const { streamId, segmentId } = key
     const group = groups.at(-1)
-    if (group?.segmentId === segmentId) group.keys.push(key)
+    const isSame = group?.segmentId === segmentId && isWritten(group) === (key.record !== undefined)
+    if (isSame) group.keys.push(key)
     else groups.push({ streamId, segmentId, keys: [key] })
   }
   return groups
 }
 
 /** Runs of events of which none takes more than a piece, but for a single event. */
-function* affordable(keys: readonly EventKey[], eventBytes: number) {
+function* affordable(keys: readonly FoundEvent[], eventBytes: number) {
   const count = Math.max(1, Math.floor(PIECE_BYTES / Math.max(1, eventBytes)))
   for (let at = 0; at < keys.length; at += count) yield keys.slice(at, at + count)
 }
 
-function readOf(
+function chosenOf(
   segment: FoundSegment,
   keys: readonly EventKey[],
   { newestFirst, tellsStream }: RecordOptions,
 ): SegmentRead {
-  const { payload, segmentId, eventCount, firstEvent, streamId } = segment
+  const all = { fromOrdinal: 0, toOrdinal: segment.eventCount }
   return {
-    payload,
-    segmentId: String(segmentId),
-    ingestedAtMs: segmentIdMs(segmentId),
-    fromOrdinal: 0,
-    toOrdinal: eventCount,
-    firstEvent,
-    newestFirst,
+    ...readOf(segment, all, newestFirst),
     ordinals: Uint32Array.from(keys, ({ ordinal }) => ordinal).sort(),
-    ...(tellsStream && { streamId: String(streamId) }),
+    ...(tellsStream && { streamId: String(segment.streamId) }),
   }
 }
 
 async function render(
   { renderRecords }: RecordReaders,
-  reads: readonly SegmentRead[],
-  { format }: RecordOptions,
+  parts: readonly Part[],
+  format: RecordFormat,
   last: EventKey,
 ): Promise<Omit<RecordPiece, 'gone'>> {
-  if (reads.length === 0) return { bytes: new Uint8Array(0), last, damaged: [] }
-  const [first, second] = [reads[0]!, reads.at(-1)!]
-  const isRising = BigInt(first.segmentId) < BigInt(second.segmentId)
-  const isAgainst = reads.length > 1 && isRising === first.newestFirst
-  const ordered = isAgainst ? reads.toReversed() : reads
-  const { json, damaged } = await renderRecords(ordered, format)
-  const lost = damaged.map(({ index }) => {
-    const { segmentId, ordinals } = ordered[index]!
-    return { segmentId, events: ordinals?.length ?? 0 }
-  })
-  return { bytes: json, last, damaged: lost }
+  const written: Uint8Array[] = []
+  const damaged: DamagedSegment[] = []
+  for (let at = 0; at < parts.length; ) {
+    const part = parts[at]!
+    if (part instanceof Uint8Array) {
+      written.push(part)
+      if (format.kind === 'lines') written.push(LINE_FEED)
+      at++
+      continue
+    }
+    const reads: SegmentRead[] = []
+    for (let next: Part | undefined = part; isRead(next); next = parts[++at]) reads.push(next)
+    const { json, damaged: lost } = await renderRecords(reads, format)
+    if (json.length > 0) written.push(json)
+    for (const { index } of lost) {
+      const { segmentId, ordinals } = reads[index]!
+      damaged.push({ segmentId, events: ordinals?.length ?? 0 })
+    }
+  }
+  const isList = format.kind === 'list'
+  const all = isList ? written.flatMap((one, i) => (i === 0 ? [one] : [COMMA, one])) : written
+  return { bytes: Buffer.concat(all), last, damaged }
 }
+
+function isRead(part: Part | undefined): part is SegmentRead {
+  return part !== undefined && !(part instanceof Uint8Array)
+}
+
+const COMMA = Buffer.from(',')
+const LINE_FEED = Buffer.from('\n')

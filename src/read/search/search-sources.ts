@@ -1,5 +1,6 @@
 /** Where search finds events; the composition root passes in what asks the stores. */
 import type { Query } from '../../language/query-tree.ts'
+import type { RecordFormat } from '../../model/batch/segment-read.ts'
 import type { EventKey } from '../../model/event-id.ts'
 import type { SourceStream } from '../../model/field-catalog.ts'
 import type {
@@ -10,6 +11,23 @@ import type {
 } from '../../model/segment-place.ts'
 import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
 import type { TimeRange } from '../honest-answer.ts'
+
+/** An event, and its record where it was written when the event was found. */
+export interface FoundEvent extends EventKey {
+  readonly record?: Uint8Array
+}
+
+/** How events are shown. */
+export interface Shown {
+  readonly format: RecordFormat
+  /** Each record names its stream. */
+  readonly tellsStream: boolean
+}
+
+/** Where records are kept until they are shown. */
+export interface RecordRoom extends Shown {
+  bytesLeft: number
+}
 
 /** Which events, whatever their ids. */
 export interface Wanted {
@@ -31,11 +49,13 @@ export type MatchQuestion = Wanted &
     readonly onUndecided: (events: number) => void
     /** No time is left. */
     readonly isLate: () => boolean
+    /** Records of what matches are written at once while there is room; undefined: they are not. */
+    readonly records: RecordRoom | undefined
   }
 
 export interface Matched {
   /** In any order. */
-  readonly events: readonly EventKey[]
+  readonly events: readonly FoundEvent[]
   /** The first segment, in reading order, that there was no time for. */
   readonly unread: PendingSegment | undefined
 }

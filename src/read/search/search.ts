@@ -56,6 +56,7 @@ export async function search(
   const startMs = deps.nowMs()
   const newestFirst = isDownwards(request)
   const sources = await deps.openStreams(streams)
+  const shown = { format: { kind: 'list', fields: request.fields }, tellsStream } as const
   const found = await findEvents(
     deps.sources,
     {
@@ -69,17 +70,13 @@ export async function search(
       newestFirst,
       limit: request.limit,
       deadlineMs: startMs + request.timeoutMs,
+      shown,
     },
     signal,
     deps.nowMs,
   )
   assertAnswered(found, request)
-  const format = { kind: 'list', fields: request.fields } as const
-  const page = await readPage(deps, found, {
-    format,
-    newestFirst: request.order === 'newest',
-    tellsStream,
-  })
+  const page = await readPage(deps, found, { ...shown, newestFirst: request.order === 'newest' })
   const isForwards = (request.order === 'newest') === newestFirst
   const pieces = isForwards ? page.pieces : page.pieces.toReversed()
   const { damaged } = page

@@ -2,20 +2,20 @@
 import { IngestError } from '../../errors.ts'
 import { QueryError } from '../../language/query-error.ts'
 import { SEARCH_PAYLOADS_MAX, SEARCH_PENDING_ROWS } from '../../limits.ts'
-import type { SegmentRead } from '../../model/batch.ts'
+import type { SegmentRead } from '../../model/batch/segment-read.ts'
 import type { EventKey } from '../../model/event-id.ts'
 import type { SourceStream } from '../../model/field-catalog.ts'
-import { type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
+import type { StreamSegment } from '../../model/projection.ts'
+import type { SegmentId } from '../../model/segment-id.ts'
 import type {
-  FoundSegment,
   IdRange,
   PendingList,
   PendingSegment,
   SegmentInfo,
-  SegmentKey,
 } from '../../model/segment-place.ts'
+import { type FoundSegment, readOf } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
-import type { MatchResult, MatchTask } from '../../pool/messages.ts'
+import type { MatchedEvents, MatchResult, MatchTask } from '../../pool/messages.ts'
 import { MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED } from '../../store/clickhouse-codes.ts'
 import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
 import type { SegmentRange } from '../../store/raw/event-store.ts'
@@ -24,6 +24,7 @@ import { StoreError } from '../../store/store-error.ts'
 import { queryFault } from '../read-request.ts'
 import { type OpenPrefilter, PendingPrefilter } from './pending-prefilter.ts'
 import {
+  type FoundEvent,
   type Matched,
   type MatchQuestion,
   type ReadingRange,
@@ -49,7 +50,7 @@ export interface SourceStores {
 }
 
 /** By segment id; those that are gone are absent. */
-export type ReadPayloads = (keys: readonly SegmentKey[]) => Promise<Map<SegmentId, FoundSegment>>
+export type ReadPayloads = (keys: readonly StreamSegment[]) => Promise<Map<SegmentId, FoundSegment>>
 
 /** Segments of a stream that are listed at a time where all are. */
 const ALL_SEGMENTS = 66
@@ -155,7 +156,7 @@ async function matchSegments(
   segments: readonly PendingSegment[],
   signal: AbortSignal,
 ): Promise<Matched> {
-  const found: EventKey[] = []
+  const found: FoundEvent[] = []
   const prefilter = new PendingPrefilter(question, stores.prefilter)
   for (let at = 0; at < segments.length; ) {
     const range = { at, max: SEARCH_PAYLOADS_MAX }
@@ -179,44 +180,47 @@ async function matchSegments(
 /** The stream's text fields are its own, so it has a task of its own. */
 async function matchStream(
   { match }: SourceStores,
-  { queryText, eventTime, limit, before, after, newestFirst, onUndecided }: MatchQuestion,
+  question: MatchQuestion,
   { streamId, catalog }: SourceStream,
   segments: readonly FoundSegment[],
   signal: AbortSignal,
-): Promise<readonly EventKey[]> {
+): Promise<readonly FoundEvent[]> {
+  const { queryText, eventTime, limit, before, after, newestFirst, records } = question
   const query = { text: queryText, textFields: catalog.textFields, eventTime, limit }
-  const found: EventKey[] = []
+  const found: FoundEvent[] = []
   let reads: readonly SegmentRead[] = segments.map((segment) => {
     const isCut = before !== undefined && segment.segmentId === before.segmentId
-    const from =
+    const fromOrdinal =
       after !== undefined && segment.segmentId === after.segmentId ? after.ordinal + 1 : 0
-    return {
-      payload: segment.payload,
-      segmentId: String(segment.segmentId),
-      ingestedAtMs: segmentIdMs(segment.segmentId),
-      fromOrdinal: from,
-      toOrdinal: isCut ? Math.min(before.ordinal, segment.eventCount) : segment.eventCount,
-      firstEvent: segment.firstEvent,
-      newestFirst,
-    }
+    const toOrdinal = isCut ? Math.min(before.ordinal, segment.eventCount) : segment.eventCount
+    const read = readOf(segment, { fromOrdinal, toOrdinal }, newestFirst)
+    return records?.tellsStream ? { ...read, streamId: String(streamId) } : read
   })
   while (reads.length > 0) {
-    const task: MatchTask = { kind: 'match', reads, queries: [query], withRecords: false }
+    const withRecords = records !== undefined && records.bytesLeft > 0
+    const how = { withRecords, format: records?.format }
+    const task: MatchTask = { kind: 'match', reads, queries: [query], ...how }
     const { events, queries, damaged } = await match(task, signal)
     const [matches] = queries
     const lost = damaged.map(({ index }) => reads[index]!)
     const lostEvents = lost.reduce((sum, read) => sum + read.toOrdinal - read.fromOrdinal, 0)
-    onUndecided(lostEvents + (matches?.undecided ?? 0))
+    question.onUndecided(lostEvents + (matches?.undecided ?? 0))
     for (const place of matches?.events ?? []) {
       const { segmentId } = reads[events.read[place]!]!
       const ordinal = events.ordinal[place]!
-      found.push({ streamId, segmentId: BigInt(segmentId) as SegmentId, ordinal })
+      const key = { streamId, segmentId: BigInt(segmentId) as SegmentId, ordinal }
+      found.push(withRecords ? { ...key, record: recordOf(events, place) } : key)
     }
+    if (withRecords) records.bytesLeft -= events.json.length
     const stopped = matches?.stopped
     if (stopped === undefined || found.length >= limit) break
     reads = goOnFrom(reads, stopped)
   }
   return found
+}
+
+function recordOf({ json, jsonEnd }: MatchedEvents, place: number): Uint8Array {
+  return json.subarray(place === 0 ? 0 : jsonEnd[place - 1]!, jsonEnd[place])
 }
 
 /** What a task that ended early has not looked at. */

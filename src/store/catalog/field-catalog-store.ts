@@ -7,6 +7,7 @@
  * nor on how old a cached catalog is: for rows that the catalog does not cover, queries read all
  * types.
  */
+import { LRUCache } from 'lru-cache'
 import { CATALOG_CACHE_FIELDS_MAX, CATALOG_CACHE_MS } from '../../limits.ts'
 import {
   type FieldCatalog,
@@ -46,11 +47,12 @@ const BEHIND_MS = 3_000
 export class FieldCatalogStore {
   readonly #postgres: Postgres
   readonly #nowMs: () => number
-  /** In the order of reading. */
-  readonly #known = new Map<StreamId, Known>()
+  readonly #known = new LRUCache<StreamId, Known>({
+    maxSize: CATALOG_CACHE_FIELDS_MAX,
+    sizeCalculation: ({ fields }) => fields.count + 1,
+  })
   readonly #textless: TextlessShapes
-  readonly #names = new Map<string, TextNames>()
-  #fields = 0
+  readonly #names = new LRUCache<string, TextNames>({ max: SETTINGS_KEPT_MAX })
 
   constructor(postgres: Postgres, nowMs: () => number = () => performance.now()) {
     this.#postgres = postgres
@@ -72,7 +74,7 @@ export class FieldCatalogStore {
     if (missing.length > 0) {
       for (const [streamId, known] of await this.#read(missing)) {
         found.set(streamId, known)
-        this.#keep(streamId, known)
+        this.#known.set(streamId, known)
       }
     }
     const asked = streams.map(({ streamId, textFields }) => {
@@ -88,29 +90,9 @@ export class FieldCatalogStore {
 
   #namesOf(setting: readonly string[]): TextNames {
     const key = JSON.stringify(setting)
-    const known = this.#names.get(key)
-    if (known !== undefined) return known
-    if (this.#names.size >= SETTINGS_KEPT_MAX) this.#names.clear()
-    const names = new TextNames(setting)
+    const names = this.#names.get(key) ?? new TextNames(setting)
     this.#names.set(key, names)
     return names
-  }
-
-  #keep(streamId: StreamId, known: Known): void {
-    this.#forget(streamId)
-    this.#known.set(streamId, known)
-    this.#fields += known.fields.count + 1
-    for (const oldest of this.#known.keys()) {
-      if (this.#fields <= CATALOG_CACHE_FIELDS_MAX) return
-      this.#forget(oldest)
-    }
-  }
-
-  #forget(streamId: StreamId): void {
-    const known = this.#known.get(streamId)
-    if (known === undefined) return
-    this.#known.delete(streamId)
-    this.#fields -= known.fields.count + 1
   }
 
   async #read(streamIds: readonly StreamId[]): Promise<Map<StreamId, Known>> {

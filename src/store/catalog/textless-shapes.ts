@@ -4,6 +4,7 @@
  * have, and never changes, so each is looked at once.
  */
 import { setImmediate as immediate } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { TEXTLESS_SHAPES_KEPT_MAX } from '../../limits.ts'
 import {
   catalogPath,
@@ -45,8 +46,10 @@ interface Looked {
 
 export class TextlessShapes {
   readonly #postgres: Postgres
-  /** In the order of their last use. */
-  readonly #looked = new Map<StreamId, Looked>()
+  readonly #looked = new LRUCache<StreamId, Looked>({
+    maxSize: TEXTLESS_SHAPES_KEPT_MAX,
+    sizeCalculation: ({ byShape }) => Math.max(1, byShape.size),
+  })
 
   constructor(postgres: Postgres) {
     this.#postgres = postgres
@@ -68,7 +71,6 @@ export class TextlessShapes {
     // Fewer shapes than are known: those of a stream's past were removed.
     const isSame = known?.names === names && known.byShape.size <= shapes.length
     const looked = isSame ? known : { names, byShape: new Map(), textless: undefined }
-    this.#looked.delete(streamId)
     this.#looked.set(streamId, looked)
     return looked
   }
@@ -92,16 +94,11 @@ export class TextlessShapes {
         one.textless = undefined
       }
     }
-    this.#trim()
-  }
-
-  #trim(): void {
-    let count = 0
-    for (const { byShape } of this.#looked.values()) count += byShape.size
-    for (const [oldest, { byShape }] of this.#looked) {
-      if (count <= TEXTLESS_SHAPES_KEPT_MAX) return
-      this.#looked.delete(oldest)
-      count -= byShape.size
+    // They have become larger. What is set again, as it is, keeps its size.
+    for (const [streamId, one] of byStream) {
+      if (this.#looked.peek(streamId) !== one) continue
+      this.#looked.delete(streamId)
+      this.#looked.set(streamId, one)
     }
   }
 }

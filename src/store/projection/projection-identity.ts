@@ -3,9 +3,9 @@
  * the projection has an identity, a UUID, recorded in PostgreSQL and kept in ClickHouse as the
  * comment of a small table, which is made in one step. A node starts only where the two agree.
  *
- * A ClickHouse without an identity is adopted when none is recorded; when one is, this is another
- * ClickHouse, or one that lost its data. A projection is rebuilt without being asked only where no
- * other node can miss it; see docs/decisions/0038-projection-identity.md.
+ * An empty ClickHouse is taken when no identity is recorded; when one is, this is another one, or
+ * one that lost its data. A projection is rebuilt without being asked only where no other node can
+ * miss it; see docs/decisions/0038-projection-identity.md.
  *
  * Two stores cannot be changed in one transaction. An advisory lock lets one node at a time do it;
  * the identity is recorded first, then written, then confirmed. An unconfirmed identity binds
@@ -31,7 +31,7 @@ export interface IdentityOptions {
 
 /** What PostgreSQL has recorded. Undefined: nothing. */
 export interface RecordedIdentity {
-  readonly identity: string | null
+  readonly identity: string
   readonly isConfirmed: boolean
   /** It was the engine embedded in this node. */
   readonly isOwn: boolean
@@ -55,8 +55,8 @@ export interface Surroundings {
 
 export type IdentityVerdict =
   | { readonly kind: 'same' }
-  /** `rebuild`: the events up to the checkpoints are not there. */
-  | { readonly kind: 'adopt'; readonly rebuild: boolean }
+  /** It is empty: the projection is built in it. */
+  | { readonly kind: 'adopt' }
   | { readonly kind: 'refuse'; readonly text: string }
 
 const TABLE = 'projection_identity'
@@ -97,7 +97,7 @@ export class ProjectionIdentity {
    * first, so either it has seen ours or we see what it did.
    */
   async assertRecorded(): Promise<void> {
-    const { rows } = await this.#postgres.query<{ identity: string | null }>(
+    const { rows } = await this.#postgres.query<{ identity: string }>(
       `SELECT identity FROM ${TABLE}`,
     )
     if (rows[0]?.identity !== this.#identity) throw foreign('the projection moved meanwhile')
@@ -134,14 +134,12 @@ async function claimLocked(client: PostgresClient, options: IdentityOptions): Pr
        recorded_at = now()`,
     [identity, options.nodeIdentity, options.isEmbedded],
   )
-  if (verdict.rebuild) {
-    await client.query('DELETE FROM checkpoints')
-    await client.query('DELETE FROM set_aside_segments')
-  }
+  await client.query('DELETE FROM checkpoints')
+  await client.query('DELETE FROM set_aside_segments')
   await client.query('COMMIT')
   await writeFound(clickhouse, identity)
   await confirm(client)
-  if (verdict.rebuild && recorded !== undefined) {
+  if (recorded !== undefined) {
     log.warn(
       { identity },
       'ClickHouse is empty: the projection is built anew, from the first event',
@@ -167,8 +165,7 @@ export function judgeIdentity(
     )
   }
   if (recorded?.isConfirmed !== true) {
-    const isFromBefore = recorded !== undefined
-    if (isFromBefore || !found.hasEvents) return { kind: 'adopt', rebuild: !found.hasEvents }
+    if (!found.hasEvents) return { kind: 'adopt' }
     return refuse(
       'this ClickHouse has events that this PostgreSQL knows nothing of: set ' +
         `SLUICE_CLICKHOUSE_URL to another; if they are not needed, see ${PAGE}`,
@@ -181,7 +178,7 @@ export function judgeIdentity(
     )
   }
   const isAlone = isEmbedded && recorded.isOwn && otherNodes === 0
-  if (liveNodes === 0 && (mayRebuild || isAlone)) return { kind: 'adopt', rebuild: true }
+  if (liveNodes === 0 && (mayRebuild || isAlone)) return { kind: 'adopt' }
   const what = isEmbedded ? 'the ClickHouse embedded in this node' : 'this ClickHouse'
   const others = liveNodes === 0 ? '' : `, which ${liveNodes} running node(s) use`
   const anew =
@@ -199,7 +196,7 @@ async function readRecorded(
   nodeIdentity: string,
 ): Promise<RecordedIdentity | undefined> {
   const { rows } = await client.query<{
-    readonly identity: string | null
+    readonly identity: string
     readonly is_confirmed: boolean
     readonly is_own: boolean
   }>(`SELECT identity, is_confirmed, is_embedded AND recorded_by = $1 AS is_own FROM ${TABLE}`, [

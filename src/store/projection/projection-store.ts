@@ -28,7 +28,6 @@ import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
 import { type ClickHouse, InsertSpool, type QueryParams } from '../clickhouse.ts'
 import { MEMORY_LIMIT_EXCEEDED, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
-import { addMissingLabels } from './label-tables.ts'
 import { COMPACT_SETTINGS } from './table-form.ts'
 import { TableKeeper } from './table-keeper.ts'
 import { projectionTable, tableName } from './table-names.ts'
@@ -320,11 +319,9 @@ export class ProjectionStore {
     return rows.map(({ id }) => id)
   }
 
-  /** Makes the table, or adds the columns that a table of an earlier version lacks. */
   async #createTable(streamId: StreamId): Promise<void> {
     await this.#options.assertSame?.()
     await this.#clickhouse.command(createTableSql(this.#clickhouse.database, streamId))
-    await addMissingLabels(this.#clickhouse, streamId)
     if (streamId !== MIXED_STREAM) await this.#bringIntoForm(streamId)
     this.#known.add(streamId)
   }

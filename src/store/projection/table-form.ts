@@ -68,7 +68,7 @@ export const IS_NARROW = `part_type = 'Compact' AND p.rows >= ${WIDE_ROWS_MIN}
 
 /**
  * For `system.parts AS p`: a part without indexes that is so large that no merge may ever make
- * them: of an earlier version, or of less than INDEXED_INSERT_BYTES_MIN that hardly compressed.
+ * them: inserted with less than INDEXED_INSERT_BYTES_MIN, and hardly compressed.
  */
 export const IS_BARE = `secondary_indices_compressed_bytes = 0
   AND bytes_on_disk >= ${BARE_PART_BYTES_MIN}`

@@ -6,6 +6,7 @@
  * Small blocks always would cost small events a tenth (decision 39). So a read that runs out of
  * memory is tried again in smaller blocks, and the stream's next reads begin with smaller ones.
  */
+import { LRUCache } from 'lru-cache'
 import type { StreamId } from '../../model/stream.ts'
 import { MEMORY_LIMIT_EXCEEDED } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
@@ -26,8 +27,8 @@ const STREAMS_MAX = 10_000
 const KEPT_MS = 600_000
 
 export class WithinMemory {
-  /** Until when reads of a stream begin with smaller blocks. */
-  readonly #smallUntilMs = new Map<StreamId, number>()
+  /** Streams whose reads begin with smaller blocks. */
+  readonly #small = new LRUCache<StreamId, true>({ max: STREAMS_MAX, ttl: KEPT_MS })
 
   /**
    * What `read` resolves with. It is called again, in smaller blocks and with the time that is left
@@ -39,32 +40,19 @@ export class WithinMemory {
     read: (blocks: ReadBlocks, timeoutMs: number) => Promise<T>,
   ): Promise<T> {
     const endMs = performance.now() + timeoutMs
-    const begin = this.#isSmall(streams) ? KEPT_STEP : 0
+    const isSmall = streams.some(({ streamId }) => this.#small.has(streamId))
+    const begin = isSmall ? KEPT_STEP : 0
     for (let step = begin; ; step++) {
       try {
         const result = await read(STEPS[step]!, Math.max(1, endMs - performance.now()))
         // Of several streams nobody knows which one it was.
         const [only] = streams
-        if (step > begin && streams.length === 1) this.#keep(only!.streamId)
+        if (step > begin && streams.length === 1) this.#small.set(only!.streamId, true)
         return result
       } catch (cause) {
         const isLate = performance.now() >= endMs
         if (!isOutOfMemory(cause) || isLate || step === STEPS.length - 1) throw cause
       }
-    }
-  }
-
-  #isSmall(streams: readonly { readonly streamId: StreamId }[]): boolean {
-    const nowMs = performance.now()
-    return streams.some(({ streamId }) => nowMs < (this.#smallUntilMs.get(streamId) ?? 0))
-  }
-
-  #keep(streamId: StreamId): void {
-    this.#smallUntilMs.delete(streamId)
-    this.#smallUntilMs.set(streamId, performance.now() + KEPT_MS)
-    for (const oldest of this.#smallUntilMs.keys()) {
-      if (this.#smallUntilMs.size <= STREAMS_MAX) return
-      this.#smallUntilMs.delete(oldest)
     }
   }
 }

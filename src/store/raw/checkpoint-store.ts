@@ -1,29 +1,13 @@
 /** Each node's checkpoint, and the segments that it has committed since. */
-import { decodeRuns, MIXED_STREAM, type MixedRun } from '../../model/mixed-runs.ts'
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { LiveMark } from '../../model/projection.ts'
 import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
-import { decodeMembers, type SegmentMember } from '../../model/segment-members.ts'
+import { type LoadedRow, type RowColumns, storedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 
-interface SegmentRow {
-  readonly stream_id: number
-  readonly segment_id: string
-  readonly event_count: number
+interface SegmentRow extends RowColumns {
   readonly payload: Uint8Array
-  readonly members: Uint8Array | null
-}
-
-export interface CommittedRow {
-  /** `MIXED_STREAM` with `runs`. */
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
-  readonly payload: Uint8Array
-  readonly eventCount: number
-  /** Of a merged row. */
-  readonly members?: readonly SegmentMember[]
-  /** Of a mixed row. A reader continues after the id of its last run. */
-  readonly runs?: readonly MixedRun[]
 }
 
 export class CheckpointStore {
@@ -78,7 +62,7 @@ export class CheckpointStore {
     limit: number,
     streamId?: StreamId,
     which: 'own' | 'alone' = 'own',
-  ): Promise<CommittedRow[]> {
+  ): Promise<LoadedRow[]> {
     if (streamId !== undefined && which === 'alone') return this.#readAlone(after, limit, streamId)
     const { rows } = await this.#postgres.query<SegmentRow>(
       `SELECT stream_id, segment_id, event_count, payload, members FROM segments
@@ -87,10 +71,10 @@ export class CheckpointStore {
         ORDER BY segment_id LIMIT $3`,
       [String(after), this.#nodeId, limit, ...(streamId === undefined ? [] : [streamId])],
     )
-    return rows.map(toCommittedRow)
+    return rows.map(toLoadedRow)
   }
 
-  async #readAlone(after: SegmentId, limit: number, streamId: StreamId): Promise<CommittedRow[]> {
+  async #readAlone(after: SegmentId, limit: number, streamId: StreamId): Promise<LoadedRow[]> {
     const { rows } = await this.#postgres.query<SegmentRow>(
       `SELECT s.stream_id, s.segment_id, s.event_count, s.payload, s.members
          FROM segment_runs r
@@ -100,16 +84,10 @@ export class CheckpointStore {
         ORDER BY r.segment_id LIMIT $3`,
       [String(after), this.#nodeId, limit, streamId],
     )
-    return rows.map(toCommittedRow)
+    return rows.map(toLoadedRow)
   }
 }
 
-function toCommittedRow(found: SegmentRow): CommittedRow {
-  const { stream_id, segment_id, event_count: eventCount, payload, members } = found
-  const streamId = stream_id as StreamId
-  const segmentId = BigInt(segment_id) as SegmentId
-  const row = { streamId, segmentId, eventCount, payload }
-  if (members === null) return row
-  if (streamId === MIXED_STREAM) return { ...row, runs: decodeRuns(members, segmentId) }
-  return { ...row, members: decodeMembers(members, segmentId) }
+function toLoadedRow(row: SegmentRow): LoadedRow {
+  return { ...storedRow(row), payload: row.payload }
 }

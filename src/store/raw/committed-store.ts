@@ -3,9 +3,15 @@
  * rise in commit order on a node, so the newest id seen of a node is a cursor that skips nothing.
  * Reads only rows that compaction has not merged yet (COMPACT_AGE_MS).
  */
-import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
-import { nodeOfSegment, SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/segment-id.ts'
-import { type CommittedEntry, entriesOfRow } from '../../model/segment-place.ts'
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
+import {
+  nodeOfSegment,
+  SEGMENT_ID_MS_SHIFT,
+  type SegmentId,
+  segmentIdNode,
+} from '../../model/segment-id.ts'
+import type { CommittedEntry } from '../../model/segment-place.ts'
+import { type RowColumns, storedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 
@@ -114,19 +120,13 @@ export class CommittedStore {
   }
 }
 
-interface Row {
+interface Row extends RowColumns {
   readonly node_id: number
-  readonly stream_id: number
-  readonly segment_id: string
-  readonly event_count: number
-  readonly members: Uint8Array | null
 }
 
+/** Of a merged row only those of its node: others count their own segments in it. */
 function toEntries(row: Row): CommittedEntry[] {
-  const { node_id: node, event_count: eventCount, members } = row
-  const segmentId = BigInt(row.segment_id) as SegmentId
-  const one = { streamId: row.stream_id as StreamId, segmentId, eventCount }
-  if (one.streamId !== MIXED_STREAM) return entriesOfRow(node, one)
-  const runs = decodeRuns(members ?? new Uint8Array(0), segmentId)
-  return entriesOfRow(node, { ...one, runs })
+  const node = row.node_id
+  const own = storedRow(row).segments.filter(({ segmentId }) => segmentIdNode(segmentId) === node)
+  return own.map((segment) => ({ ...segment, node }))
 }

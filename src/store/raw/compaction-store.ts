@@ -4,25 +4,16 @@
  * retention removed in the meantime do not come back.
  */
 import type { SegmentId } from '../../model/segment-id.ts'
-import { decodeMembers, encodeMembers, type SegmentMember } from '../../model/segment-members.ts'
+import { encodeMembers, type SizedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Queryable } from '../postgres.ts'
+import { readRowPayloads, SIZED_COLUMNS, type SizedColumns, sizedRow } from './sized-rows.ts'
 import { REMOVED_NODE_ID } from './storage-sql.ts'
 
 export interface CompactableStream {
   readonly streamId: StreamId
   /** Compaction has been through everything below. */
   readonly from: SegmentId
-}
-
-/** A row of the raw store without its payload. */
-export interface RowInfo {
-  readonly segmentId: SegmentId
-  readonly lastSegmentId: SegmentId
-  readonly eventCount: number
-  readonly rawBytes: number
-  readonly payloadBytes: number
-  readonly members: readonly SegmentMember[]
 }
 
 export interface MergedRow {
@@ -86,42 +77,36 @@ export class CompactionStore {
   async listRows(
     streamId: StreamId,
     range: { readonly from: bigint; readonly before: bigint; readonly limit: number },
-  ): Promise<RowInfo[]> {
-    const { rows } = await this.#session.query<InfoRow>(
-      `SELECT segment_id, COALESCE(last_segment_id, segment_id) AS last_segment_id, event_count,
-         raw_bytes, octet_length(payload) AS payload_bytes, members
-       FROM segments WHERE stream_id = $1 AND segment_id >= $2 AND segment_id < $3
-       ORDER BY segment_id LIMIT $4`,
+  ): Promise<SizedRow[]> {
+    const { rows } = await this.#session.query<SizedColumns>(
+      `SELECT ${SIZED_COLUMNS} FROM segments
+       WHERE stream_id = $1 AND segment_id >= $2 AND segment_id < $3 ORDER BY segment_id LIMIT $4`,
       [streamId, String(range.from), String(range.before), range.limit],
     )
-    return rows.map(toRowInfo)
+    return rows.map(sizedRow)
   }
 
   /** Payloads in the order of `rows`; undefined when one of them no longer exists. */
-  async readPayloads(
-    streamId: StreamId,
-    rows: readonly RowInfo[],
-  ): Promise<Uint8Array[] | undefined> {
-    const { rows: found } = await this.#session.query<{ payload: Uint8Array }>(
-      `SELECT payload FROM segments WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[])
-       ORDER BY segment_id`,
-      [streamId, rows.map((row) => String(row.segmentId))],
-    )
-    return found.length === rows.length ? found.map((row) => row.payload) : undefined
+  readPayloads(streamId: StreamId, rows: readonly SizedRow[]): Promise<Uint8Array[] | undefined> {
+    const ids = rows.map(({ segmentId }) => segmentId)
+    return readRowPayloads(this.#session, streamId, ids)
   }
 
   /** Replaces `rows` by `merged`; does nothing and returns false when they have changed. */
-  async replace(streamId: StreamId, rows: readonly RowInfo[], merged: MergedRow): Promise<boolean> {
-    const [first, last] = [rows[0], rows.at(-1)]
-    if (first === undefined || last === undefined) return false
-    const members = rows.flatMap((row) => row.members)
+  async replace(
+    streamId: StreamId,
+    rows: readonly SizedRow[],
+    merged: MergedRow,
+  ): Promise<boolean> {
+    const [first] = rows
+    if (first === undefined) return false
+    const segments = rows.flatMap((row) => row.segments)
     const payloadBytes = rows.reduce((sum, row) => sum + row.payloadBytes, 0)
     // Data-modifying parts of one statement see the same snapshot: the INSERT would meet the first
     // row's key, so that row is changed in place and the others are deleted.
     const { rows: result } = await this.#session.query<{ done: boolean }>(
       `WITH found AS (
-         SELECT segment_id, event_count, COALESCE(sent_bytes, raw_bytes) AS sent_bytes
-         FROM segments
+         SELECT segment_id, event_count, sent_bytes FROM segments
          WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[]) FOR UPDATE
        ), same AS (
          SELECT count(*) = cardinality($2::bigint[]) AND sum(event_count) = $3::integer AS done,
@@ -149,10 +134,10 @@ export class CompactionStore {
         rows.map((row) => String(row.segmentId)),
         merged.eventCount,
         String(first.segmentId),
-        String(last.lastSegmentId),
+        String(segments.at(-1)!.segmentId),
         merged.rawBytes,
         merged.payload,
-        encodeMembers(members),
+        encodeMembers(streamId, segments),
         merged.payload.length - payloadBytes,
       ],
     )
@@ -168,29 +153,5 @@ export class CompactionStore {
        RETURNING ${UNFLUSHED}`,
       [streamId, String(before)],
     )
-  }
-}
-
-interface InfoRow {
-  readonly segment_id: string
-  readonly last_segment_id: string
-  readonly event_count: number
-  readonly raw_bytes: number
-  readonly payload_bytes: number
-  readonly members: Uint8Array | null
-}
-
-function toRowInfo(row: InfoRow): RowInfo {
-  const segmentId = BigInt(row.segment_id) as SegmentId
-  return {
-    segmentId,
-    lastSegmentId: BigInt(row.last_segment_id) as SegmentId,
-    eventCount: row.event_count,
-    rawBytes: row.raw_bytes,
-    payloadBytes: row.payload_bytes,
-    members:
-      row.members === null
-        ? [{ segmentId, eventCount: row.event_count }]
-        : decodeMembers(row.members, segmentId),
   }
 }

@@ -1,21 +1,16 @@
 /**
- * Reading segments of the raw store for the event list. Their payloads are fetched separately.
+ * Reading segments of the raw store: which a stream has, and their payloads.
  *
- * Small batches of several streams share a row, and compaction merges rows. Segments are listed
- * nevertheless, each under the id that its events were acknowledged with, and with its position in
- * the row that now holds it. Segments that retention removed are not listed, even when their row
- * still exists.
+ * Small batches of several streams share a row, and compaction merges rows. Segments are listed and
+ * read nevertheless each under the id that its events were acknowledged with. Segments that
+ * retention removed are neither listed nor read, even when their row still exists.
  */
 import { COMPACT_WINDOW_MS } from '../../limits.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
+import type { StreamSegment } from '../../model/projection.ts'
 import { SEGMENT_ID_MS_SHIFT, type SegmentId } from '../../model/segment-id.ts'
-import { decodeMembers } from '../../model/segment-members.ts'
-import {
-  placeOf,
-  rowKeyText,
-  type SegmentInfo,
-  type SegmentPlace,
-} from '../../model/segment-place.ts'
+import type { SegmentInfo } from '../../model/segment-place.ts'
+import { type FoundSegment, type RowColumns, storedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 
@@ -66,70 +61,70 @@ export class EventStore {
     return new Map([...byStream].map(([id, own]) => [id, toSegments(range, own)]))
   }
 
-  /** One segment's payload, undefined when it is gone. */
-  async readSegment(
-    streamId: StreamId,
-    segmentId: SegmentId,
-  ): Promise<StoredSegmentPayload | undefined> {
-    const range = { start: segmentId, end: segmentId + 1n, newestFirst: true, limit: 1 }
-    const [segment] = await this.listSegments({ streamId, ...range })
-    if (segment === undefined) return undefined
-    const place = placeOf(segment)
-    const payload = (await this.readPayloads(streamId, [place])).get(rowKeyText(place))
-    if (payload === undefined) return undefined // Merged or removed just now.
-    if (segment.place === undefined) return { payload }
-    return { payload, part: { first: place.firstEvent, counts: [segment.eventCount] } }
-  }
-
   /**
-   * Payloads of rows in which segments of the stream were listed, by `rowKeyText`. Those of rows
-   * that were removed or merged in the meantime are absent.
+   * The segments with the payloads of their rows, which those in one row share. Segments that
+   * retention has removed, or that are of another stream, are absent. Which row holds a segment and
+   * that row's payload come from one statement, so from one snapshot: nothing can be merged, split
+   * or removed between two reads.
    */
-  async readPayloads(
-    streamId: StreamId,
-    places: readonly SegmentPlace[],
-  ): Promise<Map<string, Uint8Array>> {
-    const byKey = new Map(places.map((place) => [rowKeyText(place), place]))
-    const ids = (isMixed: boolean) => {
-      return [...byKey.values()].flatMap((place) => {
-        return place.isMixed === isMixed ? [String(place.row)] : []
-      })
+  async readPayloads(keys: readonly StreamSegment[]): Promise<Map<SegmentId, FoundSegment>> {
+    if (keys.length === 0) return new Map()
+    const { rows } = await this.#postgres.query<FoundRow>(PAYLOADS, [
+      keys.map(({ streamId }) => streamId),
+      keys.map(({ segmentId }) => String(segmentId)),
+    ])
+    const found = new Map<SegmentId, FoundSegment>()
+    for (const row of rows) {
+      const { payload } = row
+      const wanted = row.wanted && new Set<bigint>(row.wanted.map(BigInt))
+      const eventBytes = row.raw_bytes / Math.max(1, row.event_count)
+      for (const segment of storedRow(row).segments) {
+        // A merged row that reaches over a wanted segment need not hold it.
+        if (wanted?.has(segment.segmentId) === false) continue
+        found.set(segment.segmentId, { ...segment, payload, eventBytes })
+      }
     }
-    const { rows } = await this.#postgres.query<PayloadRow>(
-      `SELECT stream_id, segment_id, event_count, payload FROM segments
-       WHERE stream_id = $1 AND segment_id = ANY ($2::bigint[])
-       UNION ALL
-       SELECT stream_id, segment_id, event_count, payload FROM segments
-       WHERE stream_id = ${MIXED_STREAM} AND segment_id = ANY ($3::bigint[])`,
-      [streamId, ids(false), ids(true)],
-    )
-    const payloads = new Map<string, Uint8Array>()
-    for (const { stream_id, segment_id, event_count, payload } of rows) {
-      const isMixed = stream_id === MIXED_STREAM
-      const key = rowKeyText({ row: BigInt(segment_id) as SegmentId, isMixed })
-      if (isMixed || event_count === byKey.get(key)?.rowEventCount) payloads.set(key, payload)
-    }
-    return payloads
+    return found
   }
 }
 
-/** A segment's payload, and which of its events are the segment's if not all are. */
-export interface StoredSegmentPayload {
+interface FoundRow extends RowColumns {
+  readonly raw_bytes: number
   readonly payload: Uint8Array
-  readonly part?: { readonly first: number; readonly counts: readonly number[] }
+  /** The segments of it that were asked for; null: it has no other. */
+  readonly wanted: readonly string[] | null
 }
 
-interface ListedRow {
+/** A row that holds one segment is found by its key; one of several comes once for all of them. */
+const PAYLOADS = `
+  WITH wanted AS (
+    SELECT w.stream_id, w.segment_id
+    FROM unnest($1::integer[], $2::bigint[]) AS w (stream_id, segment_id)
+    LEFT JOIN stream_storage st ON st.stream_id = w.stream_id
+    WHERE w.segment_id >= COALESCE(st.removed_before, 0)
+  ), places AS (
+    SELECT w.segment_id AS wanted, s.stream_id, s.segment_id
+    FROM wanted w JOIN segments s ON s.stream_id = w.stream_id
+      AND s.last_segment_id IS NOT NULL AND s.segment_id <= w.segment_id
+      AND s.segment_id >= w.segment_id - ${ROW_SPAN} AND s.last_segment_id >= w.segment_id
+    UNION ALL
+    SELECT w.segment_id, ${MIXED_STREAM}, r.row_id
+    FROM wanted w JOIN segment_runs r ON r.stream_id = w.stream_id AND r.segment_id = w.segment_id
+  )
+  SELECT s.stream_id, s.segment_id, s.event_count, s.raw_bytes, s.members, s.payload,
+    NULL::bigint[] AS wanted
+  FROM wanted w JOIN segments s ON s.stream_id = w.stream_id AND s.segment_id = w.segment_id
+    AND s.last_segment_id IS NULL
+  UNION ALL
+  SELECT s.stream_id, s.segment_id, s.event_count, s.raw_bytes, s.members, s.payload, g.wanted
+  FROM (
+    SELECT stream_id, segment_id, array_agg(wanted) AS wanted
+    FROM places GROUP BY stream_id, segment_id
+  ) AS g JOIN segments s ON s.stream_id = g.stream_id AND s.segment_id = g.segment_id`
+
+interface ListedRow extends RowColumns {
   readonly stream_id: StreamId
-  readonly segment_id: string
-  readonly event_count: number
   readonly raw_bytes: number
-  readonly members: Uint8Array | null
-  /** The row to read. */
-  readonly row_id: string
-  readonly is_mixed: boolean
-  /** In a mixed row. */
-  readonly first_event: number
   /** Where the range begins once removed segments are left out. */
   readonly start: string
   /** The next row in reading order, null when that is unknown or there is none. */
@@ -149,8 +144,7 @@ interface ListedRow {
  * start (`completeBounds`). So rows are left out only where no earlier row reaches into them.
  */
 function listSql(direction: 'ASC' | 'DESC'): string {
-  const columns =
-    'segment_id, last_segment_id, event_count, raw_bytes, members, row_id, is_mixed, first_event'
+  const columns = 'segment_id, last_segment_id, event_count, raw_bytes, members'
   const low =
     direction === 'ASC'
       ? 'listed.start'
@@ -187,12 +181,10 @@ function listSql(direction: 'ASC' | 'DESC'): string {
         OR (SELECT count(*) FROM rows) < (SELECT count(*) FROM candidates) AS is_cut,
       (SELECT min(segment_id) FROM rows) AS lowest
   )
-  SELECT segment_id, event_count, raw_bytes, members, row_id, is_mixed, first_event,
-    start, next_id, is_cut, false AS is_edge
+  SELECT segment_id, event_count, raw_bytes, members, start, next_id, is_cut, false AS is_edge
   FROM rows, listed, cut
   UNION ALL
-  SELECT s.segment_id, s.event_count, s.raw_bytes, s.members, s.segment_id, false, 0,
-    start, NULL, is_cut, true
+  SELECT s.segment_id, s.event_count, s.raw_bytes, s.members, start, NULL, is_cut, true
   FROM listed, cut, segments s
   WHERE s.stream_id = wanted.stream_id AND s.last_segment_id IS NOT NULL
     AND s.segment_id >= ${low} - $5::bigint AND s.segment_id < ${low}
@@ -209,7 +201,7 @@ function toSegments(
   rows: readonly ListedRow[],
 ): SegmentInfo[] {
   const bounds = completeBounds(range, rows)
-  const segments = rows.flatMap(expandRow).filter(({ segmentId }) => {
+  const segments = rows.flatMap(toInfos).filter(({ segmentId }) => {
     return segmentId >= bounds.start && segmentId < bounds.end
   })
   const sign = range.newestFirst ? -1 : 1
@@ -239,31 +231,9 @@ function completeBounds(
   return { start, end: next < range.end ? next : range.end }
 }
 
-function expandRow(row: ListedRow): SegmentInfo[] {
-  const segmentId = BigInt(row.segment_id) as SegmentId
-  const { event_count: rowEventCount, raw_bytes: rawBytes } = row
-  if (row.is_mixed) {
-    const rowId = BigInt(row.row_id) as SegmentId
-    const place = {
-      row: rowId,
-      isMixed: true,
-      rowEventCount: undefined,
-      firstEvent: row.first_event,
-    }
-    return [{ segmentId, eventCount: rowEventCount, rawBytes, place }]
-  }
-  if (row.members === null) return [{ segmentId, eventCount: rowEventCount, rawBytes }]
-  let firstEvent = 0
-  return decodeMembers(row.members, segmentId).map((member) => {
-    const place = { row: segmentId, isMixed: false, rowEventCount, firstEvent }
-    firstEvent += member.eventCount
-    return { ...member, rawBytes: (rawBytes * member.eventCount) / rowEventCount, place }
+function toInfos(row: ListedRow): SegmentInfo[] {
+  const { event_count: events, raw_bytes: rawBytes } = row
+  return storedRow(row).segments.map(({ segmentId, eventCount }) => {
+    return { segmentId, eventCount, rawBytes: (rawBytes * eventCount) / events }
   })
-}
-
-interface PayloadRow {
-  readonly stream_id: number
-  readonly segment_id: string
-  readonly event_count: number
-  readonly payload: Uint8Array
 }

@@ -21,8 +21,7 @@ export interface IdempotentAnswer {
 export interface RememberedAnswer {
   readonly status: number
   readonly body: string
-  /** Undefined in answers from before fingerprints were kept. */
-  readonly fingerprint: Uint8Array | undefined
+  readonly fingerprint: Uint8Array
 }
 
 /** The key of `idempotency_bytes`: hours since 1970; it counts what is kept of the last day. */
@@ -31,6 +30,7 @@ const KEPT_HOURS = Math.ceil(IDEMPOTENCY_TTL_MS / 3_600_000)
 const KEPT_BYTES = `(SELECT COALESCE(sum(bytes), 0) FROM idempotency_bytes
   WHERE stream_id = $1 AND hour > ${HOUR} - ${KEPT_HOURS})`
 
+const PURGE_MS = 60_000
 /** Keys removed by one purge, so that it never holds locks for long. */
 const PURGE_ROWS_MAX = 10_000
 /** Abandoned claims that are remembered; past that they wait until they expire. */
@@ -120,8 +120,9 @@ export class IdempotencyStore {
       [streamId, keySha256, IDEMPOTENCY_STREAM_BYTES_MAX, IDEMPOTENCY_TTL_MS],
     )
     const { status, response, fingerprint, is_full: isFull } = rows[0]!
-    if (status === null || response === null) return isFull ? 'full' : 'busy'
-    return { status, body: response, fingerprint: fingerprint ?? undefined }
+    if (status === null || response === null || fingerprint === null)
+      return isFull ? 'full' : 'busy'
+    return { status, body: response, fingerprint }
   }
 
   /**
@@ -163,6 +164,12 @@ export class IdempotencyStore {
     if (claims.length === 0) return
     await this.#release(claims)
     for (const claim of claims) this.#abandoned.delete(nameOf(claim))
+  }
+
+  /** Purges every PURGE_MS until the returned function is called. */
+  startPurging(onError: (cause: unknown) => void): () => void {
+    const timer = setInterval(() => void this.purge().catch(onError), PURGE_MS).unref()
+    return () => clearInterval(timer)
   }
 
   /** Forgets some keys past their time; returns how many. Throws `StoreError`. */

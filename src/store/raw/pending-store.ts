@@ -5,9 +5,8 @@
  * Checkpoints and segments are read in one statement, so in one snapshot: a segment acknowledged
  * before it is either listed, or not past a checkpoint and so in ClickHouse already.
  */
-import { decodeRuns, MIXED_STREAM } from '../../model/mixed-runs.ts'
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, type SegmentId, segmentIdMs } from '../../model/segment-id.ts'
-import { decodeMembers } from '../../model/segment-members.ts'
 import type {
   IdRange,
   NodeMarks,
@@ -15,6 +14,7 @@ import type {
   PendingSegment,
   SegmentExtent,
 } from '../../model/segment-place.ts'
+import { type RowColumns, storedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 import { ROW_SPAN } from './event-store.ts'
@@ -106,13 +106,9 @@ function msBetween(first: string, last: string): number {
   return segmentIdMs(BigInt(last) as SegmentId) - segmentIdMs(BigInt(first) as SegmentId)
 }
 
-interface ListRow {
+interface ListRow extends RowColumns {
   /** Of `projected` the stream is a node. */
   readonly kind: 'segment' | 'edge' | 'aside' | 'removed' | 'projected'
-  readonly stream_id: number
-  readonly segment_id: string
-  readonly event_count: number
-  readonly members: Uint8Array | null
 }
 
 interface ExtentRow {
@@ -195,7 +191,7 @@ function toList(query: PendingQuery, rows: readonly ListRow[]): PendingList {
   }
   const wanted = new Set<number>(query.streamIds)
   const found = new Map<SegmentId, PendingSegment>()
-  for (const segment of rows.flatMap(expand)) {
+  for (const segment of rows.flatMap(segmentsOf)) {
     const { streamId, segmentId } = segment
     const isIn = segmentId >= complete.start && segmentId < complete.end
     if (!isIn || !wanted.has(streamId) || segmentId < (removed.get(streamId) ?? 0n)) continue
@@ -210,12 +206,8 @@ function toList(query: PendingQuery, rows: readonly ListRow[]): PendingList {
   return { segments, complete, projected: new Map(projected) }
 }
 
-function expand({ kind, stream_id, segment_id, event_count, members }: ListRow): PendingSegment[] {
-  if (kind === 'removed' || kind === 'projected') return []
-  const [streamId, segmentId] = [stream_id as StreamId, BigInt(segment_id) as SegmentId]
-  if (members === null) return [{ streamId, segmentId, eventCount: event_count }]
-  if (streamId === MIXED_STREAM) return decodeRuns(members, segmentId)
-  return decodeMembers(members, segmentId).map((member) => ({ streamId, ...member }))
+function segmentsOf(row: ListRow): readonly PendingSegment[] {
+  return row.kind === 'removed' || row.kind === 'projected' ? [] : storedRow(row).segments
 }
 
 /** Streams are $1, the range $2 and $3, a row's reach $4. */

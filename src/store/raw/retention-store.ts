@@ -166,8 +166,7 @@ export class RetentionStore {
        ), rows_gone AS (
          DELETE FROM segments WHERE stream_id = $1
            AND segment_id IN (SELECT segment_id FROM oldest WHERE NOT is_mixed)
-         RETURNING event_count, COALESCE(sent_bytes, raw_bytes) AS sent_bytes,
-           octet_length(payload) AS bytes
+         RETURNING event_count, sent_bytes, octet_length(payload) AS bytes
        ), runs_gone AS (
          DELETE FROM segment_runs WHERE stream_id = $1
            AND segment_id IN (SELECT segment_id FROM oldest WHERE is_mixed)

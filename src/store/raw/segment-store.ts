@@ -12,8 +12,9 @@
  */
 import assert from 'node:assert/strict'
 import { from as copyFrom } from 'pg-copy-streams'
-import { encodeRuns, type SegmentRun } from '../../model/mixed-runs.ts'
+import { MIXED_STREAM, type SegmentRun } from '../../model/mixed-runs.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
+import { encodeMembers } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { type Postgres, type PostgresClient, toStoreError } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
@@ -191,7 +192,7 @@ export function* copyChunks(rows: readonly SegmentRow[]): Generator<Uint8Array> 
 /** One binary COPY tuple up to its payload's bytes (PostgreSQL docs, COPY, Binary Format). */
 export function encodeRowHead(row: SegmentRow): Buffer {
   const lastRun = row.runs?.at(-1)
-  const members = row.runs === undefined ? undefined : encodeRuns(row.runs)
+  const members = row.runs === undefined ? undefined : encodeMembers(MIXED_STREAM, row.runs)
   const runsBytes = members === undefined ? 0 : 8 + members.length
   const head = Buffer.allocUnsafe(ROW_HEAD_BYTES + runsBytes)
   let at = head.writeInt16BE(COLUMN_COUNT, 0)

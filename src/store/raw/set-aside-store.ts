@@ -3,15 +3,15 @@
  * because compaction may merge or split the rows that hold them. The node that set one aside also
  * retries it, as only its own inserts could still be under way.
  */
-import { SET_ASIDE_RETRY_SEGMENTS_MAX } from '../../limits.ts'
+import { SEGMENT_EVENTS_MAX, SET_ASIDE_RETRY_SEGMENTS_MAX } from '../../limits.ts'
+import type { StreamSegment } from '../../model/projection.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
+import type { LoadedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
-import { EventStore, type StoredSegmentPayload } from './event-store.ts'
+import { EventStore } from './event-store.ts'
 
-export interface SetAsideSegment {
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
+export interface SetAsideSegment extends StreamSegment {
   /** Holds no event contents. */
   readonly reason: string
   readonly tries: number
@@ -21,11 +21,6 @@ export interface SetAsideCounts {
   readonly segments: number
   /** Those of them that somebody asked to try again. */
   readonly retries: number
-}
-
-export interface SegmentToRetry extends StoredSegmentPayload {
-  readonly streamId: StreamId
-  readonly segmentId: SegmentId
 }
 
 export interface SetAsideReason {
@@ -91,27 +86,33 @@ export class SetAsideStore {
     return rowCount
   }
 
-  /** Segments that the node is asked to try again. Forgets those that are gone. */
-  async readRetries(nodeId: number): Promise<SegmentToRetry[]> {
+  /**
+   * Segments that the node is asked to try again, each as if it had its row for itself. Forgets
+   * those that are gone.
+   */
+  async readRetries(nodeId: number): Promise<LoadedRow[]> {
     const { rows } = await this.#postgres.query<KeyRow>(
       `SELECT stream_id, segment_id FROM set_aside_segments WHERE node_id = $1 AND retry
        ORDER BY segment_id LIMIT $2`,
       [nodeId, SET_ASIDE_RETRY_SEGMENTS_MAX],
     )
-    const found: SegmentToRetry[] = []
-    for (const row of rows) {
-      const streamId = row.stream_id as StreamId
-      const segmentId = BigInt(row.segment_id) as SegmentId
-      const stored = await this.#events.readSegment(streamId, segmentId)
-      // Compaction may have merged it between the two reads: then the next round finds it.
-      if (stored !== undefined) found.push({ streamId, segmentId, ...stored })
-      else if (await this.#isGone(streamId, segmentId)) await this.remove([{ streamId, segmentId }])
-    }
-    return found
+    const keys = rows.map((row) => {
+      return { streamId: row.stream_id as StreamId, segmentId: BigInt(row.segment_id) as SegmentId }
+    })
+    const found = await this.#events.readPayloads(keys)
+    const gone = keys.filter(({ segmentId }) => !found.has(segmentId))
+    if (gone.length > 0) await this.remove(gone)
+    // How many events the payload has matters only to how much is done at a time.
+    return keys.flatMap((key) => {
+      const segment = found.get(key.segmentId)
+      if (segment === undefined) return []
+      const { payload } = segment
+      return [{ ...key, eventCount: SEGMENT_EVENTS_MAX, segments: [segment], payload }]
+    })
   }
 
   /** They are in the projection now, or gone. */
-  async remove(segments: readonly Pick<SetAsideSegment, 'streamId' | 'segmentId'>[]) {
+  async remove(segments: readonly StreamSegment[]) {
     await this.#postgres.query(
       `DELETE FROM set_aside_segments a USING unnest($1::integer[], $2::bigint[])
          AS n (stream_id, segment_id)
@@ -134,16 +135,6 @@ export class SetAsideStore {
       [streamId],
     )
     return rows.map(({ reason, count, last_at_ms }) => ({ reason, count, lastAtMs: last_at_ms }))
-  }
-
-  async #isGone(streamId: StreamId, segmentId: SegmentId): Promise<boolean> {
-    const { rowCount } = await this.#postgres.query(
-      `SELECT 1 FROM stream_segments WHERE stream_id = $1 AND segment_id <= $2
-         AND COALESCE(last_segment_id, segment_id) >= $2 AND $2 >= COALESCE(
-           (SELECT removed_before FROM stream_storage WHERE stream_id = $1), 0) LIMIT 1`,
-      [streamId, String(segmentId)],
-    )
-    return rowCount === 0
   }
 }
 

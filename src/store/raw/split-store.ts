@@ -6,22 +6,13 @@
  * `session` is the worker's own, see `worker-lock.ts`; so nobody else can be in its transactions.
  */
 import { SPLIT_BETWEEN_ROWS_MAX, SPLIT_BYTES_MAX, SPLIT_STATEMENT_BYTES_MAX } from '../../limits.ts'
-import { decodeRuns, MIXED_STREAM, type MixedRun, type SegmentRun } from '../../model/mixed-runs.ts'
+import { MIXED_STREAM, type MixedRun, type SegmentRun } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
-import { encodeMembers } from '../../model/segment-members.ts'
+import { encodeMembers, type SizedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Queryable } from '../postgres.ts'
+import { readRowPayloads, SIZED_COLUMNS, type SizedColumns, sizedRow } from './sized-rows.ts'
 import { REMOVED_NODE_ID } from './storage-sql.ts'
-
-/** A mixed row without its payload. */
-export interface MixedRow {
-  readonly segmentId: SegmentId
-  readonly lastSegmentId: SegmentId
-  readonly rawBytes: number
-  readonly payloadBytes: number
-  /** As they were committed: some may be removed. */
-  readonly runs: readonly MixedRun[]
-}
 
 /** A run that is still there: a segment of its stream. */
 export interface StoredRun extends SegmentRun {
@@ -43,7 +34,7 @@ export interface SplitPayloads {
 }
 
 export interface Split {
-  readonly mixed: readonly MixedRow[]
+  readonly mixed: readonly SizedRow[]
   readonly rows: readonly SplitRow[]
   readonly payloads: SplitPayloads
   /** From here on compaction must go over the stream again; undefined: it need not. */
@@ -65,27 +56,18 @@ export class SplitStore {
     readonly after: bigint
     readonly before: bigint
     readonly limit: number
-  }): Promise<MixedRow[]> {
-    const { rows } = await this.#session.query<MixedInfo>(
-      `SELECT segment_id, last_segment_id, raw_bytes, payload_bytes, members FROM (
-         SELECT segment_id, last_segment_id, raw_bytes, octet_length(payload) AS payload_bytes,
-           members, sum(raw_bytes) OVER (ORDER BY segment_id) - raw_bytes AS bytes_before
+  }): Promise<SizedRow[]> {
+    const { rows } = await this.#session.query<SizedColumns>(
+      `SELECT * FROM (
+         SELECT ${SIZED_COLUMNS},
+           sum(raw_bytes) OVER (ORDER BY segment_id) - raw_bytes AS bytes_before
          FROM segments WHERE stream_id = ${MIXED_STREAM} AND segment_id > $1 AND segment_id < $2
            AND last_segment_id < $2
          ORDER BY segment_id LIMIT $3
        ) AS rows WHERE bytes_before <= $4 ORDER BY segment_id`,
       [String(range.after), String(range.before), range.limit, SPLIT_BYTES_MAX],
     )
-    return rows.map((row) => {
-      const segmentId = BigInt(row.segment_id) as SegmentId
-      return {
-        segmentId,
-        lastSegmentId: BigInt(row.last_segment_id) as SegmentId,
-        rawBytes: row.raw_bytes,
-        payloadBytes: row.payload_bytes,
-        runs: decodeRuns(row.members, segmentId),
-      }
-    })
+    return rows.map(sizedRow)
   }
 
   /** The oldest mixed row that its node's checkpoint has passed, excluding some. */
@@ -105,8 +87,8 @@ export class SplitStore {
   }
 
   /** Runs of the rows that are still there. */
-  async listRuns(mixed: readonly MixedRow[]): Promise<StoredRun[]> {
-    const runs = mixed.flatMap((row) => row.runs)
+  async listRuns(mixed: readonly SizedRow[]): Promise<StoredRun[]> {
+    const runs = mixed.flatMap((row) => row.segments)
     const { rows } = await this.#session.query<RunRow>(
       `SELECT r.* FROM unnest($1::integer[], $2::bigint[]) AS wanted (stream_id, segment_id)
        JOIN segment_runs r
@@ -126,15 +108,8 @@ export class SplitStore {
   }
 
   /** Payloads in the order of `rowIds`; undefined when one of them no longer exists. */
-  async readPayloads(rowIds: readonly SegmentId[]): Promise<Uint8Array[] | undefined> {
-    const { rows } = await this.#session.query<{ segment_id: string; payload: Uint8Array }>(
-      `SELECT segment_id, payload FROM segments
-       WHERE stream_id = ${MIXED_STREAM} AND segment_id = ANY ($1::bigint[])`,
-      [rowIds.map(String)],
-    )
-    const byId = new Map(rows.map((row) => [row.segment_id, row.payload]))
-    const payloads = rowIds.map((id) => byId.get(String(id)))
-    return payloads.every((payload) => payload !== undefined) ? payloads : undefined
+  readPayloads(rowIds: readonly SegmentId[]): Promise<Uint8Array[] | undefined> {
+    return readRowPayloads(this.#session, MIXED_STREAM, rowIds)
   }
 
   /** Ids of the streams' own rows within a range, SPLIT_BETWEEN_ROWS_MAX of them at most. */
@@ -198,7 +173,9 @@ export class SplitStore {
 
   /** All bytes as one parameter: an array of them would be sent as text. */
   async #insert({ rows, payloads }: SplitPart): Promise<void> {
-    const members = rows.map(({ runs }) => (runs.length > 1 ? encodeMembers(runs) : NO_MEMBERS))
+    const members = rows.map(({ streamId, runs }) => {
+      return runs.length > 1 ? encodeMembers(streamId, runs) : NO_MEMBERS
+    })
     await this.#session.query(
       `INSERT INTO segments (stream_id, segment_id, last_segment_id, members, ingested_at,
          event_count, raw_bytes, sent_bytes, payload)
@@ -264,14 +241,6 @@ export class SplitStore {
 }
 
 const NO_MEMBERS = new Uint8Array(0)
-
-interface MixedInfo {
-  readonly segment_id: string
-  readonly last_segment_id: string
-  readonly raw_bytes: number
-  readonly payload_bytes: number
-  readonly members: Uint8Array
-}
 
 interface RunRow {
   readonly stream_id: number

@@ -87,6 +87,22 @@ test('while the store is away, cached credentials work and others are unavailabl
   await cache.stop()
 })
 
+test('that the store is away is told once until it answers', async () => {
+  const told: unknown[] = []
+  const { source, cache } = setUp({ pollMs: 5, onError: (cause) => told.push(cause) })
+  cache.start()
+  for (const times of [1, 2]) {
+    source.away = true
+    await new Promise((resolve) => setTimeout(resolve, 60)) // Several polls.
+    assert.equal(told.length, times)
+    assert.match(String(told[times - 1]), /connection refused/)
+    source.away = false
+    await new Promise((resolve) => setTimeout(resolve, 60))
+  }
+  assert.equal(told.length, 2)
+  await cache.stop()
+})
+
 test('a revocation is noticed, an unchanged version changes nothing', async () => {
   const { source, cache } = setUp({ pollMs: 5 })
   const text = source.issue('key')

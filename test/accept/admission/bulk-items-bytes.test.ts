@@ -19,13 +19,13 @@ import {
   SMALL_BODY_BYTES_MAX,
 } from '../../../src/limits.ts'
 import {
+  type BulkPartOptions,
   COMPACT_ITEMS,
   everyOperation,
   ITEM_ALL,
   ITEM_ERROR_REASON,
   ITEM_STATUS,
-  type Part,
-} from '../../../src/model/batch.ts'
+} from '../../../src/model/batch/bulk-items.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
 import { bulkBody } from '../../decode/bulk-bodies.ts'
 import { decodePart } from '../../decode/decode-part.ts'
@@ -35,16 +35,14 @@ import { batchOfPart } from '../framing/frame-body.ts'
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
-type Options = Pick<Part, 'itemFields' | 'defaultIndex'>
-
 const pipeline = new IngestPipeline()
 
 /** The items as a worker writes them. */
-function itemsOf(body: string, options: Options = {}): Uint8Array {
+function itemsOf(body: string, options: BulkPartOptions = {}): Uint8Array {
   const whole = Buffer.from(`${body}\n`)
   const buffer = Buffer.concat([whole, Buffer.alloc(BATCH_PADDING)])
   const batch = batchOfPart(buffer, { framing: 'bulk', start: 0, end: whole.length })
-  const parts = batch.parts.map((part) => ({ ...part, ...options }))
+  const parts = batch.parts.map((part) => ({ ...part, options }))
   return pipeline.run({ ...batch, parts }).parts[0]?.bulkItems?.json ?? new Uint8Array()
 }
 
@@ -91,7 +89,7 @@ test('a usual item counts with its longest error at most', () => {
 
 test('unwanted fields do not count; repeated names do', () => {
   const body = Buffer.from('{"create":{"_id":"abc"}}\n{"a":1}\n'.repeat(10))
-  const bytesOf = (options: Options) => bulkItemsBytesMax(body, options)
+  const bytesOf = (options: BulkPartOptions) => bulkItemsBytesMax(body, options)
   assert.equal(bytesOf({ itemFields: everyOperation(0) }), 0)
   const status = '{"create":{"status":201,}},'.length * 10
   assert.equal(bytesOf({ itemFields: everyOperation(ITEM_STATUS) }), status)

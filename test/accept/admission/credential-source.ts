@@ -103,7 +103,7 @@ export class FakeSource implements CredentialSource {
 
 export function setUp(options: Partial<CredentialCacheOptions> = {}) {
   const source = new FakeSource()
-  return { source, cache: new CredentialCache({ source, ...options }) }
+  return { source, cache: new CredentialCache({ source, onError: () => undefined, ...options }) }
 }
 
 /** The code and message that `promise` rejects with. */

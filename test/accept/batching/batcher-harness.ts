@@ -1,17 +1,16 @@
 /** A batcher whose pool and commits are answered by hand, with the worker's real results. */
 import assert from 'node:assert/strict'
 import { Batcher, type EncodeTask } from '../../../src/accept/batching/batcher.ts'
+import type { WholePart } from '../../../src/accept/framing/body-format.ts'
 import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
-import type {
-  AcceptedBatch,
-  EncodedBatch,
-  SegmentOutput,
-  SegmentToCommit,
-} from '../../../src/model/batch.ts'
+import type { AcceptedBatch, SegmentOutput } from '../../../src/model/batch/accepted-batch.ts'
+import type { SegmentToCommit } from '../../../src/model/batch/committed-group.ts'
+import type { EncodedBatch } from '../../../src/model/batch/encoded-batch.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../../src/model/schema.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
 import type { Stream, StreamId } from '../../../src/model/stream.ts'
+import { DECODERS } from '../../../workers/decode/all-decoders.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
 import { decodeSegment } from '../../../workers/segment/segment.ts'
 
@@ -125,6 +124,11 @@ export const stream = (id: number): Stream => ({
   textFields: [],
   otlpContext: 'drop',
 })
+
+/** A small body that a surface hands over as a whole. */
+export function wholePart(framing: string, body: Uint8Array): WholePart {
+  return { framing, input: DECODERS.get(framing)!.input, bytes: body }
+}
 
 export const turn = () => new Promise((resolve) => setImmediate(resolve))
 export const bytes = (text: string) => Buffer.from(text)

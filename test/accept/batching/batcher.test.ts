@@ -7,18 +7,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestError } from '../../../src/errors.ts'
 import { BATCH_BYTES_TARGET, BATCH_PARTS_MAX } from '../../../src/limits.ts'
-import { bytes, setUp, stream, turn } from './batcher-harness.ts'
+import { bytes, setUp, stream, turn, wholePart } from './batcher-harness.ts'
 
 test('requests of one stream and turn share a batch; each gets its own result', async () => {
   const { pool, commits, batcher, buffers } = setUp()
   const results = [
-    batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}\n{"a":2}')),
-    batcher.submitShared(stream(1), 'ndjson', bytes('{"bad\n{"a":3}\n')),
-    batcher.submitShared(stream(1), 'array', bytes('{"a":4},7')),
-    batcher.submitShared(stream(1), 'document', bytes('{"a":\n5}')),
-    batcher.submitShared(stream(1), 'array', bytes('{"a":6},{"a"')),
-    batcher.submitShared(stream(1), 'ndjson', bytes('\n \n')),
-    batcher.submitShared(stream(1), 'ndjson', bytes('{"a":7}')),
+    batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":1}\n{"a":2}'))),
+    batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"bad\n{"a":3}\n'))),
+    batcher.submitShared(stream(1), wholePart('array', bytes('{"a":4},7'))),
+    batcher.submitShared(stream(1), wholePart('document', bytes('{"a":\n5}'))),
+    batcher.submitShared(stream(1), wholePart('array', bytes('{"a":6},{"a"'))),
+    batcher.submitShared(stream(1), wholePart('ndjson', bytes('\n \n'))),
+    batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":7}'))),
   ]
   await turn()
   assert.equal(pool.tasks.length, 1)
@@ -70,11 +70,11 @@ test('requests of one stream and turn share a batch; each gets its own result', 
 
 test('other streams, text and later turns have batches of their own', async () => {
   const { pool, batcher } = setUp()
-  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
-  void batcher.submitShared(stream(2), 'ndjson', bytes('{"a":2}'))
-  void batcher.submitShared(stream(1), 'text', bytes('line'))
+  void batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":1}')))
+  void batcher.submitShared(stream(2), wholePart('ndjson', bytes('{"a":2}')))
+  void batcher.submitShared(stream(1), wholePart('text', bytes('line')))
   await turn()
-  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":3}'))
+  void batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":3}')))
   await turn()
   const seen = pool.tasks.map(({ batch }) => [
     batch.streamId,
@@ -90,11 +90,11 @@ test('other streams, text and later turns have batches of their own', async () =
 
 test('a busy pool lets requests gather; a free thread takes them', async () => {
   const { pool, batcher } = setUp()
-  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  void batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":1}')))
   await turn()
   pool.hasIdleThread = false
   for (let i = 0; i < 5; i++) {
-    void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":2}'))
+    void batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":2}')))
     await turn()
   }
   assert.equal(pool.tasks.length, 1)
@@ -111,10 +111,10 @@ test('a busy pool lets requests gather; a free thread takes them', async () => {
 test('with a busy pool, all shared batches hold a single slot in its queue', async () => {
   const { pool, batcher, commits } = setUp()
   pool.hasIdleThread = false
-  const first = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
-  const other = batcher.submitShared(stream(2), 'ndjson', bytes('{"a":2}'))
+  const first = batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":1}')))
+  const other = batcher.submitShared(stream(2), wholePart('ndjson', bytes('{"a":2}')))
   await turn()
-  const late = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":3}'))
+  const late = batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":3}')))
   await turn()
   assert.deepEqual([pool.tasks.length, pool.turns.length], [0, 1])
   pool.turns.shift()!() // A thread is free: it takes what has gathered until now.
@@ -138,7 +138,7 @@ test('with a busy pool, all shared batches hold a single slot in its queue', asy
 test('a turn that finds nothing left to do is given back', async () => {
   const { pool, batcher } = setUp()
   pool.hasIdleThread = false
-  void batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  void batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":1}')))
   await turn()
   pool.hasIdleThread = true
   batcher.threadIdle()
@@ -152,7 +152,7 @@ test('a shared batch holds BATCH_PARTS_MAX requests, then another begins', async
   const { pool, batcher } = setUp()
   pool.hasIdleThread = false
   for (let i = 0; i <= BATCH_PARTS_MAX; i++)
-    void batcher.submitShared(stream(1), 'text', bytes('x'))
+    void batcher.submitShared(stream(1), wholePart('text', bytes('x')))
   assert.deepEqual(
     pool.tasks.map(({ batch }) => batch.parts.length),
     [BATCH_PARTS_MAX],
@@ -165,7 +165,7 @@ test('a shared batch holds BATCH_BYTES_TARGET bytes, then another begins', async
   const line = `{"a":"${'x'.repeat(60_000)}"}`
   const fits = Math.floor(BATCH_BYTES_TARGET / (line.length + 1))
   const results = Array.from({ length: fits + 1 }, () => {
-    return batcher.submitShared(stream(1), 'ndjson', bytes(line))
+    return batcher.submitShared(stream(1), wholePart('ndjson', bytes(line)))
   })
   assert.deepEqual(
     pool.tasks.map(({ batch }) => batch.parts.length),
@@ -183,13 +183,13 @@ test('a shared batch holds BATCH_BYTES_TARGET bytes, then another begins', async
 
 test('a failure of the pool fails only its requests, and its buffers are not reused', async () => {
   const { pool, batcher, buffers, commits } = setUp()
-  const failing = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  const failing = batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":1}')))
   await turn()
   const task = pool.tasks.shift()!
   task.reject(new IngestError('internal', 'died'))
   await assert.rejects(failing, /died/)
   assert.equal(buffers.out.size, 3)
-  const next = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":2}'))
+  const next = batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":2}')))
   await turn()
   assert.notEqual(pool.tasks[0]?.batch.bytes.buffer, task.batch.bytes.buffer)
   pool.work()
@@ -201,8 +201,8 @@ test('a failure of the pool fails only its requests, and its buffers are not reu
 test('a failed commit fails the requests that had events in it', async () => {
   const { pool, batcher, failCommits } = setUp()
   failCommits(new IngestError('unavailable', 'away'))
-  const stored = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
-  const empty = batcher.submitShared(stream(1), 'ndjson', bytes('x'))
+  const stored = batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":1}')))
+  const empty = batcher.submitShared(stream(1), wholePart('ndjson', bytes('x')))
   stored.catch(() => undefined)
   await turn()
   pool.work()
@@ -241,7 +241,7 @@ test('items of a large bulk request are in a buffer that comes back to us', asyn
       const buffer = batcher.buffers.take(text.length)
       buffer.set(bytes(text))
       const part = { buffer, framing: 'bulk', start: 0, end: text.length, linesBefore: 0 } as const
-      const encoded = batcher.encodeOwn(stream(1), part)
+      const encoded = batcher.encodeOwn(stream(1), part, { hasItems: true })
       pool.work()
       return encoded
     }),
@@ -265,7 +265,7 @@ test('a request under new settings does not join a batch under old ones', async 
   const before = stream(1)
   const redacting = { ...before, redactSensitive: true, redactFields: ['password'] }
   for (const each of [before, { ...before }, redacting, { ...redacting }, before]) {
-    void batcher.submitShared(each, 'ndjson', bytes('{"password":"x"}'))
+    void batcher.submitShared(each, wholePart('ndjson', bytes('{"password":"x"}')))
   }
   assert.deepEqual(
     pool.tasks.map(({ batch }) => [batch.settings.redactSensitive, batch.parts.length]),

@@ -9,7 +9,7 @@ import { BATCH_PADDING } from '../../../src/bytes/batch-buffers.ts'
 import { IngestError } from '../../../src/errors.ts'
 import { BATCH_BYTES_TARGET, MIX_STREAM_BYTES_MAX } from '../../../src/limits.ts'
 import type { Stream } from '../../../src/model/stream.ts'
-import { bytes, setUp, stream, type Task, turn } from './batcher-harness.ts'
+import { bytes, setUp, stream, type Task, turn, wholePart } from './batcher-harness.ts'
 
 const mixable = (id: number, settings: Partial<Stream> = {}): Stream => {
   return { ...stream(id), parseUserAgents: false, ...settings }
@@ -19,10 +19,10 @@ const owners = ({ batch }: Task) => batch.owners?.map((owner) => [owner.streamId
 test('small batches of several streams go as one; each learns of its own run', async () => {
   const { pool, batcher, commits, buffers } = setUp(() => false)
   const results = [
-    batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":1}\n{"a":2}')),
-    batcher.submitShared(mixable(3), 'ndjson', bytes('{"bad')),
-    batcher.submitShared(mixable(4), 'ndjson', bytes('{"a":3}')),
-    batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":4}')),
+    batcher.submitShared(mixable(2), wholePart('ndjson', bytes('{"a":1}\n{"a":2}'))),
+    batcher.submitShared(mixable(3), wholePart('ndjson', bytes('{"bad'))),
+    batcher.submitShared(mixable(4), wholePart('ndjson', bytes('{"a":3}'))),
+    batcher.submitShared(mixable(2), wholePart('ndjson', bytes('{"a":4}'))),
   ]
   await turn()
   assert.deepEqual(pool.tasks.map(owners), [
@@ -54,13 +54,13 @@ test('streams with other settings or user agents, and large batches, are not mix
   const large = bytes(`{"a":"${'x'.repeat(MIX_STREAM_BYTES_MAX)}"}`)
   const redacting = { redactSensitive: true }
   const submit = (each: Stream, body = bytes('{"a":1}')) => {
-    void batcher.submitShared(each, 'ndjson', body)
+    void batcher.submitShared(each, wholePart('ndjson', body))
   }
   submit(mixable(2))
   submit(mixable(3, redacting))
   submit(stream(1))
   submit(mixable(4), large)
-  void batcher.submitShared(mixable(5), 'text', bytes('line'))
+  void batcher.submitShared(mixable(5), wholePart('text', bytes('line')))
   submit(mixable(6, { ...redacting, redactFields: ['c'] }))
   submit(mixable(9))
   submit(mixable(7))
@@ -105,7 +105,7 @@ test('a mixed batch holds BATCH_BYTES_TARGET bytes; the rest are in the next', a
   const line = bytes(`{"a":"${'x'.repeat(MIX_STREAM_BYTES_MAX - 100)}"}`)
   const fits = Math.floor(BATCH_BYTES_TARGET / (line.length + 1))
   for (let id = 2; id < fits + 4; id++) {
-    void batcher.submitShared(mixable(id), 'ndjson', line)
+    void batcher.submitShared(mixable(id), wholePart('ndjson', line))
   }
   await turn()
   assert.deepEqual(
@@ -117,8 +117,8 @@ test('a mixed batch holds BATCH_BYTES_TARGET bytes; the rest are in the next', a
 
 test('a mixed batch that kills its worker is tried stream by stream', async () => {
   const { pool, batcher, commits } = setUp(() => false)
-  const good = batcher.submitShared(mixable(2), 'ndjson', bytes('{"a":1}'))
-  const bad = batcher.submitShared(mixable(3), 'ndjson', bytes('{"a":2}'))
+  const good = batcher.submitShared(mixable(2), wholePart('ndjson', bytes('{"a":1}')))
+  const bad = batcher.submitShared(mixable(3), wholePart('ndjson', bytes('{"a":2}')))
   await turn()
   pool.tasks.shift()!.reject(new IngestError('internal', 'died'))
   await turn()
@@ -132,12 +132,16 @@ test('a mixed batch that kills its worker is tried stream by stream', async () =
 
 test('a mixed batch that the pool or commit refuses is refused, not tried again', async () => {
   const { pool, batcher, failCommits } = setUp(() => false)
-  const full = [2, 3].map((id) => batcher.submitShared(mixable(id), 'ndjson', bytes('{"a":1}')))
+  const full = [2, 3].map((id) =>
+    batcher.submitShared(mixable(id), wholePart('ndjson', bytes('{"a":1}'))),
+  )
   await turn()
   pool.tasks.shift()!.reject(new IngestError('overloaded', 'full'))
   for (const each of full) await assert.rejects(each, /full/)
   failCommits(new IngestError('internal', 'broken'))
-  const lost = [2, 3].map((id) => batcher.submitShared(mixable(id), 'ndjson', bytes('{"a":1}')))
+  const lost = [2, 3].map((id) =>
+    batcher.submitShared(mixable(id), wholePart('ndjson', bytes('{"a":1}'))),
+  )
   await turn()
   pool.work()
   for (const each of lost) await assert.rejects(each, /broken/)

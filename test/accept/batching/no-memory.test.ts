@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestError } from '../../../src/errors.ts'
 import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
-import { bytes, setUp, stream, turn } from './batcher-harness.ts'
+import { bytes, setUp, stream, turn, wholePart } from './batcher-harness.ts'
 
 const WAIT_MS = 2_000
 
@@ -35,7 +35,7 @@ for (const [name, hasIdleThread] of [
     test(`a task made ${name}: no memory after ${takes} buffers`, async () => {
       const { pool, batcher, buffers, commits } = setUp()
       pool.hasIdleThread = hasIdleThread
-      const failing = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+      const failing = batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":1}')))
       failing.catch(() => undefined)
       buffers.takesLeft = takes
       await turn()
@@ -43,7 +43,7 @@ for (const [name, hasIdleThread] of [
       await refusedWith('overloaded', failing)
       assert.deepEqual([pool.tasks.length, buffers.out.size], [0, 0])
       buffers.takesLeft = Number.POSITIVE_INFINITY
-      const next = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":2}'))
+      const next = batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":2}')))
       await turn()
       for (const give of pool.turns.splice(0)) give()
       pool.work()
@@ -60,7 +60,7 @@ test('a task of several streams: each gets the error, and nothing is kept', asyn
     const { pool, batcher, buffers } = setUp(() => false)
     pool.hasIdleThread = false
     const streams = [2, 3].map((id) => {
-      return batcher.submitShared(stream(id), 'ndjson', bytes('{"a":1}'))
+      return batcher.submitShared(stream(id), wholePart('ndjson', bytes('{"a":1}')))
     })
     for (const each of streams) each.catch(() => undefined)
     await turn()
@@ -77,14 +77,14 @@ test('a full batch is handed on: its requests get results, the new one is accept
   const line = `{"a":"${'x'.repeat(60_000)}"}`
   const fits = Math.floor(BATCH_BYTES_TARGET / (line.length + 1))
   const full = Array.from({ length: fits }, () => {
-    return batcher.submitShared(stream(1), 'ndjson', bytes(line))
+    return batcher.submitShared(stream(1), wholePart('ndjson', bytes(line)))
   })
   for (const each of full) each.catch(() => undefined)
   buffers.takesLeft = 0
-  assert.throws(() => batcher.submitShared(stream(1), 'ndjson', bytes(line)), RangeError)
+  assert.throws(() => batcher.submitShared(stream(1), wholePart('ndjson', bytes(line))), RangeError)
   for (const each of full) await refusedWith('overloaded', each)
   buffers.takesLeft = Number.POSITIVE_INFINITY
-  void batcher.submitShared(stream(1), 'ndjson', bytes(line))
+  void batcher.submitShared(stream(1), wholePart('ndjson', bytes(line)))
   assert.deepEqual([pool.tasks.length, buffers.out.size], [0, 1])
 })
 
@@ -100,7 +100,7 @@ test("a large request's batch: it fails, and its buffer is used again", async ()
 
 test('an invalid result fails its requests', async () => {
   const { pool, batcher } = setUp()
-  const failing = batcher.submitShared(stream(1), 'ndjson', bytes('{"a":1}'))
+  const failing = batcher.submitShared(stream(1), wholePart('ndjson', bytes('{"a":1}')))
   await turn()
   pool.tasks.shift()!.resolve({ segments: [] } as never)
   await assert.rejects(failing, TypeError)

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { unauthenticated } from '../../../src/accept/admission/authenticate.ts'
-import { bytes, setUp, stream, turn } from './batcher-harness.ts'
+import { bytes, setUp, stream, turn, wholePart } from './batcher-harness.ts'
 
 interface Key {
   isLive: boolean
@@ -31,8 +31,12 @@ const clientOf = (key: Key) => ({
 
 function submitter({ batcher }: ReturnType<typeof setUp>) {
   return (id: number, text: string, key: Key) => {
-    const { length } = bytes(text)
-    return batcher.submitShared(stream(id), 'ndjson', bytes(text), undefined, length, clientOf(key))
+    return batcher.submitShared(
+      stream(id),
+      wholePart('ndjson', bytes(text)),
+      undefined,
+      clientOf(key),
+    )
   }
 }
 

@@ -1,10 +1,12 @@
 /** Runs a body through framer and worker code like a request, without pool, network or commit. */
 
-import { BodyFramer, type BodyKind } from '../../../src/accept/framing/body-framer.ts'
+import { JSON_BODY, NDJSON_BODY, TEXT_BODY } from '../../../src/accept/framing/body-format.ts'
 import { IngestReport } from '../../../src/accept/ingest-report.ts'
+import { BULK_BODY } from '../../../src/accept/surfaces/elastic/bulk-format.ts'
+import { OTLP_JSON_BODY } from '../../../src/accept/surfaces/otlp/otlp-formats.ts'
 import { BATCH_PADDING, BatchBuffers, padBatch } from '../../../src/bytes/batch-buffers.ts'
 import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
-import type { AcceptedBatch, Framing } from '../../../src/model/batch.ts'
+import type { AcceptedBatch } from '../../../src/model/batch/accepted-batch.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
 import { decodeSegment } from '../../../workers/segment/segment.ts'
@@ -25,12 +27,22 @@ export interface FrameOptions {
   readonly declaredBytes?: number
 }
 
+/** Formats of bodies by their names. */
+export const FORMATS = {
+  json: JSON_BODY,
+  ndjson: NDJSON_BODY,
+  text: TEXT_BODY,
+  bulk: BULK_BODY,
+  'otlp-json': OTLP_JSON_BODY,
+}
+export type FormatName = keyof typeof FORMATS
+
 const pipeline = new IngestPipeline()
 
 /** The first bytes of a batch's buffer, as the batcher hands them to the pool. */
 export function batchOfPart(
   buffer: Uint8Array,
-  part: { readonly framing: Framing; readonly start: number; readonly end: number },
+  part: { readonly framing: string; readonly start: number; readonly end: number },
 ): AcceptedBatch {
   padBatch(buffer, part.end)
   return {
@@ -44,7 +56,7 @@ export function batchOfPart(
 
 /** Judges a body that arrives in `chunks`. */
 export function frameBody(
-  kind: BodyKind,
+  kind: FormatName,
   chunks: readonly Uint8Array[],
   options: FrameOptions = {},
 ): Outcome {
@@ -52,8 +64,7 @@ export function frameBody(
   const events: string[] = []
   let failure: string | undefined
   let parts = 0
-  const framer = new BodyFramer(
-    kind,
+  const framer = FORMATS[kind].createFramer(
     options.declaredBytes ?? 0,
     new BatchBuffers(BATCH_BYTES_TARGET),
     {

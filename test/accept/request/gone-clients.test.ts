@@ -7,12 +7,13 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { TEXT_BODY } from '../../../src/accept/framing/body-format.ts'
 import { ingestHandler } from '../../../src/accept/request/ingest-handler.ts'
 import { InFlight } from '../../../src/http/in-flight.ts'
 import type { HttpServer } from '../../../src/http/server.ts'
 import { BATCH_BYTES_TARGET, IN_FLIGHT_BYTES_MAX } from '../../../src/limits.ts'
 import { RawClient, startServer } from '../../http/raw-client.ts'
-import { bytes, setUp, stream, turn } from '../batching/batcher-harness.ts'
+import { bytes, setUp, stream, turn, wholePart } from '../batching/batcher-harness.ts'
 
 const servers: HttpServer[] = []
 after(() => {
@@ -47,8 +48,7 @@ test('a shared batch holds the requests that still wait; each gets its own answe
   pool.hasIdleThread = false
   const gone = { isOver: false }
   const submit = (text: string, client?: typeof gone) => {
-    const length = Buffer.byteLength(text)
-    return batcher.submitShared(stream(1), 'ndjson', bytes(text), undefined, length, client)
+    return batcher.submitShared(stream(1), wholePart('ndjson', bytes(text)), undefined, client)
   }
   const first = submit('{"a":1}')
   const dropped = [submit('{"gone":1}', gone), submit('{"gone":2}', gone)]
@@ -80,10 +80,10 @@ test('a shared batch with no client left is dropped, and the next batch has its 
     const gone = { isOver: false }
     for (const id of [2, 3]) {
       const line = bytes('{"a":1}')
-      const lost = batcher.submitShared(stream(id), 'ndjson', line, undefined, 7, gone)
+      const lost = batcher.submitShared(stream(id), wholePart('ndjson', line), undefined, gone)
       lost.catch(() => undefined)
     }
-    void batcher.submitShared(stream(4), 'ndjson', bytes('{"a":2}'))
+    void batcher.submitShared(stream(4), wholePart('ndjson', bytes('{"a":2}')))
     await turn()
     gone.isOver = true
     pool.turns.shift()!()
@@ -117,7 +117,7 @@ async function serve() {
     surface: 'text',
     answerForm: 'text',
     apiKey: 'key',
-    plan: () => ({ kind: 'text' }),
+    plan: () => ({ format: TEXT_BODY }),
     judge: nothing,
     answer: () => 'taken',
     acceptedReply: (answer) => ({ status: 200, body: answer }),

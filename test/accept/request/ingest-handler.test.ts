@@ -5,8 +5,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Batcher } from '../../../src/accept/batching/batcher.ts'
-import type { Dialect } from '../../../src/accept/dialect.ts'
-import { type IngestDeps, ingestHandler } from '../../../src/accept/request/ingest-handler.ts'
+import type { HttpDialect } from '../../../src/accept/dialect.ts'
+import { NDJSON_BODY } from '../../../src/accept/framing/body-format.ts'
+import type { IngestDeps } from '../../../src/accept/request/ingest.ts'
+import { ingestHandler } from '../../../src/accept/request/ingest-handler.ts'
 import { BatchBuffers } from '../../../src/bytes/batch-buffers.ts'
 import { IngestError } from '../../../src/errors.ts'
 import { InFlight } from '../../../src/http/in-flight.ts'
@@ -49,18 +51,18 @@ const TRANSFORMS = {
 }
 
 /** A dialect that works, except for what a test replaces. */
-const DIALECT: Dialect = {
+const DIALECT: HttpDialect = {
   surface: 'native',
   answerForm: 'native',
   apiKey: 'key',
-  plan: () => ({ kind: 'ndjson' }),
+  plan: () => ({ format: NDJSON_BODY }),
   judge: () => undefined,
   answer: () => 'taken',
   acceptedReply: (answer) => ({ status: 200, body: answer }),
   refusedReply: (error) => ({ status: 500, body: `told ${error.code}` }),
 }
 
-async function serve(dialect: Partial<Dialect>, deps: Partial<IngestDeps> = {}) {
+async function serve(dialect: Partial<HttpDialect>, deps: Partial<IngestDeps> = {}) {
   const faults: string[] = []
   const encode = async () => ({
     streamId: STREAM.streamId,

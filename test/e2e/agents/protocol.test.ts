@@ -15,7 +15,7 @@ import {
   QUERY_MS_MAX,
 } from '../../../src/limits.ts'
 import { Api, call } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 import { connectAgent, createToken, readAnswer } from './agent-client.ts'
 
 const TOOLS = [
@@ -29,20 +29,18 @@ const TOOLS = [
   'tail_sample',
 ]
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 let reader: string
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
   reader = await createToken(api, ['streams:read', 'events:read'])
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 const MESSAGE = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }

@@ -13,11 +13,10 @@ import {
   MCP_STREAMS_PAGE,
 } from '../../../src/limits.ts'
 import { Api, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 import { type Agent, connectAgent, createToken } from './agent-client.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 let agent: Agent
 let stream: Stream
@@ -26,7 +25,7 @@ const EVENTS = 300
 const ODD = '{"level":"info","message":"odd","id":9223372036854775807,"x":1.0,"x":2}'
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
   stream = await api.createStream({ name: 'shop' })
   const lines = Array.from({ length: EVENTS }, (_, n) => {
@@ -40,8 +39,7 @@ before(async () => {
 
 after(async () => {
   await agent?.close()
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 async function untilProjected(events: number): Promise<void> {

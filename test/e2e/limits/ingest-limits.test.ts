@@ -7,22 +7,20 @@ import { after, before, test } from 'node:test'
 import zlib from 'node:zlib'
 import { RawClient } from '../../http/raw-client.ts'
 import { type Answer, Api, NDJSON_TYPE, readIngestAnswer, readProblem } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
 const MIB = 1024 * 1024
 const NDJSON = { 'content-type': NDJSON_TYPE }
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 /** An event whose JSON has this many bytes. */

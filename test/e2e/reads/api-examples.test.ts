@@ -15,13 +15,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Api } from '../../support/api.ts'
 import { DescribedAnswers, startRecorder } from '../../support/described-answers.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
 const run = promisify(execFile)
 const DOC = fileURLToPath(new URL('../../../../docs/api.md', import.meta.url))
-const dataDir = makeDataDir()
 const folder = mkdtempSync(join(tmpdir(), 'sluice-examples-'))
-let service: Service
+let service: SharedService
 let key = ''
 let answers: DescribedAnswers
 let recorder: Awaited<ReturnType<typeof startRecorder>>
@@ -34,7 +33,7 @@ interface Example {
 }
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   const document = await new Api(service).rest('/v1/openapi.json')
   answers = new DescribedAnswers(JSON.parse(document))
   recorder = await startRecorder(service.url, answers)
@@ -42,8 +41,7 @@ before(async () => {
 
 after(async () => {
   recorder?.close()
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
   rmSync(folder, { recursive: true })
 })
 

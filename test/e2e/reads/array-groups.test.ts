@@ -7,11 +7,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readElementTexts, readMemberTexts } from '../../../src/api/json-text.ts'
 import { Api, call, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 import { type Agent, connectAgent, createToken } from '../agents/agent-client.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 let stream: Stream
 let agent: Agent
@@ -43,7 +42,7 @@ const CHANGED = [
 const ALL = [...SAME.map((text) => [text, text] as const), ...CHANGED]
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
   stream = await api.createStream({ name: 'arrays' })
   const lines = ALL.map(([sent], n) => `{"n":${n},"v":${sent}}`)
@@ -54,8 +53,7 @@ before(async () => {
 
 after(async () => {
   await agent?.close()
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 const path = () => `/v1/streams/${stream.id}`

@@ -8,19 +8,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
 const ENTRY = fileURLToPath(new URL('../../../src/cli.js', import.meta.url))
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 function begin(args: readonly string[], env: Readonly<Record<string, string>> = {}) {

@@ -8,10 +8,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, call } from '../../support/api.ts'
 import { DescribedAnswers, startRecorder } from '../../support/described-answers.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let answers: DescribedAnswers
 let recorder: Awaited<ReturnType<typeof startRecorder>>
 let api: Api
@@ -20,7 +19,7 @@ let api: Api
 const ELSEWHERE = /^(?:compatible|ingestOtlp|elastic|getOpenApi|signIn|mcp|callTool|tail)/
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   const document = JSON.parse(await new Api(service).rest('/v1/openapi.json'))
   answers = new DescribedAnswers(document)
   recorder = await startRecorder(service.url, answers)
@@ -29,8 +28,7 @@ before(async () => {
 
 after(async () => {
   recorder?.close()
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 const EVENTS = [

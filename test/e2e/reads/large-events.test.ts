@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE, type Stream } from '../../support/api.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const WORDS = 2_000
@@ -91,11 +92,13 @@ const ASKED: readonly Asked[] = [
   ['facets', { fields: ['message'] }, ({ complete }) => complete],
 ]
 
-for (const [name, events, bytes] of [
-  ['8 KB', 45_000, 8_000],
-  ['200 KB', 1_800, 200_000],
+for (const [size, events, bytes, skip] of [
+  ['8 KB', 45_000, 8_000, false],
+  ['200 KB', 1_800, 200_000, ONLY_LONG],
 ] as const) {
-  test(`events of ${name} are found, counted and grouped; their parts have indexes`, async () => {
+  test(`events of ${size} are found, counted, grouped; their parts have indexes`, {
+    skip,
+  }, async () => {
     const stream = await fill(events, bytes)
     for (const [path, body, isRight] of ASKED) {
       const answer = await api.tryRest(`/v1/streams/${stream.id}/${path}`, 'POST', body)

@@ -6,11 +6,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, call, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 import { connectAgent, createToken } from '../agents/agent-client.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 let stream: Stream
 let path = ''
@@ -28,7 +27,7 @@ const NAMES = [
 const CELLS = ['=1+1', '@x', '+x', '-x', '\tx', '\rx', '-5', '+1.5e3', 'a=1', '', '"=1"']
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
   stream = await api.createStream({ name: 'names' })
   path = `/v1/streams/${stream.id}`
@@ -40,8 +39,7 @@ before(async () => {
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the answer holds is judged by the test.

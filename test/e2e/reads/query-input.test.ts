@@ -12,15 +12,14 @@ import {
 import { GRANULE_ROWS } from '../../../src/model/projection.ts'
 import { eventually } from '../../store/temporary.ts'
 import { Api, type Problem, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 let stream: Stream
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
   stream = await api.createStream()
   const events = Array.from({ length: 300 }, (_, n) => ({
@@ -41,8 +40,7 @@ before(async () => {
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 interface Completed {

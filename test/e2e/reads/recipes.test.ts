@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
 const run = promisify(execFile)
 const DOC = fileURLToPath(new URL('../../../../docs/query.md', import.meta.url))
@@ -59,17 +59,16 @@ function toEvent(line: string): Event {
   }
 }
 
-const dataDir = makeDataDir()
 const lines = skip ? [] : readFileSync(LOG, 'utf8').trim().split('\n')
 const events = lines.map(toEvent)
 const [early, late] = [events.slice(0, 5_000), events.slice(5_000)]
 /** The recipes' examples, and what stands for them here. */
 const names = new Map<string, string>()
-let service: Service
+let service: SharedService
 
 before(async () => {
   if (skip) return
-  service = await Service.start({ dataDir })
+  service = await shareService()
   const api = new Api(service)
   const { id, key } = await api.createStream()
   assert.equal(id, '1')
@@ -92,8 +91,7 @@ before(async () => {
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 /** The shell blocks under the headings of recipes. */

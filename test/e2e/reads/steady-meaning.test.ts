@@ -12,21 +12,19 @@ import { parse } from '../../../src/language/parse.ts'
 import { TEXT_FIELDS_DEFAULT } from '../../../src/model/text-fields.ts'
 import { naiveMatches } from '../../language/naive.ts'
 import { Api, type EventPage, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
 const HEADERS = { 'content-type': 'application/json' }
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 /** Each once changed what queries meant for those before it, or hid words that it has itself. */

@@ -107,7 +107,7 @@ test('an id from the future: its number is left, its events get in once', async 
          first_event, event_count, raw_bytes, sent_bytes, stored_bytes
          FROM segment_runs WHERE row_id = ${newest})
      INSERT INTO segments SELECT stream_id, ${later('segment_id')}, ingested_at, event_count,
-       raw_bytes, payload, ${later('last_segment_id')}, members, sent_bytes
+       raw_bytes, sent_bytes, payload, ${later('last_segment_id')}, members
        FROM segments WHERE segment_id = ${newest}`,
   )
   assert.equal(rowCount, 1)

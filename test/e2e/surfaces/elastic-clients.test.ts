@@ -14,20 +14,18 @@ import pinoElasticsearchModule from 'pino-elasticsearch'
 import winston from 'winston'
 import { ElasticsearchTransport } from 'winston-elasticsearch'
 import { Api, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 /** Its types say `default`, its module is the function itself. */

@@ -6,20 +6,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Answer, Api, call, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let stream: Stream
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   stream = await new Api(service).createStream()
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 const basic = (key: string, user = 'elastic') =>

@@ -9,23 +9,21 @@ import {
   FLUENT_BIT_BUFFER_BYTES,
   FLUENT_BIT_READERS,
   readAsFluentBit,
-} from '../../accept/surfaces/fluent-bit-model.ts'
+} from '../../accept/surfaces/elastic/fluent-bit-model.ts'
 import { Api, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 import { sendWire, type WireAnswer } from './wire-request.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 const FLUENT_BIT = ['User-Agent: Fluent-Bit', 'Content-Type: application/x-ndjson']

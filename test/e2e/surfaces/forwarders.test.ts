@@ -7,21 +7,19 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { Api, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 import { sendWire, type WireAnswer } from './wire-request.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 type Body = string | Uint8Array

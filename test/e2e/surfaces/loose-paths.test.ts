@@ -6,22 +6,20 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, call, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 let stream: Stream
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
   stream = await api.createStream()
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 const JSON_TYPE = 'application/json'

@@ -10,25 +10,23 @@ import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { PROMOTED_STREAMS_MAX, SEGMENT_EVENTS_MAX } from '../../../src/limits.ts'
 import { Api, call, type EventRecord, NDJSON_TYPE, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 
 const CROWD = PROMOTED_STREAMS_MAX * 3
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0'
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 let crowd: Stream[]
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
   crowd = await Promise.all(Array.from({ length: CROWD }, () => api.createStream()))
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 /** Sends something to every stream of the crowd, and by `send` at the same time. */

@@ -8,25 +8,23 @@ import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { DEPTH_MAX } from '../../../src/limits.ts'
 import { Api, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 import { encodeLogsRequest, field } from './otlp-encoder.ts'
 import { sendWire, type WireAnswer } from './wire-request.ts'
 
 const MIB = 1024 * 1024
 const PROTOBUF = 'application/x-protobuf'
 const JSON_TYPE = 'application/json'
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 function post(

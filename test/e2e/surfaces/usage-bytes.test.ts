@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { SEGMENT_EVENTS_MAX } from '../../../src/limits.ts'
 import { eventually } from '../../store/temporary.ts'
 import { Api, call, NDJSON_TYPE, type Stream } from '../../support/api.ts'
-import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
+import { type SharedService, shareService } from '../../support/service.ts'
 import { encodeLogsRequest } from './otlp-encoder.ts'
 
 const TRANSFORMS = { redact_sensitive: true, parse_user_agents: true }
@@ -65,18 +65,16 @@ const CASES: readonly (readonly [what: string, sent: Sent])[] = [
   ['OTLP in JSON', whole({ path: OTLP_PATH, body: OTLP_JSON })],
 ]
 
-const dataDir = makeDataDir()
-let service: Service
+let service: SharedService
 let api: Api
 
 before(async () => {
-  service = await Service.start({ dataDir })
+  service = await shareService()
   api = new Api(service)
 })
 
 after(async () => {
-  await service?.kill()
-  await removeDataDir(dataDir)
+  await service?.close()
 })
 
 async function send(stream: Stream, sent: Sent, isGzip: boolean): Promise<void> {

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SEARCH_PAYLOADS_MAX } from '../../../src/limits.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
-import type { FoundSegment } from '../../../src/model/segment-place.ts'
+import type { FoundSegment } from '../../../src/model/stored-row.ts'
 import type { Stream } from '../../../src/model/stream.ts'
 import { TextNames } from '../../../src/model/text-fields.ts'
 import type { MatchTask } from '../../../src/pool/messages.ts'
@@ -57,7 +57,7 @@ const sources = storeSources({
   match: async (_: MatchTask) => ({
     kind: 'match',
     queries: [{ events: new Uint32Array(0), stopped: undefined, undecided: 3 }],
-    events: { read: new Uint32Array(0), ordinal: new Uint32Array(0) },
+    events: { read: new Uint32Array(0), ordinal: new Uint32Array(0), json: new Uint8Array(0) },
     damaged: [],
   }),
 } as unknown as SourceStores)

@@ -8,9 +8,10 @@ import {
 } from '../../../src/limits.ts'
 import type { EventKey } from '../../../src/model/event-id.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
-import type { FoundSegment } from '../../../src/model/segment-place.ts'
+import type { FoundSegment } from '../../../src/model/stored-row.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { type RecordReaders, readRecords } from '../../../src/read/search/read-records.ts'
+import type { FoundEvent } from '../../../src/read/search/search-sources.ts'
 
 const OPTIONS = { format: { kind: 'list' }, newestFirst: true, tellsStream: false } as const
 
@@ -79,4 +80,43 @@ test('large events are rendered a few at a time, a huge one alone', async () => 
     huge.rendered,
     events.map(() => 1),
   )
+})
+
+const KINDS = ['list', 'lines'] as const
+
+test('records that were written already come in their places, and are not read again', async () => {
+  for (const kind of KINDS) {
+    for (const reading of ['with', 'against'] as const) {
+      const { given, asked } = readers(100)
+      const renderRecords: RecordReaders['renderRecords'] = async (reads) => {
+        const { json, damaged } = await given.renderRecords(reads, OPTIONS.format)
+        if (kind === 'list') return { json, damaged }
+        return { json: Buffer.from(`${json}\n`.replaceAll(',', '\n')), damaged }
+      }
+      const keys = newestFirst(6)
+      const events = keys.map((key, index): FoundEvent => {
+        const isWritten = index < 3 || [7, 8, 9, 10, 11].includes(index)
+        const record = Buffer.from(`${key.segmentId}-${key.ordinal}`)
+        return isWritten ? { ...key, record } : key
+      })
+      const options = { format: { kind }, newestFirst: true, tellsStream: false } as const
+      const inOrder = reading === 'with' ? events : events.toReversed()
+      const texts: string[] = []
+      for await (const { bytes, last } of readRecords(
+        { ...given, renderRecords },
+        inOrder,
+        options,
+      )) {
+        texts.push(bytes.toString())
+        assert.equal(last, inOrder.at(-1))
+      }
+      const expected = keys.map(({ segmentId, ordinal }) => `${segmentId}-${ordinal}`)
+      assert.deepEqual(
+        texts,
+        [kind === 'list' ? expected.join(',') : expected.map((id) => `${id}\n`).join('')],
+        `${kind} ${reading}`,
+      )
+      assert.deepEqual(asked, [4], 'segments 5, 4 in part, 2 and 1')
+    }
+  }
 })

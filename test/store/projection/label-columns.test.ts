@@ -1,8 +1,8 @@
 /**
  * Goal: every row has its level and service, whichever table it is in and whoever wrote it.
- * Method: random events of the fields that say them, written by workers into a new table, into the
- * one that streams share, and without the columns into a table as earlier versions made it, whose
- * columns are then computed from the payload by the engine: all of them agree. Some by hand.
+ * Method: random events of the fields that say them, written by workers into a stream's table and
+ * into the one that streams share; and the engine computes both from the payload: all agree. Some
+ * by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,12 +19,9 @@ import {
 } from '../../../src/model/event-labels.ts'
 import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
-import { addLabelColumnsSql } from '../../../src/store/projection/label-tables.ts'
-import { createTableSql, projectionTable } from '../../../src/store/projection/projection-store.ts'
 import { ProjectionHarness } from '../../block/projection-harness.ts'
 import { testSeed } from '../../support/fuzzing.ts'
-
-const tableOf = (streamId: StreamId) => projectionTable(harness.clickhouse.database, streamId)
+import { levelSql, serviceSql } from './label-sql.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
@@ -37,24 +34,6 @@ interface Labels {
 
 async function labelsOf(streamId: StreamId, rest = ''): Promise<Labels[]> {
   return await harness.select<Labels>(streamId, 'level, service', rest)
-}
-
-/** A table as it was before there were labels, with the rows that `from` has. */
-async function oldTable(from: StreamId): Promise<StreamId> {
-  const old = harness.newStream()
-  const sql = createTableSql(harness.clickhouse.database, old)
-  const before = sql.replace(
-    / level LowCardinality\(String\), service LowCardinality\(String\),/,
-    '',
-  )
-  assert.notEqual(before, sql)
-  await harness.clickhouse.command(before)
-  const columns = 'segment_id, ordinal, ingested_at, event_time, shape, payload'
-  await harness.clickhouse.command(
-    `INSERT INTO ${tableOf(old)} (${columns})
-     SELECT ${columns} FROM ${tableOf(from)}`,
-  )
-  return old
 }
 
 const KNOWN: readonly (readonly [line: string, level: string, service: string])[] = [
@@ -177,27 +156,9 @@ test('workers and the engine agree, in each kind of table', async () => {
   await harness.insertShared(stream, lines)
   assert.deepEqual(await labelsOf(MIXED_STREAM, `WHERE stream_id = ${stream}`), written)
 
-  const old = await oldTable(stream)
-  await harness.clickhouse.command(addLabelColumnsSql(tableOf(old)))
-  const computed = await labelsOf(old)
-  for (const [i, labels] of computed.entries()) assert.deepEqual(labels, written[i], lines[i])
-})
-
-test('a table that an earlier version made takes what workers write now', async () => {
-  const [from] = [harness.newStream()]
-  await harness.insertLines(from, ['{"level":"warn","service":"old"}'])
-  const old = await oldTable(from)
-  await harness.insertLines(old, ['{"level":"error","service":"new"}'])
-  const expected = [
-    { level: 'warn', service: 'old' },
-    { level: 'error', service: 'new' },
-  ]
-  assert.deepEqual(await labelsOf(old), expected)
-  await harness.clickhouse.command(`OPTIMIZE TABLE ${tableOf(old)} FINAL`)
-  assert.deepEqual(await labelsOf(old), expected)
-  const written = await harness.clickhouse.query<{ n: number }>(
-    `SELECT toUInt32(count()) AS n FROM system.parts_columns
-     WHERE table = 'events_${old}' AND active AND column IN ('level', 'service')`,
+  const computed = await harness.select<Labels>(
+    stream,
+    `${levelSql()} AS level, ${serviceSql()} AS service`,
   )
-  assert.equal(written[0]?.n, 2, 'a merge writes them')
+  for (const [i, labels] of computed.entries()) assert.deepEqual(labels, written[i], lines[i])
 })

@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
 import {
@@ -14,7 +13,6 @@ import {
   ProjectionIdentity,
   type RecordedIdentity,
 } from '../../../src/store/projection/projection-identity.ts'
-import { createTableSql } from '../../../src/store/projection/projection-store.ts'
 import { SILENT_LOG, startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 import { openTestClickHouse, type TestStore } from '../../support/stores.ts'
 
@@ -23,7 +21,6 @@ const ALONE = { liveNodes: 0, otherNodes: 0, isEmbedded: true, mayRebuild: false
 
 test('the rules', () => {
   assert.ok(A !== undefined)
-  const fromBefore = { identity: null, isConfirmed: false, isOwn: false }
   const ours = { identity: A, isConfirmed: true, isOwn: true }
   const theirs = { ...ours, isOwn: false }
   const cutOff = { ...ours, isConfirmed: false }
@@ -32,24 +29,22 @@ test('the rules', () => {
   const other = { identity: B, hasEvents: true }
   const rows: [RecordedIdentity | undefined, FoundIdentity, Partial<typeof ALONE>, string][] = [
     // The first start, and one that was cut off before or after ClickHouse had the identity.
-    [undefined, empty, {}, 'rebuild'],
-    [cutOff, empty, {}, 'rebuild'],
+    [undefined, empty, {}, 'adopt'],
+    [cutOff, empty, {}, 'adopt'],
     [cutOff, { identity: A, hasEvents: false }, {}, 'same'],
-    // From before there was an identity.
-    [fromBefore, nameless, { liveNodes: 1, otherNodes: 1 }, 'adopt'],
-    [fromBefore, empty, {}, 'rebuild'],
-    [fromBefore, other, {}, 'another projection'],
+    [cutOff, nameless, {}, 'knows nothing of'],
+    [cutOff, other, {}, 'another projection'],
     // As it is day by day.
     [theirs, { identity: A, hasEvents: true }, { liveNodes: 2, otherNodes: 3 }, 'same'],
     [theirs, { identity: A, hasEvents: false }, {}, 'same'],
     // Lost by the one who had it.
-    [ours, empty, {}, 'rebuild'],
+    [ours, empty, {}, 'adopt'],
     [ours, empty, { otherNodes: 1 }, 'start with --rebuild-projection true'],
     [ours, empty, { isEmbedded: false }, 'start with --rebuild-projection true'],
-    [ours, empty, { isEmbedded: false, mayRebuild: true }, 'rebuild'],
+    [ours, empty, { isEmbedded: false, mayRebuild: true }, 'adopt'],
     // Somebody else's.
     [theirs, empty, {}, 'start with --rebuild-projection true'],
-    [theirs, empty, { mayRebuild: true, otherNodes: 1 }, 'rebuild'],
+    [theirs, empty, { mayRebuild: true, otherNodes: 1 }, 'adopt'],
     [theirs, empty, { liveNodes: 1, otherNodes: 1 }, 'which 1 running node'],
     [ours, empty, { liveNodes: 1, otherNodes: 1, mayRebuild: true }, 'which 1 running node'],
     [ours, other, { mayRebuild: true }, 'another projection'],
@@ -59,8 +54,7 @@ test('the rules', () => {
   ]
   for (const [index, [recorded, found, surroundings, expected]] of rows.entries()) {
     const verdict = judgeIdentity(recorded, found, { ...ALONE, ...surroundings })
-    const adopted = verdict.kind === 'adopt' && verdict.rebuild ? 'rebuild' : verdict.kind
-    const text = verdict.kind === 'refuse' ? verdict.text : adopted
+    const text = verdict.kind === 'refuse' ? verdict.text : verdict.kind
     assert.ok(text.includes(expected), `row ${index}: ${text}`)
   }
 })
@@ -137,23 +131,6 @@ test('cut off between the stores: what was not confirmed binds nobody', async ()
   await database.postgres.query('UPDATE projection_identity SET is_confirmed = false')
   await claim(1, B)
   await assert.rejects(claim(0, A), refused)
-})
-
-test('what is from before is adopted as it is, or built anew when it is gone', async () => {
-  const { postgres } = database
-  const before = async () => {
-    await postgres.query('TRUNCATE projection_identity, checkpoints')
-    await postgres.query('INSERT INTO projection_identity (identity) VALUES (NULL)')
-    await postgres.query('INSERT INTO checkpoints VALUES (0, 5), (1, 6)')
-  }
-  const checkpoints = async () => (await postgres.query('SELECT 1 FROM checkpoints')).rowCount
-  await before()
-  await clickHouses[0]?.command(createTableSql(clickHouses[0].database, 7 as StreamId))
-  await claim(0, A)
-  assert.equal(await checkpoints(), 2)
-  await before()
-  await claim(1, A)
-  assert.equal(await checkpoints(), 0)
 })
 
 test('lost data: built anew from the start by its only node, else by leave alone', async () => {

@@ -5,8 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { encodeRuns, MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
+import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
+import { encodeMembers, placeSegments } from '../../../src/model/stored-row.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { Postgres, type QueryResult } from '../../../src/store/postgres.ts'
 import { CheckpointStore } from '../../../src/store/raw/checkpoint-store.ts'
@@ -42,7 +43,7 @@ before(async () => {
   await postgres.query(
     `INSERT INTO segments
      SELECT n % 50, ((n::bigint << 21) | (CASE WHEN n < $2 THEN $3 ELSE $4 END::bigint << 12)),
-            now(), 1, 1, ''
+            now(), 1, 1, 1, ''
        FROM generate_series(1, $1::integer) AS n`,
     [SEGMENTS, NEW_NODE_FROM, OLD_NODE, NEW_NODE],
   )
@@ -111,11 +112,12 @@ test('a mixed row comes with its runs, and the next ids are above the last of th
   const insert = (row: readonly unknown[]) => {
     return postgres.query(
       `INSERT INTO segments (stream_id, segment_id, last_segment_id, members, ingested_at,
-         event_count, raw_bytes, payload) VALUES ($1, $2, $3, $4, now(), 33, 1, '\\x07')`,
+         event_count, raw_bytes, sent_bytes, payload)
+       VALUES ($1, $2, $3, $4, now(), 33, 1, 1, '\\x07')`,
       row,
     )
   }
-  await insert([MIXED_STREAM, String(first), String(last), encodeRuns(runs)])
+  await insert([MIXED_STREAM, String(first), String(last), encodeMembers(MIXED_STREAM, runs)])
   assert.equal(await store.readNewest(), last)
   assertIndexed()
   const [row, ...others] = await store.readAfter(0n as SegmentId, 10)
@@ -124,7 +126,7 @@ test('a mixed row comes with its runs, and the next ids are above the last of th
     segmentId: first,
     eventCount: 33,
     payload: Buffer.of(7),
-    runs,
+    segments: placeSegments(runs),
   })
   assert.deepEqual([others, await store.readAfter(last!, 10)], [[], []])
   // A later merged row, whose last segment is another node's.
@@ -149,8 +151,9 @@ test('of a stream that shares rows, those it is alone in are found by its runs',
     const last = runs.at(-1)!.segmentId
     await postgres.query(
       `INSERT INTO segments (stream_id, segment_id, last_segment_id, members, ingested_at,
-         event_count, raw_bytes, payload) VALUES ($1, $2, $3, $4, now(), 3, 1, '')`,
-      [MIXED_STREAM, String(at(ms)), String(last), encodeRuns(runs)],
+         event_count, raw_bytes, sent_bytes, payload)
+       VALUES ($1, $2, $3, $4, now(), 3, 1, 1, '')`,
+      [MIXED_STREAM, String(at(ms)), String(last), encodeMembers(MIXED_STREAM, runs)],
     )
     for (const { streamId, segmentId } of runs) {
       await postgres.query('INSERT INTO segment_runs VALUES ($1, $2, $3, 0, 3, 1, 1, 1)', [
@@ -167,7 +170,7 @@ test('of a stream that shares rows, those it is alone in are found by its runs',
   await insert([900], 5)
   const read = async (after: SegmentId, limit = 10) => {
     const rows = await store.readAfter(after, limit, 900 as StreamId, 'alone')
-    return rows.map(({ segmentId, runs }) => [segmentId, runs?.length])
+    return rows.map(({ segmentId, segments }) => [segmentId, segments.length])
   }
   assert.deepEqual(await read(0n as SegmentId), [
     [at(1), 1],

@@ -109,3 +109,21 @@ test('an answer that is past its time is not given, even where no key is to be h
   assert.equal(await keys.claim(stream, keySha256), 'claimed')
   assert.equal(await keys.claim(stream, keySha256), 'busy')
 })
+
+test('a purge that fails is told, and tried again', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const away = { query: () => Promise.reject(new Error('away')) } as unknown as Postgres
+  const keys = new IdempotencyStore(away, lease)
+  const told: unknown[] = []
+  const stop = keys.startPurging((cause) => told.push(cause))
+  const minute = async () => {
+    t.mock.timers.tick(60_000)
+    await new Promise(setImmediate)
+  }
+  await minute()
+  await minute()
+  assert.deepEqual(told.map(String), ['Error: away', 'Error: away'])
+  stop()
+  await minute()
+  assert.equal(told.length, 2)
+})

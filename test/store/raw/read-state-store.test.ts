@@ -35,8 +35,8 @@ async function set(sql: string, values: readonly unknown[]): Promise<void> {
 
 async function store(streamId: StreamId, segmentId: SegmentId): Promise<void> {
   await set(
-    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, payload)
-     VALUES ($1, $2, now(), 1, 1, '')`,
+    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes,
+       payload) VALUES ($1, $2, now(), 1, 1, 1, '')`,
     [streamId, String(segmentId)],
   )
 }

@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { encodeRuns } from '../../../src/model/mixed-runs.ts'
+import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
-import { encodeMembers } from '../../../src/model/segment-members.ts'
+import { encodeMembers } from '../../../src/model/stored-row.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { BAD_DATA_CODES } from '../../../src/store/clickhouse-codes.ts'
@@ -45,8 +45,8 @@ async function insertRow(
   members?: readonly [last: SegmentId, bytes: Uint8Array],
 ): Promise<void> {
   await database.postgres.query(
-    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, payload,
-       last_segment_id, members) VALUES ($1, $2, now(), $3, 1, '\\x07', $4, $5)`,
+    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes,
+       payload, last_segment_id, members) VALUES ($1, $2, now(), $3, 1, 1, '\\x07', $4, $5)`,
     [streamId, String(segmentId), events, members && String(members[0]), members?.[1]],
   )
 }
@@ -62,8 +62,10 @@ const kept = async (streamId: number) => {
 test('a segment is found by itself, in a merged row and in a mixed one', async () => {
   const ids = [0, 1, 2, 3, 4].map((n) => idAt(n))
   await insertRow(11, ids[0]!, 4)
-  const members = [1, 2].map((n) => ({ segmentId: ids[n]!, eventCount: 10 * n }))
-  await insertRow(11, ids[1]!, 30, [ids[2]!, encodeMembers(members)])
+  const members = [1, 2].map((n) => {
+    return { streamId: 11 as StreamId, segmentId: ids[n]!, eventCount: 10 * n }
+  })
+  await insertRow(11, ids[1]!, 30, [ids[2]!, encodeMembers(11 as StreamId, members)])
   const runs = [3, 4].map((n) => ({
     streamId: n as StreamId,
     segmentId: ids[n]!,
@@ -72,7 +74,7 @@ test('a segment is found by itself, in a merged row and in a mixed one', async (
     sentBytes: 1,
     storedBytes: 1,
   }))
-  await insertRow(0, ids[3]!, 7, [ids[4]!, encodeRuns(runs)])
+  await insertRow(0, ids[3]!, 7, [ids[4]!, encodeMembers(MIXED_STREAM, runs)])
   await database.postgres.query(
     'INSERT INTO segment_runs VALUES (3, $1, $1, 0, 3, 1, 1, 1), (4, $2, $1, 3, 4, 1, 1, 1)',
     [String(ids[3]), String(ids[4])],
@@ -86,10 +88,15 @@ test('a segment is found by itself, in a merged row and in a mixed one', async (
   )
   assert.deepEqual(await store.readRetries(NODE + 1), [], "another node's")
   const payload = Buffer.of(7)
-  assert.deepEqual(await store.readRetries(NODE), [
-    { streamId: 11, segmentId: ids[0], payload },
-    { streamId: 11, segmentId: ids[2], payload, part: { first: 10, counts: [20] } },
-    { streamId: 4, segmentId: ids[4], payload, part: { first: 3, counts: [4] } },
+  const retried = (await store.readRetries(NODE)).map(({ streamId, segmentId, ...row }) => {
+    const [{ firstEvent, eventCount } = {}, ...others] = row.segments
+    assert.deepEqual([row.payload, others], [payload, []])
+    return [streamId, segmentId, firstEvent, eventCount]
+  })
+  assert.deepEqual(retried, [
+    [11, ids[0], 0, 4],
+    [11, ids[2], 10, 20],
+    [4, ids[4], 3, 4],
   ])
   assert.deepEqual(await store.count(NODE), { segments: 3, retries: 3 })
   // It failed once more.
@@ -123,8 +130,10 @@ test('it goes with its segment: by age, by a stream that is deleted, or unnotice
   await database.postgres.query('DELETE FROM segments WHERE stream_id = 12')
   await database.postgres.query(
     `INSERT INTO streams (stream_id, name, owner, retention_ms, parse_user_agents,
-       redact_sensitive, redact_fields, deleted_at) OVERRIDING SYSTEM VALUE
-     VALUES (12, 'x', 'y', 1, false, false, '{}', now() - interval '1 day')`,
+       redact_sensitive, redact_fields, text_fields, otlp_context, field_soft_cap, field_hard_cap,
+       shape_soft_cap, shape_hard_cap, deleted_at) OVERRIDING SYSTEM VALUE
+     VALUES (12, 'x', 'y', 1, false, false, '{}', '{}', 'drop', 1, 1, 1, 1,
+       now() - interval '1 day')`,
   )
   assert.equal(await retention.purgeDeleted(), 1)
   assert.deepEqual(await kept(12), [])

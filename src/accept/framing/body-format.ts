@@ -1,0 +1,98 @@
+/**
+ * What a surface says of its bodies: how one is cut into parts, and which decoder reads these. The
+ * formats here are of use to several surfaces; others lie with the surface that has them.
+ */
+import type { BatchBuffers } from '../../bytes/batch-buffers.ts'
+import type { IngestError } from '../../errors.ts'
+import type { BatchInput, Part } from '../../model/batch/accepted-batch.ts'
+import { BodyFramer, type Framer, type FramerSink } from './body-framer.ts'
+import { type Cutter, LineCutter } from './cutters.ts'
+import {
+  CLOSE_ARRAY,
+  countLineFeeds,
+  firstToken,
+  isDocumentStart,
+  notAnArray,
+  OPEN_ARRAY,
+  trimEnd,
+} from './json-framing.ts'
+
+export interface BodyFormat {
+  /** Tells apart the requests under one Idempotency-Key, so it stays what it is. */
+  readonly name: string
+  /** A small body that is there as a whole, or why it is refused. `options` are its part's. */
+  whole(bytes: Uint8Array, options: Part['options']): WholePart | IngestError
+  /**
+   * For any other body. `declaredBytes`: the Content-Length where it is the length of what is
+   * pushed, else 0.
+   */
+  createFramer(declaredBytes: number, buffers: BatchBuffers, sink: FramerSink): Framer
+}
+
+/** A body that is one part. */
+export interface WholePart {
+  /** Without any there is no event. */
+  readonly bytes: Uint8Array
+  readonly framing: string
+  /** What its decoder takes: parts of one input may share a batch. */
+  readonly input: BatchInput
+  /** Line feeds of the body before `bytes`. */
+  readonly linesBefore?: number
+  /** Size of its events, where that is more than the size of `bytes`. */
+  readonly eventBytes?: number
+  /** The most that its items of the reply take; memory for them is reserved. */
+  readonly itemBytes?: number
+}
+
+/** A body of one framing, cut where the cutters say. */
+export function plainFormat(
+  framing: string,
+  input: BatchInput,
+  createCutter: () => Cutter | undefined,
+): BodyFormat {
+  return {
+    name: framing,
+    whole: (bytes) => ({ bytes, framing, input }),
+    createFramer: (...rest) => new BodyFramer({ framing, cutter: createCutter() }, ...rest),
+  }
+}
+
+/** Cut at line ends. */
+export function lineFormat(framing: string, input: BatchInput): BodyFormat {
+  return plainFormat(framing, input, () => new LineCutter())
+}
+
+/** Never cut: its decoder reads the body as a whole. */
+export function documentFormat(framing: string, input: BatchInput): BodyFormat {
+  return plainFormat(framing, input, () => undefined)
+}
+
+export const NDJSON_BODY = lineFormat('ndjson', 'json')
+export const TEXT_BODY = lineFormat('text', 'text')
+export const DOCUMENT_BODY = documentFormat('document', 'json')
+
+/** An array, lines or one document, as its beginning shows. */
+export const JSON_BODY: BodyFormat = {
+  name: 'json',
+  whole: detectWhole,
+  createFramer: (...rest) => new BodyFramer(undefined, ...rest),
+}
+
+const LINE_FEED = 0x0a
+
+/** Of an array, the bytes between its brackets. */
+function detectWhole(bytes: Uint8Array): WholePart | IngestError {
+  const input = 'json'
+  const first = firstToken(bytes, 0, bytes.length)
+  if (first === bytes.length) return { framing: 'ndjson', input, bytes: bytes.subarray(0, 0) }
+  if (bytes[first] !== OPEN_ARRAY) {
+    const lineEnd = bytes.indexOf(LINE_FEED, first)
+    const isDocument = lineEnd >= 0 && isDocumentStart(bytes, first, lineEnd)
+    return { framing: isDocument ? 'document' : 'ndjson', input, bytes }
+  }
+  const end = trimEnd(bytes, first, bytes.length) - 1
+  if (end === first || bytes[end] !== CLOSE_ARRAY) return notAnArray(bytes, first + 1, bytes.length)
+  const isEmpty = firstToken(bytes, first + 1, end) === end
+  const inner = isEmpty ? bytes.subarray(0, 0) : bytes.subarray(first + 1, end)
+  return { framing: 'array', input, bytes: inner, linesBefore: countLineFeeds(bytes, first) }
+}

@@ -1,0 +1,104 @@
+/**
+ * Replies of OTLP/HTTP in the encoding of the request, byte for byte what exporters read. Pure.
+ *
+ * The content type is exactly the request's, without a charset: collectors compare it with `==`.
+ * Exporters retry only after 429, 502, 503 and 504, and never after 200. So a request that is worth
+ * a retry must be refused as a whole.
+ */
+import { ERRORS, type IngestError } from '../../../errors.ts'
+
+export type OtlpEncoding = 'protobuf' | 'json'
+
+export const OTLP_CONTENT_TYPES = {
+  protobuf: 'application/x-protobuf',
+  json: 'application/json',
+} as const satisfies Record<OtlpEncoding, string>
+
+/** ExportLogsServiceResponse.partial_success, ExportLogsPartialSuccess and Status, as tags. */
+const TAG_PARTIAL_SUCCESS = 0x0a
+const TAG_REJECTED = 0x08
+const TAG_ERROR_MESSAGE = 0x12
+const TAG_CODE = 0x08
+const TAG_MESSAGE = 0x12
+
+/** google.rpc.Code by HTTP status. Exporters decide by the status; the code is for people. */
+const RPC_CODES: Readonly<Record<number, number>> = {
+  400: 3, // INVALID_ARGUMENT
+  401: 16, // UNAUTHENTICATED
+  403: 7, // PERMISSION_DENIED
+  404: 5, // NOT_FOUND
+  405: 12, // UNIMPLEMENTED
+  408: 8,
+  409: 10, // ABORTED
+  412: 9, // FAILED_PRECONDITION
+  413: 3,
+  415: 3,
+  429: 8, // RESOURCE_EXHAUSTED
+  500: 13, // INTERNAL
+  501: 12,
+  503: 14, // UNAVAILABLE
+}
+const RPC_UNKNOWN = 2
+
+/** All records were accepted: `partial_success` is not set. */
+export function otlpSuccess(encoding: OtlpEncoding): Uint8Array {
+  return encoding === 'json' ? Buffer.from('{}') : new Uint8Array(0)
+}
+
+/** Records are rejected for good, or stored in part; the others are stored. */
+export function otlpPartialSuccess(
+  encoding: OtlpEncoding,
+  rejected: number,
+  errorMessage: string,
+): Uint8Array {
+  if (encoding === 'json') {
+    // Protobuf's JSON writes 64-bit integers as strings.
+    const partialSuccess = { rejectedLogRecords: String(rejected), errorMessage }
+    return Buffer.from(JSON.stringify({ partialSuccess }))
+  }
+  const message = encodeNumberAndText(TAG_REJECTED, rejected, TAG_ERROR_MESSAGE, errorMessage)
+  return Buffer.concat([encodeHead(TAG_PARTIAL_SUCCESS, message.length), message])
+}
+
+/** The body of an error: google.rpc.Status. */
+export function otlpStatus(
+  encoding: OtlpEncoding,
+  httpStatus: number,
+  message: string,
+): Uint8Array {
+  const code = RPC_CODES[httpStatus] ?? RPC_UNKNOWN
+  if (encoding === 'json') return Buffer.from(JSON.stringify({ code, message }))
+  return encodeNumberAndText(TAG_CODE, code, TAG_MESSAGE, message)
+}
+
+/** The status of a request that failed. Exporters would drop a request answered 408. */
+export function otlpHttpStatus(error: IngestError): number {
+  return error.code === 'too_slow' ? 429 : ERRORS[error.code].httpStatus
+}
+
+/** The body of the reply to a request that failed. */
+export function otlpError(encoding: OtlpEncoding, error: IngestError): Uint8Array {
+  return otlpStatus(encoding, otlpHttpStatus(error), error.message)
+}
+
+/** A message of a number and a text; zero and an empty text are left out. */
+function encodeNumberAndText(
+  numberTag: number,
+  number: number,
+  textTag: number,
+  text: string,
+): Uint8Array {
+  const bytes = Buffer.from(text)
+  const head = number === 0 ? new Uint8Array(0) : encodeHead(numberTag, number)
+  if (bytes.length === 0) return head
+  return Buffer.concat([head, encodeHead(textTag, bytes.length), bytes])
+}
+
+/** A tag and a varint: a number, or the length of what follows. */
+function encodeHead(tag: number, value: number): Uint8Array {
+  const bytes = [tag]
+  let rest = value
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) + 0x80)
+  bytes.push(rest)
+  return Uint8Array.from(bytes)
+}
