@@ -215,7 +215,8 @@ function isAllowed({ from, to, typeOnly }: Import): boolean {
   if (home.endsWith('/') && includes(home, to)) return true
   // `src/app/` wires support into the stages; before that they know each other by their types only.
   if (isStage(from) && typeOnly && to.startsWith('src/store/')) return true
-  if (/^src\/(read|tail|observe)\//.test(from) && typeOnly && to.startsWith('src/pool/')) return true
+  const knowsTasks = /^src\/(read|tail|observe)\//.test(from)
+  if (knowsTasks && typeOnly && to.startsWith('src/pool/')) return true
   return allowed.some((path) => includes(path, to))
 }
 
