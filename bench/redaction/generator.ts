@@ -190,7 +190,7 @@ function drawJwe(random: Random): Secret {
   return draw(random, `${head}.${key}.{u16}.{u60}.{u22}`)
 }
 
-/** By semicolons: what joins the lines, what may stand before `PRIVATE KEY`, how many lines, which stay. */
+/** By semicolons: what joins the lines, what may stand before the label, how many, which stay. */
 function drawPem(random: Random, argument: string): Secret {
   const [separator = '', kinds = PEM_KINDS, count, from, end] = argument.split(';')
   const kind = kinds.includes(',') ? random.pick(kinds.split(',')) : kinds
