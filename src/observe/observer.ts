@@ -42,10 +42,10 @@ import {
   lastIdOf,
   partOf,
   type RowSegment,
+  type SegmentPart,
   sideBySide,
 } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { DescribeTask } from '../pool/messages.ts'
 import { type Lookup, Lookups } from './lookups.ts'
 import { SchemaCache } from './schema-cache.ts'
 import type { Skipped } from './stream-schema.ts'
@@ -65,7 +65,9 @@ export interface ObserveStores {
   /** Shapes of this node that an earlier run left without a description. */
   readUndescribed(): Promise<readonly Lookup[]>
   /** What each of these segments says, every shape described; through the worker code. */
-  learn(task: Omit<DescribeTask, 'kind'>): Promise<readonly SchemaDelta[]>
+  learn(
+    row: Pick<LoadedRow, 'streamId' | 'payload'> & { readonly part?: SegmentPart },
+  ): Promise<readonly SchemaDelta[]>
 }
 
 export interface ObserveObserver {
