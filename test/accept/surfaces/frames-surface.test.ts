@@ -115,7 +115,7 @@ test('a frame cut short or too large is rejected alone, bad UTF-8 is repaired', 
   assert.deepEqual(stored, [asEvent('a'), asEvent('a\ufffd')])
 })
 
-test('a body without a frame is refused; so is one whose sender lost its right', async () => {
+test('a body without a frame is refused, and one whose sender may send no more', async () => {
   assert.equal(await send(Uint8Array.of(0, 0, 1)), 'refused: there is no whole frame\n')
   stored = []
   isAllowed = false
