@@ -65,9 +65,12 @@ export interface ObserveStores {
   /** Shapes of this node that an earlier run left without a description. */
   readUndescribed(): Promise<readonly Lookup[]>
   /** What each of these segments says, every shape described; through the worker code. */
-  learn(
-    row: Pick<LoadedRow, 'streamId' | 'payload'> & { readonly part?: SegmentPart },
-  ): Promise<readonly SchemaDelta[]>
+  learn(task: LearnTask): Promise<readonly SchemaDelta[]>
+}
+
+/** Some segments of a row, side by side. */
+export interface LearnTask extends Pick<LoadedRow, 'streamId' | 'payload'> {
+  readonly part: SegmentPart
 }
 
 export interface ObserveObserver {
