@@ -363,7 +363,11 @@ export class Observer implements Follower {
       for (const [index, shape] of delta.shapes.entries()) {
         if (index % SHAPES_A_TURN === 0) await mainTurns.next()
         if (generation !== this.#generation) return
-        this.#cache.describe(streamId, segmentId, { shapes: [shape], shapesSkipped: 0 })
+        this.#cache.describe(streamId, segmentId, {
+          shapes: [shape],
+          shapesSkipped: 0,
+          largePaths: [],
+        })
       }
     }
   }
