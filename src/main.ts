@@ -2,7 +2,7 @@
 /** Process entry: reads the configuration, starts the app, turns signals into a clean stop. */
 import { existsSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
-import { type App, startApp } from './app.ts'
+import { type App, startApp } from './app/app.ts'
 import { type Config, ConfigError, parseConfig } from './config.ts'
 import { helpText } from './config-help.ts'
 import { createLog } from './telemetry/log.ts'

@@ -29,6 +29,8 @@ const LEAVES = [
   'src/store/store-error.ts',
 ]
 const SUPPORT = [...LEAVES, 'src/api/', 'src/http/', 'src/telemetry/', 'src/config.ts']
+/** Stores answer in turns of the main thread, which `src/api/` hands out. */
+const STORE_NEEDS = [...LEAVES, 'src/api/']
 
 /** How a store is spoken to. The servers are set up through it, and fail with its errors. */
 const EMBEDDED_NEEDS = [
@@ -65,13 +67,12 @@ const WORKER_ROOMS = [
 const ACCEPT = [...SUPPORT, 'src/accept/']
 const ACCEPT_ROOMS = ['src/accept/framing/', 'src/accept/admission/', 'src/accept/batching/']
 
-/** Tools of agents call what routes call. */
-const AGENTS = [
-  ...SUPPORT,
-  'src/serve/',
+/** What surfaces of reading call: routes and the tools of agents alike. */
+const USE_CASES = [
   'src/read/',
   'src/read/aggregate/',
   'src/read/search/',
+  'src/read/views/',
   'src/tail/',
 ]
 
@@ -82,9 +83,7 @@ const AGENTS = [
  */
 const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = [
   ['src/main.ts', ['src/']],
-  // With its parts, `app-*.ts`.
-  ['src/app', ['src/']],
-  ['src/cell/', ['src/']],
+  ['src/app/', ['src/']],
   // A client like any other.
   ['src/cli.ts', ['src/cli/']],
   ['src/cli/', ['src/model/', 'src/language/visible-text.ts', 'src/version.ts']],
@@ -101,22 +100,16 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   ['src/telemetry/', SUPPORT],
   ['src/machine/', [...LEAVES, 'src/store/store-log.ts']],
   ['src/embedded/', [...LEAVES, 'src/machine/', ...EMBEDDED_NEEDS]],
-  ['src/store/control/', [...SUPPORT, 'src/store/']],
-  ['src/store/catalog/', [...SUPPORT, 'src/store/']],
+  ['src/store/control/', [...STORE_NEEDS, 'src/store/']],
+  ['src/store/catalog/', [...STORE_NEEDS, 'src/store/']],
+  ['src/store/projection/compile/', [...STORE_NEEDS, 'src/store/', 'src/store/projection/']],
   [
-    'src/store/projection/aggregate/',
-    [...SUPPORT, 'src/store/', 'src/store/projection/', 'src/store/projection/compile/'],
+    'src/store/projection/reads/',
+    [...STORE_NEEDS, 'src/store/', 'src/store/projection/', 'src/store/projection/compile/'],
   ],
-  ['src/store/projection/compile/', [...SUPPORT, 'src/store/', 'src/store/projection/']],
-  [
-    'src/store/projection/search/',
-    [...SUPPORT, 'src/store/', 'src/store/projection/', 'src/store/projection/compile/'],
-  ],
-  ['src/store/projection/', [...SUPPORT, 'src/store/']],
-  ['src/store/raw/', [...SUPPORT, 'src/store/']],
-  ['src/store/', SUPPORT],
-  ['src/retain/splitting/', [...SUPPORT, 'src/retain/']],
-  ['src/retain/compaction/', [...SUPPORT, 'src/retain/', 'src/retain/splitting/']],
+  ['src/store/projection/', [...STORE_NEEDS, 'src/store/']],
+  ['src/store/raw/', [...STORE_NEEDS, 'src/store/']],
+  ['src/store/', STORE_NEEDS],
   ['src/accept/framing/', SUPPORT],
   ['src/accept/admission/', ACCEPT],
   ['src/accept/batching/', [...ACCEPT, 'src/accept/framing/', 'src/accept/admission/']],
@@ -129,29 +122,22 @@ const TABLE: readonly (readonly [path: string, allowed: readonly string[]])[] = 
   // Use cases of reading know no HTTP.
   ['src/read/aggregate/', [...LEAVES, 'src/api/', 'src/read/']],
   ['src/read/search/', [...LEAVES, 'src/api/', 'src/read/']],
-  ['src/read/views/', [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/']],
+  [
+    'src/read/views/',
+    [...LEAVES, 'src/api/', 'src/read/', 'src/read/aggregate/', 'src/read/search/'],
+  ],
   ['src/read/', [...LEAVES, 'src/api/']],
   ['src/tail/', LEAVES],
-  [
-    'src/serve/reading/',
-    [
-      ...SUPPORT,
-      'src/serve/',
-      'src/read/',
-      'src/read/aggregate/',
-      'src/read/search/',
-      'src/read/views/',
-      'src/tail/',
-    ],
-  ],
-  ['src/agents/tools/', [...AGENTS, 'src/agents/']],
-  ['src/agents/', AGENTS],
+  ['src/serve/', [...SUPPORT, ...USE_CASES]],
+  ['src/agents/', [...SUPPORT, ...USE_CASES]],
   ['src/console/', SUPPORT],
   ['src/follow/', LEAVES],
-  ['src/observe/', [...SUPPORT, 'src/follow/']],
-  ['src/materialize/', [...SUPPORT, 'src/follow/']],
-  ['src/serve/', [...SUPPORT, 'src/read/']],
-  ...STAGES.map((stage) => [`src/${stage}/`, SUPPORT] as const),
+  // These tell what happens through interfaces of their own: they know no HTTP, and no metrics.
+  ['src/commit/', LEAVES],
+  ['src/observe/', [...LEAVES, 'src/api/', 'src/follow/']],
+  ['src/materialize/', [...LEAVES, 'src/follow/']],
+  ['src/retain/', LEAVES],
+  ['src/pool/', [...LEAVES, 'src/telemetry/']],
   ['workers/kernel/', LEAVES],
   ['workers/tape/', [...LEAVES, 'workers/kernel/']],
   ['workers/build/', EVENTS],
@@ -227,10 +213,10 @@ function isAllowed({ from, to, typeOnly }: Import): boolean {
   if (row === undefined) return false
   const [home, allowed] = row
   if (home.endsWith('/') && includes(home, to)) return true
-  // app.ts wires support into the stages; before that they know each other by their types only.
+  // `src/app/` wires support into the stages; before that they know each other by their types only.
   if (isStage(from) && typeOnly && to.startsWith('src/store/')) return true
-  if (/^src\/(read|tail)\//.test(from) && typeOnly && to.startsWith('src/pool/')) return true
-  if (/^src\/(store|telemetry)\//.test(from) && typeOnly && isStage(to)) return true
+  if (/^src\/(read|tail|observe)\//.test(from) && typeOnly && to.startsWith('src/pool/'))
+    return true
   return allowed.some((path) => includes(path, to))
 }
 

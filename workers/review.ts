@@ -16,13 +16,13 @@ import {
   REVIEW_SAMPLES_MAX,
 } from '../src/limits.ts'
 import type { DamagedRead, SegmentRead } from '../src/model/batch/segment-read.ts'
-import type { RedactionReason } from '../src/model/redaction-preview.ts'
 import type {
   MaskedSample,
+  RedactionReason,
   ReviewedChange,
   ReviewedEvents,
   ReviewRequest,
-} from '../src/model/redaction-review.ts'
+} from '../src/model/redaction.ts'
 import type { Evaluator } from './evaluate/evaluator.ts'
 import { Evaluators } from './evaluate/evaluators.ts'
 import { EventCursor } from './evaluate/event-cursor.ts'

@@ -2,9 +2,13 @@
 import type { ObjectSchema, StringSchema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import { nearest } from '../language/near-words.ts'
-import type { Principal, Scope, Stream } from '../model/stream.ts'
-import { listVisibleStreams, type StreamSource } from '../read/find-streams.ts'
-import { findVisibleStream, hasScope, type StreamFinder } from '../serve/guard.ts'
+import { hasScope, type Principal, type Scope, type Stream } from '../model/stream.ts'
+import {
+  findVisibleStream,
+  listVisibleStreams,
+  type StreamFinder,
+  type StreamSource,
+} from '../read/find-streams.ts'
 
 /** Who calls, and for how long. */
 export interface Caller {

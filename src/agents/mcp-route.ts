@@ -9,15 +9,15 @@
 import type { Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
-import type { ReplyStream } from '../http/reply-stream.ts'
-import { MCP_BODY_BYTES_MAX, MCP_CALL_MS_MAX } from '../limits.ts'
 import {
   EVENT_STREAM,
   type Guard,
   guardRoute,
   type RestRequest,
   type StreamReply,
-} from '../serve/guard.ts'
+} from '../http/guard.ts'
+import type { ReplyStream } from '../http/reply-stream.ts'
+import { MCP_BODY_BYTES_MAX, MCP_CALL_MS_MAX } from '../limits.ts'
 import type { AgentTool } from './agent-tool.ts'
 import type { AgentServer } from './mcp-server.ts'
 

@@ -19,10 +19,9 @@ import assert from 'node:assert/strict'
 import { IngestError } from '../errors.ts'
 import { REPLY_DIRECT_BYTES_MAX } from '../limits.ts'
 import { readBodyHead } from './body-head.ts'
-import type { EngineRequest, EngineResponse } from './engine.ts'
+import type { Engine, EngineRequest, EngineResponse } from './engine.ts'
 import type { BodyConsumer, Exchange, Handler, Reply, StreamHead } from './exchange.ts'
-import type { ExchangeHost } from './exchange-host.ts'
-import type { InFlightRequest } from './in-flight.ts'
+import type { InFlight, InFlightRequest } from './in-flight.ts'
 import { LargeReply } from './large-reply.ts'
 import { assertHeaders, byteLength, rawMessage, statusIsBodyless, writeHead } from './message.ts'
 import { problemReply } from './problem.ts'
@@ -45,6 +44,37 @@ const STREAMING = 5
 // The reply being written: cork() takes a function without arguments, and one closure a reply is
 // what this saves. Corking is synchronous, so no two replies are ever written at once.
 let corkedExchange: HttpExchange | undefined
+
+/** What all exchanges of a server share. */
+export interface ExchangeHost {
+  readonly engine: Engine
+  /** Counts sweeps: the clock of everything coarse, so that no chunk needs to ask for the time. */
+  readonly tick: number
+  readonly bodyIdleTicksMax: number
+  readonly lingerTicksMax: number
+  readonly lingerBytesMax: number
+  /** True once the server stops: replies then close their connections. */
+  readonly stopping: boolean
+  activeRequests: number
+  /** What counts large replies that bring no room of their own. */
+  readonly replyRoom: InFlight
+  /** Exchanges whose body, or large or streamed reply, has not ended; the sweep visits them. */
+  readonly reading: Set<SweptExchange>
+  /** Sends the held reply after the current turn, unless the body ends in it. */
+  sendHeldSoon(exchange: HeldExchange): void
+  onError(error: unknown, exchange: Exchange): void
+}
+
+/** One that waits for its client. */
+export interface SweptExchange {
+  sweep(): void
+  tellStopping(): void
+}
+
+/** One whose reply is held. */
+export interface HeldExchange {
+  sendHeld(): void
+}
 
 export class HttpExchange implements Exchange {
   readonly method: string

@@ -17,8 +17,12 @@ import type {
   TlsFiles,
 } from './engine.ts'
 import type { Exchange, Handler, Reply, Route } from './exchange.ts'
-import type { ExchangeHost, HeldExchange, SweptExchange } from './exchange-host.ts'
-import { HttpExchange } from './http-exchange.ts'
+import {
+  type ExchangeHost,
+  type HeldExchange,
+  HttpExchange,
+  type SweptExchange,
+} from './http-exchange.ts'
 import { InFlight } from './in-flight.ts'
 import { loadEngine } from './load-engine.ts'
 import { LoosePaths } from './loose-paths.ts'

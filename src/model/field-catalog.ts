@@ -4,6 +4,8 @@
  * It may list too many types, never too few, for every row within `learned`. Rows outside of it,
  * those of the last seconds, are read with all types.
  */
+
+import type { SegmentId } from './segment-id.ts'
 import type { NodeMarks } from './segment-place.ts'
 import type { StreamId } from './stream.ts'
 import type { TextNames } from './text-fields.ts'
@@ -87,4 +89,14 @@ export interface FieldCatalog {
 /** `items[].price`, as in queries and in the catalog's tables. */
 export function catalogPath(path: PathParts): string {
   return path.join('[].')
+}
+
+/** A stream as the projection is read: what is known of it when a request begins. */
+export interface SourceStream {
+  readonly streamId: StreamId
+  readonly catalog: FieldCatalog
+  /** Segments below it are removed, though their rows may still be there. */
+  readonly removedBefore: SegmentId
+  /** Rows beyond it need not be counted; without it, all rows of the tables are. */
+  readonly projected?: NodeMarks
 }

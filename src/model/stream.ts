@@ -59,3 +59,8 @@ export function tryParseRowId(text: string | undefined): number | undefined {
   const id = Number(text)
   return id <= 0x7fff_ffff ? id : undefined
 }
+
+/** `admin` has them all. */
+export function hasScope(principal: Principal, scope: Scope): boolean {
+  return principal.scopes.has(scope) || principal.scopes.has('admin')
+}

@@ -1,11 +1,11 @@
 /** What crosses between the main thread and the workers. Flat objects and transferred buffers. */
+
 import type { AcceptedBatch, SegmentOutput } from '../model/batch/accepted-batch.ts'
 import type { EncodedBatch, EncodedSegment } from '../model/batch/encoded-batch.ts'
 import type { SchemaDelta } from '../model/batch/schema-delta.ts'
 import type { DamagedRead, RecordFormat, SegmentRead } from '../model/batch/segment-read.ts'
 import type { WatchedQueries } from '../model/batch/sieved-events.ts'
-import type { RedactionPreview } from '../model/redaction-preview.ts'
-import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
+import type { RedactionPreview, ReviewedEvents, ReviewRequest } from '../model/redaction.ts'
 import type { SegmentPart } from '../model/stored-row.ts'
 
 /** What a worker gets when it starts. */

@@ -32,13 +32,17 @@ export function quarantineIn(
   directory: string,
   { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
 ): (task: PoolTask, reason: string) => void {
+  const kept = metrics.counter(
+    'ingest_quarantined_batches_total',
+    'Batches that killed their worker twice and were put aside',
+  )
   return (task, reason) => {
     if (task.kind === 'ingest' && (task.batch.owners?.length ?? 0) > 1) {
       // The batcher now tries each stream's batch alone: the bad one comes here again.
       log.error({ reason }, 'a batch of several streams killed its worker twice')
       return
     }
-    metrics.quarantinedBatches.inc()
+    kept.inc()
     const file = quarantineTask(directory, task, Date.now())
     log.error({ file, reason, kind: task.kind }, 'a batch killed its worker twice')
   }

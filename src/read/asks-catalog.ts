@@ -6,9 +6,9 @@
  * whatever is new in it. What counts leaves them out, and says how fresh it is.
  */
 import type { Query } from '../language/query-tree.ts'
+import type { SourceStream } from '../model/field-catalog.ts'
 import { segmentIdMs } from '../model/segment-id.ts'
 import { leastMarks, type NodeMarks } from '../model/segment-place.ts'
-import type { SourceStream } from '../store/projection/compile/row-source.ts'
 import type { ReadableStreams } from './read-deps.ts'
 
 /** Up to where ClickHouse can be asked; undefined: everywhere. */

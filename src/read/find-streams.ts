@@ -1,9 +1,21 @@
-/** The streams that a request over several is about: those it names, or all that it may see. */
+/** The streams that a request is about: the one or those it names, or all that it may see. */
 import { IngestError } from '../errors.ts'
 import { READ_STREAMS_MAX } from '../limits.ts'
-import { type Principal, type Stream, type StreamId, tryParseRowId } from '../model/stream.ts'
+import {
+  hasScope,
+  type Principal,
+  type Stream,
+  type StreamId,
+  tryParseRowId,
+} from '../model/stream.ts'
+import type { StreamLookup } from './read-deps.ts'
 
-/** Where streams are looked up; `ControlStore` is one. */
+/** Where one stream is looked up; `ControlStore` is one. */
+export interface StreamFinder {
+  findStream(streamId: StreamId): Promise<Stream | undefined>
+}
+
+/** Where several are. */
 export interface StreamSource {
   findStreams(streamIds: readonly StreamId[]): Promise<readonly Stream[]>
   /** Live streams of `owner`, or of all owners when it is undefined, by their ids. */
@@ -11,6 +23,33 @@ export interface StreamSource {
     owner: string | undefined,
     page: { readonly after: number; readonly limit: number },
   ): Promise<readonly Stream[]>
+}
+
+/**
+ * The stream that a path names, if the principal may see it. Throws the same `not_found` for a
+ * stream that does not exist and for one that is somebody else's.
+ */
+export async function findVisibleStream(
+  streams: StreamFinder,
+  principal: Principal,
+  idText: string | undefined,
+): Promise<Stream> {
+  const id = tryParseRowId(idText)
+  const stream = id === undefined ? undefined : await streams.findStream(id as StreamId)
+  const isOwn = hasScope(principal, 'admin') || stream?.owner === principal.owner
+  if (stream !== undefined && isOwn) return stream
+  throw new IngestError('not_found', 'there is no stream with this id')
+}
+
+/** `findVisibleStream` for what reads the stream by its id meanwhile. Throws `not_found`. */
+export function lookUpStream(
+  streams: StreamFinder,
+  principal: Principal,
+  idText: string | undefined,
+): StreamLookup {
+  const id = tryParseRowId(idText)
+  const found = findVisibleStream(streams, principal, idText).then((stream) => [stream])
+  return { ids: id === undefined ? [] : [id as StreamId], found }
 }
 
 /**
@@ -23,7 +62,7 @@ export async function findStreams(
   principal: Principal,
   wanted: unknown = '*',
 ): Promise<readonly Stream[]> {
-  const isAdmin = principal.scopes.has('admin')
+  const isAdmin = hasScope(principal, 'admin')
   if (Array.isArray(wanted)) {
     const ids = [...new Set(wanted.map(readStreamId))]
     const found = await source.findStreams(ids)
@@ -42,10 +81,10 @@ export async function findStreams(
 /** Those that the principal may see, by their ids, beginning after the id `after`. */
 export function listVisibleStreams(
   source: Pick<StreamSource, 'listStreams'>,
-  { scopes, owner }: Principal,
+  principal: Principal,
   page: { readonly after: number; readonly limit: number },
 ): Promise<readonly Stream[]> {
-  return source.listStreams(scopes.has('admin') ? undefined : owner, page)
+  return source.listStreams(hasScope(principal, 'admin') ? undefined : principal.owner, page)
 }
 
 /** Of a URL: ids with commas between them, or `*`. */

@@ -1,6 +1,7 @@
 /** What reading needs of the stores: what is known of streams when a request begins. */
+
+import type { SourceStream } from '../model/field-catalog.ts'
 import type { Stream, StreamId } from '../model/stream.ts'
-import type { SourceStream } from '../store/projection/compile/row-source.ts'
 
 export interface ReadableStreams {
   readonly sources: readonly SourceStream[]

@@ -131,3 +131,14 @@ export class Retainer {
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
 }
+
+const THREAD_WAIT_MS_MAX = 1_000
+const THREAD_POLL_MS = 20
+
+/** Ingest has the pool first; but a pool that is never idle must not end compaction. */
+export async function waitForThread(hasIdleThread: () => boolean, signal: AbortSignal) {
+  const deadline = performance.now() + THREAD_WAIT_MS_MAX
+  while (!hasIdleThread() && performance.now() < deadline && !signal.aborted) {
+    await pause(THREAD_POLL_MS, signal)
+  }
+}

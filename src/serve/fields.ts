@@ -5,6 +5,7 @@ import { pageInTurns } from '../api/page-in-turns.ts'
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
+import { type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
 import {
   FIELD_PATH_BYTES_MAX,
   FIELDS_PAGE_DEFAULT,
@@ -14,6 +15,9 @@ import {
 } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { FIELD_TYPES, type FieldType, hasTypeConflict } from '../model/schema.ts'
+import { hasScope } from '../model/stream.ts'
+import { isPathTooLong, malformed } from '../read/body-fields.ts'
+import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
 import type {
   FieldPage,
   FieldRecord,
@@ -21,15 +25,6 @@ import type {
   ShapePage,
   ShapeRecord,
 } from '../store/catalog/schema-store.ts'
-import { isPathTooLong, malformed } from './body-fields.ts'
-import {
-  findVisibleStream,
-  type Guard,
-  guardRoute,
-  hasScope,
-  jsonAnswer,
-  type StreamFinder,
-} from './guard.ts'
 import { NEXT_PAGE } from './id-page.ts'
 
 export interface FieldRoutesDeps extends Guard {

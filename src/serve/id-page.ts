@@ -3,9 +3,10 @@
 import { pageInTurns } from '../api/page-in-turns.ts'
 import type { ObjectSchema } from '../api/schema.ts'
 import type { Reply } from '../http/exchange.ts'
+import { jsonText } from '../http/guard.ts'
 import { tryParseRowId } from '../model/stream.ts'
+import { malformed } from '../read/body-fields.ts'
 import type { PageRequest } from '../store/control/control-store.ts'
-import { malformed } from './body-fields.ts'
 
 const PAGE_MAX = 1_000
 
@@ -68,6 +69,5 @@ export async function replyIdPage<R>(
     write,
   })
   const next = last === undefined ? null : String(idOf(last))
-  const body = `{"${name}":[${text}],"next":${JSON.stringify(next)}}`
-  return { status: 200, contentType: 'application/json', body }
+  return jsonText(`{"${name}":[${text}],"next":${JSON.stringify(next)}}`)
 }

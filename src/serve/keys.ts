@@ -3,12 +3,13 @@
 import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
+import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { tryParseRowId } from '../model/stream.ts'
+import { readOptionalName } from '../read/body-fields.ts'
+import { findVisibleStream } from '../read/find-streams.ts'
 import type { KeyRecord } from '../store/control/control-rows.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
-import { readOptionalName } from './body-fields.ts'
-import { answerJson, findVisibleStream, type Guard, guardRoute, jsonAnswer } from './guard.ts'
 
 export interface KeyRoutesDeps extends Guard {
   readonly control: ControlStore

@@ -1,15 +1,9 @@
 /** Requests another try at bringing set-aside segments of a stream into the projection. */
 import type { ObjectSchema } from '../api/schema.ts'
 import type { Route } from '../http/exchange.ts'
+import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
+import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
-import {
-  answerJson,
-  findVisibleStream,
-  type Guard,
-  guardRoute,
-  jsonAnswer,
-  type StreamFinder,
-} from './guard.ts'
 
 export interface ProjectionRetryDeps extends Guard {
   readonly streams: StreamFinder

@@ -1,89 +1,81 @@
-/** All routes of reading and management over REST, in one list. */
-
-import type { BodyBudget } from '../http/body-budget.ts'
+/** All routes of management and reading over REST, in one list. */
 import type { Route } from '../http/exchange.ts'
-import type { SegmentRead } from '../model/batch/segment-read.ts'
-import type { ReviewedEvents, ReviewRequest } from '../model/redaction-review.ts'
-import type { StreamId } from '../model/stream.ts'
-import type { FieldCatalogStore } from '../store/catalog/field-catalog-store.ts'
+import type { Lanes } from '../read/lanes.ts'
+import type { CompleteDeps } from '../read/search/complete-query.ts'
+import type { ExplainDeps } from '../read/search/explain.ts'
+import { queryView, searchView } from '../read/views/run-view.ts'
 import type { SchemaStore } from '../store/catalog/schema-store.ts'
-import type { ControlStore } from '../store/control/control-store.ts'
-import type { ReadProjectionBytes } from '../store/projection/aggregate/projection-bytes.ts'
-import type { EventStore } from '../store/raw/event-store.ts'
-import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
-import type { UsageStore } from '../store/raw/usage-store.ts'
-import { eventRoutes, type ReadRecords } from './events.ts'
-import { fieldRoutes } from './fields.ts'
-import type { ResolveToken, StreamFinder } from './guard.ts'
+import { type EventRoutesDeps, eventRoutes } from './event-routes.ts'
+import { type FieldStatsRoutesDeps, fieldStatsRoutes } from './field-stats.ts'
+import { type FieldRoutesDeps, fieldRoutes } from './fields.ts'
 import { keyRoutes } from './keys.ts'
-import type { Lane } from './lane.ts'
 import { keepBytes } from './projection-bytes.ts'
-import { projectionRetryRoutes } from './projection-retry.ts'
-import { type PreviewRedaction, redactPreviewRoutes } from './redact-preview.ts'
-import { redactReviewRoutes } from './redact-review.ts'
-import { streamRoutes } from './streams.ts'
-import { tokenRoutes } from './tokens.ts'
-import { usageRoutes } from './usage.ts'
+import { type ProjectionRetryDeps, projectionRetryRoutes } from './projection-retry.ts'
+import { queryInputRoutes } from './query-input.ts'
+import { type QueryRoutesDeps, queryRoutes } from './query-routes.ts'
+import {
+  type RedactPreviewDeps,
+  type RedactReviewDeps,
+  redactPreviewRoutes,
+  redactReviewRoutes,
+} from './redact-routes.ts'
+import { type SearchRoutesDeps, searchRoutes } from './search.ts'
+import { type StreamRoutesDeps, streamRoutes } from './streams.ts'
+import { type TailRoutesDeps, tailRoutes } from './tail.ts'
+import { type TokenRoutesDeps, tokenRoutes } from './tokens.ts'
+import { type UsageRoutesDeps, usageRoutes } from './usage.ts'
+import { type ViewRoutesDeps, viewRoutes } from './views.ts'
 
-/** Lanes for reads of the projection, reads of the raw store and catalog, reviews, changes. */
-export interface ServeLanes {
-  readonly queries: Lane
-  readonly lists: Lane
-  readonly reviews: Lane
-  readonly management: Lane
-}
+/** What the groups of routes work with, and the lanes that they share out. */
+export type ServeDeps = Omit<
+  StreamRoutesDeps &
+    TokenRoutesDeps &
+    ProjectionRetryDeps &
+    Omit<UsageRoutesDeps, 'readSchemaState'> &
+    FieldRoutesDeps &
+    EventRoutesDeps &
+    RedactPreviewDeps &
+    RedactReviewDeps &
+    TailRoutesDeps &
+    QueryRoutesDeps &
+    FieldStatsRoutesDeps &
+    SearchRoutesDeps &
+    Omit<ViewRoutesDeps, 'queryView' | 'searchView'>,
+  'lane'
+> &
+  Pick<ExplainDeps, 'explainIds'> &
+  Pick<CompleteDeps, 'topValues'> & { readonly lanes: Lanes; readonly schemas: SchemaStore }
 
-export interface ServeDeps {
-  readonly lanes: ServeLanes
-  readonly resolveToken: ResolveToken
-  /** The memory for bodies of all these routes. */
-  readonly bodies: BodyBudget
-  readonly control: ControlStore
-  /** Where reads look streams up: in their own lane, not in that of `control`. */
-  readonly streams: StreamFinder
-  readonly usage: UsageStore
-  readonly setAside: SetAsideStore
-  readonly events: EventStore
-  readonly readProjectionBytes: ReadProjectionBytes
-  /** 0 to 1; null when it is not known now. */
-  readonly readIndexedShare: (streamId: StreamId) => Promise<number | null>
-  readonly schemas: SchemaStore
-  readonly catalogs: FieldCatalogStore
-  /** Renders event records of stored segments; runs in the pool. */
-  readonly readSegments: (reads: readonly SegmentRead[]) => Promise<ReadRecords>
-  readonly previewRedaction: PreviewRedaction
-  readonly isIngestBusy: () => boolean
-  /** What redaction would change in stored segments; runs in the pool. */
-  readonly reviewSegments: (request: ReviewRequest, signal: AbortSignal) => Promise<ReviewedEvents>
-}
-
-export function serveRoutes(deps: ServeDeps): Route[] {
-  const { resolveToken, bodies, lanes, control, streams, usage } = deps
-  const { setAside, events, schemas } = deps
-  const management = { resolveToken, bodies, lane: lanes.management, control }
-  const lists = { resolveToken, bodies, lane: lanes.lists, streams }
-  const reviews = { resolveToken, bodies, lane: lanes.reviews, streams }
+/** `deps.streams` looks streams up in the lane of reads, not in that of `deps.control`. */
+export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
+  const { control, schemas, search, explainIds, topValues } = deps
+  const management = { ...deps, lane: lanes.management, streams: control }
+  const lists = { ...deps, lane: lanes.lists }
+  const queries = { ...deps, lane: lanes.queries }
   return [
     ...streamRoutes(management),
     ...keyRoutes(management),
     ...tokenRoutes(management),
+    ...projectionRetryRoutes(management),
     ...usageRoutes({
       ...lists,
-      usage,
-      setAside,
       readSchemaState: (streamId) => schemas.readState(streamId),
       readProjectionBytes: keepBytes(deps.readProjectionBytes, () => performance.now()),
       readIndexedShare: keepBytes(deps.readIndexedShare, () => performance.now()),
     }),
-    ...projectionRetryRoutes({ ...management, streams: control, setAside }),
-    ...fieldRoutes({ ...lists, schemas }),
-    ...eventRoutes({ ...lists, events, readSegments: deps.readSegments }),
-    ...redactPreviewRoutes({ ...lists, preview: deps.previewRedaction }),
-    ...redactReviewRoutes({
-      ...reviews,
-      events,
-      givesWay: deps.isIngestBusy,
-      reviewSegments: deps.reviewSegments,
+    ...fieldRoutes(lists),
+    ...eventRoutes(lists),
+    ...redactPreviewRoutes(lists),
+    ...tailRoutes(lists),
+    ...redactReviewRoutes({ ...deps, lane: lanes.reviews }),
+    ...queryRoutes(queries),
+    ...searchRoutes(queries),
+    ...queryInputRoutes({ ...queries, input: { ...search, explainIds, topValues } }),
+    ...fieldStatsRoutes(queries),
+    ...viewRoutes({
+      ...queries,
+      queryView: (run, signal) => queryView(deps, run, signal),
+      searchView: (run, signal) => searchView(search, run, signal),
     }),
   ]
 }

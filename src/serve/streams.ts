@@ -1,10 +1,8 @@
 /** Streams: list, create, read, change, delete. */
 import { writeJson } from '../api/write-answer.ts'
 import type { Route } from '../http/exchange.ts'
-import { listVisibleStreams } from '../read/find-streams.ts'
-import type { ControlStore } from '../store/control/control-store.ts'
-import { answerJson, findVisibleStream, type Guard, guardRoute, jsonAnswer } from './guard.ts'
-import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
+import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
+import { findVisibleStream, listVisibleStreams } from '../read/find-streams.ts'
 import {
   completeSettings,
   NEW_STREAM,
@@ -13,7 +11,9 @@ import {
   STREAM,
   STREAM_CHANGES,
   streamJson,
-} from './stream-settings.ts'
+} from '../read/stream-settings.ts'
+import type { ControlStore } from '../store/control/control-store.ts'
+import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'
 
 export interface StreamRoutesDeps extends Guard {
   readonly control: ControlStore

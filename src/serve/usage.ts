@@ -4,20 +4,14 @@
  */
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import type { Route } from '../http/exchange.ts'
+import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { LEARNING_STATES, learningState, type SchemaCaps, worseState } from '../model/schema.ts'
 import type { StreamId } from '../model/stream.ts'
+import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
 import type { SchemaState } from '../store/catalog/schema-store.ts'
 import type { SetAsideStore } from '../store/raw/set-aside-store.ts'
 import type { RefusalCount, UsageStore } from '../store/raw/usage-store.ts'
-import {
-  answerJson,
-  findVisibleStream,
-  type Guard,
-  guardRoute,
-  jsonAnswer,
-  type StreamFinder,
-} from './guard.ts'
 
 export interface UsageRoutesDeps extends Guard {
   readonly streams: StreamFinder

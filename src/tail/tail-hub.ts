@@ -28,9 +28,8 @@ import {
   type CommittedRow,
   type HeardSegment,
 } from './commit-source.ts'
-import { dispatch, dispatchSieved } from './dispatch.ts'
 import { type MatchSegments, readWanted } from './stored-reads.ts'
-import { StreamTails } from './stream-tails.ts'
+import { dispatch, dispatchSieved, StreamTails } from './stream-tails.ts'
 import { Tail, type TailObserver, type TailWriter } from './tail.ts'
 import type { QueueItem } from './tail-queue.ts'
 

@@ -28,3 +28,16 @@ export function createLog(
     destination,
   )
 }
+
+/** Of failures in a row so many are logged one by one; after that, every hundredth. */
+const FAILURES_LOGGED = 3
+
+/** Whether the failure that is the `failures`-th in a row is told. */
+export function isWorthLogging(failures: number): boolean {
+  return failures <= FAILURES_LOGGED || failures % 100 === 0
+}
+
+/** What went wrong, without what else the error holds. */
+export function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}

@@ -14,11 +14,38 @@ import { MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED } from '../store/clickhouse-cod
 import { StoreError } from '../store/store-error.ts'
 import type { Health } from './health.ts'
 import type { Log } from './log.ts'
-import type { Metrics } from './metrics.ts'
-import type { Read, ReadFailure } from './read-metrics.ts'
+import type { Metrics, PairTally } from './metrics.ts'
+
+/**
+ * What is read. `search` to `sizes` are reads of the projection: the events of a search or an
+ * export; counts and figures (queries, histograms, statistics of a field); facets; values that are
+ * proposed; explanations; the size of a stream. The others are of PostgreSQL: events and where
+ * they are; fields, shapes and marks; usage; live tails; views.
+ */
+export const READS = [
+  'search',
+  'aggregate',
+  'facets',
+  'values',
+  'explain',
+  'sizes',
+  'events',
+  'catalog',
+  'usage',
+  'tail',
+  'views',
+] as const
+export type Read = (typeof READS)[number]
+
+/**
+ * `error`: the store answered with one, and would do so again. `away`: it did not answer, or not
+ * now. `timeout`, `memory`: the read took more than it may, by `timeout_ms` or our bounds.
+ */
+export const READ_FAILURES = ['error', 'away', 'timeout', 'memory'] as const
+export type ReadFailure = (typeof READ_FAILURES)[number]
 
 export interface ReadWatchParts {
-  readonly metrics: Pick<Metrics, 'readFailures'>
+  readonly metrics: Pick<Metrics, 'pairTally'>
   readonly health: Pick<Health, 'declare' | 'report' | 'isOk'>
   readonly log: Pick<Log, 'error' | 'info'>
   /** Monotonic. */
@@ -40,11 +67,18 @@ const NAME_CHARS_MAX = 64
 export class ReadWatch {
   readonly #parts: ReadWatchParts
   readonly #failures = new Map<Read, Failures>()
+  readonly #counted: PairTally<Read, ReadFailure>
   #reported: string | undefined
 
   /** The checks of the stores must have been declared. */
   constructor(parts: ReadWatchParts) {
     this.#parts = parts
+    this.#counted = parts.metrics.pairTally(
+      'ingest_read_failures_total',
+      'Reads that a store failed, by what was read and why',
+      ['read', 'reason'],
+      READS.flatMap((read) => READ_FAILURES.map((reason) => [read, reason] as const)),
+    )
     parts.health.declare(CHECK, 'degraded')
     parts.health.report(CHECK)
   }
@@ -113,14 +147,13 @@ export class ReadWatch {
     const failure = failureOf(cause)
     if (failure === undefined) return
     const { reason, name } = failure
-    const { metrics, nowMs } = this.#parts
-    metrics.readFailures.inc({ read, reason })
+    this.#counted.add(read, reason)
     if (reason !== 'error' && reason !== 'away') return
     const known = this.#failures.get(read) ?? { errors: [], away: [], name }
     this.#failures.set(read, known)
     known.name = name
     const times = reason === 'error' ? known.errors : known.away
-    times.push(nowMs())
+    times.push(this.#parts.nowMs())
     if (times.length > READS_FAILED_MIN) times.shift()
     this.check()
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { writeJson } from '../../src/api/write-answer.ts'
-import { STREAM } from '../../src/serve/stream-settings.ts'
+import { STREAM } from '../../src/read/stream-settings.ts'
 
 test('a member that the schema does not name is not written', () => {
   const schema = { type: 'object', properties: { a: { type: 'integer' } } } as const

@@ -10,6 +10,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { OPTIONS } from '../../src/config.ts'
 import { RawClient } from '../http/raw-client.ts'
 import { eventually } from '../store/temporary.ts'
@@ -17,6 +18,8 @@ import { Api, call } from '../support/api.ts'
 import { Load } from '../support/load.ts'
 import { ENTRY, makeDataDir, removeDataDir, Service, untilNoneUnder } from '../support/service.ts'
 import { verify } from '../support/verify.ts'
+
+const OPERATIONS = fileURLToPath(new URL('../../../docs/operations.md', import.meta.url))
 
 describe('one service', () => {
   const dataDir = makeDataDir()
@@ -107,6 +110,23 @@ describe('one service', () => {
       assert.match(text, line)
     }
     assert.doesNotMatch(text, /NaN/)
+  })
+
+  test('metrics are documented and of one style; closed label sets are there at once', async () => {
+    const { text } = await call(`${service.url}/metrics`)
+    const page = readFileSync(OPERATIONS, 'utf8')
+    const metrics = [...text.matchAll(/^# TYPE (ingest_\S+) (\S+)$/gm)]
+    assert(metrics.length > 80)
+    for (const [, name = '', type] of metrics) {
+      assert.match(name, /^ingest_[a-z0-9_]+$/)
+      assert.equal(name.endsWith('_total'), type === 'counter', name)
+      assert(page.includes(name), `docs/operations.md lacks ${name}`)
+      if (/reject|refus|drop/.test(name)) assert.match(text, new RegExp(`${name}{reason="`))
+    }
+    assert.match(text, /^ingest_refusals_total\{reason="overloaded"\} 0$/m)
+    assert.match(text, /^ingest_refusals_total\{reason="plain_text_not_accepted"\} 0$/m)
+    assert.match(text, /^ingest_events_rejected_total\{reason="too_deep"\} 0$/m)
+    assert.match(text, /^ingest_store_restarts_total\{store="clickhouse"\} 0$/m)
   })
 
   test('SIGTERM under load: accepted requests are acknowledged, data stays', async (t) => {

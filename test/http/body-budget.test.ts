@@ -9,6 +9,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { IngestError } from '../../src/errors.ts'
 import { BodyBudget } from '../../src/http/body-budget.ts'
+import { guardRoute } from '../../src/http/guard.ts'
 import type { HttpServer } from '../../src/http/server.ts'
 import {
   REST_BODIES_BYTES_MAX,
@@ -16,7 +17,6 @@ import {
   REST_STRANGERS_BYTES_MAX,
 } from '../../src/limits.ts'
 import type { Principal } from '../../src/model/stream.ts'
-import { guardRoute } from '../../src/serve/guard.ts'
 import { ENGINES, head, RawClient, startServer, waitFor } from './raw-client.ts'
 
 const SENDERS = 100

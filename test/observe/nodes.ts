@@ -1,6 +1,6 @@
 /** Nodes that learn into one real PostgreSQL, with the worker code in this thread. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ownSegments } from '../../src/cell/create-observer.ts'
+import { ownSegments } from '../../src/app/create-observer.ts'
 import type { CommittedSegment } from '../../src/model/batch/committed-group.ts'
 import type { EncodedSegment } from '../../src/model/batch/encoded-batch.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { IngestError } from '../../src/errors.ts'
 import type { AggregateDeps } from '../../src/read/aggregate/aggregate.ts'
 import { histogram, readHistogramRequest } from '../../src/read/aggregate/histogram.ts'
-import type { AggregateTask } from '../../src/store/projection/aggregate/aggregate-store.ts'
+import type { AggregateTask } from '../../src/store/projection/reads/aggregate-store.ts'
 
 const NOW_MS = Date.parse('2026-01-31T12:00:00Z')
 const MINUTE_NS = 60_000_000_000n

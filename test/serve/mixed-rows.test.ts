@@ -11,16 +11,16 @@ import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { ClickHouse } from '../../src/store/clickhouse.ts'
 import { ensureClickHouse } from '../../src/store/migrations/run.ts'
+import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
+import { projectionTable } from '../../src/store/projection/projection-store.ts'
 import {
   AggregateStore,
   type AggregateTask,
-} from '../../src/store/projection/aggregate/aggregate-store.ts'
+} from '../../src/store/projection/reads/aggregate-store.ts'
 import {
   projectionBytesReader,
   type ReadProjectionBytes,
-} from '../../src/store/projection/aggregate/projection-bytes.ts'
-import { ProjectionTables } from '../../src/store/projection/compile/projection-tables.ts'
-import { projectionTable } from '../../src/store/projection/projection-store.ts'
+} from '../../src/store/projection/reads/projection-bytes.ts'
 import { ALL_EVENTS_QUERY } from '../store/projection/all-events-query.ts'
 import { unknownCatalog } from '../store/projection/compile/test-catalog.ts'
 import { insertProjected } from '../store/projection/projected-rows.ts'

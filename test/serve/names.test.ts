@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
-import { readName, readOptionalName } from '../../src/serve/body-fields.ts'
+import { readName, readOptionalName } from '../../src/read/body-fields.ts'
 
 test('names as people write them are taken, in one form', () => {
   for (const name of ['web', 'web 2', 'Zürich', '日本語 ログ', 'логи', 'a_b-c.d/e', '🚀', 'नमस्ते']) {

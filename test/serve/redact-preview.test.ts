@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { EVENT_BYTES_MAX } from '../../src/limits.ts'
-import { redactPreviewRoutes } from '../../src/serve/redact-preview.ts'
+import { redactPreviewRoutes } from '../../src/serve/redact-routes.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
 import { previewEvent, previewString } from '../../workers/redaction-preview.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { REVIEW_TASK_BYTES } from '../../src/limits.ts'
-import { cutIntoTasks } from '../../src/serve/review-walk.ts'
+import { cutIntoTasks } from '../../src/read/review-walk.ts'
 
 /** How many reads of these sizes each task has. */
 function tasksOf(sizes: readonly number[]): number[] {

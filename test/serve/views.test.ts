@@ -12,9 +12,11 @@ import {
   VIEWS_PER_STREAM_MAX,
 } from '../../src/limits.ts'
 import type { ReadMembers } from '../../src/read/read-request.ts'
-import { viewRoutes } from '../../src/serve/reading/views.ts'
+import type { ViewRun } from '../../src/read/views/run-view.ts'
+import { aggregateMembers, searchMembers } from '../../src/read/views/view-settings.ts'
 import { streamRoutes } from '../../src/serve/streams.ts'
 import { tokenRoutes } from '../../src/serve/tokens.ts'
+import { viewRoutes } from '../../src/serve/views.ts'
 import { ViewStore } from '../../src/store/control/view-store.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
 
@@ -25,10 +27,12 @@ const runs: { kind: string; members: ReadMembers }[] = []
 
 before(async () => {
   database = await startDatabase()
-  const runAs = (kind: string) => async (members: ReadMembers) => {
-    runs.push({ kind, members })
-    return `{"ran":"${kind}"}`
-  }
+  const runAs =
+    (kind: string, membersOf: typeof searchMembers) =>
+    async ({ settings, changes }: ViewRun) => {
+      runs.push({ kind, members: membersOf(settings, changes) })
+      return `{"ran":"${kind}"}`
+    }
   harness = await RestHarness.start(database.postgres, ({ resolveToken, control }) => [
     ...streamRoutes({ resolveToken, control }),
     ...tokenRoutes({ resolveToken, control }),
@@ -36,8 +40,8 @@ before(async () => {
       resolveToken,
       streams: control,
       views: new ViewStore(database.postgres),
-      runQuery: runAs('query'),
-      runSearch: runAs('search'),
+      queryView: runAs('query', aggregateMembers),
+      searchView: runAs('search', searchMembers),
     }),
   ])
   const stream = await harness.call('POST', '/v1/streams', { body: { name: 'viewed' } })

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CONNECTIONS } from '../../src/cell/open-stores.ts'
+import { CONNECTIONS } from '../../src/app/open-stores.ts'
 import {
   CLICKHOUSE_CONTROL_CONNECTIONS_MAX,
   CLICKHOUSE_READ_CONNECTIONS_MAX,

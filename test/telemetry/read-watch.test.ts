@@ -12,9 +12,8 @@ import { TIMEOUT_EXCEEDED } from '../../src/store/clickhouse-codes.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { Health } from '../../src/telemetry/health.ts'
 import { createLog } from '../../src/telemetry/log.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { READ_FAILURES, READS, type Read } from '../../src/telemetry/read-metrics.ts'
-import { ReadWatch } from '../../src/telemetry/read-watch.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
+import { READ_FAILURES, READS, type Read, ReadWatch } from '../../src/telemetry/read-watch.ts'
 
 const ANSWERED = new StoreError('other', 'clickhouse: secret (349 SOME_NAME)', {
   clickHouseCode: 349,
@@ -32,7 +31,7 @@ function setUp() {
   }
   const lines: string[] = []
   const log = createLog('info', { write: (line: string) => void lines.push(line) })
-  const metrics = createMetrics({ version: '1', engine: 'test' })
+  const metrics = new Metrics({ version: '1', engine: 'test' })
   const clock = { ms: 0 }
   const watch = new ReadWatch({ health, metrics, log, nowMs: () => clock.ms })
   const read = async (kind: Read, cause?: unknown, signal = new AbortController().signal) => {

@@ -2,12 +2,11 @@
  * The answer to an aggregating query, as JSON text: results keep all their digits, which they would
  * not with `JSON.stringify`. Buckets without events are filled in.
  */
-import type {
-  AggregateResult,
-  AggregateRow,
-} from '../../store/projection/aggregate/aggregate-store.ts'
+
+import type { AggregateResult, AggregateRow } from '../../store/projection/reads/aggregate-store.ts'
+import type { Aggregate } from '../../store/projection/reads/parts.ts'
 import { type Honesty, honestMembers } from '../honest-answer.ts'
-import { type Aggregate, type AggregateRequest, bucketsOf } from './aggregate-request.ts'
+import { type AggregateRequest, bucketsOf } from './aggregate-request.ts'
 import { bucketSeconds, bucketTime, formatStep } from './buckets.ts'
 import { groupJson } from './group-json.ts'
 

@@ -2,39 +2,24 @@
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
 import { readFieldName } from '../../language/field-text.ts'
-import type { Query } from '../../language/query-tree.ts'
 import {
   QUERY_AGGREGATES_MAX,
   QUERY_CELLS_MAX,
   QUERY_GROUP_KEYS_MAX,
   QUERY_GROUPS_MAX,
 } from '../../limits.ts'
-import { AGGREGATE_FUNCTIONS, type AggregateFunction } from '../../model/aggregate-functions.ts'
+import {
+  AGGREGATE_FUNCTIONS,
+  type AggregateFunction,
+  type Buckets,
+  type GroupKey,
+  type Order,
+} from '../../model/aggregates.ts'
+import type { Aggregate } from '../../store/projection/reads/parts.ts'
 import { type ReadMembers, type ReadRequest, readQueryText, readRequest } from '../read-request.ts'
 import { QUERY_TEXT, READ_PROPERTIES } from '../schemas.ts'
-import { type Buckets, planBuckets } from './buckets.ts'
-import { type FieldRef, readFieldRef } from './field-ref.ts'
-
-export interface Aggregate {
-  readonly fn: AggregateFunction
-  /** Absent for `count` and `rate` of events. */
-  readonly field: FieldRef | undefined
-  /** Only of the events that it means. */
-  readonly query: Query | undefined
-  /** The member of a row. */
-  readonly name: string
-}
-
-export type GroupKey =
-  | (FieldRef & { readonly name: string })
-  | { readonly kind: 'bucket'; readonly name: string; readonly buckets: Buckets }
-
-export interface Order {
-  /** The aggregate, or with `key` the group's value, by its place in the request. */
-  readonly of: 'aggregate' | 'key'
-  readonly index: number
-  readonly isDescending: boolean
-}
+import { planBuckets } from './buckets.ts'
+import { readFieldRef } from './field-ref.ts'
 
 export interface AggregateRequest extends ReadRequest {
   readonly aggregates: readonly Aggregate[]

@@ -6,7 +6,7 @@ import { QUERY_RESULT_BYTES_MAX } from '../../limits.ts'
 import type {
   AggregateResult,
   AggregateTask,
-} from '../../store/projection/aggregate/aggregate-store.ts'
+} from '../../store/projection/reads/aggregate-store.ts'
 import { countedFor, missesPaths } from '../asks-catalog.ts'
 import { UNLEARNED } from '../honest-answer.ts'
 import type { AskedStreams, OpenStreams } from '../read-deps.ts'

@@ -1,16 +1,10 @@
 /** Buckets of time: of which step, from where, how many. */
 import { IngestError } from '../../errors.ts'
 import { AUTO_BUCKETS_MAX, QUERY_BUCKETS_MAX } from '../../limits.ts'
+import type { Buckets } from '../../model/aggregates.ts'
 import { clampNs } from '../../model/int64.ts'
 import { formatTimeMs } from '../../model/rfc3339.ts'
 import type { TimeRange } from '../honest-answer.ts'
-
-/** `count` buckets of `stepMs` from `startMs`, a multiple of the step since 1970, in UTC. */
-export interface Buckets {
-  readonly stepMs: number
-  readonly startMs: number
-  readonly count: number
-}
 
 const UNITS = [
   ['ms', 1],

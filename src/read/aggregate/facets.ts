@@ -1,13 +1,14 @@
 /** Facets: the most frequent values of several fields at once. Of many events, of the newest. */
 import type { Schema } from '../../api/schema.ts'
 import { FACET_FIELDS_MAX, FACET_VALUES_DEFAULT, FACET_VALUES_MAX } from '../../limits.ts'
-import type { FacetsResult, FacetsTask } from '../../store/projection/aggregate/facets-store.ts'
+import type { FieldRef } from '../../model/aggregates.ts'
+import type { FacetsResult, FacetsTask } from '../../store/projection/reads/facets-store.ts'
 import { countedFor, missesPaths } from '../asks-catalog.ts'
 import { honestMembers, UNLEARNED } from '../honest-answer.ts'
 import type { AskedStreams, OpenStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
-import { type FieldRef, readFieldRef } from './field-ref.ts'
+import { readFieldRef } from './field-ref.ts'
 import { groupJson } from './group-json.ts'
 
 const FIELDS_DEFAULT = ['_level', '_service'] as const

@@ -1,17 +1,10 @@
-/** A field that events are grouped by or counted in: a path of the payload, or a label of ours. */
+/** Reads which field events are grouped by or counted in. */
 import { IngestError } from '../../errors.ts'
 import { readFieldName } from '../../language/field-text.ts'
 import { SYSTEM_FIELDS } from '../../language/query-tree.ts'
 import { FIELD_PATH_BYTES_MAX } from '../../limits.ts'
+import { type FieldRef, LABELS } from '../../model/aggregates.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
-
-const LABELS = ['_stream', '_level', '_service', '_shape'] as const
-export type Label = (typeof LABELS)[number]
-
-export type FieldRef =
-  /** `isFieldPath` holds of it. */
-  | { readonly kind: 'path'; readonly path: string }
-  | { readonly kind: 'system'; readonly label: Label }
 
 /** In backquotes any name is a path of the payload. Throws `malformed`; `name` is the member. */
 export function readFieldRef(name: string, text: string): FieldRef {

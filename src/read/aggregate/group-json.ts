@@ -1,6 +1,6 @@
 /** The value of a group, as JSON text with all its digits. */
 import { readElementTexts } from '../../api/json-text.ts'
-import { type GroupValue, JSON_NUMBER } from '../../model/aggregate-functions.ts'
+import { type GroupValue, JSON_NUMBER } from '../../model/aggregates.ts'
 
 /** An array whose text was cut is a string: the beginning of its JSON. */
 export function groupJson({ kind, text }: GroupValue): string {

@@ -5,14 +5,15 @@
 
 import type { Schema } from '../../api/schema.ts'
 import { IngestError } from '../../errors.ts'
-import type { AggregateResult } from '../../store/projection/aggregate/aggregate-store.ts'
+import type { Buckets } from '../../model/aggregates.ts'
+import type { AggregateResult } from '../../store/projection/reads/aggregate-store.ts'
 import { countedFor, missesPaths } from '../asks-catalog.ts'
 import { type Honesty, honestMembers, type TimeRange, UNLEARNED } from '../honest-answer.ts'
 import type { AskedStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
 import type { AggregateDeps } from './aggregate.ts'
-import { type Buckets, bucketTime, formatStep, planBuckets } from './buckets.ts'
+import { bucketTime, formatStep, planBuckets } from './buckets.ts'
 
 export const HISTOGRAM_PROPERTIES = {
   ...READ_PROPERTIES,

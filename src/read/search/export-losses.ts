@@ -4,8 +4,8 @@
  * before it was read.
  */
 import { EXPORT_DAMAGED_MAX } from '../../limits.ts'
+import type { SourceStream } from '../../model/field-catalog.ts'
 import type { IdRange } from '../../model/segment-place.ts'
-import type { SourceStream } from '../../store/projection/compile/row-source.ts'
 import type { DamagedSegment } from './read-records.ts'
 import { UNLEARNED_FIELDS } from './search.ts'
 

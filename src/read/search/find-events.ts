@@ -25,7 +25,7 @@ import type {
   PendingSegment,
   SegmentExtent,
 } from '../../model/segment-place.ts'
-import type { IdQuestion } from '../../store/projection/search/id-store.ts'
+import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
 import { observedFor } from '../asks-catalog.ts'
 import {
   type FoundEvent,

@@ -2,14 +2,14 @@
 import type { Query } from '../../language/query-tree.ts'
 import type { RecordFormat } from '../../model/batch/segment-read.ts'
 import type { EventKey } from '../../model/event-id.ts'
+import type { SourceStream } from '../../model/field-catalog.ts'
 import type {
   IdRange,
   PendingList,
   PendingSegment,
   SegmentExtent,
 } from '../../model/segment-place.ts'
-import type { SourceStream } from '../../store/projection/compile/row-source.ts'
-import type { IdQuestion } from '../../store/projection/search/id-store.ts'
+import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
 import type { TimeRange } from '../honest-answer.ts'
 
 /** An event, and its record where it was written when the event was found. */

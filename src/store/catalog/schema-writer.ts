@@ -10,7 +10,7 @@
  * stream that is deleted in between is written to once more; retention purges its rows later.
  */
 import { FIELD_SAMPLES_MAX } from '../../limits.ts'
-import { FIELD_TYPES, type SchemaCaps } from '../../model/schema.ts'
+import { FIELD_TYPES, SCHEMA_CAPS_DEFAULT, type SchemaCaps } from '../../model/schema.ts'
 import type { KnownSchema, SchemaChange, SchemaCounts } from '../../model/schema-changes.ts'
 import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
@@ -18,7 +18,6 @@ import type { Postgres, Queryable } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StreamDirectory } from '../stream-directory.ts'
 import { mergeLargePaths } from './large-paths.ts'
-import { markPartial } from './mark-partial.ts'
 
 /** A shape that nothing has described yet, and a segment that has it. */
 export interface UndescribedShape {
@@ -389,4 +388,30 @@ function mapOf<V>(maps: Map<StreamId, Map<string, V>>, streamId: StreamId): Map<
     maps.set(streamId, map)
   }
   return map
+}
+
+/**
+ * Marks, for good, streams whose catalog lacks something that their events have: those that skipped
+ * something, and those at a cap, where a node may have skipped. Queries then do not rely on it.
+ */
+async function markPartial(
+  sql: Queryable,
+  changes: readonly SchemaChange[],
+  caps: ReadonlyMap<StreamId, SchemaCaps>,
+): Promise<void> {
+  const streamIds = changes.map(({ streamId }) => streamId)
+  const capsOf = (streamId: StreamId) => caps.get(streamId) ?? SCHEMA_CAPS_DEFAULT
+  await sql.query(
+    `UPDATE stream_schemas AS s SET is_partial = true
+     FROM unnest($1::integer[], $2::boolean[], $3::integer[], $4::integer[])
+       AS c (stream_id, is_partial, fields, shapes)
+     WHERE s.stream_id = c.stream_id AND NOT s.is_partial
+       AND (c.is_partial OR field_count >= c.fields OR shape_count >= c.shapes)`,
+    [
+      streamIds,
+      changes.map(({ isPartial }) => isPartial),
+      streamIds.map((streamId) => capsOf(streamId).fieldsHard),
+      streamIds.map((streamId) => capsOf(streamId).shapesHard),
+    ],
+  )
 }

@@ -8,7 +8,7 @@ import type {
   LiveStream,
   StreamDirectory,
 } from '../stream-directory.ts'
-import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
+import { CAP_COLUMNS, type CapRow, toCaps } from './control-rows.ts'
 
 const PAGE_STREAMS = 10_000
 

@@ -1,5 +1,6 @@
 /** Rows of the control plane as SQL returns them, and the records made from them. */
 import type { StoredToken } from '../../model/credential.ts'
+import type { SchemaCaps } from '../../model/schema.ts'
 import {
   type OtlpContextSetting,
   SCOPES,
@@ -7,7 +8,24 @@ import {
   type Stream,
   type StreamId,
 } from '../../model/stream.ts'
-import { CAP_COLUMNS, type CapRow, toCaps } from './schema-rows.ts'
+
+export const CAP_COLUMNS = 'field_soft_cap, field_hard_cap, shape_soft_cap, shape_hard_cap'
+
+export interface CapRow {
+  readonly field_soft_cap: number
+  readonly field_hard_cap: number
+  readonly shape_soft_cap: number
+  readonly shape_hard_cap: number
+}
+
+export function toCaps(row: CapRow): SchemaCaps {
+  return {
+    fieldsSoft: row.field_soft_cap,
+    fieldsHard: row.field_hard_cap,
+    shapesSoft: row.shape_soft_cap,
+    shapesHard: row.shape_hard_cap,
+  }
+}
 
 export interface KeyRecord {
   readonly keyId: number

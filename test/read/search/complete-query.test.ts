@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { COMPLETE_MS_MAX, COMPLETE_PROPOSALS_MAX } from '../../../src/limits.ts'
+import type { SourceStream } from '../../../src/model/field-catalog.ts'
 import type { Stream, StreamId } from '../../../src/model/stream.ts'
 import { type CompleteDeps, completeQuery } from '../../../src/read/search/complete-query.ts'
-import type { SourceStream } from '../../../src/store/projection/compile/row-source.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
 
 const STREAM = { streamId: 7 as StreamId } as Stream

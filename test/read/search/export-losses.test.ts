@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXPORT_DAMAGED_MAX } from '../../../src/limits.ts'
+import type { SourceStream } from '../../../src/model/field-catalog.ts'
 import { ExportLosses } from '../../../src/read/search/export-losses.ts'
-import type { SourceStream } from '../../../src/store/projection/compile/row-source.ts'
 
 const marked = (mark: bigint) => [{ streamId: 7, removedBefore: mark } as unknown as SourceStream]
 

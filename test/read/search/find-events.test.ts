@@ -23,13 +23,12 @@ import {
   type EventKey,
   formatEventId,
 } from '../../../src/model/event-id.ts'
-import type { FieldCatalog } from '../../../src/model/field-catalog.ts'
+import type { FieldCatalog, SourceStream } from '../../../src/model/field-catalog.ts'
 import { makeSegmentId, type SegmentId, segmentIdNode } from '../../../src/model/segment-id.ts'
 import type { PendingSegment } from '../../../src/model/segment-place.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { type EventSearch, findEvents } from '../../../src/read/search/find-events.ts'
 import { type SearchSources, SourceFailure } from '../../../src/read/search/search-sources.ts'
-import type { SourceStream } from '../../../src/store/projection/compile/row-source.ts'
 
 const CATALOG = { observed: new Map() } as unknown as FieldCatalog
 const STREAM = { streamId: 7 as StreamId, catalog: CATALOG } as SourceStream

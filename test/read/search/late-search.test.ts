@@ -8,13 +8,13 @@ import { test } from 'node:test'
 import { parse } from '../../../src/language/parse.ts'
 import { SEARCH_PAYLOADS_MAX } from '../../../src/limits.ts'
 import { boundaryCursor, type EventId } from '../../../src/model/event-id.ts'
+import type { SourceStream } from '../../../src/model/field-catalog.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
 import type { FoundSegment } from '../../../src/model/stored-row.ts'
 import { TextNames } from '../../../src/model/text-fields.ts'
 import type { MatchTask } from '../../../src/pool/messages.ts'
 import { findEvents } from '../../../src/read/search/find-events.ts'
 import { type SourceStores, storeSources } from '../../../src/read/search/store-sources.ts'
-import type { SourceStream } from '../../../src/store/projection/compile/row-source.ts'
 
 const STREAM = {
   streamId: 7,

@@ -7,13 +7,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from '../../../src/language/parse.ts'
 import { EVENTS_PAGE_BYTES_MAX, SEARCH_PAYLOADS_MAX } from '../../../src/limits.ts'
+import type { SourceStream } from '../../../src/model/field-catalog.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { FoundSegment } from '../../../src/model/stored-row.ts'
 import { TextNames } from '../../../src/model/text-fields.ts'
 import type { MatchTask } from '../../../src/pool/messages.ts'
 import { findEvents } from '../../../src/read/search/find-events.ts'
 import { type SourceStores, storeSources } from '../../../src/read/search/store-sources.ts'
-import type { SourceStream } from '../../../src/store/projection/compile/row-source.ts'
 
 const COUNT = 3 * SEARCH_PAYLOADS_MAX
 /** After the first task there is room left, after the second there is none. */

@@ -1,6 +1,6 @@
 /** An aggregating query that counts all events of all time, to be changed by tests. */
 import { parse } from '../../../src/language/parse.ts'
-import type { AggregateTask } from '../../../src/store/projection/aggregate/aggregate-store.ts'
+import type { AggregateTask } from '../../../src/store/projection/reads/aggregate-store.ts'
 
 export const ALL_EVENTS_QUERY: Omit<AggregateTask, 'streams'> = {
   query: parse(''),

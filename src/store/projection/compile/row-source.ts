@@ -14,10 +14,10 @@
 import { QueryError } from '../../../language/query-error.ts'
 import type { Query } from '../../../language/query-tree.ts'
 import { QUERY_TABLES_MAX } from '../../../limits.ts'
-import type { FieldCatalog } from '../../../model/field-catalog.ts'
+import type { FieldCatalog, SourceStream } from '../../../model/field-catalog.ts'
 import { clampNs } from '../../../model/int64.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
-import { SEGMENT_ID_MAX, type SegmentId, segmentIdMs } from '../../../model/segment-id.ts'
+import { SEGMENT_ID_MAX, segmentIdMs } from '../../../model/segment-id.ts'
 import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import { tableName } from '../projection-store.ts'
@@ -27,15 +27,6 @@ import { anyFields, type LegFields, learnedFields } from './leg-fields.ts'
 import { mergeCatalogs } from './merge-catalogs.ts'
 import type { PresentTables } from './projection-tables.ts'
 import type { SqlParams } from './sql-params.ts'
-
-export interface SourceStream {
-  readonly streamId: StreamId
-  readonly catalog: FieldCatalog
-  /** Segments below it are removed, though their rows may still be there. */
-  readonly removedBefore: SegmentId
-  /** Rows beyond it need not be counted; without it, all rows of the tables are. */
-  readonly projected?: NodeMarks
-}
 
 /** What one SELECT of the sub-select reads: for expressions that differ from leg to leg. */
 export interface RowLeg {

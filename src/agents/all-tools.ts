@@ -1,0 +1,32 @@
+import type { AgentTool } from './agent-tool.ts'
+import { type AggregateToolDeps, aggregateTool } from './aggregate.ts'
+import { type DescribeStreamDeps, describeStreamTool } from './describe-stream.ts'
+import { type GetEventDeps, getEventTool } from './get-event.ts'
+import { type IngestEventsDeps, ingestEventsTool } from './ingest-events.ts'
+import { type ListStreamsDeps, listStreamsTool } from './list-streams.ts'
+import { type RedactPreviewToolDeps, redactPreviewTool } from './redact-preview.ts'
+import { type SearchToolDeps, searchEventsTool } from './search-events.ts'
+import { type TailSampleDeps, tailSampleTool } from './tail-sample.ts'
+
+export interface ToolDeps
+  extends Omit<ListStreamsDeps, 'streams'>,
+    SearchToolDeps,
+    AggregateToolDeps,
+    GetEventDeps,
+    DescribeStreamDeps,
+    IngestEventsDeps,
+    TailSampleDeps,
+    RedactPreviewToolDeps {}
+
+export function allTools(deps: ToolDeps): readonly AgentTool[] {
+  return [
+    aggregateTool(deps),
+    describeStreamTool(deps),
+    getEventTool(deps),
+    ingestEventsTool(deps),
+    listStreamsTool(deps),
+    redactPreviewTool(deps),
+    searchEventsTool(deps),
+    tailSampleTool(deps),
+  ]
+}

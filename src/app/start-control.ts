@@ -1,0 +1,38 @@
+import { CredentialCache } from '../accept/admission/authenticate.ts'
+import { ControlDirectory } from '../store/control/control-directory.ts'
+import { ControlStore } from '../store/control/control-store.ts'
+import { CredentialStore } from '../store/control/credential-store.ts'
+import { ViewStore } from '../store/control/view-store.ts'
+import type { Context } from './context.ts'
+import type { Stores } from './open-stores.ts'
+
+/** The control plane: streams, keys, tokens. It is in the first cell's PostgreSQL. */
+export function startControl({ log, metrics, stoppers }: Context, { postgres, reads }: Stores) {
+  const lookups = metrics.counter(
+    'ingest_credential_lookups_total',
+    'Credentials that were not cached and were looked up',
+  )
+  const queries = metrics.counter(
+    'ingest_credential_lookup_queries_total',
+    'Queries that looked them up',
+  )
+  const control = new ControlStore(postgres, (change) => credentials.forget(change))
+  const credentials = new CredentialCache({
+    source: new CredentialStore(postgres, (count) => {
+      lookups.inc(count)
+      queries.inc()
+    }),
+    onError: (err) => log.warn({ err }, 'changes of keys and tokens are not heard of; will retry'),
+  })
+  credentials.start()
+  stoppers.push(() => credentials.stop())
+  // It only reads here: what changes streams is `control`.
+  const streams = new ControlStore(reads.postgres, () => undefined)
+  return {
+    control,
+    credentials,
+    streams,
+    views: new ViewStore(postgres),
+    directory: new ControlDirectory(postgres),
+  }
+}

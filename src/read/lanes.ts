@@ -1,0 +1,53 @@
+/** The lanes of reading and management, with their bounds. */
+import {
+  INGEST_BUSY_SHARE,
+  INGEST_FULL_SHARE,
+  LANE_WAIT_MS_MAX,
+  LANE_WAITING_MAX,
+  LISTS_MAX,
+  MANAGEMENT_MAX,
+  QUERIES_BUSY_MAX,
+  QUERIES_EMBEDDED_MAX,
+  QUERIES_MAX,
+  REVIEWS_MAX,
+} from '../limits.ts'
+import { Lane } from './lane.ts'
+
+/** Lanes for reads of the projection, reads of the raw store and catalog, reviews, changes. */
+export interface Lanes {
+  readonly queries: Lane
+  readonly lists: Lane
+  readonly reviews: Lane
+  readonly management: Lane
+}
+
+/** Whether ingest leaves a query no second thread. */
+export function isFull(ingestLoad: number): boolean {
+  return ingestLoad >= INGEST_FULL_SHARE
+}
+
+/** Whether ingest uses so much of the workers' time (`ingestLoad`) that queries have to yield. */
+export function isBusy(ingestLoad: number): boolean {
+  return ingestLoad >= INGEST_BUSY_SHARE
+}
+
+/**
+ * Queries on the embedded engine share this machine with ingest. While ingest is busy, one query
+ * runs at a time (docs/decisions/0039-lanes.md).
+ */
+export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: boolean): Lanes {
+  const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
+  const givesWay = () => isClickHouseEmbedded && isBusy(ingestLoad())
+  const idleMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
+  const places = () => (givesWay() ? QUERIES_BUSY_MAX : idleMax)
+  return {
+    queries: new Lane({ name: 'queries', places, ...bounds }),
+    lists: new Lane({ name: 'lists', places: () => LISTS_MAX, ...bounds }),
+    reviews: new Lane({ name: 'redaction reviews', places: () => REVIEWS_MAX, ...bounds }),
+    management: new Lane({
+      name: 'requests of management',
+      places: () => MANAGEMENT_MAX,
+      ...bounds,
+    }),
+  }
+}

@@ -1,0 +1,163 @@
+/** Aggregating queries, histograms and facets over REST. */
+import { nullable, type ObjectSchema, type Schema } from '../api/schema.ts'
+import type { Route } from '../http/exchange.ts'
+import { splitNames } from '../model/field-path.ts'
+import { type AggregateDeps, aggregate } from '../read/aggregate/aggregate.ts'
+import { AGGREGATE_PROPERTIES, readAggregateRequest } from '../read/aggregate/aggregate-request.ts'
+import {
+  FACETS_PROPERTIES,
+  type FacetsDeps,
+  facets,
+  readFacetsRequest,
+} from '../read/aggregate/facets.ts'
+import {
+  HISTOGRAM_PROPERTIES,
+  histogram,
+  readHistogramRequest,
+} from '../read/aggregate/histogram.ts'
+import { HONEST_PROPERTIES } from '../read/schemas.ts'
+import { type ReadKind, type ReadRoutesDeps, readRoutes } from './read-routes.ts'
+
+export interface QueryRoutesDeps extends ReadRoutesDeps, AggregateDeps, FacetsDeps {}
+
+export function queryRoutes(deps: QueryRoutesDeps): Route[] {
+  const { openStreams, runAggregate, runFacets, nowMs, ...guarded } = deps
+  return [queryKind(deps), histogramKind(deps), facetsKind(deps)].flatMap((kind) => {
+    return readRoutes(guarded, kind)
+  })
+}
+
+const ROW: ObjectSchema = {
+  type: 'object',
+  properties: { _bucket: { type: 'string', format: 'date-time' } },
+  additionalProperties: {},
+}
+const STATS: ObjectSchema = {
+  type: 'object',
+  properties: {
+    elapsed_ms: { type: 'number' },
+    engine_ms: { type: 'number', description: "ClickHouse's own time" },
+    rows_read: { type: 'integer', description: 'Rows that it looked at' },
+  },
+}
+
+function answerOf(properties: Readonly<Record<string, Schema>>): ObjectSchema {
+  return { type: 'object', properties: { ...properties, ...HONEST_PROPERTIES, stats: STATS } }
+}
+
+function queryKind(deps: QueryRoutesDeps): ReadKind {
+  return {
+    name: 'query',
+    operation: 'query',
+    summary: 'Count and measure events, by field and by time',
+    properties: AGGREGATE_PROPERTIES,
+    texts: {
+      aggregates: {
+        schema: { type: 'string', description: '`count`, `p99:http.duration_ms`, with commas' },
+        read: (text) => splitNames(text).map(readAggregateText),
+      },
+      group_by: {
+        schema: { type: 'string', description: 'Paths and `bucket:5m`, with commas' },
+        read: (text) => splitNames(text).map(readKeyText),
+      },
+      order_by: {
+        schema: { type: 'string', description: 'A name, or `name:asc`' },
+        read: readOrderText,
+      },
+    },
+    answer: answerOf({
+      rows: { type: 'array', items: ROW, description: 'A group in a bucket, the largest first' },
+      others: { type: 'array', items: ROW, description: 'All groups past `limit` together' },
+      total: { type: 'integer', description: 'Events that match' },
+      groups: { type: 'integer', description: 'How many groups there are in all' },
+      estimated: { type: 'boolean', description: 'Quantiles and `uniq` are estimates' },
+      bucket: nullable({ type: 'string' }, { description: 'The step of buckets, null without' }),
+      bucket_ms: nullable({ type: 'integer' }, { description: 'The same in milliseconds' }),
+    }),
+    run: async (members, find, signal) => {
+      const request = readAggregateRequest(members, deps.nowMs())
+      return aggregate(deps, request, await find(), signal)
+    },
+  }
+}
+
+/** `fn`, or `fn:field`. */
+function readAggregateText(text: string) {
+  const colon = text.indexOf(':')
+  return colon < 0 ? { fn: text } : { fn: text.slice(0, colon), field: text.slice(colon + 1) }
+}
+
+function readKeyText(text: string) {
+  return text.startsWith('bucket:') ? { bucket: text.slice('bucket:'.length) } : text
+}
+
+function readOrderText(text: string) {
+  const [, by, order] = /^(.*):(asc|desc)$/s.exec(text) ?? []
+  return by === undefined ? text : { by, order }
+}
+
+function histogramKind(deps: QueryRoutesDeps): ReadKind {
+  return {
+    name: 'histogram',
+    operation: 'histogram',
+    summary: 'Count events by time and level',
+    properties: HISTOGRAM_PROPERTIES,
+    texts: {},
+    answer: answerOf({
+      buckets: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            _bucket: { type: 'string', format: 'date-time' },
+            count: { type: 'integer' },
+            levels: { type: 'object', properties: {}, additionalProperties: { type: 'integer' } },
+          },
+        },
+      },
+      total: { type: 'integer' },
+      bucket: { type: 'string', description: 'The step of buckets' },
+      bucket_ms: { type: 'integer', description: 'The same in milliseconds' },
+    }),
+    run: async (members, find, signal) => {
+      const request = readHistogramRequest(members, deps.nowMs())
+      return histogram(deps, request, await find(), signal)
+    },
+  }
+}
+
+function facetsKind(deps: QueryRoutesDeps): ReadKind {
+  const value: ObjectSchema = {
+    type: 'object',
+    properties: { value: {}, count: { type: 'integer' } },
+  }
+  const facet: ObjectSchema = {
+    type: 'object',
+    properties: {
+      field: { type: 'string' },
+      events: { type: 'integer', description: 'Those that have a value' },
+      distinct: { type: 'integer' },
+      values: { type: 'array', items: value, description: 'The most frequent first' },
+    },
+  }
+  return {
+    name: 'facets',
+    operation: 'facets',
+    summary: 'The most frequent values of several fields',
+    properties: FACETS_PROPERTIES,
+    texts: {
+      fields: {
+        schema: { type: 'string', description: 'Paths with commas between them' },
+        read: (text) => splitNames(text),
+      },
+    },
+    answer: answerOf({
+      facets: { type: 'array', items: facet },
+      events: { type: 'integer', description: 'That were looked at' },
+    }),
+    run: async (members, find, signal) => {
+      const request = readFacetsRequest(members, deps.nowMs())
+      return facets(deps, request, await find(), signal)
+    },
+  }
+}

@@ -1,0 +1,252 @@
+/**
+ * One statement for an aggregating query, one scan of its rows.
+ *
+ *   legs: parts by typed keys, then kinds and texts ─▶ merged by group, and by group and bucket
+ *         ─▶ ranked ─▶ the largest groups, and all others together
+ *
+ * A group's size is its size over all its buckets. Without buckets, or without other keys, no
+ * second pass is needed to rank groups, and the merge ends in ORDER BY and LIMIT.
+ */
+
+import type { Buckets, GroupKey, Order } from '../../../model/aggregates.ts'
+import { type RowLeg, unionOf } from '../compile/row-source.ts'
+import type { SqlParams } from '../compile/sql-params.ts'
+import { legKey } from './group-columns.ts'
+import { type Aggregate, ALL_EVENTS, type Part, Parts, type PlacedParts } from './parts.ts'
+
+export interface AggregateQuery {
+  readonly aggregates: readonly Aggregate[]
+  readonly keys: readonly GroupKey[]
+  readonly order: Order
+  readonly limit: number
+  readonly hasOthers: boolean
+  readonly timeBasis: 'ingested_at' | 'event_time'
+  /** Characters of a group's text; longer texts with the same beginning are one group. */
+  readonly textCharsMax?: number
+}
+
+export interface AggregateSql {
+  /** The columns that a leg of the rows selects, and its GROUP BY. */
+  readonly columns: (leg: RowLeg) => string
+  readonly tail: (leg: RowLeg) => string
+  /** The statement over those legs. */
+  readonly over: (legs: readonly string[]) => string
+  readonly placed: readonly PlacedParts[]
+}
+
+/** Adds to `params`. */
+export function aggregateSql(
+  query: AggregateQuery,
+  params: SqlParams,
+  isExact: boolean,
+): AggregateSql {
+  const parts = new Parts(params, isExact)
+  const placed = parts.place(query.aggregates)
+  const sql = new Statement(query, params, parts.all, placed)
+  const isRanked = query.hasOthers ? sql.fields.length > 0 : sql.isSeries
+  return {
+    columns: (leg) => sql.columns(leg),
+    tail: (leg) => sql.tail(leg),
+    over: (legs) => {
+      const [first] = legs
+      if (sql.isCount && legs.length === 1 && first !== undefined) return first
+      return isRanked ? sql.ranked(unionOf(legs)) : sql.plain(unionOf(legs))
+    },
+    placed,
+  }
+}
+
+class Statement {
+  readonly #query: AggregateQuery
+  readonly #params: SqlParams
+  readonly #parts: readonly Part[]
+  readonly #placed: readonly PlacedParts[]
+  readonly #buckets: Buckets | undefined
+  /** Those keys that are not of time. */
+  readonly fields: readonly (GroupKey & { kind: 'path' | 'system' })[]
+
+  constructor(
+    query: AggregateQuery,
+    params: SqlParams,
+    parts: readonly Part[],
+    placed: readonly PlacedParts[],
+  ) {
+    this.#query = query
+    this.#params = params
+    this.#parts = parts
+    this.#placed = placed
+    const bucket = query.keys.find((key) => key.kind === 'bucket')
+    this.#buckets = bucket?.kind === 'bucket' ? bucket.buckets : undefined
+    this.fields = query.keys.flatMap((key) => (key.kind === 'bucket' ? [] : [key]))
+  }
+
+  /** Only how many events match: the SELECT of a single leg is the statement, with `p0`. */
+  get isCount(): boolean {
+    return this.#parts.length === 1 && this.#groupNames.length === 0
+  }
+
+  /** Groups in buckets of time. */
+  get isSeries(): boolean {
+    return this.#buckets !== undefined && this.fields.length > 0
+  }
+
+  columns(leg: RowLeg): string {
+    const keys = this.#legKeys(leg).flatMap(({ kind, text }, index) => {
+      return [`${kind} AS k${index}`, `${this.#cut(text)} AS t${index}`]
+    })
+    const bucket = this.#buckets === undefined ? [] : ['b']
+    const parts = this.#parts.map((part, index) => `${part.row(leg)} AS p${index}`)
+    return [...keys, ...bucket, ...parts].join(', ')
+  }
+
+  tail(leg: RowLeg): string {
+    const groups = this.#legKeys(leg).flatMap(({ groupBy }) => groupBy)
+    if (this.#buckets !== undefined) groups.push(`${this.#bucket(this.#buckets)} AS b`)
+    return groups.length === 0 ? '' : `GROUP BY ${groups.join(', ')}`
+  }
+
+  #legKeys(leg: RowLeg) {
+    const isOneOfMany = this.#query.keys.length > 1
+    return this.fields.map((field, index) => {
+      return legKey(field, leg, { alias: `g${index}`, isOneOfMany })
+    })
+  }
+
+  #cut(text: string): string {
+    const { textCharsMax } = this.#query
+    return textCharsMax === undefined ? text : `substringUTF8(${text}, 1, ${textCharsMax})`
+  }
+
+  #bucket({ startMs, stepMs }: Buckets): string {
+    const { timeBasis } = this.#query
+    const start = this.#params.add('Int64', String(startMs))
+    const step = this.#params.add('Int64', String(stepMs))
+    // Before 1970, a time's whole milliseconds are rounded towards 1970, not down.
+    const ns = `toUnixTimestamp64Nano(${timeBasis})`
+    const isOld = timeBasis === 'event_time' && startMs < 0
+    const ms = isOld
+      ? `intDiv(${ns} - positiveModulo(${ns}, 1000000), 1000000)`
+      : `toUnixTimestamp64Milli(${timeBasis})`
+    return `toUInt32(intDiv(${ms} - ${start}, ${step}))`
+  }
+
+  get #keyNames(): string[] {
+    return this.fields.flatMap((_, index) => [`k${index}`, `t${index}`])
+  }
+
+  get #groupNames(): string[] {
+    return this.#buckets === undefined ? this.#keyNames : [...this.#keyNames, 'b']
+  }
+
+  /** Leaves out groups without rows: a leg that groups by nothing has one group, empty or not. */
+  get #notEmpty(): string {
+    return this.#groupNames.length === 0 ? '' : ` WHERE p${ALL_EVENTS} > 0`
+  }
+
+  plain(legs: string): string {
+    const finished = (at: number) => this.#parts[at]!.finish(`p${at}`)
+    const names = this.#groupNames
+    const all = [...names, ...this.#values('p')]
+    const from = `FROM ${legs}${this.#notEmpty}`
+    if (names.length === 0) return `SELECT ${all.join(', ')} ${from}`
+    const group = `${from} GROUP BY ${names.join(', ')}`
+    if (this.#buckets !== undefined) return `SELECT ${all.join(', ')} ${group} ORDER BY b`
+    // Of all groups, as the limit cuts most of them off. Windows cost a millisecond.
+    const total = `toString(sum(${finished(ALL_EVENTS)}) OVER ()) AS total`
+    const select = [...all, total, `count() OVER () AS groups`].join(', ')
+    return `SELECT ${select} ${group} ORDER BY ${this.#orderBy(finished)} LIMIT ${this.#limit}`
+  }
+
+  /** Groups get their rank over all buckets; those past the limit become one. */
+  ranked(legs: string): string {
+    const keys = this.#keyNames
+    const names = this.#groupNames
+    const merged = this.#parts.map((part, at) => `${part.merge(`p${at}`)} AS u${at}`)
+    const byGroup = `SELECT ${[...names, ...merged].join(', ')}
+      FROM ${legs}${this.#notEmpty} GROUP BY ${names.join(', ')}`
+    const window = `OVER (PARTITION BY ${keys.join(', ')})`
+    const size = this.#size((at) => `${this.#parts[at]!.finish(`u${at}`)} ${window}`)
+    const sized = `SELECT *, ${size ?? '0'} AS size FROM (${byGroup})`
+    const ranked = `SELECT *, dense_rank() OVER (ORDER BY ${this.#sizeOrder('size')}) AS place
+      FROM (${sized})`
+    const least = `least(place, ${this.#limit} + 1)`
+    const any = keys.map((name) => `any(${name}) AS ${name}_`)
+    const bucket = this.#buckets === undefined ? [] : ['b']
+    const totals = [`max(place) AS places`]
+    const group = ['rank', ...bucket].join(', ')
+    const final = [`${least} AS rank`, ...bucket, ...any, ...this.#values('u'), ...totals]
+    return `SELECT ${final.join(', ')} FROM (${ranked}) GROUP BY ${group} ORDER BY ${group}`
+  }
+
+  #values(column: string): string[] {
+    return this.#parts.map((part, at) => {
+      const value = part.finish(`${column}${at}`)
+      const text = part.isList ? `arrayMap(x -> toString(x), ${value})` : `toString(${value})`
+      return `${text} AS v${at}`
+    })
+  }
+
+  get #limit(): string {
+    return this.#params.add('UInt64', this.#query.limit)
+  }
+
+  #orderBy(finished: (at: number) => string): string {
+    return this.#sizeOrder(this.#size(finished) ?? '0')
+  }
+
+  /** What groups are ordered by, as one number; undefined when it is one of the keys. */
+  #size(finished: (at: number) => string): string | undefined {
+    const { of, index } = this.#query.order
+    return of === 'key' ? undefined : sizeOf(this.#placed[index]!, finished)
+  }
+
+  #sizeOrder(size: string): string {
+    const { of, index, isDescending } = this.#query.order
+    const direction = isDescending ? 'DESC' : 'ASC'
+    const byKey = (at: number, way: string) => {
+      return [`k${at}`, `if(k${at} = 2, toFloat64OrZero(t${at}), 0)`, `t${at}`].map((sql) => {
+        return `${sql} ${way}`
+      })
+    }
+    const ties = this.fields.flatMap((_, at) => byKey(at, 'ASC'))
+    const first = of === 'key' ? byKey(index, direction) : [`${size} ${direction} NULLS LAST`]
+    return [...first, ...ties].join(', ')
+  }
+}
+
+/** An aggregate as a number that groups can be ordered by; NULL where there is none. */
+function sizeOf({ fn, at, quantile }: PlacedParts, finished: (at: number) => string): string {
+  const part = (name: keyof typeof at) => finished(at[name]!)
+  const sum = () => {
+    const [integers, floats] = [part('integers'), part('floats')]
+    return `if(isNull(${integers}) AND isNull(${floats}), NULL,
+      ifNull(toFloat64(${integers}), 0) + ifNull(${floats}, 0))`
+  }
+  switch (fn) {
+    case 'count':
+    case 'rate':
+      return part('count')
+    case 'uniq':
+      return part('uniq')
+    case 'numbers':
+      return part('numbers')
+    case 'sum':
+      return sum()
+    case 'avg':
+      return `${sum()} / ${part('numbers')}`
+    case 'min':
+    case 'max': {
+      const none = fn === 'min' ? 'inf' : '-inf'
+      const ends = (['Int64', 'UInt64', 'Float64'] as const).map((type) => {
+        return `ifNull(toFloat64(${part(type)}), ${none})`
+      })
+      const all = ['Int64', 'UInt64', 'Float64'] as const
+      const isNone = all.map((type) => `isNull(${part(type)})`).join(' AND ')
+      return `if(${isNone}, NULL, ${fn === 'min' ? 'least' : 'greatest'}(${ends.join(', ')}))`
+    }
+    default: {
+      const value = `arrayElement(${part('quantiles')}, ${quantile})`
+      return `if(${part('numbers')} = 0, NULL, ${value})`
+    }
+  }
+}

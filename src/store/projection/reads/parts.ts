@@ -1,0 +1,295 @@
+/**
+ * The parts that aggregates are made of: a sum of integers, a sum of floats, a state of quantiles.
+ * A leg computes each over its rows; then they are merged, over legs, buckets and groups, as often
+ * as need be. Parts that several aggregates need are computed once.
+ *
+ * Numbers are read by the types that they are stored with, so that no digit is lost: integers are
+ * added as 128 bits.
+ */
+import { QueryError } from '../../../language/query-error.ts'
+import type { Query } from '../../../language/query-tree.ts'
+import {
+  type AggregateFunction,
+  type FieldRef,
+  isQuantile,
+  QUANTILES,
+} from '../../../model/aggregates.ts'
+import type { ScalarType } from '../../../model/field-catalog.ts'
+import { compileQuery, isTrue } from '../compile/compile-query.ts'
+import type { RowLeg } from '../compile/row-source.ts'
+import type { SqlParams } from '../compile/sql-params.ts'
+import { dynamicColumn } from '../compile/typed-column.ts'
+
+/** What is computed over the events of each group. */
+export interface Aggregate {
+  readonly fn: AggregateFunction
+  /** Absent for `count` and `rate` of events. */
+  readonly field: FieldRef | undefined
+  /** Only of the events that it means. */
+  readonly query: Query | undefined
+  /** The member of a row. */
+  readonly name: string
+}
+
+export interface Part {
+  /** Over a leg's rows. */
+  readonly row: (leg: RowLeg) => string
+  /** Merges a column of it and can be merged again. */
+  readonly merge: (column: string) => string
+  /** Like `merge`, for the last merge. */
+  readonly finish: (column: string) => string
+  /** A list of quantiles, not one value. */
+  readonly isList: boolean
+}
+
+/** What an aggregate needs, by the indexes of its parts. */
+export interface PlacedParts {
+  readonly fn: AggregateFunction
+  readonly at: Readonly<Partial<Record<PartName, number>>>
+  /** For a quantile: its index among those of its field, from 1. */
+  readonly quantile: number
+}
+
+type PartName =
+  | 'count'
+  | 'uniq'
+  | 'integers'
+  | 'floats'
+  | 'numbers'
+  | 'quantiles'
+  | 'Int64'
+  | 'UInt64'
+  | 'Float64'
+
+const NEEDS: Readonly<Record<Exclude<AggregateFunction, keyof typeof QUANTILES>, PartName[]>> = {
+  count: ['count'],
+  rate: ['count'],
+  numbers: ['numbers'],
+  uniq: ['uniq'],
+  sum: ['integers', 'floats'],
+  avg: ['integers', 'floats', 'numbers'],
+  min: ['Int64', 'UInt64', 'Float64'],
+  max: ['Int64', 'UInt64', 'Float64'],
+}
+
+/** The index of the part that counts all events. */
+export const ALL_EVENTS = 0
+
+/**
+ * `isExact`: distinct values and quantiles exactly, which takes memory for each value; else
+ * estimates, which take little.
+ */
+export class Parts {
+  readonly #params: SqlParams
+  readonly #isExact: boolean
+  readonly #parts = new Map<string, Part>()
+
+  constructor(params: SqlParams, isExact: boolean) {
+    this.#params = params
+    this.#isExact = isExact
+    this.#place(
+      'events',
+      addable(() => 'count()'),
+    )
+  }
+
+  get all(): readonly Part[] {
+    return [...this.#parts.values()]
+  }
+
+  /** Adds what they need; those of one field and query share their quantiles. */
+  place(aggregates: readonly Aggregate[]): PlacedParts[] {
+    const levels = new Map<string, number[]>()
+    for (const one of aggregates) {
+      if (!isQuantile(one.fn)) continue
+      const level = QUANTILES[one.fn]
+      const list = levels.get(sourceKey(one)) ?? []
+      if (!list.includes(level)) levels.set(sourceKey(one), [...list, level])
+    }
+    return aggregates.map((one, index) => {
+      const { fn } = one
+      const list = levels.get(sourceKey(one)) ?? []
+      const names = isQuantile(fn) ? (['quantiles', 'numbers'] as const) : NEEDS[fn]
+      const at = names.map((name) => [name, this.#placeOf(name, one, list, index)] as const)
+      const quantile = isQuantile(fn) ? list.indexOf(QUANTILES[fn]) + 1 : 0
+      return { fn, at: Object.fromEntries(at), quantile }
+    })
+  }
+
+  #placeOf(
+    name: PartName,
+    { fn, field, query }: Aggregate,
+    levels: readonly number[],
+    index: number,
+  ): number {
+    if (name === 'count' && field === undefined && query === undefined) return ALL_EVENTS
+    const isEnd = fn === 'min' || fn === 'max'
+    const key = `${name}|${isEnd ? fn : ''}|${sourceKey({ field, query })}`
+    const condition = (leg: RowLeg) => {
+      return query === undefined ? undefined : this.#condition(query, leg, index)
+    }
+    return this.#place(key, this.#part(name, { fn, field, condition, levels }))
+  }
+
+  /** `index`: the first aggregate with this query. */
+  #condition(query: Query, leg: RowLeg, index: number): string {
+    try {
+      return isTrue(compileQuery(query, leg.fields, this.#params))
+    } catch (cause) {
+      throw cause instanceof QueryError ? cause.in(`aggregates[${index}].query`) : cause
+    }
+  }
+
+  #part(name: PartName, { fn, field, condition, levels }: Source): Part {
+    const given = (leg: RowLeg, sql: string, type: string) => {
+      const only = condition(leg)
+      return `CAST(${only === undefined ? sql : `if(${only}, ${sql}, NULL)`}, 'Nullable(${type})')`
+    }
+    switch (name) {
+      case 'count':
+        return addable((leg) => `countIf(${both(condition(leg), hasValue(field, leg))})`)
+      case 'numbers':
+        return addable((leg) => `count(${given(leg, number(field, leg), 'Float64')})`)
+      case 'integers':
+        return addable((leg) => `sum(${given(leg, integer(field, leg), 'Int128')})`)
+      case 'floats':
+        return addable((leg) => `sum(${given(leg, typed(field, leg, 'Float64'), 'Float64')})`)
+      case 'uniq': {
+        const uniq = this.#isExact ? 'uniqExact' : 'uniqCombined64'
+        return stateful(uniq, '', (leg) => given(leg, hash(field, leg), 'UInt64'))
+      }
+      case 'quantiles': {
+        const quantiles = this.#isExact ? 'quantilesExact' : 'quantilesTDigest'
+        const list = `(${levels.join(', ')})`
+        const of = (leg: RowLeg) => given(leg, number(field, leg), 'Float64')
+        return { ...stateful(quantiles, list, of), isList: true }
+      }
+      default: {
+        const end = (sql: string) => `${fn}(${sql})`
+        const row = (leg: RowLeg) => end(given(leg, typed(field, leg, name), name))
+        return { row, merge: end, finish: end, isList: false }
+      }
+    }
+  }
+
+  #place(key: string, part: Part): number {
+    if (!this.#parts.has(key)) this.#parts.set(key, part)
+    return [...this.#parts.keys()].indexOf(key)
+  }
+}
+
+interface Source {
+  readonly fn: AggregateFunction
+  readonly field: FieldRef | undefined
+  /** Undefined where every event counts. */
+  readonly condition: (leg: RowLeg) => string | undefined
+  readonly levels: readonly number[]
+}
+
+function sourceKey({ field, query }: Pick<Aggregate, 'field' | 'query'>): string {
+  return JSON.stringify([field, query], (_, value) => {
+    return typeof value === 'bigint' ? String(value) : value
+  })
+}
+
+function addable(row: (leg: RowLeg) => string): Part {
+  const sum = (column: string) => `sum(${column})`
+  return { row, merge: sum, finish: sum, isList: false }
+}
+
+function stateful(name: string, parameters: string, of: (leg: RowLeg) => string): Part {
+  return {
+    row: (leg) => `${name}State${parameters}(${of(leg)})`,
+    merge: (column) => `${name}MergeState${parameters}(${column})`,
+    finish: (column) => `${name}Merge${parameters}(${column})`,
+    isList: false,
+  }
+}
+
+function both(condition: string | undefined, other: string): string {
+  if (condition === undefined) return other
+  return other === 'true' ? condition : `${condition} AND ${other}`
+}
+
+/** That the field is not absent, null or `{}`. */
+function hasValue(field: FieldRef | undefined, { fields }: RowLeg): string {
+  if (field === undefined) return 'true'
+  if (field.kind === 'path') {
+    const { scalars, elements, hasObjects } = fields.typesOf([field.path])
+    const hasAny = scalars.length > 0 || elements.length > 0 || hasObjects
+    return hasAny ? `isNotNull(${dynamicColumn([field.path])!.sql})` : 'false'
+  }
+  if (field.label === '_level') return "level != ''"
+  return field.label === '_service' ? "service != ''" : 'true'
+}
+
+/** The values of one type; NULL where the path has none of it. */
+function typed(field: FieldRef | undefined, { fields }: RowLeg, type: ScalarType): string {
+  if (field?.kind !== 'path' || !fields.typesOf([field.path]).scalars.includes(type)) return 'NULL'
+  return `${dynamicColumn([field.path])!.sql}.:${type}`
+}
+
+function firstOf(values: readonly string[]): string {
+  const known = values.filter((value) => value !== 'NULL')
+  return known.length < 2 ? (known[0] ?? 'NULL') : `coalesce(${known.join(', ')})`
+}
+
+function wrap(sql: string, before: string): string {
+  return sql === 'NULL' ? sql : `${before}(${sql})`
+}
+
+function integer(field: FieldRef | undefined, leg: RowLeg): string {
+  return firstOf([
+    wrap(typed(field, leg, 'Int64'), 'toInt128'),
+    wrap(typed(field, leg, 'UInt64'), 'toInt128'),
+  ])
+}
+
+function number(field: FieldRef | undefined, leg: RowLeg): string {
+  return firstOf([
+    wrap(typed(field, leg, 'Int64'), 'toFloat64'),
+    wrap(typed(field, leg, 'UInt64'), 'toFloat64'),
+    typed(field, leg, 'Float64'),
+  ])
+}
+
+/** A hash that is the same for equal values of any types, and differs for values of two kinds. */
+function hash(field: FieldRef | undefined, leg: RowLeg): string {
+  if (field?.kind === 'system') return labelHash(field.label, leg)
+  const float = typed(field, leg, 'Float64')
+  const bool = typed(field, leg, 'Bool')
+  return firstOf([
+    wrap(typed(field, leg, 'String'), 'cityHash64'),
+    wrap(typed(field, leg, 'Int64'), 'cityHash64'),
+    wrap(typed(field, leg, 'UInt64'), 'cityHash64'),
+    float === 'NULL' ? float : floatHash(float),
+    bool === 'NULL' ? bool : `cityHash64('b', ${bool})`,
+    arrayHash(field, leg),
+  ])
+}
+
+function floatHash(float: string): string {
+  const isWhole = `${float} = trunc(${float})`
+  return (
+    `multiIf(isNull(${float}), NULL, ` +
+    `${isWhole} AND abs(${float}) < 9223372036854775808, cityHash64(toInt64(${float})), ` +
+    `${isWhole} AND ${float} >= 0 AND ${float} < 1.8446744073709552e19, ` +
+    `cityHash64(toUInt64(${float})), cityHash64('f', ${float}))`
+  )
+}
+
+function arrayHash(field: FieldRef | undefined, { fields }: RowLeg): string {
+  if (field?.kind !== 'path') return 'NULL'
+  const { elements, hasObjects } = fields.typesOf([field.path])
+  if (elements.length === 0 && !hasObjects) return 'NULL'
+  const column = dynamicColumn([field.path])!.sql
+  const isArray = `startsWith(dynamicType(${column}), 'Array')`
+  return `if(${isArray}, cityHash64('a', toString(${column})), NULL)`
+}
+
+function labelHash(label: (FieldRef & { kind: 'system' })['label'], leg: RowLeg): string {
+  if (label === '_stream') return `cityHash64(${leg.stream})`
+  if (label === '_shape') return 'shape'
+  const column = label === '_level' ? 'level' : 'service'
+  return `if(${column} = '', NULL, cityHash64(${column}))`
+}
