@@ -1,27 +1,23 @@
-/** Every surface at once, as a fleet of different shippers. */
+/** Every surface at once, as a fleet of different shippers; or those of `SURFACES`. */
 import { createScenario, rateThresholds, steadyLoad } from './support/scenario.mjs'
 
 const scenario = createScenario('mixed')
-const { VUS, RATE } = scenario.options
+const { SURFACES, VUS, RATE } = scenario.options
 
-const quarterOfUsers = Math.max(1, Math.floor(VUS / 4))
+/** Small requests come without a rate, also beside others that have one. */
+const sharing = SURFACES.filter((sender) => sender !== 'small').length
 
-/** Each has a quarter of the users and, when there is a rate, a third of it. */
-const share = (exec) =>
+const loads = SURFACES.map((sender) => [
+  sender,
   steadyLoad(scenario.options, {
-    exec,
-    vus: quarterOfUsers,
-    rate: Math.ceil(RATE / 3),
-  })
+    exec: sender,
+    vus: Math.max(1, Math.floor(VUS / SURFACES.length)),
+    rate: sender === 'small' ? 0 : Math.ceil(RATE / sharing),
+  }),
+])
 
 export const options = scenario.k6Options(
-  {
-    native: share('native'),
-    bulk: share('bulk'),
-    otlp: share('otlp'),
-    // One event a request: a user each beside the others, with or without a rate.
-    small: steadyLoad(scenario.options, { exec: 'small', vus: quarterOfUsers, rate: 0 }),
-  },
+  Object.fromEntries(loads),
   rateThresholds(scenario.options),
 )
 export const { setup, teardown, handleSummary } = scenario
@@ -29,4 +25,4 @@ export const { setup, teardown, handleSummary } = scenario
 export const native = (data) => scenario.sendNext('native', data)
 export const bulk = (data) => scenario.sendNext('bulk', data)
 export const otlp = (data) => scenario.sendNext('otlp', data)
-export const small = (data) => scenario.sendNext('native', data, { eventCount: 1 })
+export const small = (data) => scenario.sendNext('small', data)

@@ -2,7 +2,7 @@
  * What a load test can be told, once for the runner (flags), for k6 (the same names in the
  * environment) and for `--help`. Pure: runs in Node and in k6.
  */
-import { SCENARIOS } from './scenarios.mjs'
+import { SCENARIOS, SENDERS } from './scenarios.mjs'
 
 /** `env` is also the flag in kebab-case unless `isSecret`: a command line is no place for those. */
 export const OPTIONS = [
@@ -10,6 +10,7 @@ export const OPTIONS = [
   ['TOKEN', 'secret', 'admin token (or streams:write, streams:read, events:read) to make streams'],
   ['API_KEY', 'secret', 'a key of a stream of yours, instead of making one'],
   ['STREAM_ID', 'text', 'the stream of API_KEY: with TOKEN its events are counted after the run'],
+  ['SURFACES', 'senders', 'what to send: some of native, bulk, otlp, small (one event a request)'],
   ['VUS', 'count', 'virtual users, each with a connection of its own'],
   ['DURATION', 'duration', 'how long to send: 90s, 10m, 2h'],
   ['EVENTS_PER_REQUEST', 'count', 'events in a request'],
@@ -25,6 +26,8 @@ export const OPTIONS = [
     'count',
     'soak, aborts: fails when the service grows more in its second half',
   ],
+  ['RETRY_SECONDS_MAX', 'rate', 'comes again so soon after a refusal, whatever Retry-After says'],
+  ['SERVICE_FLAGS', 'text', 'options for the service that is started'],
   ['ABORTS', 'rate', 'clients beside it that break their requests off; needs TOKEN'],
   ['PROJECTION_SECONDS_MAX', 'rate', 'how long queries may take to count all events'],
   ['KEEP_STREAMS', 'flag', 'leaves the streams that were made'],
@@ -47,6 +50,7 @@ const DEFAULTS = {
   TOKEN: '',
   API_KEY: '',
   STREAM_ID: '',
+  SURFACES: Object.keys(SENDERS).join(),
   VUS: '4',
   DURATION: '30s',
   EVENTS_PER_REQUEST: '1000',
@@ -60,6 +64,8 @@ const DEFAULTS = {
   EVENTS_PER_SECOND_MIN: '1',
   REFUSED_SHARE_MAX: '0',
   MEMORY_GROWTH_MIB_MAX: '128',
+  RETRY_SECONDS_MAX: '60',
+  SERVICE_FLAGS: '',
   ABORTS: '0',
   PROJECTION_SECONDS_MAX: '60',
   KEEP_STREAMS: '',
@@ -77,6 +83,7 @@ const PARSERS = {
   count: (value) =>
     /^[1-9]\d{0,5}$/.test(value) && Number(value) <= COUNT_MAX ? Number(value) : null,
   rate: (value) => (/^\d{1,9}$/.test(value) ? Number(value) : null),
+  senders: tryParseSenders,
   share: (value) => (/^(0|1|0?\.\d+)$/.test(value) ? Number(value) : null),
   duration: tryParseSeconds,
   encoding: (value) => (['protobuf', 'json'].includes(value) ? value : null),
@@ -89,6 +96,7 @@ const TAKES = {
   url: 'a URL: http://... or https://...',
   count: `a whole number from 1 to ${COUNT_MAX}`,
   rate: 'a whole number from 0 on',
+  senders: `some of ${Object.keys(SENDERS).join()}`,
   share: 'a number from 0 to 1',
   duration: 'a time: 90s, 10m, 2h',
   encoding: 'protobuf or json',
@@ -117,12 +125,19 @@ export function readOptions(environment, scenario) {
   return options
 }
 
-/** What a scenario sends: each surface with its events a request. */
-export function bodiesOf(scenario, options) {
-  return SCENARIOS[scenario].bodies.map(({ surface, eventCount }) => ({
-    surface,
-    eventCount: eventCount ?? options.EVENTS_PER_REQUEST,
-  }))
+/** What is sent: each surface with its events a request. */
+export function bodiesOf(options) {
+  return options.SURFACES.map((sender) => bodyOf(sender, options))
+}
+
+export function bodyOf(sender, options) {
+  return { eventCount: options.EVENTS_PER_REQUEST, ...SENDERS[sender] }
+}
+
+function tryParseSenders(value) {
+  const senders = value.split(',')
+  const isKnown = senders.every((sender) => Object.hasOwn(SENDERS, sender))
+  return isKnown && new Set(senders).size === senders.length ? senders : null
 }
 
 function tryParseSeconds(value) {

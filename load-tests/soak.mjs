@@ -6,13 +6,12 @@ import { sleep } from 'k6'
 import http from 'k6/http'
 import { metrics } from './support/metrics.mjs'
 import { createScenario, rateThresholds, steadyLoad } from './support/scenario.mjs'
-import { SURFACES } from './support/surfaces.mjs'
 
 const MIB = 1024 * 1024
 const WATCH_SECONDS = 2
 
 const scenario = createScenario('soak')
-const { BASE_URL, DURATION, MEMORY_GROWTH_MIB_MAX } = scenario.options
+const { BASE_URL, SURFACES, DURATION, MEMORY_GROWTH_MIB_MAX } = scenario.options
 const seconds = Math.max(1, Math.ceil(DURATION / 2))
 
 export const options = scenario.k6Options(

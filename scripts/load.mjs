@@ -2,9 +2,9 @@
  * Runs a load test of `load-tests/` with k6, on a service of yours or on one that it starts on
  * empty data, and stops and removes again.
  *
- *   npm run load -- native                                 one command, nothing to set up
+ *   npm run load -- mixed                                  one command, nothing to set up
  *   npm run load -- soak --duration 2h --rate 20000
- *   BASE_URL=https://logs.internal TOKEN=lap_… npm run load -- mixed
+ *   BASE_URL=https://logs.internal TOKEN=lap_… npm run load -- mixed --surfaces bulk
  *   npm run load -- --help
  *
  * Ends with k6's exit code: 0 passed, 99 a threshold does not hold.
@@ -26,7 +26,7 @@ import { fileURLToPath } from 'node:url'
 import { bodiesOf, defaultOf, OPTIONS, readOptions } from '../load-tests/options.mjs'
 import { CORPUS_EVENTS, SCENARIOS } from '../load-tests/scenarios.mjs'
 import { formatAborts, judgeAborts, startAborts } from '../load-tests/support/aborts.mjs'
-import { encodeBodies, fileOf } from '../load-tests/support/bodies.mjs'
+import { fileOf } from '../load-tests/support/bodies.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const HELP_FLAGS = ['--help', '-h', 'help']
@@ -41,7 +41,7 @@ It is a program of its own (Grafana k6, AGPL-3.0), not part of Sluice. One of th
   brew install k6                        macOS
   https://grafana.com/docs/k6/latest/set-up/install-k6/    packages and binaries
 
-Where it lies elsewhere: K6=/path/to/k6 npm run load -- native`
+Where it lies elsewhere: K6=/path/to/k6 npm run load -- mixed`
 
 class UsageError extends Error {}
 
@@ -61,11 +61,11 @@ async function main(args) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-load-'))
   const stops = [() => rmSync(folder, { recursive: true, force: true })]
   try {
-    await writeBodies(folder, scenario, options)
+    await writeBodies(folder, options)
     const given = { ...environment, BODIES: folder }
     if (options.SUMMARY_JSON !== '') given.SUMMARY_JSON = resolve(options.SUMMARY_JSON)
     if (options.BASE_URL === '') {
-      const service = await startThrowAwayService(scenario)
+      const service = await startThrowAwayService(options)
       stops.push(service.stop)
       Object.assign(given, { BASE_URL: service.url, TOKEN: service.token, API_KEY: '' })
     }
@@ -80,7 +80,7 @@ async function main(args) {
 async function prepare(scenario, options) {
   const folder = resolve(options.PREPARE)
   mkdirSync(folder, { recursive: true })
-  await writeBodies(folder, scenario, options)
+  await writeBodies(folder, options)
   console.log(`The bodies are in ${folder}. With load-tests/ beside them, on any machine:
 
   BODIES=${folder} BASE_URL=... TOKEN=... k6 run load-tests/${scenario}.mjs`)
@@ -164,10 +164,10 @@ function isProgram(path) {
   }
 }
 
-async function startThrowAwayService(scenario) {
+async function startThrowAwayService({ SERVICE_FLAGS }) {
   const { startService } = await import('../dist/bench/e2e/service.js')
   console.error('load: starting a service on empty data ...')
-  const { serviceFlags = [] } = SCENARIOS[scenario]
+  const serviceFlags = SERVICE_FLAGS.split(' ').filter(Boolean)
   // k6 still counts what is stored after an interrupt.
   const own = { isDataKept: false, isDetached: true }
   const service = await startService({ nodeFlags: [], serviceFlags, ...own })
@@ -200,12 +200,14 @@ async function runBesideAborts(given, options, run) {
   return code === 0 && failures.length > 0 ? EXIT_THRESHOLD : code
 }
 
-/** The scenario's bodies, of the corpus that the benches use or of a file's lines. */
-async function writeBodies(folder, scenario, options) {
+/** The bodies, of the corpus that the benches use or of a file's lines. */
+async function writeBodies(folder, options) {
+  // Needs what `npm install` brings: not for who only asks for help.
+  const { encodeBodies } = await import('../load-tests/support/make-bodies.mjs')
   const { loadCorpus } = await import('../dist/bench/corpus.js')
   const file = options.CORPUS === '' ? undefined : options.CORPUS
   const lines = loadLines(() => loadCorpus({ kind: 'json', count: CORPUS_EVENTS, file }))
-  for (const { surface, eventCount } of bodiesOf(scenario, options)) {
+  for (const { surface, eventCount } of bodiesOf(options)) {
     const path = join(folder, fileOf(surface, eventCount))
     writeFileSync(path, encodeBodies(lines, surface, options, eventCount))
   }
@@ -246,7 +248,7 @@ function describeUsage() {
     ([name, { sentence }]) => `  ${name.padEnd(8)} ${sentence}`,
   )
   const options = OPTIONS.map(({ env, flag, sentence }) => {
-    const text = defaultOf('native', env)
+    const text = defaultOf('mixed', env)
     const note = text === '' ? '' : ` (${text})`
     return `  ${(flag ?? '').padEnd(25)} ${env.padEnd(23)} ${sentence}${note}`
   })

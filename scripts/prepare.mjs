@@ -17,27 +17,27 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const installStamp = join(root, 'node_modules', '.sluice-stamp')
-const buildStamp = join(root, 'dist', '.build-stamp')
-const lockDir = join(root, 'dist', '.prepare-lock')
-const SOURCES = [
-  'src',
-  'workers',
-  'kernels',
-  'console',
-  'test',
-  'bench',
-  'proto',
-  'tsconfig.json',
-  'package.json',
-]
+process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
+
+const BUILD_STAMP = 'dist/.build-stamp'
+const LOCK = 'dist/.prepare-lock'
 const COMPILED = ['src', 'workers', 'test', 'bench']
-const KERNELS = join(root, 'dist', 'workers', 'kernel', 'kernels.wasm')
-const CONSOLE = join(root, 'dist', 'www', 'index.html')
+const SOURCES = [...COMPILED, 'kernels', 'console', 'proto', 'tsconfig.json', 'package.json']
+const OTHER_OUTPUTS = ['dist/workers/kernel/kernels.wasm', 'dist/www/index.html']
+const STEPS = [
+  ['compiling (tsc)', 'node_modules/typescript/bin/tsc', '-p', '.'],
+  [
+    'compiling the kernels (asc)',
+    'node_modules/assemblyscript/bin/asc.js',
+    '--config',
+    'kernels/asconfig.json',
+  ],
+  ['building the console (esbuild)', 'scripts/build-console.mjs'],
+]
 const LOCK_POLL_MS = 200
 const LOCK_WITHOUT_OWNER_MS = 10_000
 const PROGRESS_MS = 10_000
@@ -56,25 +56,16 @@ async function main() {
     if (!isInstalled()) await install()
     if (!isBuilt()) await build()
   } finally {
-    rmSync(lockDir, { recursive: true, force: true })
+    rmSync(LOCK, { force: true })
   }
 }
 
+/** By npm's own record, which it writes when all else is in place. */
 function isInstalled() {
-  const wanted = hashOf(readFileSync(join(root, 'package-lock.json')))
-  if (tryRead(installStamp) === wanted) return true
-  if (!isInstalledByHand()) return false
-  writeFileSync(installStamp, wanted)
-  return true
-}
-
-/** True after somebody ran `npm ci` or `npm install`: npm's own record says what is there. */
-function isInstalledByHand() {
-  if (existsSync(installStamp)) return false
-  const record = tryRead(join(root, 'node_modules', '.package-lock.json'))
+  const record = tryRead('node_modules/.package-lock.json')
   if (record === undefined) return false
   const installed = JSON.parse(record).packages
-  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+  const wanted = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
   return Object.entries(wanted).every(
     ([path, { version, optional }]) =>
       path === '' || optional || installed[path]?.version === version,
@@ -86,101 +77,80 @@ async function install() {
   for (const [name, value] of Object.entries(process.env)) {
     if (!/^npm_/i.test(name) || NPM_SETTINGS_KEPT.test(name)) env[name] = value
   }
+  const npmScript = process.env.npm_execpath ?? ''
+  const npm = /\.c?js$/.test(npmScript) ? [process.execPath, npmScript] : ['npm']
   // Also with NODE_ENV=production: compiling needs the development dependencies.
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund']
-  const npmScript = process.env.npm_execpath
-  const command =
-    npmScript !== undefined && /\.c?js$/.test(npmScript)
-      ? [process.execPath, npmScript, ...args]
-      : ['npm', ...args]
-  await run('installing dependencies (npm ci)', command, env)
-  writeFileSync(installStamp, hashOf(readFileSync(join(root, 'package-lock.json'))))
+  await run('installing dependencies (npm ci)', [...npm, ...args], env)
 }
 
 function isBuilt() {
-  return tryRead(buildStamp) === sourcesHash() && missingOutputs().length === 0
+  return tryRead(BUILD_STAMP) === sourcesHash() && outputs().every((path) => existsSync(path))
 }
 
 async function build() {
   // Taken first: what changes while the compiler runs is compiled next time.
   const hash = sourcesHash()
-  removeStaleOutputs()
-  // The incremental record says what was emitted, not what is still there.
-  if (missingOutputs().length > 0) rmSync(join(root, 'dist', '.tsbuildinfo'), { force: true })
-  rmSync(buildStamp, { force: true })
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  await run('compiling (tsc)', [process.execPath, tsc, '-p', '.'], process.env)
-  const asc = join(root, 'node_modules', 'assemblyscript', 'bin', 'asc.js')
-  const kernels = [process.execPath, asc, '--config', join('kernels', 'asconfig.json')]
-  await run('compiling the kernels (asc)', kernels, process.env)
-  const page = [process.execPath, join('scripts', 'build-console.mjs')]
-  await run('building the console (esbuild)', page, process.env)
-  writeFileSync(buildStamp, hash)
+  rmSync(BUILD_STAMP, { force: true })
+  const wanted = new Set(outputs())
+  // A test that was deleted must not go on running.
+  for (const path of COMPILED.flatMap((folder) => filesUnder(join('dist', folder)))) {
+    if (path.endsWith('.js') && !wanted.has(path)) rmSync(path, { force: true })
+  }
+  // The compiler's record says what was emitted, not what is still there.
+  if ([...wanted].some((path) => !existsSync(path))) rmSync('dist/.tsbuildinfo', { force: true })
+  for (const [what, ...args] of STEPS) await run(what, [process.execPath, ...args], process.env)
+  writeFileSync(BUILD_STAMP, hash)
 }
 
 /** Over names, sizes and times: finds changed, added and removed files, also after a checkout. */
 function sourcesHash() {
-  const lines = [process.versions.node]
-  for (const source of SOURCES) {
-    for (const path of filesUnder(join(root, source))) {
-      const { size, mtimeMs } = statSync(path)
-      lines.push(`${relative(root, path)} ${size} ${mtimeMs}`)
-    }
-  }
-  return hashOf(lines.join('\n'))
+  const lines = SOURCES.flatMap(filesUnder).map((path) => {
+    const { size, mtimeMs } = statSync(path)
+    return `${path} ${size} ${mtimeMs}`
+  })
+  return createHash('sha256')
+    .update([process.versions.node, ...lines].join('\n'))
+    .digest('hex')
 }
 
-function missingOutputs() {
-  const compiled = COMPILED.flatMap((folder) => filesUnder(join(root, folder)))
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
-    .map((path) => join(root, 'dist', relative(root, path).replace(/\.ts$/, '.js')))
-  return [...compiled, KERNELS, CONSOLE].filter((path) => !existsSync(path))
-}
-
-/** A test that was deleted must not go on running. */
-function removeStaleOutputs() {
-  for (const folder of COMPILED) {
-    for (const path of filesUnder(join(root, 'dist', folder))) {
-      const source = join(root, relative(join(root, 'dist'), path).replace(/\.js$/, '.ts'))
-      if (path.endsWith('.js') && !existsSync(source)) rmSync(path, { force: true })
-    }
-  }
+function outputs() {
+  const sources = COMPILED.flatMap(filesUnder).filter((path) => /(?<!\.d)\.ts$/.test(path))
+  return [...sources.map((path) => join('dist', path.replace(/ts$/, 'js'))), ...OTHER_OUTPUTS]
 }
 
 function filesUnder(path) {
   if (!existsSync(path)) return []
   if (!statSync(path).isDirectory()) return [path]
-  return readdirSync(path, { withFileTypes: true })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      const child = join(path, entry.name)
-      return entry.isDirectory() ? filesUnder(child) : [child]
-    })
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
 }
 
 /** Runs a step with progress on stderr; a failure ends this process with the step's exit code. */
-function run(what, [command, ...args], env) {
+async function run(what, [command, ...args], env) {
   const startMs = Date.now()
+  const say = (text) => console.error(`sluice: ${what}${text}`)
   const elapsed = () => `${Math.round((Date.now() - startMs) / 1000)} s`
-  console.error(`sluice: ${what} ...`)
-  return new Promise((resolve, reject) => {
-    const progress = setInterval(() => console.error(`sluice: ${what}: ${elapsed()}`), PROGRESS_MS)
-    // Stdout too goes to stderr: the stdout of `npm start` is the service's.
-    const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 2, 2] })
-    child.on('error', (error) => {
-      clearInterval(progress)
-      reject(new StepError(`${what} could not start: ${error.message}`, 1))
+  say(' ...')
+  const progress = setInterval(() => say(`: ${elapsed()}`), PROGRESS_MS)
+  // Stdout too goes to stderr: the stdout of `npm start` is the service's.
+  const child = spawn(command, args, { env, stdio: ['ignore', 2, 2] })
+  try {
+    await new Promise((resolve, reject) => {
+      child.on('error', (error) =>
+        reject(new StepError(`${what} could not start: ${error.message}`, 1)),
+      )
+      child.on('exit', (code, signal) => {
+        if (code === 0) resolve()
+        else reject(new StepError(`${what} failed (${signal ?? `exit code ${code}`})`, code ?? 1))
+      })
     })
-    child.on('exit', (code, signal) => {
-      clearInterval(progress)
-      if (code === 0) {
-        console.error(`sluice: ${what}: done in ${elapsed()}`)
-        resolve()
-      } else {
-        reject(new StepError(`${what} failed (${signal ?? `exit code ${code}`})`, code ?? 1))
-      }
-    })
-  })
+    say(`: done in ${elapsed()}`)
+  } finally {
+    clearInterval(progress)
+  }
 }
 
 class StepError extends Error {
@@ -192,7 +162,7 @@ class StepError extends Error {
 
 /** Waits for another prepare of this checkout; takes over from one that died. */
 async function takeLock() {
-  mkdirSync(dirname(lockDir), { recursive: true })
+  mkdirSync(dirname(LOCK), { recursive: true })
   let told = false
   while (!tryTakeLock()) {
     if (isLockStale()) {
@@ -201,41 +171,37 @@ async function takeLock() {
     }
     if (!told) console.error('sluice: waiting for another prepare of this checkout ...')
     told = true
-    await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS))
+    await sleep(LOCK_POLL_MS)
   }
 }
 
 function tryTakeLock() {
   try {
-    mkdirSync(lockDir)
+    writeFileSync(LOCK, String(process.pid), { flag: 'wx' })
+    return true
   } catch (error) {
     if (error.code === 'EEXIST') return false
     throw error
   }
-  writeFileSync(join(lockDir, 'pid'), String(process.pid))
-  return true
 }
 
 function isLockStale() {
-  const pid = Number(tryRead(join(lockDir, 'pid')))
-  if (pid > 0) return !isAlive(pid)
-  try {
-    return Date.now() - statSync(lockDir).mtimeMs > LOCK_WITHOUT_OWNER_MS
-  } catch {
-    return false // Just released.
-  }
+  const owner = Number(tryRead(LOCK))
+  if (owner > 0) return !isAlive(owner)
+  const stat = statSync(LOCK, { throwIfNoEntry: false })
+  return stat !== undefined && Date.now() - stat.mtimeMs > LOCK_WITHOUT_OWNER_MS
 }
 
 /** Renaming lets one of several waiters win; a lock that was new after all is put back. */
 function removeStaleLock() {
-  const aside = `${lockDir}-${process.pid}`
+  const aside = `${LOCK}-${process.pid}`
   try {
-    renameSync(lockDir, aside)
+    renameSync(LOCK, aside)
   } catch {
     return // Another waiter was faster.
   }
-  const pid = Number(tryRead(join(aside, 'pid')))
-  if (pid > 0 && isAlive(pid) && !existsSync(lockDir)) renameSync(aside, lockDir)
+  const owner = Number(tryRead(aside))
+  if (owner > 0 && isAlive(owner) && !existsSync(LOCK)) renameSync(aside, LOCK)
   else rmSync(aside, { recursive: true, force: true })
 }
 
@@ -254,10 +220,6 @@ function tryRead(path) {
   } catch {
     return undefined
   }
-}
-
-function hashOf(data) {
-  return createHash('sha256').update(data).digest('hex')
 }
 
 try {

@@ -115,7 +115,7 @@ test('names are kebab-case and say what is inside', () => {
   const bad = code
     .map(({ path }) => path)
     .filter((path) => {
-      const name = basename(path).replace(/(\.(test|bench|fuzz|d))*\.(ts|mjs)$/, '')
+      const name = basename(path).replace(/(\.(test|long|bench|fuzz|d))*\.(ts|mjs)$/, '')
       return (
         !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) ||
         /^(index|utils?|helpers?|common|types|managers?)$/.test(name) ||

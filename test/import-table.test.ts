@@ -215,8 +215,7 @@ function isAllowed({ from, to, typeOnly }: Import): boolean {
   if (home.endsWith('/') && includes(home, to)) return true
   // `src/app/` wires support into the stages; before that they know each other by their types only.
   if (isStage(from) && typeOnly && to.startsWith('src/store/')) return true
-  const knowsTasks = /^src\/(read|tail|observe)\//.test(from)
-  if (knowsTasks && typeOnly && to.startsWith('src/pool/')) return true
+  if (/^src\/(read|tail)\//.test(from) && typeOnly && to.startsWith('src/pool/')) return true
   return allowed.some((path) => includes(path, to))
 }
 

@@ -173,17 +173,22 @@ export class IngestPipeline {
           eventCount: run.count,
           rawBytes: textLength(events, run),
           sentBytes: run.sentBytes,
-          delta: this.#deltas.encode(source, events, facts, run, {
-            streamId: run.streamId,
-            receivedAtMs,
-          }),
+          delta: this.#deltas.encode(
+            source,
+            events,
+            facts,
+            run,
+            { streamId: run.streamId, receivedAtMs },
+            index,
+            range,
+          ),
         })),
         eventCount: range.count,
         rawBytes: textLength(events, range),
         sentBytes: sumOf(runs, 'sentBytes'),
         payload: this.#segments.encode(source, index, events, facts, range, output?.payload),
         ...encoded,
-        delta: { shapes: [], shapesSkipped: 0 },
+        delta: { shapes: [], shapesSkipped: 0, largePaths: [] },
       },
     ]
   }
@@ -226,7 +231,7 @@ export class IngestPipeline {
       rawBytes: textLength(events, range),
       payload: this.#segments.encodeGathered(source, events, facts, range, output?.payload),
       ...encoded,
-      delta: this.#deltas.encode(source, this.#events, this.#facts, range, origin),
+      delta: this.#deltas.encode(source, events, facts, range, origin, index),
     }
   }
 }

@@ -20,7 +20,7 @@ import type {
 import type { Evaluator } from './evaluate/evaluator.ts'
 import { Evaluators } from './evaluate/evaluators.ts'
 import { EventCursor } from './evaluate/event-cursor.ts'
-import { chooseShared } from './evaluate/shared-clauses.ts'
+import { QuerySet } from './evaluate/query-set.ts'
 import { timeMsOf, timeNanosOf } from './evaluate/system-test.ts'
 import { isBefore, type Moment, momentOf } from './evaluate/time-test.ts'
 import { WorkSpentError } from './evaluate/work.ts'
@@ -36,6 +36,8 @@ const INT64_MAX = (1n << 63n) - 1n
  * event.
  */
 const SHARES_MAX = 32
+/** What part of a task's work goes to looking at queries together, before each is by itself. */
+const SET_SHARE = 4
 
 /** A query under way. */
 interface Search {
@@ -53,17 +55,6 @@ interface Search {
   /** Events, and those of them that cost too much. */
   looked: number
   undecided: number
-  /** What it needs and others do, too. */
-  gate: Gate | undefined
-}
-
-/** A clause that several queries need: each looks only at events for which it is true. */
-interface Gate {
-  readonly evaluator: Evaluator
-  /** The read that `turns` is of. */
-  read: number
-  /** Undefined when it costs too much. */
-  turns: readonly number[] | undefined
 }
 
 /** The events of one read, in the order that it asks for. */
@@ -80,6 +71,9 @@ export class MatchPipeline {
   readonly #cursor = new EventCursor()
   readonly #records = new EventRecords()
   #found: FoundEvent[] = []
+  /** All queries of the task, while they are looked at together, and what that may cost. */
+  #set: QuerySet | undefined
+  #setLeft = 0
 
   constructor(stored = new PayloadDecoder(new JsonTape(new PathTrie()))) {
     this.#stored = stored
@@ -91,7 +85,8 @@ export class MatchPipeline {
     this.#records.begin(format)
     this.#stored.reset()
     const searches = queries.map((query) => this.#begin(query, queries.length))
-    this.#shareClauses(searches, reads)
+    this.#set = this.#setOf(task, searches)
+    this.#setLeft = MATCH_COST_MAX / SET_SHARE
     const damaged: DamagedRead[] = []
     for (const [index, read] of reads.entries()) {
       if (searches.every(({ stopped }) => stopped !== undefined)) break
@@ -120,49 +115,45 @@ export class MatchPipeline {
       stopped: undefined,
       looked: 0,
       undecided: 0,
-      gate: undefined,
     }
   }
 
-  /** Of queries that look at everything: where one ends at its limit it tells the next event. */
-  #shareClauses(searches: readonly Search[], reads: readonly SegmentRead[]): void {
-    if (searches.length < 2) return
+  /** Only queries that look at everything: where one ends at its limit it tells the next event. */
+  #setOf(
+    { reads, queries }: Pick<MatchTask, 'reads' | 'queries'>,
+    searches: readonly Search[],
+  ): QuerySet | undefined {
     const events = reads.reduce((sum, read) => sum + read.toOrdinal - read.fromOrdinal, 0)
-    const gates = new Map<string, Gate>()
-    const shared = chooseShared(searches.map(({ evaluator }) => evaluator.needed))
-    for (const [index, clause] of shared.entries()) {
-      if (clause === undefined || searches[index]!.limit < events) continue
-      let gate = gates.get(clause.key)
-      if (gate === undefined) {
-        const evaluator = this.#evaluators.ofClause(clause)
-        evaluator.work.left = MATCH_COST_MAX / SHARES_MAX
-        gate = { evaluator, read: -1, turns: undefined }
-        gates.set(clause.key, gate)
-      }
-      searches[index]!.gate = gate
-    }
+    const isWhole = searches.every(({ limit, from }) => limit >= events && from === undefined)
+    const isPlain = reads.every(({ ordinals }) => ordinals === undefined)
+    if (queries.length < 2 || !isWhole || !isPlain) return undefined
+    return new QuerySet(
+      this.#evaluators,
+      searches.map(({ evaluator }) => evaluator.needed),
+    )
   }
 
-  /** The turns of a read that a clause lets pass; undefined for all of them. */
-  #turnsOf(gate: Gate, { index, count, ordinalOf }: Turns): readonly number[] | undefined {
-    const { evaluator } = gate
-    if (gate.read === index) return gate.turns
-    gate.read = index
-    gate.turns = undefined
-    if (evaluator.work.left < 0) return undefined
-    const cursor = this.#cursor
-    const turns: number[] = []
-    evaluator.begin(cursor)
+  /** Finds the matches of all queries in one read; false when each is to be looked at by itself. */
+  #searchAll(searches: readonly Search[], { read, count, ordinalOf }: Turns): boolean {
+    const set = this.#set
+    if (set === undefined || searches.length < set.count) return false
+    const { newestFirst } = read
+    const first = ordinalOf(newestFirst ? count - 1 : 0)
+    const ordinals = Array.from({ length: count }, (_, at) => first + at)
     try {
-      for (let turn = 0; turn < count; turn++) {
-        cursor.moveTo(cursor.origin.firstEvent + ordinalOf(turn))
-        if (evaluator.matches(cursor)) turns.push(turn)
+      const found = set.find(this.#cursor, ordinals, this.#setLeft)
+      this.#setLeft = set.left
+      for (const [index, search] of searches.entries()) {
+        const turns = found[index]!.map((ordinal) => ordinal - first)
+        search.turns = newestFirst ? turns.map((at) => count - 1 - at).reverse() : turns
+        search.looked += count
       }
-      gate.turns = turns
+      return true
     } catch (error) {
       if (!(error instanceof WorkSpentError)) throw error
+      this.#set = undefined
+      return false
     }
-    return gate.turns
   }
 
   #matchRead(read: SegmentRead, index: number, searches: Search[], withRecords: boolean): void {
@@ -179,24 +170,23 @@ export class MatchPipeline {
     this.#cursor.begin(this.#stored)
     this.#cursor.origin = { ...read, firstEvent }
     const running = searches.filter(({ stopped }) => stopped === undefined)
-    for (const search of running) this.#search(search, turns)
+    if (!this.#searchAll(running, turns)) {
+      for (const search of running) this.#search(search, turns)
+    }
     this.#keep(running, turns, withRecords)
   }
 
   /** Finds the matches of one query in one read. */
   #search(search: Search, turns: Turns): void {
-    const { index, ordinalOf } = turns
-    const { evaluator, places, limit, gate } = search
-    const some = gate && this.#turnsOf(gate, turns)
-    const count = some?.length ?? turns.count
+    const { index, count, ordinalOf } = turns
+    const { evaluator, places, limit } = search
     const cursor = this.#cursor
     const { work } = evaluator
     const { firstEvent } = cursor.origin
     search.turns = []
     work.left = search.left
     evaluator.begin(cursor)
-    for (let at = 0; at < count; at++) {
-      const turn = some === undefined ? at : some[at]!
+    for (let turn = 0; turn < count; turn++) {
       const ordinal = ordinalOf(turn)
       const isFull = places.length + search.turns.length >= limit
       cursor.moveTo(firstEvent + ordinal)

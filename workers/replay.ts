@@ -49,12 +49,14 @@ export class ReplayPipeline {
   /** What each of the part's segments says of its stream's schema. */
   describe(payload: Uint8Array, streamId: number, part?: SegmentPart): SchemaDelta[] {
     const { source, counts, first } = this.#decode(payload, part)
+    const [events, facts] = [this.#events, this.#facts]
     let next = first
     return counts.map((count) => {
       const range = { first: next, count }
       next += count
       const origin = { streamId, receivedAtMs: undefined }
-      return this.#deltas.encode(source, this.#events, this.#facts, range, origin)
+      const index = this.#blocks.index(source, events, facts, range)
+      return this.#deltas.encode(source, events, facts, range, origin, index)
     })
   }
 

@@ -5,11 +5,19 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { loadCorpus } from '../corpus.ts'
+import { Random } from '../random.ts'
 import { formatTable } from '../table.ts'
-import { measureField } from './field/measure.ts'
-import { measureNames } from './names/measure.ts'
-import { measureReport } from './report.ts'
-import { measureThird } from './third/measure.ts'
+import { measureLeaks, measurePlain, recallOf } from './measure-events.ts'
+import { measureReport } from './measure-values.ts'
+import {
+  drawFieldLeaks,
+  drawFieldPlain,
+  drawManualLeaks,
+  drawThirdLeaks,
+  drawThirdPlain,
+  HELD_OUT,
+  manualPlain,
+} from './sets.ts'
 
 const ACCESS_LOG = '../shared/data/apache_access.log'
 
@@ -68,46 +76,51 @@ printRecall(formats, report.recall)
 printFalseHits(report.falseHits, report.lookAlikes)
 
 console.log('\nSecond set: events as services send them, through all of redaction')
-const field = measureField(Math.ceil(samples / 5), seed)
-const rows = field.formats.map(({ missedIn, ...format }) => {
-  return { ...format, missedIn: missedIn.join(', ') }
+const fieldRandom = new Random(seed)
+const field = measureLeaks(drawFieldLeaks(fieldRandom, Math.ceil(samples / 5)))
+const fieldRows = field.map(({ kind, missed, ...counts }) => {
+  return { name: kind, ...counts, missedIn: missed.map((place) => place.split(' (')[0]).join(', ') }
 })
-printRecall(rows, field.recall)
-printFalseHits(field.falseHits, field.ordinary)
+printRecall(fieldRows, recallOf(field))
+const [ordinary] = measurePlain(drawFieldPlain(fieldRandom, Math.ceil(samples / 5)))
+printFalseHits(ordinary!.hits, ordinary!.samples)
 
 function printNames(what: string, name: string, names: readonly string[]): void {
   if (names.length > 0) console.log(`${what}, ${name}: ${names.join(' | ')}`)
 }
 
 console.log('\nThird set: events of many services, written without a look at the matcher')
-const third = measureThird(Math.ceil(samples / 10), lines, seed)
-const thirdRows = third.classes.map(({ name, samples, found, kept }) => [
-  name,
+const thirdRandom = new Random(seed)
+const third = measureLeaks(drawThirdLeaks(thirdRandom, Math.ceil(samples / 10)))
+const thirdRows = third.map(({ kind, samples, found, kept }) => [
+  kind,
   String(samples),
   (found / samples).toFixed(4),
   (kept / samples).toFixed(4),
 ])
 console.log(formatTable(['class', 'samples', 'recall', 'surroundings kept'], thirdRows))
-console.log(`recall ${third.recall.toFixed(4)}`)
-const stayedRows = third.stayed.map(({ name, distinct, samples, hits }) => {
-  return [name, String(distinct), String(samples), String(hits.length)]
+console.log(`recall ${recallOf(third).toFixed(4)}`)
+const stayed = measurePlain(drawThirdPlain(thirdRandom, lines))
+const stayedRows = stayed.map(({ kind, distinct, samples, hits }) => {
+  return [kind, String(distinct), String(samples), String(hits.length)]
 })
 console.log(formatTable(['must stay', 'distinct', 'samples', 'hit'], stayedRows))
-for (const { name, missed } of third.classes) printNames('missed', name, missed)
-for (const { name, lost } of third.classes) printNames('surroundings lost', name, lost)
-for (const { name, hits } of third.stayed) printNames('hit', name, hits)
+for (const { kind, missed } of third) printNames('missed', kind, missed)
+for (const { kind, lost } of third) printNames('surroundings lost', kind, lost)
+for (const { kind, hits } of stayed) printNames('hit', kind, hits)
 
 console.log('\nFourth set: names from manuals and example configurations')
-const named = measureNames(seed)
-const nameRows = named.kinds.map(({ name, isHeldOut, samples, missed }) => [
-  name,
-  isHeldOut ? 'held out' : 'learned from',
+const manual = measureLeaks(drawManualLeaks(new Random(seed)))
+const manualRows = manual.map(({ kind, samples, found }) => [
+  kind.replace(HELD_OUT, ''),
+  kind.endsWith(HELD_OUT) ? 'held out' : 'learned from',
   String(samples),
-  (1 - missed.length / samples).toFixed(4),
+  (found / samples).toFixed(4),
 ])
-console.log(formatTable(['names', 'half', 'samples', 'recall'], nameRows))
-for (const { name, isHeldOut, missed } of named.kinds) {
+console.log(formatTable(['names', 'half', 'samples', 'recall'], manualRows))
+for (const { kind, missed } of manual) {
   // Whoever reads what was missed of the other half learns from it as well.
-  if (!isHeldOut) printNames('missed', name, missed)
+  if (!kind.endsWith(HELD_OUT)) printNames('missed', kind, missed)
 }
-printFalseHits(named.hits, named.plain)
+const [manualNames] = measurePlain(manualPlain())
+printFalseHits(manualNames!.hits, manualNames!.samples)

@@ -5,7 +5,7 @@
  * k6 only.
  */
 import { sleep } from 'k6'
-import { bodiesOf, readOptions } from '../options.mjs'
+import { bodiesOf, bodyOf, readOptions } from '../options.mjs'
 import { fileOf, takeBodies } from './bodies.mjs'
 import { sharedThresholds } from './metrics.mjs'
 import { send } from './send.mjs'
@@ -17,17 +17,20 @@ const GRACEFUL_STOP = '60s'
 
 export function createScenario(name) {
   const options = readOptions(__ENV, name)
-  const turns = openBodies(name, options)
+  const turns = openBodies(options)
   let parts = []
 
-  /** One request of this user's next body; waits as long as a refusal says, or `waitMax`. */
-  function sendNext(surface, data, { eventCount = options.EVENTS_PER_REQUEST, waitMax = 60 } = {}) {
+  /** One request of this user's next body; then waits as long as a refusal says. */
+  function sendNext(sender, data) {
+    const { surface, eventCount } = bodyOf(sender, options)
     const turn = turns.get(fileOf(surface, eventCount))
     const bytes = turn.bodies[turn.sent++ % turn.bodies.length]
     const stream = data.streams[__VU % data.streams.length]
     const waitSeconds = send(surface, { bytes, eventCount }, stream, options, data)
     // Not all at once when the time has come.
-    if (waitSeconds > 0) sleep(Math.min(waitSeconds, waitMax) * (1 + Math.random() / 4))
+    if (waitSeconds > 0) {
+      sleep(Math.min(waitSeconds, options.RETRY_SECONDS_MAX) * (1 + Math.random() / 4))
+    }
   }
 
   return {
@@ -91,12 +94,12 @@ export function rateThresholds(options) {
 }
 
 /** The bodies of this user by the names of their files. k6 opens files in the init context only. */
-function openBodies(name, options) {
+function openBodies(options) {
   if (!__ENV.BODIES) {
     throw new Error('BODIES names no folder: use `npm run load -- <scenario>`, which makes one')
   }
   return new Map(
-    bodiesOf(name, options).map(({ surface, eventCount }) => {
+    bodiesOf(options).map(({ surface, eventCount }) => {
       const file = fileOf(surface, eventCount)
       const bytes = open(`${__ENV.BODIES}/${file}`, 'b')
       // User 0 is k6 reading the options.

@@ -1,30 +1,5 @@
-/** The ingest surfaces as a client sees them: bodies, headers, and what an answer accepted. */
-import { encodeExportRequest, tryReadRejected } from './otlp-protobuf.mjs'
-import { makeExportRequest } from './otlp-request.mjs'
-
-export const SURFACES = ['native', 'bulk', 'otlp']
-
-const BULK_ACTION = '{"create":{"_index":"load"}}\n'
+/** The ingest surfaces as a client sees them: paths, headers, and what an answer accepted. */
 const PATHS = { native: '/v1/ingest', bulk: '/_bulk', otlp: '/v1/otlp/v1/logs' }
-
-/** The body of one request, as bytes. Not in k6, which has no TextEncoder. */
-export function makeBody(surface, lines, options) {
-  const encodeUtf8 = (text) => new TextEncoder().encode(text)
-  switch (surface) {
-    case 'native':
-      return encodeUtf8(`${lines.join('\n')}\n`)
-    case 'bulk':
-      return encodeUtf8(lines.map((line) => `${BULK_ACTION}${line}\n`).join(''))
-    case 'otlp': {
-      const request = makeExportRequest(lines.map((line) => JSON.parse(line)))
-      return options.OTLP_ENCODING === 'json'
-        ? encodeUtf8(JSON.stringify(request))
-        : encodeExportRequest(request)
-    }
-    default:
-      throw new Error(`no such surface: ${surface}`)
-  }
-}
 
 export function pathOf(surface) {
   return PATHS[surface]
@@ -80,4 +55,43 @@ function readBulkAccepted(body, eventCount) {
   if (body.slice(0, 200).includes('"errors":false')) return eventCount
   const { items } = JSON.parse(body)
   return items.filter((item) => Object.values(item)[0]?.status < 300).length
+}
+
+const PARTIAL_SUCCESS = (1 << 3) | 2
+const REJECTED_LOG_RECORDS = (1 << 3) | 0
+const ERROR_MESSAGE = (2 << 3) | 2
+
+/**
+ * `rejected_log_records` of an answer in protobuf, which k6 has no package for: 0 when it has no
+ * partial success, -1 when it cannot be read or has fields that an answer does not have.
+ */
+export function tryReadRejected(bytes) {
+  if (bytes.length === 0) return 0
+  const cursor = { bytes, at: 0 }
+  if (readVarint(cursor) !== PARTIAL_SUCCESS) return -1
+  if (readVarint(cursor) !== bytes.length - cursor.at) return -1
+  let rejected = 0
+  while (cursor.at < bytes.length) {
+    const tag = readVarint(cursor)
+    if (tag === REJECTED_LOG_RECORDS) rejected = readVarint(cursor)
+    else if (tag === ERROR_MESSAGE) skipText(cursor)
+    else return -1
+  }
+  return cursor.at === bytes.length ? rejected : -1
+}
+
+function skipText(cursor) {
+  const length = readVarint(cursor)
+  cursor.at += length
+}
+
+/** NaN past the end: equal to nothing, and no position is smaller than it. */
+function readVarint(cursor) {
+  let value = 0
+  for (let scale = 1; cursor.at < cursor.bytes.length; scale *= 128) {
+    const byte = cursor.bytes[cursor.at++]
+    value += (byte & 0x7f) * scale
+    if (byte < 0x80) return value
+  }
+  return Number.NaN
 }

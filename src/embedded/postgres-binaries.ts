@@ -51,24 +51,27 @@ export function preparePostgresBinaries(
   copyParents: readonly string[] = COPY_PARENTS,
 ): PostgresBinaries {
   const { native, version } = findPackage()
-  const hydrated = tryHydrate(native)
-  let problem = hydrated ?? probe(native, runAs)
+  let problem = attempt(() => makeLinks(native)) ?? probe(native, runAs)
   if (problem === undefined) return describe(native, version)
 
   for (const parent of copyParents) {
     if (!isTrustworthyParent(parent)) continue
     const copy = join(parent, `sluice-postgres-${version}-${process.getuid?.() ?? 0}`)
-    try {
-      ensureCopy(native, copy, log)
-    } catch (cause) {
-      problem = cause instanceof Error ? cause.message : String(cause)
-      continue
-    }
-    problem = probe(copy, runAs)
+    problem = attempt(() => ensureCopy(native, copy, log)) ?? probe(copy, runAs)
     if (problem === undefined) return describe(copy, version)
   }
   const user = runAs === undefined ? '' : ` as uid ${runAs.uid}`
   throw new StoreError('other', `the embedded PostgreSQL cannot be run${user}: ${problem}`)
+}
+
+/** What went wrong, if anything. */
+function attempt(step: () => void): string | undefined {
+  try {
+    step()
+    return undefined
+  } catch (cause) {
+    return cause instanceof Error ? cause.message : String(cause)
+  }
 }
 
 function describe(native: string, version: string): PostgresBinaries {
@@ -95,38 +98,30 @@ function findPackage(): { native: string; version: string } {
   }
 }
 
-interface Link {
-  readonly source: string
-  readonly target: string
-}
-
-/**
- * Makes the links that npm packages cannot carry and that the package's install script would
- * make; we do not run install scripts. Returns what is wrong, if anything.
- */
-function tryHydrate(native: string): string | undefined {
+/** Links that npm packages cannot carry, as far as they are not there: where they lead, and lie. */
+function missingLinks(native: string): { to: string; path: string }[] {
   const list = join(native, 'pg-symlinks.json')
-  if (!existsSync(list)) return undefined
-  const links: readonly Link[] = JSON.parse(readFileSync(list, 'utf8'))
-  const root = dirname(native)
-  try {
-    for (const { source, target } of links) {
-      const path = join(root, target)
-      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue
-      makeLink(relative(dirname(target), source), path)
-    }
-    return undefined
-  } catch (cause) {
-    return cause instanceof Error ? cause.message : String(cause)
-  }
+  if (!existsSync(list)) return []
+  const links: readonly { source: string; target: string }[] = JSON.parse(
+    readFileSync(list, 'utf8'),
+  )
+  return links
+    .map(({ source, target }) => ({
+      to: relative(dirname(target), source),
+      path: join(native, relative('native', target)),
+    }))
+    .filter(({ path }) => lstatSync(path, { throwIfNoEntry: false }) === undefined)
 }
 
-function makeLink(to: string, path: string): void {
-  try {
-    symlinkSync(to, path)
-  } catch (cause) {
-    // Another start made it just now.
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause
+/** The package's install script would make them; we do not run install scripts. */
+function makeLinks(native: string): void {
+  for (const { to, path } of missingLinks(native)) {
+    try {
+      symlinkSync(to, path)
+    } catch (cause) {
+      // Another start made it just now.
+      if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause
+    }
   }
 }
 
@@ -164,7 +159,7 @@ function ensureCopy(native: string, copy: string, log: StoreLog): void {
   try {
     cpSync(native, fresh, { recursive: true, verbatimSymlinks: true })
     // Made from the list again: the package itself may not be writable for us.
-    for (const link of readLinks(fresh)) makeLink(link.to, link.path)
+    makeLinks(fresh)
     openToAll(fresh)
     replace(fresh, copy)
   } finally {
@@ -172,19 +167,6 @@ function ensureCopy(native: string, copy: string, log: StoreLog): void {
   }
   assertOurs(copy)
   if (!isComplete(copy, wanted)) throw new Error(`the copy at ${copy} is incomplete`)
-}
-
-function readLinks(native: string): { to: string; path: string }[] {
-  const list = join(native, 'pg-symlinks.json')
-  if (!existsSync(list)) return []
-  const links: readonly Link[] = JSON.parse(readFileSync(list, 'utf8'))
-  const path = (target: string) => join(native, relative('native', target))
-  return links
-    .map(({ source, target }) => ({
-      to: relative(dirname(target), source),
-      path: path(target),
-    }))
-    .filter((link) => lstatSync(link.path, { throwIfNoEntry: false }) === undefined)
 }
 
 /** Replaces `copy` by `fresh`. A process that runs from an older copy keeps its open files. */
@@ -200,7 +182,7 @@ function replace(fresh: string, copy: string): void {
   rmSync(aside, { recursive: true, force: true })
 }
 
-/** A file's path below `root` with its size; a link has size -1. */
+/** A file's path below `root` with its size. */
 function listFiles(root: string): ReadonlyMap<string, number> {
   const files = new Map<string, number>()
   for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
@@ -213,7 +195,7 @@ function listFiles(root: string): ReadonlyMap<string, number> {
 function isComplete(copy: string, wanted: ReadonlyMap<string, number>): boolean {
   const found = listFiles(copy)
   for (const [path, size] of wanted) if (found.get(path) !== size) return false
-  return readLinks(copy).length === 0
+  return missingLinks(copy).length === 0
 }
 
 /** Throws unless `copy` is a directory of ours that nobody else can write into. */

@@ -31,6 +31,8 @@ export interface SchemaChange {
   readonly through: SegmentId
   readonly fields: readonly FieldChange[]
   readonly shapes: readonly ShapeChange[]
+  /** Fields with integers that fit 64 bits only without a sign; some may be known. */
+  readonly largePaths: readonly string[]
   /** Something in these segments was left out because of a bound: the catalog lacks it. */
   readonly isPartial: boolean
 }

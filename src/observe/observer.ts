@@ -42,10 +42,10 @@ import {
   lastIdOf,
   partOf,
   type RowSegment,
+  type SegmentPart,
   sideBySide,
 } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { DescribeTask } from '../pool/messages.ts'
 import { type Lookup, Lookups } from './lookups.ts'
 import { SchemaCache } from './schema-cache.ts'
 import type { Skipped } from './stream-schema.ts'
@@ -65,7 +65,12 @@ export interface ObserveStores {
   /** Shapes of this node that an earlier run left without a description. */
   readUndescribed(): Promise<readonly Lookup[]>
   /** What each of these segments says, every shape described; through the worker code. */
-  learn(task: Omit<DescribeTask, 'kind'>): Promise<readonly SchemaDelta[]>
+  learn(task: LearnTask): Promise<readonly SchemaDelta[]>
+}
+
+/** Some segments of a row, side by side. */
+export interface LearnTask extends Pick<LoadedRow, 'streamId' | 'payload'> {
+  readonly part: SegmentPart
 }
 
 export interface ObserveObserver {
@@ -358,7 +363,11 @@ export class Observer implements Follower {
       for (const [index, shape] of delta.shapes.entries()) {
         if (index % SHAPES_A_TURN === 0) await mainTurns.next()
         if (generation !== this.#generation) return
-        this.#cache.describe(streamId, segmentId, { shapes: [shape], shapesSkipped: 0 })
+        this.#cache.describe(streamId, segmentId, {
+          shapes: [shape],
+          shapesSkipped: 0,
+          largePaths: [],
+        })
       }
     }
   }

@@ -138,5 +138,6 @@ function deltaBytes(delta: SchemaDelta): number {
     bytes += SHAPE_BYTES
     for (const leaf of leaves ?? []) bytes += leaf.length + 32
   }
+  for (const path of delta.largePaths ?? []) bytes += path.length + 32
   return bytes
 }

@@ -76,6 +76,9 @@ export class StreamSchema {
   #shapes = new Map<string, boolean>()
   #changedFields = new Map<string, ChangedField>()
   #changedShapes = new Map<string, ChangedShape>()
+  /** Fields with integers past 64 bits with a sign, as far as this object has met them. */
+  readonly #large = new Set<string>()
+  #changedLarge: string[] = []
   /** Something was skipped since the last write. */
   #isPartial = false
 
@@ -117,8 +120,22 @@ export class StreamSchema {
       this.#countShape(segmentId, ms, shape, skipped)
       if (shape.leaves !== undefined) this.#learn(shape.shape, shape.leaves, ms, skipped)
     }
+    for (const path of delta.largePaths ?? []) if (!this.#large.has(path)) this.#learnLarge(path)
     skipped.shapes += delta.shapesSkipped
-    if (delta.shapesSkipped > 0) this.#isPartial = true
+    if (delta.shapesSkipped > 0 || delta.largePaths === undefined) this.#isPartial = true
+  }
+
+  /** The store has some already, perhaps: it merges them. */
+  #learnLarge(path: string): void {
+    // So many fields are past the cap, whether they are described yet or not.
+    if (this.#large.size >= this.#caps.fieldsHard) {
+      this.#isPartial = true
+      return
+    }
+    const copy = Buffer.from(path).toString()
+    this.#large.add(copy)
+    this.#changedLarge.push(copy)
+    this.bytes += ENTRY_BYTES + path.length
   }
 
   /** A segment that cannot be learned from was passed over. */
@@ -142,8 +159,10 @@ export class StreamSchema {
       through: this.#through,
       fields: [...this.#changedFields].map(([path, field]) => ({ path, ...field })),
       shapes: [...this.#changedShapes].map(([shape, changed]) => ({ shape, ...changed })),
+      largePaths: this.#changedLarge,
       isPartial: this.#isPartial,
     }
+    this.#changedLarge = []
     this.#isPartial = false
     this.#taken = this.#through
     this.#changedFields = new Map()

@@ -17,6 +17,6 @@ export function openStreamsBy(states: ReadStateStore, catalogs: FieldCatalogStor
       removedBefore: state.removedBefore(streamId),
       projected: state.projected,
     }))
-    return { sources, asOfMs: state.asOfMs, wholeUntilMs: state.wholeUntilMs }
+    return { sources, asOfMs: state.asOfMs }
   }
 }

@@ -7,8 +7,6 @@ export interface ReadableStreams {
   readonly sources: readonly SourceStream[]
   /** Every event of theirs that was acknowledged before is in the projection. */
   readonly asOfMs: number
-  /** The same of those that were set aside, too: earlier rows do not change but by removal. */
-  readonly wholeUntilMs: number
 }
 
 /** Streams that are being looked up: what is read by their ids need not wait for that. */

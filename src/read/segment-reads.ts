@@ -9,7 +9,7 @@ import type { SegmentSlice } from './event-page.ts'
  * Segments whose rows are read at once, and are in memory twice: of a mixed row only little is
  * needed.
  */
-const READ_SEGMENTS_MAX = 64
+const READ_SEGMENTS_MAX = 128
 
 /**
  * The slices with their payloads, some at a time and in their order, without those removed. The

@@ -316,7 +316,7 @@ test('any mix of failures: what is durable is acknowledged, once and in id order
 test('each run of a mixed segment has an id, and its share of the payload', async () => {
   const store = new FakeStore()
   const { committer, groups } = setUp(store)
-  const delta = { shapes: [], shapesSkipped: 0 }
+  const delta = { shapes: [], shapesSkipped: 0, largePaths: [] }
   const runs = [7, 8, 9].map((streamId, index) => ({
     streamId: stream(streamId),
     eventCount: index + 1,

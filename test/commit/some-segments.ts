@@ -22,7 +22,7 @@ export function someSegment(payloadBytes = 8, block = someBlock()): EncodedSegme
     sentBytes: 120,
     payload: new Uint8Array(payloadBytes),
     block,
-    delta: { shapes: [], shapesSkipped: 0 },
+    delta: { shapes: [], shapesSkipped: 0, largePaths: [] },
     pathsSkipped: 0,
   }
 }

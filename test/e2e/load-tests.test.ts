@@ -16,7 +16,7 @@ import { makeDataDir, removeDataDir, Service } from '../support/service.ts'
 
 /** k6's exit code when a threshold does not hold. */
 const EXIT_THRESHOLD = 99
-const NO_K6 = 'k6 is not installed: `npm run load -- native` says how to get it'
+const NO_K6 = 'k6 is not installed: `npm run load -- mixed` says how to get it'
 
 interface Summary {
   readonly total: { readonly events: number; readonly acknowledgements: number }
@@ -41,7 +41,7 @@ let hasK6: boolean
 
 before(async () => {
   // Where there is no k6 it ends before it looks for the service.
-  const { code, output } = await runLoad('native', { BASE_URL: 'http://127.0.0.1:9', TOKEN: 'x' })
+  const { code, output } = await runLoad('mixed', { BASE_URL: 'http://127.0.0.1:9', TOKEN: 'x' })
   hasK6 = !output.includes('k6 was not found')
   assert.notEqual(code, 0)
   if (!hasK6) return
@@ -125,7 +125,8 @@ test('beside clients that go away: the same, and nothing is left in flight', asy
 test('over a budget: refused, cleanly, and nothing of it is stored', async (t) => {
   if (!hasK6) return t.skip(NO_K6)
   const { id, key } = await api.createStream({ rate_budget: 100 })
-  const { code, output, summary } = await runToSummary('native', {
+  const { code, output, summary } = await runToSummary('mixed', {
+    SURFACES: 'native',
     TOKEN: service.token,
     API_KEY: key,
     STREAM_ID: id,
@@ -141,7 +142,7 @@ test('over a budget: refused, cleanly, and nothing of it is stored', async (t) =
 
 test('a token that is not valid: one line, and that nothing was sent', async (t) => {
   if (!hasK6) return t.skip(NO_K6)
-  const { code, output, summary } = await runToSummary('native', { TOKEN: 'wrong' })
+  const { code, output, summary } = await runToSummary('mixed', { TOKEN: 'wrong' })
   assert.notEqual(code, 0)
   assert.match(output, /test aborted: POST \S+\/v1\/streams: 401 /)
   assert.match(output, /FAILED: nothing was sent/)

@@ -7,12 +7,11 @@ import { register } from 'node:module'
 export const LOAD_TESTS = new URL('../../../load-tests/', import.meta.url)
 export const RUNNER = new URL('../../../scripts/load.mjs', import.meta.url)
 
-export type Options = Readonly<Record<string, string | number | boolean>>
+export type Options = Readonly<Record<string, string | number | boolean | readonly string[]>>
 export type Surface = 'native' | 'bulk' | 'otlp'
 
 export interface Scenario {
   readonly sentence: string
-  readonly bodies: readonly { surface: Surface; eventCount?: number }[]
   readonly defaults: Readonly<Record<string, string>>
 }
 
@@ -20,27 +19,26 @@ interface OptionsModule {
   readonly OPTIONS: readonly { env: string; kind: string; sentence: string; flag?: string }[]
   defaultOf(scenario: string, env: string): string
   readOptions(environment: Readonly<Record<string, string>>, scenario: string): Options
-  bodiesOf(scenario: string, options: Options): { surface: Surface; eventCount: number }[]
+  bodiesOf(options: Options): { surface: Surface; eventCount: number }[]
 }
 
 interface BodiesModule {
   fileOf(surface: Surface, eventCount: number): string
+  takeBodies(file: ArrayBuffer, eventCount: number, user: number): ArrayBuffer[]
+}
+
+interface MakeBodiesModule {
   encodeBodies(
     lines: readonly string[],
     surface: Surface,
     options: Options,
     eventCount: number,
   ): Uint8Array
-  takeBodies(file: ArrayBuffer, eventCount: number, user: number): ArrayBuffer[]
+  makeBody(surface: Surface, lines: readonly string[], options: Options): Uint8Array
 }
 
 interface SurfacesModule {
-  readonly SURFACES: readonly Surface[]
-  makeBody(surface: Surface, lines: readonly string[], options: Options): Uint8Array
   pathOf(surface: Surface): string
-}
-
-interface ProtobufModule {
   tryReadRejected(bytes: Uint8Array): number
 }
 
@@ -121,8 +119,8 @@ export const loadOptions = () => load<OptionsModule>('options.mjs')
 export const loadScenarios = () =>
   load<{ SCENARIOS: Readonly<Record<string, Scenario>> }>('scenarios.mjs')
 export const loadBodies = () => load<BodiesModule>('support/bodies.mjs')
+export const loadMakeBodies = () => load<MakeBodiesModule>('support/make-bodies.mjs')
 export const loadSurfaces = () => load<SurfacesModule>('support/surfaces.mjs')
-export const loadProtobuf = () => load<ProtobufModule>('support/otlp-protobuf.mjs')
 export const loadSummary = () => load<SummaryModule>('support/summary.mjs')
 export const loadSend = () => load<SendModule>('support/send.mjs')
 export const loadMetrics = () => load<MetricsModule>('support/metrics.mjs')

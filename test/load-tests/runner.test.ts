@@ -51,7 +51,7 @@ test('--help names every scenario and every option', async () => {
 test('without k6 it says how to get it, and starts nothing', async () => {
   // Nothing found, nothing there, a folder.
   for (const K6 of ['', '/nowhere/k6', folder]) {
-    const { code, stdout, stderr } = await run(['native'], { K6 })
+    const { code, stdout, stderr } = await run(['mixed'], { K6 })
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /k6 was not found/)
     assert.match(stderr, /go install go\.k6\.io\/k6@latest/)
@@ -63,16 +63,17 @@ const url = 'http://127.0.0.1:9'
 for (const [args, environment, message] of [
   [['nope'], {}, /no such scenario: nope/],
   [['constructor'], {}, /no such scenario/],
-  [['native', 'bulk'], {}, /name one scenario/],
+  [['mixed', 'soak'], {}, /name one scenario/],
   [['--vus', '2'], {}, /name one scenario/],
-  [['native', '--nope'], {}, /no such option: --nope/],
-  [['native', '--token', 'x'], {}, /no such option: --token/],
-  [['native', '--vus'], {}, /--vus needs a value/],
-  [['native', '--vus=0'], {}, /VUS takes a whole number/],
-  [['native'], { DURATION: 'long' }, /DURATION takes a time: 90s, 10m, 2h/],
-  [['native', '--base-url', url], {}, /set TOKEN .* or API_KEY/],
-  [['native', '--corpus', '/nowhere', '--prepare', folder], {}, /CORPUS cannot be used: ENOENT/],
-  [['native', '--corpus', fileURLToPath(RUNNER), '--prepare', folder], {}, /CORPUS cannot be used/],
+  [['mixed', '--nope'], {}, /no such option: --nope/],
+  [['mixed', '--token', 'x'], {}, /no such option: --token/],
+  [['mixed', '--vus'], {}, /--vus needs a value/],
+  [['mixed', '--surfaces', 'native,smoke'], {}, /SURFACES takes some of native,bulk,otlp,small/],
+  [['mixed', '--vus=0'], {}, /VUS takes a whole number/],
+  [['mixed'], { DURATION: 'long' }, /DURATION takes a time: 90s, 10m, 2h/],
+  [['mixed', '--base-url', url], {}, /set TOKEN .* or API_KEY/],
+  [['mixed', '--corpus', '/nowhere', '--prepare', folder], {}, /CORPUS cannot be used: ENOENT/],
+  [['mixed', '--corpus', fileURLToPath(RUNNER), '--prepare', folder], {}, /CORPUS cannot be used/],
 ] as const) {
   test(`wrong: ${args.join(' ').replaceAll(folder, '…')} ${Object.keys(environment)}`, async () => {
     const { code, stdout, stderr } = await run(args, environment)
@@ -90,9 +91,17 @@ test('nothing given: usage, and the exit code of a wrong call', async () => {
 
 test('--prepare writes the bodies for another machine; needs no k6, no service', async () => {
   const bodies = join(folder, 'bodies')
-  const args = ['burst', '--prepare', bodies, '--events-per-request', '50']
+  const args = [
+    'mixed',
+    '--surfaces',
+    'native,small',
+    '--prepare',
+    bodies,
+    '--events-per-request',
+    '50',
+  ]
   const { code, stdout } = await run(args, { BASE_URL: url })
   assert.equal(code, 0)
-  assert.match(stdout, /k6 run load-tests\/burst\.mjs/)
-  assert.deepEqual(readdirSync(bodies).sort(), ['native-100.bodies', 'native-50.bodies'])
+  assert.match(stdout, /k6 run load-tests\/mixed\.mjs/)
+  assert.deepEqual(readdirSync(bodies).sort(), ['native-1.bodies', 'native-50.bodies'])
 })

@@ -15,6 +15,7 @@ import {
   LOAD_TESTS,
   load,
   loadBodies,
+  loadMakeBodies,
   loadMetrics,
   loadOptions,
   loadScenarios,
@@ -35,7 +36,8 @@ interface ScenarioFile {
 standInForK6()
 const { OPTIONS, defaultOf, readOptions, bodiesOf } = await loadOptions()
 const { SCENARIOS } = await loadScenarios()
-const { encodeBodies, fileOf } = await loadBodies()
+const { fileOf } = await loadBodies()
+const { encodeBodies } = await loadMakeBodies()
 const { pathOf } = await loadSurfaces()
 const { metrics } = await loadMetrics()
 
@@ -73,7 +75,7 @@ async function loadScenario(name: string, environment: Readonly<Record<string, s
   k6Globals.__ITER = 0
   const options = readOptions(environment, name)
   const files = new Map(
-    bodiesOf(name, options).map(({ surface, eventCount }) => [
+    bodiesOf(options).map(({ surface, eventCount }) => [
       `/bodies/${fileOf(surface, eventCount)}`,
       encodeBodies(LINES, surface, options, eventCount),
     ]),
@@ -123,13 +125,13 @@ for (const [env, good, bad] of [
 ] as const) {
   test(`${env} takes what it says, and nothing else`, () => {
     for (const [text, value] of Object.entries(good)) {
-      assert.equal(readOptions({ [env]: text }, 'native')[env], value)
+      assert.equal(readOptions({ [env]: text }, 'mixed')[env], value)
     }
     // The same of each: no value is in it, which may be a secret.
     const messages = new Set<string>()
     for (const text of bad) {
       const note = ({ message }: Error) => messages.add(message).size === 1
-      assert.throws(() => readOptions({ [env]: text }, 'native'), note, text)
+      assert.throws(() => readOptions({ [env]: text }, 'mixed'), note, text)
     }
     for (const message of messages) assert.ok(message.startsWith(`${env} takes `), message)
   })
@@ -149,7 +151,7 @@ for (const name of Object.keys(SCENARIOS)) {
         send(data)
       }
     }
-    const wanted = new Set(SCENARIOS[name]!.bodies.map(({ surface }) => pathOf(surface)))
+    const wanted = new Set(bodiesOf(readOptions({}, name)).map(({ surface }) => pathOf(surface)))
     assert.deepEqual(new Set(paths.filter((path) => path !== '/metrics')), wanted)
     // Thresholds of metrics that nobody adds to would hold for ever.
     const known = new Set(Object.values(metrics).map((metric) => metric.name))
@@ -213,7 +215,7 @@ const ANSWERS = [
 test('every answer is acknowledged, refused or failed', async (t) => {
   const { send } = await loadSend()
   t.mock.method(console, 'warn', () => {})
-  const options = { ...readOptions({ BASE_URL }, 'native') }
+  const options = { ...readOptions({ BASE_URL }, 'mixed') }
   for (const [surface, answer, counted, waitSeconds] of ANSWERS) {
     const { booked } = standIn(() => answer)
     const body = { bytes: new ArrayBuffer(8), eventCount: 3 }
@@ -236,7 +238,7 @@ test('every answer is acknowledged, refused or failed', async (t) => {
 
 test('OTLP in JSON says what it rejected', async () => {
   const { send } = await loadSend()
-  const options = readOptions({ BASE_URL, OTLP_ENCODING: 'json' }, 'otlp')
+  const options = readOptions({ BASE_URL, OTLP_ENCODING: 'json' }, 'mixed')
   const body = { bytes: new ArrayBuffer(8), eventCount: 3 }
   for (const [answer, accepted] of [
     ['{}', 3],
@@ -256,7 +258,7 @@ interface Streams {
 
 test('what was acknowledged is counted against what is stored, and the streams go', async () => {
   const { makeStreams, settleStreams } = await load<Streams>('support/streams.mjs')
-  const options = readOptions({ BASE_URL, TOKEN: 'token', STREAMS: '2' }, 'native')
+  const options = readOptions({ BASE_URL, TOKEN: 'token', STREAMS: '2' }, 'mixed')
   let stored = 0
   let made = 0
   const answer = (path: string): K6Answer => {
@@ -266,7 +268,7 @@ test('what was acknowledged is counted against what is stored, and the streams g
     return { status: 201, body: JSON.stringify({ id: String(++made) }) }
   }
   const { booked, paths } = standIn(answer)
-  const data = makeStreams(options, 'native')
+  const data = makeStreams(options, 'mixed')
   assert.deepEqual([data.isCounted, data.streams.length], [true, 2])
   stored = 5
   settleStreams(options, data)
@@ -279,9 +281,9 @@ test('what was acknowledged is counted against what is stored, and the streams g
 test('nothing to send to ends the run with one line that says why', async () => {
   const { makeStreams } = await load<Streams>('support/streams.mjs')
   standIn(() => ({ status: 401, body: 'no' }))
-  const options = readOptions({ BASE_URL, TOKEN: 'secret' }, 'native')
+  const options = readOptions({ BASE_URL, TOKEN: 'secret' }, 'mixed')
   const message = `aborted: POST ${BASE_URL}/v1/streams: 401 no`
-  assert.throws(() => makeStreams(options, 'native'), { message })
+  assert.throws(() => makeStreams(options, 'mixed'), { message })
 })
 
 /** As k6 hands them to `handleSummary`, in no order. */
@@ -321,6 +323,6 @@ test('the summary shows what was counted, and what does not hold', async () => {
 
 test('a run that sent nothing is no table of zeros', async () => {
   const { summarize, formatSummary } = await loadSummary()
-  const text = formatSummary(summarize({ metrics: {} }, 'native', ['native']))
-  assert.match(text, /^\nload test native\n\nFAILED: nothing was sent/)
+  const text = formatSummary(summarize({ metrics: {} }, 'mixed', ['native']))
+  assert.match(text, /^\nload test mixed\n\nFAILED: nothing was sent/)
 })

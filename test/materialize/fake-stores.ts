@@ -35,7 +35,7 @@ export class AwayError extends Error {
   readonly retryable = true
 }
 
-const NO_DELTA = { shapes: [], shapesSkipped: 0 }
+const NO_DELTA = { shapes: [], shapesSkipped: 0, largePaths: [] }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 

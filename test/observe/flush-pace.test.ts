@@ -50,7 +50,7 @@ async function countWrites(writeMs: number): Promise<number> {
   for (let counter = 0; performance.now() < endMs; counter++) {
     const shape = { shape: 's', count: 1, firstOrdinal: 0, leaves: [] }
     const segmentId = makeSegmentId({ ms: 1_000, node: 1, counter })
-    const delta = { shapes: [shape], shapesSkipped: 0 }
+    const delta = { shapes: [shape], shapesSkipped: 0, largePaths: [] }
     observer.add({
       segments: [{ streamId: STREAM, segmentId, eventCount: 1, block: someBlock(), delta }],
     })

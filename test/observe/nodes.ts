@@ -164,7 +164,7 @@ export class TestNode {
     const sizes = { ingestedAtMs: receivedAtMs, rawBytes, sentBytes, payload }
     const failure = await this.#segments.commit([{ ...row, ...sizes }], [])
     if (failure !== undefined) throw failure.error
-    const delta = { shapes: [], shapesSkipped: 0 }
+    const delta = { shapes: [], shapesSkipped: 0, largePaths: [] }
     if (isTold) this.observer.add({ segments: [{ ...row, block, delta }] })
   }
 

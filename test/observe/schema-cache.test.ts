@@ -40,7 +40,11 @@ function known(streamId = 1, parts: Partial<KnownSchema> = {}): KnownSchema {
 }
 
 function deltaOf(shape: string, leaves: readonly string[] | undefined): SchemaDelta {
-  return { shapes: [{ shape, count: 1, firstOrdinal: 0, leaves }], shapesSkipped: 0 }
+  return {
+    shapes: [{ shape, count: 1, firstOrdinal: 0, leaves }],
+    shapesSkipped: 0,
+    largePaths: [],
+  }
 }
 
 const skipped = () => ({ fields: 0, shapes: 0 })
@@ -142,4 +146,30 @@ test('OBSERVE_LOOKUPS_MAX shapes wait to be looked up; one segment answers for s
   const taken = lookups.take()
   assert.equal(taken.length, Math.ceil(OBSERVE_LOOKUPS_MAX / 10))
   assert(taken.every(({ segmentId }) => segmentId === idAt(0)))
+})
+
+test('fields with large integers are written once, and past the hard cap none is kept', () => {
+  const schema = new StreamSchema(known())
+  const { fieldsHard } = SCHEMA_CAPS_DEFAULT
+  const add = (ms: number, ...largePaths: string[]) => {
+    schema.add(idAt(ms), { shapes: [], shapesSkipped: 0, largePaths }, skipped())
+  }
+  const taken = () => {
+    const { largePaths, isPartial } = schema.take()
+    return [largePaths, isPartial]
+  }
+  add(1, 'a', 'b')
+  add(2, 'b', 'c')
+  assert.deepEqual(taken(), [['a', 'b', 'c'], false])
+  add(3, 'a')
+  assert.deepEqual(taken(), [[], false])
+  const before = schema.bytes
+  add(4, ...Array.from({ length: 2 * fieldsHard }, (_, n) => `path${n}`))
+  const [paths, isPartial] = taken()
+  assert.deepEqual([(paths as string[]).length, isPartial], [fieldsHard - 3, true])
+  assert.ok(schema.bytes > before)
+  add(5, 'a')
+  assert.deepEqual(taken(), [[], false])
+  schema.add(idAt(6), { shapes: [], shapesSkipped: 0, largePaths: undefined }, skipped())
+  assert.deepEqual(taken(), [[], true], 'too many to be told')
 })

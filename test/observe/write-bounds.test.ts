@@ -58,7 +58,7 @@ function setUp(t: TestContext, writeMs = 0) {
     for (let id = 1; id <= streams; id++) {
       const segmentId = makeSegmentId({ ms: 1_000, node: 1, counter: counter++ })
       const shape = { shape: 's', count: 1, firstOrdinal: 0, leaves: [] }
-      const delta = { shapes: [shape], shapesSkipped: 0 }
+      const delta = { shapes: [shape], shapesSkipped: 0, largePaths: [] }
       const streamId = id as StreamId
       observer.add({
         segments: [{ streamId, segmentId, eventCount: 1, block: someBlock(), delta }],

@@ -19,7 +19,7 @@ const NO_SIGNAL = new AbortController().signal
 function projection(minutesMax: number, asked: number[]): AggregateDeps {
   return {
     nowMs: () => NOW_MS,
-    openStreams: async () => ({ sources: [], wholeUntilMs: 0, asOfMs: NOW_MS }),
+    openStreams: async () => ({ sources: [], asOfMs: NOW_MS }),
     runAggregate: async ({ fromNs, toNs, keys, timeoutMs }: AggregateTask) => {
       const [bucket] = keys
       assert.ok(bucket?.kind === 'bucket')

@@ -213,7 +213,7 @@ test('a mark amid a merged row hides its first segments, and the row goes later'
   await harness.assertUsageIsTrue(streamId)
 })
 
-test('segments whose rows are merged between listing and reading are found where they are', async () => {
+test('segments whose rows are merged between listing and reading are found', async () => {
   const streamId = await harness.newStream()
   await harness.commit(streamId, randomSegments(50))
   const seen = await page(streamId, 'limit=20')

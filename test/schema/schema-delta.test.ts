@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  BLOCK_PATHS_MAX,
   DELTA_LEAVES_CHARS_MAX,
   DESCRIBE_CHARS_PER_SECOND,
   FIELD_SAMPLES_MAX,
@@ -165,4 +166,32 @@ test('samples are what is stored: redacted, extracted, rewritten', () => {
     ['"v1" "v2"', '"[REDACTED]"', '"[REDACTED]"', '1 2'],
   )
   assert.doesNotMatch(JSON.stringify(leaves), /hunter|t-1|t-2|4111|4112/)
+})
+
+/** What a worker says when the events come, and when they are read again. */
+function largeOf(body: string): string[] | undefined {
+  const [segment] = new IngestPipeline().run(batchOf(body)).segments
+  const [again] = new ReplayPipeline().describe(segment!.payload, 1)
+  assert.deepEqual(again?.largePaths, segment!.delta.largePaths)
+  return segment!.delta.largePaths?.toSorted()
+}
+
+test('fields with integers past 64 bits with a sign are told, also of known shapes', () => {
+  const large = '18446744073709551615'
+  assert.deepEqual(largeOf('{"a":9223372036854775807,"b":-9223372036854775808,"c":1e19}'), [])
+  assert.deepEqual(largeOf('{"a":18446744073709551616}'), [], 'a float')
+  assert.deepEqual(largeOf(`{"a":1,"b":{"c":${large}},"d.e":9223372036854775808}`), ['b.c', 'd.e'])
+  assert.deepEqual(largeOf(`{"a":${large},"a":1}`), [], 'the last of duplicate keys counts')
+  assert.deepEqual(largeOf(`{"a":[${large}],"b":[{"c":${large}}]}`), [], 'in arrays')
+  assert.deepEqual(largeOf(`{"a\\u0000":${large}}`), ['a\ufffd'])
+  assert.deepEqual(largeOf(`{"${'k'.repeat(2_000)}":${large}}`), [], 'it has no column')
+  const pipeline = new IngestPipeline()
+  assert.deepEqual(deltaOf('{"n":1}', 0, pipeline).largePaths, [])
+  const later = deltaOf(`{"n":1}\n{"n":${large}}`, 1, pipeline)
+  assert.deepEqual([described(later), later.largePaths], [0, ['n']])
+  const wide = Array.from({ length: BLOCK_PATHS_MAX + 10 }, (_, n) => `"k${n}":${large}`)
+  assert.equal(largeOf(`{${wide.slice(0, 100).join(',')}}`)?.length, 100)
+  assert.equal(largeOf(`{${wide.join(',')}}`), undefined, 'past the columns of a block')
+  const others = Array.from({ length: BLOCK_PATHS_MAX + 10 }, (_, n) => `"o${n}":1`)
+  assert.deepEqual(largeOf(`{"a":${large},${others.join(',')},"z":${large}}`), ['a', 'z'])
 })

@@ -11,8 +11,7 @@ import { tokenRoutes } from '../../src/serve/tokens.ts'
 import { ControlStore } from '../../src/store/control/control-store.ts'
 import { RestHarness, startDatabase, type TestDatabase, withoutCaps } from './rest-harness.ts'
 
-/** CONTROL_POLL_MS and two queries take well below a second, unless the machine is busy. */
-const LATE_MS = 5_000
+const LATE_MS = 5_000 // A second, unless the machine is busy.
 
 let database: TestDatabase
 let rest: RestHarness

@@ -21,7 +21,7 @@ export function readingDeps(postgres: Postgres, clickhouse: ClickHouse) {
       catalog: unknownCatalog(streamId, textFields),
       removedBefore: state.removedBefore(streamId),
     }))
-    return { sources, asOfMs: state.asOfMs, wholeUntilMs: state.wholeUntilMs }
+    return { sources, asOfMs: state.asOfMs }
   }
   return {
     openStreams,

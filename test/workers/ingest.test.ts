@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'
-import { drawSecret } from '../../bench/redaction/samples.ts'
+import { drawSecret } from '../../bench/redaction/sets.ts'
 import { DELTA_SHAPES_MAX, EVENT_BUFFER_KEEP_BYTES, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import type { EncodedBatch } from '../../src/model/batch/encoded-batch.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'

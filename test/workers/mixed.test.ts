@@ -106,7 +106,7 @@ test('each run is what its stream would have got alone', () => {
             some.reduce((sum, run) => sum + run[key], 0),
           )
         }
-        assert.deepEqual(segment.delta, { shapes: [], shapesSkipped: 0 })
+        assert.deepEqual(segment.delta, { shapes: [], shapesSkipped: 0, largePaths: [] })
         const counts = some.map(({ eventCount }) => eventCount)
         const streamIds = some.map(({ streamId }) => streamId)
         const part = { first: 0, counts, streamIds }
@@ -207,4 +207,16 @@ test('bulk: items name the ordinals of their own stream', () => {
     return [all.slice(0, streamId), all.slice(streamId)]
   })
   assert.deepEqual(ordinals, expected)
+})
+
+test('of a mixed segment each stream is told of its own', () => {
+  const inputs = [7, 8, 9].map((id) => ({
+    streamId: id as StreamId,
+    bodies: [`{"n":${id === 8 ? '1' : '9223372036854775808'},"m${id}":9223372036854775808}`],
+  }))
+  const [segment] = new IngestPipeline().run(mixedBatch(inputs, 'ndjson')).segments
+  assert.deepEqual(
+    segment?.runs?.map(({ delta }) => [...(delta.largePaths ?? [])].sort()),
+    [['m7', 'n'], ['m8'], ['m9', 'n']],
+  )
 })

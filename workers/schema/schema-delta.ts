@@ -16,12 +16,14 @@ import {
   SHAPES_KNOWN_MAX,
 } from '../../src/limits.ts'
 import type { SchemaDelta, ShapeDelta } from '../../src/model/batch/schema-delta.ts'
+import type { ColumnIndex } from '../block/column-index.ts'
 import { LayoutNumbers } from '../block/layout-numbers.ts'
 import type { EventRange } from '../block/native-block.ts'
 import type { TapeSource } from '../block/native-json.ts'
 import type { EventFacts } from '../facts/event-facts.ts'
 import { NO_LAYOUT } from '../facts/event-layouts.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
+import { largePaths } from './large-paths.ts'
 import { ShapeLeaves } from './shape-leaves.ts'
 
 interface MutableShape {
@@ -48,12 +50,15 @@ export class SchemaDeltaEncoder {
   #budget = DESCRIBE_CHARS_PER_SECOND
   #budgetAtMs = 0
 
+  /** `index`: of the block of `of`, events that `range` lies in. */
   encode(
     source: TapeSource,
     events: DecodedEvents,
     facts: EventFacts,
     range: EventRange,
     origin: DeltaOrigin,
+    index: ColumnIndex,
+    of: EventRange = range,
   ): SchemaDelta {
     const { shapes, skipped } = this.#counter.count(facts, range)
     const deltas: ShapeDelta[] = []
@@ -69,7 +74,11 @@ export class SchemaDeltaEncoder {
       }
       deltas.push({ shape, count, firstOrdinal: ordinals[0]!, leaves })
     }
-    return { shapes: deltas, shapesSkipped: skipped }
+    return {
+      shapes: deltas,
+      shapesSkipped: skipped,
+      largePaths: largePaths(source, index, events, of, range),
+    }
   }
 
   /** Whether to describe the shape now; if so, it is taken for described. */

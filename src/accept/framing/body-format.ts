@@ -8,12 +8,12 @@ import type { BatchInput, Part } from '../../model/batch/accepted-batch.ts'
 import { BodyFramer, type Framer, type FramerSink } from './body-framer.ts'
 import { type Cutter, LineCutter } from './cutters.ts'
 import {
-  CLOSE_ARRAY,
+  ARRAY_CLOSE,
+  ARRAY_OPEN,
   countLineFeeds,
   firstToken,
   isDocumentStart,
   notAnArray,
-  OPEN_ARRAY,
   trimEnd,
 } from './json-framing.ts'
 
@@ -85,13 +85,13 @@ function detectWhole(bytes: Uint8Array): WholePart | IngestError {
   const input = 'json'
   const first = firstToken(bytes, 0, bytes.length)
   if (first === bytes.length) return { framing: 'ndjson', input, bytes: bytes.subarray(0, 0) }
-  if (bytes[first] !== OPEN_ARRAY) {
+  if (bytes[first] !== ARRAY_OPEN) {
     const lineEnd = bytes.indexOf(LINE_FEED, first)
     const isDocument = lineEnd >= 0 && isDocumentStart(bytes, first, lineEnd)
     return { framing: isDocument ? 'document' : 'ndjson', input, bytes }
   }
   const end = trimEnd(bytes, first, bytes.length) - 1
-  if (end === first || bytes[end] !== CLOSE_ARRAY) return notAnArray(bytes, first + 1, bytes.length)
+  if (end === first || bytes[end] !== ARRAY_CLOSE) return notAnArray(bytes, first + 1, bytes.length)
   const isEmpty = firstToken(bytes, first + 1, end) === end
   const inner = isEmpty ? bytes.subarray(0, 0) : bytes.subarray(first + 1, end)
   return { framing: 'array', input, bytes: inner, linesBefore: countLineFeeds(bytes, first) }

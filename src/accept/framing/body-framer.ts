@@ -12,13 +12,13 @@ import { IngestError } from '../../errors.ts'
 import { BATCH_BYTES_TARGET, BODY_AHEAD_BYTES, BODY_BYTES_MAX } from '../../limits.ts'
 import { CommaCutter, type Cutter, LineCutter } from './cutters.ts'
 import {
+  ARRAY_CLOSE,
   ARRAY_NOT_CLOSED,
-  CLOSE_ARRAY,
+  ARRAY_OPEN,
   countLineFeeds,
   firstToken,
   isDocumentStart,
   notAnArray,
-  OPEN_ARRAY,
   trimEnd,
 } from './json-framing.ts'
 
@@ -133,7 +133,7 @@ export class BodyFramer implements Framer {
     let end = this.#length
     if (this.#isArray) {
       end = trimEnd(buffer, this.#start, end) - 1
-      if (end < this.#start || buffer[end] !== CLOSE_ARRAY) {
+      if (end < this.#start || buffer[end] !== ARRAY_CLOSE) {
         this.#sink.fail(notAnArray(buffer, this.#start, this.#length))
         return this.discard()
       }
@@ -196,7 +196,7 @@ export class BodyFramer implements Framer {
     const first = firstToken(buffer, this.#first, this.#length)
     this.#first = first
     if (first === this.#length) return isWhole ? lines() : undefined
-    if (buffer[first] === OPEN_ARRAY) {
+    if (buffer[first] === ARRAY_OPEN) {
       this.#start = first + 1
       this.#linesBefore = countLineFeeds(buffer, first)
       return { framing: 'array', cutter: new CommaCutter(this.#start) }

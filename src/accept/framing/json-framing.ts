@@ -4,8 +4,8 @@
  */
 import { IngestError } from '../../errors.ts'
 
-export const OPEN_ARRAY = 0x5b
-export const CLOSE_ARRAY = 0x5d
+export const ARRAY_OPEN = 0x5b
+export const ARRAY_CLOSE = 0x5d
 export const ARRAY_NOT_CLOSED =
   "invalid JSON: the array is not closed by ']' at the end of the body"
 const TEXT_BEHIND_ARRAY = "invalid JSON: there is text behind the ']' that closes the array"

@@ -3,7 +3,11 @@ import type { RouteDescription } from '../../api/route-description.ts'
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
 
 /** An event of any form. */
-export const EVENT: ObjectSchema = { type: 'object', properties: {}, additionalProperties: {} }
+export const EVENT_SCHEMA: ObjectSchema = {
+  type: 'object',
+  properties: {},
+  additionalProperties: {},
+}
 const REPORT: ObjectSchema = {
   type: 'object',
   properties: {

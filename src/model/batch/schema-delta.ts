@@ -16,4 +16,6 @@ export interface SchemaDelta {
   readonly shapes: readonly ShapeDelta[]
   /** Events of shapes beyond `DELTA_SHAPES_MAX`, which are only counted. */
   readonly shapesSkipped: number
+  /** Fields with integers that fit 64 bits only without a sign; undefined for too many. */
+  readonly largePaths: readonly string[] | undefined
 }

@@ -29,10 +29,10 @@ export async function aggregate(
 ): Promise<Uint8Array> {
   const startMs = performance.now()
   const opened = await openStreams(streams)
-  const { sources, wholeUntilMs } = opened
+  const { sources } = opened
   const queries = [request.query, ...request.aggregates.flatMap(({ query }) => query ?? [])]
   const counted = countedFor(queries, opened)
-  const task = { ...request, ...counted, streams: sources, wholeUntilMs }
+  const task = { ...request, ...counted, streams: sources }
   const result = await runAggregate(task, signal)
   const elapsedMs = performance.now() - startMs
   const shortfall = missesPaths(queries, sources) ? UNLEARNED : undefined

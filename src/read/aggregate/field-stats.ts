@@ -67,7 +67,7 @@ export async function fieldStats(
 ): Promise<string> {
   const { path, limit } = request
   const opened = await openStreams([stream])
-  const { sources, wholeUntilMs } = opened
+  const { sources } = opened
   const counted = countedFor([request.query], opened)
   const field: FieldRef = { kind: 'path', path }
   const of = (fn: AggregateFunction): Aggregate => ({ fn, field, query: undefined, name: fn })
@@ -75,7 +75,6 @@ export async function fieldStats(
     ...request,
     streams: sources,
     ...counted,
-    wholeUntilMs,
     order: BY_COUNT,
     limit,
     hasOthers: false,

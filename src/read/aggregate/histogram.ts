@@ -54,7 +54,7 @@ export async function histogram(
 ): Promise<string> {
   const startMs = performance.now()
   const opened = await deps.openStreams(streams)
-  const { sources, wholeUntilMs } = opened
+  const { sources } = opened
   const part = countedFor([request.query], opened)
   const run = (range: TimeRange, timeoutMs: number) =>
     deps.runAggregate(
@@ -64,7 +64,6 @@ export async function histogram(
         timeoutMs: Math.max(1, Math.round(timeoutMs)),
         streams: sources,
         ...part,
-        wholeUntilMs,
         aggregates: [{ fn: 'count', field: undefined, query: undefined, name: 'count' }],
         keys: [
           { kind: 'bucket', name: '_bucket', buckets: request.buckets },

@@ -101,11 +101,13 @@ export class FieldCatalogStore {
     const observed = new Map<number, SegmentId>()
     const states = new Map<StreamId, StreamState>()
     const fields = new Map(streamIds.map((streamId) => [streamId, [] as KnownField[]]))
+    const large = new Map(streamIds.map((streamId) => [streamId, new Set<string>()]))
     const shapes = new Map<StreamId, readonly string[]>()
     for (const { kind, id, text, number } of rows) {
       const streamId = id as StreamId
       if (kind === 'node') observed.set(id, BigInt(text ?? '0') as SegmentId)
       else if (kind === 'shapes') shapes.set(streamId, (text ?? '').split(','))
+      else if (kind === 'large') large.get(streamId)?.add(text ?? '')
       else if (kind === 'field') {
         fields.get(streamId)?.push({ path: text ?? '', types: typesOfBits(number) })
       } else {
@@ -118,7 +120,7 @@ export class FieldCatalogStore {
       streamIds.map((streamId) => {
         const state = states.get(streamId)
         const known: Known = {
-          fields: new KnownFields(fields.get(streamId) ?? []),
+          fields: new KnownFields(fields.get(streamId) ?? [], large.get(streamId)),
           isPartial: state?.isPartial ?? false,
           learned: state === undefined ? learned : learnedOf(state, learned),
           observed: observedOf(state, observed),
@@ -149,6 +151,9 @@ const READ_SQL = `
      WHERE h.stream_id = s.stream_id AND p.shape IS NULL), is_partial::integer
   FROM stream_schemas AS s WHERE stream_id = ANY ($1)
   UNION ALL
+  SELECT 'large', stream_id, unnest(large_paths), 0
+  FROM stream_schemas WHERE stream_id = ANY ($1)
+  UNION ALL
   SELECT 'shapes', stream_id, string_agg(shape, ','), 0 FROM stream_shape_paths
   WHERE stream_id = ANY ($1) GROUP BY stream_id
   UNION ALL
@@ -157,7 +162,7 @@ const READ_SQL = `
   FROM stream_fields WHERE stream_id = ANY ($1)`
 
 interface Row {
-  readonly kind: 'node' | 'stream' | 'shapes' | 'field'
+  readonly kind: 'node' | 'stream' | 'large' | 'shapes' | 'field'
   readonly id: number
   /** Of a node its segment, of a stream milliseconds, of a field its path; or all shapes. */
   readonly text: string | null

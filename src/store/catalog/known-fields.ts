@@ -1,7 +1,8 @@
 /**
  * Translates the catalog's types into the projection's: which columns a path may have when observe
- * has seen these types there. The catalog knows fewer types than the projection (an integer may be
- * an `Int64` or a `UInt64`), and for an array it knows the types of the elements one by one.
+ * has seen these types there. The catalog knows fewer types than the projection: an integer may be
+ * an `Int64` or a `UInt64`, and outside of arrays it knows which fields have the latter. For an
+ * array it knows the types of the elements one by one.
  */
 import { NESTED_COLUMNS_DEPTH_MAX } from '../../limits.ts'
 import {
@@ -35,11 +36,14 @@ const COLUMN_TYPES: Readonly<Record<FieldType, readonly ScalarType[]>> = {
 
 export class KnownFields {
   readonly #types: ReadonlyMap<string, readonly FieldType[]>
+  readonly #large: ReadonlySet<string>
   /** Paths with objects in arrays: `items[]`. */
   readonly #objects = new Set<string>()
   #paths: readonly PathParts[] | undefined
 
-  constructor(fields: readonly KnownField[]) {
+  /** `large`: fields with integers past 64 bits with a sign. */
+  constructor(fields: readonly KnownField[], large: ReadonlySet<string> = new Set()) {
+    this.#large = large
     this.#types = new Map(fields.map(({ path, types }) => [path, types]))
     for (const { path, types } of fields) {
       if (path.endsWith('[]') && (types.includes('object') || types.length === 0)) {
@@ -57,6 +61,7 @@ export class KnownFields {
     if (types === undefined) return NO_TYPES
     if (types.length === 0) return ANY_TYPES
     const scalars = new Set(types.flatMap((type) => COLUMN_TYPES[type]))
+    if (parts.length === 1 && !this.#large.has(path)) scalars.delete('UInt64')
     return {
       scalars: SCALAR_TYPES.filter((type) => scalars.has(type)),
       elements: types.includes('array') ? this.#elementsOf(`${path}[]`) : [],

@@ -17,6 +17,7 @@ import type { StreamId } from '../../model/stream.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StreamDirectory } from '../stream-directory.ts'
+import { mergeLargePaths } from './large-paths.ts'
 
 /** A shape that nothing has described yet, and a segment that has it. */
 export interface UndescribedShape {
@@ -146,6 +147,7 @@ export class SchemaWriter {
         await mergeShapes(sql, applied, caps)
         await mergePaths(sql, applied)
         await mergeFields(sql, applied, caps)
+        await mergeLargePaths(sql, applied, caps)
         await markPartial(sql, applied, caps)
         await this.#writeMarks(sql, applied)
       }

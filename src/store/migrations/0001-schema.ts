@@ -274,6 +274,8 @@ CREATE TABLE stream_schemas (
   shape_count integer NOT NULL DEFAULT 0,
   -- Moves on when something is forgotten: nodes then load the stream anew.
   generation bigint NOT NULL DEFAULT 0,
+  -- Fields with integers that fit 64 bits only without a sign.
+  large_paths text[] NOT NULL DEFAULT '{}',
   -- Events may have fields that are not here. Else queries read which types a path may have.
   is_partial boolean NOT NULL DEFAULT false
 );

@@ -102,8 +102,12 @@ export class MixedParts {
 
   /** All rows of a partition at this moment. */
   async countRows(id: string): Promise<number> {
-    const sql = `SELECT toFloat64(count()) AS n FROM ${this.#table} WHERE _partition_id = {id:String}`
-    return (await this.#query<{ n: number }>(sql, { id }))[0]?.n ?? 0
+    const rows = await this.#query<{ n: number }>(
+      `SELECT toFloat64(count()) AS n FROM ${this.#table}
+       WHERE _partition_id = {id:String}`,
+      { id },
+    )
+    return rows[0]?.n ?? 0
   }
 
   /** Rows of a partition that lie below their streams' marks: an index range of each stream. */

@@ -95,29 +95,31 @@ interface FoundRow extends RowColumns {
   readonly wanted: readonly string[] | null
 }
 
-/** A row that holds one segment is found by its key; one of several comes once for all of them. */
+const FOUND = 's.stream_id, s.segment_id, s.event_count, s.raw_bytes, s.members, s.payload'
+/** Rows of one segment by their keys; and each row of several once, for the segments left. */
 const PAYLOADS = `
   WITH wanted AS (
     SELECT w.stream_id, w.segment_id
     FROM unnest($1::integer[], $2::bigint[]) AS w (stream_id, segment_id)
     LEFT JOIN stream_storage st ON st.stream_id = w.stream_id
     WHERE w.segment_id >= COALESCE(st.removed_before, 0)
+  ), own AS MATERIALIZED (
+    SELECT ${FOUND} FROM wanted w JOIN segments s ON s.stream_id = w.stream_id
+      AND s.segment_id = w.segment_id AND s.last_segment_id IS NULL
+  ), shared AS MATERIALIZED (
+    SELECT stream_id, segment_id FROM wanted EXCEPT SELECT stream_id, segment_id FROM own
   ), places AS (
     SELECT w.segment_id AS wanted, s.stream_id, s.segment_id
-    FROM wanted w JOIN segments s ON s.stream_id = w.stream_id
+    FROM shared w JOIN segments s ON s.stream_id = w.stream_id
       AND s.last_segment_id IS NOT NULL AND s.segment_id <= w.segment_id
       AND s.segment_id >= w.segment_id - ${ROW_SPAN} AND s.last_segment_id >= w.segment_id
     UNION ALL
     SELECT w.segment_id, ${MIXED_STREAM}, r.row_id
-    FROM wanted w JOIN segment_runs r ON r.stream_id = w.stream_id AND r.segment_id = w.segment_id
+    FROM shared w JOIN segment_runs r ON r.stream_id = w.stream_id AND r.segment_id = w.segment_id
   )
-  SELECT s.stream_id, s.segment_id, s.event_count, s.raw_bytes, s.members, s.payload,
-    NULL::bigint[] AS wanted
-  FROM wanted w JOIN segments s ON s.stream_id = w.stream_id AND s.segment_id = w.segment_id
-    AND s.last_segment_id IS NULL
+  SELECT *, NULL::bigint[] AS wanted FROM own
   UNION ALL
-  SELECT s.stream_id, s.segment_id, s.event_count, s.raw_bytes, s.members, s.payload, g.wanted
-  FROM (
+  SELECT ${FOUND}, g.wanted FROM (
     SELECT stream_id, segment_id, array_agg(wanted) AS wanted
     FROM places GROUP BY stream_id, segment_id
   ) AS g JOIN segments s ON s.stream_id = g.stream_id AND s.segment_id = g.segment_id`

@@ -17,13 +17,11 @@ export interface ReadState {
    * Never later than the time of the question.
    */
   readonly asOfMs: number
-  /** The same of those that were set aside, too: earlier rows do not change but by removal. */
-  readonly wholeUntilMs: number
   /** The same to the segment, of each node's own. */
   readonly projected: NodeMarks
 }
 
-const NO_STATE = { marks: null, behind_ms: null, aside_ms: null, projected: null }
+const NO_STATE = { marks: null, behind_ms: null, projected: null }
 /** Segments past a node's mark that are searched for those of the streams. */
 const BEHIND_MAX = 1_000
 const MARK = streamMarkSql('c', '$1::integer[]')
@@ -37,8 +35,6 @@ const STATE_SQL = `SELECT
     FROM nodes LEFT JOIN checkpoints c USING (node_id)) AS projected,
   (SELECT json_object_agg(stream_id, removed_before::text) FROM stream_storage
     WHERE stream_id = ANY ($1::integer[])) AS marks,
-  (SELECT min(segment_id) >> ${SEGMENT_ID_MS_SHIFT} FROM set_aside_segments
-    WHERE stream_id = ANY ($1::integer[]))::float8 AS aside_ms,
   (SELECT min(CASE WHEN behind.stream_id = ANY ($1::integer[]) OR behind.stream_id = ${MIXED_STREAM}
                      OR place = ${BEHIND_MAX} THEN behind.segment_id END) >> ${SEGMENT_ID_MS_SHIFT}
     FROM nodes LEFT JOIN checkpoints c USING (node_id)
@@ -66,15 +62,12 @@ export class ReadStateStore {
     const { rows } = await this.#postgres.queryOften<{
       readonly marks: Readonly<Record<string, string>> | null
       readonly behind_ms: number | null
-      readonly aside_ms: number | null
       readonly projected: readonly (readonly [number, string])[] | null
     }>('read_state', STATE_SQL, [streamIds])
-    const { marks, behind_ms: behindMs, aside_ms: asideMs, projected } = rows[0] ?? NO_STATE
-    const asOfMs = Math.min(nowMs, behindMs ?? nowMs)
+    const { marks, behind_ms: behindMs, projected } = rows[0] ?? NO_STATE
     return {
       removedBefore: (streamId) => BigInt(marks?.[streamId] ?? '0') as SegmentId,
-      asOfMs,
-      wholeUntilMs: Math.min(asOfMs, asideMs ?? asOfMs),
+      asOfMs: Math.min(nowMs, behindMs ?? nowMs),
       projected: new Map(projected?.map(([nodeId, id]) => [nodeId, BigInt(id) as SegmentId])),
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Goal: a surface is what it registers. One with a protocol, a framing and a decoder of its own, and
- * no HTTP, goes through the core and the worker's code that all go through.
+ * Goal: a surface is what it registers. One with a protocol, a framing and a decoder of its own,
+ * and no HTTP, goes through the core and the worker's code that all go through.
  * Method: frames over a real socket, small and cut into several batches; the pool is a pipeline in
  * this process, with one decoder more than the service's.
  */
@@ -107,7 +107,7 @@ test('where the body is cut into batches does not show', async () => {
   assert.deepEqual(stored, messages.map(asEvent))
 })
 
-test('a frame that is cut short or too large is rejected alone, bad UTF-8 is repaired', async () => {
+test('a frame cut short or too large is rejected alone, bad UTF-8 is repaired', async () => {
   const large = Buffer.alloc(EVENT_BYTES_MAX + 1, 'x')
   const bad = Uint8Array.of(0x61, 0xff)
   const answer = await send(frame('a'), frame(large), frame(bad), frame('rest').subarray(0, 6))
@@ -115,7 +115,7 @@ test('a frame that is cut short or too large is rejected alone, bad UTF-8 is rep
   assert.deepEqual(stored, [asEvent('a'), asEvent('a\ufffd')])
 })
 
-test('a body without a frame is refused; so is one whose sender lost its right meanwhile', async () => {
+test('a body without a frame is refused, and one whose sender may send no more', async () => {
   assert.equal(await send(Uint8Array.of(0, 0, 1)), 'refused: there is no whole frame\n')
   stored = []
   isAllowed = false

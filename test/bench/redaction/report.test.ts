@@ -5,8 +5,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadCorpus } from '../../../bench/corpus.ts'
-import { measureField } from '../../../bench/redaction/field/measure.ts'
-import { measureReport } from '../../../bench/redaction/report.ts'
+import { Random } from '../../../bench/random.ts'
+import { measureLeaks, measurePlain, recallOf } from '../../../bench/redaction/measure-events.ts'
+import { measureReport } from '../../../bench/redaction/measure-values.ts'
+import { drawFieldLeaks, drawFieldPlain } from '../../../bench/redaction/sets.ts'
 
 const lines = [
   ...loadCorpus({ kind: 'json', count: 1_000 }),
@@ -23,10 +25,11 @@ test('secrets of every format are found in every surrounding, look-alikes stay',
 })
 
 test('events as services send them: nothing of a secret is left, ordinary ones stay', () => {
-  const report = measureField(1)
-  for (const { name, samples, found, missedIn } of report.formats) {
-    assert(found >= samples * 0.98, `${name}: ${found} of ${samples}, missed in ${missedIn}`)
+  const random = new Random(1)
+  const report = measureLeaks(drawFieldLeaks(random, 1))
+  for (const { kind, samples, found, missed } of report) {
+    assert(found >= samples * 0.98, `${kind}: ${found} of ${samples}, missed in ${missed}`)
   }
-  assert(report.recall >= 0.998, `recall ${report.recall}`)
-  assert.deepEqual(report.falseHits, [])
+  assert(recallOf(report) >= 0.998, `recall ${recallOf(report)}`)
+  assert.deepEqual(measurePlain(drawFieldPlain(random, 1))[0]!.hits, [])
 })

@@ -60,7 +60,8 @@ test('a node on external stores starts none of its own and shows no password', a
 test('the projection is in the database that the URL names', async () => {
   const clickHouse = new ClickHouse({ url: env.SLUICE_CLICKHOUSE_URL ?? '' })
   const rows = await clickHouse.query<{ database: string }>(
-    "SELECT DISTINCT database FROM system.tables WHERE name LIKE 'events\\_%' OR name = 'projection_identity'",
+    `SELECT DISTINCT database FROM system.tables
+      WHERE name LIKE 'events\\_%' OR name = 'projection_identity'`,
   )
   await clickHouse.close()
   assert.deepEqual(rows, [{ database: 'fleet' }])

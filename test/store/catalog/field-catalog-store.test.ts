@@ -80,21 +80,46 @@ test('the types of the projection by those that were seen', async () => {
     ...NO_TYPES,
     scalars: names,
   })
-  assert.deepEqual(types('i'), scalars('Int64', 'UInt64', 'String'))
+  assert.deepEqual(types('i'), scalars('Int64', 'String'))
   assert.deepEqual(types('f'), scalars('Float64'))
   assert.deepEqual(types('b'), scalars('Bool'))
   assert.deepEqual([types('n'), types('o'), types('none')], [NO_TYPES, NO_TYPES, NO_TYPES])
-  assert.deepEqual(types('o.p'), scalars('Int64', 'UInt64'))
+  assert.deepEqual(types('o.p'), scalars('Int64'))
   assert.deepEqual(types('a'), { ...NO_TYPES, elements: ['Int64', 'UInt64', 'String'] })
   assert.deepEqual(types('e'), { ...NO_TYPES, elements: ['String'] })
   assert.deepEqual(types('m'), { ...NO_TYPES, elements: ['String'], hasObjects: true })
   assert.deepEqual(types('m', 'x'), scalars('Int64', 'UInt64', 'Float64'))
   assert.deepEqual(types('m', 'y'), { ...NO_TYPES, elements: ['String'] })
-  assert.deepEqual(types('k[]'), scalars('Int64', 'UInt64'))
+  assert.deepEqual(types('k[]'), scalars('Int64'))
   assert.deepEqual(types('a\0'), ANY_TYPES)
   const paths = ['a', 'b', 'd', 'e', 'f', 'i', 'k[]', 'm', 'm[].x', 'm[].y', 'o.p', 's']
   assert.deepEqual(catalog.paths.map(catalogPath), paths)
   assert.deepEqual(catalog.paths[8], ['m', 'x'])
+})
+
+test('fields with integers past 64 bits signed are learned when the first one comes', async () => {
+  const stream = await newStream(database.postgres)
+  const scalars = async (...path: string[]) => (await read(stream)).typesOf(path).scalars
+  await one.commit(stream, '{"n":1,"o":{"p":-1},"m":7}')
+  await tick(one)
+  assert.deepEqual(await scalars('n'), ['Int64'])
+  // The same shapes, so nothing is described anew.
+  await one.commit(stream, '{"n":18446744073709551611,"o":{"p":9223372036854775807},"m":1}')
+  await tick(one)
+  assert.deepEqual(await scalars('n'), ['Int64', 'UInt64'])
+  await two.commit(stream, '{"n":1,"o":{"p":9223372036854775808},"m":1}')
+  await tick(two)
+  assert.deepEqual(await scalars('o.p'), ['Int64', 'UInt64'])
+  assert.deepEqual(await scalars('n'), ['Int64', 'UInt64'], 'of both nodes')
+  assert.deepEqual(await scalars('m'), ['Int64'])
+  // A node that died before it wrote what it had learned.
+  two.crash()
+  await two.commit(stream, '{"n":1,"o":{"p":1},"m":18446744073709551615}', false)
+  await tick(one)
+  assert.deepEqual(await scalars('m'), ['Int64'])
+  await two.start()
+  await tick(two)
+  assert.deepEqual(await scalars('m'), ['Int64', 'UInt64'])
 })
 
 test('what a node has not learned is not vouched for, also when it died', async () => {
@@ -111,12 +136,12 @@ test('what a node has not learned is not vouched for, also when it died', async 
   await tick(one)
   await tick(one)
   const between = await read(stream)
-  assert.deepEqual(between.typesOf(['a']).scalars, ['Int64', 'UInt64'])
+  assert.deepEqual(between.typesOf(['a']).scalars, ['Int64'])
   assert(!isLearned(between, deadMs, two.lease.nodeId))
   await two.start()
   await tick(two)
   const later = await read(stream)
-  assert.deepEqual(later.typesOf(['a']).scalars, ['Int64', 'UInt64', 'String'])
+  assert.deepEqual(later.typesOf(['a']).scalars, ['Int64', 'String'])
   assert(isLearned(later, deadMs - 1, two.lease.nodeId))
 })
 

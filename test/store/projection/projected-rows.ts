@@ -29,6 +29,7 @@ export async function insertProjected(
     })
   })
   const columns = `${isMixed ? 'stream_id, ' : ''}segment_id, ordinal, ingested_at, event_time`
-  const sql = `INSERT INTO ${projectionTable(clickhouse.database, owner)} (${columns}, shape, payload) FORMAT TSV`
+  const into = projectionTable(clickhouse.database, owner)
+  const sql = `INSERT INTO ${into} (${columns}, shape, payload) FORMAT TSV`
   await clickhouse.insertNative(sql, [Buffer.from(lines.join(''))])
 }

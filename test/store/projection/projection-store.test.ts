@@ -189,7 +189,8 @@ test('the shared table: rows of several streams, each under its own, in one part
   )
   assert.deepEqual(await readMixed([12, 300, 70_001]), rowsOf(...blocks))
   const [parts] = await clickHouse.query<{ parts: number; rows: number }>(
-    `SELECT uniqExact(_part)::UInt32 AS parts, count()::UInt32 AS rows FROM ${tableOf(MIXED_STREAM)}`,
+    `SELECT uniqExact(_part)::UInt32 AS parts, count()::UInt32 AS rows
+      FROM ${tableOf(MIXED_STREAM)}`,
   )
   assert.deepEqual(parts, { parts: 1, rows: 162 })
 

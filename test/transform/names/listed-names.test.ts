@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { spellEscaped } from '../../../bench/redaction/report.ts'
+import { spellEscaped } from '../../../bench/redaction/measure-values.ts'
 import { previewEvent } from '../../../workers/redaction-preview.ts'
 import { REDACT, Worker } from '../transform-harness.ts'
 import { LOOK_ALIKE_NAMES, SECRET_NAMES } from './name-table.ts'

@@ -8,10 +8,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadCorpus } from '../../../bench/corpus.ts'
 import { Random } from '../../../bench/random.ts'
-import { FIELD_SECRETS } from '../../../bench/redaction/field/tokens.ts'
-import { spellEscaped, spellPlain } from '../../../bench/redaction/report.ts'
-import { drawSecret, SECRET_MAKERS, SURROUNDINGS } from '../../../bench/redaction/samples.ts'
-import { drawText, TEXT_CREDENTIALS } from '../../../bench/redaction/text-samples.ts'
+import { drawText } from '../../../bench/redaction/generator.ts'
+import { spellEscaped, spellPlain } from '../../../bench/redaction/measure-values.ts'
+import {
+  drawSecret,
+  FIELD_SECRETS,
+  SURROUNDINGS,
+  TEXT_CREDENTIALS,
+  VALUE_SECRETS,
+} from '../../../bench/redaction/sets.ts'
 import { decodeNdjson } from '../../../workers/decode/ndjson.ts'
 import { PartOutcome } from '../../../workers/decode/part-outcome.ts'
 import { DecodedEvents } from '../../../workers/tape/decoded-events.ts'
@@ -82,8 +87,8 @@ function drawValue(random: Random): string {
     return `${'lorem ipsum dolor sit amet'.slice(0, random.below(26))}${cut}`
   }
   const secret = random.chance(0.7)
-    ? drawSecret(random, random.pick(Object.keys(SECRET_MAKERS)))
-    : random.pick(FIELD_SECRETS).make(random).text
+    ? drawSecret(random, random.pick([...VALUE_SECRETS.keys()]))
+    : drawText(random, random.pick(FIELD_SECRETS)[2])
   const from = random.chance(0.3) ? random.below(6) : 0
   const cut = secret.slice(
     from,

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../../bench/random.ts'
-import { scanValue, spellPlain } from '../../../bench/redaction/report.ts'
-import { SURROUNDINGS } from '../../../bench/redaction/samples.ts'
+import { scanValue, spellPlain } from '../../../bench/redaction/measure-values.ts'
+import { SURROUNDINGS } from '../../../bench/redaction/sets.ts'
 import {
   SECRET_FORMATS,
   type SecretFormat,

@@ -6,10 +6,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../../bench/random.ts'
-import { FIELD_SECRETS } from '../../../bench/redaction/field/tokens.ts'
-import { scanValue, spellEscaped, spellPlain } from '../../../bench/redaction/report.ts'
-import { drawSecret, SECRET_MAKERS } from '../../../bench/redaction/samples.ts'
-import { drawText, TEXT_CREDENTIALS } from '../../../bench/redaction/text-samples.ts'
+import { drawText } from '../../../bench/redaction/generator.ts'
+import { scanValue, spellEscaped, spellPlain } from '../../../bench/redaction/measure-values.ts'
+import {
+  drawSecret,
+  FIELD_SECRETS,
+  TEXT_CREDENTIALS,
+  VALUE_SECRETS,
+} from '../../../bench/redaction/sets.ts'
 import {
   NO_SECRET,
   SECRET_KINDS,
@@ -23,7 +27,7 @@ const random = new Random(seed)
 
 test('a secret is found at every offset of its value and of its batch', (t) => {
   t.diagnostic(`seed ${seed}`)
-  for (const name of Object.keys(SECRET_MAKERS)) {
+  for (const name of VALUE_SECRETS.keys()) {
     const secret = drawSecret(random, name)
     for (let offset = 0; offset < 36; offset++) {
       const value = `${'lorem ipsum dolor sit amet, consectetur'.slice(0, offset)} ${secret}`
@@ -48,13 +52,13 @@ test('a value is judged by itself: its neighbours neither hide nor complete it',
 test('every kind has a maker of samples', () => {
   const found = new Set<string>()
   for (let round = 0; round < 40; round++) {
-    for (const name of Object.keys(SECRET_MAKERS)) {
+    for (const name of VALUE_SECRETS.keys()) {
       const kind = scanValue(drawSecret(random, name), spellPlain)
       if (kind !== undefined) found.add(kind)
     }
   }
-  for (const { make } of FIELD_SECRETS) {
-    const kind = scanValue(make(random).text, spellPlain)
+  for (const [, , patterns] of FIELD_SECRETS) {
+    const kind = scanValue(drawText(random, patterns), spellPlain)
     if (kind !== undefined) found.add(kind)
   }
   for (const sample of TEXT_CREDENTIALS) {

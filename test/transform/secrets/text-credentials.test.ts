@@ -7,13 +7,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../../bench/random.ts'
-import { scanValue, spellEscaped, spellPlain } from '../../../bench/redaction/report.ts'
-import {
-  drawText,
-  SETTING_LINES,
-  TEXT_CREDENTIALS,
-  TEXT_LOOK_ALIKES,
-} from '../../../bench/redaction/text-samples.ts'
+import { drawText } from '../../../bench/redaction/generator.ts'
+import { scanValue, spellEscaped, spellPlain } from '../../../bench/redaction/measure-values.ts'
+import { SETTING_LINES, TEXT_CREDENTIALS, TEXT_LOOK_ALIKES } from '../../../bench/redaction/sets.ts'
 import { isPlaceholderValue } from '../../../workers/transform/secrets/value-placeholders.ts'
 import { cpuNow } from '../../support/cpu-time.ts'
 import { testSeed } from '../../support/fuzzing.ts'

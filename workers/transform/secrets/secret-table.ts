@@ -1,6 +1,6 @@
 /**
  * The formats of secrets, a line each: the kind that is shown, and patterns. A new vendor is one
- * line here, and a generator of samples in `bench/redaction/vendors.ts` that was written from the
+ * line here, and a row of `bench/redaction/sets/value-secrets.ndjson` that is written from the
  * vendor's description and not from this line.
  *
  * The patterns are a subset of JavaScript's regular expressions, which `secret-pattern.ts` defines.

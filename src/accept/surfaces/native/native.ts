@@ -9,14 +9,14 @@ import type { Answer, BodyPlan, HttpDialect } from '../../dialect.ts'
 import { type BodyFormat, JSON_BODY, NDJSON_BODY, TEXT_BODY } from '../../framing/body-format.ts'
 import type { IngestReport } from '../../ingest-report.ts'
 import { ingestHandler } from '../../request/ingest-handler.ts'
-import { describeIngest, EVENT } from '../descriptions.ts'
+import { describeIngest, EVENT_SCHEMA } from '../descriptions.ts'
 import type { Surface } from '../surface.ts'
 
 const NDJSON_TYPES = ['application/x-ndjson', 'application/jsonl', 'application/stream+json']
 
 const LINES: Schema = { type: 'string', description: 'One object per line' }
 const NATIVE_JSON = describeIngest('ingestJson', 'Ingest JSON events', {
-  'application/json': { anyOf: [EVENT, { type: 'array', items: EVENT }] },
+  'application/json': { anyOf: [EVENT_SCHEMA, { type: 'array', items: EVENT_SCHEMA }] },
   'application/x-ndjson': LINES,
   'application/jsonl': LINES,
   'application/stream+json': LINES,

@@ -26,7 +26,7 @@ import { compileSystemTest } from './compile-system.ts'
 import { compileTest } from './compile-test.ts'
 import type { LegFields } from './leg-fields.ts'
 import { ElementScope, eventScope, type Scope } from './scope.ts'
-import { SqlParams } from './sql-params.ts'
+import type { SqlParams } from './sql-params.ts'
 import type { Column, TypedColumn } from './typed-column.ts'
 
 /**
@@ -146,11 +146,8 @@ class Compiler {
       return this.#counted(at, column && exists(column))
     }
     const isLabel = !isText && isServiceName(test) && scope.isService(path)
-    const read = scope.typed(path).filter((column) => {
-      return !(mayMeet(test, column, isText) && scope.omits(path, column))
-    })
     return anyOf(
-      read.map((column) => {
+      scope.typed(path).map((column) => {
         if (isLabel && isPlainString(column)) return this.#testService(at, test, column)
         return this.#testColumn(at, test, column, isText)
       }),
@@ -188,11 +185,6 @@ class Compiler {
       'name the fields that are meant, ask for fewer values, or fewer streams at a time',
     )
   }
-}
-
-/** Whether some value of the column meets the test. */
-function mayMeet(test: Test, column: TypedColumn, isText: boolean): boolean {
-  return test.kind === 'exists' || compileTest(test, column, isText, new SqlParams()) !== undefined
 }
 
 function exists({ sql, arrays }: Column): string {

@@ -5,7 +5,6 @@ import {
   type FieldCatalog,
   type PathParts,
   type PathTypes,
-  type ScalarType,
   type Textless,
 } from '../../../model/field-catalog.ts'
 import { isFieldPath } from '../../../model/field-path.ts'
@@ -20,11 +19,6 @@ export interface LegFields {
   readonly textless: Textless
   /** All that the catalog knows. */
   readonly paths: readonly PathParts[]
-  /**
-   * Whether a condition does not read the path's values of this type, which are no elements of
-   * arrays. Asked only where it would; absent: it reads all.
-   */
-  omits?(path: PathParts, type: ScalarType): boolean
 }
 
 /** For rows that the catalog has learned from. */

@@ -51,8 +51,6 @@ export interface RowSourceOptions {
   readonly observed?: NodeMarks
   /** What follows SELECT; each leg must give the same names, and compatible types. */
   readonly columns: (leg: RowLeg) => string
-  /** What the query's condition reads of a leg, if not the fields of the leg. */
-  readonly conditionFields?: (leg: RowLeg) => LegFields
   /** The columns have the ids of segments, so that a condition on them reads nothing more. */
   readonly readsIds?: boolean
   /** A further condition, such as a window of ids. */
@@ -211,8 +209,8 @@ class RowSource {
   }
 
   #part(leg: RowLeg): Part {
-    const { query, columns, conditionFields, where, tail } = this.#options
-    const condition = compileQuery(query, conditionFields?.(leg) ?? leg.fields, this.#params)
+    const { query, columns, where, tail } = this.#options
+    const condition = compileQuery(query, leg.fields, this.#params)
     return {
       columns: columns(leg),
       tail: tail?.(leg) ?? '',

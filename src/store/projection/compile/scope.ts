@@ -32,8 +32,6 @@ export interface Scope {
   mayHave(path: PathParts): boolean
   /** Is the column `service` what the event has there, as far as that is a string? */
   isService(path: PathParts): boolean
-  /** Is this column of the path, which a condition would read, left out? */
-  omits(path: PathParts, column: TypedColumn): boolean
 }
 
 export function eventScope(fields: LegFields): Scope {
@@ -55,7 +53,6 @@ export function eventScope(fields: LegFields): Scope {
       named ??= serviceFields(fields)
       return named.length === 1 && named[0] === name
     },
-    omits: (path, { type, arrays }) => arrays === 0 && (fields.omits?.(path, type) ?? false),
   }
 }
 
@@ -124,10 +121,6 @@ export class ElementScope implements Scope {
   }
 
   isService(): boolean {
-    return false
-  }
-
-  omits(): boolean {
     return false
   }
 

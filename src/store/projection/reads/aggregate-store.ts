@@ -5,17 +5,15 @@ import type { Query } from '../../../language/query-tree.ts'
 import { MAIN_SLICE_ROWS, QUERY_DISTINCT_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
-import { clampNs } from '../../../model/int64.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
-import { type RowLeg, rowLegs } from '../compile/row-source.ts'
+import { rowLegs } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { NO_PROJECTIONS, querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
 import { isOutOfMemory, type ReadBlocks } from '../within-memory.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
-import { KnownLargeIntegers, LargeIntegers } from './large-integers.ts'
 import { ALL_EVENTS } from './parts.ts'
 
 /** What an aggregating query is about. */
@@ -28,10 +26,6 @@ export interface AggregateTask extends AggregateQuery {
   readonly fromNs: bigint
   readonly toNs: bigint
   readonly timeoutMs: number
-  /** Events acknowledged before are in the projection; unknown when left out. */
-  readonly asOfMs?: number
-  /** Rows received before do not change but by removal; unknown when left out. */
-  readonly wholeUntilMs?: number
   /** Past QUERY_DISTINCT_MAX groups, those seen so far are still counted, but no new ones. */
   readonly keepsFirstGroups?: boolean
 }
@@ -66,13 +60,11 @@ interface Manner {
 
 type ResultRow = Readonly<Record<string, PartValue | number>>
 
-const NS_PER_MS = 1_000_000n
 const NOTHING: EngineStats = { rowsRead: 0, engineMs: 0 }
 
 export class AggregateStore {
   readonly #clickhouse: ClickHouse
   readonly #tables: ProjectionTables
-  readonly #knownLarge = new KnownLargeIntegers()
 
   constructor(clickhouse: ClickHouse, tables: ProjectionTables) {
     this.#clickhouse = clickhouse
@@ -115,103 +107,46 @@ export class AggregateStore {
     how: Manner,
     signal: AbortSignal | undefined,
   ): Promise<AggregateResult> {
-    const ids = task.streams.map(({ streamId }) => streamId)
-    return this.#tables.read(task.streams, async (tables) => {
-      // A range of the producer's clock may be received at any time: too many rows to probe.
-      const mayLeaveOut = task.timeBasis === 'ingested_at'
-      const large = new LargeIntegers(this.#knownLarge, ids, {
-        fromMs: Number(clampNs(task.fromNs) / NS_PER_MS),
-        toMs: Number(clampNs(task.toNs) / NS_PER_MS) + 1,
-        wholeUntilMs: task.wholeUntilMs ?? 0,
-      })
-      const endMs = performance.now() + task.timeoutMs
-      const left = () => ({ ...task, timeoutMs: Math.max(1, endMs - performance.now()) })
-      const run = this.#prepare(task, how, { tables, large: mayLeaveOut ? large : undefined })
-      if (!large.mustProbe) return run(signal)
-      const probe = () => this.#hasLarge(left(), how, { large, tables }, signal)
-      // While rows that the catalog covers may still arrive, only a probe that runs after the
-      // statement sees every row that it read.
-      const [result, hasLarge] = isSettled(task)
-        ? await Promise.all([run(signal), probe()])
-        : [await run(signal), await probe()]
-      large.remember(hasLarge)
-      if (!hasLarge) return result
-      return this.#prepare(left(), how, { tables, large: undefined })(signal)
-    })
+    return this.#tables.read(task.streams, (tables) => this.#ask(task, how, tables, signal))
   }
 
-  /** The statement, ready to be run. */
-  #prepare(
+  async #ask(
     task: AggregateTask,
     { isExact, blocks }: Manner,
-    { tables, large }: { tables: PresentTables; large: LargeIntegers | undefined },
-  ): (signal: AbortSignal | undefined) => Promise<AggregateResult> {
+    tables: PresentTables,
+    signal: AbortSignal | undefined,
+  ): Promise<AggregateResult> {
     const params = new SqlParams()
     const sql = aggregateSql(task, params, isExact)
-    const narrow = (leg: RowLeg) => large?.leaveOut(leg) ?? leg
-    const columns = (leg: RowLeg) => sql.columns(narrow(leg))
-    const tail = (leg: RowLeg) => sql.tail(narrow(leg))
-    const conditionFields = large && ((leg: RowLeg) => large.omitFrom(leg))
-    const of = { ...task, columns, tail, ...(conditionFields && { conditionFields }) }
+    const of = { ...task, columns: sql.columns, tail: sql.tail }
     const legs = rowLegs(of, this.#tables.database, tables, params)
     // What is known of whole parts is how many rows they have.
     const mayCountParts = task.query.kind === 'all' && task.keys.length === 0
     const settings = mayCountParts ? '' : NO_PROJECTIONS
-    return async (signal) => {
-      let stats = NOTHING
-      const options = {
-        ...(signal && { signal }),
-        onStats: (heard: EngineStats) => void (stats = heard),
-      }
-      const rows =
-        legs === undefined
-          ? []
-          : await this.#clickhouse.query<ResultRow>(
-              `${sql.over(legs)} ${settings}`,
-              params.values,
-              settingsOf(task, blocks),
-              options,
-            )
-      const sums = sumUp(rows)
-      // The engine counts the groups of each thread by themselves.
-      if (!task.keepsFirstGroups && sums.groups > QUERY_DISTINCT_MAX) throw tooManyGroups()
-      const read: AggregateRow[] = []
-      for (const row of rows) {
-        if (read.length % MAIN_SLICE_ROWS === MAIN_SLICE_ROWS - 1) await mainTurns.next()
-        read.push(readRow(row, task, sql.placed))
-      }
-      return { ...sums, rows: read, isEstimated: !isExact, stats }
+    let stats = NOTHING
+    const options = {
+      ...(signal && { signal }),
+      onStats: (heard: EngineStats) => void (stats = heard),
     }
+    const rows =
+      legs === undefined
+        ? []
+        : await this.#clickhouse.query<ResultRow>(
+            `${sql.over(legs)} ${settings}`,
+            params.values,
+            settingsOf(task, blocks),
+            options,
+          )
+    const sums = sumUp(rows)
+    // The engine counts the groups of each thread by themselves.
+    if (!task.keepsFirstGroups && sums.groups > QUERY_DISTINCT_MAX) throw tooManyGroups()
+    const read: AggregateRow[] = []
+    for (const row of rows) {
+      if (read.length % MAIN_SLICE_ROWS === MAIN_SLICE_ROWS - 1) await mainTurns.next()
+      read.push(readRow(row, task, sql.placed))
+    }
+    return { ...sums, rows: read, isEstimated: !isExact, stats }
   }
-
-  async #hasLarge(
-    task: AggregateTask,
-    { blocks }: Manner,
-    { large, tables: present }: { large: LargeIntegers; tables: PresentTables },
-    signal: AbortSignal | undefined,
-  ): Promise<boolean> {
-    const params = new SqlParams()
-    const sql = large.probeSql({ database: this.#tables.database, present }, params)
-    if (sql === undefined) return false
-    // Beside the statement itself, which is to have the other threads.
-    const settings = { ...querySettings(task.timeoutMs, blocks), max_threads: 1 }
-    const options = signal && { signal }
-    const rows = await this.#clickhouse.query<Found>(sql, params.values, settings, options)
-    return (rows[0]?.found ?? 0) > 0
-  }
-}
-
-interface Found {
-  readonly found: number
-}
-
-/**
- * Every row of the range that the catalogs have learned from was in the projection when they were
- * loaded.
- */
-function isSettled({ streams, toNs, asOfMs = 0 }: AggregateTask): boolean {
-  const toMs = Number(clampNs(toNs) / NS_PER_MS) + 1
-  return streams.every(({ catalog }) => Math.min(catalog.learned.untilMs, toMs) <= asOfMs)
 }
 
 function settingsOf({ timeoutMs, keepsFirstGroups = false }: AggregateTask, blocks: ReadBlocks) {

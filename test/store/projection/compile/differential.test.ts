@@ -114,7 +114,11 @@ function makeCatalog(streamId: StreamId, batches: readonly EncodedBatch[]): Cata
     }
   }
   const fields = [...types].map(([path, seen]) => ({ path, types: [...seen] }))
-  const known = new KnownFields(fields)
+  const deltas = batches.flatMap(({ segments }) => segments.map(({ delta }) => delta))
+  const known = new KnownFields(
+    fields,
+    new Set(deltas.flatMap(({ largePaths = [] }) => largePaths)),
+  )
   return (textFields) => {
     const textNames = new TextNames(textFields)
     const looked = [...shapes].map(([shape, leaves]) => {
@@ -249,6 +253,7 @@ function moreQueries({ own }: Awaited<ReturnType<typeof store>>): readonly strin
     ]),
     ...['l[]:{NOT m:*}', 'l[]:{a:* OR b:*}', 'l[]:{l[]:{a:*}}', 'l[]:{*:a}', 'l[].l[]:{NOT x:1}'],
     ...['l[].*:*', 'l[].a.*:*', 'l[]:{a.*:*}', 'tags[]:*', 'a[].b[].c[].l:*', 'b.*:* NOT b.c:*'],
+    ...['a', 'b', 'c', 'a.b'].map((path) => `${path}:>9223372036854775807`),
     ...['a:<=1900-01-01T00:00:00Z', 'a:>2261-12-31T00:00:00Z', 'a:{* TO 2026-01-01T00:00:00Z]'],
   ]
 }

@@ -102,7 +102,8 @@ test('labels of records are found, in each kind of table and in segments', async
         const params = new SqlParams()
         const where = compileQuery(query, fields, params)
         const rows = await harness.clickhouse.query<{ n: number }>(
-          `SELECT ordinal AS n FROM ${projectionTable(harness.clickhouse.database, table)} WHERE ${where} ORDER BY n`,
+          `SELECT ordinal AS n FROM ${projectionTable(harness.clickhouse.database, table)}
+            WHERE ${where} ORDER BY n`,
           params.values,
         )
         assert.deepEqual(

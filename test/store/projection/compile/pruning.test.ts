@@ -65,7 +65,8 @@ async function fillTable(): Promise<void> {
       `INSERT INTO ${table} SELECT * REPLACE (
          toUInt64(${shifted}) AS segment_id,
          ingested_at + toIntervalSecond(${part}) AS ingested_at)
-       FROM (SELECT * FROM ${projectionTable(harness.clickhouse.database, base)} WHERE segment_id = ${id})`,
+       FROM (SELECT * FROM ${projectionTable(harness.clickhouse.database, base)}
+         WHERE segment_id = ${id})`,
     )
   }
 }
