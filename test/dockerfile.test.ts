@@ -1,6 +1,6 @@
 /**
- * Goal: the image, which is not built here, and the README's systemd unit start what `npm start`
- * starts, with its settings.
+ * Goal: the image, which is not built here, and the systemd unit of docs/operations.md start what
+ * `npm start` starts, with its settings.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { test } from 'node:test'
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 const dockerfile = read('Dockerfile')
-const [unit = ''] = /^\[Service\]\n[^`]+/m.exec(read('README.md')) ?? []
+const [unit = ''] = /^\[Service\]\n[^`]+/m.exec(read('docs/operations.md')) ?? []
 const { scripts, engines } = JSON.parse(read('package.json')) as {
   readonly scripts: { readonly start: string }
   readonly engines: { readonly node: string }
