@@ -60,6 +60,25 @@ test('several queries over several segments, each event once', () => {
   assert.deepEqual(stops, [undefined, undefined, undefined, undefined])
 })
 
+test('queries together find what each finds by itself, in either order', () => {
+  const lines = Array.from({ length: 200 }, (_, n) => {
+    return `{"level":"${LEVELS[n % 5]}","n":${n % 17},"msg":"Line ${n % 31}"}`
+  })
+  const whole = read(lines)
+  const reads = [
+    { ...whole, fromOrdinal: 20, toOrdinal: 180 },
+    { ...whole, newestFirst: true, firstEvent: 10, fromOrdinal: 3, toOrdinal: 190 },
+  ]
+  const texts = ['level:error', 'level:warn', 'line']
+  const queries = texts.flatMap((text) => [
+    query(text),
+    ...Array.from({ length: 8 }, (_, n) => query(`${text} n:${n}`)),
+  ])
+  const alone = queries.map((one) => run({ reads, queries: [one] }).matches[0])
+  assert.deepEqual(run({ reads, queries }).matches, alone)
+  assert.ok(alone.every((found) => found!.length > 0))
+})
+
 test('segments that share a payload, and system fields', () => {
   const whole = read(LINES)
   const parts = [
