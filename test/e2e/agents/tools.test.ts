@@ -13,10 +13,11 @@ import {
   MCP_STREAMS_PAGE,
 } from '../../../src/limits.ts'
 import { Api, type Stream } from '../../support/api.ts'
-import { type SharedService, shareService } from '../../support/service.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { type Agent, connectAgent, createToken } from './agent-client.ts'
 
-let service: SharedService
+const dataDir = makeDataDir()
+let service: Service
 let api: Api
 let agent: Agent
 let stream: Stream
@@ -25,7 +26,7 @@ const EVENTS = 300
 const ODD = '{"level":"info","message":"odd","id":9223372036854775807,"x":1.0,"x":2}'
 
 before(async () => {
-  service = await shareService()
+  service = await Service.start({ dataDir })
   api = new Api(service)
   stream = await api.createStream({ name: 'shop' })
   const lines = Array.from({ length: EVENTS }, (_, n) => {
@@ -39,7 +40,8 @@ before(async () => {
 
 after(async () => {
   await agent?.close()
-  await service?.close()
+  await service?.kill()
+  await removeDataDir(dataDir)
 })
 
 async function untilProjected(events: number): Promise<void> {

@@ -8,17 +8,19 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type SharedService, shareService } from '../../support/service.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const ENTRY = fileURLToPath(new URL('../../../src/cli.js', import.meta.url))
-let service: SharedService
+const dataDir = makeDataDir()
+let service: Service
 
 before(async () => {
-  service = await shareService()
+  service = await Service.start({ dataDir })
 })
 
 after(async () => {
-  await service?.close()
+  await service?.kill()
+  await removeDataDir(dataDir)
 })
 
 function begin(args: readonly string[], env: Readonly<Record<string, string>> = {}) {

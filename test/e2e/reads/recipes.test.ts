@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
-import { type SharedService, shareService } from '../../support/service.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const run = promisify(execFile)
 const DOC = fileURLToPath(new URL('../../../../docs/query.md', import.meta.url))
@@ -59,16 +59,17 @@ function toEvent(line: string): Event {
   }
 }
 
+const dataDir = makeDataDir()
 const lines = skip ? [] : readFileSync(LOG, 'utf8').trim().split('\n')
 const events = lines.map(toEvent)
 const [early, late] = [events.slice(0, 5_000), events.slice(5_000)]
 /** The recipes' examples, and what stands for them here. */
 const names = new Map<string, string>()
-let service: SharedService
+let service: Service
 
 before(async () => {
   if (skip) return
-  service = await shareService()
+  service = await Service.start({ dataDir })
   const api = new Api(service)
   const { id, key } = await api.createStream()
   assert.equal(id, '1')
@@ -91,7 +92,8 @@ before(async () => {
 })
 
 after(async () => {
-  await service?.close()
+  await service?.kill()
+  await removeDataDir(dataDir)
 })
 
 /** The shell blocks under the headings of recipes. */
