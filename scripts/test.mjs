@@ -1,5 +1,5 @@
 /**
- * Runs the compiled tests: most two files at a time, then those that kill or measure one at a time.
+ * Runs the compiled tests: most three files at a time, then those that measure one at a time.
  * Stores and one service are started once for all that can share them. Ends with the totals of
  * both, in the words of Node's own test runner.
  *
@@ -21,16 +21,26 @@ import { Worker } from 'node:worker_threads'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const testDir = join(root, 'dist', 'test')
-/** Files and folders of those that share the machine with nobody: they kill, or measure. */
+/** Files that share the machine with nobody: they measure. */
 const ALONE = [
-  'machine',
-  'embedded',
-  'crash',
-  join('e2e', 'limits'),
-  join('e2e', 'stores'),
-  join('e2e', 'reads', 'large-events.test.js'),
-  join('e2e', 'reads', 'redaction-review.test.js'),
-]
+  'e2e/limits/credential-burst',
+  'e2e/limits/gone-clients',
+  'e2e/limits/main-thread',
+  'e2e/limits/overload',
+  'e2e/limits/slow-reads',
+  'e2e/reads/large-events',
+  'e2e/reads/redaction-review',
+  'e2e/stores/many-streams',
+  'e2e/stores/noisy-stream',
+  'embedded/background-priority',
+  'embedded/clickhouse-lanes',
+  'embedded/read-cost',
+  'load-tests/runner',
+].map((path) => `${path.replaceAll('/', sep)}.test.js`)
+/** Those that mostly wait: for services, stores and time. */
+const WAITING = /^(e2e|crash|embedded|http|pool|machine|scripts)\b/
+/** Files at a time: two that work, or one and two that wait. */
+const CONCURRENCY = 3
 /** Files that only the long run has, and how much longer it tries random input than we do. */
 const LONG = '.long.test.js'
 const LONG_FUZZ_FACTOR = 5
@@ -66,7 +76,7 @@ const found = readdirSync(testDir, { recursive: true, encoding: 'utf8' })
 const longFiles = found.filter((path) => path.endsWith(LONG))
 const files = isLong || filters.length > 0 ? found : found.filter((path) => !path.endsWith(LONG))
 if (isLong) process.env.SLUICE_TEST_FUZZ_FACTOR ??= String(LONG_FUZZ_FACTOR)
-const isAlone = (path) => ALONE.some((of) => path === of || path.startsWith(of + sep))
+const isAlone = (path) => ALONE.includes(path)
 
 if (unknown.length > 0 || files.length === 0) {
   console.error(unknown.length > 0 ? `unknown: ${unknown.join(' ')}` : 'no such test file')
@@ -74,10 +84,7 @@ if (unknown.length > 0 || files.length === 0) {
 } else {
   const shares = [await measureShare()]
   const stopShared = files.length > FILES_OF_THEIR_OWN_MAX ? await startShared() : undefined
-  await runGroup(
-    files.filter((path) => !isAlone(path)),
-    2,
-  )
+  await runGroup(mixed(files.filter((path) => !isAlone(path))), CONCURRENCY)
   shares.push(await measureShare())
   await runGroup(files.filter(isAlone), 1)
   await stopShared?.()
@@ -92,6 +99,13 @@ if (unknown.length > 0 || files.length === 0) {
   for (const [name, count] of totals) console.log(`# ${name} ${count}`)
   console.log(`# duration_ms ${Date.now() - startMs}`)
   if (totals.get('fail') + totals.get('cancelled') > 0) process.exitCode = 1
+}
+
+/** What waits is spread evenly among what works. */
+function mixed(paths) {
+  const kinds = [true, false].map((waits) => paths.filter((path) => WAITING.test(path) === waits))
+  const placed = kinds.flatMap((of) => of.map((path, at) => ({ path, share: at / of.length })))
+  return placed.sort((a, b) => a.share - b.share).map(({ path }) => path)
 }
 
 /** Starts what tests share, and tells them by their environment; returns how to stop it. */

@@ -4,7 +4,10 @@
  */
 import { accessSync, constants } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX, MATERIALIZE_DELAY_MS_MAX } from './limits.ts'
+import { BODY_BYTES_MAX, IN_FLIGHT_BYTES_MAX } from './limits.ts'
+
+/** Age of the oldest waiting block that triggers an insert. */
+export const MATERIALIZE_DELAY_MS_MAX = 2_000
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]

@@ -66,6 +66,11 @@ export class IngestError extends Error {
   }
 }
 
+/** What a client asked is against the API's rules. */
+export function malformed(message: string, cause?: unknown): IngestError {
+  return new IngestError('malformed', message, { cause })
+}
+
 /**
  * Nobody knows whether the request was made durable: neither an acknowledgement nor a refusal would
  * be true. The connection is dropped without an answer, and the client decides.

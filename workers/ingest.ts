@@ -18,7 +18,7 @@ import { isCleanUtf8, type RepairedParts, repairParts } from './decode/utf8.ts'
 import { EventFacts } from './facts/event-facts.ts'
 import { type DeltaOrigin, SchemaDeltaEncoder } from './schema/schema-delta.ts'
 import { SegmentEncoder } from './segment/segment.ts'
-import { Sieve } from './sieve.ts'
+import { TailMatcher } from './tail-matcher.ts'
 import { DecodedEvents } from './tape/decoded-events.ts'
 import { EventBuffer } from './tape/event-buffer.ts'
 import { JsonTape } from './tape/json-tape.ts'
@@ -50,7 +50,7 @@ export class IngestPipeline {
   readonly #blocks = new NativeBlockEncoder()
   readonly #segments = new SegmentEncoder()
   readonly #deltas = new SchemaDeltaEncoder()
-  readonly #sieve = new Sieve()
+  readonly #sieve = new TailMatcher()
 
   constructor(tape = new JsonTape(new PathTrie()), decoders = DECODERS) {
     this.#tape = tape

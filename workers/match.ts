@@ -50,7 +50,7 @@ interface Search {
   /** Indexes of its matches in the task's result. */
   readonly places: number[]
   /** Its matches in the read under way, by their turn in it. */
-  turns: number[]
+  order: number[]
   stopped: MatchStop | undefined
   /** Events, and those of them that cost too much. */
   looked: number
@@ -58,7 +58,7 @@ interface Search {
 }
 
 /** The events of one read, in the order that it asks for. */
-interface Turns {
+interface ReadOrder {
   readonly read: SegmentRead
   readonly index: number
   readonly count: number
@@ -111,7 +111,7 @@ export class MatchPipeline {
       limit: Math.min(limit, MATCH_EVENTS_MAX),
       left: MATCH_COST_MAX / Math.min(queries, SHARES_MAX),
       places: [],
-      turns: [],
+      order: [],
       stopped: undefined,
       looked: 0,
       undecided: 0,
@@ -134,7 +134,7 @@ export class MatchPipeline {
   }
 
   /** Finds the matches of all queries in one read; false when each is to be looked at by itself. */
-  #searchAll(searches: readonly Search[], { read, count, ordinalOf }: Turns): boolean {
+  #searchAll(searches: readonly Search[], { read, count, ordinalOf }: ReadOrder): boolean {
     const set = this.#set
     if (set === undefined || searches.length < set.count) return false
     const { newestFirst } = read
@@ -144,8 +144,8 @@ export class MatchPipeline {
       const found = set.find(this.#cursor, ordinals, this.#setLeft)
       this.#setLeft = set.left
       for (const [index, search] of searches.entries()) {
-        const turns = found[index]!.map((ordinal) => ordinal - first)
-        search.turns = newestFirst ? turns.map((at) => count - 1 - at).reverse() : turns
+        const order = found[index]!.map((ordinal) => ordinal - first)
+        search.order = newestFirst ? order.map((at) => count - 1 - at).reverse() : order
         search.looked += count
       }
       return true
@@ -166,29 +166,29 @@ export class MatchPipeline {
       const at = read.newestFirst ? count - 1 - turn : turn
       return some?.[at] ?? from + at
     }
-    const turns = { read, index, count, ordinalOf }
+    const order = { read, index, count, ordinalOf }
     this.#cursor.begin(this.#stored)
     this.#cursor.origin = { ...read, firstEvent }
     const running = searches.filter(({ stopped }) => stopped === undefined)
-    if (!this.#searchAll(running, turns)) {
-      for (const search of running) this.#search(search, turns)
+    if (!this.#searchAll(running, order)) {
+      for (const search of running) this.#search(search, order)
     }
-    this.#keep(running, turns, withRecords)
+    this.#keep(running, order, withRecords)
   }
 
   /** Finds the matches of one query in one read. */
-  #search(search: Search, turns: Turns): void {
-    const { index, count, ordinalOf } = turns
+  #search(search: Search, order: ReadOrder): void {
+    const { index, count, ordinalOf } = order
     const { evaluator, places, limit } = search
     const cursor = this.#cursor
     const { work } = evaluator
     const { firstEvent } = cursor.origin
-    search.turns = []
+    search.order = []
     work.left = search.left
     evaluator.begin(cursor)
     for (let turn = 0; turn < count; turn++) {
       const ordinal = ordinalOf(turn)
-      const isFull = places.length + search.turns.length >= limit
+      const isFull = places.length + search.order.length >= limit
       cursor.moveTo(firstEvent + ordinal)
       if (!isFull && tryMatch(search, cursor, turn)) continue
       search.stopped = { reason: isFull ? 'limit' : 'cost', read: index, ordinal }
@@ -198,10 +198,10 @@ export class MatchPipeline {
   }
 
   /** Keeps what some query matched, each event once, while there is room for records. */
-  #keep(searches: readonly Search[], turns: Turns, withRecords: boolean): void {
-    const { read, index, count, ordinalOf } = turns
+  #keep(searches: readonly Search[], order: ReadOrder, withRecords: boolean): void {
+    const { read, index, count, ordinalOf } = order
     const isFound = new Uint8Array(count)
-    for (const search of searches) for (const turn of search.turns) isFound[turn] = 1
+    for (const search of searches) for (const turn of search.order) isFound[turn] = 1
     const placeOf = new Map<number, number>()
     let end = count
     for (let turn = 0; turn < count; turn++) {
@@ -214,11 +214,11 @@ export class MatchPipeline {
       this.#add(read, index, ordinalOf(turn), withRecords)
     }
     for (const search of searches) {
-      for (const turn of search.turns) {
+      for (const turn of search.order) {
         const place = placeOf.get(turn)
         if (place !== undefined) search.places.push(place)
       }
-      const isCut = end < count && (search.turns.at(-1) ?? -1) >= end
+      const isCut = end < count && (search.order.at(-1) ?? -1) >= end
       const isRunning = end < count && search.stopped === undefined
       if (isCut || isRunning) {
         search.stopped = { reason: 'bytes', read: index, ordinal: ordinalOf(end) }
@@ -259,7 +259,7 @@ interface FoundEvent {
 function tryMatch(search: Search, cursor: EventCursor, turn: number): boolean {
   const { evaluator } = search
   try {
-    if (isInRange(cursor, search) && evaluator.matches(cursor)) search.turns.push(turn)
+    if (isInRange(cursor, search) && evaluator.matches(cursor)) search.order.push(turn)
   } catch (error) {
     if (!(error instanceof WorkSpentError)) throw error
     if (search.looked > 0) return false

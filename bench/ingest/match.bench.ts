@@ -6,7 +6,7 @@ import { MATCH_EVENTS_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { EventFacts } from '../../workers/facts/event-facts.ts'
 import { MatchPipeline } from '../../workers/match.ts'
-import { Sieve } from '../../workers/sieve.ts'
+import { TailMatcher } from '../../workers/tail-matcher.ts'
 import type { MicroBench } from '../bench.ts'
 import { TapeBatch } from '../decode/tape-batch.ts'
 import { filterOf } from '../tail/filters.ts'
@@ -43,7 +43,7 @@ function sieveBench(name: string, title: string, texts: readonly string[]): Micr
       const range = { first: 0, count: events.count }
       const json = JSON.stringify([['message'], ...texts])
       const watched = { streamId: 1 as StreamId, setId: 1, json }
-      const sieve = new Sieve()
+      const sieve = new TailMatcher()
       return () => {
         const { found } = sieve.run(taped, range, watched)
         if (found === undefined) throw new Error('more than may be spent')

@@ -21,7 +21,7 @@ export interface BodyPlan {
 }
 
 /** One part of a request, made durable. */
-export interface PlacedPart {
+export interface CommittedPart {
   readonly result: PartResult
   /** The segments of the part's batch, in order; empty when nothing of the batch was accepted. */
   readonly segmentIds: readonly SegmentId[]
@@ -37,14 +37,14 @@ export interface Dialect {
   /** Its name in metrics. */
   readonly surface: string
   /** Names the form of its answers: one that is remembered can be given in its own form only. */
-  readonly answerForm: string
+  readonly replyFormat: string
   /** Judges the head of a request whose sender is known. Throws the error it is refused with. */
   plan(): BodyPlan
   /** Set where an error's code does not say enough about why the request was refused. */
   readonly refusalReason?: string | undefined
   /** Judges the decoded body: the error to refuse it with, or undefined to store and answer it. */
   judge(report: IngestReport): IngestError | undefined
-  answer(report: IngestReport, parts: readonly PlacedPart[]): Answer
+  answer(report: IngestReport, parts: readonly CommittedPart[]): Answer
 }
 
 /** A dialect over HTTP. Created before the handler's first call returns. */

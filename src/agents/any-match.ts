@@ -2,7 +2,7 @@
 import { format } from '../language/format.ts'
 import type { Query } from '../language/query-tree.ts'
 import type { Stream } from '../model/stream.ts'
-import { formatTimeNs } from '../read/honest-answer.ts'
+import { formatTimeNs } from '../read/answer-coverage.ts'
 import { type SearchDeps, search } from '../read/search/search.ts'
 import { readSearchRequest, type SearchRequest } from '../read/search/search-request.ts'
 
@@ -26,7 +26,7 @@ export async function anyMatch(
     timeout_ms: ANY_MS_MAX,
   }
   const asked = readSearchRequest(members, deps.nowMs())
-  const task = { request: asked, streams: [stream], tellsStream: false }
+  const task = { request: asked, streams: [stream], includesStreamId: false }
   const text = Buffer.from(await search(deps, task, signal)).toString()
   const { events, complete } = JSON.parse(text) as {
     readonly events: readonly unknown[]

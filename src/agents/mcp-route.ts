@@ -13,7 +13,7 @@ import {
   EVENT_STREAM,
   type Guard,
   guardRoute,
-  type RestRequest,
+  type HttpRequest,
   type StreamReply,
 } from '../http/guard.ts'
 import type { ReplyStream } from '../http/reply-stream.ts'
@@ -46,7 +46,7 @@ export function agentRoutes({ tools, version, onFault, ...guard }: AgentRoutesDe
     const { createAgentServer } = await import('./mcp-server.ts')
     return createAgentServer({ tools, version, onFault })
   }
-  const run = async (request: RestRequest): Promise<Reply | StreamReply> => {
+  const run = async (request: HttpRequest): Promise<Reply | StreamReply> => {
     assertOrigin(request.headers)
     loading ??= load()
     const serve = await loading
@@ -99,7 +99,7 @@ function tryParseUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined
 }
 
-function toRequest({ headers, accept }: RestRequest, signal: AbortSignal): Request {
+function toRequest({ headers, accept }: HttpRequest, signal: AbortSignal): Request {
   const { host, ...others } = headers
   // The body is passed separately, as text, so that numbers keep their digits.
   return new Request('http://mcp.invalid/mcp', {

@@ -69,7 +69,7 @@ export function searchEventsTool(deps: SearchToolDeps): AgentTool {
       const at = members.order === 'oldest' ? 'after' : 'before'
       const asked = { ...members, ...(cursor !== undefined && { [at]: cursor }) }
       const request = readSearchRequest(asked, deps.nowMs())
-      const task = { request, streams: [stream], tellsStream: false }
+      const task = { request, streams: [stream], includesStreamId: false }
       const { tokenId } = call.principal
       return deps.queries.run(tokenId, call.signal, async () => {
         const [found, matched] = await Promise.all([

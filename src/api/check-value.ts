@@ -2,7 +2,7 @@
  * Checks what a client sent against a route's schemas. The error names the first fault's place, the
  * rule and the kind of the value; never the value itself, as it may be a secret.
  */
-import { IngestError } from '../errors.ts'
+import { IngestError, malformed } from '../errors.ts'
 import type { ArraySchema, NumberSchema, ObjectSchema, Schema, StringSchema } from './schema.ts'
 
 /** How many unknown names a message repeats, and how much of each. */
@@ -204,8 +204,4 @@ function unknownNames(
   return malformed(
     `unknown ${kind} ${shown.join(', ')}${place}; known are: ${known.join(', ') || 'none'}`,
   )
-}
-
-function malformed(message: string): IngestError {
-  return new IngestError('malformed', message)
 }

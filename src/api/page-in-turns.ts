@@ -3,8 +3,11 @@
  * page ends past LIST_PAGE_BYTES_MAX, with a cursor from which the next one goes on.
  */
 
-import { LIST_PAGE_BYTES_MAX, LIST_READ_RECORDS } from '../limits.ts'
+import { LIST_PAGE_BYTES_MAX } from '../limits.ts'
 import { mainTurns } from './main-turns.ts'
+
+/** Records of such a page that are read and rendered at a time. */
+export const LIST_READ_RECORDS = 100
 
 export interface PageSource<R> {
   /** Records of the page at most. */

@@ -18,12 +18,12 @@ import { describeRoutes } from '../http/describe-routes.ts'
 import type { Guard } from '../http/guard.ts'
 import { type LoadedEngine, loadEngine } from '../http/load-engine.ts'
 import { createServer } from '../http/server.ts'
-import { BATCH_BYTES_TARGET, BUFFERS_IDLE_MS } from '../limits.ts'
+import { BATCH_BYTES_TARGET } from '../limits.ts'
 import { openDataDirectory } from '../machine/data-directory.ts'
 import { WaitingSegments } from '../materialize/waiting-segments.ts'
 import { WorkerPool } from '../pool/pool.ts'
 import { quarantineIn } from '../pool/quarantine.ts'
-import { isFull } from '../read/lanes.ts'
+import { ingestNeedsAllCores } from '../read/lanes.ts'
 import { serveRoutes } from '../serve/routes.ts'
 import { Health } from '../telemetry/health.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -43,6 +43,9 @@ import { openReadStores } from './read-stores.ts'
 import { startControl } from './start-control.ts'
 import { startIngest } from './start-ingest.ts'
 import { startPromoter } from './start-promoter.ts'
+
+/** Buffers that were not used for this long are given up. */
+export const BUFFERS_IDLE_MS = 15_000
 
 export interface App {
   readonly baseUrl: string
@@ -102,8 +105,8 @@ async function start(
   const waiting = new WaitingSegments()
   const watch = new ReadWatch({ metrics, health, log, nowMs: () => performance.now() })
   stoppers.push(watch.start())
-  const givesWay = () => isFull(pool.ingestLoad)
-  const reads = openReadStores(stores, { givesWay, waiting, watch })
+  const shouldYieldToIngest = () => ingestNeedsAllCores(pool.ingestLoad)
+  const reads = openReadStores(stores, { shouldYieldToIngest, waiting, watch })
   const tails = createTails(context, stores, { pool, streams: plane.streams, watch })
   const cellParts = { pool, streams: plane.directory, waiting, tails }
   const cell = await openCell(context, stores, cellParts)

@@ -7,7 +7,7 @@ import type { WaitingSegments } from '../materialize/waiting-segments.ts'
 import type { DamagedRead, RecordFormat, SegmentRead } from '../model/batch/segment-read.ts'
 import type { ReviewRequest } from '../model/redaction.ts'
 import type { WorkerPool } from '../pool/pool.ts'
-import { createLanes, isBusy, type Lanes } from '../read/lanes.ts'
+import { createLanes, ingestIsBusy, type Lanes } from '../read/lanes.ts'
 import type { PreviewRedaction } from '../read/redact-preview.ts'
 import type { SearchDeps } from '../read/search/search.ts'
 import { storeSources } from '../read/search/store-sources.ts'
@@ -17,7 +17,7 @@ import type { Context } from './context.ts'
 import type { ReadStores } from './read-stores.ts'
 
 /** Damaged segments that the log has named; past it they are named again. */
-const TOLD_MAX = 1_024
+const REPORTED_MAX = 1_024
 
 interface ReadingParts {
   readonly reads: ReadStores
@@ -46,7 +46,7 @@ export function createReading(context: Pick<Context, 'log' | 'metrics'>, parts: 
     readSegments: renderRecords,
     preview,
     reviewSegments,
-    givesWay: () => isBusy(pool.ingestLoad),
+    shouldYieldToIngest: () => ingestIsBusy(pool.ingestLoad),
   }
 }
 
@@ -92,7 +92,7 @@ function recordReaders({ metrics, log }: Pick<Context, 'metrics' | 'log'>, pool:
       const { segmentId } = reads[index]!
       left.inc()
       if (told.has(segmentId)) continue
-      if (told.size >= TOLD_MAX) told.clear()
+      if (told.size >= REPORTED_MAX) told.clear()
       told.add(segmentId)
       log.error({ segmentId, reason }, 'a stored segment is damaged: its events are not shown')
     }

@@ -1,7 +1,6 @@
 /** The part of the composition root that builds live tails. */
 import { availableParallelism } from 'node:os'
 import { mainTurns } from '../api/main-turns.ts'
-import { TAIL_WORK_SHARE } from '../limits.ts'
 import type { WorkerPool } from '../pool/pool.ts'
 import type { ControlStore } from '../store/control/control-store.ts'
 import { CommittedStore } from '../store/raw/committed-store.ts'
@@ -13,6 +12,9 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { ReadWatch } from '../telemetry/read-watch.ts'
 import type { Context } from './context.ts'
 import type { Stores } from './open-stores.ts'
+
+/** Share of the processors' time that matching may take, but for bursts. */
+export const TAIL_WORK_SHARE = 0.11
 
 interface Parts {
   readonly pool: WorkerPool
@@ -36,7 +38,7 @@ export function createTails(
       return pool.run(now, undefined, (workedMs) => budget.spend(workedMs, performance.now()))
     },
     findStreams: (streamIds) => streams.findStreams(streamIds),
-    restMs: () => budget.restMs(performance.now()),
+    cooldownMs: () => budget.cooldownMs(performance.now()),
     observer: tailObserver(metrics),
     onError: (err) => log.warn({ err }, 'live tails have missed something'),
     nowMs: Date.now,

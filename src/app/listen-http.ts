@@ -27,7 +27,7 @@ export async function listenHttp(
       health.report('port', reason)
       log.error({ reason }, TAKEN)
     },
-    onRoom: () => {
+    onAvailable: () => {
       health.report('port')
       log.info('new connections are taken again')
     },

@@ -28,12 +28,12 @@ type ReadParts = Pick<Stores, 'reads' | 'clickhouse' | 'isClickHouseEmbedded'>
 export function openReadStores(
   { reads, clickhouse, isClickHouseEmbedded }: ReadParts,
   {
-    givesWay,
+    shouldYieldToIngest,
     waiting,
     watch,
   }: {
     /** Whether a read has to leave an embedded engine's processors to events. */
-    readonly givesWay: () => boolean
+    readonly shouldYieldToIngest: () => boolean
     readonly waiting: WaitingSegments
     /** Notices reads that fail. */
     readonly watch: Pick<ReadWatch, 'watch' | 'watchAll'>
@@ -41,7 +41,7 @@ export function openReadStores(
 ) {
   const { postgres } = reads
   if (isClickHouseEmbedded) {
-    reads.clickhouse.setDefaults(() => (givesWay() ? { max_threads: 1 } : {}))
+    reads.clickhouse.setDefaults(() => (shouldYieldToIngest() ? { max_threads: 1 } : {}))
   }
   const catalogs = watch.watchAll('catalog', new FieldCatalogStore(postgres))
   const tables = new ProjectionTables(clickhouse)

@@ -27,7 +27,7 @@ export async function startIngest(
     readonly credentials: CredentialCache
     readonly streams: Pick<SurfaceParts, 'findStream'>
     readonly isStopping: () => boolean
-    readonly tails: Pick<TailHub, 'watchedIn'>
+    readonly tails: Pick<TailHub, 'tailQueriesFor'>
   },
 ): Promise<{ readonly routes: Route[]; readonly ingestByAgent: IngestEvents }> {
   const { config, log, metrics, stoppers } = context
@@ -85,13 +85,18 @@ function createBatcher(
         return pool.hasIdleThread
       },
       encode: async (batch, output) => {
-        const task = { kind: 'ingest', batch, output, watched: tails.watchedIn(batch) } as const
+        const task = {
+          kind: 'ingest',
+          batch,
+          output,
+          watched: tails.tailQueriesFor(batch),
+        } as const
         return count((await pool.run(task)).batch)
       },
       encodeWhenIdle: async (makeTask, streamId) => {
         const result = await pool.runWhenIdle(() => {
           const task = makeTask()
-          return task && { kind: 'ingest', ...task, watched: tails.watchedIn(task.batch) }
+          return task && { kind: 'ingest', ...task, watched: tails.tailQueriesFor(task.batch) }
         }, streamId)
         return result && count(result.batch)
       },

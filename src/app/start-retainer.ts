@@ -1,5 +1,4 @@
 /** Builds retention and compaction of a cell. */
-import { RETAIN_STATEMENT_MS_MAX } from '../limits.ts'
 import { Compactor } from '../retain/compactor.ts'
 import { ProjectionTrimmer } from '../retain/projection-trimmer.ts'
 import { Retainer, type RetainObserver } from '../retain/retainer.ts'
@@ -19,6 +18,9 @@ import { isWorthLogging, type Log, reasonOf } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CellContext } from './cell-context.ts'
 import { tableErrors } from './create-materializer.ts'
+
+/** How long one statement of retention or compaction may take. */
+export const RETAIN_STATEMENT_MS_MAX = 30_000
 
 /** How often the progress of indexes is logged. */
 const TABLES_LOGGED_MS = 60_000

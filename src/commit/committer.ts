@@ -18,8 +18,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { IngestError, OutcomeUnknownError } from '../errors.ts'
 import {
   CLOCK_LEAD_MS_MAX,
-  COMMIT_GATHER_BYTES,
-  COMMIT_GATHER_MS_MAX,
   COMMIT_GROUP_BYTES_MAX,
   COMMIT_QUEUE_BYTES_MAX,
   COMMIT_RESOLVE_MS_MAX,
@@ -36,6 +34,10 @@ import { MIXED_STREAM, type SegmentRun } from '../model/mixed-runs.ts'
 import { type SegmentId, type SegmentIdGenerator, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SegmentRow } from '../store/raw/segment-store.ts'
+
+/** A group smaller than this waits so long for what the busy pool is about to hand over. */
+export const COMMIT_GATHER_BYTES = 128 * 1024
+export const COMMIT_GATHER_MS_MAX = 25
 
 export interface CommitRow extends SegmentRow {
   /** As of `EncodedSegment`; not stored. */

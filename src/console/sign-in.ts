@@ -9,9 +9,12 @@ import { writeJson } from '../api/write-answer.ts'
 import { IngestError } from '../errors.ts'
 import { parseJson, readJsonBody } from '../http/body.ts'
 import type { Reply, Route } from '../http/exchange.ts'
-import { SIGN_IN_MS_MAX, SIGNED_IN_MS } from '../limits.ts'
+import { SIGN_IN_MS_MAX } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import type { Scope } from '../model/stream.ts'
+
+/** …and how long the token that it gives. */
+export const SIGNED_IN_MS = 12 * 3_600_000
 
 /** Makes a token; `ControlStore.createToken` does. */
 export type CreateToken = (token: {

@@ -19,7 +19,7 @@ import { type Read, type Reads, ReadThreads } from './read-threads.ts'
 interface Running {
   readonly lane: StoreLane
   /** It asks for one thread. */
-  readonly isThin: boolean
+  readonly isSingleThreaded: boolean
 }
 
 export interface Statement {
@@ -137,8 +137,8 @@ export class ClickHouseEngine {
     }
     const tag = tagOf(++this.#tagCount, statement.queryId)
     const cancel = () => this.#cancel(tag)
-    const isThin = statement.settings.get('max_threads') === '1'
-    this.#running.set(tag, { lane, isThin })
+    const isSingleThreaded = statement.settings.get('max_threads') === '1'
+    this.#running.set(tag, { lane, isSingleThreaded })
     signal.addEventListener('abort', cancel)
     try {
       return await fn(tag)
@@ -224,7 +224,7 @@ export class ClickHouseEngine {
     if (seconds !== undefined && session.delete(TIME_SETTING)) own.set(TIME_SETTING, seconds)
     // Several reads share the cores as it is: more threads of each would take them from ingest.
     const reads = [...this.#running.values()].filter(({ lane }) => lane === 'read')
-    const isOneOfMany = reads.filter(({ isThin }) => !isThin).length > 1
+    const isOneOfMany = reads.filter(({ isSingleThreaded }) => !isSingleThreaded).length > 1
     if (statement.lane === 'read' && isOneOfMany) own.set('max_threads', '1')
     for (const [name, value] of statement.params) own.set(`param_${name}`, value)
     const use = database === undefined ? [] : [`USE ${quoteName(database)}`]

@@ -11,7 +11,7 @@ const SPARES_MAX = 4
 const addon = loadAddon()
 lowerReadThread()
 /** Prepared while nobody waits, by their sessions, the longest unused first. */
-const spares = new Map<string, Connection>()
+const preparedConnections = new Map<string, Connection>()
 /** A connection keeps what was set on it, so one on which a read ran is closed. */
 const used: Connection[] = []
 let isClosed = false
@@ -33,8 +33,8 @@ function prepare({ session }: Read): Connection {
 }
 
 function takeSpare(read: Read): Connection | undefined {
-  const spare = spares.get(keyOf(read))
-  spares.delete(keyOf(read))
+  const spare = preparedConnections.get(keyOf(read))
+  preparedConnections.delete(keyOf(read))
   return spare
 }
 
@@ -57,10 +57,10 @@ function prepareNext(read: Read): void {
   for (const connection of used.splice(0)) addon.CloseConnection(connection)
   const spare = takeSpare(read) ?? tryPrepare(read)
   if (spare === undefined) return
-  spares.set(keyOf(read), spare)
-  const [oldest] = spares
-  if (spares.size <= SPARES_MAX || oldest === undefined) return
-  spares.delete(oldest[0])
+  preparedConnections.set(keyOf(read), spare)
+  const [oldest] = preparedConnections
+  if (preparedConnections.size <= SPARES_MAX || oldest === undefined) return
+  preparedConnections.delete(oldest[0])
   addon.CloseConnection(oldest[1])
 }
 
@@ -81,7 +81,8 @@ function reply(value: ReadReply): void {
 parentPort?.on('message', (read: Read | undefined) => {
   if (read === undefined) {
     isClosed = true
-    for (const connection of [...spares.values(), ...used]) addon.CloseConnection(connection)
+    for (const connection of [...preparedConnections.values(), ...used])
+      addon.CloseConnection(connection)
     parentPort?.close()
     return
   }

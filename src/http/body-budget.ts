@@ -22,8 +22,8 @@ export class BodyBudget {
   }
 
   /** For a request whose sender is not known yet. */
-  enter(): BodyRoom {
-    return new BodyRoom(this)
+  enter(): BodyReservation {
+    return new BodyReservation(this)
   }
 
   /** Counts `bytes` more, or fewer. Throws `overloaded`, counting nothing. */
@@ -43,7 +43,7 @@ export class BodyBudget {
 }
 
 /** What one request's body takes. */
-export class BodyRoom {
+export class BodyReservation {
   readonly #budget: BodyBudget
   #bytes = 0
   #isKnown = false

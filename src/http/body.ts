@@ -1,7 +1,7 @@
 /** Whole request bodies, for the surfaces that need them whole: management, queries, OTLP. */
 import { IngestError } from '../errors.ts'
 import { REST_BODY_BYTES_MAX } from '../limits.ts'
-import type { BodyRoom } from './body-budget.ts'
+import type { BodyReservation } from './body-budget.ts'
 import type { BodyConsumer, Exchange } from './exchange.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { BodyConsumer, Exchange } from './exchange.ts'
 export function readBody(
   exchange: Exchange,
   bytesMax: number,
-  room?: BodyRoom,
+  room?: BodyReservation,
 ): Promise<Uint8Array> {
   // An absent, chunked or nonsensical length is 0 here. What is declared takes no memory yet.
   const declaredBytes = Math.max(0, Number(exchange.header('content-length')) || 0)
@@ -29,7 +29,7 @@ export function readBody(
 export async function readJsonBody(
   exchange: Exchange,
   bytesMax: number = REST_BODY_BYTES_MAX,
-  room?: BodyRoom,
+  room?: BodyReservation,
 ): Promise<Uint8Array> {
   const mediaType = mediaTypeOf(exchange.header('content-type'))
   if (mediaType !== '' && mediaType !== 'application/json' && !mediaType.endsWith('+json')) {
@@ -42,7 +42,7 @@ export async function readJsonBody(
 export async function readPlainBody(
   exchange: Exchange,
   bytesMax: number,
-  room?: BodyRoom,
+  room?: BodyReservation,
 ): Promise<Uint8Array> {
   const encoding = exchange.header('content-encoding').trim().toLowerCase()
   if (encoding !== '' && encoding !== 'identity') {
@@ -59,7 +59,7 @@ export function mediaTypeOf(contentType: string): string {
 
 class BodyCollector implements BodyConsumer {
   readonly #bytesMax: number
-  readonly #room: BodyRoom | undefined
+  readonly #room: BodyReservation | undefined
   readonly #resolve: (body: Uint8Array) => void
   readonly #reject: (error: IngestError) => void
   #bytes = new Uint8Array(0)
@@ -68,7 +68,7 @@ class BodyCollector implements BodyConsumer {
 
   constructor(
     bytesMax: number,
-    room: BodyRoom | undefined,
+    room: BodyReservation | undefined,
     resolve: (body: Uint8Array) => void,
     reject: (error: IngestError) => void,
   ) {

@@ -12,14 +12,14 @@
  */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import {
-  DESCRIPTORS_CHECK_MS,
-  DESCRIPTORS_LOG_MS,
-  DESCRIPTORS_RESERVED_MAX,
-  DESCRIPTORS_ROOM_MS,
-  LISTEN_RETRY_MS_MAX,
-} from '../limits.ts'
+import { DESCRIPTORS_RESERVED_MAX, LISTEN_RETRY_MS_MAX } from '../limits.ts'
 import type { HttpServer } from './server.ts'
+
+/** How often it is looked whether they are used up; and then, whether there is room again. */
+export const DESCRIPTORS_CHECK_MS = 100
+export const DESCRIPTORS_ROOM_MS = 1_000
+/** How often that is logged, at most. */
+export const DESCRIPTORS_LOG_MS = 60_000
 
 /** For the log: none is repeated sooner than after DESCRIPTORS_LOG_MS. */
 export interface DescriptorEvents {
@@ -28,7 +28,7 @@ export interface DescriptorEvents {
   /** There are descriptors again, but the port cannot be regained: for the first time or still. */
   readonly onTaken: (reason: string) => void
   /** Connections are accepted again; reported once. */
-  readonly onRoom: () => void
+  readonly onAvailable: () => void
 }
 
 const NOTHING = '/dev/null'
@@ -138,7 +138,7 @@ export class DescriptorGuard {
     this.#isShort = false
     this.#taken = undefined
     this.#retryMs = DESCRIPTORS_ROOM_MS
-    if (this.#hasTold) this.#events.onRoom()
+    if (this.#hasTold) this.#events.onAvailable()
     this.#hasTold = false
   }
 

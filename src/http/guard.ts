@@ -12,7 +12,7 @@ import { REST_BODY_MS_MAX } from '../limits.ts'
 import { hasScope, type Principal, type Scope } from '../model/stream.ts'
 import { StoreError, storeFault } from '../store/store-error.ts'
 import { parseJson, readJsonBody, readPlainBody } from './body.ts'
-import { BodyBudget, type BodyRoom } from './body-budget.ts'
+import { BodyBudget, type BodyReservation } from './body-budget.ts'
 import type { Exchange, Reply, Route, StreamHead } from './exchange.ts'
 import { problemReply } from './problem.ts'
 import { ReadDeadline } from './read-deadline.ts'
@@ -35,7 +35,7 @@ export interface Guard {
   readonly bodies?: BodyBudget | undefined
 }
 
-export interface RestRequest {
+export interface HttpRequest {
   readonly principal: Principal
   /** Percent-decoded path parameters, in order. */
   readonly params: readonly string[]
@@ -71,13 +71,13 @@ export interface StreamReply extends StreamHead {
   /**
    * Writes the answer; called when the route's work has left its lane, so a slow reader holds no
    * slot. The stream ends when it resolves. When it throws, the connection is aborted, so that the
-   * reader does not take what it has for the whole. Each call of `turn` runs work in the lane.
+   * reader does not take what it has for the whole. Each call of `runInLane` runs work in the lane.
    */
-  readonly send: (stream: ReplyStream, turn: Turn) => Promise<void>
+  readonly send: (stream: ReplyStream, runInLane: RunInLane) => Promise<void>
 }
 
 /** Runs `work` once it has a slot of the route's lane. Throws `overloaded`, and what it throws. */
-export type Turn = <T>(work: () => Promise<T>) => Promise<T>
+export type RunInLane = <T>(work: () => Promise<T>) => Promise<T>
 
 export interface RestRoute
   extends Pick<
@@ -93,7 +93,7 @@ export interface RestRoute
   /** The route parses and judges the body's text itself, to keep the digits of its numbers. */
   readonly takesText?: boolean
   readonly bodyBytesMax?: number
-  readonly run: (request: RestRequest) => Promise<Reply | StreamReply>
+  readonly run: (request: HttpRequest) => Promise<Reply | StreamReply>
 }
 
 /** Makes a route of `rest`. An unexpected failure is passed on to the server. */
@@ -137,9 +137,9 @@ export function guardRoute(
         const members = withTimeLeft(rest, { query, body: parseBody(bytes, rest) }, deadline)
         return await rest.run({ ...members, principal, params, accept, headers, renew, signal })
       }
-      const turn: Turn = async (work) =>
+      const runInLane: RunInLane = async (work) =>
         await (lane?.run(principal.tokenId, signal, work) ?? work())
-      answered = answer(exchange, await inTimeOf(deadline, turn(run)), turn)
+      answered = answer(exchange, await inTimeOf(deadline, runInLane(run)), runInLane)
     } catch (cause) {
       exchange.reply(problemReply(toIngestError(cause)))
     } finally {
@@ -185,7 +185,7 @@ function inTimeOf<T>(deadline: ReadDeadline | undefined, work: Promise<T>): Prom
 const WAIT_MS_MIN = 100
 
 /** What a read waited for its turn is part of its `timeout_ms`. */
-function withTimeLeft<M extends Pick<RestRequest, 'query' | 'body'>>(
+function withTimeLeft<M extends Pick<HttpRequest, 'query' | 'body'>>(
   rest: RestRoute,
   members: M,
   deadline: ReadDeadline | undefined,
@@ -211,11 +211,15 @@ function readHeaders(
 const NO_HEADERS = {}
 
 /** Resolves when a stream was written; for any other reply there is nothing to wait for. */
-async function answer(exchange: Exchange, reply: Reply | StreamReply, turn: Turn): Promise<void> {
+async function answer(
+  exchange: Exchange,
+  reply: Reply | StreamReply,
+  runInLane: RunInLane,
+): Promise<void> {
   if (!('send' in reply)) return exchange.reply(reply)
   const stream = exchange.stream(reply)
   if (stream.isOver) return
-  await reply.send(stream, turn)
+  await reply.send(stream, runInLane)
   stream.end()
 }
 
@@ -250,7 +254,7 @@ export function requireScope(principal: Principal, scope: Scope): void {
 function startBody(
   exchange: Exchange,
   rest: RestRoute,
-  room: BodyRoom,
+  room: BodyReservation,
 ): Promise<Uint8Array | undefined> {
   if (rest.body === undefined) return Promise.resolve(undefined)
   if (!rest.takesText) return readJsonBody(exchange, rest.bodyBytesMax, room)

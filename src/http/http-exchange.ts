@@ -57,7 +57,7 @@ export interface ExchangeHost {
   readonly stopping: boolean
   activeRequests: number
   /** What counts large replies that bring no room of their own. */
-  readonly replyRoom: InFlight
+  readonly replyBudget: InFlight
   /** Exchanges whose body, or large or streamed reply, has not ended; the sweep visits them. */
   readonly reading: Set<SweptExchange>
   /** Sends the held reply after the current turn, unless the body ends in it. */
@@ -222,7 +222,7 @@ export class HttpExchange implements Exchange {
       this.reply(head)
       return NO_STREAM
     }
-    const room = this.#host.replyRoom.enter(0, () => this.#stream?.drop())
+    const room = this.#host.replyBudget.enter(0, () => this.#stream?.drop())
     this.resume()
     this.#phase = STREAMING
     this.#room = room
@@ -377,8 +377,8 @@ export class HttpExchange implements Exchange {
   /** Sends the head and as much of the body as the socket takes; the rest as it is read. */
   #sendLarge(reply: Reply, body: Uint8Array): void {
     try {
-      const { replyRoom } = this.#host
-      const enter = reply.room ?? ((bytes, cut) => replyRoom.enter(bytes, cut))
+      const { replyBudget } = this.#host
+      const enter = reply.room ?? ((bytes, cut) => replyBudget.enter(bytes, cut))
       this.#room = enter(body.length, () => this.drop())
     } catch (error) {
       return this.#send(problemReply(IngestError.from(error, 'internal')))

@@ -9,7 +9,10 @@
  * over: otherwise clients that begin and go away would fill memory that nobody counts.
  */
 import { IngestError } from '../errors.ts'
-import { IN_FLIGHT_REQUESTS_MAX, SLOW_BODY_BYTES_PER_SECOND, SLOW_BODY_MS } from '../limits.ts'
+import { IN_FLIGHT_REQUESTS_MAX, SLOW_BODY_MS } from '../limits.ts'
+
+/** When others find no room, a body is cut that brought fewer bytes a second than this… */
+export const SLOW_BODY_BYTES_PER_SECOND = 64 * 1024
 
 /** After a look found too few slow bodies, the next one is not sooner: it visits all of them. */
 const LOOK_AGAIN_MS = 100

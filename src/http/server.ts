@@ -98,7 +98,7 @@ class Server implements HttpServer, ExchangeHost {
   readonly lingerTicksMax: number
   readonly lingerBytesMax: number
   readonly onError: (error: unknown, exchange: Exchange) => void
-  readonly replyRoom: InFlight
+  readonly replyBudget: InFlight
   activeRequests = 0
   connections: number | undefined
   tick = 0
@@ -125,7 +125,7 @@ class Server implements HttpServer, ExchangeHost {
     this.lingerTicksMax = Math.ceil(lingerMsMax / this.#sweepMs)
     this.lingerBytesMax = options.lingerBytesMax ?? LINGER_BYTES_MAX
     const replies = 'bytes of answers wait for their readers (REPLY_BYTES_MAX)'
-    this.replyRoom = new InFlight(options.replyBytesMax ?? REPLY_BYTES_MAX, undefined, replies)
+    this.replyBudget = new InFlight(options.replyBytesMax ?? REPLY_BYTES_MAX, undefined, replies)
     this.#app = createApp(this.engine, options.tls)
     this.#addRoutes(options.routes)
     if (this.#app.filter !== undefined) {
@@ -138,7 +138,7 @@ class Server implements HttpServer, ExchangeHost {
   }
 
   get replyBytes(): number {
-    return this.replyRoom.bytes
+    return this.replyBudget.bytes
   }
 
   async listen(host: string, port: number): Promise<number> {

@@ -7,17 +7,7 @@
  * The caller of `step` makes sure that nothing else inserts these segments meanwhile. When a step
  * rejects, none of its inserts is still under way, except those whose outcome is unknown.
  */
-import {
-  MATERIALIZE_INSERT_ROWS,
-  REPLAY_AHEAD_EVENTS,
-  REPLAY_AHEAD_SEGMENTS,
-  REPLAY_AHEAD_SEGMENTS_MAX,
-  REPLAY_INSERT_BYTES,
-  REPLAY_INSERTS_MAX,
-  REPLAY_READS_MAX,
-  REPLAY_SEGMENTS_MAX,
-  SEGMENT_TRIES_MAX,
-} from '../limits.ts'
+import { MATERIALIZE_INSERT_ROWS, REPLAY_SEGMENTS_MAX } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import type { StreamSegment } from '../model/projection.ts'
 import type { SegmentId } from '../model/segment-id.ts'
@@ -32,9 +22,22 @@ import {
 import type { StreamId } from '../model/stream.ts'
 import { type Fault, rebuildError, segmentFault } from './faults.ts'
 import { joinInTurns } from './join-blocks.ts'
-import { type AbsentRow, Slice } from './slice.ts'
+import { type AbsentRow, PendingInsert } from './pending-insert.ts'
 import { type LagKey, ownerOf } from './source-key.ts'
 import { stampMembers } from './stamp.ts'
+
+/** How often it reads before it is the next stream's turn. */
+export const REPLAY_READS_MAX = 8
+/** Segments that it has rebuilt in the pool at a time: few, or so many as have few events. */
+export const REPLAY_AHEAD_SEGMENTS = 4
+export const REPLAY_AHEAD_SEGMENTS_MAX = 32
+export const REPLAY_AHEAD_EVENTS = 16_384
+/** Inserts that it makes at a time; live, others make some meanwhile. */
+export const REPLAY_INSERTS_MAX = 2
+/** Bytes of one of them; a third one is being filled meanwhile. */
+export const REPLAY_INSERT_BYTES = 24 * 1024 * 1024
+/** How often a segment's own data may fail before it is set aside, so that others go on. */
+export const SEGMENT_TRIES_MAX = 5
 
 export interface CatchUpStores {
   /**
@@ -137,11 +140,11 @@ export class CatchUp {
     return stored.length
   }
 
-  async #run(work: (turn: Turn) => Promise<void>): Promise<Turn> {
+  async #run(work: (turn: ReplayTurn) => Promise<void>): Promise<ReplayTurn> {
     // Must come before ClickHouse is asked which segments it has.
     if (this.#mustSettle) await this.#stores.settleInserts()
     this.#mustSettle = true
-    const turn = new Turn({
+    const turn = new ReplayTurn({
       stores: this.#stores,
       isSetAside: (segmentId) => this.#setAside.has(segmentId),
       giveUp: (source, fault) => this.#giveUp(source, fault),
@@ -221,9 +224,9 @@ interface Rebuilding {
 }
 
 /** What one step has under way. */
-class Turn {
+class ReplayTurn {
   readonly #options: TurnOptions
-  readonly #slices = new Map<StreamId, Slice>()
+  readonly #slices = new Map<StreamId, PendingInsert>()
   /** In the order of their segments. */
   readonly #rebuilding: Rebuilding[] = []
   /** Events of their rows. */
@@ -305,7 +308,7 @@ class Turn {
       (slice.bytes + block.bytes.length > this.#options.sliceBytes ||
         slice.rows + block.rows > MATERIALIZE_INSERT_ROWS)
     if (isFull) await this.#startInsert(streamId)
-    const open = this.#slices.get(streamId) ?? new Slice(streamId)
+    const open = this.#slices.get(streamId) ?? new PendingInsert(streamId)
     this.#slices.set(streamId, open)
     open.add(source, block)
   }
@@ -322,7 +325,7 @@ class Turn {
   }
 
   /** Never rejects: `#assertWell` throws the first failure. */
-  async #insert(slice: Slice): Promise<void> {
+  async #insert(slice: PendingInsert): Promise<void> {
     const { stores, giveUp } = this.#options
     const { streamId, sources, blocks, rows } = slice
     try {

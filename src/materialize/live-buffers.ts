@@ -6,8 +6,6 @@ import {
   MATERIALIZE_BUFFER_BYTES_MAX,
   MATERIALIZE_INSERTS_MAX,
   MATERIALIZE_SMALL_BYTES_MAX,
-  SPOOL_BYTES_MAX,
-  SPOOL_BYTES_MIN,
 } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import { MIXED_STREAM } from '../model/mixed-runs.ts'
@@ -19,6 +17,11 @@ import type { Outstanding } from './progress.ts'
 import { covers, type LagKey, type SourceKey, tableOf } from './source-key.ts'
 import { StreamBuffer } from './stream-buffer.ts'
 import { WaitingBlocks } from './waiting-blocks.ts'
+
+/** Bytes of one stream's waiting blocks from which on they are spooled, where that is possible. */
+export const SPOOL_BYTES_MIN = 4 * 1024 * 1024
+/** Spooled blocks of all streams; beyond it segments are replayed as well. */
+export const SPOOL_BYTES_MAX = 320 * 1024 * 1024
 
 export interface LiveBuffersOptions {
   readonly tryOpenSpool: (streamId: StreamId) => BlockSpool | undefined

@@ -6,9 +6,11 @@ import {
   MATERIALIZE_BUFFER_BYTES_MAX,
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
-  SPOOL_INSERT_BYTES,
 } from '../limits.ts'
 import type { BlockSpool } from '../model/projection.ts'
+
+/** Bytes of one stream that trigger an insert when they are spooled. */
+export const SPOOL_INSERT_BYTES = 100 * 1024 * 1024
 
 /** What waits of one stream, or of blocks that are mixed. */
 export interface Waiting {

@@ -9,8 +9,14 @@
  * Every node decides by what all nodes have committed, and the decision is stored, so a node that
  * has just started decides the same.
  */
-import { PROMOTE_BYTES_MIN, PROMOTE_PERIOD_MS, PROMOTE_SHARE_MIN } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
+
+/** A stream that comes later is promoted when it sends this share of all bytes in a period… */
+export const PROMOTE_SHARE_MIN = 1 / 32
+/** …and this many, so that a fleet at rest has no busy streams… */
+export const PROMOTE_BYTES_MIN = 256 * 1024
+/** …so long. */
+export const PROMOTE_PERIOD_MS = 15_000
 
 /** Bytes that streams have sent since they were made. */
 export type SentBytes = ReadonlyMap<StreamId, number>

@@ -5,10 +5,13 @@
  *
  * While as many tasks run as are useful, further segments gather and share the next task.
  */
-import { REPLAY_TASK_EVENTS_MAX, REPLAY_TASKS_MAX } from '../limits.ts'
 import type { EncodedBlock } from '../model/batch/encoded-block.ts'
 import type { LoadedRow, SegmentPart } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
+
+/** Tasks in which they go, and events of one that has several. */
+export const REPLAY_TASKS_MAX = 3
+export const REPLAY_TASK_EVENTS_MAX = 4_096
 
 /** What of a row is to be rebuilt. */
 export interface ToRebuild {

@@ -3,9 +3,11 @@
  * request that failed after its events had been decoded. A stored event of the shape is used to
  * describe it.
  */
-import { OBSERVE_LOOKUPS_MAX } from '../limits.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
+
+/** Shapes that came without a description and wait to be looked up in the raw store. */
+export const OBSERVE_LOOKUPS_MAX = 1_024
 
 export interface Lookup {
   readonly streamId: StreamId

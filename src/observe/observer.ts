@@ -24,7 +24,6 @@ import {
   OBSERVE_FLUSH_MS,
   OBSERVE_FLUSH_MS_MAX,
   OBSERVE_FLUSH_SHARE,
-  OBSERVE_WRITE_STREAMS_MAX,
   REPLAY_SEGMENTS_MAX,
 } from '../limits.ts'
 import type {
@@ -49,6 +48,9 @@ import type { StreamId } from '../model/stream.ts'
 import { type Lookup, Lookups } from './lookups.ts'
 import { SchemaCache } from './schema-cache.ts'
 import type { Skipped } from './stream-schema.ts'
+
+/** Streams of one write. */
+export const OBSERVE_WRITE_STREAMS_MAX = 64
 
 export interface ObserveStores {
   /** Live streams among these, as the catalog has them. */

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Piscina } from 'piscina'
 import { IngestError } from '../errors.ts'
 import { POOL_TASK_MS_MAX } from '../limits.ts'
+import { FairQueue, type QueueKey } from './fair-queue.ts'
 import type {
   CompactResult,
   CompactTask,
@@ -35,7 +36,6 @@ import type {
   SplitTask,
   WorkerData,
 } from './messages.ts'
-import { type Place, Turns } from './turns.ts'
 
 export interface PoolOptions {
   /** The compiled worker entry, a path. */
@@ -58,11 +58,11 @@ const WORKER_YOUNG_MB_MAX = 16
 /** Wait before the second attempt, after a task killed its thread. */
 const RETRY_DELAY_MS = 500
 const CLOSE_MS_MAX = 10_000
-const SHARED: Place = { lane: 'small', of: 'shared' }
+const SHARED: QueueKey = { lane: 'small', of: 'shared' }
 
 /** How a task is to be run. */
 interface Wanted {
-  readonly place: Place
+  readonly place: QueueKey
   /** The caller has taken a thread for the first attempt. */
   readonly hasThread?: boolean
   readonly signal?: AbortSignal | undefined
@@ -72,12 +72,12 @@ interface Wanted {
 export class WorkerPool {
   readonly #options: PoolOptions
   readonly #piscina: Piscina<PoolTask, PoolResult>
-  readonly #turns: Turns
+  readonly #turns: FairQueue
   #onIdleThread: () => void = () => undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#turns = new Turns(options.threads)
+    this.#turns = new FairQueue(options.threads)
     this.#piscina = new Piscina({
       filename: options.workerFile,
       workerData: { hashSeed: randomInt(2 ** 32) } satisfies WorkerData,
@@ -140,7 +140,7 @@ export class WorkerPool {
     signal?: AbortSignal,
     onWorked?: (ms: number) => void,
   ): Promise<PoolResult> {
-    const place = placeOf(task)
+    const place = queueKeyOf(task)
     this.#turns.assertRoom(place)
     try {
       return await this.#runTwice(task, { place, signal, onWorked })
@@ -158,7 +158,7 @@ export class WorkerPool {
     makeTask: () => IngestTask | undefined,
     streamId?: number,
   ): Promise<IngestResult | undefined> {
-    const place: Place = streamId === undefined ? SHARED : { lane: 'ingest', of: streamId }
+    const place: QueueKey = streamId === undefined ? SHARED : { lane: 'ingest', of: streamId }
     this.#turns.assertRoom(place)
     try {
       await this.#turns.take(place)
@@ -217,7 +217,7 @@ export class WorkerPool {
   }
 }
 
-function placeOf(task: PoolTask): Place {
+function queueKeyOf(task: PoolTask): QueueKey {
   switch (task.kind) {
     case 'ingest': {
       const { streamId, owners } = task.batch

@@ -2,7 +2,7 @@
  * Reading the fields of a JSON body. Each reader throws `malformed` with the field's name and its
  * limit; a value is never repeated in a message, as it may be a secret.
  */
-import { IngestError } from '../errors.ts'
+import { malformed } from '../errors.ts'
 import { FIELD_PATH_BYTES_MAX, NAME_CHARS_MAX } from '../limits.ts'
 import { tryParseRfc3339 } from '../model/rfc3339.ts'
 
@@ -39,10 +39,6 @@ export function readTime(name: string, value: unknown): bigint {
   const ns = typeof value === 'string' ? tryParseRfc3339(value) : undefined
   if (ns !== undefined) return ns
   throw malformed(`"${name}" must be an RFC 3339 time such as "2026-01-31T12:00:00Z"`)
-}
-
-export function malformed(message: string, cause?: unknown): IngestError {
-  return new IngestError('malformed', message, { cause })
 }
 
 function checkText(name: string, value: string): string {

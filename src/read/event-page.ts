@@ -2,12 +2,14 @@
  * Event pages: which events of which segments a request for the event list asks for, decided from
  * the segments' counts and sizes before any payload is read.
  */
+
+import { malformed } from '../errors.ts'
 import { EVENTS_PAGE_BYTES_MAX, EVENTS_PAGE_DEFAULT, EVENTS_PAGE_MAX } from '../limits.ts'
 import { type EventId, tryParseEventId } from '../model/event-id.ts'
 import { ceilMs } from '../model/rfc3339.ts'
 import { SEGMENT_ID_MAX, type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { SegmentInfo } from '../model/segment-place.ts'
-import { malformed, readTime } from './body-fields.ts'
+import { readTime } from './body-fields.ts'
 
 export interface PageQuery {
   readonly limit: number

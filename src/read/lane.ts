@@ -76,7 +76,7 @@ export class Lane {
   async #wait(asker: Asker, signal: AbortSignal): Promise<void> {
     const { waitingMax, waitMsMax } = this.#bounds
     if (signal.aborted) throw this.#error('the client went away')
-    if (this.#waiting >= waitingMax) this.#makeRoom(asker)
+    if (this.#waiting >= waitingMax) this.#evict(asker)
     await new Promise<void>((resolve, reject) => {
       const settle = () => {
         clearTimeout(timer)
@@ -106,7 +106,7 @@ export class Lane {
   }
 
   /** Refuses the newest work of the asker with the most in the queue; throws if that is `asker`. */
-  #makeRoom(asker: Asker): void {
+  #evict(asker: Asker): void {
     const full = () => this.#refusal('full', `${this.#bounds.waitingMax} more wait`)
     let longest: Waiter[] = []
     for (const line of this.#lines.values()) if (line.length > longest.length) longest = line

@@ -1,7 +1,6 @@
 /** The lanes of reading and management, with their bounds. */
 import {
   INGEST_BUSY_SHARE,
-  INGEST_FULL_SHARE,
   LANE_WAIT_MS_MAX,
   LANE_WAITING_MAX,
   LISTS_MAX,
@@ -13,6 +12,9 @@ import {
 } from '../limits.ts'
 import { Lane } from './lane.ts'
 
+/** From this share on, a read of an embedded engine has one thread. */
+export const INGEST_FULL_SHARE = 0.5
+
 /** Lanes for reads of the projection, reads of the raw store and catalog, reviews, changes. */
 export interface Lanes {
   readonly queries: Lane
@@ -22,12 +24,12 @@ export interface Lanes {
 }
 
 /** Whether ingest leaves a query no second thread. */
-export function isFull(ingestLoad: number): boolean {
+export function ingestNeedsAllCores(ingestLoad: number): boolean {
   return ingestLoad >= INGEST_FULL_SHARE
 }
 
 /** Whether ingest uses so much of the workers' time (`ingestLoad`) that queries have to yield. */
-export function isBusy(ingestLoad: number): boolean {
+export function ingestIsBusy(ingestLoad: number): boolean {
   return ingestLoad >= INGEST_BUSY_SHARE
 }
 
@@ -37,9 +39,9 @@ export function isBusy(ingestLoad: number): boolean {
  */
 export function createLanes(ingestLoad: () => number, isClickHouseEmbedded: boolean): Lanes {
   const bounds = { waitingMax: LANE_WAITING_MAX, waitMsMax: LANE_WAIT_MS_MAX }
-  const givesWay = () => isClickHouseEmbedded && isBusy(ingestLoad())
+  const shouldYieldToIngest = () => isClickHouseEmbedded && ingestIsBusy(ingestLoad())
   const idleMax = isClickHouseEmbedded ? QUERIES_EMBEDDED_MAX : QUERIES_MAX
-  const places = () => (givesWay() ? QUERIES_BUSY_MAX : idleMax)
+  const places = () => (shouldYieldToIngest() ? QUERIES_BUSY_MAX : idleMax)
   return {
     queries: new Lane({ name: 'queries', places, ...bounds }),
     lists: new Lane({ name: 'lists', places: () => LISTS_MAX, ...bounds }),

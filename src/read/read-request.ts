@@ -7,7 +7,7 @@ import { parse } from '../language/parse.ts'
 import { QueryError } from '../language/query-error.ts'
 import type { Query } from '../language/query-tree.ts'
 import { QUERY_MS_MAX } from '../limits.ts'
-import type { TimeRange } from './honest-answer.ts'
+import type { TimeRange } from './answer-coverage.ts'
 import { MOMENT_NS_MIN, readMoment } from './read-time.ts'
 import type { TimeBasis } from './schemas.ts'
 

@@ -1,8 +1,7 @@
 /** Shows what redaction would do to a sample, using ingest's worker code; stores nothing. */
-import { IngestError } from '../errors.ts'
+import { IngestError, malformed } from '../errors.ts'
 import { EVENT_BYTES_MAX } from '../limits.ts'
 import type { RedactionPreview } from '../model/redaction.ts'
-import { malformed } from './body-fields.ts'
 
 /**
  * Runs in the pool, with redaction off where `redactFields` is false; undefined when ingest would

@@ -26,7 +26,7 @@ import { readRedactFields, STREAM_CHANGES } from './stream-settings.ts'
 export interface ReviewDeps {
   readonly events: EventStore
   readonly reviewSegments: ReviewSegments
-  readonly givesWay?: () => boolean
+  readonly shouldYieldToIngest?: () => boolean
   readonly nowMs?: () => number
   /** In place of REVIEW_MS_MAX. */
   readonly msMax?: number
@@ -72,10 +72,12 @@ export async function reviewRedaction(
   stream: Stream,
   signal: AbortSignal,
 ): Promise<string> {
-  const { nowMs = Date.now, givesWay = () => false } = deps
+  const { nowMs = Date.now, shouldYieldToIngest = () => false } = deps
   const asked = readReview(body, stream, nowMs())
   const startMs = performance.now()
-  const outcome = await new ReviewWalk({ ...deps, givesWay }, asked.range, asked).run(signal)
+  const outcome = await new ReviewWalk({ ...deps, shouldYieldToIngest }, asked.range, asked).run(
+    signal,
+  )
   return tellReview(asked, outcome, performance.now() - startMs)
 }
 

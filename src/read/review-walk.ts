@@ -12,10 +12,7 @@ import { IngestError } from '../errors.ts'
 import {
   REVIEW_DAMAGED_MAX,
   REVIEW_MS_MAX,
-  REVIEW_PAGE_EVENTS,
-  REVIEW_REST_FACTOR,
   REVIEW_REST_MS_MAX,
-  REVIEW_TASK_BYTES,
   REVIEW_TASKS_MAX,
   SEGMENT_EVENTS_MAX,
 } from '../limits.ts'
@@ -29,6 +26,13 @@ import type { EventStore } from '../store/raw/event-store.ts'
 import { pageWithin, planPage, type SegmentSlice, segmentsToList } from './event-page.ts'
 import { ReviewTotals } from './review-totals.ts'
 import { fetchSlices } from './segment-reads.ts'
+
+/** Events that it lists at a time. */
+export const REVIEW_PAGE_EVENTS = 16_384
+/** Bytes of events of one of its tasks; a single segment may have more. */
+export const REVIEW_TASK_BYTES = 1024 * 1024
+/** While ingest is busy it has one at a time, and rests for so many times as long as that took… */
+export const REVIEW_REST_FACTOR = 3
 
 export interface ReviewRange {
   readonly streamId: StreamId
@@ -75,7 +79,7 @@ interface WalkDeps {
   readonly events: EventStore
   readonly reviewSegments: ReviewSegments
   /** Whether ingest is busy, so that the review should slow down. */
-  readonly givesWay: () => boolean
+  readonly shouldYieldToIngest: () => boolean
   readonly msMax?: number
 }
 
@@ -172,7 +176,7 @@ export class ReviewWalk {
       (sizes.get(segmentId) ?? 0) * (toOrdinal - fromOrdinal)
     for await (const reads of fetchSlices(this.#deps.events, this.#range.streamId, slices)) {
       for (const some of cutIntoTasks(reads, bytesOf)) {
-        if (this.#deps.givesWay()) await this.#rest(signal)
+        if (this.#deps.shouldYieldToIngest()) await this.#rest(signal)
         else await this.#settle(REVIEW_TASKS_MAX - 1, signal)
         if (signal.aborted) return
         this.#start(some, signal)
@@ -193,8 +197,9 @@ export class ReviewWalk {
     if (this.#taskStartedAt === undefined) return
     await this.#settle(0, signal)
     const workedMs = performance.now() - this.#taskStartedAt
-    const restMs = Math.min(workedMs * REVIEW_REST_FACTOR, REVIEW_REST_MS_MAX)
-    await sleep(restMs, undefined, { signal }).catch(() => undefined) // `signal` is looked at next.
+    const cooldownMs = Math.min(workedMs * REVIEW_REST_FACTOR, REVIEW_REST_MS_MAX)
+    // `signal` is looked at next.
+    await sleep(cooldownMs, undefined, { signal }).catch(() => undefined)
   }
 
   /** Adds what the oldest tasks found until `left` are under way. */

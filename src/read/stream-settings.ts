@@ -1,6 +1,7 @@
 /** A stream's settings: read from a request, checked, and written as JSON. One table for all. */
 import assert from 'node:assert/strict'
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
+import { malformed } from '../errors.ts'
 import {
   FIELD_PATH_BYTES_MAX,
   NAME_CHARS_MAX,
@@ -17,7 +18,7 @@ import { SCHEMA_CAPS_DEFAULT, type SchemaCaps } from '../model/schema.ts'
 import { OTLP_CONTEXTS, type OtlpContextSetting, type Stream } from '../model/stream.ts'
 import { TEXT_FIELDS_DEFAULT } from '../model/text-fields.ts'
 import type { StreamSettings } from '../store/control/control-store.ts'
-import { type BodyFields, isPathTooLong, malformed, readName } from './body-fields.ts'
+import { type BodyFields, isPathTooLong, readName } from './body-fields.ts'
 
 const RETENTION_RULE =
   'a duration such as "30d" (a positive integer and s, m, h, d, w or y), at most 100 years'

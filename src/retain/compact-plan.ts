@@ -1,5 +1,5 @@
 /**
- * Which rows of a stream are merged: runs of small neighbours from one stretch of time. Pure.
+ * Which rows of a stream are merged: runs of small neighbours from one window of time. Pure.
  *
  * A merged row holds only segments that all followers of their node have passed. Merged rows do not
  * overlap: each segment of the stream that lies between two members is a member too.
@@ -13,7 +13,7 @@ import {
 } from '../limits.ts'
 import type { SegmentId } from '../model/segment-id.ts'
 import type { SizedRow } from '../model/stored-row.ts'
-import { isPassed, type PlanOptions, windowOf } from './stretches.ts'
+import { isPassed, type PlanOptions, windowOf } from './compaction-windows.ts'
 
 export interface CompactPlan {
   readonly runs: readonly (readonly SizedRow[])[]

@@ -1,6 +1,6 @@
 /**
  * Merges small neighbouring rows, so that a stream fed by tiny requests does not become millions of
- * rows. Each stretch of time is merged once, when it is over and no more rows are added to it.
+ * rows. Each window of time is merged once, when it is over and no more rows are added to it.
  *
  * Events keep their ids, and readers see the same before and after. A kill leaves either the small
  * rows or the merged one (`compaction-store.ts`). Payloads are merged in the pool, on idle threads.
@@ -8,7 +8,6 @@
 import assert from 'node:assert/strict'
 import {
   COMPACT_AGE_MS,
-  COMPACT_STREAMS_MAX,
   COMPACT_WAIT_MS_MAX,
   COMPACT_WALK_ROWS_MAX,
   COMPACT_WINDOW_MS,
@@ -23,15 +22,18 @@ import type {
   MergedRow,
 } from '../store/raw/compaction-store.ts'
 import { planRuns } from './compact-plan.ts'
+import { windowOf } from './compaction-windows.ts'
 import { pause, type RetainObserver, waitForThread } from './retainer.ts'
 import type { Splitter } from './splitter.ts'
-import { windowOf } from './stretches.ts'
+
+/** Streams that one round of compaction takes up. */
+export const COMPACT_STREAMS_MAX = 256
 
 export interface CompactorOptions {
   readonly store: CompactionStore
   /** Makes one payload of several, in the pool. Rejects with an `IngestError`. */
   readonly merge: (payloads: readonly Uint8Array[]) => Promise<MergedRow>
-  /** Goes before: a stretch of time is merged when its mixed rows are split. */
+  /** Goes before: a window of time is merged when its mixed rows are split. */
   readonly splitter: Pick<Splitter, 'round' | 'findOldest'>
   readonly hasIdleThread: () => boolean
   readonly observer: Pick<RetainObserver, 'onCompacted' | 'onSkipped'>
@@ -40,7 +42,7 @@ export interface CompactorOptions {
   readonly everyMs?: number
 }
 
-/** How often it looks for streams with stretches to be merged. */
+/** How often it looks for streams with windows to be merged. */
 const ROUND_MS = 60_000
 
 export class Compactor {
@@ -61,7 +63,7 @@ export class Compactor {
     return (await this.#merge({ now, end }, signal)) || isSplitting
   }
 
-  /** Merges rows of stretches over before `end`, in milliseconds since 1970, for a while. */
+  /** Merges rows of windows over before `end`, in milliseconds since 1970, for a while. */
   async #merge(
     { now, end }: { readonly now: number; readonly end: number },
     signal: AbortSignal,

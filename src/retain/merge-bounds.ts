@@ -4,16 +4,18 @@
  * left alone, until a table has so many that opening them becomes the cost, or has large compact
  * parts, which only merging makes wide.
  */
-import {
-  MERGE_BYTES_MAX,
-  MERGE_CROWDED_BYTES_MAX,
-  MERGE_PARTS_CROWDED,
-  MERGE_PARTS_RELAXED,
-  MERGE_TABLE_PARTS_CROWDED,
-  MERGE_TABLE_PARTS_RELAXED,
-} from '../limits.ts'
+import { MERGE_BYTES_MAX, MERGE_CROWDED_BYTES_MAX } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { ProjectionParts, ProjectionTable } from '../store/projection/projection-parts.ts'
+
+/** A table with so many parts in one day is crowded: they are merged further. */
+export const MERGE_PARTS_CROWDED = 500
+/** When no day of it has as many any more, large parts are left alone again. */
+export const MERGE_PARTS_RELAXED = 100
+/** A table with so many parts, of all days, is crowded too: ClickHouse refuses 100,000. */
+export const MERGE_TABLE_PARTS_CROWDED = 3_000
+/** A crowded table's bound falls again below this. */
+export const MERGE_TABLE_PARTS_RELAXED = 1_500
 
 /** Parts of one day and of all. */
 export interface PartCounts {

@@ -8,7 +8,13 @@
  * arrive late, below a mark, are found and removed like all others.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RETAIN_PROJECTION_MS, RETAIN_ROUND_MS, RETAIN_TABLES_MS } from '../limits.ts'
+
+/** How often the node that enforces retention looks whether a stream is over its cap. */
+export const RETAIN_ROUND_MS = 5_000
+/** How often the projection's sizes are read. */
+export const RETAIN_PROJECTION_MS = 10_000
+/** How often tables are compared with the form that they should have. */
+export const RETAIN_TABLES_MS = 10_000
 
 export type RemoveReason = 'age' | 'bytes' | 'deleted'
 export type RetainPart = 'rows' | 'projection' | 'compaction' | 'merge-bounds' | 'tables'

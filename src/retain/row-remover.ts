@@ -5,18 +5,23 @@
  * What a stream holds is counted by its existing rows, so a cap is checked only when nothing below
  * the stream's mark is left: otherwise the same bytes would be removed twice.
  */
-import {
-  RETAIN_AGE_SCAN_MS,
-  RETAIN_STEP_MS_TARGET,
-  RETAIN_STEP_ROWS_MAX,
-  RETAIN_TURN_MS,
-  RETAIN_WALK_ROWS_MAX,
-  RETAIN_YOUNGEST_MS,
-} from '../limits.ts'
+import { RETAIN_STEP_MS_TARGET, RETAIN_TURN_MS } from '../limits.ts'
 import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { OverCap, RetentionStore } from '../store/raw/retention-store.ts'
 import { pause, type RemoveReason, type RetainObserver } from './retainer.ts'
+
+/** How often it looks for segments that are too old. */
+export const RETAIN_AGE_SCAN_MS = 10_000
+/** Rows that one DELETE removes; fewer when they are large, by `RETAIN_STEP_MS_TARGET`. */
+export const RETAIN_STEP_ROWS_MAX = 1_024
+/** Rows that are looked at, at a time, to find out how much must go. */
+export const RETAIN_WALK_ROWS_MAX = 1_000
+/**
+ * A cap removes nothing younger: a transaction that is under way may hold ids as old as this, and
+ * its events must not vanish just when they are acknowledged.
+ */
+export const RETAIN_YOUNGEST_MS = 10_000
 
 export interface RowRemoverOptions {
   readonly store: RetentionStore

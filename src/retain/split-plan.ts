@@ -1,7 +1,7 @@
 /**
  * Which mixed rows are split together, and into which rows of their streams. Pure.
  *
- * A row of a stream is made of neighbours only, like those that compaction merges: of one stretch
+ * A row of a stream is made of neighbours only, like those that compaction merges: of one window
  * of time, with nothing else of the stream between them.
  */
 import {
@@ -15,7 +15,7 @@ import type { SegmentId } from '../model/segment-id.ts'
 import type { SizedRow } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SplitRow, StoredRun } from '../store/raw/split-store.ts'
-import { isPassed, type PlanOptions, windowOf } from './stretches.ts'
+import { isPassed, type PlanOptions, windowOf } from './compaction-windows.ts'
 
 export interface ChunkOptions extends Omit<PlanOptions, 'hasMore'> {
   /** Rows that could not be split. */

@@ -1,9 +1,9 @@
 /**
- * Splits mixed rows: moves their events to rows of their own streams, once the stretch of time is
+ * Splits mixed rows: moves their events to rows of their own streams, once the window of time is
  * over and no follower needs the mixed row any more. Events that retention has removed meanwhile
  * are left out; a stream with none left gets no row.
  *
- * Splitting comes before merging: small rows of a stretch wait until its mixed rows are split.
+ * Splitting comes before merging: small rows of a window wait until its mixed rows are split.
  * Events keep their ids, and readers see the same before and after. A kill leaves either the old
  * row or the new ones.
  */
@@ -13,16 +13,18 @@ import {
   COMPACT_WAIT_MS_MAX,
   COMPACT_WINDOW_MS,
   RETAIN_TURN_MS,
-  SPLIT_DAMAGED_ROWS_MAX,
   SPLIT_ROWS_MAX,
 } from '../limits.ts'
 import { type SegmentId, segmentIdAt } from '../model/segment-id.ts'
 import type { SizedRow } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SplitPayloads, SplitRow, SplitStore, StoredRun } from '../store/raw/split-store.ts'
+import { windowOf } from './compaction-windows.ts'
 import { pause, type RetainObserver, waitForThread } from './retainer.ts'
 import { planRows, type SplitChunk, takeChunk } from './split-plan.ts'
-import { windowOf } from './stretches.ts'
+
+/** Mixed rows that cannot be split and are not tried again; past it the oldest of them are. */
+export const SPLIT_DAMAGED_ROWS_MAX = 1_024
 
 /** What the pool is given; see `SplitTask`. */
 export interface SplitWork {
@@ -92,7 +94,7 @@ export class Splitter {
 
   /**
    * The oldest mixed row that can be split now. A row that waits for its node's checkpoint delays
-   * no other: merging goes over its stretch again when it is split.
+   * no other: merging goes over its window again when it is split.
    */
   findOldest(checkpoints: ReadonlyMap<number, SegmentId>): Promise<SegmentId | undefined> {
     return this.#options.store.findOldest(checkpoints, this.#damaged)

@@ -7,10 +7,16 @@
  * first. Compact parts that should be wide become wide by merging (`merge-bounds.ts`); that makes
  * their indexes, too, so they are left to it.
  */
-import { BARE_ROWS_SHARE, RETAIN_REINDEX_MS, RETAIN_TABLES_MAX } from '../limits.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { TableNeeds } from '../model/table-needs.ts'
 import type { FormPartition, TableForm, TableKeeper } from '../store/projection/table-keeper.ts'
+
+/** Tables that are compared at a time. */
+export const RETAIN_TABLES_MAX = 64
+/** How long a table whose index could not be made is left alone. */
+export const RETAIN_REINDEX_MS = 3_600_000
+/** Share of a day's rows that are in such parts from which on their indexes are made. */
+export const BARE_ROWS_SHARE = 0.25
 
 export interface TableReconcilerOptions {
   readonly tables: Pick<

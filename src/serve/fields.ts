@@ -3,7 +3,7 @@
 import { renderInTurns } from '../api/main-turns.ts'
 import { pageInTurns } from '../api/page-in-turns.ts'
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
-import { IngestError } from '../errors.ts'
+import { IngestError, malformed } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
 import { type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
 import {
@@ -16,7 +16,7 @@ import {
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { FIELD_TYPES, type FieldType, hasTypeConflict } from '../model/schema.ts'
 import { hasScope } from '../model/stream.ts'
-import { isPathTooLong, malformed } from '../read/body-fields.ts'
+import { isPathTooLong } from '../read/body-fields.ts'
 import { findVisibleStream, type StreamFinder } from '../read/find-streams.ts'
 import type {
   FieldPage,

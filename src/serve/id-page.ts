@@ -2,10 +2,10 @@
 
 import { pageInTurns } from '../api/page-in-turns.ts'
 import type { ObjectSchema } from '../api/schema.ts'
+import { malformed } from '../errors.ts'
 import type { Reply } from '../http/exchange.ts'
 import { jsonText } from '../http/guard.ts'
 import { tryParseRowId } from '../model/stream.ts'
-import { malformed } from '../read/body-fields.ts'
 import type { PageRequest } from '../store/control/control-store.ts'
 
 const PAGE_MAX = 1_000

@@ -12,7 +12,7 @@ interface Kept {
 }
 
 /** Calls `read` at most once every KEEP_MS per stream; an unknown figure is asked for again. */
-export function keepBytes(read: ReadBytes, nowMs: () => number): ReadBytes {
+export function cachedForSeconds(read: ReadBytes, nowMs: () => number): ReadBytes {
   const kept = new Map<StreamId, Kept>()
   return (streamId) => {
     const known = kept.get(streamId)

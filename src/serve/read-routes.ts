@@ -5,7 +5,7 @@
 import { checkBody } from '../api/check-value.ts'
 import type { ObjectSchema, Schema } from '../api/schema.ts'
 import type { Route } from '../http/exchange.ts'
-import { type Guard, guardRoute, jsonAnswer, jsonText, type RestRequest } from '../http/guard.ts'
+import { type Guard, guardRoute, type HttpRequest, jsonAnswer, jsonText } from '../http/guard.ts'
 import { READ_BODY_BYTES_MAX } from '../limits.ts'
 import {
   findStreams,
@@ -48,9 +48,9 @@ export function readRoutes({ streams, ...guard }: ReadRoutesDeps, kind: ReadKind
   const bodyOf = (all: Readonly<Record<string, Schema>>) =>
     ({ type: 'object', properties: all }) as const satisfies ObjectSchema
   const severalTexts = { ...texts, streams: { schema: STREAMS_TEXT, read: splitStreams } }
-  const one = async ({ principal, params, signal }: RestRequest, members: ReadMembers) =>
+  const one = async ({ principal, params, signal }: HttpRequest, members: ReadMembers) =>
     jsonText(await run(members, async () => lookUpStream(streams, principal, params[0]), signal))
-  const many = async ({ principal, signal }: RestRequest, all: ReadMembers) => {
+  const many = async ({ principal, signal }: HttpRequest, all: ReadMembers) => {
     const { streams: wanted, ...members } = all
     return jsonText(await run(members, () => findStreams(streams, principal, wanted), signal))
   }

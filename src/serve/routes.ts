@@ -9,7 +9,7 @@ import { type EventRoutesDeps, eventRoutes } from './event-routes.ts'
 import { type FieldStatsRoutesDeps, fieldStatsRoutes } from './field-stats.ts'
 import { type FieldRoutesDeps, fieldRoutes } from './fields.ts'
 import { keyRoutes } from './keys.ts'
-import { keepBytes } from './projection-bytes.ts'
+import { cachedForSeconds } from './projection-bytes.ts'
 import { type ProjectionRetryDeps, projectionRetryRoutes } from './projection-retry.ts'
 import { queryInputRoutes } from './query-input.ts'
 import { type QueryRoutesDeps, queryRoutes } from './query-routes.ts'
@@ -60,8 +60,8 @@ export function serveRoutes({ lanes, ...deps }: ServeDeps): Route[] {
     ...usageRoutes({
       ...lists,
       readSchemaState: (streamId) => schemas.readState(streamId),
-      readProjectionBytes: keepBytes(deps.readProjectionBytes, () => performance.now()),
-      readIndexedShare: keepBytes(deps.readIndexedShare, () => performance.now()),
+      readProjectionBytes: cachedForSeconds(deps.readProjectionBytes, () => performance.now()),
+      readIndexedShare: cachedForSeconds(deps.readIndexedShare, () => performance.now()),
     }),
     ...fieldRoutes(lists),
     ...eventRoutes(lists),

@@ -9,16 +9,17 @@ import type { Route } from '../http/exchange.ts'
 import {
   type Guard,
   guardRoute,
+  type HttpRequest,
   jsonText,
-  type RestRequest,
   type RestRoute,
+  type RunInLane,
   type StreamReply,
-  type Turn,
   toIngestError,
 } from '../http/guard.ts'
 import { internalDetail } from '../http/problem.ts'
 import type { ReplyStream } from '../http/reply-stream.ts'
 import { EXPORTS_MAX } from '../limits.ts'
+import { formatTimeNs } from '../read/answer-coverage.ts'
 import { EVENT } from '../read/events.ts'
 import {
   findStreams,
@@ -27,7 +28,6 @@ import {
   type StreamSource,
   splitStreams,
 } from '../read/find-streams.ts'
-import { formatTimeNs } from '../read/honest-answer.ts'
 import { type AskedStreams, foundOf } from '../read/read-deps.ts'
 import { STREAMS, STREAMS_TEXT } from '../read/schemas.ts'
 import { Export } from '../read/search/export.ts'
@@ -81,12 +81,12 @@ type FindStreams = () => Promise<AskedStreams>
 
 export function searchRoutes({ streams, search: deps, ...guard }: SearchRoutesDeps): Route[] {
   const exports = new Exports()
-  const answer = async (request: RestRequest, members: Members, find: FindStreams) => {
-    const tellsStream = request.params.length === 0
+  const answer = async (request: HttpRequest, members: Members, find: FindStreams) => {
+    const includesStreamId = request.params.length === 0
     const kind = exportKind(request.accept)
     const wanted = readSearchRequest(members, deps.nowMs(), kind && 'oldest')
     const streams = await find()
-    const task = { request: wanted, streams, tellsStream }
+    const task = { request: wanted, streams, includesStreamId }
     if (kind === undefined) {
       return jsonText(await search(deps, task, request.signal))
     }
@@ -94,11 +94,11 @@ export function searchRoutes({ streams, search: deps, ...guard }: SearchRoutesDe
     const exported = { ...task, streams: await foundOf(streams), kind, limit }
     return exports.begin(() => Export.start(deps, exported), kind, request, wanted)
   }
-  const ofOne = async (request: RestRequest, members: Members) => {
+  const ofOne = async (request: HttpRequest, members: Members) => {
     const lookUp = async () => lookUpStream(streams, request.principal, request.params[0])
     return answer(request, members, lookUp)
   }
-  const ofSeveral = async (request: RestRequest, { streams: wanted, ...members }: Members) => {
+  const ofSeveral = async (request: HttpRequest, { streams: wanted, ...members }: Members) => {
     const split = typeof wanted === 'string' ? splitStreams(wanted) : wanted
     return answer(request, members, () => findStreams(streams, request.principal, split))
   }
@@ -164,7 +164,7 @@ class Exports {
   async begin(
     start: () => Promise<Export>,
     kind: ExportKind,
-    { signal, renew }: RestRequest,
+    { signal, renew }: HttpRequest,
     { fromNs, toNs }: SearchRequest,
   ): Promise<StreamReply> {
     if (this.#running >= EXPORTS_MAX) {
@@ -183,8 +183,8 @@ class Exports {
         ['X-Sluice-To', formatTimeNs(toNs)],
       ],
       onStopping: () => stopping.abort(),
-      send: (stream, turn) => {
-        const parts = { wanted, first, stream, turn, renew, signal, stopping: stopping.signal }
+      send: (stream, runInLane) => {
+        const parts = { wanted, first, stream, runInLane, renew, signal, stopping: stopping.signal }
         return this.#count(() => writeExport(parts))
       },
     }
@@ -200,17 +200,17 @@ class Exports {
   }
 }
 
-interface Writing extends Pick<RestRequest, 'renew' | 'signal'> {
+interface Writing extends Pick<HttpRequest, 'renew' | 'signal'> {
   readonly wanted: Export
   /** Found already; undefined when there are none. */
   readonly first: readonly Uint8Array[] | undefined
   readonly stream: ReplyStream
-  readonly turn: Turn
+  readonly runInLane: RunInLane
   readonly stopping: AbortSignal
 }
 
 /** Writes the export to its end; where that cannot be, it says why and breaks the answer off. */
-async function writeExport({ wanted, first, stream, turn, ...parts }: Writing): Promise<void> {
+async function writeExport({ wanted, first, stream, runInLane, ...parts }: Writing): Promise<void> {
   const { renew, stopping } = parts
   const signal = AbortSignal.any([parts.signal, stopping])
   const step = async () => {
@@ -219,7 +219,11 @@ async function writeExport({ wanted, first, stream, turn, ...parts }: Writing): 
   }
   try {
     if (wanted.heading !== '') stream.write(wanted.heading)
-    for (let pieces = first; pieces !== undefined; pieces = await patiently(turn, signal, step)) {
+    for (
+      let pieces = first;
+      pieces !== undefined;
+      pieces = await retryWhileLaneIsFull(runInLane, signal, step)
+    ) {
       for (const piece of pieces) {
         stopping.throwIfAborted()
         if (!stream.write(piece)) await stream.whenTaken()
@@ -254,11 +258,15 @@ async function breakOff(stream: ReplyStream, ending: string): Promise<void> {
 }
 
 /** A step waits longer for its turn than a request does: its reader has waited already. */
-async function patiently<T>(turn: Turn, signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+async function retryWhileLaneIsFull<T>(
+  runInLane: RunInLane,
+  signal: AbortSignal,
+  step: () => Promise<T>,
+): Promise<T> {
   const deadline = performance.now() + TURN_MS_MAX
   for (;;) {
     try {
-      return await turn(step)
+      return await runInLane(step)
     } catch (cause) {
       const isRefused = cause instanceof IngestError && cause.code === 'overloaded'
       if (!isRefused || signal.aborted || performance.now() > deadline) throw cause

@@ -6,7 +6,7 @@ import {
   EVENT_STREAM,
   type Guard,
   guardRoute,
-  type RestRequest,
+  type HttpRequest,
   type StreamReply,
 } from '../http/guard.ts'
 import { TAIL_LIMIT_PER_S_MAX } from '../limits.ts'
@@ -53,7 +53,7 @@ const MESSAGES: AnswerDescription = {
 }
 
 export function tailRoutes({ streams, tails, ...guard }: TailRoutesDeps): Route[] {
-  const run = async (request: RestRequest): Promise<StreamReply> => {
+  const run = async (request: HttpRequest): Promise<StreamReply> => {
     const { principal, params, query, renew, signal } = request
     const stream = await findVisibleStream(streams, principal, params[0])
     const text = (query.query as string | undefined) ?? ''
@@ -86,7 +86,7 @@ export function tailRoutes({ streams, tails, ...guard }: TailRoutesDeps): Route[
 }
 
 /** Throws `malformed`. */
-function readStart({ query, headers }: Pick<RestRequest, 'query' | 'headers'>): TailStart {
+function readStart({ query, headers }: Pick<HttpRequest, 'query' | 'headers'>): TailStart {
   const last = headers[LAST_EVENT_ID]
   const name = last === undefined ? '"from"' : '"Last-Event-ID"'
   const text = last ?? (query.from as string | undefined) ?? 'now'

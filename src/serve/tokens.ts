@@ -2,18 +2,12 @@
 
 import { nullable, type ObjectSchema, RFC3339 } from '../api/schema.ts'
 import { writeJson } from '../api/write-answer.ts'
-import { IngestError } from '../errors.ts'
+import { IngestError, malformed } from '../errors.ts'
 import type { Route } from '../http/exchange.ts'
 import { answerJson, type Guard, guardRoute, jsonAnswer } from '../http/guard.ts'
 import { formatTimeMs, RFC3339_MS_MAX } from '../model/rfc3339.ts'
 import { SCOPES, type Scope, tryParseRowId } from '../model/stream.ts'
-import {
-  type BodyFields,
-  malformed,
-  readName,
-  readOptionalName,
-  readTime,
-} from '../read/body-fields.ts'
+import { type BodyFields, readName, readOptionalName, readTime } from '../read/body-fields.ts'
 import type { TokenRecord } from '../store/control/control-rows.ts'
 import type { ControlStore, NewToken } from '../store/control/control-store.ts'
 import { ID_PAGE_QUERY, idPageSchema, replyIdPage } from './id-page.ts'

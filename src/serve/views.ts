@@ -5,7 +5,7 @@
 import { nullable, type ObjectSchema, RFC3339, type Schema } from '../api/schema.ts'
 import { IngestError } from '../errors.ts'
 import type { Reply, Route } from '../http/exchange.ts'
-import { type Guard, guardRoute, jsonAnswer, jsonText, type RestRequest } from '../http/guard.ts'
+import { type Guard, guardRoute, type HttpRequest, jsonAnswer, jsonText } from '../http/guard.ts'
 import { jsonReply } from '../http/problem.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { type Principal, type Stream, tryParseRowId } from '../model/stream.ts'
@@ -202,7 +202,7 @@ function runRoutes(deps: ViewRoutesDeps): Route[] {
   ]
 }
 
-async function findRun(deps: ViewRoutesDeps, request: RestRequest): Promise<ViewRun> {
+async function findRun(deps: ViewRoutesDeps, request: HttpRequest): Promise<ViewRun> {
   const { view, stream } = await findView(deps, request)
   return { settings: view.settings, changes: request.body as ReadMembers, stream }
 }
@@ -210,7 +210,7 @@ async function findRun(deps: ViewRoutesDeps, request: RestRequest): Promise<View
 /** Throws `not_found` for a stream or view that is missing or that the principal may not see. */
 async function findView(
   { views, streams }: ViewRoutesDeps,
-  { principal, params }: RestRequest,
+  { principal, params }: HttpRequest,
 ): Promise<{ readonly view: View; readonly stream: Stream }> {
   const stream = await findVisibleStream(streams, principal, params[0])
   const viewId = tryParseRowId(params[1])
@@ -232,7 +232,7 @@ function readMembers(body: unknown): ReadMembers & { readonly name?: string } {
     : { ...members, name: readName('name', members.name) }
 }
 
-function assertMatch({ headers }: RestRequest, view: View): void {
+function assertMatch({ headers }: HttpRequest, view: View): void {
   const wanted = headers['if-match'] ?? ''
   if (wanted === '' || wanted === '*') return
   const tags = wanted.split(',').map((tag) => tag.trim())

@@ -16,9 +16,9 @@ import {
 } from './stored-reads.ts'
 import {
   cursorAt,
-  encodePlaces,
-  noPlace,
-  type Places,
+  encodePositions,
+  type NodePositions,
+  noPosition,
   placeBelow,
   type TailCursor,
 } from './tail-cursor.ts'
@@ -60,7 +60,7 @@ export interface CatchUpRequest {
   readonly textFields: readonly string[]
   readonly start: TailStart
   /** Where the catch-up ends, by node. */
-  readonly heard: Places
+  readonly heard: NodePositions
 }
 
 type Missed = Omit<CommittedEntry, 'firstEvent'>
@@ -111,7 +111,7 @@ function placeOfNode(start: TailStart, node: number): SegmentId | undefined {
     case 'event':
       return placeBelow(start.event.segmentId, node)
     case 'cursor':
-      return start.cursor.places.get(node) ?? noPlace(node)
+      return start.cursor.places.get(node) ?? noPosition(node)
   }
 }
 
@@ -183,7 +183,7 @@ function gapBefore(first: SegmentId, places: Map<number, SegmentId>, events: num
     places.set(node, below)
   }
   const toMs = segmentIdMs(first)
-  const cursor = encodePlaces(places)
+  const cursor = encodePositions(places)
   return { kind: 'gap', reason: 'too_far_back', events, isExact: false, fromMs, toMs, cursor }
 }
 
@@ -247,7 +247,7 @@ async function sendPage(
   let at = 0
   let sinceMs = performance.now()
   for (const [index, { node, segmentId, toOrdinal, isLast }] of slices.entries()) {
-    const cursor = encodePlaces(places, segmentId)
+    const cursor = encodePositions(places, segmentId)
     for (; at < mine.length && matched.read[mine[at]!] === index; at++) {
       const event = mine[at]!
       const start = event === 0 ? 0 : matched.jsonEnd[event - 1]!
@@ -263,7 +263,7 @@ async function sendPage(
     if (stopped === undefined || index < stopped.read) continue
     const first = index === stopped.read ? stopped.ordinal : slices[index]!.fromOrdinal
     const ms = segmentIdMs(segmentId)
-    const behind = isLast ? encodePlaces(places) : cursorAt(toOrdinal - 1, cursor)
+    const behind = isLast ? encodePositions(places) : cursorAt(toOrdinal - 1, cursor)
     const gap = { reason: 'query_cost', events: toOrdinal - first, isExact: false } as const
     await send({ kind: 'gap', ...gap, fromMs: ms, toMs: ms, cursor: behind })
   }
@@ -271,8 +271,8 @@ async function sendPage(
   const last = slices.at(-1)!
   const [fromMs, toMs] = [slices[0]!, last].map(({ segmentId }) => segmentIdMs(segmentId))
   const cursor = last.isLast
-    ? encodePlaces(places)
-    : cursorAt(last.toOrdinal - 1, encodePlaces(places, last.segmentId))
+    ? encodePositions(places)
+    : cursorAt(last.toOrdinal - 1, encodePositions(places, last.segmentId))
   const gap = { reason: 'query_cost', events: undecided, isExact: false } as const
   await send({ kind: 'gap', ...gap, fromMs: fromMs!, toMs: toMs!, cursor })
 }

@@ -12,7 +12,7 @@ import type { CommittedEntry } from '../model/segment-place.ts'
 import { placeSegments } from '../model/stored-row.ts'
 import type { StreamId } from '../model/stream.ts'
 import type { SievedSegment } from './query-sets.ts'
-import { noPlace, type Places } from './tail-cursor.ts'
+import { type NodePositions, noPosition } from './tail-cursor.ts'
 
 /** What commit tells of a row beside the group. */
 export interface CommittedRow {
@@ -21,7 +21,7 @@ export interface CommittedRow {
 }
 
 /** A segment of a stream that somebody watches. */
-export interface HeardSegment extends CommittedEntry {
+export interface TailSegment extends CommittedEntry {
   /** The row's, when this node has just committed it and it is to be matched. */
   readonly payload: Uint8Array | undefined
   /** What its stream's tails match: then it is not. */
@@ -34,7 +34,7 @@ export interface HeardSegment extends CommittedEntry {
 export interface CommittedReads {
   readNewest(): Promise<ReadonlyMap<number, bigint>>
   readAfter(query: {
-    readonly after: Places
+    readonly after: NodePositions
     readonly except: number | undefined
     readonly limit: number
   }): Promise<{ readonly entries: readonly CommittedEntry[]; readonly hasMore: boolean }>
@@ -46,7 +46,7 @@ export interface CommitSourceOptions {
   readonly isWatched: (streamId: StreamId) => boolean
   /** What its tails need of it; undefined when something of that is not there. */
   readonly findSieved: (streamId: StreamId, sieved: SievedEvents) => SievedSegment | undefined
-  readonly onSegment: (segment: HeardSegment) => void
+  readonly onSegment: (segment: TailSegment) => void
   /** A poll failed: the store is away. It is tried again. */
   readonly onError: (cause: unknown) => void
 }
@@ -65,11 +65,11 @@ export class CommitSource {
 
   constructor(options: CommitSourceOptions) {
     this.#options = options
-    this.#newestOwn = noPlace(options.ownNode)
+    this.#newestOwn = noPosition(options.ownNode)
   }
 
   /** Up to where commits were heard of, by node. Only while it runs. */
-  get places(): Places {
+  get places(): NodePositions {
     return this.#places
   }
 
@@ -119,7 +119,8 @@ export class CommitSource {
   async #start(): Promise<void> {
     const found = await this.#options.store.readNewest()
     const places = new Map<number, SegmentId>()
-    for (const [node, id] of found) places.set(node, id === 0n ? noPlace(node) : (id as SegmentId))
+    for (const [node, id] of found)
+      places.set(node, id === 0n ? noPosition(node) : (id as SegmentId))
     const { ownNode } = this.#options
     const own = places.get(ownNode)
     // Segments that were found but not forwarded yet are earlier ones, like those forwarded since.
@@ -141,7 +142,7 @@ export class CommitSource {
         const found = await store.readAfter(query)
         if (signal.aborted) return
         hasMore = found.hasMore
-        this.#hear(found.entries)
+        this.#onCommitted(found.entries)
         const own = this.#places.get(ownNode)
         if (isBehind && !hasMore && own !== undefined && own >= this.#newestOwn) {
           this.#isBehind = false
@@ -153,7 +154,7 @@ export class CommitSource {
     }
   }
 
-  #hear(entries: readonly CommittedEntry[]): void {
+  #onCommitted(entries: readonly CommittedEntry[]): void {
     const atMs = performance.now()
     for (const entry of entries) {
       if (!this.#isNew(entry)) continue

@@ -6,9 +6,11 @@
 import { LRUCache } from 'lru-cache'
 import { parse } from '../language/parse.ts'
 import type { Query } from '../language/query-tree.ts'
-import { TAIL_SIEVE_REST_MS } from '../limits.ts'
 import type { SievedEvents, SievedMatches, WatchedQueries } from '../model/batch/sieved-events.ts'
 import type { StreamId } from '../model/stream.ts'
+
+/** For so long that is not tried again then. */
+export const TAIL_SIEVE_REST_MS = 1_000
 
 /** What ingest has found in a segment, and for which queries. */
 export interface SievedSegment {

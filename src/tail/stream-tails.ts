@@ -4,20 +4,20 @@
  */
 import type { SegmentId } from '../model/segment-id.ts'
 import type { Stream } from '../model/stream.ts'
-import type { HeardSegment } from './commit-source.ts'
+import type { TailSegment } from './commit-source.ts'
 import { QuerySets } from './query-sets.ts'
 import { stampOf, stampRecord } from './stamp-record.ts'
 import type { MatchSegments } from './stored-reads.ts'
 import type { Tail, TailMatch } from './tail.ts'
-import type { Places } from './tail-cursor.ts'
+import type { NodePositions } from './tail-cursor.ts'
 
 export class StreamTails {
   readonly tails = new Set<Tail>()
   #textFields: readonly string[]
   readonly #sets: QuerySets
-  #waiting: HeardSegment[] = []
+  #waiting: TailSegment[] = []
   /** Taken and not finished. */
-  #underWay: readonly HeardSegment[] = []
+  #underWay: readonly TailSegment[] = []
   waitingBytes = 0
   waitingEvents = 0
   /** Up to where the tails are; undefined when everything that was heard of is done. */
@@ -73,7 +73,7 @@ export class StreamTails {
   }
 
   /** `heard`: up to where commits were heard of before this one. */
-  add(segment: HeardSegment, heard: Places): void {
+  add(segment: TailSegment, heard: NodePositions): void {
     this.#done ??= new Map(heard)
     this.#waiting.push(segment)
     this.waitingBytes += segment.payload?.length ?? 0
@@ -81,7 +81,7 @@ export class StreamTails {
   }
 
   /** The oldest ones, of `eventsMax` events or a single one of more. To be finished. */
-  take(eventsMax: number): readonly HeardSegment[] {
+  take(eventsMax: number): readonly TailSegment[] {
     let count = 0
     let events = 0
     for (const { eventCount } of this.#waiting) {
@@ -96,9 +96,9 @@ export class StreamTails {
   }
 
   /** Those that need not be matched, unless one of their node that must be is before them. */
-  takeSieved(): readonly HeardSegment[] {
+  takeSieved(): readonly TailSegment[] {
     const isBehind = new Set(this.#underWay.map(({ node }) => node))
-    const taken: HeardSegment[] = []
+    const taken: TailSegment[] = []
     this.#waiting = this.#waiting.filter((segment) => {
       const { node, sieved } = segment
       if (sieved === undefined) isBehind.add(node)
@@ -111,12 +111,12 @@ export class StreamTails {
   }
 
   /** One is done. */
-  passed({ node, segmentId }: HeardSegment): void {
+  passed({ node, segmentId }: TailSegment): void {
     this.#done?.set(node, segmentId)
   }
 
   /** What was taken is done: by `take`, or else by `takeSieved`. */
-  finish(segments: readonly HeardSegment[], heard: Places): void {
+  finish(segments: readonly TailSegment[], heard: NodePositions): void {
     for (const segment of segments) this.passed(segment)
     if (segments === this.#underWay) this.#underWay = []
     const left = [...this.#underWay, ...this.#waiting]
@@ -129,7 +129,7 @@ export class StreamTails {
   }
 
   /** Up to where its tails are done, when `heard` is up to where commits were heard of. */
-  places(heard: Places): Places {
+  places(heard: NodePositions): NodePositions {
     return this.#done ?? heard
   }
 
@@ -137,13 +137,13 @@ export class StreamTails {
     for (const { query } of this.tails) yield query
   }
 
-  #forget({ payload, eventCount }: HeardSegment): void {
+  #forget({ payload, eventCount }: TailSegment): void {
     this.waitingBytes -= payload?.length ?? 0
     this.waitingEvents -= eventCount
   }
 }
 
-const NOWHERE: Places = new Map()
+const NOWHERE: NodePositions = new Map()
 
 type Matched = Awaited<ReturnType<MatchSegments>>
 
@@ -157,7 +157,7 @@ export function dispatch({
 }: {
   readonly of: StreamTails
   /** As they were read, in their order. */
-  readonly segments: readonly HeardSegment[]
+  readonly segments: readonly TailSegment[]
   readonly tails: readonly Tail[]
   /** Queries, in the order of the result's. */
   readonly texts: readonly string[]
@@ -192,7 +192,7 @@ export function dispatch({
 }
 
 /** The same of a segment that ingest has looked at. */
-export function dispatchSieved(of: StreamTails, segment: HeardSegment): void {
+export function dispatchSieved(of: StreamTails, segment: TailSegment): void {
   if (segment.sieved === undefined) return
   const { texts, found } = segment.sieved
   const { matches, ordinals, records, recordEnd } = found
@@ -233,7 +233,7 @@ function byText(tails: Iterable<Tail>): ReadonlyMap<string, readonly Tail[]> {
 
 /** Events of the segment that a query which stopped has not looked at. */
 function eventsLeft(
-  { eventCount }: HeardSegment,
+  { eventCount }: TailSegment,
   index: number,
   stopped: Matched['queries'][number]['stopped'],
 ): number {

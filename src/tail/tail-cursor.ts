@@ -17,10 +17,10 @@ import {
 } from '../model/segment-id.ts'
 
 /** By node: everything of it up to this id, and nothing after it. */
-export type Places = ReadonlyMap<number, SegmentId>
+export type NodePositions = ReadonlyMap<number, SegmentId>
 
 export interface TailCursor {
-  readonly places: Places
+  readonly places: NodePositions
   /** Of this segment, which is after its node's id above, the events up to the ordinal too. */
   readonly partial?: { readonly segmentId: SegmentId; readonly ordinal: number }
 }
@@ -28,7 +28,7 @@ export interface TailCursor {
 const ID_BYTES = 8
 
 /** The text after the ordinal's, which is the same for all events of a segment. */
-export function encodePlaces(places: Places, segmentId?: SegmentId): string {
+export function encodePositions(places: NodePositions, segmentId?: SegmentId): string {
   const node = segmentId === undefined ? -1 : segmentIdNode(segmentId)
   const ids = segmentId === undefined ? [] : [segmentId]
   for (const [other, id] of places) if (other !== node) ids.push(id)
@@ -42,7 +42,7 @@ export function cursorAt(ordinal: number, places: string): string {
   return ordinal.toString(36) + places
 }
 
-/** Undefined for what `encodePlaces` and `cursorAt` did not write. */
+/** Undefined for what `encodePositions` and `cursorAt` did not write. */
 export function tryParseCursor(text: string): TailCursor | undefined {
   const [, ordinalText = '', base64] = /^([0-9a-z]{0,6})\.([\w-]+)$/.exec(text) ?? []
   if (base64 === undefined) return undefined
@@ -65,7 +65,7 @@ export function tryParseCursor(text: string): TailCursor | undefined {
 }
 
 /** The place of a node with nothing of it. */
-export function noPlace(node: number): SegmentId {
+export function noPosition(node: number): SegmentId {
   return makeSegmentId({ ms: 0, node, counter: 0 })
 }
 
@@ -75,7 +75,7 @@ export function placeBelow(id: bigint, node: number): SegmentId {
   const here = makeSegmentId({ ms, node, counter: 0 })
   if (here >= id) {
     return ms === 0
-      ? noPlace(node)
+      ? noPosition(node)
       : makeSegmentId({ ms: ms - 1, node, counter: SEGMENT_COUNTER_MAX })
   }
   const last = makeSegmentId({ ms, node, counter: SEGMENT_COUNTER_MAX })

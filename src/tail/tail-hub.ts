@@ -26,7 +26,7 @@ import {
   CommitSource,
   type CommittedReads,
   type CommittedRow,
-  type HeardSegment,
+  type TailSegment,
 } from './commit-source.ts'
 import { type MatchSegments, readWanted } from './stored-reads.ts'
 import { dispatch, dispatchSieved, StreamTails } from './stream-tails.ts'
@@ -41,7 +41,7 @@ export interface TailHubOptions extends Omit<CatchUpParts, 'store'> {
   /** Those of the streams that are live. */
   readonly findStreams: (streamIds: readonly StreamId[]) => Promise<readonly Stream[]>
   /** How long matching has to rest now, in ms. */
-  readonly restMs: () => number
+  readonly cooldownMs: () => number
   readonly observer: TailObserver
   /**
    * Something failed in the background; the tails concerned continue, with gaps. Must not throw.
@@ -90,7 +90,7 @@ export class TailHub {
       store: options.store,
       isWatched: (streamId) => this.#streams.has(streamId),
       findSieved: (streamId, sieved) => this.#streams.get(streamId)?.findSieved(sieved),
-      onSegment: (segment) => this.#hear(segment),
+      onSegment: (segment) => this.#onCommitted(segment),
       onError: options.onError,
     })
   }
@@ -105,7 +105,7 @@ export class TailHub {
   }
 
   /** What tails ask of a batch's events: then `add` is told what they match, if that is cheap. */
-  readonly watchedIn = (batch: AcceptedBatch): readonly WatchedQueries[] | undefined => {
+  readonly tailQueriesFor = (batch: AcceptedBatch): readonly WatchedQueries[] | undefined => {
     if (this.#streams.size === 0) return undefined
     const { owners = [batch] } = batch
     const nowMs = performance.now()
@@ -237,7 +237,7 @@ export class TailHub {
     this.#source.stop()
   }
 
-  #hear(segment: HeardSegment): void {
+  #onCommitted(segment: TailSegment): void {
     const of = this.#streams.get(segment.streamId)
     if (of === undefined) return
     of.add(segment, this.#source.places)
@@ -249,7 +249,7 @@ export class TailHub {
   #passSievedSoon(): void {
     this.#passing ??= setImmediate(() => {
       this.#passing = undefined
-      for (const of of this.#streams.values()) this.#passSieved(of)
+      for (const tails of this.#streams.values()) this.#passSieved(tails)
     })
   }
 
@@ -269,8 +269,8 @@ export class TailHub {
       const next = this.#nextStream()
       if (next === undefined) break
       await this.#match(next)
-      const restMs = this.#options.restMs()
-      if (restMs > 0) await sleep(restMs)
+      const cooldownMs = this.#options.cooldownMs()
+      if (cooldownMs > 0) await sleep(cooldownMs)
     }
     this.#isMatching = false
   }
@@ -302,7 +302,7 @@ export class TailHub {
 
   async #matchBatch(
     of: StreamTails,
-    { taken, tails }: { readonly taken: readonly HeardSegment[]; readonly tails: readonly Tail[] },
+    { taken, tails }: { readonly taken: readonly TailSegment[]; readonly tails: readonly Tail[] },
   ): Promise<void> {
     const { events, matchNow } = this.#options
     const wanted = taken.map((segment) => {
@@ -327,18 +327,18 @@ export class TailHub {
     const now = performance.now()
     let bytes = 0
     let count = 0
-    for (const of of this.#streams.values()) {
-      bytes += of.waitingBytes
-      count += of.waiting
+    for (const streamTails of this.#streams.values()) {
+      bytes += streamTails.waitingBytes
+      count += streamTails.waiting
     }
     const isFull = bytes > TAIL_WAITING_BYTES_MAX || count > TAIL_WAITING_SEGMENTS_MAX
-    for (const of of this.#streams.values()) {
-      if (!of.isWaiting) continue
-      if (!isFull && now - of.oldestAtMs <= TAIL_BEHIND_MS_MAX) continue
+    for (const streamTails of this.#streams.values()) {
+      if (!streamTails.isWaiting) continue
+      if (!isFull && now - streamTails.oldestAtMs <= TAIL_BEHIND_MS_MAX) continue
       // Half of it: what comes next is then looked at while it is fresh.
-      const taken = of.take(Math.max(1, of.waitingEvents / 2))
-      skipAll(taken, of.tails)
-      of.finish(taken, this.#source.places)
+      const taken = streamTails.take(Math.max(1, streamTails.waitingEvents / 2))
+      skipAll(taken, streamTails.tails)
+      streamTails.finish(taken, this.#source.places)
     }
   }
 
@@ -372,7 +372,7 @@ export class TailHub {
   }
 }
 
-function skipAll(segments: readonly HeardSegment[], tails: Iterable<Tail>): void {
+function skipAll(segments: readonly TailSegment[], tails: Iterable<Tail>): void {
   for (const tail of tails) {
     const own = segments.filter((segment) => tail.wants(segment))
     const events = own.reduce((sum, { eventCount }) => sum + eventCount, 0)

@@ -7,14 +7,19 @@
  * Each message about events has as its id a cursor after them: a reader that reconnects with it
  * continues there. A message without data moves only the cursor.
  */
-import { TAIL_MS_MAX, TAIL_PING_MS, TAIL_WRITE_BYTES } from '../limits.ts'
+import { TAIL_MS_MAX } from '../limits.ts'
 import { formatTimeMs } from '../model/rfc3339.ts'
 import { type SegmentId, segmentIdMs } from '../model/segment-id.ts'
 import type { StreamId } from '../model/stream.ts'
-import type { HeardSegment } from './commit-source.ts'
+import type { TailSegment } from './commit-source.ts'
 import { Sampler } from './sampler.ts'
-import { cursorAt, encodePlaces, type Places } from './tail-cursor.ts'
+import { cursorAt, encodePositions, type NodePositions } from './tail-cursor.ts'
 import { type LeftOut, type QueueItem, TailQueue } from './tail-queue.ts'
+
+/** What is written to it at once, or a single event of more. */
+export const TAIL_WRITE_BYTES = 64 * 1024
+/** After so long without an event a comment is sent, so that nobody takes the line for dead. */
+export const TAIL_PING_MS = 15_000
 
 /** Why a tail ends. */
 export type TailEnd =
@@ -44,7 +49,7 @@ export interface TailOptions {
   readonly query: string
   readonly limitPerS: number | undefined
   /** Up to where commits were heard of when it began: whatever the hub sends it is after that. */
-  readonly heard: Places
+  readonly heard: NodePositions
   readonly observer: TailObserver
 }
 
@@ -81,7 +86,7 @@ export class Tail {
   }
 
   /** Up to where commits were heard of when it began. */
-  get startPlaces(): Places {
+  get startPlaces(): NodePositions {
     return this.#options.heard
   }
 
@@ -90,16 +95,16 @@ export class Tail {
   }
 
   /** Whether the segment is after what had been heard of when the tail began. */
-  wants({ node, segmentId }: Pick<HeardSegment, 'node' | 'segmentId'>): boolean {
+  wants({ node, segmentId }: Pick<TailSegment, 'node' | 'segmentId'>): boolean {
     const place = this.#places.get(node)
     return place === undefined || segmentId > place
   }
 
   /** The matches in a segment. `done`: up to where the stream's tails are otherwise. */
-  push(segment: HeardSegment, matches: readonly TailMatch[], done: Places): void {
+  push(segment: TailSegment, matches: readonly TailMatch[], done: NodePositions): void {
     this.#advance(done)
     if (matches.length > 0) {
-      const places = encodePlaces(this.#places, segment.segmentId)
+      const places = encodePositions(this.#places, segment.segmentId)
       for (const { ordinal, record } of matches) {
         this.#pushEvent(segment, record, cursorAt(ordinal, places))
       }
@@ -109,7 +114,7 @@ export class Tail {
   }
 
   /** Skips segments with `events` events, which become a gap. */
-  skip(segments: readonly HeardSegment[], reason: LeftOut, events: number): void {
+  skip(segments: readonly TailSegment[], reason: LeftOut, events: number): void {
     let fromMs = Number.POSITIVE_INFINITY
     let toMs = 0
     for (const { node, segmentId } of segments) {
@@ -117,7 +122,7 @@ export class Tail {
       fromMs = Math.min(fromMs, segmentIdMs(segmentId))
       toMs = Math.max(toMs, segmentIdMs(segmentId))
     }
-    const cursor = encodePlaces(this.#places)
+    const cursor = encodePositions(this.#places)
     this.#queue.pushGap({ kind: 'gap', reason, events, isExact: false, fromMs, toMs, cursor })
     this.#wake()
   }
@@ -136,7 +141,7 @@ export class Tail {
   async run(
     writer: TailWriter,
     catchUp: ((send: (item: QueueItem) => Promise<void>) => Promise<void>) | undefined,
-    heardNow: () => Places,
+    heardNow: () => NodePositions,
   ): Promise<void> {
     const timer = setTimeout(() => this.end('time_is_up'), TAIL_MS_MAX)
     try {
@@ -176,14 +181,14 @@ export class Tail {
     }
   }
 
-  #advance(done: Places): void {
+  #advance(done: NodePositions): void {
     for (const [node, id] of done) {
       const place = this.#places.get(node)
       if (place === undefined || id > place) this.#places.set(node, id)
     }
   }
 
-  #pushEvent({ segmentId, atMs }: HeardSegment, record: Uint8Array, cursor: string): void {
+  #pushEvent({ segmentId, atMs }: TailSegment, record: Uint8Array, cursor: string): void {
     if (this.#sampler?.passes(performance.now()) === false) {
       const ms = segmentIdMs(segmentId)
       const gap = { reason: 'sampled', events: 1, isExact: true, fromMs: ms, toMs: ms } as const
@@ -231,7 +236,7 @@ export class Tail {
 
   /** Moves the cursor of a reader for whom nothing came. */
   #ping(): Uint8Array {
-    const cursor = encodePlaces(this.#places)
+    const cursor = encodePositions(this.#places)
     if (cursor === this.#cursorSent) return PING
     this.#cursorSent = cursor
     return Buffer.from(`: ping\nid: ${cursor}\n\n`)

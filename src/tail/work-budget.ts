@@ -20,7 +20,7 @@ export class WorkBudget {
   }
 
   /** How long to rest now, in ms. */
-  restMs(nowMs: number): number {
+  cooldownMs(nowMs: number): number {
     this.#earn(nowMs)
     return Math.max(0, -this.#savedMs / this.#share)
   }

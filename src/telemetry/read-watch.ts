@@ -9,12 +9,15 @@
  */
 import { IngestError } from '../errors.ts'
 import { QueryError } from '../language/query-error.ts'
-import { READS_FAILED_MIN, READS_FAILED_MS } from '../limits.ts'
 import { MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED } from '../store/clickhouse-codes.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { Health } from './health.ts'
 import type { Log } from './log.ts'
 import type { Metrics, PairTally } from './metrics.ts'
+
+/** A read that failed so often within so long fails again and again: `/readyz` tells. */
+export const READS_FAILED_MIN = 3
+export const READS_FAILED_MS = 300_000
 
 /**
  * What is read. `search` to `sizes` are reads of the projection: the events of a search or an

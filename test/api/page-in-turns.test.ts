@@ -1,8 +1,8 @@
 /** Goal: a page has what was asked for, or LIST_PAGE_BYTES_MAX; the next one goes on behind it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pageInTurns } from '../../src/api/page-in-turns.ts'
-import { LIST_PAGE_BYTES_MAX, LIST_READ_RECORDS } from '../../src/limits.ts'
+import { LIST_READ_RECORDS, pageInTurns } from '../../src/api/page-in-turns.ts'
+import { LIST_PAGE_BYTES_MAX } from '../../src/limits.ts'
 
 /** Pages until there is none, of records of which each has so many characters. */
 async function pages(count: number, limit: number, chars: number) {

@@ -33,7 +33,11 @@ for (const isClickHouseEmbedded of [true, false]) {
     const health = new Health()
     const metrics = new Metrics({ version: '1', engine: 'test' })
     const watch = new ReadWatch({ metrics, health, log: createLog('silent'), nowMs: () => 0 })
-    openReadStores(parts, { givesWay: () => isBusy, waiting: new WaitingSegments(), watch })
+    openReadStores(parts, {
+      shouldYieldToIngest: () => isBusy,
+      waiting: new WaitingSegments(),
+      watch,
+    })
     assert.deepEqual(clickhouse.defaults(), {})
     isBusy = true
     assert.deepEqual(clickhouse.defaults(), isClickHouseEmbedded ? { max_threads: 1 } : {})

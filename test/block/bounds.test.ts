@@ -5,17 +5,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   BATCH_BYTES_TARGET,
-  BLOCK_CELLS_MIN,
-  BLOCK_CELLS_PER_BYTE,
   BLOCK_PATHS_MAX,
   NESTED_COLUMNS_DEPTH_MAX,
   SHAPE_DESCRIBE_MS,
-  SHAPES_KNOWN_MAX,
 } from '../../src/limits.ts'
 import type { EncodedSegment } from '../../src/model/batch/encoded-batch.ts'
 import { decodeLeaf } from '../../src/model/schema.ts'
+import { BLOCK_CELLS_MIN, BLOCK_CELLS_PER_BYTE } from '../../workers/block/column-index.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
+import { SHAPES_KNOWN_MAX } from '../../workers/schema/schema-delta.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
 import { PATH_BYTES_MAX } from '../../workers/tape/path-trie.ts'
 import { batchOf } from '../workers/batch-of.ts'

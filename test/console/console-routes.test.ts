@@ -10,9 +10,9 @@ import { after, before, test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import { readConsoleFiles } from '../../src/console/console-files.ts'
 import { consoleRoutes } from '../../src/console/console-routes.ts'
-import { SignInCodes, signInRoute } from '../../src/console/sign-in.ts'
+import { SIGNED_IN_MS, SignInCodes, signInRoute } from '../../src/console/sign-in.ts'
 import { createServer, type HttpServer } from '../../src/http/server.ts'
-import { SIGN_IN_MS_MAX, SIGNED_IN_MS } from '../../src/limits.ts'
+import { SIGN_IN_MS_MAX } from '../../src/limits.ts'
 import { call, JSON_TYPE } from '../support/api.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-console-'))

@@ -7,8 +7,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse.ts'
 import type { EmbeddedStore } from '../../src/embedded/supervisor.ts'
-import { MAIN_SLICE_CHARS, MAIN_SLICE_ROWS } from '../../src/limits.ts'
+import { MAIN_SLICE_CHARS } from '../../src/limits.ts'
 import { ClickHouse, type EngineStats } from '../../src/store/clickhouse.ts'
+import { MAIN_SLICE_ROWS } from '../../src/store/projection/reads/aggregate-store.ts'
 import { makeDirectory, recordingLog, removeDirectory } from '../store/temporary.ts'
 
 const dataDir = makeDirectory()

@@ -1,8 +1,7 @@
 /** Goal: a worker keeps the evaluators of the queries it was asked lately, and not more. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MATCH_QUERIES_KEPT_MAX } from '../../src/limits.ts'
-import { Evaluators } from '../../workers/evaluate/evaluators.ts'
+import { Evaluators, MATCH_QUERIES_KEPT_MAX } from '../../workers/evaluate/evaluators.ts'
 
 test('an evaluator is kept for its text and text fields', () => {
   const evaluators = new Evaluators()

@@ -6,8 +6,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { findRegexFault } from '../../src/language/regex-syntax.ts'
-import { MATCH_REGEX_BYTES_MAX, MATCH_REGEX_TEXT_MAX } from '../../src/limits.ts'
-import { Regexes, RegexMemory } from '../../workers/evaluate/regexes.ts'
+import {
+  MATCH_REGEX_BYTES_MAX,
+  MATCH_REGEX_TEXT_MAX,
+  Regexes,
+  RegexMemory,
+} from '../../workers/evaluate/regexes.ts'
 import { Work, WorkSpentError } from '../../workers/evaluate/work.ts'
 import { regexSource } from '../language/random-regex.ts'
 import { cpuNow } from '../support/cpu-time.ts'

@@ -8,14 +8,13 @@ import fs from 'node:fs'
 import fsPromises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { type TestContext, test } from 'node:test'
-import { DescriptorGuard } from '../../src/http/descriptors.ts'
 import {
   DESCRIPTORS_CHECK_MS,
   DESCRIPTORS_LOG_MS,
-  DESCRIPTORS_RESERVED_MAX,
   DESCRIPTORS_ROOM_MS,
-  LISTEN_RETRY_MS_MAX,
-} from '../../src/limits.ts'
+  DescriptorGuard,
+} from '../../src/http/descriptors.ts'
+import { DESCRIPTORS_RESERVED_MAX, LISTEN_RETRY_MS_MAX } from '../../src/limits.ts'
 import { settle } from '../support/virtual-time.ts'
 
 const USED = 40
@@ -61,7 +60,7 @@ async function setUp(t: TestContext, limit: number) {
       seen.reserved = reserved
     },
     onTaken: () => undefined,
-    onRoom: () => undefined,
+    onAvailable: () => undefined,
   })
   const pass = async (ms: number) => {
     for (let step = 0; step < ms / DESCRIPTORS_CHECK_MS; step++) {

@@ -26,6 +26,6 @@ const { server, port } = await startServer({ routes, engine: ENGINES[Number(proc
 guard = await DescriptorGuard.start(server, {
   onShort: ({ limit, reserved }) => void told.push(`short of ${limit}, reserved ${reserved}`),
   onTaken: (reason) => void told.push(`taken: ${reason}`),
-  onRoom: () => void told.push('room'),
+  onAvailable: () => void told.push('room'),
 })
 process.stdout.write(`${port}\n`)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
 import { BodyBudget } from '../../src/http/body-budget.ts'
 import type { Exchange, Reply } from '../../src/http/exchange.ts'
-import { guardRoute, type RestRoute, type Turn } from '../../src/http/guard.ts'
+import { guardRoute, type RestRoute, type RunInLane } from '../../src/http/guard.ts'
 import type { ReplyStream } from '../../src/http/reply-stream.ts'
 import { REST_BODY_MS_MAX } from '../../src/limits.ts'
 import { type Principal, tryParseRowId } from '../../src/model/stream.ts'
@@ -242,7 +242,7 @@ test('an answer in pieces holds no place in its lane, and takes one for each tur
       return stream
     },
   }
-  const send = async (to: ReplyStream, turn: Turn) => {
+  const send = async (to: ReplyStream, turn: RunInLane) => {
     said.push(lane.running)
     await turn(async () => to.write(`in its turn: ${lane.running}`))
   }

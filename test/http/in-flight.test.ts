@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
-import { InFlight, type InFlightRequest } from '../../src/http/in-flight.ts'
 import {
-  IN_FLIGHT_REQUESTS_MAX,
+  InFlight,
+  type InFlightRequest,
   SLOW_BODY_BYTES_PER_SECOND,
-  SLOW_BODY_MS,
-} from '../../src/limits.ts'
+} from '../../src/http/in-flight.ts'
+import { IN_FLIGHT_REQUESTS_MAX, SLOW_BODY_MS } from '../../src/limits.ts'
 
 const overloaded = (error: unknown) => {
   assert(error instanceof IngestError)

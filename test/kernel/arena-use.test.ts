@@ -4,13 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { USER_AGENT_CACHE_MAX } from '../../src/limits.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { arena } from '../../workers/kernel/arena.ts'
 import { heldBytes } from '../../workers/kernel/arena-copy.ts'
 import { previewEvent } from '../../workers/redaction-preview.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
-import { UserAgents } from '../../workers/transform/agents/user-agent.ts'
+import { USER_AGENT_CACHE_MAX, UserAgents } from '../../workers/transform/agents/user-agent.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 const SETTINGS = { parseUserAgents: true, redactSensitive: true, redactFields: [] }

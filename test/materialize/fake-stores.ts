@@ -1,7 +1,7 @@
 /** A raw store and a projection in memory, whose operations fail when a script says so. */
 import assert from 'node:assert/strict'
-import { REPLAY_AHEAD_EVENTS, SPOOL_INSERT_ROWS } from '../../src/limits.ts'
 import type { SetAside } from '../../src/materialize/catch-up.ts'
+import { REPLAY_AHEAD_EVENTS } from '../../src/materialize/catch-up.ts'
 import type { MaterializeStores } from '../../src/materialize/materializer.ts'
 import type { CommittedSegment } from '../../src/model/batch/committed-group.ts'
 import type { EncodedBlock } from '../../src/model/batch/encoded-block.ts'
@@ -10,6 +10,7 @@ import type { BlockSpool, LiveMark, StreamSegment } from '../../src/model/projec
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import { type LoadedRow, placeSegments, type SegmentPart } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import { SPOOL_INSERT_ROWS } from '../../src/store/projection/projection-store.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { someBlock } from '../commit/some-segments.ts'
 

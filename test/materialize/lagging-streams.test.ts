@@ -7,8 +7,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Random } from '../../bench/random.ts'
-import { LAGGING_STREAMS_MAX, REPLAY_AHEAD_SEGMENTS, REPLAY_INSERTS_MAX } from '../../src/limits.ts'
-import { CatchUp } from '../../src/materialize/catch-up.ts'
+import { LAGGING_STREAMS_MAX } from '../../src/limits.ts'
+import {
+  CatchUp,
+  REPLAY_AHEAD_SEGMENTS,
+  REPLAY_INSERTS_MAX,
+} from '../../src/materialize/catch-up.ts'
 import type { CommittedSegment } from '../../src/model/batch/committed-group.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'

@@ -7,15 +7,17 @@ import { mock, test } from 'node:test'
 import {
   MATERIALIZE_INSERTS_MAX,
   MATERIALIZE_SMALL_BYTES_MAX,
-  REPLAY_AHEAD_EVENTS,
-  REPLAY_AHEAD_SEGMENTS_MAX,
-  REPLAY_INSERT_BYTES,
-  REPLAY_READS_MAX,
   REPLAY_SEGMENTS_MAX,
   REPLAY_TURN_MS,
   SET_ASIDE_POLL_MS,
 } from '../../src/limits.ts'
-import { CatchUp } from '../../src/materialize/catch-up.ts'
+import {
+  CatchUp,
+  REPLAY_AHEAD_EVENTS,
+  REPLAY_AHEAD_SEGMENTS_MAX,
+  REPLAY_INSERT_BYTES,
+  REPLAY_READS_MAX,
+} from '../../src/materialize/catch-up.ts'
 import { LiveBuffers } from '../../src/materialize/live-buffers.ts'
 import type { Outstanding } from '../../src/materialize/progress.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'

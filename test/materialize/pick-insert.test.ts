@@ -4,15 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MATERIALIZE_DELAY_MS_MAX } from '../../src/config.ts'
 import {
   MATERIALIZE_BUFFER_BYTES_MAX,
-  MATERIALIZE_DELAY_MS_MAX,
   MATERIALIZE_INSERT_BYTES,
   MATERIALIZE_INSERT_ROWS,
-  SPOOL_INSERT_BYTES,
-  SPOOL_INSERT_ROWS,
 } from '../../src/limits.ts'
-import { pickInsert, type Waiting } from '../../src/materialize/pick-insert.ts'
+import { pickInsert, SPOOL_INSERT_BYTES, type Waiting } from '../../src/materialize/pick-insert.ts'
+import { SPOOL_INSERT_ROWS } from '../../src/store/projection/projection-store.ts'
 
 const DELAY_MS = MATERIALIZE_DELAY_MS_MAX
 const some = (sinceMs: number, rows = 1, bytes = 100): Waiting => ({ sinceMs, rows, bytes })

@@ -4,8 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROMOTE_BYTES_MIN, PROMOTE_PERIOD_MS, PROMOTE_SHARE_MIN } from '../../src/limits.ts'
-import { busyStreams, Promoter } from '../../src/materialize/promoter.ts'
+import {
+  busyStreams,
+  PROMOTE_BYTES_MIN,
+  PROMOTE_PERIOD_MS,
+  PROMOTE_SHARE_MIN,
+  Promoter,
+} from '../../src/materialize/promoter.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 
 const id = (n: number) => n as StreamId

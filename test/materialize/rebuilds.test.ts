@@ -7,8 +7,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { REPLAY_TASK_EVENTS_MAX, REPLAY_TASKS_MAX } from '../../src/limits.ts'
-import { Rebuilds, type RunRebuild } from '../../src/materialize/rebuilds.ts'
+import {
+  REPLAY_TASK_EVENTS_MAX,
+  REPLAY_TASKS_MAX,
+  Rebuilds,
+  type RunRebuild,
+} from '../../src/materialize/rebuilds.ts'
 import type { EncodedBlock } from '../../src/model/batch/encoded-block.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { LoadedRow } from '../../src/model/stored-row.ts'

@@ -7,14 +7,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../bench/random.ts'
-import {
-  MATERIALIZE_BUFFER_BYTES_MAX,
-  MATERIALIZE_INSERT_ROWS,
-  SPOOL_BYTES_MAX,
-  SPOOL_BYTES_MIN,
-  SPOOL_INSERT_BYTES,
-  SPOOL_INSERT_ROWS,
-} from '../../src/limits.ts'
+import { MATERIALIZE_BUFFER_BYTES_MAX, MATERIALIZE_INSERT_ROWS } from '../../src/limits.ts'
+import { SPOOL_BYTES_MAX, SPOOL_BYTES_MIN } from '../../src/materialize/live-buffers.ts'
+import { SPOOL_INSERT_BYTES } from '../../src/materialize/pick-insert.ts'
+import { SPOOL_INSERT_ROWS } from '../../src/store/projection/projection-store.ts'
 import { eventually } from '../store/temporary.ts'
 import { testSeed } from '../support/fuzzing.ts'
 import { FakeStores } from './fake-stores.ts'

@@ -9,7 +9,6 @@ import {
   FIELD_SAMPLE_MS,
   FIELD_SAMPLES_MAX,
   OBSERVE_CACHE_BYTES_MAX,
-  OBSERVE_LOOKUPS_MAX,
   OBSERVE_WAITING_BYTES_MAX,
   SHAPE_PATHS_BYTES_MAX,
 } from '../../src/limits.ts'
@@ -18,7 +17,7 @@ import { encodeLeaf, SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import type { KnownSchema } from '../../src/model/schema-changes.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { Lookups } from '../../src/observe/lookups.ts'
+import { Lookups, OBSERVE_LOOKUPS_MAX } from '../../src/observe/lookups.ts'
 import { SchemaCache } from '../../src/observe/schema-cache.ts'
 import { StreamSchema } from '../../src/observe/stream-schema.ts'
 

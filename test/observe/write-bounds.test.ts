@@ -4,16 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import {
-  OBSERVE_FLUSH_MS,
-  OBSERVE_FLUSH_MS_MAX,
-  OBSERVE_FLUSH_SHARE,
-  OBSERVE_WRITE_STREAMS_MAX,
-} from '../../src/limits.ts'
+import { OBSERVE_FLUSH_MS, OBSERVE_FLUSH_MS_MAX, OBSERVE_FLUSH_SHARE } from '../../src/limits.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { Observer } from '../../src/observe/observer.ts'
+import { OBSERVE_WRITE_STREAMS_MAX, Observer } from '../../src/observe/observer.ts'
 import { someBlock } from '../commit/some-segments.ts'
 import { virtualTime } from '../support/virtual-time.ts'
 

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   INGEST_BUSY_SHARE,
-  INGEST_FULL_SHARE,
   LANE_WAIT_MS_MAX,
   LANE_WAITING_MAX,
   LISTS_MAX,
@@ -17,7 +16,12 @@ import {
   REVIEWS_MAX,
 } from '../../src/limits.ts'
 import type { Lane } from '../../src/read/lane.ts'
-import { createLanes, isBusy, isFull } from '../../src/read/lanes.ts'
+import {
+  createLanes,
+  INGEST_FULL_SHARE,
+  ingestIsBusy,
+  ingestNeedsAllCores,
+} from '../../src/read/lanes.ts'
 
 const NEVER = new AbortController().signal
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -72,11 +76,11 @@ for (const [name, lane, placesMax] of LANES) {
 }
 
 test('ingest is busy from INGEST_BUSY_SHARE on', () => {
-  assert.equal(isBusy(INGEST_BUSY_SHARE - 0.001), false)
-  assert.equal(isBusy(INGEST_BUSY_SHARE), true)
+  assert.equal(ingestIsBusy(INGEST_BUSY_SHARE - 0.001), false)
+  assert.equal(ingestIsBusy(INGEST_BUSY_SHARE), true)
 })
 
 test('events leave a read a second thread below INGEST_FULL_SHARE', () => {
-  assert.deepEqual([0, INGEST_FULL_SHARE - 0.01].map(isFull), [false, false])
-  assert.deepEqual([INGEST_FULL_SHARE, 1].map(isFull), [true, true])
+  assert.deepEqual([0, INGEST_FULL_SHARE - 0.01].map(ingestNeedsAllCores), [false, false])
+  assert.deepEqual([INGEST_FULL_SHARE, 1].map(ingestNeedsAllCores), [true, true])
 })

@@ -6,7 +6,7 @@ import { checkBody } from '../../src/api/check-value.ts'
 import type { ObjectSchema } from '../../src/api/schema.ts'
 import { IngestError } from '../../src/errors.ts'
 import { problemReply } from '../../src/http/problem.ts'
-import { formatTimeNs, honestMembers } from '../../src/read/honest-answer.ts'
+import { formatTimeNs, honestMembers } from '../../src/read/answer-coverage.ts'
 import { readQueryText, readRequest, readTimeRange } from '../../src/read/read-request.ts'
 import { READ_PROPERTIES, STREAMS } from '../../src/read/schemas.ts'
 

@@ -14,7 +14,7 @@ import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { SizedRow } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { planRuns } from '../../src/retain/compact-plan.ts'
-import type { PlanOptions } from '../../src/retain/stretches.ts'
+import type { PlanOptions } from '../../src/retain/compaction-windows.ts'
 import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
@@ -68,7 +68,7 @@ test('a run ends at each of its bounds', () => {
   assert.deepEqual(lengths(rows(COMPACT_MEMBERS_MAX + 2)), [COMPACT_MEMBERS_MAX, 2])
 })
 
-test('a run stays within one stretch of time', () => {
+test('a run stays within one window of time', () => {
   const all = [-2, -1, 0, 1, 2].map((at) => row(at))
   assert.deepEqual(lengths(all), [2, 3])
 })

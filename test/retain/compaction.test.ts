@@ -10,7 +10,6 @@ import { Random } from '../../bench/random.ts'
 import {
   COMPACT_AGE_MS,
   COMPACT_MEMBERS_MAX,
-  COMPACT_STREAMS_MAX,
   COMPACT_WAIT_MS_MAX,
   COMPACT_WALK_ROWS_MAX,
   COMPACT_WINDOW_MS,
@@ -18,6 +17,7 @@ import {
 import { CatchUp } from '../../src/materialize/catch-up.ts'
 import type { SegmentId } from '../../src/model/segment-id.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import { COMPACT_STREAMS_MAX } from '../../src/retain/compactor.ts'
 import { eventRoutes } from '../../src/serve/event-routes.ts'
 import { ProjectionStore } from '../../src/store/projection/projection-store.ts'
 import { CheckpointStore } from '../../src/store/raw/checkpoint-store.ts'

@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { COMPACT_AGE_MS, SPLIT_DAMAGED_ROWS_MAX } from '../../src/limits.ts'
+import { COMPACT_AGE_MS } from '../../src/limits.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { SizedRow } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
-import { Splitter } from '../../src/retain/splitter.ts'
+import { SPLIT_DAMAGED_ROWS_MAX, Splitter } from '../../src/retain/splitter.ts'
 import type { SplitStore, StoredRun } from '../../src/store/raw/split-store.ts'
 
 const NEVER = new AbortController().signal

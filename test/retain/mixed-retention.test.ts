@@ -22,7 +22,7 @@ import {
 } from './mixed-rows.ts'
 import { RetainHarness } from './retain-harness.ts'
 
-/** A stretch of time that is over. */
+/** A window of time that is over. */
 const START =
   (Math.floor((Date.now() - COMPACT_AGE_MS) / COMPACT_WINDOW_MS) - 8) * COMPACT_WINDOW_MS
 

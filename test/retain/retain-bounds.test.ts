@@ -7,27 +7,34 @@ import { type TestContext, test } from 'node:test'
 import {
   MERGE_BYTES_MAX,
   MERGE_CROWDED_BYTES_MAX,
+  RETAIN_STEP_MS_TARGET,
+  RETAIN_TRIM_MS,
+  RETAIN_TRIM_SHARE,
+  RETAIN_TURN_MS,
+} from '../../src/limits.ts'
+import { type SegmentId, segmentIdAt, segmentIdMs } from '../../src/model/segment-id.ts'
+import type { StreamId } from '../../src/model/stream.ts'
+import {
   MERGE_PARTS_CROWDED,
   MERGE_PARTS_RELAXED,
   MERGE_TABLE_PARTS_CROWDED,
   MERGE_TABLE_PARTS_RELAXED,
-  RETAIN_AGE_SCAN_MS,
+  MergeBounds,
+} from '../../src/retain/merge-bounds.ts'
+import { MixedTrimmer } from '../../src/retain/mixed-trimmer.ts'
+import {
   RETAIN_PROJECTION_MS,
   RETAIN_ROUND_MS,
-  RETAIN_STEP_MS_TARGET,
-  RETAIN_STEP_ROWS_MAX,
   RETAIN_TABLES_MS,
-  RETAIN_TRIM_MS,
-  RETAIN_TRIM_SHARE,
-  RETAIN_TURN_MS,
+  Retainer,
+  type RetainObserver,
+} from '../../src/retain/retainer.ts'
+import {
+  RETAIN_AGE_SCAN_MS,
+  RETAIN_STEP_ROWS_MAX,
   RETAIN_YOUNGEST_MS,
-} from '../../src/limits.ts'
-import { type SegmentId, segmentIdAt, segmentIdMs } from '../../src/model/segment-id.ts'
-import type { StreamId } from '../../src/model/stream.ts'
-import { MergeBounds } from '../../src/retain/merge-bounds.ts'
-import { MixedTrimmer } from '../../src/retain/mixed-trimmer.ts'
-import { Retainer, type RetainObserver } from '../../src/retain/retainer.ts'
-import { RowRemover } from '../../src/retain/row-remover.ts'
+  RowRemover,
+} from '../../src/retain/row-remover.ts'
 import type { MixedParts } from '../../src/store/projection/mixed-parts.ts'
 import type { RetentionStore } from '../../src/store/raw/retention-store.ts'
 import { virtualTime } from '../support/virtual-time.ts'

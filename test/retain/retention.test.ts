@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { RETAIN_STEP_ROWS_MAX, RETAIN_WALK_ROWS_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { partitionEndMs } from '../../src/retain/mixed-trimmer.ts'
 import { Retainer } from '../../src/retain/retainer.ts'
+import { RETAIN_STEP_ROWS_MAX, RETAIN_WALK_ROWS_MAX } from '../../src/retain/row-remover.ts'
 import { CredentialStore } from '../../src/store/control/credential-store.ts'
 import { ProjectionParts } from '../../src/store/projection/projection-parts.ts'
 

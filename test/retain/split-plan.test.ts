@@ -14,8 +14,8 @@ import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId } from '../../src/model/segment-id.ts'
 import type { RowSegment, SizedRow } from '../../src/model/stored-row.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import { windowOf } from '../../src/retain/compaction-windows.ts'
 import { type ChunkOptions, planRows, takeChunk } from '../../src/retain/split-plan.ts'
-import { windowOf } from '../../src/retain/stretches.ts'
 import type { StoredRun } from '../../src/store/raw/split-store.ts'
 import { forMilliseconds, testSeed } from '../support/fuzzing.ts'
 
@@ -113,7 +113,7 @@ test('a row ends at each of its bounds', () => {
   assert.deepEqual(lengths(many(6, { eventCount: SEGMENT_EVENTS_MAX / 4 })), [4, 2])
 })
 
-test('a row stays within one stretch of time', () => {
+test('a row stays within one window of time', () => {
   assert.deepEqual(lengths([-2, -1, 0, 1, 2].map((at) => run(1, at))), [2, 3])
 })
 

@@ -38,7 +38,7 @@ const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 const random = new Random(seed)
 
-/** A stretch of time that is over, and not so long ago that rows no longer wait. */
+/** A window of time that is over, and not so long ago that rows no longer wait. */
 const START =
   (Math.floor((Date.now() - COMPACT_AGE_MS) / COMPACT_WINDOW_MS) - 8) * COMPACT_WINDOW_MS
 
@@ -225,7 +225,7 @@ test('rows wait for all followers of their node; after too long, each run is a r
   }
 })
 
-test('a stretch that is not over is left; a row that waits holds up no other', async () => {
+test('a window that is not over is left; a row that waits holds up no other', async () => {
   const [streamId] = (await newStreams(harness, 1)) as [StreamId]
   const end = START + COMPACT_WINDOW_MS
   const own = [0, 10, 20].map((n) => ({ ms: START + n, lines: ['{"a":1}'] }))
@@ -246,11 +246,11 @@ test('a stretch that is not over is left; a row that waits holds up no other', a
   assert.equal((await leftover(harness, [])).mixed, 1)
   assert.equal((await rowsOf(harness, streamId)).length, 2, 'it lies within the merged one')
   await compact(harness)
-  assert.equal((await rowsOf(harness, streamId)).length, 3, 'a row is of one stretch')
+  assert.equal((await rowsOf(harness, streamId)).length, 3, 'a row is of one window')
   assert.deepEqual(await look(harness, [streamId]), seen)
 })
 
-test('what comes late into a stretch that was merged is merged, too', async () => {
+test('what comes late into a window that was merged is merged, too', async () => {
   const [streamId] = (await newStreams(harness, 1)) as [StreamId]
   const own = [0, 10, 20].map((n) => ({ ms: START + n, lines: ['{"a":1}'] }))
   await harness.commit(streamId, own)

@@ -5,10 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BARE_ROWS_SHARE, RETAIN_REINDEX_MS, RETAIN_TABLES_MAX } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { NO_NEEDS, type TableNeeds } from '../../src/model/table-needs.ts'
-import { TableReconciler } from '../../src/retain/table-reconciler.ts'
+import {
+  BARE_ROWS_SHARE,
+  RETAIN_REINDEX_MS,
+  RETAIN_TABLES_MAX,
+  TableReconciler,
+} from '../../src/retain/table-reconciler.ts'
 import type { FormPartition, TableForm } from '../../src/store/projection/table-keeper.ts'
 
 const NEVER = new AbortController().signal

@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { RETAIN_STEP_ROWS_MAX } from '../../src/limits.ts'
 import { Retainer } from '../../src/retain/retainer.ts'
+import { RETAIN_STEP_ROWS_MAX } from '../../src/retain/row-remover.ts'
 import { eventually } from '../store/temporary.ts'
 import { type NewSegment, RetainHarness } from './retain-harness.ts'
 

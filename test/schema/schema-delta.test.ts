@@ -6,10 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   BLOCK_PATHS_MAX,
-  DELTA_LEAVES_CHARS_MAX,
-  DESCRIBE_CHARS_PER_SECOND,
   FIELD_SAMPLES_MAX,
-  SAMPLE_BYTES_MAX,
   SHAPE_DESCRIBE_MS,
   SHAPE_LEAVES_CHARS_MAX,
 } from '../../src/limits.ts'
@@ -18,6 +15,11 @@ import { decodeLeaf, FIELD_TYPES, type Leaf } from '../../src/model/schema.ts'
 import { CATALOG_TYPE_NAMES } from '../../workers/facts/event-facts.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { ReplayPipeline } from '../../workers/replay.ts'
+import {
+  DELTA_LEAVES_CHARS_MAX,
+  DESCRIBE_CHARS_PER_SECOND,
+} from '../../workers/schema/schema-delta.ts'
+import { SAMPLE_BYTES_MAX } from '../../workers/schema/shape-leaves.ts'
 import { batchOf } from '../workers/batch-of.ts'
 
 function deltaOf(body: string, receivedAtMs = 0, pipeline = new IngestPipeline()): SchemaDelta {

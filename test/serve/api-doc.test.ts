@@ -29,7 +29,6 @@ import {
   REVIEW_PATHS_HELD_MAX,
   REVIEW_PATHS_MAX,
   REVIEW_SAMPLES_MAX,
-  SAMPLE_BYTES_MAX,
   SCHEMA_CAP_MAX,
   SEARCH_FIELDS_MAX,
   SEARCH_PENDING_EVENTS_MAX,
@@ -41,6 +40,7 @@ import {
 } from '../../src/limits.ts'
 import { SCOPES } from '../../src/model/stream.ts'
 import { LAG_SEGMENTS_MAX } from '../../src/store/raw/usage-store.ts'
+import { SAMPLE_BYTES_MAX } from '../../workers/schema/shape-leaves.ts'
 
 // Tests run from `dist/`.
 const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')

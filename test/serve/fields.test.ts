@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { StreamId } from '../../src/model/stream.ts'
 import { fieldRoutes } from '../../src/serve/fields.ts'
-import { keepBytes } from '../../src/serve/projection-bytes.ts'
+import { cachedForSeconds } from '../../src/serve/projection-bytes.ts'
 import { SchemaStore } from '../../src/store/catalog/schema-store.ts'
 import { newStream, TestNode } from '../observe/nodes.ts'
 import { RestHarness, startDatabase, type TestDatabase } from './rest-harness.ts'
@@ -199,7 +199,7 @@ test('projection bytes are asked for seldom, and again when they were not told',
   let now = 0
   let asked = 0
   const answers = [7, null, 9]
-  const read = keepBytes(
+  const read = cachedForSeconds(
     async () => answers[asked++] ?? null,
     () => now,
   )

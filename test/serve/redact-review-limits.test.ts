@@ -10,15 +10,14 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   REVIEW_DAMAGED_MAX,
-  REVIEW_PAGE_EVENTS,
   REVIEW_PATHS_HELD_MAX,
   REVIEW_PATHS_MAX,
-  REVIEW_REST_FACTOR,
   REVIEW_REST_MS_MAX,
   REVIEW_SAMPLED_MAX,
   REVIEW_SAMPLES_MAX,
   REVIEW_TASKS_MAX,
 } from '../../src/limits.ts'
+import { REVIEW_PAGE_EVENTS, REVIEW_REST_FACTOR } from '../../src/read/review-walk.ts'
 import { MS_MAX, NOW_MS, RANGE, ReviewHarness } from './review-harness.ts'
 
 let harness: ReviewHarness

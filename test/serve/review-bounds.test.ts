@@ -1,8 +1,7 @@
 /** Goal: a task of a review has REVIEW_TASK_BYTES of events, or one read that is larger. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { REVIEW_TASK_BYTES } from '../../src/limits.ts'
-import { cutIntoTasks } from '../../src/read/review-walk.ts'
+import { cutIntoTasks, REVIEW_TASK_BYTES } from '../../src/read/review-walk.ts'
 
 /** How many reads of these sizes each task has. */
 function tasksOf(sizes: readonly number[]): number[] {

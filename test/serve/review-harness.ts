@@ -63,7 +63,7 @@ export class ReviewHarness {
         events: new EventStore(postgres),
         nowMs: () => NOW_MS,
         msMax: MS_MAX,
-        givesWay: () => harness.isIngestBusy,
+        shouldYieldToIngest: () => harness.isIngestBusy,
         reviewSegments: async (asked, signal): Promise<ReviewedEvents> => {
           harness.tasks++
           const request = structuredClone(asked)

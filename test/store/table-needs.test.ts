@@ -1,11 +1,10 @@
 /** Goal: what the catalog says of a stream decides over its table's form. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { WIDE_PATHS_MAX } from '../../src/limits.ts'
 import { SCHEMA_CAPS_DEFAULT } from '../../src/model/schema.ts'
 import type { StreamId } from '../../src/model/stream.ts'
 import { NO_NEEDS } from '../../src/model/table-needs.ts'
-import { TableNeedsStore } from '../../src/store/catalog/table-needs-store.ts'
+import { TableNeedsStore, WIDE_PATHS_MAX } from '../../src/store/catalog/table-needs-store.ts'
 import { startDatabase, type TestDatabase } from '../serve/rest-harness.ts'
 
 let database: TestDatabase

@@ -14,6 +14,12 @@ export function fuzzMs(ms: number): number {
   return ms * FACTOR
 }
 
+/** Of a list that `npm test` goes through over several runs: a third, each time another. */
+export function someOf<T>(all: readonly T[]): readonly T[] {
+  const start = testSeed() % 3
+  return FACTOR < 1 ? all.filter((_, index) => index % 3 === start) : all
+}
+
 /** The `skip` of a test that takes long and guards what few changes touch. */
 export const ONLY_LONG = FACTOR < 1 && 'npm run test:long has it'
 

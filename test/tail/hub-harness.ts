@@ -169,7 +169,7 @@ export function createHub(store: FakeStore, options: Partial<TailHubOptions> = {
     match: fakeMatch,
     matchNow: fakeMatch,
     findStreams: async (ids) => ids.map((streamId) => ({ streamId, textFields: [] }) as never),
-    restMs: () => 0,
+    cooldownMs: () => 0,
     observer: {
       onEvents: () => undefined,
       onGap: (reason, events) => left.push([reason, events]),

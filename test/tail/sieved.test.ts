@@ -6,11 +6,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { TAIL_SIEVE_REST_MS } from '../../src/limits.ts'
 import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
 import type { CommittedGroup } from '../../src/model/batch/committed-group.ts'
 import type { SievedEvents, WatchedQueries } from '../../src/model/batch/sieved-events.ts'
 import { NO_SEGMENT_ID } from '../../src/model/batch/sieved-events.ts'
+import { TAIL_SIEVE_REST_MS } from '../../src/tail/query-sets.ts'
 import { waitFor } from '../http/raw-client.ts'
 import { createHub, FakeStore, fakeMatch, OWN_NODE, STREAM } from './hub-harness.ts'
 
@@ -55,7 +55,7 @@ function rig(options: Parameters<typeof createHub>[1] = {}) {
   const { hub } = made
   /** As it is encoded now, to be committed later. */
   const encode = (events: readonly string[]) => {
-    const watched = hub.watchedIn(BATCH)?.[0]
+    const watched = hub.tailQueriesFor(BATCH)?.[0]
     const sieved = watched && sieve(watched, events)
     return (changed = sieved) => {
       const { segmentId, eventCount, payload } = store.commit(OWN_NODE, events)
@@ -156,13 +156,13 @@ test('what costs too much is matched, and not tried again for TAIL_SIEVE_REST_MS
   const { hub, encode, open, tasks } = rig()
   const { writer, stop } = open('x')
   await soon()
-  const { setId } = hub.watchedIn(BATCH)![0]!
+  const { setId } = hub.tailQueriesFor(BATCH)![0]!
   encode(['x'])({ setId, found: undefined })
   await soon()
   assert.deepEqual([writer.texts, tasks()], [['x'], 1])
-  assert.equal(hub.watchedIn(BATCH), undefined)
+  assert.equal(hub.tailQueriesFor(BATCH), undefined)
   await sleep(TAIL_SIEVE_REST_MS)
-  assert.equal(hub.watchedIn(BATCH)?.[0]?.setId, setId)
+  assert.equal(hub.tailQueriesFor(BATCH)?.[0]?.setId, setId)
   await stop()
 })
 
@@ -174,7 +174,7 @@ test('other text fields of the stream count at once', async () => {
   const stream = { streamId: STREAM, textFields: setting } as never
   const { stop } = open('x', { stream })
   await soon()
-  const told = () => JSON.parse(hub.watchedIn(BATCH)![0]!.json)[0] as object
+  const told = () => JSON.parse(hub.tailQueriesFor(BATCH)![0]!.json)[0] as object
   assert.deepEqual(told(), ['msg'])
   setting = ['body']
   await waitFor(() => isDeepStrictEqual(told(), ['body']), 'body')
@@ -184,21 +184,21 @@ test('other text fields of the stream count at once', async () => {
 
 test('ingest is asked what it can tell, of streams that somebody watches', async () => {
   const { hub, open } = rig()
-  assert.equal(hub.watchedIn(BATCH), undefined)
+  assert.equal(hub.tailQueriesFor(BATCH), undefined)
   const one = open('x')
   await soon()
-  const [{ json }] = hub.watchedIn(BATCH) as [WatchedQueries]
+  const [{ json }] = hub.tailQueriesFor(BATCH) as [WatchedQueries]
   assert.deepEqual(JSON.parse(json), [[], 'x'])
   const owners = [{ streamId: STREAM, parts: 1 }]
-  assert.equal(hub.watchedIn({ ...BATCH, streamId: 0, owners } as never)?.[0]?.json, json)
-  assert.equal(hub.watchedIn({ ...BATCH, streamId: 8 } as never), undefined)
+  assert.equal(hub.tailQueriesFor({ ...BATCH, streamId: 0, owners } as never)?.[0]?.json, json)
+  assert.equal(hub.tailQueriesFor({ ...BATCH, streamId: 8 } as never), undefined)
   for (const query of ['_id:1-1', 'a:1 _event_time:>=2026-01-01T00:00:00Z', 'NOT _ingested_at:*']) {
     const two = open(query)
     await soon()
-    assert.equal(hub.watchedIn(BATCH), undefined, query)
+    assert.equal(hub.tailQueriesFor(BATCH), undefined, query)
     await two.stop()
   }
-  assert.equal(hub.watchedIn(BATCH)?.[0]?.json, json)
+  assert.equal(hub.tailQueriesFor(BATCH)?.[0]?.json, json)
   await one.stop()
-  assert.equal(hub.watchedIn(BATCH), undefined)
+  assert.equal(hub.tailQueriesFor(BATCH), undefined)
 })

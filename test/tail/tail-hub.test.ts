@@ -10,7 +10,6 @@ import {
   TAIL_BEHIND_MS_MAX,
   TAIL_MATCH_EVENTS_MAX,
   TAIL_MS_MAX,
-  TAIL_PING_MS,
   TAIL_POLL_MS,
   TAIL_QUEUE_EVENTS_MAX,
   TAIL_RESUME_EVENTS_MAX,
@@ -18,11 +17,11 @@ import {
   TAIL_RIGHTS_MS,
   TAIL_WAITING_BYTES_MAX,
   TAIL_WAITING_SEGMENTS_MAX,
-  TAIL_WRITE_BYTES,
   TAILS_MAX,
   TAILS_PER_TOKEN_MAX,
 } from '../../src/limits.ts'
 import type { StreamId } from '../../src/model/stream.ts'
+import { TAIL_PING_MS, TAIL_WRITE_BYTES } from '../../src/tail/tail.ts'
 import { tryParseCursor } from '../../src/tail/tail-cursor.ts'
 import { waitFor } from '../http/raw-client.ts'
 import { createHub, FakeStore, fakeMatch } from './hub-harness.ts'

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { TAIL_WORK_SHARE } from '../../src/app/create-tails.ts'
 import {
   TAIL_LIMIT_PER_S_MAX,
   TAIL_POLL_ROWS_MAX,
   TAIL_QUEUE_BYTES_MAX,
   TAIL_QUEUE_EVENTS_MAX,
-  TAIL_WORK_SHARE,
 } from '../../src/limits.ts'
 import {
   makeSegmentId,
@@ -19,8 +19,8 @@ import { CommitSource } from '../../src/tail/commit-source.ts'
 import { Sampler } from '../../src/tail/sampler.ts'
 import {
   cursorAt,
-  encodePlaces,
-  noPlace,
+  encodePositions,
+  noPosition,
   placeBelow,
   tryParseCursor,
 } from '../../src/tail/tail-cursor.ts'
@@ -45,8 +45,8 @@ test('a cursor comes back as it was', () => {
       fc.nat(2 ** 31 - 1),
       (ids, segmentId, ordinal) => {
         const places = placesOf(ids)
-        assert.deepEqual(tryParseCursor(encodePlaces(places)), { places })
-        const within = tryParseCursor(cursorAt(ordinal, encodePlaces(places, segmentId)))
+        assert.deepEqual(tryParseCursor(encodePositions(places)), { places })
+        const within = tryParseCursor(cursorAt(ordinal, encodePositions(places, segmentId)))
         assert.deepEqual(within?.partial, { segmentId, ordinal })
         const node = segmentIdNode(segmentId)
         places.set(node, placeBelow(segmentId, node))
@@ -57,7 +57,7 @@ test('a cursor comes back as it was', () => {
 })
 
 test('what is no cursor is undefined', () => {
-  const twice = encodePlaces(placesOf([noPlace(1)]))
+  const twice = encodePositions(placesOf([noPosition(1)]))
   for (const text of ['', '.', 'a', '.A', '.AAAA', 'zzzzzzz.AAAAAAAAAAA', '.__________8']) {
     assert.equal(tryParseCursor(text), undefined, text)
   }
@@ -72,7 +72,7 @@ test('the place below an id: nothing of the node lies between', () => {
       const node = segmentIdNode(other)
       const below = placeBelow(one, node)
       assert.equal(segmentIdNode(below), node)
-      assert.ok(below < one || below === noPlace(node))
+      assert.ok(below < one || below === noPosition(node))
       assert.ok(!(other > below && other < one))
     }),
   )
@@ -161,14 +161,14 @@ test('a poll looks at TAIL_POLL_ROWS_MAX rows of a node, and at once at the next
 test('matching has its share of time, and works a burst off at once', () => {
   const budget = new WorkBudget(TAIL_WORK_SHARE, 0)
   budget.spend(250, 0)
-  assert.equal(budget.restMs(0), 0)
+  assert.equal(budget.cooldownMs(0), 0)
   let nowMs = 0
   let workedMs = 0
   for (let i = 0; i < 100; i++) {
     nowMs += 10
     workedMs += 10
     budget.spend(10, nowMs)
-    nowMs += budget.restMs(nowMs)
+    nowMs += budget.cooldownMs(nowMs)
   }
   assert.ok(Math.abs(workedMs / nowMs - TAIL_WORK_SHARE) < 0.01)
 })

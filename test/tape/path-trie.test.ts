@@ -6,10 +6,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TRIE_NODES_MAX } from '../../src/limits.ts'
 import { hashBytes } from '../../workers/tape/hash-bytes.ts'
 import { JsonTape } from '../../workers/tape/json-tape.ts'
-import { PathTrie, ROOT } from '../../workers/tape/path-trie.ts'
+import { PathTrie, ROOT, TRIE_NODES_MAX } from '../../workers/tape/path-trie.ts'
 import { cpuNow } from '../support/cpu-time.ts'
 
 const KNOWN_SEED = 0x811c9dc5

@@ -7,13 +7,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestError } from '../../src/errors.ts'
 import { QueryError } from '../../src/language/query-error.ts'
-import { READS_FAILED_MIN, READS_FAILED_MS } from '../../src/limits.ts'
 import { TIMEOUT_EXCEEDED } from '../../src/store/clickhouse-codes.ts'
 import { StoreError } from '../../src/store/store-error.ts'
 import { Health } from '../../src/telemetry/health.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { Metrics } from '../../src/telemetry/metrics.ts'
-import { READ_FAILURES, READS, type Read, ReadWatch } from '../../src/telemetry/read-watch.ts'
+import {
+  READ_FAILURES,
+  READS,
+  READS_FAILED_MIN,
+  READS_FAILED_MS,
+  type Read,
+  ReadWatch,
+} from '../../src/telemetry/read-watch.ts'
 
 const ANSWERED = new StoreError('other', 'clickhouse: secret (349 SOME_NAME)', {
   clickHouseCode: 349,

@@ -1,10 +1,12 @@
 /** Goal: settings become plans that are bounded, shared, and survive what happens to a worker. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EVENT_BUFFER_KEEP_BYTES, TRANSFORM_PLANS_MAX, TRIE_NODES_MAX } from '../../src/limits.ts'
+import { EVENT_BUFFER_KEEP_BYTES } from '../../src/limits.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { previewEvent, previewString } from '../../workers/redaction-preview.ts'
 import { decodeSegment } from '../../workers/segment/segment.ts'
+import { TRIE_NODES_MAX } from '../../workers/tape/path-trie.ts'
+import { TRANSFORM_PLANS_MAX } from '../../workers/transform/plan.ts'
 import { batchOf } from '../workers/batch-of.ts'
 import { REDACT, Worker } from './transform-harness.ts'
 

@@ -3,12 +3,7 @@
  * sort, without an object or a list per path. Rows of one layout (`EventLayouts`) have their cells
  * at the same positions, which are found once. Other rows are read entry by entry.
  */
-import {
-  BLOCK_CELLS_MAX,
-  BLOCK_CELLS_MIN,
-  BLOCK_CELLS_PER_BYTE,
-  BLOCK_PATHS_MAX,
-} from '../../src/limits.ts'
+import { BLOCK_CELLS_MAX, BLOCK_PATHS_MAX } from '../../src/limits.ts'
 import { NO_LAYOUT } from '../facts/event-layouts.ts'
 import { arena } from '../kernel/arena.ts'
 import { kernels } from '../kernel/kernels.ts'
@@ -16,6 +11,10 @@ import type { PathTrie } from '../tape/path-trie.ts'
 import { ENTRY, nextEntry } from '../tape/tape-types.ts'
 import { LayoutNumbers } from './layout-numbers.ts'
 import { NO_TYPE, nativeTypeOf } from './native-types.ts'
+
+/** Cells that any JSON column may have, and how many more for each byte of its rows' text. */
+export const BLOCK_CELLS_MIN = 64 * 1024
+export const BLOCK_CELLS_PER_BYTE = 8
 
 const NO_CELL = -1
 /** With fewer rows nothing can be said of how rare a path is. */

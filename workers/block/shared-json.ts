@@ -10,11 +10,7 @@
  * the value itself (docs: "Data types binary encoding"; the engine's own bytes are the tests'
  * oracle). Types and which value counts are those of `JsonColumn`.
  */
-import {
-  NESTED_COLUMNS_DEPTH_MAX,
-  ROW_PATH_BYTES_MIN,
-  ROW_PATH_BYTES_PER_BYTE,
-} from '../../src/limits.ts'
+import { NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
 import { NO_LAYOUT } from '../facts/event-layouts.ts'
 import { type ByteWriter, copyWords, WORD_SLACK } from '../kernel/byte-writer.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
@@ -45,6 +41,13 @@ import {
   UINT64,
 } from './native-types.ts'
 import { parseFloat64, putEscaped, putInteger, putVaruint } from './native-values.ts'
+
+/**
+ * In the table that small streams share, a row carries its own paths: bytes of them for each byte
+ * of the row's text, and what any row may have. Values beyond reach the raw store only.
+ */
+export const ROW_PATH_BYTES_PER_BYTE = 16
+export const ROW_PATH_BYTES_MIN = 4 * 1024
 
 /** Codes of ClickHouse's binary encoding of types, by native type. */
 const SCALAR_CODES = new Uint8Array(16)

@@ -6,12 +6,7 @@
  * instead, and their offset is noted. `accept/surfaces/bulk-reply.ts` fills them in.
  */
 
-import {
-  BULK_INDEX_BYTES_MAX,
-  BULK_ITEM_BYTES_KEPT,
-  BULK_REPLY_BYTES_MAX,
-  SEGMENT_EVENTS_MAX,
-} from '../../src/limits.ts'
+import { BULK_INDEX_BYTES_MAX, BULK_REPLY_BYTES_MAX, SEGMENT_EVENTS_MAX } from '../../src/limits.ts'
 import {
   type BulkItemFields,
   type BulkItems,
@@ -37,6 +32,9 @@ import {
   BULK_UPDATE,
 } from '../../src/model/bulk-action.ts'
 import { allocateOutside, ByteWriter } from '../kernel/byte-writer.ts'
+
+/** Room for the items of a bulk reply that a worker keeps between parts. */
+export const BULK_ITEM_BYTES_KEPT = 1024 * 1024
 
 /** The error types of items. Clients decide by them whether to retry an action: never. */
 export type BulkErrorType = 'document_parsing_exception' | 'illegal_argument_exception'

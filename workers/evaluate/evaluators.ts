@@ -1,10 +1,12 @@
 /** The evaluators of a worker, kept from task to task: a tail asks the same for an hour. */
 
 import { parse } from '../../src/language/parse.ts'
-import { MATCH_QUERIES_KEPT_MAX } from '../../src/limits.ts'
 import { Evaluator } from './evaluator.ts'
 import { RegexMemory } from './regexes.ts'
 import type { NeededClause } from './shared-clauses.ts'
+
+/** Queries that a worker keeps ready for the next task. */
+export const MATCH_QUERIES_KEPT_MAX = 256
 
 export class Evaluators {
   /** Those asked for last are last. */

@@ -8,9 +8,13 @@
  */
 import { RE2JS } from 're2js'
 import { foldCase, withoutEscapes } from '../../src/language/words.ts'
-import { MATCH_REGEX_BYTES_MAX, MATCH_REGEX_TEXT_MAX } from '../../src/limits.ts'
 import type { StringTest } from './string-test.ts'
 import type { Work } from './work.ts'
+
+/** Tables of regular expressions that a worker keeps, in bytes as their library counts them. */
+export const MATCH_REGEX_BYTES_MAX = 32 * 1024 * 1024
+/** Characters times instructions of a regular expression past which it does not search a text. */
+export const MATCH_REGEX_TEXT_MAX = 64 * 1024 * 1024
 
 const COMPILE_STEPS = 1_000_000
 /** Of a text, and of each character of it, through the table. */

@@ -7,14 +7,7 @@
  * described. The others are described when they recur, or looked up by the main thread.
  * The events themselves are stored whatever happens here.
  */
-import {
-  DELTA_LEAVES_CHARS_MAX,
-  DELTA_SHAPES_MAX,
-  DESCRIBE_CHARS_PER_SECOND,
-  FIELD_SAMPLES_MAX,
-  SHAPE_DESCRIBE_MS,
-  SHAPES_KNOWN_MAX,
-} from '../../src/limits.ts'
+import { DELTA_SHAPES_MAX, FIELD_SAMPLES_MAX, SHAPE_DESCRIBE_MS } from '../../src/limits.ts'
 import type { SchemaDelta, ShapeDelta } from '../../src/model/batch/schema-delta.ts'
 import type { ColumnIndex } from '../block/column-index.ts'
 import { LayoutNumbers } from '../block/layout-numbers.ts'
@@ -25,6 +18,13 @@ import { NO_LAYOUT } from '../facts/event-layouts.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { largePaths } from './large-paths.ts'
 import { ShapeLeaves } from './shape-leaves.ts'
+
+/** Shapes a worker remembers as already described. */
+export const SHAPES_KNOWN_MAX = 16_384
+/** Characters of descriptions in one batch's delta; what does not fit is described later. */
+export const DELTA_LEAVES_CHARS_MAX = 128 * 1024
+/** Characters of descriptions that a worker makes in a second: at most 5 % of its time. */
+export const DESCRIBE_CHARS_PER_SECOND = 256 * 1024
 
 interface MutableShape {
   count: number

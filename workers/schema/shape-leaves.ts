@@ -6,7 +6,6 @@ import {
   BLOCK_PATHS_MAX,
   FIELD_PATH_BYTES_MAX,
   FIELD_SAMPLES_MAX,
-  SAMPLE_BYTES_MAX,
   SHAPE_LEAVES_CHARS_MAX,
 } from '../../src/limits.ts'
 import { encodeLeaf } from '../../src/model/schema.ts'
@@ -15,6 +14,9 @@ import { CATALOG_TYPE_NAMES, catalogType } from '../facts/event-facts.ts'
 import type { DecodedEvents } from '../tape/decoded-events.ts'
 import { unescapeToString } from '../tape/json-string.ts'
 import { ENTRY, ESCAPED, FALSE, FLOAT, INT, STRING, TRUE, UINT } from '../tape/tape-types.ts'
+
+/** A sample's value, in bytes of UTF-8; longer strings are cut. */
+export const SAMPLE_BYTES_MAX = 256
 
 export class ShapeLeaves {
   /** Characters of the last description. */

@@ -12,12 +12,15 @@
  *   is the event, or the element of one array: elements of an array have columns of their own.
  */
 import assert from 'node:assert/strict'
-import { FIELD_PATH_BYTES_MAX, TRIE_NODES_MAX } from '../../src/limits.ts'
+import { FIELD_PATH_BYTES_MAX } from '../../src/limits.ts'
 import { arena } from '../kernel/arena.ts'
 import { ColumnNames, NO_COLUMN } from './column-names.ts'
 import { hashBytes } from './hash-bytes.ts'
 import { unescapeToString } from './json-string.ts'
 import { labelRankOf } from './label-fields.ts'
+
+/** Key nodes a worker's path trie may hold before it starts afresh (between batches). */
+export const TRIE_NODES_MAX = 32_768
 
 export const ROOT = 1
 /** Paths with more bytes than this are stored raw but get no column. */

@@ -9,7 +9,6 @@
  * A stream's settings are compiled once into a plan. Streams with equal settings share it.
  */
 import { LRUCache } from 'lru-cache'
-import { TRANSFORM_PLANS_MAX } from '../../src/limits.ts'
 import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
 import type { TransformCounts } from '../../src/model/batch/encoded-batch.ts'
 import type { TransformSettings } from '../../src/model/stream.ts'
@@ -23,6 +22,9 @@ import { RedactKeys } from './redact/redact-keys.ts'
 import { EventRewriter } from './rewrite/event-rewriter.ts'
 import { extractLogs } from './rewrite/extract-log.ts'
 import { NO_SECRET, SECRET_BYTES_MIN, SecretScanner } from './secrets/secrets.ts'
+
+/** Transform settings that a worker keeps compiled; streams with the same ones share them. */
+export const TRANSFORM_PLANS_MAX = 64
 
 const REDACTED_NAME = '[REDACTED]'
 

@@ -9,8 +9,11 @@
  * With n live nodes, each grants a stream 1/n of its budgets.
  */
 import { IngestError } from '../../errors.ts'
-import { BUDGET_BURST_MS, BUDGET_STREAMS_MAX } from '../../limits.ts'
+import { BUDGET_STREAMS_MAX } from '../../limits.ts'
 import type { Stream, StreamId } from '../../model/stream.ts'
+
+/** A stream that was quiet may use so long's worth of its budgets at once. */
+export const BUDGET_BURST_MS = 5_000
 
 type BudgetedStream = Pick<Stream, 'streamId' | 'rateBudget' | 'byteBudget'>
 

@@ -9,7 +9,7 @@
  * different request gets `conflict`. The kept answer would falsely say that its events are stored.
  */
 import { createHash, createHmac } from 'node:crypto'
-import { IngestError } from '../../errors.ts'
+import { IngestError, malformed } from '../../errors.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import {
   IDEMPOTENCY_ANSWER_BYTES_MAX,
@@ -58,12 +58,16 @@ export function readIdempotencyKey(exchange: Exchange): PresentedKey | undefined
 
 /** Throws `malformed` for a key that is not valid, or that an engine may have changed. */
 export function assertIdempotencyKey({ lines, value }: PresentedKey): void {
-  if (lines > 1) throw malformed('is given twice')
-  if (value === '') throw malformed('is empty, or has no ASCII at its beginning and end')
+  if (lines > 1) throw malformed('the Idempotency-Key is given twice')
+  if (value === '')
+    throw malformed('the Idempotency-Key is empty, or has no ASCII at its beginning and end')
   if (value.length > IDEMPOTENCY_KEY_BYTES_MAX) {
-    throw malformed(`is over ${IDEMPOTENCY_KEY_BYTES_MAX} bytes (IDEMPOTENCY_KEY_BYTES_MAX)`)
+    throw malformed(
+      `the Idempotency-Key is over ${IDEMPOTENCY_KEY_BYTES_MAX} bytes (IDEMPOTENCY_KEY_BYTES_MAX)`,
+    )
   }
-  if (!/^[\x21-\x7e]+$/.test(value)) throw malformed('may hold visible ASCII only (0x21 to 0x7e)')
+  if (!/^[\x21-\x7e]+$/.test(value))
+    throw malformed('the Idempotency-Key may hold visible ASCII only (0x21 to 0x7e)')
 }
 
 /**
@@ -158,8 +162,4 @@ function tooMuchKept(): IngestError {
   const limit = `${IDEMPOTENCY_STREAM_BYTES_MAX} bytes (IDEMPOTENCY_STREAM_BYTES_MAX)`
   const text = `the answers kept under Idempotency-Keys of this stream's last day are over ${limit}`
   return new IngestError('rate_limited', text, { retryAfterSeconds: FULL_RETRY_SECONDS })
-}
-
-function malformed(what: string): IngestError {
-  return new IngestError('malformed', `the Idempotency-Key ${what}`)
 }

@@ -8,9 +8,11 @@
  */
 import { debuglog } from 'node:util'
 import { IngestError } from '../../errors.ts'
-import { STORAGE_POLL_MS } from '../../limits.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { StorageState } from '../../store/raw/storage-store.ts'
+
+/** How often a node looks which streams are over their cap. */
+export const STORAGE_POLL_MS = 1_000
 
 export interface StorageCapsOptions {
   readonly readState: (options: { readonly total: boolean }) => Promise<StorageState>

@@ -21,7 +21,7 @@ import { IngestError } from '../../errors.ts'
 import type { AcceptedBatch, SegmentOutput } from '../../model/batch/accepted-batch.ts'
 import type { EncodedBatch } from '../../model/batch/encoded-batch.ts'
 import type { Stream, StreamId } from '../../model/stream.ts'
-import type { BodyPlan, PlacedPart } from '../dialect.ts'
+import type { BodyPlan, CommittedPart } from '../dialect.ts'
 import type { WholePart } from '../framing/body-format.ts'
 import type { FramedPart } from '../framing/body-framer.ts'
 import {
@@ -150,7 +150,7 @@ export class Batcher {
     { bytes, framing, input, eventBytes = bytes.length }: WholePart,
     { partOptions: options }: PartsPlan = {},
     client: Client = NEVER_OVER,
-  ): Promise<PlacedPart> {
+  ): Promise<CommittedPart> {
     const key = batchKey(input, stream)
     let batch = this.#open.get(key)
     const fits =
@@ -171,7 +171,7 @@ export class Batcher {
     append(this.buffers, batch, bytes, { framing, options })
     batch.eventBytes += eventBytes + 1
     const { waiters } = batch
-    const placed = new Promise<PlacedPart>((resolve, reject) => {
+    const placed = new Promise<CommittedPart>((resolve, reject) => {
       waiters.push({ resolve, reject, client })
     })
     this.#schedule()
@@ -183,7 +183,7 @@ export class Batcher {
     { streamId }: Stream,
     batches: readonly BatchToCommit[],
     answer?: RememberedAnswer,
-  ): Promise<readonly PlacedPart[]> {
+  ): Promise<readonly CommittedPart[]> {
     return commitParts(this.#commit, streamId, batches, answer)
   }
 
@@ -204,14 +204,14 @@ export class Batcher {
 
   #dispatchOpen(): void {
     for (;;) {
-      if (this.#open.size > 0 && !this.#pool.hasIdleThread) return this.#standInLine()
+      if (this.#open.size > 0 && !this.#pool.hasIdleThread) return this.#enqueue()
       const group = this.#takeOldest()
       if (group === undefined) return
       this.#dispatch(group)
     }
   }
 
-  #standInLine(): void {
+  #enqueue(): void {
     if (this.#isInLine) return
     this.#isInLine = true
     this.#encodeWhenIdle().catch(() => {

@@ -8,7 +8,7 @@ import type { SegmentToCommit } from '../../model/batch/committed-group.ts'
 import type { PartResult } from '../../model/batch/part-result.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
-import type { PlacedPart } from '../dialect.ts'
+import type { CommittedPart } from '../dialect.ts'
 
 /**
  * Makes the segments of one stream, or of several (`MIXED_STREAM`), durable together, with the
@@ -22,7 +22,7 @@ export type CommitSegments = (
 ) => Promise<readonly SegmentId[]>
 
 /** An answer to be kept under its Idempotency-Key, which says where events are. */
-export interface RememberedAnswer<Place = PlacedPart> {
+export interface RememberedAnswer<Place = CommittedPart> {
   readonly keySha256: Uint8Array
   readonly fingerprint: Uint8Array
   readonly status: number
@@ -47,7 +47,7 @@ export async function commitParts(
   streamId: StreamId,
   batches: readonly BatchToCommit[],
   answer?: RememberedAnswer,
-): Promise<readonly PlacedPart[]> {
+): Promise<readonly CommittedPart[]> {
   const segments = batches.flatMap((batch) => batch.segments)
   if (segments.length === 0) return placeParts(batches, [])
   const completion = answer && {
@@ -61,7 +61,7 @@ export async function commitParts(
 export function placeParts(
   batches: readonly BatchToCommit[],
   ids: readonly SegmentId[],
-): PlacedPart[] {
+): CommittedPart[] {
   let at = 0
   return batches.flatMap((batch) => {
     const start = at
@@ -71,7 +71,7 @@ export function placeParts(
 }
 
 /** `firstEvent` counts within a stream, from the stream's first event in the batch. */
-function placeBatch(batch: BatchToCommit, ids: readonly SegmentId[]): PlacedPart[] {
+function placeBatch(batch: BatchToCommit, ids: readonly SegmentId[]): CommittedPart[] {
   const { segments, parts, owners = [] } = batch
   if (owners.length < 2) return placeRange(parts, ids)
   const runs = segments.flatMap((segment) => segment.runs ?? [])
@@ -85,7 +85,10 @@ function placeBatch(batch: BatchToCommit, ids: readonly SegmentId[]): PlacedPart
   })
 }
 
-function placeRange(parts: readonly PartResult[], segmentIds: readonly SegmentId[]): PlacedPart[] {
+function placeRange(
+  parts: readonly PartResult[],
+  segmentIds: readonly SegmentId[],
+): CommittedPart[] {
   let firstEvent = 0
   return parts.map((result) => {
     const placed = { result, segmentIds, firstEvent }

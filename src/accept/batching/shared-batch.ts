@@ -20,7 +20,7 @@ import type {
 } from '../../model/batch/accepted-batch.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { Stream } from '../../model/stream.ts'
-import type { PlacedPart } from '../dialect.ts'
+import type { CommittedPart } from '../dialect.ts'
 
 /** Whose request it is. */
 export interface Client {
@@ -34,7 +34,7 @@ export interface Client {
 
 export interface Waiter {
   readonly client: Client
-  readonly resolve: (placed: PlacedPart) => void
+  readonly resolve: (placed: CommittedPart) => void
   readonly reject: (error: unknown) => void
 }
 

@@ -4,13 +4,14 @@
  */
 import zlib from 'node:zlib'
 import { IngestError } from '../../errors.ts'
-import {
-  BODY_BYTES_MAX,
-  INFLATER_BYTES,
-  SMALL_BODY_BYTES_MAX,
-  SMALL_COMPRESSED_BYTES_MAX,
-  WIDE_INFLATER_BYTES,
-} from '../../limits.ts'
+import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX, SMALL_COMPRESSED_BYTES_MAX } from '../../limits.ts'
+
+/**
+ * What an open decompressor counts as in flight, as measured: gzip and deflate with their window,
+ * brotli and zstd beside theirs, which counts as what was put out.
+ */
+export const INFLATER_BYTES = 160 * 1024
+export const WIDE_INFLATER_BYTES = 256 * 1024
 
 export interface DecompressorEvents {
   /** Decompressed bytes, valid after the call too. */

@@ -23,7 +23,7 @@ import { placeParts } from '../batching/commit-parts.ts'
 import { failureOf } from '../batching/failure.ts'
 import { type HeldBatch, HeldBatches } from '../batching/held-batches.ts'
 import type { Client } from '../batching/shared-batch.ts'
-import type { Answer, BodyPlan, BodySource, Dialect, PlacedPart, Sender } from '../dialect.ts'
+import type { Answer, BodyPlan, BodySource, CommittedPart, Dialect, Sender } from '../dialect.ts'
 import type { FramedPart, Framer } from '../framing/body-framer.ts'
 import { Decompressor, type Encoding, tryDecompressSmall } from '../framing/decompress.ts'
 import { IngestReport } from '../ingest-report.ts'
@@ -32,7 +32,7 @@ import type { IngestServices, Outcome } from './ingest-services.ts'
 export interface IngestRequestOptions {
   readonly sender: Sender
   readonly plan: BodyPlan
-  readonly dialect: Pick<Dialect, 'judge' | 'answer' | 'answerForm'>
+  readonly dialect: Pick<Dialect, 'judge' | 'answer' | 'replyFormat'>
   readonly encoding: Encoding | undefined
   /** Content-Length, 0 when unknown. */
   readonly declaredBytes: number
@@ -233,7 +233,7 @@ export class IngestRequest implements BodyConsumer, Client {
     const placed = this.#services.batcher.submitShared(sender.stream, part, plan, this)
     const queuedBytes = bytes.length // The network takes `bytes` back.
     this.#room.queued(queuedBytes)
-    const told = (place: PlacedPart) => {
+    const told = (place: CommittedPart) => {
       this.#room.unqueued(queuedBytes)
       report.add(place.result)
       this.#finishJudged(report, [place])
@@ -284,13 +284,13 @@ export class IngestRequest implements BodyConsumer, Client {
       keySha256: claim.keySha256,
       fingerprint: fingerprint!,
       status: 200,
-      body: (parts: readonly PlacedPart[]) => {
+      body: (parts: readonly CommittedPart[]) => {
         remembered = asText(dialect.answer(report, parts))
-        return rememberedAnswer(dialect.answerForm, remembered)
+        return rememberedAnswer(dialect.replyFormat, remembered)
       },
     }
     this.#isCommitting = true
-    let placed: readonly PlacedPart[]
+    let placed: readonly CommittedPart[]
     try {
       placed = await this.#services.batcher.commitOwn(sender.stream, batches, completion)
     } catch (cause) {
@@ -303,7 +303,7 @@ export class IngestRequest implements BodyConsumer, Client {
     this.#finishJudged(report, placed)
   }
 
-  #finishJudged(report: IngestReport, parts: readonly PlacedPart[]): void {
+  #finishJudged(report: IngestReport, parts: readonly CommittedPart[]): void {
     if (this.#isOver) return
     const { dialect } = this.#options
     const error = dialect.judge(report)

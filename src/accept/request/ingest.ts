@@ -155,7 +155,7 @@ class Ingest {
   /** Claims the Idempotency-Key while the body arrives. */
   #claim({ streamId }: Stream, plan: BodyPlan, key: string) {
     const { idempotency } = this.#deps
-    const claim = claimIdempotencyKey(idempotency, streamId, key, this.#arrival.dialect.answerForm)
+    const claim = claimIdempotencyKey(idempotency, streamId, key, this.#arrival.dialect.replyFormat)
     claim.catch(() => undefined) // Awaited when the body has ended.
     return { claim, fingerprint: new RequestFingerprint(key, plan) }
   }
@@ -163,7 +163,7 @@ class Ingest {
   /** Never throws: no caller would send an answer. */
   #end(stream: Stream, outcome: Outcome): void {
     try {
-      this.#tell(stream, outcome)
+      this.#reply(stream, outcome)
     } catch (cause) {
       this.#fail(cause)
     }
@@ -181,7 +181,7 @@ class Ingest {
     }
   }
 
-  #tell(stream: Stream, outcome: Outcome): void {
+  #reply(stream: Stream, outcome: Outcome): void {
     const { meter } = this.#deps
     const { dialect, responder } = this.#arrival
     const { streamId } = stream

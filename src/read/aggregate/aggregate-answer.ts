@@ -5,7 +5,7 @@
 
 import type { AggregateResult, AggregateRow } from '../../store/projection/reads/aggregate-store.ts'
 import type { Aggregate } from '../../store/projection/reads/parts.ts'
-import { type Honesty, honestMembers } from '../honest-answer.ts'
+import { type Honesty, honestMembers } from '../answer-coverage.ts'
 import { type AggregateRequest, bucketsOf } from './aggregate-request.ts'
 import { bucketSeconds, bucketTime, formatStep } from './buckets.ts'
 import { groupJson } from './group-json.ts'

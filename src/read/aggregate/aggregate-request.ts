@@ -1,6 +1,6 @@
 /** What an aggregating query asks for, read from a body's members. */
 import type { ObjectSchema, Schema } from '../../api/schema.ts'
-import { IngestError } from '../../errors.ts'
+import { malformed } from '../../errors.ts'
 import { readFieldName } from '../../language/field-text.ts'
 import {
   QUERY_AGGREGATES_MAX,
@@ -227,8 +227,4 @@ function readOrder(
 
 function pathOf(key: GroupKey): string | undefined {
   return key.kind === 'path' ? key.path : undefined
-}
-
-function malformed(message: string): IngestError {
-  return new IngestError('malformed', message)
 }

@@ -7,8 +7,8 @@ import type {
   AggregateResult,
   AggregateTask,
 } from '../../store/projection/reads/aggregate-store.ts'
-import { countedFor, missesPaths } from '../asks-catalog.ts'
-import { UNLEARNED } from '../honest-answer.ts'
+import { UNLEARNED } from '../answer-coverage.ts'
+import { countedFor, missesPaths } from '../depends-on-catalog.ts'
 import type { AskedStreams, OpenStreams } from '../read-deps.ts'
 import { aggregateJson } from './aggregate-answer.ts'
 import type { AggregateRequest } from './aggregate-request.ts'

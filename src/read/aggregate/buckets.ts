@@ -4,7 +4,7 @@ import { AUTO_BUCKETS_MAX, QUERY_BUCKETS_MAX } from '../../limits.ts'
 import type { Buckets } from '../../model/aggregates.ts'
 import { clampNs } from '../../model/int64.ts'
 import { formatTimeMs } from '../../model/rfc3339.ts'
-import type { TimeRange } from '../honest-answer.ts'
+import type { TimeRange } from '../answer-coverage.ts'
 
 const UNITS = [
   ['ms', 1],

@@ -1,6 +1,6 @@
 /** Statistics of one field: how often, how many different values, which ones, how large. */
 import type { Schema } from '../../api/schema.ts'
-import { IngestError } from '../../errors.ts'
+import { malformed } from '../../errors.ts'
 import { conjoin } from '../../language/combine.ts'
 import { readFieldName } from '../../language/field-text.ts'
 import type { Query } from '../../language/query-tree.ts'
@@ -9,8 +9,8 @@ import type { AggregateFunction, FieldRef, Order } from '../../model/aggregates.
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
 import type { Stream } from '../../model/stream.ts'
 import type { Aggregate } from '../../store/projection/reads/parts.ts'
-import { countedFor, missesPaths } from '../asks-catalog.ts'
-import { honestMembers, UNLEARNED } from '../honest-answer.ts'
+import { honestMembers, UNLEARNED } from '../answer-coverage.ts'
+import { countedFor, missesPaths } from '../depends-on-catalog.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
 import type { AggregateDeps } from './aggregate.ts'
@@ -121,8 +121,4 @@ function exists(path: string): Query {
     test: { kind: 'exists', ...span },
     ...span,
   }
-}
-
-function malformed(message: string): IngestError {
-  return new IngestError('malformed', message)
 }

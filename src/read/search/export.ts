@@ -5,22 +5,24 @@
 
 import { csvCell, safeText } from '../../bytes/csv-cell.ts'
 import { IngestError } from '../../errors.ts'
-import { EXPORT_CHUNK_EVENTS } from '../../limits.ts'
 import type { RecordFormat } from '../../model/batch/segment-read.ts'
 import { boundaryCursor, type EventId } from '../../model/event-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
 import type { Stream } from '../../model/stream.ts'
-import { missesPaths } from '../asks-catalog.ts'
+import { missesPaths } from '../depends-on-catalog.ts'
 import { ExportLosses } from './export-losses.ts'
 import { findEvents } from './find-events.ts'
 import { readRecords } from './read-records.ts'
 import { REASONS, type SearchDeps } from './search.ts'
 import { eventTimeOf, idRange, type SearchRequest } from './search-request.ts'
 
+/** Events that an export reads at a time. */
+export const EXPORT_CHUNK_EVENTS = 4_096
+
 export interface ExportTask {
   readonly request: SearchRequest
   readonly streams: readonly Stream[]
-  readonly tellsStream: boolean
+  readonly includesStreamId: boolean
   readonly kind: 'lines' | 'csv'
   /** At most this many events. */
   readonly limit: number
@@ -74,12 +76,12 @@ export class Export {
 
   /** The text before the first event. */
   get heading(): string {
-    const { kind, request, tellsStream } = this.#task
+    const { kind, request, includesStreamId } = this.#task
     if (kind !== 'csv') return ''
     const cells = (request.fields ?? []).map((path) => {
       return csvCell(request.isCsvSafe ? safeText(path) : path, true)
     })
-    const stream = tellsStream ? ['_stream'] : []
+    const stream = includesStreamId ? ['_stream'] : []
     return `${[...stream, '_id', '_ingested_at', '_event_time', ...cells].join(',')}\r\n`
   }
 
@@ -90,7 +92,7 @@ export class Export {
   }
 
   async #next(signal: AbortSignal): Promise<readonly Uint8Array[]> {
-    const { request, streams, tellsStream } = this.#task
+    const { request, streams, includesStreamId } = this.#task
     const { openStreams, sources, nowMs } = this.#deps
     const newestFirst = request.order === 'newest'
     const search = {
@@ -105,7 +107,7 @@ export class Export {
       newestFirst,
       limit: Math.min(EXPORT_CHUNK_EVENTS, this.#left),
       deadlineMs: nowMs() + request.timeoutMs,
-      shown: { format: this.#format, tellsStream },
+      shown: { format: this.#format, includesStreamId },
     }
     this.#losses.watchMarks(search.streams, this.#unread)
     if (missesPaths([request.query], search.streams)) this.#losses.addUnlearned()
@@ -143,10 +145,10 @@ export class Export {
   }
 
   #endingFor(reason: string | undefined): string {
-    const { kind, request, tellsStream } = this.#task
+    const { kind, request, includesStreamId } = this.#task
     if (reason === undefined) return ''
     if (kind !== 'csv') return `${JSON.stringify({ ...this.#losses.members, reason })}\n`
-    const others = (request.fields ?? []).length + (tellsStream ? 3 : 2)
+    const others = (request.fields ?? []).length + (includesStreamId ? 3 : 2)
     return `${quoted(`incomplete: ${reason}`)}${','.repeat(others)}\r\n`
   }
 

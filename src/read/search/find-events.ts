@@ -26,7 +26,7 @@ import type {
   SegmentExtent,
 } from '../../model/segment-place.ts'
 import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
-import { observedFor } from '../asks-catalog.ts'
+import { observedFor } from '../depends-on-catalog.ts'
 import {
   type FoundEvent,
   type Matched,

@@ -4,11 +4,15 @@
  */
 import { setImmediate as immediate } from 'node:timers/promises'
 import { type RequiredLiteral, requiredLiterals } from '../../language/required-literals.ts'
-import { PREFILTER_SLICE_MS, PREFILTER_VAIN_SEGMENTS } from '../../limits.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { PendingSegment } from '../../model/segment-place.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Wanted } from './search-sources.ts'
+
+/** How long a search looks into blocks that wait before other work has its turn. */
+export const PREFILTER_SLICE_MS = 1
+/** Segments in a row that may all have what it looks for: it then reads the rest as they come. */
+export const PREFILTER_VAIN_SEGMENTS = 16
 
 /** Lets through the segments that may have all of the literals. Takes little time, and no wait. */
 export type OpenPrefilter = (

@@ -124,13 +124,13 @@ function* affordable(keys: readonly FoundEvent[], eventBytes: number) {
 function chosenOf(
   segment: FoundSegment,
   keys: readonly EventKey[],
-  { newestFirst, tellsStream }: RecordOptions,
+  { newestFirst, includesStreamId }: RecordOptions,
 ): SegmentRead {
   const all = { fromOrdinal: 0, toOrdinal: segment.eventCount }
   return {
     ...readOf(segment, all, newestFirst),
     ordinals: Uint32Array.from(keys, ({ ordinal }) => ordinal).sort(),
-    ...(tellsStream && { streamId: String(segment.streamId) }),
+    ...(includesStreamId && { streamId: String(segment.streamId) }),
   }
 }
 

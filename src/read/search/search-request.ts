@@ -1,6 +1,6 @@
 /** What a search asks for, beyond what every request to read does. */
 import { nullable, type ObjectSchema, type Schema } from '../../api/schema.ts'
-import { IngestError } from '../../errors.ts'
+import { IngestError, malformed } from '../../errors.ts'
 import { readFieldName } from '../../language/field-text.ts'
 import {
   EVENTS_PAGE_DEFAULT,
@@ -13,7 +13,7 @@ import { isFieldPath, mayBeInArray, splitNames } from '../../model/field-path.ts
 import { ceilMs } from '../../model/rfc3339.ts'
 import { SEGMENT_ID_MAX, SEGMENT_MS_MAX, segmentIdAt } from '../../model/segment-id.ts'
 import type { IdRange } from '../../model/segment-place.ts'
-import type { TimeRange } from '../honest-answer.ts'
+import type { TimeRange } from '../answer-coverage.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { HONEST_PROPERTIES, READ_PROPERTIES } from '../schemas.ts'
 
@@ -157,25 +157,25 @@ function readPaths(value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined
   const names = typeof value === 'string' ? splitNames(value) : (value as readonly string[])
   if (names.length > SEARCH_FIELDS_MAX) {
-    throw malformed(`has over ${SEARCH_FIELDS_MAX} paths (SEARCH_FIELDS_MAX)`)
+    throw malformed(`"fields" has over ${SEARCH_FIELDS_MAX} paths (SEARCH_FIELDS_MAX)`)
   }
   const paths = names.map((name, index) => {
     const { path, isQuoted } = readFieldName(name)
     if (!isFieldPath(path) || path.startsWith('.') || path.endsWith('.')) {
-      throw malformed(`must be dotted paths such as "http.status"; number ${index + 1} is none`)
+      throw malformed(
+        `"fields" must be dotted paths such as "http.status"; number ${index + 1} is none`,
+      )
     }
     if (Buffer.byteLength(path) > FIELD_PATH_BYTES_MAX) {
-      throw malformed(`has a path over ${FIELD_PATH_BYTES_MAX} bytes (FIELD_PATH_BYTES_MAX)`)
+      throw malformed(
+        `"fields" has a path over ${FIELD_PATH_BYTES_MAX} bytes (FIELD_PATH_BYTES_MAX)`,
+      )
     }
     if (!isQuoted && mayBeInArray(path)) {
-      throw malformed('takes an array as a whole: name it without "[]"')
+      throw malformed('"fields" takes an array as a whole: name it without "[]"')
     }
     return path
   })
-  if (new Set(paths).size < paths.length) throw malformed('names a path twice')
+  if (new Set(paths).size < paths.length) throw malformed('"fields" names a path twice')
   return paths
-}
-
-function malformed(rule: string): IngestError {
-  return new IngestError('malformed', `"fields" ${rule}`)
 }

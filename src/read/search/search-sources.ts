@@ -10,7 +10,7 @@ import type {
   SegmentExtent,
 } from '../../model/segment-place.ts'
 import type { IdQuestion } from '../../store/projection/reads/id-store.ts'
-import type { TimeRange } from '../honest-answer.ts'
+import type { TimeRange } from '../answer-coverage.ts'
 
 /** An event, and its record where it was written when the event was found. */
 export interface FoundEvent extends EventKey {
@@ -21,7 +21,7 @@ export interface FoundEvent extends EventKey {
 export interface Shown {
   readonly format: RecordFormat
   /** Each record names its stream. */
-  readonly tellsStream: boolean
+  readonly includesStreamId: boolean
 }
 
 /** Where records are kept until they are shown. */

@@ -7,8 +7,8 @@ import { EVENTS_PAGE_BYTES_MAX } from '../../limits.ts'
 import { boundaryCursor, type EventId, type EventKey, formatEventId } from '../../model/event-id.ts'
 import type { SourceStream } from '../../model/field-catalog.ts'
 import { type SegmentId, segmentIdAt, segmentIdMs } from '../../model/segment-id.ts'
-import { missesPaths } from '../asks-catalog.ts'
-import { type Honesty, honestMembers, type TimeRange } from '../honest-answer.ts'
+import { type Honesty, honestMembers, type TimeRange } from '../answer-coverage.ts'
+import { missesPaths } from '../depends-on-catalog.ts'
 import type { AskedStreams } from '../read-deps.ts'
 import { type FoundEvents, findEvents, type Shortfall } from './find-events.ts'
 import {
@@ -31,7 +31,7 @@ export interface SearchTask {
   readonly request: SearchRequest
   readonly streams: AskedStreams
   /** Records name their stream. */
-  readonly tellsStream: boolean
+  readonly includesStreamId: boolean
 }
 
 export const REASONS = {
@@ -50,13 +50,13 @@ const NS_PER_MS = 1_000_000n
 /** In pieces that make up the answer. Throws `malformed`, `unavailable`, `overloaded`. */
 export async function search(
   deps: SearchDeps,
-  { request, streams, tellsStream }: SearchTask,
+  { request, streams, includesStreamId }: SearchTask,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const startMs = deps.nowMs()
   const newestFirst = isDownwards(request)
   const sources = await deps.openStreams(streams)
-  const shown = { format: { kind: 'list', fields: request.fields }, tellsStream } as const
+  const shown = { format: { kind: 'list', fields: request.fields }, includesStreamId } as const
   const found = await findEvents(
     deps.sources,
     {

@@ -1,7 +1,7 @@
 /** The sources of search over the stores and the workers. */
 import { IngestError } from '../../errors.ts'
 import { QueryError } from '../../language/query-error.ts'
-import { SEARCH_PAYLOADS_MAX, SEARCH_PENDING_ROWS } from '../../limits.ts'
+import { SEARCH_PAYLOADS_MAX } from '../../limits.ts'
 import type { SegmentRead } from '../../model/batch/segment-read.ts'
 import type { EventKey } from '../../model/event-id.ts'
 import type { SourceStream } from '../../model/field-catalog.ts'
@@ -31,6 +31,9 @@ import {
   type SearchSources,
   SourceFailure,
 } from './search-sources.ts'
+
+/** Rows of the raw store that a search lists at a time, of those that the projection may lack. */
+export const SEARCH_PENDING_ROWS = 512
 
 export interface SourceStores {
   readonly pending: Pick<PendingStore, 'list' | 'readExtent'>
@@ -194,7 +197,7 @@ async function matchStream(
       after !== undefined && segment.segmentId === after.segmentId ? after.ordinal + 1 : 0
     const toOrdinal = isCut ? Math.min(before.ordinal, segment.eventCount) : segment.eventCount
     const read = readOf(segment, { fromOrdinal, toOrdinal }, newestFirst)
-    return records?.tellsStream ? { ...read, streamId: String(streamId) } : read
+    return records?.includesStreamId ? { ...read, streamId: String(streamId) } : read
   })
   while (reads.length > 0) {
     const withRecords = records !== undefined && records.bytesLeft > 0

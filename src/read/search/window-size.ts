@@ -9,13 +9,15 @@ import {
   SEARCH_GROWTH_MAX,
   SEARCH_GROWTH_MIN,
   SEARCH_RARE_FACTOR,
-  SEARCH_WINDOW_BYTES,
   SEARCH_WINDOW_MS_MIN,
-  SEARCH_WINDOW_ROWS,
   SEARCH_WINDOW_TARGET_MS,
 } from '../../limits.ts'
 import { SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
 import type { SegmentExtent } from '../../model/segment-place.ts'
+
+/** The first stretch that a search asks the projection for: about so much, of so long. */
+export const SEARCH_WINDOW_ROWS = 32_768
+export const SEARCH_WINDOW_BYTES = 64 * 1024 * 1024
 
 /** What any query may cost, however little it reads. */
 const OVERHEAD_MS = 10

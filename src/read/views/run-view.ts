@@ -32,5 +32,5 @@ export function searchView(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const request = readSearchRequest(searchMembers(settings, changes), deps.nowMs())
-  return search(deps, { request, streams: [stream], tellsStream: false }, signal)
+  return search(deps, { request, streams: [stream], includesStreamId: false }, signal)
 }

@@ -8,7 +8,6 @@
  * types.
  */
 import { LRUCache } from 'lru-cache'
-import { CATALOG_CACHE_FIELDS_MAX, CATALOG_CACHE_MS } from '../../limits.ts'
 import {
   type FieldCatalog,
   type LearnedRows,
@@ -24,6 +23,11 @@ import { TextNames } from '../../model/text-fields.ts'
 import type { Postgres } from '../postgres.ts'
 import { type KnownField, KnownFields } from './known-fields.ts'
 import { TextlessShapes } from './textless-shapes.ts'
+
+/** How long what is known of a stream's fields serves queries before it is read again. */
+export const CATALOG_CACHE_MS = 1_000
+/** Fields of streams that are remembered so; past it the longest unread are forgotten. */
+export const CATALOG_CACHE_FIELDS_MAX = 100_000
 
 /** What a query needs to know about a stream. */
 export type CatalogStream = Pick<Stream, 'streamId' | 'textFields'>

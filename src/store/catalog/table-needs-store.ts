@@ -1,11 +1,13 @@
 /** What the catalog knows that decides the form of a stream's table. */
-import { WIDE_PATHS_MAX } from '../../limits.ts'
 import { isFieldPath, mayBeInArray } from '../../model/field-path.ts'
 import type { StreamId } from '../../model/stream.ts'
 import { ID_FIELDS, NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
 import { rankTextPaths, TextNames } from '../../model/text-fields.ts'
 import type { Postgres } from '../postgres.ts'
 import type { StreamDirectory } from '../stream-directory.ts'
+
+/** Fields up to which that is so: a wide part has 8 to 10 files for each. */
+export const WIDE_PATHS_MAX = 128
 
 export class TableNeedsStore {
   readonly #postgres: Postgres

@@ -5,7 +5,6 @@
  */
 import { setImmediate as immediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { TEXTLESS_SHAPES_KEPT_MAX } from '../../limits.ts'
 import {
   catalogPath,
   NO_TEXTLESS,
@@ -18,6 +17,9 @@ import type { StreamId } from '../../model/stream.ts'
 import type { TextNames } from '../../model/text-fields.ts'
 import type { Postgres } from '../postgres.ts'
 import { type KnownField, KnownFields } from './known-fields.ts'
+
+/** Shapes of which is remembered whether their events have text; past it as with fields. */
+export const TEXTLESS_SHAPES_KEPT_MAX = 200_000
 
 /** Descriptions that are read at a time: each may have SHAPE_PATHS_BYTES_MAX. */
 const READ_MAX = 32

@@ -6,13 +6,7 @@
  * an exact size. Table names are made of our own integers; everything else goes by parameters.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  INDEXED_INSERT_BYTES_MIN,
-  MERGE_BYTES_MAX,
-  SPOOL_INSERT_CELLS_MAX,
-  SPOOL_INSERT_ROWS,
-  WIDE_ROWS_MIN,
-} from '../../limits.ts'
+import { INDEXED_INSERT_BYTES_MIN, MERGE_BYTES_MAX, WIDE_ROWS_MIN } from '../../limits.ts'
 import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import {
   type BlockSpool,
@@ -31,6 +25,14 @@ import { StoreError } from '../store-error.ts'
 import { COMPACT_SETTINGS } from './table-form.ts'
 import { TableKeeper } from './table-keeper.ts'
 import { projectionTable, tableName } from './table-names.ts'
+
+/** Rows of one stream that trigger an insert when they are spooled. */
+export const SPOOL_INSERT_ROWS = 200_000
+/**
+ * Rows times paths of one stream that trigger an insert when they are spooled: in the engine's
+ * memory a path takes bytes of each row, with a value there or without. 25 million were too many.
+ */
+export const SPOOL_INSERT_CELLS_MAX = 16_000_000
 
 export { projectionTable, TABLE_PREFIX, tableName } from './table-names.ts'
 

@@ -10,17 +10,18 @@
  * it. So the table alone shows what is left to be done.
  */
 import { createHash } from 'node:crypto'
-import {
-  BARE_PART_BYTES_MIN,
-  ID_INDEXES_MAX,
-  MERGE_AGE_S,
-  MERGE_CROWDED_BYTES_MAX,
-  MERGE_PARTS_AT_ONCE_MAX,
-  TEXT_INDEXES_MAX,
-  WIDE_ROWS_MIN,
-} from '../../limits.ts'
+import { BARE_PART_BYTES_MIN, MERGE_CROWDED_BYTES_MAX, WIDE_ROWS_MIN } from '../../limits.ts'
 import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
 import { idIndexExpression, TEXT_INDEX_TYPE, textIndexExpression } from './text-index.ts'
+
+/** Seconds after which parts of a table of wide parts are merged however few they are. */
+export const MERGE_AGE_S = 60
+/** Parts that a merge takes at most: each takes memory. */
+export const MERGE_PARTS_AT_ONCE_MAX = 30
+/** Text fields of a stream that have an index. */
+export const TEXT_INDEXES_MAX = 11
+/** Fields of identifiers that have one. */
+export const ID_INDEXES_MAX = 4
 
 export interface TableIndex {
   /** Made from its kind, expression and type; its name begins with this. */

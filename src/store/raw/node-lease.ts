@@ -14,18 +14,17 @@
  * would have to rise above it. Its lease is held nevertheless (`leftBehind`), by the node that
  * brings in what was committed under it and is not in the projection.
  */
-import {
-  CLOCK_LEAD_MS_MAX,
-  NODE_DEAD_MS,
-  NODE_LEASE_MS,
-  NODE_LEASE_RENEW_MS,
-  NODES_LEFT_BEHIND_MAX,
-} from '../../limits.ts'
+import { CLOCK_LEAD_MS_MAX, NODE_LEASE_MS, NODE_LEASE_RENEW_MS } from '../../limits.ts'
 import { NODE_ID_MAX, nodeOfSegment, SEGMENT_ID_MS_SHIFT } from '../../model/segment-id.ts'
 import type { Postgres, Queryable } from '../postgres.ts'
 import { StoreError } from '../store-error.ts'
 import type { StoreLog } from '../store-log.ts'
 import { type ClockGuard, STORE_NOW_MS } from './clock-guard.ts'
+
+/** A node whose lease ran out this long ago is gone; the next new one takes its number over. */
+export const NODE_DEAD_MS = 120_000
+/** Numbers of gone nodes whose remains one start takes care of, beside its own. */
+export const NODES_LEFT_BEHIND_MAX = 8
 
 export interface NodeLeaseOptions {
   readonly postgres: Postgres

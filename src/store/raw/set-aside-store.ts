@@ -3,13 +3,16 @@
  * because compaction may merge or split the rows that hold them. The node that set one aside also
  * retries it, as only its own inserts could still be under way.
  */
-import { SEGMENT_EVENTS_MAX, SET_ASIDE_RETRY_SEGMENTS_MAX } from '../../limits.ts'
+import { SEGMENT_EVENTS_MAX } from '../../limits.ts'
 import type { StreamSegment } from '../../model/projection.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { LoadedRow } from '../../model/stored-row.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 import { EventStore } from './event-store.ts'
+
+/** Segments set aside that are tried again at a time. */
+export const SET_ASIDE_RETRY_SEGMENTS_MAX = 16
 
 export interface SetAsideSegment extends StreamSegment {
   /** Holds no event contents. */

@@ -5,7 +5,7 @@
  *
  * `session` is the worker's own, see `worker-lock.ts`; so nobody else can be in its transactions.
  */
-import { SPLIT_BETWEEN_ROWS_MAX, SPLIT_BYTES_MAX, SPLIT_STATEMENT_BYTES_MAX } from '../../limits.ts'
+import { SPLIT_BYTES_MAX } from '../../limits.ts'
 import { MIXED_STREAM, type MixedRun, type SegmentRun } from '../../model/mixed-runs.ts'
 import { nodeOfSegment, type SegmentId } from '../../model/segment-id.ts'
 import { encodeMembers, type SizedRow } from '../../model/stored-row.ts'
@@ -13,6 +13,11 @@ import type { StreamId } from '../../model/stream.ts'
 import type { Queryable } from '../postgres.ts'
 import { readRowPayloads, SIZED_COLUMNS, type SizedColumns, sizedRow } from './sized-rows.ts'
 import { REMOVED_NODE_ID } from './storage-sql.ts'
+
+/** Compressed bytes that one statement puts into the raw store; one row may have more. */
+export const SPLIT_STATEMENT_BYTES_MAX = 8 * 1024 * 1024
+/** Rows of the streams that are looked at, so that what is split is not merged across them. */
+export const SPLIT_BETWEEN_ROWS_MAX = 16_384
 
 /** A run that is still there: a segment of its stream. */
 export interface StoredRun extends SegmentRun {

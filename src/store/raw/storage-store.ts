@@ -1,11 +1,13 @@
 /** Up to where streams were removed and how much they hold, for readers and to refuse ingest. */
-import { STORAGE_CAP_SLACK } from '../../limits.ts'
 import type { SegmentId } from '../../model/segment-id.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { Postgres } from '../postgres.ts'
 import type { StreamDirectory } from '../stream-directory.ts'
 import { ALL_REMOVED } from './retention-store.ts'
 import { HELD_STREAMS, heldParams } from './storage-sql.ts'
+
+/** How far over its cap, by this factor, a stream refuses ingest. */
+export const STORAGE_CAP_SLACK = 1.1
 
 export interface StorageState {
   /** Streams that are further over their cap than STORAGE_CAP_SLACK. */

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Budgets } from '../../../src/accept/admission/budgets.ts'
+import { BUDGET_BURST_MS, Budgets } from '../../../src/accept/admission/budgets.ts'
 import { IngestError } from '../../../src/errors.ts'
-import { BUDGET_BURST_MS, BUDGET_STREAMS_MAX } from '../../../src/limits.ts'
+import { BUDGET_STREAMS_MAX } from '../../../src/limits.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { createRandom } from '../../support/random.ts'
 

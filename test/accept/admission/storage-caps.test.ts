@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { StorageCaps } from '../../../src/accept/admission/storage-caps.ts'
+import { STORAGE_POLL_MS, StorageCaps } from '../../../src/accept/admission/storage-caps.ts'
 import { IngestError } from '../../../src/errors.ts'
-import { STORAGE_CAP_SLACK, STORAGE_POLL_MS } from '../../../src/limits.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import type { StorageState } from '../../../src/store/raw/storage-store.ts'
+import { STORAGE_CAP_SLACK } from '../../../src/store/raw/storage-store.ts'
 import { RetainHarness } from '../../retain/retain-harness.ts'
 import { eventually } from '../../store/temporary.ts'
 import { settle } from '../../support/virtual-time.ts'

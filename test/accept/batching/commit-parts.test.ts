@@ -6,7 +6,7 @@ import {
   type CommitSegments,
   commitParts,
 } from '../../../src/accept/batching/commit-parts.ts'
-import type { PlacedPart } from '../../../src/accept/dialect.ts'
+import type { CommittedPart } from '../../../src/accept/dialect.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 
@@ -31,7 +31,7 @@ const commit: CommitSegments = async (_, segments) => {
   return all.map((_each, index) => BigInt(index + 1) as SegmentId)
 }
 
-const shown = (placed: readonly PlacedPart[]) =>
+const shown = (placed: readonly CommittedPart[]) =>
   placed.map(({ segmentIds, firstEvent }) => [segmentIds.map(Number), firstEvent])
 
 test('parts of one stream share all of its segments, one after another', async () => {
@@ -66,7 +66,7 @@ test('parts of several streams are in the run of their own stream', async () => 
 
 test('each batch of a large request has its own ids; the remembered answer too', async () => {
   const batches = [batch([5], [undefined]), batch([0], []), batch([6], [[7], [7]])]
-  let answered: readonly PlacedPart[] = []
+  let answered: readonly CommittedPart[] = []
   const remembering: CommitSegments = async (streamId, segments, answer) => {
     const ids = await commit(streamId, segments)
     assert.equal(answer?.body(ids), 'kept')

@@ -11,16 +11,16 @@ import fc from 'fast-check'
 import {
   Decompressor,
   type Encoding,
+  INFLATER_BYTES,
   parseContentEncoding,
   tryDecompressSmall,
+  WIDE_INFLATER_BYTES,
 } from '../../../src/accept/framing/decompress.ts'
 import { IngestError } from '../../../src/errors.ts'
 import {
   BODY_BYTES_MAX,
-  INFLATER_BYTES,
   SMALL_BODY_BYTES_MAX,
   SMALL_COMPRESSED_BYTES_MAX,
-  WIDE_INFLATER_BYTES,
 } from '../../../src/limits.ts'
 import { fuzzed, testSeed } from '../../support/fuzzing.ts'
 import { cutAt } from './frame-body.ts'

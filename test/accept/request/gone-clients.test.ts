@@ -115,7 +115,7 @@ async function serve() {
   } as never
   const handler = ingestHandler(deps, () => ({
     surface: 'text',
-    answerForm: 'text',
+    replyFormat: 'text',
     apiKey: 'key',
     plan: () => ({ format: TEXT_BODY }),
     judge: nothing,

@@ -53,7 +53,7 @@ const TRANSFORMS = {
 /** A dialect that works, except for what a test replaces. */
 const DIALECT: HttpDialect = {
   surface: 'native',
-  answerForm: 'native',
+  replyFormat: 'native',
   apiKey: 'key',
   plan: () => ({ format: NDJSON_BODY }),
   judge: () => undefined,

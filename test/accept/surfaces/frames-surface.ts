@@ -51,7 +51,7 @@ export function framesSurface(sender: Sender, listening: (port: number) => void)
 
 const DIALECT: Dialect = {
   surface: 'frames',
-  answerForm: 'frames',
+  replyFormat: 'frames',
   plan: () => ({ format: FRAMES_BODY }),
   judge: ({ accepted }) => {
     return accepted > 0 ? undefined : new IngestError('malformed', 'there is no whole frame')

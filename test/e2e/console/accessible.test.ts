@@ -12,6 +12,7 @@ import { after, before, test } from 'node:test'
 import type { AxeResults } from 'axe-core'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
 import { clickOn, NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -170,10 +171,10 @@ const SCENES: readonly Scene[] = [
 ]
 
 const SIZES = [
-  { width: 1280, height: 800, theme: 'light' },
-  { width: 768, height: 1024, theme: 'light' },
-  { width: 360, height: 780, theme: 'dark' },
-  { width: 320, height: 256, theme: 'light' },
+  { width: 1280, height: 800, theme: 'light', skip: false },
+  { width: 768, height: 1024, theme: 'light', skip: ONLY_LONG },
+  { width: 360, height: 780, theme: 'dark', skip: false },
+  { width: 320, height: 256, theme: 'light', skip: ONLY_LONG },
 ] as const
 
 async function openScene({ hash, shows, act }: Scene): Promise<void> {
@@ -196,8 +197,9 @@ test('the page for signing in', options, async () => {
   await page.evaluate(`sessionStorage.setItem('sluice.token', ${JSON.stringify(service.token)})`)
 })
 
-for (const { width, height, theme } of SIZES) {
-  test(`all screens, ${theme}, ${width} wide`, options, async () => {
+for (const { width, height, theme, skip } of SIZES) {
+  const named = { ...options, skip: options.skip || skip }
+  test(`all screens, ${theme}, ${width} wide`, named, async () => {
     const { page } = seen
     await page.setViewport({ width, height })
     await page.emulateMediaFeatures([

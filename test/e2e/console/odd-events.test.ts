@@ -9,6 +9,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, NDJSON_TYPE } from '../../support/api.ts'
 import { NO_BROWSER, openBrowser, type Seen, untilShown } from '../../support/browser.ts'
+import { someOf } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const dataDir = makeDataDir()
@@ -75,7 +76,7 @@ async function focusOn(value: string): Promise<void> {
 
 test('any field, included, finds its event; excluded, it does not', options, async () => {
   const { page } = seen
-  for (const [index, name] of ODD_NAMES.entries()) {
+  for (const [index, name] of someOf([...ODD_NAMES.entries()])) {
     for (const [key, found] of [
       ['f', '1 event · 1 loaded'],
       ['x', 'No event matches'],

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BUDGET_BURST_MS } from '../../../src/limits.ts'
+import { BUDGET_BURST_MS } from '../../../src/accept/admission/budgets.ts'
 import { eventually } from '../../store/temporary.ts'
 import { Api, NDJSON_TYPE, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'

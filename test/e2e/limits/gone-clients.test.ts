@@ -11,10 +11,11 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { Api, call, readIngestAnswer, type Stream } from '../../support/api.ts'
+import { rounds } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 /** Rounds of three, which is what there is room for at a time. */
-const GONE_ROUNDS = 20
+const GONE_ROUNDS = rounds(20)
 /** It is decompressed and cut by then, and far from being encoded. */
 const GONE_AFTER_MS = 150
 const NOISY = 6

@@ -11,11 +11,12 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Api, NDJSON_TYPE, type Stream } from '../../support/api.ts'
+import { ONLY_LONG } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const SECONDS = Number(process.env.SLOW_READS_SECONDS ?? 5)
 const EVENTS = Number(process.env.SLOW_READS_EVENTS ?? 200_000)
-const ROUNDS = Number(process.env.SLOW_READS_ROUNDS ?? 2)
+const ROUNDS = Number(process.env.SLOW_READS_ROUNDS ?? (ONLY_LONG ? 1 : 3))
 const PACE_MS = Number(process.env.SLOW_READS_PACE_MS ?? 0)
 const READERS = 200
 const WRITERS = 4

@@ -10,7 +10,7 @@ import { PROMOTED_STREAMS_MAX } from '../../../src/limits.ts'
 import { groupText, naiveAggregate } from '../../store/projection/reads/naive-aggregate.ts'
 import { Api, type Stream } from '../../support/api.ts'
 import { createRandom } from '../../support/random.ts'
-import { type SharedService, shareService } from '../../support/service.ts'
+import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 
 const random = createRandom()
 const EVENTS = 1_500
@@ -31,13 +31,14 @@ const TOLD = [
 
 type Fields = Readonly<Record<string, string>>
 
-let service: SharedService
+const dataDir = makeDataDir()
+let service: Service
 let api: Api
 const sent = new Map<Stream, Fields[]>()
 
 before(async () => {
   console.log(`TEST_SEED=${random.seed}`)
-  service = await shareService()
+  service = await Service.start({ dataDir })
   api = new Api(service)
   const streams: Stream[] = []
   // The first ones have tables of their own.
@@ -47,7 +48,8 @@ before(async () => {
 })
 
 after(async () => {
-  await service?.close()
+  await service?.stop()
+  await removeDataDir(dataDir)
 })
 
 const pick = <T>(values: readonly T[]): T => values[Math.floor(random.next() * values.length)]!

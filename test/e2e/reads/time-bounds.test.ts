@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, call, JSON_TYPE, NDJSON_TYPE, type Stream } from '../../support/api.ts'
+import { someOf } from '../../support/fuzzing.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 import { connectAgent } from '../agents/agent-client.ts'
 
@@ -214,9 +215,9 @@ test('every time, id and cursor is answered or refused, wherever it is given', a
   const faults: (string | undefined)[] = []
   for (const place of await places()) {
     if (place.member === 'query') continue
-    for (const value of VALUES) faults.push(await fault(place, value))
+    for (const value of someOf(VALUES)) faults.push(await fault(place, value))
     if (!/search/i.test(place.operation)) continue
-    for (const value of VALUES) faults.push(await fault(place, value, NDJSON_TYPE))
+    for (const value of someOf(VALUES)) faults.push(await fault(place, value, NDJSON_TYPE))
   }
   assert.deepEqual(
     faults.filter((one) => one !== undefined),

@@ -5,7 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { BATCH_BYTES_TARGET, SPOOL_BYTES_MIN } from '../../../src/limits.ts'
+import { BATCH_BYTES_TARGET } from '../../../src/limits.ts'
+import { SPOOL_BYTES_MIN } from '../../../src/materialize/live-buffers.ts'
 import { Api, type EventPage, type Stream } from '../../support/api.ts'
 import { makeDataDir, removeDataDir, Service } from '../../support/service.ts'
 

@@ -11,7 +11,7 @@ import { after, afterEach, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startEmbeddedClickHouse } from '../../../src/embedded/clickhouse.ts'
 import type { EmbeddedStore } from '../../../src/embedded/supervisor.ts'
-import { EXPORT_CHUNK_EVENTS } from '../../../src/limits.ts'
+import { EXPORT_CHUNK_EVENTS } from '../../../src/read/search/export.ts'
 import { eventually, recordingLog } from '../../store/temporary.ts'
 import { Api, call, NDJSON_TYPE, type Stream } from '../../support/api.ts'
 import {

@@ -14,7 +14,6 @@ import {
   SEARCH_CHUNK_EVENTS,
   SEARCH_CHUNK_EVENTS_MAX,
   SEARCH_PENDING_EVENTS_MAX,
-  SEARCH_WINDOW_ROWS,
 } from '../../../src/limits.ts'
 import {
   boundaryCursor,
@@ -29,6 +28,7 @@ import type { PendingSegment } from '../../../src/model/segment-place.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { type EventSearch, findEvents } from '../../../src/read/search/find-events.ts'
 import { type SearchSources, SourceFailure } from '../../../src/read/search/search-sources.ts'
+import { SEARCH_WINDOW_ROWS } from '../../../src/read/search/window-size.ts'
 
 const CATALOG = { observed: new Map() } as unknown as FieldCatalog
 const STREAM = { streamId: 7 as StreamId, catalog: CATALOG } as SourceStream
@@ -185,9 +185,9 @@ test('pages, end to end, are all events that match, each once and in order', asy
     fc.integer({ min: 1, max: 9 }),
     fc.option(fc.nat(3), { nil: undefined }),
     fc.boolean(),
-    async (given, newestFirst, limit, awayAfter, asksCatalog) => {
+    async (given, newestFirst, limit, awayAfter, dependsOnCatalog) => {
       const catalog = { ...CATALOG, observed: given.observed }
-      const what = asksCatalog && {
+      const what = dependsOnCatalog && {
         query: parse('http.*:1'),
         streams: [{ ...STREAM, catalog }],
       }

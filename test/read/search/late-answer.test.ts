@@ -69,7 +69,7 @@ for (const order of ['newest', 'oldest'] as const) {
     const asked = { query: 'a:1', from, to, order, timeout_ms: 1 }
     const request = readSearchRequest(asked, TO_MS)
     const streams = [STREAM as unknown as Stream]
-    const task = { request, streams, tellsStream: false }
+    const task = { request, streams, includesStreamId: false }
     const { signal } = new AbortController()
     const body = await search(deps as unknown as SearchDeps, task, signal)
     const { complete, reason, covered, events } = JSON.parse(String(body))

@@ -7,12 +7,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { parse } from '../../../src/language/parse.ts'
-import { PREFILTER_SLICE_MS, PREFILTER_VAIN_SEGMENTS } from '../../../src/limits.ts'
 import type { SourceStream } from '../../../src/model/field-catalog.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { TextNames } from '../../../src/model/text-fields.ts'
-import { PendingPrefilter } from '../../../src/read/search/pending-prefilter.ts'
+import {
+  PendingPrefilter,
+  PREFILTER_SLICE_MS,
+  PREFILTER_VAIN_SEGMENTS,
+} from '../../../src/read/search/pending-prefilter.ts'
 
 const streamOf = (id: number) => {
   const catalog = { textNames: new TextNames(['message']) }

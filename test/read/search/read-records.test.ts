@@ -1,19 +1,16 @@
 /** Goal: records come in the order of the events, of a few segments at a time, and none is lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  EVENTS_PAGE_BYTES_MAX,
-  EXPORT_CHUNK_EVENTS,
-  SEARCH_PAYLOADS_MAX,
-} from '../../../src/limits.ts'
+import { EVENTS_PAGE_BYTES_MAX, SEARCH_PAYLOADS_MAX } from '../../../src/limits.ts'
 import type { EventKey } from '../../../src/model/event-id.ts'
 import type { SegmentId } from '../../../src/model/segment-id.ts'
 import type { FoundSegment } from '../../../src/model/stored-row.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
+import { EXPORT_CHUNK_EVENTS } from '../../../src/read/search/export.ts'
 import { type RecordReaders, readRecords } from '../../../src/read/search/read-records.ts'
 import type { FoundEvent } from '../../../src/read/search/search-sources.ts'
 
-const OPTIONS = { format: { kind: 'list' }, newestFirst: true, tellsStream: false } as const
+const OPTIONS = { format: { kind: 'list' }, newestFirst: true, includesStreamId: false } as const
 
 /** Records are ids; each event takes `eventBytes`. */
 function readers(eventBytes: number) {
@@ -99,7 +96,7 @@ test('records that were written already come in their places, and are not read a
         const record = Buffer.from(`${key.segmentId}-${key.ordinal}`)
         return isWritten ? { ...key, record } : key
       })
-      const options = { format: { kind }, newestFirst: true, tellsStream: false } as const
+      const options = { format: { kind }, newestFirst: true, includesStreamId: false } as const
       const inOrder = reading === 'with' ? events : events.toReversed()
       const texts: string[] = []
       for await (const { bytes, last } of readRecords(

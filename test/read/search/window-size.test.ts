@@ -6,13 +6,16 @@ import {
   SEARCH_GROWTH_MAX,
   SEARCH_GROWTH_MIN,
   SEARCH_RARE_FACTOR,
-  SEARCH_WINDOW_BYTES,
   SEARCH_WINDOW_MS_MIN,
-  SEARCH_WINDOW_ROWS,
   SEARCH_WINDOW_TARGET_MS,
 } from '../../../src/limits.ts'
 import { SEGMENT_ID_MS_SHIFT } from '../../../src/model/segment-id.ts'
-import { asksForId, WindowSize } from '../../../src/read/search/window-size.ts'
+import {
+  asksForId,
+  SEARCH_WINDOW_BYTES,
+  SEARCH_WINDOW_ROWS,
+  WindowSize,
+} from '../../../src/read/search/window-size.ts'
 
 const sized = (eventsPerMs: number, eventBytes = 500, isRare = false) => {
   return new WindowSize({ eventsPerMs, eventBytes }, isRare)

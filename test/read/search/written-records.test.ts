@@ -70,7 +70,7 @@ async function search(streams: readonly SourceStream[]) {
     {
       ...{ streams, query: parse('a:1'), queryText: 'a:1', eventTime: undefined },
       ...{ start: 0n, end: END, before: undefined, after: undefined, newestFirst: true },
-      ...{ limit: 1_000, deadlineMs: 1, shown: { format, tellsStream: true } },
+      ...{ limit: 1_000, deadlineMs: 1, shown: { format, includesStreamId: true } },
     },
     new AbortController().signal,
     () => 0,

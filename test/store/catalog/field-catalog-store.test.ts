@@ -5,11 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import {
-  CATALOG_CACHE_FIELDS_MAX,
-  CATALOG_CACHE_MS,
-  DELTA_SHAPES_MAX,
-} from '../../../src/limits.ts'
+import { DELTA_SHAPES_MAX } from '../../../src/limits.ts'
 import {
   ANY_TYPES,
   catalogPath,
@@ -19,7 +15,11 @@ import {
 } from '../../../src/model/field-catalog.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { TEXT_FIELDS_DEFAULT } from '../../../src/model/text-fields.ts'
-import { FieldCatalogStore } from '../../../src/store/catalog/field-catalog-store.ts'
+import {
+  CATALOG_CACHE_FIELDS_MAX,
+  CATALOG_CACHE_MS,
+  FieldCatalogStore,
+} from '../../../src/store/catalog/field-catalog-store.ts'
 import { KnownFields } from '../../../src/store/catalog/known-fields.ts'
 import { SchemaStore } from '../../../src/store/catalog/schema-store.ts'
 import { newStream, TestNode } from '../../observe/nodes.ts'

@@ -4,11 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TEXTLESS_SHAPES_KEPT_MAX } from '../../../src/limits.ts'
 import { NO_TEXTLESS } from '../../../src/model/field-catalog.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { TextNames } from '../../../src/model/text-fields.ts'
-import { TextlessShapes } from '../../../src/store/catalog/textless-shapes.ts'
+import {
+  TEXTLESS_SHAPES_KEPT_MAX,
+  TextlessShapes,
+} from '../../../src/store/catalog/textless-shapes.ts'
 import type { Postgres } from '../../../src/store/postgres.ts'
 
 const NAMES = new TextNames(['message'])

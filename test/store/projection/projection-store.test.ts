@@ -9,7 +9,6 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadCorpus } from '../../../bench/corpus.ts'
-import { SPOOL_INSERT_ROWS } from '../../../src/limits.ts'
 import { stampBlock, stampMembers } from '../../../src/materialize/stamp.ts'
 import { MIXED_STREAM, type MixedRun } from '../../../src/model/mixed-runs.ts'
 import { PROJECTION_COLUMNS } from '../../../src/model/projection.ts'
@@ -18,7 +17,11 @@ import type { StreamId } from '../../../src/model/stream.ts'
 import { ClickHouse } from '../../../src/store/clickhouse.ts'
 import { MemoryFiles } from '../../../src/store/memory-files.ts'
 import { ensureClickHouse } from '../../../src/store/migrations/run.ts'
-import { ProjectionStore, projectionTable } from '../../../src/store/projection/projection-store.ts'
+import {
+  ProjectionStore,
+  projectionTable,
+  SPOOL_INSERT_ROWS,
+} from '../../../src/store/projection/projection-store.ts'
 import { IngestPipeline } from '../../../workers/ingest.ts'
 import { ReplayPipeline } from '../../../workers/replay.ts'
 import { openTcpFront } from '../../support/store-socket.ts'

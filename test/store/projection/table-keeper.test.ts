@@ -9,14 +9,8 @@ import { after, before, test } from 'node:test'
 import { loadCorpus } from '../../../bench/corpus.ts'
 import {
   BARE_PART_BYTES_MIN,
-  ID_INDEXES_MAX,
   INDEXED_INSERT_BYTES_MIN,
-  MERGE_AGE_S,
   MERGE_BYTES_MAX,
-  MERGE_PARTS_AT_ONCE_MAX,
-  SPOOL_INSERT_CELLS_MAX,
-  SPOOL_INSERT_ROWS,
-  TEXT_INDEXES_MAX,
   WIDE_ROWS_MIN,
 } from '../../../src/limits.ts'
 import { stampBlock } from '../../../src/materialize/stamp.ts'
@@ -31,9 +25,17 @@ import {
   createTableSql,
   ProjectionStore,
   projectionTable,
+  SPOOL_INSERT_CELLS_MAX,
+  SPOOL_INSERT_ROWS,
   tableName,
 } from '../../../src/store/projection/projection-store.ts'
-import { wantedIndexes } from '../../../src/store/projection/table-form.ts'
+import {
+  ID_INDEXES_MAX,
+  MERGE_AGE_S,
+  MERGE_PARTS_AT_ONCE_MAX,
+  TEXT_INDEXES_MAX,
+  wantedIndexes,
+} from '../../../src/store/projection/table-form.ts'
 import { TableKeeper } from '../../../src/store/projection/table-keeper.ts'
 import { textIndexExpression } from '../../../src/store/projection/text-index.ts'
 import { StoreError } from '../../../src/store/store-error.ts'

@@ -38,8 +38,8 @@ function segment(n: number, node: number, eventCount: number, streamId = ONE): M
 
 async function insert(streamId: StreamId, segments: readonly MixedRun[]): Promise<void> {
   await database.postgres.query(
-    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, payload,
-       last_segment_id, members) VALUES ($1, $2, now(), $3, 1, '', $4, $5)`,
+    `INSERT INTO segments (stream_id, segment_id, ingested_at, event_count, raw_bytes, sent_bytes,
+       payload, last_segment_id, members) VALUES ($1, $2, now(), $3, 1, 1, '', $4, $5)`,
     [
       streamId,
       String(segments[0]!.segmentId),

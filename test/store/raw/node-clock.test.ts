@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { CLOCK_LEAD_MS_MAX, NODE_DEAD_MS } from '../../../src/limits.ts'
+import { CLOCK_LEAD_MS_MAX } from '../../../src/limits.ts'
 import { makeSegmentId } from '../../../src/model/segment-id.ts'
-import { NodeLease } from '../../../src/store/raw/node-lease.ts'
+import { NODE_DEAD_MS, NodeLease } from '../../../src/store/raw/node-lease.ts'
 import { SILENT_LOG, startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 
 const YEARS_MS = 10 * 365 * 86_400_000

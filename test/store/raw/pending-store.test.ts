@@ -6,11 +6,11 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { SEARCH_PENDING_ROWS } from '../../../src/limits.ts'
 import { MIXED_STREAM } from '../../../src/model/mixed-runs.ts'
 import { makeSegmentId, type SegmentId, segmentIdNode } from '../../../src/model/segment-id.ts'
 import { encodeMembers } from '../../../src/model/stored-row.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
+import { SEARCH_PENDING_ROWS } from '../../../src/read/search/store-sources.ts'
 import { EventStore } from '../../../src/store/raw/event-store.ts'
 import { PendingStore } from '../../../src/store/raw/pending-store.ts'
 import { startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'

@@ -4,23 +4,22 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import {
-  NODE_LEASE_MS,
-  NODE_LEASE_RENEW_MS,
-  NODES_LEFT_BEHIND_MAX,
-  RETAIN_PURGE_GRACE_MS,
-  SET_ASIDE_RETRY_SEGMENTS_MAX,
-  SPLIT_BETWEEN_ROWS_MAX,
-  SPLIT_STATEMENT_BYTES_MAX,
-} from '../../../src/limits.ts'
+import { NODE_LEASE_MS, NODE_LEASE_RENEW_MS, RETAIN_PURGE_GRACE_MS } from '../../../src/limits.ts'
 import { makeSegmentId, type SegmentId } from '../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../src/model/stream.ts'
 import { ControlDirectory } from '../../../src/store/control/control-directory.ts'
 import { ControlStore } from '../../../src/store/control/control-store.ts'
-import { NodeLease } from '../../../src/store/raw/node-lease.ts'
+import { NODES_LEFT_BEHIND_MAX, NodeLease } from '../../../src/store/raw/node-lease.ts'
 import { RetentionStore } from '../../../src/store/raw/retention-store.ts'
-import { SetAsideStore } from '../../../src/store/raw/set-aside-store.ts'
-import { SplitStore } from '../../../src/store/raw/split-store.ts'
+import {
+  SET_ASIDE_RETRY_SEGMENTS_MAX,
+  SetAsideStore,
+} from '../../../src/store/raw/set-aside-store.ts'
+import {
+  SPLIT_BETWEEN_ROWS_MAX,
+  SPLIT_STATEMENT_BYTES_MAX,
+  SplitStore,
+} from '../../../src/store/raw/split-store.ts'
 import { DEFAULT_SETTINGS } from '../../observe/settings.ts'
 import { SILENT_LOG, startDatabase, type TestDatabase } from '../../serve/rest-harness.ts'
 import { eventually } from '../temporary.ts'

@@ -4,20 +4,17 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { BATCH_BYTES_TARGET, DEPTH_MAX, USER_AGENT_BYTES_MAX } from '../../../src/limits.ts'
+import { heldBytes } from '../../../workers/kernel/arena-copy.ts'
+import { TRIE_NODES_MAX } from '../../../workers/tape/path-trie.ts'
+import { USER_AGENT_CACHE_MAX, UserAgents } from '../../../workers/transform/agents/user-agent.ts'
 import {
-  BATCH_BYTES_TARGET,
-  DEPTH_MAX,
-  TRIE_NODES_MAX,
   USER_AGENT_BUDGET_STREAMS_MAX,
-  USER_AGENT_BYTES_MAX,
-  USER_AGENT_CACHE_MAX,
   USER_AGENT_COST_MAX,
   USER_AGENT_COST_PER_SECOND,
-  USER_AGENTS_PER_EVENT_MAX,
-} from '../../../src/limits.ts'
-import { heldBytes } from '../../../workers/kernel/arena-copy.ts'
-import { UserAgents } from '../../../workers/transform/agents/user-agent.ts'
-import { userAgentCost } from '../../../workers/transform/agents/user-agent-budget.ts'
+  userAgentCost,
+} from '../../../workers/transform/agents/user-agent-budget.ts'
+import { USER_AGENTS_PER_EVENT_MAX } from '../../../workers/transform/agents/user-agent-fields.ts'
 import { AGENTS, REDACT, transformed, Worker } from '../transform-harness.ts'
 
 const FIREFOX = 'Mozilla/5.0 (X11; Ubuntu; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0'

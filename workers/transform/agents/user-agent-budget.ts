@@ -7,11 +7,17 @@
  * grows that way: a hostile one of 500 bytes costs 16, a usual one 1.
  */
 import { LRUCache } from 'lru-cache'
-import {
-  USER_AGENT_BUDGET_STREAMS_MAX,
-  USER_AGENT_COST_MAX,
-  USER_AGENT_COST_PER_SECOND,
-} from '../../../src/limits.ts'
+
+/**
+ * Parsing of strings that are not remembered, of a stream in one batch, and what it gets back each
+ * second; strings beyond it stay without their sibling. Up to 128 bytes cost 1, more as their
+ * length squared (500 bytes: 16). A full batch of lines that all have another usual string fits; of
+ * the slowest strings known, a second's worth is a tenth of a second.
+ */
+export const USER_AGENT_COST_MAX = 4_096
+export const USER_AGENT_COST_PER_SECOND = 1_024
+/** Streams for which a worker remembers it; past it those longest unused start anew. */
+export const USER_AGENT_BUDGET_STREAMS_MAX = 4_096
 
 /** Up to here a string costs 1. */
 const UNIT_BYTES = 128

@@ -5,7 +5,7 @@
  * that OpenTelemetry's flat `user_agent.original` counts like the nested one. A sibling that exists
  * already is kept, however it is spelled.
  */
-import { DEPTH_MAX, USER_AGENTS_PER_EVENT_MAX } from '../../../src/limits.ts'
+import { DEPTH_MAX } from '../../../src/limits.ts'
 import { arena } from '../../kernel/arena.ts'
 import { ArenaText } from '../../kernel/arena-copy.ts'
 import { kernels } from '../../kernel/kernels.ts'
@@ -16,6 +16,9 @@ import { DEAD, ELEMENT, ENTRY, ESCAPED, EXTENSION, STRING } from '../../tape/tap
 import { Edits } from '../rewrite/edits.ts'
 import type { EventRewriter } from '../rewrite/event-rewriter.ts'
 import type { UserAgents } from './user-agent.ts'
+
+/** User agent strings of one event that are parsed; each may add an object to it. */
+export const USER_AGENTS_PER_EVENT_MAX = 32
 
 const NAMES = [
   'user_agent',

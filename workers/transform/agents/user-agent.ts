@@ -8,13 +8,16 @@
  * the budget (`user-agent-budget.ts`).
  */
 import { LRUCache } from 'lru-cache'
-import { USER_AGENT_BYTES_MAX, USER_AGENT_CACHE_MAX } from '../../../src/limits.ts'
+import { USER_AGENT_BYTES_MAX } from '../../../src/limits.ts'
 import { arena } from '../../kernel/arena.ts'
 import { kernels } from '../../kernel/kernels.ts'
 import { unescapeInto } from '../../tape/json-string.ts'
 import { AgentCard } from '../rewrite/agent-card.ts'
 import { parseUserAgent } from './parse-user-agent.ts'
 import { UserAgentBudget } from './user-agent-budget.ts'
+
+/** User agent strings whose parsed form a worker remembers. */
+export const USER_AGENT_CACHE_MAX = 8_192
 
 /** A power of two; with four slots each, nearly all remembered strings fit. */
 const SETS = 8_192

@@ -7,7 +7,7 @@ import { IngestError, OutcomeUnknownError } from '../../../errors.ts'
 import { SEGMENT_EVENTS_MAX } from '../../../limits.ts'
 import type { AgentEvents, AgentReport, IngestEvents } from '../../../model/batch/agent-events.ts'
 import { formatEventId } from '../../../model/event-id.ts'
-import { type Dialect, type PlacedPart, wholeBody } from '../../dialect.ts'
+import { type CommittedPart, type Dialect, wholeBody } from '../../dialect.ts'
 import { type BodyFormat, JSON_BODY, TEXT_BODY } from '../../framing/body-format.ts'
 import type { IngestReport } from '../../ingest-report.ts'
 import { type IngestDeps, ingest } from '../../request/ingest.ts'
@@ -42,7 +42,7 @@ export function agentIngest(deps: IngestDeps): IngestEvents {
 function agentDialect(kind: AgentEvents['kind']): Dialect {
   return {
     surface: 'agent',
-    answerForm: 'agent',
+    replyFormat: 'agent',
     plan: () => ({ format: agentFormat(kind) }),
     judge,
     answer: ({ accepted, rejected, errors }, parts) => {
@@ -63,7 +63,7 @@ function judge(report: IngestReport): IngestError | undefined {
   return new IngestError('malformed', `nothing was stored; event ${first.index}: ${first.message}`)
 }
 
-function idsOf({ result, segmentIds, firstEvent }: PlacedPart): string[] {
+function idsOf({ result, segmentIds, firstEvent }: CommittedPart): string[] {
   return Array.from({ length: result.accepted }, (_, index) => {
     const at = firstEvent + index
     const segmentId = segmentIds[Math.floor(at / SEGMENT_EVENTS_MAX)]!

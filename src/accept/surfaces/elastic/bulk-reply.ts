@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import type { ReplyBuffers } from '../../../bytes/reply-buffers.ts'
 import { SEGMENT_EVENTS_MAX } from '../../../limits.ts'
 import { bulkItemBytes } from '../../admission/bulk-items-bytes.ts'
-import type { PlacedPart } from '../../dialect.ts'
+import type { CommittedPart } from '../../dialect.ts'
 import type { BulkFilter } from './filter-path.ts'
 
 /** Digits that stand for a segment's id in what the workers write. */
@@ -25,7 +25,7 @@ export interface BulkReplyOptions {
 
 /** The body of the 200 answer; `parts` are all of the request's, in order. */
 export function encodeBulkReply(
-  parts: readonly PlacedPart[],
+  parts: readonly CommittedPart[],
   options: BulkReplyOptions,
 ): Uint8Array {
   const { buffers, filter, tookMs } = options
@@ -50,12 +50,12 @@ export function encodeBulkReply(
   return reply.subarray(0, length)
 }
 
-function hasErrors(parts: readonly PlacedPart[]): boolean {
+function hasErrors(parts: readonly CommittedPart[]): boolean {
   return parts.some(({ result }) => result.bulkItems?.hasErrors === true)
 }
 
 /** Copies a part's items to `reply` from `at`, with ids filled in; returns where they end. */
-function placeItems(reply: Buffer, at: number, part: PlacedPart): number {
+function placeItems(reply: Buffer, at: number, part: CommittedPart): number {
   const { bulkItems } = part.result
   if (bulkItems === undefined) return at
   const { json, idPlaces } = bulkItems
@@ -76,7 +76,7 @@ function placeItems(reply: Buffer, at: number, part: PlacedPart): number {
 function placeShortIds(
   reply: Buffer,
   at: number,
-  part: PlacedPart,
+  part: CommittedPart,
   ids: readonly Buffer[],
 ): number {
   const { json, idPlaces } = part.result.bulkItems!

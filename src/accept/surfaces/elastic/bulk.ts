@@ -14,7 +14,7 @@ import { SEGMENT_EVENTS_MAX } from '../../../limits.ts'
 import type { BulkPartOptions } from '../../../model/batch/bulk-items.ts'
 import { formatEventId } from '../../../model/event-id.ts'
 import { elasticKey } from '../../admission/presented-key.ts'
-import type { Answer, BodyPlan, HttpDialect, PlacedPart } from '../../dialect.ts'
+import type { Answer, BodyPlan, CommittedPart, HttpDialect } from '../../dialect.ts'
 import { DOCUMENT_BODY } from '../../framing/body-format.ts'
 import type { IngestReport } from '../../ingest-report.ts'
 import type { IngestDeps } from '../../request/ingest.ts'
@@ -99,12 +99,12 @@ abstract class ElasticDialect {
 }
 
 class BulkDialect extends ElasticDialect implements HttpDialect {
-  readonly answerForm = 'bulk'
+  readonly replyFormat = 'bulk'
   readonly #defaultIndex: string | undefined
   readonly #form: BulkForm
   readonly #memory: BulkMemory
   readonly #startedAt = performance.now()
-  #parts: readonly PlacedPart[] = []
+  #parts: readonly CommittedPart[] = []
 
   constructor(exchange: Exchange, memory: BulkMemory, defaultIndex: string | undefined) {
     super(exchange)
@@ -128,7 +128,7 @@ class BulkDialect extends ElasticDialect implements HttpDialect {
     return new IngestError('malformed', 'request body is required')
   }
 
-  answer(report: IngestReport, parts: readonly PlacedPart[]): Answer {
+  answer(report: IngestReport, parts: readonly CommittedPart[]): Answer {
     const tookMs = Math.round(performance.now() - this.#startedAt)
     this.#parts = parts
     if (this.#form.isForFluentBit) return encodeFluentBitReply(report, tookMs)
@@ -149,7 +149,7 @@ class BulkDialect extends ElasticDialect implements HttpDialect {
 
 /** `_doc` and `_create`: one document, stored like a bulk request of one item. */
 class DocumentDialect extends ElasticDialect implements HttpDialect {
-  readonly answerForm = 'document'
+  readonly replyFormat = 'document'
   readonly #index: string
   readonly #id: string | undefined
   readonly #filterPath: string
@@ -174,7 +174,7 @@ class DocumentDialect extends ElasticDialect implements HttpDialect {
     return new IngestError('malformed', reason)
   }
 
-  answer(_report: IngestReport, parts: readonly PlacedPart[]): Answer {
+  answer(_report: IngestReport, parts: readonly CommittedPart[]): Answer {
     const { segmentIds, firstEvent } = parts[0]!
     const segmentId = segmentIds[Math.floor(firstEvent / SEGMENT_EVENTS_MAX)]!
     const ordinal = firstEvent % SEGMENT_EVENTS_MAX

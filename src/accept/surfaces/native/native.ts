@@ -40,14 +40,14 @@ export const nativeSurface: Surface = ({ deps }) => {
 
 class NativeDialect implements HttpDialect {
   readonly surface: 'native' | 'text'
-  readonly answerForm: 'native' | 'text'
+  readonly replyFormat: 'native' | 'text'
   readonly apiKey: string
   readonly #contentType: string
   refusalReason: string | undefined
 
   constructor(exchange: Exchange, surface: 'native' | 'text') {
     this.surface = surface
-    this.answerForm = surface
+    this.replyFormat = surface
     this.apiKey = exchange.header('x-api-key')
     this.#contentType = exchange.header('content-type')
   }

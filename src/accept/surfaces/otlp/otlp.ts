@@ -73,7 +73,7 @@ function encodingOf(mediaType: string): OtlpEncoding {
 
 class OtlpDialect implements HttpDialect {
   readonly surface = 'otlp'
-  readonly answerForm = 'otlp'
+  readonly replyFormat = 'otlp'
   readonly apiKey: string
   readonly #mediaType: string
   readonly #encoding: OtlpEncoding

@@ -22,9 +22,9 @@ import { QUERY_CONDITIONS_MAX, QUERY_PATHS_MAX, SERVICE_BYTES_MAX } from '../../
 import { catalogPath, type PathParts } from '../../../model/field-catalog.ts'
 import { isFieldPath } from '../../../model/field-path.ts'
 import { CONTEXT_SERVICE_AT } from '../../../model/projection.ts'
+import type { BranchFields } from './branch-fields.ts'
 import { compileSystemTest } from './compile-system.ts'
 import { compileTest } from './compile-test.ts'
-import type { LegFields } from './leg-fields.ts'
 import { ElementScope, eventScope, type Scope } from './scope.ts'
 import type { SqlParams } from './sql-params.ts'
 import type { Column, TypedColumn } from './typed-column.ts'
@@ -33,7 +33,7 @@ import type { Column, TypedColumn } from './typed-column.ts'
  * Throws `QueryError` for a query that asks for too much: more paths or conditions than may be.
  * Adds to `params`.
  */
-export function compileQuery(query: Query, fields: LegFields, params: SqlParams): string {
+export function compileQuery(query: Query, fields: BranchFields, params: SqlParams): string {
   return new Compiler(params).compile(query, eventScope(fields))
 }
 

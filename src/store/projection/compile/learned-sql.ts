@@ -10,14 +10,14 @@ export interface Receipt {
   readonly untilMs: number
 }
 
-export type Era = 'learned' | 'other'
+export type CatalogCoverage = 'learned' | 'other'
 
 /**
  * The condition for the rows of that era among those received in `receipt`: `true` if all are,
  * `false` if none is.
  */
 export function eraSql(
-  era: Era,
+  era: CatalogCoverage,
   { untilMs, behind }: LearnedRows,
   receipt: Receipt,
   params: SqlParams,

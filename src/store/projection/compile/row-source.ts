@@ -2,10 +2,10 @@
  * The rows that a query is about, as a sub-select: whatever is computed from them (groups, ids,
  * counts) is a SELECT over it.
  *
- * It is a UNION ALL of legs: one for each table that holds rows of the streams, two where the
- * catalog has not learned from all of the table's rows. Each leg computes the columns that were
+ * It is a UNION ALL of branches: one for each table that holds rows of the streams, two where the
+ * catalog has not learned from all of the table's rows. Each branch computes the columns that were
  * asked for, so it reads only the subcolumns and the ranges of the primary key that it needs. Rows
- * that were removed are in no leg.
+ * that were removed are in no branch.
  *
  * Where the query's condition is no AND, the statement says that it is read first (PREWHERE). The
  * engine would decide the same, but only after it has added up the sizes of all columns of all
@@ -21,17 +21,17 @@ import { SEGMENT_ID_MAX, segmentIdMs } from '../../../model/segment-id.ts'
 import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
 import { tableName } from '../projection-store.ts'
+import { anyFields, type BranchFields, learnedFields } from './branch-fields.ts'
 import { compileQuery } from './compile-query.ts'
-import { type Era, eraSql, type Receipt, upToSql } from './learned-sql.ts'
-import { anyFields, type LegFields, learnedFields } from './leg-fields.ts'
+import { type CatalogCoverage, eraSql, type Receipt, upToSql } from './learned-sql.ts'
 import { mergeCatalogs } from './merge-catalogs.ts'
 import type { PresentTables } from './projection-tables.ts'
 import type { SqlParams } from './sql-params.ts'
 
-/** What one SELECT of the sub-select reads: for expressions that differ from leg to leg. */
-export interface RowLeg {
+/** What one SELECT of the sub-select reads: for expressions that differ from branch to branch. */
+export interface UnionBranch {
   /** Which types paths may have in these rows: see `typedColumns`. */
-  readonly fields: LegFields
+  readonly fields: BranchFields
   /** An expression for the number of the row's stream. */
   readonly stream: string
 }
@@ -49,14 +49,14 @@ export interface RowSourceOptions {
    * whose meaning depends on which paths are known.
    */
   readonly observed?: NodeMarks
-  /** What follows SELECT; each leg must give the same names, and compatible types. */
-  readonly columns: (leg: RowLeg) => string
+  /** What follows SELECT; each branch must give the same names, and compatible types. */
+  readonly columns: (branch: UnionBranch) => string
   /** The columns have the ids of segments, so that a condition on them reads nothing more. */
   readonly readsIds?: boolean
   /** A further condition, such as a window of ids. */
-  readonly where?: (leg: RowLeg) => string
-  /** What follows the conditions of each leg, such as a GROUP BY of its own. */
-  readonly tail?: (leg: RowLeg) => string
+  readonly where?: (branch: UnionBranch) => string
+  /** What follows the conditions of each branch, such as a GROUP BY of its own. */
+  readonly tail?: (branch: UnionBranch) => string
 }
 
 /**
@@ -70,17 +70,17 @@ export function rowSource(
   tables: PresentTables,
   params: SqlParams,
 ): string | undefined {
-  const legs = rowLegs(options, database, tables, params)
-  return legs && unionOf(legs)
+  const branches = unionBranches(options, database, tables, params)
+  return branches && unionOf(branches)
 }
 
-/** The legs as one sub-select. */
-export function unionOf(legs: readonly string[]): string {
-  return `(${legs.join('\n  UNION ALL ')})`
+/** The branches as one sub-select. */
+export function unionOf(branches: readonly string[]): string {
+  return `(${branches.join('\n  UNION ALL ')})`
 }
 
 /** The SELECTs that it is made of. */
-export function rowLegs(
+export function unionBranches(
   options: RowSourceOptions,
   database: string,
   tables: PresentTables,
@@ -95,12 +95,12 @@ export function rowLegs(
     )
   }
   const source = new RowSource(options, database, params)
-  const legs = own.flatMap((stream) => source.ownLegs(stream))
-  if (tables.hasShared) legs.push(...source.sharedLegs())
-  if (legs.length === 0) return undefined
-  // Where nothing can match, one leg stays, because the SELECT around it needs its columns.
-  const kept = legs.filter(({ isEmpty }) => !isEmpty)
-  return (kept.length === 0 ? legs.slice(0, 1) : kept).map(({ sql }) => sql)
+  const branches = own.flatMap((stream) => source.ownLegs(stream))
+  if (tables.hasShared) branches.push(...source.sharedLegs())
+  if (branches.length === 0) return undefined
+  // Where nothing can match, one branch stays, because the SELECT around it needs its columns.
+  const kept = branches.filter(({ isEmpty }) => !isEmpty)
+  return (kept.length === 0 ? branches.slice(0, 1) : kept).map(({ sql }) => sql)
 }
 
 interface LegSql {
@@ -125,10 +125,14 @@ class RowSource {
 
   ownLegs(stream: SourceStream): readonly LegSql[] {
     const id = this.#params.add('UInt32', stream.streamId)
-    return this.#legs(stream.catalog, [stream], { stream: id, table: stream.streamId, rows: [] })
+    return this.#branches(stream.catalog, [stream], {
+      stream: id,
+      table: stream.streamId,
+      rows: [],
+    })
   }
 
-  /** Streams with the same text fields share a leg: their conditions are the same. */
+  /** Streams with the same text fields share a branch: their conditions are the same. */
   sharedLegs(): readonly LegSql[] {
     const groups = new Map<string, SourceStream[]>()
     for (const stream of this.#options.streams) {
@@ -144,7 +148,7 @@ class RowSource {
           ? `stream_id = ${this.#params.add('UInt32', ids[0])}`
           : `stream_id IN (${this.#params.add('Array(UInt32)', ids)})`
       const catalog = mergeCatalogs(streams.map((stream) => stream.catalog))
-      return this.#legs(catalog, streams, {
+      return this.#branches(catalog, streams, {
         stream: 'stream_id',
         table: MIXED_STREAM,
         rows: [rows],
@@ -159,7 +163,7 @@ class RowSource {
    * first one does not say where it ends: it would have to read the id of each row. Where ids are
    * read anyway, both are one, as planning a SELECT takes as long as reading some parts.
    */
-  #legs(
+  #branches(
     catalog: FieldCatalog,
     streams: readonly SourceStream[],
     from: { readonly stream: string; readonly table: StreamId; readonly rows: readonly string[] },
@@ -176,7 +180,7 @@ class RowSource {
       const sql = `SELECT ${columns} FROM ${this.#database}.${table} ${prewhere}${where}`
       return { sql, isEmpty: era === 'false' || condition === 'false' }
     }
-    const isIn = (era: Era) => eraSql(era, catalog.learned, receipt, this.#params)
+    const isIn = (era: CatalogCoverage) => eraSql(era, catalog.learned, receipt, this.#params)
     const { upTo } = catalog.learned
     const endsWithLearned = this.#options.observed !== undefined && upTo.size > 0
     const isProjected = ({ projected }: SourceStream) => projected && coversMarks(upTo, projected)
@@ -208,14 +212,14 @@ class RowSource {
     return `${otherRows} AND ${upToSql(observed, SEGMENT_ID_MAX, this.#params)}`
   }
 
-  #part(leg: RowLeg): Part {
+  #part(branch: UnionBranch): Part {
     const { query, columns, where, tail } = this.#options
-    const condition = compileQuery(query, leg.fields, this.#params)
+    const condition = compileQuery(query, branch.fields, this.#params)
     return {
-      columns: columns(leg),
-      tail: tail?.(leg) ?? '',
+      columns: columns(branch),
+      tail: tail?.(branch) ?? '',
       condition,
-      further: where?.(leg) ?? 'true',
+      further: where?.(branch) ?? 'true',
     }
   }
 

@@ -8,7 +8,7 @@
 import { isServiceField, SERVICE_FIELDS } from '../../../model/event-labels.ts'
 import { NO_TEXTLESS, type PathParts, type Textless } from '../../../model/field-catalog.ts'
 import type { TextNames } from '../../../model/text-fields.ts'
-import type { LegFields } from './leg-fields.ts'
+import type { BranchFields } from './branch-fields.ts'
 import {
   type Column,
   dynamicColumn,
@@ -34,7 +34,7 @@ export interface Scope {
   isService(path: PathParts): boolean
 }
 
-export function eventScope(fields: LegFields): Scope {
+export function eventScope(fields: BranchFields): Scope {
   let named: readonly string[] | undefined
   return {
     textNames: fields.textNames,
@@ -57,7 +57,7 @@ export function eventScope(fields: LegFields): Scope {
 }
 
 /** The fields that may name the service, as the rows have them: in any case of letters. */
-function serviceFields({ typesOf, paths }: LegFields): readonly string[] {
+function serviceFields({ typesOf, paths }: BranchFields): readonly string[] {
   const seen = paths.flatMap(([name = '', ...deeper]) => {
     return deeper.length === 0 && isServiceField(name) ? [name] : []
   })

@@ -6,7 +6,7 @@
 export class SqlParams {
   readonly #names = new Map<string, string>()
   readonly #values: Record<string, unknown> = {}
-  /** All legs and all queries of the statement together: at most `QUERY_CONDITIONS_MAX`. */
+  /** All branches and all queries of the statement together: at most `QUERY_CONDITIONS_MAX`. */
   conditions = 0
 
   /** In the form that `ClickHouse.query` takes. */

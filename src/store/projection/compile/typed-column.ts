@@ -4,7 +4,7 @@
  */
 import type { PathParts, ScalarType } from '../../../model/field-catalog.ts'
 import { quoteFieldPath } from '../../../model/field-path.ts'
-import type { LegFields } from './leg-fields.ts'
+import type { BranchFields } from './branch-fields.ts'
 
 /** A column, or within an element's condition a variable that stands for an element of one. */
 export interface Column {
@@ -40,7 +40,7 @@ export function dynamicColumn(path: PathParts): Column | undefined {
 }
 
 /** The columns of all scalars that the path may have, those in arrays of scalars last. */
-export function typedColumns(path: PathParts, fields: LegFields): readonly TypedColumn[] {
+export function typedColumns(path: PathParts, fields: BranchFields): readonly TypedColumn[] {
   const column = dynamicColumn(path)
   if (column === undefined) return []
   const { sql, arrays } = column
@@ -54,7 +54,7 @@ export function typedColumns(path: PathParts, fields: LegFields): readonly Typed
 }
 
 /** Arrays of objects at the path; undefined where there are none. */
-export function objectsColumn(path: PathParts, fields: LegFields): Column | undefined {
+export function objectsColumn(path: PathParts, fields: BranchFields): Column | undefined {
   const column = dynamicColumn(path)
   const name = OBJECTS[path.length - 1]
   if (column === undefined || name === undefined) return undefined

@@ -1,7 +1,7 @@
 /**
  * One statement for an aggregating query, one scan of its rows.
  *
- *   legs: parts by typed keys, then kinds and texts ─▶ merged by group, and by group and bucket
+ *   branches: parts by typed keys, then kinds and texts ─▶ merged by group, and by group and bucket
  *         ─▶ ranked ─▶ the largest groups, and all others together
  *
  * A group's size is its size over all its buckets. Without buckets, or without other keys, no
@@ -9,7 +9,7 @@
  */
 
 import type { Buckets, GroupKey, Order } from '../../../model/aggregates.ts'
-import { type RowLeg, unionOf } from '../compile/row-source.ts'
+import { type UnionBranch, unionOf } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import { legKey } from './group-columns.ts'
 import { type Aggregate, ALL_EVENTS, type Part, Parts, type PlacedParts } from './parts.ts'
@@ -26,11 +26,11 @@ export interface AggregateQuery {
 }
 
 export interface AggregateSql {
-  /** The columns that a leg of the rows selects, and its GROUP BY. */
-  readonly columns: (leg: RowLeg) => string
-  readonly tail: (leg: RowLeg) => string
-  /** The statement over those legs. */
-  readonly over: (legs: readonly string[]) => string
+  /** The columns that a branch of the rows selects, and its GROUP BY. */
+  readonly columns: (branch: UnionBranch) => string
+  readonly tail: (branch: UnionBranch) => string
+  /** The statement over those branches. */
+  readonly over: (branches: readonly string[]) => string
   readonly placed: readonly PlacedParts[]
 }
 
@@ -45,12 +45,12 @@ export function aggregateSql(
   const sql = new Statement(query, params, parts.all, placed)
   const isRanked = query.hasOthers ? sql.fields.length > 0 : sql.isSeries
   return {
-    columns: (leg) => sql.columns(leg),
-    tail: (leg) => sql.tail(leg),
-    over: (legs) => {
-      const [first] = legs
-      if (sql.isCount && legs.length === 1 && first !== undefined) return first
-      return isRanked ? sql.ranked(unionOf(legs)) : sql.plain(unionOf(legs))
+    columns: (branch) => sql.columns(branch),
+    tail: (branch) => sql.tail(branch),
+    over: (branches) => {
+      const [first] = branches
+      if (sql.isCount && branches.length === 1 && first !== undefined) return first
+      return isRanked ? sql.ranked(unionOf(branches)) : sql.plain(unionOf(branches))
     },
     placed,
   }
@@ -80,7 +80,7 @@ class Statement {
     this.fields = query.keys.flatMap((key) => (key.kind === 'bucket' ? [] : [key]))
   }
 
-  /** Only how many events match: the SELECT of a single leg is the statement, with `p0`. */
+  /** Only how many events match: the SELECT of a single branch is the statement, with `p0`. */
   get isCount(): boolean {
     return this.#parts.length === 1 && this.#groupNames.length === 0
   }
@@ -90,25 +90,25 @@ class Statement {
     return this.#buckets !== undefined && this.fields.length > 0
   }
 
-  columns(leg: RowLeg): string {
-    const keys = this.#legKeys(leg).flatMap(({ kind, text }, index) => {
+  columns(branch: UnionBranch): string {
+    const keys = this.#legKeys(branch).flatMap(({ kind, text }, index) => {
       return [`${kind} AS k${index}`, `${this.#cut(text)} AS t${index}`]
     })
     const bucket = this.#buckets === undefined ? [] : ['b']
-    const parts = this.#parts.map((part, index) => `${part.row(leg)} AS p${index}`)
+    const parts = this.#parts.map((part, index) => `${part.row(branch)} AS p${index}`)
     return [...keys, ...bucket, ...parts].join(', ')
   }
 
-  tail(leg: RowLeg): string {
-    const groups = this.#legKeys(leg).flatMap(({ groupBy }) => groupBy)
+  tail(branch: UnionBranch): string {
+    const groups = this.#legKeys(branch).flatMap(({ groupBy }) => groupBy)
     if (this.#buckets !== undefined) groups.push(`${this.#bucket(this.#buckets)} AS b`)
     return groups.length === 0 ? '' : `GROUP BY ${groups.join(', ')}`
   }
 
-  #legKeys(leg: RowLeg) {
+  #legKeys(branch: UnionBranch) {
     const isOneOfMany = this.#query.keys.length > 1
     return this.fields.map((field, index) => {
-      return legKey(field, leg, { alias: `g${index}`, isOneOfMany })
+      return legKey(field, branch, { alias: `g${index}`, isOneOfMany })
     })
   }
 
@@ -138,16 +138,16 @@ class Statement {
     return this.#buckets === undefined ? this.#keyNames : [...this.#keyNames, 'b']
   }
 
-  /** Leaves out groups without rows: a leg that groups by nothing has one group, empty or not. */
+  /** Leaves out groups without rows: a branch without a GROUP BY has one group, empty or not. */
   get #notEmpty(): string {
     return this.#groupNames.length === 0 ? '' : ` WHERE p${ALL_EVENTS} > 0`
   }
 
-  plain(legs: string): string {
+  plain(branches: string): string {
     const finished = (at: number) => this.#parts[at]!.finish(`p${at}`)
     const names = this.#groupNames
     const all = [...names, ...this.#values('p')]
-    const from = `FROM ${legs}${this.#notEmpty}`
+    const from = `FROM ${branches}${this.#notEmpty}`
     if (names.length === 0) return `SELECT ${all.join(', ')} ${from}`
     const group = `${from} GROUP BY ${names.join(', ')}`
     if (this.#buckets !== undefined) return `SELECT ${all.join(', ')} ${group} ORDER BY b`
@@ -158,12 +158,12 @@ class Statement {
   }
 
   /** Groups get their rank over all buckets; those past the limit become one. */
-  ranked(legs: string): string {
+  ranked(branches: string): string {
     const keys = this.#keyNames
     const names = this.#groupNames
     const merged = this.#parts.map((part, at) => `${part.merge(`p${at}`)} AS u${at}`)
     const byGroup = `SELECT ${[...names, ...merged].join(', ')}
-      FROM ${legs}${this.#notEmpty} GROUP BY ${names.join(', ')}`
+      FROM ${branches}${this.#notEmpty} GROUP BY ${names.join(', ')}`
     const window = `OVER (PARTITION BY ${keys.join(', ')})`
     const size = this.#size((at) => `${this.#parts[at]!.finish(`u${at}`)} ${window}`)
     const sized = `SELECT *, ${size ?? '0'} AS size FROM (${byGroup})`

@@ -2,19 +2,22 @@
 
 import { mainTurns } from '../../../api/main-turns.ts'
 import type { Query } from '../../../language/query-tree.ts'
-import { MAIN_SLICE_ROWS, QUERY_DISTINCT_MAX } from '../../../limits.ts'
+import { QUERY_DISTINCT_MAX } from '../../../limits.ts'
 import { GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse, EngineStats } from '../../clickhouse.ts'
 import type { PresentTables, ProjectionTables } from '../compile/projection-tables.ts'
-import { rowLegs } from '../compile/row-source.ts'
+import { unionBranches } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { NO_PROJECTIONS, querySettings, tooManyGroups, toQueryError } from '../query-bounds.ts'
 import { isOutOfMemory, type ReadBlocks } from '../within-memory.ts'
 import { type AggregateQuery, aggregateSql } from './aggregate-sql.ts'
 import { finishAggregate, type PartValue } from './finish-aggregate.ts'
 import { ALL_EVENTS } from './parts.ts'
+
+/** Rows of a query's result that it takes over at a time. */
+export const MAIN_SLICE_ROWS = 1_000
 
 /** What an aggregating query is about. */
 export interface AggregateTask extends AggregateQuery {
@@ -119,7 +122,7 @@ export class AggregateStore {
     const params = new SqlParams()
     const sql = aggregateSql(task, params, isExact)
     const of = { ...task, columns: sql.columns, tail: sql.tail }
-    const legs = rowLegs(of, this.#tables.database, tables, params)
+    const branches = unionBranches(of, this.#tables.database, tables, params)
     // What is known of whole parts is how many rows they have.
     const mayCountParts = task.query.kind === 'all' && task.keys.length === 0
     const settings = mayCountParts ? '' : NO_PROJECTIONS
@@ -129,10 +132,10 @@ export class AggregateStore {
       onStats: (heard: EngineStats) => void (stats = heard),
     }
     const rows =
-      legs === undefined
+      branches === undefined
         ? []
         : await this.#clickhouse.query<ResultRow>(
-            `${sql.over(legs)} ${settings}`,
+            `${sql.over(branches)} ${settings}`,
             params.values,
             settingsOf(task, blocks),
             options,

@@ -10,7 +10,7 @@ import type { SourceStream } from '../../../model/field-catalog.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
 import type { ProjectionTables } from '../compile/projection-tables.ts'
-import { type RowLeg, rowSource } from '../compile/row-source.ts'
+import { rowSource, type UnionBranch } from '../compile/row-source.ts'
 import { SqlParams } from '../compile/sql-params.ts'
 import { querySettings, toQueryError } from '../query-bounds.ts'
 import { legKey } from './group-columns.ts'
@@ -75,10 +75,10 @@ export class FacetsStore {
     try {
       const rows = await this.#tables.read(task.streams, async (tables) => {
         const params = new SqlParams()
-        const columns = (leg: RowLeg) => facetColumns(task, leg)
-        const legs = rowSource({ ...task, columns }, this.#tables.database, tables, params)
-        if (legs === undefined) return []
-        const sql = facetsSql(legs, params.add('UInt64', task.limit + 1))
+        const columns = (branch: UnionBranch) => facetColumns(task, branch)
+        const branches = rowSource({ ...task, columns }, this.#tables.database, tables, params)
+        if (branches === undefined) return []
+        const sql = facetsSql(branches, params.add('UInt64', task.limit + 1))
         return this.#tables.memory.run(task.streams, task.timeoutMs, (blocks, leftMs) => {
           const settings = { ...querySettings(leftMs, blocks), ...groupsOf(task) }
           const options = signal && { signal }
@@ -98,9 +98,9 @@ function groupsOf({ fields }: FacetsTask) {
 }
 
 /** `ignore` is only there to define the aliases; it is no column of the answer. */
-function facetColumns({ fields, timeBasis }: FacetsTask, leg: RowLeg): string {
+function facetColumns({ fields, timeBasis }: FacetsTask, branch: UnionBranch): string {
   const keys = fields.map((field, index) => {
-    return legKey(field, leg, { alias: `g${index}`, isOneOfMany: false })
+    return legKey(field, branch, { alias: `g${index}`, isOneOfMany: false })
   })
   const aliases = keys.flatMap(({ groupBy }) => groupBy)
   const values = keys.map(({ kind, text }, index) => {
@@ -110,7 +110,7 @@ function facetColumns({ fields, timeBasis }: FacetsTask, leg: RowLeg): string {
 }
 
 /** One value more than is returned: the row of events without a value may be among them. */
-function facetsSql(legs: string, limit: string): string {
+function facetsSql(branches: string, limit: string): string {
   return `SELECT f, k, t, count() AS c,
       sum(if(k = 0, 0, count())) OVER (PARTITION BY f) AS present,
       sum(if(k = 0, 0, 1)) OVER (PARTITION BY f) AS found,
@@ -118,7 +118,7 @@ function facetsSql(legs: string, limit: string): string {
       toString(toUnixTimestamp64Nano(CAST(min(min(at)) OVER (), 'DateTime64(9)'))) AS oldest
     FROM (
       SELECT arrayJoin(e) AS one, one.1 AS f, one.2 AS k, one.3 AS t, at
-      FROM (SELECT e, at FROM ${legs} ORDER BY at DESC LIMIT ${FACET_EVENTS_MAX})
+      FROM (SELECT e, at FROM ${branches} ORDER BY at DESC LIMIT ${FACET_EVENTS_MAX})
     ) GROUP BY f, k, t ORDER BY f, k = 0, c DESC, k, t LIMIT ${limit} BY f`
 }
 

@@ -1,14 +1,14 @@
 /**
- * What events are grouped by, on one leg of the rows (`compile/row-source.ts`): typed subcolumns,
- * because ClickHouse refuses GROUP BY on a value of any type, and because grouping by a typed one
- * costs a quarter. Each group then becomes a kind and a text, which are the same on all legs,
- * whatever types each leg knows. That conversion runs once per group, not once per row.
+ * What events are grouped by, on one branch of the rows (`compile/row-source.ts`): typed
+ * subcolumns, because ClickHouse refuses GROUP BY on a value of any type, and because grouping by a typed one
+ * costs a quarter. Each group then becomes a kind and a text, which are the same on all branches,
+ * whatever types each branch knows. That conversion runs once per group, not once per row.
  */
 
 import type { FieldRef } from '../../../model/aggregates.ts'
 import { LEVELS } from '../../../model/event-labels.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
-import type { RowLeg } from '../compile/row-source.ts'
+import type { UnionBranch } from '../compile/row-source.ts'
 import { dynamicColumn } from '../compile/typed-column.ts'
 
 /** Numbers of the kinds: their index in `GROUP_KINDS`. */
@@ -19,7 +19,7 @@ const BOOLEAN = 3
 const OTHER = 4
 
 export interface LegKey {
-  /** What the leg groups by, each with its alias; none where all rows are of one group. */
+  /** What the branch groups by, each with its alias; none where all rows are of one group. */
   readonly groupBy: readonly string[]
   /** A UInt8 of the groups. */
   readonly kind: string
@@ -34,14 +34,14 @@ export interface KeyOptions {
   readonly isOneOfMany: boolean
 }
 
-export function legKey(field: FieldRef, leg: RowLeg, options: KeyOptions): LegKey {
+export function legKey(field: FieldRef, branch: UnionBranch, options: KeyOptions): LegKey {
   return field.kind === 'path'
-    ? pathKey(field.path, leg, options.alias)
-    : labelKey(field.label, leg, options)
+    ? pathKey(field.path, branch, options.alias)
+    : labelKey(field.label, branch, options)
 }
 
-function pathKey(path: string, leg: RowLeg, alias: string): LegKey {
-  const { scalars, elements, hasObjects } = leg.fields.typesOf([path])
+function pathKey(path: string, branch: UnionBranch, alias: string): LegKey {
+  const { scalars, elements, hasObjects } = branch.fields.typesOf([path])
   const column = dynamicColumn([path])!.sql
   const keys = scalars.map((type) => ({ sql: `${column}.:${type}`, ...textOf(type, alias), type }))
   const groupBy = keys.map(({ sql, name }) => `${sql} AS ${name}`)
@@ -50,7 +50,7 @@ function pathKey(path: string, leg: RowLeg, alias: string): LegKey {
   if (elements.length > 0 || hasObjects) {
     const name = `${alias}_other`
     const isArray = `startsWith(dynamicType(${column}), 'Array')`
-    // As JSON: `ARRAY_SETTINGS` says how. Of two streams or legs, equal arrays have one text.
+    // As JSON: `ARRAY_SETTINGS` says how. Of two streams or branches, equal arrays have one text.
     groupBy.push(`if(${isArray}, toJSONString(${column}), NULL) AS ${name}`)
     kinds.push(`isNotNull(${name}), ${OTHER}`)
     texts.push(name)
@@ -83,16 +83,16 @@ function textOf(type: ScalarType, alias: string): { readonly name: string; reado
 
 function labelKey(
   label: (FieldRef & { kind: 'system' })['label'],
-  leg: RowLeg,
+  branch: UnionBranch,
   { alias, isOneOfMany }: KeyOptions,
 ): LegKey {
   const name = `${alias}_${label}`
   switch (label) {
     case '_stream': {
       const kind = `toUInt8(${STRING})`
-      const isConstant = leg.stream.startsWith('{')
-      if (isConstant) return { groupBy: [], kind, text: `toString(${leg.stream})` }
-      return { groupBy: [`${leg.stream} AS ${name}`], kind, text: `toString(${name})` }
+      const isConstant = branch.stream.startsWith('{')
+      if (isConstant) return { groupBy: [], kind, text: `toString(${branch.stream})` }
+      return { groupBy: [`${branch.stream} AS ${name}`], kind, text: `toString(${name})` }
     }
     case '_shape':
       return {

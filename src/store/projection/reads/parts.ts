@@ -1,7 +1,7 @@
 /**
  * The parts that aggregates are made of: a sum of integers, a sum of floats, a state of quantiles.
- * A leg computes each over its rows; then they are merged, over legs, buckets and groups, as often
- * as need be. Parts that several aggregates need are computed once.
+ * A branch computes each over its rows; then they are merged, over branches, buckets and groups,
+ * as often as need be. Parts that several aggregates need are computed once.
  *
  * Numbers are read by the types that they are stored with, so that no digit is lost: integers are
  * added as 128 bits.
@@ -16,7 +16,7 @@ import {
 } from '../../../model/aggregates.ts'
 import type { ScalarType } from '../../../model/field-catalog.ts'
 import { compileQuery, isTrue } from '../compile/compile-query.ts'
-import type { RowLeg } from '../compile/row-source.ts'
+import type { UnionBranch } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import { dynamicColumn } from '../compile/typed-column.ts'
 
@@ -32,8 +32,8 @@ export interface Aggregate {
 }
 
 export interface Part {
-  /** Over a leg's rows. */
-  readonly row: (leg: RowLeg) => string
+  /** Over a branch's rows. */
+  readonly row: (branch: UnionBranch) => string
   /** Merges a column of it and can be merged again. */
   readonly merge: (column: string) => string
   /** Like `merge`, for the last merge. */
@@ -125,48 +125,50 @@ export class Parts {
     if (name === 'count' && field === undefined && query === undefined) return ALL_EVENTS
     const isEnd = fn === 'min' || fn === 'max'
     const key = `${name}|${isEnd ? fn : ''}|${sourceKey({ field, query })}`
-    const condition = (leg: RowLeg) => {
-      return query === undefined ? undefined : this.#condition(query, leg, index)
+    const condition = (branch: UnionBranch) => {
+      return query === undefined ? undefined : this.#condition(query, branch, index)
     }
     return this.#place(key, this.#part(name, { fn, field, condition, levels }))
   }
 
   /** `index`: the first aggregate with this query. */
-  #condition(query: Query, leg: RowLeg, index: number): string {
+  #condition(query: Query, branch: UnionBranch, index: number): string {
     try {
-      return isTrue(compileQuery(query, leg.fields, this.#params))
+      return isTrue(compileQuery(query, branch.fields, this.#params))
     } catch (cause) {
       throw cause instanceof QueryError ? cause.in(`aggregates[${index}].query`) : cause
     }
   }
 
   #part(name: PartName, { fn, field, condition, levels }: Source): Part {
-    const given = (leg: RowLeg, sql: string, type: string) => {
-      const only = condition(leg)
+    const given = (branch: UnionBranch, sql: string, type: string) => {
+      const only = condition(branch)
       return `CAST(${only === undefined ? sql : `if(${only}, ${sql}, NULL)`}, 'Nullable(${type})')`
     }
     switch (name) {
       case 'count':
-        return addable((leg) => `countIf(${both(condition(leg), hasValue(field, leg))})`)
+        return addable((branch) => `countIf(${both(condition(branch), hasValue(field, branch))})`)
       case 'numbers':
-        return addable((leg) => `count(${given(leg, number(field, leg), 'Float64')})`)
+        return addable((branch) => `count(${given(branch, number(field, branch), 'Float64')})`)
       case 'integers':
-        return addable((leg) => `sum(${given(leg, integer(field, leg), 'Int128')})`)
+        return addable((branch) => `sum(${given(branch, integer(field, branch), 'Int128')})`)
       case 'floats':
-        return addable((leg) => `sum(${given(leg, typed(field, leg, 'Float64'), 'Float64')})`)
+        return addable(
+          (branch) => `sum(${given(branch, typed(field, branch, 'Float64'), 'Float64')})`,
+        )
       case 'uniq': {
         const uniq = this.#isExact ? 'uniqExact' : 'uniqCombined64'
-        return stateful(uniq, '', (leg) => given(leg, hash(field, leg), 'UInt64'))
+        return stateful(uniq, '', (branch) => given(branch, hash(field, branch), 'UInt64'))
       }
       case 'quantiles': {
         const quantiles = this.#isExact ? 'quantilesExact' : 'quantilesTDigest'
         const list = `(${levels.join(', ')})`
-        const of = (leg: RowLeg) => given(leg, number(field, leg), 'Float64')
+        const of = (branch: UnionBranch) => given(branch, number(field, branch), 'Float64')
         return { ...stateful(quantiles, list, of), isList: true }
       }
       default: {
         const end = (sql: string) => `${fn}(${sql})`
-        const row = (leg: RowLeg) => end(given(leg, typed(field, leg, name), name))
+        const row = (branch: UnionBranch) => end(given(branch, typed(field, branch, name), name))
         return { row, merge: end, finish: end, isList: false }
       }
     }
@@ -182,7 +184,7 @@ interface Source {
   readonly fn: AggregateFunction
   readonly field: FieldRef | undefined
   /** Undefined where every event counts. */
-  readonly condition: (leg: RowLeg) => string | undefined
+  readonly condition: (branch: UnionBranch) => string | undefined
   readonly levels: readonly number[]
 }
 
@@ -192,14 +194,14 @@ function sourceKey({ field, query }: Pick<Aggregate, 'field' | 'query'>): string
   })
 }
 
-function addable(row: (leg: RowLeg) => string): Part {
+function addable(row: (branch: UnionBranch) => string): Part {
   const sum = (column: string) => `sum(${column})`
   return { row, merge: sum, finish: sum, isList: false }
 }
 
-function stateful(name: string, parameters: string, of: (leg: RowLeg) => string): Part {
+function stateful(name: string, parameters: string, of: (branch: UnionBranch) => string): Part {
   return {
-    row: (leg) => `${name}State${parameters}(${of(leg)})`,
+    row: (branch) => `${name}State${parameters}(${of(branch)})`,
     merge: (column) => `${name}MergeState${parameters}(${column})`,
     finish: (column) => `${name}Merge${parameters}(${column})`,
     isList: false,
@@ -212,7 +214,7 @@ function both(condition: string | undefined, other: string): string {
 }
 
 /** That the field is not absent, null or `{}`. */
-function hasValue(field: FieldRef | undefined, { fields }: RowLeg): string {
+function hasValue(field: FieldRef | undefined, { fields }: UnionBranch): string {
   if (field === undefined) return 'true'
   if (field.kind === 'path') {
     const { scalars, elements, hasObjects } = fields.typesOf([field.path])
@@ -224,7 +226,7 @@ function hasValue(field: FieldRef | undefined, { fields }: RowLeg): string {
 }
 
 /** The values of one type; NULL where the path has none of it. */
-function typed(field: FieldRef | undefined, { fields }: RowLeg, type: ScalarType): string {
+function typed(field: FieldRef | undefined, { fields }: UnionBranch, type: ScalarType): string {
   if (field?.kind !== 'path' || !fields.typesOf([field.path]).scalars.includes(type)) return 'NULL'
   return `${dynamicColumn([field.path])!.sql}.:${type}`
 }
@@ -238,33 +240,33 @@ function wrap(sql: string, before: string): string {
   return sql === 'NULL' ? sql : `${before}(${sql})`
 }
 
-function integer(field: FieldRef | undefined, leg: RowLeg): string {
+function integer(field: FieldRef | undefined, branch: UnionBranch): string {
   return firstOf([
-    wrap(typed(field, leg, 'Int64'), 'toInt128'),
-    wrap(typed(field, leg, 'UInt64'), 'toInt128'),
+    wrap(typed(field, branch, 'Int64'), 'toInt128'),
+    wrap(typed(field, branch, 'UInt64'), 'toInt128'),
   ])
 }
 
-function number(field: FieldRef | undefined, leg: RowLeg): string {
+function number(field: FieldRef | undefined, branch: UnionBranch): string {
   return firstOf([
-    wrap(typed(field, leg, 'Int64'), 'toFloat64'),
-    wrap(typed(field, leg, 'UInt64'), 'toFloat64'),
-    typed(field, leg, 'Float64'),
+    wrap(typed(field, branch, 'Int64'), 'toFloat64'),
+    wrap(typed(field, branch, 'UInt64'), 'toFloat64'),
+    typed(field, branch, 'Float64'),
   ])
 }
 
 /** A hash that is the same for equal values of any types, and differs for values of two kinds. */
-function hash(field: FieldRef | undefined, leg: RowLeg): string {
-  if (field?.kind === 'system') return labelHash(field.label, leg)
-  const float = typed(field, leg, 'Float64')
-  const bool = typed(field, leg, 'Bool')
+function hash(field: FieldRef | undefined, branch: UnionBranch): string {
+  if (field?.kind === 'system') return labelHash(field.label, branch)
+  const float = typed(field, branch, 'Float64')
+  const bool = typed(field, branch, 'Bool')
   return firstOf([
-    wrap(typed(field, leg, 'String'), 'cityHash64'),
-    wrap(typed(field, leg, 'Int64'), 'cityHash64'),
-    wrap(typed(field, leg, 'UInt64'), 'cityHash64'),
+    wrap(typed(field, branch, 'String'), 'cityHash64'),
+    wrap(typed(field, branch, 'Int64'), 'cityHash64'),
+    wrap(typed(field, branch, 'UInt64'), 'cityHash64'),
     float === 'NULL' ? float : floatHash(float),
     bool === 'NULL' ? bool : `cityHash64('b', ${bool})`,
-    arrayHash(field, leg),
+    arrayHash(field, branch),
   ])
 }
 
@@ -278,7 +280,7 @@ function floatHash(float: string): string {
   )
 }
 
-function arrayHash(field: FieldRef | undefined, { fields }: RowLeg): string {
+function arrayHash(field: FieldRef | undefined, { fields }: UnionBranch): string {
   if (field?.kind !== 'path') return 'NULL'
   const { elements, hasObjects } = fields.typesOf([field.path])
   if (elements.length === 0 && !hasObjects) return 'NULL'
@@ -287,8 +289,8 @@ function arrayHash(field: FieldRef | undefined, { fields }: RowLeg): string {
   return `if(${isArray}, cityHash64('a', toString(${column})), NULL)`
 }
 
-function labelHash(label: (FieldRef & { kind: 'system' })['label'], leg: RowLeg): string {
-  if (label === '_stream') return `cityHash64(${leg.stream})`
+function labelHash(label: (FieldRef & { kind: 'system' })['label'], branch: UnionBranch): string {
+  if (label === '_stream') return `cityHash64(${branch.stream})`
   if (label === '_shape') return 'shape'
   const column = label === '_level' ? 'level' : 'service'
   return `if(${column} = '', NULL, cityHash64(${column}))`

@@ -1,6 +1,6 @@
 /** Runs a bulk body through framer, worker code and reply like a request, without the network. */
 
-import type { PlacedPart } from '../../../../src/accept/dialect.ts'
+import type { CommittedPart } from '../../../../src/accept/dialect.ts'
 import { IngestReport } from '../../../../src/accept/ingest-report.ts'
 import { COMPACT_REPLY } from '../../../../src/accept/surfaces/elastic/bulk-form.ts'
 import { BULK_BODY } from '../../../../src/accept/surfaces/elastic/bulk-format.ts'
@@ -40,7 +40,7 @@ export const SEGMENT_ID = 3_700_000_000_000_000_000n
 export function runBulk(chunks: readonly Uint8Array[], options: BulkOptions = {}): BulkOutcome {
   const { filter = COMPACT_REPLY, defaultIndex, declaredBytes = 0 } = options
   const report = new IngestReport()
-  const placed: PlacedPart[] = []
+  const placed: CommittedPart[] = []
   const events = new Map<string, string>()
   let nextId = options.firstSegmentId ?? SEGMENT_ID
   const buffers = new BatchBuffers(BATCH_BYTES_TARGET)

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PlacedPart } from '../../../../src/accept/dialect.ts'
+import type { CommittedPart } from '../../../../src/accept/dialect.ts'
 import { COMPACT_REPLY } from '../../../../src/accept/surfaces/elastic/bulk-form.ts'
 import { encodeBulkReply } from '../../../../src/accept/surfaces/elastic/bulk-reply.ts'
 import { ReplyBuffers } from '../../../../src/bytes/reply-buffers.ts'
@@ -150,7 +150,7 @@ test('ids lead to events: across segments, after other parts and with fewer digi
     ['bulk', '{"create":{}}\n{}\n{"create":{"_id":"own"}}\n{}\n{"create":{}}\n{}\n'],
   ])
   assert(before !== undefined && bulk !== undefined)
-  const part: PlacedPart = {
+  const part: CommittedPart = {
     result: bulk.result,
     segmentIds: [SEGMENT_ID as SegmentId, 12n as SegmentId],
     firstEvent: before.events.length,

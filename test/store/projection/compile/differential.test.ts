@@ -21,8 +21,8 @@ import { TextNames } from '../../../../src/model/text-fields.ts'
 import { textPathsOf } from '../../../../src/store/catalog/field-catalog-store.ts'
 import { KnownFields } from '../../../../src/store/catalog/known-fields.ts'
 import { mergeShapes, textlessOf } from '../../../../src/store/catalog/textless-shapes.ts'
+import { anyFields, learnedFields } from '../../../../src/store/projection/compile/branch-fields.ts'
 import { compileQuery, isTrue } from '../../../../src/store/projection/compile/compile-query.ts'
-import { anyFields, learnedFields } from '../../../../src/store/projection/compile/leg-fields.ts'
 import { SqlParams } from '../../../../src/store/projection/compile/sql-params.ts'
 import { projectionTable } from '../../../../src/store/projection/projection-store.ts'
 import { querySettings } from '../../../../src/store/projection/query-bounds.ts'
@@ -148,8 +148,8 @@ interface Statement {
 
 /** By the catalog, and as if nothing were known. */
 function compileAll(queries: readonly Query[], catalog: FieldCatalog): readonly Statement[] {
-  const legs = { learned: learnedFields(catalog), any: anyFields(catalog) }
-  return Object.entries(legs).map(([name, fields]) => {
+  const branches = { learned: learnedFields(catalog), any: anyFields(catalog) }
+  return Object.entries(branches).map(([name, fields]) => {
     const params = new SqlParams()
     return { name, conditions: queries.map((query) => compileQuery(query, fields, params)), params }
   })

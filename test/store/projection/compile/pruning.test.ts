@@ -196,5 +196,5 @@ test('rows that are not learned from are the last ones, by the primary key', asy
   const learned = { ...NOTHING_LEARNED, untilMs: segmentIdMs(ids.at(-1)!) }
   const { marks, rows } = await explain('n:5', { catalog: { ...CATALOG, learned } })
   assert.equal(rows, PARTS)
-  assert.equal(marks, ALL, 'three parts for the one leg and one for the other')
+  assert.equal(marks, ALL, 'three parts for the one branch and one for the other')
 })

@@ -8,12 +8,6 @@
 import { LRUCache } from 'lru-cache'
 import { parse } from '../src/language/parse.ts'
 import {
-  TAIL_SIEVE_BYTES_MAX,
-  TAIL_SIEVE_EVENT_STEPS,
-  TAIL_SIEVE_QUERY_STEPS,
-  TAIL_SIEVE_SEGMENT_STEPS,
-} from '../src/limits.ts'
-import {
   NO_RECEIPT_MS,
   NO_SEGMENT_ID,
   type SievedEvents,
@@ -28,6 +22,16 @@ import { neededClauses } from './evaluate/shared-clauses.ts'
 import { WorkSpentError } from './evaluate/work.ts'
 import { EventRecords } from './event-records.ts'
 
+/**
+ * What the queries of a stream's tails may cost while ingest has its events on the tape: steps of
+ * about a nanosecond an event, a segment and a query that is new, and bytes of records. Past either
+ * the segment is matched from its payload, after its commit.
+ */
+export const TAIL_SIEVE_EVENT_STEPS = 6_000
+export const TAIL_SIEVE_SEGMENT_STEPS = 200_000
+export const TAIL_SIEVE_QUERY_STEPS = 4_000_000
+export const TAIL_SIEVE_BYTES_MAX = 256 * 1024
+
 /** Sets of queries that are kept compiled. */
 const SETS_KEPT_MAX = 16
 /** The segment that the events will be of is not known yet. */
@@ -40,7 +44,7 @@ const READ = {
   newestFirst: false,
 }
 
-export class Sieve {
+export class TailMatcher {
   readonly #sets = new LRUCache<number, QuerySet>({ max: SETS_KEPT_MAX })
   readonly #evaluators = new Evaluators()
   readonly #cursor = new EventCursor()

@@ -8,21 +8,22 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { IngestError } from '../../src/errors.ts'
+import { POOL_QUEUE_REBUILDS_MAX, POOL_QUEUE_REVIEWS_MAX } from '../../src/limits.ts'
 import {
+  FairQueue,
+  type LaneName,
   POOL_QUEUE_BATCHES_MAX,
   POOL_QUEUE_READS_MAX,
-  POOL_QUEUE_REBUILDS_MAX,
-  POOL_QUEUE_REVIEWS_MAX,
   POOL_QUEUE_TAILS_MAX,
-} from '../../src/limits.ts'
-import { type LaneName, type Place, Turns } from '../../src/pool/turns.ts'
+  type QueueKey,
+} from '../../src/pool/fair-queue.ts'
 import { fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
 
 interface Task {
-  readonly place: Place
+  readonly place: QueueKey
   readonly ms: number
   readonly givenAt: number
   startedAt: number
@@ -31,13 +32,13 @@ interface Task {
 
 /** Threads whose tasks take the time that they say. */
 class Simulation {
-  readonly turns: Turns
+  readonly turns: FairQueue
   nowMs = 0
   readonly started: Task[] = []
   #running: Task[] = []
 
   constructor(threads: number) {
-    this.turns = new Turns(threads)
+    this.turns = new FairQueue(threads)
   }
 
   give(lane: LaneName, of: number, ms: number): Task {
@@ -192,7 +193,7 @@ for (const [lane, max, limit] of [
 }
 
 test('ingestLoad: the share of the time that events had lately', async () => {
-  const turns = new Turns(2)
+  const turns = new FairQueue(2)
   assert.equal(turns.ingestLoad, 0)
   for (const lane of ['read', 'rebuild'] as const) {
     assert.equal(turns.take({ lane, of: 1 }), undefined, 'there is a place')

@@ -16,7 +16,7 @@ export function observedFor(
   queries: readonly Query[],
   streams: readonly SourceStream[],
 ): NodeMarks | undefined {
-  if (!queries.some(asksCatalog)) return undefined
+  if (!queries.some(dependsOnCatalog)) return undefined
   return leastMarks(streams.map(({ catalog }) => catalog.observed))
 }
 
@@ -41,20 +41,20 @@ export function countedFor(
  * learned, as it is past its caps, and they would be looked at if they were known.
  */
 export function missesPaths(queries: readonly Query[], streams: readonly SourceStream[]): boolean {
-  return streams.some(({ catalog }) => catalog.isPartial) && queries.some(asksCatalog)
+  return streams.some(({ catalog }) => catalog.isPartial) && queries.some(dependsOnCatalog)
 }
 
-function asksCatalog(query: Query): boolean {
+function dependsOnCatalog(query: Query): boolean {
   switch (query.kind) {
     case 'all':
       return false
     case 'and':
     case 'or':
-      return query.clauses.some(asksCatalog)
+      return query.clauses.some(dependsOnCatalog)
     case 'not':
-      return asksCatalog(query.clause)
+      return dependsOnCatalog(query.clause)
     case 'element':
-      return asksCatalog(query.query)
+      return dependsOnCatalog(query.query)
     case 'text':
       return true
     case 'field': {

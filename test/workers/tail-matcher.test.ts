@@ -7,13 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse } from '../../src/language/parse.ts'
-import {
-  MATCH_EVENTS_MAX,
-  TAIL_SIEVE_BYTES_MAX,
-  TAIL_SIEVE_EVENT_STEPS,
-  TAIL_SIEVE_QUERY_STEPS,
-  TAIL_SIEVE_SEGMENT_STEPS,
-} from '../../src/limits.ts'
+import { MATCH_EVENTS_MAX } from '../../src/limits.ts'
 import type { AcceptedBatch } from '../../src/model/batch/accepted-batch.ts'
 import type { SievedEvents, WatchedQueries } from '../../src/model/batch/sieved-events.ts'
 import { MIXED_STREAM } from '../../src/model/mixed-runs.ts'
@@ -22,6 +16,12 @@ import type { StreamId } from '../../src/model/stream.ts'
 import { stampOf, stampRecord } from '../../src/tail/stamp-record.ts'
 import { IngestPipeline } from '../../workers/ingest.ts'
 import { MatchPipeline } from '../../workers/match.ts'
+import {
+  TAIL_SIEVE_BYTES_MAX,
+  TAIL_SIEVE_EVENT_STEPS,
+  TAIL_SIEVE_QUERY_STEPS,
+  TAIL_SIEVE_SEGMENT_STEPS,
+} from '../../workers/tail-matcher.ts'
 import { eventText, TEXT_FIELDS } from '../language/random-event.ts'
 import { queryText } from '../language/random-query.ts'
 import { cpuNow } from '../support/cpu-time.ts'

@@ -9,7 +9,7 @@ export interface AbsentRow {
   readonly absent: readonly RowSegment[]
 }
 
-export class Slice {
+export class PendingInsert {
   /** `MIXED_STREAM`: for the table that streams share. */
   readonly streamId: StreamId
   /** Whose segments its blocks are of. */

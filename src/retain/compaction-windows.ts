@@ -1,5 +1,5 @@
 /**
- * What merging and splitting have in common: they work through stretches of time one after another,
+ * What merging and splitting have in common: they work through windows of time one after another,
  * and touch only segments that no follower of their node needs any more. Pure.
  */
 import { COMPACT_WINDOW_MS } from '../limits.ts'
@@ -14,7 +14,7 @@ export interface PlanOptions {
   readonly hasMore: boolean
 }
 
-/** Which stretch of time a segment belongs to. */
+/** Which window of time a segment belongs to. */
 export function windowOf(id: SegmentId): number {
   return Math.floor(segmentIdMs(id) / COMPACT_WINDOW_MS)
 }

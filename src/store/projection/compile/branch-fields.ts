@@ -10,7 +10,7 @@ import {
 import { isFieldPath } from '../../../model/field-path.ts'
 import type { TextNames } from '../../../model/text-fields.ts'
 
-export interface LegFields {
+export interface BranchFields {
   typesOf(path: PathParts): PathTypes
   readonly textNames: TextNames
   /** Where words without a field are searched. */
@@ -22,13 +22,13 @@ export interface LegFields {
 }
 
 /** For rows that the catalog has learned from. */
-export function learnedFields({ typesOf, ...catalog }: FieldCatalog): LegFields {
+export function learnedFields({ typesOf, ...catalog }: FieldCatalog): BranchFields {
   const { textNames, textPaths, textless, paths } = catalog
   return { typesOf, textNames, textPaths, textless, paths }
 }
 
 /** For other rows: a path may have any type. */
-export function anyFields({ textNames, textPaths, paths, isPartial }: FieldCatalog): LegFields {
+export function anyFields({ textNames, textPaths, paths, isPartial }: FieldCatalog): BranchFields {
   const named = paths.filter((path) => path.every(isFieldPath))
   // Of a stream past its caps all rows are such, and answers say that they are not complete.
   const strings = isPartial ? named.slice(0, QUERY_PATHS_MAX) : named

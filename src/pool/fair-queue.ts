@@ -10,13 +10,17 @@
  * of other lanes. One of many in a lane waits for about one task of each other stream in it.
  */
 import { IngestError } from '../errors.ts'
-import {
-  POOL_QUEUE_BATCHES_MAX,
-  POOL_QUEUE_READS_MAX,
-  POOL_QUEUE_REBUILDS_MAX,
-  POOL_QUEUE_REVIEWS_MAX,
-  POOL_QUEUE_TAILS_MAX,
-} from '../limits.ts'
+import { POOL_QUEUE_REBUILDS_MAX, POOL_QUEUE_REVIEWS_MAX } from '../limits.ts'
+
+/**
+ * Batches of events that wait for a worker or are worked on, of small requests and of others each.
+ * A stream that has none among them finds room until there are twice as many.
+ */
+export const POOL_QUEUE_BATCHES_MAX = 1_024
+/** Pages of the event list and previews of redaction that wait for a worker. */
+export const POOL_QUEUE_READS_MAX = 256
+/** Tasks that match what was just committed with live tails; there is one at a time. */
+export const POOL_QUEUE_TAILS_MAX = 4
 
 /**
  * `small`: shared batches. `ingest`: batches of one stream. `read`: a client waits for stored
@@ -26,7 +30,7 @@ import {
 export type LaneName = 'small' | 'ingest' | 'read' | 'review' | 'tail' | 'rebuild'
 
 /** A task's position in the queue; `of` is its owner. */
-export interface Place {
+export interface QueueKey {
   readonly lane: LaneName
   readonly of: number | string
 }
@@ -37,7 +41,7 @@ interface Lane {
   readonly tasksMax: number
   readonly limit: string
   /** The threads that it may use, perhaps shared with other lanes. */
-  readonly crew: Crew
+  readonly crew: ThreadQuota
   /** Waiting tasks by owner; the owner whose turn it is comes first. */
   readonly waiting: Map<number | string, (() => void)[]>
   length: number
@@ -47,7 +51,7 @@ interface Lane {
   used: number
 }
 
-interface Crew {
+interface ThreadQuota {
   readonly threadsMax: number
   running: number
 }
@@ -57,7 +61,7 @@ const CHARGE_MS_MAX = 1_000
 /** About how long the threads' work on events is averaged over. */
 const LOAD_MS = 1_000
 
-export class Turns {
+export class FairQueue {
   readonly #threads: number
   readonly #lanes: Readonly<Record<LaneName, Lane>>
   readonly #all: readonly Lane[]
@@ -71,9 +75,9 @@ export class Turns {
 
   constructor(threads: number) {
     this.#threads = threads
-    const all: Crew = { threadsMax: threads, running: 0 }
+    const all: ThreadQuota = { threadsMax: threads, running: 0 }
     // A page takes longer than a batch, so pages and reviews together leave a thread to others.
-    const readers: Crew = { threadsMax: Math.max(1, threads - 1), running: 0 }
+    const readers: ThreadQuota = { threadsMax: Math.max(1, threads - 1), running: 0 }
     const lane = (share: number, tasksMax: number, limit: string, crew = all): Lane => {
       const waiting = new Map<number | string, (() => void)[]>()
       return { share, tasksMax, limit, crew, waiting, length: 0, running: 0, used: 0 }
@@ -116,7 +120,7 @@ export class Turns {
    * Throws `overloaded` when the lane is full. An owner with nothing waiting in the lane is
    * accepted until the lane holds twice its bound, so the owners that filled it are refused first.
    */
-  assertRoom({ lane: name, of }: Place): void {
+  assertRoom({ lane: name, of }: QueueKey): void {
     const { length, running, waiting, tasksMax, limit } = this.#lanes[name]
     const tasks = length + running
     if (tasks < tasksMax || (tasks < 2 * tasksMax && !waiting.has(of))) return
@@ -124,7 +128,7 @@ export class Turns {
   }
 
   /** Undefined when a thread is free now; else a promise that resolves when one is. */
-  take({ lane: name, of }: Place): Promise<void> | undefined {
+  take({ lane: name, of }: QueueKey): Promise<void> | undefined {
     const lane = this.#lanes[name]
     if (lane.running + lane.length === 0) lane.used = Math.max(lane.used, this.#now)
     if (this.hasIdleThread && hasThreads(lane)) {
@@ -141,7 +145,7 @@ export class Turns {
   }
 
   /** Gives back the thread that a task of this place used for `ms`. */
-  give({ lane: name }: Place, ms: number): void {
+  give({ lane: name }: QueueKey, ms: number): void {
     const lane = this.#lanes[name]
     lane.running--
     lane.crew.running--
