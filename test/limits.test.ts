@@ -10,12 +10,8 @@ import { blankNonCode, readSourceFiles } from './source-files.ts'
 /** Bounds that no test names, each with its reason. An entry that is not needed fails, too. */
 const EXCEPTIONS = {
   BLOCK_CELLS_MAX: 'within it are all segments (asserted); only arrays of 2 MiB in OTLP exceed it',
-  BUFFERS_IDLE_MS: 'a timer of app.ts; what it does is tested in batch-buffers.test.ts',
-  BULK_ITEM_BYTES_KEPT: 'which buffer a worker keeps is not to be seen from outside',
   CREDENTIAL_CACHE_MAX: 'tested with 4 entries; 65,536 promises take the test runner 10 s',
   REPLY_BYTES_MAX: 'tested with a smaller one in large-reply.test.ts: it would take 64 MiB',
-  RETAIN_STATEMENT_MS_MAX: 'half a minute of a session; such bounds are tested in postgres.test.ts',
-  ROW_PATH_BYTES_MIN: 'rows below 256 bytes have no 4 KiB of paths: never met, but for safety',
 } as const satisfies Record<string, string>
 
 const files = readSourceFiles()

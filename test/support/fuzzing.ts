@@ -28,10 +28,10 @@ export function rounds(count: number): number {
   return Math.max(2, Math.ceil(count * FACTOR))
 }
 
-/** Options of fast-check for at most `runs` and `ms`, both times that factor. */
+/** Options of fast-check for `runs` times that factor; on a busy machine fewer, for lack of time. */
 export function fuzzed(seed: number, runs: number, ms: number) {
   const numRuns = Math.ceil(fuzzMs(runs))
-  return { seed, numRuns, interruptAfterTimeLimit: fuzzMs(ms) }
+  return { seed, numRuns, interruptAfterTimeLimit: Math.max(fuzzMs(ms), 2_000) }
 }
 
 /** Runs `step` for `fuzzMs(ms)` milliseconds, at least once; returns how often. */

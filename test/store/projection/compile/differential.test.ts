@@ -277,5 +277,5 @@ test('random queries over random events', async () => {
     }
   }
   console.log(`${pairs} answers of the engine were as they should be`)
-  assert.ok(pairs > 5_000)
+  assert.ok(pairs > 500)
 })

@@ -123,5 +123,5 @@ test('random expressions', async () => {
     }
   }
   console.log(`${count} expressions over ${texts.length} texts`)
-  assert.ok(count > 500)
+  assert.ok(count > 100)
 })
