@@ -45,8 +45,10 @@ const CONCURRENCY = 3
 const LONG = '.long.test.js'
 const LONG_FUZZ_FACTOR = 5
 const GATE_FUZZ_FACTOR = 0.3
-/** The whole run takes no longer on an idle machine with two processors. */
-const GATE_SECONDS_MAX = 600
+/** The whole run is to take no longer on an idle machine with two processors; it still does. */
+const GATE_SECONDS_GOAL = 600
+/** Past it the run fails there. */
+const GATE_SECONDS_MAX = 1_200
 const IDLE_SHARE_MIN = 0.85
 /** So few files start their own stores and services; more share those of the run. */
 const FILES_OF_THEIR_OWN_MAX = 3
@@ -66,7 +68,10 @@ const unknown = args.filter((arg) => /^-/.test(arg) && !/^--(name=.*|times|long)
 const fileSeconds = new Map()
 /** Tests append to it what they started: see `test/support/times.ts`. */
 const timesFile = join(mkdtempSync(join(tmpdir(), 'sluice-times-')), 'times')
-if (showsTimes) process.env.TEST_TIMES = timesFile
+if (showsTimes) {
+  process.env.TEST_TIMES = timesFile
+  process.env.NODE_OPTIONS = `--import ${new URL('note-cpu.mjs', import.meta.url)}`
+}
 
 const found = readdirSync(testDir, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.test.js'))
@@ -177,11 +182,12 @@ async function measureShare() {
 /** The gate is kept short: whoever adds to it sees it fail, unless the machine was busy. */
 function judgeDuration(share) {
   const seconds = (Date.now() - startMs) / 1_000
-  if (seconds <= GATE_SECONDS_MAX) return
-  const isBusy = share < IDLE_SHARE_MIN
+  if (seconds <= GATE_SECONDS_GOAL) return
+  const fails = seconds > GATE_SECONDS_MAX && share >= IDLE_SHARE_MIN
   const got = `two threads got ${Math.round(share * 100)} % of two processors`
-  console.log(`\n${isBusy ? 'warning: ' : ''}longer than ${GATE_SECONDS_MAX} s; ${got}`)
-  if (!isBusy) process.exitCode = 1
+  const bound = fails ? GATE_SECONDS_MAX : GATE_SECONDS_GOAL
+  console.log(`\n${fails ? '' : 'warning: '}longer than ${bound} s; ${got}`)
+  if (fails) process.exitCode = 1
 }
 
 function printBeyond() {
@@ -192,36 +198,41 @@ function printBeyond() {
   console.log(`and runs ${longFiles.map((path) => path.slice(0, -LONG.length)).join(', ')}.`)
 }
 
-/** Files from the slowest on, then folders: seconds, and what they took to start and stop. */
+/** Files from the slowest on, then folders: how long they took, and for what. */
 function printTimes() {
-  const started = new Map()
+  const noted = new Map()
   const lines = existsSync(timesFile) ? readFileSync(timesFile, 'utf8').split('\n') : []
   for (const line of lines.filter((text) => text !== '')) {
     const { file, what, ms } = JSON.parse(line)
     const path = relative(testDir, file)
-    const known = started.get(path) ?? { starts: 0, seconds: 0 }
-    known.starts += what.startsWith('start') ? 1 : 0
-    known.seconds += ms / 1000
-    started.set(path, known)
+    const known = noted.get(path) ?? { cpu: 0, starts: 0, starting: 0 }
+    if (what === 'cpu') known.cpu += ms / 1_000
+    else {
+      known.starts += what.startsWith('start') ? 1 : 0
+      known.starting += ms / 1_000
+    }
+    noted.set(path, known)
   }
   const rows = [...fileSeconds].map(([path, seconds]) => {
-    return { path, seconds, ...(started.get(path) ?? { starts: 0, seconds: 0 }), all: seconds }
+    return { path, seconds, ...(noted.get(path) ?? { cpu: 0, starts: 0, starting: 0 }) }
   })
   printTable('file', rows)
   const folders = new Map()
   for (const row of rows) {
     const path = row.path.includes(sep) ? dirname(row.path) : '.'
-    const sum = folders.get(path) ?? { path, all: 0, starts: 0, seconds: 0 }
-    for (const name of ['all', 'starts', 'seconds']) sum[name] += row[name]
+    const sum = folders.get(path) ?? { path, seconds: 0, cpu: 0, starts: 0, starting: 0 }
+    for (const name of ['seconds', 'cpu', 'starts', 'starting']) sum[name] += row[name]
     folders.set(path, sum)
   }
   printTable('folder', [...folders.values()])
 }
 
 function printTable(name, rows) {
-  console.log(`\n${name}: seconds, starts of services and stores, seconds of starts and stops`)
-  for (const { path, all, starts, seconds } of rows.sort((a, b) => b.all - a.all)) {
-    const columns = [all.toFixed(1).padStart(8), String(starts).padStart(4)]
-    console.log(`${columns.join('')}${seconds.toFixed(1).padStart(8)}  ${path}`)
+  console.log(`\n${name}: seconds, of CPU, starts of services and stores, seconds for these`)
+  for (const { path, seconds, cpu, starts, starting } of rows.sort(
+    (a, b) => b.seconds - a.seconds,
+  )) {
+    const columns = [seconds.toFixed(1), cpu.toFixed(1), String(starts), starting.toFixed(1)]
+    console.log(`${columns.map((text) => text.padStart(8)).join('')}  ${path}`)
   }
 }

@@ -93,7 +93,7 @@ test('any field, included, finds its event; excluded, it does not', options, asy
 test('any field as a column shows its value, alone and from an address', options, async () => {
   const { page } = seen
   const cells = "[...document.querySelectorAll('.event-place .line')].map((one) => one.innerText)"
-  for (const [index, name] of ODD_NAMES.entries()) {
+  for (const [index, name] of someOf([...ODD_NAMES.entries()])) {
     await focusOn(`value ${index}`)
     await page.keyboard.press('c')
     await page.waitForFunction(`${cells}.join('|') === 'value ${index}'`)
@@ -108,7 +108,7 @@ test('any field as a column shows its value, alone and from an address', options
 
 test('any field can be grouped by and counted, and a group filters by it', options, async () => {
   const { page } = seen
-  for (const [index, name] of ODD_NAMES.entries()) {
+  for (const [index, name] of someOf([...ODD_NAMES.entries()])) {
     await focusOn(`value ${index}`)
     await page.keyboard.press('g')
     await page.waitForFunction(

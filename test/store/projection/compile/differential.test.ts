@@ -31,7 +31,7 @@ import { ProjectionHarness } from '../../../block/projection-harness.ts'
 import { type NaiveEvent, naiveMatches } from '../../../language/naive.ts'
 import { eventText, TEXT_FIELDS } from '../../../language/random-event.ts'
 import { queryText } from '../../../language/random-query.ts'
-import { fuzzMs, testSeed } from '../../../support/fuzzing.ts'
+import { fuzzMs, ONLY_LONG, testSeed } from '../../../support/fuzzing.ts'
 import { batchOf } from '../../../workers/batch-of.ts'
 
 const seed = testSeed()
@@ -261,13 +261,15 @@ function moreQueries({ own }: Awaited<ReturnType<typeof store>>): readonly strin
 const EVENTS = 300
 /** Queries of one statement. */
 const QUERIES = 16
+/** Of queries over the same events. */
+const GROUPS = ONLY_LONG ? 2 : 6
 
 test('random queries over random events', async () => {
   const deadline = performance.now() + fuzzMs(6_000)
   let pairs = 0
   for (let round = 0; performance.now() < deadline; round++) {
     const stored = await store(fc.sample(eventText, { seed: seed + round, numRuns: EVENTS }))
-    for (let group = 0; group < 6 && performance.now() < deadline; group++) {
+    for (let group = 0; group < GROUPS && performance.now() < deadline; group++) {
       const drawn = fc.sample(queryText, { seed: seed + round * 6 + group, numRuns: 2 * QUERIES })
       const more = moreQueries(stored)
       const some = fc.sample(fc.constantFrom(...more), { seed: seed + group, numRuns: 4 })
