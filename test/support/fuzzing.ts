@@ -28,7 +28,7 @@ export function rounds(count: number): number {
   return Math.max(2, Math.ceil(count * FACTOR))
 }
 
-/** Options of fast-check for `runs` times that factor; on a busy machine fewer, for lack of time. */
+/** Options of fast-check for `runs` times that factor; fewer where that takes too long. */
 export function fuzzed(seed: number, runs: number, ms: number) {
   const numRuns = Math.ceil(fuzzMs(runs))
   return { seed, numRuns, interruptAfterTimeLimit: Math.max(fuzzMs(ms), 2_000) }

@@ -1,8 +1,9 @@
 /**
  * What events are grouped by, on one branch of the rows (`compile/row-source.ts`): typed
  * subcolumns, because ClickHouse refuses GROUP BY on a value of any type, and because grouping by
- * a typed one costs a quarter. Each group then becomes a kind and a text, which are the same on all branches,
- * whatever types each branch knows. That conversion runs once per group, not once per row.
+ * a typed one costs a quarter. Each group then becomes a kind and a text, which are the same on all
+ * branches, whatever types each branch knows. That conversion runs once per group, not once per
+ * row.
  */
 
 import type { FieldRef } from '../../../model/aggregates.ts'
