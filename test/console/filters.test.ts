@@ -38,7 +38,7 @@ import { parse } from '../../src/language/parse.ts'
 import { FIELD_PATH_BYTES_MAX, NESTED_COLUMNS_DEPTH_MAX } from '../../src/limits.ts'
 import { naiveMatches } from '../language/naive.ts'
 import { eventText, TEXT_FIELDS } from '../language/random-event.ts'
-import { fuzzed, testSeed } from '../support/fuzzing.ts'
+import { fewest, fuzzed, testSeed } from '../support/fuzzing.ts'
 
 const seed = testSeed()
 console.log(`seed ${seed} (SLUICE_TEST_SEED=${seed} repeats this run)`)
@@ -103,7 +103,7 @@ test('any value of any event, filtered, finds that event; excluded, it does not'
     },
   )
   fc.assert(property, fuzzed(seed, 4_000, 6_000))
-  assert.ok(count > 500, `${count} filters`)
+  assert.ok(count > fewest(4_000), `${count} filters`)
 })
 
 const ODD_NAMES = [
@@ -180,7 +180,7 @@ test('so does any value at any name, however odd, and however deep', () => {
     count += assertFinds(JSON.stringify(event), [])
   })
   fc.assert(property, fuzzed(seed, 4_000, 6_000))
-  assert.ok(count > 200, `${count} filters`)
+  assert.ok(count > fewest(1_000), `${count} filters`)
 })
 
 test('what no query can ask for has no filter, and no other field in its place', () => {

@@ -14,6 +14,11 @@ export function fuzzMs(ms: number): number {
   return ms * FACTOR
 }
 
+/** How many of something a test must have met where it meets `count` at full length. */
+export function fewest(count: number): number {
+  return count * Math.min(1, FACTOR)
+}
+
 /** Of a list that `npm test` goes through over several runs: a third, each time another. */
 export function someOf<T>(all: readonly T[]): readonly T[] {
   const start = testSeed() % 3
