@@ -11,7 +11,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { run } from 'node:test'
@@ -41,21 +41,20 @@ const ALONE = [
 const WAITING = /^(e2e|crash|embedded|http|pool|machine|scripts)\b/
 /** Files at a time: two that work, or one and two that wait. */
 const CONCURRENCY = 3
-/** Files that only the long run has, and how much longer it tries random input than we do. */
+/** Files that only the long run has. */
 const LONG = '.long.test.js'
+/** For how long random input is tried, and how often is killed, as multiples: fuzzing.ts. */
 const LONG_FUZZ_FACTOR = 5
 const GATE_FUZZ_FACTOR = 0.3
-/** The whole run is to take no longer on an idle machine with two processors; it still does. */
+/** Past it the whole run warns: so long it is to take on an idle machine with two processors. */
 const GATE_SECONDS_GOAL = 600
-/** Past it the run fails there. */
+/** Past it the run fails on such a machine. */
 const GATE_SECONDS_MAX = 1_200
 const IDLE_SHARE_MIN = 0.85
 /** So few files start their own stores and services; more share those of the run. */
 const FILES_OF_THEIR_OWN_MAX = 3
 const TOTALS = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
 
-/** A test file that takes longer hangs. */
-const FILE_MS_MAX = 5 * 60_000 * (process.argv.includes('--long') ? LONG_FUZZ_FACTOR : 1)
 const totals = new Map(TOTALS.map((name) => [name, 0]))
 const startMs = Date.now()
 const args = process.argv.slice(2)
@@ -63,13 +62,16 @@ const names = args.filter((arg) => arg.startsWith('--name=')).map((arg) => arg.s
 const filters = args.filter((arg) => !arg.startsWith('-'))
 const showsTimes = args.includes('--times')
 const isLong = args.includes('--long')
+/** A test file that takes longer hangs. */
+const FILE_MS_MAX = 5 * 60_000 * (isLong ? LONG_FUZZ_FACTOR : 1)
 const unknown = args.filter((arg) => /^-/.test(arg) && !/^--(name=.*|times|long)$/.test(arg))
 /** Seconds by file. */
 const fileSeconds = new Map()
-/** Tests append to it what they started: see `test/support/times.ts`. */
-const timesFile = join(mkdtempSync(join(tmpdir(), 'sluice-times-')), 'times')
-if (showsTimes) {
-  process.env.TEST_TIMES = timesFile
+/** Tests append to a file in it what they started: see `test/support/times.ts`. */
+const timesDir = showsTimes ? mkdtempSync(join(tmpdir(), 'sluice-times-')) : undefined
+if (timesDir !== undefined) {
+  process.env.TEST_TIMES = join(timesDir, 'times')
+  process.once('exit', () => rmSync(timesDir, { recursive: true }))
   process.env.NODE_OPTIONS = `--import ${new URL('note-cpu.mjs', import.meta.url)}`
 }
 
@@ -80,24 +82,26 @@ const found = readdirSync(testDir, { recursive: true, encoding: 'utf8' })
 /** Of the long run alone; a filter can name them. */
 const longFiles = found.filter((path) => path.endsWith(LONG))
 const files = isLong || filters.length > 0 ? found : found.filter((path) => !path.endsWith(LONG))
-if (isLong) process.env.SLUICE_TEST_FUZZ_FACTOR ??= String(LONG_FUZZ_FACTOR)
+process.env.SLUICE_TEST_FUZZ_FACTOR ??= String(isLong ? LONG_FUZZ_FACTOR : GATE_FUZZ_FACTOR)
+/** Its time is judged. */
+const isGate = !isLong && filters.length === 0 && names.length === 0
 const isAlone = (path) => ALONE.includes(path)
 
 if (unknown.length > 0 || files.length === 0) {
   console.error(unknown.length > 0 ? `unknown: ${unknown.join(' ')}` : 'no such test file')
   process.exitCode = 1
 } else {
-  const shares = [await measureShare()]
+  const shares = isGate ? [await measureShare()] : []
   const stopShared = files.length > FILES_OF_THEIR_OWN_MAX ? await startShared() : undefined
   await runGroup(mixed(files.filter((path) => !isAlone(path))), CONCURRENCY)
-  shares.push(await measureShare())
+  if (isGate) shares.push(await measureShare())
   await runGroup(files.filter(isAlone), 1)
   await stopShared?.()
-  shares.push(await measureShare())
+  if (isGate) shares.push(await measureShare())
   const seconds = ((Date.now() - startMs) / 1000).toFixed(1)
   console.log(`\n${files.length} files in ${seconds} s`)
-  if (showsTimes) printTimes()
-  if (!isLong && filters.length === 0) {
+  if (timesDir !== undefined) printTimes(process.env.TEST_TIMES)
+  if (isGate) {
     printBeyond()
     judgeDuration(Math.min(...shares))
   }
@@ -199,7 +203,7 @@ function printBeyond() {
 }
 
 /** Files from the slowest on, then folders: how long they took, and for what. */
-function printTimes() {
+function printTimes(timesFile) {
   const noted = new Map()
   const lines = existsSync(timesFile) ? readFileSync(timesFile, 'utf8').split('\n') : []
   for (const line of lines.filter((text) => text !== '')) {
@@ -229,9 +233,8 @@ function printTimes() {
 
 function printTable(name, rows) {
   console.log(`\n${name}: seconds, of CPU, starts of services and stores, seconds for these`)
-  for (const { path, seconds, cpu, starts, starting } of rows.sort(
-    (a, b) => b.seconds - a.seconds,
-  )) {
+  rows.sort((a, b) => b.seconds - a.seconds)
+  for (const { path, seconds, cpu, starts, starting } of rows) {
     const columns = [seconds.toFixed(1), cpu.toFixed(1), String(starts), starting.toFixed(1)]
     console.log(`${columns.map((text) => text.padStart(8)).join('')}  ${path}`)
   }

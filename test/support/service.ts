@@ -53,8 +53,6 @@ export async function untilNoneUnder(path: string, waitMs: number): Promise<numb
 
 export interface ServiceOptions {
   readonly dataDir: string
-  /** Begins with nothing, as its user's first start does, even where a copy would do. */
-  readonly isNew?: boolean
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** For a node on stores whose admin token another node has made. */
@@ -245,8 +243,8 @@ export class Service {
  * To make a data directory takes longer than to start on it. The run of all tests has one where a
  * service has been started and stopped.
  */
-function mayCopy({ dataDir, isNew = false, args = [], env = {} }: ServiceOptions): boolean {
-  if (process.env.TEST_DATA === undefined || isNew || readdirSync(dataDir).length > 0) return false
+function mayCopy({ dataDir, args = [], env = {} }: ServiceOptions): boolean {
+  if (process.env.TEST_DATA === undefined || readdirSync(dataDir).length > 0) return false
   return ![...args, ...Object.keys(env)].some((text) => /(postgres|clickhouse)[-_]url/i.test(text))
 }
 
