@@ -248,5 +248,7 @@ async function writeFound(clickhouse: ClickHouse, identity: string): Promise<voi
   )
   const found = await readFound(clickhouse)
   if (found.identity === identity) return
-  throw foreign('another Sluice has taken this ClickHouse just now; each needs one of its own')
+  throw foreign(
+    'another Sluice has taken this database of ClickHouse just now; each needs one of its own',
+  )
 }
