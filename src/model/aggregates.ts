@@ -51,6 +51,10 @@ export interface GroupValue {
   readonly text: string
 }
 
+/** The clocks that a query's range, buckets and order may go by. */
+export const TIME_BASES = ['ingested_at', 'event_time'] as const
+export type TimeBasis = (typeof TIME_BASES)[number]
+
 /** Labels of ours that events are grouped by, as paths of the payload are. */
 export const LABELS = ['_stream', '_level', '_service', '_shape'] as const
 export type Label = (typeof LABELS)[number]

@@ -2,14 +2,15 @@
  * The members that all requests to read share: which events, from when, how long the answer may
  * take. They have passed the schemas of `schemas.ts`; this checks what schemas cannot express.
  */
+
 import { IngestError } from '../errors.ts'
 import { parse } from '../language/parse.ts'
 import { QueryError } from '../language/query-error.ts'
 import type { Query } from '../language/query-tree.ts'
 import { QUERY_MS_MAX } from '../limits.ts'
+import type { TimeBasis } from '../model/aggregates.ts'
 import type { TimeRange } from './answer-coverage.ts'
 import { MOMENT_NS_MIN, readMoment } from './read-time.ts'
-import type { TimeBasis } from './schemas.ts'
 
 /** The members of a body or a URL: those of `READ_PROPERTIES` are as their schemas say. */
 export type ReadMembers = Readonly<Record<string, unknown>>

@@ -1,10 +1,8 @@
 /** The members that requests to read share, and those that their answers share. */
 import { nullable, RFC3339, type Schema, type StringSchema } from '../api/schema.ts'
 import { QUERY_MS_MAX, READ_STREAMS_MAX } from '../limits.ts'
+import { TIME_BASES } from '../model/aggregates.ts'
 import { momentWords } from './read-time.ts'
-
-export const TIME_BASES = ['ingested_at', 'event_time'] as const
-export type TimeBasis = (typeof TIME_BASES)[number]
 
 const MOMENT: StringSchema = {
   type: 'string',

@@ -22,6 +22,7 @@ import { NO_NEEDS, type TableNeeds } from '../../model/table-needs.ts'
 import { type ClickHouse, InsertSpool, type QueryParams } from '../clickhouse.ts'
 import { MEMORY_LIMIT_EXCEEDED, UNKNOWN_TABLE } from '../clickhouse-codes.ts'
 import { StoreError } from '../store-error.ts'
+import { countsSql, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
 import { COMPACT_SETTINGS } from './table-form.ts'
 import { TableKeeper } from './table-keeper.ts'
 import { projectionTable, tableName } from './table-names.ts'
@@ -100,6 +101,8 @@ const PRESENT_TABLES_MAX = 32
 export function createTableSql(database: string, streamId: StreamId): string {
   const columns = columnsOf(streamId).map(([name, type]) => `${name} ${type}`)
   const isMixed = streamId === MIXED_STREAM
+  const units = isMixed ? SHARED_COUNTS : OWN_COUNTS
+  columns.push(...units.map((unit) => countsSql(unit, isMixed)))
   const merges = isMixed ? SHARED_SETTINGS : mergeSettings(MERGE_BYTES_MAX)
   return `CREATE TABLE IF NOT EXISTS ${projectionTable(database, streamId)}
     (${columns.join(', ')})

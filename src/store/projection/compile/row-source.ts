@@ -14,18 +14,30 @@
 import { QueryError } from '../../../language/query-error.ts'
 import type { Query } from '../../../language/query-tree.ts'
 import { QUERY_TABLES_MAX } from '../../../limits.ts'
-import type { FieldCatalog, SourceStream } from '../../../model/field-catalog.ts'
+import type { Buckets, TimeBasis } from '../../../model/aggregates.ts'
+import type { FieldCatalog, LearnedRows, SourceStream } from '../../../model/field-catalog.ts'
 import { clampNs } from '../../../model/int64.ts'
 import { MIXED_STREAM } from '../../../model/mixed-runs.ts'
 import { SEGMENT_ID_MAX, segmentIdMs } from '../../../model/segment-id.ts'
 import { coversMarks, type NodeMarks } from '../../../model/segment-place.ts'
 import type { StreamId } from '../../../model/stream.ts'
+import { OWN_COUNTS, SHARED_COUNTS } from '../counts.ts'
 import { tableName } from '../projection-store.ts'
 import { anyFields, type BranchFields, learnedFields } from './branch-fields.ts'
 import { compileQuery } from './compile-query.ts'
+import {
+  asksOnlyLabels,
+  type CountedRange,
+  countedParts,
+  countedSql,
+  type MsRange,
+  NO_END,
+  otherServiceSql,
+} from './counted-rows.ts'
 import { type CatalogCoverage, eraSql, type Receipt, upToSql } from './learned-sql.ts'
 import { mergeCatalogs } from './merge-catalogs.ts'
 import type { PresentTables } from './projection-tables.ts'
+import { eventScope } from './scope.ts'
 import type { SqlParams } from './sql-params.ts'
 
 /** What one SELECT of the sub-select reads: for expressions that differ from branch to branch. */
@@ -34,12 +46,14 @@ export interface UnionBranch {
   readonly fields: BranchFields
   /** An expression for the number of the row's stream. */
   readonly stream: string
+  /** Its rows stand for as many events as their column `events` says: see `countedSql`. */
+  readonly isCounted?: boolean
 }
 
 export interface RowSourceOptions {
   /** Each once. */
   readonly streams: readonly SourceStream[]
-  readonly timeBasis: 'ingested_at' | 'event_time'
+  readonly timeBasis: TimeBasis
   /** Nanoseconds since 1970, half-open. */
   readonly fromNs: bigint
   readonly toNs: bigint
@@ -57,6 +71,15 @@ export interface RowSourceOptions {
   readonly where?: (branch: UnionBranch) => string
   /** What follows the conditions of each branch, such as a GROUP BY of its own. */
   readonly tail?: (branch: UnionBranch) => string
+  /** Events may be counted in whole units of time, where the conditions are of labels only. */
+  readonly counts?: Counts
+}
+
+/** Of columns that only count events, by labels and by buckets of time. */
+export interface Counts {
+  readonly buckets: Buckets | undefined
+  /** Conditions in the columns. */
+  readonly queries: readonly Query[]
 }
 
 /**
@@ -111,6 +134,7 @@ interface LegSql {
 
 const NS_PER_MS = 1_000_000n
 const RECEIPT_MS_MAX = 2 ** 43
+const ALL_RECEIPTS: MsRange = { fromMs: 0, untilMs: NO_END }
 
 class RowSource {
   readonly #options: RowSourceOptions
@@ -172,13 +196,35 @@ class RowSource {
     const receipt = this.#receipt(streams)
     const table = this.#params.add('Identifier', tableName(from.table))
     const conditions = [...from.rows, ...this.#rangeSql(), ...this.#removedSql(streams)]
-    const select = ({ columns, condition, further, tail }: Part, era: string): LegSql => {
+    const selectRows = ({ columns, condition, further, tail }: Part, era: string): LegSql => {
       const isFirst = !/^(true|false)$/.test(condition) && this.#options.query.kind !== 'and'
       const prewhere = isFirst ? `PREWHERE ${condition} ` : ''
       const all = [...conditions, era, further, ...(isFirst ? [] : [condition])]
       const where = `WHERE ${all.filter((each) => each !== 'true').join(' AND ')} ${tail}`
       const sql = `SELECT ${columns} FROM ${this.#database}.${table} ${prewhere}${where}`
       return { sql, isEmpty: era === 'false' || condition === 'false' }
+    }
+    /** `settled`: the receipt times that are all of that era. */
+    const select = (part: Part, era: string, settled?: MsRange): readonly LegSql[] => {
+      const rows = () => [selectRows(part, era)]
+      if (settled === undefined || !this.#mayCount(part)) return rows()
+      const range = this.#countedRange(streams, settled)
+      const isShared = from.table === MIXED_STREAM
+      const counted = countedParts(range, isShared ? SHARED_COUNTS : OWN_COUNTS, this.#params)
+      if (counted === undefined) return rows()
+      const { condition, branch } = part
+      const { columns, tail } = this.#part({ ...branch, isCounted: true })
+      const source = { table: `${this.#database}.${table}`, rows: from.rows, ...range, isShared }
+      const sqls = counted.boxes.map((box) => {
+        return countedSql(box, { ...source, condition, columns, tail }, this.#params)
+      })
+      const others = mentionsContext(part)
+        ? counted.boxes.map((box) => otherServiceSql(box, source, this.#params))
+        : []
+      const rest = [...counted.rest, ...others].map((more) =>
+        selectRows(part, `${more} AND ${era}`),
+      )
+      return [...sqls.map((sql) => ({ sql, isEmpty: false })), ...rest]
     }
     const isIn = (era: CatalogCoverage) => eraSql(era, catalog.learned, receipt, this.#params)
     const { upTo } = catalog.learned
@@ -187,22 +233,51 @@ class RowSource {
     const isAll = endsWithLearned || streams.every(isProjected)
     const [learnedRows, otherRows] = [isIn('learned'), this.#seen(isIn('other'), endsWithLearned)]
     const any = () => this.#part({ fields: anyFields(catalog), stream })
-    if (learnedRows === 'false' && !isAll) return [select(any(), otherRows)]
+    if (learnedRows === 'false' && !isAll) return select(any(), otherRows, ALL_RECEIPTS)
     const learned = this.#part({ fields: learnedFields(catalog), stream })
-    if (otherRows === 'false') return [select(learned, learnedRows)]
+    const settled = learnedReceipts(catalog.learned)
+    if (otherRows === 'false') return select(learned, learnedRows, settled)
     const other = any()
     // A condition that does not read the payload is the same for both.
-    if (isSamePart(learned, other)) return [select(other, 'true')]
+    if (isSamePart(learned, other)) return select(other, 'true', ALL_RECEIPTS)
     // A node that was not there yet has few rows, and `observed` does not leave them out either.
     const ofOtherNodes = endsWithLearned ? SEGMENT_ID_MAX : 0n
     const upToAll = () => upToSql(upTo, ofOtherNodes, this.#params)
     if (isAll && this.#options.readsIds && learnedRows !== 'false') {
-      return [select(learned, `(${learnedRows} OR ${upToAll()})`)]
+      return select(learned, `(${learnedRows} OR ${upToAll()})`)
     }
     const others = isAll
       ? select(learned, `${otherRows} AND ${upToAll()}`)
       : select(other, otherRows)
-    return learnedRows === 'false' ? [others] : [select(learned, learnedRows), others]
+    return learnedRows === 'false' ? others : [...select(learned, learnedRows, settled), ...others]
+  }
+
+  /** Whether the part's rows can be counted by their labels alone. */
+  #mayCount({ branch, ...part }: Part): boolean {
+    const { counts, query, where } = this.#options
+    if (counts === undefined || where !== undefined) return false
+    const scope = eventScope(branch.fields)
+    return (
+      [query, ...counts.queries].every((each) => asksOnlyLabels(each, scope)) &&
+      // A service that is a number, or a pattern of names: that is in the payload.
+      !/\bpayload\b/.test(`${part.columns} ${part.condition} ${part.tail}`)
+    )
+  }
+
+  /** `of`: the receipt times of the era. Retention's mark is in the unit before the first. */
+  #countedRange(streams: readonly SourceStream[], of: MsRange): CountedRange {
+    const { timeBasis, fromNs, toNs, counts } = this.#options
+    const marks = streams.map(({ removedBefore }) => removedBefore)
+    const removed = marks.map((mark) => (mark === 0n ? 0 : segmentIdMs(mark) + 1))
+    return {
+      asked: {
+        fromMs: Number((clampNs(fromNs) + NS_PER_MS - 1n) / NS_PER_MS),
+        untilMs: Number(clampNs(toNs) / NS_PER_MS),
+      },
+      settled: { fromMs: Math.max(of.fromMs, ...removed), untilMs: of.untilMs },
+      timeBasis,
+      buckets: counts?.buckets,
+    }
   }
 
   /** Of rows that the catalog has not learned from, those that count. */
@@ -220,6 +295,7 @@ class RowSource {
       tail: tail?.(branch) ?? '',
       condition,
       further: where?.(branch) ?? 'true',
+      branch,
     }
   }
 
@@ -267,11 +343,21 @@ class RowSource {
 }
 
 interface Part {
+  readonly branch: UnionBranch
   readonly columns: string
   /** The query's. */
   readonly condition: string
   readonly further: string
   readonly tail: string
+}
+
+/** The receipt times of which all rows were learned from. */
+function learnedReceipts({ untilMs, behind }: LearnedRows): MsRange {
+  return { fromMs: 0, untilMs: Math.min(untilMs, ...behind.map((node) => node.untilMs)) }
+}
+
+function mentionsContext({ columns, condition, tail }: Part): boolean {
+  return /\bcontext\b/.test(`${columns} ${condition} ${tail}`)
 }
 
 function isSamePart(a: Part, b: Part): boolean {

@@ -8,8 +8,15 @@
  * second pass is needed to rank groups, and the merge ends in ORDER BY and LIMIT.
  */
 
-import type { Buckets, GroupKey, Order } from '../../../model/aggregates.ts'
-import { type UnionBranch, unionOf } from '../compile/row-source.ts'
+import type {
+  Buckets,
+  FieldRef,
+  GroupKey,
+  Label,
+  Order,
+  TimeBasis,
+} from '../../../model/aggregates.ts'
+import { type Counts, type UnionBranch, unionOf } from '../compile/row-source.ts'
 import type { SqlParams } from '../compile/sql-params.ts'
 import { legKey } from './group-columns.ts'
 import { type Aggregate, ALL_EVENTS, type Part, Parts, type PlacedParts } from './parts.ts'
@@ -20,7 +27,7 @@ export interface AggregateQuery {
   readonly order: Order
   readonly limit: number
   readonly hasOthers: boolean
-  readonly timeBasis: 'ingested_at' | 'event_time'
+  readonly timeBasis: TimeBasis
   /** Characters of a group's text; longer texts with the same beginning are one group. */
   readonly textCharsMax?: number
 }
@@ -32,6 +39,8 @@ export interface AggregateSql {
   /** The statement over those branches. */
   readonly over: (branches: readonly string[]) => string
   readonly placed: readonly PlacedParts[]
+  /** Where labels and time are all that its columns are about. */
+  readonly counts: Counts | undefined
 }
 
 /** Adds to `params`. */
@@ -53,7 +62,26 @@ export function aggregateSql(
       return isRanked ? sql.ranked(unionOf(branches)) : sql.plain(unionOf(branches))
     },
     placed,
+    counts: countsOf(query),
   }
+}
+
+const COUNTED_LABELS: readonly Label[] = ['_stream', '_level', '_service']
+
+/** What can be said by counts of events by label: see `RowSourceOptions`. */
+function countsOf({ keys, aggregates }: AggregateQuery): Counts | undefined {
+  const isLabel = (field: FieldRef) => {
+    return field.kind === 'system' && COUNTED_LABELS.includes(field.label)
+  }
+  const isCount = ({ fn, field }: Aggregate) => {
+    if (fn !== 'count' && fn !== 'rate' && fn !== 'uniq') return false
+    return field === undefined || isLabel(field)
+  }
+  if (!keys.every((key) => key.kind === 'bucket' || isLabel(key))) return undefined
+  if (!aggregates.every(isCount)) return undefined
+  const bucket = keys.find((key) => key.kind === 'bucket')
+  const queries = aggregates.flatMap(({ query }) => (query === undefined ? [] : [query]))
+  return { buckets: bucket?.kind === 'bucket' ? bucket.buckets : undefined, queries }
 }
 
 class Statement {
@@ -101,7 +129,9 @@ class Statement {
 
   tail(branch: UnionBranch): string {
     const groups = this.#legKeys(branch).flatMap(({ groupBy }) => groupBy)
-    if (this.#buckets !== undefined) groups.push(`${this.#bucket(this.#buckets)} AS b`)
+    if (this.#buckets !== undefined) {
+      groups.push(branch.isCounted ? 'b' : `${this.#bucket(this.#buckets)} AS b`)
+    }
     return groups.length === 0 ? '' : `GROUP BY ${groups.join(', ')}`
   }
 

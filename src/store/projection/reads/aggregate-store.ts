@@ -121,11 +121,10 @@ export class AggregateStore {
   ): Promise<AggregateResult> {
     const params = new SqlParams()
     const sql = aggregateSql(task, params, isExact)
-    const of = { ...task, columns: sql.columns, tail: sql.tail }
+    const { columns, tail, counts } = sql
+    const of = { ...task, columns, tail, ...(counts && { counts }) }
     const branches = unionBranches(of, this.#tables.database, tables, params)
-    // What is known of whole parts is how many rows they have.
-    const mayCountParts = task.query.kind === 'all' && task.keys.length === 0
-    const settings = mayCountParts ? '' : NO_PROJECTIONS
+    const settings = counts === undefined ? NO_PROJECTIONS : ''
     let stats = NOTHING
     const options = {
       ...(signal && { signal }),

@@ -5,7 +5,12 @@
  */
 import type { Query } from '../../../language/query-tree.ts'
 import { FACET_EVENTS_MAX } from '../../../limits.ts'
-import { type FieldRef, GROUP_KINDS, type GroupValue } from '../../../model/aggregates.ts'
+import {
+  type FieldRef,
+  GROUP_KINDS,
+  type GroupValue,
+  type TimeBasis,
+} from '../../../model/aggregates.ts'
 import type { SourceStream } from '../../../model/field-catalog.ts'
 import type { NodeMarks } from '../../../model/segment-place.ts'
 import type { ClickHouse } from '../../clickhouse.ts'
@@ -20,7 +25,7 @@ export interface FacetsTask {
   readonly query: Query
   /** See `RowSourceOptions`. */
   readonly observed?: NodeMarks
-  readonly timeBasis: 'ingested_at' | 'event_time'
+  readonly timeBasis: TimeBasis
   /** Nanoseconds since 1970, half-open. */
   readonly fromNs: bigint
   readonly toNs: bigint

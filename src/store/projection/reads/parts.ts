@@ -89,7 +89,7 @@ export class Parts {
     this.#isExact = isExact
     this.#place(
       'events',
-      addable(() => 'count()'),
+      addable(({ isCounted }) => (isCounted ? 'sum(events)' : 'count()')),
     )
   }
 
@@ -147,7 +147,10 @@ export class Parts {
     }
     switch (name) {
       case 'count':
-        return addable((branch) => `countIf(${both(condition(branch), hasValue(field, branch))})`)
+        return addable((branch) => {
+          const counts = both(condition(branch), hasValue(field, branch))
+          return branch.isCounted ? `sumIf(events, ${counts})` : `countIf(${counts})`
+        })
       case 'numbers':
         return addable((branch) => `count(${given(branch, number(field, branch), 'Float64')})`)
       case 'integers':

@@ -1,0 +1,249 @@
+/**
+ * The part of a SELECT's rows that is counted in whole units of time (`counts.ts`), as a SELECT of
+ * its own; and the conditions for the rest, which is read row by row: the edges of the range, what
+ * lies across a mark of retention, and what the catalog has not learned from.
+ *
+ *   rows:     from ├┤                                                              ├┤ to
+ *   seconds:        ├──────────┤                                        ├──────────┤
+ *   minutes:                    ├──────────────────────────────────────┤
+ */
+import type { Query } from '../../../language/query-tree.ts'
+import type { Buckets, TimeBasis } from '../../../model/aggregates.ts'
+import {
+  type CountsUnit,
+  countsKey,
+  OWN_SERVICE_IS_LABEL,
+  OWN_SERVICE_IS_OTHER,
+} from '../counts.ts'
+import type { Scope } from './scope.ts'
+import type { SqlParams } from './sql-params.ts'
+
+/** Of a range that ends with the last row. */
+export const NO_END = Number.POSITIVE_INFINITY
+
+/** Milliseconds since 1970, half-open. */
+export interface MsRange {
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+/** Whose rows are counted. */
+export interface CountedRange {
+  /** By the clock that the query goes by. */
+  readonly asked: MsRange
+  /** Of rows received within it, all that were asked for count. The same for receipt times. */
+  readonly settled: MsRange
+  readonly timeBasis: TimeBasis
+  readonly buckets: Buckets | undefined
+}
+
+/** A box of whole units: of the query's clock, and of receipt where that is another one. */
+export interface CountedBox {
+  readonly unit: CountsUnit
+  /** Half-open. One, or those around what larger units count. */
+  readonly asked: readonly MsRange[]
+  readonly received: MsRange | undefined
+}
+
+export interface CountedParts {
+  readonly boxes: readonly CountedBox[]
+  /** The rest: conditions of which each row of it meets one, and no other row any. */
+  readonly rest: readonly string[]
+}
+
+/** For less than so many units, rows are as quick. */
+const UNITS_MIN = 3
+/** So many of the larger unit must lie within: each unit is a SELECT more. */
+const LARGER_UNITS_MIN = 60
+
+/**
+ * Undefined where nothing is counted so. `units`: those of the table, finest first. Fills `params`.
+ */
+export function countedParts(
+  { asked, settled, timeBasis, buckets }: CountedRange,
+  units: readonly CountsUnit[],
+  params: SqlParams,
+): CountedParts | undefined {
+  const [finest, larger] = units.filter((unit) => fits(buckets, unit))
+  if (finest === undefined) return undefined
+  const isReceipt = timeBasis === 'ingested_at'
+  const outer = wholeUnits(isReceipt ? both(asked, settled) : asked, finest)
+  if (length(outer) < UNITS_MIN * finest.ms) return undefined
+  const isAll = isReceipt || (settled.fromMs === 0 && settled.untilMs === NO_END)
+  const received = isAll ? undefined : wholeUnits(settled, units.at(-1)!)
+  if (received !== undefined && length(received) <= 0) return undefined
+  const inner = larger && wholeUnits(outer, larger)
+  const boxes: CountedBox[] = []
+  if (larger === undefined || inner === undefined || length(inner) < LARGER_UNITS_MIN * larger.ms) {
+    boxes.push({ unit: finest, asked: [outer], received })
+  } else {
+    const edges = around(outer, inner)
+    if (edges.length > 0) boxes.push({ unit: finest, asked: edges, received })
+    boxes.push({ unit: larger, asked: [inner], received })
+  }
+  return { boxes, rest: restSql(timeBasis, outer, received, params) }
+}
+
+/** The condition that a row is in the box, which the engine finds in its projections. */
+export function boxSql({ unit, asked, received }: CountedBox, basis: TimeBasis, params: SqlParams) {
+  const key = countsKey(unit)
+  const at = (ms: number) => params.add('Int64', String(ms / unit.ms))
+  const within = (sql: string, { fromMs, untilMs }: MsRange) => {
+    const isAfter = `${sql} >= ${at(fromMs)}`
+    return untilMs === NO_END ? isAfter : `(${isAfter} AND ${sql} < ${at(untilMs)})`
+  }
+  const ranges = asked.map((range) => within(key[basis], range))
+  const isAsked = ranges.length === 1 ? ranges[0]! : `(${ranges.join(' OR ')})`
+  return received === undefined ? isAsked : `${isAsked} AND ${within(key.ingested_at, received)}`
+}
+
+/** What a statement over counted rows reads. */
+export interface CountedSelect {
+  /** `database.table` */
+  readonly table: string
+  /** Conditions on the stream, without those on time. */
+  readonly rows: readonly string[]
+  /** The query's condition, by the columns `level`, `service`, `context`. */
+  readonly condition: string
+  readonly columns: string
+  readonly tail: string
+  readonly isShared: boolean
+  readonly timeBasis: TimeBasis
+  readonly buckets: Buckets | undefined
+}
+
+/**
+ * The rows of a box as such, each standing for `events` events: with `level`, `service`, the bucket
+ * `b`, in the shared table `stream_id`, and `context` as far as it says the service of the event's
+ * own fields. Those with another one are left out where the statement asks for that.
+ */
+export function countedSql(box: CountedBox, select: CountedSelect, params: SqlParams): string {
+  const { table, rows, condition, columns, tail, isShared, timeBasis, buckets } = select
+  const asks = (column: string) => mentions(`${columns} ${condition} ${tail}`, column)
+  const key = countsKey(box.unit)
+  const inner: string[] = ['count() AS events']
+  const outer: string[] = ['events']
+  const groups: string[] = []
+  const where = [...rows, boxSql(box, timeBasis, params)]
+  if (buckets !== undefined) {
+    inner.push(`${bucketSql(box.unit, timeBasis, buckets, params)} AS b`)
+    outer.push('b')
+    groups.push('b')
+  }
+  if (isShared && asks('stream_id')) {
+    inner.push('stream_id')
+    outer.push('stream_id')
+    groups.push('stream_id')
+  }
+  for (const label of ['level', 'service'] as const) {
+    if (!asks(label)) continue
+    inner.push(`any(${label}) AS any_${label}`)
+    outer.push(`any_${label} AS ${label}`)
+    groups.push(key[label])
+  }
+  if (asks('context')) {
+    inner.push(`${key.own} AS own`)
+    outer.push(`if(own = ${OWN_SERVICE_IS_LABEL}, '', ' ') AS context`)
+    groups.push('own')
+    where.push(`${key.own} != ${OWN_SERVICE_IS_OTHER}`)
+  }
+  const group = groups.length === 0 ? '' : ` GROUP BY ${groups.join(', ')}`
+  const counted = `SELECT ${inner.join(', ')} FROM ${table} WHERE ${where.join(' AND ')}${group}`
+  const isTrue = condition === 'true' ? '' : ` WHERE ${condition}`
+  return `SELECT ${columns} FROM (SELECT ${outer.join(', ')} FROM (${counted}))${isTrue} ${tail}`
+}
+
+/** The rows that `countedSql` leaves out where it asks for the event's own service. */
+export function otherServiceSql(
+  box: CountedBox,
+  { table, rows, timeBasis }: Pick<CountedSelect, 'table' | 'rows' | 'timeBasis'>,
+  params: SqlParams,
+): string {
+  const { own } = countsKey(box.unit)
+  const isOther = `${own} = ${OWN_SERVICE_IS_OTHER}`
+  const where = [...rows, boxSql(box, timeBasis, params), isOther].join(' AND ')
+  // Where there are none, as nearly always, the counts say so and no row is read.
+  return `${boxSql(box, timeBasis, params)} AND ${isOther}
+    AND (SELECT count() > 0 FROM ${table} WHERE ${where})`
+}
+
+/** Whether its conditions are of labels, or of the field that says the service. */
+export function asksOnlyLabels(query: Query, scope: Scope): boolean {
+  switch (query.kind) {
+    case 'all':
+      return true
+    case 'and':
+    case 'or':
+      return query.clauses.every((clause) => asksOnlyLabels(clause, scope))
+    case 'not':
+      return asksOnlyLabels(query.clause, scope)
+    case 'field': {
+      const { field } = query
+      if (field.kind === 'system') return field.name === '_level' || field.name === '_service'
+      return field.kind === 'path' && scope.isService(field.parts)
+    }
+    default:
+      return false
+  }
+}
+
+function mentions(sql: string, column: string): boolean {
+  return new RegExp(`\\b${column}\\b`).test(sql)
+}
+
+function bucketSql(
+  unit: CountsUnit,
+  basis: TimeBasis,
+  { startMs, stepMs }: Buckets,
+  params: SqlParams,
+): string {
+  const start = params.add('Int64', String(startMs / unit.ms))
+  const step = params.add('Int64', String(stepMs / unit.ms))
+  return `toUInt32(intDiv(${countsKey(unit)[basis]} - ${start}, ${step}))`
+}
+
+/** Whether whole units lie in one bucket each. */
+function fits(buckets: Buckets | undefined, { ms }: CountsUnit): boolean {
+  return buckets === undefined || (buckets.startMs % ms === 0 && buckets.stepMs % ms === 0)
+}
+
+/** Event times before 1970 are never counted so: see `countsKey`. */
+function wholeUnits({ fromMs, untilMs }: MsRange, { ms }: CountsUnit): MsRange {
+  const from = Math.max(1, Math.ceil(fromMs / ms))
+  return { fromMs: from * ms, untilMs: Math.floor(untilMs / ms) * ms }
+}
+
+function both(a: MsRange, b: MsRange): MsRange {
+  return { fromMs: Math.max(a.fromMs, b.fromMs), untilMs: Math.min(a.untilMs, b.untilMs) }
+}
+
+function length({ fromMs, untilMs }: MsRange): number {
+  return untilMs - fromMs
+}
+
+/** What of `outer` is not in `inner`, which lies in it. */
+function around(outer: MsRange, inner: MsRange): MsRange[] {
+  const before = { fromMs: outer.fromMs, untilMs: inner.fromMs }
+  const after = { fromMs: inner.untilMs, untilMs: outer.untilMs }
+  return [before, after].filter(({ fromMs, untilMs }) => untilMs > fromMs)
+}
+
+function restSql(
+  basis: TimeBasis,
+  asked: MsRange,
+  received: MsRange | undefined,
+  params: SqlParams,
+): string[] {
+  const at = (ms: number) => {
+    return `fromUnixTimestamp64Milli(${params.add('Int64', String(ms))}, 'UTC')`
+  }
+  const isOutside = (column: string, { fromMs, untilMs }: MsRange) => {
+    const isBefore = `${column} < ${at(fromMs)}`
+    return untilMs === NO_END ? isBefore : `(${isBefore} OR ${column} >= ${at(untilMs)})`
+  }
+  if (received === undefined) return [isOutside(basis, asked)]
+  const { fromMs, untilMs } = received
+  const ends = untilMs === NO_END ? '' : ` AND ingested_at < ${at(untilMs)}`
+  const isSettled = `ingested_at >= ${at(fromMs)}${ends}`
+  return [`${isSettled} AND ${isOutside(basis, asked)}`, isOutside('ingested_at', received)]
+}

@@ -1,0 +1,311 @@
+/**
+ * Goal: events that are counted in whole units of time are those that a scan counts, whatever the
+ * conditions, the range and its clock, marks of retention, what the catalog has learned from, and
+ * the state of the parts; and such a count reads no rows.
+ * Method: random rows in the real engine's tables, own, shared, and made before there were counts;
+ * inserted, merged, partly deleted; random queries against the same computed plainly.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parse } from '../../../../src/language/parse.ts'
+import type { Buckets, GroupKey, TimeBasis } from '../../../../src/model/aggregates.ts'
+import type { FieldCatalog } from '../../../../src/model/field-catalog.ts'
+import { MIXED_STREAM } from '../../../../src/model/mixed-runs.ts'
+import { CONTEXT_SERVICE_AT } from '../../../../src/model/projection.ts'
+import { makeSegmentId, type SegmentId, segmentIdAt } from '../../../../src/model/segment-id.ts'
+import type { StreamId } from '../../../../src/model/stream.ts'
+import { ProjectionTables } from '../../../../src/store/projection/compile/projection-tables.ts'
+import { OWN_COUNTS } from '../../../../src/store/projection/counts.ts'
+import {
+  createTableSql,
+  projectionTable,
+} from '../../../../src/store/projection/projection-store.ts'
+import { AggregateStore } from '../../../../src/store/projection/reads/aggregate-store.ts'
+import { ProjectionHarness } from '../../../block/projection-harness.ts'
+import { fuzzMs } from '../../../support/fuzzing.ts'
+import { createRandom } from '../../../support/random.ts'
+import { learnedCatalog } from './test-catalog.ts'
+
+interface Row {
+  readonly stream: StreamId
+  readonly ms: number
+  readonly counter: number
+  readonly eventNs: bigint
+  readonly level: string
+  /** The column. */
+  readonly service: string
+  /** The event's own field; the same unless a record said another one. */
+  readonly own: string | undefined
+}
+
+const HOUR_MS = 3_600_000
+const START_MS = Date.parse('2026-03-01T22:30:00Z')
+const SPAN_MS = 3 * HOUR_MS
+const NS_PER_MS = 1_000_000n
+const LEVELS = ['', 'debug', 'info', 'warn', 'error']
+const SERVICES = ['cart', 'checkout', 'mail', '']
+const [OWN, OLD, SHARED, OTHER] = [1, 2, 3, 4] as StreamId[] as [
+  StreamId,
+  StreamId,
+  StreamId,
+  StreamId,
+]
+const STREAMS = [OWN, OLD, SHARED, OTHER]
+
+const harness = new ProjectionHarness()
+const { next, seed } = createRandom()
+console.log(`TEST_SEED=${seed}`)
+const random = {
+  below: (end: number) => Math.floor(next() * end),
+  pick: <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!,
+}
+let counter = 0
+
+function randomRow(stream: StreamId): Row {
+  const ms = START_MS + random.below(SPAN_MS)
+  const label = random.pick(SERVICES)
+  const eventMs = random.pick([ms, ms - random.below(90_000), START_MS - HOUR_MS, -5, 1])
+  return {
+    stream,
+    ms,
+    counter: counter++ % 4_000,
+    eventNs: BigInt(eventMs) * NS_PER_MS + BigInt(random.below(3)),
+    level: random.pick(LEVELS),
+    service: label,
+    own: random.below(4) > 0 ? label : random.pick([...SERVICES, undefined]),
+  }
+}
+
+async function insert(table: StreamId, rows: readonly Row[]): Promise<void> {
+  const isShared = table === MIXED_STREAM
+  const lines = rows.map((row, ordinal) => {
+    const { stream, ms, eventNs, level, service, own } = row
+    const ownText = own ?? ''
+    const context = ownText === service ? '' : contextOf(ownText)
+    const payload = own === undefined || own === '' ? '{"a":1}' : JSON.stringify({ service: own })
+    const times = [timeText(BigInt(ms) * NS_PER_MS).slice(0, -6), timeText(eventNs)]
+    const all = [segmentIdOf(row), ordinal, ...times, 1, level, service, context, payload]
+    return `${[...(isShared ? [stream] : []), ...all].join('\t')}\n`
+  })
+  const columns = 'segment_id, ordinal, ingested_at, event_time, shape, level, service, context'
+  const into = projectionTable(harness.clickhouse.database, table)
+  const all = `${isShared ? 'stream_id, ' : ''}${columns}, payload`
+  const sql = `INSERT INTO ${into} (${all}) FORMAT TSV`
+  await harness.clickhouse.insertNative(sql, [Buffer.from(lines.join(''))])
+}
+
+/** `2026-03-01 22:30:00.000000000` */
+function timeText(ns: bigint): string {
+  const rest = ((ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n
+  const seconds = new Date(Number((ns - rest) / NS_PER_MS)).toISOString().slice(0, 19)
+  return `${seconds.replace('T', ' ')}.${String(rest).padStart(9, '0')}`
+}
+
+function contextOf(own: string): string {
+  return random.below(2) === 0 && own === '' ? ' ' : 'x'.repeat(CONTEXT_SERVICE_AT) + own
+}
+
+async function fill(): Promise<Row[]> {
+  const { clickhouse } = harness
+  const { database } = clickhouse
+  const all: Row[] = []
+  for (const table of [OWN, OLD, MIXED_STREAM]) {
+    await clickhouse.command(createTableSql(database, table))
+    const name = projectionTable(database, table)
+    if (table === OLD) {
+      for (const unit of OWN_COUNTS) {
+        await clickhouse.command(`ALTER TABLE ${name} DROP PROJECTION ${unit.name}`)
+      }
+    }
+    for (let part = 0; part < 6; part++) {
+      const streams = table === MIXED_STREAM ? [SHARED, OTHER] : [table]
+      const rows = Array.from({ length: 400 }, () => randomRow(random.pick(streams)))
+      await insert(table, rows)
+      all.push(...rows)
+      if (part === 3 && random.below(2) === 0) await clickhouse.command(`OPTIMIZE TABLE ${name}`)
+    }
+  }
+  return all
+}
+
+const QUERIES: readonly (readonly [text: string, matches: (row: Row) => boolean])[] = [
+  ['', () => true],
+  ['_level:error', ({ level }) => level === 'error'],
+  ['_level:>=warn', ({ level }) => level === 'warn' || level === 'error'],
+  ['_service:cart', ({ service }) => service === 'cart'],
+  ['-_service:*', ({ service }) => service === ''],
+  ['_service:c* -_level:info', (row) => row.service.startsWith('c') && row.level !== 'info'],
+  ['service:cart', ({ own }) => own === 'cart'],
+  ['-service:mail', ({ own }) => own !== 'mail'],
+  ['service:cart OR _level:error', (row) => row.own === 'cart' || row.level === 'error'],
+  ['service:c*', ({ own = '' }) => own.startsWith('c')],
+]
+
+interface Asked {
+  readonly text: string
+  readonly matches: (row: Row) => boolean
+  readonly streams: readonly StreamId[]
+  readonly timeBasis: TimeBasis
+  readonly fromNs: bigint
+  readonly toNs: bigint
+  readonly buckets: Buckets | undefined
+  readonly labels: readonly ('_stream' | '_level' | '_service')[]
+  readonly removedBefore: ReadonlyMap<StreamId, SegmentId>
+  readonly learnedMs: number
+}
+
+function randomAsked(): Asked {
+  const [text, matches] = random.pick(QUERIES)
+  const unit = random.pick([1, 1_000, 60_000, HOUR_MS])
+  const moment = () => {
+    const ms = START_MS - HOUR_MS / 2 + random.below(SPAN_MS + HOUR_MS)
+    return BigInt(ms - (ms % unit)) * NS_PER_MS + (unit === 1 ? BigInt(random.below(2)) : 0n)
+  }
+  const [a, b] = [moment(), moment()]
+  const stepMs = random.pick([1_000, 7_000, 60_000, 300_000, HOUR_MS])
+  const [least, toNs] = a < b ? [a, b] : [b, a]
+  const fromNs = random.below(10) === 0 ? -(10n ** 15n) : least
+  const startMs = Math.floor(Number(fromNs / NS_PER_MS) / stepMs) * stepMs
+  const some = STREAMS.filter(() => random.below(2) === 0)
+  const mark = () => segmentIdAt(START_MS + random.below(SPAN_MS))
+  return {
+    text,
+    matches,
+    streams: some.length === 0 ? [random.pick(STREAMS)] : some,
+    timeBasis: random.pick(['ingested_at', 'event_time'] as const),
+    fromNs,
+    toNs,
+    buckets: random.below(2) === 0 ? undefined : { stepMs, startMs, count: 1 },
+    labels: (['_stream', '_level', '_service'] as const).filter(() => random.below(3) === 0),
+    removedBefore: new Map(
+      STREAMS.map((stream) => [stream, random.below(2) ? 0n : mark()] as const),
+    ) as ReadonlyMap<StreamId, SegmentId>,
+    learnedMs: random.pick([2 ** 42, START_MS + random.below(SPAN_MS), 0]),
+  }
+}
+
+function catalogOf(stream: StreamId, untilMs: number): FieldCatalog {
+  const types = { service: { scalars: ['String'] }, a: { scalars: ['Int64'] } } as const
+  const catalog = learnedCatalog(stream, [], types)
+  return { ...catalog, learned: { ...catalog.learned, untilMs } }
+}
+
+function plain(rows: readonly Row[], asked: Asked): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const row of rows) {
+    const ns = asked.timeBasis === 'event_time' ? row.eventNs : BigInt(row.ms) * NS_PER_MS
+    const isRemoved = segmentIdOf(row) < (asked.removedBefore.get(row.stream) ?? 0n)
+    if (!asked.streams.includes(row.stream) || isRemoved || !asked.matches(row)) continue
+    if (ns < asked.fromNs || ns >= asked.toNs) continue
+    const { buckets } = asked
+    const ms = Number(ns / NS_PER_MS) - (ns < 0n && ns % NS_PER_MS !== 0n ? 1 : 0)
+    const bucket = buckets && Math.floor((ms - buckets.startMs) / buckets.stepMs)
+    const values = { _stream: String(row.stream), _level: row.level, _service: row.service }
+    const key = JSON.stringify([bucket, ...asked.labels.map((label) => values[label])])
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  return counts
+}
+
+const segmentIdOf = ({ ms, counter }: Row) => makeSegmentId({ ms, node: 1, counter })
+
+async function counted(store: AggregateStore, asked: Asked) {
+  const { buckets, labels } = asked
+  const keys: GroupKey[] = labels.map((label) => ({ kind: 'system', label, name: label }))
+  if (buckets !== undefined) keys.push({ kind: 'bucket', name: 'bucket', buckets })
+  const result = await store.run({
+    ...asked,
+    streams: asked.streams.map((streamId) => ({
+      streamId,
+      catalog: catalogOf(streamId, asked.learnedMs),
+      removedBefore: asked.removedBefore.get(streamId) ?? (0n as SegmentId),
+    })),
+    query: parse(asked.text),
+    aggregates: [{ fn: 'count', field: undefined, query: undefined, name: 'count' }],
+    keys,
+    order: { of: 'aggregate', index: 0, isDescending: true },
+    limit: 1_000,
+    hasOthers: false,
+    timeoutMs: 60_000,
+  })
+  const rows = result.rows.filter(({ values }) => values[0] !== '0')
+  const found = rows.map((row) => {
+    const key = JSON.stringify([row.bucket, ...row.group.map(({ text }) => text)])
+    return [key, Number(row.values[0])] as const
+  })
+  return { counts: new Map(found), stats: result.stats }
+}
+
+function assertSame(found: ReadonlyMap<string, number>, rows: readonly Row[], asked: Asked): void {
+  const sorted = (counts: ReadonlyMap<string, number>) => [...counts].sort()
+  const { matches: _, removedBefore, ...shown } = asked
+  const text = [...Object.values(shown), [...removedBefore]].map(String).join(' | ')
+  assert.deepEqual(sorted(found), sorted(plain(rows, asked)), text)
+}
+
+test('counts of whole units are those of the rows, in any state of the parts', async () => {
+  const { clickhouse } = harness
+  const { database } = clickhouse
+  const store = new AggregateStore(clickhouse, new ProjectionTables(clickhouse))
+  let rows = await fill()
+  const tryFor = async (ms: number) => {
+    const endMs = performance.now() + fuzzMs(ms)
+    let tries = 0
+    do {
+      const asked = randomAsked()
+      const { counts } = await counted(store, asked)
+      assertSame(counts, rows, asked)
+    } while (performance.now() < endMs || ++tries < 10)
+  }
+  await tryFor(5_000)
+  // As retention and the keeper of tables change them.
+  const cut = segmentIdAt(START_MS + HOUR_MS / 3)
+  for (const table of [OWN, OLD, MIXED_STREAM]) {
+    const name = projectionTable(database, table)
+    await clickhouse.command(`ALTER TABLE ${name} DELETE WHERE segment_id < ${cut}
+      SETTINGS mutations_sync = 1`)
+  }
+  rows = rows.filter((row) => segmentIdOf(row) >= cut)
+  await tryFor(3_000)
+  for (const table of [OWN, OLD, MIXED_STREAM]) {
+    await clickhouse.command(`OPTIMIZE TABLE ${projectionTable(database, table)} FINAL`)
+  }
+  await tryFor(3_000)
+})
+
+test('a count of whole units reads no rows', async () => {
+  const { clickhouse } = harness
+  const stream = 9 as StreamId
+  await clickhouse.command(createTableSql(clickhouse.database, stream))
+  const rows = Array.from({ length: 60_000 }, (_, at): Row => {
+    const ms = START_MS + at * 10
+    const labels = { level: 'info', service: 'cart', own: 'cart' }
+    return { stream, ms, counter: 0, eventNs: BigInt(ms) * NS_PER_MS, ...labels }
+  })
+  await insert(stream, rows)
+  const store = new AggregateStore(clickhouse, new ProjectionTables(clickhouse))
+  const asked: Asked = {
+    text: '',
+    matches: () => true,
+    streams: [stream],
+    timeBasis: 'ingested_at',
+    fromNs: BigInt(START_MS - HOUR_MS) * NS_PER_MS,
+    toNs: BigInt(START_MS + HOUR_MS) * NS_PER_MS,
+    buckets: undefined,
+    labels: ['_level'],
+    removedBefore: new Map(),
+    learnedMs: 2 ** 42,
+  }
+  for (const text of ['', '_level:info', 'service:cart']) {
+    const matches = () => true
+    const { counts, stats } = await counted(store, { ...asked, text, matches })
+    assertSame(counts, rows, asked)
+    assert(stats.rowsRead < rows.length / 10, `${text}: ${stats.rowsRead}`)
+  }
+  const { stats } = await counted(store, {
+    ...asked,
+    text: '_level:info',
+    buckets: { startMs: START_MS - HOUR_MS, stepMs: 1_500, count: 1 },
+  })
+  assert(stats.rowsRead >= rows.length, `buckets of 1.5 s need the rows: ${stats.rowsRead}`)
+})
