@@ -264,9 +264,9 @@ export const WIDE_ROWS_MIN = 100_000
 export const INDEXED_INSERT_BYTES_MIN = 40 * MIB
 /**
  * Up to how many bytes ClickHouse merges parts of a stream's table. Two of the largest inserts of
- * plain text, which is 90 B a row, are together above it, so that they stay as they are.
+ * plain text, which is 72 B a row, are together above it, so that they stay as they are.
  */
-export const MERGE_BYTES_MAX = 24 * MIB
+export const MERGE_BYTES_MAX = 20 * MIB
 /** Bytes on disk from which on a part without indexes is not left to merging. */
 export const BARE_PART_BYTES_MIN = MERGE_BYTES_MAX / 2
 /** The same where its table is crowded. */

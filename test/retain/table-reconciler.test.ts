@@ -17,7 +17,7 @@ import type { FormPartition, TableForm } from '../../src/store/projection/table-
 
 const NEVER = new AbortController().signal
 const form = (streamId: number): TableForm => {
-  return { streamId: streamId as StreamId, engineFull: '', indexes: [] }
+  return { streamId: streamId as StreamId, engineFull: '', indexes: [], counts: [] }
 }
 const day = (streamId: number, id: string, changes: Partial<FormPartition>): FormPartition => ({
   streamId: streamId as StreamId,

@@ -55,13 +55,13 @@ const OWN_SERVICE =
 export const OWN_SERVICE_IS_LABEL = 0
 export const OWN_SERVICE_IS_OTHER = 2
 
-/** What follows ADD in an ALTER, or is among the columns of a CREATE. */
-export function countsSql(unit: CountsUnit, isShared: boolean): string {
+/** What follows ADD in an ALTER, `when` with IF NOT EXISTS, or is among a CREATE's columns. */
+export function countsSql(unit: CountsUnit, isShared: boolean, when = ''): string {
   const keys = Object.entries(countsKey(unit)).map(([name, sql]) => `${sql} AS key_${name}`)
   const names = keys.map((sql) => sql.split(' AS ')[1])
   const stream = isShared ? 'stream_id, ' : ''
   return (
-    `PROJECTION ${unit.name} (SELECT ${stream}${keys.join(', ')}, ` +
+    `PROJECTION ${when}${unit.name} (SELECT ${stream}${keys.join(', ')}, ` +
     `count(), any(level), any(service) GROUP BY ${stream}${names.join(', ')})`
   )
 }

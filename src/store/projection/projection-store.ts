@@ -327,7 +327,8 @@ export class ProjectionStore {
   async #createTable(streamId: StreamId): Promise<void> {
     await this.#options.assertSame?.()
     await this.#clickhouse.command(createTableSql(this.#clickhouse.database, streamId))
-    if (streamId !== MIXED_STREAM) await this.#bringIntoForm(streamId)
+    if (streamId === MIXED_STREAM) await this.#keeper.bringSharedIntoForm()
+    else await this.#bringIntoForm(streamId)
     this.#known.add(streamId)
   }
 

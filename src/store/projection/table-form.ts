@@ -30,7 +30,8 @@ export interface TableIndex {
   readonly type: string
 }
 
-export type FormSettings = Readonly<Record<string, number>>
+/** Values as SQL. */
+export type FormSettings = Readonly<Record<string, number | string>>
 
 const FILTER_TYPE = 'bloom_filter(0.01) GRANULARITY 1'
 /** Shapes of 16,384 rows: with more distinct shapes than this, the index keeps nothing. */
@@ -38,16 +39,23 @@ const SHAPES_TYPE = 'set(256) GRANULARITY 1'
 const NAME = /^((?:text|id|shape)_[0-9a-f]{10})_([0-9]{1,18})$/
 
 /**
+ * ZSTD at its lowest level takes no more time at insert than LZ4, as less is written, and two
+ * fifths less space; scans take up to 1.4 times as long.
+ */
+const EVERY: FormSettings = { default_compression_codec: "'ZSTD(1)'" }
+/**
  * Parts that are old enough are merged however few they are, up to the table's bound. Not in tables
  * of many paths: their parts would not become faster to read.
  */
 const WIDE: FormSettings = {
+  ...EVERY,
   min_rows_for_wide_part: WIDE_ROWS_MIN,
   min_bytes_for_wide_part: 1024 * 1024,
   min_age_to_force_merge_seconds: MERGE_AGE_S,
   max_parts_to_merge_at_once: MERGE_PARTS_AT_ONCE_MAX,
 }
 const COMPACT: FormSettings = {
+  ...EVERY,
   min_rows_for_wide_part: 100_000_000,
   min_bytes_for_wide_part: 1024 * 1024 * 1024,
   min_age_to_force_merge_seconds: 0,
@@ -83,7 +91,7 @@ export function settingsSql(settings: FormSettings): string {
 /** The wanted settings that differ from the table's, as `engine_full` has them. */
 export function otherSettings(engineFull: string, wanted: FormSettings): FormSettings {
   const other = Object.entries(wanted).filter(([name, value]) => {
-    return !new RegExp(`\\b${name} = ${value}(?![0-9])`).test(engineFull)
+    return !`${engineFull},`.includes(` ${name} = ${value},`)
   })
   return Object.fromEntries(other)
 }

@@ -4,9 +4,11 @@
  * the parts that lack them, a day of a table at a time. Queries answer the same meanwhile: a part
  * that lacks an index is read. Everything throws `StoreError`.
  */
+import { MIXED_STREAM } from '../../model/mixed-runs.ts'
 import type { StreamId } from '../../model/stream.ts'
 import type { TableNeeds } from '../../model/table-needs.ts'
 import type { ClickHouse } from '../clickhouse.ts'
+import { countsSql, OWN_COUNTS, SHARED_COUNTS } from './counts.ts'
 import {
   addIndexSql,
   COMPACT_SETTINGS,
@@ -27,6 +29,8 @@ export interface TableForm {
   readonly engineFull: string
   /** Ours. */
   readonly indexes: readonly { readonly name: string; readonly key: string; since: bigint }[]
+  /** Names of the counts that are kept beside its parts: see `counts.ts`. */
+  readonly counts: readonly string[]
 }
 
 /** A day of a table. */
@@ -71,7 +75,7 @@ export class TableKeeper {
       only: only === undefined ? '' : tableName(only),
     }
     const isMeant = (column: string) => `({only:String} = '' OR ${column} = {only:String})`
-    const [tables, indexes] = await Promise.all([
+    const [tables, indexes, counts] = await Promise.all([
       this.#query<{ name: string; engine_full: string }>(
         `SELECT name, engine_full FROM system.tables WHERE ${IS_OWN_TABLE} AND ${isMeant('name')}`,
         params,
@@ -81,7 +85,13 @@ export class TableKeeper {
          WHERE database = {database:String} AND ${isMeant('table')}`,
         params,
       ),
+      this.#query<{ table: string; names: string[] }>(
+        `SELECT table, groupArray(name) AS names FROM system.projections
+         WHERE database = {database:String} AND ${isMeant('table')} GROUP BY table`,
+        params,
+      ),
     ])
+    const counted = new Map(counts.map(({ table, names }) => [table, names]))
     const ours = new Map<string, TableForm['indexes'][number][]>()
     for (const { table, name } of indexes) {
       const parsed = tryParseIndexName(name)
@@ -94,6 +104,7 @@ export class TableKeeper {
       streamId: streamOfTable(name),
       engineFull,
       indexes: ours.get(name) ?? [],
+      counts: counted.get(name) ?? [],
     }))
   }
 
@@ -101,7 +112,8 @@ export class TableKeeper {
    * Changes whatever differs from what `needs` asks for. Resolves with whether there was anything
    * to change. All statements are tried even if one fails; then the first failure is thrown.
    */
-  async alter({ streamId, engineFull, indexes }: TableForm, needs: TableNeeds): Promise<boolean> {
+  async alter(form: TableForm, needs: TableNeeds): Promise<boolean> {
+    const { streamId, engineFull, indexes, counts } = form
     const wanted = wantedIndexes(needs)
     const failures: unknown[] = []
     const change = async (sql: string) => {
@@ -116,8 +128,19 @@ export class TableKeeper {
     // would look new.
     const since = missing.length > 0 ? await this.#lastBlock(streamId) : 0n
     for (const index of missing) await change(addIndexSql(index, since))
+    // Of a table from before there were counts: parts without them are counted row by row.
+    const uncounted = OWN_COUNTS.filter(({ name }) => !counts.includes(name))
+    for (const unit of uncounted) await change(`ADD ${countsSql(unit, false)}`)
     if (failures.length > 0) throw failures[0]
-    return settings !== '' || unwanted.length > 0 || missing.length > 0
+    return [settings, unwanted, missing, uncounted].some(({ length }) => length > 0)
+  }
+
+  /** For the table that streams share, which may be from before it had counts. */
+  async bringSharedIntoForm(): Promise<void> {
+    await this.#change(MIXED_STREAM, `MODIFY SETTING ${COMPACT_SETTINGS}`)
+    for (const unit of SHARED_COUNTS) {
+      await this.#change(MIXED_STREAM, `ADD ${countsSql(unit, true, 'IF NOT EXISTS ')}`)
+    }
   }
 
   /** For a table whose wide parts take more memory than there is. */

@@ -14,6 +14,7 @@ import { MIXED_STREAM } from '../../../../src/model/mixed-runs.ts'
 import { CONTEXT_SERVICE_AT } from '../../../../src/model/projection.ts'
 import { makeSegmentId, type SegmentId, segmentIdAt } from '../../../../src/model/segment-id.ts'
 import type { StreamId } from '../../../../src/model/stream.ts'
+import { NO_NEEDS } from '../../../../src/model/table-needs.ts'
 import { ProjectionTables } from '../../../../src/store/projection/compile/projection-tables.ts'
 import { OWN_COUNTS } from '../../../../src/store/projection/counts.ts'
 import {
@@ -21,6 +22,7 @@ import {
   projectionTable,
 } from '../../../../src/store/projection/projection-store.ts'
 import { AggregateStore } from '../../../../src/store/projection/reads/aggregate-store.ts'
+import { TableKeeper } from '../../../../src/store/projection/table-keeper.ts'
 import { ProjectionHarness } from '../../../block/projection-harness.ts'
 import { fuzzMs } from '../../../support/fuzzing.ts'
 import { createRandom } from '../../../support/random.ts'
@@ -118,6 +120,7 @@ async function fill(): Promise<Row[]> {
       }
     }
     for (let part = 0; part < 6; part++) {
+      if (table === OLD && part === 4) await addCounts()
       const streams = table === MIXED_STREAM ? [SHARED, OTHER] : [table]
       const rows = Array.from({ length: 400 }, () => randomRow(random.pick(streams)))
       await insert(table, rows)
@@ -126,6 +129,16 @@ async function fill(): Promise<Row[]> {
     }
   }
   return all
+}
+
+/** As the service does it for a table that lacks them; parts that are there stay as they are. */
+async function addCounts(): Promise<void> {
+  const keeper = new TableKeeper(harness.clickhouse)
+  const [form] = await keeper.listForms(OLD)
+  assert(form !== undefined && form.counts.length === 0)
+  assert(await keeper.alter(form, NO_NEEDS))
+  const [altered] = await keeper.listForms(OLD)
+  assert.deepEqual(altered?.counts.toSorted(), OWN_COUNTS.map(({ name }) => name).toSorted())
 }
 
 const QUERIES: readonly (readonly [text: string, matches: (row: Row) => boolean])[] = [
