@@ -354,10 +354,15 @@ export const QUERY_GROUP_KEYS_MAX = 6
 export const QUERY_BUCKETS_MAX = 1_000
 /** …and values in its answer, when there is one for each group and bucket. */
 export const QUERY_CELLS_MAX = 100_000
-/** Fields of one request for facets, values of each, and events that they are counted over. */
+/** Fields of one request for facets, and values of each. */
 export const FACET_FIELDS_MAX = 12
 export const FACET_VALUES_DEFAULT = 10
 export const FACET_VALUES_MAX = 100
+/** Characters of a value; longer ones with the same beginning are one. */
+export const FACET_VALUE_CHARS_MAX = 256
+/** Up to so many events, and for so long, values are counted exactly; else among the newest. */
+export const FACET_EXACT_EVENTS_MAX = 20_000_000
+export const FACET_EXACT_MS = 1_000
 export const FACET_EVENTS_MAX = 100_000
 /** Buckets of `auto`. */
 export const AUTO_BUCKETS_MAX = 120

@@ -27,6 +27,8 @@ export interface Facet {
   readonly field: EventField
   readonly label: string
   readonly values: readonly FacetValue[]
+  /** The counts are of the newest events, multiplied. */
+  readonly isEstimated: boolean
 }
 
 const LABELS: Readonly<Record<string, string>> = { _level: 'level', _service: 'service' }
@@ -44,7 +46,8 @@ export function readFacets(text: string): FacetsAnswer {
     if (field === undefined) return []
     const values = [...jsonElements(members.get('values')!)].map(readValue)
     const text = fieldText(field)
-    return [{ field, label: LABELS[text] ?? visibleLine(text), values }]
+    const isEstimated = jsonText(members.get('estimated')!) === 'true'
+    return [{ field, label: LABELS[text] ?? visibleLine(text), values, isEstimated }]
   })
   const members = ['complete', 'reason', 'covered', 'lag_ms', 'sampled']
   const rest = members.map((name) => [name, JSON.parse(jsonText(answer.get(name)!))] as const)

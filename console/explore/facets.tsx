@@ -37,8 +37,8 @@ export function Facets({ counted, told }: FacetsProps) {
       {failure !== undefined && failure !== told && <Failure text={`No values: ${failure}`} />}
       {state?.isSampled && (
         <p class="warn">
-          ▲ counted over the newest events only
-          {state.covered && `, since ${formatTime(Date.parse(state.covered.from), 0)}`}
+          ▲ counts with “about” are of the newest events
+          {state.covered && `, since ${formatTime(Date.parse(state.covered.from), 0)}`}, multiplied
         </p>
       )}
       {state !== undefined && !state.isComplete && !state.isSampled && (
@@ -96,6 +96,10 @@ function FacetBox({ facet }: { facet: Facet }) {
   )
 }
 
+function countText({ isEstimated }: Facet, { count }: FacetValue): string {
+  return `${isEstimated ? 'about ' : ''}${formatCount(count)}`
+}
+
 function LevelMark({ level }: { level: string }) {
   const known = LEVELS_SHOWN.find((one) => one === level)
   return known === undefined ? null : (
@@ -106,7 +110,7 @@ function LevelMark({ level }: { level: string }) {
 }
 
 /** What no query can ask for, such as an array: it is seen and counted all the same. */
-function PlainLine({ value, most }: Pick<LineProps, 'value' | 'most'>) {
+function PlainLine({ facet, value, most }: LineProps) {
   return (
     <li>
       <span class="facet-value" title={`${isolated(value.text)}: no query asks for exactly this`}>
@@ -114,7 +118,7 @@ function PlainLine({ value, most }: Pick<LineProps, 'value' | 'most'>) {
         <span class="facet-text">
           <bdi>{value.text}</bdi>
         </span>
-        <span class="facet-count">{formatCount(value.count)}</span>
+        <span class="facet-count">{countText(facet, value)}</span>
       </span>
     </li>
   )
@@ -129,7 +133,7 @@ interface LineProps {
 function FacetLine({ facet, value, most }: LineProps) {
   const { query } = ask.value
   const clause = clauseOfValue(facet, value)
-  if (clause === undefined) return <PlainLine value={value} most={most} />
+  if (clause === undefined) return <PlainLine facet={facet} value={value} most={most} />
   const state = hasClause(query, clause)
   const apply = (isExcluded: boolean) => {
     const wanted = isExcluded ? 'excluded' : 'included'
@@ -156,7 +160,7 @@ function FacetLine({ facet, value, most }: LineProps) {
           {facet.label === 'level' && <LevelMark level={value.text} />}
           <bdi>{value.text}</bdi>
         </span>
-        <span class="facet-count">{formatCount(value.count)}</span>
+        <span class="facet-count">{countText(facet, value)}</span>
       </button>
       <button
         type="button"

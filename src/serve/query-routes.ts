@@ -136,7 +136,8 @@ function facetsKind(deps: QueryRoutesDeps): ReadKind {
     properties: {
       field: { type: 'string' },
       events: { type: 'integer', description: 'Those that have a value' },
-      distinct: { type: 'integer' },
+      distinct: { type: 'integer', description: 'Different values; where estimated, at least' },
+      estimated: { type: 'boolean', description: 'Counted among the newest events, multiplied' },
       values: { type: 'array', items: value, description: 'The most frequent first' },
     },
   }
@@ -153,7 +154,7 @@ function facetsKind(deps: QueryRoutesDeps): ReadKind {
     },
     answer: answerOf({
       facets: { type: 'array', items: facet },
-      events: { type: 'integer', description: 'That were looked at' },
+      events: { type: 'integer', description: 'All that match, if there was time to count them' },
     }),
     run: async (members, find, signal) => {
       const request = readFacetsRequest(members, deps.nowMs())

@@ -239,7 +239,7 @@ test('clauses by the kind of the value', () => {
 
 test('where 200 and "200" both occur, each is found alone; a cut value by its beginning', () => {
   const values = ['200', '"200"', '"x"'].map((one) => ({ json: one, text: '', count: 1 }))
-  const facet: Facet = { field: fieldOf('status'), label: '', values }
+  const facet: Facet = { field: fieldOf('status'), label: '', values, isEstimated: false }
   const [number, string, other] = values.map((value) => format(clauseOfValue(facet, value)!))
   assert.deepEqual(
     ['{"status":200}', '{"status":"200"}'].map((event) => [

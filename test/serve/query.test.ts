@@ -123,26 +123,41 @@ test('a histogram is by level, and facets are values of several fields', async (
   const facets = await harness().rest.call('GET', `${path}/facets?fields=a,b,none&limit=1`)
   assert.equal(facets.status, 200, facets.text)
   assert.deepEqual(facets.json.facets, [
-    { field: 'a', events: 4, distinct: 3, values: [{ value: 1, count: 2 }] },
-    { field: 'b', events: 2, distinct: 1, values: [{ value: 'x', count: 2 }] },
-    { field: 'none', events: 0, distinct: 0, values: [] },
+    { field: 'a', events: 4, distinct: 3, estimated: false, values: [{ value: 1, count: 2 }] },
+    { field: 'b', events: 2, distinct: 1, estimated: false, values: [{ value: 'x', count: 2 }] },
+    { field: 'none', events: 0, distinct: 0, estimated: false, values: [] },
   ])
   assert.deepEqual([facets.json.events, facets.json.sampled], [5, false])
 })
 
-test('facets past so many events are of the newest, and say so', async () => {
+test('facets of more events than a sample has are exact as well', async () => {
   await harness().fill([])
   const rows = FACET_EVENTS_MAX + 20_000
   await harness().clickhouse.command(`INSERT INTO ${harness().table}
-    (segment_id, ordinal, ingested_at, event_time, shape, payload)
+    (segment_id, ordinal, ingested_at, event_time, shape, level, payload)
     SELECT 1, number, now64(3) - toIntervalMillisecond(number), now64(9), 0,
-      concat('{"old":', toString(number >= ${FACET_EVENTS_MAX}), '}') FROM numbers(${rows})`)
+      if(number % 4 = 0, 'error', ''),
+      if(number % 3 = 0, '{}', concat('{"old":', toString(number >= ${FACET_EVENTS_MAX}), '}'))
+    FROM numbers(${rows})`)
   const { json } = await harness().rest.call('POST', `/v1/streams/${harness().streamId}/facets`, {
-    body: { fields: ['old'] },
+    body: { fields: ['old', '_level', 'none'] },
   })
-  assert.deepEqual([json.events, json.sampled], [FACET_EVENTS_MAX, true])
-  assert.deepEqual(json.facets[0].values, [{ value: 0, count: FACET_EVENTS_MAX }])
-  assert.ok(Date.parse(json.covered.from) > Date.now() - FACET_EVENTS_MAX - 60_000)
+  assert.deepEqual([json.events, json.sampled, json.covered], [rows, false, null])
+  const newer = FACET_EVENTS_MAX - Math.ceil(FACET_EVENTS_MAX / 3)
+  assert.deepEqual(json.facets, [
+    {
+      ...{ field: 'old', events: (rows * 2) / 3, distinct: 2, estimated: false },
+      values: [
+        { value: 0, count: newer },
+        { value: 1, count: (rows * 2) / 3 - newer },
+      ],
+    },
+    {
+      ...{ field: '_level', events: rows / 4, distinct: 1, estimated: false },
+      values: [{ value: 'error', count: rows / 4 }],
+    },
+    { field: 'none', events: 0, distinct: 0, estimated: false, values: [] },
+  ])
 })
 
 test('facets of as many fields as there may be, of values that are all different', async () => {

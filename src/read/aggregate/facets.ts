@@ -1,13 +1,13 @@
-/** Facets: the most frequent values of several fields at once. Of many events, of the newest. */
+/** Facets: the most frequent values of several fields at once. */
 import type { Schema } from '../../api/schema.ts'
 import { FACET_FIELDS_MAX, FACET_VALUES_DEFAULT, FACET_VALUES_MAX } from '../../limits.ts'
 import type { FieldRef } from '../../model/aggregates.ts'
-import type { FacetsResult, FacetsTask } from '../../store/projection/reads/facets-store.ts'
 import { honestMembers, UNLEARNED } from '../answer-coverage.ts'
 import { countedFor, missesPaths } from '../depends-on-catalog.ts'
 import type { AskedStreams, OpenStreams } from '../read-deps.ts'
 import { type ReadMembers, type ReadRequest, readRequest } from '../read-request.ts'
 import { READ_PROPERTIES } from '../schemas.ts'
+import { countFacets, type FacetStores } from './facet-counts.ts'
 import { readFieldRef } from './field-ref.ts'
 import { groupJson } from './group-json.ts'
 
@@ -51,16 +51,14 @@ export function readFacetsRequest(members: ReadMembers, nowMs: number): FacetsRe
   }
 }
 
-export interface FacetsDeps {
+export interface FacetsDeps extends FacetStores {
   readonly openStreams: OpenStreams
-  /** `FacetsStore`'s. */
-  readonly runFacets: (task: FacetsTask, signal?: AbortSignal) => Promise<FacetsResult>
   readonly nowMs: () => number
 }
 
 /** The answer as JSON. `signal` ends it. Throws `malformed`, `unavailable`. */
 export async function facets(
-  { openStreams, runFacets, nowMs }: FacetsDeps,
+  { openStreams, nowMs, ...stores }: FacetsDeps,
   request: FacetsRequest,
   streams: AskedStreams,
   signal: AbortSignal,
@@ -69,12 +67,12 @@ export async function facets(
   const opened = await openStreams(streams)
   const { sources } = opened
   const { asOfMs, ...counted } = countedFor([request.query], opened)
-  const result = await runFacets({ ...request, ...counted, streams: sources }, signal)
+  const result = await countFacets(stores, { ...request, ...counted, streams: sources }, signal)
   const { facets: found, events, oldestNs } = result
   const shown = request.names.map((name, index) => {
-    const { values, present, distinct } = found[index] ?? { values: [], present: 0, distinct: 0 }
+    const { values, present, distinct, isEstimated } = found[index]!
     const told = values.map(({ value, count }) => `{"value":${groupJson(value)},"count":${count}}`)
-    const head = JSON.stringify({ field: name, events: present, distinct })
+    const head = JSON.stringify({ field: name, events: present, distinct, estimated: isEstimated })
     return `${head.slice(0, -1)},"values":[${told.join(',')}]}`
   })
   const honesty = honestMembers({

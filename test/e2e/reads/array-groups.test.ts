@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readElementTexts, readMemberTexts } from '../../../src/api/json-text.ts'
+import { FACET_VALUE_CHARS_MAX } from '../../../src/limits.ts'
 import { Api, call, type Stream } from '../../support/api.ts'
 import { type SharedService, shareService } from '../../support/service.ts'
 import { type Agent, connectAgent, createToken } from '../agents/agent-client.ts'
@@ -95,7 +96,7 @@ test('a long array is cut in facets and statistics, and says so by being a strin
   const whole = await api.rest(`${at}/query`, 'POST', { group_by: ['v'] })
   assert.deepEqual(valuesOf(readMemberTexts(whole).get('rows'), 'v'), [value])
   for (const [text, chars] of [
-    [await api.rest(`${at}/facets`, 'POST', { fields: ['v'] }), 256],
+    [await api.rest(`${at}/facets`, 'POST', { fields: ['v'] }), FACET_VALUE_CHARS_MAX],
     [await api.rest(`${at}/fields/v/stats`), 1_024],
   ] as const) {
     const cut = /"value":("(?:[^"\\]|\\.)*")/.exec(text)?.[1] ?? '""'

@@ -67,6 +67,7 @@ test('search, groups, facets and statistics find a name as a query writes it', a
       field: written,
       events: 1,
       distinct: 1,
+      estimated: false,
       values: [{ value, count: 1 }],
     })
     const stats = await read(`fields/${inUrl}/stats?query=${encodeURIComponent(query)}`)

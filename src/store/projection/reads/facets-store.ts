@@ -4,7 +4,7 @@
  * stand for all.
  */
 import type { Query } from '../../../language/query-tree.ts'
-import { FACET_EVENTS_MAX } from '../../../limits.ts'
+import { FACET_EVENTS_MAX, FACET_VALUE_CHARS_MAX } from '../../../limits.ts'
 import {
   type FieldRef,
   GROUP_KINDS,
@@ -63,9 +63,6 @@ interface FacetRow {
   readonly oldest: string
 }
 
-/** Characters of a value; longer ones with the same beginning are one. */
-const VALUE_CHARS_MAX = 256
-
 export class FacetsStore {
   readonly #clickhouse: ClickHouse
   readonly #tables: ProjectionTables
@@ -109,7 +106,7 @@ function facetColumns({ fields, timeBasis }: FacetsTask, branch: UnionBranch): s
   })
   const aliases = keys.flatMap(({ groupBy }) => groupBy)
   const values = keys.map(({ kind, text }, index) => {
-    return `(toUInt8(${index}), ${kind}, substringUTF8(${text}, 1, ${VALUE_CHARS_MAX}))`
+    return `(toUInt8(${index}), ${kind}, substringUTF8(${text}, 1, ${FACET_VALUE_CHARS_MAX}))`
   })
   return `ignore(${aliases.join(', ')}) AS unused, [${values.join(', ')}] AS e, ${timeBasis} AS at`
 }
